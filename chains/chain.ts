@@ -1,0 +1,166 @@
+/**
+ * The port through which actors see a blockchain. An adapter translates one chain's dialect; what
+ * it cannot do is a typed capability, so that no actor asks which chain it is talking to.
+ *
+ * @module
+ */
+
+import type { Amount } from "../ledger/amount.ts";
+import type { Currency, Network } from "../ledger/pair.ts";
+
+/** What an adapter's chain can and cannot do. */
+export interface Capabilities {
+  /** `solid-block`: blocks at or below the solid height never change. */
+  readonly finality: "solid-block";
+  /** Whether one wallet's transactions are ordered by a nonce (then they can be replaced). */
+  readonly nonce: boolean;
+  /** Whether an address needs the chain's own coin before its tokens can be moved. */
+  readonly needsGasToSweep: boolean;
+  /** Currencies with a configured token contract. */
+  readonly currencies: readonly Currency[];
+  /** How long a signed transaction may stay valid, in milliseconds of block time. */
+  readonly lifetimeMs: number;
+}
+
+/** A block's place in its chain. */
+export interface BlockRef {
+  readonly height: number;
+  readonly hash: string;
+  readonly parentHash: string;
+  /** Block time, Unix milliseconds. */
+  readonly time: number;
+}
+
+/** Which view of the chain is asked: `head` may still change, `solid` never does. */
+export type Finality = "head" | "solid";
+
+/** One token transfer, read from a successful transaction's logs. */
+export interface Transfer {
+  readonly txid: string;
+  /** Index of the log within its transaction; with `txid` it names the transfer for ever. */
+  readonly logIndex: number;
+  readonly currency: Currency;
+  readonly from: string;
+  readonly to: string;
+  readonly amount: Amount;
+  /** When the carrying transaction can no longer be included, Unix milliseconds of block time. */
+  readonly expiresAt: number;
+}
+
+/** One transaction of a block, succeeded or failed. */
+export interface IncludedTransaction {
+  readonly txid: string;
+  readonly success: boolean;
+  /** The chain's word for a failure (`REVERT`, `OUT_OF_ENERGY`, ...), null on success. */
+  readonly failure: string | null;
+  /** What the sender paid the chain, in the chain's own coin. */
+  readonly fee: Amount;
+}
+
+/** A block with everything that concerns money in it. */
+export interface Block extends BlockRef {
+  readonly transactions: readonly IncludedTransaction[];
+  readonly transfers: readonly Transfer[];
+}
+
+/** Answer to a request for one block. */
+export type BlockAnswer =
+  | { readonly kind: "block"; readonly block: Block }
+  /** The node has the block but not (all of) its receipts: ask again later. */
+  | { readonly kind: "incomplete"; readonly height: number; readonly reason: string }
+  /** The node does not have that block in the asked view. */
+  | { readonly kind: "missing"; readonly height: number };
+
+/** What the chain asks for one transfer. */
+export interface FeeEstimate {
+  /** Expected cost in the chain's own coin. */
+  readonly fee: Amount;
+  /** The most the transaction is allowed to burn, in the chain's own coin. */
+  readonly limit: Amount;
+}
+
+/**
+ * What a transaction takes from the chain besides its intent (TRON: reference block, times, fee
+ * limit). Made by the treasury from a solid block; the signer adds destination and amount itself.
+ */
+export interface Envelope {
+  readonly network: Network;
+  /** Adapter-specific fields, JSON-safe. */
+  readonly fields: Readonly<Record<string, string | number>>;
+  /** When the transaction dies, Unix milliseconds of block time. */
+  readonly expiresAt: number;
+}
+
+/** A signed transaction, ready to be stored and then broadcast unchanged, any number of times. */
+export interface SignedTransaction {
+  readonly txid: string;
+  /** The exact text the adapter broadcasts. */
+  readonly bytes: string;
+  readonly expiresAt: number;
+}
+
+/**
+ * What a node said to a broadcast. None of these prove that a transaction is dead: only our own
+ * scan of solid blocks does. `accepted` and `known` say the node has it, `unclear` says nothing,
+ * `rejected` says this node did not take it (another one still may).
+ */
+export type BroadcastOutcome =
+  | { readonly category: "accepted"; readonly retryable: true }
+  | { readonly category: "known"; readonly retryable: true; readonly code: string }
+  | { readonly category: "unclear"; readonly retryable: true; readonly code: string }
+  | {
+    readonly category: "rejected";
+    readonly retryable: boolean;
+    readonly code: string;
+    readonly message: string;
+  };
+
+/** Reading from a chain failed; nothing is known. */
+export class ChainUnavailable extends Error {
+  /**
+   * @param category why, for metrics and back-off
+   * @param message `Cannot <do> as <reason>: <value>`, without credentials
+   */
+  constructor(
+    readonly category: "network" | "timeout" | "rate-limit" | "server-error" | "malformed",
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.name = "ChainUnavailable";
+  }
+}
+
+/** A blockchain, as the actors see it. Reads throw {@linkcode ChainUnavailable}. */
+export interface Chain {
+  readonly network: Network;
+  readonly capabilities: Capabilities;
+  /** Address that payouts leave from. */
+  readonly hotWallet: string;
+  /** Whether the text is a well-formed address that merchants may name as a destination. */
+  isAddress(text: string): boolean;
+  /** The deposit address with this index; from the public key alone. */
+  deriveAddress(index: number): string;
+  /** The newest block. */
+  head(signal?: AbortSignal): Promise<BlockRef>;
+  /** The newest block that can never change. */
+  solid(signal?: AbortSignal): Promise<BlockRef>;
+  /** One block with its receipts, complete or not at all. */
+  block(height: number, finality: Finality, signal?: AbortSignal): Promise<BlockAnswer>;
+  /** Estimates a token transfer with the real sender and receiver. */
+  estimateFee(
+    transfer: {
+      readonly from: string;
+      readonly to: string;
+      readonly currency: Currency;
+      readonly amount: Amount;
+    },
+    signal?: AbortSignal,
+  ): Promise<FeeEstimate>;
+  /** An envelope on a given solid block, valid from its time for the chain's lifetime. */
+  envelope(solid: BlockRef, fee: FeeEstimate): Envelope;
+  /** Offers the bytes to every configured node; never retried here. */
+  broadcast(signed: SignedTransaction, signal?: AbortSignal): Promise<BroadcastOutcome>;
+  /** Solid balance of an address. `native` is the chain's own coin. */
+  balanceOf(address: string, asset: Currency | "native", signal?: AbortSignal): Promise<Amount>;
+}
