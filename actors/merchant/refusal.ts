@@ -1,0 +1,99 @@
+/**
+ * Every expected "no" of a merchant actor, in one closed list ordered by precedence: when several
+ * apply, the first in the list is the one the merchant is told. The HTTP texts live in `api/`.
+ *
+ * @module
+ */
+
+import type { Amount } from "../../ledger/amount.ts";
+import type { WithdrawalFees } from "../../ledger/fees.ts";
+import type { Currency, Network } from "../../ledger/pair.ts";
+
+/** Codes in order of precedence. */
+export const REFUSAL_CODES = [
+  "merchant_not_active",
+  "deposits_closed_on_network",
+  "withdrawals_closed_for_pair",
+  "amount_not_positive",
+  "amount_not_exact",
+  "below_minimum",
+  "destination_invalid",
+  "destination_is_ours",
+  "reference_taken",
+  "no_balance_row",
+  "insufficient_balance",
+  "treasury_short",
+  "record_not_found",
+  "wrong_state",
+  "already_sent",
+  "address_exists",
+] as const;
+
+/** One code of {@linkcode REFUSAL_CODES}. */
+export type RefusalCode = (typeof REFUSAL_CODES)[number];
+
+/** An expected no, with what its message needs. */
+export type Refusal =
+  | { readonly code: "merchant_not_active" }
+  | { readonly code: "deposits_closed_on_network"; readonly network: Network }
+  | {
+    readonly code: "withdrawals_closed_for_pair";
+    readonly currency: Currency;
+    readonly network: Network;
+  }
+  | { readonly code: "amount_not_positive" }
+  /** More decimals than the token has on that network. */
+  | { readonly code: "amount_not_exact"; readonly decimals: number }
+  | {
+    readonly code: "below_minimum";
+    readonly minWithdrawal: Amount;
+    readonly currency: Currency;
+    readonly network: Network;
+  }
+  | { readonly code: "destination_invalid" }
+  | { readonly code: "destination_is_ours" }
+  | { readonly code: "reference_taken"; readonly withdrawalId: string }
+  | { readonly code: "no_balance_row"; readonly currency: Currency; readonly network: Network }
+  | {
+    readonly code: "insufficient_balance";
+    readonly available: Amount;
+    /** The whole debit: amount, commission and network fee. */
+    readonly requested: Amount;
+    readonly currency: Currency;
+    readonly network: Network;
+    readonly fees: WithdrawalFees;
+  }
+  | { readonly code: "treasury_short" }
+  | { readonly code: "record_not_found" }
+  | { readonly code: "wrong_state"; readonly from: string; readonly to: string }
+  /** A payout of this withdrawal may be on its way: it cannot be taken back. */
+  | { readonly code: "already_sent" }
+  | { readonly code: "address_exists" };
+
+/** Whether the same request may succeed later without anything changed by the merchant. */
+export function isTransient(code: RefusalCode): boolean {
+  switch (code) {
+    case "treasury_short":
+      return true;
+    case "merchant_not_active":
+    case "deposits_closed_on_network":
+    case "withdrawals_closed_for_pair":
+    case "amount_not_positive":
+    case "amount_not_exact":
+    case "below_minimum":
+    case "destination_invalid":
+    case "destination_is_ours":
+    case "reference_taken":
+    case "no_balance_row":
+    case "insufficient_balance":
+    case "record_not_found":
+    case "wrong_state":
+    case "already_sent":
+    case "address_exists":
+      return false;
+    default: {
+      const never: never = code;
+      return never;
+    }
+  }
+}

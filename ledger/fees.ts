@@ -1,0 +1,170 @@
+/**
+ * Fees, the one place where rates and rounding are. Rates go through decimal.js with its precision
+ * set to 60 digits: its default of 20 silently drops digits of 18-decimal amounts.
+ *
+ * @module
+ */
+
+import { Decimal } from "decimal.js";
+import {
+  add,
+  type Amount,
+  cutTo,
+  formatAmount,
+  max,
+  min,
+  parseAmount,
+  subtract,
+  ZERO,
+} from "./amount.ts";
+
+const Exact = Decimal.clone({
+  precision: 60,
+  rounding: Decimal.ROUND_HALF_UP,
+  toExpNeg: -60,
+  toExpPos: 60,
+});
+
+/** A fraction as a canonical decimal string, for example `"0.01"` for one percent. */
+export type Rate = string;
+
+/** Longest rate that is accepted: an integer digit and 18 decimals, never above 1. */
+const RATE_SHAPE = /^\d(?:\.\d{1,18})?$/;
+
+/** Canonical form of a rate, or `null` when it is malformed, negative or above 1. */
+export function parseRate(text: string): Rate | null {
+  if (!RATE_SHAPE.test(text)) return null;
+  const value = new Exact(text);
+  return value.greaterThan(1) ? null : value.toFixed();
+}
+
+/**
+ * `amount x rate`, rounded half up to a token's decimals.
+ *
+ * @param decimals the token's decimals on its network
+ */
+export function portion(amount: Amount, rate: Rate, decimals: number): Amount {
+  return round(amount, rate, decimals, Decimal.ROUND_HALF_UP);
+}
+
+/** `amount x rate`, rounded down to a token's decimals: used for margins, which must not exceed their fee. */
+export function portionDown(amount: Amount, rate: Rate, decimals: number): Amount {
+  return round(amount, rate, decimals, Decimal.ROUND_DOWN);
+}
+
+function round(amount: Amount, rate: Rate, decimals: number, mode: Decimal.Rounding): Amount {
+  const product = new Exact(formatAmount(amount)).times(rate).toDecimalPlaces(decimals, mode);
+  const parsed = parseAmount(product.toFixed());
+  if (parsed === null) throw new RangeError(`Cannot take a portion as it is no amount: ${product}`);
+  return parsed;
+}
+
+/** Whether `amount x rate` is below one unit of the quote currency (the contract's 1 USD rule). */
+export function isWorthLessThanOne(amount: Amount, unitRate: string): boolean {
+  return new Exact(formatAmount(amount)).times(unitRate).lessThan(1);
+}
+
+/** Global withdrawal fee settings. */
+export interface FeeSettings {
+  readonly enabled: boolean;
+  readonly baseFee: Amount;
+  readonly markupRate: Rate;
+}
+
+/** Everything a withdrawal costs its merchant. */
+export interface WithdrawalFees {
+  readonly amount: Amount;
+  readonly baseFee: Amount;
+  readonly markupRate: Rate;
+  readonly markupAmount: Amount;
+  /** `baseFee + markupAmount`. */
+  readonly commission: Amount;
+  readonly networkFee: Amount;
+  /** `commission + networkFee`. */
+  readonly totalFees: Amount;
+  /** The debit: `amount + totalFees`. */
+  readonly grossAmount: Amount;
+}
+
+/**
+ * What a withdrawal of `amount` costs under the given settings.
+ *
+ * @param networkFee the pair's quoted network fee, locked by this call
+ * @param decimals the token's decimals; the markup is rounded half up to them
+ */
+export function withdrawalFees(
+  amount: Amount,
+  settings: FeeSettings,
+  networkFee: Amount,
+  decimals: number,
+): WithdrawalFees {
+  const baseFee = settings.enabled ? settings.baseFee : ZERO;
+  const markupRate = settings.enabled ? settings.markupRate : "0";
+  const markupAmount = portion(amount, markupRate, decimals);
+  const commission = add(baseFee, markupAmount);
+  const totalFees = add(commission, networkFee);
+  return {
+    amount,
+    baseFee,
+    markupRate,
+    markupAmount,
+    commission,
+    networkFee,
+    totalFees,
+    grossAmount: add(amount, totalFees),
+  };
+}
+
+/** What can be withdrawn after the network fee: cut to the token's decimals, never negative. */
+export function maxWithdrawable(available: Amount, networkFee: Amount, decimals: number): Amount {
+  return cutTo(max(subtract(available, networkFee), ZERO), decimals);
+}
+
+/** Fixed fee on the first confirmed, not exempt deposit to an issued address. */
+export const ACTIVATION_FEE = parseAmount("0.5") as Amount;
+
+/** What a deposit costs its merchant. */
+export interface DepositFees {
+  readonly commission: Amount;
+  readonly commissionRate: Rate;
+  readonly activationFee: Amount;
+  /** Flat fee of a top-up, otherwise zero. */
+  readonly flatFee: Amount;
+  /** `amount` minus all of them, never negative. */
+  readonly receivable: Amount;
+}
+
+/**
+ * Fees of a deposit on an issued address; together capped at the deposit itself, the commission
+ * first.
+ *
+ * @param exempt under the 1 USD threshold: no fee at all
+ * @param activates whether this deposit is the one that activates its address
+ */
+export function depositFees(
+  amount: Amount,
+  rate: Rate,
+  exempt: boolean,
+  activates: boolean,
+  decimals: number,
+): DepositFees {
+  if (exempt) {
+    return {
+      commission: ZERO,
+      commissionRate: rate,
+      activationFee: ZERO,
+      flatFee: ZERO,
+      receivable: amount,
+    };
+  }
+  const commission = min(portion(amount, rate, decimals), amount);
+  const left = subtract(amount, commission);
+  const activationFee = activates ? min(ACTIVATION_FEE, left) : ZERO;
+  return {
+    commission,
+    commissionRate: rate,
+    activationFee,
+    flatFee: ZERO,
+    receivable: subtract(left, activationFee),
+  };
+}
