@@ -115,14 +115,24 @@ export type BroadcastOutcome =
     readonly message: string;
   };
 
+/** An asset that a wallet can hold and send: a token, or the chain's own coin. */
+export type Asset = Currency | "native";
+
 /** Reading from a chain failed; nothing is known. */
 export class ChainUnavailable extends Error {
   /**
-   * @param category why, for metrics and back-off
+   * @param category why, for metrics and back-off; `reverted`: the node simulated the transfer and
+   *   it would fail as things stand (for example without funds), so it has no fee yet
    * @param message `Cannot <do> as <reason>: <value>`, without credentials
    */
   constructor(
-    readonly category: "network" | "timeout" | "rate-limit" | "server-error" | "malformed",
+    readonly category:
+      | "network"
+      | "timeout"
+      | "rate-limit"
+      | "server-error"
+      | "malformed"
+      | "reverted",
     message: string,
     options?: ErrorOptions,
   ) {
@@ -147,12 +157,22 @@ export interface Chain {
   solid(signal?: AbortSignal): Promise<BlockRef>;
   /** One block with its receipts, complete or not at all. */
   block(height: number, finality: Finality, signal?: AbortSignal): Promise<BlockAnswer>;
-  /** Estimates a token transfer with the real sender and receiver. */
+  /**
+   * The blocks `from` to `to` (inclusive) in order, fetched ahead and in bulk where the node allows
+   * it. Ends after the first answer that is not a whole block, so a consumer never sees a gap.
+   */
+  blocks(
+    from: number,
+    to: number,
+    finality: Finality,
+    signal?: AbortSignal,
+  ): AsyncIterable<BlockAnswer>;
+  /** Estimates a transfer with the real sender and receiver. */
   estimateFee(
     transfer: {
       readonly from: string;
       readonly to: string;
-      readonly currency: Currency;
+      readonly currency: Asset;
       readonly amount: Amount;
     },
     signal?: AbortSignal,
@@ -162,5 +182,5 @@ export interface Chain {
   /** Offers the bytes to every configured node; never retried here. */
   broadcast(signed: SignedTransaction, signal?: AbortSignal): Promise<BroadcastOutcome>;
   /** Solid balance of an address. `native` is the chain's own coin. */
-  balanceOf(address: string, asset: Currency | "native", signal?: AbortSignal): Promise<Amount>;
+  balanceOf(address: string, asset: Asset, signal?: AbortSignal): Promise<Amount>;
 }

@@ -7,14 +7,15 @@
  */
 
 import type { Amount } from "../ledger/amount.ts";
-import type { Currency, Network } from "../ledger/pair.ts";
-import type { Envelope, SignedTransaction } from "./chain.ts";
+import type { Network } from "../ledger/pair.ts";
+import type { Asset, Envelope, SignedTransaction } from "./chain.ts";
 
 /** What the signer reads of an outgoing row, over its own connection. */
 export interface Intent {
   readonly outgoingId: string;
   readonly network: Network;
-  readonly currency: Currency;
+  /** A token, or the chain's own coin where an address is given what its sweep will burn. */
+  readonly currency: Asset;
   readonly amount: Amount;
   readonly destination: string;
   /** Derivation index of the paying address, or `hot` for the hot wallet. */
@@ -39,7 +40,13 @@ export type SignAnswer =
   | { readonly outgoingId: string; readonly signed: SignedTransaction }
   | {
     readonly outgoingId: string;
-    readonly refused: "unknown-intent" | "not-queued" | "locked" | "wrong-network" | "bad-envelope";
+    readonly refused:
+      | "unknown-intent"
+      | "not-queued"
+      | "locked"
+      | "wrong-network"
+      | "bad-envelope"
+      | "over-limit";
     readonly message: string;
   };
 
