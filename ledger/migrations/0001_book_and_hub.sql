@@ -1,0 +1,490 @@
+-- Two schemas. book: everything a merchant owns, merchant_id in every key (after the time-ordered
+-- id, which measured 17-26 % faster; list keys lead with the merchant). hub: what belongs to nobody
+-- in particular. No transaction spans both; what crosses is a row with a unique key.
+-- Ids are text compared byte by byte. Money is numeric(38,18): 20 integer digits, 18 decimals.
+
+CREATE SCHEMA IF NOT EXISTS book;
+CREATE SCHEMA IF NOT EXISTS hub;
+
+-- ---------------------------------------------------------------- settings shared by all merchants
+
+-- One row. Every change of a pair or of the fees bumps the epoch; the journal's write compares it,
+-- so that nothing is decided on settings that have changed meanwhile.
+CREATE TABLE book.setting (
+  slot_group   smallint PRIMARY KEY DEFAULT 0 CHECK (slot_group = 0),
+  epoch        bigint NOT NULL DEFAULT 1,
+  fees_enabled boolean NOT NULL DEFAULT true,
+  base_fee     numeric(38,18) NOT NULL DEFAULT 1 CHECK (base_fee >= 0),
+  markup_rate  numeric(19,18) NOT NULL DEFAULT 0 CHECK (markup_rate BETWEEN 0 AND 1),
+  settlement_threshold numeric(38,18) NOT NULL DEFAULT 10000 CHECK (settlement_threshold >= 0)
+);
+INSERT INTO book.setting DEFAULT VALUES;
+
+CREATE TABLE book.pair (
+  currency            text COLLATE "C" NOT NULL CHECK (currency IN ('USDT', 'USDC')),
+  network             text COLLATE "C" NOT NULL
+                      CHECK (network IN ('TRX','ETH','BNB','SOL','TRX_SHASTA','SEP','tBNB','SOL_DEVNET')),
+  deposits_enabled    boolean NOT NULL DEFAULT false,
+  withdrawals_enabled boolean NOT NULL DEFAULT false,
+  min_withdrawal      numeric(38,18) NOT NULL DEFAULT 1 CHECK (min_withdrawal > 0),
+  network_fee_mode    text COLLATE "C" NOT NULL DEFAULT 'fixed' CHECK (network_fee_mode IN ('fixed','dynamic')),
+  network_fee         numeric(38,18) NOT NULL DEFAULT 1 CHECK (network_fee >= 0),
+  PRIMARY KEY (currency, network)
+);
+INSERT INTO book.pair (currency, network, deposits_enabled, withdrawals_enabled)
+SELECT c, n, c = 'USDT' AND n IN ('TRX','TRX_SHASTA'), c = 'USDT' AND n IN ('TRX','TRX_SHASTA')
+FROM unnest(ARRAY['USDT','USDC']) c,
+     unnest(ARRAY['TRX','ETH','BNB','SOL','TRX_SHASTA','SEP','tBNB','SOL_DEVNET']) n;
+
+CREATE FUNCTION book.bump_epoch() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_TABLE_NAME = 'setting' THEN
+    NEW.epoch := OLD.epoch + 1;
+    RETURN NEW;
+  END IF;
+  UPDATE book.setting SET base_fee = base_fee;  -- its own trigger counts
+  RETURN NULL;
+END $$;
+CREATE TRIGGER setting_epoch BEFORE UPDATE ON book.setting FOR EACH ROW EXECUTE FUNCTION book.bump_epoch();
+CREATE TRIGGER pair_epoch AFTER INSERT OR UPDATE OR DELETE ON book.pair FOR EACH STATEMENT EXECUTE FUNCTION book.bump_epoch();
+
+-- ---------------------------------------------------------------- which status may follow which
+
+-- The same table as ledger/transitions.ts; a test compares them, triggers below enforce it.
+CREATE TABLE book.transition (
+  record      text COLLATE "C" NOT NULL,
+  from_status text COLLATE "C" NOT NULL,
+  to_status   text COLLATE "C" NOT NULL,
+  PRIMARY KEY (record, from_status, to_status)
+);
+INSERT INTO book.transition VALUES
+  ('deposit','PENDING','CONFIRMED'), ('deposit','PENDING','FAILED'), ('deposit','PENDING','CANCELLED'),
+  ('deposit','FAILED','CONFIRMED'),
+  ('withdrawal','PENDING_APPROVAL','PENDING'), ('withdrawal','PENDING_APPROVAL','CANCELLED'),
+  ('withdrawal','PENDING','CONFIRMED'), ('withdrawal','PENDING','FAILED'),
+  ('transaction','PENDING','CONFIRMED'), ('transaction','PENDING','FAILED'), ('transaction','PENDING','CANCELLED'),
+  ('transaction','FAILED','CONFIRMED'),
+  ('settlement','PENDING','APPROVAL_REQUIRED'), ('settlement','PENDING','PROCESSING'),
+  ('settlement','APPROVAL_REQUIRED','APPROVED'), ('settlement','APPROVAL_REQUIRED','REJECTED'),
+  ('settlement','APPROVAL_REQUIRED','CANCELLED'), ('settlement','APPROVED','PROCESSING'),
+  ('settlement','PROCESSING','SUBMITTED_TO_LEDGER'), ('settlement','PROCESSING','FAILED'),
+  ('settlement','SUBMITTED_TO_LEDGER','COMPLETED'), ('settlement','SUBMITTED_TO_LEDGER','FAILED'),
+  ('outgoing','queued','signed'), ('outgoing','queued','void'),
+  ('outgoing','signed','final'), ('outgoing','signed','dead'),
+  ('outgoing','dead','queued'), ('outgoing','dead','void');
+
+CREATE FUNCTION book.check_transition() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM book.transition t
+                 WHERE t.record = TG_ARGV[0] AND t.from_status = OLD.status AND t.to_status = NEW.status) THEN
+    RAISE EXCEPTION 'Cannot move a % as its states do not allow it: % -> %', TG_ARGV[0], OLD.status, NEW.status
+      USING ERRCODE = 'check_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+
+CREATE FUNCTION book.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'Cannot change %.% as it is written once: %', TG_TABLE_SCHEMA, TG_TABLE_NAME, TG_OP
+    USING ERRCODE = 'check_violation';
+END $$;
+
+-- ---------------------------------------------------------------- merchants and their money
+
+CREATE TABLE book.merchant (
+  merchant_id             text COLLATE "C" PRIMARY KEY,
+  slot                    smallint NOT NULL CHECK (slot BETWEEN 0 AND 255),
+  status                  text COLLATE "C" NOT NULL DEFAULT 'ACTIVE' CHECK (status IN ('ACTIVE','SUSPENDED','INACTIVE')),
+  name                    text NOT NULL,
+  deposit_commission_rate numeric(19,18) NOT NULL DEFAULT 0 CHECK (deposit_commission_rate BETWEEN 0 AND 1),
+  direct_deposit_fee      numeric(38,18) NOT NULL DEFAULT 1 CHECK (direct_deposit_fee >= 0),
+  webhook_url             text,
+  webhook_secret          text NOT NULL,
+  webhook_secret_previous text,
+  webhook_previous_until  timestamptz,
+  webhook_enabled         boolean NOT NULL DEFAULT false,
+  webhook_events          text[],
+  webhook_timeout_ms      integer NOT NULL DEFAULT 10000 CHECK (webhook_timeout_ms BETWEEN 1000 AND 30000),
+  webhook_retry_count     integer NOT NULL DEFAULT 3 CHECK (webhook_retry_count BETWEEN 0 AND 20),
+  success_url             text,
+  failure_url             text,
+  rate_limits             jsonb NOT NULL DEFAULT '{}',
+  reseller_id             text COLLATE "C",
+  created_at              timestamptz NOT NULL
+);
+
+-- The narrow, hot part of a merchant: its version is the fence that every money commit compares, its
+-- counters number the rows of its lists without gaps. fillfactor leaves room for in-page updates.
+CREATE TABLE book.account (
+  merchant_id     text COLLATE "C" PRIMARY KEY REFERENCES book.merchant,
+  version         bigint NOT NULL DEFAULT 0,
+  deposit_seq     bigint NOT NULL DEFAULT 0,
+  withdrawal_seq  bigint NOT NULL DEFAULT 0,
+  transaction_seq bigint NOT NULL DEFAULT 0,
+  charge_seq      bigint NOT NULL DEFAULT 0,
+  last_at         timestamptz NOT NULL DEFAULT '1970-01-01'
+) WITH (fillfactor = 50);
+
+CREATE TABLE book.balance (
+  merchant_id text COLLATE "C" NOT NULL REFERENCES book.merchant,
+  currency    text COLLATE "C" NOT NULL,
+  network     text COLLATE "C" NOT NULL,
+  available   numeric(38,18) NOT NULL DEFAULT 0 CONSTRAINT available_not_negative CHECK (available >= 0),
+  pending     numeric(38,18) NOT NULL DEFAULT 0 CONSTRAINT pending_not_negative CHECK (pending >= 0),
+  reserved    numeric(38,18) NOT NULL DEFAULT 0 CONSTRAINT reserved_not_negative CHECK (reserved >= 0),
+  updated_at  timestamptz NOT NULL,
+  PRIMARY KEY (merchant_id, currency, network),
+  FOREIGN KEY (currency, network) REFERENCES book.pair
+) WITH (fillfactor = 50);
+
+-- Accounts that are not a merchant's. `world` is the chain: what it owes us is negative there.
+CREATE TABLE book.system_balance (
+  account  text COLLATE "C" NOT NULL,
+  currency text COLLATE "C" NOT NULL,
+  network  text COLLATE "C" NOT NULL,
+  balance  numeric(38,18) NOT NULL DEFAULT 0,
+  PRIMARY KEY (account, currency, network)
+) WITH (fillfactor = 50);
+
+-- A posting moves a positive amount between two accounts of one pair. The key says that each leg of
+-- a payment happens at most once: reserved once, paid once, refunded once.
+CREATE TABLE book.entry (
+  payment_id   text COLLATE "C" NOT NULL,
+  leg          text COLLATE "C" NOT NULL,
+  merchant_id  text COLLATE "C" NOT NULL,
+  from_account text COLLATE "C" NOT NULL
+               CHECK (from_account IN ('available','pending','reserved','world','commission','network_fee','activation_fee','direct_deposit_fee')),
+  to_account   text COLLATE "C" NOT NULL
+               CHECK (to_account IN ('available','pending','reserved','world','commission','network_fee','activation_fee','direct_deposit_fee')),
+  currency     text COLLATE "C" NOT NULL,
+  network      text COLLATE "C" NOT NULL,
+  amount       numeric(38,18) NOT NULL CHECK (amount > 0),
+  created_at   timestamptz NOT NULL,
+  PRIMARY KEY (payment_id, leg, merchant_id),
+  CHECK (from_account <> to_account)
+);
+CREATE TRIGGER entry_is_written_once BEFORE UPDATE OR DELETE ON book.entry FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
+CREATE TRIGGER entry_is_not_truncated BEFORE TRUNCATE ON book.entry FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
+
+-- ---------------------------------------------------------------- payments
+
+CREATE TABLE book.deposit_address (
+  id           text COLLATE "C" NOT NULL,
+  merchant_id  text COLLATE "C" NOT NULL REFERENCES book.merchant,
+  network      text COLLATE "C" NOT NULL,
+  address      text COLLATE "C" NOT NULL,
+  wallet_index integer NOT NULL CHECK (wallet_index >= 0),
+  kind         text COLLATE "C" NOT NULL CHECK (kind IN ('issued','session','top_up')),
+  identifier   text COLLATE "C",
+  reference_id text,
+  activated    boolean NOT NULL DEFAULT false,
+  created_at   timestamptz NOT NULL,
+  PRIMARY KEY (id, merchant_id),
+  UNIQUE (network, address, merchant_id)
+);
+CREATE UNIQUE INDEX deposit_address_of_customer ON book.deposit_address (merchant_id, network, identifier) WHERE kind = 'issued';
+CREATE UNIQUE INDEX deposit_address_top_up ON book.deposit_address (merchant_id, network) WHERE kind = 'top_up';
+CREATE INDEX deposit_address_list ON book.deposit_address (merchant_id, id);
+
+CREATE TABLE book.deposit (
+  id              text COLLATE "C" NOT NULL,
+  merchant_id     text COLLATE "C" NOT NULL REFERENCES book.merchant,
+  seq             bigint NOT NULL CHECK (seq > 0),
+  transaction_seq bigint NOT NULL CHECK (transaction_seq > 0),
+  currency        text COLLATE "C" NOT NULL,
+  network         text COLLATE "C" NOT NULL,
+  amount          numeric(38,18) NOT NULL CHECK (amount > 0),
+  status          text COLLATE "C" NOT NULL CHECK (status IN ('PENDING','CONFIRMED','FAILED','CANCELLED')),
+  reason          text,
+  source          text NOT NULL,
+  reference_id    text,
+  description     text,
+  commission      numeric(38,18) NOT NULL DEFAULT 0 CHECK (commission >= 0),
+  commission_rate numeric(19,18) NOT NULL DEFAULT 0,
+  fixed_fee       numeric(38,18) NOT NULL DEFAULT 0 CHECK (fixed_fee >= 0),
+  usd_rate        numeric(38,18),
+  address_id      text COLLATE "C",
+  address         text COLLATE "C",
+  txid            text COLLATE "C",
+  log_index       integer,
+  sender          text COLLATE "C",
+  height          bigint,
+  expires_at      timestamptz,
+  metadata        jsonb NOT NULL DEFAULT '{}',
+  created_at      timestamptz NOT NULL,
+  updated_at      timestamptz NOT NULL,
+  cleared_at      timestamptz,
+  PRIMARY KEY (id, merchant_id),
+  UNIQUE (merchant_id, seq),
+  CHECK (commission + fixed_fee <= amount),
+  CHECK ((txid IS NULL) = (log_index IS NULL)),
+  CHECK ((status = 'CONFIRMED') = (cleared_at IS NOT NULL))
+) WITH (fillfactor = 80);
+-- One on-chain transfer, one deposit.
+CREATE UNIQUE INDEX deposit_transfer ON book.deposit (merchant_id, network, txid, log_index) WHERE txid IS NOT NULL;
+CREATE INDEX deposit_of_address ON book.deposit (address_id, id) WHERE address_id IS NOT NULL;
+CREATE INDEX deposit_rare ON book.deposit (merchant_id, status, seq) WHERE status IN ('FAILED','CANCELLED');
+CREATE TRIGGER deposit_transition BEFORE UPDATE OF status ON book.deposit FOR EACH ROW
+  WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION book.check_transition('deposit');
+
+CREATE TABLE book.withdrawal (
+  id              text COLLATE "C" NOT NULL,
+  merchant_id     text COLLATE "C" NOT NULL REFERENCES book.merchant,
+  seq             bigint CHECK (seq > 0),
+  transaction_seq bigint NOT NULL CHECK (transaction_seq > 0),
+  outgoing_id     text COLLATE "C" NOT NULL,
+  currency        text COLLATE "C" NOT NULL,
+  network         text COLLATE "C" NOT NULL,
+  amount          numeric(38,18) NOT NULL CHECK (amount > 0),
+  base_fee        numeric(38,18) NOT NULL CHECK (base_fee >= 0),
+  markup_rate     numeric(19,18) NOT NULL CHECK (markup_rate BETWEEN 0 AND 1),
+  markup_amount   numeric(38,18) NOT NULL CHECK (markup_amount >= 0),
+  network_fee     numeric(38,18) NOT NULL CHECK (network_fee >= 0),
+  destination     text COLLATE "C" NOT NULL,
+  reference_id    text,
+  description     text,
+  status          text COLLATE "C" NOT NULL CHECK (status IN ('PENDING_APPROVAL','PENDING','CONFIRMED','FAILED','CANCELLED')),
+  reason          text,
+  txid            text COLLATE "C",
+  created_at      timestamptz NOT NULL,
+  processed_at    timestamptz,
+  PRIMARY KEY (id, merchant_id),
+  UNIQUE (merchant_id, seq),
+  CHECK ((status IN ('CONFIRMED','FAILED','CANCELLED')) = (processed_at IS NOT NULL)),
+  CHECK (status <> 'CONFIRMED' OR txid IS NOT NULL)
+) WITH (fillfactor = 80);
+-- A reference is taken while its withdrawal is neither failed nor cancelled.
+CREATE UNIQUE INDEX withdrawal_reference ON book.withdrawal (merchant_id, reference_id)
+  WHERE reference_id IS NOT NULL AND status NOT IN ('FAILED','CANCELLED');
+CREATE INDEX withdrawal_rare ON book.withdrawal (merchant_id, status, seq) WHERE status IN ('FAILED','CANCELLED','PENDING_APPROVAL');
+CREATE TRIGGER withdrawal_transition BEFORE UPDATE OF status ON book.withdrawal FOR EACH ROW
+  WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION book.check_transition('withdrawal');
+
+-- The merchant's statement. `effect` is the row's whole effect on available; running balances are
+-- sums of effects in the order of `seq`, kept per block of 1,000 rows in book.list_block.
+CREATE TABLE book.transaction (
+  merchant_id  text COLLATE "C" NOT NULL REFERENCES book.merchant,
+  seq          bigint NOT NULL CHECK (seq > 0),
+  id           text COLLATE "C" NOT NULL,
+  payment_id   text COLLATE "C" NOT NULL,
+  type         text COLLATE "C" NOT NULL CHECK (type IN ('DEPOSIT','WITHDRAWAL','SETTLEMENT')),
+  status       text COLLATE "C" NOT NULL CHECK (status IN ('PENDING','CONFIRMED','FAILED','CANCELLED')),
+  currency     text COLLATE "C" NOT NULL,
+  network      text COLLATE "C" NOT NULL,
+  effect       numeric(38,18) NOT NULL,
+  fee          numeric(38,18) NOT NULL CHECK (fee >= 0),
+  txid         text COLLATE "C",
+  height       bigint,
+  from_address text COLLATE "C",
+  to_address   text COLLATE "C",
+  reference_id text,
+  description  text,
+  category     text,
+  created_at   timestamptz NOT NULL,
+  PRIMARY KEY (merchant_id, seq),
+  CHECK (status NOT IN ('FAILED','CANCELLED') OR effect = 0)
+) WITH (fillfactor = 80);
+CREATE TRIGGER transaction_transition BEFORE UPDATE OF status ON book.transaction FOR EACH ROW
+  WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION book.check_transition('transaction');
+
+-- The fees a merchant was charged, and their reversals (negative).
+CREATE TABLE book.charge (
+  merchant_id text COLLATE "C" NOT NULL REFERENCES book.merchant,
+  seq         bigint NOT NULL CHECK (seq > 0),
+  id          text COLLATE "C" NOT NULL,
+  payment_id  text COLLATE "C" NOT NULL,
+  type        text COLLATE "C" NOT NULL
+              CHECK (type IN ('ADDRESS_ACTIVATION','DIRECT_DEPOSIT','DEPOSIT_COMMISSION','WITHDRAWAL_COMMISSION','NETWORK_FEE','REVERSAL')),
+  currency    text COLLATE "C" NOT NULL,
+  network     text COLLATE "C" NOT NULL,
+  amount      numeric(38,18) NOT NULL CHECK (amount <> 0 AND (amount < 0) = (type = 'REVERSAL')),
+  created_at  timestamptz NOT NULL,
+  PRIMARY KEY (merchant_id, seq)
+);
+CREATE TRIGGER charge_is_written_once BEFORE UPDATE OR DELETE ON book.charge FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
+
+-- Counts and sums per 1,000 rows of a list, kept in the commits that change the rows. A page, a
+-- total and a running balance cost the same at row one million as at row one.
+CREATE TABLE book.list_block (
+  merchant_id text COLLATE "C" NOT NULL,
+  list        text COLLATE "C" NOT NULL CHECK (list IN ('deposit','withdrawal','transaction')),
+  block       bigint NOT NULL CHECK (block >= 0),
+  currency    text COLLATE "C" NOT NULL,
+  network     text COLLATE "C" NOT NULL,
+  status      text COLLATE "C" NOT NULL,
+  count       integer NOT NULL CHECK (count >= 0),
+  effect      numeric(38,18) NOT NULL DEFAULT 0,
+  PRIMARY KEY (merchant_id, list, block, currency, network, status)
+) WITH (fillfactor = 50);
+
+-- ---------------------------------------------------------------- what leaves our wallets
+
+-- One row per intended on-chain transfer of ours. Signing moves queued -> signed; whatever gives
+-- the money back moves queued|dead -> void in its own commit: exactly one of them wins.
+CREATE TABLE book.outgoing (
+  id          text COLLATE "C" NOT NULL,
+  merchant_id text COLLATE "C" NOT NULL REFERENCES book.merchant,
+  kind        text COLLATE "C" NOT NULL CHECK (kind IN ('payout','sweep','gas','delegation','cold')),
+  payment_id  text COLLATE "C",
+  network     text COLLATE "C" NOT NULL,
+  currency    text COLLATE "C" NOT NULL,
+  amount      numeric(38,18) NOT NULL CHECK (amount > 0),
+  wallet      text COLLATE "C" NOT NULL DEFAULT 'hot' CHECK (wallet ~ '^(hot|[0-9]{1,10})$'),
+  destination text COLLATE "C" NOT NULL,
+  status      text COLLATE "C" NOT NULL CHECK (status IN ('queued','signed','final','dead','void')),
+  reason      text,
+  attempts    integer NOT NULL DEFAULT 0 CHECK (attempts >= 0),
+  lease_until timestamptz,
+  created_at  timestamptz NOT NULL,
+  updated_at  timestamptz NOT NULL,
+  PRIMARY KEY (id, merchant_id),
+  CHECK ((kind = 'payout') = (payment_id IS NOT NULL))
+) WITH (fillfactor = 80);
+CREATE INDEX outgoing_queued ON book.outgoing (network, id) WHERE status = 'queued';
+CREATE INDEX outgoing_signed ON book.outgoing (network, id) WHERE status = 'signed';
+CREATE TRIGGER outgoing_transition BEFORE UPDATE OF status ON book.outgoing FOR EACH ROW
+  WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION book.check_transition('outgoing');
+
+-- One signed envelope of an outgoing row, stored before it is first broadcast. Bytes and id never
+-- change; `outcome` is set once, from our own scan of solid blocks.
+CREATE TABLE book.attempt (
+  outgoing_id text COLLATE "C" NOT NULL,
+  number      integer NOT NULL CHECK (number > 0),
+  merchant_id text COLLATE "C" NOT NULL,
+  network     text COLLATE "C" NOT NULL,
+  txid        text COLLATE "C" NOT NULL,
+  bytes       text NOT NULL,
+  expires_at  timestamptz NOT NULL,
+  created_at  timestamptz NOT NULL,
+  outcome     text COLLATE "C" CHECK (outcome IN ('paid','failed','expired')),
+  reason      text,
+  height      bigint,
+  fee         numeric(38,18),
+  evidence    jsonb,
+  PRIMARY KEY (outgoing_id, number, merchant_id),
+  UNIQUE (txid, network),
+  FOREIGN KEY (outgoing_id, merchant_id) REFERENCES book.outgoing (id, merchant_id)
+) WITH (fillfactor = 80);
+CREATE UNIQUE INDEX attempt_in_flight ON book.attempt (outgoing_id) WHERE outcome IS NULL;
+
+CREATE FUNCTION book.keep_attempt() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF (NEW.outgoing_id, NEW.number, NEW.merchant_id, NEW.network, NEW.txid, NEW.bytes, NEW.expires_at)
+     IS DISTINCT FROM (OLD.outgoing_id, OLD.number, OLD.merchant_id, OLD.network, OLD.txid, OLD.bytes, OLD.expires_at)
+     OR (OLD.outcome IS NOT NULL AND NEW.outcome IS DISTINCT FROM OLD.outcome) THEN
+    RAISE EXCEPTION 'Cannot change an attempt as it is written once: %', OLD.txid USING ERRCODE = 'check_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER attempt_is_kept BEFORE UPDATE ON book.attempt FOR EACH ROW EXECUTE FUNCTION book.keep_attempt();
+CREATE TRIGGER attempt_is_never_deleted BEFORE DELETE ON book.attempt FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
+
+-- ---------------------------------------------------------------- in and out boxes
+
+-- What the chain said, addressed to a merchant. Written by the watcher, consumed by the merchant in
+-- the commit of its effect.
+CREATE TABLE book.inbox (
+  merchant_id text COLLATE "C" NOT NULL REFERENCES book.merchant,
+  network     text COLLATE "C" NOT NULL,
+  txid        text COLLATE "C" NOT NULL,
+  log_index   integer NOT NULL,
+  phase       text COLLATE "C" NOT NULL CHECK (phase IN ('seen','solid','vanished','outcome')),
+  data        jsonb NOT NULL,
+  created_at  timestamptz NOT NULL DEFAULT now(),
+  consumed_at timestamptz,
+  quarantine  text,
+  PRIMARY KEY (merchant_id, network, txid, log_index, phase)
+) WITH (fillfactor = 80);
+CREATE INDEX inbox_waiting ON book.inbox (merchant_id, created_at) WHERE consumed_at IS NULL;
+
+-- Events for merchants, written in the commit of the change they tell of.
+CREATE TABLE book.outbox (
+  id              text COLLATE "C" NOT NULL,
+  merchant_id     text COLLATE "C" NOT NULL REFERENCES book.merchant,
+  payment_id      text COLLATE "C" NOT NULL,
+  type            text COLLATE "C" NOT NULL,
+  payload         text NOT NULL,
+  status          text COLLATE "C" NOT NULL CHECK (status IN ('PENDING','DELIVERED','FAILED','SKIPPED')),
+  attempts        integer NOT NULL DEFAULT 0,
+  next_attempt_at timestamptz NOT NULL DEFAULT now(),
+  claimed_until   timestamptz,
+  last_outcome    text,
+  created_at      timestamptz NOT NULL,
+  delivered_at    timestamptz,
+  PRIMARY KEY (id, merchant_id)
+) WITH (fillfactor = 70);
+CREATE INDEX outbox_waiting ON book.outbox (merchant_id, id) WHERE status = 'PENDING';
+
+CREATE FUNCTION book.keep_event() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF (NEW.id, NEW.merchant_id, NEW.payment_id, NEW.type, NEW.payload)
+     IS DISTINCT FROM (OLD.id, OLD.merchant_id, OLD.payment_id, OLD.type, OLD.payload) THEN
+    RAISE EXCEPTION 'Cannot change an event as its bytes are signed: %', OLD.id USING ERRCODE = 'check_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER event_is_kept BEFORE UPDATE OF id, merchant_id, payment_id, type, payload ON book.outbox
+  FOR EACH ROW EXECUTE FUNCTION book.keep_event();
+
+-- Which batches were committed: answers "did it?" after a connection was lost during a commit.
+CREATE TABLE book.commit_log (
+  id         text COLLATE "C" PRIMARY KEY,
+  survivors  text[] NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now()
+);
+
+-- ---------------------------------------------------------------- hub
+
+CREATE TABLE hub.api_key (
+  id           text COLLATE "C" PRIMARY KEY,
+  hash         bytea NOT NULL UNIQUE CHECK (octet_length(hash) = 32),
+  merchant_id  text COLLATE "C",
+  role         text COLLATE "C" NOT NULL CHECK (role IN ('MERCHANT','RESELLER','ADMIN')),
+  permissions  text[] NOT NULL,
+  label        text NOT NULL,
+  ip_allowlist text[],
+  expires_at   timestamptz,
+  revoked_at   timestamptz,
+  last_used_at timestamptz,
+  created_at   timestamptz NOT NULL,
+  CHECK ((role = 'ADMIN') = (merchant_id IS NULL))
+);
+CREATE INDEX api_key_of_merchant ON hub.api_key (merchant_id) WHERE merchant_id IS NOT NULL;
+
+CREATE TABLE hub.wallet (
+  network    text COLLATE "C" PRIMARY KEY,
+  wallet_id  text COLLATE "C" NOT NULL,
+  hot_wallet text COLLATE "C" NOT NULL,
+  next_index integer NOT NULL DEFAULT 0 CHECK (next_index >= 0)
+);
+
+-- Every address that was ever handed out is watched for ever.
+CREATE TABLE hub.address (
+  address      text COLLATE "C" NOT NULL,
+  network      text COLLATE "C" NOT NULL,
+  merchant_id  text COLLATE "C" NOT NULL,
+  address_id   text COLLATE "C" NOT NULL,
+  wallet_index integer NOT NULL CHECK (wallet_index >= 0),
+  created_at   timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (address, network)
+);
+
+-- How far a network was read. `head` informs, `solid` moves money.
+CREATE TABLE hub.cursor (
+  network text COLLATE "C" NOT NULL,
+  view    text COLLATE "C" NOT NULL CHECK (view IN ('head','solid')),
+  height  bigint NOT NULL,
+  hash    text COLLATE "C" NOT NULL,
+  time    timestamptz NOT NULL,
+  PRIMARY KEY (network, view)
+);
+
+-- Wake-ups that outlive the process.
+CREATE TABLE hub.timer (
+  actor   text COLLATE "C" NOT NULL,
+  name    text COLLATE "C" NOT NULL,
+  due_at  timestamptz NOT NULL,
+  payload jsonb NOT NULL DEFAULT '{}',
+  PRIMARY KEY (actor, name)
+);
+CREATE INDEX timer_due ON hub.timer (due_at);
