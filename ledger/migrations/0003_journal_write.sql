@@ -1,0 +1,281 @@
+-- The journal's single write: one call, one transaction, for one batch of merchants' decisions.
+-- Fixed steps: lock the accounts in order; find the slices (one merchant's part of the batch) that
+-- survive their version, their compare-and-sets and their references; write those; say which did
+-- not and why. A slice that does not survive changes nothing and does not disturb the others.
+-- What breaks a constraint aborts the whole batch: that is a bug, and the journal looks for it.
+
+CREATE TYPE book.slice AS (
+  merchant_id     text,
+  version         bigint,
+  deposit_seq     bigint,
+  withdrawal_seq  bigint,
+  transaction_seq bigint,
+  charge_seq      bigint,
+  last_at         timestamptz
+);
+CREATE TYPE book.balance_key AS (merchant_id text, currency text, network text);
+CREATE TYPE book.outgoing_void AS (id text, merchant_id text, from_status text, reason text);
+CREATE TYPE book.inbox_key AS (merchant_id text, network text, txid text, log_index integer, phase text);
+
+CREATE FUNCTION book.commit_batch(
+  p_commit_id        text,
+  p_epoch            bigint,
+  p_slices           book.slice[],
+  p_opened           book.balance_key[],
+  p_entries          book.entry[],
+  p_new_withdrawals  book.withdrawal[],
+  p_withdrawals      book.withdrawal[],
+  p_new_deposits     book.deposit[],
+  p_deposits         book.deposit[],
+  p_new_transactions book.transaction[],
+  p_transactions     book.transaction[],
+  p_charges          book.charge[],
+  p_new_outgoing     book.outgoing[],
+  p_voided           book.outgoing_void[],
+  p_events           book.outbox[],
+  p_new_addresses    book.deposit_address[],
+  p_addresses        book.deposit_address[],
+  p_consumed         book.inbox_key[],
+  p_merchants        book.merchant[]
+) RETURNS TABLE (merchant_id text, reason text, detail text, holder text)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  v_alive   text[];
+  v_dropped text[] := '{}';
+  v_refused text[];
+  v_count   bigint;
+  v_bad     boolean;
+BEGIN
+  IF (SELECT s.epoch FROM book.setting s) <> p_epoch THEN
+    RETURN QUERY SELECT s.merchant_id, 'epoch', NULL::text, NULL::text FROM unnest(p_slices) s;
+    RETURN;
+  END IF;
+
+  -- 1. lock in order; a slice decided on another version than the row's is out
+  SELECT coalesce(array_agg(l.merchant_id), '{}') INTO v_alive
+  FROM (SELECT a.merchant_id
+        FROM book.account a JOIN unnest(p_slices) s ON s.merchant_id = a.merchant_id
+        WHERE a.version = s.version
+        ORDER BY a.merchant_id FOR UPDATE OF a) l;
+  IF cardinality(v_alive) < cardinality(p_slices) THEN
+    RETURN QUERY SELECT s.merchant_id, 'version', NULL::text, NULL::text
+                 FROM unnest(p_slices) s WHERE s.merchant_id <> ALL (v_alive);
+    SELECT coalesce(array_agg(s.merchant_id), '{}') INTO v_dropped
+    FROM unnest(p_slices) s WHERE s.merchant_id <> ALL (v_alive);
+  END IF;
+
+  -- 2. money comes back only together with its payout's row: exactly one of refund and signing wins
+  IF cardinality(p_voided) > 0 THEN
+    PERFORM 1 FROM book.outgoing o JOIN unnest(p_voided) v ON v.id = o.id AND v.merchant_id = o.merchant_id
+    ORDER BY o.id FOR UPDATE OF o;
+    SELECT coalesce(array_agg(DISTINCT v.merchant_id), '{}') INTO v_refused
+    FROM unnest(p_voided) v
+    LEFT JOIN book.outgoing o ON o.id = v.id AND o.merchant_id = v.merchant_id AND o.status = v.from_status
+    WHERE o.id IS NULL;
+    IF cardinality(v_refused) > 0 THEN
+      RETURN QUERY SELECT r, 'outgoing', NULL::text, NULL::text FROM unnest(v_refused) r WHERE r <> ALL (v_dropped);
+      v_dropped := v_dropped || v_refused;
+    END IF;
+  END IF;
+
+  -- 3. a reference that another living withdrawal holds; told apart so that the actor learns of it
+  IF cardinality(p_new_withdrawals) > 0 THEN
+    SELECT coalesce(array_agg(DISTINCT w.merchant_id), '{}') INTO v_refused
+    FROM unnest(p_new_withdrawals) w
+    JOIN book.withdrawal x ON x.merchant_id = w.merchant_id AND x.reference_id = w.reference_id
+                          AND x.status NOT IN ('FAILED','CANCELLED')
+    WHERE w.reference_id IS NOT NULL AND w.status NOT IN ('FAILED','CANCELLED')
+      AND NOT EXISTS (SELECT 1 FROM unnest(p_withdrawals) c
+                      WHERE c.id = x.id AND c.status IN ('FAILED','CANCELLED'));
+    IF cardinality(v_refused) > 0 THEN
+      RETURN QUERY
+        SELECT w.merchant_id, 'reference', w.reference_id, x.id
+        FROM unnest(p_new_withdrawals) w
+        JOIN book.withdrawal x ON x.merchant_id = w.merchant_id AND x.reference_id = w.reference_id
+                              AND x.status NOT IN ('FAILED','CANCELLED')
+        WHERE w.merchant_id = ANY (v_refused) AND w.merchant_id <> ALL (v_dropped);
+      v_dropped := v_dropped || v_refused;
+    END IF;
+  END IF;
+
+  IF cardinality(v_dropped) > 0 THEN
+    p_slices           := ARRAY(SELECT x FROM unnest(p_slices) x WHERE x.merchant_id <> ALL (v_dropped));
+    p_opened           := ARRAY(SELECT x FROM unnest(p_opened) x WHERE x.merchant_id <> ALL (v_dropped));
+    p_entries          := ARRAY(SELECT x FROM unnest(p_entries) x WHERE x.merchant_id <> ALL (v_dropped));
+    p_new_withdrawals  := ARRAY(SELECT x FROM unnest(p_new_withdrawals) x WHERE x.merchant_id <> ALL (v_dropped));
+    p_withdrawals      := ARRAY(SELECT x FROM unnest(p_withdrawals) x WHERE x.merchant_id <> ALL (v_dropped));
+    p_new_deposits     := ARRAY(SELECT x FROM unnest(p_new_deposits) x WHERE x.merchant_id <> ALL (v_dropped));
+    p_deposits         := ARRAY(SELECT x FROM unnest(p_deposits) x WHERE x.merchant_id <> ALL (v_dropped));
+    p_new_transactions := ARRAY(SELECT x FROM unnest(p_new_transactions) x WHERE x.merchant_id <> ALL (v_dropped));
+    p_transactions     := ARRAY(SELECT x FROM unnest(p_transactions) x WHERE x.merchant_id <> ALL (v_dropped));
+    p_charges          := ARRAY(SELECT x FROM unnest(p_charges) x WHERE x.merchant_id <> ALL (v_dropped));
+    p_new_outgoing     := ARRAY(SELECT x FROM unnest(p_new_outgoing) x WHERE x.merchant_id <> ALL (v_dropped));
+    p_voided           := ARRAY(SELECT x FROM unnest(p_voided) x WHERE x.merchant_id <> ALL (v_dropped));
+    p_events           := ARRAY(SELECT x FROM unnest(p_events) x WHERE x.merchant_id <> ALL (v_dropped));
+    p_new_addresses    := ARRAY(SELECT x FROM unnest(p_new_addresses) x WHERE x.merchant_id <> ALL (v_dropped));
+    p_addresses        := ARRAY(SELECT x FROM unnest(p_addresses) x WHERE x.merchant_id <> ALL (v_dropped));
+    p_consumed         := ARRAY(SELECT x FROM unnest(p_consumed) x WHERE x.merchant_id <> ALL (v_dropped));
+    p_merchants        := ARRAY(SELECT x FROM unnest(p_merchants) x WHERE x.merchant_id <> ALL (v_dropped));
+  END IF;
+  IF cardinality(p_slices) = 0 THEN
+    RETURN;
+  END IF;
+
+  -- 4. counts and sums of the lists, from the images before and after
+  IF cardinality(p_new_withdrawals) + cardinality(p_withdrawals) + cardinality(p_new_deposits)
+     + cardinality(p_deposits) + cardinality(p_new_transactions) + cardinality(p_transactions) > 0 THEN
+    WITH change AS (
+      SELECT merchant_id, 'withdrawal' AS list, seq, currency, network, status, 1 AS n, 0::numeric AS effect
+        FROM unnest(p_new_withdrawals) WHERE seq IS NOT NULL
+      UNION ALL
+      SELECT c.merchant_id, 'withdrawal', c.seq, c.currency, c.network, c.status, 1, 0
+        FROM unnest(p_withdrawals) c WHERE c.seq IS NOT NULL
+      UNION ALL
+      SELECT o.merchant_id, 'withdrawal', o.seq, o.currency, o.network, o.status, -1, 0
+        FROM unnest(p_withdrawals) c JOIN book.withdrawal o ON o.id = c.id AND o.merchant_id = c.merchant_id
+        WHERE o.seq IS NOT NULL
+      UNION ALL
+      SELECT merchant_id, 'deposit', seq, currency, network, status, 1, 0 FROM unnest(p_new_deposits)
+      UNION ALL
+      SELECT c.merchant_id, 'deposit', c.seq, c.currency, c.network, c.status, 1, 0 FROM unnest(p_deposits) c
+      UNION ALL
+      SELECT o.merchant_id, 'deposit', o.seq, o.currency, o.network, o.status, -1, 0
+        FROM unnest(p_deposits) c JOIN book.deposit o ON o.id = c.id AND o.merchant_id = c.merchant_id
+      UNION ALL
+      SELECT merchant_id, 'transaction', seq, currency, network, status, 1, effect FROM unnest(p_new_transactions)
+      UNION ALL
+      SELECT c.merchant_id, 'transaction', c.seq, c.currency, c.network, c.status, 1, c.effect FROM unnest(p_transactions) c
+      UNION ALL
+      SELECT o.merchant_id, 'transaction', o.seq, o.currency, o.network, o.status, -1, -o.effect
+        FROM unnest(p_transactions) c JOIN book.transaction o ON o.merchant_id = c.merchant_id AND o.seq = c.seq
+    ), folded AS (
+      SELECT merchant_id, list, (seq - 1) / 1000 AS block, currency, network, status, sum(n) AS n, sum(effect) AS effect
+      FROM change GROUP BY 1, 2, 3, 4, 5, 6
+      HAVING sum(n) <> 0 OR sum(effect) <> 0
+    ), written AS (
+      INSERT INTO book.list_block AS b (merchant_id, list, block, currency, network, status, count, effect)
+      SELECT merchant_id, list, block, currency, network, status, n, effect FROM folded ORDER BY 1, 2, 3, 4, 5, 6
+      ON CONFLICT (merchant_id, list, block, currency, network, status)
+      DO UPDATE SET count = b.count + excluded.count, effect = b.effect + excluded.effect
+      RETURNING b.count
+    )
+    SELECT bool_or(count < 0) INTO v_bad FROM written;
+    IF v_bad THEN
+      RAISE EXCEPTION 'Cannot keep a list count as it would fall below zero' USING ERRCODE = 'check_violation';
+    END IF;
+  END IF;
+
+  -- 5. records: changes first, so that a released reference is free for a new withdrawal
+  IF cardinality(p_withdrawals) > 0 THEN
+    UPDATE book.withdrawal w SET status = c.status, reason = c.reason, txid = c.txid, processed_at = c.processed_at
+    FROM unnest(p_withdrawals) c WHERE w.id = c.id AND w.merchant_id = c.merchant_id;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    IF v_count <> cardinality(p_withdrawals) THEN
+      RAISE EXCEPTION 'Cannot change withdrawals as some do not exist: % of %', v_count, cardinality(p_withdrawals);
+    END IF;
+  END IF;
+  IF cardinality(p_deposits) > 0 THEN
+    UPDATE book.deposit d SET status = c.status, reason = c.reason, commission = c.commission,
+      commission_rate = c.commission_rate, fixed_fee = c.fixed_fee, usd_rate = c.usd_rate, height = c.height,
+      expires_at = c.expires_at, metadata = c.metadata, updated_at = c.updated_at, cleared_at = c.cleared_at
+    FROM unnest(p_deposits) c WHERE d.id = c.id AND d.merchant_id = c.merchant_id;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    IF v_count <> cardinality(p_deposits) THEN
+      RAISE EXCEPTION 'Cannot change deposits as some do not exist: % of %', v_count, cardinality(p_deposits);
+    END IF;
+  END IF;
+  IF cardinality(p_transactions) > 0 THEN
+    UPDATE book.transaction t SET status = c.status, effect = c.effect, fee = c.fee, txid = c.txid, height = c.height
+    FROM unnest(p_transactions) c WHERE t.merchant_id = c.merchant_id AND t.seq = c.seq;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    IF v_count <> cardinality(p_transactions) THEN
+      RAISE EXCEPTION 'Cannot change transactions as some do not exist: % of %', v_count, cardinality(p_transactions);
+    END IF;
+  END IF;
+  IF cardinality(p_addresses) > 0 THEN
+    UPDATE book.deposit_address a SET reference_id = c.reference_id, activated = c.activated
+    FROM unnest(p_addresses) c WHERE a.id = c.id AND a.merchant_id = c.merchant_id;
+  END IF;
+  IF cardinality(p_merchants) > 0 THEN
+    UPDATE book.merchant m SET status = c.status, name = c.name, deposit_commission_rate = c.deposit_commission_rate,
+      direct_deposit_fee = c.direct_deposit_fee, webhook_url = c.webhook_url, webhook_secret = c.webhook_secret,
+      webhook_secret_previous = c.webhook_secret_previous, webhook_previous_until = c.webhook_previous_until,
+      webhook_enabled = c.webhook_enabled, webhook_events = c.webhook_events, webhook_timeout_ms = c.webhook_timeout_ms,
+      webhook_retry_count = c.webhook_retry_count, success_url = c.success_url, failure_url = c.failure_url,
+      rate_limits = c.rate_limits, reseller_id = c.reseller_id
+    FROM unnest(p_merchants) c WHERE m.merchant_id = c.merchant_id;
+  END IF;
+
+  INSERT INTO book.withdrawal SELECT * FROM unnest(p_new_withdrawals);
+  INSERT INTO book.deposit SELECT * FROM unnest(p_new_deposits);
+  INSERT INTO book.transaction SELECT * FROM unnest(p_new_transactions);
+  INSERT INTO book.charge SELECT * FROM unnest(p_charges);
+  INSERT INTO book.outbox SELECT * FROM unnest(p_events);
+  INSERT INTO book.deposit_address SELECT * FROM unnest(p_new_addresses);
+  INSERT INTO book.outgoing SELECT * FROM unnest(p_new_outgoing);
+  IF cardinality(p_voided) > 0 THEN
+    UPDATE book.outgoing o SET status = 'void', reason = v.reason, lease_until = NULL, updated_at = now()
+    FROM unnest(p_voided) v WHERE o.id = v.id AND o.merchant_id = v.merchant_id AND o.status = v.from_status;
+  END IF;
+
+  -- 6. entries, and balances as their sums: the two cannot disagree
+  IF cardinality(p_entries) > 0 THEN
+    INSERT INTO book.entry SELECT * FROM unnest(p_entries);
+    IF cardinality(p_opened) > 0 THEN
+      INSERT INTO book.balance (merchant_id, currency, network, updated_at)
+      SELECT o.merchant_id, o.currency, o.network, s.last_at
+      FROM unnest(p_opened) o JOIN unnest(p_slices) s ON s.merchant_id = o.merchant_id;
+    END IF;
+    WITH delta AS (
+      SELECT merchant_id, currency, network, max(created_at) AS at,
+        coalesce(sum(amount) FILTER (WHERE to_account = 'available'), 0) - coalesce(sum(amount) FILTER (WHERE from_account = 'available'), 0) AS available,
+        coalesce(sum(amount) FILTER (WHERE to_account = 'pending'), 0) - coalesce(sum(amount) FILTER (WHERE from_account = 'pending'), 0) AS pending,
+        coalesce(sum(amount) FILTER (WHERE to_account = 'reserved'), 0) - coalesce(sum(amount) FILTER (WHERE from_account = 'reserved'), 0) AS reserved
+      FROM unnest(p_entries) GROUP BY 1, 2, 3
+    )
+    UPDATE book.balance b SET available = b.available + d.available, pending = b.pending + d.pending,
+      reserved = b.reserved + d.reserved, updated_at = d.at
+    FROM delta d WHERE b.merchant_id = d.merchant_id AND b.currency = d.currency AND b.network = d.network;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    IF v_count <> (SELECT count(DISTINCT (e.merchant_id, e.currency, e.network)) FROM unnest(p_entries) e) THEN
+      RAISE EXCEPTION 'Cannot post as a balance row is missing';
+    END IF;
+    INSERT INTO book.system_balance AS b (account, currency, network, balance)
+    SELECT account, currency, network, sum(amount) FROM (
+      SELECT to_account AS account, currency, network, amount FROM unnest(p_entries)
+      UNION ALL
+      SELECT from_account, currency, network, -amount FROM unnest(p_entries)) leg
+    WHERE account NOT IN ('available','pending','reserved')
+    GROUP BY 1, 2, 3 HAVING sum(amount) <> 0 ORDER BY 1, 2, 3
+    ON CONFLICT (account, currency, network) DO UPDATE SET balance = b.balance + excluded.balance;
+  END IF;
+
+  -- 7. what was consumed, the fence, and the proof that this batch happened
+  IF cardinality(p_consumed) > 0 THEN
+    UPDATE book.inbox i SET consumed_at = now()
+    FROM unnest(p_consumed) c
+    WHERE i.merchant_id = c.merchant_id AND i.network = c.network AND i.txid = c.txid
+      AND i.log_index = c.log_index AND i.phase = c.phase AND i.consumed_at IS NULL;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    IF v_count <> cardinality(p_consumed) THEN
+      RAISE EXCEPTION 'Cannot consume inbox rows as some are gone: % of %', v_count, cardinality(p_consumed);
+    END IF;
+  END IF;
+  UPDATE book.account a SET version = a.version + 1, deposit_seq = s.deposit_seq, withdrawal_seq = s.withdrawal_seq,
+    transaction_seq = s.transaction_seq, charge_seq = s.charge_seq, last_at = s.last_at
+  FROM unnest(p_slices) s WHERE a.merchant_id = s.merchant_id;
+  INSERT INTO book.commit_log (id, survivors)
+  VALUES (p_commit_id, ARRAY(SELECT s.merchant_id FROM unnest(p_slices) s));
+END $$;
+
+-- Settles what became of a batch whose answer was lost. Raising the versions fences a write that is
+-- still on its way; waiting for the row locks waits for one that is under way. After this returns
+-- the answer is final.
+CREATE FUNCTION book.resolve_commit(p_commit_id text, p_merchant_ids text[])
+RETURNS text[] LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM 1 FROM book.account a WHERE a.merchant_id = ANY (p_merchant_ids) ORDER BY a.merchant_id FOR UPDATE;
+  UPDATE book.account a SET version = a.version + 1 WHERE a.merchant_id = ANY (p_merchant_ids);
+  RETURN (SELECT c.survivors FROM book.commit_log c WHERE c.id = p_commit_id);
+END $$;

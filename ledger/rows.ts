@@ -1,0 +1,432 @@
+/**
+ * The rows of the `book` schema, field by field in the order of their migration. `null` where the
+ * column may be null; times are Unix milliseconds.
+ *
+ * @module
+ */
+
+import type { Amount } from "./amount.ts";
+import type { Rate } from "./fees.ts";
+import type { Currency, Network } from "./pair.ts";
+import { table } from "./table.ts";
+import type {
+  DepositStatus,
+  OutgoingStatus,
+  TransactionStatus,
+  WithdrawalStatus,
+} from "./transitions.ts";
+
+/** Whether a merchant may create payments. */
+export type MerchantStatus = "ACTIVE" | "SUSPENDED" | "INACTIVE";
+
+/** Accounts a posting can touch; the first three belong to the merchant, the rest to the house. */
+export type Account =
+  | "available"
+  | "pending"
+  | "reserved"
+  | "world"
+  | "commission"
+  | "network_fee"
+  | "activation_fee"
+  | "direct_deposit_fee";
+
+/** Profile and settings of a merchant. */
+export interface MerchantRow {
+  readonly merchantId: string;
+  readonly slot: number;
+  readonly status: MerchantStatus;
+  readonly name: string;
+  readonly depositCommissionRate: Rate;
+  readonly directDepositFee: Amount;
+  readonly webhookUrl: string | null;
+  readonly webhookSecret: string;
+  readonly webhookSecretPrevious: string | null;
+  readonly webhookPreviousUntil: number | null;
+  readonly webhookEnabled: boolean;
+  readonly webhookEvents: readonly string[] | null;
+  readonly webhookTimeoutMs: number;
+  readonly webhookRetryCount: number;
+  readonly successUrl: string | null;
+  readonly failureUrl: string | null;
+  readonly rateLimits: Readonly<Record<string, number | null>>;
+  readonly resellerId: string | null;
+  readonly createdAt: number;
+}
+export const merchantTable = table<MerchantRow>("book.merchant", {
+  merchantId: "text",
+  slot: "integer",
+  status: "text",
+  name: "text",
+  depositCommissionRate: "rate",
+  directDepositFee: "amount",
+  webhookUrl: "text",
+  webhookSecret: "text",
+  webhookSecretPrevious: "text",
+  webhookPreviousUntil: "time",
+  webhookEnabled: "boolean",
+  webhookEvents: "texts",
+  webhookTimeoutMs: "integer",
+  webhookRetryCount: "integer",
+  successUrl: "text",
+  failureUrl: "text",
+  rateLimits: "json",
+  resellerId: "text",
+  createdAt: "time",
+});
+
+/** One posting as it is kept. */
+export interface EntryRow {
+  readonly paymentId: string;
+  readonly leg: string;
+  readonly merchantId: string;
+  readonly fromAccount: Account;
+  readonly toAccount: Account;
+  readonly currency: Currency;
+  readonly network: Network;
+  readonly amount: Amount;
+  readonly createdAt: number;
+}
+export const entryTable = table<EntryRow>("book.entry", {
+  paymentId: "text",
+  leg: "text",
+  merchantId: "text",
+  fromAccount: "text",
+  toAccount: "text",
+  currency: "text",
+  network: "text",
+  amount: "amount",
+  createdAt: "time",
+});
+
+/** A deposit address of an end customer, a hosted session or a top-up. */
+export interface DepositAddressRow {
+  readonly id: string;
+  readonly merchantId: string;
+  readonly network: Network;
+  readonly address: string;
+  readonly walletIndex: number;
+  readonly kind: "issued" | "session" | "top_up";
+  readonly identifier: string | null;
+  readonly referenceId: string | null;
+  readonly activated: boolean;
+  readonly createdAt: number;
+}
+export const depositAddressTable = table<DepositAddressRow>("book.deposit_address", {
+  id: "text",
+  merchantId: "text",
+  network: "text",
+  address: "text",
+  walletIndex: "integer",
+  kind: "text",
+  identifier: "text",
+  referenceId: "text",
+  activated: "boolean",
+  createdAt: "time",
+});
+
+/** A deposit. `fixedFee` is the activation fee or a top-up's flat fee. */
+export interface DepositRow {
+  readonly id: string;
+  readonly merchantId: string;
+  readonly seq: number;
+  readonly transactionSeq: number;
+  readonly currency: Currency;
+  readonly network: Network;
+  readonly amount: Amount;
+  readonly status: DepositStatus;
+  readonly reason: string | null;
+  readonly source: string;
+  readonly referenceId: string | null;
+  readonly description: string | null;
+  readonly commission: Amount;
+  readonly commissionRate: Rate;
+  readonly fixedFee: Amount;
+  readonly usdRate: string | null;
+  readonly addressId: string | null;
+  readonly address: string | null;
+  readonly txid: string | null;
+  readonly logIndex: number | null;
+  readonly sender: string | null;
+  readonly height: number | null;
+  readonly expiresAt: number | null;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly clearedAt: number | null;
+}
+export const depositTable = table<DepositRow>("book.deposit", {
+  id: "text",
+  merchantId: "text",
+  seq: "bigint",
+  transactionSeq: "bigint",
+  currency: "text",
+  network: "text",
+  amount: "amount",
+  status: "text",
+  reason: "text",
+  source: "text",
+  referenceId: "text",
+  description: "text",
+  commission: "amount",
+  commissionRate: "rate",
+  fixedFee: "amount",
+  usdRate: "rate",
+  addressId: "text",
+  address: "text",
+  txid: "text",
+  logIndex: "integer",
+  sender: "text",
+  height: "bigint",
+  expiresAt: "time",
+  metadata: "json",
+  createdAt: "time",
+  updatedAt: "time",
+  clearedAt: "time",
+});
+
+/** A withdrawal; `seq` is null for the one behind a settlement, which is not listed. */
+export interface WithdrawalRow {
+  readonly id: string;
+  readonly merchantId: string;
+  readonly seq: number | null;
+  readonly transactionSeq: number;
+  readonly outgoingId: string;
+  readonly currency: Currency;
+  readonly network: Network;
+  readonly amount: Amount;
+  readonly baseFee: Amount;
+  readonly markupRate: Rate;
+  readonly markupAmount: Amount;
+  readonly networkFee: Amount;
+  readonly destination: string;
+  readonly referenceId: string | null;
+  readonly description: string | null;
+  readonly status: WithdrawalStatus;
+  readonly reason: string | null;
+  readonly txid: string | null;
+  readonly createdAt: number;
+  readonly processedAt: number | null;
+}
+export const withdrawalTable = table<WithdrawalRow>("book.withdrawal", {
+  id: "text",
+  merchantId: "text",
+  seq: "bigint",
+  transactionSeq: "bigint",
+  outgoingId: "text",
+  currency: "text",
+  network: "text",
+  amount: "amount",
+  baseFee: "amount",
+  markupRate: "rate",
+  markupAmount: "amount",
+  networkFee: "amount",
+  destination: "text",
+  referenceId: "text",
+  description: "text",
+  status: "text",
+  reason: "text",
+  txid: "text",
+  createdAt: "time",
+  processedAt: "time",
+});
+
+/** One line of the merchant's statement. */
+export interface TransactionRow {
+  readonly merchantId: string;
+  readonly seq: number;
+  readonly id: string;
+  readonly paymentId: string;
+  readonly type: "DEPOSIT" | "WITHDRAWAL" | "SETTLEMENT";
+  readonly status: TransactionStatus;
+  readonly currency: Currency;
+  readonly network: Network;
+  /** The row's whole effect on available; negative for money out, zero while it has none. */
+  readonly effect: Amount;
+  readonly fee: Amount;
+  readonly txid: string | null;
+  readonly height: number | null;
+  readonly fromAddress: string | null;
+  readonly toAddress: string | null;
+  readonly referenceId: string | null;
+  readonly description: string | null;
+  readonly category: string | null;
+  readonly createdAt: number;
+}
+export const transactionTable = table<TransactionRow>("book.transaction", {
+  merchantId: "text",
+  seq: "bigint",
+  id: "text",
+  paymentId: "text",
+  type: "text",
+  status: "text",
+  currency: "text",
+  network: "text",
+  effect: "amount",
+  fee: "amount",
+  txid: "text",
+  height: "bigint",
+  fromAddress: "text",
+  toAddress: "text",
+  referenceId: "text",
+  description: "text",
+  category: "text",
+  createdAt: "time",
+});
+
+/** One fee taken, or its reversal (negative). */
+export interface ChargeRow {
+  readonly merchantId: string;
+  readonly seq: number;
+  readonly id: string;
+  readonly paymentId: string;
+  readonly type:
+    | "ADDRESS_ACTIVATION"
+    | "DIRECT_DEPOSIT"
+    | "DEPOSIT_COMMISSION"
+    | "WITHDRAWAL_COMMISSION"
+    | "NETWORK_FEE"
+    | "REVERSAL";
+  readonly currency: Currency;
+  readonly network: Network;
+  readonly amount: Amount;
+  readonly createdAt: number;
+}
+export const chargeTable = table<ChargeRow>("book.charge", {
+  merchantId: "text",
+  seq: "bigint",
+  id: "text",
+  paymentId: "text",
+  type: "text",
+  currency: "text",
+  network: "text",
+  amount: "amount",
+  createdAt: "time",
+});
+
+/** One intended transfer out of a wallet of ours. */
+export interface OutgoingRow {
+  readonly id: string;
+  readonly merchantId: string;
+  readonly kind: "payout" | "sweep" | "gas" | "delegation" | "cold";
+  readonly paymentId: string | null;
+  readonly network: Network;
+  readonly currency: Currency;
+  readonly amount: Amount;
+  readonly wallet: string;
+  readonly destination: string;
+  readonly status: OutgoingStatus;
+  readonly reason: string | null;
+  readonly attempts: number;
+  readonly leaseUntil: number | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+export const outgoingTable = table<OutgoingRow>("book.outgoing", {
+  id: "text",
+  merchantId: "text",
+  kind: "text",
+  paymentId: "text",
+  network: "text",
+  currency: "text",
+  amount: "amount",
+  wallet: "text",
+  destination: "text",
+  status: "text",
+  reason: "text",
+  attempts: "integer",
+  leaseUntil: "time",
+  createdAt: "time",
+  updatedAt: "time",
+});
+
+/** One event for a merchant; `payload` is the exact text that is signed and sent. */
+export interface EventRow {
+  readonly id: string;
+  readonly merchantId: string;
+  readonly paymentId: string;
+  readonly type: string;
+  readonly payload: string;
+  readonly status: "PENDING" | "DELIVERED" | "FAILED" | "SKIPPED";
+  readonly attempts: number;
+  readonly nextAttemptAt: number;
+  readonly claimedUntil: number | null;
+  readonly lastOutcome: string | null;
+  readonly createdAt: number;
+  readonly deliveredAt: number | null;
+}
+export const eventTable = table<EventRow>("book.outbox", {
+  id: "text",
+  merchantId: "text",
+  paymentId: "text",
+  type: "text",
+  payload: "text",
+  status: "text",
+  attempts: "integer",
+  nextAttemptAt: "time",
+  claimedUntil: "time",
+  lastOutcome: "text",
+  createdAt: "time",
+  deliveredAt: "time",
+});
+
+/** Name of one inbox row. */
+export interface InboxKey {
+  readonly merchantId: string;
+  readonly network: Network;
+  readonly txid: string;
+  readonly logIndex: number;
+  readonly phase: "seen" | "solid" | "vanished" | "outcome";
+}
+export const inboxKeyTable = table<InboxKey>("book.inbox_key", {
+  merchantId: "text",
+  network: "text",
+  txid: "text",
+  logIndex: "integer",
+  phase: "text",
+});
+
+/** An outgoing row that is given up together with the refund of its payment. */
+export interface OutgoingVoid {
+  readonly id: string;
+  readonly merchantId: string;
+  readonly fromStatus: "queued" | "dead";
+  readonly reason: string;
+}
+export const outgoingVoidTable = table<OutgoingVoid>("book.outgoing_void", {
+  id: "text",
+  merchantId: "text",
+  fromStatus: "text",
+  reason: "text",
+});
+
+/** A pair in which a merchant gets its first balance row. */
+export interface BalanceKey {
+  readonly merchantId: string;
+  readonly currency: Currency;
+  readonly network: Network;
+}
+export const balanceKeyTable = table<BalanceKey>("book.balance_key", {
+  merchantId: "text",
+  currency: "text",
+  network: "text",
+});
+
+/** One merchant's part of a batch: the version it was decided on, the counters after it. */
+export interface SliceRow {
+  readonly merchantId: string;
+  readonly version: number;
+  readonly depositSeq: number;
+  readonly withdrawalSeq: number;
+  readonly transactionSeq: number;
+  readonly chargeSeq: number;
+  readonly lastAt: number;
+}
+export const sliceTable = table<SliceRow>("book.slice", {
+  merchantId: "text",
+  version: "bigint",
+  depositSeq: "bigint",
+  withdrawalSeq: "bigint",
+  transactionSeq: "bigint",
+  chargeSeq: "bigint",
+  lastAt: "time",
+});

@@ -1,0 +1,152 @@
+/**
+ * How rows travel to and from PostgreSQL: a table is a list of columns in the order of its
+ * migration, and rows are sent as one array literal of the table's row type. That is one parameter
+ * per table and one round trip per batch, whatever the number of rows.
+ *
+ * @module
+ */
+
+import { type Amount, amountOf, formatAmount } from "./amount.ts";
+import { Decimal } from "decimal.js";
+
+/** How a value of a column is written and read. */
+export type Kind =
+  | "text"
+  | "integer"
+  | "bigint"
+  | "amount"
+  | "rate"
+  | "time"
+  | "boolean"
+  | "json"
+  | "texts";
+
+/** One column: field of the row object, name and kind in the database. */
+export interface Column<R> {
+  readonly field: keyof R & string;
+  readonly name: string;
+  readonly kind: Kind;
+}
+
+/** A table or composite type of the database. */
+export interface Table<R> {
+  readonly name: string;
+  readonly columns: readonly Column<R>[];
+  /** The array literal of the rows, for a parameter of type `name[]`. */
+  encode(rows: readonly R[]): string;
+  /** Reads a row selected with `SELECT *`. */
+  decode(row: Readonly<Record<string, unknown>>): R;
+}
+
+/** Says how a table's columns map to fields; `columns` is in the order of the migration. */
+export function table<R extends object>(
+  name: string,
+  columns: { readonly [F in keyof R & string]: Kind },
+): Table<R> {
+  const list = (Object.entries(columns) as [keyof R & string, Kind][]).map(
+    ([field, kind]): Column<R> => ({ field, name: snakeCase(field), kind }),
+  );
+  return {
+    name,
+    columns: list,
+    encode: (rows) => encodeRows(list, rows),
+    decode: (row) => decodeRow(name, list, row),
+  };
+}
+
+function snakeCase(field: string): string {
+  return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+const NEEDS_QUOTES = /["\\(),\s]/;
+const NEEDS_ESCAPE = /["\\]/;
+
+function escape(text: string): string {
+  return NEEDS_ESCAPE.test(text) ? text.replace(/["\\]/g, "\\$&") : text;
+}
+
+function encodeRows<R>(columns: readonly Column<R>[], rows: readonly R[]): string {
+  let out = "{";
+  for (let r = 0; r < rows.length; r++) {
+    const row = rows[r] as R;
+    let record = "(";
+    for (let c = 0; c < columns.length; c++) {
+      const column = columns[c] as Column<R>;
+      const text = encodeValue(column.kind, row[column.field]);
+      if (c > 0) record += ",";
+      if (text === null) continue;
+      record += text === "" || NEEDS_QUOTES.test(text) ? `"${escape(text)}"` : text;
+    }
+    record += ")";
+    out += `${r > 0 ? "," : ""}"${escape(record)}"`;
+  }
+  return out + "}";
+}
+
+function encodeValue(kind: Kind, value: unknown): string | null {
+  if (value === null) return null;
+  switch (kind) {
+    case "amount":
+      return formatAmount(value as Amount);
+    case "time":
+      return new Date(value as number).toISOString();
+    case "boolean":
+      return value === true ? "t" : "f";
+    case "json":
+      return JSON.stringify(value);
+    case "texts":
+      return `{${(value as readonly string[]).map((text) => `"${escape(text)}"`).join(",")}}`;
+    case "integer":
+    case "bigint":
+    case "rate":
+    case "text":
+      return String(value);
+    default: {
+      const never: never = kind;
+      return never;
+    }
+  }
+}
+
+function decodeRow<R>(
+  name: string,
+  columns: readonly Column<R>[],
+  row: Readonly<Record<string, unknown>>,
+): R {
+  const out: Record<string, unknown> = {};
+  for (const column of columns) {
+    const value = row[column.name];
+    if (value === undefined) {
+      throw new TypeError(`Cannot read a row of ${name} as a column is missing: ${column.name}`);
+    }
+    out[column.field] = value === null ? null : decodeValue(column.kind, value);
+  }
+  return out as R;
+}
+
+function decodeValue(kind: Kind, value: unknown): unknown {
+  switch (kind) {
+    case "amount":
+      return amountOf(trimZeros(value as string));
+    case "rate":
+      return new Decimal(value as string).toFixed();
+    case "time":
+      return value instanceof Date ? value.getTime() : Date.parse(value as string);
+    case "integer":
+    case "bigint":
+      return Number(value);
+    case "text":
+    case "boolean":
+    case "json":
+    case "texts":
+      return value;
+    default: {
+      const never: never = kind;
+      return never;
+    }
+  }
+}
+
+function trimZeros(text: string): string {
+  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+}

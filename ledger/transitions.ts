@@ -1,0 +1,68 @@
+/**
+ * Which status may follow which. Written once: the code asks here, triggers enforce the same table
+ * in the database (book.transition), the documentation and the tests are made from it.
+ *
+ * @module
+ */
+
+/** Allowed moves per kind of record: `from -> [to, ...]`. */
+export const TRANSITIONS = {
+  deposit: {
+    PENDING: ["CONFIRMED", "FAILED", "CANCELLED"],
+    CONFIRMED: [],
+    /** Only on solid evidence: a transfer given up for dead became final after all. */
+    FAILED: ["CONFIRMED"],
+    CANCELLED: [],
+  },
+  withdrawal: {
+    PENDING_APPROVAL: ["PENDING", "CANCELLED"],
+    PENDING: ["CONFIRMED", "FAILED"],
+    CONFIRMED: [],
+    FAILED: [],
+    CANCELLED: [],
+  },
+  transaction: {
+    PENDING: ["CONFIRMED", "FAILED", "CANCELLED"],
+    CONFIRMED: [],
+    FAILED: ["CONFIRMED"],
+    CANCELLED: [],
+  },
+  settlement: {
+    PENDING: ["APPROVAL_REQUIRED", "PROCESSING"],
+    APPROVAL_REQUIRED: ["APPROVED", "REJECTED", "CANCELLED"],
+    APPROVED: ["PROCESSING"],
+    PROCESSING: ["SUBMITTED_TO_LEDGER", "FAILED"],
+    SUBMITTED_TO_LEDGER: ["COMPLETED", "FAILED"],
+    COMPLETED: [],
+    FAILED: [],
+    CANCELLED: [],
+    REJECTED: [],
+  },
+  /** Transfers of ours: `dead` is proven never to land, `void` is given up with its refund. */
+  outgoing: {
+    queued: ["signed", "void"],
+    signed: ["final", "dead"],
+    final: [],
+    dead: ["queued", "void"],
+    void: [],
+  },
+} as const satisfies Record<string, Record<string, readonly string[]>>;
+
+/** A kind of record with states. */
+export type RecordKind = keyof typeof TRANSITIONS;
+/** States of a deposit. */
+export type DepositStatus = keyof typeof TRANSITIONS.deposit;
+/** States of a withdrawal. */
+export type WithdrawalStatus = keyof typeof TRANSITIONS.withdrawal;
+/** States of a statement line. */
+export type TransactionStatus = keyof typeof TRANSITIONS.transaction;
+/** States of a settlement. */
+export type SettlementStatus = keyof typeof TRANSITIONS.settlement;
+/** States of a transfer of ours. */
+export type OutgoingStatus = keyof typeof TRANSITIONS.outgoing;
+
+/** Whether a record of that kind may move from one status to another. */
+export function mayMove(record: RecordKind, from: string, to: string): boolean {
+  const moves: Readonly<Record<string, readonly string[]>> = TRANSITIONS[record];
+  return moves[from]?.includes(to) ?? false;
+}
