@@ -1,0 +1,58 @@
+/**
+ * What one batch of decisions changes, as the journal hands it to the database.
+ *
+ * @module
+ */
+
+import type {
+  BalanceKey,
+  ChargeRow,
+  DepositAddressRow,
+  DepositRow,
+  EntryRow,
+  EventRow,
+  InboxKey,
+  MerchantRow,
+  OutgoingRow,
+  OutgoingVoid,
+  SliceRow,
+  TransactionRow,
+  WithdrawalRow,
+} from "../rows.ts";
+
+/** One merchant's part of a batch: every row once, in its final image. */
+export interface SliceChanges {
+  readonly slice: SliceRow;
+  readonly opened: readonly BalanceKey[];
+  readonly entries: readonly EntryRow[];
+  readonly newWithdrawals: readonly WithdrawalRow[];
+  readonly withdrawals: readonly WithdrawalRow[];
+  readonly newDeposits: readonly DepositRow[];
+  readonly deposits: readonly DepositRow[];
+  readonly newTransactions: readonly TransactionRow[];
+  readonly transactions: readonly TransactionRow[];
+  readonly charges: readonly ChargeRow[];
+  readonly newOutgoing: readonly OutgoingRow[];
+  readonly voided: readonly OutgoingVoid[];
+  readonly events: readonly EventRow[];
+  readonly newAddresses: readonly DepositAddressRow[];
+  readonly addresses: readonly DepositAddressRow[];
+  readonly consumed: readonly InboxKey[];
+  readonly merchant: MerchantRow | null;
+}
+
+/** Why a merchant's slice was not written; nothing of it was. */
+export type SliceMiss =
+  /** Somebody else wrote this merchant since its state was read. */
+  | { readonly merchantId: string; readonly reason: "version" }
+  /** Pairs or fee settings changed since the batch was decided. */
+  | { readonly merchantId: string; readonly reason: "epoch" }
+  /** The payout was signed, or its state moved, before its refund. */
+  | { readonly merchantId: string; readonly reason: "outgoing" }
+  /** A living withdrawal holds the reference. */
+  | {
+    readonly merchantId: string;
+    readonly reason: "reference";
+    readonly referenceId: string;
+    readonly withdrawalId: string;
+  };
