@@ -1,0 +1,80 @@
+/**
+ * Which addresses merchants may have us call. A webhook URL is text from outside that this service
+ * connects to from inside its own network, so everything that is not a public address is refused,
+ * by name when the URL is set and by address at every connection.
+ *
+ * @module
+ */
+
+import ipaddr from "ipaddr.js";
+
+/** What is allowed beyond public https addresses. */
+export interface UrlRules {
+  /** Development only: plain http, and addresses of this machine. */
+  readonly allowLoopback: boolean;
+}
+
+/** Why a URL is refused. */
+export type UrlRefusal =
+  | "malformed"
+  | "too_long"
+  | "not_https"
+  | "has_credentials"
+  | "not_public";
+
+/** What became of a URL's check. */
+export type UrlCheck =
+  | { readonly kind: "allowed"; readonly url: URL }
+  | { readonly kind: "refused"; readonly reason: UrlRefusal };
+
+/** Longest URL that is stored, in characters. */
+export const LONGEST_URL = 2_048;
+
+/** Azure's host agent: a public address that is local to every virtual machine there. */
+const PUBLIC_BUT_LOCAL = new Set(["168.63.129.16"]);
+
+/**
+ * Checks the text of a URL. A host name is not resolved here: {@linkcode isAllowedAddress} judges
+ * what it resolves to, each time a connection is made.
+ */
+export function checkUrl(text: string, rules: UrlRules): UrlCheck {
+  if (text.length > LONGEST_URL) return { kind: "refused", reason: "too_long" };
+  if (!URL.canParse(text)) return { kind: "refused", reason: "malformed" };
+  const url = new URL(text);
+  const isHttp = url.protocol === "http:";
+  if (url.protocol !== "https:" && !(isHttp && rules.allowLoopback)) {
+    return { kind: "refused", reason: "not_https" };
+  }
+  if (url.username !== "" || url.password !== "") {
+    return { kind: "refused", reason: "has_credentials" };
+  }
+  const literal = addressLiteral(url);
+  if (literal !== null && !isAllowedAddress(literal, rules)) {
+    return { kind: "refused", reason: "not_public" };
+  }
+  return { kind: "allowed", url };
+}
+
+/**
+ * The address in the URL's host where it is written as one, otherwise null. The URL parser has
+ * already turned decimal, octal and hexadecimal forms into four numbers.
+ */
+export function addressLiteral(url: URL): string | null {
+  const host = url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname;
+  return ipaddr.isValid(host) ? host : null;
+}
+
+/**
+ * Whether a connection to this address may be made: a public unicast address, seen through IPv4
+ * written as IPv6. Private, loopback, link-local (cloud metadata), carrier-grade NAT, NAT64, 6to4,
+ * Teredo, documentation and multicast ranges are not.
+ *
+ * @param address IPv4 or IPv6 text; any other text is refused
+ */
+export function isAllowedAddress(address: string, rules: UrlRules): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.process(address);
+  if (PUBLIC_BUT_LOCAL.has(parsed.toString())) return false;
+  const range = parsed.range();
+  return range === "unicast" || (rules.allowLoopback && range === "loopback");
+}
