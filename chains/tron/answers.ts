@@ -1,0 +1,107 @@
+/**
+ * What a full node's answers must look like. A node is not trusted: a value of another shape, or
+ * out of bounds, makes the whole answer malformed. Only fields that are used are listed.
+ *
+ * Shapes after the public documentation of java-tron's HTTP API; protobuf leaves out zero values,
+ * so that numbers, flags and lists may be absent.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+
+const hash = z.string().regex(/^[0-9a-f]{64}$/);
+/** Integers above 2^53 cannot be trusted after JSON.parse, so `int()` refuses them. */
+const whole = z.int().nonnegative();
+
+/** Head of a block. */
+export const blockHeadSchema = z.object({
+  blockID: hash,
+  block_header: z.object({
+    raw_data: z.object({
+      // Absent in the genesis block.
+      number: whole.default(0),
+      parentHash: hash,
+      timestamp: whole.default(0),
+    }),
+  }),
+});
+/** A block without its transactions. */
+export type BlockHeadAnswer = z.infer<typeof blockHeadSchema>;
+
+const transactionSchema = z.object({
+  txID: hash,
+  raw_data: z.object({ expiration: whole.optional() }),
+  ret: z.array(z.object({ contractRet: z.string().max(64).optional() })).optional(),
+});
+/** A transaction as it stands in a block. */
+export type TransactionAnswer = z.infer<typeof transactionSchema>;
+
+/** A block with its transactions; the list is absent when there are none. */
+export const fullBlockSchema = blockHeadSchema.extend({
+  transactions: z.array(transactionSchema).default([]),
+});
+/** A whole block. */
+export type FullBlockAnswer = z.infer<typeof fullBlockSchema>;
+
+/** A block, or `{}` where the node does not have it. */
+export const blockOrNothingSchema = z.union([
+  fullBlockSchema,
+  z.strictObject({}).transform(() => null),
+]);
+
+/** Blocks of a range; `block` is absent when there are none. */
+export const blockListSchema = z.object({ block: z.array(fullBlockSchema).default([]) });
+
+const logSchema = z.object({
+  address: z.string().max(64),
+  topics: z.array(z.string().max(64)).max(4).default([]),
+  data: z.string().default(""),
+});
+/** An event log; `address` is 40 hex digits without `41`. */
+export type LogAnswer = z.infer<typeof logSchema>;
+
+const receiptSchema = z.object({
+  id: hash,
+  fee: whole.default(0),
+  blockNumber: whole,
+  blockTimeStamp: whole.default(0),
+  receipt: z.object({ result: z.string().max(64).optional() }).default({}),
+  result: z.string().max(64).optional(),
+  log: z.array(logSchema).default([]),
+});
+/** What a transaction did. */
+export type ReceiptAnswer = z.infer<typeof receiptSchema>;
+
+/** Receipts of a block; an unknown height may answer `{}`. */
+export const receiptsSchema = z.union([
+  z.array(receiptSchema),
+  z.strictObject({}).transform(() => []),
+]);
+
+/** Answer of `triggerconstantcontract`. */
+export const constantCallSchema = z.object({
+  result: z.object({
+    result: z.boolean().default(false),
+    code: z.string().max(64).optional(),
+    message: z.string().max(4096).optional(),
+  }),
+  energy_used: whole.default(0),
+  constant_result: z.array(z.string().regex(/^([0-9a-f]{2})*$/i).max(4096)).default([]),
+  transaction: z.object({
+    ret: z.array(z.object({ ret: z.string().max(64).optional() })).optional(),
+  }).optional(),
+});
+/** A simulated contract call. */
+export type ConstantCallAnswer = z.infer<typeof constantCallSchema>;
+
+/** An account; `{}` when it was never activated. */
+export const accountSchema = z.object({
+  address: z.string().max(64).optional(),
+  balance: whole.default(0),
+});
+
+/** Answer of `getchainparameters`; a parameter that is zero has no `value`. */
+export const chainParametersSchema = z.object({
+  chainParameter: z.array(z.object({ key: z.string().max(128), value: z.int().default(0) })),
+});

@@ -1,0 +1,85 @@
+/**
+ * Simulated contract calls: token balances, decimals, and what a transfer would cost.
+ *
+ * @module
+ */
+
+import { hexToBytes } from "@noble/hashes/utils.js";
+import { ChainUnavailable, type Finality } from "../chain.ts";
+import { type ConstantCallAnswer, constantCallSchema } from "./answers.ts";
+import { decodeNodeMessage } from "./node_message.ts";
+import { type NodePool, readEither, readFrom } from "./node_pool.ts";
+
+/** A call to simulate; addresses are 42 hex digits starting with `41`. */
+export interface ConstantCall {
+  readonly owner: string;
+  readonly contract: string;
+  /** For example `balanceOf(address)`. */
+  readonly selector: string;
+  /** ABI arguments in hex, without the selector. */
+  readonly parameter: string;
+}
+
+/** Why a simulated call failed, or `null`. */
+function revertOf(answer: ConstantCallAnswer): string | null {
+  const { result, transaction } = answer;
+  const text = result.message === undefined ? "" : decodeNodeMessage(result.message);
+  if (!result.result) return `${result.code ?? "no result"} ${text}`.trim();
+  // tronweb takes a message as failure also beside `result: true`; nodes do so on a revert.
+  if (text !== "") return text;
+  return transaction?.ret?.[0]?.ret === "FAILED" ? "FAILED" : null;
+}
+
+/**
+ * Simulates a call.
+ *
+ * The solid view is asked at `/walletsolidity`; a node that does not serve it there answers from
+ * its head, which may include money that is not final yet.
+ *
+ * @throws {ChainUnavailable} `reverted` when the call would fail as things stand
+ */
+export async function constantCall(
+  pool: NodePool,
+  call: ConstantCall,
+  finality: Finality,
+  signal?: AbortSignal,
+): Promise<ConstantCallAnswer> {
+  const body = {
+    owner_address: call.owner,
+    contract_address: call.contract,
+    function_selector: call.selector,
+    parameter: call.parameter,
+    call_value: 0,
+  };
+  const head = { path: "/wallet/triggerconstantcontract", body };
+  return await pool.read(async (node, bound) => {
+    const answer = finality === "head"
+      ? await readFrom(node, head, constantCallSchema, bound)
+      : await readEither(
+        node,
+        { path: "/walletsolidity/triggerconstantcontract", body },
+        head,
+        constantCallSchema,
+        bound,
+      );
+    const revert = revertOf(answer);
+    if (revert === null) return answer;
+    throw new ChainUnavailable(
+      "reverted",
+      `Cannot simulate ${call.selector} as it fails: ${revert} (${node.label})`,
+    );
+  }, signal);
+}
+
+/**
+ * The unsigned 256-bit integer that a call returned.
+ *
+ * @throws {ChainUnavailable} when the answer is not one word
+ */
+export function returnedInteger(answer: ConstantCallAnswer, selector: string): bigint {
+  const word = answer.constant_result[0] ?? "";
+  if (hexToBytes(word).length !== 32) {
+    throw new ChainUnavailable("malformed", `Cannot read ${selector} as it is no word: "${word}"`);
+  }
+  return BigInt(`0x${word}`);
+}

@@ -1,0 +1,133 @@
+/**
+ * One TRON full node over HTTP: a POST, a bounded answer, and failures sorted by category. It
+ * neither retries nor chooses; that is for {@linkcode NodePool} (reads) or nobody (broadcasts).
+ *
+ * @module
+ */
+
+import { ChainUnavailable } from "../chain.ts";
+
+/** Far above any real block with its receipts; a node cannot fill our memory. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/** Where and how to reach a node. */
+export interface NodeOptions {
+  /** Base URL, credentials and path allowed, for example `https://api.trongrid.io`. */
+  readonly url: string;
+  /** Sent as `TRON-PRO-API-KEY`, never over plain HTTP to another machine. */
+  readonly apiKey?: string;
+  /** Bound of one request, milliseconds. */
+  readonly requestTimeoutMs: number;
+}
+
+/** An answer as it came. */
+export interface NodeAnswer {
+  readonly status: number;
+  readonly retryAfterMs: number | null;
+  readonly text: string;
+}
+
+/** Whether the host is this machine. */
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
+}
+
+/** Reads a body, giving up when it grows past the bound. */
+async function readBounded(response: Response, label: string): Promise<string> {
+  if (response.body === null) return "";
+  const decoder = new TextDecoder();
+  let text = "";
+  let size = 0;
+  for await (const chunk of response.body) {
+    size += chunk.length;
+    if (size > MAX_ANSWER_BYTES) {
+      throw new ChainUnavailable(
+        "malformed",
+        `Cannot read an answer as it is larger than ${MAX_ANSWER_BYTES} bytes: ${label}`,
+      );
+    }
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/** The header's seconds as milliseconds; dates and nonsense count as absent. */
+function retryAfterMs(response: Response): number | null {
+  const seconds = Number(response.headers.get("retry-after") ?? "");
+  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : null;
+}
+
+/** A node of a TRON network. */
+export class TronNode {
+  /** Host and port: a path or credentials in the URL may be secret, so they are never shown. */
+  readonly label: string;
+  /** Paths this node answered 404 or 405, for which another spelling is used. */
+  readonly unsupported = new Set<string>();
+  readonly #base: string;
+  readonly #headers: Headers;
+  readonly #requestTimeoutMs: number;
+
+  /** @throws {TypeError} when the URL is malformed or not http(s) */
+  constructor(options: NodeOptions) {
+    if (!URL.canParse(options.url)) {
+      throw new TypeError("Cannot use a node as its URL is malformed (value withheld)");
+    }
+    const url = new URL(options.url);
+    if (url.protocol !== "http:" && url.protocol !== "https:") {
+      throw new TypeError(`Cannot use a node as its URL is not http or https: ${url.protocol}`);
+    }
+    this.label = url.host;
+    this.#headers = new Headers({ "content-type": "application/json" });
+    if (url.username !== "" || url.password !== "") {
+      const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+      this.#headers.set("authorization", `Basic ${btoa(pair)}`);
+      url.username = "";
+      url.password = "";
+    }
+    if (options.apiKey !== undefined && (url.protocol === "https:" || isLoopback(url.hostname))) {
+      this.#headers.set("tron-pro-api-key", options.apiKey);
+    }
+    url.search = "";
+    url.hash = "";
+    this.#base = url.href.replace(/\/+$/, "");
+    this.#requestTimeoutMs = options.requestTimeoutMs;
+  }
+
+  /**
+   * Sends one POST.
+   *
+   * @param path for example `/wallet/getblockbynum`
+   * @param body JSON text
+   * @throws {ChainUnavailable} `timeout` or `network`; then nothing is known of what the node did
+   */
+  async post(path: string, body: string, signal?: AbortSignal): Promise<NodeAnswer> {
+    const timeout = AbortSignal.timeout(this.#requestTimeoutMs);
+    const bound = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
+    try {
+      const response = await fetch(this.#base + path, {
+        method: "POST",
+        headers: this.#headers,
+        body,
+        redirect: "manual",
+        signal: bound,
+      });
+      return {
+        status: response.status,
+        retryAfterMs: retryAfterMs(response),
+        text: await readBounded(response, this.label + path),
+      };
+    } catch (error) {
+      if (error instanceof ChainUnavailable) throw error;
+      if (bound.aborted) {
+        const who = timeout.aborted ? `${this.#requestTimeoutMs} ms passed` : "the caller gave up";
+        throw new ChainUnavailable("timeout", `Cannot ask a node as ${who}: ${this.label}${path}`);
+      }
+      // The cause's text names the whole URL, which may hold a secret.
+      const kind = error instanceof Error ? error.name : "unknown error";
+      throw new ChainUnavailable(
+        "network",
+        `Cannot ask a node as the connection failed (${kind}): ${this.label}${path}`,
+      );
+    }
+  }
+}

@@ -1,0 +1,213 @@
+/**
+ * Turns a node's block and receipts into the port's {@linkcode Block}, or says why it is not
+ * complete.
+ *
+ * Credit rule: the receipt says success, the log comes from a configured contract, its first topic
+ * is `Transfer(address,address,uint256)`, it has three topics, and the value is above zero. The
+ * sender is topic 1 (never the transaction's owner), the amount is the event's (a contract may
+ * keep a fee), and the bool that `transfer` returns means nothing: TRON's USDT returns false.
+ *
+ * @module
+ */
+
+import { type Amount, fromTokenUnits } from "../../ledger/amount.ts";
+import { type Currency, type Network, tokenDecimals } from "../../ledger/pair.ts";
+import {
+  type BlockAnswer,
+  type BlockRef,
+  ChainUnavailable,
+  type IncludedTransaction,
+  type Transfer,
+} from "../chain.ts";
+import { addressFromLogHex } from "./address.ts";
+import type {
+  BlockHeadAnswer,
+  FullBlockAnswer,
+  LogAnswer,
+  ReceiptAnswer,
+  TransactionAnswer,
+} from "./answers.ts";
+
+/** Keccak-256 of `Transfer(address,address,uint256)`. */
+export const TRANSFER_TOPIC = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+/** TRX has 6 decimals; its smallest unit is the sun. */
+export const TRX_DECIMALS = 6;
+/** The longest a transaction may wait, after java-tron: 24 hours past the block. */
+const MAX_LIFETIME_MS = 24 * 60 * 60 * 1000;
+/** Amounts have at most 20 integer digits everywhere in the service. */
+const MAX_WHOLE_TOKENS = 10n ** 20n;
+const HEX_WORD = /^[0-9a-f]{64}$/;
+/** An address in a topic: 12 bytes of padding, then 20 bytes. Padding is not checked by the EVM. */
+const ADDRESS_OFFSET = 24;
+
+/** Transfers that are no money of ours, counted for the operator. */
+export interface IgnoredTransfers {
+  /** Transfer events of value 0 from a configured contract: address poisoning. */
+  zeroValue: number;
+  /** Transfer events from any other contract, fake tokens among them. */
+  otherContract: number;
+}
+
+/** What parsing needs to know of the configuration. */
+export interface ParseContext {
+  readonly network: Network;
+  /** Currency by contract, 40 lower-case hex digits as logs carry it. */
+  readonly currencyOf: ReadonlyMap<string, Currency>;
+  /** Running totals, added to. */
+  readonly ignored: IgnoredTransfers;
+}
+
+/** An answer that contradicts itself; nothing may be concluded from it. */
+function contradiction(what: string, value: string): ChainUnavailable {
+  return new ChainUnavailable("malformed", `Cannot read a block as ${what}: ${value}`);
+}
+
+/**
+ * A block's place, checked against its own id, whose first 8 bytes are its height.
+ *
+ * @throws {ChainUnavailable} when id and height disagree
+ */
+export function blockRefOf(answer: BlockHeadAnswer): BlockRef {
+  const { number, parentHash, timestamp } = answer.block_header.raw_data;
+  if (Number.parseInt(answer.blockID.slice(0, 16), 16) !== number) {
+    throw contradiction("its id is not of its height", `${number} ${answer.blockID}`);
+  }
+  return { height: number, hash: answer.blockID, parentHash, time: timestamp };
+}
+
+/**
+ * Whether a transaction did what it says.
+ *
+ * Contract calls carry a result in the block and in the receipt, native transfers only in the
+ * block. Both must agree: calling a paid transaction failed would pay it twice.
+ *
+ * @returns the chain's word for the failure, or `null` on success
+ */
+function failureOf(transaction: TransactionAnswer, receipt: ReceiptAnswer): string | null {
+  const inBlock = transaction.ret?.[0]?.contractRet;
+  const inReceipt = receipt.receipt.result;
+  if (inBlock !== undefined && inReceipt !== undefined && inBlock !== inReceipt) {
+    throw contradiction(
+      `block (${inBlock}) and receipt (${inReceipt}) disagree on a transaction's result`,
+      receipt.id,
+    );
+  }
+  const word = inReceipt ?? inBlock;
+  const failed = receipt.result === "FAILED";
+  if (word === undefined) {
+    if (failed) return "FAILED";
+    throw contradiction("a transaction has no result", receipt.id);
+  }
+  if (word === "SUCCESS") {
+    if (failed) throw contradiction("a receipt says both SUCCESS and FAILED", receipt.id);
+    return null;
+  }
+  return word;
+}
+
+/** The amount of a Transfer event. */
+function eventAmount(log: LogAnswer, decimals: number, txid: string): Amount {
+  if (!HEX_WORD.test(log.data)) throw contradiction("a Transfer event has no amount", txid);
+  const amount = fromTokenUnits(BigInt(`0x${log.data}`), decimals);
+  if (amount >= fromTokenUnits(MAX_WHOLE_TOKENS * 10n ** BigInt(decimals), decimals)) {
+    throw contradiction("a Transfer event's amount is beyond any supply", txid);
+  }
+  return amount;
+}
+
+/** The address in a topic. */
+function topicAddress(topic: string | undefined, txid: string): string {
+  if (topic === undefined || !HEX_WORD.test(topic)) {
+    throw contradiction("a Transfer event has a malformed topic", txid);
+  }
+  return addressFromLogHex(topic.slice(ADDRESS_OFFSET));
+}
+
+/** Appends the transfers of one successful transaction. */
+function collectTransfers(
+  into: Transfer[],
+  receipt: ReceiptAnswer,
+  expiresAt: number,
+  context: ParseContext,
+): void {
+  for (let logIndex = 0; logIndex < receipt.log.length; logIndex++) {
+    const log = receipt.log[logIndex] as LogAnswer;
+    if (log.topics[0] !== TRANSFER_TOPIC || log.topics.length !== 3) continue;
+    const currency = context.currencyOf.get(log.address);
+    if (currency === undefined) {
+      context.ignored.otherContract += 1;
+      continue;
+    }
+    const amount = eventAmount(log, tokenDecimals(currency, context.network), receipt.id);
+    if (amount === 0n) {
+      context.ignored.zeroValue += 1;
+      continue;
+    }
+    into.push({
+      txid: receipt.id,
+      logIndex,
+      currency,
+      from: topicAddress(log.topics[1], receipt.id),
+      to: topicAddress(log.topics[2], receipt.id),
+      amount,
+      expiresAt,
+    });
+  }
+}
+
+/** Receipts by id, or why they are not those of this block. */
+function matchReceipts(
+  ref: BlockRef,
+  transactions: readonly TransactionAnswer[],
+  receipts: readonly ReceiptAnswer[],
+): Map<string, ReceiptAnswer> | string {
+  if (receipts.length !== transactions.length) {
+    return `${receipts.length} receipts for ${transactions.length} transactions`;
+  }
+  const byId = new Map<string, ReceiptAnswer>();
+  for (const receipt of receipts) {
+    if (receipt.blockNumber !== ref.height || receipt.blockTimeStamp !== ref.time) {
+      return `receipt of another block: ${receipt.id}`;
+    }
+    byId.set(receipt.id, receipt);
+  }
+  if (byId.size !== receipts.length) return "a receipt is there twice";
+  const seen = new Set<string>();
+  for (const { txID } of transactions) {
+    if (!byId.has(txID)) return `no receipt of ${txID}`;
+    seen.add(txID);
+  }
+  return seen.size === transactions.length ? byId : "a transaction is there twice";
+}
+
+/**
+ * Parses a block. It is whole only when receipts and transactions are equal as sets of ids: a node
+ * that lags answers an empty or short list of receipts.
+ *
+ * @throws {ChainUnavailable} `malformed` when the answer contradicts itself
+ */
+export function parseBlock(
+  answer: FullBlockAnswer,
+  receipts: readonly ReceiptAnswer[],
+  context: ParseContext,
+): BlockAnswer {
+  const ref = blockRefOf(answer);
+  const byId = matchReceipts(ref, answer.transactions, receipts);
+  if (typeof byId === "string") return { kind: "incomplete", height: ref.height, reason: byId };
+  const transactions: IncludedTransaction[] = [];
+  const transfers: Transfer[] = [];
+  for (const transaction of answer.transactions) {
+    const receipt = byId.get(transaction.txID) as ReceiptAnswer;
+    const failure = failureOf(transaction, receipt);
+    transactions.push({
+      txid: transaction.txID,
+      success: failure === null,
+      failure,
+      fee: fromTokenUnits(BigInt(receipt.fee), TRX_DECIMALS),
+    });
+    if (failure !== null) continue;
+    const expiresAt = transaction.raw_data.expiration ?? ref.time + MAX_LIFETIME_MS;
+    collectTransfers(transfers, receipt, expiresAt, context);
+  }
+  return { kind: "block", block: { ...ref, transactions, transfers } };
+}

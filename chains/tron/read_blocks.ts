@@ -1,0 +1,178 @@
+/**
+ * Reads blocks with their receipts from one node, singly or in ranges.
+ *
+ * @module
+ */
+
+import { type BlockAnswer, type BlockRef, ChainUnavailable, type Finality } from "../chain.ts";
+import {
+  blockHeadSchema,
+  blockListSchema,
+  blockOrNothingSchema,
+  type FullBlockAnswer,
+  receiptsSchema,
+} from "./answers.ts";
+import type { TronNode } from "./node.ts";
+import { type NodePool, readEither, readFrom } from "./node_pool.ts";
+import { blockRefOf, parseBlock, type ParseContext } from "./parse_block.ts";
+
+/** Blocks per range call: about 5 MB of busy blocks; nodes allow 100. */
+const RANGE_BLOCKS = 20;
+/** Ranges fetched ahead of the consumer. */
+const RANGES_AHEAD = 2;
+/** Receipt calls under way at once within a range. */
+const RECEIPT_CALLS = 4;
+
+/** The API prefix of a view of the chain. */
+function prefixOf(finality: Finality): "/wallet" | "/walletsolidity" {
+  return finality === "solid" ? "/walletsolidity" : "/wallet";
+}
+
+/** The newest block of a view, without its transactions where the node can leave them out. */
+export async function readNewest(
+  pool: NodePool,
+  finality: Finality,
+  signal?: AbortSignal,
+): Promise<BlockRef> {
+  const prefix = prefixOf(finality);
+  return await pool.read(async (node, bound) => {
+    const answer = await readEither(
+      node,
+      { path: `${prefix}/getblock`, body: { detail: false } },
+      { path: `${prefix}/getnowblock`, body: {} },
+      blockHeadSchema,
+      bound,
+    );
+    return blockRefOf(answer);
+  }, signal);
+}
+
+/** The receipts of a block whose transactions are known, and both parsed together. */
+async function completeBlock(
+  node: TronNode,
+  answer: FullBlockAnswer,
+  finality: Finality,
+  context: ParseContext,
+  signal: AbortSignal,
+): Promise<BlockAnswer> {
+  // An empty block needs no second call: there is nothing whose receipt could be missing.
+  if (answer.transactions.length === 0) return parseBlock(answer, [], context);
+  const path = `${prefixOf(finality)}/gettransactioninfobyblocknum`;
+  const body = { num: answer.block_header.raw_data.number };
+  const receipts = await readFrom(node, { path, body }, receiptsSchema, signal);
+  return parseBlock(answer, receipts, context);
+}
+
+/** Whether an answer is worth asking no further node. */
+function isWhole(answer: BlockAnswer): boolean {
+  return answer.kind === "block";
+}
+
+/** One block; transactions and receipts come from the same node. */
+export async function readBlock(
+  pool: NodePool,
+  height: number,
+  finality: Finality,
+  context: ParseContext,
+  signal?: AbortSignal,
+): Promise<BlockAnswer> {
+  return await pool.read(
+    async (node, bound): Promise<BlockAnswer> => {
+      const request = { path: `${prefixOf(finality)}/getblockbynum`, body: { num: height } };
+      const answer = await readFrom(node, request, blockOrNothingSchema, bound);
+      if (answer === null) return { kind: "missing", height };
+      requireHeight(answer, height, node);
+      return await completeBlock(node, answer, finality, context, bound);
+    },
+    signal,
+    isWhole,
+  );
+}
+
+/** @throws {ChainUnavailable} when the node answered with another block than it was asked for */
+function requireHeight(answer: FullBlockAnswer, height: number, node: TronNode): void {
+  const { number } = answer.block_header.raw_data;
+  if (number === height) return;
+  throw new ChainUnavailable(
+    "malformed",
+    `Cannot read block ${height} as the node answered block ${number}: ${node.label}`,
+  );
+}
+
+/** The blocks of one range in order, up to the first that the node does not have whole. */
+async function readRange(
+  pool: NodePool,
+  from: number,
+  to: number,
+  finality: Finality,
+  context: ParseContext,
+  signal: AbortSignal,
+): Promise<BlockAnswer[]> {
+  return await pool.read(
+    async (node, bound) => {
+      const request = {
+        path: `${prefixOf(finality)}/getblockbylimitnext`,
+        body: { startNum: from, endNum: to + 1 },
+      };
+      const { block: found } = await readFrom(node, request, blockListSchema, bound);
+      const sorted = found.toSorted((a, b) =>
+        a.block_header.raw_data.number - b.block_header.raw_data.number
+      );
+      sorted.forEach((answer, i) => requireHeight(answer, from + i, node));
+      const answers: BlockAnswer[] = [];
+      for (let i = 0; i < sorted.length && answers.every(isWhole); i += RECEIPT_CALLS) {
+        const group = sorted.slice(i, i + RECEIPT_CALLS);
+        answers.push(
+          ...await Promise.all(
+            group.map((answer) => completeBlock(node, answer, finality, context, bound)),
+          ),
+        );
+      }
+      const height = from + answers.length;
+      if (answers.every(isWhole) && height <= to) answers.push({ kind: "missing", height });
+      return answers;
+    },
+    signal,
+    (answers) => answers.every(isWhole),
+  );
+}
+
+/**
+ * The blocks of any range in order, fetched ahead.
+ *
+ * @throws {ChainUnavailable} when a range cannot be read from any node
+ */
+export async function* readBlocks(
+  pool: NodePool,
+  from: number,
+  to: number,
+  finality: Finality,
+  context: ParseContext,
+  signal?: AbortSignal,
+): AsyncGenerator<BlockAnswer> {
+  const stop = new AbortController();
+  const bound = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
+  const ahead: Promise<BlockAnswer[]>[] = [];
+  let next = from;
+  try {
+    while (true) {
+      while (ahead.length < RANGES_AHEAD && next <= to) {
+        const end = Math.min(next + RANGE_BLOCKS - 1, to);
+        const range = readRange(pool, next, end, finality, context, bound);
+        // Its turn to be awaited comes later; until then a failure must not count as unhandled.
+        range.catch(() => {});
+        ahead.push(range);
+        next = end + 1;
+      }
+      const range = ahead.shift();
+      if (range === undefined) return;
+      for (const answer of await range) {
+        yield answer;
+        if (!isWhole(answer)) return;
+      }
+    }
+  } finally {
+    // Also when the consumer stops early: ranges under way are of no use then.
+    stop.abort();
+  }
+}

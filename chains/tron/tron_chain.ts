@@ -1,0 +1,277 @@
+/**
+ * The production adapter of TRON networks. It speaks the public HTTP API of a full node and knows
+ * nothing of who runs that node.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import { HDKey } from "@scure/bip32";
+import { z } from "zod";
+import { type Amount, fromTokenUnits, toTokenUnits } from "../../ledger/amount.ts";
+import { type Currency, type Network, tokenDecimals } from "../../ledger/pair.ts";
+import {
+  type Asset,
+  type BroadcastOutcome,
+  type Chain,
+  ChainUnavailable,
+  type FeeEstimate,
+  type SignedTransaction,
+} from "../chain.ts";
+import { addressOfPublicKey, addressToHex, isTronAddress } from "./address.ts";
+import { accountSchema } from "./answers.ts";
+import { ChainParameters } from "./chain_parameters.ts";
+import { classifyBroadcast, combineOutcomes, unclear } from "./classify_broadcast.ts";
+import { constantCall, returnedInteger } from "./constant_call.ts";
+import { makeEnvelope } from "./envelope.ts";
+import { estimateNativeTransfer, estimateTokenTransfer } from "./estimate_fee.ts";
+import { TronNode } from "./node.ts";
+import { NodePool, readFrom } from "./node_pool.ts";
+import { type IgnoredTransfers, type ParseContext, TRX_DECIMALS } from "./parse_block.ts";
+import { readBlock, readBlocks, readNewest } from "./read_blocks.ts";
+import { contractEntries, type TokenContracts } from "./token_contracts.ts";
+
+const logger = getLogger(["engine", "chains", "tron"]);
+
+const DEFAULT_LIFETIME_MS = 5 * 60 * 1000;
+const DEFAULT_REQUEST_TIMEOUT_MS = 5_000;
+const DEFAULT_TOTAL_TIMEOUT_MS = 15_000;
+/** 150 TRX: a transfer to a new holder at the highest energy price so far needs 66. */
+const DEFAULT_HIGHEST_FEE_LIMIT_SUN = 150_000_000;
+
+/** Configuration of a TRON network. */
+export interface TronChainOptions {
+  readonly network: Network;
+  /** Base URLs; reads use them in this order, broadcasts go to all of them. */
+  readonly nodeUrls: readonly string[];
+  /** Sent as `TRON-PRO-API-KEY`. */
+  readonly apiKey?: string;
+  readonly contracts: TokenContracts;
+  /** Extended public key of the network's account, `m/44'/195'/<account>'`. */
+  readonly xpub: string;
+  /** Address that payouts leave from. */
+  readonly hotWallet: string;
+  /** Validity of a transaction in milliseconds of block time; default 5 minutes. */
+  readonly lifetimeMs?: number;
+  /** Bound of one request in milliseconds; default 5,000. */
+  readonly requestTimeoutMs?: number;
+  /** Bound of one read over all nodes in milliseconds; default 15,000. */
+  readonly totalTimeoutMs?: number;
+  /** The most one transaction may burn, in sun; default 150 TRX. */
+  readonly highestFeeLimitSun?: number;
+}
+
+/** A {@linkcode Chain} with what only TRON's composition root and metrics need. */
+export interface TronChain extends Chain {
+  /** Running totals of Transfer events that are no money. */
+  readonly ignored: Readonly<IgnoredTransfers>;
+  /**
+   * Start-up check: reads `decimals()` of every configured token and compares it with the
+   * service's own table.
+   *
+   * @throws {ChainUnavailable} when no node answers
+   * @throws {Error} when they differ; then no amount can be trusted and the network must not start
+   */
+  verify(signal?: AbortSignal): Promise<void>;
+}
+
+/** Addresses of the account's external branch, from its extended public key alone. */
+function depositAddresses(xpub: string): (index: number) => string {
+  const account = HDKey.fromExtendedKey(xpub);
+  if (account.privateKey !== null) {
+    throw new TypeError("Cannot use the account key as it is private; give the public one");
+  }
+  const branch = account.deriveChild(0);
+  return (index) => {
+    if (!Number.isInteger(index) || index < 0 || index >= 2 ** 31) {
+      throw new RangeError(`Cannot derive an address as its index is out of range: ${index}`);
+    }
+    const { publicKey } = branch.deriveChild(index);
+    if (publicKey === null) throw new Error(`Cannot derive an address as it has no key: ${index}`);
+    return addressOfPublicKey(publicKey);
+  };
+}
+
+/** The bytes offered to one node; a failure of the transport says nothing about the outcome. */
+async function offer(
+  node: TronNode,
+  signed: SignedTransaction,
+  signal?: AbortSignal,
+): Promise<BroadcastOutcome> {
+  try {
+    const answer = await node.post("/wallet/broadcasttransaction", signed.bytes, signal);
+    return classifyBroadcast(answer, signed.txid);
+  } catch (error) {
+    if (!(error instanceof ChainUnavailable)) throw error;
+    return unclear(error.category.toUpperCase());
+  }
+}
+
+const signedTextSchema = z.object({ txID: z.string() });
+
+/** @throws {Error} when the bytes are not of that transaction: a stored row was mixed up */
+function requireOwnBytes(signed: SignedTransaction): void {
+  const { txID } = signedTextSchema.parse(JSON.parse(signed.bytes));
+  if (txID === signed.txid) return;
+  throw new Error(`Cannot broadcast ${signed.txid} as its bytes are of another: ${txID}`);
+}
+
+/** What the parts of one adapter share. */
+interface Parts {
+  readonly network: Network;
+  readonly pool: NodePool;
+  readonly contracts: ReadonlyMap<Currency, string>;
+  readonly parameters: ChainParameters;
+  readonly hotWalletHex: string;
+  readonly highestFeeLimitSun: number;
+}
+
+/** @throws {TypeError} when the network has no contract of the currency */
+function contractOf({ contracts, network }: Parts, currency: Currency): string {
+  const contract = contracts.get(currency);
+  if (contract !== undefined) return contract;
+  throw new TypeError(`Cannot use ${currency} as it has no contract configured on: ${network}`);
+}
+
+/** See {@linkcode Chain.estimateFee}. */
+async function estimateFee(
+  parts: Parts,
+  transfer: Parameters<Chain["estimateFee"]>[0],
+  signal?: AbortSignal,
+): Promise<FeeEstimate> {
+  const { pool, parameters, network, highestFeeLimitSun } = parts;
+  const to = addressToHex(transfer.to);
+  const prices = await parameters.prices(signal);
+  if (transfer.currency === "native") {
+    return await estimateNativeTransfer(pool, prices, to, signal);
+  }
+  const call = {
+    owner: addressToHex(transfer.from),
+    contract: contractOf(parts, transfer.currency),
+    to,
+    units: toTokenUnits(transfer.amount, tokenDecimals(transfer.currency, network)),
+  };
+  return await estimateTokenTransfer(pool, prices, call, highestFeeLimitSun, signal);
+}
+
+/** See {@linkcode Chain.balanceOf}. */
+async function balanceOf(
+  parts: Parts,
+  address: string,
+  asset: Asset,
+  signal?: AbortSignal,
+): Promise<Amount> {
+  const hex = addressToHex(address);
+  if (asset === "native") {
+    const request = { path: "/walletsolidity/getaccount", body: { address: hex } };
+    const account = await parts.pool.read(
+      (node, bound) => readFrom(node, request, accountSchema, bound),
+      signal,
+    );
+    return fromTokenUnits(BigInt(account.balance), TRX_DECIMALS);
+  }
+  const selector = "balanceOf(address)";
+  const answer = await constantCall(
+    parts.pool,
+    {
+      owner: hex,
+      contract: contractOf(parts, asset),
+      selector,
+      parameter: hex.slice(2).padStart(64, "0"),
+    },
+    "solid",
+    signal,
+  );
+  return fromTokenUnits(returnedInteger(answer, selector), tokenDecimals(asset, parts.network));
+}
+
+/** See {@linkcode TronChain.verify}. */
+async function verify(parts: Parts, signal?: AbortSignal): Promise<void> {
+  const { pool, contracts, network, hotWalletHex } = parts;
+  for (const [currency, contract] of contracts) {
+    const selector = "decimals()";
+    const call = { owner: hotWalletHex, contract, selector, parameter: "" };
+    const found = returnedInteger(await constantCall(pool, call, "head", signal), selector);
+    const expected = BigInt(tokenDecimals(currency, network));
+    if (found !== expected) {
+      throw new Error(
+        `Cannot use ${currency} on ${network} as its contract has ${found} decimals, not ${expected}`,
+      );
+    }
+    logger.info("{currency} on {network} has {decimals} decimals", {
+      currency,
+      network,
+      decimals: Number(found),
+    });
+  }
+}
+
+/** The nodes of the options. */
+function poolOf(options: TronChainOptions): NodePool {
+  if (options.nodeUrls.length === 0) {
+    throw new TypeError(`Cannot read from ${options.network} as it has no node configured`);
+  }
+  const requestTimeoutMs = options.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS;
+  const nodes = options.nodeUrls.map((url) =>
+    new TronNode({
+      url,
+      requestTimeoutMs,
+      ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
+    })
+  );
+  return new NodePool(nodes, options.totalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS);
+}
+
+/**
+ * Makes the adapter; no request is sent yet.
+ *
+ * @throws {TypeError} when a URL or key is malformed
+ * @throws {RangeError} when an address is malformed
+ */
+export function createTronChain(options: TronChainOptions): TronChain {
+  const { network, hotWallet } = options;
+  const entries = contractEntries(options.contracts);
+  const pool = poolOf(options);
+  const parts: Parts = {
+    network,
+    pool,
+    contracts: new Map(entries),
+    parameters: new ChainParameters(pool),
+    hotWalletHex: addressToHex(hotWallet),
+    highestFeeLimitSun: options.highestFeeLimitSun ?? DEFAULT_HIGHEST_FEE_LIMIT_SUN,
+  };
+  const context: ParseContext = {
+    network,
+    currencyOf: new Map(entries.map(([currency, hex]) => [hex.slice(2), currency])),
+    ignored: { zeroValue: 0, otherContract: 0 },
+  };
+  const lifetimeMs = options.lifetimeMs ?? DEFAULT_LIFETIME_MS;
+  return {
+    network,
+    hotWallet,
+    capabilities: {
+      finality: "solid-block",
+      nonce: false,
+      needsGasToSweep: true,
+      currencies: entries.map(([currency]) => currency),
+      lifetimeMs,
+    },
+    ignored: context.ignored,
+    isAddress: isTronAddress,
+    deriveAddress: depositAddresses(options.xpub),
+    head: (signal) => readNewest(pool, "head", signal),
+    solid: (signal) => readNewest(pool, "solid", signal),
+    block: (height, finality, signal) => readBlock(pool, height, finality, context, signal),
+    blocks: (from, to, finality, signal) => readBlocks(pool, from, to, finality, context, signal),
+    estimateFee: (transfer, signal) => estimateFee(parts, transfer, signal),
+    envelope: (solid, fee) => makeEnvelope(network, solid, fee, lifetimeMs),
+    broadcast: async (signed, signal) => {
+      requireOwnBytes(signed);
+      return combineOutcomes(
+        await Promise.all(pool.nodes.map((node) => offer(node, signed, signal))),
+      );
+    },
+    balanceOf: (address, asset, signal) => balanceOf(parts, address, asset, signal),
+    verify: (signal) => verify(parts, signal),
+  };
+}
