@@ -1,0 +1,26 @@
+/**
+ * How a public key becomes an address, by coin type. A network whose coin type is missing here
+ * cannot be put into a wallet yet.
+ *
+ * @module
+ */
+
+import type { Network } from "../../ledger/pair.ts";
+import { addressOfPublicKey } from "../tron/address.ts";
+import { ACCOUNT_PATHS } from "./derivation_paths.ts";
+
+const ENCODERS: ReadonlyMap<number, (publicKey: Uint8Array) => string> = new Map([
+  [195, addressOfPublicKey],
+]);
+
+/**
+ * The encoder of a network.
+ *
+ * @returns takes a 33-byte compressed public key
+ * @throws {TypeError} when wallets cannot hold that network yet
+ */
+export function addressEncoder(network: Network): (publicKey: Uint8Array) => string {
+  const encoder = ENCODERS.get(ACCOUNT_PATHS[network].coinType);
+  if (encoder !== undefined) return encoder;
+  throw new TypeError(`Cannot derive addresses as the network has no wallet support: ${network}`);
+}

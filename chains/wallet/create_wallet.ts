@@ -1,0 +1,77 @@
+/**
+ * Makes a wallet, new or from a mnemonic.
+ *
+ * @module
+ */
+
+import { generateMnemonic, validateMnemonic } from "@scure/bip39";
+import { wordlist } from "@scure/bip39/wordlists/english.js";
+import type { Network } from "../../ledger/pair.ts";
+import { accountKey, masterKey, publicAccount } from "./account_key.ts";
+import { encryptMnemonic, KDF_COST } from "./mnemonic_cipher.ts";
+import { openPublicWallet, type PublicWallet } from "./public_wallet.ts";
+import { type WalletHeader, writeWalletFile } from "./wallet_file.ts";
+
+/** 24 words. */
+const ENTROPY_BITS = 256;
+const SHORTEST_PASSPHRASE = 12;
+
+/** What a wallet is made of. */
+export interface CreateWalletOptions {
+  /** Path of the new file. */
+  readonly file: string;
+  /** At least 12 characters. */
+  readonly passphrase: string;
+  readonly networks: readonly Network[];
+  /** English BIP-39 words to import; generated (24 words) when absent. */
+  readonly mnemonic?: string;
+}
+
+/** Lower case, single spaces. */
+function tidy(mnemonic: string): string {
+  return mnemonic.normalize("NFKD").trim().toLowerCase().split(/\s+/).join(" ");
+}
+
+/**
+ * Makes a wallet and writes its file. The mnemonic is not returned: backing it up is a step of its
+ * own (see `exportMnemonic`).
+ *
+ * @throws {TypeError} when the mnemonic or passphrase is unfit, or a network is not supported
+ * @throws {Deno.errors.AlreadyExists} when the file exists
+ */
+export async function createWallet(options: CreateWalletOptions): Promise<PublicWallet> {
+  const mnemonic = options.mnemonic === undefined
+    ? generateMnemonic(wordlist, ENTROPY_BITS)
+    : tidy(options.mnemonic);
+  if (!validateMnemonic(mnemonic, wordlist)) {
+    throw new TypeError("Cannot import the mnemonic as its words or checksum are wrong");
+  }
+  if (options.passphrase.length < SHORTEST_PASSPHRASE) {
+    throw new TypeError(
+      `Cannot protect a wallet as the passphrase is shorter than ${SHORTEST_PASSPHRASE} characters`,
+    );
+  }
+  const master = await masterKey(mnemonic);
+  const networks: WalletHeader["networks"] = {};
+  for (const network of options.networks) {
+    const account = accountKey(master, network);
+    networks[network] = publicAccount(account, network);
+    account.wipePrivateData();
+  }
+  master.wipePrivateData();
+  const header: WalletHeader = {
+    format: "payment-wallet",
+    version: 1,
+    walletId: `wal_${crypto.randomUUID()}`,
+    createdAt: new Date().toISOString(),
+    networks,
+    kdf: {
+      name: "scrypt",
+      ...KDF_COST,
+      salt: crypto.getRandomValues(new Uint8Array(32)).toBase64(),
+    },
+  };
+  const cipher = await encryptMnemonic(mnemonic, options.passphrase, header);
+  await writeWalletFile(options.file, { ...header, cipher });
+  return await openPublicWallet(options.file);
+}

@@ -1,0 +1,109 @@
+/**
+ * Unlocks a wallet for signing. Only the signer calls this.
+ *
+ * @module
+ */
+
+import type { HDKey } from "@scure/bip32";
+import type { Network } from "../../ledger/pair.ts";
+import {
+  accountKey,
+  masterKey,
+  publicAccount,
+  type SigningKey,
+  signingKey,
+  type WalletName,
+} from "./account_key.ts";
+import { decryptMnemonic } from "./mnemonic_cipher.ts";
+import { readWalletFile, type WalletFile } from "./wallet_file.ts";
+
+/** Deposit addresses are swept now and then; their keys need not stay in memory. */
+const KEPT_KEYS = 64;
+
+/** Keys by network and wallet. */
+export interface KeySource {
+  readonly walletId: string;
+  /**
+   * The key of a wallet.
+   *
+   * @returns `null` when locked, or when the wallet has no account of that network
+   */
+  key(network: Network, wallet: WalletName): SigningKey | null;
+  /** Wipes the keys from memory; afterwards every key is `null`. */
+  lock(): void;
+}
+
+/** @throws {Error} when the file's public part is not what the mnemonic derives */
+function requireSameAccount(
+  account: HDKey,
+  network: Network,
+  stored: WalletFile["networks"][Network],
+): void {
+  const derived = publicAccount(account, network);
+  if (
+    stored?.xpub === derived.xpub && stored.hotWallet === derived.hotWallet &&
+    stored.accountIndex === derived.accountIndex
+  ) return;
+  throw new Error(
+    `Cannot unlock the wallet as its public part is not of its mnemonic: ${network} ${derived.hotWallet}`,
+  );
+}
+
+/** The source over unlocked account nodes. */
+function keySource(walletId: string, accounts: Map<Network, HDKey>): KeySource {
+  const kept = new Map<string, SigningKey>();
+  return {
+    walletId,
+    key(network, wallet) {
+      const name = `${network}/${wallet}`;
+      const known = kept.get(name);
+      if (known !== undefined) return known;
+      const account = accounts.get(network);
+      if (account === undefined) return null;
+      const key = signingKey(account, network, wallet);
+      if (kept.size >= KEPT_KEYS) {
+        const oldest = kept.keys().next().value;
+        if (oldest !== undefined) kept.delete(oldest);
+      }
+      kept.set(name, key);
+      return key;
+    },
+    lock() {
+      for (const { privateKey } of kept.values()) privateKey.fill(0);
+      kept.clear();
+      for (const account of accounts.values()) account.wipePrivateData();
+      accounts.clear();
+    },
+  };
+}
+
+/**
+ * Unlocks a wallet file.
+ *
+ * @throws {Error} when the passphrase is wrong, or the file was changed, or its public part does
+ *   not belong to its mnemonic
+ */
+export async function unlockWallet(file: string, passphrase: string): Promise<KeySource> {
+  const wallet = await readWalletFile(file);
+  const master = await masterKey(await decryptMnemonic(wallet, passphrase));
+  const accounts = new Map<Network, HDKey>();
+  try {
+    for (const network of Object.keys(wallet.networks) as Network[]) {
+      const account = accountKey(master, network);
+      accounts.set(network, account);
+      requireSameAccount(account, network, wallet.networks[network]);
+    }
+  } finally {
+    master.wipePrivateData();
+  }
+  return keySource(wallet.walletId, accounts);
+}
+
+/**
+ * The words themselves, for a backup on paper.
+ *
+ * @throws {Error} when the passphrase is wrong or the file was changed
+ */
+export async function exportMnemonic(file: string, passphrase: string): Promise<string> {
+  return await decryptMnemonic(await readWalletFile(file), passphrase);
+}

@@ -1,0 +1,133 @@
+/**
+ * The wallet file: an encrypted mnemonic, and in the clear what the rest of the service needs
+ * (extended public keys, hot wallet addresses).
+ *
+ * The public part is not secret but must not be exchanged unnoticed: it is authenticated with the
+ * ciphertext, and unlocking derives it again and compares.
+ *
+ * @module
+ */
+
+import { dirname } from "node:path";
+import { z } from "zod";
+import { NETWORKS } from "../../ledger/pair.ts";
+import { requireOwnerOnly } from "./secret_file.ts";
+
+const base64 = (bytes: number) =>
+  z.base64().refine((text) => atob(text).length === bytes, `must be ${bytes} bytes`);
+
+const networkSchema = z.strictObject({
+  /** Account index in the derivation path. */
+  accountIndex: z.int().min(0).max(2 ** 31 - 1),
+  /** Extended public key of the account. */
+  xpub: z.string().regex(/^xpub[1-9A-HJ-NP-Za-km-z]{100,120}$/),
+  /** Address that payouts leave from. */
+  hotWallet: z.string().min(20).max(64),
+});
+/** What everybody may know of one network's account. */
+export type PublicAccount = z.infer<typeof networkSchema>;
+
+/** Everything the ciphertext is bound to. */
+const headerSchema = z.strictObject({
+  format: z.literal("payment-wallet"),
+  version: z.literal(1),
+  walletId: z.string().regex(/^wal_[0-9a-f-]{36}$/),
+  createdAt: z.iso.datetime(),
+  networks: z.partialRecord(z.enum(NETWORKS), networkSchema),
+  kdf: z.strictObject({
+    name: z.literal("scrypt"),
+    // Bounded: a prepared file must not make unlocking eat the memory.
+    N: z.int().min(2 ** 14).max(2 ** 18),
+    r: z.int().min(8).max(16),
+    p: z.int().min(1).max(8),
+    salt: base64(32),
+  }),
+});
+/** See {@linkcode readWalletFile}. */
+export type WalletHeader = z.infer<typeof headerSchema>;
+
+const walletFileSchema = headerSchema.extend({
+  cipher: z.strictObject({
+    name: z.literal("AES-256-GCM"),
+    iv: base64(12),
+    ciphertext: z.base64().max(4096),
+  }),
+});
+/** A parsed wallet file. */
+export type WalletFile = z.infer<typeof walletFileSchema>;
+
+/** A JSON text in which the order of keys plays no part. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`);
+  return `{${entries.join(",")}}`;
+}
+
+/** The additional data that AES-GCM authenticates: everything but the cipher. */
+export function authenticatedData(header: WalletHeader): Uint8Array<ArrayBuffer> {
+  const { format, version, walletId, createdAt, networks, kdf } = header;
+  return new TextEncoder().encode(
+    canonical({ format, version, walletId, createdAt, networks, kdf }),
+  );
+}
+
+/**
+ * Reads and checks a wallet file; nothing is decrypted.
+ *
+ * @throws {Deno.errors.NotFound} when there is none
+ * @throws {Error} when it is malformed or other users may change it
+ */
+export async function readWalletFile(file: string): Promise<WalletFile> {
+  await requireOwnerOnly(file, "wallet");
+  let json: unknown;
+  try {
+    json = JSON.parse(await Deno.readTextFile(file));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new Error(`Cannot use the wallet as it is not JSON: ${file}`);
+  }
+  const parsed = walletFileSchema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new Error(
+    `Cannot use the wallet as ${
+      issue?.path.join(".") || "it"
+    } is wrong (${issue?.message}): ${file}`,
+  );
+}
+
+/** Makes a directory's entries durable. */
+async function syncDirectory(directory: string): Promise<void> {
+  using handle = await Deno.open(directory, { read: true });
+  await handle.sync();
+}
+
+/**
+ * Writes a new wallet file: whole or not at all, durable, readable by its owner only.
+ *
+ * @throws {Deno.errors.AlreadyExists} when the file exists; a wallet is never overwritten, it may
+ *   hold the only copy of a key
+ */
+export async function writeWalletFile(file: string, wallet: WalletFile): Promise<void> {
+  const temporary = `${file}.${crypto.randomUUID()}.tmp`;
+  try {
+    {
+      using handle = await Deno.open(temporary, { write: true, createNew: true, mode: 0o600 });
+      const bytes = new TextEncoder().encode(JSON.stringify(wallet, null, 2) + "\n");
+      for (let written = 0; written < bytes.length;) {
+        written += await handle.write(bytes.subarray(written));
+      }
+      await handle.sync();
+    }
+    // A link, unlike a rename, fails where the name is taken.
+    await Deno.link(temporary, file);
+    await syncDirectory(dirname(file));
+  } finally {
+    await Deno.remove(temporary).catch((error: unknown) => {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    });
+  }
+}
