@@ -1,0 +1,56 @@
+/**
+ * A pool of connections to PostgreSQL.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import postgres from "postgres";
+
+const log = getLogger(["engine", "database"]);
+
+/** The pool and what its queries return; see `npm:postgres`. */
+export type Sql = postgres.Sql;
+/** The same inside a transaction. */
+export type TransactionSql = postgres.TransactionSql;
+/** Either of them: for queries that work in and out of a transaction. */
+export type AnySql = postgres.ISql;
+
+/** How {@linkcode connect} works. */
+export interface ConnectOptions {
+  /** Most connections at a time; default 10. */
+  readonly max?: number;
+  /** Shown in `pg_stat_activity` and in the server's log; default `engine`. */
+  readonly applicationName?: string;
+  /** The server gives up a statement after this long, milliseconds; default 30,000; 0 = never. */
+  readonly statementTimeoutMs?: number;
+  /** Bound of one attempt to connect, milliseconds; default 3,000. */
+  readonly connectTimeoutMs?: number;
+}
+
+/** Pause before a lost connection is tried again, milliseconds. */
+const RECONNECT_MS = 100;
+
+/**
+ * Opens a pool; connections are made when they are first needed.
+ *
+ * `numeric` and `bigint` columns arrive as strings, `timestamptz` as `Date` (milliseconds).
+ *
+ * @param url `postgres://user:password@host:port/database`
+ */
+export function connect(url: string, options: ConnectOptions = {}): Sql {
+  return postgres(url, {
+    max: options.max ?? 10,
+    connect_timeout: (options.connectTimeoutMs ?? 3_000) / 1_000,
+    // The library's own back-off grows to 20 s; a server that returns must be used within 2 s.
+    backoff: () => RECONNECT_MS / 1_000,
+    onnotice: (notice) => log.debug("notice: {message}", { message: notice.message ?? "" }),
+    connection: {
+      application_name: options.applicationName ?? "engine",
+      statement_timeout: options.statementTimeoutMs ?? 30_000,
+      // A transaction that its owner forgot must not hold its locks for ever.
+      idle_in_transaction_session_timeout: 60_000,
+      TimeZone: "UTC",
+    },
+  });
+}

@@ -1,0 +1,166 @@
+/**
+ * Brings a database to the schema of this version of the service.
+ *
+ * @module
+ */
+
+import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import type { AnySql, Sql } from "./connect.ts";
+
+/** One numbered file of `ledger/migrations`. */
+export interface Migration {
+  /** Four digits. */
+  readonly number: string;
+  /** File name, for example `0001_book_and_hub.sql`. */
+  readonly name: string;
+  /** SHA-256 of the file, hexadecimal. */
+  readonly checksum: string;
+  readonly text: string;
+}
+
+/** A database and this version of the service do not fit together. */
+export class MigrationMismatch extends Error {
+  override readonly name = "MigrationMismatch";
+}
+
+const FOLDER = fileURLToPath(new URL("../migrations/", import.meta.url));
+const FILE_NAME = /^(\d{4})_[a-z0-9_]+\.sql$/;
+/** `pg_advisory_xact_lock` key: two nodes that start together migrate one after the other. */
+const LOCK_KEY = "7310017263349010021";
+const LOCK_TIMEOUT = "60s";
+const STATEMENT_TIMEOUT = "10min";
+
+interface Applied {
+  readonly number: string;
+  readonly name: string;
+  readonly checksum: string;
+}
+
+/**
+ * The migrations of this version, in order.
+ *
+ * @param folder where the files are
+ * @throws {Error} when a file name has another shape or two files share a number
+ */
+export async function readMigrations(folder: string = FOLDER): Promise<readonly Migration[]> {
+  const migrations: Migration[] = [];
+  for await (const entry of Deno.readDir(folder)) {
+    if (!entry.name.endsWith(".sql")) continue;
+    const number = FILE_NAME.exec(entry.name)?.[1];
+    if (number === undefined) {
+      throw new Error(`Cannot read migrations as a file is not NNNN_name.sql: ${entry.name}`);
+    }
+    const bytes = await Deno.readFile(join(folder, entry.name));
+    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+    const text = new TextDecoder().decode(bytes);
+    migrations.push({ number, name: entry.name, checksum: digest.toHex(), text });
+  }
+  migrations.sort((a, b) => a.name < b.name ? -1 : 1);
+  const twice = migrations.find((migration, i) => migration.number === migrations[i + 1]?.number);
+  if (twice) {
+    throw new Error(`Cannot read migrations as two files share a number: ${twice.number}`);
+  }
+  return migrations;
+}
+
+/**
+ * Applies what is missing, each file in one transaction with its record in `hub.migration`.
+ *
+ * @returns the names of the files applied now
+ * @throws {MigrationMismatch} when the database is newer, or was made by files that have changed
+ */
+export async function migrate(
+  sql: Sql,
+  folder: string = FOLDER,
+): Promise<{ readonly applied: readonly string[] }> {
+  const migrations = await readMigrations(folder);
+  const applied: string[] = [];
+  await sql.begin(async (tx) => {
+    await lock(tx);
+    await tx`CREATE SCHEMA IF NOT EXISTS hub`;
+    await tx`
+      CREATE TABLE IF NOT EXISTS hub.migration (
+        number     text PRIMARY KEY,
+        name       text NOT NULL,
+        checksum   text NOT NULL,
+        applied_at timestamptz NOT NULL DEFAULT now()
+      )`;
+    pending(migrations, await readApplied(tx));
+  });
+  for (const migration of migrations) {
+    const done = await sql.begin(async (tx) => {
+      await lock(tx);
+      // Read again under the lock: another node may have been quicker.
+      if (!pending(migrations, await readApplied(tx)).includes(migration)) return false;
+      await tx.unsafe(migration.text);
+      await tx`
+        INSERT INTO hub.migration (number, name, checksum)
+        VALUES (${migration.number}, ${migration.name}, ${migration.checksum})`;
+      return true;
+    });
+    if (done) applied.push(migration.name);
+  }
+  return { applied };
+}
+
+/**
+ * Makes sure that the database has exactly the schema of this version.
+ *
+ * @throws {MigrationMismatch} when it has not
+ */
+export async function assertMigrated(sql: AnySql, folder: string = FOLDER): Promise<void> {
+  const [table] = await sql<{ there: boolean }[]>`
+    SELECT to_regclass('hub.migration') IS NOT NULL AS there`;
+  const applied = table?.there ? await readApplied(sql) : [];
+  const missing = pending(await readMigrations(folder), applied);
+  if (missing.length > 0) {
+    throw new MigrationMismatch(
+      `Cannot use the database as migrations are missing: ${
+        missing.map((migration) => migration.name).join(", ")
+      }`,
+    );
+  }
+}
+
+async function lock(tx: AnySql): Promise<void> {
+  await tx.unsafe(
+    `SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'; SET LOCAL statement_timeout = '${STATEMENT_TIMEOUT}'`,
+  );
+  await tx`SELECT pg_advisory_xact_lock(${LOCK_KEY})`;
+}
+
+async function readApplied(sql: AnySql): Promise<readonly Applied[]> {
+  return await sql<Applied[]>`SELECT number, name, checksum FROM hub.migration ORDER BY number`;
+}
+
+/** The migrations that are still to be applied, after making sure that the rest fits. */
+function pending(
+  migrations: readonly Migration[],
+  applied: readonly Applied[],
+): readonly Migration[] {
+  const known = new Map(migrations.map((migration) => [migration.number, migration]));
+  for (const row of applied) {
+    const file = known.get(row.number);
+    if (file === undefined) {
+      throw new MigrationMismatch(
+        `Cannot use the database as a newer version of the service made it: migration ${row.name}`,
+      );
+    }
+    if (file.checksum !== row.checksum) {
+      throw new MigrationMismatch(
+        `Cannot use the database as a migration has changed since it was applied: ${file.name}`,
+      );
+    }
+  }
+  const last = applied.at(-1)?.number ?? "";
+  const done = new Set(applied.map((row) => row.number));
+  const missing = migrations.filter((migration) => !done.has(migration.number));
+  const late = missing.find((migration) => migration.number < last);
+  if (late) {
+    throw new MigrationMismatch(
+      `Cannot use the database as a migration was added before one that is applied: ${late.name}`,
+    );
+  }
+  return missing;
+}
