@@ -1,0 +1,110 @@
+/**
+ * A database of its own for a test: a clone of a migrated template on the shared server.
+ * `TEST_DATABASE_URL` names another server to use (a role that may create databases).
+ *
+ * @module
+ */
+
+import { connect, type ConnectOptions, type Sql } from "../../ledger/database/connect.ts";
+import { migrate, readMigrations } from "../../ledger/database/migrate.ts";
+import { joinSharedCluster } from "./shared_cluster.ts";
+
+/** A migrated, otherwise empty database. */
+export interface TestDatabase extends AsyncDisposable {
+  /** Connection string of the database. */
+  readonly url: string;
+  /** A pool of up to 4 connections. */
+  readonly sql: Sql;
+  /** Opens another pool, closed with the database. */
+  connect(options?: ConnectOptions): Sql;
+  /** Closes every pool and drops the database. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Key of the advisory lock under which a template is made. */
+const TEMPLATE_LOCK = "4021993307761200145";
+
+/**
+ * Makes a database for a test: `await using database = await testDatabase();`
+ *
+ * @param options of `database.sql`
+ */
+export async function testDatabase(options: ConnectOptions = {}): Promise<TestDatabase> {
+  const name = `test_${crypto.randomUUID().replaceAll("-", "")}`;
+  const { admin, serverUrl } = await joinSharedCluster(async (serverUrl) => {
+    const admin = connect(serverUrl, { max: 1, applicationName: "test-admin" });
+    await admin`SELECT 1`;
+    return { admin, serverUrl };
+  });
+  try {
+    await admin`CREATE DATABASE ${admin(name)} TEMPLATE ${admin(await template(admin, serverUrl))}`;
+  } catch (error) {
+    await admin.end({ timeout: 5 });
+    throw error;
+  }
+  const url = databaseUrl(serverUrl, name);
+  const pools: Sql[] = [];
+  const open = (more: ConnectOptions = {}) => {
+    const pool = connect(url, { applicationName: "test", ...more });
+    pools.push(pool);
+    return pool;
+  };
+  return {
+    url,
+    sql: open({ max: 4, ...options }),
+    connect: open,
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(pools.map((pool) => pool.end({ timeout: 2 })));
+      await admin`DROP DATABASE ${admin(name)} WITH (FORCE)`;
+      await admin.end({ timeout: 5 });
+    },
+  };
+}
+
+/**
+ * Runs a function with a database of its own.
+ *
+ * @returns what the function returned
+ */
+export async function withDatabase<T>(
+  fn: (database: TestDatabase) => Promise<T>,
+  options: ConnectOptions = {},
+): Promise<T> {
+  await using database = await testDatabase(options);
+  return await fn(database);
+}
+
+function databaseUrl(serverUrl: string, name: string): string {
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+/** The template for today's migrations; made by the first test that needs it. */
+async function template(admin: Sql, serverUrl: string): Promise<string> {
+  const sums = (await readMigrations()).map((migration) => migration.checksum).join();
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(sums));
+  const name = `template_${new Uint8Array(digest).toHex().slice(0, 16)}`;
+  if (await exists(admin, name)) return name;
+  await admin`SELECT pg_advisory_lock(${TEMPLATE_LOCK})`;
+  try {
+    if (await exists(admin, name)) return name;
+    const draft = `${name}_draft`;
+    await admin`DROP DATABASE IF EXISTS ${admin(draft)} WITH (FORCE)`;
+    await admin`CREATE DATABASE ${admin(draft)} TEMPLATE template0`;
+    const sql = connect(databaseUrl(serverUrl, draft), { max: 1 });
+    try {
+      await migrate(sql);
+    } finally {
+      await sql.end({ timeout: 5 });
+    }
+    await admin`ALTER DATABASE ${admin(draft)} RENAME TO ${admin(name)}`;
+    return name;
+  } finally {
+    await admin`SELECT pg_advisory_unlock(${TEMPLATE_LOCK})`;
+  }
+}
+
+async function exists(admin: Sql, name: string): Promise<boolean> {
+  return (await admin`SELECT FROM pg_database WHERE datname = ${name}`).length > 0;
+}

@@ -1,0 +1,100 @@
+/**
+ * One PostgreSQL server for all test files of a checkout. A keeper process
+ * ([cluster_keeper.ts](./cluster_keeper.ts)) owns it: it starts with the first test that asks and
+ * ends by itself when no test has been connected for a while, however the tests ended.
+ *
+ * @module
+ */
+
+import { fileURLToPath } from "node:url";
+import { kill } from "node:process";
+import { dirname, join } from "node:path";
+import { delay } from "../../ledger/database/delay.ts";
+import { withFileLock } from "../../ledger/database/file_lock.ts";
+
+/** Folder of the shared cluster and of what is written about it. */
+export const SHARED_FOLDER: string = fileURLToPath(
+  new URL("../output/shared_cluster/", import.meta.url),
+);
+/** Held while the cluster starts, ends, or is joined. */
+export const SHARED_LOCK: string = join(SHARED_FOLDER, "keeper.lock");
+/** Written by the keeper when the server is ready, removed before it stops. */
+export const READY_FILE: string = join(SHARED_FOLDER, "ready.json");
+
+/** Contents of {@linkcode READY_FILE}. */
+export interface Ready {
+  readonly url: string;
+  readonly keeperPid: number;
+}
+
+const START_TIMEOUT_MS = 60_000;
+
+/**
+ * Connects to the shared server, which is started when it does not run.
+ *
+ * @param join opens a connection that keeps the server alive while it is open
+ * @returns what `join` returned
+ */
+export async function joinSharedCluster<T>(join: (url: string) => Promise<T>): Promise<T> {
+  const given = Deno.env.get("TEST_DATABASE_URL");
+  if (given) return await join(given);
+  await Deno.mkdir(SHARED_FOLDER, { recursive: true });
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  return await withFileLock(SHARED_LOCK, deadline, async () => {
+    let ready = await runningKeeper();
+    if (ready === null) {
+      await launchKeeper();
+      while ((ready = await runningKeeper()) === null) {
+        if (Date.now() > deadline) throw new Error(await startFailure());
+        await delay(20);
+      }
+    }
+    return await join(ready.url);
+  });
+}
+
+async function runningKeeper(): Promise<Ready | null> {
+  try {
+    const ready: Ready = JSON.parse(await Deno.readTextFile(READY_FILE));
+    return isAlive(ready.keeperPid) ? ready : null;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
+}
+
+/** Whether a process exists. */
+export function isAlive(pid: number): boolean {
+  try {
+    return kill(pid, 0);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EPERM") return true;
+    return false;
+  }
+}
+
+/** Starts the keeper as nobody's child, so that no test is held responsible for it. */
+async function launchKeeper(): Promise<void> {
+  const program = fileURLToPath(new URL("./cluster_keeper.ts", import.meta.url));
+  const log = join(SHARED_FOLDER, "keeper.log");
+  const { success } = await new Deno.Command("/bin/sh", {
+    args: [
+      "-c",
+      `exec "$0" run --no-prompt -A "$1" </dev/null >"$2" 2>&1 &`,
+      Deno.execPath(),
+      program,
+      log,
+    ],
+    cwd: dirname(program),
+    detached: true,
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).output();
+  if (!success) throw new Error("Cannot start the keeper of the test database");
+}
+
+async function startFailure(): Promise<string> {
+  const log = await Deno.readTextFile(join(SHARED_FOLDER, "keeper.log"));
+  return `Cannot start the test database in time: ${log}`;
+}
