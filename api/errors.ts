@@ -1,0 +1,240 @@
+/**
+ * Every error of the interface, in one place: which status, which text, which extra fields. Actors
+ * refuse with codes; only this file knows what a merchant reads.
+ *
+ * @module
+ */
+
+import type { Refusal } from "../actors/merchant/refusal.ts";
+import type { AskOutcome } from "../actors/runtime/ask.ts";
+import { formatAmount } from "../ledger/amount.ts";
+import type { Answer, Detail, ErrorBody } from "./answer.ts";
+import { feeInfo } from "./fee_info.ts";
+
+/** Seconds after which a request that found no room is worth repeating. */
+const RETRY_SOON = "1";
+
+/** Seconds after which the treasury may have been refilled. */
+const RETRY_AFTER_REFILL = "30";
+
+function error(status: number, body: ErrorBody, headers?: Record<string, string>): Answer {
+  return headers === undefined ? { status, body } : { status, body, headers };
+}
+
+/** 400: the request's shape is wrong. */
+export function invalidRequest(details: readonly Detail[]): Answer {
+  return error(400, { error: "Invalid request data", details });
+}
+
+/** 400 for one field. */
+export function invalidField(path: string, message: string, code: string): Answer {
+  return invalidRequest([{ path: path === "" ? [] : [path], message, code }]);
+}
+
+/** 422: well formed, but a rule over several fields or an outside check refuses it. */
+export function validationFailed(path: string, message: string, code: string): Answer {
+  return error(422, { error: "Validation failed", details: [{ path: [path], message, code }] });
+}
+
+const CHALLENGE = { "www-authenticate": "Bearer" };
+
+/** 401 without a key. */
+export const authenticationRequired: Answer = error(
+  401,
+  { error: "Authentication required" },
+  CHALLENGE,
+);
+
+/** 401 with a key that is unknown, expired, revoked, of another environment or from elsewhere. */
+export const unauthorized: Answer = error(401, { error: "Unauthorized" }, CHALLENGE);
+
+/** 403: the key may not do this. */
+export function forbidden(text = "Insufficient permissions"): Answer {
+  return error(403, { error: text });
+}
+
+/** 403: the account may not create payments. */
+export const merchantNotActive: Answer = error(403, { error: "Merchant account is not active" });
+
+/** 404. */
+export const notFound: Answer = error(404, { error: "Not found" });
+
+/** 405, naming what is allowed. */
+export function methodNotAllowed(allowed: readonly string[]): Answer {
+  return error(405, { error: "Method not allowed" }, { allow: allowed.join(", ") });
+}
+
+/** 413. */
+export function bodyTooLarge(limit: number): Answer {
+  return error(413, {
+    error: "Request body too large",
+    message: `A request body may have ${limit} bytes.`,
+  });
+}
+
+/** 415. */
+export const unsupportedMediaType: Answer = error(415, {
+  error: "Unsupported media type",
+  message: "Send the request body as application/json.",
+});
+
+/** 500: a bug of ours; what happened is in our log under the request id. */
+export const internalError: Answer = error(500, { error: "Internal error" });
+
+/** 503: nothing was done; ask again. */
+export function unavailable(message: string): Answer {
+  return error(503, { error: "Service unavailable", message }, { "retry-after": RETRY_SOON });
+}
+
+/** 400: a pair that takes no withdrawals. */
+export function withdrawalsNotSupported(currency: string, network: string): Answer {
+  return error(400, { error: `Withdrawals of ${currency} on ${network} are not supported` });
+}
+
+/** 400: a network on which nothing can be deposited. */
+export function depositsNotSupported(network: string): Answer {
+  return error(400, { error: `Deposits on ${network} are not currently supported` });
+}
+
+/** What the merchant is told when its actor says no. */
+export function refused(refusal: Refusal): Answer {
+  switch (refusal.code) {
+    case "merchant_not_active":
+      return merchantNotActive;
+    case "deposits_closed_on_network":
+      return depositsNotSupported(refusal.network);
+    case "withdrawals_closed_for_pair":
+      return withdrawalsNotSupported(refusal.currency, refusal.network);
+    case "amount_not_positive":
+      return error(400, { error: "Withdrawal amount must be greater than zero" });
+    case "amount_not_exact":
+      return invalidField(
+        "amount",
+        `The amount may have ${refusal.decimals} decimal places on this network`,
+        "not_exact",
+      );
+    case "below_minimum":
+      return error(400, {
+        error: "Amount below minimum withdrawal",
+        minWithdrawal: formatAmount(refusal.minWithdrawal),
+        currency: refusal.currency,
+        network: refusal.network,
+      });
+    case "destination_invalid":
+      return invalidField("destination", "Not an address of this network", "invalid_address");
+    case "destination_is_ours":
+      return invalidField(
+        "destination",
+        "The address belongs to this service; a payout cannot go there",
+        "own_address",
+      );
+    case "reference_taken":
+      return error(409, {
+        error: "Duplicate referenceId",
+        message: "This referenceId already names a withdrawal of this account.",
+        withdrawalId: refusal.withdrawalId,
+      });
+    case "no_balance_row":
+      return error(400, {
+        error: `No ${refusal.currency} balance on ${refusal.network} for this account`,
+      });
+    case "insufficient_balance":
+      return error(400, {
+        error: "Insufficient balance",
+        available: formatAmount(refusal.available),
+        requested: formatAmount(refusal.requested),
+        currency: refusal.currency,
+        network: refusal.network,
+        feeInfo: feeInfo(refusal.fees),
+      });
+    case "treasury_short":
+      return error(
+        503,
+        {
+          error: "Withdrawal temporarily unavailable",
+          message: "Nothing was created and the referenceId is still free; retry shortly.",
+        },
+        { "retry-after": RETRY_AFTER_REFILL },
+      );
+    case "record_not_found":
+      return notFound;
+    case "wrong_state":
+      return error(409, {
+        error: "Conflict",
+        message: `Cannot move from ${refusal.from} to ${refusal.to}.`,
+        from: refusal.from,
+        to: refusal.to,
+      });
+    case "already_sent":
+      return error(409, {
+        error: "Conflict",
+        message: "A payout of this withdrawal may be on its way; it cannot be taken back.",
+      });
+    case "address_exists":
+      return error(409, { error: "Deposit address already exists" });
+    default: {
+      const never: never = refusal;
+      return never;
+    }
+  }
+}
+
+/**
+ * What the merchant is told of an ask that brought no answer.
+ *
+ * @param outcome every outcome but `done`
+ * @param named the id that the record has if it exists after all, as `{withdrawalId: ...}`
+ */
+export function notDone<V>(
+  outcome: Exclude<AskOutcome<V, Refusal>, { readonly kind: "done" }>,
+  named: Readonly<Record<string, string>>,
+): Answer {
+  switch (outcome.kind) {
+    case "refused":
+      return refused(outcome.refusal);
+    case "overloaded":
+      return unavailable("Too many requests are waiting for this account; nothing was done.");
+    case "withdrawn":
+      return unavailable("The request could not be handled in time; nothing was done.");
+    case "unknown":
+      return error(500, {
+        error: "Outcome unknown",
+        message: "The request was decided, but it is not known yet whether it is stored. " +
+          "Look the record up before you repeat it.",
+        ...named,
+      });
+    case "failed":
+      return internalError;
+    default: {
+      const never: never = outcome;
+      return never;
+    }
+  }
+}
+
+/** Codes of postgres.js and PostgreSQL that say: the database cannot be reached just now. */
+const DATABASE_AWAY = new Set([
+  "CONNECTION_CLOSED",
+  "CONNECTION_DESTROYED",
+  "CONNECTION_ENDED",
+  "CONNECT_TIMEOUT",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOENT",
+  "EPIPE",
+  "53300",
+  "57014",
+  "57P01",
+  "57P02",
+  "57P03",
+  "08000",
+  "08001",
+  "08003",
+  "08006",
+]);
+
+/** Whether an error of a read means that the same request may succeed in a moment. */
+export function isDatabaseAway(fault: unknown): boolean {
+  return fault instanceof Error && "code" in fault && typeof fault.code === "string" &&
+    DATABASE_AWAY.has(fault.code);
+}
