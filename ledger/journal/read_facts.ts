@@ -10,6 +10,7 @@ import {
   type WithdrawalRow,
   withdrawalTable,
 } from "../rows.ts";
+import type { OutgoingStatus } from "../transitions.ts";
 
 /** Records that the messages of a batch speak of. */
 export interface Needs {
@@ -38,9 +39,21 @@ export interface Facts {
   readonly deposits: readonly DepositRow[];
   readonly addresses: readonly DepositAddressRow[];
   readonly transactions: readonly TransactionRow[];
+  /** States of the payouts of the withdrawals. */
+  readonly outgoing: readonly {
+    readonly id: string;
+    readonly merchantId: string;
+    readonly status: OutgoingStatus;
+  }[];
 }
 
-const NONE: Facts = { withdrawals: [], deposits: [], addresses: [], transactions: [] };
+const NONE: Facts = {
+  withdrawals: [],
+  deposits: [],
+  addresses: [],
+  transactions: [],
+  outgoing: [],
+};
 
 /**
  * Reads what a batch needs besides the accounts. Must be called after the accounts were read: rows
@@ -51,7 +64,8 @@ export async function readFacts(sql: Sql, needs: Needs): Promise<Facts> {
   if (payments + needs.addresses.length + needs.identifiers.length === 0) return NONE;
   const [withdrawals, deposits, addresses] = await Promise.all([
     needs.withdrawals.length === 0 ? [] : sql`
-      SELECT w.* FROM book.withdrawal w
+      SELECT w.*, o.status AS outgoing_status FROM book.withdrawal w
+      JOIN book.outgoing o ON o.id = w.outgoing_id AND o.merchant_id = w.merchant_id
       JOIN unnest(${column(needs.withdrawals, "id")}::text[], ${
       column(needs.withdrawals, "merchantId")
     }::text[])
@@ -83,6 +97,11 @@ export async function readFacts(sql: Sql, needs: Needs): Promise<Facts> {
     ...found,
     addresses,
     transactions: transactions.map((row) => transactionTable.decode(row)),
+    outgoing: withdrawals.map((row) => ({
+      id: row["outgoing_id"] as string,
+      merchantId: row["merchant_id"] as string,
+      status: row["outgoing_status"] as OutgoingStatus,
+    })),
   };
 }
 

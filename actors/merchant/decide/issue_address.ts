@@ -1,0 +1,48 @@
+import type { Settings } from "../../../ledger/journal/read_settings.ts";
+import { CURRENCIES, type Network, pairKey } from "../../../ledger/pair.ts";
+import { decided, refused, timeOf, type Verdict } from "../decision.ts";
+import type { AddressIssued, IssueAddress } from "../messages.ts";
+import type { MerchantView } from "../state.ts";
+
+/** Whether any currency can be deposited on a network. */
+export function acceptsDeposits(settings: Settings, network: Network): boolean {
+  return CURRENCIES.some((currency) =>
+    settings.pairs.get(pairKey(currency, network))?.depositsEnabled === true
+  );
+}
+
+/** Decides which address an end customer pays to: the one it has, or a fresh one. */
+export function issueAddress(
+  view: MerchantView,
+  settings: Settings,
+  message: IssueAddress,
+): Verdict<AddressIssued> {
+  const { state } = view;
+  const { network, identifier, referenceId, fresh } = message;
+  if (state.merchant.status !== "ACTIVE") return refused({ code: "merchant_not_active" });
+  if (!acceptsDeposits(settings, network)) {
+    return refused({ code: "deposits_closed_on_network", network });
+  }
+  const at = timeOf(state, message.at);
+  const existing = view.records.identifiers.get(`${network}/${identifier}`);
+  if (existing !== undefined) {
+    if (message.createOnly) return refused({ code: "address_exists" });
+    const changed = referenceId !== null && referenceId !== existing.referenceId;
+    const answer = { addressId: existing.id, address: existing.address, created: false };
+    return decided(at, answer, { addresses: changed ? [{ ...existing, referenceId }] : [] });
+  }
+  return decided(at, { addressId: fresh.addressId, address: fresh.address, created: true }, {
+    addresses: [{
+      id: fresh.addressId,
+      merchantId: state.merchant.merchantId,
+      network,
+      address: fresh.address,
+      walletIndex: fresh.index,
+      kind: "issued",
+      identifier,
+      referenceId,
+      activated: false,
+      createdAt: at,
+    }],
+  });
+}

@@ -1,0 +1,24 @@
+import { decided, refused, timeOf, type Verdict } from "../decision.ts";
+import type { Answers, Release } from "../messages.ts";
+import type { MerchantView } from "../state.ts";
+import { refund } from "./refund.ts";
+
+/**
+ * Decides whether a withdrawal can be given up: only while it is pending and its payout is in the
+ * named state. A payout that was signed meanwhile cannot be taken back.
+ */
+export function release(view: MerchantView, message: Release): Verdict<Answers["release"]> {
+  const withdrawal = view.records.withdrawals.get(message.withdrawalId);
+  if (withdrawal === undefined) return refused({ code: "record_not_found" });
+  if (withdrawal.status !== "PENDING") {
+    return refused({ code: "wrong_state", from: withdrawal.status, to: "FAILED" });
+  }
+  if (view.records.outgoing.get(withdrawal.outgoingId) !== message.from) {
+    return refused({ code: "already_sent" });
+  }
+  return decided(
+    timeOf(view.state, message.at),
+    { status: "FAILED" },
+    refund(view, withdrawal, { ...message, txid: null, height: null }, message.from),
+  );
+}

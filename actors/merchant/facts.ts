@@ -1,0 +1,128 @@
+/**
+ * What the chain tells a merchant: rows of its inbox, read and checked. A fact is not refused; it
+ * is consumed with its effect, without effect (when it was known already), or set aside.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { type Amount, amountOf } from "../../ledger/amount.ts";
+import type { InboxRow } from "../../ledger/journal/read_inbox.ts";
+import { CURRENCIES, type Currency } from "../../ledger/pair.ts";
+import type { InboxKey } from "../../ledger/rows.ts";
+import { newId } from "../runtime/ids.ts";
+
+const TransferData = z.object({
+  currency: z.enum(CURRENCIES),
+  amount: z.string(),
+  from: z.string(),
+  to: z.string(),
+  addressId: z.string(),
+  height: z.number().int(),
+  expiresAt: z.number().int(),
+});
+const OutcomeData = z.object({
+  outgoingId: z.string(),
+  withdrawalId: z.string(),
+  result: z.enum(["paid", "failed", "abandoned"]),
+  reason: z.string().nullable(),
+  height: z.number().int().nullable(),
+});
+
+interface Stamp {
+  readonly key: InboxKey;
+  readonly at: number;
+}
+
+/** A transfer to one of the merchant's addresses, in a block that may still change or in a solid one. */
+export interface TransferFact extends Stamp {
+  readonly type: "transfer";
+  readonly phase: "seen" | "solid";
+  readonly currency: Currency;
+  readonly amount: Amount;
+  readonly from: string;
+  readonly to: string;
+  readonly addressId: string;
+  readonly height: number;
+  readonly expiresAt: number;
+  readonly usdRate: string;
+  readonly depositId: string;
+  readonly transactionId: string;
+  readonly chargeIds: readonly [string, string];
+  readonly eventId: string;
+}
+
+/** A transfer that was seen can no longer become final. */
+export interface VanishedFact extends Stamp {
+  readonly type: "vanished";
+  readonly reason: string;
+  readonly eventId: string;
+}
+
+/** What became of a payout, from solid blocks only. */
+export interface OutcomeFact extends Stamp {
+  readonly type: "outcome";
+  readonly outgoingId: string;
+  readonly withdrawalId: string;
+  /** `failed` and `abandoned` are proven never to pay. */
+  readonly result: "paid" | "failed" | "abandoned";
+  readonly reason: string | null;
+  readonly height: number | null;
+  readonly chargeIds: readonly [string, string];
+  readonly eventId: string;
+}
+
+/** Everything a merchant hears from the chain. */
+export type Fact = TransferFact | VanishedFact | OutcomeFact;
+
+/**
+ * Makes a message of an inbox row, minting time, rate and ids once.
+ *
+ * @param usdRate US dollars per unit of the currency, kept with the deposit
+ * @throws when the row is not of a known shape: a bug in its writer
+ */
+export function factOf(row: InboxRow, at: number, usdRate: (currency: Currency) => string): Fact {
+  const key: InboxKey = {
+    merchantId: row.merchantId,
+    network: row.network,
+    txid: row.txid,
+    logIndex: row.logIndex,
+    phase: row.phase,
+  };
+  switch (row.phase) {
+    case "seen":
+    case "solid": {
+      const data = TransferData.parse(row.data);
+      return {
+        type: "transfer",
+        phase: row.phase,
+        key,
+        at,
+        ...data,
+        amount: amountOf(data.amount),
+        usdRate: usdRate(data.currency),
+        depositId: newId("dep"),
+        transactionId: newId("txn"),
+        chargeIds: [newId("chg"), newId("chg")],
+        eventId: newId("evt"),
+      };
+    }
+    case "vanished": {
+      const { reason } = z.object({ reason: z.string() }).parse(row.data);
+      return { type: "vanished", key, at, reason, eventId: newId("evt") };
+    }
+    case "outcome":
+      return {
+        type: "outcome",
+        key,
+        at,
+        ...OutcomeData.parse(row.data),
+        chargeIds: [newId("chg"), newId("chg")],
+        eventId: newId("evt"),
+      };
+    default: {
+      const never: never = row.phase;
+      return never;
+    }
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * What a merchant actor knows: its account as of one version, and the records that the messages at
+ * hand speak of.
+ *
+ * @module
+ */
+
+import type { AccountSnapshot } from "../../ledger/journal/read_accounts.ts";
+import type { Facts } from "../../ledger/journal/read_facts.ts";
+import type { Network } from "../../ledger/pair.ts";
+import type {
+  DepositAddressRow,
+  DepositRow,
+  OutgoingRow,
+  TransactionRow,
+  WithdrawalRow,
+} from "../../ledger/rows.ts";
+import type { OutgoingStatus } from "../../ledger/transitions.ts";
+
+/** A merchant's account as of one version. Replaced as a whole, never edited. */
+export type MerchantState = AccountSnapshot;
+
+/** Map key of an on-chain transfer. */
+export function transferKey(network: Network, txid: string, logIndex: number): string {
+  return `${network}/${txid}/${logIndex}`;
+}
+
+/**
+ * The records at hand while a batch is decided: read from the database, then kept current by
+ * `apply`, so that a message sees what earlier messages of the same batch did.
+ */
+export class Records {
+  readonly withdrawals = new Map<string, WithdrawalRow>();
+  readonly deposits = new Map<string, DepositRow>();
+  readonly addresses = new Map<string, DepositAddressRow>();
+  readonly identifiers = new Map<string, DepositAddressRow>();
+  readonly transactions = new Map<number, TransactionRow>();
+  readonly outgoing = new Map<string, OutgoingStatus>();
+  /** Rows of this batch that the database does not have yet. */
+  readonly newOutgoing = new Map<string, OutgoingRow>();
+
+  /** The records of one merchant among everything that was read. */
+  static of(merchantId: string, facts: Facts): Records {
+    const records = new Records();
+    for (const row of facts.withdrawals) {
+      if (row.merchantId === merchantId) records.withdrawals.set(row.id, row);
+    }
+    for (const row of facts.deposits) if (row.merchantId === merchantId) records.putDeposit(row);
+    for (const row of facts.addresses) if (row.merchantId === merchantId) records.putAddress(row);
+    for (const row of facts.transactions) {
+      if (row.merchantId === merchantId) records.transactions.set(row.seq, row);
+    }
+    for (const row of facts.outgoing) {
+      if (row.merchantId === merchantId) records.outgoing.set(row.id, row.status);
+    }
+    return records;
+  }
+
+  /** Takes a deposit's new image. */
+  putDeposit(row: DepositRow): void {
+    if (row.txid === null || row.logIndex === null) return;
+    this.deposits.set(transferKey(row.network, row.txid, row.logIndex), row);
+  }
+
+  /** Takes an address's new image. */
+  putAddress(row: DepositAddressRow): void {
+    this.addresses.set(`${row.network}/${row.address}`, row);
+    if (row.kind === "issued" && row.identifier !== null) {
+      this.identifiers.set(`${row.network}/${row.identifier}`, row);
+    }
+  }
+}
+
+/** What a decision may look at. */
+export interface MerchantView {
+  readonly state: MerchantState;
+  readonly records: Records;
+  /** The living withdrawal that is known to hold a reference. */
+  holderOf(referenceId: string): string | undefined;
+}
