@@ -1,0 +1,264 @@
+/**
+ * The signer's port over a worker: keys live in a thread with permissions of its own, and what the
+ * service holds is only this client. A worker that dies is started again; requests that were under
+ * way reject, and nothing they asked for was committed.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import type { SignAnswer, Signer, SignRequest } from "../signer.ts";
+import type { FromWorker, SignerSettings, ToWorker } from "./worker_protocol.ts";
+
+const logger = getLogger(["engine", "chains", "signer"]);
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+const START_TIMEOUT_MS = 30_000;
+const CLOSE_TIMEOUT_MS = 5_000;
+const FIRST_RESTART_MS = 100;
+const LONGEST_RESTART_MS = 10_000;
+
+/** How to start the worker. */
+export interface WorkerSignerOptions {
+  /** The worker's module, `commands/signer_worker.ts`. */
+  readonly entry: URL;
+  readonly settings: SignerSettings;
+  /** See {@linkcode signerPermissions}; what it does not name is denied. */
+  readonly permissions: Deno.PermissionOptionsObject;
+  /** Bound of one `sign`, waiting for a restart included, in milliseconds; default 10,000. */
+  readonly timeoutMs?: number;
+}
+
+/** A {@linkcode Signer} in a worker. */
+export interface WorkerSigner extends Signer {
+  /**
+   * Waits until the worker signs.
+   *
+   * @returns the wallet's id
+   * @throws {Error} when it did not start, with the reason (wrong passphrase, no database, ...)
+   */
+  ready(): Promise<{ readonly walletId: string }>;
+  /** Refuses every request as `locked` until told otherwise; kept over restarts. */
+  setPaused(paused: boolean): void;
+  /** Stops the worker; what is under way rejects. */
+  close(): Promise<void>;
+}
+
+/** What the PostgreSQL client looks for in the environment, used or not; no value is a secret. */
+const POSTGRES_NAMES = [
+  "PGAPPNAME",
+  "PGBACKOFF",
+  "PGDEBUG",
+  "PGIDLE_TIMEOUT",
+  "PGKEEP_ALIVE",
+  "PGMAX_LIFETIME",
+  "PGMAX_PIPELINE",
+  "PGPREPARE",
+  "PGPUBLICATIONS",
+  "PGSSL",
+  "PGSSLNEGOTIATION",
+  "PGTARGETSESSIONATTRS",
+  "PGTARGET_SESSION_ATTRS",
+];
+
+/**
+ * The least a signer worker can run with: its database, its two files, its own code, and the names
+ * that the PostgreSQL client reads from the environment.
+ *
+ * @param codeRoot directory of the service's code
+ */
+export function signerPermissions(
+  settings: SignerSettings,
+  codeRoot: URL,
+): Deno.PermissionOptionsObject {
+  const database = new URL(settings.databaseUrl);
+  return {
+    net: [`${database.hostname}:${database.port === "" ? "5432" : database.port}`],
+    read: [settings.walletFile, settings.passphraseFile, codeRoot],
+    env: POSTGRES_NAMES,
+    write: false,
+    run: false,
+    ffi: false,
+    sys: false,
+    import: false,
+  };
+}
+
+type Waiter = PromiseWithResolvers<readonly SignAnswer[]>;
+
+/** One worker from its start to its end. */
+interface Life {
+  readonly worker: Worker;
+  readonly port: MessagePort;
+  readonly ready: PromiseWithResolvers<{ readonly walletId: string }>;
+  readonly closed: PromiseWithResolvers<void>;
+}
+
+/** Bounds a wait. */
+async function within<T>(work: Promise<T>, ms: number, what: string): Promise<T> {
+  const expired = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => expired.reject(new Error(`Cannot ${what} as ${ms} ms passed`)),
+    ms,
+  );
+  try {
+    return await Promise.race([work, expired.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+class Client implements WorkerSigner {
+  readonly #options: WorkerSignerOptions;
+  readonly #waiting = new Map<number, Waiter>();
+  #life: Life;
+  #nextId = 1;
+  #failures = 0;
+  #paused = false;
+  #closing = false;
+  #restartTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: WorkerSignerOptions) {
+    this.#options = options;
+    this.#life = this.#start();
+  }
+
+  ready(): Promise<{ readonly walletId: string }> {
+    return within(this.#life.ready.promise, START_TIMEOUT_MS, "start the signer");
+  }
+
+  async sign(requests: readonly SignRequest[]): Promise<readonly SignAnswer[]> {
+    const timeoutMs = this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    const deadline = performance.now() + timeoutMs;
+    if (this.#closing) throw new Error("Cannot sign as the signer is closed");
+    const life = this.#life;
+    await within(life.ready.promise, timeoutMs, "reach the signer");
+    const id = this.#nextId++;
+    const waiter: Waiter = Promise.withResolvers();
+    this.#waiting.set(id, waiter);
+    try {
+      this.#send(life, { kind: "sign", id, requests });
+      const left = Math.max(1, deadline - performance.now());
+      return await within(waiter.promise, left, "sign");
+    } finally {
+      // Still there after a time-out: the worker is stuck, and its late answer must not count.
+      if (this.#waiting.delete(id)) this.#die(life, "it did not answer in time");
+    }
+  }
+
+  setPaused(paused: boolean): void {
+    this.#paused = paused;
+    this.#send(this.#life, { kind: "pause", paused });
+  }
+
+  async close(): Promise<void> {
+    if (this.#closing) return;
+    this.#closing = true;
+    clearTimeout(this.#restartTimer);
+    const life = this.#life;
+    this.#rejectAll("the signer is closed");
+    life.ready.reject(new Error("Cannot start the signer as it is closed"));
+    this.#send(life, { kind: "close" });
+    try {
+      await within(life.closed.promise, CLOSE_TIMEOUT_MS, "close the signer");
+    } catch (error) {
+      logger.warn("The signer did not close by itself: {error}", { error });
+    } finally {
+      this.#end(life);
+    }
+  }
+
+  #send(life: Life, message: ToWorker): void {
+    life.port.postMessage(message);
+  }
+
+  #end(life: Life): void {
+    life.port.close();
+    life.worker.terminate();
+  }
+
+  #start(): Life {
+    const { entry, permissions, settings } = this.#options;
+    const worker = new Worker(entry, { type: "module", name: "signer", deno: { permissions } });
+    const { port1: port, port2 } = new MessageChannel();
+    worker.postMessage(null, [port2]);
+    const life: Life = {
+      worker,
+      port,
+      ready: Promise.withResolvers(),
+      closed: Promise.withResolvers(),
+    };
+    // Whoever awaits it learns of a failure; nobody awaiting it is no fault.
+    life.ready.promise.catch(() => {});
+    port.onmessage = (event: MessageEvent<FromWorker>) => this.#receive(life, event.data);
+    worker.onerror = (event) => {
+      // Otherwise the error would end the service.
+      event.preventDefault();
+      this.#die(life, event.message);
+    };
+    this.#send(life, { kind: "start", settings, paused: this.#paused });
+    return life;
+  }
+
+  #receive(life: Life, message: FromWorker): void {
+    switch (message.kind) {
+      case "ready":
+        this.#failures = 0;
+        life.ready.resolve({ walletId: message.walletId });
+        return;
+      case "start-failed":
+        this.#die(life, message.message);
+        return;
+      case "answers":
+        this.#take(message.id)?.resolve(message.answers);
+        return;
+      case "failed":
+        this.#take(message.id)?.reject(new Error(message.message));
+        return;
+      case "closed":
+        life.closed.resolve();
+        return;
+      default:
+        message satisfies never;
+    }
+  }
+
+  #take(id: number): Waiter | undefined {
+    const waiter = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    return waiter;
+  }
+
+  #rejectAll(reason: string): void {
+    for (const waiter of this.#waiting.values()) {
+      waiter.reject(new Error(`Cannot sign as ${reason}`));
+    }
+    this.#waiting.clear();
+  }
+
+  /** Ends a worker and starts the next one after a pause. */
+  #die(life: Life, reason: string): void {
+    if (life !== this.#life || this.#closing) {
+      life.closed.resolve();
+      return;
+    }
+    this.#end(life);
+    life.ready.reject(new Error(`Cannot start the signer: ${reason}`));
+    this.#rejectAll(`the signer ended: ${reason}`);
+    const pause = Math.min(
+      FIRST_RESTART_MS * 2 ** Math.min(this.#failures, 10),
+      LONGEST_RESTART_MS,
+    );
+    this.#failures += 1;
+    logger.error("The signer ended and starts again in {pause} ms: {reason}", { pause, reason });
+    clearTimeout(this.#restartTimer);
+    this.#restartTimer = setTimeout(() => {
+      this.#life = this.#start();
+    }, pause);
+  }
+}
+
+/** Starts the signer's worker; {@linkcode WorkerSigner.ready} tells how that went. */
+export function createWorkerSigner(options: WorkerSignerOptions): WorkerSigner {
+  return new Client(options);
+}

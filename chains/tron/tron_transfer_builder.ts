@@ -1,0 +1,137 @@
+/**
+ * Builds and signs TRON transfers for the signer.
+ *
+ * @module
+ */
+
+import { sha256 } from "@noble/hashes/sha2.js";
+import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { formatAmount, isExactIn, toTokenUnits } from "../../ledger/amount.ts";
+import { type Currency, type Network, tokenDecimals } from "../../ledger/pair.ts";
+import type { Asset, Envelope } from "../chain.ts";
+import type { Intent } from "../signer.ts";
+import type { TransferBuilder } from "../signer/transfer_builder.ts";
+import { addressToHex, isTronAddress } from "./address.ts";
+import { type EnvelopeFields, envelopeFieldsSchema } from "./envelope.ts";
+import { TRX_DECIMALS } from "./parse_block.ts";
+import { contractEntries, type TokenContracts } from "./token_contracts.ts";
+import { signTransactionId } from "./transaction_signature.ts";
+import {
+  buildTransferTransaction,
+  type TransactionHeader,
+  type TransferCall,
+} from "./transfer_transaction.ts";
+
+/** Salts move the timestamp back by less than an hour; nodes do not look at it. */
+const SALT_TIME_MS = 3_600_000;
+/** Salts raise the fee limit of a contract call by less than 0.1 TRX. */
+const SALT_SUN = 100_000;
+
+/** What a builder is bound to. */
+export interface TronTransferBuilderOptions {
+  readonly network: Network;
+  readonly contracts: TokenContracts;
+  /** The longest a transaction may live past its reference block, in milliseconds. */
+  readonly longestLifetimeMs: number;
+  /** The most one transaction may burn, in sun. */
+  readonly highestFeeLimitSun: number;
+  /**
+   * How far block time may be from the wall clock, in milliseconds: an envelope on an old block
+   * comes from a stale view. `null` where blocks are made on demand.
+   */
+  readonly clockToleranceMs: number | null;
+}
+
+/** Decimals of an asset. */
+function decimalsOf(asset: Asset, network: Network): number {
+  return asset === "native" ? TRX_DECIMALS : tokenDecimals(asset, network);
+}
+
+/** See {@linkcode TransferBuilder.envelopeFault}. */
+function envelopeFault(
+  options: TronTransferBuilderOptions,
+  envelope: Envelope,
+  now: number,
+): string | null {
+  const parsed = envelopeFieldsSchema.safeParse(envelope.fields);
+  if (!parsed.success) return `its envelope is malformed: ${parsed.error.issues[0]?.message}`;
+  const { expiration, timestamp, fee_limit } = parsed.data;
+  if (expiration !== envelope.expiresAt) return "its envelope names two expirations";
+  const lifetime = expiration - timestamp;
+  if (lifetime <= 0 || lifetime > options.longestLifetimeMs) {
+    return `its lifetime is out of bounds: ${lifetime} ms`;
+  }
+  if (fee_limit > options.highestFeeLimitSun) {
+    return `its fee limit is too high: ${fee_limit} sun`;
+  }
+  const { clockToleranceMs } = options;
+  if (clockToleranceMs !== null && Math.abs(now - timestamp) > clockToleranceMs) {
+    return `its block is ${now - timestamp} ms off the clock`;
+  }
+  return null;
+}
+
+/** The header of a salted transaction: the same money, another id. */
+function saltedHeader(fields: EnvelopeFields, salt: string, isCall: boolean): TransactionHeader {
+  const digest = sha256(utf8ToBytes(salt));
+  const view = new DataView(digest.buffer, digest.byteOffset);
+  return {
+    refBlockBytes: fields.ref_block_bytes,
+    refBlockHash: fields.ref_block_hash,
+    expiration: fields.expiration,
+    timestamp: fields.timestamp - view.getUint32(0) % SALT_TIME_MS,
+    feeLimit: isCall ? fields.fee_limit + view.getUint32(4) % SALT_SUN : 0,
+  };
+}
+
+/**
+ * Makes the builder of a TRON network.
+ *
+ * @throws {RangeError} when a contract's address is malformed
+ */
+export function createTronTransferBuilder(options: TronTransferBuilderOptions): TransferBuilder {
+  const { network } = options;
+  const contracts: ReadonlyMap<Currency, string> = new Map(contractEntries(options.contracts));
+
+  const callOf = (intent: Intent, from: string): TransferCall => {
+    const { currency } = intent;
+    const units = toTokenUnits(intent.amount, decimalsOf(currency, network));
+    const ends = { owner: addressToHex(from), to: addressToHex(intent.destination) };
+    if (currency === "native") return { kind: "native", ...ends, sun: Number(units) };
+    const contract = contracts.get(currency);
+    if (contract === undefined) throw new Error(`Cannot build as it has no contract: ${currency}`);
+    return { kind: "token", ...ends, contract, units };
+  };
+
+  return {
+    network,
+    envelopeFault: (envelope, now) => envelopeFault(options, envelope, now),
+    intentFault({ currency, amount, destination }) {
+      if (currency !== "native" && !contracts.has(currency)) {
+        return `${currency} has no contract on ${network}`;
+      }
+      if (!isTronAddress(destination)) return `its destination is no address of ${network}`;
+      if (amount <= 0n) return `its amount is not above zero: ${formatAmount(amount)}`;
+      const decimals = decimalsOf(currency, network);
+      if (!isExactIn(amount, decimals)) {
+        return `its amount has more than ${decimals} decimals: ${formatAmount(amount)}`;
+      }
+      if (currency === "native" && toTokenUnits(amount, decimals) > Number.MAX_SAFE_INTEGER) {
+        return `its amount is beyond any balance: ${formatAmount(amount)}`;
+      }
+      return null;
+    },
+    blockTime: (envelope) => envelopeFieldsSchema.parse(envelope.fields).timestamp,
+    sign(intent, envelope, key, salt) {
+      const fields = envelopeFieldsSchema.parse(envelope.fields);
+      const header = saltedHeader(fields, salt, intent.currency !== "native");
+      const { txid, json } = buildTransferTransaction(callOf(intent, key.address), header);
+      const signature = [signTransactionId(txid, key.privateKey)];
+      return {
+        txid,
+        bytes: JSON.stringify({ ...json, signature }),
+        expiresAt: envelope.expiresAt,
+      };
+    },
+  };
+}
