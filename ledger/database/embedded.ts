@@ -63,6 +63,8 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>;
   /** Stops watching the server and leaves it running. */
   release(): void;
+  /** Resolves when the server that runs now is gone. */
+  gone(): Promise<void>;
 }
 
 interface Running {
@@ -167,8 +169,9 @@ function isHeldByAnother(said: string): boolean {
 
 /**
  * Removes a lock file whose process is dead but not yet reaped, or whose process id now belongs to
- * another program: PostgreSQL cannot tell either from a server. Should there be processes of an older server after all, the next start still sees
- * their shared memory, which it finds by the folder and not by the lock file.
+ * another program: PostgreSQL cannot tell either from a server. Should there be
+ * processes of an older server after all, the next start still sees their shared memory, which it
+ * finds by the folder and not by the lock file.
  */
 async function removeStaleLock(cluster: Cluster, said: string): Promise<void> {
   if (!said.includes("postmaster.pid")) return;
@@ -285,12 +288,13 @@ function supervised(
       return running.child !== null;
     },
     release: () => end.abort(),
+    gone: () => running.child?.end() ?? death(running, new AbortController().signal),
     stop: () => {
       end.abort();
       stopping ??= (async () => {
         await watcher;
         await stopServer(cluster, 20);
-        await running.child?.gone;
+        await running.child?.end();
       })();
       return stopping;
     },

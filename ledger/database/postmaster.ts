@@ -131,8 +131,10 @@ export function isFree(port: number): boolean {
 /** A server process that we started. */
 export interface StartedServer {
   readonly pid: number;
-  /** Resolves when the process is gone. */
+  /** Resolves when the process is gone; waiting for it does not keep this process alive. */
   readonly gone: Promise<void>;
+  /** The same, and keeps this process alive until then. */
+  end(): Promise<void>;
   /** What it printed before its log file took over. */
   said(): string;
 }
@@ -165,7 +167,11 @@ export function spawnServer(cluster: Cluster): StartedServer {
     }),
   );
   const gone = Promise.all([child.status, listening]).then(() => undefined);
-  return { pid: child.pid, gone, said: () => said };
+  const end = async () => {
+    child.ref();
+    await gone;
+  };
+  return { pid: child.pid, gone, end, said: () => said };
 }
 
 /**

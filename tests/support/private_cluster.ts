@@ -1,0 +1,125 @@
+/**
+ * A PostgreSQL server of its own, for tests that kill it.
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import { connect, type ConnectOptions, type Sql } from "../../ledger/database/connect.ts";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../ledger/database/embedded.ts";
+import { migrate } from "../../ledger/database/migrate.ts";
+import type { Settings } from "../../ledger/database/cluster_settings.ts";
+import { removeCluster } from "./remove_cluster.ts";
+
+/** A server that a test may treat badly. */
+export interface PrivateCluster extends AsyncDisposable {
+  /** Connection string of its migrated database; the same after a restart. */
+  readonly url: string;
+  /** Process id of the server that runs now. */
+  readonly pid: number;
+  /** Opens a pool, closed with the cluster. */
+  connect(options?: ConnectOptions): Sql;
+  /** Kills the server with SIGKILL, as a power cut would; returns when nothing answers any more. */
+  kill9(): Promise<void>;
+  /** Stops the server in an orderly way. */
+  stop(): Promise<void>;
+  /** Starts the server again on the same port. */
+  restart(): Promise<void>;
+  /** Stops the server and removes the cluster. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * Starts a server with a migrated database: `await using cluster = await privateCluster();`
+ *
+ * @param options.settings PostgreSQL settings; fsync is on unless they say otherwise
+ * @param options.migrated whether the migrations are applied; default true
+ */
+export async function privateCluster(
+  options: { readonly settings?: Settings; readonly migrated?: boolean } = {},
+): Promise<PrivateCluster> {
+  const dataDir = await Deno.makeTempDir({ prefix: "engine-cluster-" });
+  await Deno.chmod(dataDir, 0o755);
+  const start = () =>
+    startEmbeddedPostgres({
+      dataDir,
+      supervise: false,
+      syncNewCluster: false,
+      settings: { autovacuum: "off", ...options.settings },
+    });
+  let server: EmbeddedPostgres = await start();
+  const pools: Sql[] = [];
+  const open = (more: ConnectOptions = {}) => {
+    const pool = connect(server.url, { applicationName: "test", ...more });
+    pools.push(pool);
+    return pool;
+  };
+  const cluster: PrivateCluster = {
+    url: server.url,
+    get pid() {
+      return server.pid;
+    },
+    connect: open,
+    kill9: async () => {
+      Deno.kill(server.pid, "SIGKILL");
+      await server.gone();
+    },
+    stop: () => server.stop(),
+    restart: async () => {
+      server = await start();
+      if (server.url !== cluster.url) {
+        throw new Error("Cannot restart the cluster on its port as that was taken");
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(pools.map((pool) => pool.end({ timeout: 1 })));
+      await server.stop();
+      await guard.release();
+      await removeCluster(dataDir, server.folder);
+    },
+  };
+  const guard = await guardCluster(dataDir, server.folder);
+  if (options.migrated ?? true) {
+    const sql = connect(server.url, { max: 1 });
+    try {
+      await migrate(sql);
+    } finally {
+      await sql.end({ timeout: 5 });
+    }
+  }
+  return cluster;
+}
+
+/**
+ * Makes sure that the server, which outlives its parent by design, ends when this test process is
+ * killed: a shell waits for the process to go, unless it is released before.
+ */
+async function guardCluster(
+  dataDir: string,
+  folder: string,
+): Promise<{ release(): Promise<void> }> {
+  const released = join(dataDir, "released");
+  const script = `
+    while kill -0 "$0" 2>/dev/null; do
+      [ -e "$1" ] && exit; [ -d "$2" ] || exit; sleep 1
+    done
+    kill -QUIT "$(head -n 1 "$3/postmaster.pid")"; sleep 1
+    case "$3" in "$2"/*) ;; *) rm -rf "$(dirname "$3")" ;; esac
+    rm -rf "$2"`;
+  await new Deno.Command("/bin/sh", {
+    args: [
+      "-c",
+      `( ${script} ) </dev/null >/dev/null 2>&1 &`,
+      String(Deno.pid),
+      released,
+      dataDir,
+      folder,
+    ],
+    cwd: "/",
+    detached: true,
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).output();
+  return { release: () => Deno.writeTextFile(released, "") };
+}
