@@ -1,0 +1,51 @@
+import type { Sql } from "../database/connect.ts";
+import type { MerchantStatus } from "../rows.ts";
+
+/** A key that was not revoked, with what its use needs to know of its merchant. */
+export interface StoredKey {
+  readonly id: string;
+  readonly role: "MERCHANT" | "RESELLER" | "ADMIN";
+  readonly permissions: readonly string[];
+  readonly ipAllowlist: readonly string[] | null;
+  /** Unix milliseconds, null: never. */
+  readonly expiresAt: number | null;
+  /** Null for an administrator's key. */
+  readonly merchantId: string | null;
+  readonly merchantStatus: MerchantStatus | null;
+}
+
+/**
+ * Reads keys by their SHA-256.
+ *
+ * @param hashes lowercase hex
+ * @returns the keys that exist and are not revoked, by hash
+ */
+export async function findApiKeys(
+  sql: Sql,
+  hashes: readonly string[],
+): Promise<ReadonlyMap<string, StoredKey>> {
+  const rows = await sql<{
+    hash: string;
+    id: string;
+    role: StoredKey["role"];
+    permissions: string[];
+    ip_allowlist: string[] | null;
+    expires_at: Date | null;
+    merchant_id: string | null;
+    status: MerchantStatus | null;
+  }[]>`
+    SELECT encode(k.hash, 'hex') AS hash, k.id, k.role, k.permissions, k.ip_allowlist, k.expires_at,
+      k.merchant_id, m.status
+    FROM hub.api_key k LEFT JOIN book.merchant m ON m.merchant_id = k.merchant_id
+    WHERE k.hash = ANY (SELECT decode(h, 'hex') FROM unnest(${[...hashes]}::text[]) h)
+      AND k.revoked_at IS NULL AND (k.merchant_id IS NULL OR m.merchant_id IS NOT NULL)`;
+  return new Map(rows.map((row) => [row.hash, {
+    id: row.id,
+    role: row.role,
+    permissions: row.permissions,
+    ipAllowlist: row.ip_allowlist,
+    expiresAt: row.expires_at?.getTime() ?? null,
+    merchantId: row.merchant_id,
+    merchantStatus: row.status,
+  }]));
+}
