@@ -1,0 +1,274 @@
+/**
+ * The service's settings, read from environment variables once, at start.
+ *
+ * @module
+ */
+
+import ipaddr from "ipaddr.js";
+import { z } from "zod";
+import { type Currency, type Network, NETWORKS } from "./ledger/pair.ts";
+import { Secret } from "./secret.ts";
+
+/** Where the service runs. */
+export type Environment = "development" | "staging" | "production";
+
+/** How one network is reached. */
+export interface NetworkConfig {
+  /** Base URLs of nodes, in the order they are tried; empty: the network is off (or embedded). */
+  readonly nodeUrls: readonly string[];
+  readonly nodeApiKey: Secret | null;
+  /** Token contracts that differ from the chain's well-known ones. */
+  readonly contracts: { readonly [currency in Currency]: string | null };
+  /** Where the treasury sends what the hot wallet need not hold. */
+  readonly coldAddress: string | null;
+}
+
+/** The service's settings. */
+export interface Config {
+  readonly environment: Environment;
+  readonly host: string;
+  /** 0: chosen by the system. */
+  readonly port: number;
+  /** `{base_url}` without a slash at its end; null: the address that is served (development). */
+  readonly publicUrl: string | null;
+  /** Addresses and ranges (CIDR) whose forwarded client addresses count. */
+  readonly trustedProxies: readonly string[];
+  /** Where health and metrics are served; null: beside the API. */
+  readonly ops: { readonly host: string; readonly port: number } | null;
+  readonly logLevel: "trace" | "debug" | "info" | "warning" | "error" | "fatal";
+  readonly dataDir: string;
+  /** null: the embedded PostgreSQL (development). */
+  readonly databaseUrl: Secret | null;
+  readonly databasePool: number;
+  /** null: made on first start and kept in the data folder (development). */
+  readonly sessionSecret: Secret | null;
+  /** null: made on first start and kept in the data folder (development). */
+  readonly ingestSecret: Secret | null;
+  /** Files of the encrypted mnemonic and of its passphrase; null: made on first start (development). */
+  readonly walletFile: string | null;
+  readonly walletPassphraseFile: string | null;
+  readonly networks: { readonly [network in Network]: NetworkConfig };
+  readonly devChain: { readonly blockMs: number; readonly solidLag: number };
+}
+
+/** Answer of {@linkcode loadConfig}. */
+export type ConfigAnswer =
+  | { readonly ok: true; readonly config: Config }
+  | { readonly ok: false; readonly faults: readonly string[] };
+
+const MINIMUM_SECRET = 32;
+
+const wholeNumber = (least: number, most: number) => {
+  const message = `is not a whole number from ${least} to ${most}`;
+  return z.string().regex(/^\d{1,9}$/, message).transform((text) => parseInt(text, 10))
+    .refine((number) => number >= least && number <= most, message);
+};
+const urlOf = (...schemes: readonly string[]) => {
+  const message = `is not a URL of the form ${schemes.map((scheme) => `${scheme}//`).join(" or ")}`;
+  return z.string().refine((text) => schemes.includes(URL.parse(text)?.protocol ?? ""), message);
+};
+const secret = z.string().min(MINIMUM_SECRET, `is shorter than ${MINIMUM_SECRET} characters`)
+  .transform((text) => new Secret(text));
+const listOf = <Item extends z.ZodType<string, string>>(item: Item) =>
+  z.string().transform((text) => text.split(",").map((part) => part.trim()).filter(Boolean))
+    .pipe(z.array(item));
+const address = z.string().refine(
+  (text) => ipaddr.isValid(text) || ipaddr.isValidCIDR(text),
+  "is not a list of addresses or ranges (10.0.0.0/8)",
+);
+const publicUrl = urlOf("http:", "https:").refine((text) => {
+  const url = URL.parse(text);
+  return !url || !(url.search || url.hash || url.username || url.password);
+}, "has more than scheme, host and path").transform((text) => text.replace(/\/+$/, ""));
+
+/** The variables of every network; each name follows the network's symbol and an underscore. */
+const NETWORK = z.object({
+  NODE_URLS: listOf(urlOf("http:", "https:")).default([]).describe(
+    "node base URLs, separated by commas, tried in this order",
+  ),
+  NODE_API_KEY: z.string().transform((text) => new Secret(text)).optional().describe(
+    "API key of the nodes",
+  ),
+  USDT_CONTRACT: z.string().optional().describe("USDT contract; without it the well-known one"),
+  USDC_CONTRACT: z.string().optional().describe("USDC contract; without it the well-known one"),
+  COLD_ADDRESS: z.string().optional().describe("address of the cold wallet"),
+});
+
+const GENERAL = z.object({
+  ENVIRONMENT: z.enum(["development", "staging", "production"], {
+    error: "is none of development, staging, production",
+  }).default("development").describe(
+    "development, staging or production; the latter two bring nothing of their own and refuse to start without what is marked *",
+  ),
+  HOST: z.string().optional().describe(
+    "address to listen on; 127.0.0.1 in development, otherwise 0.0.0.0",
+  ),
+  PORT: wholeNumber(0, 65_535).default(8_000).describe("port to listen on; 0 = any free one"),
+  PUBLIC_URL: publicUrl.optional().describe("* base URL that merchants and customers use (https)"),
+  TRUSTED_PROXIES: listOf(address).optional().describe(
+    "addresses or ranges of proxies whose X-Forwarded-For counts, separated by commas",
+  ),
+  OPS_HOST: z.string().optional().describe("address for health and metrics; 127.0.0.1"),
+  OPS_PORT: wholeNumber(0, 65_535).optional().describe(
+    "port for health and metrics; without it they are served beside the API",
+  ),
+  LOG_LEVEL: z.enum(["trace", "debug", "info", "warning", "error", "fatal"], {
+    error: "is none of trace, debug, info, warning, error, fatal",
+  }).default("info").describe("trace, debug, info, warning, error or fatal"),
+  DATA_DIR: z.string().default("./.data").describe(
+    "folder of what the service keeps itself: credentials, wallet and database in development",
+  ),
+  DATABASE_URL: urlOf("postgres:", "postgresql:").transform((text) => new Secret(text)).optional()
+    .describe("* PostgreSQL 14 or later; without it an embedded one runs in DATA_DIR"),
+  DATABASE_POOL: wholeNumber(2, 500).default(20).describe("most connections to PostgreSQL"),
+  SESSION_SECRET: secret.optional().describe(
+    "* key of the hosted payment pages' tokens, 32 characters or more",
+  ),
+  INGEST_SECRET: secret.optional().describe(
+    "* key of the signature on POST /api/webhook/event, 32 characters or more",
+  ),
+  WALLET_FILE: z.string().optional().describe("* file with the encrypted mnemonic"),
+  WALLET_PASSPHRASE_FILE: z.string().optional().describe("* file with its passphrase"),
+  DEV_CHAIN_BLOCK_MS: wholeNumber(10, 600_000).default(1_000).describe(
+    "milliseconds between blocks of the embedded development chain",
+  ),
+  DEV_CHAIN_SOLID_LAG: wholeNumber(1, 1_000).default(3).describe(
+    "blocks between its head and its newest final block",
+  ),
+});
+
+/** One variable, for documentation. */
+export interface VariableDoc {
+  readonly name: string;
+  /** The network it belongs to, null for the others. */
+  readonly network: Network | null;
+  readonly text: string;
+  /** What counts when it is not set, as it would be written; null: nothing. */
+  readonly default: string | null;
+}
+
+/** Every variable the service reads, in the order of documentation. */
+export function variableDocs(): readonly VariableDoc[] {
+  return [
+    ...docsOf(GENERAL.shape, null),
+    ...NETWORKS.flatMap((network) => docsOf(NETWORK.shape, network)),
+  ];
+}
+
+function docsOf(shape: z.ZodRawShape, network: Network | null): VariableDoc[] {
+  return Object.entries(shape).map(([key, schema]) => {
+    const { data } = z.safeParse(schema, undefined);
+    const fallback = data === undefined ? "" : String(data);
+    return {
+      name: network === null ? key : `${network}_${key}`,
+      network,
+      text: z.globalRegistry.get(schema)?.description ?? "",
+      default: fallback === "" ? null : fallback,
+    };
+  });
+}
+
+/**
+ * Reads the settings.
+ *
+ * @param env environment variables; an empty one counts as absent
+ * @returns the frozen settings, or every fault, each naming its variable and never its value
+ */
+export function loadConfig(env: Given): ConfigAnswer {
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ""),
+  );
+  const faults: string[] = [];
+  const general = parse(GENERAL, given, "", faults);
+  const networks = NETWORKS.map((network) => parse(NETWORK, given, `${network}_`, faults));
+  faults.push(...crossFaults(given));
+  if (general === null || !networks.every((network) => network !== null) || faults.length > 0) {
+    return { ok: false, faults: [...new Set(faults)] };
+  }
+  return { ok: true, config: deepFreeze(assemble(general, networks)) };
+}
+
+type Given = Readonly<Record<string, string | undefined>>;
+
+/** Reads the variables of one schema; what is wrong goes to `faults`, by name and not by value. */
+function parse<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape>,
+  given: Given,
+  prefix: string,
+  faults: string[],
+): z.infer<z.ZodObject<Shape>> | null {
+  const values = Object.keys(schema.shape).map((name) => [name, given[prefix + name]]);
+  const answer = schema.safeParse(Object.fromEntries(values));
+  if (answer.success) return answer.data;
+  faults.push(
+    ...answer.error.issues.map((issue) => `${prefix}${String(issue.path[0])} ${issue.message}`),
+  );
+  return null;
+}
+
+/** Rules over several variables; on the text, so that they are told beside malformed values. */
+function crossFaults(given: Given): string[] {
+  const faults: string[] = [];
+  if (given.OPS_HOST && !given.OPS_PORT) {
+    faults.push("OPS_PORT is missing although OPS_HOST is set");
+  }
+  const environment = given.ENVIRONMENT ?? "development";
+  if (environment !== "staging" && environment !== "production") return faults;
+  for (const [name, schema] of Object.entries(GENERAL.shape)) {
+    if (schema.description?.startsWith("*") && !given[name]) {
+      faults.push(`${name} is missing, which ${environment} needs`);
+    }
+  }
+  if (given.PUBLIC_URL && URL.parse(given.PUBLIC_URL)?.protocol !== "https:") {
+    faults.push(`PUBLIC_URL is not https, which ${environment} needs`);
+  }
+  if (!NETWORKS.some((network) => given[`${network}_NODE_URLS`])) {
+    faults.push(
+      `TRX_NODE_URLS is missing, and so are the nodes of every other network; ${environment} has no development chain`,
+    );
+  }
+  return faults;
+}
+
+function assemble(
+  general: z.infer<typeof GENERAL>,
+  networks: readonly z.infer<typeof NETWORK>[],
+): Config {
+  const entries = networks.map((network, index): [Network, NetworkConfig] => [
+    NETWORKS[index] as Network,
+    {
+      nodeUrls: network.NODE_URLS.map((url) => url.replace(/\/+$/, "")),
+      nodeApiKey: network.NODE_API_KEY ?? null,
+      contracts: { USDT: network.USDT_CONTRACT ?? null, USDC: network.USDC_CONTRACT ?? null },
+      coldAddress: network.COLD_ADDRESS ?? null,
+    },
+  ]);
+  return {
+    environment: general.ENVIRONMENT,
+    host: general.HOST ?? (general.ENVIRONMENT === "development" ? "127.0.0.1" : "0.0.0.0"),
+    port: general.PORT,
+    publicUrl: general.PUBLIC_URL ?? null,
+    trustedProxies: general.TRUSTED_PROXIES ?? [],
+    ops: general.OPS_PORT === undefined
+      ? null
+      : { host: general.OPS_HOST ?? "127.0.0.1", port: general.OPS_PORT },
+    logLevel: general.LOG_LEVEL,
+    dataDir: general.DATA_DIR,
+    databaseUrl: general.DATABASE_URL ?? null,
+    databasePool: general.DATABASE_POOL,
+    sessionSecret: general.SESSION_SECRET ?? null,
+    ingestSecret: general.INGEST_SECRET ?? null,
+    walletFile: general.WALLET_FILE ?? null,
+    walletPassphraseFile: general.WALLET_PASSPHRASE_FILE ?? null,
+    networks: Object.fromEntries(entries) as Record<Network, NetworkConfig>,
+    devChain: { blockMs: general.DEV_CHAIN_BLOCK_MS, solidLag: general.DEV_CHAIN_SOLID_LAG },
+  };
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    Object.values(value).forEach(deepFreeze);
+  }
+  return value;
+}

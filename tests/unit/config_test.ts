@@ -1,0 +1,129 @@
+import { assert, assertEquals, assertFalse, assertStringIncludes, assertThrows } from "@std/assert";
+import { envExample } from "../../commands/env_example.ts";
+import { type Config, loadConfig } from "../../config.ts";
+
+const SECRET = "0123456789abcdef0123456789abcdef";
+const PRODUCTION = {
+  ENVIRONMENT: "production",
+  PUBLIC_URL: "https://pay.example/base/",
+  DATABASE_URL: "postgres://engine:hunter2@db.example/engine",
+  SESSION_SECRET: SECRET,
+  INGEST_SECRET: SECRET,
+  WALLET_FILE: "/run/wallet",
+  WALLET_PASSPHRASE_FILE: "/run/passphrase",
+  TRX_NODE_URLS: "https://one.example/, https://two.example",
+  TRX_NODE_API_KEY: "node-key",
+};
+
+function load(env: Record<string, string | undefined>): Config {
+  const answer = loadConfig(env);
+  if (!answer.ok) throw new Error(answer.faults.join("; "));
+  return answer.config;
+}
+
+function faults(env: Record<string, string | undefined>): readonly string[] {
+  const answer = loadConfig(env);
+  return answer.ok ? [] : answer.faults;
+}
+
+Deno.test("development needs no variable at all", () => {
+  const config = load({});
+  assertEquals(config.environment, "development");
+  assertEquals([config.host, config.port, config.dataDir], ["127.0.0.1", 8000, "./.data"]);
+  assertEquals([config.databaseUrl, config.publicUrl, config.ops], [null, null, null]);
+  assertEquals(config.networks.TRX.nodeUrls, []);
+  assertEquals(config.devChain, { blockMs: 1000, solidLag: 3 });
+});
+
+Deno.test("an empty variable counts as absent", () => {
+  assertEquals(load({ PORT: "", DATABASE_URL: " " }).port, 8000);
+});
+
+Deno.test("production reads every setting", () => {
+  const config = load({ ...PRODUCTION, OPS_PORT: "9464", TRUSTED_PROXIES: "10.0.0.0/8, ::1" });
+  assertEquals(config.host, "0.0.0.0");
+  assertEquals(config.publicUrl, "https://pay.example/base");
+  assertEquals(config.networks.TRX.nodeUrls, ["https://one.example", "https://two.example"]);
+  assertEquals(config.networks.TRX.nodeApiKey?.reveal(), "node-key");
+  assertEquals(config.databaseUrl?.reveal(), PRODUCTION.DATABASE_URL);
+  assertEquals(config.ops, { host: "127.0.0.1", port: 9464 });
+  assertEquals(config.trustedProxies, ["10.0.0.0/8", "::1"]);
+});
+
+Deno.test("staging and production name everything that is missing, at once", () => {
+  for (const ENVIRONMENT of ["staging", "production"]) {
+    const named = faults({ ENVIRONMENT }).map((fault) => fault.split(" ")[0]);
+    assertEquals(named, [
+      "PUBLIC_URL",
+      "DATABASE_URL",
+      "SESSION_SECRET",
+      "INGEST_SECRET",
+      "WALLET_FILE",
+      "WALLET_PASSPHRASE_FILE",
+      "TRX_NODE_URLS",
+    ]);
+  }
+});
+
+Deno.test("malformed and missing variables are told together, by name and never by value", () => {
+  const told = faults({
+    ENVIRONMENT: "production",
+    PORT: "80 80",
+    LOG_LEVEL: "loud-value",
+    SESSION_SECRET: "short-value",
+    PUBLIC_URL: "http://pay.example",
+    TRX_NODE_URLS: "ftp://node-value",
+    TRUSTED_PROXIES: "10.0.0.0/8,proxy-value",
+    tBNB_NODE_URLS: "no url-value",
+  });
+  const names = told.map((fault) => fault.split(" ")[0]);
+  for (
+    const name of [
+      "PORT",
+      "LOG_LEVEL",
+      "SESSION_SECRET",
+      "PUBLIC_URL",
+      "TRX_NODE_URLS",
+      "TRUSTED_PROXIES",
+      "tBNB_NODE_URLS",
+      "DATABASE_URL",
+    ]
+  ) assert(names.includes(name), `${name} in ${told}`);
+  assertFalse(told.some((fault) => fault.includes("value") || fault.includes("80 80")));
+});
+
+Deno.test("an environment that is none is a fault, not development", () => {
+  assertEquals(faults({ ENVIRONMENT: "prod" }).length, 1);
+});
+
+Deno.test("ports outside 0 to 65535 are faults", () => {
+  for (const PORT of ["65536", "-1", "1e3", "0x50", "8000.5", "٣"]) {
+    assertEquals(faults({ PORT }), ["PORT is not a whole number from 0 to 65535"]);
+  }
+});
+
+Deno.test("no printed form of the settings shows a secret", () => {
+  const config = load(PRODUCTION);
+  for (
+    const text of [
+      Deno.inspect(config, { depth: 9 }),
+      JSON.stringify(config),
+      `${config.databaseUrl}`,
+    ]
+  ) {
+    assertFalse(text.includes("hunter2"));
+    assertFalse(text.includes(SECRET));
+    assertFalse(text.includes("node-key"));
+    assertStringIncludes(text, "[secret]");
+  }
+});
+
+Deno.test("settings cannot be changed after they were read", () => {
+  const config = load(PRODUCTION);
+  assertThrows(() => Object.assign(config.networks.TRX, { coldAddress: "elsewhere" }), TypeError);
+});
+
+Deno.test(".env.example is what `deno task env-example` prints", async () => {
+  const written = await Deno.readTextFile(new URL("../../.env.example", import.meta.url));
+  assertEquals(written, envExample());
+});
