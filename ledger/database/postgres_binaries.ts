@@ -5,7 +5,7 @@
  * @module
  */
 
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { canEnter, type ServerUser } from "./server_user.ts";
 
 /** Where the programs are. */
@@ -45,7 +45,7 @@ export async function postgresBinaries(
   const packageFolder = await Deno.realPath(dirname(dirname(dirname(found.postgres))));
   const native = join(packageFolder, "native");
   const links: LinkEntry[] = JSON.parse(await Deno.readTextFile(join(native, "pg-symlinks.json")));
-  const complete = await allExist(links.map((link) => join(packageFolder, link.target)));
+  const complete = await makeLinks(packageFolder, links);
   if (complete && await canEnter(join(native, "bin"), user)) return programsIn(native);
   const { version } = JSON.parse(await Deno.readTextFile(join(packageFolder, "package.json")));
   return programsIn(await stagedCopy(packageFolder, links, `postgresql-${version}`, dataDir));
@@ -60,11 +60,23 @@ function programsIn(folder: string): PostgresBinaries {
   };
 }
 
-async function allExist(paths: readonly string[]): Promise<boolean> {
-  for (const path of paths) {
-    if (!(await exists(path))) return false;
+/**
+ * Makes the links that the package's install script would have made, where it was not run.
+ *
+ * @returns whether all are there; not so where the package cannot be written
+ */
+async function makeLinks(packageFolder: string, links: readonly LinkEntry[]): Promise<boolean> {
+  try {
+    for (const { source, target } of links) {
+      const path = join(packageFolder, target);
+      if (!(await exists(path))) await Deno.symlink(basename(source), path);
+    }
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.AlreadyExists) return await makeLinks(packageFolder, links);
+    if (isReadOnly(error)) return false;
+    throw error;
   }
-  return true;
 }
 
 async function exists(path: string): Promise<boolean> {
@@ -90,10 +102,11 @@ async function stagedCopy(
   const fresh = await Deno.makeTempDir({ dir: parent, prefix: `${name}.new-` });
   try {
     await copyTree(join(packageFolder, "native"), fresh);
-    for (const { source, target: link } of links) {
-      const path = join(fresh, inNative(link));
-      if (!(await exists(path))) await Deno.symlink(source.split("/").at(-1) ?? source, path);
-    }
+    const asInPackage = links.map(({ source, target }) => ({
+      source,
+      target: target.replace(/^native\//, ""),
+    }));
+    await makeLinks(fresh, asInPackage);
     await Deno.rename(fresh, target);
   } catch (error) {
     await Deno.remove(fresh, { recursive: true });
@@ -101,10 +114,6 @@ async function stagedCopy(
     throw error;
   }
   return target;
-}
-
-function inNative(path: string): string {
-  return path.replace(/^native\//, "");
 }
 
 async function stagingFolder(dataDir: string): Promise<string> {
