@@ -55,6 +55,7 @@ export interface TransferFact extends Stamp {
 /** A transfer that was seen can no longer become final. */
 export interface VanishedFact extends Stamp {
   readonly type: "vanished";
+  readonly to: string;
   readonly reason: string;
   readonly eventId: string;
 }
@@ -108,8 +109,8 @@ export function factOf(row: InboxRow, at: number, usdRate: (currency: Currency) 
       };
     }
     case "vanished": {
-      const { reason } = z.object({ reason: z.string() }).parse(row.data);
-      return { type: "vanished", key, at, reason, eventId: newId("evt") };
+      const data = z.object({ reason: z.string(), to: z.string() }).parse(row.data);
+      return { type: "vanished", key, at, ...data, eventId: newId("evt") };
     }
     case "outcome":
       return {

@@ -1,0 +1,312 @@
+/**
+ * What the journal does with one batch: read what it speaks of, decide, write once, reply after
+ * the commit; and what it does when the write misses, breaks, or loses its answer.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import { v7 } from "uuid";
+import type { SliceMiss } from "../../ledger/journal/batch.ts";
+import type { Settings } from "../../ledger/journal/read_settings.ts";
+import type { JournalStore } from "../../ledger/journal/store.ts";
+import { crashPoint } from "../runtime/crash_point.ts";
+import { ActiveMerchants } from "./active_merchants.ts";
+import { type Committed, committed } from "./committed.ts";
+import { Draft } from "./draft.ts";
+import type { Decidable } from "./envelope.ts";
+import { needsOf } from "./needs.ts";
+import { untilAnswered } from "./patience.ts";
+import { decideSlice, type Slice } from "./slice.ts";
+import { Records } from "./state.ts";
+
+const log = getLogger(["engine", "journal"]);
+
+/** How often a slice is decided again before its senders are told to come back later. */
+const TRIES = 3;
+/** How many merchants stay in memory. */
+const ACTIVE_MERCHANTS = 10_000;
+
+/** Messages to decide, in order, per merchant. */
+export type Work = ReadonlyMap<string, readonly Decidable[]>;
+
+/** What a batch processor works with. */
+export interface BatchOptions {
+  readonly store: JournalStore;
+  readonly onCommitted: (news: Committed) => void;
+  /** Says that a merchant's inbox still has rows. */
+  readonly wake: (merchantId: string) => void;
+  /** Told of a merchant whose message broke a batch. */
+  readonly suspect: (merchantId: string) => void;
+  /** Ends waiting for the database. */
+  readonly givenUp: () => boolean;
+}
+
+export class BatchProcessor {
+  readonly active = new ActiveMerchants(ACTIVE_MERCHANTS);
+  readonly #options: BatchOptions;
+  readonly #store: JournalStore;
+  #settings: Settings | null = null;
+  #batches = 0;
+  #messages = 0;
+
+  constructor(options: BatchOptions) {
+    this.#options = options;
+    this.#store = options.store;
+  }
+
+  /** Batches committed and messages answered so far. */
+  get figures(): { readonly batches: number; readonly messages: number } {
+    return { batches: this.#batches, messages: this.#messages };
+  }
+
+  /** Global settings as last read; read again when a write finds them changed. */
+  async settings(): Promise<Settings> {
+    return this.#settings ??= await this.#store.readSettings();
+  }
+
+  /**
+   * Decides and writes a batch and answers its senders.
+   *
+   * @throws when the database is gone for good, or on a bug of the journal's own
+   */
+  async process(work: Work, attempt = 1): Promise<void> {
+    if (work.size === 0) return;
+    const settings = await this.#untilAnswered(() => this.settings());
+    const slices = await this.#decide(work, settings);
+    const dirty = slices.some((slice) => slice.draft.dirty);
+    const outcome = await (dirty ? this.#write(slices, settings) : this.#check(slices, settings));
+    switch (outcome.kind) {
+      case "durable":
+        return await this.#finish(slices, outcome.misses, dirty, work, attempt);
+      case "unknown":
+        return await this.#resolve(slices, outcome, work, attempt);
+      case "poisoned":
+        return await this.#isolate(this.#unsettled(work), outcome.error);
+      default: {
+        const never: never = outcome;
+        return never;
+      }
+    }
+  }
+
+  async #decide(work: Work, settings: Settings): Promise<readonly Slice[]> {
+    const cold = [...work.keys()].filter((id) => this.active.get(id) === undefined);
+    if (cold.length > 0) {
+      const snapshots = await this.#untilAnswered(() => this.#store.readAccounts(cold));
+      for (const [merchantId, state] of snapshots) {
+        this.active.open(merchantId, state);
+      }
+    }
+    const messages = [...work].flatMap(([merchantId, envelopes]) =>
+      envelopes.map(({ message }) => ({ merchantId, message }))
+    );
+    const facts = await this.#untilAnswered(() => this.#store.readFacts(needsOf(messages)));
+    const slices: Slice[] = [];
+    for (const [merchantId, envelopes] of work) {
+      const actor = this.active.get(merchantId);
+      if (actor === undefined) {
+        log.error("a message names a merchant that does not exist: {merchantId}", { merchantId });
+        for (const envelope of envelopes) {
+          if (envelope.kind === "command") envelope.settle({ kind: "failed" });
+        }
+        continue;
+      }
+      const draft = new Draft(actor.state, Records.of(merchantId, facts), actor.references);
+      const slice = decideSlice(merchantId, draft, settings, envelopes);
+      for (const { envelope } of slice.messages) {
+        if (envelope.kind === "command") envelope.decided = true;
+      }
+      slices.push(slice);
+    }
+    return slices;
+  }
+
+  /** Answers that change nothing still need to be decided on current state. */
+  async #check(slices: readonly Slice[], settings: Settings): Promise<WriteOutcome> {
+    const versions = slices.map(({ merchantId, draft }) => ({
+      merchantId,
+      version: draft.state.version,
+    }));
+    const misses = await this.#untilAnswered(() =>
+      this.#store.checkVersions(settings.epoch, versions)
+    );
+    return { kind: "durable", misses };
+  }
+
+  async #write(slices: readonly Slice[], settings: Settings): Promise<WriteOutcome> {
+    const commitId = v7();
+    crashPoint("journal.before-write");
+    try {
+      const changes = slices.map((slice) => slice.draft.changes());
+      const misses = await this.#store.writeBatch(commitId, settings.epoch, changes);
+      crashPoint("journal.after-write");
+      return { kind: "durable", misses };
+    } catch (error) {
+      // after any failure nothing that is cached is trusted: stale actors would refuse for ever
+      for (const slice of slices) this.active.drop(slice.merchantId);
+      if (!this.#store.isConnectionError(error)) return { kind: "poisoned", error };
+      log.warn("the answer to a commit was lost: {error}", { error });
+      return { kind: "unknown", commitId, error };
+    }
+  }
+
+  /** Finds out what became of a commit; only what certainly did not happen is decided again. */
+  async #resolve(
+    slices: readonly Slice[],
+    lost: { readonly commitId: string; readonly error: unknown },
+    work: Work,
+    attempt: number,
+  ): Promise<void> {
+    const merchantIds = slices.map((slice) => slice.merchantId);
+    const survivors = await this.#untilAnswered(() =>
+      this.#store.resolveCommit(lost.commitId, merchantIds)
+    );
+    const happened = slices.filter((slice) => survivors?.has(slice.merchantId) === true);
+    for (const slice of happened) this.#reply(slice);
+    this.#announce(happened);
+    const left = [...work].filter(([merchantId]) => survivors?.has(merchantId) !== true);
+    const again = this.#unsettled(new Map(left));
+    if (attempt < TRIES) return await this.process(again, attempt + 1);
+    // a write that takes its connection down every time is as good as refused
+    await this.#isolate(again, lost.error);
+  }
+
+  /** After the commit: states are replaced, replies leave, what was missed is decided again. */
+  async #finish(
+    slices: readonly Slice[],
+    misses: readonly SliceMiss[],
+    raised: boolean,
+    work: Work,
+    attempt: number,
+  ): Promise<void> {
+    const missed = new Set(misses.map((miss) => miss.merchantId));
+    const written = slices.filter((slice) => !missed.has(slice.merchantId));
+    this.#batches++;
+    for (const slice of written) {
+      // a write raises the version of every slice in it, also of one that only refused
+      const version = slice.draft.state.version + (raised ? 1 : 0);
+      this.active.keep(slice.merchantId, slice.draft, version);
+      this.#reply(slice);
+    }
+    this.#announce(written);
+    await this.#setAside(written);
+    if (missed.size === 0) return;
+    this.#learn(misses);
+    const again = this.#unsettled(
+      new Map([...work].filter(([merchantId]) => missed.has(merchantId))),
+    );
+    if (attempt < TRIES) return await this.process(again, attempt + 1);
+    for (const [merchantId, envelopes] of again) {
+      for (const envelope of envelopes) {
+        if (envelope.kind === "command") envelope.settle({ kind: "overloaded" });
+        else this.#options.wake(merchantId);
+      }
+    }
+  }
+
+  async #setAside(slices: readonly Slice[]): Promise<void> {
+    for (const { envelope, reason } of slices.flatMap((slice) => slice.aside)) {
+      await this.#untilAnswered(() => this.#store.quarantineInboxRow(envelope.message.key, reason));
+    }
+  }
+
+  /** What a miss teaches, so that the next decision is made on it. */
+  #learn(misses: readonly SliceMiss[]): void {
+    for (const miss of misses) {
+      switch (miss.reason) {
+        case "version":
+          this.active.drop(miss.merchantId);
+          break;
+        case "epoch":
+          this.#settings = null;
+          break;
+        case "reference":
+          this.active.learnReference(miss.merchantId, miss.referenceId, miss.withdrawalId);
+          break;
+        case "outgoing":
+          // the payout's state is read again with the facts
+          break;
+        default: {
+          const never: never = miss;
+          return never;
+        }
+      }
+    }
+  }
+
+  #reply(slice: Slice): void {
+    for (const { envelope, outcome } of slice.messages) {
+      this.#messages++;
+      if (envelope.kind === "command") envelope.settle(outcome);
+    }
+  }
+
+  #announce(slices: readonly Slice[]): void {
+    const news = committed(slices);
+    if (news !== null) this.#options.onCommitted(news);
+  }
+
+  /**
+   * Finds the message that breaks a batch: merchants one by one, then messages one by one. What
+   * still fails alone is set aside with an alarm; everything else goes on.
+   */
+  async #isolate(work: Work, error: unknown): Promise<void> {
+    const merchants = [...work];
+    if (merchants.length > 1) {
+      log.error("a batch was refused by the database, trying its merchants one by one: {error}", {
+        error,
+      });
+      for (const [merchantId, envelopes] of merchants) {
+        await this.process(new Map([[merchantId, envelopes]]));
+      }
+      return;
+    }
+    const [merchantId, envelopes] = merchants[0] ?? ["", []];
+    this.#options.suspect(merchantId);
+    if (envelopes.length > 1) {
+      for (const envelope of envelopes) {
+        await this.process(new Map([[merchantId, [envelope]]]));
+      }
+      return;
+    }
+    for (const envelope of envelopes) {
+      log.error("a message cannot be written and is set aside: {type} of {merchantId}: {error}", {
+        type: envelope.message.type,
+        merchantId,
+        error,
+      });
+      if (envelope.kind === "command") {
+        envelope.settle({ kind: "failed" });
+        continue;
+      }
+      const { key } = envelope.message;
+      // a database that keeps going away is not the row's fault: a later wake-up tries again
+      if (this.#store.isConnectionError(error)) continue;
+      await this.#untilAnswered(() => this.#store.quarantineInboxRow(key, `bug: ${error}`));
+    }
+  }
+
+  /** The messages whose senders still wait; they may be decided again. */
+  #unsettled(work: Work): Work {
+    const left: Map<string, readonly Decidable[]> = new Map();
+    for (const [merchantId, envelopes] of work) {
+      const open = envelopes.filter((envelope) => envelope.kind === "fact" || !envelope.settled);
+      for (const envelope of open) if (envelope.kind === "command") envelope.decided = false;
+      if (open.length > 0) left.set(merchantId, open);
+    }
+    return left;
+  }
+
+  #untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
+    return untilAnswered(this.#store, this.#options.givenUp, ask);
+  }
+}
+
+type WriteOutcome =
+  /** The batch is durable but for the misses. */
+  | { readonly kind: "durable"; readonly misses: readonly SliceMiss[] }
+  /** The connection was lost before the answer. */
+  | { readonly kind: "unknown"; readonly commitId: string; readonly error: unknown }
+  /** The database refused it: a bug in one of its messages. */
+  | { readonly kind: "poisoned"; readonly error: unknown };

@@ -1,0 +1,57 @@
+import type { Settings } from "../../ledger/journal/read_settings.ts";
+import { creditTransfer } from "./decide/credit_transfer.ts";
+import { failDeposit } from "./decide/fail_deposit.ts";
+import { issueAddress } from "./decide/issue_address.ts";
+import { release } from "./decide/release.ts";
+import { reserve } from "./decide/reserve.ts";
+import { seeTransfer } from "./decide/see_transfer.ts";
+import { settlePayout } from "./decide/settle_payout.ts";
+import { updateProfile } from "./decide/update_profile.ts";
+import type { Verdict } from "./decision.ts";
+import type { Fact } from "./facts.ts";
+import type { Answers, MerchantCommand } from "./messages.ts";
+import type { MerchantView } from "./state.ts";
+import { pairKey } from "../../ledger/pair.ts";
+
+/** A message of a merchant's mailbox that changes money or records. */
+export type MerchantMessage = MerchantCommand | Fact;
+
+/** Any answer a merchant gives. */
+export type Answer = Answers[keyof Answers] | null;
+
+/**
+ * Decides one message on what the merchant knows. Pure: no clock, no chance, no input or output.
+ *
+ * @throws when a broken assumption shows: a bug, not a refusal
+ */
+export function decide(
+  view: MerchantView,
+  settings: Settings,
+  message: MerchantMessage,
+): Verdict<Answer> {
+  switch (message.type) {
+    case "reserve":
+      return reserve(view, settings, message);
+    case "release":
+      return release(view, message);
+    case "issue-address":
+      return issueAddress(view, settings, message);
+    case "update-profile":
+      return updateProfile(view, message);
+    case "transfer": {
+      const pair = settings.pairs.get(pairKey(message.currency, message.key.network));
+      if (pair?.depositsEnabled !== true) {
+        return { kind: "held", reason: `unclaimed: deposits of ${message.currency} are disabled` };
+      }
+      return message.phase === "seen" ? seeTransfer(view, message) : creditTransfer(view, message);
+    }
+    case "vanished":
+      return failDeposit(view, message);
+    case "outcome":
+      return settlePayout(view, message);
+    default: {
+      const never: never = message;
+      return never;
+    }
+  }
+}

@@ -1,0 +1,211 @@
+/**
+ * The loop that makes money durable for all merchant actors of a slot group, one batch at a time:
+ * take, read, decide, write, apply and reply. Nothing is decided ahead, so nothing has to be
+ * undone; replies, refusals too, leave only after the commit they rest on.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import type { Settings } from "../../ledger/journal/read_settings.ts";
+import type { JournalStore } from "../../ledger/journal/store.ts";
+import type { Currency } from "../../ledger/pair.ts";
+import type { AskOutcome } from "../runtime/ask.ts";
+import { BatchProcessor, type Work } from "./batch_processor.ts";
+import type { Committed } from "./committed.ts";
+import { CommandEnvelope, type Decidable } from "./envelope.ts";
+import { factOf } from "./facts.ts";
+import type { Answers, MerchantCommand, Merchants } from "./messages.ts";
+import { untilAnswered } from "./patience.ts";
+import { MerchantQueue, type Taken } from "./queue.ts";
+import type { Refusal } from "./refusal.ts";
+
+const log = getLogger(["engine", "journal"]);
+
+/** The most messages of one batch; larger ones gain nothing and cost latency (measured). */
+const BATCH_LIMIT = 500;
+/** Inbox rows that one batch takes on. */
+const INBOX_LIMIT = 500;
+/** How often deadlines are looked at. */
+const TICK_MS = 50;
+/** How long a merchant that broke a batch commits alone. */
+const SUSPECT_MS = 60_000;
+
+/** What the journal works with. */
+export interface JournalOptions {
+  readonly store: JournalStore;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** US dollars per unit of a currency. */
+  readonly usdRate: (currency: Currency) => string;
+  readonly onCommitted: (committed: Committed) => void;
+  readonly queueCapacity?: number;
+  readonly mailboxCapacity?: number;
+}
+
+export class Journal implements Merchants {
+  readonly #options: JournalOptions;
+  readonly #store: JournalStore;
+  readonly #queue: MerchantQueue;
+  readonly #processor: BatchProcessor;
+  readonly #waiting = new Set<CommandEnvelope>();
+  readonly #suspects = new Map<string, number>();
+  #running: Promise<void> | null = null;
+  #closed = false;
+  #abandoned = false;
+  #ticker: ReturnType<typeof setInterval>;
+
+  constructor(options: JournalOptions) {
+    this.#options = options;
+    this.#store = options.store;
+    this.#queue = new MerchantQueue(
+      options.queueCapacity ?? 4_096,
+      options.mailboxCapacity ?? 2_048,
+    );
+    this.#processor = new BatchProcessor({
+      store: options.store,
+      onCommitted: options.onCommitted,
+      wake: (merchantId) => this.wake(merchantId),
+      suspect: (merchantId) => this.#suspects.set(merchantId, options.now() + SUSPECT_MS),
+      givenUp: () => this.#abandoned,
+    });
+    this.#ticker = setInterval(() => this.#expire(), TICK_MS);
+  }
+
+  /** Figures for metrics: batches and messages so far, messages waiting, merchants in memory. */
+  get figures(): { batches: number; messages: number; waiting: number; active: number } {
+    return {
+      ...this.#processor.figures,
+      waiting: this.#queue.size,
+      active: this.#processor.active.size,
+    };
+  }
+
+  ask<C extends MerchantCommand>(
+    merchantId: string,
+    command: C,
+    timeoutMs: number,
+  ): Promise<AskOutcome<Answers[C["type"]], Refusal>> {
+    return new Promise((resolve) => {
+      const deadline = this.#options.now() + timeoutMs;
+      const envelope = new CommandEnvelope(command, deadline, (outcome) => {
+        this.#waiting.delete(envelope);
+        // the answer's type follows from the command's: decide() switches on the same tag
+        resolve(outcome as AskOutcome<Answers[C["type"]], Refusal>);
+      });
+      if (this.#closed || !this.#queue.offer(merchantId, envelope)) {
+        envelope.settle({ kind: "overloaded" });
+        return;
+      }
+      this.#waiting.add(envelope);
+      this.#pump();
+    });
+  }
+
+  /** Says that a merchant's inbox has rows. */
+  wake(merchantId: string): void {
+    if (this.#closed) return;
+    this.#queue.offer(merchantId, { kind: "wake" });
+    this.#pump();
+  }
+
+  /** Wakes every merchant that has rows waiting; at start and from time to time. */
+  async wakeAll(): Promise<void> {
+    for (const merchantId of await this.#store.readInboxOwners(10_000)) this.wake(merchantId);
+  }
+
+  /** Global settings as the journal last read them. */
+  settings(): Promise<Settings> {
+    return this.#processor.settings();
+  }
+
+  /**
+   * Takes no more messages and finishes those it holds.
+   *
+   * @param boundMs after this long what is left is given up (nothing of it was acknowledged)
+   */
+  async stop(boundMs: number): Promise<void> {
+    this.#closed = true;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const bound = new Promise<void>((resolve) => timer = setTimeout(resolve, boundMs));
+    await Promise.race([this.#running ?? Promise.resolve(), bound]);
+    clearTimeout(timer);
+    this.#abandoned = true;
+    clearInterval(this.#ticker);
+    for (const envelope of this.#waiting) envelope.expire();
+  }
+
+  #expire(): void {
+    const now = this.#options.now();
+    for (const envelope of this.#waiting) if (envelope.deadline <= now) envelope.expire();
+    for (const [merchantId, until] of this.#suspects) {
+      if (until <= now) this.#suspects.delete(merchantId);
+    }
+  }
+
+  #pump(): void {
+    if (this.#running !== null) return;
+    // setImmediate: what arrives in this turn of the event loop still joins the batch
+    this.#running = new Promise((resolve) => setImmediate(resolve)).then(() => this.#run());
+  }
+
+  async #run(): Promise<void> {
+    while (this.#queue.size > 0 && !this.#abandoned) {
+      const taken = this.#queue.take(BATCH_LIMIT, (merchantId) => this.#suspects.has(merchantId));
+      try {
+        await this.#processor.process(await this.#open(taken));
+      } catch (error) {
+        // a bug of ours or a database gone for good: nothing of this batch is acknowledged
+        log.error("a batch was given up: {error}", { error });
+        this.#giveUp(taken);
+      }
+    }
+    this.#running = null;
+    if (this.#queue.size > 0 && !this.#abandoned) this.#pump();
+  }
+
+  #giveUp(taken: Taken): void {
+    for (const [merchantId, envelopes] of taken) {
+      this.#processor.active.drop(merchantId);
+      for (const envelope of envelopes) {
+        if (envelope.kind === "command") {
+          envelope.settle(envelope.decided ? { kind: "unknown" } : { kind: "failed" });
+        }
+      }
+    }
+  }
+
+  /** Replaces wake-ups by what the inbox holds. */
+  async #open(taken: Taken): Promise<Work> {
+    const work: Map<string, Decidable[]> = new Map();
+    const woken: string[] = [];
+    for (const [merchantId, envelopes] of taken) {
+      work.set(merchantId, envelopes.filter((envelope) => envelope.kind === "command"));
+      if (envelopes.some((envelope) => envelope.kind === "wake")) woken.push(merchantId);
+    }
+    if (woken.length === 0) return work;
+    const rows = await this.#untilAnswered(() => this.#store.readInbox(woken, INBOX_LIMIT));
+    const at = this.#options.now();
+    for (const row of rows) {
+      try {
+        const message = factOf(row, at, this.#options.usdRate);
+        work.get(row.merchantId)?.push({ kind: "fact", message });
+      } catch (error) {
+        log.error("an inbox row cannot be read and is set aside: {txid}: {error}", {
+          txid: row.txid,
+          error,
+        });
+        await this.#untilAnswered(() =>
+          this.#store.quarantineInboxRow(row, `unreadable: ${error}`)
+        );
+      }
+    }
+    // there may be more than one batch takes on
+    if (rows.length === INBOX_LIMIT) { for (const merchantId of woken) this.wake(merchantId); }
+    return work;
+  }
+
+  #untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
+    return untilAnswered(this.#store, () => this.#abandoned, ask);
+  }
+}

@@ -1,0 +1,42 @@
+import type { Sql } from "postgres";
+import { classifyDatabaseError } from "../database/classify_database_error.ts";
+import { checkVersions } from "./check_versions.ts";
+import { readAccounts } from "./read_accounts.ts";
+import { readFacts } from "./read_facts.ts";
+import { quarantineInboxRow, readInbox, readInboxOwners } from "./read_inbox.ts";
+import { readSettings } from "./read_settings.ts";
+import { resolveCommit } from "./resolve_commit.ts";
+import { writeBatch } from "./write_batch.ts";
+
+type Bound<F> = F extends (sql: Sql, ...rest: infer A) => infer R ? (...rest: A) => R : never;
+
+/** The database as the journal uses it; the only way money becomes durable. */
+export interface JournalStore {
+  readonly readSettings: Bound<typeof readSettings>;
+  readonly readAccounts: Bound<typeof readAccounts>;
+  readonly readFacts: Bound<typeof readFacts>;
+  readonly readInbox: Bound<typeof readInbox>;
+  readonly readInboxOwners: Bound<typeof readInboxOwners>;
+  readonly checkVersions: Bound<typeof checkVersions>;
+  readonly writeBatch: Bound<typeof writeBatch>;
+  readonly resolveCommit: Bound<typeof resolveCommit>;
+  readonly quarantineInboxRow: Bound<typeof quarantineInboxRow>;
+  /** Whether an error leaves the outcome unknown (the connection was lost). */
+  isConnectionError(error: unknown): boolean;
+}
+
+/** The journal's store on PostgreSQL. */
+export function createJournalStore(sql: Sql): JournalStore {
+  return {
+    readSettings: () => readSettings(sql),
+    readAccounts: (ids) => readAccounts(sql, ids),
+    readFacts: (needs) => readFacts(sql, needs),
+    readInbox: (ids, limit) => readInbox(sql, ids, limit),
+    readInboxOwners: (limit) => readInboxOwners(sql, limit),
+    checkVersions: (epoch, slices) => checkVersions(sql, epoch, slices),
+    writeBatch: (commitId, epoch, slices) => writeBatch(sql, commitId, epoch, slices),
+    resolveCommit: (commitId, ids) => resolveCommit(sql, commitId, ids),
+    quarantineInboxRow: (key, reason) => quarantineInboxRow(sql, key, reason),
+    isConnectionError: (error) => classifyDatabaseError(error) === "connection",
+  };
+}
