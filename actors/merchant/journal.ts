@@ -183,7 +183,12 @@ export class Journal implements Merchants {
       work.set(merchantId, envelopes.filter((envelope) => envelope.kind === "command"));
       if (envelopes.some((envelope) => envelope.kind === "wake")) woken.push(merchantId);
     }
-    if (woken.length === 0) return work;
+    if (woken.length > 0) await this.#readInbox(woken, work);
+    for (const [merchantId, messages] of work) if (messages.length === 0) work.delete(merchantId);
+    return work;
+  }
+
+  async #readInbox(woken: readonly string[], work: Map<string, Decidable[]>): Promise<void> {
     const rows = await this.#untilAnswered(() => this.#store.readInbox(woken, INBOX_LIMIT));
     const at = this.#options.now();
     for (const row of rows) {
@@ -202,7 +207,6 @@ export class Journal implements Merchants {
     }
     // there may be more than one batch takes on
     if (rows.length === INBOX_LIMIT) { for (const merchantId of woken) this.wake(merchantId); }
-    return work;
   }
 
   #untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
