@@ -1,0 +1,131 @@
+/**
+ * Accounts in the chain's state. An account exists once TRX reached it; a token balance alone does
+ * not make one, as on TRON.
+ *
+ * @module
+ */
+
+import type { HexAddress } from "./address.ts";
+import type { Resource } from "./contract_types.ts";
+import type { Overlay, StateReader } from "./overlay.ts";
+
+/** Points used of something that comes back within a day. */
+export interface Usage {
+  readonly points: number;
+  /** When `points` was true, Unix milliseconds of block time. */
+  readonly at: number;
+}
+
+/** Stake of one resource, sun. */
+export interface Stake {
+  /** Own stake that is not lent out. */
+  readonly own: bigint;
+  /** Own stake lent to others. */
+  readonly lent: bigint;
+  /** Others' stake lent to this account. */
+  readonly borrowed: bigint;
+}
+
+/** Stake on its way back to the balance. */
+export interface Unfreezing {
+  readonly resource: Resource;
+  readonly amount: bigint;
+  /** From when it can be withdrawn, Unix milliseconds of block time. */
+  readonly expiresAt: number;
+}
+
+/** One account. */
+export interface Account {
+  /** Sun. */
+  readonly balance: bigint;
+  readonly createdAt: number;
+  readonly lastOperationAt: number;
+  readonly freeNet: Usage;
+  readonly net: Usage;
+  readonly energy: Usage;
+  readonly stake: Readonly<Record<Resource, Stake>>;
+  readonly unfreezing: readonly Unfreezing[];
+}
+
+const NONE: Usage = { points: 0, at: 0 };
+const NO_STAKE: Stake = { own: 0n, lent: 0n, borrowed: 0n };
+
+/** An account that has just come into being. */
+export function newAccount(createdAt: number): Account {
+  return {
+    balance: 0n,
+    createdAt,
+    lastOperationAt: 0,
+    freeNet: NONE,
+    net: NONE,
+    energy: NONE,
+    stake: { BANDWIDTH: NO_STAKE, ENERGY: NO_STAKE },
+    unfreezing: [],
+  };
+}
+
+/** The account at an address, null where none was activated. */
+export function readAccount(state: StateReader, address: HexAddress): Account | null {
+  const text = state.get(`account/${address}`);
+  return text === undefined ? null : JSON.parse(text, reviveBigint);
+}
+
+/** Stores an account. */
+export function writeAccount(state: Overlay, address: HexAddress, account: Account): void {
+  state.set(`account/${address}`, JSON.stringify(account, writeBigint));
+}
+
+/** Stake lent from one account to another, sun. */
+export function readLoan(
+  state: StateReader,
+  from: HexAddress,
+  to: HexAddress,
+  resource: Resource,
+): bigint {
+  return BigInt(state.get(`loan/${from}/${to}/${resource}`) ?? "0");
+}
+
+/** Stores what one account lends to another and keeps both sides' index of partners. */
+export function writeLoan(
+  state: Overlay,
+  from: HexAddress,
+  to: HexAddress,
+  resource: Resource,
+  amount: bigint,
+): void {
+  state.set(`loan/${from}/${to}/${resource}`, amount === 0n ? undefined : String(amount));
+  const other: Resource = resource === "ENERGY" ? "BANDWIDTH" : "ENERGY";
+  const linked = amount > 0n || readLoan(state, from, to, other) > 0n;
+  setPartner(state, `lends/${from}`, to, linked);
+  setPartner(state, `borrows/${to}`, from, linked);
+}
+
+/** Who an account lends to, and who it borrows from. */
+export function readPartners(
+  state: StateReader,
+  address: HexAddress,
+): { readonly lendsTo: readonly HexAddress[]; readonly borrowsFrom: readonly HexAddress[] } {
+  return {
+    lendsTo: partners(state, `lends/${address}`),
+    borrowsFrom: partners(state, `borrows/${address}`),
+  };
+}
+
+function partners(state: StateReader, key: string): HexAddress[] {
+  const text = state.get(key);
+  return text === undefined ? [] : text.split(",");
+}
+
+function setPartner(state: Overlay, key: string, partner: HexAddress, linked: boolean): void {
+  const others = partners(state, key).filter((address) => address !== partner);
+  if (linked) others.push(partner);
+  state.set(key, others.length === 0 ? undefined : others.join(","));
+}
+
+function writeBigint(_key: string, value: unknown): unknown {
+  return typeof value === "bigint" ? `${value}n` : value;
+}
+
+function reviveBigint(_key: string, value: unknown): unknown {
+  return typeof value === "string" && /^\d+n$/.test(value) ? BigInt(value.slice(0, -1)) : value;
+}

@@ -1,0 +1,411 @@
+/**
+ * The chain itself: the pool, block production, finality, reorganisation. Every method runs to its
+ * end without waiting, so that calls never interleave; what it changed is on disk when it returns.
+ *
+ * @module
+ */
+
+import { checkEnvelope, checkReference, checkSignature } from "./admission.ts";
+import { makeHeader, NO_PARENT } from "./block.ts";
+import { execute, type Execution, type ForcedFailure } from "./execute.ts";
+import {
+  type Identity,
+  newIdentity,
+  readIdentity,
+  storeIdentity,
+  writeGenesis,
+} from "./genesis.ts";
+import { type Changes, Overlay, type StateReader } from "./overlay.ts";
+import { MAX_BLOCK_SIZE, MAX_PENDING } from "./parameters.ts";
+import { type NodeRefusal, REFUSALS } from "./refusal.ts";
+import { renderHeader, renderReceipt, renderTransaction } from "./render.ts";
+import { Store, type StoredBlock } from "./store.ts";
+import { assemble, type Transaction } from "./transaction.ts";
+
+/** A waiting transaction. */
+export interface Pending {
+  readonly transaction: Transaction;
+  readonly forced: ForcedFailure | null;
+  /** Outcome expected on the present state. */
+  readonly contractRet: string;
+}
+
+interface Carried {
+  readonly pending: Pending;
+  readonly execution: Execution;
+}
+
+type Admission =
+  | { readonly ok: true; readonly layer: Overlay; readonly execution: Execution }
+  | { readonly ok: false; readonly refusal: NodeRefusal };
+
+/** A reorganisation that cannot be done. */
+export class CannotReorganise extends Error {
+  override readonly name = "CannotReorganise";
+}
+
+/** One development chain. */
+export class ChainNode {
+  readonly identity: Identity;
+  readonly store: Store;
+  readonly #pool = new Map<string, Pending>();
+  readonly #now: () => number;
+  #head: StoredBlock;
+  #solid: number;
+  #solidLag: number;
+  /** Time of the newest block ever made, dropped ones included. */
+  #latestTime: number;
+  /** How far block time runs ahead of the clock, after blocks were mined ahead of it. */
+  #ahead: number;
+  /** What the keys changed by blocks above the solid one held before, by height. */
+  readonly #undo = new Map<number, Changes>();
+  #expected: Overlay;
+
+  /**
+   * Opens the chain, or makes a new one.
+   *
+   * @param solidLag blocks from the head back to the solid block
+   * @param now the clock, Unix milliseconds
+   */
+  constructor(store: Store, solidLag: number, now: () => number) {
+    this.store = store;
+    this.#now = now;
+    this.#solidLag = solidLag;
+    this.identity = readIdentity(store) ?? createChain(store, now());
+    const head = store.head();
+    if (head === null) throw new RangeError("Cannot open the chain as it has no blocks");
+    this.#head = head;
+    this.#solid = Number(store.meta("solid") ?? 0);
+    this.#latestTime = Number(store.meta("latest-time") ?? head.time);
+    this.#ahead = Number(store.meta("ahead") ?? 0);
+    for (let height = this.#solid + 1; height <= head.height; height++) this.#loadUndo(height);
+    this.#expected = new Overlay(store);
+    for (const { raw, signatures, forced } of store.pending()) {
+      this.#admit(assemble(Uint8Array.fromHex(raw), signatures), forced);
+    }
+    this.#advanceSolid();
+  }
+
+  /** The newest block. */
+  get head(): StoredBlock {
+    return this.#head;
+  }
+
+  /** The newest block that never changes. */
+  get solid(): StoredBlock {
+    const block = this.store.block(this.#solid);
+    if (block === null) throw new RangeError(`Cannot read the solid block: ${this.#solid}`);
+    return block;
+  }
+
+  /** Blocks from the head back to the solid block. */
+  get solidLag(): number {
+    return this.#solidLag;
+  }
+
+  /** Waiting transactions by id, oldest first. */
+  get pool(): ReadonlyMap<string, Pending> {
+    return this.#pool;
+  }
+
+  /** Present block time: what a block made now would carry at least. */
+  get time(): number {
+    return Math.max(this.#now() + this.#ahead, this.#head.time);
+  }
+
+  /** The state after the newest block, or after the solid one. */
+  state(view: "head" | "solid"): StateReader {
+    if (view === "head") return this.store;
+    return {
+      get: (key) => {
+        for (let height = this.#solid + 1; height <= this.#head.height; height++) {
+          const before = this.#undo.get(height);
+          if (before?.has(key)) return before.get(key);
+        }
+        return this.store.get(key);
+      },
+    };
+  }
+
+  /** Changes the distance of finality. The solid block never goes back. */
+  setSolidLag(solidLag: number): void {
+    this.#solidLag = solidLag;
+    this.#advanceSolid();
+  }
+
+  /**
+   * Takes a transaction into the pool.
+   *
+   * @param forced a failure its contract call is to end with
+   * @returns why it was not taken, null when it was
+   */
+  broadcast(transaction: Transaction, forced: ForcedFailure | null): NodeRefusal | null {
+    const admitted = this.#try(transaction, forced);
+    if (!admitted.ok) return admitted.refusal;
+    const { txid, rawHex, signatures } = transaction;
+    this.store.addPending({ txid, raw: rawHex, signatures, forced });
+    admitted.layer.mergeInto(this.#expected);
+    this.#pool.set(txid, { transaction, forced, contractRet: contractRetOf(admitted.execution) });
+    return null;
+  }
+
+  /** As {@linkcode broadcast}, but the transaction is not kept. */
+  check(transaction: Transaction): NodeRefusal | null {
+    const admitted = this.#try(transaction, null);
+    return admitted.ok ? null : admitted.refusal;
+  }
+
+  #try(transaction: Transaction, forced: ForcedFailure | null): Admission {
+    if (this.#pool.size >= MAX_PENDING) return { ok: false, refusal: REFUSALS.busy };
+    const refusal = checkSignature(transaction) ?? this.#checkPlace(transaction);
+    if (refusal !== null) return { ok: false, refusal };
+    if (this.#pool.has(transaction.txid) || this.store.heightOf(transaction.txid) !== null) {
+      return { ok: false, refusal: REFUSALS.duplicate };
+    }
+    const layer = new Overlay(this.#expected);
+    const outcome = execute(layer, transaction, this.#head.time, forced);
+    return outcome.ok ? { ok: true, layer, execution: outcome.execution } : outcome;
+  }
+
+  /**
+   * Makes blocks at once. The first one carries the present time, each further one `spacing` more
+   * than the one before; block time then runs on from there.
+   *
+   * @param spacing milliseconds between the blocks
+   */
+  mine(count: number, spacing: number): void {
+    if (count <= 0) return;
+    this.store.transaction(() => {
+      let time = Math.max(this.#now() + this.#ahead, this.#latestTime + 1);
+      for (let i = 0; i < count; i++) {
+        this.#addBlock(time);
+        time += Math.max(1, spacing);
+      }
+      this.#ahead = Math.max(this.#ahead, this.#latestTime - this.#now());
+      this.store.setMeta("latest-time", String(this.#latestTime));
+      this.store.setMeta("ahead", String(this.#ahead));
+      this.#advanceSolid();
+    });
+  }
+
+  /**
+   * Drops the newest blocks. Their transactions return to the pool, or vanish.
+   *
+   * @throws {CannotReorganise} when a solid block would have to go
+   */
+  reorganise(depth: number, drop: boolean): void {
+    if (depth > this.#head.height - this.#solid) {
+      throw new CannotReorganise(
+        `Cannot drop ${depth} blocks as block ${this.#solid} is solid: head ${this.#head.height}`,
+      );
+    }
+    const returned: Pending[] = [];
+    this.store.transaction(() => {
+      for (let i = 0; i < depth; i++) {
+        const height = this.#head.height;
+        const { body, forced } = this.store.removeBlock(height);
+        this.#undo.delete(height);
+        this.#head = this.#blockAt(height - 1);
+        if (!drop) returned.unshift(...transactionsOf(body, forced));
+      }
+      // Returned transactions are older than those that wait.
+      const waiting = [...this.#pool.values()];
+      for (const { transaction } of waiting) this.store.removePending(transaction.txid);
+      this.#pool.clear();
+      for (const { transaction, forced } of [...returned, ...waiting]) {
+        const { txid, rawHex, signatures } = transaction;
+        this.store.addPending({ txid, raw: rawHex, signatures, forced });
+        this.#pool.set(txid, { transaction, forced, contractRet: "SUCCESS" });
+      }
+      this.#expect();
+    });
+  }
+
+  #checkPlace(transaction: Transaction): NodeRefusal | null {
+    return checkReference(
+      transaction,
+      this.#head.height,
+      (height) => this.store.block(height)?.id ?? null,
+    ) ?? checkEnvelope(transaction, this.#head.time);
+  }
+
+  #addBlock(time: number): void {
+    const layer = new Overlay(this.store);
+    const carried: Carried[] = [];
+    const left: string[] = [];
+    let size = 0;
+    for (const [txid, pending] of this.#pool) {
+      if (size + pending.transaction.size > MAX_BLOCK_SIZE) break;
+      left.push(txid);
+      const execution = this.#carry(layer, pending, time);
+      if (execution === null) continue;
+      size += pending.transaction.size;
+      carried.push({ pending, execution });
+    }
+    const height = this.#head.height + 1;
+    const header = makeHeader(
+      height,
+      this.#head.id,
+      time,
+      carried.map((entry) => entry.pending.transaction),
+      this.identity.witness,
+    );
+    const bodies = new TextList(
+      renderHeader(header) + (carried.length > 0 ? ',"transactions":[' : ""),
+    );
+    const receipts = new TextList("[");
+    const included = carried.map(({ pending: { transaction, forced }, execution }) => {
+      const body = bodies.add(renderTransaction(transaction, contractRetOf(execution)));
+      const receipt = receipts.add(renderReceipt(transaction, execution, header));
+      return {
+        txid: transaction.txid,
+        bodyFrom: body.from,
+        bodyLength: body.length,
+        receiptFrom: receipt.from,
+        receiptLength: receipt.length,
+        forced,
+      };
+    });
+    const block = {
+      height,
+      id: header.id,
+      parentId: header.parentId,
+      time,
+      transactions: carried.length,
+    };
+    this.store.addBlock({
+      block,
+      body: bodies.finish(carried.length > 0 ? "]}" : "}"),
+      receipts: receipts.finish("]"),
+      included,
+      leavePool: left,
+      changes: layer.changes(),
+    });
+    for (const txid of left) this.#pool.delete(txid);
+    this.#head = block;
+    this.#latestTime = Math.max(this.#latestTime, time);
+    this.#loadUndo(height);
+    this.#expect();
+  }
+
+  /** Carries a waiting transaction out within a block; null when it cannot be included any more. */
+  #carry(layer: Overlay, pending: Pending, time: number): Execution | null {
+    const { transaction, forced } = pending;
+    if (this.#checkPlace(transaction) !== null) return null;
+    // Not even by its own block's time may a transaction be past its expiration.
+    if ((transaction.raw.expiration ?? 0) < time) return null;
+    const attempt = new Overlay(layer);
+    const outcome = execute(attempt, transaction, time, forced);
+    if (!outcome.ok) return null;
+    attempt.mergeInto(layer);
+    return outcome.execution;
+  }
+
+  /** Works out afresh what the waiting transactions will do. */
+  #expect(): void {
+    this.#expected = new Overlay(this.store);
+    for (const { transaction, forced } of [...this.#pool.values()]) {
+      this.#admit(transaction, forced);
+    }
+  }
+
+  #admit(transaction: Transaction, forced: ForcedFailure | null): void {
+    const layer = new Overlay(this.#expected);
+    const outcome = execute(layer, transaction, this.#head.time, forced);
+    if (outcome.ok) layer.mergeInto(this.#expected);
+    const contractRet = outcome.ok ? contractRetOf(outcome.execution) : "SUCCESS";
+    this.#pool.set(transaction.txid, { transaction, forced, contractRet });
+  }
+
+  #advanceSolid(): void {
+    const solid = Math.max(this.#solid, this.#head.height - this.#solidLag);
+    if (solid === this.#solid) return;
+    this.store.setMeta("solid", String(solid));
+    this.store.finalize(solid);
+    for (let height = this.#solid + 1; height <= solid; height++) this.#undo.delete(height);
+    this.#solid = solid;
+  }
+
+  #loadUndo(height: number): void {
+    const undo = this.store.undo(height);
+    if (undo === null) throw new RangeError(`Cannot read what block ${height} changed`);
+    this.#undo.set(height, undo);
+  }
+
+  #blockAt(height: number): StoredBlock {
+    const block = this.store.block(height);
+    if (block === null) throw new RangeError(`Cannot read block ${height} as it is not stored`);
+    return block;
+  }
+}
+
+/** Joins JSON texts with commas and remembers where each one lies. All texts are ASCII. */
+class TextList {
+  readonly #parts: string[];
+  #length: number;
+  #first = true;
+
+  constructor(start: string) {
+    this.#parts = [start];
+    this.#length = start.length;
+  }
+
+  add(text: string): { from: number; length: number } {
+    if (!this.#first) {
+      this.#parts.push(",");
+      this.#length += 1;
+    }
+    this.#first = false;
+    const from = this.#length;
+    this.#parts.push(text);
+    this.#length += text.length;
+    return { from, length: text.length };
+  }
+
+  finish(end: string): Uint8Array {
+    return new TextEncoder().encode(this.#parts.join("") + end);
+  }
+}
+
+/** Makes a new chain's first block. */
+function createChain(store: Store, now: number): Identity {
+  const identity = newIdentity();
+  const header = makeHeader(0, NO_PARENT, now, [], identity.witness);
+  const state = new Overlay(store);
+  writeGenesis(state, identity, now);
+  store.transaction(() => {
+    storeIdentity(store, identity);
+    store.addBlock({
+      block: { height: 0, id: header.id, parentId: NO_PARENT, time: now, transactions: 0 },
+      body: new TextEncoder().encode(renderHeader(header) + "}"),
+      receipts: new TextEncoder().encode("[]"),
+      included: [],
+      leavePool: [],
+      changes: state.changes(),
+    });
+    store.finalize(0);
+    store.setMeta("solid", "0");
+  });
+  return identity;
+}
+
+function contractRetOf(execution: Execution): string {
+  return execution.call?.result ?? "SUCCESS";
+}
+
+function transactionsOf(
+  body: string,
+  forced: ReadonlyMap<string, ForcedFailure>,
+): Pending[] {
+  const block: { transactions?: { raw_data_hex: string; signature: string[] }[] } = JSON.parse(
+    body,
+  );
+  return (block.transactions ?? []).map(({ raw_data_hex, signature }) => {
+    const transaction = assemble(Uint8Array.fromHex(raw_data_hex), signature);
+    return {
+      transaction,
+      forced: forced.get(transaction.txid) ?? null,
+      contractRet: "SUCCESS",
+    };
+  });
+}

@@ -1,0 +1,163 @@
+/**
+ * Faults that the node commits on request, so that a client can be tried against everything a real
+ * node does. They are drawn from a seedable generator.
+ *
+ * @module
+ */
+
+/** Every kind of fault. */
+export const FAULT_KINDS = [
+  /** HTTP 500. */
+  "error-500",
+  /** HTTP 429 with `Retry-After`. */
+  "busy-429",
+  /** No answer for a minute, or until the client goes away. */
+  "timeout",
+  /** Broadcast: answers success and forgets the transaction. */
+  "lost-broadcast",
+  /** Broadcast: answers an error and keeps the transaction. */
+  "silent-accept",
+  /** Broadcast: answers DUP_TRANSACTION_ERROR at the first sight of a transaction, and keeps it. */
+  "duplicate",
+  /** Receipts: a block's list is empty although the block has transactions. */
+  "lagging-receipts",
+  /** Broadcast: the contract call will end with REVERT. */
+  "revert",
+  /** Broadcast: the contract call will end with OUT_OF_ENERGY, burning its whole fee limit. */
+  "out-of-energy",
+] as const;
+/** One of {@linkcode FAULT_KINDS}. */
+export type FaultKind = (typeof FAULT_KINDS)[number];
+
+/** One fault as it is asked for. */
+export interface Fault {
+  /** `/wallet/getnowblock`, `/walletsolidity/*` or `*` for every node path. */
+  readonly path: string;
+  readonly kind: FaultKind;
+  /** 0 to 1. */
+  readonly probability: number;
+  /** How often it may still happen, null without limit. */
+  readonly times: number | null;
+  /**
+   * `error-500`, `busy-429`, `timeout`: the request is carried out before its answer is withheld.
+   * `lagging-receipts`: all receipts but the last are there.
+   */
+  readonly late: boolean;
+  /** `duplicate`: the transaction is not kept, as by a node that remembers only its id. */
+  readonly forget: boolean;
+  /** `silent-accept`: the code it answers. */
+  readonly code: string;
+}
+
+/** A fault list that cannot be used. */
+export class MalformedFault extends Error {
+  override readonly name = "MalformedFault";
+}
+
+/** The faults in force. */
+export class Faults {
+  #list: Fault[] = [];
+  #draw: () => number = generator(Date.now());
+  readonly #onChange: (list: readonly Fault[]) => void;
+
+  /** @param onChange called with the list whenever it changed */
+  constructor(onChange: (list: readonly Fault[]) => void) {
+    this.#onChange = onChange;
+  }
+
+  /** The faults in force with what is left of their times. */
+  get list(): readonly Fault[] {
+    return this.#list;
+  }
+
+  /** Puts other faults in force. */
+  replace(list: readonly Fault[]): void {
+    this.#list = [...list];
+    this.#onChange(this.#list);
+  }
+
+  /** Starts the generator afresh. */
+  seed(seed: number): void {
+    this.#draw = generator(seed);
+  }
+
+  /**
+   * Decides whether a fault happens now, and counts it.
+   *
+   * @param path the request's path
+   * @param kinds the kinds that can happen here
+   */
+  fire(path: string, kinds: readonly FaultKind[]): Fault | null {
+    for (const fault of this.#list) {
+      if (!kinds.includes(fault.kind) || !matches(fault.path, path)) continue;
+      if (fault.probability < 1 && this.#draw() >= fault.probability) continue;
+      if (fault.times !== null) {
+        const left = fault.times - 1;
+        this.#list = this.#list.flatMap((other) =>
+          other !== fault ? [other] : left > 0 ? [{ ...fault, times: left }] : []
+        );
+        this.#onChange(this.#list);
+      }
+      return fault;
+    }
+    return null;
+  }
+}
+
+/**
+ * Reads a fault list.
+ *
+ * @param json `[{path, kind, probability?, times?, late?, forget?, code?}]`
+ * @throws {MalformedFault} when it is anything else
+ */
+export function readFaults(json: unknown): Fault[] {
+  if (!Array.isArray(json)) throw new MalformedFault("faults must be a list");
+  return json.map((entry: unknown) => {
+    if (typeof entry !== "object" || entry === null) {
+      throw new MalformedFault("a fault must be an object");
+    }
+    const field = new Map<string, unknown>(Object.entries(entry));
+    const path = field.get("path") ?? "*";
+    if (typeof path !== "string" || (path !== "*" && !path.startsWith("/"))) {
+      throw new MalformedFault(`a fault's path must be "*" or begin with "/": ${path}`);
+    }
+    const kind = FAULT_KINDS.find((known) => known === field.get("kind"));
+    if (kind === undefined) {
+      throw new MalformedFault(`a fault's kind must be one of ${FAULT_KINDS.join(", ")}`);
+    }
+    const probability = field.get("probability") ?? 1;
+    if (typeof probability !== "number" || !(probability >= 0 && probability <= 1)) {
+      throw new MalformedFault(`a fault's probability must be 0 to 1: ${probability}`);
+    }
+    const times = field.get("times") ?? null;
+    if (times !== null && !(typeof times === "number" && Number.isInteger(times) && times > 0)) {
+      throw new MalformedFault(`a fault's times must be a whole number above 0: ${times}`);
+    }
+    const code = field.get("code") ?? "OTHER_ERROR";
+    if (typeof code !== "string") throw new MalformedFault("a fault's code must be a text");
+    return {
+      path,
+      kind,
+      probability,
+      times,
+      late: field.get("late") === true,
+      forget: field.get("forget") === true,
+      code,
+    };
+  });
+}
+
+function matches(pattern: string, path: string): boolean {
+  return pattern.endsWith("*") ? path.startsWith(pattern.slice(0, -1)) : pattern === path;
+}
+
+/** Mulberry32: small, and the same sequence for the same seed. */
+function generator(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

@@ -1,0 +1,75 @@
+/**
+ * What a new chain starts with: keys of its own, the USDT contract, the faucet's money and script.
+ *
+ * @module
+ */
+
+import { newAccount, writeAccount } from "./account.ts";
+import { contractAddress, type HexAddress } from "./address.ts";
+import { writeContract } from "./contract.ts";
+import type { Overlay } from "./overlay.ts";
+import { SUN_PER_TRX } from "./parameters.ts";
+import { type ChainKey, keyOf, newKey } from "./signature.ts";
+import type { Store } from "./store.ts";
+import { setTokenBalance } from "./token.ts";
+
+/** What the chain knows about itself, fixed when it was made. */
+export interface Identity {
+  readonly faucet: ChainKey;
+  /** Produces the blocks. */
+  readonly witness: ChainKey;
+  readonly usdt: HexAddress;
+  /** The faucet's script contract. */
+  readonly script: HexAddress;
+}
+
+const FAUCET_TRX = 1_000_000_000n;
+const FAUCET_USDT = 1_000_000_000n * 1_000_000n;
+
+/** Makes a new chain's keys and contracts. */
+export function newIdentity(): Identity {
+  const faucet = newKey();
+  return {
+    faucet,
+    witness: newKey(),
+    usdt: contractAddress("01".repeat(32), faucet.address),
+    script: contractAddress("02".repeat(32), faucet.address),
+  };
+}
+
+/** Stores a chain's identity. */
+export function storeIdentity(store: Store, identity: Identity): void {
+  const { faucet, witness, usdt, script } = identity;
+  store.setMeta(
+    "identity",
+    JSON.stringify({ faucet: faucet.secret, witness: witness.secret, usdt, script }),
+  );
+}
+
+/** The stored identity, null in a new file. */
+export function readIdentity(store: Store): Identity | null {
+  const text = store.meta("identity");
+  if (text === undefined) return null;
+  const { faucet, witness, usdt, script } = JSON.parse(text);
+  return { faucet: keyOf(faucet), witness: keyOf(witness), usdt, script };
+}
+
+/** Writes the first block's state. */
+export function writeGenesis(state: Overlay, identity: Identity, time: number): void {
+  writeAccount(state, identity.faucet.address, {
+    ...newAccount(time),
+    balance: FAUCET_TRX * SUN_PER_TRX,
+  });
+  writeContract(state, identity.usdt, {
+    kind: "token",
+    name: "Tether USD",
+    symbol: "USDT",
+    decimals: 6,
+    supply: String(FAUCET_USDT),
+    origin: identity.faucet.address,
+    transferReturns: false,
+    feeBasisPoints: 0,
+  });
+  setTokenBalance(state, identity.usdt, identity.faucet.address, FAUCET_USDT);
+  writeContract(state, identity.script, { kind: "script", origin: identity.faucet.address });
+}

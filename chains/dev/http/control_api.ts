@@ -1,0 +1,258 @@
+/**
+ * The control routes, for people and tests; no client of a real node uses them.
+ *
+ * - `GET  /dev/info` -> `{network, usdt, faucetAddress, blockMs, solidLag, head, solid, time, pending, faults}`
+ * - `POST /dev/transfer {to, amount, currency?, expiresInMs?}` -> `{txid}`: the faucet pays; `currency`
+ *   is `USDT` (default), `TRX` or a token's base58 address; `amount` is decimal text
+ * - `POST /dev/mine {blocks?, intervalMs?}` -> `{head, solid}`: blocks at once, their times
+ *   `intervalMs` (default the chain's pace) apart
+ * - `POST /dev/reorg {depth, drop?}` -> `{head, solid}`
+ * - `POST /dev/config {blockMs?, solidLag?, faults?, seed?}` -> the same as info; `blockMs` 0 makes
+ *   blocks only on demand; `faults` replaces the list (see faults.ts)
+ * - `POST /dev/token {symbol, name?, decimals?, supply?, transferReturns?, feeBasisPoints?}` ->
+ *   `{txid, address}`: a further token, its whole supply with the faucet
+ * - `POST /dev/emit {steps, expiresInMs?}` -> `{txid}`: one contract call that takes every step, each
+ *   one of `{do: "transfer", token?, to, amount}` (really moves the faucet's tokens),
+ *   `{do: "event", token?, from, to, amount}` (only the event, from any contract address),
+ *   `{do: "log", address, topics, data}`, `{do: "revert"}`; addresses are base58, `token` is USDT by
+ *   default, amounts are whole numbers of the token's smallest unit as text
+ *
+ * Bad input is status 400 with `{error}`.
+ *
+ * @module
+ */
+
+import { contractAddress, fromBase58, type HexAddress, toBase58 } from "../address.ts";
+import { CannotReorganise } from "../chain_node.ts";
+import { readContract } from "../contract.ts";
+import type { DevNode } from "../dev_node.ts";
+import { MalformedFault, readFaults } from "../faults.ts";
+import type { ScriptStep } from "../script.ts";
+
+/** A request that cannot be carried out. */
+class BadRequest extends Error {
+  override readonly name = "BadRequest";
+}
+
+type Body = ReadonlyMap<string, unknown>;
+
+const LOOPBACK = new Set(["127.0.0.1", "::1"]);
+const MAX_MINED = 10_000;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * Answers one control request.
+ *
+ * @param peer the client's address; others than this machine's are refused
+ */
+export async function answerControl(
+  dev: DevNode,
+  request: Request,
+  path: string,
+  peer: string,
+): Promise<Response> {
+  if (!LOOPBACK.has(peer)) return reply({ error: "Control is for this machine only" }, 403);
+  if (path === "/dev/info" && request.method === "GET") return reply(dev.info());
+  const command = COMMANDS.get(path);
+  if (command === undefined) return reply({ error: `No such control: ${path}` }, 404);
+  if (request.method !== "POST") return reply({ error: "Use POST" }, 405);
+  try {
+    return reply(command(dev, await readBody(request)));
+  } catch (error) {
+    const expected = error instanceof BadRequest || error instanceof MalformedFault ||
+      error instanceof CannotReorganise;
+    if (!expected) throw error;
+    return reply({ error: error.message }, 400);
+  }
+}
+
+const COMMANDS: ReadonlyMap<string, (dev: DevNode, body: Body) => unknown> = new Map([
+  ["/dev/transfer", transfer],
+  ["/dev/mine", mine],
+  ["/dev/reorg", reorganise],
+  ["/dev/config", configure],
+  ["/dev/token", createToken],
+  ["/dev/emit", emit],
+]);
+
+function transfer(dev: DevNode, body: Body): unknown {
+  const to = addressIn(body, "to");
+  const currency = String(body.get("currency") ?? "USDT");
+  const expiresInMs = lifetimeIn(body);
+  if (currency === "TRX") return pay(dev.faucet.payTrx(to, unitsIn(body, 6), expiresInMs));
+  const token = currency === "USDT" ? dev.node.identity.usdt : fromBase58(currency);
+  const contract = token === null ? null : readContract(dev.node.store, token);
+  if (token === null || contract?.kind !== "token") {
+    throw new BadRequest(`currency must be USDT, TRX or a token's address: ${currency}`);
+  }
+  return pay(dev.faucet.payToken(token, to, unitsIn(body, contract.decimals), expiresInMs));
+}
+
+function pay(sent: { txid: string } | { refused: string }): { txid: string } {
+  if ("refused" in sent) throw new BadRequest(sent.refused);
+  return { txid: sent.txid };
+}
+
+function mine(dev: DevNode, body: Body): unknown {
+  const blocks = wholeIn(body, "blocks", 1, MAX_MINED) ?? 1;
+  const spacing = wholeIn(body, "intervalMs", 1, DAY_MS);
+  dev.mine(blocks, spacing ?? undefined);
+  return { head: dev.node.head.height, solid: dev.node.solid.height };
+}
+
+function reorganise(dev: DevNode, body: Body): unknown {
+  const depth = wholeIn(body, "depth", 1, Number.MAX_SAFE_INTEGER) ?? 1;
+  dev.node.reorganise(depth, flagIn(body, "drop"));
+  return { head: dev.node.head.height, solid: dev.node.solid.height };
+}
+
+function configure(dev: DevNode, body: Body): unknown {
+  const blockMs = wholeIn(body, "blockMs", 0, DAY_MS);
+  const solidLag = wholeIn(body, "solidLag", 0, 10_000);
+  const seed = wholeIn(body, "seed", 0, Number.MAX_SAFE_INTEGER);
+  const faults = body.has("faults") ? readFaults(body.get("faults")) : null;
+  if (seed !== null) dev.faults.seed(seed);
+  if (faults !== null) dev.faults.replace(faults);
+  dev.configure(blockMs, solidLag);
+  return dev.info();
+}
+
+function createToken(dev: DevNode, body: Body): unknown {
+  const symbol = String(body.get("symbol") ?? "");
+  if (!/^[\x21-\x7e]{1,32}$/.test(symbol)) throw new BadRequest("symbol must be 1 to 32 letters");
+  const name = String(body.get("name") ?? symbol);
+  if (!/^[\x20-\x7e]{1,64}$/.test(name)) throw new BadRequest("name must be 1 to 64 letters");
+  const { faucet } = dev;
+  const address = contractAddress(faucet.nonce(), dev.node.identity.faucet.address);
+  const sent = pay(faucet.runScript([{
+    do: "token",
+    address,
+    name,
+    symbol,
+    decimals: wholeIn(body, "decimals", 0, 77) ?? 6,
+    supply: wordIn(body, "supply", "1000000000000000"),
+    transferReturns: body.get("transferReturns") !== false,
+    feeBasisPoints: wholeIn(body, "feeBasisPoints", 0, 10_000) ?? 0,
+  }], lifetimeIn(body)));
+  return { ...sent, address: toBase58(address) };
+}
+
+function emit(dev: DevNode, body: Body): unknown {
+  const steps = body.get("steps");
+  if (!Array.isArray(steps) || steps.length === 0) throw new BadRequest("steps must be a list");
+  const read = steps.map((step: unknown) => readStep(step, dev.node.identity.usdt));
+  return pay(dev.faucet.runScript(read, lifetimeIn(body)));
+}
+
+function readStep(json: unknown, usdt: HexAddress): ScriptStep {
+  if (typeof json !== "object" || json === null) throw new BadRequest("a step must be an object");
+  const step: Body = new Map(Object.entries(json));
+  const token = () => step.has("token") ? addressIn(step, "token") : usdt;
+  switch (step.get("do")) {
+    case "transfer":
+      return {
+        do: "transfer",
+        token: token(),
+        to: addressIn(step, "to"),
+        amount: wordIn(step, "amount"),
+      };
+    case "event":
+      return {
+        do: "event",
+        token: token(),
+        from: addressIn(step, "from"),
+        to: addressIn(step, "to"),
+        amount: wordIn(step, "amount"),
+      };
+    case "log":
+      return {
+        do: "log",
+        address: addressIn(step, "address"),
+        topics: topicsIn(step),
+        data: hexIn(step.get("data") ?? "", "data"),
+      };
+    case "revert":
+      return { do: "revert" };
+    default:
+      throw new BadRequest(`a step must do transfer, event, log or revert: ${step.get("do")}`);
+  }
+}
+
+function topicsIn(step: Body): string[] {
+  const topics = step.get("topics");
+  if (!Array.isArray(topics) || topics.length > 4) {
+    throw new BadRequest("topics must be a list of at most 4 words");
+  }
+  return topics.map((topic: unknown) => {
+    const hex = hexIn(topic, "a topic");
+    if (hex.length !== 64) throw new BadRequest("a topic must be 64 hex digits");
+    return hex;
+  });
+}
+
+function hexIn(value: unknown, name: string): string {
+  if (typeof value === "string" && /^([0-9a-f]{2})*$/.test(value)) return value;
+  throw new BadRequest(`${name} must be lower-case hex: ${value}`);
+}
+
+function addressIn(body: Body, name: string): HexAddress {
+  const address = fromBase58(String(body.get(name) ?? ""));
+  if (address !== null) return address;
+  throw new BadRequest(`${name} must be a base58 address: ${body.get(name)}`);
+}
+
+function lifetimeIn(body: Body): number | undefined {
+  return wholeIn(body, "expiresInMs", 1, DAY_MS) ?? undefined;
+}
+
+function flagIn(body: Body, name: string): boolean {
+  const value = body.get(name) ?? false;
+  if (typeof value === "boolean") return value;
+  throw new BadRequest(`${name} must be true or false: ${value}`);
+}
+
+function wholeIn(body: Body, name: string, least: number, most: number): number | null {
+  const value = body.get(name);
+  if (value === undefined || value === null) return null;
+  if (typeof value === "number" && Number.isInteger(value) && value >= least && value <= most) {
+    return value;
+  }
+  throw new BadRequest(`${name} must be a whole number from ${least} to ${most}: ${value}`);
+}
+
+/** A 256-bit number as decimal text. */
+function wordIn(body: Body, name: string, otherwise?: string): string {
+  const text = String(body.get(name) ?? otherwise ?? "");
+  if (/^\d{1,78}$/.test(text) && BigInt(text) < 1n << 256n) return BigInt(text).toString();
+  throw new BadRequest(`${name} must be a whole number as text: ${text}`);
+}
+
+/** `amount` as a count of the smallest unit; more decimals than the token has are refused. */
+function unitsIn(body: Body, decimals: number): bigint {
+  const text = String(body.get("amount") ?? "");
+  const match = /^(\d{1,30})(?:\.(\d+))?$/.exec(text);
+  const fraction = match?.[2] ?? "";
+  if (match === null || fraction.length > decimals) {
+    throw new BadRequest(`amount must be a decimal with at most ${decimals} decimals: ${text}`);
+  }
+  return BigInt(`${match[1]}${fraction.padEnd(decimals, "0")}`);
+}
+
+async function readBody(request: Request): Promise<Body> {
+  const text = await request.text();
+  if (text.trim() === "") return new Map();
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new BadRequest("the body must be JSON");
+  }
+  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+    throw new BadRequest("the body must be a JSON object");
+  }
+  return new Map(Object.entries(json));
+}
+
+function reply(json: unknown, status = 200): Response {
+  return Response.json(json, { status });
+}

@@ -1,0 +1,50 @@
+/**
+ * What a route of the node is given and what it answers.
+ *
+ * @module
+ */
+
+import type { ChainNode } from "../chain_node.ts";
+import type { Fault, FaultKind } from "../faults.ts";
+import type { StateReader } from "../overlay.ts";
+import type { Params } from "./params.ts";
+
+/** A node request. */
+export interface NodeRequest {
+  readonly node: ChainNode;
+  readonly params: Params;
+  /** `solid` under `/walletsolidity/`. */
+  readonly view: "head" | "solid";
+  /** Whether a fault of one of these kinds happens now. */
+  fire(kinds: readonly FaultKind[]): Fault | null;
+}
+
+/** An answer: JSON in hex form, or JSON bytes in hex form. */
+export type Answer = { readonly json: unknown } | { readonly bytes: Uint8Array };
+
+/** One path of the node. */
+export interface Route {
+  readonly answer: (request: NodeRequest) => Answer;
+  /** Whether it exists under `/walletsolidity/` too. */
+  readonly solidity: boolean;
+  /** Whether GET is allowed besides POST. */
+  readonly get: boolean;
+}
+
+/** What a node says where it has nothing. */
+export const NOTHING: Answer = { json: {} };
+
+/** The height up to which a request sees the chain. */
+export function topOf(request: NodeRequest): number {
+  return request.view === "solid" ? request.node.solid.height : request.node.head.height;
+}
+
+/** The state that a request sees. */
+export function stateOf(request: NodeRequest): StateReader {
+  return request.node.state(request.view);
+}
+
+/** A number field that is absent when zero. */
+export function unlessZero(field: string, value: number | bigint): Record<string, number> {
+  return value === 0 || value === 0n ? {} : { [field]: Number(value) };
+}

@@ -1,0 +1,206 @@
+/**
+ * TRC-20 tokens, shaped after USDT on TRON: `transfer` moves the money, emits `Transfer` and may
+ * return false; energy is what main net charged in 2026.
+ *
+ * @module
+ */
+
+import {
+  addressOfWord,
+  addressWord,
+  APPROVAL_TOPIC,
+  argument,
+  numberOfWord,
+  stringOutput,
+  TRANSFER_TOPIC,
+  wordOf,
+} from "./abi.ts";
+import type { HexAddress } from "./address.ts";
+import type { CallResult, Log, TokenContract } from "./contract.ts";
+import type { Overlay, StateReader } from "./overlay.ts";
+
+/** Energy of a transfer to an address that holds the token, and to one that does not. */
+export const TRANSFER_ENERGY = {
+  holder: { energy: 64_285, penalty: 49_635 },
+  newHolder: { energy: 130_285, penalty: 100_635 },
+} as const;
+const VIEW_ENERGY = { energy: 935, penalty: 0 };
+const APPROVE_ENERGY = { energy: 99_764, penalty: 77_023 };
+const REVERT_ENERGY = 4_115;
+const TRUE = wordOf(1n);
+
+/** A holder's balance in the token's smallest unit. */
+export function tokenBalance(state: StateReader, token: HexAddress, holder: HexAddress): bigint {
+  return BigInt(state.get(`token/${token}/${holder}`) ?? "0");
+}
+
+/** Sets a holder's balance. */
+export function setTokenBalance(
+  state: Overlay,
+  token: HexAddress,
+  holder: HexAddress,
+  balance: bigint,
+): void {
+  state.set(`token/${token}/${holder}`, balance === 0n ? undefined : String(balance));
+}
+
+/** One call of a token. */
+export interface TokenCall {
+  readonly token: HexAddress;
+  readonly contract: TokenContract;
+  readonly caller: HexAddress;
+  /** Hex, selector first. */
+  readonly data: string;
+}
+
+/**
+ * Carries out a call. What it changed counts only when the result is ok.
+ *
+ * @param state a layer the caller throws away when the call fails
+ */
+export function callToken(state: Overlay, call: TokenCall): CallResult {
+  const first = argument(call.data, 0);
+  const second = argument(call.data, 1);
+  switch (call.data.slice(0, 8)) {
+    case "06fdde03":
+      return view(stringOutput(call.contract.name));
+    case "95d89b41":
+      return view(stringOutput(call.contract.symbol));
+    case "313ce567":
+      return view(wordOf(BigInt(call.contract.decimals)));
+    case "18160ddd":
+      return view(wordOf(BigInt(call.contract.supply)));
+    case "70a08231":
+      if (first === null) return reverted();
+      return view(wordOf(tokenBalance(state, call.token, addressOfWord(first))));
+    case "dd62ed3e":
+      if (first === null || second === null) return reverted();
+      return view(
+        wordOf(allowance(state, call.token, addressOfWord(first), addressOfWord(second))),
+      );
+    case "095ea7b3":
+      return approve(state, call, first, second);
+    case "a9059cbb": {
+      if (first === null || second === null) return reverted();
+      return move(state, call, call.caller, addressOfWord(first), numberOfWord(second));
+    }
+    case "23b872dd":
+      return transferFrom(state, call, first, second, argument(call.data, 2));
+    default:
+      return reverted();
+  }
+}
+
+function approve(
+  state: Overlay,
+  call: TokenCall,
+  spenderWord: string | null,
+  valueWord: string | null,
+): CallResult {
+  if (spenderWord === null || valueWord === null) return reverted();
+  const spender = addressOfWord(spenderWord);
+  const value = numberOfWord(valueWord);
+  // USDT asks to set an allowance to zero before it may be changed.
+  if (value > 0n && allowance(state, call.token, call.caller, spender) > 0n) return reverted();
+  setAllowance(state, call.token, call.caller, spender, value);
+  const log = {
+    address: call.token.slice(2),
+    topics: [APPROVAL_TOPIC, addressWord(call.caller), addressWord(spender)],
+    data: wordOf(value),
+  };
+  return { ok: true, output: TRUE, logs: [log], ...APPROVE_ENERGY };
+}
+
+function transferFrom(
+  state: Overlay,
+  call: TokenCall,
+  fromWord: string | null,
+  toWord: string | null,
+  valueWord: string | null,
+): CallResult {
+  if (fromWord === null || toWord === null || valueWord === null) return reverted();
+  const from = addressOfWord(fromWord);
+  const value = numberOfWord(valueWord);
+  const allowed = allowance(state, call.token, from, call.caller);
+  if (allowed < value) return reverted();
+  setAllowance(state, call.token, from, call.caller, allowed - value);
+  const moved = move(state, call, from, addressOfWord(toWord), value);
+  return moved.ok ? { ...moved, output: TRUE } : moved;
+}
+
+function move(
+  state: Overlay,
+  call: TokenCall,
+  from: HexAddress,
+  to: HexAddress,
+  value: bigint,
+): CallResult {
+  if (tokenBalance(state, call.token, from) < value) return reverted();
+  const cost = value > 0n && tokenBalance(state, call.token, to) === 0n
+    ? TRANSFER_ENERGY.newHolder
+    : TRANSFER_ENERGY.holder;
+  const fee = value * BigInt(call.contract.feeBasisPoints) / 10_000n;
+  const logs = [transferLog(call.token, from, to, value - fee)];
+  moveBalance(state, call.token, from, to, value - fee);
+  if (fee > 0n) {
+    moveBalance(state, call.token, from, call.contract.origin, fee);
+    logs.push(transferLog(call.token, from, call.contract.origin, fee));
+  }
+  return { ok: true, output: wordOf(call.contract.transferReturns ? 1n : 0n), logs, ...cost };
+}
+
+/**
+ * Moves tokens between two holders; the caller has checked the balance.
+ */
+export function moveBalance(
+  state: Overlay,
+  token: HexAddress,
+  from: HexAddress,
+  to: HexAddress,
+  value: bigint,
+): void {
+  setTokenBalance(state, token, from, tokenBalance(state, token, from) - value);
+  setTokenBalance(state, token, to, tokenBalance(state, token, to) + value);
+}
+
+/** The event of a transfer. */
+export function transferLog(
+  token: HexAddress,
+  from: HexAddress,
+  to: HexAddress,
+  value: bigint,
+): Log {
+  return {
+    address: token.slice(2),
+    topics: [TRANSFER_TOPIC, addressWord(from), addressWord(to)],
+    data: wordOf(value),
+  };
+}
+
+function allowance(
+  state: StateReader,
+  token: HexAddress,
+  owner: HexAddress,
+  spender: HexAddress,
+): bigint {
+  return BigInt(state.get(`allowance/${token}/${owner}/${spender}`) ?? "0");
+}
+
+function setAllowance(
+  state: Overlay,
+  token: HexAddress,
+  owner: HexAddress,
+  spender: HexAddress,
+  value: bigint,
+): void {
+  const key = `allowance/${token}/${owner}/${spender}`;
+  state.set(key, value === 0n ? undefined : String(value));
+}
+
+function view(output: string): CallResult {
+  return { ok: true, output, logs: [], ...VIEW_ENERGY };
+}
+
+function reverted(): CallResult {
+  return { ok: false, output: "", energy: REVERT_ENERGY };
+}
