@@ -4,11 +4,11 @@
  * @module
  */
 
-/** Status, JSON body and the headers that belong to this answer. */
+/** Status, body and the headers that belong to this answer. */
 export interface Answer {
   readonly status: number;
-  /** Written with JSON.stringify; null: no body. */
-  readonly body: object | null;
+  /** An object is written as JSON, a text as it is; null: no body. */
+  readonly body: object | string | null;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -45,7 +45,8 @@ const COMMON_HEADERS = {
 
 /** The HTTP response of an answer. */
 export function toResponse(answer: Answer, requestId: string): Response {
-  return new Response(answer.body === null ? null : JSON.stringify(answer.body), {
+  const { body } = answer;
+  return new Response(typeof body === "object" && body !== null ? JSON.stringify(body) : body, {
     status: answer.status,
     headers: { ...COMMON_HEADERS, "x-request-id": requestId, ...answer.headers },
   });

@@ -8,6 +8,7 @@
 import type { Refusal } from "../actors/merchant/refusal.ts";
 import type { AskOutcome } from "../actors/runtime/ask.ts";
 import { formatAmount } from "../ledger/amount.ts";
+import { classifyDatabaseError } from "../ledger/database/classify_database_error.ts";
 import type { Answer, Detail, ErrorBody } from "./answer.ts";
 import { feeInfo } from "./fee_info.ts";
 
@@ -212,29 +213,11 @@ export function notDone<V>(
   }
 }
 
-/** Codes of postgres.js and PostgreSQL that say: the database cannot be reached just now. */
-const DATABASE_AWAY = new Set([
-  "CONNECTION_CLOSED",
-  "CONNECTION_DESTROYED",
-  "CONNECTION_ENDED",
-  "CONNECT_TIMEOUT",
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "ENOENT",
-  "EPIPE",
-  "53300",
-  "57014",
-  "57P01",
-  "57P02",
-  "57P03",
-  "08000",
-  "08001",
-  "08003",
-  "08006",
-]);
+/** A statement that was cancelled because it took too long (PostgreSQL manual, appendix A). */
+const QUERY_CANCELED = "57014";
 
 /** Whether an error of a read means that the same request may succeed in a moment. */
 export function isDatabaseAway(fault: unknown): boolean {
-  return fault instanceof Error && "code" in fault && typeof fault.code === "string" &&
-    DATABASE_AWAY.has(fault.code);
+  return classifyDatabaseError(fault) === "connection" ||
+    (fault instanceof Error && "code" in fault && fault.code === QUERY_CANCELED);
 }

@@ -9,6 +9,12 @@ export interface StatementLine extends TransactionRow {
   readonly balanceAfter: Amount;
 }
 
+/** A page of the statement, and what the pair holds as of the same instant. */
+export interface StatementPage extends Page<StatementLine> {
+  /** Available balance of the pair; null where the filter does not name one. */
+  readonly available: Amount | null;
+}
+
 /**
  * One page of a merchant's statement, newest first. Running balances are over all rows of a line's
  * pair, whatever the filter: the sums of the blocks below, plus what lies before it in its block.
@@ -18,7 +24,7 @@ export async function listTransactions(
   merchantId: string,
   filter: ListFilter,
   request: PageRequest,
-): Promise<Page<StatementLine>> {
+): Promise<StatementPage> {
   const rows = await sql`
     WITH ${pageOf(sql, "transaction", merchantId, filter, request)},
     touched AS MATERIALIZED (
@@ -35,11 +41,16 @@ export async function listTransactions(
       FROM below s JOIN book.transaction r ON r.merchant_id = ${merchantId}
         AND r.seq > s.block * 1000 AND r.seq <= (s.block + 1) * 1000
         AND r.currency = s.currency AND r.network = s.network)
-    SELECT c.total, p.*, trim_scale(n.after - p.effect)::text AS before, trim_scale(n.after)::text AS after
+    SELECT c.total, p.*, trim_scale(n.after - p.effect)::text AS before, trim_scale(n.after)::text AS after,
+      (SELECT trim_scale(b.available)::text FROM book.balance b
+       WHERE b.merchant_id = ${merchantId} AND b.currency = ${filter.currency ?? null}
+         AND b.network = ${filter.network ?? null}) AS available
     FROM counted c LEFT JOIN (page p JOIN running n ON n.seq = p.seq) ON true
     ORDER BY p.seq DESC`;
+  const isOnePair = filter.currency !== undefined && filter.network !== undefined;
   return {
     total: Number(rows[0]?.total ?? 0),
+    available: isOnePair ? amountOf(rows[0]?.available ?? "0") : null,
     rows: rows.filter((row) => row.id !== null).map((row) => {
       const line = transactionTable.decode(row);
       const balanceBefore = amountOf(row.before);

@@ -1,0 +1,141 @@
+/**
+ * The HTTP interface: every route of the table, registered, guarded and answered in one place.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import { type Context, Hono } from "hono";
+import { batcher } from "../ledger/queries/batcher.ts";
+import { findApiKeys } from "../ledger/queries/find_api_keys.ts";
+import { findOwnAddresses } from "../ledger/queries/find_own_addresses.ts";
+import { readBalances } from "../ledger/queries/read_balances.ts";
+import { readSettings } from "../ledger/journal/read_settings.ts";
+import { type Answer, toResponse } from "./answer.ts";
+import { authenticate, type Connection } from "./authenticate.ts";
+import type { ApiContext, ApiDeps } from "./context.ts";
+import {
+  internalError,
+  isDatabaseAway,
+  methodNotAllowed,
+  notFound,
+  unavailable,
+} from "./errors.ts";
+import { createKeyRing } from "./key_ring.ts";
+import { createRequestMetrics, type RequestMetrics } from "./request_metrics.ts";
+import { newRequestId } from "./request_id.ts";
+import { readInput } from "./read_input.ts";
+import type { AnyRequest, Route } from "./route.ts";
+import { ROUTES } from "./routes.ts";
+
+const log = getLogger(["engine", "api"]);
+
+/** What the server gives with each request: the connection it came over. */
+export interface Bindings {
+  readonly remoteAddr?: Connection;
+}
+
+type Env = { Bindings: Bindings };
+
+/**
+ * The application. Serve it with
+ * `Deno.serve((request, info) => api.fetch(request, { remoteAddr: info.remoteAddr }))`.
+ */
+export function createApi(deps: ApiDeps): Hono<Env> {
+  const context = contextOf(deps);
+  const measure = createRequestMetrics(deps.registry);
+  const app = new Hono<Env>();
+  for (const route of ROUTES) {
+    const path = route.path.replaceAll(/\{(\w+)\}/g, ":$1");
+    app.on(route.method, path, (c) => serve(route, c, context, measure));
+  }
+  app.notFound((c) => {
+    const allowed = allowedMethods(new URL(c.req.url).pathname);
+    const answer = allowed.length === 0 ? notFound : methodNotAllowed(allowed);
+    return toResponse(answer, newRequestId());
+  });
+  app.onError((error) => {
+    const requestId = newRequestId();
+    log.error("request {requestId} failed: {error}", { requestId, error });
+    return toResponse(internalError, requestId);
+  });
+  return app;
+}
+
+function contextOf(deps: ApiDeps): ApiContext {
+  const { sql } = deps;
+  const settings = batcher(async () => new Map([["", await readSettings(sql)]]));
+  return {
+    ...deps,
+    keys: createKeyRing((hashes) => findApiKeys(sql, hashes), deps.environment),
+    balances: batcher((merchantIds) => readBalances(sql, merchantIds)),
+    isOwnAddress: batcher((addresses) => findOwnAddresses(sql, addresses)),
+    settings: async () => {
+      const found = await settings("");
+      if (found === undefined) throw new Error("Cannot read settings as nothing was read");
+      return found;
+    },
+  };
+}
+
+async function serve(
+  route: Route,
+  c: Context<Env>,
+  context: ApiContext,
+  measure: RequestMetrics,
+): Promise<Response> {
+  const started = performance.now();
+  const requestId = newRequestId();
+  let answer: Answer;
+  try {
+    answer = await answerTo(route, c, context);
+  } catch (error) {
+    answer = isDatabaseAway(error)
+      ? unavailable("The database cannot be reached just now; nothing was done.")
+      : internalError;
+    log.error("request {requestId} to {method} {path} failed: {error}", {
+      requestId,
+      method: route.method,
+      path: route.path,
+      error,
+    });
+  }
+  measure(route, answer.status, performance.now() - started);
+  return toResponse(answer, requestId);
+}
+
+/** The checks that every route shares, in the documented order, and then its handler. */
+async function answerTo(route: Route, c: Context<Env>, context: ApiContext): Promise<Answer> {
+  const now = context.clock();
+  const params = route.path.includes("{") ? c.req.param() : NO_PARAMS;
+  const found = authenticate(route, params, c.req.raw.headers, c.env?.remoteAddr, now, context);
+  const identity = found instanceof Promise ? await found : found;
+  if (identity.kind === "refused") return identity.answer;
+  const input = await readInput(route, c.req.raw);
+  if (input.kind === "refused") return input.answer;
+  const request: AnyRequest = {
+    caller: identity.caller,
+    merchantId: identity.merchantId,
+    params,
+    query: input.query,
+    body: input.body,
+    headers: c.req.raw.headers,
+    now,
+  };
+  return await route.handler(request, context);
+}
+
+const NO_PARAMS: Readonly<Record<string, string>> = {};
+
+const PATTERNS = ROUTES.map((route) => ({
+  method: route.method,
+  pattern: new RegExp(
+    `^${route.path.split(/\{\w+\}/).map((part) => RegExp.escape(part)).join("[^/]+")}$`,
+  ),
+}));
+
+/** The methods that a path answers to; empty where there is no such path. */
+function allowedMethods(path: string): readonly string[] {
+  const methods = PATTERNS.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
+  return methods.includes("GET") ? [...methods, "HEAD"] : methods;
+}

@@ -1,0 +1,108 @@
+/**
+ * Who is asking, and may they: key, permission, account, in this order.
+ *
+ * @module
+ */
+
+import type { Answer } from "./answer.ts";
+import { clientAddress, isListed } from "./client_address.ts";
+import type { ApiContext } from "./context.ts";
+import { authenticationRequired, forbidden, merchantNotActive, unauthorized } from "./errors.ts";
+import { type Caller, hasAnyOf } from "./permission.ts";
+import type { Route } from "./route.ts";
+
+/** The other end of a connection, as the server knows it. */
+export interface Connection {
+  readonly transport: string;
+  readonly hostname?: string;
+}
+
+/** Who is asking for whom, or the answer that turns them away. */
+export type Identity =
+  | {
+    readonly kind: "known";
+    readonly caller: Caller | null;
+    readonly merchantId: string | null;
+  }
+  | { readonly kind: "refused"; readonly answer: Answer };
+
+const NOBODY: Identity = { kind: "known", caller: null, merchantId: null };
+
+function refuse(answer: Answer): Identity {
+  return { kind: "refused", answer };
+}
+
+/** Identifies the caller of a route; at once where its key is remembered. */
+export function authenticate(
+  route: Route,
+  params: Readonly<Record<string, string>>,
+  headers: Headers,
+  connection: Connection | undefined,
+  now: number,
+  context: ApiContext,
+): Identity | Promise<Identity> {
+  if (route.access.scope === "public") return NOBODY;
+  const key = keyOf(headers.get("authorization"));
+  if (key === null) return refuse(authenticationRequired);
+  const judge = (caller: Caller | null): Identity => {
+    if (caller === null || !isAllowedFrom(caller, headers, connection, context)) {
+      return refuse(unauthorized);
+    }
+    return authorize(route, params, caller);
+  };
+  const found = context.keys.find(key, now);
+  return found instanceof Promise ? found.then(judge) : judge(found);
+}
+
+const BEARER = /^bearer +/i;
+
+/** The key in an Authorization header, raw or after `Bearer`; null where there is none. */
+function keyOf(header: string | null): string | null {
+  if (header === null) return null;
+  const key = header.trim().replace(BEARER, "").trim();
+  return key === "" || key.toLowerCase() === "bearer" ? null : key;
+}
+
+function isAllowedFrom(
+  caller: Caller,
+  headers: Headers,
+  connection: Connection | undefined,
+  context: ApiContext,
+): boolean {
+  if (caller.ipAllowlist === null) return true;
+  const address = clientAddress(
+    connection?.hostname,
+    headers.get("x-forwarded-for"),
+    context.trustedProxies,
+  );
+  return address !== null && isListed(address, caller.ipAllowlist);
+}
+
+function authorize(
+  route: Route,
+  params: Readonly<Record<string, string>>,
+  caller: Caller,
+): Identity {
+  const { access } = route;
+  switch (access.scope) {
+    case "public":
+      return NOBODY;
+    case "own":
+      if (caller.merchantId === null || !hasAnyOf(caller, access.anyOf)) {
+        return refuse(forbidden(route.forbiddenText));
+      }
+      if (route.needsActiveMerchant && !caller.isActive) return refuse(merchantNotActive);
+      return { kind: "known", caller, merchantId: caller.merchantId };
+    case "named": {
+      const named = params.merchantId ?? null;
+      const isOwn = named !== null && named === caller.merchantId && hasAnyOf(caller, access.anyOf);
+      const isAdmin = caller.role === "ADMIN" && hasAnyOf(caller, access.adminAnyOf);
+      if (!isOwn && !isAdmin) return refuse(forbidden(route.forbiddenText));
+      return { kind: "known", caller, merchantId: named };
+    }
+    default: {
+      const never: never = access;
+      return never;
+    }
+  }
+}

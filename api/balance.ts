@@ -1,0 +1,75 @@
+/**
+ * What a merchant holds, pair by pair.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { formatAmount, ZERO } from "../ledger/amount.ts";
+import { maxWithdrawable } from "../ledger/fees.ts";
+import type { PairSettings } from "../ledger/journal/read_settings.ts";
+import { pairKey, tokenDecimals } from "../ledger/pair.ts";
+import type { BalanceView } from "../ledger/queries/read_balances.ts";
+import { ok } from "./answer.ts";
+import { currency, network } from "./fields.ts";
+import { keyedRoute } from "./route.ts";
+
+/** `GET /api/balance`: one row with both parameters, otherwise a list. */
+export const getBalance = keyedRoute({
+  method: "GET",
+  path: "/api/balance",
+  summary: "Balances per currency and network",
+  access: { scope: "own", anyOf: ["read"] },
+  rateCategory: "balance",
+  query: z.object({ currency: currency.optional(), network: network.optional() }),
+  responses: { 200: "One balance, or all of them" },
+  handler: async ({ merchantId, query }, context) => {
+    if (query.currency !== undefined && query.network !== undefined) {
+      const rows = await context.balances(merchantId);
+      const row = rows?.get(pairKey(query.currency, query.network));
+      return ok({
+        currency: query.currency,
+        network: query.network,
+        available: formatAmount(row?.available ?? ZERO),
+        pending: formatAmount(row?.pending ?? ZERO),
+        lastUpdatedAt: updatedAt(row),
+      });
+    }
+    const [rows, settings] = await Promise.all([context.balances(merchantId), context.settings()]);
+    const balances = [];
+    for (const [key, pair] of settings.pairs) {
+      if (query.currency !== undefined && pair.currency !== query.currency) continue;
+      if (query.network !== undefined && pair.network !== query.network) continue;
+      const row = rows?.get(key);
+      const isOpen = pair.depositsEnabled || pair.withdrawalsEnabled;
+      if (row !== undefined || isOpen) {
+        balances.push(balanceView(pair, row, context.chains.has(pair.network)));
+      }
+    }
+    return ok({ balances });
+  },
+});
+
+function balanceView(pair: PairSettings, row: BalanceView | undefined, hasChain: boolean) {
+  const { currency, network } = pair;
+  const available = row?.available ?? ZERO;
+  const withdrawalEnabled = pair.withdrawalsEnabled && hasChain;
+  return {
+    currency,
+    network,
+    available: formatAmount(available),
+    pending: formatAmount(row?.pending ?? ZERO),
+    withdrawalEnabled,
+    networkFee: withdrawalEnabled ? formatAmount(pair.networkFee) : null,
+    maxWithdrawable: formatAmount(
+      withdrawalEnabled
+        ? maxWithdrawable(available, pair.networkFee, tokenDecimals(currency, network))
+        : ZERO,
+    ),
+    lastUpdatedAt: updatedAt(row),
+  };
+}
+
+function updatedAt(row: BalanceView | undefined): string | null {
+  return row === undefined ? null : new Date(row.updatedAt).toISOString();
+}

@@ -1,0 +1,51 @@
+/**
+ * Where a request came from. A forwarded address counts only when the connection comes from a proxy
+ * that the operator trusts; otherwise anybody could claim to be anywhere.
+ *
+ * @module
+ */
+
+import ipaddr from "ipaddr.js";
+
+/** Whether an address is one of a list of addresses and CIDR ranges. */
+export function isListed(address: string, list: readonly string[]): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const candidate = ipaddr.process(address);
+  return list.some((entry) => {
+    const range = parseRange(entry);
+    return range !== null && range[0].kind() === candidate.kind() && candidate.match(range);
+  });
+}
+
+type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+function parseRange(entry: string): Range | null {
+  if (ipaddr.isValidCIDR(entry)) return ipaddr.parseCIDR(entry);
+  if (!ipaddr.isValid(entry)) return null;
+  const address = ipaddr.process(entry);
+  return [address, address.kind() === "ipv4" ? 32 : 128];
+}
+
+/**
+ * The address of the client.
+ *
+ * @param peer address of the connection, undefined where it has none
+ * @param forwarded value of `X-Forwarded-For`
+ * @param trusted addresses and ranges of our own proxies
+ * @returns the last address of the chain that is not one of our proxies; null when unknown
+ */
+export function clientAddress(
+  peer: string | undefined,
+  forwarded: string | null,
+  trusted: readonly string[],
+): string | null {
+  if (peer === undefined) return null;
+  if (forwarded === null || !isListed(peer, trusted)) return peer;
+  const chain = forwarded.split(",").map((hop) => hop.trim());
+  for (let i = chain.length - 1; i >= 0; i--) {
+    const hop = chain[i] as string;
+    if (!ipaddr.isValid(hop)) return peer;
+    if (!isListed(hop, trusted)) return hop;
+  }
+  return peer;
+}

@@ -1,0 +1,75 @@
+/**
+ * What the interface is built on. Wired by the composition root; handlers see nothing else.
+ *
+ * @module
+ */
+
+import type { Registry } from "prom-client";
+import type { Merchants } from "../actors/merchant/messages.ts";
+import type { IdPrefix } from "../actors/runtime/ids.ts";
+import type { Chain } from "../chains/chain.ts";
+import type { Amount } from "../ledger/amount.ts";
+import type { Sql } from "../ledger/database/connect.ts";
+import type { Settings } from "../ledger/journal/read_settings.ts";
+import type { Currency, Network } from "../ledger/pair.ts";
+import type { LoadOne } from "../ledger/queries/batcher.ts";
+import type { Balances } from "../ledger/queries/read_balances.ts";
+import type { Resolve } from "../webhooks/sender.ts";
+import type { UrlRules } from "../webhooks/url_guard.ts";
+import type { Environment } from "./api_key.ts";
+import type { KeyRing } from "./key_ring.ts";
+
+/** A deposit address nobody has yet. */
+export interface FreshAddress {
+  readonly addressId: string;
+  readonly address: string;
+  readonly index: number;
+}
+
+/** Where fresh deposit addresses come from. */
+export interface AddressBook {
+  /** Takes an address that is already watched, for one merchant. */
+  take(network: Network, merchantId: string): Promise<FreshAddress>;
+}
+
+/** Whether this node can serve. */
+export interface Readiness {
+  /** `unready` only where requests would fail: no database, old schema, journal stopped. */
+  readonly status: "ok" | "degraded" | "unready";
+  readonly reasons: readonly string[];
+}
+
+/** What the composition root gives. */
+export interface ApiDeps {
+  readonly merchants: Merchants;
+  /** Pool for reads. */
+  readonly sql: Sql;
+  /** The networks that are configured. */
+  readonly chains: ReadonlyMap<Network, Pick<Chain, "isAddress" | "hotWallet">>;
+  readonly addressBook: AddressBook;
+  /** What the hot wallet can still pay, or null where it is not known. */
+  readonly liquidity: (network: Network, currency: Currency) => Amount | null;
+  /** Unix milliseconds. */
+  readonly clock: () => number;
+  readonly newId: (prefix: IdPrefix) => string;
+  readonly environment: Environment;
+  /** Base address that merchants use, without a slash at its end. */
+  readonly publicUrl: string;
+  /** Addresses and ranges of proxies whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[];
+  /** How long a request waits for its merchant's actor, milliseconds. */
+  readonly askTimeoutMs: number;
+  readonly registry: Registry;
+  readonly readiness: () => Promise<Readiness>;
+  readonly urlRules: UrlRules;
+  /** How host names of webhooks are resolved; the system's way where absent. */
+  readonly resolve?: Resolve;
+}
+
+/** What handlers work with: the deps, and what is shared between requests. */
+export interface ApiContext extends ApiDeps {
+  readonly keys: KeyRing;
+  readonly balances: LoadOne<Balances>;
+  readonly isOwnAddress: LoadOne<true>;
+  readonly settings: () => Promise<Settings>;
+}

@@ -1,0 +1,82 @@
+/**
+ * Deposits that were seen on a chain or recorded by hand.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { formatAmount } from "../ledger/amount.ts";
+import { listDeposits } from "../ledger/queries/list_deposits.ts";
+import type { DepositRow } from "../ledger/rows.ts";
+import { ok } from "./answer.ts";
+import { refuseReversed } from "./date_range.ts";
+import { currency, endDate, limit, network, page, referenceId, startDate } from "./fields.ts";
+import { pagination } from "./paging.ts";
+import { keyedRoute } from "./route.ts";
+
+/** `GET /api/deposits`. */
+export const getDeposits = keyedRoute({
+  method: "GET",
+  path: "/api/deposits",
+  summary: "List deposits, newest first",
+  access: { scope: "own", anyOf: ["read"] },
+  rateCategory: "transactions",
+  query: z.object({
+    page: page.optional(),
+    limit: limit.optional(),
+    status: z.enum(["PENDING", "CONFIRMED", "FAILED", "CANCELLED"]).optional(),
+    currency: currency.optional(),
+    network: network.optional(),
+    referenceId: referenceId.optional(),
+    startDate: startDate.optional(),
+    endDate: endDate.optional(),
+  }),
+  responses: { 200: "One page of deposits" },
+  handler: async ({ merchantId, query }, { sql }) => {
+    const reversed = refuseReversed(query);
+    if (reversed !== null) return reversed;
+    const request = { page: query.page ?? 1, limit: query.limit ?? 10 };
+    const found = await listDeposits(sql, merchantId, {
+      status: query.status,
+      currency: query.currency,
+      network: query.network,
+      referenceId: query.referenceId,
+      from: query.startDate,
+      until: query.endDate,
+    }, request);
+    return ok({
+      deposits: found.rows.map(depositView),
+      pagination: pagination(request, found.total),
+    });
+  },
+});
+
+function depositView(row: DepositRow) {
+  return {
+    id: row.id,
+    amount: formatAmount(row.amount),
+    currency: row.currency,
+    network: row.network,
+    status: row.status,
+    source: row.source,
+    referenceId: row.referenceId,
+    description: row.description,
+    createdAt: new Date(row.createdAt).toISOString(),
+    updatedAt: new Date(row.updatedAt).toISOString(),
+    clearedAt: row.clearedAt === null ? null : new Date(row.clearedAt).toISOString(),
+    fee: formatAmount(row.fixedFee),
+    commission: formatAmount(row.commission),
+    commissionRate: row.commissionRate,
+    depositAddressId: row.addressId,
+    ...depositAddress(row),
+    metadata: row.txid === null ? row.metadata : { ...row.metadata, txHash: row.txid },
+  };
+}
+
+/** Only deposits on issued addresses show one; a top-up address belongs to the merchant itself. */
+function depositAddress(row: DepositRow) {
+  if (row.addressId === null || row.address === null || row.source === "top_up") return {};
+  return {
+    depositAddress: { id: row.addressId, address: row.address, networkSymbol: row.network },
+  };
+}

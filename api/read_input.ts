@@ -1,0 +1,63 @@
+/**
+ * From the bytes of a request to the values a handler works with.
+ *
+ * @module
+ */
+
+import type { z } from "zod";
+import type { Answer } from "./answer.ts";
+import { detailsOf, faultOf } from "./details.ts";
+import { bodyTooLarge, invalidRequest, unsupportedMediaType } from "./errors.ts";
+import { parseQuery } from "./parse_query.ts";
+import { LARGEST_BODY, readBody } from "./read_body.ts";
+import type { Route } from "./route.ts";
+import { parseStrictJson } from "./strict_json.ts";
+
+/** Query and body after their schemas, or the answer that refuses them. */
+export type Input =
+  | { readonly kind: "input"; readonly query: unknown; readonly body: unknown }
+  | { readonly kind: "refused"; readonly answer: Answer };
+
+function refuse(answer: Answer): Input {
+  return { kind: "refused", answer };
+}
+
+/** Reads what the route's schemas ask for. */
+export async function readInput(route: Route, request: Request): Promise<Input> {
+  const query = parseQuery(request.url);
+  if (query.kind === "fault") return refuse(invalidRequest([faultOf(query.code)]));
+  let queryValue: unknown;
+  if (route.query !== null) {
+    const checked = route.query.safeParse(query.fields);
+    if (!checked.success) return refuse(invalidRequest(detailsOf(checked.error)));
+    queryValue = checked.data;
+  }
+  if (route.body === null) return { kind: "input", query: queryValue, body: undefined };
+  return await readJsonBody(route.body, request, queryValue);
+}
+
+const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
+
+async function readJsonBody(schema: z.ZodType, request: Request, query: unknown): Promise<Input> {
+  if (!JSON_TYPE.test(request.headers.get("content-type") ?? "")) {
+    return refuse(unsupportedMediaType);
+  }
+  const body = await readBody(request);
+  switch (body.kind) {
+    case "too_large":
+      return refuse(bodyTooLarge(LARGEST_BODY));
+    case "unreadable":
+      return refuse(invalidRequest([faultOf("malformed")]));
+    case "text": {
+      const parsed = parseStrictJson(body.text);
+      if (parsed.kind === "fault") return refuse(invalidRequest([faultOf(parsed.code)]));
+      const checked = schema.safeParse(parsed.value);
+      if (!checked.success) return refuse(invalidRequest(detailsOf(checked.error)));
+      return { kind: "input", query, body: checked.data };
+    }
+    default: {
+      const never: never = body;
+      return never;
+    }
+  }
+}

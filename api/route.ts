@@ -1,0 +1,158 @@
+/**
+ * Endpoints as values. Each resource file declares its routes; the table of all of them is what the
+ * application, the permission matrix, the limits and the API reference are made from.
+ *
+ * @module
+ */
+
+import type { z } from "zod";
+import type { Answer } from "./answer.ts";
+import type { ApiContext } from "./context.ts";
+import type { Caller, Permission } from "./permission.ts";
+
+/** Methods that are used. */
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** Which of the published limits a request counts against. */
+export type RateCategory =
+  | "balance"
+  | "deposits"
+  | "withdrawals"
+  | "transactions"
+  | "webhooks"
+  | "none";
+
+/**
+ * Who may call. `own`: a key of a merchant, acting for that merchant. `named`: the merchant in the
+ * path, by its own key or an administrator's. `public`: anybody.
+ */
+export type Access =
+  | { readonly scope: "public" }
+  | { readonly scope: "own"; readonly anyOf: readonly Permission[] }
+  | {
+    readonly scope: "named";
+    readonly anyOf: readonly Permission[];
+    readonly adminAnyOf: readonly Permission[];
+  };
+
+/** What an answer looks like, for the API reference. */
+export type Responses = Readonly<Record<number, string>>;
+
+/** What every handler is given; `Q` and `B` are what the schemas made of query and body. */
+export interface PublicRequest<Q, B> {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Q;
+  readonly body: B;
+  readonly headers: Headers;
+  /** When the request arrived, Unix milliseconds. */
+  readonly now: number;
+}
+
+/** What the handler of a route with a key is given. */
+export interface ApiRequest<Q, B> extends PublicRequest<Q, B> {
+  readonly caller: Caller;
+  /** The merchant that is acted for. */
+  readonly merchantId: string;
+}
+
+/** A request before its route has said what it needs. */
+export interface AnyRequest extends PublicRequest<unknown, unknown> {
+  readonly caller: Caller | null;
+  readonly merchantId: string | null;
+}
+
+/** Everything about a route but its handler. */
+interface RouteFacts<Q extends z.ZodType, B extends z.ZodType> {
+  readonly method: Method;
+  /** Template with `{name}` parts. */
+  readonly path: string;
+  readonly summary: string;
+  readonly rateCategory: RateCategory;
+  readonly query?: Q;
+  readonly body?: B;
+  readonly responses: Responses;
+}
+
+/** A route that needs a key. */
+export interface KeyedDefinition<Q extends z.ZodType, B extends z.ZodType>
+  extends RouteFacts<Q, B> {
+  readonly access: Exclude<Access, { readonly scope: "public" }>;
+  /** Text of the 403 where the key lacks the permission; default `Insufficient permissions`. */
+  readonly forbiddenText?: string;
+  /** Whether the account must be active. */
+  readonly needsActiveMerchant?: boolean;
+  readonly handler: (
+    request: ApiRequest<z.output<Q>, z.output<B>>,
+    context: ApiContext,
+  ) => Answer | Promise<Answer>;
+}
+
+/** A route that anybody may call. */
+export interface PublicDefinition<Q extends z.ZodType, B extends z.ZodType>
+  extends RouteFacts<Q, B> {
+  readonly handler: (
+    request: PublicRequest<z.output<Q>, z.output<B>>,
+    context: ApiContext,
+  ) => Answer | Promise<Answer>;
+}
+
+/** A route of the table. */
+export interface Route {
+  readonly method: Method;
+  readonly path: string;
+  readonly summary: string;
+  readonly access: Access;
+  readonly forbiddenText: string | undefined;
+  readonly needsActiveMerchant: boolean;
+  readonly rateCategory: RateCategory;
+  readonly query: z.ZodType | null;
+  readonly body: z.ZodType | null;
+  readonly responses: Responses;
+  /** Query and body have gone through their schemas, or are undefined where there is none. */
+  readonly handler: (request: AnyRequest, context: ApiContext) => Answer | Promise<Answer>;
+}
+
+function facts<Q extends z.ZodType, B extends z.ZodType>(definition: RouteFacts<Q, B>) {
+  return {
+    method: definition.method,
+    path: definition.path,
+    summary: definition.summary,
+    rateCategory: definition.rateCategory,
+    query: definition.query ?? null,
+    body: definition.body ?? null,
+    responses: definition.responses,
+  };
+}
+
+/** Declares a route that needs a key. */
+export function keyedRoute<Q extends z.ZodType, B extends z.ZodType>(
+  definition: KeyedDefinition<Q, B>,
+): Route {
+  return {
+    ...facts(definition),
+    access: definition.access,
+    forbiddenText: definition.forbiddenText,
+    needsActiveMerchant: definition.needsActiveMerchant ?? false,
+    handler: (request, context) => {
+      if (request.caller === null || request.merchantId === null) {
+        throw new TypeError(`Cannot serve a route as nobody is known: ${definition.path}`);
+      }
+      // The application parsed query and body with this very definition's schemas.
+      return definition.handler(request as ApiRequest<z.output<Q>, z.output<B>>, context);
+    },
+  };
+}
+
+/** Declares a route that anybody may call. */
+export function publicRoute<Q extends z.ZodType, B extends z.ZodType>(
+  definition: PublicDefinition<Q, B>,
+): Route {
+  return {
+    ...facts(definition),
+    access: { scope: "public" },
+    forbiddenText: undefined,
+    needsActiveMerchant: false,
+    handler: (request, context) =>
+      definition.handler(request as PublicRequest<z.output<Q>, z.output<B>>, context),
+  };
+}

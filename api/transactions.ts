@@ -1,0 +1,83 @@
+/**
+ * The merchant's statement.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { formatAmount } from "../ledger/amount.ts";
+import { listTransactions, type StatementLine } from "../ledger/queries/list_transactions.ts";
+import { age, atGmt8 } from "./age.ts";
+import { ok } from "./answer.ts";
+import { refuseReversed } from "./date_range.ts";
+import { currency, endDate, limit, network, page, startDate } from "./fields.ts";
+import { pagination } from "./paging.ts";
+import { keyedRoute } from "./route.ts";
+
+/** `GET /api/transactions`. */
+export const getTransactions = keyedRoute({
+  method: "GET",
+  path: "/api/transactions",
+  summary: "Statement with running balances, newest first",
+  access: { scope: "own", anyOf: ["read"] },
+  rateCategory: "transactions",
+  query: z.object({
+    page: page.optional(),
+    limit: limit.optional(),
+    type: z.enum(["DEPOSIT", "WITHDRAWAL", "SETTLEMENT"]).optional(),
+    status: z.enum(["PENDING", "CONFIRMED", "FAILED", "CANCELLED"]).optional(),
+    currency: currency.optional(),
+    network: network.optional(),
+    startDate: startDate.optional(),
+    endDate: endDate.optional(),
+  }),
+  responses: { 200: "One page of the statement" },
+  handler: async ({ merchantId, query, now }, { sql }) => {
+    const reversed = refuseReversed(query);
+    if (reversed !== null) return reversed;
+    const request = { page: query.page ?? 1, limit: query.limit ?? 20 };
+    const found = await listTransactions(sql, merchantId, {
+      type: query.type,
+      status: query.status,
+      currency: query.currency,
+      network: query.network,
+      from: query.startDate,
+      until: query.endDate,
+    }, request);
+    return ok({
+      transactions: found.rows.map((line) => transactionView(line, now)),
+      balance: {
+        currency: query.currency ?? null,
+        network: query.network ?? null,
+        available: found.available === null ? null : formatAmount(found.available),
+      },
+      pagination: pagination(request, found.total),
+    });
+  },
+});
+
+function transactionView(line: StatementLine, now: number) {
+  return {
+    id: line.id,
+    txnHash: line.txid,
+    block: line.height,
+    age: age(line.createdAt, now),
+    from: line.fromAddress,
+    to: line.toAddress,
+    amount: formatAmount(line.effect),
+    fee: formatAmount(line.fee),
+    token: line.currency,
+    network: line.network,
+    type: line.type,
+    status: line.status,
+    balanceBefore: formatAmount(line.balanceBefore),
+    balanceAfter: formatAmount(line.balanceAfter),
+    createdAt: new Date(line.createdAt).toISOString(),
+    createdAtGmt8: atGmt8(line.createdAt),
+    referenceId: line.referenceId,
+    description: line.description,
+    category: line.category === null ? null : { name: line.category, description: null },
+    tags: [],
+    metadata: { paymentId: line.paymentId },
+  };
+}
