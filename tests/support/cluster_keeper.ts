@@ -33,6 +33,7 @@ async function start(): Promise<EmbeddedPostgres> {
   try {
     return await startEmbeddedPostgres({ ...options, startTimeoutMs: 20_000 });
   } catch (error) {
+    // deno-lint-ignore no-console -- goes to the log file beside the cluster
     console.error("starting from nothing, as what was there does not start:", error);
     await Deno.remove(DATA_DIR, { recursive: true });
     return await startEmbeddedPostgres(options);
