@@ -32,10 +32,20 @@ export function stakedLimit(account: Account, resource: Resource): number {
 
 /** Points a day that so much stake buys. @param stake sun */
 export function pointsOf(stake: bigint, resource: Resource): number {
-  const trx = Number(stake / SUN_PER_TRX);
+  const { limit, weight } = totalsOf(resource);
+  return Number((stake / SUN_PER_TRX) * limit / weight);
+}
+
+/** The stake that buys so many points a day, rounded up. @returns sun */
+export function stakeOf(points: number, resource: Resource): bigint {
+  const { limit, weight } = totalsOf(resource);
+  return (BigInt(points) * SUN_PER_TRX * weight + limit - 1n) / limit;
+}
+
+function totalsOf(resource: Resource): { limit: bigint; weight: bigint } {
   return resource === "ENERGY"
-    ? Math.floor((trx * TOTALS.energyLimit) / TOTALS.energyWeight)
-    : Math.floor((trx * TOTALS.netLimit) / TOTALS.netWeight);
+    ? { limit: BigInt(TOTALS.energyLimit), weight: BigInt(TOTALS.energyWeight) }
+    : { limit: BigInt(TOTALS.netLimit), weight: BigInt(TOTALS.netWeight) };
 }
 
 /** What a transaction's bytes cost. */

@@ -45,6 +45,7 @@ export interface DevChain {
 
 const TREASURY_USDT = 1_000_000n * 1_000_000n;
 const TREASURY_SUN = 100_000n * 1_000_000n;
+const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);
 const STOP_MS = 2_000;
 
 /** The folder of a network's chain. */
@@ -62,18 +63,22 @@ export async function startDevChain(options: DevChainOptions): Promise<DevChain>
   if (!/^\w+$/.test(options.network)) {
     throw new RangeError(`Cannot start a chain as its name is malformed: ${options.network}`);
   }
+  const hostname = options.hostname ?? "127.0.0.1";
+  if (!LOOPBACK.has(hostname)) {
+    throw new RangeError(`Cannot start a chain as it is for this machine only: ${hostname}`);
+  }
   const folder = chainFolder(options.dataDir, options.network);
   await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
   const store = new Store(`${folder}/chain.sqlite`);
   try {
-    return serve(store, options);
+    return serve(store, options, hostname);
   } catch (error) {
     store.close();
     throw error;
   }
 }
 
-function serve(store: Store, options: DevChainOptions): DevChain {
+function serve(store: Store, options: DevChainOptions, hostname: string): DevChain {
   const pace = { blockMs: options.blockMs ?? 1_000, solidLag: options.solidLag ?? 3 };
   const node = new ChainNode(store, pace.solidLag, Date.now);
   const dev = new DevNode(node, options.network, pace);
@@ -81,7 +86,6 @@ function serve(store: Store, options: DevChainOptions): DevChain {
   const stopped = new AbortController();
   const api = new NodeApi(node, dev.faults, stopped.signal);
   const logger = getLogger(["engine", "dev-chain"]);
-  const hostname = options.hostname ?? "127.0.0.1";
   const server = Deno.serve({
     hostname,
     port: options.port,
@@ -102,7 +106,7 @@ function serve(store: Store, options: DevChainOptions): DevChain {
   const port = server.addr.port;
   let stopping: Promise<void> | undefined;
   return {
-    url: `http://${hostname}:${port}`,
+    url: `http://${hostname === "::1" ? "[::1]" : hostname}:${port}`,
     port,
     usdt: toBase58(node.identity.usdt),
     faucetAddress: dev.faucet.address,

@@ -31,6 +31,9 @@ create table if not exists pool (
 
 const CACHED_KEYS = 200_000;
 
+/** Bytes as they are read from the file. */
+export type Bytes = Uint8Array<ArrayBuffer>;
+
 /** A block as it is stored. */
 export interface StoredBlock {
   readonly height: number;
@@ -256,12 +259,12 @@ export class Store implements StateReader {
   }
 
   /** A block's JSON. */
-  body(height: number): Uint8Array | null {
+  body(height: number): Bytes | null {
     return bytesOf(this.#get("select body as bytes from block where height = ?", height));
   }
 
   /** A block's JSON without its transactions. */
-  headerJson(height: number): Uint8Array | null {
+  headerJson(height: number): Bytes | null {
     const sql = "select substr(body, 1, 2048) as bytes from block where height = ?";
     const start = bytesOf(this.#get(sql, height));
     if (start === null) return null;
@@ -271,7 +274,7 @@ export class Store implements StateReader {
   }
 
   /** The JSON list of a block's receipts. */
-  receipts(height: number): Uint8Array | null {
+  receipts(height: number): Bytes | null {
     return bytesOf(this.#get("select receipts as bytes from block where height = ?", height));
   }
 
@@ -282,7 +285,7 @@ export class Store implements StateReader {
   }
 
   /** An included transaction's JSON. */
-  transactionJson(txid: string): Uint8Array | null {
+  transactionJson(txid: string): Bytes | null {
     return bytesOf(this.#get(
       `select substr(body, body_from + 1, body_length) as bytes
        from included join block using (height) where txid = ?`,
@@ -291,7 +294,7 @@ export class Store implements StateReader {
   }
 
   /** An included transaction's receipt as JSON. */
-  receiptJson(txid: string): Uint8Array | null {
+  receiptJson(txid: string): Bytes | null {
     return bytesOf(this.#get(
       `select substr(receipts, receipt_from + 1, receipt_length) as bytes
        from included join block using (height) where txid = ?`,
@@ -360,9 +363,11 @@ function blockOf(row: Row | undefined): StoredBlock | null {
   };
 }
 
-function bytesOf(row: Row | undefined): Uint8Array | null {
+function bytesOf(row: Row | undefined): Bytes | null {
   const bytes = row?.["bytes"];
-  return bytes instanceof Uint8Array ? bytes : null;
+  return bytes instanceof Uint8Array && bytes.buffer instanceof ArrayBuffer
+    ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    : null;
 }
 
 function textOf(value: unknown): string | undefined {

@@ -20,7 +20,7 @@ import type { Resource } from "./contract_types.ts";
 import type { Overlay } from "./overlay.ts";
 import { MAX_UNFREEZINGS, NEW_ACCOUNT_FEE, SUN_PER_TRX, UNFREEZE_DELAY_MS } from "./parameters.ts";
 import { contractRefusal, type NodeRefusal, unknownAccount } from "./refusal.ts";
-import { pointsOf, stakedLimit, usedAt } from "./resources.ts";
+import { pointsOf, stakedLimit, stakeOf, usedAt } from "./resources.ts";
 import type { ContractCall, ContractValue } from "./transaction.ts";
 
 /** What a system contract burned besides bandwidth, or why it cannot be carried out. */
@@ -170,12 +170,10 @@ function withdrawUnfrozen(
  * @returns sun
  */
 export function lendable(account: Account, resource: Resource, now: number): bigint {
-  const own = account.stake[resource].own;
+  const { own, borrowed } = account.stake[resource];
   const used = usedAt(resource === "ENERGY" ? account.energy : account.net, now);
-  if (used === 0) return own;
-  const perTrx = Math.max(1, pointsOf(1_000_000n * SUN_PER_TRX, resource)) / 1_000_000;
-  const occupied = BigInt(Math.ceil(used / perTrx)) * SUN_PER_TRX -
-    account.stake[resource].borrowed;
+  // Usage is held against borrowed stake first.
+  const occupied = stakeOf(used, resource) - borrowed;
   if (occupied <= 0n) return own;
   return own > occupied ? own - occupied : 0n;
 }

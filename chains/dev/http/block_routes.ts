@@ -70,7 +70,7 @@ function blocks(request: NodeRequest, first: number, last: number): Answer {
 
 const COMMA = new TextEncoder().encode(",");
 
-function concat(parts: readonly Uint8Array[]): Uint8Array {
+function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
   let at = 0;
   for (const part of parts) {

@@ -95,7 +95,7 @@ export class NodeApi {
       answer = { json: { Error: `class ${error.exception} : ${error.message}` } };
     }
     if ("bytes" in answer && !visible && !asText) {
-      return new Response(Uint8Array.from(answer.bytes), { headers: JSON_HEADERS });
+      return new Response(answer.bytes, { headers: JSON_HEADERS });
     }
     let json: unknown = "bytes" in answer
       ? JSON.parse(new TextDecoder().decode(answer.bytes))

@@ -20,7 +20,7 @@ export interface NodeRequest {
 }
 
 /** An answer: JSON in hex form, or JSON bytes in hex form. */
-export type Answer = { readonly json: unknown } | { readonly bytes: Uint8Array };
+export type Answer = { readonly json: unknown } | { readonly bytes: Uint8Array<ArrayBuffer> };
 
 /** One path of the node. */
 export interface Route {
