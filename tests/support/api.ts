@@ -1,0 +1,158 @@
+/**
+ * The interface as merchants meet it: real HTTP, real PostgreSQL, the real journal.
+ *
+ * @module
+ */
+
+import { Buffer } from "node:buffer";
+import { Registry } from "prom-client";
+import type { Journal } from "../../actors/merchant/journal.ts";
+import type { Merchants } from "../../actors/merchant/messages.ts";
+import { newId } from "../../actors/runtime/ids.ts";
+import { hashApiKey, mintApiKey } from "../../api/api_key.ts";
+import { createApi } from "../../api/app.ts";
+import type { ApiDeps } from "../../api/context.ts";
+import { addressFromLogHex, isTronAddress } from "../../chains/tron/address.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import type { Network } from "../../ledger/pair.ts";
+import { addMerchant, fund, openJournal } from "./books.ts";
+import { testDatabase } from "./database.ts";
+
+/** The address payouts leave from in these tests. */
+export const HOT_WALLET = addressOf(0xffff);
+
+/** A well-formed TRON address for a number. */
+export function addressOf(number: number): string {
+  return addressFromLogHex(number.toString(16).padStart(40, "0"));
+}
+
+/** What a key in a test may do. */
+export interface KeyOptions {
+  readonly permissions?: readonly string[];
+  readonly role?: "MERCHANT" | "RESELLER" | "ADMIN";
+  readonly expiresAt?: Date;
+  readonly ipAllowlist?: readonly string[];
+  readonly environment?: "development" | "staging" | "production";
+}
+
+/** One request. */
+export interface CallOptions {
+  readonly key?: string;
+  readonly body?: unknown;
+  /** Sent as it is instead of `body`. */
+  readonly raw?: BodyInit;
+  readonly headers?: Record<string, string>;
+}
+
+/** One answer, read. */
+export interface Called {
+  readonly status: number;
+  readonly headers: Headers;
+  // deno-lint-ignore no-explicit-any -- tests look into whatever was answered
+  readonly body: any;
+}
+
+/** A running interface. */
+export interface TestApi extends AsyncDisposable {
+  readonly url: string;
+  readonly sql: Sql;
+  readonly journal: Journal;
+  call(method: string, path: string, options?: CallOptions): Promise<Called>;
+  /** Inserts a key; `merchantId` null for an administrator's. */
+  addKey(merchantId: string | null, options?: KeyOptions): Promise<string>;
+  /** A new active merchant, its full key and, where asked, its money. */
+  addMerchant(funds?: string): Promise<{ readonly id: string; readonly key: string }>;
+}
+
+/** Starts an interface; `overrides` replace single ports. */
+export async function testApi(
+  overrides: Partial<ApiDeps> & { readonly merchantsOf?: (journal: Journal) => Merchants } = {},
+): Promise<TestApi> {
+  const { merchantsOf, ...deps } = overrides;
+  const database = await testDatabase({ max: 8 });
+  const { sql } = database;
+  const journal = openJournal(sql);
+  let nextAddress = 1;
+  const api = createApi({
+    merchants: merchantsOf?.(journal) ?? journal,
+    sql,
+    chains: new Map<Network, ApiDeps["chains"] extends ReadonlyMap<Network, infer C> ? C : never>([
+      ["TRX", { isAddress: isTronAddress, hotWallet: HOT_WALLET }],
+      ["TRX_SHASTA", { isAddress: isTronAddress, hotWallet: HOT_WALLET }],
+    ]),
+    addressBook: {
+      take: async (network, merchantId) => {
+        const index = nextAddress++;
+        const fresh = { addressId: newId("adr"), address: addressOf(index), index };
+        await sql`
+          INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index)
+          VALUES (${fresh.address}, ${network}, ${merchantId}, ${fresh.addressId}, ${index})`;
+        return fresh;
+      },
+    },
+    liquidity: () => null,
+    clock: () => Date.now(),
+    newId,
+    environment: "development",
+    publicUrl: "http://localhost",
+    trustedProxies: [],
+    askTimeoutMs: 5_000,
+    registry: new Registry(),
+    readiness: () => Promise.resolve({ status: "ok", reasons: [] }),
+    urlRules: { allowLoopback: true },
+    ...deps,
+  });
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    (request, info) => api.fetch(request, { remoteAddr: info.remoteAddr }),
+  );
+  const url = `http://127.0.0.1:${server.addr.port}`;
+
+  async function addKey(merchantId: string | null, options: KeyOptions = {}): Promise<string> {
+    const key = mintApiKey(options.environment ?? "development");
+    await sql`
+      INSERT INTO hub.api_key (id, hash, merchant_id, role, permissions, label, ip_allowlist, expires_at, created_at)
+      VALUES (${newId("key")}, ${Buffer.from(hashApiKey(key), "hex")}, ${merchantId},
+        ${options.role ?? (merchantId === null ? "ADMIN" : "MERCHANT")},
+        ${[...options.permissions ?? ["read", "write", "payout"]]}, 'test',
+        ${options.ipAllowlist === undefined ? null : [...options.ipAllowlist]},
+        ${options.expiresAt ?? null}, now())`;
+    return key;
+  }
+
+  return {
+    url,
+    sql,
+    journal,
+    addKey,
+    call: async (method, path, options = {}) => {
+      const hasBody = options.raw !== undefined || options.body !== undefined;
+      const response = await fetch(url + path, {
+        method,
+        headers: {
+          ...(options.key === undefined ? {} : { authorization: options.key }),
+          ...(hasBody ? { "content-type": "application/json" } : {}),
+          ...options.headers,
+        },
+        ...(hasBody ? { body: options.raw ?? JSON.stringify(options.body) } : {}),
+      });
+      const text = await response.text();
+      const isJson = response.headers.get("content-type")?.startsWith("application/json") === true;
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: isJson && text !== "" ? JSON.parse(text) : text,
+      };
+    },
+    addMerchant: async (funds) => {
+      const id = await addMerchant(sql);
+      if (funds !== undefined) await fund(sql, journal, id, funds);
+      return { id, key: await addKey(id) };
+    },
+    [Symbol.asyncDispose]: async () => {
+      await server.shutdown();
+      await journal.stop(2_000);
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}
