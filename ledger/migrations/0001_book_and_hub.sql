@@ -224,6 +224,7 @@ CREATE TABLE book.deposit (
 -- One on-chain transfer, one deposit.
 CREATE UNIQUE INDEX deposit_transfer ON book.deposit (merchant_id, network, txid, log_index) WHERE txid IS NOT NULL;
 CREATE INDEX deposit_of_address ON book.deposit (address_id, id) WHERE address_id IS NOT NULL;
+CREATE INDEX deposit_pending ON book.deposit (id) WHERE status = 'PENDING';
 CREATE INDEX deposit_rare ON book.deposit (merchant_id, status, seq) WHERE status IN ('FAILED','CANCELLED');
 CREATE TRIGGER deposit_transition BEFORE UPDATE OF status ON book.deposit FOR EACH ROW
   WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION book.check_transition('deposit');
@@ -477,6 +478,8 @@ CREATE TABLE hub.cursor (
   height  bigint NOT NULL,
   hash    text COLLATE "C" NOT NULL,
   time    timestamptz NOT NULL,
+  -- time of the block before: once that is past a transaction's expiry, no later block can hold it
+  previous_time timestamptz NOT NULL,
   PRIMARY KEY (network, view)
 );
 

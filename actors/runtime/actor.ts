@@ -1,0 +1,155 @@
+/**
+ * Actors that handle one message at a time: created on their first message, dropped when idle,
+ * reloaded with back-off when they throw. A message between them is only a wake-up; whatever must
+ * survive is a durable row that `activate` finds again.
+ *
+ * (Merchant actors have the same rules but share the journal's loop, see actors/merchant.)
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import { Mailbox } from "./mailbox.ts";
+
+const log = getLogger(["engine", "actors"]);
+
+/** An actor in memory. */
+export interface Actor<M> {
+  /** Handles one message; the next one waits until this is over. */
+  receive(message: M): Promise<void>;
+  /** Called before the actor is dropped (idle, failed or stopping). */
+  release?(): void;
+}
+
+/** How actors of one kind are made and bounded. */
+export interface ActorKind<M> {
+  /** First part of their addresses, for example `treasury`. */
+  readonly name: string;
+  /** The most messages that wait for one actor. */
+  readonly mailboxCapacity: number;
+  /** Drops an actor that had nothing to do for this long; never when null. */
+  readonly idleMs: number | null;
+  /** Loads an actor from its durable rows. */
+  activate(id: string): Promise<Actor<M>>;
+}
+
+/** How failing actors are treated. */
+export interface Supervision {
+  /** Pause before the first reload; doubled up to `backoffMaxMs`. */
+  readonly backoffMs: number;
+  readonly backoffMaxMs: number;
+  /** How often one message may throw before it is set aside with an alarm. */
+  readonly tries: number;
+}
+
+const SUPERVISION: Supervision = { backoffMs: 100, backoffMaxMs: 5_000, tries: 5 };
+
+class Cell<M> {
+  readonly mailbox: Mailbox<M>;
+  actor: Actor<M> | null = null;
+  running: Promise<void> | null = null;
+  idle: ReturnType<typeof setTimeout> | null = null;
+
+  constructor(capacity: number) {
+    this.mailbox = new Mailbox(capacity);
+  }
+}
+
+/** All actors of one kind. */
+export class Actors<M> {
+  readonly #cells = new Map<string, Cell<M>>();
+  #closed = false;
+  #abandoned = false;
+  #quarantined = 0;
+
+  constructor(readonly kind: ActorKind<M>, readonly supervision: Supervision = SUPERVISION) {}
+
+  /** Actors in memory, and messages set aside so far. */
+  get figures(): { readonly active: number; readonly quarantined: number } {
+    return { active: this.#cells.size, quarantined: this.#quarantined };
+  }
+
+  /** Puts a message into an actor's mailbox; `false`: it is full, or the system is stopping. */
+  tell(id: string, message: M): boolean {
+    if (this.#closed) return false;
+    let cell = this.#cells.get(id);
+    if (cell === undefined) {
+      cell = new Cell(this.kind.mailboxCapacity);
+      this.#cells.set(id, cell);
+    }
+    if (!cell.mailbox.offer(message)) return false;
+    if (cell.idle !== null) clearTimeout(cell.idle);
+    cell.idle = null;
+    cell.running ??= this.#run(id, cell);
+    return true;
+  }
+
+  /**
+   * Takes no more messages and finishes those that wait.
+   *
+   * @param boundMs after this long the rest is left to the durable rows
+   */
+  async stop(boundMs: number): Promise<void> {
+    this.#closed = true;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const bound = new Promise<void>((resolve) => timer = setTimeout(resolve, boundMs));
+    const running = [...this.#cells.values()].map((cell) => cell.running);
+    await Promise.race([Promise.all(running), bound]);
+    clearTimeout(timer);
+    this.#abandoned = true;
+    for (const [id, cell] of this.#cells) this.#drop(id, cell);
+  }
+
+  async #run(id: string, cell: Cell<M>): Promise<void> {
+    // the sender's turn of the event loop ends before the receiver's begins
+    await Promise.resolve();
+    for (;;) {
+      const message = cell.mailbox.take();
+      if (message === undefined) break;
+      await this.#handle(id, cell, message);
+    }
+    cell.running = null;
+    if (this.#closed || this.kind.idleMs === 0) this.#drop(id, cell);
+    else if (this.kind.idleMs !== null) {
+      cell.idle = setTimeout(() => this.#drop(id, cell), this.kind.idleMs);
+    }
+  }
+
+  async #handle(id: string, cell: Cell<M>, message: M): Promise<void> {
+    const { backoffMs, backoffMaxMs, tries } = this.supervision;
+    let pause = backoffMs;
+    for (let attempt = 1; attempt <= tries && !this.#abandoned; attempt++) {
+      try {
+        cell.actor ??= await this.kind.activate(id);
+        await cell.actor.receive(message);
+        return;
+      } catch (error) {
+        cell.actor?.release?.();
+        cell.actor = null;
+        log.warn("{kind}/{id} failed and is reloaded (attempt {attempt}): {error}", {
+          kind: this.kind.name,
+          id,
+          attempt,
+          error,
+        });
+        await new Promise((resolve) => setTimeout(resolve, pause));
+        pause = Math.min(pause * 2, backoffMaxMs);
+      }
+    }
+    this.#quarantined++;
+    log.error("{kind}/{id} cannot handle a message, it is set aside: {message}", {
+      kind: this.kind.name,
+      id,
+      message,
+    });
+  }
+
+  #drop(id: string, cell: Cell<M>): void {
+    if (cell.running !== null && !this.#abandoned) return;
+    if (cell.idle !== null) clearTimeout(cell.idle);
+    cell.idle = null;
+    cell.actor?.release?.();
+    cell.actor = null;
+    this.#cells.delete(id);
+  }
+}

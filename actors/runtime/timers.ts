@@ -1,0 +1,93 @@
+/**
+ * Durable timers: a wake-up for an actor that outlives the process. Delivered at least once; a
+ * timer is deleted only after its actor handled it, or moved by the actor itself.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import type { Sql } from "postgres";
+
+const log = getLogger(["engine", "timers"]);
+
+/** The most timers that are taken from the database at once. */
+const BATCH_LIMIT = 500;
+
+/** Address of an actor: kind and id. */
+export interface ActorAddress {
+  readonly kind: string;
+  readonly id: string;
+}
+
+/** A timer that is due. */
+export interface DueTimer {
+  readonly address: ActorAddress;
+  readonly name: string;
+  readonly dueAt: number;
+}
+
+/** Sets and finds durable timers. */
+export class Timers {
+  readonly #sql: Sql;
+  readonly #deliver: (timer: DueTimer) => void;
+  #ticker: ReturnType<typeof setTimeout> | null = null;
+  #stopped = true;
+  #ticking: Promise<void> = Promise.resolve();
+
+  /** @param deliver hands a due timer to its actor; it comes again until it is cleared or moved */
+  constructor(sql: Sql, deliver: (timer: DueTimer) => void) {
+    this.#sql = sql;
+    this.#deliver = deliver;
+  }
+
+  /** Sets (or moves) an actor's timer. */
+  async set(address: ActorAddress, name: string, dueAt: number): Promise<void> {
+    await this.#sql`
+      INSERT INTO hub.timer (actor, name, due_at) VALUES (${key(address)}, ${name}, ${new Date(
+      dueAt,
+    )})
+      ON CONFLICT (actor, name) DO UPDATE SET due_at = excluded.due_at`;
+  }
+
+  /** Removes an actor's timer, if there is one. */
+  async clear(address: ActorAddress, name: string): Promise<void> {
+    await this.#sql`DELETE FROM hub.timer WHERE actor = ${key(address)} AND name = ${name}`;
+  }
+
+  /** Looks for due timers from now on, every `everyMs`. */
+  start(everyMs: number): void {
+    this.#stopped = false;
+    const tick = () => {
+      this.#ticking = this.#tick().catch((error) => {
+        log.warn("cannot look for due timers, trying again: {error}", { error });
+      }).then(() => {
+        if (!this.#stopped) this.#ticker = setTimeout(tick, everyMs);
+      });
+    };
+    tick();
+  }
+
+  /** Stops looking. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    if (this.#ticker !== null) clearTimeout(this.#ticker);
+    await this.#ticking;
+  }
+
+  async #tick(): Promise<void> {
+    const rows = await this.#sql<{ actor: string; name: string; due_at: Date }[]>`
+      SELECT actor, name, due_at FROM hub.timer WHERE due_at <= now() ORDER BY due_at LIMIT ${BATCH_LIMIT}`;
+    for (const row of rows) {
+      const slash = row.actor.indexOf("/");
+      this.#deliver({
+        address: { kind: row.actor.slice(0, slash), id: row.actor.slice(slash + 1) },
+        name: row.name,
+        dueAt: row.due_at.getTime(),
+      });
+    }
+  }
+}
+
+function key(address: ActorAddress): string {
+  return `${address.kind}/${address.id}`;
+}

@@ -1,0 +1,49 @@
+import type { Sql } from "postgres";
+import type { Network } from "../pair.ts";
+
+/** A signature about to be made durable. */
+export interface SignedRow {
+  readonly outgoingId: string;
+  readonly merchantId: string;
+  readonly network: Network;
+  readonly txid: string;
+  readonly bytes: string;
+  readonly expiresAt: number;
+}
+
+/**
+ * Commits signatures before anything is broadcast: `queued -> signed` and the attempt's bytes, in
+ * one statement. A transfer that was given up meanwhile is not among the answer, and its signature
+ * must be forgotten.
+ *
+ * @returns ids of the transfers that are signed now
+ * @throws a connection error: unknown; what was committed is found among the signed ones later
+ */
+export async function commitSigned(
+  sql: Sql,
+  rows: readonly SignedRow[],
+): Promise<ReadonlySet<string>> {
+  if (rows.length === 0) return new Set();
+  const signed = await sql<{ outgoing_id: string }[]>`
+    WITH input AS (
+      SELECT * FROM unnest(
+        ${rows.map((row) => row.outgoingId)}::text[], ${rows.map((row) => row.merchantId)}::text[],
+        ${rows.map((row) => row.network)}::text[], ${rows.map((row) => row.txid)}::text[],
+        ${rows.map((row) => row.bytes)}::text[],
+        ${rows.map((row) => new Date(row.expiresAt).toISOString())}::timestamptz[])
+        AS i(id, merchant_id, network, txid, bytes, expires_at)
+    ), locked AS (
+      SELECT o.id, o.merchant_id FROM book.outgoing o JOIN input i ON i.id = o.id AND i.merchant_id = o.merchant_id
+      WHERE o.status = 'queued' ORDER BY o.id FOR UPDATE OF o
+    ), moved AS (
+      UPDATE book.outgoing o
+      SET status = 'signed', attempts = o.attempts + 1, lease_until = NULL, reason = NULL, updated_at = now()
+      FROM locked l WHERE o.id = l.id AND o.merchant_id = l.merchant_id AND o.status = 'queued'
+      RETURNING o.id, o.merchant_id, o.attempts
+    )
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at)
+    SELECT m.id, m.attempts, m.merchant_id, i.network, i.txid, i.bytes, i.expires_at, now()
+    FROM moved m JOIN input i ON i.id = m.id AND i.merchant_id = m.merchant_id
+    RETURNING outgoing_id`;
+  return new Set(signed.map((row) => row.outgoing_id));
+}

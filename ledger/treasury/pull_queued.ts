@@ -1,0 +1,26 @@
+import type { Sql } from "postgres";
+import type { Network } from "../pair.ts";
+import { type OutgoingRow, outgoingTable } from "../rows.ts";
+
+/**
+ * Takes the oldest queued transfers of a network under a lease. The lease is a hint that keeps two
+ * nodes from signing in vain; that only one of them can is the compare-and-set of the commit.
+ *
+ * @param leaseMs how long nobody else takes them, by the database's clock
+ */
+export async function pullQueued(
+  sql: Sql,
+  network: Network,
+  limit: number,
+  leaseMs: number,
+): Promise<readonly OutgoingRow[]> {
+  const rows = await sql`
+    WITH next AS (
+      SELECT id, merchant_id FROM book.outgoing
+      WHERE network = ${network} AND status = 'queued' AND (lease_until IS NULL OR lease_until < now())
+      ORDER BY id LIMIT ${limit} FOR UPDATE SKIP LOCKED)
+    UPDATE book.outgoing o SET lease_until = now() + make_interval(secs => ${leaseMs / 1_000})
+    FROM next WHERE o.id = next.id AND o.merchant_id = next.merchant_id
+    RETURNING o.*`;
+  return rows.map((row) => outgoingTable.decode(row)).sort((a, b) => a.id < b.id ? -1 : 1);
+}

@@ -1,0 +1,33 @@
+import type { Sql } from "postgres";
+import { type Amount, amountOf } from "../amount.ts";
+import type { Currency, Network } from "../pair.ts";
+
+/** A transaction of ours that was met on the chain and has no outcome yet. */
+export interface OwnTransaction {
+  readonly outgoingId: string;
+  readonly number: number;
+  readonly merchantId: string;
+  readonly kind: string;
+  readonly paymentId: string | null;
+  readonly txid: string;
+  readonly currency: Currency;
+  readonly amount: Amount;
+  readonly destination: string;
+}
+
+/** Which of the given transaction ids are ours and undecided, by unique index. */
+export async function findOwnTransactions(
+  sql: Sql,
+  network: Network,
+  txids: readonly string[],
+): Promise<readonly OwnTransaction[]> {
+  if (txids.length === 0) return [];
+  const rows = await sql<
+    (Omit<OwnTransaction, "amount"> & { readonly amount: string })[]
+  >`
+    SELECT a.outgoing_id AS "outgoingId", a.number, a.merchant_id AS "merchantId", o.kind,
+      o.payment_id AS "paymentId", a.txid, o.currency, trim_scale(o.amount)::text AS amount, o.destination
+    FROM book.attempt a JOIN book.outgoing o ON o.id = a.outgoing_id AND o.merchant_id = a.merchant_id
+    WHERE a.txid = ANY (${[...txids]}::text[]) AND a.network = ${network} AND a.outcome IS NULL`;
+  return rows.map((row) => ({ ...row, amount: amountOf(row.amount) }));
+}

@@ -1,0 +1,54 @@
+import type { Sql } from "postgres";
+import type { Network } from "../pair.ts";
+
+/** A deposit that was seen and may still vanish. */
+export interface PendingTransfer {
+  readonly depositId: string;
+  readonly merchantId: string;
+  readonly network: Network;
+  readonly txid: string;
+  readonly logIndex: number;
+  readonly to: string;
+  readonly expiresAt: number;
+}
+
+interface Columns {
+  readonly id: string;
+  readonly merchant_id: string;
+  readonly network: Network;
+  readonly txid: string;
+  readonly log_index: number;
+  readonly address: string;
+  readonly expires_at: Date;
+}
+
+/** One on-chain deposit, if it is still pending. */
+export async function readPendingDeposit(
+  sql: Sql,
+  depositId: string,
+): Promise<PendingTransfer | null> {
+  const [row] = await sql<Columns[]>`
+    SELECT id, merchant_id, network, txid, log_index, address, expires_at FROM book.deposit
+    WHERE id = ${depositId} AND status = 'PENDING' AND txid IS NOT NULL AND expires_at IS NOT NULL`;
+  if (row === undefined) return null;
+  return {
+    depositId: row.id,
+    merchantId: row.merchant_id,
+    network: row.network,
+    txid: row.txid,
+    logIndex: row.log_index,
+    to: row.address,
+    expiresAt: row.expires_at.getTime(),
+  };
+}
+
+/** Pending on-chain deposits whose expiry nobody watches: what a crash left untold. */
+export async function readUnwatchedDeposits(
+  sql: Sql,
+): Promise<readonly { readonly depositId: string; readonly expiresAt: number }[]> {
+  const rows = await sql<{ id: string; expires_at: Date }[]>`
+    SELECT d.id, d.expires_at FROM book.deposit d
+    LEFT JOIN hub.timer t ON t.actor = 'payment/' || d.id AND t.name = 'expiry'
+    WHERE d.status = 'PENDING' AND d.txid IS NOT NULL AND d.expires_at IS NOT NULL AND t.actor IS NULL`;
+  return rows.map((row) => ({ depositId: row.id, expiresAt: row.expires_at.getTime() }));
+}

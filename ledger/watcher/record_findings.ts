@@ -1,0 +1,116 @@
+import type { Sql } from "postgres";
+import { type Amount, formatAmount } from "../amount.ts";
+import type { Currency, Network } from "../pair.ts";
+import type { OwnTransaction } from "./find_own_transactions.ts";
+
+/** A transfer to an address of a merchant. */
+export interface TransferFinding {
+  readonly merchantId: string;
+  readonly addressId: string;
+  readonly txid: string;
+  readonly logIndex: number;
+  readonly currency: Currency;
+  readonly amount: Amount;
+  readonly from: string;
+  readonly to: string;
+  readonly height: number;
+  readonly expiresAt: number;
+}
+
+/** The end of a transaction of ours, from a solid block. */
+export interface OutcomeFinding {
+  readonly own: OwnTransaction;
+  readonly result: "paid" | "failed";
+  readonly reason: string | null;
+  readonly height: number;
+  /** What the chain took for it, in its own coin. */
+  readonly fee: Amount;
+}
+
+/** Writes transfers into their merchants' inboxes; known ones are left alone. */
+export async function recordTransfers(
+  sql: Sql,
+  network: Network,
+  phase: "seen" | "solid",
+  findings: readonly TransferFinding[],
+): Promise<void> {
+  if (findings.length === 0) return;
+  const data = findings.map((finding) =>
+    JSON.stringify({
+      currency: finding.currency,
+      amount: formatAmount(finding.amount),
+      from: finding.from,
+      to: finding.to,
+      addressId: finding.addressId,
+      height: finding.height,
+      expiresAt: finding.expiresAt,
+    })
+  );
+  await sql`
+    INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
+    SELECT merchant_id, ${network}, txid, log_index, ${phase}, data::jsonb FROM unnest(
+      ${findings.map((finding) => finding.merchantId)}::text[],
+      ${findings.map((finding) => finding.txid)}::text[],
+      ${findings.map((finding) => finding.logIndex)}::int[],
+      ${data}::text[]) AS f(merchant_id, txid, log_index, data)
+    ON CONFLICT DO NOTHING`;
+}
+
+/**
+ * Records the end of transactions of ours: the attempt's outcome and cost, the transfer's state,
+ * and a line in the merchant's inbox, in one transaction. What was recorded already stays.
+ */
+export async function recordOutcomes(
+  sql: Sql,
+  network: Network,
+  findings: readonly OutcomeFinding[],
+): Promise<void> {
+  if (findings.length === 0) return;
+  const sorted = [...findings].sort((a, b) => a.own.outgoingId < b.own.outgoingId ? -1 : 1);
+  await sql.begin(async (tx) => {
+    for (const { own, result, reason, height, fee } of sorted) {
+      const moved = await tx`
+        UPDATE book.outgoing SET status = ${
+        result === "paid" ? "final" : "dead"
+      }, reason = ${reason}, updated_at = now()
+        WHERE id = ${own.outgoingId} AND merchant_id = ${own.merchantId} AND status = 'signed' RETURNING 1`;
+      if (moved.length === 0) continue;
+      await tx`
+        UPDATE book.attempt SET outcome = ${result}, reason = ${reason}, height = ${height}, fee = ${
+        formatAmount(fee)
+      }
+        WHERE outgoing_id = ${own.outgoingId} AND number = ${own.number} AND merchant_id = ${own.merchantId}
+          AND outcome IS NULL`;
+      if (own.kind !== "payout") continue;
+      await tx`
+        INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
+        VALUES (${own.merchantId}, ${network}, ${own.txid}, -1, 'outcome', ${
+        tx.json({
+          outgoingId: own.outgoingId,
+          withdrawalId: own.paymentId,
+          result,
+          reason,
+          height,
+        })
+      }) ON CONFLICT DO NOTHING`;
+    }
+  });
+}
+
+/** Tells a merchant that a transfer it saw is proven never to become final. */
+export async function recordVanished(
+  sql: Sql,
+  key: {
+    readonly merchantId: string;
+    readonly network: Network;
+    readonly txid: string;
+    readonly logIndex: number;
+  },
+  data: { readonly reason: string; readonly to: string },
+): Promise<void> {
+  await sql`
+    INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
+    VALUES (${key.merchantId}, ${key.network}, ${key.txid}, ${key.logIndex}, 'vanished', ${
+    sql.json(data)
+  }) ON CONFLICT DO NOTHING`;
+}
