@@ -1,0 +1,107 @@
+/**
+ * Fresh deposit addresses: derived ahead from the public key, made known to the watcher, then
+ * handed out. An address is never handed out before it is watched, nor twice.
+ *
+ * @module
+ */
+
+import type { Sql } from "postgres";
+import type { Chain } from "../../chains/chain.ts";
+import {
+  takeIndexes,
+  watchAddresses,
+  type WatchedAddress,
+} from "../../ledger/addresses/watch_addresses.ts";
+import type { Network } from "../../ledger/pair.ts";
+import { crashPoint } from "../runtime/crash_point.ts";
+import { newId } from "../runtime/ids.ts";
+
+/** Indexes that are taken from the database at once; unused ones are skipped by a restart. */
+const CHUNK = 50;
+/** The most requests that wait at once. */
+const WAITING_LIMIT = 2_000;
+
+/** An address nobody else has, already watched. */
+export interface FreshAddress {
+  readonly addressId: string;
+  readonly address: string;
+  readonly index: number;
+}
+
+interface Request {
+  readonly network: Network;
+  readonly merchantId: string;
+  readonly resolve: (address: FreshAddress) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class AddressBook {
+  readonly #sql: Sql;
+  readonly #chains: ReadonlyMap<Network, Chain>;
+  readonly #indexes = new Map<Network, number[]>();
+  #waiting: Request[] = [];
+  #running = false;
+
+  constructor(sql: Sql, chains: ReadonlyMap<Network, Chain>) {
+    this.#sql = sql;
+    this.#chains = chains;
+  }
+
+  /**
+   * Takes a fresh address for a merchant; durable and watched when this returns.
+   *
+   * @throws when too many wait, when the network has no wallet, or when the database is away
+   */
+  take(network: Network, merchantId: string): Promise<FreshAddress> {
+    if (this.#waiting.length >= WAITING_LIMIT) {
+      return Promise.reject(new Error("Cannot take an address as too many requests wait for one"));
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ network, merchantId, resolve, reject });
+      if (!this.#running) void this.#run();
+    });
+  }
+
+  /** One insert for all that wait: issuing is bound by commits, not by requests. */
+  async #run(): Promise<void> {
+    this.#running = true;
+    while (this.#waiting.length > 0) {
+      const requests = this.#waiting;
+      this.#waiting = [];
+      try {
+        const addresses: WatchedAddress[] = [];
+        for (const { network, merchantId } of requests) {
+          const walletIndex = await this.#nextIndex(network);
+          const address = this.#chain(network).deriveAddress(walletIndex);
+          addresses.push({ network, merchantId, walletIndex, address, addressId: newId("adr") });
+        }
+        await watchAddresses(this.#sql, addresses);
+        crashPoint("addresses.after-watch");
+        addresses.forEach(({ addressId, address, walletIndex: index }, n) =>
+          requests[n]?.resolve({ addressId, address, index })
+        );
+      } catch (error) {
+        for (const request of requests) request.reject(error);
+      }
+    }
+    this.#running = false;
+  }
+
+  #chain(network: Network): Chain {
+    const chain = this.#chains.get(network);
+    if (chain === undefined) {
+      throw new Error(`Cannot take an address as the network has no chain: ${network}`);
+    }
+    return chain;
+  }
+
+  async #nextIndex(network: Network): Promise<number> {
+    let indexes = this.#indexes.get(network) ?? [];
+    if (indexes.length === 0) {
+      const first = await takeIndexes(this.#sql, network, CHUNK);
+      indexes = Array.from({ length: CHUNK }, (_, n) => first + n);
+      this.#indexes.set(network, indexes);
+    }
+    return indexes.shift() as number;
+  }
+}

@@ -1,0 +1,108 @@
+import { getLogger } from "@logtape/logtape";
+import type { Sql } from "postgres";
+import type { Block, Chain, Finality, IncludedTransaction, Transfer } from "../../chains/chain.ts";
+import { findAddresses } from "../../ledger/watcher/find_addresses.ts";
+import {
+  findOwnTransactions,
+  type OwnTransaction,
+} from "../../ledger/watcher/find_own_transactions.ts";
+import {
+  type OutcomeFinding,
+  recordOutcomes,
+  recordTransfers,
+  type TransferFinding,
+} from "../../ledger/watcher/record_findings.ts";
+
+const log = getLogger(["engine", "watcher"]);
+
+/**
+ * Writes what blocks say about our merchants: transfers to their addresses and, from solid blocks,
+ * the outcomes of our own transactions. One query each for all blocks, whatever the number of
+ * addresses. Doing it again changes nothing.
+ *
+ * @returns the merchants that have something to hear
+ */
+export async function recordBlocks(
+  sql: Sql,
+  chain: Chain,
+  blocks: readonly Block[],
+  view: Finality,
+): Promise<ReadonlySet<string>> {
+  const { network } = chain;
+  const transfers = blocks.flatMap((block) =>
+    block.transfers.map((transfer) => ({ ...transfer, height: block.height }))
+  );
+  const [owners, own] = await Promise.all([
+    findAddresses(sql, network, [...new Set(transfers.map((transfer) => transfer.to))]),
+    view === "head" ? [] : findOwnTransactions(
+      sql,
+      network,
+      blocks.flatMap((block) => block.transactions.map((transaction) => transaction.txid)),
+    ),
+  ]);
+  const findings = transfers.flatMap((transfer): TransferFinding[] => {
+    const owner = owners.get(transfer.to);
+    if (owner === undefined) return [];
+    return [{ ...transfer, merchantId: owner.merchantId, addressId: owner.addressId }];
+  });
+  await recordTransfers(sql, network, view === "head" ? "seen" : "solid", findings);
+  const outcomes = outcomesOf(chain, own, blocks);
+  await recordOutcomes(sql, network, outcomes);
+  return new Set([
+    ...findings.map((finding) => finding.merchantId),
+    ...outcomes.map((outcome) => outcome.own.merchantId),
+  ]);
+}
+
+function outcomesOf(
+  chain: Chain,
+  own: readonly OwnTransaction[],
+  blocks: readonly Block[],
+): readonly OutcomeFinding[] {
+  if (own.length === 0) return [];
+  const included = new Map<string, { transaction: IncludedTransaction; block: Block }>();
+  for (const block of blocks) {
+    for (const transaction of block.transactions) {
+      included.set(transaction.txid, { transaction, block });
+    }
+  }
+  return own.map((mine) => {
+    const found = included.get(mine.txid);
+    if (found === undefined) {
+      throw new Error(
+        `Cannot find a transaction of ours in the blocks it was met in: ${mine.txid}`,
+      );
+    }
+    const { transaction, block } = found;
+    const { height } = block;
+    if (transaction.success && !paid(chain, mine, block.transfers)) {
+      throw new Error(
+        `Cannot settle a transaction of ours as it did not pay what was intended: ${mine.txid}`,
+      );
+    }
+    log.info("{network}: {outgoingId} is final in block {height}: {txid} {result}", {
+      network: chain.network,
+      outgoingId: mine.outgoingId,
+      height,
+      txid: mine.txid,
+      result: transaction.failure ?? "paid",
+    });
+    return {
+      own: mine,
+      result: transaction.success ? "paid" as const : "failed" as const,
+      reason: transaction.failure,
+      height,
+      fee: transaction.fee,
+    };
+  });
+}
+
+/** Whether the logs show the very transfer that was intended; a success alone proves nothing. */
+function paid(chain: Chain, own: OwnTransaction, transfers: readonly Transfer[]): boolean {
+  return own.kind !== "payout" ||
+    transfers.some((transfer) =>
+      transfer.txid === own.txid && transfer.from === chain.hotWallet &&
+      transfer.to === own.destination && transfer.currency === own.currency &&
+      transfer.amount === own.amount
+    );
+}
