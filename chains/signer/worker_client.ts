@@ -23,7 +23,7 @@ export interface WorkerSignerOptions {
   /** The worker's module, `commands/signer_worker.ts`. */
   readonly entry: URL;
   readonly settings: SignerSettings;
-  /** See {@linkcode signerPermissions}; what it does not name is denied. */
+  /** See `signerPermissions`; what it does not name is denied. */
   readonly permissions: Deno.PermissionOptionsObject;
   /** Bound of one `sign`, waiting for a restart included, in milliseconds; default 10,000. */
   readonly timeoutMs?: number;
@@ -44,61 +44,28 @@ export interface WorkerSigner extends Signer {
   close(): Promise<void>;
 }
 
-/** What the PostgreSQL client looks for in the environment, used or not; no value is a secret. */
-const POSTGRES_NAMES = [
-  "PGAPPNAME",
-  "PGBACKOFF",
-  "PGDEBUG",
-  "PGIDLE_TIMEOUT",
-  "PGKEEP_ALIVE",
-  "PGMAX_LIFETIME",
-  "PGMAX_PIPELINE",
-  "PGPREPARE",
-  "PGPUBLICATIONS",
-  "PGSSL",
-  "PGSSLNEGOTIATION",
-  "PGTARGETSESSIONATTRS",
-  "PGTARGET_SESSION_ATTRS",
-];
-
-/**
- * The least a signer worker can run with: its database, its two files, its own code, and the names
- * that the PostgreSQL client reads from the environment.
- *
- * @param codeRoot directory of the service's code
- */
-export function signerPermissions(
-  settings: SignerSettings,
-  codeRoot: URL,
-): Deno.PermissionOptionsObject {
-  const database = new URL(settings.databaseUrl);
-  return {
-    net: [`${database.hostname}:${database.port === "" ? "5432" : database.port}`],
-    read: [settings.walletFile, settings.passphraseFile, codeRoot],
-    env: POSTGRES_NAMES,
-    write: false,
-    run: false,
-    ffi: false,
-    sys: false,
-    import: false,
-  };
-}
-
 type Waiter = PromiseWithResolvers<readonly SignAnswer[]>;
+type Readiness = PromiseWithResolvers<{ readonly walletId: string }>;
 
 /** One worker from its start to its end. */
 interface Life {
   readonly worker: Worker;
   readonly port: MessagePort;
-  readonly ready: PromiseWithResolvers<{ readonly walletId: string }>;
   readonly closed: PromiseWithResolvers<void>;
+}
+
+/** A readiness that nobody needs to await: a failure reaches whoever does. */
+function pendingReadiness(): Readiness {
+  const readiness: Readiness = Promise.withResolvers();
+  readiness.promise.catch(() => {});
+  return readiness;
 }
 
 /** Bounds a wait. */
 async function within<T>(work: Promise<T>, ms: number, what: string): Promise<T> {
   const expired = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => expired.reject(new Error(`Cannot ${what} as ${ms} ms passed`)),
+    () => expired.reject(new Error(`Cannot ${what} as ${Math.ceil(ms)} ms passed`)),
     ms,
   );
   try {
@@ -108,10 +75,24 @@ async function within<T>(work: Promise<T>, ms: number, what: string): Promise<T>
   }
 }
 
+/** Sends a message to a worker. */
+function send(life: Life, message: ToWorker): void {
+  life.port.postMessage(message);
+}
+
+/** Ends a worker at once. */
+function end(life: Life): void {
+  life.port.close();
+  life.worker.terminate();
+}
+
 class Client implements WorkerSigner {
   readonly #options: WorkerSignerOptions;
   readonly #waiting = new Map<number, Waiter>();
-  #life: Life;
+  /** Kept once the current worker signs; a new one for every further worker. */
+  #ready = pendingReadiness();
+  /** `null` between the end of one worker and the start of the next. */
+  #life: Life | null;
   #nextId = 1;
   #failures = 0;
   #paused = false;
@@ -124,22 +105,21 @@ class Client implements WorkerSigner {
   }
 
   ready(): Promise<{ readonly walletId: string }> {
-    return within(this.#life.ready.promise, START_TIMEOUT_MS, "start the signer");
+    return within(this.#ready.promise, START_TIMEOUT_MS, "start the signer");
   }
 
   async sign(requests: readonly SignRequest[]): Promise<readonly SignAnswer[]> {
     const timeoutMs = this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const deadline = performance.now() + timeoutMs;
-    if (this.#closing) throw new Error("Cannot sign as the signer is closed");
+    await within(this.#ready.promise, timeoutMs, "reach the signer");
     const life = this.#life;
-    await within(life.ready.promise, timeoutMs, "reach the signer");
+    if (life === null) throw new Error("Cannot sign as the signer is closed or ended");
     const id = this.#nextId++;
     const waiter: Waiter = Promise.withResolvers();
     this.#waiting.set(id, waiter);
     try {
-      this.#send(life, { kind: "sign", id, requests });
-      const left = Math.max(1, deadline - performance.now());
-      return await within(waiter.promise, left, "sign");
+      send(life, { kind: "sign", id, requests });
+      return await within(waiter.promise, Math.max(1, deadline - performance.now()), "sign");
     } finally {
       // Still there after a time-out: the worker is stuck, and its late answer must not count.
       if (this.#waiting.delete(id)) this.#die(life, "it did not answer in time");
@@ -148,7 +128,7 @@ class Client implements WorkerSigner {
 
   setPaused(paused: boolean): void {
     this.#paused = paused;
-    this.#send(this.#life, { kind: "pause", paused });
+    if (this.#life !== null) send(this.#life, { kind: "pause", paused });
   }
 
   async close(): Promise<void> {
@@ -156,25 +136,18 @@ class Client implements WorkerSigner {
     this.#closing = true;
     clearTimeout(this.#restartTimer);
     const life = this.#life;
-    this.#rejectAll("the signer is closed");
-    life.ready.reject(new Error("Cannot start the signer as it is closed"));
-    this.#send(life, { kind: "close" });
+    this.#life = null;
+    this.#abandon("it is closed");
+    this.#ready.reject(new Error("Cannot sign as the signer is closed"));
+    if (life === null) return;
+    send(life, { kind: "close" });
     try {
       await within(life.closed.promise, CLOSE_TIMEOUT_MS, "close the signer");
     } catch (error) {
       logger.warn("The signer did not close by itself: {error}", { error });
     } finally {
-      this.#end(life);
+      end(life);
     }
-  }
-
-  #send(life: Life, message: ToWorker): void {
-    life.port.postMessage(message);
-  }
-
-  #end(life: Life): void {
-    life.port.close();
-    life.worker.terminate();
   }
 
   #start(): Life {
@@ -182,21 +155,14 @@ class Client implements WorkerSigner {
     const worker = new Worker(entry, { type: "module", name: "signer", deno: { permissions } });
     const { port1: port, port2 } = new MessageChannel();
     worker.postMessage(null, [port2]);
-    const life: Life = {
-      worker,
-      port,
-      ready: Promise.withResolvers(),
-      closed: Promise.withResolvers(),
-    };
-    // Whoever awaits it learns of a failure; nobody awaiting it is no fault.
-    life.ready.promise.catch(() => {});
+    const life: Life = { worker, port, closed: Promise.withResolvers() };
     port.onmessage = (event: MessageEvent<FromWorker>) => this.#receive(life, event.data);
     worker.onerror = (event) => {
       // Otherwise the error would end the service.
       event.preventDefault();
       this.#die(life, event.message);
     };
-    this.#send(life, { kind: "start", settings, paused: this.#paused });
+    send(life, { kind: "start", settings, paused: this.#paused });
     return life;
   }
 
@@ -204,7 +170,7 @@ class Client implements WorkerSigner {
     switch (message.kind) {
       case "ready":
         this.#failures = 0;
-        life.ready.resolve({ walletId: message.walletId });
+        this.#ready.resolve({ walletId: message.walletId });
         return;
       case "start-failed":
         this.#die(life, message.message);
@@ -229,29 +195,29 @@ class Client implements WorkerSigner {
     return waiter;
   }
 
-  #rejectAll(reason: string): void {
+  /** Lets everybody who waits for this worker know why in vain; later callers wait for the next. */
+  #abandon(reason: string): void {
+    this.#ready.reject(new Error(`Cannot start the signer as ${reason}`));
+    this.#ready = pendingReadiness();
     for (const waiter of this.#waiting.values()) {
-      waiter.reject(new Error(`Cannot sign as ${reason}`));
+      waiter.reject(new Error(`Cannot sign as the signer ended: ${reason}`));
     }
     this.#waiting.clear();
   }
 
   /** Ends a worker and starts the next one after a pause. */
   #die(life: Life, reason: string): void {
-    if (life !== this.#life || this.#closing) {
-      life.closed.resolve();
-      return;
-    }
-    this.#end(life);
-    life.ready.reject(new Error(`Cannot start the signer: ${reason}`));
-    this.#rejectAll(`the signer ended: ${reason}`);
+    life.closed.resolve();
+    if (life !== this.#life) return;
+    end(life);
+    this.#life = null;
+    this.#abandon(reason);
     const pause = Math.min(
       FIRST_RESTART_MS * 2 ** Math.min(this.#failures, 10),
       LONGEST_RESTART_MS,
     );
     this.#failures += 1;
     logger.error("The signer ended and starts again in {pause} ms: {reason}", { pause, reason });
-    clearTimeout(this.#restartTimer);
     this.#restartTimer = setTimeout(() => {
       this.#life = this.#start();
     }, pause);

@@ -1,0 +1,181 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import type { Envelope } from "../../chains/chain.ts";
+import { signerPermissions } from "../../chains/signer/signer_permissions.ts";
+import { createWorkerSigner, type WorkerSigner } from "../../chains/signer/worker_client.ts";
+import type { SignerSettings } from "../../chains/signer/worker_protocol.ts";
+import { makeEnvelope } from "../../chains/tron/envelope.ts";
+import { createWallet } from "../../chains/wallet/create_wallet.ts";
+import { amountOf } from "../../ledger/amount.ts";
+
+const USDT = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t";
+const DESTINATION = "TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8";
+const CODE_ROOT = new URL("../../", import.meta.url);
+const ENTRY = new URL("./support/signer_worker.ts", import.meta.url);
+
+const ENVELOPE: Envelope = makeEnvelope(
+  "TRX",
+  {
+    height: 7,
+    hash: "0".repeat(15) + "7" + "5e".repeat(24),
+    parentHash: "",
+    time: 1_750_000_000_000,
+  },
+  { fee: amountOf("7"), limit: amountOf("8") },
+  60_000,
+);
+
+/** Requests for signatures by id. */
+function requests(...ids: string[]) {
+  return ids.map((outgoingId) => ({ outgoingId, envelope: ENVELOPE }));
+}
+
+interface Place extends AsyncDisposable {
+  readonly signer: WorkerSigner;
+  readonly walletId: string;
+}
+
+/** A worker over a wallet of its own. */
+async function setUp(
+  changes: { readonly passphrase?: string; readonly timeoutMs?: number } = {},
+): Promise<Place> {
+  const directory = await Deno.makeTempDir();
+  const settings: SignerSettings = {
+    databaseUrl: "postgres://signer:secret@127.0.0.1:1/none",
+    walletFile: `${directory}/wallet.json`,
+    passphraseFile: `${directory}/passphrase`,
+    networks: [{
+      network: "TRX",
+      contracts: { USDT },
+      longestLifetimeMs: 60_000,
+      highestFeeLimitSun: 150_000_000,
+      clockToleranceMs: null,
+    }],
+  };
+  const passphrase = "correct horse battery staple";
+  const wallet = await createWallet({ file: settings.walletFile, passphrase, networks: ["TRX"] });
+  await Deno.writeTextFile(settings.passphraseFile, changes.passphrase ?? passphrase, {
+    mode: 0o600,
+  });
+  const intents = { out_1: DESTINATION, out_2: DESTINATION };
+  await Deno.writeTextFile(`${settings.walletFile}.intents`, JSON.stringify(intents));
+  const permissions = signerPermissions(settings, CODE_ROOT);
+  const signer = createWorkerSigner({
+    entry: ENTRY,
+    settings,
+    permissions: {
+      ...permissions,
+      read: [
+        settings.walletFile,
+        settings.passphraseFile,
+        CODE_ROOT,
+        `${settings.walletFile}.intents`,
+      ],
+    },
+    timeoutMs: changes.timeoutMs ?? 20_000,
+  });
+  return {
+    signer,
+    walletId: wallet.walletId,
+    [Symbol.asyncDispose]: async () => {
+      await signer.close();
+      await Deno.remove(directory, { recursive: true });
+    },
+  };
+}
+
+Deno.test("a worker signs through the port, in the order of the requests", async () => {
+  await using place = await setUp();
+  assertEquals(await place.signer.ready(), { walletId: place.walletId });
+  const answers = await place.signer.sign(requests("out_2", "out_x", "out_1"));
+  assertEquals(answers.map((answer) => "signed" in answer ? "signed" : answer.refused), [
+    "signed",
+    "unknown-intent",
+    "signed",
+  ]);
+});
+
+Deno.test("batches that are under way together get each its own answers", async () => {
+  await using place = await setUp();
+  const batches = await Promise.all(
+    ["out_1", "out_2", "out_x", "out_1"].map((id) => place.signer.sign(requests(id))),
+  );
+  assertEquals(batches.map(([answer]) => answer?.outgoingId), ["out_1", "out_2", "out_x", "out_1"]);
+});
+
+Deno.test("a paused worker refuses, and signs again when resumed", async () => {
+  await using place = await setUp();
+  await place.signer.ready();
+  place.signer.setPaused(true);
+  const [refused] = await place.signer.sign(requests("out_1"));
+  assert(refused !== undefined && "refused" in refused && refused.refused === "locked");
+  place.signer.setPaused(false);
+  const [signed] = await place.signer.sign(requests("out_1"));
+  assert(signed !== undefined && "signed" in signed);
+});
+
+Deno.test("a worker that crashes rejects what was under way and is started again", async () => {
+  await using place = await setUp();
+  await place.signer.ready();
+  const together = [place.signer.sign(requests("hang")), place.signer.sign(requests("crash"))];
+  for (const result of await Promise.allSettled(together)) {
+    assertEquals(result.status, "rejected");
+  }
+  const [answer] = await signAfterRestart(place.signer);
+  assert(answer !== undefined && "signed" in answer);
+});
+
+Deno.test("a pause outlives the worker", async () => {
+  await using place = await setUp();
+  await place.signer.ready();
+  place.signer.setPaused(true);
+  await assertRejects(() => place.signer.sign(requests("crash")));
+  const [answer] = await signAfterRestart(place.signer);
+  assert(answer !== undefined && "refused" in answer && answer.refused === "locked");
+});
+
+Deno.test("a worker that does not answer in time is replaced", async () => {
+  await using place = await setUp({ timeoutMs: 3_000 });
+  await place.signer.ready();
+  await assertRejects(() => place.signer.sign(requests("hang")), Error, "ms passed");
+  const [answer] = await signAfterRestart(place.signer);
+  assert(answer !== undefined && "signed" in answer);
+});
+
+/** Asks until the next worker answers; bounded. */
+async function signAfterRestart(signer: WorkerSigner) {
+  const deadline = performance.now() + 20_000;
+  while (true) {
+    try {
+      return await signer.sign(requests("out_1"));
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
+
+Deno.test("a worker that cannot unlock its wallet says so, and signs nothing", async () => {
+  await using place = await setUp({ passphrase: "not the passphrase at all", timeoutMs: 3_000 });
+  await assertRejects(() => place.signer.ready(), Error, "Cannot unlock the wallet");
+  await assertRejects(() => place.signer.sign(requests("out_1")), Error, "Cannot");
+});
+
+Deno.test("the worker has no permission that signing does not need", async () => {
+  await using place = await setUp();
+  const denied = /is (denied|prompt)/;
+  for (const name of ["run", "write", "ffi", "sys", "net", "env", "read"]) {
+    const error = await assertRejects(() => place.signer.sign(requests(name)), Error);
+    assert(denied.test(error.message), error.message);
+  }
+});
+
+Deno.test("a closed signer signs nothing and closes twice without harm", async () => {
+  await using place = await setUp();
+  await place.signer.ready();
+  const outstanding = place.signer.sign(requests("hang"));
+  const closing = place.signer.close();
+  await assertRejects(() => outstanding, Error, "closed");
+  await closing;
+  await place.signer.close();
+  await assertRejects(() => place.signer.sign(requests("out_1")), Error, "closed");
+});
