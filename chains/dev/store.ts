@@ -79,6 +79,7 @@ export class Store implements StateReader {
   readonly #db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   readonly #cache = new Map<string, string | undefined>();
+  #open = false;
 
   /**
    * Opens or creates the file.
@@ -109,8 +110,9 @@ export class Store implements StateReader {
    * one it joins that.
    */
   transaction<T>(work: () => T): T {
-    if (this.#db.isTransaction) return work();
+    if (this.#open) return work();
     this.#db.exec("begin immediate");
+    this.#open = true;
     try {
       const result = work();
       this.#db.exec("commit");
@@ -119,6 +121,8 @@ export class Store implements StateReader {
       this.#db.exec("rollback");
       this.#cache.clear();
       throw error;
+    } finally {
+      this.#open = false;
     }
   }
 
@@ -335,11 +339,13 @@ export class Store implements StateReader {
   }
 
   #get(sql: string, ...values: SqlValue[]): Row | undefined {
-    return this.#statement(sql).get(...values);
+    const row: unknown = this.#statement(sql).get(...values);
+    return isRow(row) ? row : undefined;
   }
 
   #all(sql: string, ...values: SqlValue[]): Row[] {
-    return this.#statement(sql).all(...values);
+    const rows: unknown[] = this.#statement(sql).all(...values);
+    return rows.filter(isRow);
   }
 
   #run(sql: string, ...values: SqlValue[]): void {
@@ -351,6 +357,10 @@ type SqlValue = string | number | null | Uint8Array;
 type Row = Record<string, unknown>;
 
 const BLOCK = "select height, id, parent_id, time, transactions from block";
+
+function isRow(value: unknown): value is Row {
+  return typeof value === "object" && value !== null;
+}
 
 function blockOf(row: Row | undefined): StoredBlock | null {
   if (row === undefined) return null;
