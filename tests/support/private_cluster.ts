@@ -4,11 +4,11 @@
  * @module
  */
 
-import { join } from "node:path";
 import { connect, type ConnectOptions, type Sql } from "../../ledger/database/connect.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../ledger/database/embedded.ts";
 import { migrate } from "../../ledger/database/migrate.ts";
 import type { Settings } from "../../ledger/database/cluster_settings.ts";
+import { guardCluster } from "./cluster_guard.ts";
 import { removeCluster } from "./remove_cluster.ts";
 
 /** A server that a test may treat badly. */
@@ -47,6 +47,7 @@ export async function privateCluster(
       syncNewCluster: false,
       settings: { autovacuum: "off", ...options.settings },
     });
+  const guard = await guardCluster(dataDir);
   let server: EmbeddedPostgres = await start();
   const pools: Sql[] = [];
   const open = (more: ConnectOptions = {}) => {
@@ -78,7 +79,6 @@ export async function privateCluster(
       await removeCluster(dataDir, server.folder);
     },
   };
-  const guard = await guardCluster(dataDir, server.folder);
   if (options.migrated ?? true) {
     const sql = connect(server.url, { max: 1 });
     try {
@@ -88,38 +88,4 @@ export async function privateCluster(
     }
   }
   return cluster;
-}
-
-/**
- * Makes sure that the server, which outlives its parent by design, ends when this test process is
- * killed: a shell waits for the process to go, unless it is released before.
- */
-async function guardCluster(
-  dataDir: string,
-  folder: string,
-): Promise<{ release(): Promise<void> }> {
-  const released = join(dataDir, "released");
-  const script = `
-    while kill -0 "$0" 2>/dev/null; do
-      [ -e "$1" ] && exit; [ -d "$2" ] || exit; sleep 1
-    done
-    kill -QUIT "$(head -n 1 "$3/postmaster.pid")"; sleep 1
-    case "$3" in "$2"/*) ;; *) rm -rf "$(dirname "$3")" ;; esac
-    rm -rf "$2"`;
-  await new Deno.Command("/bin/sh", {
-    args: [
-      "-c",
-      `( ${script} ) </dev/null >/dev/null 2>&1 &`,
-      String(Deno.pid),
-      released,
-      dataDir,
-      folder,
-    ],
-    cwd: "/",
-    detached: true,
-    stdin: "null",
-    stdout: "null",
-    stderr: "null",
-  }).output();
-  return { release: () => Deno.writeTextFile(released, "") };
 }

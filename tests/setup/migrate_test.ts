@@ -1,0 +1,113 @@
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { join } from "node:path";
+import {
+  assertMigrated,
+  migrate,
+  MigrationMismatch,
+  readMigrations,
+} from "../../ledger/database/migrate.ts";
+import { type TestDatabase, withDatabase } from "../support/database.ts";
+import { needs } from "../support/permissions.ts";
+
+const ignore = needs({ net: true, read: true, write: true, run: true, env: true, sys: true });
+
+const FIRST = { "0001_first.sql": "CREATE TABLE a (n int); INSERT INTO a VALUES (1);" };
+const SECOND = {
+  ...FIRST,
+  "0002_second.sql": "INSERT INTO a VALUES (2); ALTER TABLE a ADD m int;",
+};
+
+/** A folder of migrations whose contents a test changes. */
+async function withMigrations(
+  body: (
+    database: TestDatabase,
+    folder: string,
+    set: (files: Readonly<Record<string, string>>) => Promise<void>,
+  ) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "engine-migrations-" });
+  const set = async (files: Readonly<Record<string, string>>) => {
+    for await (const entry of Deno.readDir(folder)) await Deno.remove(join(folder, entry.name));
+    for (const [name, text] of Object.entries(files)) {
+      await Deno.writeTextFile(join(folder, name), text);
+    }
+  };
+  try {
+    await withDatabase((database) => body(database, folder, set), { migrated: false });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function test(name: string, body: Parameters<typeof withMigrations>[0]): void {
+  Deno.test({ name, ignore, fn: () => withMigrations(body) });
+}
+
+test("only what is missing is applied, in order", async ({ sql }, folder, set) => {
+  await set(FIRST);
+  assertEquals(await migrate(sql, folder), { applied: ["0001_first.sql"] });
+  await set(SECOND);
+  assertEquals(await migrate(sql, folder), { applied: ["0002_second.sql"] });
+  assertEquals(await migrate(sql, folder), { applied: [] });
+  await assertMigrated(sql, folder);
+  assertEquals((await sql`SELECT n FROM a ORDER BY n`).map((row) => row.n), [1, 2]);
+});
+
+test("nodes that start together apply a migration once", async (database, folder, set) => {
+  await set(SECOND);
+  const nodes = [1, 2, 3, 4].map(() => database.connect({ max: 1 }));
+  const answers = await Promise.all(nodes.map((sql) => migrate(sql, folder)));
+  assertEquals(answers.flatMap((answer) => answer.applied).sort(), Object.keys(SECOND));
+  assertEquals((await database.sql`SELECT n FROM a`).length, 2);
+});
+
+test("a migration that fails leaves nothing of itself behind", async ({ sql }, folder, set) => {
+  await set({ ...FIRST, "0002_broken.sql": "INSERT INTO a VALUES (2); SELECT nonsense;" });
+  await assertRejects(() => migrate(sql, folder), Error, "nonsense");
+  assertEquals((await sql`SELECT n FROM a`).map((row) => row.n), [1]);
+  await assertRejects(() => assertMigrated(sql, folder), MigrationMismatch, "0002_broken.sql");
+});
+
+test("a database of a newer version is refused", async ({ sql }, folder, set) => {
+  await set(SECOND);
+  await migrate(sql, folder);
+  await set(FIRST);
+  await assertRejects(() => migrate(sql, folder), MigrationMismatch, "newer");
+  await assertRejects(() => assertMigrated(sql, folder), MigrationMismatch, "newer");
+});
+
+test("a migration that changed after it was applied is refused", async ({ sql }, folder, set) => {
+  await set(FIRST);
+  await migrate(sql, folder);
+  await set({ "0001_first.sql": `${FIRST["0001_first.sql"]} -- changed` });
+  await assertRejects(() => migrate(sql, folder), MigrationMismatch, "changed");
+});
+
+test("a migration that comes late is refused", async ({ sql }, folder, set) => {
+  await set({ "0002_second.sql": "CREATE TABLE b (n int)" });
+  await migrate(sql, folder);
+  await set({ ...FIRST, "0002_second.sql": "CREATE TABLE b (n int)" });
+  await assertRejects(() => migrate(sql, folder), MigrationMismatch, "added before");
+});
+
+test("an empty database is not taken for a migrated one", async ({ sql }, folder, set) => {
+  await set(FIRST);
+  await assertRejects(() => assertMigrated(sql, folder), MigrationMismatch, "0001_first.sql");
+});
+
+test("file names have one form and numbers are not shared", async (_, folder, set) => {
+  await set({ "1_first.sql": "" });
+  await assertRejects(() => readMigrations(folder), Error, "NNNN_name.sql");
+  await set({ "0001_a.sql": "", "0001_b.sql": "" });
+  await assertRejects(() => readMigrations(folder), Error, "share a number");
+});
+
+Deno.test({
+  name: "the service's own migrations are numbered and have checksums",
+  ignore,
+  fn: async () => {
+    const migrations = await readMigrations();
+    assert(migrations.length > 0);
+    for (const { checksum } of migrations) assertMatch(checksum, /^[0-9a-f]{64}$/);
+  },
+});

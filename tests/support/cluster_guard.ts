@@ -1,0 +1,31 @@
+/** Watches over a cluster until it is released. */
+export interface ClusterGuard {
+  release(): Promise<void>;
+}
+
+/**
+ * Makes sure that an embedded server, which outlives its parent by design, ends when this test
+ * process is killed: a shell waits for the process to go, then stops the server and removes it.
+ *
+ * @param dataDir what `startEmbeddedPostgres` is given
+ */
+export async function guardCluster(dataDir: string): Promise<ClusterGuard> {
+  const script = `
+    while kill -0 "$0" 2>/dev/null; do
+      [ -e "$1/released" ] && exit; [ -d "$1" ] || exit; sleep 1
+    done
+    folder="$1/postgres"
+    [ -e "$1/postgres-path" ] && folder="$(cat "$1/postgres-path")"
+    kill -QUIT "$(head -n 1 "$folder/postmaster.pid")"; sleep 1
+    [ -e "$1/postgres-path" ] && rm -rf "$(dirname "$folder")"
+    rm -rf "$1"`;
+  await new Deno.Command("/bin/sh", {
+    args: ["-c", `( ${script} ) </dev/null >/dev/null 2>&1 &`, String(Deno.pid), dataDir],
+    cwd: "/",
+    detached: true,
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).output();
+  return { release: () => Deno.writeTextFile(`${dataDir}/released`, "") };
+}
