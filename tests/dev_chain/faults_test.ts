@@ -2,6 +2,7 @@ import { assert, assertEquals, assertGreater, assertRejects } from "@std/assert"
 import {
   bodyOf,
   broadcast,
+  chainTest,
   fundedWallet,
   included,
   newWallet,
@@ -19,36 +20,42 @@ const BROADCAST = "/wallet/broadcasttransaction";
 const faults = (chain: TestChain, ...list: unknown[]) =>
   chain.post("/dev/config", { faults: list });
 
-Deno.test("error-500 and busy-429 answer so many times and then no more", () =>
-  withChain(async (chain) => {
-    await faults(
-      chain,
-      { path: "*", kind: "error-500", times: 2 },
-      { path: "/wallet/getnowblock", kind: "busy-429", times: 1 },
-    );
-    const statuses = [];
-    for (let i = 0; i < 4; i++) {
-      const response = await fetch(chain.url + "/wallet/getnowblock");
-      await response.body?.cancel();
-      statuses.push(response.status);
-      if (response.status === 429) assertEquals(response.headers.get("retry-after"), "1");
-    }
-    assertEquals(statuses, [500, 500, 429, 200]);
-    assertEquals((await chain.get("/dev/info")).faults, []);
-  }));
+chainTest(
+  "error-500 and busy-429 answer so many times and then no more",
+  () =>
+    withChain(async (chain) => {
+      await faults(
+        chain,
+        { path: "*", kind: "error-500", times: 2 },
+        { path: "/wallet/getnowblock", kind: "busy-429", times: 1 },
+      );
+      const statuses = [];
+      for (let i = 0; i < 4; i++) {
+        const response = await fetch(chain.url + "/wallet/getnowblock");
+        await response.body?.cancel();
+        statuses.push(response.status);
+        if (response.status === 429) assertEquals(response.headers.get("retry-after"), "1");
+      }
+      assertEquals(statuses, [500, 500, 429, 200]);
+      assertEquals((await chain.get("/dev/info")).faults, []);
+    }),
+);
 
-Deno.test("a fault is limited to its path, and faults given anew replace the old ones", () =>
-  withChain(async (chain) => {
-    await faults(chain, { path: "/walletsolidity/*", kind: "error-500" });
-    assertEquals((await chain.get("/wallet/getnowblock")).blockID.length, 64);
-    const solid = await fetch(chain.url + "/walletsolidity/getnowblock");
-    await solid.body?.cancel();
-    assertEquals(solid.status, 500);
-    await faults(chain);
-    assertEquals((await chain.get("/walletsolidity/getnowblock")).blockID.length, 64);
-  }));
+chainTest(
+  "a fault is limited to its path, and faults given anew replace the old ones",
+  () =>
+    withChain(async (chain) => {
+      await faults(chain, { path: "/walletsolidity/*", kind: "error-500" });
+      assertEquals((await chain.get("/wallet/getnowblock")).blockID.length, 64);
+      const solid = await fetch(chain.url + "/walletsolidity/getnowblock");
+      await solid.body?.cancel();
+      assertEquals(solid.status, 500);
+      await faults(chain);
+      assertEquals((await chain.get("/walletsolidity/getnowblock")).blockID.length, 64);
+    }),
+);
 
-Deno.test("timeout never answers while the client waits", () =>
+chainTest("timeout never answers while the client waits", () =>
   withChain(async (chain) => {
     await faults(chain, { path: "/wallet/getnowblock", kind: "timeout", times: 1 });
     const signal = AbortSignal.timeout(100);
@@ -56,133 +63,157 @@ Deno.test("timeout never answers while the client waits", () =>
     assertEquals((await chain.get("/wallet/getnowblock")).blockID.length, 64);
   }));
 
-Deno.test("a late failure hides an answer whose request was carried out", () =>
-  withChain(async (chain) => {
-    const payer = await fundedWallet(chain, { trx: "10" });
-    const transfer = await trxTransfer(chain, payer, chain.faucetAddress, 1);
-    await faults(chain, { path: BROADCAST, kind: "error-500", times: 1, late: true });
-    const response = await fetch(chain.url + BROADCAST, {
-      method: "POST",
-      body: JSON.stringify(bodyOf(transfer)),
-    });
-    await response.body?.cancel();
-    assertEquals(response.status, 500);
-    await chain.mine();
-    assertEquals((await receiptOf(chain, transfer.txid)).id, transfer.txid);
-  }));
-
-Deno.test("lost-broadcast answers success and forgets the transaction", () =>
-  withChain(async (chain) => {
-    const payer = await fundedWallet(chain, { trx: "10" });
-    const transfer = await trxTransfer(chain, payer, chain.faucetAddress, 1);
-    await faults(chain, { path: "*", kind: "lost-broadcast", times: 1 });
-    assertEquals(await broadcast(chain, transfer), { result: true, txid: transfer.txid });
-    await chain.mine();
-    assertEquals(await receiptOf(chain, transfer.txid), {});
-    assertEquals((await included(chain, transfer)).id, transfer.txid, "the same bytes again");
-  }));
-
-Deno.test("silent-accept answers an error and keeps the transaction", () =>
-  withChain(async (chain) => {
-    const payer = await fundedWallet(chain, { trx: "10" });
-    for (const code of ["OTHER_ERROR", "SIGERROR"]) {
+chainTest(
+  "a late failure hides an answer whose request was carried out",
+  () =>
+    withChain(async (chain) => {
+      const payer = await fundedWallet(chain, { trx: "10" });
       const transfer = await trxTransfer(chain, payer, chain.faucetAddress, 1);
-      await faults(chain, { path: BROADCAST, kind: "silent-accept", times: 1, code });
-      const answer = await broadcast(chain, transfer);
-      assertEquals(answer.code, code);
-      assert(textOf(answer.message).length > 0);
+      await faults(chain, { path: BROADCAST, kind: "error-500", times: 1, late: true });
+      const response = await fetch(chain.url + BROADCAST, {
+        method: "POST",
+        body: JSON.stringify(bodyOf(transfer)),
+      });
+      await response.body?.cancel();
+      assertEquals(response.status, 500);
       await chain.mine();
       assertEquals((await receiptOf(chain, transfer.txid)).id, transfer.txid);
-    }
-  }));
+    }),
+);
 
-Deno.test("duplicate answers DUP at first sight, with or without keeping the transaction", () =>
-  withChain(async (chain) => {
-    const payer = await fundedWallet(chain, { trx: "10" });
-    for (const forget of [false, true]) {
+chainTest(
+  "lost-broadcast answers success and forgets the transaction",
+  () =>
+    withChain(async (chain) => {
+      const payer = await fundedWallet(chain, { trx: "10" });
       const transfer = await trxTransfer(chain, payer, chain.faucetAddress, 1);
-      await faults(chain, { path: BROADCAST, kind: "duplicate", times: 1, forget });
-      assertEquals((await broadcast(chain, transfer)).code, "DUP_TRANSACTION_ERROR");
+      await faults(chain, { path: "*", kind: "lost-broadcast", times: 1 });
+      assertEquals(await broadcast(chain, transfer), { result: true, txid: transfer.txid });
       await chain.mine();
-      const kept = "id" in await receiptOf(chain, transfer.txid);
-      assertEquals(kept, !forget);
-    }
-  }));
+      assertEquals(await receiptOf(chain, transfer.txid), {});
+      assertEquals((await included(chain, transfer)).id, transfer.txid, "the same bytes again");
+    }),
+);
 
-Deno.test("a fault hides no refusal: a bad transaction stays refused", () =>
-  withChain(async (chain) => {
-    const transfer = await trxTransfer(chain, newWallet(), chain.faucetAddress, 1);
-    for (const kind of ["lost-broadcast", "silent-accept", "duplicate"]) {
-      await faults(chain, { path: "*", kind, times: 1 });
-      assertEquals((await broadcast(chain, transfer)).code, "CONTRACT_VALIDATE_ERROR");
-    }
-  }));
-
-Deno.test("lagging-receipts shows a block without its receipts, or without the last of them", () =>
-  withChain(async (chain) => {
-    for (let i = 0; i < 3; i++) {
-      await chain.post("/dev/transfer", { to: newWallet().base58, amount: "1" });
-    }
-    await chain.mine();
-    await faults(
-      chain,
-      { path: "*", kind: "lagging-receipts", times: 1 },
-      { path: "*", kind: "lagging-receipts", times: 1, late: true },
-    );
-    const counts = [];
-    for (let i = 0; i < 3; i++) {
-      const receipts = await chain.post("/wallet/gettransactioninfobyblocknum", { num: 1 });
-      counts.push(receipts.length);
-      const { transactions } = await chain.post("/wallet/getblockbynum", { num: 1 });
-      assertEquals(transactions.length, 3);
-    }
-    assertEquals(counts, [0, 2, 3]);
-  }));
-
-Deno.test("revert and out-of-energy end a good transfer in failure, fees burned, also after a reorg", () =>
-  withChain(async (chain) => {
-    const payer = await fundedWallet(chain, { trx: "200", usdt: "5" });
-    const payee = newWallet();
-    for (const [kind, result] of [["revert", "REVERT"], ["out-of-energy", "OUT_OF_ENERGY"]]) {
-      await faults(chain, { path: "*", kind, times: 1 });
-      const transfer = await usdtTransfer(chain, payer, payee.base58, 1_000_000n);
-      const receipt = await included(chain, transfer);
-      assertEquals(receipt.receipt.result, result);
-      assertEquals(receipt.result, "FAILED");
-      assertGreater(receipt.fee, 0);
-      await chain.post("/dev/reorg", { depth: 1 });
-      await chain.mine();
-      assertEquals((await receiptOf(chain, transfer.txid)).receipt.result, result);
-    }
-    assertEquals(await usdtBalance(chain, payee.base58), 0n);
-    const spared = await trxTransfer(chain, payer, chain.faucetAddress, 1);
-    await faults(chain, { path: "*", kind: "revert", times: 1 });
-    await included(chain, spared);
-    assertEquals((await chain.get("/dev/info")).faults.length, 1, "TRX transfers cannot revert");
-  }));
-
-Deno.test("a probability draws from the seed: the same seed, the same faults", () =>
-  withChain(async (chain) => {
-    const run = async (seed: number) => {
-      await chain.post("/dev/config", {
-        seed,
-        faults: [{ path: "/wallet/getnowblock", kind: "error-500", probability: 0.5 }],
-      });
-      const statuses = [];
-      for (let i = 0; i < 40; i++) {
-        const response = await fetch(chain.url + "/wallet/getnowblock");
-        await response.body?.cancel();
-        statuses.push(response.status);
+chainTest(
+  "silent-accept answers an error and keeps the transaction",
+  () =>
+    withChain(async (chain) => {
+      const payer = await fundedWallet(chain, { trx: "10" });
+      for (const code of ["OTHER_ERROR", "SIGERROR"]) {
+        const transfer = await trxTransfer(chain, payer, chain.faucetAddress, 1);
+        await faults(chain, { path: BROADCAST, kind: "silent-accept", times: 1, code });
+        const answer = await broadcast(chain, transfer);
+        assertEquals(answer.code, code);
+        assert(textOf(answer.message).length > 0);
+        await chain.mine();
+        assertEquals((await receiptOf(chain, transfer.txid)).id, transfer.txid);
       }
-      return statuses.join();
-    };
-    const first = await run(7);
-    assertEquals(await run(7), first);
-    assert(await run(8) !== first);
-    assert(first.includes("500") && first.includes("200"));
-  }));
+    }),
+);
 
-Deno.test("faults in force survive a restart with what is left of their times", async () => {
+chainTest(
+  "duplicate answers DUP at first sight, with or without keeping the transaction",
+  () =>
+    withChain(async (chain) => {
+      const payer = await fundedWallet(chain, { trx: "10" });
+      for (const forget of [false, true]) {
+        const transfer = await trxTransfer(chain, payer, chain.faucetAddress, 1);
+        await faults(chain, { path: BROADCAST, kind: "duplicate", times: 1, forget });
+        assertEquals((await broadcast(chain, transfer)).code, "DUP_TRANSACTION_ERROR");
+        await chain.mine();
+        const kept = "id" in await receiptOf(chain, transfer.txid);
+        assertEquals(kept, !forget);
+      }
+    }),
+);
+
+chainTest(
+  "a fault hides no refusal: a bad transaction stays refused",
+  () =>
+    withChain(async (chain) => {
+      const transfer = await trxTransfer(chain, newWallet(), chain.faucetAddress, 1);
+      for (const kind of ["lost-broadcast", "silent-accept", "duplicate"]) {
+        await faults(chain, { path: "*", kind, times: 1 });
+        assertEquals((await broadcast(chain, transfer)).code, "CONTRACT_VALIDATE_ERROR");
+      }
+    }),
+);
+
+chainTest(
+  "lagging-receipts shows a block without its receipts, or without the last of them",
+  () =>
+    withChain(async (chain) => {
+      for (let i = 0; i < 3; i++) {
+        await chain.post("/dev/transfer", { to: newWallet().base58, amount: "1" });
+      }
+      await chain.mine();
+      await faults(
+        chain,
+        { path: "*", kind: "lagging-receipts", times: 1 },
+        { path: "*", kind: "lagging-receipts", times: 1, late: true },
+      );
+      const counts = [];
+      for (let i = 0; i < 3; i++) {
+        const receipts = await chain.post("/wallet/gettransactioninfobyblocknum", { num: 1 });
+        counts.push(receipts.length);
+        const { transactions } = await chain.post("/wallet/getblockbynum", { num: 1 });
+        assertEquals(transactions.length, 3);
+      }
+      assertEquals(counts, [0, 2, 3]);
+    }),
+);
+
+chainTest(
+  "revert and out-of-energy end a good transfer in failure, fees burned, also after a reorg",
+  () =>
+    withChain(async (chain) => {
+      const payer = await fundedWallet(chain, { trx: "200", usdt: "5" });
+      const payee = newWallet();
+      for (const [kind, result] of [["revert", "REVERT"], ["out-of-energy", "OUT_OF_ENERGY"]]) {
+        await faults(chain, { path: "*", kind, times: 1 });
+        const transfer = await usdtTransfer(chain, payer, payee.base58, 1_000_000n);
+        const receipt = await included(chain, transfer);
+        assertEquals(receipt.receipt.result, result);
+        assertEquals(receipt.result, "FAILED");
+        assertGreater(receipt.fee, 0);
+        await chain.post("/dev/reorg", { depth: 1 });
+        await chain.mine();
+        assertEquals((await receiptOf(chain, transfer.txid)).receipt.result, result);
+      }
+      assertEquals(await usdtBalance(chain, payee.base58), 0n);
+      const spared = await trxTransfer(chain, payer, chain.faucetAddress, 1);
+      await faults(chain, { path: "*", kind: "revert", times: 1 });
+      await included(chain, spared);
+      assertEquals((await chain.get("/dev/info")).faults.length, 1, "TRX transfers cannot revert");
+    }),
+);
+
+chainTest(
+  "a probability draws from the seed: the same seed, the same faults",
+  () =>
+    withChain(async (chain) => {
+      const run = async (seed: number) => {
+        await chain.post("/dev/config", {
+          seed,
+          faults: [{ path: "/wallet/getnowblock", kind: "error-500", probability: 0.5 }],
+        });
+        const statuses = [];
+        for (let i = 0; i < 40; i++) {
+          const response = await fetch(chain.url + "/wallet/getnowblock");
+          await response.body?.cancel();
+          statuses.push(response.status);
+        }
+        return statuses.join();
+      };
+      const first = await run(7);
+      assertEquals(await run(7), first);
+      assert(await run(8) !== first);
+      assert(first.includes("500") && first.includes("200"));
+    }),
+);
+
+chainTest("faults in force survive a restart with what is left of their times", async () => {
   const dataDir = await Deno.makeTempDir({ prefix: "dev-chain-" });
   await withChain(async (chain) => {
     await faults(chain, { path: "/wallet/getnowblock", kind: "error-500", times: 3 });
@@ -194,7 +225,7 @@ Deno.test("faults in force survive a restart with what is left of their times", 
   await Deno.remove(dataDir, { recursive: true });
 });
 
-Deno.test("faults that make no sense are 400 and change nothing", () =>
+chainTest("faults that make no sense are 400 and change nothing", () =>
   withChain(async (chain) => {
     await faults(chain, { path: "*", kind: "lagging-receipts" });
     for (

@@ -3,6 +3,7 @@ import { startDevChain } from "../../chains/dev/start.ts";
 import {
   attach,
   broadcast,
+  chainTest,
   fundedWallet,
   newWallet,
   receiptOf,
@@ -52,45 +53,48 @@ async function startProcess(
   return { process, chain: attach(chain, dataDir) };
 }
 
-Deno.test("after kill -9 blocks, pool, forced failures and settings are as they were acknowledged", async () => {
-  const dataDir = await Deno.makeTempDir({ prefix: "dev-chain-" });
-  const first = await startProcess(dataDir);
-  const payer = await fundedWallet(first.chain, { trx: "10", usdt: "3" });
-  const payee = newWallet();
-  const waiting = await trxTransfer(first.chain, payer, payee.base58, 5_000_000);
-  assertEquals((await broadcast(first.chain, waiting)).result, true);
-  const acknowledged: string[] = [];
-  // Killed in the middle of a stream of broadcasts: what was answered must be there.
-  const streaming = (async () => {
-    for (let i = 0; i < 10_000; i++) {
-      const body = { to: payee.base58, amount: "1" };
-      acknowledged.push((await first.chain.post("/dev/transfer", body)).txid);
-    }
-  })();
-  const ended = assertRejects(() => streaming);
-  while (acknowledged.length < 25) await new Promise((go) => setTimeout(go, 1));
-  first.process.kill("SIGKILL");
-  await first.process.status;
-  await ended;
+chainTest(
+  "after kill -9 blocks, pool, forced failures and settings are as they were acknowledged",
+  async () => {
+    const dataDir = await Deno.makeTempDir({ prefix: "dev-chain-" });
+    const first = await startProcess(dataDir);
+    const payer = await fundedWallet(first.chain, { trx: "10", usdt: "3" });
+    const payee = newWallet();
+    const waiting = await trxTransfer(first.chain, payer, payee.base58, 5_000_000);
+    assertEquals((await broadcast(first.chain, waiting)).result, true);
+    const acknowledged: string[] = [];
+    // Killed in the middle of a stream of broadcasts: what was answered must be there.
+    const streaming = (async () => {
+      for (let i = 0; i < 10_000; i++) {
+        const body = { to: payee.base58, amount: "1" };
+        acknowledged.push((await first.chain.post("/dev/transfer", body)).txid);
+      }
+    })();
+    const ended = assertRejects(() => streaming);
+    while (acknowledged.length < 25) await new Promise((go) => setTimeout(go, 1));
+    first.process.kill("SIGKILL");
+    await first.process.status;
+    await ended;
 
-  const { process, chain } = await startProcess(dataDir, first.chain.port);
-  assertEquals(chain.url, first.chain.url);
-  assertEquals(chain.usdt, first.chain.usdt);
-  assertEquals(chain.faucetAddress, first.chain.faucetAddress);
-  assertEquals(await usdtBalance(chain, payer.base58), 3_000_000n, "blocks are there");
-  const { txId } = await chain.get("/wallet/gettransactionlistfrompending");
-  assertEquals(txId.slice(0, 1), [waiting.txid], "in the order they came");
-  assertEquals(txId.slice(1, acknowledged.length + 1), acknowledged);
-  await chain.mine();
-  assertEquals((await receiptOf(chain, waiting.txid)).id, waiting.txid);
-  const paid = BigInt(txId.length - 1) * 1_000_000n;
-  assertEquals(await usdtBalance(chain, payee.base58), paid);
-  await chain.stop();
-  assertEquals((await process.status).code, 0);
-  await Deno.remove(dataDir, { recursive: true });
-});
+    const { process, chain } = await startProcess(dataDir, first.chain.port);
+    assertEquals(chain.url, first.chain.url);
+    assertEquals(chain.usdt, first.chain.usdt);
+    assertEquals(chain.faucetAddress, first.chain.faucetAddress);
+    assertEquals(await usdtBalance(chain, payer.base58), 3_000_000n, "blocks are there");
+    const { txId } = await chain.get("/wallet/gettransactionlistfrompending");
+    assertEquals(txId.slice(0, 1), [waiting.txid], "in the order they came");
+    assertEquals(txId.slice(1, acknowledged.length + 1), acknowledged);
+    await chain.mine();
+    assertEquals((await receiptOf(chain, waiting.txid)).id, waiting.txid);
+    const paid = BigInt(txId.length - 1) * 1_000_000n;
+    assertEquals(await usdtBalance(chain, payee.base58), paid);
+    await chain.stop();
+    assertEquals((await process.status).code, 0);
+    await Deno.remove(dataDir, { recursive: true });
+  },
+);
 
-Deno.test("a chain that was reorganised and stopped goes on from there", async () => {
+chainTest("a chain that was reorganised and stopped goes on from there", async () => {
   const dataDir = await Deno.makeTempDir({ prefix: "dev-chain-" });
   const payee = newWallet();
   const before = await withResult(dataDir, async (chain) => {
@@ -112,16 +116,19 @@ Deno.test("a chain that was reorganised and stopped goes on from there", async (
   await Deno.remove(dataDir, { recursive: true });
 });
 
-Deno.test("what was configured lasts over a restart until the chain is started differently", async () => {
-  const dataDir = await Deno.makeTempDir({ prefix: "dev-chain-" });
-  const pace = (chain: TestChain) => chain.get("/dev/info");
-  await withResult(dataDir, (chain) => chain.post("/dev/config", { solidLag: 7 }));
-  assertEquals((await withResult(dataDir, pace)).solidLag, 7);
-  assertEquals((await withResult(dataDir, pace, { solidLag: 2 })).solidLag, 2);
-  await Deno.remove(dataDir, { recursive: true });
-});
+chainTest(
+  "what was configured lasts over a restart until the chain is started differently",
+  async () => {
+    const dataDir = await Deno.makeTempDir({ prefix: "dev-chain-" });
+    const pace = (chain: TestChain) => chain.get("/dev/info");
+    await withResult(dataDir, (chain) => chain.post("/dev/config", { solidLag: 7 }));
+    assertEquals((await withResult(dataDir, pace)).solidLag, 7);
+    assertEquals((await withResult(dataDir, pace, { solidLag: 2 })).solidLag, 2);
+    await Deno.remove(dataDir, { recursive: true });
+  },
+);
 
-Deno.test("two processes cannot open one chain, and each network has its own", async () => {
+chainTest("two processes cannot open one chain, and each network has its own", async () => {
   const dataDir = await Deno.makeTempDir({ prefix: "dev-chain-" });
   await withChain(async (chain) => {
     const options = { network: "TRX", dataDir, port: 0, blockMs: 0 };
@@ -133,7 +140,7 @@ Deno.test("two processes cannot open one chain, and each network has its own", a
   await Deno.remove(dataDir, { recursive: true });
 });
 
-Deno.test("a chain is for this machine only and its name is no path", async () => {
+chainTest("a chain is for this machine only and its name is no path", async () => {
   const options = { network: "TRX", dataDir: "unused", port: 0 };
   await assertRejects(() => startDevChain({ ...options, hostname: "0.0.0.0" }), RangeError);
   await assertRejects(() => startDevChain({ ...options, network: "../x" }), RangeError);

@@ -1,7 +1,7 @@
 /** A development chain for one test, on a port and in a folder of its own. @module */
 
 import { assertEquals, assertExists } from "@std/assert";
-import { TronWeb } from "tronweb";
+import type { TronWeb } from "tronweb";
 import { fromBase58 } from "../../../chains/dev/address.ts";
 import { addressWord, wordOf } from "../../../chains/dev/abi.ts";
 import { type BuildOptions, buildTransaction } from "../../../chains/dev/build.ts";
@@ -9,6 +9,15 @@ import { type ChainKey, newKey, signDigest } from "../../../chains/dev/signature
 import { type DevChain, type DevChainOptions, startDevChain } from "../../../chains/dev/start.ts";
 import { toBase58 } from "../../../chains/dev/address.ts";
 import type { ContractValue, Transaction } from "../../../chains/dev/transaction.ts";
+
+import { needs } from "../../support/permissions.ts";
+
+const SKIPPED = needs({ net: true, read: true, write: true, env: true, run: true });
+
+/** A test that starts chains; skipped where it may not. */
+export function chainTest(name: string, fn: () => Promise<void>): void {
+  Deno.test({ name, ignore: SKIPPED, fn });
+}
 
 /** JSON as tests read it. */
 // deno-lint-ignore no-explicit-any -- answers are asserted field by field
@@ -83,7 +92,9 @@ export async function fundedWallet(
 }
 
 /** tronweb with a wallet's key. */
-export function tronwebOf(chain: DevChain, wallet: Wallet): TronWeb {
+export async function tronwebOf(chain: DevChain, wallet: Wallet): Promise<TronWeb> {
+  // It reads the environment while it loads, so tests that are skipped must not load it.
+  const { TronWeb } = await import("tronweb");
   return new TronWeb({ fullHost: chain.url, privateKey: wallet.secret });
 }
 
