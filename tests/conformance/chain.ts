@@ -1,0 +1,586 @@
+/**
+ * What every adapter of the Chain port must do, whatever its chain. An adapter is done when it
+ * passes: `chainConformance(name, factory)`.
+ *
+ * @module
+ */
+
+import {
+  assert,
+  assertEquals,
+  assertFalse,
+  assertGreater,
+  assertGreaterOrEqual,
+  assertLessOrEqual,
+  assertNotEquals,
+  assertRejects,
+  assertThrows,
+} from "@std/assert";
+import {
+  type Asset,
+  type Block,
+  type BroadcastOutcome,
+  type Chain,
+  ChainUnavailable,
+  type Envelope,
+  type Finality,
+  type SignedTransaction,
+  type Transfer,
+} from "../../chains/chain.ts";
+import { add, type Amount, amountOf, subtract, ZERO } from "../../ledger/amount.ts";
+import type { Currency } from "../../ledger/pair.ts";
+
+/** A payment to be signed. */
+export interface Payment {
+  readonly to: string;
+  readonly asset: Asset;
+  readonly amount: Amount;
+}
+
+/** Troubles a harness can make, for the next `times` requests that they concern. */
+export type Trouble =
+  /** A broadcast is taken, but its answer says it was not. */
+  | "accepted-silently"
+  /** A broadcast is answered with success and forgotten. */
+  | "forgotten"
+  /** A broadcast is taken and its answer is lost: an error of the transport. */
+  | "answer-lost"
+  /** A broadcast is taken and never answered. */
+  | "answer-missing"
+  /** A payment is included as failed. */
+  | "fails-on-chain"
+  /** A block's receipts are not there yet. */
+  | "receipts-late"
+  /** Reads are refused for asking too often. */
+  | "rate-limited"
+  /** Reads fail with an error of the server. */
+  | "server-error";
+
+/** A chain under test with the levers that move it. Blocks are made on demand only. */
+export interface ChainHarness extends AsyncDisposable {
+  readonly chain: Chain;
+  /** A token that the chain has. */
+  readonly currency: Currency;
+  /** Milliseconds of block time between two blocks. */
+  readonly spacingMs: number;
+  /** A valid address that nobody uses. */
+  freshAddress(): string;
+  /** Texts that look like addresses and are none. */
+  readonly notAddresses: readonly string[];
+  /** Somebody else pays, by a transaction that waits for a block. */
+  pay(payment: Payment): Promise<string>;
+  /** Somebody else pays several times in one transaction, in the order given. */
+  payTogether(payments: readonly Payment[]): Promise<string>;
+  /** Somebody moves nothing, and emits the events of a token that is not configured. */
+  poison(to: string): Promise<string>;
+  /** Makes blocks. */
+  mine(blocks: number): Promise<void>;
+  /** Drops the newest blocks for good and makes others in their place. */
+  reorganise(depth: number): Promise<void>;
+  /** Signs a payment of the hot wallet. */
+  sign(payment: Payment, envelope: Envelope): Promise<SignedTransaction>;
+  /** Makes trouble. */
+  trouble(trouble: Trouble, times: number): Promise<void>;
+}
+
+/** Blocks after which everything that was pending is solid; far less than a lifetime. */
+const ENOUGH = 12;
+
+/** A block that must be whole. */
+async function wholeBlock(chain: Chain, height: number, finality: Finality): Promise<Block> {
+  const answer = await chain.block(height, finality);
+  if (answer.kind === "block") return answer.block;
+  throw new Error(`Cannot go on as block ${height} is ${answer.kind}`);
+}
+
+/** The blocks from a height to the newest of a view. */
+async function blocksSince(chain: Chain, from: number, finality: Finality): Promise<Block[]> {
+  const newest = await chain[finality === "solid" ? "solid" : "head"]();
+  const blocks: Block[] = [];
+  for (let height = from; height <= newest.height; height++) {
+    blocks.push(await wholeBlock(chain, height, finality));
+  }
+  return blocks;
+}
+
+/** Where a transaction is, if it is anywhere since the height. */
+function findIn(blocks: readonly Block[], txid: string) {
+  for (const block of blocks) {
+    const transaction = block.transactions.find((included) => included.txid === txid);
+    const transfers = block.transfers.filter((transfer) => transfer.txid === txid);
+    if (transaction !== undefined) return { block, transaction, transfers };
+  }
+  return null;
+}
+
+/** A transfer without the times that a test cannot know. */
+function essence({ from, to, currency, amount, logIndex }: Transfer) {
+  return { from, to, currency, amount, logIndex };
+}
+
+/** A payout of the hot wallet, signed on the solid block. */
+async function signPayout(
+  harness: ChainHarness,
+  changes: Partial<Payment> = {},
+): Promise<{ readonly payment: Payment; readonly signed: SignedTransaction }> {
+  const { chain, currency } = harness;
+  const payment: Payment = {
+    to: harness.freshAddress(),
+    asset: currency,
+    amount: amountOf("2.5"),
+    ...changes,
+  };
+  const fee = await chain.estimateFee({
+    from: chain.hotWallet,
+    to: payment.to,
+    currency: payment.asset,
+    amount: payment.amount,
+  });
+  const signed = await harness.sign(payment, chain.envelope(await chain.solid(), fee));
+  return { payment, signed };
+}
+
+/** Whether an outcome says that the node has the transaction. */
+function isTaken(outcome: BroadcastOutcome): boolean {
+  return outcome.category === "accepted" || outcome.category === "known";
+}
+
+/** Registers the suite for an adapter; every test gets a chain of its own. */
+export function chainConformance(
+  name: string,
+  factory: () => Promise<ChainHarness>,
+  options: Pick<Deno.TestDefinition, "ignore" | "permissions"> = {},
+): void {
+  const rule = (what: string, run: (harness: ChainHarness) => Promise<void>) =>
+    Deno.test({
+      name: `${name}: ${what}`,
+      ...options,
+      fn: async () => {
+        await using harness = await factory();
+        await run(harness);
+      },
+    });
+  addressRules(rule);
+  blockRules(rule);
+  transferRules(rule);
+  feeRules(rule);
+  broadcastRules(rule);
+  balanceRules(rule);
+}
+
+type Rule = (what: string, run: (harness: ChainHarness) => Promise<void>) => void;
+
+function addressRules(rule: Rule): void {
+  rule("derived addresses are valid, distinct and the same every time", ({ chain }) => {
+    const addresses = Array.from({ length: 50 }, (_, index) => chain.deriveAddress(index));
+    assertEquals(new Set(addresses).size, addresses.length);
+    for (const [index, address] of addresses.entries()) {
+      assert(chain.isAddress(address));
+      assertEquals(chain.deriveAddress(index), address);
+    }
+    assert(chain.isAddress(chain.hotWallet));
+    assertFalse(addresses.includes(chain.hotWallet));
+    return Promise.resolve();
+  });
+
+  rule("an index outside its range is refused", ({ chain }) => {
+    for (const index of [-1, 0.5, Number.NaN, 2 ** 31]) {
+      assertThrows(() => chain.deriveAddress(index), RangeError);
+    }
+    return Promise.resolve();
+  });
+
+  rule("what is no address is not taken for one", ({ chain, notAddresses }) => {
+    for (const text of ["", " ", "0", ...notAddresses]) {
+      assertFalse(chain.isAddress(text), text);
+    }
+    return Promise.resolve();
+  });
+}
+
+function blockRules(rule: Rule): void {
+  rule("solid is at or behind head, and both grow with new blocks", async (harness) => {
+    const { chain } = harness;
+    await harness.mine(ENOUGH);
+    const [head, solid] = [await chain.head(), await chain.solid()];
+    assertGreater(head.height, solid.height);
+    await harness.mine(2);
+    assertEquals((await chain.head()).height, head.height + 2);
+    assertEquals((await chain.solid()).height, solid.height + 2);
+  });
+
+  rule("blocks link to their parents, and time never runs back", async (harness) => {
+    const { chain } = harness;
+    await harness.mine(ENOUGH);
+    const blocks = await blocksSince(chain, 1, "head");
+    for (let i = 1; i < blocks.length; i++) {
+      const [parent, block] = [blocks[i - 1], blocks[i]];
+      assertEquals(block?.parentHash, parent?.hash);
+      assertEquals(block?.height, (parent?.height ?? 0) + 1);
+      assertGreaterOrEqual(block?.time ?? 0, parent?.time ?? 0);
+    }
+    const head = await chain.head();
+    assertEquals(blocks.at(-1)?.hash, head.hash);
+    assertEquals(blocks.at(-1)?.time, head.time);
+  });
+
+  rule("a block is missing from a view that has not reached it", async (harness) => {
+    const { chain } = harness;
+    await harness.mine(ENOUGH);
+    const [head, solid] = [await chain.head(), await chain.solid()];
+    assertEquals(await chain.block(head.height + 1, "head"), {
+      kind: "missing",
+      height: head.height + 1,
+    });
+    assertEquals(await chain.block(solid.height + 1, "solid"), {
+      kind: "missing",
+      height: solid.height + 1,
+    });
+    assertEquals((await chain.block(solid.height + 1, "head")).kind, "block");
+  });
+
+  rule("a range reads what single reads read, and ends at the view's end", async (harness) => {
+    const { chain, currency } = harness;
+    for (let i = 0; i < 5; i++) {
+      await harness.pay({ to: chain.deriveAddress(i), asset: currency, amount: amountOf("1") });
+      await harness.mine(1);
+    }
+    await harness.mine(25);
+    const solid = await chain.solid();
+    const range = await Array.fromAsync(chain.blocks(1, solid.height + 5, "solid"));
+    assertEquals(range.at(-1), { kind: "missing", height: solid.height + 1 });
+    const single = await blocksSince(chain, 1, "solid");
+    assertEquals(
+      range.slice(0, -1).map((answer) => answer.kind === "block" && answer.block),
+      single,
+    );
+    assertEquals(await Array.fromAsync(chain.blocks(5, 4, "solid")), []);
+  });
+
+  rule("a block without its receipts is incomplete, and whole later", async (harness) => {
+    const { chain, currency } = harness;
+    await harness.pay({ to: chain.deriveAddress(0), asset: currency, amount: amountOf("1") });
+    await harness.mine(1);
+    const { height } = await chain.head();
+    await harness.trouble("receipts-late", 1);
+    assertEquals((await chain.block(height, "head")).kind, "incomplete");
+    assertEquals((await wholeBlock(chain, height, "head")).transfers.length, 1);
+  });
+
+  rule("solid blocks outlive a reorganisation, the others are replaced", async (harness) => {
+    const { chain, currency } = harness;
+    await harness.mine(ENOUGH);
+    await harness.pay({ to: chain.deriveAddress(0), asset: currency, amount: amountOf("1") });
+    await harness.mine(1);
+    const solid = await blocksSince(chain, 1, "solid");
+    const seen = await wholeBlock(chain, (await chain.head()).height, "head");
+    assertEquals(seen.transfers.length, 1);
+    await harness.reorganise(1);
+    await harness.mine(ENOUGH);
+    const after = await blocksSince(chain, 1, "solid");
+    assertEquals(after.slice(0, solid.length), solid);
+    const replaced = after.find((block) => block.height === seen.height);
+    assertNotEquals(replaced?.hash, seen.hash);
+    assertEquals(
+      after.flatMap((block) => block.transfers).map((t) => t.to).includes(
+        chain.deriveAddress(0),
+      ),
+      false,
+    );
+  });
+
+  rule("a node in trouble makes reads fail by category, and recovers", async (harness) => {
+    const { chain } = harness;
+    for (
+      const [trouble, category] of [
+        ["rate-limited", "rate-limit"],
+        ["server-error", "server-error"],
+      ] as const
+    ) {
+      await harness.trouble(trouble, 1);
+      const error = await assertRejects(() => chain.solid(), ChainUnavailable);
+      assertEquals(error.category, category);
+      await eventually(() => chain.solid());
+    }
+  });
+}
+
+/** Tries a read until the adapter's pause after a failure is over; bounded. */
+async function eventually<T>(read: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + 15_000;
+  while (true) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof ChainUnavailable) || performance.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
+
+function transferRules(rule: Rule): void {
+  rule("a payment is seen at the head and is the same once solid", async (harness) => {
+    const { chain, currency } = harness;
+    await harness.mine(ENOUGH);
+    const { height } = await chain.head();
+    const to = chain.deriveAddress(7);
+    const txid = await harness.pay({ to, asset: currency, amount: amountOf("12.345678") });
+    assertEquals(findIn(await blocksSince(chain, height, "head"), txid), null);
+    await harness.mine(1);
+    const seen = findIn(await blocksSince(chain, height, "head"), txid);
+    assertEquals(findIn(await blocksSince(chain, height, "solid"), txid), null);
+    await harness.mine(ENOUGH);
+    const solid = findIn(await blocksSince(chain, height, "solid"), txid);
+    assertEquals(solid, seen);
+    assertEquals(seen?.transaction.success, true);
+    assertEquals(seen?.transaction.failure, null);
+    const [transfer, ...more] = seen?.transfers ?? [];
+    assert(transfer !== undefined && more.length === 0);
+    assertEquals(transfer.to, to);
+    assertEquals(transfer.currency, currency);
+    assertEquals(transfer.amount, amountOf("12.345678"));
+    assert(chain.isAddress(transfer.from));
+    assertGreater(transfer.expiresAt, seen?.block.time ?? Infinity);
+  });
+
+  rule("several transfers of one transaction are told apart by their index", async (harness) => {
+    const { chain, currency } = harness;
+    const { height } = await chain.head();
+    const payments = [3, 4, 3].map((index, i) => ({
+      to: chain.deriveAddress(index),
+      asset: currency,
+      amount: amountOf(`${i + 1}`),
+    }));
+    const txid = await harness.payTogether(payments);
+    await harness.mine(1);
+    const found = findIn(await blocksSince(chain, height, "head"), txid);
+    assertEquals(
+      found?.transfers.map(({ to, currency: asset, amount }) => ({ to, asset, amount })),
+      payments,
+    );
+    const indexes = found?.transfers.map((transfer) => transfer.logIndex) ?? [];
+    assertEquals(new Set(indexes).size, payments.length);
+    assertEquals(indexes, indexes.toSorted((a, b) => a - b));
+  });
+
+  rule("worthless look-alikes are no transfers", async (harness) => {
+    const { chain } = harness;
+    const { height } = await chain.head();
+    const txid = await harness.poison(chain.deriveAddress(0));
+    await harness.mine(1);
+    const found = findIn(await blocksSince(chain, height, "head"), txid);
+    assertEquals(found?.transaction.success, true);
+    assertEquals(found?.transfers, []);
+  });
+
+  rule("a failed transaction is there, failed, paid for, and moved nothing", async (harness) => {
+    const { chain, currency } = harness;
+    await harness.mine(ENOUGH);
+    const { height } = await chain.head();
+    const { payment, signed } = await signPayout(harness);
+    await harness.trouble("fails-on-chain", 1);
+    assert(isTaken(await chain.broadcast(signed)));
+    await harness.mine(ENOUGH);
+    const found = findIn(await blocksSince(chain, height, "solid"), signed.txid);
+    assert(found !== null, "a failed transaction must not be missing");
+    assertEquals(found.transaction.success, false);
+    assert(found.transaction.failure !== null && found.transaction.failure !== "");
+    assertGreater(found.transaction.fee, ZERO);
+    assertEquals(found.transfers, []);
+    assertEquals(await chain.balanceOf(payment.to, currency), ZERO);
+  });
+}
+
+function feeRules(rule: Rule): void {
+  rule(
+    "an estimate covers what the transfer then costs, for new and known receivers",
+    async (harness) => {
+      const { chain, currency } = harness;
+      await harness.mine(ENOUGH);
+      const to = harness.freshAddress();
+      for (const amount of ["1", "123456.654321"]) {
+        const { height } = await chain.head();
+        const transfer = { from: chain.hotWallet, to, currency, amount: amountOf(amount) };
+        const estimate = await chain.estimateFee(transfer);
+        assertGreater(estimate.fee, ZERO);
+        const payment = { to, asset: currency, amount: transfer.amount };
+        const signed = await harness.sign(payment, chain.envelope(await chain.solid(), estimate));
+        assert(isTaken(await chain.broadcast(signed)));
+        await harness.mine(1);
+        const found = findIn(await blocksSince(chain, height, "head"), signed.txid);
+        assertEquals(found?.transaction.success, true);
+        assertLessOrEqual(found?.transaction.fee ?? ZERO, estimate.fee);
+      }
+    },
+  );
+
+  rule("the chain's own coin can be sent, and its cost estimated", async (harness) => {
+    const { chain } = harness;
+    await harness.mine(ENOUGH);
+    const to = harness.freshAddress();
+    for (const amount of ["10", "0.000001"]) {
+      const before = await chain.balanceOf(to, "native");
+      const { payment, signed } = await signPayout(harness, {
+        to,
+        asset: "native",
+        amount: amountOf(amount),
+      });
+      const { fee } = await chain.estimateFee({
+        from: chain.hotWallet,
+        to,
+        currency: "native",
+        amount: payment.amount,
+      });
+      const { height } = await chain.head();
+      assert(isTaken(await chain.broadcast(signed)));
+      await harness.mine(ENOUGH);
+      const found = findIn(await blocksSince(chain, height, "solid"), signed.txid);
+      assertEquals(found?.transaction.success, true);
+      assertLessOrEqual(found?.transaction.fee ?? ZERO, fee);
+      assertEquals(await chain.balanceOf(to, "native"), add(before, payment.amount));
+    }
+  });
+
+  rule("a transfer that would fail now has no estimate", async (harness) => {
+    const { chain, currency } = harness;
+    await harness.mine(ENOUGH);
+    const from = harness.freshAddress();
+    const error = await assertRejects(
+      () => chain.estimateFee({ from, to: chain.hotWallet, currency, amount: amountOf("1") }),
+      ChainUnavailable,
+    );
+    assertEquals(error.category, "reverted");
+  });
+
+  rule("an envelope dies after the chain's lifetime, by block time", async (harness) => {
+    const { chain } = harness;
+    await harness.mine(ENOUGH);
+    const solid = await chain.solid();
+    const envelope = chain.envelope(solid, { fee: amountOf("1"), limit: amountOf("1") });
+    assertEquals(envelope.network, chain.network);
+    assertEquals(envelope.expiresAt, solid.time + chain.capabilities.lifetimeMs);
+    assertEquals(JSON.parse(JSON.stringify(envelope)), envelope);
+  });
+}
+
+function broadcastRules(rule: Rule): void {
+  rule("a broadcast pays once, however often the same bytes are sent", async (harness) => {
+    const { chain, currency } = harness;
+    await harness.mine(ENOUGH);
+    const { height } = await chain.head();
+    const { payment, signed } = await signPayout(harness);
+    assertEquals((await chain.broadcast(signed)).category, "accepted");
+    assert(isTaken(await chain.broadcast(signed)), "sending again is no failure");
+    await harness.mine(1);
+    assertNotEquals((await chain.broadcast(signed)).category, "rejected");
+    await harness.mine(ENOUGH);
+    assertNotEquals((await chain.broadcast(signed)).category, "rejected");
+    const blocks = await blocksSince(chain, height, "solid");
+    const found = findIn(blocks, signed.txid);
+    assertEquals(found?.transfers.map(essence), [{
+      from: chain.hotWallet,
+      to: payment.to,
+      currency,
+      amount: payment.amount,
+      logIndex: found?.transfers[0]?.logIndex ?? -1,
+    }]);
+    const times = blocks.flatMap((block) => block.transactions)
+      .filter((included) => included.txid === signed.txid).length;
+    assertEquals(times, 1);
+    assertEquals(await chain.balanceOf(payment.to, currency), payment.amount);
+  });
+
+  for (const trouble of ["accepted-silently", "answer-lost", "answer-missing"] as const) {
+    rule(
+      `a broadcast whose answer is bad (${trouble}) is unclear, and may have paid`,
+      async (harness) => {
+        const { chain } = harness;
+        await harness.mine(ENOUGH);
+        const { height } = await chain.head();
+        const { signed } = await signPayout(harness);
+        await harness.trouble(trouble, 1);
+        const outcome = await chain.broadcast(signed);
+        assertEquals(outcome.category, "unclear");
+        assertEquals(outcome.retryable, true);
+        await harness.mine(ENOUGH);
+        const found = findIn(await blocksSince(chain, height, "solid"), signed.txid);
+        assertEquals(found?.transaction.success, true);
+      },
+    );
+  }
+
+  rule("an accepted broadcast may be forgotten; the same bytes sent again pay", async (harness) => {
+    const { chain } = harness;
+    await harness.mine(ENOUGH);
+    const { height } = await chain.head();
+    const { signed } = await signPayout(harness);
+    await harness.trouble("forgotten", 1);
+    assert(isTaken(await chain.broadcast(signed)));
+    await harness.mine(2);
+    assertEquals(findIn(await blocksSince(chain, height, "head"), signed.txid), null);
+    assert(isTaken(await chain.broadcast(signed)));
+    await harness.mine(1);
+    assert(findIn(await blocksSince(chain, height, "head"), signed.txid) !== null);
+  });
+
+  rule("once expired, a transaction never lands", async (harness) => {
+    const { chain, spacingMs } = harness;
+    await harness.mine(ENOUGH);
+    const { height } = await chain.head();
+    const { signed } = await signPayout(harness);
+    await harness.mine(Math.ceil(chain.capabilities.lifetimeMs / spacingMs) + ENOUGH);
+    assertGreater((await chain.solid()).time, signed.expiresAt);
+    const outcome = await chain.broadcast(signed);
+    assertFalse(isTaken(outcome), "an expired transaction must not be taken");
+    await harness.mine(ENOUGH);
+    assertEquals(findIn(await blocksSince(chain, height, "solid"), signed.txid), null);
+  });
+
+  rule("changed bytes are never taken", async (harness) => {
+    const { chain } = harness;
+    await harness.mine(ENOUGH);
+    const { height } = await chain.head();
+    const { payment, signed } = await signPayout(harness);
+    const other = await signPayout(harness);
+    const mixed = { ...signed, bytes: other.signed.bytes };
+    await assertRejects(() => chain.broadcast(mixed));
+    await harness.mine(1);
+    assertEquals(findIn(await blocksSince(chain, height, "head"), other.signed.txid), null);
+    assertEquals(await chain.balanceOf(payment.to, harness.currency), ZERO);
+  });
+}
+
+function balanceRules(rule: Rule): void {
+  rule("a balance counts money once it is solid, in and out", async (harness) => {
+    const { chain, currency } = harness;
+    await harness.mine(ENOUGH);
+    const to = chain.deriveAddress(1);
+    const before = await chain.balanceOf(chain.hotWallet, currency);
+    assertEquals(await chain.balanceOf(to, currency), ZERO);
+    await harness.pay({ to, asset: currency, amount: amountOf("5") });
+    const { payment, signed } = await signPayout(harness);
+    assert(isTaken(await chain.broadcast(signed)));
+    await harness.mine(1);
+    assertEquals(await chain.balanceOf(to, currency), ZERO);
+    assertEquals(await chain.balanceOf(chain.hotWallet, currency), before);
+    await harness.mine(ENOUGH);
+    assertEquals(await chain.balanceOf(to, currency), amountOf("5"));
+    assertEquals(
+      await chain.balanceOf(chain.hotWallet, currency),
+      subtract(before, payment.amount),
+    );
+  });
+
+  rule(
+    "every supported currency has a balance, an address without account has none",
+    async (harness) => {
+      const { chain } = harness;
+      await harness.mine(ENOUGH);
+      const nobody = harness.freshAddress();
+      for (const asset of [...chain.capabilities.currencies, "native" as const]) {
+        assertGreaterOrEqual(await chain.balanceOf(chain.hotWallet, asset), ZERO);
+        assertEquals(await chain.balanceOf(nobody, asset), ZERO);
+      }
+    },
+  );
+}
