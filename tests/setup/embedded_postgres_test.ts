@@ -119,6 +119,7 @@ Deno.test({
         // The same account as the server's: PostgreSQL would take it for a server.
         const other = new Deno.Command("/bin/sleep", {
           args: ["60"],
+          cwd: "/",
           ...(isRoot ? { uid: owner.uid ?? 0, gid: owner.gid ?? 0 } : {}),
         }).spawn();
         const lock = [other.pid, first.folder, 1, first.port, "", "127.0.0.1", "1 1", "ready", ""];
