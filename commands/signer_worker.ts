@@ -5,14 +5,17 @@
  * @module
  */
 
-import postgres from "postgres";
 import { createSigner } from "../chains/signer/create_signer.ts";
 import { type RunningSigner, serveSigner } from "../chains/signer/serve_signer.ts";
 import type { SignerSettings } from "../chains/signer/worker_protocol.ts";
 import { createTronTransferBuilder } from "../chains/tron/tron_transfer_builder.ts";
 import { readPassphraseFile } from "../chains/wallet/secret_file.ts";
 import { unlockWallet } from "../chains/wallet/unlock_wallet.ts";
+import { connect } from "../ledger/database/connect.ts";
 import { createIntentSource } from "../ledger/queries/read_intents.ts";
+
+/** Well below the time-out of a signature. */
+const STATEMENT_TIMEOUT_MS = 5_000;
 
 /** Composes a signer. */
 async function start(settings: SignerSettings, isPaused: () => boolean): Promise<RunningSigner> {
@@ -20,11 +23,10 @@ async function start(settings: SignerSettings, isPaused: () => boolean): Promise
     settings.walletFile,
     await readPassphraseFile(settings.passphraseFile),
   );
-  const sql = postgres(settings.databaseUrl, {
+  const sql = connect(settings.databaseUrl, {
     max: 2,
-    connect_timeout: 5,
-    fetch_types: false,
-    connection: { application_name: "signer", statement_timeout: 5_000 },
+    applicationName: "signer",
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
   });
   const signer = createSigner({
     keys,

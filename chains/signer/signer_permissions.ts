@@ -6,26 +6,12 @@
 
 import type { SignerSettings } from "./worker_protocol.ts";
 
-/** What the PostgreSQL client looks for in the environment, used or not; no value is a secret. */
-const POSTGRES_NAMES = [
-  "PGAPPNAME",
-  "PGBACKOFF",
-  "PGDEBUG",
-  "PGIDLE_TIMEOUT",
-  "PGKEEP_ALIVE",
-  "PGMAX_LIFETIME",
-  "PGMAX_PIPELINE",
-  "PGPREPARE",
-  "PGPUBLICATIONS",
-  "PGSSL",
-  "PGSSLNEGOTIATION",
-  "PGTARGETSESSIONATTRS",
-  "PGTARGET_SESSION_ATTRS",
-];
+/** The PostgreSQL client looks for its defaults under these names and fails where it may not. */
+const POSTGRES_NAMES = "PG*";
 
 /**
- * The least a signer worker can run with: its database, its two files, its own code, and the names
- * that the PostgreSQL client reads from the environment. Everything else is denied.
+ * The least a signer worker can run with: its database, its two files, its own code, and what
+ * the PostgreSQL client reads from the environment. Everything else is denied.
  *
  * @param codeRoot directory of the service's code
  */
@@ -37,7 +23,7 @@ export function signerPermissions(
   return {
     net: [`${database.hostname}:${database.port === "" ? "5432" : database.port}`],
     read: [settings.walletFile, settings.passphraseFile, codeRoot],
-    env: POSTGRES_NAMES,
+    env: [POSTGRES_NAMES],
     write: false,
     run: false,
     ffi: false,

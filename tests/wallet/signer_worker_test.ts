@@ -1,0 +1,119 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { signerPermissions } from "../../chains/signer/signer_permissions.ts";
+import { createWorkerSigner } from "../../chains/signer/worker_client.ts";
+import type { SignerSettings } from "../../chains/signer/worker_protocol.ts";
+import { addressToHex, addressToLogHex } from "../../chains/tron/address.ts";
+import { makeEnvelope } from "../../chains/tron/envelope.ts";
+import { createWallet } from "../../chains/wallet/create_wallet.ts";
+import { amountOf } from "../../ledger/amount.ts";
+import { type TestDatabase, testDatabase } from "../support/database.ts";
+
+const USDT = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t";
+const DESTINATION = "TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8";
+const ROOT = new URL("../../", import.meta.url);
+const PASSPHRASE = "correct horse battery staple";
+
+/** An outgoing row as the ledger writes it. */
+async function putOutgoing(
+  { sql }: TestDatabase,
+  id: string,
+  status: string,
+  currency = "USDT",
+): Promise<void> {
+  await sql`
+    INSERT INTO book.outgoing
+      (id, merchant_id, kind, network, currency, amount, wallet, destination, status, created_at, updated_at)
+    VALUES (${id}, 'mer_1', ${currency === "native" ? "gas" : "sweep"}, 'TRX', ${currency}, 12.5,
+      'hot', ${DESTINATION}, ${status}, now(), now())`;
+}
+
+Deno.test("the service's own worker signs what the database says, with its few permissions", async () => {
+  await using database = await testDatabase();
+  const directory = await Deno.makeTempDir();
+  const settings: SignerSettings = {
+    databaseUrl: database.url,
+    walletFile: `${directory}/wallet.json`,
+    passphraseFile: `${directory}/passphrase`,
+    networks: [{
+      network: "TRX",
+      contracts: { USDT },
+      longestLifetimeMs: 60_000,
+      highestFeeLimitSun: 150_000_000,
+      clockToleranceMs: null,
+    }],
+    limits: { "USDT/TRX": { perTransaction: amountOf("12.5"), perDay: amountOf("13") } },
+  };
+  const wallet = await createWallet({
+    file: settings.walletFile,
+    passphrase: PASSPHRASE,
+    networks: ["TRX"],
+  });
+  await Deno.writeTextFile(settings.passphraseFile, PASSPHRASE, { mode: 0o600 });
+  await putOutgoing(database, "out_1", "queued");
+  await putOutgoing(database, "out_2", "signed");
+  await putOutgoing(database, "out_3", "queued");
+  await putOutgoing(database, "out_4", "queued", "native");
+  const signer = createWorkerSigner({
+    entry: new URL("commands/signer_worker.ts", ROOT),
+    settings,
+    permissions: signerPermissions(settings, ROOT),
+    timeoutMs: 30_000,
+  });
+  try {
+    assertEquals(await signer.ready(), { walletId: wallet.walletId });
+    const envelope = makeEnvelope(
+      "TRX",
+      { height: 7, hash: `${"0".repeat(15)}7${"5e".repeat(24)}`, parentHash: "", time: Date.now() },
+      { fee: amountOf("7"), limit: amountOf("8") },
+      60_000,
+    );
+    const ids = ["out_1", "out_2", "out_3", "out_4", "out_5"];
+    const answers = await signer.sign(ids.map((outgoingId) => ({ outgoingId, envelope })));
+    assertEquals(answers.map((answer) => ("refused" in answer ? answer.refused : "signed")), [
+      "signed",
+      "not-queued",
+      "over-limit",
+      "signed",
+      "unknown-intent",
+    ]);
+    const [first] = answers;
+    assert(first !== undefined && "signed" in first);
+    const { bytes } = first.signed;
+    const units = (12_500_000).toString(16).padStart(64, "0");
+    assert(bytes.includes(`a9059cbb${addressToLogHex(DESTINATION).padStart(64, "0")}${units}`));
+    assert(bytes.includes(addressToHex(wallet.networks.TRX?.hotWallet ?? "")));
+  } finally {
+    await signer.close();
+    await Deno.remove(directory, { recursive: true });
+  }
+});
+
+Deno.test("a worker whose database is away rejects, and signs nothing", async () => {
+  const directory = await Deno.makeTempDir();
+  const settings: SignerSettings = {
+    databaseUrl: "postgres://signer:secret@127.0.0.1:1/none",
+    walletFile: `${directory}/wallet.json`,
+    passphraseFile: `${directory}/passphrase`,
+    networks: [],
+  };
+  await createWallet({ file: settings.walletFile, passphrase: PASSPHRASE, networks: ["TRX"] });
+  await Deno.writeTextFile(settings.passphraseFile, PASSPHRASE, { mode: 0o600 });
+  const signer = createWorkerSigner({
+    entry: new URL("commands/signer_worker.ts", ROOT),
+    settings,
+    permissions: signerPermissions(settings, ROOT),
+    timeoutMs: 15_000,
+  });
+  try {
+    await signer.ready();
+    const envelope = { network: "TRX", fields: {}, expiresAt: 0 } as const;
+    const error = await assertRejects(
+      () => signer.sign([{ outgoingId: "out_1", envelope }]),
+      Error,
+    );
+    assertEquals(error.message.includes("secret"), false);
+  } finally {
+    await signer.close();
+    await Deno.remove(directory, { recursive: true });
+  }
+});
