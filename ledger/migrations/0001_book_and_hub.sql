@@ -92,6 +92,11 @@ END $$;
 
 -- ---------------------------------------------------------------- merchants and their money
 
+-- Which of 256 slots a merchant belongs to: stored with it, so that nodes agree on who serves whom.
+CREATE FUNCTION book.slot_of(merchant_id text) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
+  SELECT get_byte(sha256(convert_to(merchant_id, 'UTF8')), 0)::smallint
+$$;
+
 CREATE TABLE book.merchant (
   merchant_id             text COLLATE "C" PRIMARY KEY,
   slot                    smallint NOT NULL CHECK (slot BETWEEN 0 AND 255),
@@ -434,6 +439,8 @@ CREATE TABLE book.commit_log (
   survivors  text[] NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now()
 );
+
+CREATE INDEX commit_log_age ON book.commit_log USING brin (created_at);
 
 -- ---------------------------------------------------------------- hub
 
