@@ -31,11 +31,19 @@ import {
   USDT,
   word,
 } from "./support/block_fixture.ts";
+import { needs } from "../support/permissions.ts";
 import { never, type Script, startScriptedNode } from "./support/scripted_node.ts";
 
 const MNEMONIC =
   "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
 const ACCOUNT = HDKey.fromMasterSeed(mnemonicToSeedSync(MNEMONIC)).derive("m/44'/195'/0'");
+
+const ignore = needs({ net: true });
+
+/** Registers a test that talks to nodes on this machine. */
+function test(name: string, fn: () => void | Promise<void>): void {
+  Deno.test({ name, ignore, fn });
+}
 
 /** An adapter over the given nodes. */
 function chainOver(
@@ -77,7 +85,7 @@ const wholeBlock: Record<string, Script> = {
 
 // ---------------------------------------------------------------- addresses
 
-Deno.test("deposit addresses come from the public key alone and match the known vector", () => {
+test("deposit addresses come from the public key alone and match the known vector", () => {
   const chain = chainOver(["http://127.0.0.1:1"]);
   assertEquals(chain.deriveAddress(0), OURS);
   assertEquals(chain.isAddress(chain.deriveAddress(2 ** 31 - 1)), true);
@@ -86,14 +94,14 @@ Deno.test("deposit addresses come from the public key alone and match the known 
   assertThrows(() => chain.deriveAddress(0.5), RangeError);
 });
 
-Deno.test("a private key is refused where a public one belongs", () => {
+test("a private key is refused where a public one belongs", () => {
   const xpub = ACCOUNT.privateExtendedKey;
   assertThrows(() => chainOver(["http://127.0.0.1:1"], { xpub }), TypeError, "private");
 });
 
 // ---------------------------------------------------------------- blocks
 
-Deno.test("a block is read from the view that was asked", async () => {
+test("a block is read from the view that was asked", async () => {
   await using node = startScriptedNode({
     ...wholeBlock,
     "/walletsolidity/getblockbynum": () => block([]),
@@ -111,12 +119,12 @@ Deno.test("a block is read from the view that was asked", async () => {
   ]);
 });
 
-Deno.test("a height that the node does not have is missing, not an error", async () => {
+test("a height that the node does not have is missing, not an error", async () => {
   await using node = startScriptedNode({ "/wallet/getblockbynum": () => ({}) });
   assertEquals(await chainOver([node]).block(7, "head"), { kind: "missing", height: 7 });
 });
 
-Deno.test("a node that lags is passed over when another one has the whole block", async () => {
+test("a node that lags is passed over when another one has the whole block", async () => {
   await using lagging = startScriptedNode({
     ...wholeBlock,
     "/wallet/gettransactioninfobyblocknum": () => [],
@@ -128,7 +136,7 @@ Deno.test("a node that lags is passed over when another one has the whole block"
   assertEquals(answer.kind, "incomplete");
 });
 
-Deno.test("transactions and receipts of one answer come from one node", async () => {
+test("transactions and receipts of one answer come from one node", async () => {
   const other = [3, 4].map((n) => contractCall(n, []));
   await using first = startScriptedNode({ "/wallet/getblockbynum": () => block(pairs) });
   await using second = startScriptedNode({
@@ -140,7 +148,7 @@ Deno.test("transactions and receipts of one answer come from one node", async ()
   assertEquals(answer.block.transactions.map((transaction) => transaction.txid), [3, 4].map(txid));
 });
 
-Deno.test("a node that answers another block than asked is not believed", async () => {
+test("a node that answers another block than asked is not believed", async () => {
   await using node = startScriptedNode(wholeBlock);
   const error = await unavailable(chainOver([node]).block(HEIGHT + 1, "head"));
   assertEquals(error.category, "malformed");
@@ -158,7 +166,7 @@ const lies: Record<string, Json> = {
   },
 };
 for (const [what, answer] of Object.entries(lies)) {
-  Deno.test(`an answer of another shape is malformed: ${what}`, async () => {
+  test(`an answer of another shape is malformed: ${what}`, async () => {
     await using node = startScriptedNode({ "/wallet/getblockbynum": () => answer });
     const error = await unavailable(chainOver([node]).block(HEIGHT, "head"));
     assertEquals(error.category, "malformed");
@@ -190,21 +198,21 @@ async function collect(answers: AsyncIterable<BlockAnswer>): Promise<string[]> {
   return found;
 }
 
-Deno.test("a range is read in order, many blocks to a call", async () => {
+test("a range is read in order, many blocks to a call", async () => {
   await using node = rangeNode(1_000);
   const found = await collect(chainOver([node]).blocks(101, 165, "solid"));
   assertEquals(found, Array.from({ length: 65 }, (_, i) => `block ${101 + i}`));
   assertEquals(node.requests.length, 4);
 });
 
-Deno.test("a range ends at the first block that is not whole, without a gap", async () => {
+test("a range ends at the first block that is not whole, without a gap", async () => {
   await using node = rangeNode(1_000, 130);
   const found = await collect(chainOver([node]).blocks(101, 165, "solid"));
   assertEquals(found.length, 30);
   assertEquals(found.at(-1), "incomplete 130");
 });
 
-Deno.test("a range past the view's end says which block is missing", async () => {
+test("a range past the view's end says which block is missing", async () => {
   await using node = rangeNode(110);
   assertEquals(await collect(chainOver([node]).blocks(109, 300, "solid")), [
     "block 109",
@@ -213,13 +221,13 @@ Deno.test("a range past the view's end says which block is missing", async () =>
   ]);
 });
 
-Deno.test("an empty range reads nothing", async () => {
+test("an empty range reads nothing", async () => {
   await using node = rangeNode(110);
   assertEquals(await collect(chainOver([node]).blocks(5, 4, "solid")), []);
   assertEquals(node.requests.length, 0);
 });
 
-Deno.test("a range that skips a height is refused", async () => {
+test("a range that skips a height is refused", async () => {
   await using node = startScriptedNode({
     "/wallet/getblockbylimitnext": () => ({ block: [block([], 1), block([], 3)] }),
   });
@@ -229,7 +237,7 @@ Deno.test("a range that skips a height is refused", async () => {
 
 // ---------------------------------------------------------------- heads
 
-Deno.test("the newest block is asked without its transactions, and from nodes that cannot, with", async () => {
+test("the newest block is asked without its transactions, and from nodes that cannot, with", async () => {
   await using modern = startScriptedNode({ "/wallet/getblock": () => block([]) });
   assertEquals((await chainOver([modern]).head()).height, HEIGHT);
   await using old = startScriptedNode({ "/walletsolidity/getnowblock": () => block([]) });
@@ -263,7 +271,7 @@ const failures: Record<string, readonly [Script, ChainUnavailable["category"]]> 
   ],
 };
 for (const [what, [script, category]] of Object.entries(failures)) {
-  Deno.test(`a read that meets ${what} fails as ${category}, or goes to the next node`, async () => {
+  test(`a read that meets ${what} fails as ${category}, or goes to the next node`, async () => {
     await using bad = startScriptedNode({ "/wallet/getblock": script });
     await using good = startScriptedNode({ "/wallet/getblock": () => block([]) });
     assertEquals((await unavailable(chainOver([bad]).head())).category, category);
@@ -271,7 +279,7 @@ for (const [what, [script, category]] of Object.entries(failures)) {
   });
 }
 
-Deno.test("a node that does not answer in time is left for the next one", async () => {
+test("a node that does not answer in time is left for the next one", async () => {
   const over = new AbortController();
   await using slow = startScriptedNode({ "/wallet/getblock": () => never(over.signal) });
   await using good = startScriptedNode({ "/wallet/getblock": () => block([]) });
@@ -281,7 +289,7 @@ Deno.test("a node that does not answer in time is left for the next one", async 
   over.abort();
 });
 
-Deno.test("all nodes together are bounded as well", async () => {
+test("all nodes together are bounded as well", async () => {
   const over = new AbortController();
   await using slow = startScriptedNode({ "/wallet/getblock": () => never(over.signal) });
   const bounds = { requestTimeoutMs: 60_000, totalTimeoutMs: 100 };
@@ -289,7 +297,7 @@ Deno.test("all nodes together are bounded as well", async () => {
   over.abort();
 });
 
-Deno.test("a caller that gives up is obeyed, and the node is not blamed", async () => {
+test("a caller that gives up is obeyed, and the node is not blamed", async () => {
   const over = new AbortController();
   let slow = true;
   await using node = startScriptedNode({
@@ -302,7 +310,7 @@ Deno.test("a caller that gives up is obeyed, and the node is not blamed", async 
   assertEquals((await chain.head()).height, HEIGHT);
 });
 
-Deno.test("a node that refused is left alone for a while", async () => {
+test("a node that refused is left alone for a while", async () => {
   await using busy = startScriptedNode({
     "/wallet/getblock": () => new Response(null, { status: 429, headers: { "retry-after": "60" } }),
   });
@@ -318,7 +326,7 @@ Deno.test("a node that refused is left alone for a while", async () => {
   assertEquals(busy.requests.length, 2);
 });
 
-Deno.test("a node that cannot be reached fails as network", async () => {
+test("a node that cannot be reached fails as network", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr as Deno.NetAddr;
   listener.close();
@@ -326,7 +334,7 @@ Deno.test("a node that cannot be reached fails as network", async () => {
   assertEquals(error.category, "network");
 });
 
-Deno.test("no message shows a node's credentials or path", async () => {
+test("no message shows a node's credentials or path", async () => {
   const secrets = "http://user:hunter2@127.0.0.1:1/v1/topsecret?key=alsosecret";
   const error = await unavailable(chainOver([secrets]).head());
   assertEquals(/hunter2|secret|user/.test(`${error.stack} ${error.message} ${error.cause}`), false);
@@ -334,7 +342,7 @@ Deno.test("no message shows a node's credentials or path", async () => {
   assertEquals(String(malformed).includes("hunter2"), false);
 });
 
-Deno.test("credentials of the URL and the API key travel as headers", async () => {
+test("credentials of the URL and the API key travel as headers", async () => {
   await using node = startScriptedNode({ "/path/wallet/getblock": () => block([]) });
   const url = `${node.url.replace("http://", "http://me:p%40ss@")}/path/`;
   await chainOver([url], { apiKey: "key-1" }).head();
@@ -347,7 +355,7 @@ Deno.test("credentials of the URL and the API key travel as headers", async () =
 
 const TRANSFER = { from: PAYER, to: STRANGER, currency: "USDT", amount: amountOf("2.5") } as const;
 
-Deno.test("a fee is estimated with the real sender, receiver and amount", async () => {
+test("a fee is estimated with the real sender, receiver and amount", async () => {
   await using node = startScriptedNode({
     "/wallet/getchainparameters": parameters,
     "/wallet/triggerconstantcontract": () => ({
@@ -369,7 +377,7 @@ Deno.test("a fee is estimated with the real sender, receiver and amount", async 
   assertEquals(BigInt(`0x${asked.parameter.slice(64)}`), 2_500_000n);
 });
 
-Deno.test("a transfer that would fail now has no fee: reverted, on every node alike", async () => {
+test("a transfer that would fail now has no fee: reverted, on every node alike", async () => {
   await using node = startScriptedNode({
     "/wallet/getchainparameters": parameters,
     "/wallet/triggerconstantcontract": () => ({
@@ -384,7 +392,7 @@ Deno.test("a transfer that would fail now has no fee: reverted, on every node al
   assertEquals(node.requests.length, 2);
 });
 
-Deno.test("energy that costs more than one transaction may burn is refused, not clamped", async () => {
+test("energy that costs more than one transaction may burn is refused, not clamped", async () => {
   await using node = startScriptedNode({
     "/wallet/getchainparameters": parameters,
     "/wallet/triggerconstantcontract": () => ({ result: { result: true }, energy_used: 5_000_000 }),
@@ -393,7 +401,7 @@ Deno.test("energy that costs more than one transaction may burn is refused, not 
   assertEquals(error.category, "malformed");
 });
 
-Deno.test("the margin never lifts the limit above what one transaction may burn", async () => {
+test("the margin never lifts the limit above what one transaction may burn", async () => {
   await using node = startScriptedNode({
     "/wallet/getchainparameters": parameters,
     "/wallet/triggerconstantcontract": () => ({ result: { result: true }, energy_used: 100_000 }),
@@ -402,7 +410,7 @@ Deno.test("the margin never lifts the limit above what one transaction may burn"
   assertEquals((await chain.estimateFee(TRANSFER)).limit, amountOf("11"));
 });
 
-Deno.test("the first TRX of an address costs its activation", async () => {
+test("the first TRX of an address costs its activation", async () => {
   await using node = startScriptedNode({
     "/wallet/getchainparameters": parameters,
     "/wallet/getaccount": ({ address }) =>
@@ -414,7 +422,7 @@ Deno.test("the first TRX of an address costs its activation", async () => {
   assertEquals((await chain.estimateFee({ ...gas, to: OURS })).fee, amountOf("1.375"));
 });
 
-Deno.test("prices are read once a minute, and a missing one is not guessed", async () => {
+test("prices are read once a minute, and a missing one is not guessed", async () => {
   const answer = { ...PARAMETERS };
   await using node = startScriptedNode({
     "/wallet/getchainparameters": () => answer,
@@ -430,7 +438,7 @@ Deno.test("prices are read once a minute, and a missing one is not guessed", asy
   assertStringIncludes(error.message, "getEnergyFee");
 });
 
-Deno.test("a currency without a contract is a fault of the caller", async () => {
+test("a currency without a contract is a fault of the caller", async () => {
   await using node = startScriptedNode({ "/wallet/getchainparameters": parameters });
   await assertRejects(
     () => chainOver([node]).estimateFee({ ...TRANSFER, currency: "USDC" }),
@@ -441,7 +449,7 @@ Deno.test("a currency without a contract is a fault of the caller", async () => 
 
 // ---------------------------------------------------------------- envelope
 
-Deno.test("an envelope stands on the solid block and dies by its clock", () => {
+test("an envelope stands on the solid block and dies by its clock", () => {
   const chain = chainOver(["http://127.0.0.1:1"], { lifetimeMs: 60_000 });
   const solid = {
     height: 0x1234_abcd,
@@ -472,7 +480,7 @@ const SIGNED: SignedTransaction = {
 };
 const BROADCAST = "/wallet/broadcasttransaction";
 
-Deno.test("the same bytes go to every node, once each", async () => {
+test("the same bytes go to every node, once each", async () => {
   const accept: Script = () => ({ result: true, txid: txid(9) });
   await using a = startScriptedNode({ [BROADCAST]: accept });
   await using b = startScriptedNode({ [BROADCAST]: () => new Response(null, { status: 502 }) });
@@ -484,7 +492,7 @@ Deno.test("the same bytes go to every node, once each", async () => {
   }
 });
 
-Deno.test("a lost answer is unclear, never a failure, and is not sent again by the transport", async () => {
+test("a lost answer is unclear, never a failure, and is not sent again by the transport", async () => {
   const over = new AbortController();
   await using node = startScriptedNode({ [BROADCAST]: () => never(over.signal) });
   const outcome = await chainOver([node], { requestTimeoutMs: 100 }).broadcast(SIGNED);
@@ -493,13 +501,13 @@ Deno.test("a lost answer is unclear, never a failure, and is not sent again by t
   over.abort();
 });
 
-Deno.test("one node's rejection beside another one's silence is unclear", async () => {
+test("one node's rejection beside another one's silence is unclear", async () => {
   await using node = startScriptedNode({ [BROADCAST]: () => ({ code: "TAPOS_ERROR" }) });
   const outcome = await chainOver([node, "http://127.0.0.1:1"]).broadcast(SIGNED);
   assertEquals(outcome.category, "unclear");
 });
 
-Deno.test("a node that is cooling down is offered the bytes all the same", async () => {
+test("a node that is cooling down is offered the bytes all the same", async () => {
   await using node = startScriptedNode({
     "/wallet/getblock": () => new Response(null, { status: 429 }),
     [BROADCAST]: () => ({ result: true, txid: txid(9) }),
@@ -509,7 +517,7 @@ Deno.test("a node that is cooling down is offered the bytes all the same", async
   assertEquals((await chain.broadcast(SIGNED)).category, "accepted");
 });
 
-Deno.test("bytes of another transaction are never sent", async () => {
+test("bytes of another transaction are never sent", async () => {
   await using node = startScriptedNode({});
   const mixed = { ...SIGNED, txid: txid(8) };
   await assertRejects(() => chainOver([node]).broadcast(mixed), Error, "bytes are of another");
@@ -518,7 +526,7 @@ Deno.test("bytes of another transaction are never sent", async () => {
 
 // ---------------------------------------------------------------- balances and verification
 
-Deno.test("balances are solid ones; an address without account has none", async () => {
+test("balances are solid ones; an address without account has none", async () => {
   await using node = startScriptedNode({
     "/walletsolidity/getaccount": ({ address }) =>
       address === addressToHex(OURS) ? {} : { address, balance: 1_500_000 },
@@ -535,7 +543,7 @@ Deno.test("balances are solid ones; an address without account has none", async 
   assertEquals(asked.function_selector, "balanceOf(address)");
 });
 
-Deno.test("where a node has no solid calls, its head answers for token balances", async () => {
+test("where a node has no solid calls, its head answers for token balances", async () => {
   await using node = startScriptedNode({
     "/wallet/triggerconstantcontract": () => ({
       result: { result: true },
@@ -545,7 +553,7 @@ Deno.test("where a node has no solid calls, its head answers for token balances"
   assertEquals(await chainOver([node]).balanceOf(PAYER, "USDT"), amountOf("7.25"));
 });
 
-Deno.test("a balance that is no number is malformed", async () => {
+test("a balance that is no number is malformed", async () => {
   await using node = startScriptedNode({
     "/walletsolidity/triggerconstantcontract": () => ({
       result: { result: true },
@@ -556,7 +564,7 @@ Deno.test("a balance that is no number is malformed", async () => {
   assertEquals(error.category, "malformed");
 });
 
-Deno.test("a token with other decimals than the service counts with must not start", async () => {
+test("a token with other decimals than the service counts with must not start", async () => {
   let decimals = 18;
   await using node = startScriptedNode({
     "/wallet/triggerconstantcontract": () => ({
@@ -569,7 +577,7 @@ Deno.test("a token with other decimals than the service counts with must not sta
   await chainOver([node]).verify();
 });
 
-Deno.test("a configuration that cannot work is refused at once", () => {
+test("a configuration that cannot work is refused at once", () => {
   assertThrows(() => chainOver([]), TypeError, "no node");
   assertThrows(() => chainOver(["ftp://host"]), TypeError, "not http");
   assertThrows(() => chainOver(["http://h"], { contracts: { USDT: "TX" } }), RangeError);

@@ -20,7 +20,7 @@ import {
 import { signingKey } from "../../chains/wallet/account_key.ts";
 import type { KeySource } from "../../chains/wallet/unlock_wallet.ts";
 import { amountOf } from "../../ledger/amount.ts";
-import { tronweb } from "../tron/support/tronweb_offline.ts";
+import { loadTronweb, testWithTronweb } from "../tron/support/tronweb_offline.ts";
 
 const MNEMONIC =
   "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
@@ -129,36 +129,40 @@ function signedOf(answer: SignAnswer | undefined) {
   return { ...answer.signed, json: signedSchema.parse(JSON.parse(answer.signed.bytes)) };
 }
 
-Deno.test("what is signed is what the intent says, to the byte that tronweb would sign", async () => {
-  const { intents, signer } = setUp();
-  intents.put("out_1");
-  const [answer] = await signer.sign([{ outgoingId: "out_1", envelope: envelope() }]);
-  const { txid, expiresAt, json } = signedOf(answer);
-  const { raw_data: raw } = json;
-  const { transaction: theirs } = await tronweb.transactionBuilder.triggerSmartContract(
-    USDT,
-    "transfer(address,uint256)",
-    {
-      feeLimit: raw.fee_limit ?? 0,
-      callValue: 0,
-      txLocal: true,
-      blockHeader: {
-        ref_block_bytes: raw.ref_block_bytes,
-        ref_block_hash: raw.ref_block_hash,
-        expiration: raw.expiration,
-        timestamp: raw.timestamp,
+testWithTronweb(
+  "what is signed is what the intent says, to the byte that tronweb would sign",
+  async () => {
+    const { tronweb } = await loadTronweb();
+    const { intents, signer } = setUp();
+    intents.put("out_1");
+    const [answer] = await signer.sign([{ outgoingId: "out_1", envelope: envelope() }]);
+    const { txid, expiresAt, json } = signedOf(answer);
+    const { raw_data: raw } = json;
+    const { transaction: theirs } = await tronweb.transactionBuilder.triggerSmartContract(
+      USDT,
+      "transfer(address,uint256)",
+      {
+        feeLimit: raw.fee_limit ?? 0,
+        callValue: 0,
+        txLocal: true,
+        blockHeader: {
+          ref_block_bytes: raw.ref_block_bytes,
+          ref_block_hash: raw.ref_block_hash,
+          expiration: raw.expiration,
+          timestamp: raw.timestamp,
+        },
       },
-    },
-    [{ type: "address", value: DESTINATION }, { type: "uint256", value: "12500000" }],
-    HOT,
-  );
-  assertEquals(json.txID, theirs.txID);
-  assertEquals(json.raw_data_hex, theirs.raw_data_hex);
-  assertEquals(txid, theirs.txID);
-  assertEquals(raw.expiration, SOLID.time + 300_000);
-  assertEquals(expiresAt, raw.expiration);
-  assertEquals(await tronweb.trx.ecRecover({ ...theirs, signature: json.signature }), HOT);
-});
+      [{ type: "address", value: DESTINATION }, { type: "uint256", value: "12500000" }],
+      HOT,
+    );
+    assertEquals(json.txID, theirs.txID);
+    assertEquals(json.raw_data_hex, theirs.raw_data_hex);
+    assertEquals(txid, theirs.txID);
+    assertEquals(raw.expiration, SOLID.time + 300_000);
+    assertEquals(expiresAt, raw.expiration);
+    assertEquals(await tronweb.trx.ecRecover({ ...theirs, signature: json.signature }), HOT);
+  },
+);
 
 Deno.test("a deposit address signs its own sweep, in TRX as well", async () => {
   const { intents, signer } = setUp();

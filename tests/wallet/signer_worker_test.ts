@@ -6,12 +6,20 @@ import { addressToHex, addressToLogHex } from "../../chains/tron/address.ts";
 import { makeEnvelope } from "../../chains/tron/envelope.ts";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import { amountOf } from "../../ledger/amount.ts";
+import { needs } from "../support/permissions.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 
 const USDT = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t";
 const DESTINATION = "TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8";
 const ROOT = new URL("../../", import.meta.url);
 const PASSPHRASE = "correct horse battery staple";
+
+const ignore = needs({ read: true, write: true, net: true, env: true, run: true, sys: true });
+
+/** Registers a test that starts the service's worker. */
+function test(name: string, fn: () => Promise<void>): void {
+  Deno.test({ name, ignore, fn });
+}
 
 /** An outgoing row as the ledger writes it. */
 async function putOutgoing(
@@ -27,7 +35,7 @@ async function putOutgoing(
       'hot', ${DESTINATION}, ${status}, now(), now())`;
 }
 
-Deno.test("the service's own worker signs what the database says, with its few permissions", async () => {
+test("the service's own worker signs what the database says, with its few permissions", async () => {
   await using database = await testDatabase();
   const directory = await Deno.makeTempDir();
   const settings: SignerSettings = {
@@ -88,7 +96,7 @@ Deno.test("the service's own worker signs what the database says, with its few p
   }
 });
 
-Deno.test("a worker whose database is away rejects, and signs nothing", async () => {
+test("a worker whose database is away rejects, and signs nothing", async () => {
   const directory = await Deno.makeTempDir();
   const settings: SignerSettings = {
     databaseUrl: "postgres://signer:secret@127.0.0.1:1/none",

@@ -5,7 +5,6 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { TronWeb } from "tronweb";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { NETWORKS } from "../../ledger/pair.ts";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
@@ -15,12 +14,21 @@ import { readPassphraseFile } from "../../chains/wallet/secret_file.ts";
 import { exportMnemonic, unlockWallet } from "../../chains/wallet/unlock_wallet.ts";
 import type { WalletFile } from "../../chains/wallet/wallet_file.ts";
 import { createTronChain } from "../../chains/tron/tron_chain.ts";
+import { needs } from "../support/permissions.ts";
+import { loadTronweb } from "../tron/support/tronweb_offline.ts";
 
 const MNEMONIC =
   "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
 const PASSPHRASE = "correct horse battery staple";
 const FIRST_DEPOSIT_ADDRESS = "TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH";
 const NETWORKS_OF_TRON = ["TRX", "TRX_SHASTA"] as const;
+
+const ignore = needs({ read: true, write: true, env: true });
+
+/** Registers a test that works on files. */
+function test(name: string, fn: () => void | Promise<void>): void {
+  Deno.test({ name, ignore, fn });
+}
 
 /** A directory of this test alone. */
 async function scratch(): Promise<{ readonly file: string } & AsyncDisposable> {
@@ -47,7 +55,7 @@ async function tamper(file: string, change: (wallet: WalletFile) => unknown): Pr
   await Deno.writeTextFile(file, JSON.stringify(change(wallet) ?? wallet));
 }
 
-Deno.test("the known mnemonic gives the known deposit address, with and without its key", async () => {
+test("the known mnemonic gives the known deposit address, with and without its key", async () => {
   await using place = await scratch();
   const wallet = await importKnown(place.file);
   const keys = await unlockWallet(place.file, PASSPHRASE);
@@ -69,10 +77,11 @@ Deno.test("the known mnemonic gives the known deposit address, with and without 
   }
 });
 
-Deno.test("the paths are those of BIP-44, one account per network", async () => {
+test("the paths are those of BIP-44, one account per network", async () => {
   await using place = await scratch();
   await importKnown(place.file);
   const keys = await unlockWallet(place.file, PASSPHRASE);
+  const { TronWeb } = await loadTronweb();
   const expected = {
     "m/44'/195'/0'/0/0": keys.key("TRX", 0),
     "m/44'/195'/0'/0/7": keys.key("TRX", 7),
@@ -87,7 +96,7 @@ Deno.test("the paths are those of BIP-44, one account per network", async () => 
   }
 });
 
-Deno.test("no two networks share keys", () => {
+test("no two networks share keys", () => {
   const places = NETWORKS.map((network) => {
     const { coinType, account } = ACCOUNT_PATHS[network];
     return `${coinType}/${account}`;
@@ -95,7 +104,7 @@ Deno.test("no two networks share keys", () => {
   assertEquals(new Set(places).size, NETWORKS.length);
 });
 
-Deno.test("a new wallet has words of its own, and they restore it", async () => {
+test("a new wallet has words of its own, and they restore it", async () => {
   await using place = await scratch();
   await using other = await scratch();
   const options = { passphrase: PASSPHRASE, networks: NETWORKS_OF_TRON };
@@ -112,7 +121,7 @@ Deno.test("a new wallet has words of its own, and they restore it", async () => 
   assertNotEquals(restored.walletId, wallet.walletId);
 });
 
-Deno.test("the file holds no word in the clear and is for its owner only", async () => {
+test("the file holds no word in the clear and is for its owner only", async () => {
   await using place = await scratch();
   await importKnown(place.file);
   const text = await Deno.readTextFile(place.file);
@@ -124,7 +133,7 @@ Deno.test("the file holds no word in the clear and is for its owner only", async
   assertEquals(names, ["wallet.json"]);
 });
 
-Deno.test("a wallet is never overwritten", async () => {
+test("a wallet is never overwritten", async () => {
   await using place = await scratch();
   const first = await importKnown(place.file);
   await assertRejects(() => importKnown(place.file), Deno.errors.AlreadyExists);
@@ -132,7 +141,7 @@ Deno.test("a wallet is never overwritten", async () => {
   assertEquals(await exportMnemonic(place.file, PASSPHRASE), MNEMONIC);
 });
 
-Deno.test("the public part opens without the passphrase", async () => {
+test("the public part opens without the passphrase", async () => {
   await using place = await scratch();
   const wallet = await importKnown(place.file);
   assertEquals(await openPublicWallet(place.file), wallet);
@@ -140,7 +149,7 @@ Deno.test("the public part opens without the passphrase", async () => {
   assert(wallet.networks.TRX?.xpub.startsWith("xpub"));
 });
 
-Deno.test("a wrong passphrase unlocks nothing", async () => {
+test("a wrong passphrase unlocks nothing", async () => {
   await using place = await scratch();
   await importKnown(place.file);
   const error = await assertRejects(() => unlockWallet(place.file, `${PASSPHRASE}.`), Error);
@@ -174,7 +183,7 @@ const changes: Record<string, (wallet: WalletFile) => unknown> = {
   }),
 };
 for (const [what, change] of Object.entries(changes)) {
-  Deno.test(`a changed file does not unlock: ${what}`, async () => {
+  test(`a changed file does not unlock: ${what}`, async () => {
     await using place = await scratch();
     await importKnown(place.file);
     await tamper(place.file, change);
@@ -182,7 +191,7 @@ for (const [what, change] of Object.entries(changes)) {
   });
 }
 
-Deno.test("the order of keys in the file plays no part", async () => {
+test("the order of keys in the file plays no part", async () => {
   await using place = await scratch();
   await importKnown(place.file);
   await tamper(place.file, (wallet) => Object.fromEntries(Object.entries(wallet).toReversed()));
@@ -205,7 +214,7 @@ const malformed: Record<string, (wallet: WalletFile) => unknown> = {
   "an unknown field": (wallet) => ({ ...wallet, note: "hello" }),
 };
 for (const [what, change] of Object.entries(malformed)) {
-  Deno.test(`a file with ${what} is refused before anything is decrypted`, async () => {
+  test(`a file with ${what} is refused before anything is decrypted`, async () => {
     await using place = await scratch();
     await importKnown(place.file);
     await tamper(place.file, change);
@@ -213,14 +222,14 @@ for (const [what, change] of Object.entries(malformed)) {
   });
 }
 
-Deno.test("a file that others may change is refused", async () => {
+test("a file that others may change is refused", async () => {
   await using place = await scratch();
   await importKnown(place.file);
   await Deno.chmod(place.file, 0o622);
   await assertRejects(() => openPublicWallet(place.file), Error, "others may change");
 });
 
-Deno.test("a locked wallet has no keys, and those given out are wiped", async () => {
+test("a locked wallet has no keys, and those given out are wiped", async () => {
   await using place = await scratch();
   await importKnown(place.file);
   const keys = await unlockWallet(place.file, PASSPHRASE);
@@ -232,7 +241,7 @@ Deno.test("a locked wallet has no keys, and those given out are wiped", async ()
   assertEquals(given?.privateKey, new Uint8Array(32));
 });
 
-Deno.test("many derived keys stay right while old ones are dropped from memory", async () => {
+test("many derived keys stay right while old ones are dropped from memory", async () => {
   await using place = await scratch();
   await importKnown(place.file);
   const keys = await unlockWallet(place.file, PASSPHRASE);
@@ -249,7 +258,7 @@ for (
     ["too few words", "abandon abandon"],
   ] as const
 ) {
-  Deno.test(`a mnemonic with ${what} is not imported, and not shown`, async () => {
+  test(`a mnemonic with ${what} is not imported, and not shown`, async () => {
     await using place = await scratch();
     const options = { file: place.file, passphrase: PASSPHRASE, networks: NETWORKS_OF_TRON };
     const error = await assertRejects(() => createWallet({ ...options, mnemonic }), TypeError);
@@ -258,13 +267,13 @@ for (
   });
 }
 
-Deno.test("a short passphrase protects nothing", async () => {
+test("a short passphrase protects nothing", async () => {
   await using place = await scratch();
   const options = { file: place.file, passphrase: "short", networks: NETWORKS_OF_TRON };
   await assertRejects(() => createWallet(options), TypeError, "shorter than");
 });
 
-Deno.test("a network whose addresses cannot be made yet is refused", async () => {
+test("a network whose addresses cannot be made yet is refused", async () => {
   await using place = await scratch();
   await assertRejects(
     () => createWallet({ file: place.file, passphrase: PASSPHRASE, networks: ["SOL"] }),
@@ -273,7 +282,7 @@ Deno.test("a network whose addresses cannot be made yet is refused", async () =>
   );
 });
 
-Deno.test("a passphrase is its file's first line", async () => {
+test("a passphrase is its file's first line", async () => {
   await using place = await scratch();
   await Deno.writeTextFile(place.file, `${PASSPHRASE}\r\nsecond line\n`, { mode: 0o600 });
   assertEquals(await readPassphraseFile(place.file), PASSPHRASE);

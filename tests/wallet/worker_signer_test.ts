@@ -6,6 +6,7 @@ import type { SignerSettings } from "../../chains/signer/worker_protocol.ts";
 import { makeEnvelope } from "../../chains/tron/envelope.ts";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import { amountOf } from "../../ledger/amount.ts";
+import { needs } from "../support/permissions.ts";
 
 const USDT = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t";
 const DESTINATION = "TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8";
@@ -23,6 +24,13 @@ const ENVELOPE: Envelope = makeEnvelope(
   { fee: amountOf("7"), limit: amountOf("8") },
   60_000,
 );
+
+const ignore = needs({ read: true, write: true, net: true, env: true });
+
+/** Registers a test that starts a worker; a worker gets no permission that its parent lacks. */
+function test(name: string, fn: () => Promise<void>): void {
+  Deno.test({ name, ignore, fn });
+}
 
 /** Requests for signatures by id. */
 function requests(...ids: string[]) {
@@ -83,7 +91,7 @@ async function setUp(
   };
 }
 
-Deno.test("a worker signs through the port, in the order of the requests", async () => {
+test("a worker signs through the port, in the order of the requests", async () => {
   await using place = await setUp();
   assertEquals(await place.signer.ready(), { walletId: place.walletId });
   const answers = await place.signer.sign(requests("out_2", "out_x", "out_1"));
@@ -94,7 +102,7 @@ Deno.test("a worker signs through the port, in the order of the requests", async
   ]);
 });
 
-Deno.test("batches that are under way together get each its own answers", async () => {
+test("batches that are under way together get each its own answers", async () => {
   await using place = await setUp();
   const batches = await Promise.all(
     ["out_1", "out_2", "out_x", "out_1"].map((id) => place.signer.sign(requests(id))),
@@ -102,7 +110,7 @@ Deno.test("batches that are under way together get each its own answers", async 
   assertEquals(batches.map(([answer]) => answer?.outgoingId), ["out_1", "out_2", "out_x", "out_1"]);
 });
 
-Deno.test("a paused worker refuses, and signs again when resumed", async () => {
+test("a paused worker refuses, and signs again when resumed", async () => {
   await using place = await setUp();
   await place.signer.ready();
   place.signer.setPaused(true);
@@ -113,7 +121,7 @@ Deno.test("a paused worker refuses, and signs again when resumed", async () => {
   assert(signed !== undefined && "signed" in signed);
 });
 
-Deno.test("a worker that crashes rejects what was under way and is started again", async () => {
+test("a worker that crashes rejects what was under way and is started again", async () => {
   await using place = await setUp();
   await place.signer.ready();
   const together = [place.signer.sign(requests("hang")), place.signer.sign(requests("crash"))];
@@ -124,7 +132,7 @@ Deno.test("a worker that crashes rejects what was under way and is started again
   assert(answer !== undefined && "signed" in answer);
 });
 
-Deno.test("a pause outlives the worker", async () => {
+test("a pause outlives the worker", async () => {
   await using place = await setUp();
   await place.signer.ready();
   place.signer.setPaused(true);
@@ -133,7 +141,7 @@ Deno.test("a pause outlives the worker", async () => {
   assert(answer !== undefined && "refused" in answer && answer.refused === "locked");
 });
 
-Deno.test("a worker that does not answer in time is replaced", async () => {
+test("a worker that does not answer in time is replaced", async () => {
   await using place = await setUp({ timeoutMs: 3_000 });
   await place.signer.ready();
   await assertRejects(() => place.signer.sign(requests("hang")), Error, "ms passed");
@@ -154,13 +162,13 @@ async function signAfterRestart(signer: WorkerSigner) {
   }
 }
 
-Deno.test("a worker that cannot unlock its wallet says so, and signs nothing", async () => {
+test("a worker that cannot unlock its wallet says so, and signs nothing", async () => {
   await using place = await setUp({ passphrase: "not the passphrase at all", timeoutMs: 3_000 });
   await assertRejects(() => place.signer.ready(), Error, "Cannot unlock the wallet");
   await assertRejects(() => place.signer.sign(requests("out_1")), Error, "Cannot");
 });
 
-Deno.test("the worker has no permission that signing does not need", async () => {
+test("the worker has no permission that signing does not need", async () => {
   await using place = await setUp();
   const denied = /is (denied|prompt)/;
   for (const name of ["run", "write", "ffi", "sys", "net", "env", "read"]) {
@@ -169,7 +177,7 @@ Deno.test("the worker has no permission that signing does not need", async () =>
   }
 });
 
-Deno.test("a closed signer signs nothing and closes twice without harm", async () => {
+test("a closed signer signs nothing and closes twice without harm", async () => {
   await using place = await setUp();
   await place.signer.ready();
   const outstanding = place.signer.sign(requests("hang"));
