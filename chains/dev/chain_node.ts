@@ -6,33 +6,26 @@
  */
 
 import { checkEnvelope, checkReference, checkSignature } from "./admission.ts";
-import { makeHeader, NO_PARENT } from "./block.ts";
-import { execute, type Execution, type ForcedFailure } from "./execute.ts";
+import { makeHeader } from "./block.ts";
 import {
-  type Identity,
-  newIdentity,
-  readIdentity,
-  storeIdentity,
-  writeGenesis,
-} from "./genesis.ts";
+  type CarriedOut,
+  contractRetOf,
+  readTransactions,
+  renderBlock,
+  type Waiting,
+} from "./block_text.ts";
+import { execute, type Execution, type ForcedFailure } from "./execute.ts";
+import { createChain, type Identity, readIdentity } from "./genesis.ts";
 import { type Changes, Overlay, type StateReader } from "./overlay.ts";
 import { MAX_BLOCK_SIZE, MAX_PENDING } from "./parameters.ts";
 import { type NodeRefusal, REFUSALS } from "./refusal.ts";
-import { renderHeader, renderReceipt, renderTransaction } from "./render.ts";
-import { Store, type StoredBlock } from "./store.ts";
+import type { Store, StoredBlock } from "./store.ts";
 import { assemble, type Transaction } from "./transaction.ts";
 
 /** A waiting transaction. */
-export interface Pending {
-  readonly transaction: Transaction;
-  readonly forced: ForcedFailure | null;
+export interface Pending extends Waiting {
   /** Outcome expected on the present state. */
   readonly contractRet: string;
-}
-
-interface Carried {
-  readonly pending: Pending;
-  readonly execution: Execution;
 }
 
 type Admission =
@@ -199,14 +192,14 @@ export class ChainNode {
         `Cannot drop ${depth} blocks as block ${this.#solid} is solid: head ${this.#head.height}`,
       );
     }
-    const returned: Pending[] = [];
+    const returned: Waiting[] = [];
     this.store.transaction(() => {
       for (let i = 0; i < depth; i++) {
         const height = this.#head.height;
         const { body, forced } = this.store.removeBlock(height);
         this.#undo.delete(height);
         this.#head = this.#blockAt(height - 1);
-        if (!drop) returned.unshift(...transactionsOf(body, forced));
+        if (!drop) returned.unshift(...readTransactions(body, forced));
       }
       // Returned transactions are older than those that wait.
       const waiting = [...this.#pool.values()];
@@ -231,7 +224,7 @@ export class ChainNode {
 
   #addBlock(time: number): void {
     const layer = new Overlay(this.store);
-    const carried: Carried[] = [];
+    const carried: CarriedOut[] = [];
     const left: string[] = [];
     let size = 0;
     for (const [txid, pending] of this.#pool) {
@@ -240,32 +233,16 @@ export class ChainNode {
       const execution = this.#carry(layer, pending, time);
       if (execution === null) continue;
       size += pending.transaction.size;
-      carried.push({ pending, execution });
+      carried.push({ ...pending, execution });
     }
     const height = this.#head.height + 1;
     const header = makeHeader(
       height,
       this.#head.id,
       time,
-      carried.map((entry) => entry.pending.transaction),
+      carried.map((entry) => entry.transaction),
       this.identity.witness,
     );
-    const bodies = new TextList(
-      renderHeader(header) + (carried.length > 0 ? ',"transactions":[' : ""),
-    );
-    const receipts = new TextList("[");
-    const included = carried.map(({ pending: { transaction, forced }, execution }) => {
-      const body = bodies.add(renderTransaction(transaction, contractRetOf(execution)));
-      const receipt = receipts.add(renderReceipt(transaction, execution, header));
-      return {
-        txid: transaction.txid,
-        bodyFrom: body.from,
-        bodyLength: body.length,
-        receiptFrom: receipt.from,
-        receiptLength: receipt.length,
-        forced,
-      };
-    });
     const block = {
       height,
       id: header.id,
@@ -273,14 +250,8 @@ export class ChainNode {
       time,
       transactions: carried.length,
     };
-    this.store.addBlock({
-      block,
-      body: bodies.finish(carried.length > 0 ? "]}" : "}"),
-      receipts: receipts.finish("]"),
-      included,
-      leavePool: left,
-      changes: layer.changes(),
-    });
+    const text = renderBlock(header, carried);
+    this.store.addBlock({ block, ...text, leavePool: left, changes: layer.changes() });
     for (const txid of left) this.#pool.delete(txid);
     this.#head = block;
     this.#latestTime = Math.max(this.#latestTime, time);
@@ -337,75 +308,4 @@ export class ChainNode {
     if (block === null) throw new RangeError(`Cannot read block ${height} as it is not stored`);
     return block;
   }
-}
-
-/** Joins JSON texts with commas and remembers where each one lies. All texts are ASCII. */
-class TextList {
-  readonly #parts: string[];
-  #length: number;
-  #first = true;
-
-  constructor(start: string) {
-    this.#parts = [start];
-    this.#length = start.length;
-  }
-
-  add(text: string): { from: number; length: number } {
-    if (!this.#first) {
-      this.#parts.push(",");
-      this.#length += 1;
-    }
-    this.#first = false;
-    const from = this.#length;
-    this.#parts.push(text);
-    this.#length += text.length;
-    return { from, length: text.length };
-  }
-
-  finish(end: string): Uint8Array {
-    return new TextEncoder().encode(this.#parts.join("") + end);
-  }
-}
-
-/** Makes a new chain's first block. */
-function createChain(store: Store, now: number): Identity {
-  const identity = newIdentity();
-  const header = makeHeader(0, NO_PARENT, now, [], identity.witness);
-  const state = new Overlay(store);
-  writeGenesis(state, identity, now);
-  store.transaction(() => {
-    storeIdentity(store, identity);
-    store.addBlock({
-      block: { height: 0, id: header.id, parentId: NO_PARENT, time: now, transactions: 0 },
-      body: new TextEncoder().encode(renderHeader(header) + "}"),
-      receipts: new TextEncoder().encode("[]"),
-      included: [],
-      leavePool: [],
-      changes: state.changes(),
-    });
-    store.finalize(0);
-    store.setMeta("solid", "0");
-  });
-  return identity;
-}
-
-function contractRetOf(execution: Execution): string {
-  return execution.call?.result ?? "SUCCESS";
-}
-
-function transactionsOf(
-  body: string,
-  forced: ReadonlyMap<string, ForcedFailure>,
-): Pending[] {
-  const block: { transactions?: { raw_data_hex: string; signature: string[] }[] } = JSON.parse(
-    body,
-  );
-  return (block.transactions ?? []).map(({ raw_data_hex, signature }) => {
-    const transaction = assemble(Uint8Array.fromHex(raw_data_hex), signature);
-    return {
-      transaction,
-      forced: forced.get(transaction.txid) ?? null,
-      contractRet: "SUCCESS",
-    };
-  });
 }

@@ -6,8 +6,10 @@
 
 import { newAccount, writeAccount } from "./account.ts";
 import { contractAddress, type HexAddress } from "./address.ts";
+import { makeHeader, NO_PARENT } from "./block.ts";
+import { renderBlock } from "./block_text.ts";
 import { writeContract } from "./contract.ts";
-import type { Overlay } from "./overlay.ts";
+import { Overlay } from "./overlay.ts";
 import { SUN_PER_TRX } from "./parameters.ts";
 import { type ChainKey, keyOf, newKey } from "./signature.ts";
 import type { Store } from "./store.ts";
@@ -26,8 +28,35 @@ export interface Identity {
 const FAUCET_TRX = 1_000_000_000n;
 const FAUCET_USDT = 1_000_000_000n * 1_000_000n;
 
-/** Makes a new chain's keys and contracts. */
-export function newIdentity(): Identity {
+/** The stored identity, null in a new file. */
+export function readIdentity(store: Store): Identity | null {
+  const text = store.meta("identity");
+  if (text === undefined) return null;
+  const { faucet, witness, usdt, script } = JSON.parse(text);
+  return { faucet: keyOf(faucet), witness: keyOf(witness), usdt, script };
+}
+
+/** Makes a new chain: its keys, its contracts and block 0. */
+export function createChain(store: Store, now: number): Identity {
+  const identity = newIdentity();
+  const header = makeHeader(0, NO_PARENT, now, [], identity.witness);
+  const state = new Overlay(store);
+  writeGenesis(state, identity, now);
+  store.transaction(() => {
+    storeIdentity(store, identity);
+    store.addBlock({
+      block: { height: 0, id: header.id, parentId: NO_PARENT, time: now, transactions: 0 },
+      ...renderBlock(header, []),
+      leavePool: [],
+      changes: state.changes(),
+    });
+    store.finalize(0);
+    store.setMeta("solid", "0");
+  });
+  return identity;
+}
+
+function newIdentity(): Identity {
   const faucet = newKey();
   return {
     faucet,
@@ -37,8 +66,7 @@ export function newIdentity(): Identity {
   };
 }
 
-/** Stores a chain's identity. */
-export function storeIdentity(store: Store, identity: Identity): void {
+function storeIdentity(store: Store, identity: Identity): void {
   const { faucet, witness, usdt, script } = identity;
   store.setMeta(
     "identity",
@@ -46,16 +74,7 @@ export function storeIdentity(store: Store, identity: Identity): void {
   );
 }
 
-/** The stored identity, null in a new file. */
-export function readIdentity(store: Store): Identity | null {
-  const text = store.meta("identity");
-  if (text === undefined) return null;
-  const { faucet, witness, usdt, script } = JSON.parse(text);
-  return { faucet: keyOf(faucet), witness: keyOf(witness), usdt, script };
-}
-
-/** Writes the first block's state. */
-export function writeGenesis(state: Overlay, identity: Identity, time: number): void {
+function writeGenesis(state: Overlay, identity: Identity, time: number): void {
   writeAccount(state, identity.faucet.address, {
     ...newAccount(time),
     balance: FAUCET_TRX * SUN_PER_TRX,

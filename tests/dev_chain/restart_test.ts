@@ -10,6 +10,7 @@ import {
   type TestChain,
   trxTransfer,
   usdtBalance,
+  usdtTransfer,
   withChain,
 } from "./support/chain.ts";
 
@@ -58,10 +59,16 @@ chainTest(
   async () => {
     const dataDir = await Deno.makeTempDir({ prefix: "dev-chain-" });
     const first = await startProcess(dataDir);
-    const payer = await fundedWallet(first.chain, { trx: "10", usdt: "3" });
+    const payer = await fundedWallet(first.chain, { trx: "100", usdt: "3" });
     const payee = newWallet();
     const waiting = await trxTransfer(first.chain, payer, payee.base58, 5_000_000);
     assertEquals((await broadcast(first.chain, waiting)).result, true);
+    await first.chain.post("/dev/config", {
+      solidLag: 5,
+      faults: [{ path: "*", kind: "revert", times: 1 }],
+    });
+    const doomed = await usdtTransfer(first.chain, payer, payee.base58, 1n);
+    assertEquals((await broadcast(first.chain, doomed)).result, true);
     const acknowledged: string[] = [];
     // Killed in the middle of a stream of broadcasts: what was answered must be there.
     const streaming = (async () => {
@@ -82,11 +89,13 @@ chainTest(
     assertEquals(chain.faucetAddress, first.chain.faucetAddress);
     assertEquals(await usdtBalance(chain, payer.base58), 3_000_000n, "blocks are there");
     const { txId } = await chain.get("/wallet/gettransactionlistfrompending");
-    assertEquals(txId.slice(0, 1), [waiting.txid], "in the order they came");
-    assertEquals(txId.slice(1, acknowledged.length + 1), acknowledged);
+    assertEquals(txId.slice(0, 2), [waiting.txid, doomed.txid], "in the order they came");
+    assertEquals(txId.slice(2, acknowledged.length + 2), acknowledged);
+    assertEquals((await chain.get("/dev/info")).solidLag, 5);
     await chain.mine();
     assertEquals((await receiptOf(chain, waiting.txid)).id, waiting.txid);
-    const paid = BigInt(txId.length - 1) * 1_000_000n;
+    assertEquals((await receiptOf(chain, doomed.txid)).receipt.result, "REVERT");
+    const paid = BigInt(txId.length - 2) * 1_000_000n;
     assertEquals(await usdtBalance(chain, payee.base58), paid);
     await chain.stop();
     assertEquals((await process.status).code, 0);

@@ -2,6 +2,7 @@
 
 import { type Account, readAccount, readLoan, readPartners } from "../account.ts";
 import type { HexAddress } from "../address.ts";
+import { readContract } from "../contract.ts";
 import { type Resource, RESOURCES } from "../contract_types.ts";
 import { FREE_NET_LIMIT, MAX_UNFREEZINGS, SUN_PER_TRX, TOTALS } from "../parameters.ts";
 import { stakedLimit, usedAt } from "../resources.ts";
@@ -11,7 +12,7 @@ import { NOTHING, stateOf, unlessZero } from "./route.ts";
 
 /** Paths that read accounts. */
 export const ACCOUNT_ROUTES: Readonly<Record<string, Route>> = {
-  getaccount: withAccount("address", describeAccount, true),
+  getaccount: { answer: getAccount, solidity: true, get: true },
   getaccountresource: withAccount("address", describeResources, false),
   getaccountnet: withAccount("address", describeNet, false),
   getdelegatedresourcev2: { answer: loans, solidity: true, get: true },
@@ -32,6 +33,17 @@ function withAccount(parameter: string, describe: Describe, solidity: boolean): 
     return { json: describe(account, request, address) };
   };
   return { answer, solidity, get: true };
+}
+
+function getAccount(request: NodeRequest): Answer {
+  const address = request.params.address("address");
+  if (address === null) return NOTHING;
+  const account = readAccount(stateOf(request), address);
+  if (account !== null) return { json: describeAccount(account, request, address) };
+  const contract = readContract(stateOf(request), address);
+  return contract === null
+    ? NOTHING
+    : { json: { type: "Contract", address, account_resource: {} } };
 }
 
 function describeAccount(account: Account, request: NodeRequest, address: HexAddress): unknown {
