@@ -33,6 +33,14 @@ export const LONGEST_URL = 2_048;
 /** Azure's host agent: a public address that is local to every virtual machine there. */
 const PUBLIC_BUT_LOCAL = new Set(["168.63.129.16"]);
 
+const ROUTED_IPV6 = ipaddr.IPv6.parse("2000::");
+const ROUTED_IPV6_BITS = 3;
+
+/** Four decimal numbers or IPv6; not the shorter spellings that some programs read as addresses. */
+function isAddressText(text: string): boolean {
+  return ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
+}
+
 /**
  * Checks the text of a URL. A host name is not resolved here: {@linkcode isAllowedAddress} judges
  * what it resolves to, each time a connection is made.
@@ -61,7 +69,7 @@ export function checkUrl(text: string, rules: UrlRules): UrlCheck {
  */
 export function addressLiteral(url: URL): string | null {
   const host = url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname;
-  return ipaddr.isValid(host) ? host : null;
+  return isAddressText(host) ? host : null;
 }
 
 /**
@@ -72,9 +80,13 @@ export function addressLiteral(url: URL): string | null {
  * @param address IPv4 or IPv6 text; any other text is refused
  */
 export function isAllowedAddress(address: string, rules: UrlRules): boolean {
-  if (!ipaddr.isValid(address)) return false;
+  if (!isAddressText(address)) return false;
   const parsed = ipaddr.process(address);
   if (PUBLIC_BUT_LOCAL.has(parsed.toString())) return false;
   const range = parsed.range();
-  return range === "unicast" || (rules.allowLoopback && range === "loopback");
+  if (rules.allowLoopback && range === "loopback") return true;
+  // The library calls everything without a special name unicast, also `::10.0.0.1`; what is routed
+  // publicly lies in 2000::/3 (RFC 4291, IANA IPv6 address space).
+  return range === "unicast" &&
+    (parsed instanceof ipaddr.IPv4 || parsed.match(ROUTED_IPV6, ROUTED_IPV6_BITS));
 }

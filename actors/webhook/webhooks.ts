@@ -1,0 +1,301 @@
+/**
+ * Delivers the events of every merchant. One small actor per endpoint with something to deliver;
+ * their claims and marks are batched across all of them, as the journal batches commits. Nothing
+ * but the outbox is durable: whatever is lost here is found again by the sweep.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import type { AttemptMark, ClaimedEvent, Outbox, Verdict } from "../../ledger/outbox/outbox.ts";
+import type { AttemptOutcome } from "../../webhooks/attempt_outcome.ts";
+import { isEventType } from "../../webhooks/event_type.ts";
+import { isRetried, retryDelayMs } from "../../webhooks/retry.ts";
+import type { Sender } from "../../webhooks/sender.ts";
+import type { CrashPointName } from "../runtime/crash_point.ts";
+import { AttemptMarker } from "./attempt_marker.ts";
+import { Endpoint } from "./endpoint.ts";
+import { RetryAlarm } from "./retry_alarm.ts";
+
+const log = getLogger(["engine", "webhook"]);
+
+/** Deliveries under way at the same time, all merchants together. */
+const IN_FLIGHT = 1_024;
+
+/** Merchants served by one claim. */
+const CLAIM_MERCHANTS = 200;
+
+/** How often lost wake-ups, expired leases and retries of other nodes are looked for. */
+const SWEEP_MS = 1_000;
+
+/** Merchants looked at by one sweep; the next one goes on after them. */
+const SWEEP_MERCHANTS = 1_000;
+
+/** How long an endpoint's bad answers are remembered without new events. */
+const MEMORY_MS = 60_000;
+
+/** Pause after a claim that failed. */
+const CLAIM_RETRY_MS = 250;
+
+/** How long {@linkcode Webhooks.stop} lets deliveries under way finish. */
+const DRAIN_MS = 5_000;
+
+/** What the deliveries need. */
+export interface WebhookDeps {
+  readonly outbox: Outbox;
+  readonly sender: Sender;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** A number in [0, 1), for jitter. */
+  readonly random: () => number;
+  readonly crashPoint: (name: CrashPointName) => void;
+  /** Is told of every attempt, for metrics. */
+  readonly onAttempt?: (outcome: AttemptOutcome, verdict: Verdict["kind"]) => void;
+  readonly sweepMs?: number;
+  readonly drainMs?: number;
+}
+
+/** The deliveries of all merchants. */
+export interface Webhooks {
+  /** Says that a merchant has new events. */
+  wake(merchantId: string): void;
+  start(): void;
+  /** Takes nothing more, lets what is under way finish within a bound, and gives the rest back. */
+  stop(): Promise<void>;
+  /** Figures for metrics: deliveries under way, endpoints in memory, attempts not written yet. */
+  readonly figures: {
+    readonly inFlight: number;
+    readonly endpoints: number;
+    readonly unmarked: number;
+  };
+}
+
+/** The deliveries over an outbox and a sender. */
+export function createWebhooks(deps: WebhookDeps): Webhooks {
+  return new Deliveries(deps);
+}
+
+class Deliveries implements Webhooks {
+  readonly #deps: WebhookDeps;
+  readonly #endpoints = new Map<string, Endpoint>();
+  /** Endpoints that may have due events, in the order in which they are served. */
+  readonly #wanting = new Set<string>();
+  readonly #marker: AttemptMarker;
+  readonly #alarm: RetryAlarm;
+  readonly #abort = new AbortController();
+  readonly #running = new Set<Promise<void>>();
+  #inFlight = 0;
+  #claiming: Promise<void> | null = null;
+  #sweeping: Promise<void> | null = null;
+  #sweepTimer: ReturnType<typeof setInterval> | undefined;
+  #sweptUpTo = "";
+  #stopped = false;
+
+  constructor(deps: WebhookDeps) {
+    this.#deps = deps;
+    this.#marker = new AttemptMarker(deps.outbox, (marks) => this.#marked(marks));
+    this.#alarm = new RetryAlarm((merchantId) => this.wake(merchantId));
+  }
+
+  get figures() {
+    return {
+      inFlight: this.#inFlight,
+      endpoints: this.#endpoints.size,
+      unmarked: this.#marker.size,
+    };
+  }
+
+  wake(merchantId: string): void {
+    if (this.#stopped) return;
+    this.#wanting.add(merchantId);
+    this.#claiming ??= this.#claim();
+  }
+
+  start(): void {
+    const sweep = () => this.#sweeping ??= this.#sweep();
+    sweep();
+    this.#sweepTimer = setInterval(sweep, this.#deps.sweepMs ?? SWEEP_MS);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#sweepTimer);
+    this.#alarm.clear();
+    this.#wanting.clear();
+    await this.#sweeping;
+    await this.#claiming;
+    const drain = setTimeout(() => this.#abort.abort(), this.#deps.drainMs ?? DRAIN_MS);
+    await Promise.all(this.#running);
+    clearTimeout(drain);
+    await this.#marker.close();
+    this.#deps.sender.close();
+  }
+
+  #endpoint(merchantId: string): Endpoint {
+    let endpoint = this.#endpoints.get(merchantId);
+    if (endpoint === undefined) {
+      endpoint = new Endpoint(merchantId);
+      this.#endpoints.set(merchantId, endpoint);
+    }
+    endpoint.touchedAt = performance.now();
+    return endpoint;
+  }
+
+  /** Claims for the endpoints that want events until none of them has room or anything due. */
+  async #claim(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    for (let wants = this.#wants(); wants.length > 0; wants = this.#wants()) {
+      try {
+        const events = await this.#deps.outbox.claim(wants);
+        this.#deps.crashPoint("webhook.after-claim");
+        for (const event of events) this.#deliver(event);
+      } catch (error) {
+        log.error("cannot claim events: {error}", { error });
+        if (this.#stopped) break;
+        for (const { merchantId } of wants) this.#wanting.add(merchantId);
+        await new Promise((resolve) => setTimeout(resolve, CLAIM_RETRY_MS));
+      }
+    }
+    this.#claiming = null;
+  }
+
+  /**
+   * Takes the next endpoints out of the line. One without room is left out: it comes back when one
+   * of its deliveries is written down.
+   */
+  #wants() {
+    const wants: { merchantId: string; room: number }[] = [];
+    let left = IN_FLIGHT - this.#inFlight;
+    const isCrowded = left < IN_FLIGHT / 2;
+    for (const merchantId of this.#wanting) {
+      if (left <= 0 || wants.length === CLAIM_MERCHANTS) break;
+      this.#wanting.delete(merchantId);
+      const room = Math.min(this.#endpoint(merchantId).room(isCrowded), left);
+      if (room === 0) continue;
+      wants.push({ merchantId, room });
+      left -= room;
+    }
+    return wants;
+  }
+
+  #deliver(event: ClaimedEvent): void {
+    const endpoint = this.#endpoint(event.merchantId);
+    endpoint.inFlight++;
+    this.#inFlight++;
+    const running = this.#attempt(event, endpoint).catch((error: unknown) => {
+      // The lease runs out and the event is tried again; the fault is ours and must be seen.
+      log.error("delivery of {eventId} broke: {error}", { eventId: event.eventId, error });
+    }).finally(() => {
+      endpoint.inFlight--;
+      this.#inFlight--;
+      this.#running.delete(running);
+      if (this.#wanting.size > 0 && !this.#stopped) this.#claiming ??= this.#claim();
+    });
+    this.#running.add(running);
+  }
+
+  async #attempt(event: ClaimedEvent, endpoint: Endpoint): Promise<void> {
+    if (!isEventType(event.type)) {
+      throw new TypeError(`Cannot deliver an event as its type is unknown: ${event.type}`);
+    }
+    const outcome = await this.#deps.sender.send(
+      {
+        eventId: event.eventId,
+        type: event.type,
+        body: event.payload,
+        url: event.url,
+        secrets: { current: event.secret, previous: event.previousSecret },
+        timeoutMs: event.timeoutMs,
+      },
+      this.#deps.now(),
+      this.#abort.signal,
+    );
+    this.#deps.crashPoint("webhook.after-send");
+    const verdict = this.#verdict(event, outcome);
+    if (verdict.kind === "delivered") endpoint.answeredWell();
+    else if (verdict.kind !== "released") endpoint.answeredBadly();
+    this.#deps.onAttempt?.(outcome, verdict.kind);
+    this.#marker.add({
+      eventId: event.eventId,
+      merchantId: event.merchantId,
+      attempt: event.attempt,
+      verdict,
+      outcome: outcome.category === "network" ? outcome.code : outcome.category,
+      httpStatus: "status" in outcome ? outcome.status : null,
+      durationMs: outcome.durationMs,
+      answer: "answer" in outcome ? outcome.answer : null,
+    });
+  }
+
+  #verdict(event: ClaimedEvent, outcome: AttemptOutcome): Verdict {
+    switch (outcome.category) {
+      case "acknowledged":
+        return { kind: "delivered" };
+      case "stopped":
+        return { kind: "released" };
+      case "not_acknowledged":
+      case "bad_status":
+      case "answer_too_long":
+      case "timeout":
+      case "network":
+      case "refused_url":
+        return isRetried(event.attempt, event.retryCount)
+          ? { kind: "retry", delayMs: retryDelayMs(event.attempt, this.#deps.random()) }
+          : { kind: "failed" };
+      default: {
+        const never: never = outcome;
+        return never;
+      }
+    }
+  }
+
+  /** After a batch of attempts is durable: retries get their alarm, endpoints their next events. */
+  #marked(marks: readonly AttemptMark[]): void {
+    const revivable = new Set<string>();
+    for (const { merchantId, verdict } of marks) {
+      const endpoint = this.#endpoint(merchantId);
+      if (verdict.kind === "retry") this.#alarm.set(merchantId, verdict.delayMs);
+      if (verdict.kind === "failed") endpoint.mayHaveFailed = true;
+      if (verdict.kind === "delivered" && endpoint.mayHaveFailed) revivable.add(merchantId);
+      this.wake(merchantId);
+    }
+    if (revivable.size > 0 && !this.#stopped) void this.#revive(revivable);
+  }
+
+  /** An endpoint that acknowledges again gets what it missed. */
+  async #revive(merchantIds: ReadonlySet<string>): Promise<void> {
+    for (const merchantId of merchantIds) this.#endpoint(merchantId).mayHaveFailed = false;
+    try {
+      for (const merchantId of await this.#deps.outbox.revive([...merchantIds])) {
+        this.#endpoint(merchantId).mayHaveFailed = true;
+        this.wake(merchantId);
+      }
+    } catch (error) {
+      for (const merchantId of merchantIds) this.#endpoint(merchantId).mayHaveFailed = true;
+      log.error("cannot revive failed events: {error}", { error });
+    }
+  }
+
+  /** Finds what no wake-up told of: after a crash, from other nodes, switched off meanwhile. */
+  async #sweep(): Promise<void> {
+    try {
+      const found = await this.#deps.outbox.waiting(this.#sweptUpTo, SWEEP_MERCHANTS);
+      this.#sweptUpTo = found.length < SWEEP_MERCHANTS ? "" : found.at(-1)?.merchantId ?? "";
+      const off = found.filter(({ isOn }) => !isOn).map(({ merchantId }) => merchantId);
+      if (off.length > 0) await this.#deps.outbox.skip(off);
+      for (const { merchantId, isOn } of found) if (isOn) this.wake(merchantId);
+    } catch (error) {
+      log.error("cannot sweep the outbox: {error}", { error });
+    }
+    this.#forgetIdle();
+    this.#sweeping = null;
+  }
+
+  #forgetIdle(): void {
+    const before = performance.now() - MEMORY_MS;
+    for (const [merchantId, endpoint] of this.#endpoints) {
+      if (endpoint.inFlight > 0 || this.#wanting.has(merchantId)) continue;
+      if (endpoint.isOrdinary || endpoint.touchedAt < before) this.#endpoints.delete(merchantId);
+    }
+  }
+}

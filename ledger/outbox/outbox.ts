@@ -1,0 +1,93 @@
+/**
+ * The events that wait for delivery, as the webhook actors see them. State is kept per row; a claim
+ * is a lease of seconds by the database's clock, so that what a dead process held is free again
+ * without anybody's help.
+ *
+ * @module
+ */
+
+import type { Sql } from "../database/connect.ts";
+import { claimEvents } from "./claim_events.ts";
+import { markAttempts } from "./mark_attempts.ts";
+import { reviveEvents } from "./revive_events.ts";
+import { skipEvents } from "./skip_events.ts";
+import { waitingEndpoints } from "./waiting_endpoints.ts";
+
+/** How many events of one merchant are wanted. */
+export interface Want {
+  readonly merchantId: string;
+  readonly room: number;
+}
+
+/** One event under a lease, with everything its delivery needs. */
+export interface ClaimedEvent {
+  readonly eventId: string;
+  readonly merchantId: string;
+  readonly type: string;
+  /** The exact text that is sent. */
+  readonly payload: string;
+  /** Number of this attempt, from 1; counted by the claim itself. */
+  readonly attempt: number;
+  readonly url: string;
+  readonly secret: string;
+  /** The secret before, while it is still valid. */
+  readonly previousSecret: string | null;
+  readonly timeoutMs: number;
+  readonly retryCount: number;
+}
+
+/** What follows from an attempt. */
+export type Verdict =
+  /** Acknowledged. */
+  | { readonly kind: "delivered" }
+  /** To be tried again after a while, milliseconds. */
+  | { readonly kind: "retry"; readonly delayMs: number }
+  /** Out of retries. */
+  | { readonly kind: "failed" }
+  /** Given up before an answer came; the attempt is not counted. */
+  | { readonly kind: "released" };
+
+/** One attempt and what became of it. */
+export interface AttemptMark {
+  readonly eventId: string;
+  readonly merchantId: string;
+  readonly attempt: number;
+  readonly verdict: Verdict;
+  /** One word, for example `timeout`. */
+  readonly outcome: string;
+  readonly httpStatus: number | null;
+  readonly durationMs: number;
+  /** Beginning of the answer. */
+  readonly answer: string | null;
+}
+
+/** A merchant with undelivered events, and whether it wants them. */
+export interface WaitingEndpoint {
+  readonly merchantId: string;
+  readonly isOn: boolean;
+}
+
+/** The outbox. */
+export interface Outbox {
+  /** Takes due events, of each payment only the oldest that is not finished. */
+  claim(wants: readonly Want[]): Promise<readonly ClaimedEvent[]>;
+  /** Writes down what became of attempts. */
+  mark(marks: readonly AttemptMark[]): Promise<void>;
+  /** Merchants with undelivered events, in the order of their ids. */
+  waiting(after: string, limit: number): Promise<readonly WaitingEndpoint[]>;
+  /** Skips undelivered events of merchants that have switched deliveries off. */
+  skip(merchantIds: readonly string[]): Promise<void>;
+  /** Gives events that ran out of retries their one second chance. Answers whose there were. */
+  revive(merchantIds: readonly string[]): Promise<ReadonlySet<string>>;
+}
+
+/** The outbox of a database. */
+export function createOutbox(sql: Sql): Outbox {
+  return {
+    claim: (wants) => claimEvents(sql, wants),
+    mark: (marks) => markAttempts(sql, marks),
+    waiting: (after, limit) => waitingEndpoints(sql, after, limit),
+    skip: (merchantIds) => skipEvents(sql, merchantIds),
+    revive: (merchantIds) => reviveEvents(sql, merchantIds),
+  };
+}
