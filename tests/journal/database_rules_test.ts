@@ -1,0 +1,99 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { TRANSITIONS } from "../../ledger/transitions.ts";
+import { addMerchant, fund, openJournal, reserveCommand } from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
+
+async function withdrawalMade(sql: Sql): Promise<string> {
+  const journal = openJournal(sql);
+  const merchantId = await addMerchant(sql);
+  await fund(sql, journal, merchantId, "100");
+  await journal.ask(merchantId, reserveCommand({ referenceId: "r" }), 5_000);
+  await journal.stop(1_000);
+  return merchantId;
+}
+
+Deno.test("the database knows the same transitions as the code", async () => {
+  await using database = await testDatabase();
+  const rows = await database.sql<{ record: string; from_status: string; to_status: string }[]>`
+    SELECT * FROM book.transition`;
+  const kept = rows.map((row) => `${row.record} ${row.from_status} ${row.to_status}`).sort();
+  const coded = Object.entries(TRANSITIONS).flatMap(([record, moves]) =>
+    Object.entries(moves).flatMap(([from, tos]) =>
+      (tos as readonly string[]).map((to) => `${record} ${from} ${to}`)
+    )
+  ).sort();
+  assertEquals(kept, coded);
+});
+
+Deno.test("entries and charges are written once, attempts and events keep their bytes", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await withdrawalMade(sql);
+  await assertRejects(() => sql`UPDATE book.entry SET amount = amount + 1`, Error, "written once");
+  await assertRejects(() => sql`DELETE FROM book.entry`, Error, "written once");
+  await assertRejects(() => sql`TRUNCATE book.entry`, Error, "written once");
+  await assertRejects(() => sql`UPDATE book.charge SET amount = 5`, Error, "written once");
+  await assertRejects(
+    () => sql`UPDATE book.outbox SET payload = 'x' WHERE type = 'deposit.confirmed'`,
+    Error,
+    "signed",
+  );
+});
+
+Deno.test("balances cannot fall below zero and postings are positive, whoever writes them", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const merchantId = await withdrawalMade(sql);
+  for (const column of ["available", "pending", "reserved"]) {
+    await assertRejects(() => sql`UPDATE book.balance SET ${sql(column)} = -1`, Error, "negative");
+  }
+  await assertRejects(
+    () =>
+      sql`
+      INSERT INTO book.entry VALUES ('p', 'l', ${merchantId}, 'available', 'reserved', 'USDT', 'TRX', 0, now())`,
+    Error,
+    "check",
+  );
+  await assertRejects(
+    () =>
+      sql`
+      INSERT INTO book.entry VALUES ('p', 'l', ${merchantId}, 'available', 'available', 'USDT', 'TRX', 1, now())`,
+    Error,
+    "check",
+  );
+});
+
+Deno.test("a status that may not follow is refused by the database", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await withdrawalMade(sql);
+  await assertRejects(
+    () => sql`UPDATE book.outgoing SET status = 'final'`,
+    Error,
+    "queued -> final",
+  );
+  await assertRejects(
+    () => sql`UPDATE book.withdrawal SET status = 'PENDING_APPROVAL'`,
+    Error,
+    "PENDING -> PENDING_APPROVAL",
+  );
+  await assertRejects(
+    () => sql`UPDATE book.deposit SET status = 'PENDING', cleared_at = NULL`,
+    Error,
+    "CONFIRMED -> PENDING",
+  );
+});
+
+Deno.test("a living reference cannot be held twice", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await withdrawalMade(sql);
+  await assertRejects(
+    () =>
+      sql`
+      INSERT INTO book.withdrawal SELECT (jsonb_populate_record(w, '{"id": "wd_second", "seq": 2}')).* FROM book.withdrawal w`,
+    Error,
+    "withdrawal_reference",
+  );
+});

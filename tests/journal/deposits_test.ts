@@ -1,0 +1,145 @@
+import { assertEquals } from "@std/assert";
+import type { Sql } from "../../ledger/database/connect.ts";
+import {
+  addMerchant,
+  addTransfer,
+  booksFaults,
+  openJournal,
+  SOMEWHERE,
+  until,
+} from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
+
+async function consumed(sql: Sql): Promise<boolean> {
+  const [row] = await sql`SELECT count(*) FROM book.inbox WHERE consumed_at IS NULL`;
+  return row?.["count"] === "0";
+}
+
+async function addAddress(sql: Sql, merchantId: string): Promise<void> {
+  await sql`
+    INSERT INTO book.deposit_address (id, merchant_id, network, address, wallet_index, kind, identifier, created_at)
+    VALUES ('adr_test', ${merchantId}, 'TRX', ${SOMEWHERE}, 0, 'issued', 'customer', now())`;
+}
+
+async function statement(sql: Sql): Promise<string[]> {
+  const rows = await sql`
+    SELECT d.status || ' ' || trim_scale(d.amount) || ' commission ' || trim_scale(d.commission)
+      || ' fee ' || trim_scale(d.fixed_fee) || ' effect ' || trim_scale(t.effect) AS line
+    FROM book.deposit d JOIN book.transaction t ON t.merchant_id = d.merchant_id AND t.seq = d.transaction_seq
+    ORDER BY d.seq`;
+  return rows.map((row) => row["line"] as string);
+}
+
+async function balance(sql: Sql): Promise<string> {
+  const [row] = await sql`
+    SELECT trim_scale(available) || ' / ' || trim_scale(pending) AS line FROM book.balance`;
+  return row?.["line"] as string;
+}
+
+Deno.test("a transfer is pending when seen and available net of fees when final", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const journal = openJournal(sql);
+  const merchantId = await addMerchant(sql, { rate: "0.01" });
+  await addAddress(sql, merchantId);
+  const txid = await addTransfer(sql, merchantId, "100", { phase: "seen" });
+  journal.wake(merchantId);
+  await until(() => consumed(sql));
+  assertEquals(await statement(sql), ["PENDING 100 commission 0 fee 0 effect 0"]);
+  assertEquals(await balance(sql), "0 / 100");
+  await addTransfer(sql, merchantId, "100", { phase: "solid", txid });
+  journal.wake(merchantId);
+  await until(() => consumed(sql));
+  assertEquals(await statement(sql), ["CONFIRMED 100 commission 1 fee 0.5 effect 98.5"]);
+  assertEquals(await balance(sql), "98.5 / 0");
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});
+
+Deno.test("only the first deposit that is not exempt pays the activation fee", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const journal = openJournal(sql);
+  const merchantId = await addMerchant(sql, { rate: "0.01" });
+  await addAddress(sql, merchantId);
+  for (const text of ["0.999999", "0.4", "1", "2"]) {
+    await addTransfer(sql, merchantId, text);
+    journal.wake(merchantId);
+    await until(() => consumed(sql));
+  }
+  assertEquals(await statement(sql), [
+    "CONFIRMED 0.999999 commission 0 fee 0 effect 0.999999",
+    "CONFIRMED 0.4 commission 0 fee 0 effect 0.4",
+    "CONFIRMED 1 commission 0.01 fee 0.5 effect 0.49",
+    "CONFIRMED 2 commission 0.02 fee 0 effect 1.98",
+  ]);
+  const events = await sql`SELECT type FROM book.outbox`;
+  assertEquals(events.length, 2);
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});
+
+Deno.test("a transfer heard of any number of times, in any order, is credited once", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const journal = openJournal(sql);
+  const merchantId = await addMerchant(sql);
+  const txid = await addTransfer(sql, merchantId, "5", { phase: "solid" });
+  await addTransfer(sql, merchantId, "5", { phase: "seen", txid });
+  journal.wake(merchantId);
+  await until(() => consumed(sql));
+  // a rescan writes the row again after it was consumed and lost
+  await sql`UPDATE book.inbox SET consumed_at = NULL`;
+  journal.wake(merchantId);
+  await until(() => consumed(sql));
+  assertEquals(await balance(sql), "5 / 0");
+  await addTransfer(sql, merchantId, "3", { phase: "solid", txid, logIndex: 1 });
+  journal.wake(merchantId);
+  await until(() => consumed(sql));
+  assertEquals(await balance(sql), "8 / 0");
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});
+
+Deno.test("a deposit given up for dead is credited after all when its transfer becomes final", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const journal = openJournal(sql);
+  const merchantId = await addMerchant(sql, { rate: "0.1" });
+  await addAddress(sql, merchantId);
+  const txid = await addTransfer(sql, merchantId, "10", { phase: "seen" });
+  await sql`
+    INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
+    VALUES (${merchantId}, 'TRX', ${txid}, 0, 'vanished', ${
+    sql.json({ reason: "expired", to: SOMEWHERE })
+  })`;
+  journal.wake(merchantId);
+  await until(() => consumed(sql));
+  assertEquals(await statement(sql), ["FAILED 10 commission 0 fee 0 effect 0"]);
+  assertEquals(await balance(sql), "0 / 0");
+  await addTransfer(sql, merchantId, "10", { phase: "solid", txid });
+  journal.wake(merchantId);
+  await until(() => consumed(sql));
+  assertEquals(await statement(sql), ["CONFIRMED 10 commission 1 fee 0.5 effect 8.5"]);
+  const events = await sql`SELECT type FROM book.outbox ORDER BY id`;
+  assertEquals(events.map((event) => event["type"]), ["deposit.failed", "deposit.confirmed"]);
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});
+
+Deno.test("a transfer of a disabled pair is kept aside and not lost", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const journal = openJournal(sql);
+  const merchantId = await addMerchant(sql);
+  await addTransfer(sql, merchantId, "5", { network: "ETH" });
+  journal.wake(merchantId);
+  await until(async () => {
+    const [row] = await sql`SELECT quarantine FROM book.inbox`;
+    return row?.["quarantine"] !== null;
+  });
+  const [row] = await sql`SELECT quarantine, consumed_at FROM book.inbox`;
+  assertEquals(row?.["consumed_at"], null);
+  assertEquals(await sql`SELECT 1 FROM book.deposit`.then((rows) => rows.length), 0);
+  await journal.stop(1_000);
+});
