@@ -54,12 +54,11 @@ export function recoverAddress(digest: Uint8Array, signature: string): HexAddres
   const recovered = new Uint8Array(65);
   recovered[0] = recovery;
   recovered.set(bytes.subarray(0, 64), 1);
-  let publicKey: Uint8Array;
   try {
-    publicKey = secp256k1.recoverPublicKey(recovered, digest, { prehash: false });
+    const point = secp256k1.Signature.fromBytes(recovered, "recovered").recoverPublicKey(digest);
+    return addressOfPublicKey(point.toBytes(false));
   } catch {
     // The library throws for r or s out of range and for points off the curve: no signer.
     return null;
   }
-  return addressOfPublicKey(secp256k1.Point.fromBytes(publicKey).toBytes(false));
 }

@@ -24,7 +24,7 @@ create table if not exists included (
 create index if not exists included_height on included (height);
 create table if not exists undo (height integer primary key, changes text not null);
 create table if not exists pool (
-  seq integer primary key autoincrement, txid text not null unique, raw text not null,
+  seq integer primary key, txid text not null unique, raw text not null,
   signatures text not null, forced text
 );
 `;
