@@ -48,8 +48,8 @@ export class ChainNode {
   #solidLag: number;
   /** Time of the newest block ever made, dropped ones included. */
   #latestTime: number;
-  /** How far block time runs ahead of the clock, after blocks were mined ahead of it. */
-  #ahead: number;
+  /** How far block time ran ahead of the clock when a block was made last, and when that was. */
+  #ahead: { readonly ms: number; readonly at: number };
   /** What the keys changed by blocks above the solid one held before, by height. */
   readonly #undo = new Map<number, Changes>();
   #expected: Overlay;
@@ -70,7 +70,7 @@ export class ChainNode {
     this.#head = head;
     this.#solid = Number(store.meta("solid") ?? 0);
     this.#latestTime = Number(store.meta("latest-time") ?? head.time);
-    this.#ahead = Number(store.meta("ahead") ?? 0);
+    this.#ahead = JSON.parse(store.meta("ahead-of-clock") ?? `{"ms":0,"at":${now()}}`);
     for (let height = this.#solid + 1; height <= head.height; height++) this.#loadUndo(height);
     this.#expected = new Overlay(store);
     for (const { raw, signatures, forced } of store.pending()) {
@@ -103,7 +103,7 @@ export class ChainNode {
 
   /** Present block time: what a block made now would carry at least. */
   get time(): number {
-    return Math.max(this.#now() + this.#ahead, this.#head.time);
+    return Math.max(this.#clock(), this.#head.time);
   }
 
   /** The state after the newest block, or after the solid one. */
@@ -162,21 +162,23 @@ export class ChainNode {
 
   /**
    * Makes blocks at once. The first one carries the present time, each further one `spacing` more
-   * than the one before; block time then runs on from there.
+   * than the one before; block time then runs on from there, at half the clock's pace until the
+   * clock has caught up.
    *
    * @param spacing milliseconds between the blocks
    */
   mine(count: number, spacing: number): void {
     if (count <= 0) return;
     this.store.transaction(() => {
-      let time = Math.max(this.#now() + this.#ahead, this.#latestTime + 1);
+      let time = Math.max(this.#clock(), this.#latestTime + 1);
       for (let i = 0; i < count; i++) {
         this.#addBlock(time);
         time += Math.max(1, spacing);
       }
-      this.#ahead = Math.max(this.#ahead, this.#latestTime - this.#now());
+      const now = this.#now();
+      this.#ahead = { ms: Math.max(0, this.#latestTime - now), at: now };
       this.store.setMeta("latest-time", String(this.#latestTime));
-      this.store.setMeta("ahead", String(this.#ahead));
+      this.store.setMeta("ahead-of-clock", JSON.stringify(this.#ahead));
       this.#advanceSolid();
     });
   }
@@ -212,6 +214,17 @@ export class ChainNode {
       }
       this.#expect();
     });
+  }
+
+  /**
+   * The clock that blocks are stamped with. After blocks were mined ahead of real time it runs at
+   * half its pace until real time has caught up: clients that compare the two would otherwise take
+   * the node for a liar for ever.
+   */
+  #clock(): number {
+    const now = this.#now();
+    const passed = Math.max(0, now - this.#ahead.at);
+    return now + Math.max(0, this.#ahead.ms - Math.floor(passed / 2));
   }
 
   #checkPlace(transaction: Transaction): NodeRefusal | null {

@@ -19,7 +19,7 @@ export const FAULT_KINDS = [
   "silent-accept",
   /** Broadcast: answers DUP_TRANSACTION_ERROR at the first sight of a transaction, and keeps it. */
   "duplicate",
-  /** Receipts: a block's list is empty although the block has transactions. */
+  /** Receipts: a block's list is empty although it has transactions; a single one is absent. */
   "lagging-receipts",
   /** Broadcast: the contract call will end with REVERT. */
   "revert",
