@@ -122,7 +122,11 @@ async function runInitdb(
   }).output();
   if (output.success) return;
   const said = new TextDecoder().decode(output.stderr).trim();
-  throw new Error(`Cannot create the PostgreSQL cluster as initdb failed: ${said}`);
+  throw new Error(
+    said.includes("could not look up effective user ID")
+      ? `Cannot create the PostgreSQL cluster as this account is not in /etc/passwd: uid ${Deno.uid()}; set DATABASE_URL`
+      : `Cannot create the PostgreSQL cluster as initdb failed: ${said}`,
+  );
 }
 
 async function placeFor(dataDir: string, user: ServerUser | null): Promise<string> {

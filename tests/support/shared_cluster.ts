@@ -43,9 +43,9 @@ export async function joinSharedCluster<T>(join: (url: string) => Promise<T>): P
   return await withFileLock(SHARED_LOCK, deadline, async () => {
     let ready = await runningKeeper();
     if (ready === null) {
-      await launchKeeper();
+      const keeper = await launchKeeper();
       while ((ready = await runningKeeper()) === null) {
-        if (Date.now() > deadline) throw new Error(await startFailure());
+        if (Date.now() > deadline || !isAlive(keeper)) throw new Error(await startFailure());
         await delay(20);
       }
     }
@@ -73,28 +73,29 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Starts the keeper as nobody's child, so that no test is held responsible for it. */
-async function launchKeeper(): Promise<void> {
+/**
+ * Starts the keeper as nobody's child, so that no test is held responsible for it.
+ *
+ * @returns its process id
+ */
+async function launchKeeper(): Promise<number> {
   const program = fileURLToPath(new URL("./cluster_keeper.ts", import.meta.url));
   const log = join(SHARED_FOLDER, "keeper.log");
-  const { success } = await new Deno.Command("/bin/sh", {
-    args: [
-      "-c",
-      `exec "$0" run --no-prompt -A "$1" </dev/null >"$2" 2>&1 &`,
-      Deno.execPath(),
-      program,
-      log,
-    ],
+  const script = `"$0" run --no-prompt -A "$1" </dev/null >"$2" 2>&1 & echo $!`;
+  const { stdout } = await new Deno.Command("/bin/sh", {
+    args: ["-c", script, Deno.execPath(), program, log],
     cwd: dirname(program),
     detached: true,
     stdin: "null",
-    stdout: "null",
+    stdout: "piped",
     stderr: "null",
   }).output();
-  if (!success) throw new Error("Cannot start the keeper of the test database");
+  const pid = parseInt(new TextDecoder().decode(stdout), 10);
+  if (!(pid > 0)) throw new Error("Cannot start the keeper of the test database");
+  return pid;
 }
 
 async function startFailure(): Promise<string> {
   const log = await Deno.readTextFile(join(SHARED_FOLDER, "keeper.log"));
-  return `Cannot start the test database in time: ${log}`;
+  return `Cannot start the test database: ${log}`;
 }
