@@ -11,6 +11,7 @@ import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
 import { decodeBase58Check, encodeBase58Check } from "./base58check.ts";
 
 const PREFIX = 0x41;
+const PREFIX_HEX = "41";
 const ADDRESS_LENGTH = 34;
 /** Enough for the busy addresses of many blocks, about 10 MB when full. */
 const CACHE_LIMIT = 65_536;
@@ -25,10 +26,7 @@ const textOf = new Map<string, string>();
 export function addressFromLogHex(hex: string): string {
   const known = textOf.get(hex);
   if (known !== undefined) return known;
-  const payload = new Uint8Array(21);
-  payload[0] = PREFIX;
-  payload.set(hexToBytes(hex), 1);
-  const text = encodeBase58Check(payload);
+  const text = encodeBase58Check(hexToBytes(PREFIX_HEX + hex));
   // Dropping everything is rare and cheap; an exact LRU would cost more on every hit.
   if (textOf.size >= CACHE_LIMIT) textOf.clear();
   textOf.set(hex, text);

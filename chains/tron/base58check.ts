@@ -7,7 +7,7 @@
  * @module
  */
 
-import { sha256 } from "@noble/hashes/sha2.js";
+import { doubleSha256Checksum } from "./double_sha256.ts";
 
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 const PAYLOAD_BYTES = 21;
@@ -19,6 +19,8 @@ const CHUNK = 58 ** 4;
 const CHUNKS = 9;
 const LIMB_BASE = 2 ** 24;
 const LIMBS = 9;
+/** Character code of the digit 0. */
+const ONE = 0x31;
 const PAIR = 58 ** 2;
 /** All two-character texts in the order of their value. */
 const PAIRS = Array.from(ALPHABET).flatMap((a) => Array.from(ALPHABET, (b) => a + b));
@@ -26,10 +28,10 @@ const PAIRS = Array.from(ALPHABET).flatMap((a) => Array.from(ALPHABET, (b) => a 
 const valueOf = new Int8Array(128).fill(-1);
 for (let i = 0; i < ALPHABET.length; i++) valueOf[ALPHABET.charCodeAt(i)] = i;
 
-/** The first four bytes of a double SHA-256. */
-function checksum(payload: Uint8Array): Uint8Array {
-  return sha256(sha256(payload)).subarray(0, CHECKSUM_BYTES);
-}
+/** Working space: both functions run to their end without waiting. */
+const bytes = new Uint8Array(TOTAL_BYTES);
+const payloadBytes = bytes.subarray(0, PAYLOAD_BYTES);
+const limbs = new Float64Array(LIMBS);
 
 /**
  * Encodes a payload with its checksum.
@@ -42,11 +44,10 @@ export function encodeBase58Check(payload: Uint8Array): string {
   if (payload.length !== PAYLOAD_BYTES) {
     throw new RangeError(`Cannot encode an address as it is not 21 bytes: ${payload.length}`);
   }
-  const bytes = new Uint8Array(TOTAL_BYTES);
-  bytes.set(payload);
-  bytes.set(checksum(payload), PAYLOAD_BYTES);
+  payloadBytes.set(payload);
+  const checksum = doubleSha256Checksum(payloadBytes);
+  for (let i = 0; i < CHECKSUM_BYTES; i++) bytes[PAYLOAD_BYTES + i] = checksum >> (24 - 8 * i);
   // 25 bytes: one in the first limb, three in each of the others.
-  const limbs = new Float64Array(LIMBS);
   limbs[0] = bytes[0] as number;
   for (let i = 1; i < LIMBS; i++) {
     const at = 3 * i - 2;
@@ -67,9 +68,11 @@ export function encodeBase58Check(payload: Uint8Array): string {
     const high = Math.floor(remainder / PAIR);
     text = (PAIRS[high] as string) + (PAIRS[remainder - high * PAIR] as string) + text;
   }
+  let digits = 0;
+  while (text.charCodeAt(digits) === ONE) digits++;
   let zeros = 0;
   while (zeros < TOTAL_BYTES && bytes[zeros] === 0) zeros++;
-  return "1".repeat(zeros) + text.replace(/^1+/, "");
+  return zeros === 0 ? text.slice(digits) : "1".repeat(zeros) + text.slice(digits);
 }
 
 /**
@@ -79,7 +82,7 @@ export function encodeBase58Check(payload: Uint8Array): string {
  */
 export function decodeBase58Check(text: string): Uint8Array | null {
   if (text.length > LONGEST_TEXT) return null;
-  const bytes = new Uint8Array(TOTAL_BYTES);
+  bytes.fill(0);
   for (let i = 0; i < text.length; i++) {
     let carry = valueOf[text.charCodeAt(i)] ?? -1;
     if (carry < 0) return null;
@@ -90,10 +93,9 @@ export function decodeBase58Check(text: string): Uint8Array | null {
     }
     if (carry !== 0) return null;
   }
-  const payload = bytes.subarray(0, PAYLOAD_BYTES);
-  const expected = checksum(payload);
+  const checksum = doubleSha256Checksum(payloadBytes);
   for (let i = 0; i < CHECKSUM_BYTES; i++) {
-    if (bytes[PAYLOAD_BYTES + i] !== expected[i]) return null;
+    if (bytes[PAYLOAD_BYTES + i] !== ((checksum >> (24 - 8 * i)) & 0xff)) return null;
   }
-  return payload.slice();
+  return payloadBytes.slice();
 }

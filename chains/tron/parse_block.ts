@@ -20,6 +20,7 @@ import {
   type Transfer,
 } from "../chain.ts";
 import { addressFromLogHex } from "./address.ts";
+import { isHexWord } from "./hex_word.ts";
 import type {
   BlockHeadAnswer,
   FullBlockAnswer,
@@ -36,7 +37,6 @@ export const TRX_DECIMALS = 6;
 const MAX_LIFETIME_MS = 24 * 60 * 60 * 1000;
 /** Amounts have at most 20 integer digits everywhere in the service. */
 const MAX_WHOLE_TOKENS = 10n ** 20n;
-const HEX_WORD = /^[0-9a-f]{64}$/;
 /** An address in a topic: 12 bytes of padding, then 20 bytes. Padding is not checked by the EVM. */
 const ADDRESS_OFFSET = 24;
 
@@ -107,7 +107,7 @@ function failureOf(transaction: TransactionAnswer, receipt: ReceiptAnswer): stri
 
 /** The amount of a Transfer event. */
 function eventAmount(log: LogAnswer, decimals: number, txid: string): Amount {
-  if (!HEX_WORD.test(log.data)) throw contradiction("a Transfer event has no amount", txid);
+  if (!isHexWord(log.data)) throw contradiction("a Transfer event has no amount", txid);
   const amount = fromTokenUnits(BigInt(`0x${log.data}`), decimals);
   if (amount >= fromTokenUnits(MAX_WHOLE_TOKENS * 10n ** BigInt(decimals), decimals)) {
     throw contradiction("a Transfer event's amount is beyond any supply", txid);
@@ -117,7 +117,7 @@ function eventAmount(log: LogAnswer, decimals: number, txid: string): Amount {
 
 /** The address in a topic, 40 hex digits. */
 function topicHex(topic: string | undefined, txid: string): string {
-  if (topic === undefined || !HEX_WORD.test(topic)) {
+  if (topic === undefined || !isHexWord(topic)) {
     throw contradiction("a Transfer event has a malformed topic", txid);
   }
   return topic.slice(ADDRESS_OFFSET);
@@ -201,6 +201,9 @@ export function parseBlock(
   const transactions: IncludedTransaction[] = [];
   const transfers: Transfer[] = [];
   for (const transaction of answer.transactions) {
+    if (!isHexWord(transaction.txID)) {
+      throw contradiction("a transaction's id is no hash", transaction.txID);
+    }
     const receipt = byId.get(transaction.txID) as ReceiptAnswer;
     const failure = failureOf(transaction, receipt);
     transactions.push({
