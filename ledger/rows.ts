@@ -12,6 +12,7 @@ import { table } from "./table.ts";
 import type {
   DepositStatus,
   OutgoingStatus,
+  SettlementStatus,
   TransactionStatus,
   WithdrawalStatus,
 } from "./transitions.ts";
@@ -28,7 +29,9 @@ export type Account =
   | "commission"
   | "network_fee"
   | "activation_fee"
-  | "direct_deposit_fee";
+  | "direct_deposit_fee"
+  | "margin_held"
+  | "margin_due";
 
 /** Profile and settings of a merchant. */
 export interface MerchantRow {
@@ -50,6 +53,10 @@ export interface MerchantRow {
   readonly failureUrl: string | null;
   readonly rateLimits: Readonly<Record<string, number | null>>;
   readonly resellerId: string | null;
+  /** Share of this merchant's fees that goes to `marginBeneficiary`. */
+  readonly marginRate: Rate;
+  /** The merchant account that earns it: the merchant's own, or its reseller's. */
+  readonly marginBeneficiary: string | null;
   readonly createdAt: number;
 }
 export const merchantTable = table<MerchantRow>("book.merchant", {
@@ -71,6 +78,8 @@ export const merchantTable = table<MerchantRow>("book.merchant", {
   failureUrl: "text",
   rateLimits: "json",
   resellerId: "text",
+  marginRate: "rate",
+  marginBeneficiary: "text",
   createdAt: "time",
 });
 
@@ -142,6 +151,9 @@ export interface DepositRow {
   readonly commissionRate: Rate;
   readonly fixedFee: Amount;
   readonly usdRate: string | null;
+  /** Share of its fees that went (or is held) for `marginTo`. */
+  readonly margin: Amount;
+  readonly marginTo: string | null;
   readonly addressId: string | null;
   readonly address: string | null;
   readonly txid: string | null;
@@ -171,6 +183,8 @@ export const depositTable = table<DepositRow>("book.deposit", {
   commissionRate: "rate",
   fixedFee: "amount",
   usdRate: "rate",
+  margin: "amount",
+  marginTo: "text",
   addressId: "text",
   address: "text",
   txid: "text",
@@ -190,6 +204,8 @@ export interface WithdrawalRow {
   readonly merchantId: string;
   readonly seq: number | null;
   readonly transactionSeq: number;
+  /** The settlement it carries out, null for an ordinary one. */
+  readonly settlementId: string | null;
   readonly outgoingId: string;
   readonly currency: Currency;
   readonly network: Network;
@@ -198,6 +214,9 @@ export interface WithdrawalRow {
   readonly markupRate: Rate;
   readonly markupAmount: Amount;
   readonly networkFee: Amount;
+  /** Share of its commission that went (or is held) for `marginTo`. */
+  readonly margin: Amount;
+  readonly marginTo: string | null;
   readonly destination: string;
   readonly referenceId: string | null;
   readonly description: string | null;
@@ -212,6 +231,7 @@ export const withdrawalTable = table<WithdrawalRow>("book.withdrawal", {
   merchantId: "text",
   seq: "bigint",
   transactionSeq: "bigint",
+  settlementId: "text",
   outgoingId: "text",
   currency: "text",
   network: "text",
@@ -220,6 +240,8 @@ export const withdrawalTable = table<WithdrawalRow>("book.withdrawal", {
   markupRate: "rate",
   markupAmount: "amount",
   networkFee: "amount",
+  margin: "amount",
+  marginTo: "text",
   destination: "text",
   referenceId: "text",
   description: "text",
@@ -307,7 +329,7 @@ export const chargeTable = table<ChargeRow>("book.charge", {
 export interface OutgoingRow {
   readonly id: string;
   readonly merchantId: string;
-  readonly kind: "payout" | "sweep" | "gas" | "delegation" | "cold";
+  readonly kind: "payout" | "settlement" | "sweep" | "gas" | "delegation" | "cold";
   readonly paymentId: string | null;
   readonly network: Network;
   readonly currency: Currency;
@@ -375,7 +397,7 @@ export interface InboxKey {
   readonly network: Network;
   readonly txid: string;
   readonly logIndex: number;
-  readonly phase: "seen" | "solid" | "vanished" | "outcome";
+  readonly phase: "seen" | "solid" | "vanished" | "submitted" | "outcome" | "margin";
 }
 export const inboxKeyTable = table<InboxKey>("book.inbox_key", {
   merchantId: "text",
@@ -419,6 +441,7 @@ export interface SliceRow {
   readonly withdrawalSeq: number;
   readonly transactionSeq: number;
   readonly chargeSeq: number;
+  readonly settlementSeq: number;
   readonly lastAt: number;
 }
 export const sliceTable = table<SliceRow>("book.slice", {
@@ -428,5 +451,128 @@ export const sliceTable = table<SliceRow>("book.slice", {
   withdrawalSeq: "bigint",
   transactionSeq: "bigint",
   chargeSeq: "bigint",
+  settlementSeq: "bigint",
   lastAt: "time",
+});
+
+/** An address that a merchant may settle to, once an administrator has activated it. */
+export interface SettlementAddressRow {
+  readonly id: string;
+  readonly merchantId: string;
+  readonly network: Network;
+  readonly address: string;
+  readonly label: string;
+  readonly active: boolean;
+  readonly removedAt: number | null;
+  readonly createdAt: number;
+}
+export const settlementAddressTable = table<SettlementAddressRow>("book.settlement_address", {
+  id: "text",
+  merchantId: "text",
+  network: "text",
+  address: "text",
+  label: "text",
+  active: "boolean",
+  removedAt: "time",
+  createdAt: "time",
+});
+
+/** A payout to a whitelisted address of the merchant's own. */
+export interface SettlementRow {
+  readonly id: string;
+  readonly merchantId: string;
+  readonly seq: number;
+  readonly withdrawalId: string;
+  readonly currency: Currency;
+  readonly network: Network;
+  readonly amount: Amount;
+  readonly totalFees: Amount;
+  readonly address: string;
+  readonly label: string;
+  readonly status: SettlementStatus;
+  readonly reason: string | null;
+  readonly idempotencyKey: string | null;
+  readonly bodyHash: string | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+export const settlementTable = table<SettlementRow>("book.settlement", {
+  id: "text",
+  merchantId: "text",
+  seq: "bigint",
+  withdrawalId: "text",
+  currency: "text",
+  network: "text",
+  amount: "amount",
+  totalFees: "amount",
+  address: "text",
+  label: "text",
+  status: "text",
+  reason: "text",
+  idempotencyKey: "text",
+  bodyHash: "text",
+  createdAt: "time",
+  updatedAt: "time",
+});
+
+/** One share of a fee, credited or held (`earned`), or taken back (`reversed`). */
+export interface MarginRow {
+  readonly paymentId: string;
+  readonly leg: string;
+  readonly merchantId: string;
+  readonly beneficiary: string;
+  readonly currency: Currency;
+  readonly network: Network;
+  /** The amount that the fee was charged on. */
+  readonly volume: Amount;
+  readonly fee: Amount;
+  readonly earned: Amount;
+  readonly reversed: Amount;
+  readonly createdAt: number;
+}
+export const marginTable = table<MarginRow>("book.margin", {
+  paymentId: "text",
+  leg: "text",
+  merchantId: "text",
+  beneficiary: "text",
+  currency: "text",
+  network: "text",
+  volume: "amount",
+  fee: "amount",
+  earned: "amount",
+  reversed: "amount",
+  createdAt: "time",
+});
+
+/** A row for the inbox of another merchant; `data.payer` names the writer. */
+export interface InboxInsert extends InboxKey {
+  readonly data: Readonly<Record<string, unknown>> & { readonly payer: string };
+  readonly createdAt: number;
+  readonly consumedAt: null;
+  readonly quarantine: null;
+}
+export const inboxTable = table<InboxInsert>("book.inbox", {
+  merchantId: "text",
+  network: "text",
+  txid: "text",
+  logIndex: "integer",
+  phase: "text",
+  data: "json",
+  createdAt: "time",
+  consumedAt: "time",
+  quarantine: "text",
+});
+
+/** A message of a trusted upstream system that took effect. */
+export interface IngestedRow {
+  readonly eventId: string;
+  readonly merchantId: string;
+  readonly bodyHash: string;
+  readonly createdAt: number;
+}
+export const ingestedTable = table<IngestedRow>("book.ingested", {
+  eventId: "text",
+  merchantId: "text",
+  bodyHash: "text",
+  createdAt: "time",
 });

@@ -37,6 +37,7 @@ export function apply(state: MerchantState, decision: Decision): MerchantState {
     depositSeq: next(state.depositSeq, decision.deposits.map((row) => row.seq)),
     withdrawalSeq: next(state.withdrawalSeq, decision.withdrawals.map((row) => row.seq)),
     transactionSeq: next(state.transactionSeq, decision.transactions.map((row) => row.seq)),
+    settlementSeq: next(state.settlementSeq, decision.settlements.map((row) => row.seq)),
     chargeSeq: next(state.chargeSeq, decision.charges.map((row) => row.seq)),
     lastAt: Math.max(state.lastAt, decision.at),
   };
@@ -55,6 +56,8 @@ function shift(balance: Balance, account: Account, by: Amount): Balance {
     case "network_fee":
     case "activation_fee":
     case "direct_deposit_fee":
+    case "margin_held":
+    case "margin_due":
       return balance;
     default: {
       const never: never = account;

@@ -12,10 +12,15 @@ import type {
   DepositAddressRow,
   DepositRow,
   EventRow,
+  InboxInsert,
   InboxKey,
+  IngestedRow,
+  MarginRow,
   MerchantRow,
   OutgoingRow,
   OutgoingVoid,
+  SettlementAddressRow,
+  SettlementRow,
   TransactionRow,
   WithdrawalRow,
 } from "../../ledger/rows.ts";
@@ -51,6 +56,12 @@ export interface Decision {
   readonly addresses: readonly DepositAddressRow[];
   readonly consumed: readonly InboxKey[];
   readonly profile: MerchantRow | null;
+  readonly settlements: readonly SettlementRow[];
+  readonly whitelist: readonly SettlementAddressRow[];
+  readonly margins: readonly MarginRow[];
+  /** Rows for the inboxes of other merchants. */
+  readonly inbox: readonly InboxInsert[];
+  readonly ingested: readonly IngestedRow[];
 }
 
 /** What became of a message. */
@@ -82,6 +93,11 @@ export function decided<A>(
       addresses: [],
       consumed: [],
       profile: null,
+      settlements: [],
+      whitelist: [],
+      margins: [],
+      inbox: [],
+      ingested: [],
       ...changes,
     },
   };

@@ -14,10 +14,15 @@ import type {
   DepositRow,
   EntryRow,
   EventRow,
+  InboxInsert,
   InboxKey,
+  IngestedRow,
+  MarginRow,
   MerchantRow,
   OutgoingRow,
   OutgoingVoid,
+  SettlementAddressRow,
+  SettlementRow,
   TransactionRow,
   WithdrawalRow,
 } from "../../ledger/rows.ts";
@@ -47,6 +52,11 @@ export class Draft implements MerchantView {
   readonly #voided: OutgoingVoid[] = [];
   readonly #events: EventRow[] = [];
   readonly #consumed: InboxKey[] = [];
+  readonly #settlements = new Images<SettlementRow>();
+  readonly #whitelist = new Images<SettlementAddressRow>();
+  readonly #margins: MarginRow[] = [];
+  readonly #inbox: InboxInsert[] = [];
+  readonly #ingested: IngestedRow[] = [];
   readonly #references: ReadonlyMap<string, string>;
   /** References taken (or, with null, released) by this batch. */
   readonly touchedReferences = new Map<string, string | null>();
@@ -123,6 +133,20 @@ export class Draft implements MerchantView {
       this.records.outgoing.set(row.id, row.status);
     }
     for (const row of decision.voided) this.#void(row);
+    for (const row of decision.settlements) {
+      this.#settlements.put(row.id, row, row.seq > before.settlementSeq);
+      this.records.settlements.set(row.id, row);
+    }
+    for (const row of decision.whitelist) {
+      this.#whitelist.put(row.id, row, !this.records.whitelist.has(row.id));
+      this.records.whitelist.set(row.id, row);
+    }
+    for (const row of decision.ingested) {
+      this.#ingested.push(row);
+      this.records.ingested.set(row.eventId, row.bodyHash);
+    }
+    this.#margins.push(...decision.margins);
+    this.#inbox.push(...decision.inbox);
     this.#charges.push(...decision.charges);
     this.#events.push(...decision.events);
     this.#consumed.push(...decision.consumed);
@@ -151,10 +175,20 @@ export class Draft implements MerchantView {
 
   #collect(): SliceChanges {
     const { merchant: { merchantId }, version } = this.#base;
-    const { depositSeq, withdrawalSeq, transactionSeq, chargeSeq, lastAt } = this.#state;
+    const { depositSeq, withdrawalSeq, transactionSeq, chargeSeq, settlementSeq, lastAt } =
+      this.#state;
     const newOutgoing: OutgoingRow[] = [...this.records.newOutgoing.values()];
     return {
-      slice: { merchantId, version, depositSeq, withdrawalSeq, transactionSeq, chargeSeq, lastAt },
+      slice: {
+        merchantId,
+        version,
+        depositSeq,
+        withdrawalSeq,
+        transactionSeq,
+        chargeSeq,
+        settlementSeq,
+        lastAt,
+      },
       opened: this.#opened(merchantId),
       entries: this.#entries,
       newWithdrawals: [...this.#withdrawals.created.values()],
@@ -171,6 +205,13 @@ export class Draft implements MerchantView {
       addresses: [...this.#addresses.changed.values()],
       consumed: this.#consumed,
       merchant: this.#profile,
+      newSettlements: [...this.#settlements.created.values()],
+      settlements: [...this.#settlements.changed.values()],
+      newWhitelist: [...this.#whitelist.created.values()],
+      whitelist: [...this.#whitelist.changed.values()],
+      margins: this.#margins,
+      inbox: this.#inbox,
+      ingested: this.#ingested,
     };
   }
 
@@ -188,5 +229,7 @@ function hasChanges(decision: Decision): boolean {
   return decision.profile !== null || decision.postings.length + decision.withdrawals.length +
           decision.deposits.length + decision.transactions.length + decision.charges.length +
           decision.outgoing.length + decision.voided.length + decision.events.length +
-          decision.addresses.length + decision.consumed.length > 0;
+          decision.addresses.length + decision.consumed.length + decision.settlements.length +
+          decision.whitelist.length + decision.margins.length + decision.inbox.length +
+          decision.ingested.length > 0;
 }

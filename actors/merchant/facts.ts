@@ -121,6 +121,9 @@ export function factOf(row: InboxRow, at: number, usdRate: (currency: Currency) 
         chargeIds: [newId("chg"), newId("chg")],
         eventId: newId("evt"),
       };
+    case "submitted":
+    case "margin":
+      throw new TypeError(`Cannot read an inbox row as nobody writes it yet: ${row.phase}`);
     default: {
       const never: never = row.phase;
       return never;

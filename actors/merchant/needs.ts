@@ -9,6 +9,12 @@ export function needsOf(
   const transfers: Needs["transfers"][number][] = [];
   const addresses: Needs["addresses"][number][] = [];
   const identifiers: Needs["identifiers"][number][] = [];
+  const deposits: Needs["deposits"][number][] = [];
+  const addressIds: Needs["addressIds"][number][] = [];
+  const settlements: Needs["settlements"][number][] = [];
+  const settlementKeys: Needs["settlementKeys"][number][] = [];
+  const whitelists: string[] = [];
+  const ingested: string[] = [];
   for (const { merchantId, message } of messages) {
     switch (message.type) {
       case "reserve":
@@ -41,5 +47,16 @@ export function needsOf(
       }
     }
   }
-  return { withdrawals, transfers, addresses, identifiers };
+  return {
+    withdrawals,
+    transfers,
+    addresses,
+    identifiers,
+    deposits,
+    addressIds,
+    settlements,
+    settlementKeys,
+    whitelists,
+    ingested,
+  };
 }

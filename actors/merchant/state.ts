@@ -12,6 +12,8 @@ import type {
   DepositAddressRow,
   DepositRow,
   OutgoingRow,
+  SettlementAddressRow,
+  SettlementRow,
   TransactionRow,
   WithdrawalRow,
 } from "../../ledger/rows.ts";
@@ -31,10 +33,16 @@ export function transferKey(network: Network, txid: string, logIndex: number): s
  */
 export class Records {
   readonly withdrawals = new Map<string, WithdrawalRow>();
+  /** On-chain (and claimed) deposits, by transfer. */
   readonly deposits = new Map<string, DepositRow>();
+  readonly depositsById = new Map<string, DepositRow>();
   readonly addresses = new Map<string, DepositAddressRow>();
+  readonly addressesById = new Map<string, DepositAddressRow>();
   readonly identifiers = new Map<string, DepositAddressRow>();
   readonly transactions = new Map<number, TransactionRow>();
+  readonly settlements = new Map<string, SettlementRow>();
+  readonly whitelist = new Map<string, SettlementAddressRow>();
+  readonly ingested = new Map<string, string>();
   readonly outgoing = new Map<string, OutgoingStatus>();
   /** Rows of this batch that the database does not have yet. */
   readonly newOutgoing = new Map<string, OutgoingRow>();
@@ -50,6 +58,15 @@ export class Records {
     for (const row of facts.transactions) {
       if (row.merchantId === merchantId) records.transactions.set(row.seq, row);
     }
+    for (const row of facts.settlements) {
+      if (row.merchantId === merchantId) records.settlements.set(row.id, row);
+    }
+    for (const row of facts.whitelist) {
+      if (row.merchantId === merchantId) records.whitelist.set(row.id, row);
+    }
+    for (const row of facts.ingested) {
+      if (row.merchantId === merchantId) records.ingested.set(row.eventId, row.bodyHash);
+    }
     for (const row of facts.outgoing) {
       if (row.merchantId === merchantId) records.outgoing.set(row.id, row.status);
     }
@@ -58,6 +75,7 @@ export class Records {
 
   /** Takes a deposit's new image. */
   putDeposit(row: DepositRow): void {
+    this.depositsById.set(row.id, row);
     if (row.txid === null || row.logIndex === null) return;
     this.deposits.set(transferKey(row.network, row.txid, row.logIndex), row);
   }
@@ -65,6 +83,7 @@ export class Records {
   /** Takes an address's new image. */
   putAddress(row: DepositAddressRow): void {
     this.addresses.set(`${row.network}/${row.address}`, row);
+    this.addressesById.set(row.id, row);
     if (row.kind === "issued" && row.identifier !== null) {
       this.identifiers.set(`${row.network}/${row.identifier}`, row);
     }

@@ -11,10 +11,15 @@ import type {
   DepositRow,
   EntryRow,
   EventRow,
+  InboxInsert,
   InboxKey,
+  IngestedRow,
+  MarginRow,
   MerchantRow,
   OutgoingRow,
   OutgoingVoid,
+  SettlementAddressRow,
+  SettlementRow,
   SliceRow,
   TransactionRow,
   WithdrawalRow,
@@ -39,6 +44,14 @@ export interface SliceChanges {
   readonly addresses: readonly DepositAddressRow[];
   readonly consumed: readonly InboxKey[];
   readonly merchant: MerchantRow | null;
+  readonly newSettlements: readonly SettlementRow[];
+  readonly settlements: readonly SettlementRow[];
+  readonly newWhitelist: readonly SettlementAddressRow[];
+  readonly whitelist: readonly SettlementAddressRow[];
+  readonly margins: readonly MarginRow[];
+  /** Rows for the inboxes of other merchants. */
+  readonly inbox: readonly InboxInsert[];
+  readonly ingested: readonly IngestedRow[];
 }
 
 /** Why a merchant's slice was not written; nothing of it was. */

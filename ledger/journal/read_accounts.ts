@@ -18,6 +18,7 @@ export interface AccountSnapshot {
   readonly withdrawalSeq: number;
   readonly transactionSeq: number;
   readonly chargeSeq: number;
+  readonly settlementSeq: number;
   readonly lastAt: number;
   readonly balances: ReadonlyMap<PairKey, Balance>;
 }
@@ -28,6 +29,7 @@ interface AccountColumns extends Record<string, unknown> {
   readonly withdrawal_seq: string;
   readonly transaction_seq: string;
   readonly charge_seq: string;
+  readonly settlement_seq: string;
   readonly last_at: Date;
   readonly balances: readonly {
     readonly c: Currency;
@@ -49,7 +51,7 @@ export async function readAccounts(
   merchantIds: readonly string[],
 ): Promise<ReadonlyMap<string, AccountSnapshot>> {
   const rows = await sql<AccountColumns[]>`
-    SELECT m.*, a.version, a.deposit_seq, a.withdrawal_seq, a.transaction_seq, a.charge_seq, a.last_at,
+    SELECT m.*, a.version, a.deposit_seq, a.withdrawal_seq, a.transaction_seq, a.charge_seq, a.settlement_seq, a.last_at,
       coalesce((SELECT json_agg(json_build_object('c', b.currency, 'n', b.network,
           'a', trim_scale(b.available)::text, 'p', trim_scale(b.pending)::text, 'r', trim_scale(b.reserved)::text))
         FROM book.balance b WHERE b.merchant_id = m.merchant_id), '[]') AS balances
@@ -64,6 +66,7 @@ export async function readAccounts(
       withdrawalSeq: Number(row.withdrawal_seq),
       transactionSeq: Number(row.transaction_seq),
       chargeSeq: Number(row.charge_seq),
+      settlementSeq: Number(row.settlement_seq),
       lastAt: row.last_at.getTime(),
       balances: new Map(row.balances.map((balance) => [
         pairKey(balance.c, balance.n),

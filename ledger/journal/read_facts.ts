@@ -1,10 +1,16 @@
-import type { Sql } from "postgres";
+import type { Row, Sql } from "postgres";
 import type { Network } from "../pair.ts";
 import {
   type DepositAddressRow,
   depositAddressTable,
   type DepositRow,
   depositTable,
+  type IngestedRow,
+  ingestedTable,
+  type SettlementAddressRow,
+  settlementAddressTable,
+  type SettlementRow,
+  settlementTable,
   type TransactionRow,
   transactionTable,
   type WithdrawalRow,
@@ -12,15 +18,26 @@ import {
 } from "../rows.ts";
 import type { OutgoingStatus } from "../transitions.ts";
 
+/** A record by id. */
+export interface RecordNeed {
+  readonly merchantId: string;
+  readonly id: string;
+}
+
 /** Records that the messages of a batch speak of. */
 export interface Needs {
-  readonly withdrawals: readonly { readonly merchantId: string; readonly id: string }[];
+  readonly withdrawals: readonly RecordNeed[];
+  /** Deposits by id. */
+  readonly deposits: readonly RecordNeed[];
+  /** Deposits by their transfer; -1 stands for every log of the transaction. */
   readonly transfers: readonly {
     readonly merchantId: string;
     readonly network: Network;
     readonly txid: string;
     readonly logIndex: number;
   }[];
+  /** Deposit addresses by id. */
+  readonly addressIds: readonly RecordNeed[];
   readonly addresses: readonly {
     readonly merchantId: string;
     readonly network: Network;
@@ -31,6 +48,13 @@ export interface Needs {
     readonly network: Network;
     readonly identifier: string;
   }[];
+  readonly settlements: readonly RecordNeed[];
+  /** The latest settlement made under a key. */
+  readonly settlementKeys: readonly { readonly merchantId: string; readonly key: string }[];
+  /** Merchants whose whole whitelist is needed (a handful of rows each). */
+  readonly whitelists: readonly string[];
+  /** Ids of upstream messages. */
+  readonly ingested: readonly string[];
 }
 
 /** The records that exist among the needed ones; payments come with their statement lines. */
@@ -39,6 +63,9 @@ export interface Facts {
   readonly deposits: readonly DepositRow[];
   readonly addresses: readonly DepositAddressRow[];
   readonly transactions: readonly TransactionRow[];
+  readonly settlements: readonly SettlementRow[];
+  readonly whitelist: readonly SettlementAddressRow[];
+  readonly ingested: readonly IngestedRow[];
   /** States of the payouts of the withdrawals. */
   readonly outgoing: readonly {
     readonly id: string;
@@ -52,6 +79,9 @@ const NONE: Facts = {
   deposits: [],
   addresses: [],
   transactions: [],
+  settlements: [],
+  whitelist: [],
+  ingested: [],
   outgoing: [],
 };
 
@@ -60,27 +90,12 @@ const NONE: Facts = {
  * newer than an account's version make its slice miss, older ones cannot be returned.
  */
 export async function readFacts(sql: Sql, needs: Needs): Promise<Facts> {
-  const payments = needs.withdrawals.length + needs.transfers.length;
-  if (payments + needs.addresses.length + needs.identifiers.length === 0) return NONE;
-  const [withdrawals, deposits, addresses] = await Promise.all([
-    needs.withdrawals.length === 0 ? [] : sql`
-      SELECT w.*, o.status AS outgoing_status FROM book.withdrawal w
-      JOIN book.outgoing o ON o.id = w.outgoing_id AND o.merchant_id = w.merchant_id
-      JOIN unnest(${column(needs.withdrawals, "id")}::text[], ${
-      column(needs.withdrawals, "merchantId")
-    }::text[])
-        AS k(id, merchant_id) ON w.id = k.id AND w.merchant_id = k.merchant_id`,
-    needs.transfers.length === 0 ? [] : sql`
-      SELECT d.* FROM book.deposit d
-      JOIN unnest(${column(needs.transfers, "merchantId")}::text[], ${
-      column(needs.transfers, "network")
-    }::text[],
-                  ${column(needs.transfers, "txid")}::text[], ${
-      needs.transfers.map((t) => t.logIndex)
-    }::int[])
-        AS k(merchant_id, network, txid, log_index)
-        ON d.merchant_id = k.merchant_id AND d.network = k.network AND d.txid = k.txid AND d.log_index = k.log_index`,
+  if (Object.values(needs).every((list: readonly unknown[]) => list.length === 0)) return NONE;
+  const [withdrawals, deposits, addresses, rare] = await Promise.all([
+    readWithdrawals(sql, needs),
+    readDeposits(sql, needs),
     readAddresses(sql, needs),
+    readRare(sql, needs),
   ]);
   const found = {
     withdrawals: withdrawals.map((row) => withdrawalTable.decode(row)),
@@ -89,15 +104,15 @@ export async function readFacts(sql: Sql, needs: Needs): Promise<Facts> {
   const lines = [...found.withdrawals, ...found.deposits];
   const transactions = lines.length === 0 ? [] : await sql`
     SELECT t.* FROM book.transaction t
-    JOIN unnest(${column(lines, "merchantId")}::text[], ${
-    lines.map((line) => line.transactionSeq)
-  }::bigint[])
-      AS k(merchant_id, seq) ON t.merchant_id = k.merchant_id AND t.seq = k.seq`;
+    JOIN unnest(${column(lines, "merchantId")}::text[],
+                ${lines.map((line) => line.transactionSeq)}::bigint[]) AS k(merchant_id, seq)
+      ON t.merchant_id = k.merchant_id AND t.seq = k.seq`;
   return {
     ...found,
-    addresses,
+    ...rare,
+    addresses: addresses.map((row) => depositAddressTable.decode(row)),
     transactions: transactions.map((row) => transactionTable.decode(row)),
-    outgoing: withdrawals.map((row) => ({
+    outgoing: withdrawals.filter((row) => row["outgoing_status"] !== null).map((row) => ({
       id: row["outgoing_id"] as string,
       merchantId: row["merchant_id"] as string,
       status: row["outgoing_status"] as OutgoingStatus,
@@ -105,25 +120,75 @@ export async function readFacts(sql: Sql, needs: Needs): Promise<Facts> {
   };
 }
 
-async function readAddresses(sql: Sql, needs: Needs): Promise<readonly DepositAddressRow[]> {
-  if (needs.addresses.length + needs.identifiers.length === 0) return [];
-  const rows = await sql`
+async function readWithdrawals(sql: Sql, { withdrawals }: Needs): Promise<readonly Row[]> {
+  if (withdrawals.length === 0) return [];
+  return await sql`
+    SELECT w.*, o.status AS outgoing_status FROM book.withdrawal w
+    LEFT JOIN book.outgoing o ON o.id = w.outgoing_id AND o.merchant_id = w.merchant_id
+    JOIN unnest(${column(withdrawals, "id")}::text[], ${column(withdrawals, "merchantId")}::text[])
+      AS k(id, merchant_id) ON w.id = k.id AND w.merchant_id = k.merchant_id`;
+}
+
+async function readDeposits(sql: Sql, { deposits, transfers }: Needs): Promise<readonly Row[]> {
+  const byId = deposits.length === 0 ? [] : await sql`
+    SELECT d.* FROM book.deposit d
+    JOIN unnest(${column(deposits, "id")}::text[], ${column(deposits, "merchantId")}::text[])
+      AS k(id, merchant_id) ON d.id = k.id AND d.merchant_id = k.merchant_id`;
+  const byTransfer = transfers.length === 0 ? [] : await sql`
+    SELECT d.* FROM book.deposit d
+    JOIN unnest(${column(transfers, "merchantId")}::text[], ${column(transfers, "network")}::text[],
+                ${column(transfers, "txid")}::text[], ${transfers.map((t) => t.logIndex)}::int[])
+      AS k(merchant_id, network, txid, log_index)
+      ON d.merchant_id = k.merchant_id AND d.network = k.network AND d.txid = k.txid
+        AND (d.log_index = k.log_index OR k.log_index = -1)`;
+  return [...byId, ...byTransfer];
+}
+
+async function readAddresses(sql: Sql, needs: Needs): Promise<readonly Row[]> {
+  const { addresses, identifiers, addressIds } = needs;
+  const byAddress = addresses.length === 0 ? [] : await sql`
     SELECT a.* FROM book.deposit_address a
-    JOIN unnest(${column(needs.addresses, "network")}::text[], ${
-    column(needs.addresses, "address")
-  }::text[],
-                ${column(needs.addresses, "merchantId")}::text[])
-      AS k(network, address, merchant_id)
-      ON a.network = k.network AND a.address = k.address AND a.merchant_id = k.merchant_id
-    UNION
+    JOIN unnest(${column(addresses, "network")}::text[], ${column(addresses, "address")}::text[],
+                ${column(addresses, "merchantId")}::text[]) AS k(network, address, merchant_id)
+      ON a.network = k.network AND a.address = k.address AND a.merchant_id = k.merchant_id`;
+  const byIdentifier = identifiers.length === 0 ? [] : await sql`
     SELECT a.* FROM book.deposit_address a
-    JOIN unnest(${column(needs.identifiers, "merchantId")}::text[], ${
-    column(needs.identifiers, "network")
-  }::text[],
-                ${column(needs.identifiers, "identifier")}::text[])
-      AS k(merchant_id, network, identifier)
-      ON a.merchant_id = k.merchant_id AND a.network = k.network AND a.identifier = k.identifier AND a.kind = 'issued'`;
-  return rows.map((row) => depositAddressTable.decode(row));
+    JOIN unnest(${column(identifiers, "merchantId")}::text[],
+                ${column(identifiers, "network")}::text[],
+                ${column(identifiers, "identifier")}::text[]) AS k(merchant_id, network, identifier)
+      ON a.merchant_id = k.merchant_id AND a.network = k.network AND a.identifier = k.identifier
+        AND a.kind = 'issued'`;
+  const byId = addressIds.length === 0 ? [] : await sql`
+    SELECT a.* FROM book.deposit_address a
+    JOIN unnest(${column(addressIds, "id")}::text[], ${column(addressIds, "merchantId")}::text[])
+      AS k(id, merchant_id) ON a.id = k.id AND a.merchant_id = k.merchant_id`;
+  return [...byAddress, ...byIdentifier, ...byId];
+}
+
+async function readRare(
+  sql: Sql,
+  needs: Needs,
+): Promise<Pick<Facts, "settlements" | "whitelist" | "ingested">> {
+  const { settlements, settlementKeys, whitelists, ingested } = needs;
+  const byId = settlements.length === 0 ? [] : await sql`
+    SELECT s.* FROM book.settlement s
+    JOIN unnest(${column(settlements, "id")}::text[], ${column(settlements, "merchantId")}::text[])
+      AS k(id, merchant_id) ON s.id = k.id AND s.merchant_id = k.merchant_id`;
+  const byKey = settlementKeys.length === 0 ? [] : await sql`
+    SELECT DISTINCT ON (s.merchant_id, s.idempotency_key) s.* FROM book.settlement s
+    JOIN unnest(${column(settlementKeys, "merchantId")}::text[],
+                ${column(settlementKeys, "key")}::text[]) AS k(merchant_id, key)
+      ON s.merchant_id = k.merchant_id AND s.idempotency_key = k.key
+    ORDER BY s.merchant_id, s.idempotency_key, s.seq DESC`;
+  const whitelist = whitelists.length === 0 ? [] : await sql`
+    SELECT * FROM book.settlement_address WHERE merchant_id = ANY (${[...whitelists]}::text[])`;
+  const known = ingested.length === 0 ? [] : await sql`
+    SELECT * FROM book.ingested WHERE event_id = ANY (${[...ingested]}::text[])`;
+  return {
+    settlements: [...byId, ...byKey].map((row) => settlementTable.decode(row)),
+    whitelist: whitelist.map((row) => settlementAddressTable.decode(row)),
+    ingested: known.map((row) => ingestedTable.decode(row)),
+  };
 }
 
 function column<K extends string>(

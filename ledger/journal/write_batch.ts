@@ -7,9 +7,14 @@ import {
   entryTable,
   eventTable,
   inboxKeyTable,
+  inboxTable,
+  ingestedTable,
+  marginTable,
   merchantTable,
   outgoingTable,
   outgoingVoidTable,
+  settlementAddressTable,
+  settlementTable,
   sliceTable,
   transactionTable,
   withdrawalTable,
@@ -55,7 +60,16 @@ export async function writeBatch(
       ${depositAddressTable.encode(all((slice) => slice.newAddresses))}::book.deposit_address[],
       ${depositAddressTable.encode(all((slice) => slice.addresses))}::book.deposit_address[],
       ${inboxKeyTable.encode(all((slice) => slice.consumed))}::book.inbox_key[],
-      ${merchantTable.encode(merchants)}::book.merchant[])`;
+      ${merchantTable.encode(merchants)}::book.merchant[],
+      ${settlementTable.encode(all((slice) => slice.newSettlements))}::book.settlement[],
+      ${settlementTable.encode(all((slice) => slice.settlements))}::book.settlement[],
+      ${
+    settlementAddressTable.encode(all((slice) => slice.newWhitelist))
+  }::book.settlement_address[],
+      ${settlementAddressTable.encode(all((slice) => slice.whitelist))}::book.settlement_address[],
+      ${marginTable.encode(all((slice) => slice.margins))}::book.margin[],
+      ${inboxTable.encode(all((slice) => slice.inbox))}::book.inbox[],
+      ${ingestedTable.encode(all((slice) => slice.ingested))}::book.ingested[])`;
   return rows.map((row): SliceMiss =>
     row.reason === "reference"
       ? {

@@ -116,7 +116,11 @@ CREATE TABLE book.merchant (
   failure_url             text,
   rate_limits             jsonb NOT NULL DEFAULT '{}',
   reseller_id             text COLLATE "C",
-  created_at              timestamptz NOT NULL
+  -- the line: who earns which part of this merchant's fees. beneficiary is a merchant account.
+  margin_rate             numeric(19,18) NOT NULL DEFAULT 0 CHECK (margin_rate BETWEEN 0 AND 1),
+  margin_beneficiary      text COLLATE "C",
+  created_at              timestamptz NOT NULL,
+  CHECK (margin_rate = 0 OR margin_beneficiary IS NOT NULL)
 );
 
 -- The narrow, hot part of a merchant: its version is the fence that every money commit compares, its
@@ -128,6 +132,7 @@ CREATE TABLE book.account (
   withdrawal_seq  bigint NOT NULL DEFAULT 0,
   transaction_seq bigint NOT NULL DEFAULT 0,
   charge_seq      bigint NOT NULL DEFAULT 0,
+  settlement_seq  bigint NOT NULL DEFAULT 0,
   last_at         timestamptz NOT NULL DEFAULT '1970-01-01'
 ) WITH (fillfactor = 50);
 
@@ -159,9 +164,9 @@ CREATE TABLE book.entry (
   leg          text COLLATE "C" NOT NULL,
   merchant_id  text COLLATE "C" NOT NULL,
   from_account text COLLATE "C" NOT NULL
-               CHECK (from_account IN ('available','pending','reserved','world','commission','network_fee','activation_fee','direct_deposit_fee')),
+               CHECK (from_account IN ('available','pending','reserved','world','commission','network_fee','activation_fee','direct_deposit_fee','margin_held','margin_due')),
   to_account   text COLLATE "C" NOT NULL
-               CHECK (to_account IN ('available','pending','reserved','world','commission','network_fee','activation_fee','direct_deposit_fee')),
+               CHECK (to_account IN ('available','pending','reserved','world','commission','network_fee','activation_fee','direct_deposit_fee','margin_held','margin_due')),
   currency     text COLLATE "C" NOT NULL,
   network      text COLLATE "C" NOT NULL,
   amount       numeric(38,18) NOT NULL CHECK (amount > 0),
@@ -209,6 +214,8 @@ CREATE TABLE book.deposit (
   commission_rate numeric(19,18) NOT NULL DEFAULT 0,
   fixed_fee       numeric(38,18) NOT NULL DEFAULT 0 CHECK (fixed_fee >= 0),
   usd_rate        numeric(38,18),
+  margin          numeric(38,18) NOT NULL DEFAULT 0 CHECK (margin >= 0),
+  margin_to       text COLLATE "C",
   address_id      text COLLATE "C",
   address         text COLLATE "C",
   txid            text COLLATE "C",
@@ -239,6 +246,7 @@ CREATE TABLE book.withdrawal (
   merchant_id     text COLLATE "C" NOT NULL,
   seq             bigint CHECK (seq > 0),
   transaction_seq bigint NOT NULL CHECK (transaction_seq > 0),
+  settlement_id   text COLLATE "C",
   outgoing_id     text COLLATE "C" NOT NULL,
   currency        text COLLATE "C" NOT NULL,
   network         text COLLATE "C" NOT NULL,
@@ -247,6 +255,8 @@ CREATE TABLE book.withdrawal (
   markup_rate     numeric(19,18) NOT NULL CHECK (markup_rate BETWEEN 0 AND 1),
   markup_amount   numeric(38,18) NOT NULL CHECK (markup_amount >= 0),
   network_fee     numeric(38,18) NOT NULL CHECK (network_fee >= 0),
+  margin          numeric(38,18) NOT NULL DEFAULT 0 CHECK (margin >= 0),
+  margin_to       text COLLATE "C",
   destination     text COLLATE "C" NOT NULL,
   reference_id    text,
   description     text,
@@ -258,7 +268,8 @@ CREATE TABLE book.withdrawal (
   PRIMARY KEY (id, merchant_id),
   UNIQUE (merchant_id, seq),
   CHECK ((status IN ('CONFIRMED','FAILED','CANCELLED')) = (processed_at IS NOT NULL)),
-  CHECK (status <> 'CONFIRMED' OR txid IS NOT NULL)
+  CHECK (status <> 'CONFIRMED' OR txid IS NOT NULL),
+  CHECK ((seq IS NULL) = (settlement_id IS NOT NULL))
 ) WITH (fillfactor = 80);
 -- A reference is taken while its withdrawal is neither failed nor cancelled.
 CREATE UNIQUE INDEX withdrawal_reference ON book.withdrawal (merchant_id, reference_id)
@@ -310,11 +321,91 @@ CREATE TABLE book.charge (
 );
 CREATE TRIGGER charge_is_written_once BEFORE UPDATE OR DELETE ON book.charge FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
 
+-- Sums of charges and of margins per day (UTC), kept in the commits that take them.
+CREATE TABLE book.charge_day (
+  merchant_id text COLLATE "C" NOT NULL,
+  day         date NOT NULL,
+  type        text COLLATE "C" NOT NULL,
+  currency    text COLLATE "C" NOT NULL,
+  network     text COLLATE "C" NOT NULL,
+  count       bigint NOT NULL,
+  amount      numeric(38,18) NOT NULL,
+  PRIMARY KEY (merchant_id, day, type, currency, network)
+) WITH (fillfactor = 50);
+
+-- One share of a fee that was credited to (or held for) a beneficiary, or taken back (`reversed`).
+CREATE TABLE book.margin (
+  payment_id     text COLLATE "C" NOT NULL,
+  leg            text COLLATE "C" NOT NULL,
+  merchant_id    text COLLATE "C" NOT NULL,
+  beneficiary    text COLLATE "C" NOT NULL,
+  currency       text COLLATE "C" NOT NULL,
+  network        text COLLATE "C" NOT NULL,
+  volume         numeric(38,18) NOT NULL CHECK (volume >= 0),
+  fee            numeric(38,18) NOT NULL CHECK (fee >= 0),
+  earned         numeric(38,18) NOT NULL CHECK (earned >= 0),
+  reversed       numeric(38,18) NOT NULL CHECK (reversed >= 0),
+  created_at     timestamptz NOT NULL,
+  PRIMARY KEY (payment_id, leg, merchant_id)
+);
+CREATE INDEX margin_of_merchant ON book.margin (merchant_id, created_at);
+CREATE INDEX margin_of_beneficiary ON book.margin (beneficiary, created_at) WHERE beneficiary <> merchant_id;
+CREATE TRIGGER margin_is_written_once BEFORE UPDATE OR DELETE ON book.margin FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
+
+-- Where a merchant may settle to; an administrator activates an address.
+CREATE TABLE book.settlement_address (
+  id          text COLLATE "C" NOT NULL,
+  merchant_id text COLLATE "C" NOT NULL REFERENCES book.merchant,
+  network     text COLLATE "C" NOT NULL,
+  address     text COLLATE "C" NOT NULL,
+  label       text NOT NULL,
+  active      boolean NOT NULL DEFAULT false,
+  removed_at  timestamptz,
+  created_at  timestamptz NOT NULL,
+  PRIMARY KEY (id, merchant_id)
+);
+CREATE UNIQUE INDEX settlement_address_once ON book.settlement_address (merchant_id, network, address) WHERE removed_at IS NULL;
+
+CREATE TABLE book.settlement (
+  id              text COLLATE "C" NOT NULL,
+  merchant_id     text COLLATE "C" NOT NULL,
+  seq             bigint NOT NULL CHECK (seq > 0),
+  withdrawal_id   text COLLATE "C" NOT NULL,
+  currency        text COLLATE "C" NOT NULL,
+  network         text COLLATE "C" NOT NULL,
+  amount          numeric(38,18) NOT NULL CHECK (amount > 0),
+  total_fees      numeric(38,18) NOT NULL CHECK (total_fees >= 0),
+  address         text COLLATE "C" NOT NULL,
+  label           text NOT NULL,
+  status          text COLLATE "C" NOT NULL CHECK (status IN
+                  ('PENDING','APPROVAL_REQUIRED','APPROVED','PROCESSING','SUBMITTED_TO_LEDGER','COMPLETED','FAILED','CANCELLED','REJECTED')),
+  reason          text,
+  idempotency_key text,
+  body_hash       text COLLATE "C",
+  created_at      timestamptz NOT NULL,
+  updated_at      timestamptz NOT NULL,
+  PRIMARY KEY (id, merchant_id),
+  UNIQUE (merchant_id, seq)
+) WITH (fillfactor = 80);
+CREATE INDEX settlement_key ON book.settlement (merchant_id, idempotency_key, seq) WHERE idempotency_key IS NOT NULL;
+CREATE INDEX settlement_open ON book.settlement (merchant_id, status, seq) WHERE status NOT IN ('COMPLETED');
+CREATE TRIGGER settlement_transition BEFORE UPDATE OF status ON book.settlement FOR EACH ROW
+  WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION book.check_transition('settlement');
+
+-- Messages of trusted upstream systems, kept in the commit of their effect.
+CREATE TABLE book.ingested (
+  event_id    text COLLATE "C" NOT NULL,
+  merchant_id text COLLATE "C" NOT NULL,
+  body_hash   text COLLATE "C" NOT NULL,
+  created_at  timestamptz NOT NULL,
+  PRIMARY KEY (event_id)
+);
+
 -- Counts and sums per 1,000 rows of a list, kept in the commits that change the rows. A page, a
 -- total and a running balance cost the same at row one million as at row one.
 CREATE TABLE book.list_block (
   merchant_id text COLLATE "C" NOT NULL,
-  list        text COLLATE "C" NOT NULL CHECK (list IN ('deposit','withdrawal','transaction')),
+  list        text COLLATE "C" NOT NULL CHECK (list IN ('deposit','withdrawal','transaction','settlement')),
   block       bigint NOT NULL CHECK (block >= 0),
   currency    text COLLATE "C" NOT NULL,
   network     text COLLATE "C" NOT NULL,
@@ -331,7 +422,7 @@ CREATE TABLE book.list_block (
 CREATE TABLE book.outgoing (
   id          text COLLATE "C" NOT NULL,
   merchant_id text COLLATE "C" NOT NULL,
-  kind        text COLLATE "C" NOT NULL CHECK (kind IN ('payout','sweep','gas','delegation','cold')),
+  kind        text COLLATE "C" NOT NULL CHECK (kind IN ('payout','settlement','sweep','gas','delegation','cold')),
   payment_id  text COLLATE "C",
   network     text COLLATE "C" NOT NULL,
   currency    text COLLATE "C" NOT NULL,
@@ -345,7 +436,7 @@ CREATE TABLE book.outgoing (
   created_at  timestamptz NOT NULL,
   updated_at  timestamptz NOT NULL,
   PRIMARY KEY (id, merchant_id),
-  CHECK ((kind = 'payout') = (payment_id IS NOT NULL))
+  CHECK ((kind IN ('payout','settlement')) = (payment_id IS NOT NULL))
 ) WITH (fillfactor = 80);
 CREATE INDEX outgoing_queued ON book.outgoing (network, id) WHERE status = 'queued';
 CREATE INDEX outgoing_signed ON book.outgoing (network, id) WHERE status = 'signed';
@@ -395,7 +486,7 @@ CREATE TABLE book.inbox (
   network     text COLLATE "C" NOT NULL,
   txid        text COLLATE "C" NOT NULL,
   log_index   integer NOT NULL,
-  phase       text COLLATE "C" NOT NULL CHECK (phase IN ('seen','solid','vanished','outcome')),
+  phase       text COLLATE "C" NOT NULL CHECK (phase IN ('seen','solid','vanished','submitted','outcome','margin')),
   data        jsonb NOT NULL,
   created_at  timestamptz NOT NULL DEFAULT now(),
   consumed_at timestamptz,
@@ -466,6 +557,51 @@ CREATE TABLE hub.wallet (
   hot_wallet text COLLATE "C" NOT NULL,
   next_index integer NOT NULL DEFAULT 0 CHECK (next_index >= 0)
 );
+
+-- A reseller: a merchant account of its own, and the one address its withdrawals may go to.
+CREATE TABLE hub.reseller (
+  id                 text COLLATE "C" PRIMARY KEY,
+  merchant_id        text COLLATE "C" NOT NULL UNIQUE,
+  name               text NOT NULL,
+  withdrawal_address text COLLATE "C" NOT NULL,
+  network            text COLLATE "C" NOT NULL,
+  created_at         timestamptz NOT NULL DEFAULT now(),
+  updated_at         timestamptz NOT NULL DEFAULT now()
+);
+
+-- A hosted payment page. Only the hash of its token is kept; the token is made again from id and nonce.
+CREATE TABLE hub.session (
+  id                 text COLLATE "C" PRIMARY KEY,
+  token_hash         bytea NOT NULL UNIQUE CHECK (octet_length(token_hash) = 32),
+  nonce              text COLLATE "C" NOT NULL,
+  merchant_id        text COLLATE "C" NOT NULL,
+  address_id         text COLLATE "C" NOT NULL,
+  address            text COLLATE "C" NOT NULL,
+  network            text COLLATE "C" NOT NULL,
+  identifier         text COLLATE "C" NOT NULL,
+  reference_id       text,
+  requested_amount   numeric(38,18),
+  requested_currency text COLLATE "C",
+  exchange_rate      numeric(38,18),
+  amount             numeric(38,18),
+  token              text,
+  expires_at         timestamptz NOT NULL,
+  created_at         timestamptz NOT NULL
+);
+CREATE INDEX session_of_merchant ON hub.session (merchant_id, id);
+
+-- What administrators did: who, what, before, after.
+CREATE TABLE hub.audit (
+  id         text COLLATE "C" PRIMARY KEY,
+  actor      text COLLATE "C" NOT NULL,
+  action     text COLLATE "C" NOT NULL,
+  subject    text COLLATE "C" NOT NULL,
+  before     jsonb,
+  after      jsonb,
+  request_id text COLLATE "C",
+  created_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE TRIGGER audit_is_written_once BEFORE UPDATE OR DELETE ON hub.audit FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
 
 -- Every address that was ever handed out is watched for ever.
 CREATE TABLE hub.address (

@@ -11,6 +11,7 @@ CREATE TYPE book.slice AS (
   withdrawal_seq  bigint,
   transaction_seq bigint,
   charge_seq      bigint,
+  settlement_seq  bigint,
   last_at         timestamptz
 );
 CREATE TYPE book.balance_key AS (merchant_id text, currency text, network text);
@@ -36,7 +37,14 @@ CREATE FUNCTION book.commit_batch(
   p_new_addresses    book.deposit_address[],
   p_addresses        book.deposit_address[],
   p_consumed         book.inbox_key[],
-  p_merchants        book.merchant[]
+  p_merchants        book.merchant[],
+  p_new_settlements  book.settlement[],
+  p_settlements      book.settlement[],
+  p_new_whitelist    book.settlement_address[],
+  p_whitelist        book.settlement_address[],
+  p_margins          book.margin[],
+  p_inbox            book.inbox[],
+  p_ingested         book.ingested[]
 ) RETURNS TABLE (merchant_id text, reason text, detail text, holder text)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -116,6 +124,13 @@ BEGIN
     p_new_addresses    := ARRAY(SELECT x FROM unnest(p_new_addresses) x WHERE x.merchant_id <> ALL (v_dropped));
     p_addresses        := ARRAY(SELECT x FROM unnest(p_addresses) x WHERE x.merchant_id <> ALL (v_dropped));
     p_consumed         := ARRAY(SELECT x FROM unnest(p_consumed) x WHERE x.merchant_id <> ALL (v_dropped));
+    p_new_settlements  := ARRAY(SELECT x FROM unnest(p_new_settlements) x WHERE x.merchant_id <> ALL (v_dropped));
+    p_settlements      := ARRAY(SELECT x FROM unnest(p_settlements) x WHERE x.merchant_id <> ALL (v_dropped));
+    p_new_whitelist    := ARRAY(SELECT x FROM unnest(p_new_whitelist) x WHERE x.merchant_id <> ALL (v_dropped));
+    p_whitelist        := ARRAY(SELECT x FROM unnest(p_whitelist) x WHERE x.merchant_id <> ALL (v_dropped));
+    p_inbox            := ARRAY(SELECT x FROM unnest(p_inbox) x WHERE x.data ->> 'payer' <> ALL (v_dropped));
+    p_margins          := ARRAY(SELECT x FROM unnest(p_margins) x WHERE x.merchant_id <> ALL (v_dropped));
+    p_ingested         := ARRAY(SELECT x FROM unnest(p_ingested) x WHERE x.merchant_id <> ALL (v_dropped));
     p_merchants        := ARRAY(SELECT x FROM unnest(p_merchants) x WHERE x.merchant_id <> ALL (v_dropped));
   END IF;
   IF cardinality(p_slices) = 0 THEN
@@ -124,7 +139,8 @@ BEGIN
 
   -- 4. counts and sums of the lists, from the images before and after
   IF cardinality(p_new_withdrawals) + cardinality(p_withdrawals) + cardinality(p_new_deposits)
-     + cardinality(p_deposits) + cardinality(p_new_transactions) + cardinality(p_transactions) > 0 THEN
+     + cardinality(p_deposits) + cardinality(p_new_transactions) + cardinality(p_transactions)
+     + cardinality(p_new_settlements) + cardinality(p_settlements) > 0 THEN
     WITH change AS (
       SELECT merchant_id, 'withdrawal' AS list, seq, currency, network, status, 1 AS n, 0::numeric AS effect
         FROM unnest(p_new_withdrawals) WHERE seq IS NOT NULL
@@ -149,6 +165,13 @@ BEGIN
       UNION ALL
       SELECT o.merchant_id, 'transaction', o.seq, o.currency, o.network, o.status, -1, -o.effect
         FROM unnest(p_transactions) c JOIN book.transaction o ON o.merchant_id = c.merchant_id AND o.seq = c.seq
+      UNION ALL
+      SELECT merchant_id, 'settlement', seq, currency, network, status, 1, 0 FROM unnest(p_new_settlements)
+      UNION ALL
+      SELECT c.merchant_id, 'settlement', c.seq, c.currency, c.network, c.status, 1, 0 FROM unnest(p_settlements) c
+      UNION ALL
+      SELECT o.merchant_id, 'settlement', o.seq, o.currency, o.network, o.status, -1, 0
+        FROM unnest(p_settlements) c JOIN book.settlement o ON o.id = c.id AND o.merchant_id = c.merchant_id
     ), folded AS (
       SELECT merchant_id, list, (seq - 1) / 1000 AS block, currency, network, status, sum(n) AS n, sum(effect) AS effect
       FROM change GROUP BY 1, 2, 3, 4, 5, 6
@@ -178,7 +201,8 @@ BEGIN
   IF cardinality(p_deposits) > 0 THEN
     UPDATE book.deposit d SET status = c.status, reason = c.reason, commission = c.commission,
       commission_rate = c.commission_rate, fixed_fee = c.fixed_fee, usd_rate = c.usd_rate, height = c.height,
-      expires_at = c.expires_at, metadata = c.metadata, updated_at = c.updated_at, cleared_at = c.cleared_at
+      expires_at = c.expires_at, metadata = c.metadata, updated_at = c.updated_at, cleared_at = c.cleared_at,
+      margin = c.margin, margin_to = c.margin_to
     FROM unnest(p_deposits) c WHERE d.id = c.id AND d.merchant_id = c.merchant_id;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     IF v_count <> cardinality(p_deposits) THEN
@@ -193,6 +217,18 @@ BEGIN
       RAISE EXCEPTION 'Cannot change transactions as some do not exist: % of %', v_count, cardinality(p_transactions);
     END IF;
   END IF;
+  IF cardinality(p_settlements) > 0 THEN
+    UPDATE book.settlement s SET status = c.status, reason = c.reason, updated_at = c.updated_at
+    FROM unnest(p_settlements) c WHERE s.id = c.id AND s.merchant_id = c.merchant_id;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    IF v_count <> cardinality(p_settlements) THEN
+      RAISE EXCEPTION 'Cannot change settlements as some do not exist: % of %', v_count, cardinality(p_settlements);
+    END IF;
+  END IF;
+  IF cardinality(p_whitelist) > 0 THEN
+    UPDATE book.settlement_address a SET active = c.active, removed_at = c.removed_at
+    FROM unnest(p_whitelist) c WHERE a.id = c.id AND a.merchant_id = c.merchant_id;
+  END IF;
   IF cardinality(p_addresses) > 0 THEN
     UPDATE book.deposit_address a SET reference_id = c.reference_id, activated = c.activated
     FROM unnest(p_addresses) c WHERE a.id = c.id AND a.merchant_id = c.merchant_id;
@@ -203,7 +239,8 @@ BEGIN
       webhook_secret_previous = c.webhook_secret_previous, webhook_previous_until = c.webhook_previous_until,
       webhook_enabled = c.webhook_enabled, webhook_events = c.webhook_events, webhook_timeout_ms = c.webhook_timeout_ms,
       webhook_retry_count = c.webhook_retry_count, success_url = c.success_url, failure_url = c.failure_url,
-      rate_limits = c.rate_limits, reseller_id = c.reseller_id
+      rate_limits = c.rate_limits, reseller_id = c.reseller_id, margin_rate = c.margin_rate,
+      margin_beneficiary = c.margin_beneficiary
     FROM unnest(p_merchants) c WHERE m.merchant_id = c.merchant_id;
   END IF;
 
@@ -214,6 +251,28 @@ BEGIN
   INSERT INTO book.outbox SELECT * FROM unnest(p_events);
   INSERT INTO book.deposit_address SELECT * FROM unnest(p_new_addresses);
   INSERT INTO book.outgoing SELECT * FROM unnest(p_new_outgoing);
+  IF cardinality(p_new_settlements) > 0 THEN
+    INSERT INTO book.settlement SELECT * FROM unnest(p_new_settlements);
+  END IF;
+  IF cardinality(p_new_whitelist) > 0 THEN
+    INSERT INTO book.settlement_address SELECT * FROM unnest(p_new_whitelist);
+  END IF;
+  IF cardinality(p_margins) > 0 THEN
+    INSERT INTO book.margin SELECT * FROM unnest(p_margins);
+  END IF;
+  IF cardinality(p_inbox) > 0 THEN
+    INSERT INTO book.inbox SELECT * FROM unnest(p_inbox) ON CONFLICT DO NOTHING;
+  END IF;
+  IF cardinality(p_ingested) > 0 THEN
+    INSERT INTO book.ingested SELECT * FROM unnest(p_ingested);
+  END IF;
+  IF cardinality(p_charges) > 0 THEN
+    INSERT INTO book.charge_day AS d (merchant_id, day, type, currency, network, count, amount)
+    SELECT merchant_id, (created_at AT TIME ZONE 'UTC')::date, type, currency, network, count(*), sum(amount)
+    FROM unnest(p_charges) GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
+    ON CONFLICT (merchant_id, day, type, currency, network)
+    DO UPDATE SET count = d.count + excluded.count, amount = d.amount + excluded.amount;
+  END IF;
   IF cardinality(p_voided) > 0 THEN
     UPDATE book.outgoing o SET status = 'void', reason = v.reason, lease_until = NULL, updated_at = now()
     FROM unnest(p_voided) v WHERE o.id = v.id AND o.merchant_id = v.merchant_id AND o.status = v.from_status;
@@ -263,7 +322,7 @@ BEGIN
     END IF;
   END IF;
   UPDATE book.account a SET version = a.version + 1, deposit_seq = s.deposit_seq, withdrawal_seq = s.withdrawal_seq,
-    transaction_seq = s.transaction_seq, charge_seq = s.charge_seq, last_at = s.last_at
+    transaction_seq = s.transaction_seq, charge_seq = s.charge_seq, settlement_seq = s.settlement_seq, last_at = s.last_at
   FROM unnest(p_slices) s WHERE a.merchant_id = s.merchant_id;
   INSERT INTO book.commit_log (id, survivors)
   VALUES (p_commit_id, ARRAY(SELECT s.merchant_id FROM unnest(p_slices) s));

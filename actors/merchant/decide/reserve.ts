@@ -1,4 +1,4 @@
-import { isExactIn, negate } from "../../../ledger/amount.ts";
+import { isExactIn, negate, ZERO } from "../../../ledger/amount.ts";
 import { type WithdrawalFees, withdrawalFees } from "../../../ledger/fees.ts";
 import type { Settings } from "../../../ledger/journal/read_settings.ts";
 import { pairKey, tokenDecimals } from "../../../ledger/pair.ts";
@@ -86,6 +86,7 @@ function reservation(
       merchantId,
       seq: state.withdrawalSeq + 1,
       transactionSeq,
+      settlementId: null,
       outgoingId: message.outgoingId,
       currency,
       network,
@@ -94,6 +95,8 @@ function reservation(
       markupRate: fees.markupRate,
       markupAmount: fees.markupAmount,
       networkFee: fees.networkFee,
+      margin: ZERO,
+      marginTo: null,
       destination,
       referenceId,
       description,

@@ -37,6 +37,8 @@ export function openDeposit(view: MerchantView, fact: TransferFact): OpenedDepos
       commissionRate: state.merchant.depositCommissionRate,
       fixedFee: ZERO,
       usdRate: fact.usdRate,
+      margin: ZERO,
+      marginTo: null,
       addressId: fact.addressId,
       address: fact.to,
       txid,
