@@ -105,16 +105,17 @@ Deno.test("two kilobytes of the answer are kept, without NUL", async () => {
 });
 
 Deno.test("an endpoint that does not answer in time is a timeout, also in mid-answer", async () => {
-  await using silent = endpoint((request) =>
-    new Promise((resolve) =>
-      request.signal.addEventListener("abort", () => resolve(new Response()))
-    )
-  );
+  const held = Promise.withResolvers<Response>();
+  await using silent = endpoint(() => held.promise);
   assertEquals((await send(deliveryTo(silent.url, { timeoutMs: 50 }))).category, "timeout");
-  await using slow = endpoint(() =>
-    new Response(new ReadableStream({ start: (c) => c.enqueue(new TextEncoder().encode("{")) }))
-  );
-  assertEquals((await send(deliveryTo(slow.url, { timeoutMs: 50 }))).category, "timeout");
+  held.resolve(new Response());
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = writable.getWriter();
+  await using slow = endpoint(() => new Response(readable));
+  const sending = send(deliveryTo(slow.url, { timeoutMs: 200 }));
+  await writer.write(new TextEncoder().encode('{"ok":'));
+  assertEquals((await sending).category, "timeout");
+  await writer.close().catch(() => {});
 });
 
 Deno.test("broken connections are network outcomes with the system's word", async () => {
@@ -177,20 +178,16 @@ Deno.test("a literal private address and plain http are refused before anything 
 });
 
 Deno.test("stopping gives an attempt up", async () => {
-  await using hook = endpoint((request) =>
-    new Promise((resolve) =>
-      request.signal.addEventListener("abort", () => resolve(new Response()))
-    )
-  );
+  const held = Promise.withResolvers<Response>();
+  await using hook = endpoint(() => held.promise);
   const sender = createSender({ rules: { allowLoopback: true } });
   const controller = new AbortController();
   const sending = sender.send(deliveryTo(hook.url), NOW, controller.signal);
   controller.abort();
   assertEquals((await sending).category, "stopped");
-  assertEquals(
-    (await sender.send(deliveryTo(hook.url), NOW, controller.signal)).category,
-    "stopped",
-  );
+  const late = await sender.send(deliveryTo(hook.url), NOW, controller.signal);
+  assertEquals(late.category, "stopped");
+  held.resolve(new Response());
   sender.close();
 });
 
