@@ -13,6 +13,8 @@ export const ROLE = "engine";
 
 const PARENTS_OF_HOMELESS_CLUSTERS = ["/var/lib", "/var/tmp"];
 
+const HALF_MADE = "postgres.new-";
+
 function pathFile(dataDir: string): string {
   return join(dataDir, "postgres-path");
 }
@@ -35,7 +37,7 @@ async function readIfThere(path: string): Promise<string | null> {
 export async function existingCluster(dataDir: string): Promise<string | null> {
   const named = await readIfThere(pathFile(dataDir));
   const path = named ?? resolve(dataDir, "postgres");
-  if (await readIfThere(join(path, "PG_VERSION")) !== null) return path;
+  if (await isCluster(path)) return path;
   if (named !== null && await isMissing(resolve(named, ".."))) {
     throw new Error(
       `Cannot find the cluster that ${pathFile(dataDir)} names: ${named}; ` +
@@ -43,6 +45,16 @@ export async function existingCluster(dataDir: string): Promise<string | null> {
     );
   }
   return null;
+}
+
+async function isCluster(path: string): Promise<boolean> {
+  try {
+    return await readIfThere(join(path, "PG_VERSION")) !== null;
+  } catch (error) {
+    // Somebody else's; who it belongs to is looked at next.
+    if (error instanceof Deno.errors.PermissionDenied) return true;
+    throw error;
+  }
 }
 
 async function isMissing(path: string): Promise<boolean> {
@@ -71,8 +83,10 @@ export async function createCluster(
   sync: boolean,
 ): Promise<string> {
   const target = await placeFor(dataDir, user);
+  const parent = resolve(target, "..");
+  await removeHalfMade(parent);
   // A cluster appears under its name only when it is whole: half of one could never be started.
-  const fresh = await Deno.makeTempDir({ dir: resolve(target, ".."), prefix: "postgres.new-" });
+  const fresh = await Deno.makeTempDir({ dir: parent, prefix: HALF_MADE });
   try {
     await Deno.chmod(fresh, 0o700);
     const passwordFile = join(fresh, "password");
@@ -102,6 +116,14 @@ export async function createCluster(
     await Deno.remove(fresh, { recursive: true });
   }
   return await Deno.realPath(target);
+}
+
+/** Removes what a start that was killed left; the caller's lock keeps others from making one now. */
+async function removeHalfMade(parent: string): Promise<void> {
+  for await (const entry of Deno.readDir(parent)) {
+    if (!entry.name.startsWith(HALF_MADE)) continue;
+    await Deno.remove(join(parent, entry.name), { recursive: true });
+  }
 }
 
 async function runInitdb(

@@ -5,7 +5,6 @@
  * @module
  */
 
-import { delay } from "./delay.ts";
 import { join, resolve } from "node:path";
 import { getLogger } from "@logtape/logtape";
 import {
@@ -15,22 +14,13 @@ import {
   keepPort,
   keptPort,
 } from "./cluster_folder.ts";
-import { type Settings, writeSettings } from "./cluster_settings.ts";
-import { withFileLock } from "./file_lock.ts";
+import type { Settings } from "./cluster_settings.ts";
+import { delay } from "./delay.ts";
+import { isUnlocked, sharedFileLock, withFileLock } from "./file_lock.ts";
 import { postgresBinaries } from "./postgres_binaries.ts";
-import {
-  type Cluster,
-  clusterUrl,
-  freePort,
-  isFree,
-  presenceOn,
-  readLockFile,
-  somebodyListens,
-  spawnServer,
-  type StartedServer,
-  stopServer,
-} from "./postmaster.ts";
+import { type Cluster, clusterUrl, somebodyListens, stopServer } from "./postmaster.ts";
 import { serverUser } from "./server_user.ts";
+import { type Running, startServer } from "./start_server.ts";
 
 const log = getLogger(["engine", "database"]);
 
@@ -59,23 +49,21 @@ export interface EmbeddedPostgres {
   readonly pid: number;
   /** Whether this process started it (otherwise it was found running). */
   readonly owned: boolean;
-  /** Stops the server, whoever started it; later calls change nothing. */
+  /**
+   * Stops the server, whoever started it, unless another process uses it as well; later calls
+   * change nothing.
+   */
   stop(): Promise<void>;
-  /** Stops watching the server and leaves it running. */
+  /** Stops watching and using the server, and leaves it running. */
   release(): void;
   /** Resolves when the server that runs now is gone. */
   gone(): Promise<void>;
 }
 
-interface Running {
-  readonly port: number;
-  readonly pid: number;
-  /** The process when it is our child. */
-  readonly child: StartedServer | null;
-}
-
-/** How long a lock file may name a process that does not listen before it counts as stale. */
-const STALE_LOCK_MS = 400;
+/** In the data folder: held while the server is started or stopped. */
+const LOCK_FILE = "postgres.lock";
+/** In the data folder: held, shared, by every process that uses the server. */
+const USERS_FILE = "postgres.users";
 
 /**
  * Starts the embedded PostgreSQL, or finds it running.
@@ -85,10 +73,10 @@ const STALE_LOCK_MS = 400;
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const dataDir = resolve(options.dataDir);
   await Deno.mkdir(dataDir, { recursive: true });
-  const lockFile = join(dataDir, "postgres.lock");
+  const lockFile = join(dataDir, LOCK_FILE);
   const deadline = Date.now() + (options.startTimeoutMs ?? 120_000);
   const settings = options.settings ?? {};
-  const { cluster, running } = await withFileLock(lockFile, deadline, async () => {
+  const { cluster, running, use } = await withFileLock(lockFile, deadline, async () => {
     const existing = await existingCluster(dataDir);
     const user = await serverUser(existing);
     const binaries = await postgresBinaries(user, dataDir);
@@ -101,9 +89,10 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     const port = await keptPort(dataDir);
     const running = await startServer(cluster, port, settings, deadline);
     if (running.port !== port) await keepPort(dataDir, running.port);
-    return { cluster, running };
+    return { cluster, running, use: await sharedFileLock(join(dataDir, USERS_FILE)) };
   });
-  return supervised(cluster, running, settings, lockFile, options.supervise ?? true);
+  const server = { cluster, dataDir, settings, first: running, use };
+  return supervised(server, options.supervise ?? true);
 }
 
 async function refuseOtherVersion(folder: string): Promise<void> {
@@ -115,142 +104,19 @@ async function refuseOtherVersion(folder: string): Promise<void> {
   }
 }
 
-/**
- * Brings the cluster's server up.
- *
- * @param wantedPort the port to keep, `null` to choose one
- * @param fixed whether another port would be of no use
- */
-async function startServer(
-  cluster: Cluster,
-  wantedPort: number | null,
-  settings: Settings,
-  deadline: number,
-  fixed = false,
-): Promise<Running> {
-  let port = wantedPort ?? freePort();
-  let absentSince: number | null = null;
-  // Children of a killed server hold its port for a moment and never answer: ask again soon.
-  let patienceMs = 125;
-  for (;;) {
-    const found = await readLockFile(cluster.folder);
-    if (found?.port) {
-      const presence = await presenceOn(cluster, found.port, patienceMs);
-      if (presence === "ours") return { port: found.port, pid: found.pid, child: null };
-      if (presence === "busy") {
-        patienceMs = Math.min(2 * patienceMs, 4_000);
-        await waitUntil(deadline, cluster, "it neither starts nor stops");
-        continue;
-      }
-    }
-    if (!isFree(port)) {
-      if (fixed) await waitUntil(deadline, cluster, `its port is taken: ${port}`, 200);
-      else port = freePort();
-      continue;
-    }
-    await writeSettings(cluster.folder, port, settings);
-    const child = spawnServer(cluster);
-    const outcome = await firstAnswer(cluster, child, port, deadline);
-    if (outcome === "ready") return { port, pid: child.pid, child };
-    // The port may have been taken between the look and the start.
-    if (!isFree(port)) continue;
-    if (!isHeldByAnother(child.said())) throw await startFailure(cluster, child);
-    absentSince ??= Date.now();
-    if (Date.now() - absentSince > STALE_LOCK_MS) await removeStaleLock(cluster, child.said());
-    await waitUntil(deadline, cluster, child.said(), 100);
-  }
-}
-
-/** Whether the server stopped because it saw (remains of) another one on the same cluster. */
-function isHeldByAnother(said: string): boolean {
-  return /lock file "[^"]*" already exists|pre-existing shared memory block|lock file "[^"]*" is empty/
-    .test(said);
-}
-
-/**
- * Removes a lock file whose process is dead but not yet reaped, or whose process id now belongs to
- * another program: PostgreSQL cannot tell either from a server. Should there be
- * processes of an older server after all, the next start still sees their shared memory, which it
- * finds by the folder and not by the lock file.
- */
-async function removeStaleLock(cluster: Cluster, said: string): Promise<void> {
-  if (!said.includes("postmaster.pid")) return;
-  const lock = await readLockFile(cluster.folder);
-  if (lock?.port && await somebodyListens(lock.port)) return;
-  log.warn("removing a stale lock file: process {pid} is no PostgreSQL server", {
-    pid: lock?.pid ?? 0,
-  });
-  try {
-    await Deno.remove(join(cluster.folder, "postmaster.pid"));
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
-}
-
-async function firstAnswer(
-  cluster: Cluster,
-  child: StartedServer,
-  port: number,
-  deadline: number,
-): Promise<"ready" | "gone"> {
-  let gone = false;
-  child.gone.then(() => gone = true, () => gone = true);
-  for (;;) {
-    if (gone) return "gone";
-    const lock = await readLockFile(cluster.folder);
-    if (lock?.pid === child.pid && lock.status === "ready") {
-      if (await presenceOn(cluster, port, 2_000) === "ours") return "ready";
-    }
-    await waitUntil(deadline, cluster, "it does not become ready", 10);
-  }
-}
-
-async function waitUntil(
-  deadline: number,
-  cluster: Cluster,
-  reason: string,
-  pauseMs = 50,
-): Promise<void> {
-  if (Date.now() > deadline) {
-    throw new Error(
-      `Cannot start the embedded PostgreSQL in time as ${reason}: ${cluster.folder}`,
-    );
-  }
-  await delay(pauseMs);
-}
-
-async function startFailure(cluster: Cluster, child: StartedServer): Promise<Error> {
-  const said = child.said().trim();
-  const logged = await lastLogLines(cluster.folder);
-  return new Error(
-    `Cannot start the embedded PostgreSQL as the server gave up: ${[said, logged].join("\n")}`,
-  );
-}
-
-async function lastLogLines(folder: string): Promise<string> {
-  let newest = { path: "", time: 0 };
-  try {
-    for await (const entry of Deno.readDir(join(folder, "log"))) {
-      const path = join(folder, "log", entry.name);
-      const time = (await Deno.stat(path)).mtime?.getTime() ?? 0;
-      if (time >= newest.time) newest = { path, time };
-    }
-    if (newest.path === "") return "";
-    return (await Deno.readTextFile(newest.path)).trim().split("\n").slice(-8).join("\n");
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return "";
-    throw error;
-  }
+interface UsedServer {
+  readonly cluster: Cluster;
+  readonly dataDir: string;
+  readonly settings: Settings;
+  readonly first: Running;
+  /** Tells other processes that this one uses the server. */
+  readonly use: Disposable;
 }
 
 /** Watches a running server and starts it again when it dies. */
-function supervised(
-  cluster: Cluster,
-  first: Running,
-  settings: Settings,
-  lockFile: string,
-  watching: boolean,
-): EmbeddedPostgres {
+function supervised(server: UsedServer, watching: boolean): EmbeddedPostgres {
+  const { cluster, dataDir, settings, first } = server;
+  const lockFile = join(dataDir, LOCK_FILE);
   let running = first;
   const end = new AbortController();
 
@@ -287,14 +153,24 @@ function supervised(
     get owned() {
       return running.child !== null;
     },
-    release: () => end.abort(),
+    release: () => {
+      end.abort();
+      server.use[Symbol.dispose]();
+    },
     gone: () => running.child?.end() ?? death(running, new AbortController().signal),
     stop: () => {
       end.abort();
       stopping ??= (async () => {
         await watcher;
-        await stopServer(cluster, 20);
-        await running.child?.end();
+        server.use[Symbol.dispose]();
+        await withFileLock(lockFile, Date.now() + 60_000, async () => {
+          if (await isUnlocked(join(dataDir, USERS_FILE))) {
+            await stopServer(cluster, 20);
+            await running.child?.end();
+          } else {
+            log.info("leaving the embedded PostgreSQL running, as another process uses it");
+          }
+        });
       })();
       return stopping;
     },

@@ -1,8 +1,14 @@
+/**
+ * Locks on files, between processes of one machine and threads of one process.
+ *
+ * @module
+ */
+
 import { delay } from "./delay.ts";
 
 /**
- * Runs a function while holding an exclusive lock on a file (flock(2)): between processes of one
- * machine and threads of one process. The lock goes with its holder, however it dies.
+ * Runs a function while holding an exclusive lock on a file (flock(2)). The lock goes with its
+ * holder, however it dies.
  *
  * @param path the file, created when missing
  * @param deadline Unix milliseconds after which the wait is given up
@@ -25,4 +31,27 @@ export async function withFileLock<T>(
   } finally {
     await file.unlock();
   }
+}
+
+/**
+ * Holds a shared lock on a file until it is disposed of or this process dies.
+ *
+ * @param path the file, created when missing; nobody may hold it exclusively for long
+ */
+export async function sharedFileLock(path: string): Promise<Disposable> {
+  const file = await Deno.open(path, { create: true, write: true });
+  await file.lock(false);
+  let open = true;
+  return {
+    [Symbol.dispose]: () => {
+      if (open) file.close();
+      open = false;
+    },
+  };
+}
+
+/** Whether nobody holds a lock on the file. */
+export async function isUnlocked(path: string): Promise<boolean> {
+  using file = await Deno.open(path, { create: true, write: true });
+  return await file.tryLock(true);
 }

@@ -94,12 +94,16 @@ Deno.test({
       await t.step("a later start finds the running server", async () => {
         const second = await start();
         assertEquals([second.owned, second.pid, second.url], [false, first.pid, first.url]);
+
+        await second.stop();
+        assertEquals(await setting(first.url, "fsync"), "on", "the first one still uses it");
       });
 
       await t.step("what was committed is there after kill -9 of the server", async () => {
         await ask(first.url, "CREATE TABLE kept AS SELECT 42 AS n");
         Deno.kill(first.pid, "SIGKILL");
         await first.gone();
+        first.release();
         const again = await start();
         assertEquals(again.url, first.url);
         assertEquals(await ask<{ n: number }>(again.url, "SELECT n FROM kept"), [{ n: 42 }]);

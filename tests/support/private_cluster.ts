@@ -67,6 +67,7 @@ export async function privateCluster(
     },
     stop: () => server.stop(),
     restart: async () => {
+      server.release();
       server = await start();
       if (server.url !== cluster.url) {
         throw new Error("Cannot restart the cluster on its port as that was taken");
