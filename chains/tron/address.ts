@@ -13,24 +13,13 @@ import { decodeBase58Check, encodeBase58Check } from "./base58check.ts";
 const PREFIX = 0x41;
 const PREFIX_HEX = "41";
 const ADDRESS_LENGTH = 34;
-/** Enough for the busy addresses of many blocks, about 10 MB when full. */
-const CACHE_LIMIT = 65_536;
-
-const textOf = new Map<string, string>();
-
 /**
  * The text form of an address found in a log.
  *
  * @param hex 40 lower-case hex digits, without the `41` prefix
  */
 export function addressFromLogHex(hex: string): string {
-  const known = textOf.get(hex);
-  if (known !== undefined) return known;
-  const text = encodeBase58Check(hexToBytes(PREFIX_HEX + hex));
-  // Dropping everything is rare and cheap; an exact LRU would cost more on every hit.
-  if (textOf.size >= CACHE_LIMIT) textOf.clear();
-  textOf.set(hex, text);
-  return text;
+  return encodeBase58Check(hexToBytes(PREFIX_HEX + hex));
 }
 
 /**

@@ -30,8 +30,7 @@ export const blockHeadSchema = z.object({
 export type BlockHeadAnswer = z.infer<typeof blockHeadSchema>;
 
 const transactionSchema = z.object({
-  // Checked digit by digit when the block is parsed, faster than here.
-  txID: z.string().length(64),
+  txID: hash,
   raw_data: z.object({ expiration: whole.optional() }),
   ret: z.array(z.object({ contractRet: z.string().max(64).optional() })).optional(),
 });

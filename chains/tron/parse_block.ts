@@ -10,8 +10,8 @@
  * @module
  */
 
-import { type Amount, fromTokenUnits } from "../../ledger/amount.ts";
-import { type Currency, type Network, tokenDecimals } from "../../ledger/pair.ts";
+import { type Amount, AMOUNT_SCALE, fromTokenUnits, fromUnits } from "../../ledger/amount.ts";
+import type { Currency } from "../../ledger/pair.ts";
 import {
   type BlockAnswer,
   type BlockRef,
@@ -20,7 +20,6 @@ import {
   type Transfer,
 } from "../chain.ts";
 import { addressFromLogHex } from "./address.ts";
-import { isHexWord } from "./hex_word.ts";
 import type {
   BlockHeadAnswer,
   FullBlockAnswer,
@@ -36,7 +35,8 @@ export const TRX_DECIMALS = 6;
 /** The longest a transaction may wait, after java-tron: 24 hours past the block. */
 const MAX_LIFETIME_MS = 24 * 60 * 60 * 1000;
 /** Amounts have at most 20 integer digits everywhere in the service. */
-const MAX_WHOLE_TOKENS = 10n ** 20n;
+const ABOVE_ANY_AMOUNT = 10n ** BigInt(20 + AMOUNT_SCALE);
+const HEX_WORD = /^[0-9a-f]{64}$/;
 /** An address in a topic: 12 bytes of padding, then 20 bytes. Padding is not checked by the EVM. */
 const ADDRESS_OFFSET = 24;
 
@@ -48,11 +48,17 @@ export interface IgnoredTransfers {
   otherContract: number;
 }
 
+/** A token that counts as money. */
+export interface Token {
+  readonly currency: Currency;
+  /** What one of the contract's units is worth. */
+  readonly unit: Amount;
+}
+
 /** What parsing needs to know of the configuration. */
 export interface ParseContext {
-  readonly network: Network;
-  /** Currency by contract, 40 lower-case hex digits as logs carry it. */
-  readonly currencyOf: ReadonlyMap<string, Currency>;
+  /** Tokens by contract, 40 lower-case hex digits as logs carry it. */
+  readonly tokens: ReadonlyMap<string, Token>;
   /** Running totals, added to. */
   readonly ignored: IgnoredTransfers;
 }
@@ -106,18 +112,18 @@ function failureOf(transaction: TransactionAnswer, receipt: ReceiptAnswer): stri
 }
 
 /** The amount of a Transfer event. */
-function eventAmount(log: LogAnswer, decimals: number, txid: string): Amount {
-  if (!isHexWord(log.data)) throw contradiction("a Transfer event has no amount", txid);
-  const amount = fromTokenUnits(BigInt(`0x${log.data}`), decimals);
-  if (amount >= fromTokenUnits(MAX_WHOLE_TOKENS * 10n ** BigInt(decimals), decimals)) {
+function eventAmount(log: LogAnswer, { unit }: Token, txid: string): Amount {
+  if (!HEX_WORD.test(log.data)) throw contradiction("a Transfer event has no amount", txid);
+  const amount = BigInt(`0x${log.data}`) * unit;
+  if (amount >= ABOVE_ANY_AMOUNT) {
     throw contradiction("a Transfer event's amount is beyond any supply", txid);
   }
-  return amount;
+  return fromUnits(amount);
 }
 
 /** The address in a topic, 40 hex digits. */
 function topicHex(topic: string | undefined, txid: string): string {
-  if (topic === undefined || !isHexWord(topic)) {
+  if (topic === undefined || !HEX_WORD.test(topic)) {
     throw contradiction("a Transfer event has a malformed topic", txid);
   }
   return topic.slice(ADDRESS_OFFSET);
@@ -133,12 +139,12 @@ function collectTransfers(
   for (let logIndex = 0; logIndex < receipt.log.length; logIndex++) {
     const log = receipt.log[logIndex] as LogAnswer;
     if (log.topics[0] !== TRANSFER_TOPIC || log.topics.length !== 3) continue;
-    const currency = context.currencyOf.get(log.address);
-    if (currency === undefined) {
+    const token = context.tokens.get(log.address);
+    if (token === undefined) {
       context.ignored.otherContract += 1;
       continue;
     }
-    const amount = eventAmount(log, tokenDecimals(currency, context.network), receipt.id);
+    const amount = eventAmount(log, token, receipt.id);
     if (amount === 0n) {
       context.ignored.zeroValue += 1;
       continue;
@@ -147,7 +153,7 @@ function collectTransfers(
     into.push({
       txid: receipt.id,
       logIndex,
-      currency,
+      currency: token.currency,
       // Asked for only when the receiver is ours; encoding it always costs 1 ms of a busy block.
       get from() {
         return addressFromLogHex(sender);
@@ -201,9 +207,6 @@ export function parseBlock(
   const transactions: IncludedTransaction[] = [];
   const transfers: Transfer[] = [];
   for (const transaction of answer.transactions) {
-    if (!isHexWord(transaction.txID)) {
-      throw contradiction("a transaction's id is no hash", transaction.txID);
-    }
     const receipt = byId.get(transaction.txID) as ReceiptAnswer;
     const failure = failureOf(transaction, receipt);
     transactions.push({

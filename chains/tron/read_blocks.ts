@@ -16,8 +16,8 @@ import type { TronNode } from "./node.ts";
 import { type NodePool, readEither, readFrom } from "./node_pool.ts";
 import { blockRefOf, parseBlock, type ParseContext } from "./parse_block.ts";
 
-/** Blocks per range call: about 5 MB of busy blocks; nodes allow 100. */
-const RANGE_BLOCKS = 20;
+/** Blocks per range call; nodes allow 100, but more than 10 busy ones at once cost time in the collector. */
+const RANGE_BLOCKS = 10;
 /** Ranges fetched ahead of the consumer. */
 const RANGES_AHEAD = 2;
 /** Receipt calls under way at once within a range. */

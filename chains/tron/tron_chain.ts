@@ -241,8 +241,10 @@ export function createTronChain(options: TronChainOptions): TronChain {
     highestFeeLimitSun: options.highestFeeLimitSun ?? DEFAULT_HIGHEST_FEE_LIMIT_SUN,
   };
   const context: ParseContext = {
-    network,
-    currencyOf: new Map(entries.map(([currency, hex]) => [hex.slice(2), currency])),
+    tokens: new Map(entries.map(([currency, hex]) => {
+      const unit = fromTokenUnits(1n, tokenDecimals(currency, network));
+      return [hex.slice(2), { currency, unit }];
+    })),
     ignored: { zeroValue: 0, otherContract: 0 },
   };
   const lifetimeMs = options.lifetimeMs ?? DEFAULT_LIFETIME_MS;

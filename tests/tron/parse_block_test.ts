@@ -1,10 +1,9 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { addressToLogHex } from "../../chains/tron/address.ts";
 import { fullBlockSchema, receiptsSchema } from "../../chains/tron/answers.ts";
-import { type IgnoredTransfers, parseBlock } from "../../chains/tron/parse_block.ts";
+import { type IgnoredTransfers, parseBlock, type Token } from "../../chains/tron/parse_block.ts";
 import { type Block, type BlockAnswer, ChainUnavailable } from "../../chains/chain.ts";
 import { amountOf } from "../../ledger/amount.ts";
-import type { Currency } from "../../ledger/pair.ts";
 import {
   approvalLog,
   block,
@@ -36,10 +35,9 @@ function parse(
   receiptsJson: unknown,
   ignored: IgnoredTransfers = { zeroValue: 0, otherContract: 0 },
 ): BlockAnswer {
-  const currencyOf = new Map<string, Currency>([[addressToLogHex(USDT), "USDT"]]);
+  const token: Token = { currency: "USDT", unit: amountOf("0.000001") };
   return parseBlock(fullBlockSchema.parse(blockJson), receiptsSchema.parse(receiptsJson), {
-    network: "TRX",
-    currencyOf,
+    tokens: new Map([[addressToLogHex(USDT), token]]),
     ignored,
   });
 }

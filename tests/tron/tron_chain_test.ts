@@ -202,7 +202,7 @@ test("a range is read in order, many blocks to a call", async () => {
   await using node = rangeNode(1_000);
   const found = await collect(chainOver([node]).blocks(101, 165, "solid"));
   assertEquals(found, Array.from({ length: 65 }, (_, i) => `block ${101 + i}`));
-  assertEquals(node.requests.length, 4);
+  assertEquals(node.requests.length, 7);
 });
 
 test("a range ends at the first block that is not whole, without a gap", async () => {
