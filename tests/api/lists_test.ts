@@ -1,0 +1,282 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { type TestApi, testApi } from "../support/api.ts";
+import { addTransfer, fund, reserveCommand, SOMEWHERE } from "../support/books.ts";
+
+const PAYOUT = { amount: "1", currency: "USDT", network: "TRX", destination: SOMEWHERE };
+
+Deno.test("balances: one pair, the list, filters, and nothing of a disabled pair", async () => {
+  await using api = await testApi();
+  const { key } = await api.addMerchant("12.345678");
+  const get = async (query: string) =>
+    (await api.call("GET", `/api/balance${query}`, { key })).body;
+  const one = await get("?currency=USDT&network=TRX");
+  assertMatch(one.lastUpdatedAt, /Z$/);
+  assertEquals({ ...one, lastUpdatedAt: null }, {
+    currency: "USDT",
+    network: "TRX",
+    available: "12.345678",
+    pending: "0",
+    lastUpdatedAt: null,
+  });
+  const nothing = { available: "0", pending: "0", lastUpdatedAt: null };
+  assertEquals(await get("?currency=USDC&network=ETH"), {
+    currency: "USDC",
+    network: "ETH",
+    ...nothing,
+  });
+  const { balances } = await get("");
+  assertEquals(balances.map((row: { network: string }) => row.network).sort(), [
+    "TRX",
+    "TRX_SHASTA",
+  ]);
+  const trx = balances.find((row: { network: string }) => row.network === "TRX");
+  assertEquals({ ...trx, lastUpdatedAt: null }, {
+    currency: "USDT",
+    network: "TRX",
+    available: "12.345678",
+    pending: "0",
+    withdrawalEnabled: true,
+    networkFee: "1",
+    maxWithdrawable: "11.345678",
+    lastUpdatedAt: null,
+  });
+  assertEquals((await get("?network=TRX")).balances.length, 1);
+  assertEquals((await get("?currency=USDC")).balances, []);
+  await api.sql`UPDATE book.pair SET withdrawals_enabled = false WHERE network = 'TRX'`;
+  const [closed] = (await get("?network=TRX")).balances;
+  assertEquals([closed.withdrawalEnabled, closed.networkFee, closed.maxWithdrawable], [
+    false,
+    null,
+    "0",
+  ]);
+  for (const query of ["?currency=usdt", "?network=BTC", "?network="]) {
+    assertEquals((await api.call("GET", `/api/balance${query}`, { key })).status, 400);
+  }
+});
+
+/** A merchant with 5 deposits and 25 withdrawals, 5 of them released. */
+async function busyMerchant(api: TestApi) {
+  const { id, key } = await api.addMerchant("1000");
+  for (let i = 0; i < 4; i++) await fund(api.sql, api.journal, id, "10");
+  for (let i = 0; i < 25; i++) {
+    const command = reserveCommand({ referenceId: `r${i}` });
+    assertEquals((await api.journal.ask(id, command, 5_000)).kind, "done");
+    if (i % 5 !== 0) continue;
+    const released = await api.journal.ask(id, {
+      type: "release",
+      at: Date.now(),
+      withdrawalId: command.withdrawalId,
+      reason: "Payout initiation failed",
+      chargeIds: [`chg_a${i}`, `chg_b${i}`],
+      eventId: `evt_${i}`,
+      from: "queued",
+    }, 5_000);
+    assertEquals(released.kind, "done");
+  }
+  return { id, key };
+}
+
+interface Row {
+  readonly id: string;
+  readonly status: string;
+  readonly referenceId: string | null;
+}
+
+async function readAll(api: TestApi, key: string, path: string, name: string, limit: number) {
+  const rows: Row[] = [];
+  let total = 0;
+  for (let page = 1; page < 100; page++) {
+    const separator = path.includes("?") ? "&" : "?";
+    const { status, body } = await api.call(
+      "GET",
+      `${path}${separator}page=${page}&limit=${limit}`,
+      { key },
+    );
+    assertEquals(status, 200);
+    total = body.pagination.total;
+    assertEquals(body.pagination, { total, page, limit, pages: Math.ceil(total / limit) });
+    if (body[name].length === 0) break;
+    rows.push(...body[name]);
+  }
+  assertEquals(rows.length, total);
+  assertEquals(new Set(rows.map(({ id }) => id)).size, total);
+  return rows;
+}
+
+Deno.test("pages of a list, with and without a status, add up to the list, newest first", async () => {
+  await using api = await testApi();
+  const { key } = await busyMerchant(api);
+  const all = await readAll(api, key, "/api/withdrawals", "withdrawals", 7);
+  assertEquals(
+    all.map(({ referenceId }) => referenceId),
+    Array.from({ length: 25 }, (_, i) => `r${24 - i}`),
+  );
+  for (const status of ["PENDING", "FAILED", "CONFIRMED"]) {
+    const some = await readAll(api, key, `/api/withdrawals?status=${status}`, "withdrawals", 3);
+    assertEquals(some, all.filter((row) => row.status === status));
+  }
+  assertEquals((await readAll(api, key, "/api/deposits", "deposits", 2)).length, 5);
+  const none = await api.call("GET", "/api/withdrawals?status=PENDING_APPROVAL", { key });
+  assertEquals(none.body, {
+    withdrawals: [],
+    pagination: { total: 0, page: 1, limit: 10, pages: 0 },
+  });
+  const other = await api.addMerchant();
+  const empty = await api.call("GET", "/api/withdrawals", { key: other.key });
+  assertEquals(empty.body.withdrawals, []);
+});
+
+Deno.test("page numbers, limits and dates that make no sense are refused", async (t) => {
+  await using api = await testApi();
+  const { key } = await api.addMerchant();
+  const faults = [
+    "page=0",
+    "page=-1",
+    "page=1.5",
+    "page=x",
+    "limit=0",
+    "limit=101",
+    "limit=1e2",
+    "status=DONE",
+    "startDate=yesterday",
+    "endDate=2026-13-01",
+    "startDate=2026-01-01T00:00:00",
+  ];
+  for (const query of faults) {
+    await t.step(query, async () => {
+      for (const path of ["/api/deposits", "/api/transactions"]) {
+        const answer = await api.call("GET", `${path}?${query}`, { key });
+        assertEquals([answer.status, answer.body.error], [400, "Invalid request data"]);
+        assertEquals(answer.body.details[0].path, [query.split("=")[0]]);
+      }
+    });
+  }
+  await t.step("a reversed range is a 422", async () => {
+    const answer = await api.call("GET", "/api/deposits?startDate=2026-02-01&endDate=2026-01-31", {
+      key,
+    });
+    assertEquals([answer.status, answer.body.error], [422, "Validation failed"]);
+    const one = await api.call("GET", "/api/deposits?startDate=2026-02-01&endDate=2026-02-01", {
+      key,
+    });
+    assertEquals(one.status, 200);
+  });
+});
+
+Deno.test("a deposit is listed with its fees, its transaction and its address", async () => {
+  await using api = await testApi();
+  const { id, key } = await api.addMerchant();
+  await api.sql`
+    UPDATE book.merchant SET deposit_commission_rate = 0.01 WHERE merchant_id = ${id}`;
+  const { body: issued } = await api.call("POST", "/api/deposit-address", {
+    key,
+    body: { network: "TRX", identifier: "eve", referenceId: "order-9" },
+  });
+  const [address] = await api.sql`SELECT id FROM book.deposit_address`;
+  const txid = "ab".repeat(32);
+  await api.sql`
+    INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
+    VALUES (${id}, 'TRX', ${txid}, 0, 'solid', ${
+    api.sql.json({
+      currency: "USDT",
+      amount: "100",
+      from: SOMEWHERE,
+      to: issued.address,
+      addressId: address?.id,
+      height: 7,
+      expiresAt: 1_800_000_000_000,
+    })
+  })`;
+  await fund(api.sql, api.journal, id, "0.5");
+  const { body } = await api.call("GET", "/api/deposits?referenceId=order-9", { key });
+  assertEquals(body.pagination.total, 1);
+  const { id: depositId, createdAt, updatedAt, clearedAt, ...row } = body.deposits[0];
+  for (const time of [createdAt, updatedAt, clearedAt]) assertMatch(time, /Z$/);
+  assertEquals(row, {
+    amount: "100",
+    currency: "USDT",
+    network: "TRX",
+    status: "CONFIRMED",
+    source: "onchain",
+    referenceId: "order-9",
+    description: null,
+    fee: "0.5",
+    commission: "1",
+    commissionRate: "0.01",
+    depositAddressId: address?.id,
+    depositAddress: { id: address?.id, address: issued.address, networkSymbol: "TRX" },
+    metadata: { txHash: txid },
+  });
+  const listed = await api.call("GET", "/api/deposit-address", { key });
+  assertEquals(listed.body.addresses[0].deposits, [{
+    id: depositId,
+    amount: "100",
+    currency: "USDT",
+    status: "CONFIRMED",
+    createdAt,
+  }]);
+  const today = createdAt.slice(0, 10);
+  const dated = await api.call("GET", `/api/deposits?startDate=${today}&endDate=${today}`, { key });
+  assertEquals(dated.body.pagination.total, 2);
+  const before = await api.call("GET", `/api/deposits?endDate=${encodeURIComponent(createdAt)}`, {
+    key,
+  });
+  assert(before.body.pagination.total >= 1);
+  const past = await api.call("GET", "/api/deposits?endDate=2020-01-01", { key });
+  assertEquals(past.body.pagination, { total: 0, page: 1, limit: 10, pages: 0 });
+});
+
+Deno.test("running balances run over all rows of the pair and end at what is available", async () => {
+  await using api = await testApi();
+  const { id, key } = await busyMerchant(api);
+  await addTransfer(api.sql, id, "5", { network: "TRX_SHASTA" });
+  await fund(api.sql, api.journal, id, "1.5");
+  const pair = "currency=USDT&network=TRX";
+  const { body } = await api.call("GET", `/api/transactions?${pair}&limit=100`, { key });
+  const held = await api.call("GET", `/api/balance?${pair}`, { key });
+  assertEquals(body.balance, {
+    currency: "USDT",
+    network: "TRX",
+    available: held.body.available,
+  });
+  const lines = body.transactions;
+  assertEquals(lines.length, 31);
+  assertEquals(lines[0].balanceAfter, held.body.available);
+  assertEquals(lines.at(-1).balanceBefore, "0");
+  for (let i = 0; i + 1 < lines.length; i++) {
+    assertEquals(lines[i].balanceBefore, lines[i + 1].balanceAfter);
+  }
+  for (const line of lines) {
+    if (line.status === "FAILED") assertEquals(line.balanceBefore, line.balanceAfter);
+    assertEquals(
+      Date.parse(line.createdAtGmt8),
+      Date.parse(line.createdAt),
+    );
+    assertMatch(line.createdAtGmt8, /\+08:00$/);
+    assertMatch(line.age, /^(just now|\d+ seconds? ago)$/);
+    assertEquals([line.category, line.tags, line.token], [null, [], "USDT"]);
+  }
+  const byId = new Map(lines.map((line: Row) => [line.id, line]));
+  for (const filter of ["type=WITHDRAWAL", "status=FAILED", `${pair}&type=DEPOSIT`, "page=3"]) {
+    const some = await api.call("GET", `/api/transactions?${filter}&limit=4`, { key });
+    assert(some.body.transactions.length > 0);
+    for (const line of some.body.transactions) {
+      if (byId.has(line.id)) assertEquals(line, { ...byId.get(line.id) as object, age: line.age });
+    }
+  }
+  const open = await api.call("GET", "/api/transactions?currency=USDT", { key });
+  assertEquals(open.body.balance, { currency: "USDT", network: null, available: null });
+  assertEquals(open.body.pagination, { total: 32, page: 1, limit: 20, pages: 2 });
+});
+
+Deno.test("a withdrawal's statement line is the whole debit", async () => {
+  await using api = await testApi();
+  const { key } = await api.addMerchant("100");
+  await api.call("POST", "/api/withdrawals", { key, body: { ...PAYOUT, amount: "10" } });
+  const { body } = await api.call("GET", "/api/transactions?type=WITHDRAWAL", { key });
+  const [line] = body.transactions;
+  assertEquals(
+    [line.amount, line.fee, line.to, line.status, line.balanceBefore, line.balanceAfter],
+    ["-12", "2", SOMEWHERE, "PENDING", "100", "88"],
+  );
+});

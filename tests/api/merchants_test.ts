@@ -1,0 +1,135 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { testApi } from "../support/api.ts";
+
+Deno.test("a profile shows the settings and never the secret", async () => {
+  await using api = await testApi();
+  const { id, key } = await api.addMerchant();
+  const admin = await api.addKey(null, { permissions: ["admin:read"] });
+  for (const reader of [key, admin]) {
+    const { status, body } = await api.call("GET", `/api/merchants/${id}`, { key: reader });
+    assertEquals(status, 200);
+    const { createdAt, ...rest } = body;
+    assertMatch(createdAt, /Z$/);
+    assertEquals(rest, {
+      id,
+      name: "Test",
+      status: "ACTIVE",
+      depositCommissionRate: "0",
+      directDepositFee: "1",
+      webhookUrl: null,
+      webhookEnabled: false,
+      webhookEvents: null,
+      webhookTimeout: 10_000,
+      webhookRetryCount: 3,
+      successUrl: null,
+      failureUrl: null,
+      rateLimits: {},
+      resellerId: null,
+    });
+  }
+});
+
+Deno.test("another or unknown merchant's profile is 403; an administrator finds 404", async () => {
+  await using api = await testApi();
+  const { key } = await api.addMerchant();
+  const other = await api.addMerchant();
+  const admin = await api.addKey(null, { permissions: ["admin:read"] });
+  for (const id of [other.id, "mer_unknown", "%00", "x%ff"]) {
+    const answer = await api.call("GET", `/api/merchants/${id}`, { key });
+    assertEquals([answer.status, answer.body], [403, { error: "Insufficient permissions" }]);
+    const patched = await api.call("PATCH", `/api/merchants/${id}`, {
+      key,
+      body: { webhookEnabled: true },
+    });
+    assertEquals(patched.status, 403);
+  }
+  const missing = await api.call("GET", "/api/merchants/mer_unknown", { key: admin });
+  assertEquals([missing.status, missing.body], [404, { error: "Not found" }]);
+});
+
+Deno.test("a merchant changes its webhook and redirect fields, and what is not named stays", async () => {
+  await using api = await testApi();
+  const { id, key } = await api.addMerchant();
+  const patch = async (body: object) =>
+    await api.call("PATCH", `/api/merchants/${id}`, { key, body });
+  const changes = {
+    webhookUrl: "http://127.0.0.1:9999/hook",
+    webhookEnabled: true,
+    webhookEvents: ["deposit.confirmed"],
+    webhookTimeout: 1_000,
+    webhookRetryCount: 0,
+    successUrl: "https://shop.example/thanks",
+    failureUrl: "https://shop.example/sorry",
+  };
+  const first = await patch(changes);
+  assertEquals(first.status, 200);
+  const before = first.body;
+  for (const [field, value] of Object.entries(changes)) assertEquals(before[field], value);
+  const second = await patch({ webhookEvents: null, successUrl: null, unknownField: 1 });
+  assertEquals(second.body, { ...before, webhookEvents: null, successUrl: null });
+  const third = await patch({ webhookEvents: [] });
+  assertEquals(third.body.webhookEvents, []);
+});
+
+Deno.test("status, rates, fees and limits are not the merchant's to change", async () => {
+  await using api = await testApi();
+  const { id, key } = await api.addMerchant();
+  for (
+    const body of [
+      { status: "ACTIVE" },
+      { depositCommissionRate: "0" },
+      { directDepositFee: "0" },
+      { rateLimits: { balance: 0 } },
+      { name: "Mine", webhookEnabled: true },
+      { resellerId: null },
+    ]
+  ) {
+    const answer = await api.call("PATCH", `/api/merchants/${id}`, { key, body });
+    assertEquals([answer.status, answer.body], [403, { error: "Insufficient permissions" }]);
+  }
+  const [row] = await api.sql`SELECT webhook_enabled FROM book.merchant WHERE merchant_id = ${id}`;
+  assertEquals(row?.webhook_enabled, false);
+});
+
+Deno.test("URLs that are not called or not followed are a 422, other faults a 400", async (t) => {
+  await using api = await testApi({
+    urlRules: { allowLoopback: false },
+    resolve: ((host: string, _options: unknown, done: (...args: unknown[]) => void) =>
+      host === "unknown.example" ? done(new Error("ENOTFOUND"), []) : done(null, [{
+        address: host === "inside.example" ? "10.0.0.8" : "8.8.8.8",
+        family: 4,
+      }])) as never,
+  });
+  const { id, key } = await api.addMerchant();
+  const rows: readonly [object, number, string | null][] = [
+    [{ webhookUrl: "https://shop.example/hook" }, 200, null],
+    [{ webhookUrl: "https://unknown.example/hook" }, 200, null],
+    [{ webhookUrl: "https://inside.example/hook" }, 422, "webhookUrl"],
+    [{ webhookUrl: "http://shop.example/" }, 422, "webhookUrl"],
+    [{ webhookUrl: "https://u:p@shop.example/" }, 422, "webhookUrl"],
+    [{ webhookUrl: "https://127.0.0.1/" }, 422, "webhookUrl"],
+    [{ webhookUrl: "nonsense" }, 422, "webhookUrl"],
+    [{ successUrl: "javascript:alert(1)" }, 422, "successUrl"],
+    [{ failureUrl: "http://shop.example/" }, 422, "failureUrl"],
+    [{ webhookUrl: 5 }, 400, "webhookUrl"],
+    [{ webhookEnabled: "yes" }, 400, "webhookEnabled"],
+    [{ webhookTimeout: 999 }, 400, "webhookTimeout"],
+    [{ webhookTimeout: 30_001 }, 400, "webhookTimeout"],
+    [{ webhookTimeout: 1_000.5 }, 400, "webhookTimeout"],
+    [{ webhookRetryCount: 21 }, 400, "webhookRetryCount"],
+    [{ webhookRetryCount: -1 }, 400, "webhookRetryCount"],
+    [{ webhookEvents: "deposit.confirmed" }, 400, "webhookEvents"],
+  ];
+  for (const [body, status, field] of rows) {
+    await t.step(JSON.stringify(body), async () => {
+      const answer = await api.call("PATCH", `/api/merchants/${id}`, { key, body });
+      assertEquals(answer.status, status);
+      if (field === null) return;
+      assertEquals(
+        answer.body.error,
+        status === 422 ? "Validation failed" : "Invalid request data",
+      );
+      assertEquals(answer.body.details[0].path[0], field);
+    });
+  }
+});
