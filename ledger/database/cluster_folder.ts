@@ -5,8 +5,11 @@
  */
 
 import { join, resolve } from "node:path";
+import { getLogger } from "@logtape/logtape";
 import { isReadOnly, type PostgresBinaries } from "./postgres_binaries.ts";
 import { canEnter, type ServerUser } from "./server_user.ts";
+
+const log = getLogger(["engine", "database"]);
 
 /** Name of the server's role and of its database. */
 export const ROLE = "engine";
@@ -122,7 +125,13 @@ export async function createCluster(
 async function removeHalfMade(parent: string): Promise<void> {
   for await (const entry of Deno.readDir(parent)) {
     if (!entry.name.startsWith(HALF_MADE)) continue;
-    await Deno.remove(join(parent, entry.name), { recursive: true });
+    const path = join(parent, entry.name);
+    try {
+      await Deno.remove(path, { recursive: true });
+    } catch (error) {
+      // Its initdb may still be writing; what is left goes with the next new cluster.
+      log.warn("cannot remove a half-made cluster: {path}: {error}", { path, error });
+    }
   }
 }
 

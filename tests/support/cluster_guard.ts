@@ -5,7 +5,8 @@ export interface ClusterGuard {
 
 /**
  * Makes sure that an embedded server, which outlives its parent by design, ends when this test
- * process is killed: a shell waits for the process to go, then stops the server and removes it.
+ * process is killed: a shell waits for the process to go, then stops the server and removes it. A
+ * service whose process id is in `service.pid` of the folder is killed first.
  *
  * @param dataDir what `startEmbeddedPostgres` is given
  */
@@ -14,6 +15,7 @@ export async function guardCluster(dataDir: string): Promise<ClusterGuard> {
     while kill -0 "$0" 2>/dev/null; do
       [ -e "$1/released" ] && exit; [ -d "$1" ] || exit; sleep 1
     done
+    [ -e "$1/service.pid" ] && kill -KILL "$(cat "$1/service.pid")"
     folder="$1/postgres"
     [ -e "$1/postgres-path" ] && folder="$(cat "$1/postgres-path")"
     kill -QUIT "$(head -n 1 "$folder/postmaster.pid")"; sleep 1
@@ -22,10 +24,11 @@ export async function guardCluster(dataDir: string): Promise<ClusterGuard> {
   await new Deno.Command("/bin/sh", {
     args: ["-c", `( ${script} ) </dev/null >/dev/null 2>&1 &`, String(Deno.pid), dataDir],
     cwd: "/",
+    // A session of its own (which spawn() gives and output() does not): Ctrl-C ends the tests only.
     detached: true,
     stdin: "null",
     stdout: "null",
     stderr: "null",
-  }).output();
+  }).spawn().status;
   return { release: () => Deno.writeTextFile(`${dataDir}/released`, "") };
 }

@@ -85,11 +85,12 @@ async function launchKeeper(): Promise<number> {
   const { stdout } = await new Deno.Command("/bin/sh", {
     args: ["-c", script, Deno.execPath(), program, log],
     cwd: dirname(program),
+    // A session of its own (which spawn() gives and output() does not): Ctrl-C ends the tests only.
     detached: true,
     stdin: "null",
     stdout: "piped",
     stderr: "null",
-  }).output();
+  }).spawn().output();
   const pid = parseInt(new TextDecoder().decode(stdout), 10);
   if (!(pid > 0)) throw new Error("Cannot start the keeper of the test database");
   return pid;
