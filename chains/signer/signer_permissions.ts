@@ -10,6 +10,19 @@ import type { SignerSettings } from "./worker_protocol.ts";
 const POSTGRES_NAMES = "PG*";
 
 /**
+ * The `host:port` pairs of a connection string; PostgreSQL allows several, separated by commas.
+ *
+ * @throws {TypeError} when it names no host; the value is withheld, it holds a password
+ */
+export function databaseHosts(databaseUrl: string): string[] {
+  const hosts = /^postgres(?:ql)?:\/\/(?:[^/?#]*@)?([^/?#@]+)/.exec(databaseUrl)?.[1];
+  if (hosts === undefined) {
+    throw new TypeError("Cannot restrict the signer as its database URL names no host");
+  }
+  return hosts.split(",").map((host) => (/:\d+$/.test(host) ? host : `${host}:5432`));
+}
+
+/**
  * The least a signer worker can run with: its database, its two files, its own code, and what
  * the PostgreSQL client reads from the environment. Everything else is denied.
  *
@@ -19,9 +32,8 @@ export function signerPermissions(
   settings: SignerSettings,
   codeRoot: URL,
 ): Deno.PermissionOptionsObject {
-  const database = new URL(settings.databaseUrl);
   return {
-    net: [`${database.hostname}:${database.port === "" ? "5432" : database.port}`],
+    net: databaseHosts(settings.databaseUrl),
     read: [settings.walletFile, settings.passphraseFile, codeRoot],
     env: [POSTGRES_NAMES],
     write: false,

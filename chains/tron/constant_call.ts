@@ -20,14 +20,23 @@ export interface ConstantCall {
   readonly parameter: string;
 }
 
-/** Why a simulated call failed, or `null`. */
-function revertOf(answer: ConstantCallAnswer): string | null {
+/**
+ * Why a simulated call failed, or `null`. A revert is `result: true` beside a message; without
+ * `result: true` the node did not run the call at all (no such contract, constant calls not
+ * supported, an exception).
+ */
+function failureOf(answer: ConstantCallAnswer): {
+  readonly category: "reverted" | "server-error";
+  readonly reason: string;
+} | null {
   const { result, transaction } = answer;
   const text = result.message === undefined ? "" : decodeNodeMessage(result.message);
-  if (!result.result) return `${result.code ?? "no result"} ${text}`.trim();
-  // tronweb takes a message as failure also beside `result: true`; nodes do so on a revert.
-  if (text !== "") return text;
-  return transaction?.ret?.[0]?.ret === "FAILED" ? "FAILED" : null;
+  if (!result.result) {
+    return { category: "server-error", reason: `${result.code ?? "no result"} ${text}`.trim() };
+  }
+  if (text !== "") return { category: "reverted", reason: text };
+  if (transaction?.ret?.[0]?.ret !== "FAILED") return null;
+  return { category: "reverted", reason: "FAILED" };
 }
 
 /**
@@ -62,11 +71,11 @@ export async function constantCall(
         constantCallSchema,
         bound,
       );
-    const revert = revertOf(answer);
-    if (revert === null) return answer;
+    const failure = failureOf(answer);
+    if (failure === null) return answer;
     throw new ChainUnavailable(
-      "reverted",
-      `Cannot simulate ${call.selector} as it fails: ${revert} (${node.label})`,
+      failure.category,
+      `Cannot simulate ${call.selector} as it fails: ${failure.reason} (${node.label})`,
     );
   }, signal);
 }

@@ -9,6 +9,8 @@ import { ChainUnavailable } from "../chain.ts";
 
 /** Far above any real block with its receipts; a node cannot fill our memory. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+/** How long a path that a node does not know is not asked for. */
+const UNKNOWN_PATH_MS = 10 * 60 * 1000;
 
 /** Where and how to reach a node. */
 export interface NodeOptions {
@@ -72,8 +74,8 @@ function reasonOf(error: unknown): string {
 export class TronNode {
   /** Host and port: a path or credentials in the URL may be secret, so they are never shown. */
   readonly label: string;
-  /** Paths this node answered 404 or 405, for which another spelling is used. */
-  readonly unsupported = new Set<string>();
+  /** Until when a path counts as unknown to this node. */
+  readonly #unknownUntil = new Map<string, number>();
   readonly #base: string;
   readonly #headers: Headers;
   readonly #requestTimeoutMs: number;
@@ -102,6 +104,16 @@ export class TronNode {
     url.hash = "";
     this.#base = url.href.replace(/\/+$/, "");
     this.#requestTimeoutMs = options.requestTimeoutMs;
+  }
+
+  /** Notes that the node does not know a path; asked again after a while, it may be updated. */
+  markUnknown(path: string): void {
+    this.#unknownUntil.set(path, performance.now() + UNKNOWN_PATH_MS);
+  }
+
+  /** Whether the node lately did not know a path. */
+  isUnknown(path: string): boolean {
+    return (this.#unknownUntil.get(path) ?? 0) > performance.now();
   }
 
   /**

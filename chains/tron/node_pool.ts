@@ -98,7 +98,7 @@ export async function readFrom<T>(
   const place = node.label + path;
   const failure = failureOf(answer, place);
   if (failure !== null) {
-    if (answer.status === 404 || answer.status === 405) node.unsupported.add(path);
+    if (answer.status === 404 || answer.status === 405) node.markUnknown(path);
     throw failure;
   }
   return parseAnswer(answer.text, schema, place);
@@ -116,11 +116,16 @@ export async function readEither<T>(
   schema: z.ZodType<T>,
   signal: AbortSignal,
 ): Promise<T> {
-  if (!node.unsupported.has(preferred.path)) {
+  if (!node.isUnknown(preferred.path)) {
     try {
       return await readFrom(node, preferred, schema, signal);
     } catch (error) {
-      if (!node.unsupported.has(preferred.path)) throw error;
+      if (!node.isUnknown(preferred.path)) throw error;
+      logger.info("Node {node} does not know {path}, asked for {instead} instead", {
+        node: node.label,
+        path: preferred.path,
+        instead: fallback.path,
+      });
     }
   }
   return await readFrom(node, fallback, schema, signal);
@@ -139,14 +144,15 @@ export class NodePool {
    * Tries a read on one node after the other until one result is good enough.
    *
    * @param attempt reads from the given node; throws {@linkcode ChainUnavailable} when it cannot
-   * @param isEnough whether to stop with this result; a node that lags gives a poor one, which is
-   *   returned only when no other node has better
+   * @param isEnough whether to stop with this result; a node that lags gives a poor one
+   * @param better which of two poor results counts when no node has a good one; default the first
    * @throws {ChainUnavailable} the last failure, or `rate-limit` when every node is cooling down
    */
   async read<T>(
     attempt: (node: TronNode, signal: AbortSignal) => Promise<T>,
     signal?: AbortSignal,
     isEnough: (result: T) => boolean = () => true,
+    better: (kept: T, found: T) => T = (kept) => kept,
   ): Promise<T> {
     const total = AbortSignal.timeout(this.totalTimeoutMs);
     const bound = signal === undefined ? total : AbortSignal.any([signal, total]);
@@ -159,7 +165,7 @@ export class NodePool {
         const result = await attempt(node, bound);
         this.#succeeded(node);
         if (isEnough(result)) return result;
-        poor ??= { result };
+        poor = { result: poor === null ? result : better(poor.result, result) };
       } catch (error) {
         if (!(error instanceof ChainUnavailable)) throw error;
         // A revert is the contract's answer, the same on every node that is up to date.

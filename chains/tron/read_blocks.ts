@@ -20,6 +20,8 @@ import { blockRefOf, parseBlock, type ParseContext } from "./parse_block.ts";
 const RANGE_BLOCKS = 10;
 /** Ranges fetched ahead of the consumer. */
 const RANGES_AHEAD = 2;
+/** A minute more than a solid block is old in regular operation. */
+const STALE_MS = 2 * 60 * 1000;
 /** Receipt calls under way at once within a range. */
 const RECEIPT_CALLS = 4;
 
@@ -28,23 +30,36 @@ function prefixOf(finality: Finality): "/wallet" | "/walletsolidity" {
   return finality === "solid" ? "/walletsolidity" : "/wallet";
 }
 
-/** The newest block of a view, without its transactions where the node can leave them out. */
+/**
+ * The newest block of a view, without its transactions where the node can leave them out. A node
+ * that is far behind the clock is stuck or still syncing, so another one is asked as well.
+ */
 export async function readNewest(
   pool: NodePool,
   finality: Finality,
   signal?: AbortSignal,
 ): Promise<BlockRef> {
   const prefix = prefixOf(finality);
-  return await pool.read(async (node, bound) => {
-    const answer = await readEither(
-      node,
-      { path: `${prefix}/getblock`, body: { detail: false } },
-      { path: `${prefix}/getnowblock`, body: {} },
-      blockHeadSchema,
-      bound,
-    );
-    return blockRefOf(answer);
-  }, signal);
+  return await pool.read(
+    async (node, bound) => {
+      const answer = await readEither(
+        node,
+        { path: `${prefix}/getblock`, body: { detail: false } },
+        { path: `${prefix}/getnowblock`, body: {} },
+        blockHeadSchema,
+        bound,
+      );
+      return blockRefOf(answer);
+    },
+    signal,
+    isFresh,
+    (kept, found) => (found.height > kept.height ? found : kept),
+  );
+}
+
+/** Whether a block's time is near enough to the clock for its node to be in step. */
+function isFresh(block: BlockRef): boolean {
+  return Date.now() - block.time < STALE_MS;
 }
 
 /** The receipts of a block whose transactions are known, and both parsed together. */

@@ -109,6 +109,25 @@ async function offer(
 
 const signedTextSchema = z.object({ txID: z.string() });
 
+/**
+ * The bytes offered to all nodes at once. An acceptance is reported without waiting for the other
+ * nodes, which are still offered the bytes; anything less counts only when all have answered.
+ */
+async function offerToAll(
+  nodes: readonly TronNode[],
+  signed: SignedTransaction,
+  signal?: AbortSignal,
+): Promise<BroadcastOutcome> {
+  const { promise, resolve, reject } = Promise.withResolvers<BroadcastOutcome>();
+  const offers = nodes.map(async (node) => {
+    const outcome = await offer(node, signed, signal);
+    if (outcome.category === "accepted") resolve(outcome);
+    return outcome;
+  });
+  Promise.all(offers).then((outcomes) => resolve(combineOutcomes(outcomes)), reject);
+  return await promise;
+}
+
 /** @throws {Error} when the bytes are not of that transaction: a stored row was mixed up */
 function requireOwnBytes(signed: SignedTransaction): void {
   const { txID } = signedTextSchema.parse(JSON.parse(signed.bytes));
@@ -269,9 +288,7 @@ export function createTronChain(options: TronChainOptions): TronChain {
     envelope: (solid, fee) => makeEnvelope(network, solid, fee, lifetimeMs),
     broadcast: async (signed, signal) => {
       requireOwnBytes(signed);
-      return combineOutcomes(
-        await Promise.all(pool.nodes.map((node) => offer(node, signed, signal))),
-      );
+      return await offerToAll(pool.nodes, signed, signal);
     },
     balanceOf: (address, asset, signal) => balanceOf(parts, address, asset, signal),
     verify: (signal) => verify(parts, signal),

@@ -61,6 +61,15 @@ function chainOver(
   });
 }
 
+/** Waits for a condition; bounded. */
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error("Cannot go on as nothing happened in 10 s");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
 /** Waits for the failure of a read. */
 async function unavailable(read: Promise<unknown>): Promise<ChainUnavailable> {
   return await assertRejects(() => read, ChainUnavailable);
@@ -251,6 +260,23 @@ test("the newest block is asked without its transactions, and from nodes that ca
   ]);
 });
 
+test("a node that is stuck in the past is passed over when another one is in step", async () => {
+  const at = (height: number, time: number): Json => {
+    const answer = block([], height);
+    const header = {
+      raw_data: { number: height, parentHash: blockId(height - 1), timestamp: time },
+    };
+    return { ...answer, block_header: header };
+  };
+  const now = Date.now();
+  await using stuck = startScriptedNode({ "/wallet/getblock": () => at(100, now - 3_600_000) });
+  await using slower = startScriptedNode({ "/wallet/getblock": () => at(200, now - 1_800_000) });
+  await using good = startScriptedNode({ "/wallet/getblock": () => at(300, now - 3_000) });
+  assertEquals((await chainOver([stuck, slower, good]).head()).height, 300);
+  assertEquals((await chainOver([stuck, slower]).head()).height, 200);
+  assertEquals((await chainOver([slower, stuck]).head()).height, 200);
+});
+
 // ---------------------------------------------------------------- failures of nodes
 
 const failures: Record<string, readonly [Script, ChainUnavailable["category"]]> = {
@@ -392,6 +418,21 @@ test("a transfer that would fail now has no fee: reverted, on every node alike",
   assertEquals(node.requests.length, 2);
 });
 
+test("a node that cannot run a call says nothing about the call", async () => {
+  await using unable = startScriptedNode({
+    "/wallet/getchainparameters": parameters,
+    "/wallet/triggerconstantcontract": () => ({
+      result: { code: "CONTRACT_VALIDATE_ERROR", message: "6e6f20737570706f7274" },
+    }),
+  });
+  const error = await unavailable(chainOver([unable]).estimateFee(TRANSFER));
+  assertEquals(error.category, "server-error");
+  await using able = startScriptedNode({
+    "/wallet/triggerconstantcontract": () => ({ result: { result: true }, energy_used: 1 }),
+  });
+  assertEquals((await chainOver([unable, able]).estimateFee(TRANSFER)).fee, amountOf("0.3501"));
+});
+
 test("energy that costs more than one transaction may burn is refused, not clamped", async () => {
   await using node = startScriptedNode({
     "/wallet/getchainparameters": parameters,
@@ -487,7 +528,9 @@ test("the same bytes go to every node, once each", async () => {
   await using c = startScriptedNode({ [BROADCAST]: () => ({ code: "DUP_TRANSACTION_ERROR" }) });
   const outcome = await chainOver([b, c, a]).broadcast(SIGNED);
   assertEquals(outcome.category, "accepted");
+  // The acceptance is reported at once; the other nodes are offered the bytes all the same.
   for (const node of [a, b, c]) {
+    await until(() => node.requests.length > 0);
     assertEquals(node.requests.map(({ body }) => body), [SIGNED.bytes]);
   }
 });
@@ -498,6 +541,15 @@ test("a lost answer is unclear, never a failure, and is not sent again by the tr
   const outcome = await chainOver([node], { requestTimeoutMs: 100 }).broadcast(SIGNED);
   assertEquals(outcome, { category: "unclear", retryable: true, code: "TIMEOUT" });
   assertEquals(node.requests.length, 1);
+  over.abort();
+});
+
+test("an acceptance is reported without waiting for a node that hangs", async () => {
+  const over = new AbortController();
+  await using hanging = startScriptedNode({ [BROADCAST]: () => never(over.signal) });
+  await using good = startScriptedNode({ [BROADCAST]: () => ({ result: true, txid: txid(9) }) });
+  const outcome = await chainOver([hanging, good], { requestTimeoutMs: 60_000 }).broadcast(SIGNED);
+  assertEquals(outcome.category, "accepted");
   over.abort();
 });
 
