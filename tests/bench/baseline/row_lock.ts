@@ -1,0 +1,232 @@
+/**
+ * A: what a competent engineer writes. One transaction per request, seven round trips with prepared
+ * statements: BEGIN, lock account and balance, look the reference up, insert the records, insert
+ * the postings and charges, move balances and counts, COMMIT. It decides with the engine's own
+ * rules and writes the engine's own rows.
+ *
+ * The house's accounts are split over several rows each, and moved last: with one row for all, every
+ * merchant would queue at the commission's row, and this baseline would be no faster spread than
+ * hot.
+ *
+ * @module
+ */
+
+import type {
+  Answers,
+  MerchantCommand,
+  Merchants,
+  Reserve,
+  Reserved,
+} from "../../../actors/merchant/messages.ts";
+import type { Refusal } from "../../../actors/merchant/refusal.ts";
+import { reserve } from "../../../actors/merchant/decide/reserve.ts";
+import { type MerchantState, type MerchantView, Records } from "../../../actors/merchant/state.ts";
+import type { Verdict } from "../../../actors/merchant/decision.ts";
+import type { AskOutcome } from "../../../actors/runtime/ask.ts";
+import { type Amount, amountOf, formatAmount, ZERO } from "../../../ledger/amount.ts";
+import type { Sql, TransactionSql } from "../../../ledger/database/connect.ts";
+import { readAccounts } from "../../../ledger/journal/read_accounts.ts";
+import type { Settings } from "../../../ledger/journal/read_settings.ts";
+import { pairKey } from "../../../ledger/pair.ts";
+import {
+  chargeTable,
+  entryTable,
+  type MerchantStatus,
+  outgoingTable,
+  transactionTable,
+  withdrawalTable,
+} from "../../../ledger/rows.ts";
+import { insertText, parametersOf } from "./insert.ts";
+
+/** Rows that each account of the house is split over. */
+export const HOUSE_SHARDS = 32;
+
+interface Locked {
+  readonly status: MerchantStatus;
+  readonly withdrawal_seq: string;
+  readonly transaction_seq: string;
+  readonly charge_seq: string;
+  readonly last_at: Date;
+  readonly available: string;
+  readonly fees_enabled: boolean;
+  readonly base_fee: string;
+  readonly markup_rate: string;
+  readonly withdrawals_enabled: boolean;
+  readonly min_withdrawal: string;
+  readonly network_fee: string;
+}
+
+const LOCK = `
+  SELECT m.status, a.withdrawal_seq, a.transaction_seq, a.charge_seq, a.last_at,
+    trim_scale(b.available)::text AS available, s.fees_enabled,
+    trim_scale(s.base_fee)::text AS base_fee, trim_scale(s.markup_rate)::text AS markup_rate,
+    p.withdrawals_enabled, trim_scale(p.min_withdrawal)::text AS min_withdrawal,
+    trim_scale(p.network_fee)::text AS network_fee
+  FROM book.account a JOIN book.merchant m USING (merchant_id) JOIN book.balance b USING (merchant_id)
+  JOIN book.pair p USING (currency, network) CROSS JOIN book.setting s
+  WHERE a.merchant_id = $1 AND b.currency = $2 AND b.network = $3 FOR UPDATE OF a, b`;
+
+const HOLDER = `
+  SELECT id FROM book.withdrawal
+  WHERE merchant_id = $1 AND reference_id = $2 AND status NOT IN ('FAILED','CANCELLED')`;
+
+const MOVE = `
+  WITH account AS (
+    UPDATE book.account SET version = version + 1, withdrawal_seq = $2, transaction_seq = $3,
+      charge_seq = $4, last_at = $5 WHERE merchant_id = $1
+  ), balance AS (
+    UPDATE book.balance SET available = available - $8, reserved = reserved + $9, updated_at = $5
+    WHERE merchant_id = $1 AND currency = $6 AND network = $7
+  ), lists AS (
+    INSERT INTO book.list_block AS b (merchant_id, list, block, currency, network, status, count, effect)
+    VALUES ($1, 'withdrawal', ($2::bigint - 1) / 1000, $6, $7, 'PENDING', 1, 0),
+           ($1, 'transaction', ($3::bigint - 1) / 1000, $6, $7, 'PENDING', 1, -$8::numeric)
+    ON CONFLICT (merchant_id, list, block, currency, network, status)
+    DO UPDATE SET count = b.count + excluded.count, effect = b.effect + excluded.effect
+  )
+  INSERT INTO book.system_balance AS b (account, currency, network, balance)
+  VALUES ('commission/' || $10::text, $6, $7, $11::numeric), ('network_fee/' || $10::text, $6, $7, $12::numeric)
+  ON CONFLICT (account, currency, network) DO UPDATE SET balance = b.balance + excluded.balance`;
+
+/** Merchants behind row locks. */
+export function rowLockMerchants(sql: Sql): Merchants {
+  let turn = 0;
+  const profiles = new Map<string, MerchantState>();
+  const withdrawOf = async (merchantId: string, command: Reserve) => {
+    let profile = profiles.get(merchantId);
+    if (profile === undefined) {
+      profile = (await readAccounts(sql, [merchantId])).get(merchantId);
+      if (profile === undefined) {
+        throw new Error(`Cannot withdraw as nobody is there: ${merchantId}`);
+      }
+      profiles.set(merchantId, profile);
+    }
+    const shard = turn = (turn + 1) % HOUSE_SHARDS;
+    const known = profile;
+    return await sql.begin((tx) => withdraw(tx, known, command, shard));
+  };
+  return {
+    ask<C extends MerchantCommand>(merchantId: string, command: C) {
+      if (command.type !== "reserve") {
+        throw new TypeError(`Cannot do this as the baseline only withdraws: ${command.type}`);
+      }
+      const asked = withdrawOf(merchantId, command);
+      // the command is a reserve, so the answer is a reserve's
+      return asked as Promise<AskOutcome<Answers[C["type"]], Refusal>>;
+    },
+  };
+}
+
+async function withdraw(
+  tx: TransactionSql,
+  profile: MerchantState,
+  command: Reserve,
+  shard: number,
+): Promise<AskOutcome<Reserved, Refusal>> {
+  const { currency, network } = command;
+  const { merchantId } = profile.merchant;
+  const run = (text: string, parameters: (string | number | Date | null)[]) =>
+    tx.unsafe(text, parameters, { prepare: true });
+  const [locked] = await tx.unsafe<Locked[]>(LOCK, [merchantId, currency, network], {
+    prepare: true,
+  });
+  if (locked === undefined) {
+    return { kind: "refused", refusal: { code: "no_balance_row", currency, network } };
+  }
+  const [holder] = command.referenceId === null
+    ? []
+    : await run(HOLDER, [merchantId, command.referenceId]);
+  const verdict = decideOn(profile, locked, command, holder?.["id"]);
+  if (verdict.kind === "refused") return verdict;
+  if (verdict.kind === "held") throw new Error(`Cannot hold a withdrawal: ${verdict.reason}`);
+  const { decision, answer } = verdict;
+  const { withdrawals, transactions, outgoing, charges } = decision;
+  const [withdrawal, transaction] = [withdrawals[0], transactions[0]];
+  if (withdrawal === undefined || transaction === undefined) {
+    throw new Error("Cannot write a withdrawal as its decision has none");
+  }
+  await run(
+    insertText([withdrawalTable, 1], [transactionTable, 1], [outgoingTable, 1]),
+    [
+      ...parametersOf(withdrawalTable, withdrawals),
+      ...parametersOf(transactionTable, transactions),
+      ...parametersOf(outgoingTable, outgoing),
+    ],
+  );
+  const entries = decision.postings.map(({ from, to, ...rest }) => ({
+    ...rest,
+    merchantId,
+    fromAccount: from,
+    toAccount: to,
+    createdAt: decision.at,
+  }));
+  await run(
+    insertText([entryTable, entries.length], [chargeTable, charges.length]),
+    [...parametersOf(entryTable, entries), ...parametersOf(chargeTable, charges)],
+  );
+  await run(MOVE, [
+    merchantId,
+    withdrawal.seq,
+    transaction.seq,
+    charges.at(-1)?.seq ?? locked.charge_seq,
+    new Date(decision.at),
+    currency,
+    network,
+    formatAmount(answer.fees.grossAmount),
+    formatAmount(answer.fees.amount),
+    String(shard),
+    formatAmount(answer.fees.commission),
+    formatAmount(answer.fees.networkFee),
+  ]);
+  return { kind: "done", value: answer };
+}
+
+/**
+ * Decides with the engine's own rules on what was locked.
+ *
+ * @param profile what does not change while the bench runs, read once
+ */
+function decideOn(
+  profile: MerchantState,
+  locked: Locked,
+  command: Reserve,
+  holder: string | undefined,
+): Verdict<Reserved> {
+  const { currency, network } = command;
+  const key = pairKey(currency, network);
+  const amount = (text: string): Amount => amountOf(text);
+  const settings: Settings = {
+    epoch: 0,
+    fees: {
+      enabled: locked.fees_enabled,
+      baseFee: amount(locked.base_fee),
+      markupRate: locked.markup_rate,
+    },
+    pairs: new Map([[key, {
+      currency,
+      network,
+      depositsEnabled: true,
+      withdrawalsEnabled: locked.withdrawals_enabled,
+      minWithdrawal: amount(locked.min_withdrawal),
+      networkFee: amount(locked.network_fee),
+    }]]),
+  };
+  const view: MerchantView = {
+    records: new Records(),
+    holderOf: () => holder,
+    state: {
+      ...profile,
+      merchant: { ...profile.merchant, status: locked.status },
+      withdrawalSeq: Number(locked.withdrawal_seq),
+      transactionSeq: Number(locked.transaction_seq),
+      chargeSeq: Number(locked.charge_seq),
+      lastAt: locked.last_at.getTime(),
+      balances: new Map([[key, {
+        available: amount(locked.available),
+        pending: ZERO,
+        reserved: ZERO,
+      }]]),
+    },
+  };
+  return reserve(view, settings, command);
+}

@@ -1,0 +1,188 @@
+/**
+ * The bench: the engine against what people write instead, and against the ceilings of the machine,
+ * in one run. `deno task bench --quick` takes about a minute.
+ *
+ * @module
+ */
+
+import { fileURLToPath } from "node:url";
+import { booksFaults } from "../support/books.ts";
+import { type BenchCluster, startBenchCluster } from "./bench_cluster.ts";
+import { measureBulk } from "./bulk.ts";
+import { chooseGenerator, type Generator } from "./load/load.ts";
+import { showWarnings } from "./logging.ts";
+import { type Case, measure } from "./measure.ts";
+import { type Options, parseOptions, USAGE } from "./options.ts";
+import { report } from "./report.ts";
+import type { Results } from "./results.ts";
+import { type ServerProcess, startServer } from "./server_process.ts";
+import type { Side } from "./side.ts";
+
+const OUTPUT = new URL("../output/", import.meta.url);
+const CASES: readonly Case[] = ["hot", "spread"];
+const BASELINES = ["row_lock", "stored_function"] as const;
+const BULK_SIZES = [100, 500];
+/** Measurements that only choose a pool or warm up are shorter. */
+const TRIAL_S = 1;
+
+/** Servers by side and, for the baselines, case: each with the pool that suits it best. */
+type Servers = Map<string, ServerProcess>;
+
+function print(text: string): void {
+  // deno-lint-ignore no-console -- a report is for whoever started the bench
+  console.log(text);
+}
+
+function note(text: string): void {
+  // deno-lint-ignore no-console -- progress, apart from the report
+  console.error(text);
+}
+
+async function run(options: Options): Promise<void> {
+  await showWarnings();
+  await using stack = new AsyncDisposableStack();
+  const generator = await chooseGenerator();
+  const cluster = stack.use(await startBenchCluster());
+  const results: Results = {
+    startedAt: new Date().toISOString(),
+    machine: cluster.machine,
+    generator: generator.name,
+    options: { ...options, sections: [...options.sections] },
+    pools: {},
+    measurements: [],
+    bulk: [],
+  };
+  const servers = await startServers(stack, cluster, generator, options, results);
+  await using _progress = { [Symbol.asyncDispose]: () => writeResults(results) };
+  for (let round = 1; round <= options.rounds; round++) {
+    note(`round ${round} of ${options.rounds}`);
+    await measureRound(cluster, generator, servers, options, results, round);
+  }
+  await checkBooks(cluster, servers, options);
+  print(report(results));
+}
+
+/** Starts every side; tries the pool sizes of the baselines and keeps the best of each case. */
+async function startServers(
+  stack: AsyncDisposableStack,
+  cluster: BenchCluster,
+  generator: Generator,
+  options: Options,
+  results: Results,
+): Promise<Servers> {
+  const servers: Servers = new Map();
+  const start = async (side: Side, pool: number) =>
+    await startServer({ side, pool, databaseUrl: (await cluster.database(side)).url });
+  const { sections } = options;
+  if (sections.has("withdrawals") || sections.has("latency")) {
+    for (const side of BASELINES) {
+      note(`choosing the pool of ${side}`);
+      const best = { hot: 0, spread: 0 };
+      const kept: Partial<Record<Case, ServerProcess>> = {};
+      const all: ServerProcess[] = [];
+      for (const pool of options.pools) {
+        const server = await start(side, pool);
+        all.push(server);
+        for (const which of CASES) {
+          const task = { side, case: which, connections: 64, seconds: TRIAL_S, round: 0 };
+          // the first second only warms up
+          if (which === "hot") await measure(cluster, generator, server, task);
+          const { perSecond } = await measure(cluster, generator, server, task);
+          if (perSecond <= best[which]) continue;
+          best[which] = perSecond;
+          kept[which] = server;
+          results.pools[`${side} ${which}`] = pool;
+        }
+      }
+      for (const server of all) {
+        if (Object.values(kept).includes(server)) stack.use(server);
+        else await server[Symbol.asyncDispose]();
+      }
+      for (const which of CASES) {
+        const server = kept[which];
+        if (server !== undefined) servers.set(`${side} ${which}`, server);
+      }
+    }
+    await addServer("journal");
+  }
+  if (sections.has("http")) await addServer("http");
+  return servers;
+
+  async function addServer(side: Side): Promise<void> {
+    const server = stack.use(await start(side, 0));
+    for (const which of CASES) {
+      servers.set(`${side} ${which}`, server);
+      const task = { side, case: which, connections: 64, seconds: TRIAL_S, round: 0 };
+      await measure(cluster, generator, server, task);
+    }
+  }
+}
+
+async function measureRound(
+  cluster: BenchCluster,
+  generator: Generator,
+  servers: Servers,
+  options: Options,
+  results: Results,
+  round: number,
+): Promise<void> {
+  const take = async (side: Side, which: Case, connections: number, seconds: number) => {
+    const server = servers.get(`${side} ${which}`);
+    if (server === undefined) return;
+    const task = { side, case: which, connections, seconds, round };
+    results.measurements.push(await measure(cluster, generator, server, task));
+  };
+  const { sections, seconds } = options;
+  for (const connections of options.connections) {
+    if (sections.has("withdrawals")) {
+      for (const which of CASES) {
+        for (const side of [...BASELINES, "journal"] as const) {
+          await take(side, which, connections, seconds);
+        }
+      }
+    }
+    if (sections.has("http")) await take("http", "hot", connections, Math.min(seconds, 2));
+  }
+  if (sections.has("latency")) {
+    for (const side of [...BASELINES, "journal"] as const) await take(side, "hot", 1, 1);
+  }
+  if (sections.has("bulk")) {
+    const { sql } = await cluster.database("bulk");
+    for (const which of CASES) {
+      for (const size of BULK_SIZES) {
+        results.bulk.push(await measureBulk(sql, cluster.seed, { case: which, size, round }));
+      }
+    }
+  }
+}
+
+/** A figure made by breaking the books is worth nothing. */
+async function checkBooks(cluster: BenchCluster, servers: Servers, options: Options) {
+  const names = new Set([...servers.keys()].map((key) => key.split(" ")[0] ?? ""));
+  if (options.sections.has("bulk")) names.add("bulk");
+  for (const name of names) {
+    if (name === "http") continue;
+    note(`checking the books of ${name}`);
+    const faults = await booksFaults((await cluster.database(name)).sql);
+    if (faults.length > 0) {
+      throw new Error(`Cannot trust the figures as the books of ${name} are wrong: ${faults[0]}`);
+    }
+  }
+}
+
+async function writeResults(results: Results): Promise<void> {
+  await Deno.mkdir(OUTPUT, { recursive: true });
+  const path = new URL("bench.json", OUTPUT);
+  await Deno.writeTextFile(path, JSON.stringify(results, null, 2) + "\n");
+  note(`all figures: ${fileURLToPath(path)}`);
+}
+
+let options: Options;
+try {
+  options = parseOptions(Deno.args);
+} catch (error) {
+  if (!(error instanceof TypeError)) throw error;
+  note(`${error.message}\n${USAGE}`);
+  Deno.exit(2);
+}
+await run(options);

@@ -1,0 +1,82 @@
+/**
+ * E: what the database's write itself allows. The journal's own decisions, made before the clock
+ * starts, written batch after batch by the journal's own write; no HTTP.
+ *
+ * @module
+ */
+
+import { Draft } from "../../actors/merchant/draft.ts";
+import { CommandEnvelope } from "../../actors/merchant/envelope.ts";
+import { decideSlice } from "../../actors/merchant/slice.ts";
+import { type MerchantState, Records } from "../../actors/merchant/state.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import type { SliceChanges } from "../../ledger/journal/batch.ts";
+import { createJournalStore, type JournalStore } from "../../ledger/journal/store.ts";
+import { newId } from "../../actors/runtime/ids.ts";
+import { amount, reserveCommand } from "../support/books.ts";
+import type { Case } from "./measure.ts";
+import type { Seed } from "./seed.ts";
+
+/** One measurement of E. */
+export interface BulkMeasurement {
+  readonly case: Case;
+  readonly size: number;
+  readonly round: number;
+  readonly perSecond: number;
+}
+
+/** Withdrawals of one measurement. */
+const ROWS = 20_000;
+
+/** Writes {@linkcode ROWS} withdrawals in batches of `size`. */
+export async function measureBulk(
+  sql: Sql,
+  seed: Seed,
+  task: { readonly case: Case; readonly size: number; readonly round: number },
+): Promise<BulkMeasurement> {
+  const store = createJournalStore(sql);
+  const { epoch, batches } = await decideAll(store, seed, task.case, task.size);
+  const started = performance.now();
+  for (const batch of batches) {
+    const misses = await store.writeBatch(newId("evt"), epoch, batch);
+    if (misses.length > 0) {
+      throw new Error(`Cannot measure as a slice missed: ${misses[0]?.reason}`);
+    }
+  }
+  const seconds = (performance.now() - started) / 1_000;
+  return { ...task, perSecond: batches.length * task.size / seconds };
+}
+
+async function decideAll(store: JournalStore, seed: Seed, which: Case, size: number) {
+  const merchantIds = which === "hot" ? seed.hotMerchants : seed.spreadMerchants;
+  const settings = await store.readSettings();
+  const states = new Map<string, MerchantState>(await store.readAccounts(merchantIds));
+  const batches: SliceChanges[][] = [];
+  let next = 0;
+  for (let b = 0; b < ROWS / size; b++) {
+    const work = new Map<string, CommandEnvelope[]>();
+    for (let i = 0; i < size; i++) {
+      const merchantId = merchantIds[next++ % merchantIds.length] ?? "";
+      const command = reserveCommand({
+        amount: amount("10.25"),
+        referenceId: `bulk-${newId("evt")}`,
+        destination: seed.destinations[next % seed.destinations.length] ?? "",
+      });
+      const envelopes = work.get(merchantId) ?? [];
+      envelopes.push(new CommandEnvelope(command, Infinity, () => {}));
+      work.set(merchantId, envelopes);
+    }
+    batches.push([...work].map(([merchantId, envelopes]) => {
+      const state = states.get(merchantId);
+      if (state === undefined) throw new Error(`Cannot decide as nobody is there: ${merchantId}`);
+      const draft = new Draft(state, new Records(), new Map());
+      const { messages } = decideSlice(merchantId, draft, settings, envelopes);
+      if (messages.some(({ outcome }) => outcome.kind !== "done")) {
+        throw new Error("Cannot measure as a withdrawal was refused");
+      }
+      states.set(merchantId, { ...draft.state, version: state.version + 1 });
+      return draft.changes();
+    }));
+  }
+  return { epoch: settings.epoch, batches };
+}

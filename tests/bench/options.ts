@@ -1,0 +1,70 @@
+/**
+ * What a run of the bench measures.
+ *
+ * @module
+ */
+
+import { parseArgs } from "node:util";
+
+/** Parts of the bench. */
+export const SECTIONS = ["withdrawals", "latency", "bulk", "http"] as const;
+
+/** One of {@linkcode SECTIONS}. */
+export type Section = (typeof SECTIONS)[number];
+
+/** Settings of a run. */
+export interface Options {
+  readonly sections: ReadonlySet<Section>;
+  readonly rounds: number;
+  /** Length of one measurement. */
+  readonly seconds: number;
+  readonly connections: readonly number[];
+  /** Pool sizes that are tried for the baselines; the best one of each case is used. */
+  readonly pools: readonly number[];
+}
+
+export const USAGE = `deno task bench [--quick] [--only ${SECTIONS.join("|")}[,...]]
+  [--rounds n] [--seconds n] [--connections n[,n]] [--pools n[,n]]`;
+
+/**
+ * Reads the command line.
+ *
+ * @throws {TypeError} when it cannot be read; the message says why
+ */
+export function parseOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: "boolean", default: false },
+      only: { type: "string" },
+      rounds: { type: "string" },
+      seconds: { type: "string" },
+      connections: { type: "string" },
+      pools: { type: "string" },
+    },
+  });
+  const { quick } = values;
+  const named = values.only?.split(",") ?? SECTIONS;
+  const sections = new Set<Section>();
+  for (const name of named) {
+    const section = SECTIONS.find((one) => one === name);
+    if (section === undefined) {
+      throw new TypeError(`Cannot measure this as it is none of ${SECTIONS.join(", ")}: ${name}`);
+    }
+    sections.add(section);
+  }
+  return {
+    sections,
+    rounds: values.rounds === undefined ? 3 : count(values.rounds),
+    seconds: values.seconds === undefined ? (quick ? 2 : 4) : count(values.seconds),
+    connections: values.connections?.split(",").map(count) ?? (quick ? [64] : [64, 256]),
+    pools: values.pools?.split(",").map(count) ?? (quick ? [8, 32] : [4, 8, 16, 32]),
+  };
+}
+
+function count(text: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text)) {
+    throw new TypeError(`Cannot use as a count as it is no whole number from 1: ${text}`);
+  }
+  return Number(text);
+}

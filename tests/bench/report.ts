@@ -1,0 +1,114 @@
+/**
+ * A run as a page of text.
+ *
+ * @module
+ */
+
+import type { Case, Measurement } from "./measure.ts";
+import { middle, type Results, select } from "./results.ts";
+import { type Side, SIDES } from "./side.ts";
+import { median } from "./statistics.ts";
+import { verdicts } from "./targets.ts";
+
+const CASES: readonly Case[] = ["hot", "spread"];
+const WIDTH = 42;
+
+function whole(value: number): string {
+  return Number.isNaN(value) ? "-" : Math.round(value).toLocaleString("en");
+}
+
+function short(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+}
+
+/** The report. */
+export function report(results: Results): string {
+  const { machine } = results;
+  const connections = [...new Set(results.measurements.map((one) => one.connections))];
+  return [
+    `${machine.cores} cores (${machine.processor}), ${machine.system}, load before: ${
+      machine.loadBefore.toFixed(2)
+    }`,
+    `Deno ${machine.deno}; PostgreSQL ${machine.postgres}: fsync ${machine.fsync}, ` +
+    `synchronous_commit ${machine.synchronousCommit}, full_page_writes ${machine.fullPageWrites}, ` +
+    `shared_buffers ${machine.sharedBuffers}; one flush ${machine.flushMs.toFixed(2)} ms`,
+    `Load: ${results.generator}, closed loop, on the same cores; ${results.options.seconds} s per ` +
+    `measurement, medians of ${results.options.rounds} interleaved rounds [lowest-highest]`,
+    `Rows of each withdrawal, on every side: withdrawal, transaction, outgoing, 3 entries, 2 charges,`,
+    `balance, account, 2 list counts, 2 house balances (split over 32 rows each in A and B)`,
+    ...connections.flatMap((count) => withdrawalTable(results, count)),
+    ...bulkTable(results),
+    ...targetTable(results),
+  ].join("\n") + "\n";
+}
+
+function withdrawalTable(results: Results, connections: number): string[] {
+  const sides = Object.keys(SIDES) as Side[];
+  const lines = CASES.flatMap((which) => {
+    const rows = sides.flatMap((side) => {
+      const found = select(results, { side, case: which, connections });
+      return found.length === 0 ? [] : [row(results, side, which, found)];
+    });
+    if (rows.length === 0) return [];
+    const head = which === "hot" ? "one hot merchant" : "1,000 merchants";
+    return [
+      "",
+      `Withdrawals, ${connections} connection${connections === 1 ? "" : "s"}, ${head}`.padEnd(
+        WIDTH + 6,
+      ) +
+      "req/s            range   p50 ms   p99 ms  app us   db us  batch",
+      ...rows,
+    ];
+  });
+  return lines;
+}
+
+function row(results: Results, side: Side, which: Case, found: readonly Measurement[]): string {
+  const rates = found.map((one) => one.perSecond);
+  const pool = results.pools[`${side} ${which}`];
+  const name = SIDES[side] + (pool === undefined ? "" : ` (pool ${pool})`);
+  const database = median(found.flatMap((one) => one.databaseUs ?? []));
+  return `  ${name}`.padEnd(WIDTH + 4) +
+    [
+      whole(median(rates)).padStart(7),
+      `[${whole(Math.min(...rates))}-${whole(Math.max(...rates))}]`.padStart(17),
+      short(middle(found, (one) => one.p50)).padStart(9),
+      short(middle(found, (one) => one.p99)).padStart(9),
+      whole(middle(found, (one) => one.serverUs)).padStart(8),
+      whole(database).padStart(8),
+      short(middle(found, (one) => one.batch)).padStart(7),
+    ].join("");
+}
+
+function bulkTable(results: Results): string[] {
+  if (results.bulk.length === 0) return [];
+  const lines = CASES.flatMap((which) =>
+    [...new Set(results.bulk.map((one) => one.size))].map((size) => {
+      const rates = results.bulk.filter((one) => one.case === which && one.size === size)
+        .map((one) => one.perSecond);
+      return `  ${which === "hot" ? "one hot merchant" : "1,000 merchants"}, batches of ${size}`
+        .padEnd(WIDTH + 4) +
+        whole(median(rates)).padStart(7) +
+        `[${whole(Math.min(...rates))}-${whole(Math.max(...rates))}]`.padStart(17);
+    })
+  );
+  return [
+    "",
+    "E  bulk ceiling: book.commit_batch alone, no HTTP".padEnd(WIDTH + 6) +
+    "rows/s            range",
+    ...lines,
+  ];
+}
+
+function targetTable(results: Results): string[] {
+  const found = verdicts(results);
+  if (found.length === 0) return [];
+  return [
+    "",
+    "Targets (medians of the ratios within each round)".padEnd(WIDTH + 6) + "value   target",
+    ...found.map(({ name, value, target, isMet }) =>
+      `  ${name}`.padEnd(WIDTH + 4) +
+      `${short(value).padStart(7)}${String(target).padStart(9)}   ${isMet ? "met" : "SHORT"}`
+    ),
+  ];
+}

@@ -1,0 +1,65 @@
+/**
+ * Everything that a run found out, and the figures that are made of it.
+ *
+ * @module
+ */
+
+import type { BulkMeasurement } from "./bulk.ts";
+import type { Machine } from "./machine.ts";
+import type { Case, Measurement } from "./measure.ts";
+import type { Options } from "./options.ts";
+import type { Side } from "./side.ts";
+import { median } from "./statistics.ts";
+
+/** What a run found out; written as JSON. */
+export interface Results {
+  readonly startedAt: string;
+  readonly machine: Machine;
+  readonly generator: string;
+  readonly options: Omit<Options, "sections"> & { readonly sections: readonly string[] };
+  /** Pool size that was best for each baseline and case. */
+  readonly pools: Record<string, number>;
+  readonly measurements: Measurement[];
+  readonly bulk: BulkMeasurement[];
+}
+
+/** Which measurements are meant. */
+export interface Selection {
+  readonly side: Side;
+  readonly case: Case;
+  readonly connections: number;
+}
+
+/** The measurements of a selection, in the order of rounds. */
+export function select(results: Results, wanted: Selection): readonly Measurement[] {
+  return results.measurements.filter((one) =>
+    one.side === wanted.side && one.case === wanted.case && one.connections === wanted.connections
+  );
+}
+
+/** Median over rounds. */
+export function middle(
+  of: readonly Measurement[],
+  value: (one: Measurement) => number,
+): number {
+  return median(of.map(value));
+}
+
+/**
+ * Median of the ratios within each round: absolute figures of different rounds do not compare on a
+ * machine that is not alone.
+ */
+export function ratio(
+  results: Results,
+  above: Selection,
+  below: Selection,
+  value: (one: Measurement) => number = (one) => one.perSecond,
+): number {
+  const others = new Map(select(results, below).map((one) => [one.round, value(one)]));
+  return median(
+    select(results, above).flatMap((one) => {
+      const other = others.get(one.round);
+      return other === undefined ? [] : [value(one) / other];
+    }),
+  );
+}

@@ -1,0 +1,133 @@
+/**
+ * A serving process of the bench: the service's own HTTP interface on a real database, with the
+ * journal or a baseline behind it. Chains are not asked anything: an address is checked by TRON's
+ * own rule, nothing is signed, and no events are delivered.
+ *
+ *     deno run serve.ts '{"side":"journal","databaseUrl":"postgres://...","pool":10}'
+ *
+ * @module
+ */
+
+import process from "node:process";
+import { Counter, Registry } from "prom-client";
+import { Journal } from "../../actors/merchant/journal.ts";
+import type { Merchants } from "../../actors/merchant/messages.ts";
+import { newId } from "../../actors/runtime/ids.ts";
+import { createApi } from "../../api/app.ts";
+import { isTronAddress } from "../../chains/tron/address.ts";
+import { connect, type Sql } from "../../ledger/database/connect.ts";
+import { createJournalStore } from "../../ledger/journal/store.ts";
+import { rowLockMerchants } from "./baseline/row_lock.ts";
+import { storedFunctionMerchants } from "./baseline/stored_function.ts";
+import { httpCeiling } from "./http_ceiling.ts";
+import { showWarnings } from "./logging.ts";
+import { HOT_WALLET } from "./seed.ts";
+import type { Figures, ServeArgs, Serving } from "./side.ts";
+
+/** As in the service. */
+const READ_POOL = 10;
+const JOURNAL_POOL = 4;
+
+type Fetch = (request: Request, info: Deno.ServeHandlerInfo) => Response | Promise<Response>;
+
+interface Program {
+  readonly fetch: Fetch;
+  created(): Promise<number>;
+  batches(): number;
+}
+
+function withInterface(sql: Sql, merchants: Merchants, batches: () => number): Program {
+  const registry = new Registry();
+  const chain = { isAddress: isTronAddress, hotWallet: HOT_WALLET };
+  const api = createApi({
+    merchants,
+    sql,
+    chains: new Map([["TRX", chain]]),
+    addressBook: {
+      take: () => Promise.reject(new Error("Cannot issue an address as this bench has no wallet")),
+    },
+    liquidity: () => null,
+    clock: () => Date.now(),
+    newId,
+    environment: "development",
+    publicUrl: "http://127.0.0.1",
+    trustedProxies: [],
+    askTimeoutMs: 10_000,
+    registry,
+    readiness: () => Promise.resolve({ status: "ok", reasons: [] }),
+    urlRules: { allowLoopback: true },
+  });
+  return {
+    fetch: (request, info) => api.fetch(request, { remoteAddr: info.remoteAddr }),
+    created: async () => {
+      const metric = registry.getSingleMetric("http_requests_total");
+      if (!(metric instanceof Counter)) throw new Error("Cannot count answers as nothing does");
+      const { values } = await metric.get();
+      return values.reduce((sum, one) => one.labels["status"] === "201" ? sum + one.value : sum, 0);
+    },
+    batches,
+  };
+}
+
+async function open(args: ServeArgs): Promise<Program> {
+  if (args.side === "http") return { ...httpCeiling(), batches: () => 0 };
+  const sql = connect(args.databaseUrl, { max: READ_POOL, applicationName: "bench-read" });
+  switch (args.side) {
+    case "journal": {
+      const journalSql = connect(args.databaseUrl, {
+        max: JOURNAL_POOL,
+        applicationName: "bench-journal",
+      });
+      const journal = new Journal({
+        store: createJournalStore(journalSql),
+        now: () => Date.now(),
+        usdRate: () => "1",
+        onCommitted: () => {},
+      });
+      await journal.settings();
+      return withInterface(sql, journal, () => journal.figures.batches);
+    }
+    case "row_lock":
+    case "stored_function": {
+      const own = connect(args.databaseUrl, { max: args.pool, applicationName: "bench-baseline" });
+      const merchants = args.side === "row_lock"
+        ? rowLockMerchants(own)
+        : storedFunctionMerchants(own);
+      return withInterface(sql, merchants, () => 0);
+    }
+    default: {
+      const never: never = args.side;
+      return never;
+    }
+  }
+}
+
+await showWarnings();
+const args: ServeArgs = JSON.parse(Deno.args[0] ?? "null");
+const program = await open(args);
+let inFlight = 0;
+const listen = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
+const server = Deno.serve(listen, async (request, info) => {
+  inFlight++;
+  try {
+    return await program.fetch(request, info);
+  } finally {
+    inFlight--;
+  }
+});
+const figures = Deno.serve(listen, async () => {
+  const { user, system } = process.cpuUsage();
+  const now: Figures = {
+    created: await program.created(),
+    inFlight,
+    cpuUs: user + system,
+    batches: program.batches(),
+  };
+  return Response.json(now);
+});
+const serving: Serving = {
+  url: `http://127.0.0.1:${server.addr.port}`,
+  figuresUrl: `http://127.0.0.1:${figures.addr.port}`,
+};
+// deno-lint-ignore no-console -- the bench reads it
+console.log(JSON.stringify(serving));

@@ -1,0 +1,77 @@
+/**
+ * A serving process, from the outside.
+ *
+ * @module
+ */
+
+import { fileURLToPath } from "node:url";
+import type { Figures, ServeArgs, Serving } from "./side.ts";
+
+/** A running `serve.ts`. */
+export interface ServerProcess extends AsyncDisposable {
+  readonly url: string;
+  figures(): Promise<Figures>;
+  /** Waits until no request is being answered, at most 20 s. */
+  settled(): Promise<Figures>;
+}
+
+const SETTLE_MS = 20_000;
+const START_MS = 20_000;
+
+/** Starts a serving process and waits until it listens. */
+export async function startServer(args: ServeArgs): Promise<ServerProcess> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      "--no-prompt",
+      "--allow-net=127.0.0.1",
+      "--allow-read",
+      "--allow-env",
+      "--allow-sys",
+      fileURLToPath(new URL("./serve.ts", import.meta.url)),
+      JSON.stringify(args),
+    ],
+    stdout: "piped",
+    stdin: "null",
+  }).spawn();
+  const serving: Serving = JSON.parse(await firstLine(child.stdout));
+  const figures = async (): Promise<Figures> => {
+    const answer = await fetch(serving.figuresUrl, { signal: AbortSignal.timeout(SETTLE_MS) });
+    return await answer.json();
+  };
+  return {
+    url: serving.url,
+    figures,
+    settled: async () => {
+      const end = Date.now() + SETTLE_MS;
+      for (;;) {
+        const now = await figures();
+        if (now.inFlight === 0) return now;
+        if (Date.now() > end) {
+          throw new Error(`Cannot go on as requests do not end: ${now.inFlight}`);
+        }
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      child.kill("SIGKILL");
+      await child.status;
+    },
+  };
+}
+
+async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+  const bound = setTimeout(() => reader.cancel(), START_MS);
+  let text = "";
+  try {
+    while (!text.includes("\n")) {
+      const { value, done } = await reader.read();
+      if (done) throw new Error("Cannot measure as a serving process did not start");
+      text += value;
+    }
+  } finally {
+    clearTimeout(bound);
+  }
+  return text.slice(0, text.indexOf("\n"));
+}

@@ -1,0 +1,48 @@
+/**
+ * The programs that are measured against each other.
+ *
+ * @module
+ */
+
+/** What stands behind `POST /api/withdrawals`. */
+export const SIDES = {
+  /** A: `SELECT ... FOR UPDATE`, seven round trips, one transaction per request. */
+  row_lock: "A  row lock, one transaction per request",
+  /** B: the same in one stored function, one round trip per request. */
+  stored_function: "B  stored function, one per request",
+  /** D: the service's journal. */
+  journal: "D  the engine",
+  /** F: Hono, JSON and zod, no key and no database. */
+  http: "F  HTTP ceiling, no database",
+} as const;
+
+/** One of {@linkcode SIDES}. */
+export type Side = keyof typeof SIDES;
+
+/** What `serve.ts` is told, as JSON in its only argument. */
+export interface ServeArgs {
+  readonly side: Side;
+  readonly databaseUrl: string;
+  /** Connections of a baseline; the journal has the service's own pools. */
+  readonly pool: number;
+}
+
+/** First line that `serve.ts` prints, as JSON. */
+export interface Serving {
+  /** Where the interface is. */
+  readonly url: string;
+  /** Where {@linkcode Figures} are. */
+  readonly figuresUrl: string;
+}
+
+/** What a serving process says of itself. */
+export interface Figures {
+  /** Answers with status 201 so far. */
+  readonly created: number;
+  /** Requests that are being answered. */
+  readonly inFlight: number;
+  /** Processor time of the process so far, microseconds. */
+  readonly cpuUs: number;
+  /** Batches of the journal so far. */
+  readonly batches: number;
+}
