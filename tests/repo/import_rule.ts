@@ -11,7 +11,7 @@ import type { Violation } from "./rules.ts";
 /** A part, and what its files may import. The first part that a file belongs to counts. */
 const PARTS: readonly { readonly of: RegExp; readonly may: RegExp; readonly in: string }[] = [
   { of: /^(tests|bench)\//, may: /^/, in: "anything" },
-  { of: /^(main\.ts$|commands\/)/, may: /^(?!tests\/)/, in: "anything but tests" },
+  { of: /^(main\.ts$|setup\/|commands\/)/, may: /^(?!tests\/)/, in: "anything but tests" },
   {
     of: /^(config|secret)\.ts$/,
     may: /^(secret|ledger\/(amount|pair))\.ts$/,

@@ -78,7 +78,7 @@ export const RULES: readonly Rule[] = [
     name: "only the ledger and the composition roots open connections to the database",
     check: ban({
       files: PRODUCT,
-      except: /^(ledger\/|main\.ts$|commands\/)/,
+      except: /^(ledger\/|main\.ts$|setup\/|commands\/)/,
       view: "uncommented",
       pattern: /\bimport (?!type)[^;]*from "(?:postgres|[^"]*ledger\/database\/connect\.ts)"/,
       use: "a pool that main.ts passes in",
@@ -194,7 +194,7 @@ export const RULES: readonly Rule[] = [
     name: "only the HTTP interface speaks status codes",
     check: ban({
       files: PRODUCT,
-      except: /^(api\/|chains\/dev\/|commands\/)/,
+      except: /^(api\/|chains\/dev\/|commands\/|setup\/serve\.ts$)/,
       view: "code",
       pattern: /\bstatus:\s*[1-5]\d\d\b|\bnew Response\(|\.json\([^()]*,\s*[1-5]\d\d\)/,
       use: "a refusal, which api/ translates",
