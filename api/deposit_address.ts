@@ -37,6 +37,7 @@ export const createDepositAddress = keyedRoute({
     const known = await findDepositAddress(context.sql, merchantId, body.network, body.identifier);
     const outcome = await context.merchants.ask(merchantId, {
       type: "issue-address",
+      kind: "issued",
       at: now,
       network: body.network,
       identifier: body.identifier,

@@ -104,6 +104,15 @@ export function refused(refusal: Refusal): Answer {
       return merchantNotActive;
     case "deposits_closed_on_network":
       return depositsNotSupported(refusal.network);
+    case "idempotency_conflict":
+      return error(409, {
+        error: "Conflict",
+        message: "This Idempotency-Key was used with another request.",
+      });
+    case "deposits_closed_for_pair":
+      return error(400, {
+        error: `Deposits of ${refusal.currency} on ${refusal.network} are not supported`,
+      });
     case "withdrawals_closed_for_pair":
       return withdrawalsNotSupported(refusal.currency, refusal.network);
     case "amount_not_positive":
@@ -129,6 +138,10 @@ export function refused(refusal: Refusal): Answer {
         "The address belongs to this service; a payout cannot go there",
         "own_address",
       );
+    case "destination_not_registered":
+      return error(400, { error: "Destination does not match the registered withdrawal address" });
+    case "destination_not_whitelisted":
+      return error(400, { error: "Destination address is not whitelisted for this merchant" });
     case "reference_taken":
       return error(409, {
         error: "Duplicate referenceId",
@@ -159,6 +172,27 @@ export function refused(refusal: Refusal): Answer {
       );
     case "record_not_found":
       return notFound;
+    case "not_manual":
+      return error(409, {
+        error: "Conflict",
+        message: "The chain decides on this deposit; an operator cannot.",
+      });
+    case "transfer_known":
+      return error(409, {
+        error: "Conflict",
+        message: "The named transaction is booked already.",
+        depositId: refusal.depositId,
+      });
+    case "settlement_address_exists":
+      return error(409, {
+        error: "Conflict",
+        message: "This address is on the whitelist already.",
+      });
+    case "event_conflict":
+      return error(409, {
+        error: "Conflict",
+        message: "This eventId was used with another body.",
+      });
     case "wrong_state":
       return error(409, {
         error: "Conflict",

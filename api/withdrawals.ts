@@ -8,11 +8,12 @@ import { z } from "zod";
 import type { Reserve } from "../actors/merchant/messages.ts";
 import { add, formatAmount } from "../ledger/amount.ts";
 import type { Network } from "../ledger/pair.ts";
+import { findReseller } from "../ledger/queries/find_reseller.ts";
 import { listWithdrawals } from "../ledger/queries/list_withdrawals.ts";
 import type { WithdrawalRow } from "../ledger/rows.ts";
 import { created, ok } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
-import { notDone, withdrawalsNotSupported } from "./errors.ts";
+import { forbidden, notDone, withdrawalsNotSupported } from "./errors.ts";
 import { feeInfo } from "./fee_info.ts";
 import {
   currency,
@@ -55,10 +56,14 @@ export const createWithdrawal = keyedRoute({
     409: "Duplicate referenceId",
     503: "Withdrawal temporarily unavailable",
   },
-  handler: async ({ merchantId, body, now }, context) => {
+  handler: async ({ caller, merchantId, body, now }, context) => {
     const { newId } = context;
     const chain = context.chains.get(body.network);
     if (chain === undefined) return withdrawalsNotSupported(body.currency, body.network);
+    const reseller = caller.role === "RESELLER"
+      ? await findReseller(context.sql, merchantId)
+      : null;
+    if (caller.role === "RESELLER" && reseller === null) return forbidden();
     const withdrawalId = newId("wd");
     const command: Reserve = {
       type: "reserve",
@@ -73,6 +78,8 @@ export const createWithdrawal = keyedRoute({
       amount: body.amount,
       destination: body.destination,
       destinationCheck: await checkDestination(body.network, body.destination, context),
+      fromAddress: chain.hotWallet,
+      pinnedTo: reseller,
       referenceId: body.referenceId ?? null,
       description: body.description ?? null,
       liquidity: context.liquidity(body.network, body.currency),

@@ -1,11 +1,25 @@
 import type { Settings } from "../../ledger/journal/read_settings.ts";
+import { approveWithdrawal, declineWithdrawal } from "./decide/approve_withdrawal.ts";
 import { creditTransfer } from "./decide/credit_transfer.ts";
 import { failDeposit } from "./decide/fail_deposit.ts";
 import { issueAddress } from "./decide/issue_address.ts";
+import { createDeposit, decideDeposit } from "./decide/manual_deposit.ts";
+import {
+  approveSettlement,
+  declineSettlement,
+  submitSettlement,
+} from "./decide/move_settlement.ts";
 import { release } from "./decide/release.ts";
 import { reserve } from "./decide/reserve.ts";
 import { seeTransfer } from "./decide/see_transfer.ts";
+import { settle } from "./decide/settle.ts";
+import {
+  activateSettlementAddress,
+  addSettlementAddress,
+  removeSettlementAddress,
+} from "./decide/settlement_addresses.ts";
 import { settlePayout } from "./decide/settle_payout.ts";
+import { takeMargin } from "./decide/take_margin.ts";
 import { updateProfile } from "./decide/update_profile.ts";
 import type { Verdict } from "./decision.ts";
 import type { Fact } from "./facts.ts";
@@ -34,6 +48,26 @@ export function decide(
       return reserve(view, settings, message);
     case "release":
       return release(view, message);
+    case "approve-withdrawal":
+      return approveWithdrawal(view, message);
+    case "decline-withdrawal":
+      return declineWithdrawal(view, message);
+    case "create-settlement":
+      return settle(view, settings, message);
+    case "approve-settlement":
+      return approveSettlement(view, message);
+    case "decline-settlement":
+      return declineSettlement(view, message);
+    case "add-settlement-address":
+      return addSettlementAddress(view, message);
+    case "remove-settlement-address":
+      return removeSettlementAddress(view, message);
+    case "activate-settlement-address":
+      return activateSettlementAddress(view, message);
+    case "create-deposit":
+      return createDeposit(view, settings, message);
+    case "decide-deposit":
+      return decideDeposit(view, message);
     case "issue-address":
       return issueAddress(view, settings, message);
     case "update-profile":
@@ -49,6 +83,10 @@ export function decide(
       return failDeposit(view, message);
     case "outcome":
       return settlePayout(view, message);
+    case "submitted":
+      return submitSettlement(view, message);
+    case "margin":
+      return takeMargin(view, message);
     default: {
       const never: never = message;
       return never;

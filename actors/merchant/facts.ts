@@ -6,7 +6,7 @@
  */
 
 import { z } from "zod";
-import { type Amount, amountOf } from "../../ledger/amount.ts";
+import { type Amount, amountOf, fromUnits } from "../../ledger/amount.ts";
 import type { InboxRow } from "../../ledger/journal/read_inbox.ts";
 import { CURRENCIES, type Currency } from "../../ledger/pair.ts";
 import type { InboxKey } from "../../ledger/rows.ts";
@@ -24,10 +24,13 @@ const TransferData = z.object({
 const OutcomeData = z.object({
   outgoingId: z.string(),
   withdrawalId: z.string(),
+  settlementId: z.string().nullable().default(null),
   result: z.enum(["paid", "failed", "abandoned"]),
   reason: z.string().nullable(),
   height: z.number().int().nullable(),
 });
+const SubmittedData = z.object({ withdrawalId: z.string(), settlementId: z.string() });
+const MarginData = z.object({ currency: z.enum(CURRENCIES), amount: z.string().regex(/^\d+$/) });
 
 interface Stamp {
   readonly key: InboxKey;
@@ -65,6 +68,7 @@ export interface OutcomeFact extends Stamp {
   readonly type: "outcome";
   readonly outgoingId: string;
   readonly withdrawalId: string;
+  readonly settlementId: string | null;
   /** `failed` and `abandoned` are proven never to pay. */
   readonly result: "paid" | "failed" | "abandoned";
   readonly reason: string | null;
@@ -73,8 +77,23 @@ export interface OutcomeFact extends Stamp {
   readonly eventId: string;
 }
 
-/** Everything a merchant hears from the chain. */
-export type Fact = TransferFact | VanishedFact | OutcomeFact;
+/** A settlement's transaction is signed and on its way. */
+export interface SubmittedFact extends Stamp {
+  readonly type: "submitted";
+  readonly withdrawalId: string;
+  readonly settlementId: string;
+}
+
+/** A share of another merchant's fees is due to this one. */
+export interface MarginFact extends Stamp {
+  readonly type: "margin";
+  readonly currency: Currency;
+  readonly amount: Amount;
+  readonly transactionId: string;
+}
+
+/** Everything a merchant hears through its inbox. */
+export type Fact = TransferFact | VanishedFact | OutcomeFact | SubmittedFact | MarginFact;
 
 /**
  * Makes a message of an inbox row, minting time, rate and ids once.
@@ -122,8 +141,18 @@ export function factOf(row: InboxRow, at: number, usdRate: (currency: Currency) 
         eventId: newId("evt"),
       };
     case "submitted":
-    case "margin":
-      throw new TypeError(`Cannot read an inbox row as nobody writes it yet: ${row.phase}`);
+      return { type: "submitted", key, at, ...SubmittedData.parse(row.data) };
+    case "margin": {
+      const { currency, amount } = MarginData.parse(row.data);
+      return {
+        type: "margin",
+        key,
+        at,
+        currency,
+        amount: fromUnits(BigInt(amount)),
+        transactionId: newId("txn"),
+      };
+    }
     default: {
       const never: never = row.phase;
       return never;

@@ -6,8 +6,16 @@
  */
 
 import type { Amount } from "../../ledger/amount.ts";
-import type { WithdrawalFees } from "../../ledger/fees.ts";
+import type { Rate, WithdrawalFees } from "../../ledger/fees.ts";
 import type { Currency, Network } from "../../ledger/pair.ts";
+import type {
+  DepositRow,
+  MerchantRow,
+  MerchantStatus,
+  SettlementAddressRow,
+  SettlementRow,
+} from "../../ledger/rows.ts";
+import type { SettlementStatus, WithdrawalStatus } from "../../ledger/transitions.ts";
 import type { AskOutcome } from "../runtime/ask.ts";
 import type { Refusal } from "./refusal.ts";
 
@@ -27,6 +35,10 @@ export interface Reserve {
   readonly destination: string;
   /** What the network's address rules and our own address book say of the destination. */
   readonly destinationCheck: "ok" | "invalid" | "ours";
+  /** Address the payout will leave from, for the statement. */
+  readonly fromAddress: string | null;
+  /** A reseller's registered destination; its withdrawals wait for approval. Null for others. */
+  readonly pinnedTo: { readonly address: string; readonly network: Network } | null;
   readonly referenceId: string | null;
   readonly description: string | null;
   /** What the hot wallet can still pay, or null where the treasury has not looked yet. */
@@ -52,12 +64,143 @@ export interface Release {
   readonly from: "queued" | "dead";
 }
 
-/** Create or refresh the deposit address of an end customer. */
+/** Let a waiting withdrawal go. */
+export interface ApproveWithdrawal {
+  readonly type: "approve-withdrawal";
+  readonly at: number;
+  readonly withdrawalId: string;
+}
+
+/** Turn a waiting withdrawal down, or take it back. */
+export interface DeclineWithdrawal {
+  readonly type: "decline-withdrawal";
+  readonly at: number;
+  readonly withdrawalId: string;
+  /** As the merchant is told it, for example `Rejected: ...`. */
+  readonly reason: string;
+  readonly chargeIds: readonly [string, string];
+  readonly eventId: string;
+}
+
+/** Pay out to a whitelisted address of the merchant's own. */
+export interface CreateSettlement {
+  readonly type: "create-settlement";
+  readonly at: number;
+  readonly settlementId: string;
+  readonly withdrawalId: string;
+  readonly transactionId: string;
+  readonly outgoingId: string;
+  readonly chargeIds: readonly [string, string];
+  readonly currency: Currency;
+  readonly network: Network;
+  readonly amount: Amount;
+  readonly destination: string;
+  readonly fromAddress: string | null;
+  readonly liquidity: Amount | null;
+  /** Header of the request, null without; the same key gets the same answer for 24 h. */
+  readonly idempotencyKey: string | null;
+  readonly bodyHash: string | null;
+}
+
+/** What the merchant is told of a settlement. */
+export interface SettlementCreated {
+  readonly settlement: SettlementRow;
+  /** False where an earlier request with the same key made it. */
+  readonly created: boolean;
+}
+
+/** Let a waiting settlement go. */
+export interface ApproveSettlement {
+  readonly type: "approve-settlement";
+  readonly at: number;
+  readonly settlementId: string;
+  readonly withdrawalId: string;
+}
+
+/** Turn a waiting settlement down (`REJECTED`) or take it back (`CANCELLED`). */
+export interface DeclineSettlement {
+  readonly type: "decline-settlement";
+  readonly at: number;
+  readonly settlementId: string;
+  readonly withdrawalId: string;
+  readonly to: "REJECTED" | "CANCELLED";
+  readonly reason: string;
+  readonly chargeIds: readonly [string, string];
+  readonly eventId: string;
+}
+
+/** Put an address on the whitelist. */
+export interface AddSettlementAddress {
+  readonly type: "add-settlement-address";
+  readonly at: number;
+  readonly addressId: string;
+  readonly network: Network;
+  readonly address: string;
+  readonly label: string;
+}
+
+/** Take an address off the whitelist. */
+export interface RemoveSettlementAddress {
+  readonly type: "remove-settlement-address";
+  readonly at: number;
+  readonly addressId: string;
+}
+
+/** Open or close a whitelisted address. */
+export interface ActivateSettlementAddress {
+  readonly type: "activate-settlement-address";
+  readonly at: number;
+  readonly addressId: string;
+  readonly active: boolean;
+}
+
+/** Book a deposit by hand; pending until an operator or upstream confirms it. */
+export interface CreateDeposit {
+  readonly type: "create-deposit";
+  readonly at: number;
+  readonly depositId: string;
+  readonly transactionId: string;
+  readonly currency: Currency;
+  readonly network: Network;
+  readonly amount: Amount;
+  readonly source: string;
+  readonly description: string | null;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  /** Link to an existing deposit address. */
+  readonly depositAddressId: string | null;
+  /** Transaction that the metadata names: claimed, so that the scan does not credit it again. */
+  readonly txid: string | null;
+  readonly usdRate: string;
+}
+
+/** An upstream message that a command carries out, kept in the commit of its effect. */
+export interface Ingestion {
+  readonly eventId: string;
+  readonly bodyHash: string;
+}
+
+/** Confirm, fail or cancel a deposit that was booked by hand. */
+export interface DecideDeposit {
+  readonly type: "decide-deposit";
+  readonly at: number;
+  readonly depositId: string;
+  readonly to: "CONFIRMED" | "FAILED" | "CANCELLED";
+  readonly reason: string | null;
+  readonly chargeIds: readonly [string, string];
+  readonly eventId: string;
+  readonly ingestion: Ingestion | null;
+}
+
+/**
+ * Hand out a deposit address. `issued`: an end customer's, the same one every time; `session`: a
+ * fresh one behind a hosted page; `top_up`: the merchant's own, one per network.
+ */
 export interface IssueAddress {
   readonly type: "issue-address";
   readonly at: number;
+  readonly kind: "issued" | "session" | "top_up";
   readonly network: Network;
-  readonly identifier: string;
+  readonly identifier: string | null;
   readonly referenceId: string | null;
   /** Refuse when the identifier already has an address (`If-None-Match: *`). */
   readonly createOnly: boolean;
@@ -74,6 +217,17 @@ export interface AddressIssued {
 
 /** Fields of the profile that this message changes; absent ones stay. */
 export interface ProfilePatch {
+  readonly name?: string;
+  readonly status?: MerchantStatus;
+  readonly depositCommissionRate?: Rate;
+  readonly directDepositFee?: Amount;
+  readonly rateLimits?: Readonly<Record<string, number | null>>;
+  readonly resellerId?: string | null;
+  readonly marginRate?: Rate;
+  readonly marginBeneficiary?: string | null;
+  readonly webhookSecret?: string;
+  readonly webhookSecretPrevious?: string | null;
+  readonly webhookPreviousUntil?: number | null;
   readonly webhookUrl?: string | null;
   readonly webhookEnabled?: boolean;
   readonly webhookEvents?: readonly string[] | null;
@@ -83,7 +237,7 @@ export interface ProfilePatch {
   readonly failureUrl?: string | null;
 }
 
-/** Change the merchant's own settings. */
+/** Change a merchant's settings; who may change which is the caller's affair. */
 export interface UpdateProfile {
   readonly type: "update-profile";
   readonly at: number;
@@ -94,12 +248,36 @@ export interface UpdateProfile {
 export interface Answers {
   readonly "reserve": Reserved;
   readonly "release": { readonly status: "FAILED" };
+  readonly "approve-withdrawal": { readonly status: WithdrawalStatus; readonly changed: boolean };
+  readonly "decline-withdrawal": { readonly status: "CANCELLED" };
+  readonly "create-settlement": SettlementCreated;
+  readonly "approve-settlement": { readonly status: SettlementStatus; readonly changed: boolean };
+  readonly "decline-settlement": { readonly status: "REJECTED" | "CANCELLED" };
+  readonly "add-settlement-address": SettlementAddressRow;
+  readonly "remove-settlement-address": Record<string, never>;
+  readonly "activate-settlement-address": SettlementAddressRow;
+  readonly "create-deposit": DepositRow;
+  readonly "decide-deposit": { readonly deposit: DepositRow | null; readonly changed: boolean };
   readonly "issue-address": AddressIssued;
-  readonly "update-profile": Record<string, never>;
+  readonly "update-profile": MerchantRow;
 }
 
 /** What a merchant actor can be asked. */
-export type MerchantCommand = Reserve | Release | IssueAddress | UpdateProfile;
+export type MerchantCommand =
+  | Reserve
+  | Release
+  | ApproveWithdrawal
+  | DeclineWithdrawal
+  | CreateSettlement
+  | ApproveSettlement
+  | DeclineSettlement
+  | AddSettlementAddress
+  | RemoveSettlementAddress
+  | ActivateSettlementAddress
+  | CreateDeposit
+  | DecideDeposit
+  | IssueAddress
+  | UpdateProfile;
 
 /** The merchants, as the API sees them. */
 export interface Merchants {

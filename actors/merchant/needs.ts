@@ -1,5 +1,7 @@
 import type { Needs } from "../../ledger/journal/read_facts.ts";
+import { ANY_LOG } from "../../ledger/journal/read_facts.ts";
 import type { MerchantMessage } from "./decide.ts";
+import { CLAIM } from "./state.ts";
 
 /** Which records the messages of a batch speak of, so that they are read with one query each. */
 export function needsOf(
@@ -13,6 +15,7 @@ export function needsOf(
   const addressIds: Needs["addressIds"][number][] = [];
   const settlements: Needs["settlements"][number][] = [];
   const settlementKeys: Needs["settlementKeys"][number][] = [];
+  const topUps: Needs["topUps"][number][] = [];
   const whitelists: string[] = [];
   const ingested: string[] = [];
   for (const { merchantId, message } of messages) {
@@ -20,18 +23,62 @@ export function needsOf(
       case "reserve":
       case "update-profile":
         break;
+      case "margin":
+        break;
       case "release":
-      case "outcome":
+      case "approve-withdrawal":
+      case "decline-withdrawal":
         withdrawals.push({ merchantId, id: message.withdrawalId });
         break;
+      case "outcome":
+      case "submitted":
+        withdrawals.push({ merchantId, id: message.withdrawalId });
+        if (message.settlementId !== null) {
+          settlements.push({ merchantId, id: message.settlementId });
+        }
+        break;
+      case "create-settlement":
+        whitelists.push(merchantId);
+        if (message.idempotencyKey !== null) {
+          settlementKeys.push({ merchantId, key: message.idempotencyKey });
+        }
+        break;
+      case "approve-settlement":
+      case "decline-settlement":
+        settlements.push({ merchantId, id: message.settlementId });
+        withdrawals.push({ merchantId, id: message.withdrawalId });
+        break;
+      case "add-settlement-address":
+      case "remove-settlement-address":
+      case "activate-settlement-address":
+        whitelists.push(merchantId);
+        break;
+      case "create-deposit":
+        if (message.txid !== null) {
+          const { network, txid } = message;
+          transfers.push({ merchantId, network, txid, logIndex: ANY_LOG });
+        }
+        if (message.depositAddressId !== null) {
+          addressIds.push({ merchantId, id: message.depositAddressId });
+        }
+        break;
+      case "decide-deposit":
+        deposits.push({ merchantId, id: message.depositId });
+        if (message.ingestion !== null) ingested.push(message.ingestion.eventId);
+        break;
       case "issue-address": {
-        const { network, identifier } = message;
-        identifiers.push({ merchantId, network, identifier });
+        const { network, identifier, kind } = message;
+        if (kind === "issued" && identifier !== null) {
+          identifiers.push({ merchantId, network, identifier });
+        }
+        if (kind === "top_up") topUps.push({ merchantId, network });
         break;
       }
       case "transfer": {
         const { network, txid, logIndex } = message.key;
         transfers.push({ merchantId, network, txid, logIndex });
+        // a deposit booked by hand may have claimed the whole transaction
+        transfers.push({ merchantId, network, txid, logIndex: CLAIM });
         addresses.push({ merchantId, network, address: message.to });
         break;
       }
@@ -56,6 +103,7 @@ export function needsOf(
     addressIds,
     settlements,
     settlementKeys,
+    topUps,
     whitelists,
     ingested,
   };

@@ -12,21 +12,29 @@ import type { Currency, Network } from "../../ledger/pair.ts";
 /** Codes in order of precedence. */
 export const REFUSAL_CODES = [
   "merchant_not_active",
+  "idempotency_conflict",
   "deposits_closed_on_network",
+  "deposits_closed_for_pair",
   "withdrawals_closed_for_pair",
   "amount_not_positive",
   "amount_not_exact",
   "below_minimum",
   "destination_invalid",
   "destination_is_ours",
+  "destination_not_registered",
+  "destination_not_whitelisted",
   "reference_taken",
   "no_balance_row",
   "insufficient_balance",
   "treasury_short",
   "record_not_found",
+  "not_manual",
+  "transfer_known",
   "wrong_state",
   "already_sent",
   "address_exists",
+  "settlement_address_exists",
+  "event_conflict",
 ] as const;
 
 /** One code of {@linkcode REFUSAL_CODES}. */
@@ -35,6 +43,13 @@ export type RefusalCode = (typeof REFUSAL_CODES)[number];
 /** An expected no, with what its message needs. */
 export type Refusal =
   | { readonly code: "merchant_not_active" }
+  /** The Idempotency-Key was used with another body. */
+  | { readonly code: "idempotency_conflict" }
+  | {
+    readonly code: "deposits_closed_for_pair";
+    readonly currency: Currency;
+    readonly network: Network;
+  }
   | { readonly code: "deposits_closed_on_network"; readonly network: Network }
   | {
     readonly code: "withdrawals_closed_for_pair";
@@ -52,6 +67,9 @@ export type Refusal =
   }
   | { readonly code: "destination_invalid" }
   | { readonly code: "destination_is_ours" }
+  /** A reseller's withdrawals go to its registered address on its network. */
+  | { readonly code: "destination_not_registered" }
+  | { readonly code: "destination_not_whitelisted" }
   | { readonly code: "reference_taken"; readonly withdrawalId: string }
   | { readonly code: "no_balance_row"; readonly currency: Currency; readonly network: Network }
   | {
@@ -65,10 +83,17 @@ export type Refusal =
   }
   | { readonly code: "treasury_short" }
   | { readonly code: "record_not_found" }
+  /** An operator cannot decide on what the chain decides. */
+  | { readonly code: "not_manual" }
+  /** The transfer that a manual deposit names is booked already. */
+  | { readonly code: "transfer_known"; readonly depositId: string }
   | { readonly code: "wrong_state"; readonly from: string; readonly to: string }
   /** A payout of this withdrawal may be on its way: it cannot be taken back. */
   | { readonly code: "already_sent" }
-  | { readonly code: "address_exists" };
+  | { readonly code: "address_exists" }
+  | { readonly code: "settlement_address_exists" }
+  /** The same upstream event came with another body. */
+  | { readonly code: "event_conflict" };
 
 /** Whether the same request may succeed later without anything changed by the merchant. */
 export function isTransient(code: RefusalCode): boolean {
@@ -76,6 +101,14 @@ export function isTransient(code: RefusalCode): boolean {
     case "treasury_short":
       return true;
     case "merchant_not_active":
+    case "idempotency_conflict":
+    case "deposits_closed_for_pair":
+    case "destination_not_registered":
+    case "destination_not_whitelisted":
+    case "not_manual":
+    case "transfer_known":
+    case "settlement_address_exists":
+    case "event_conflict":
     case "deposits_closed_on_network":
     case "withdrawals_closed_for_pair":
     case "amount_not_positive":

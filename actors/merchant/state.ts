@@ -22,6 +22,9 @@ import type { OutgoingStatus } from "../../ledger/transitions.ts";
 /** A merchant's account as of one version. Replaced as a whole, never edited. */
 export type MerchantState = AccountSnapshot;
 
+/** Log index of a manual deposit that claims a whole transaction. */
+export const CLAIM = -1;
+
 /** Map key of an on-chain transfer. */
 export function transferKey(network: Network, txid: string, logIndex: number): string {
   return `${network}/${txid}/${logIndex}`;
@@ -37,6 +40,7 @@ export class Records {
   readonly deposits = new Map<string, DepositRow>();
   readonly depositsById = new Map<string, DepositRow>();
   readonly addresses = new Map<string, DepositAddressRow>();
+  readonly topUps = new Map<Network, DepositAddressRow>();
   readonly addressesById = new Map<string, DepositAddressRow>();
   readonly identifiers = new Map<string, DepositAddressRow>();
   readonly transactions = new Map<number, TransactionRow>();
@@ -84,6 +88,7 @@ export class Records {
   putAddress(row: DepositAddressRow): void {
     this.addresses.set(`${row.network}/${row.address}`, row);
     this.addressesById.set(row.id, row);
+    if (row.kind === "top_up") this.topUps.set(row.network, row);
     if (row.kind === "issued" && row.identifier !== null) {
       this.identifiers.set(`${row.network}/${row.identifier}`, row);
     }

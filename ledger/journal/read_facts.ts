@@ -18,6 +18,9 @@ import {
 } from "../rows.ts";
 import type { OutgoingStatus } from "../transitions.ts";
 
+/** Stands for every log of a transaction in {@linkcode Needs.transfers}. */
+export const ANY_LOG = -2;
+
 /** A record by id. */
 export interface RecordNeed {
   readonly merchantId: string;
@@ -29,7 +32,7 @@ export interface Needs {
   readonly withdrawals: readonly RecordNeed[];
   /** Deposits by id. */
   readonly deposits: readonly RecordNeed[];
-  /** Deposits by their transfer; -1 stands for every log of the transaction. */
+  /** Deposits by their transfer; {@linkcode ANY_LOG}: every one of the transaction. */
   readonly transfers: readonly {
     readonly merchantId: string;
     readonly network: Network;
@@ -48,6 +51,8 @@ export interface Needs {
     readonly network: Network;
     readonly identifier: string;
   }[];
+  /** Top-up addresses. */
+  readonly topUps: readonly { readonly merchantId: string; readonly network: Network }[];
   readonly settlements: readonly RecordNeed[];
   /** The latest settlement made under a key. */
   readonly settlementKeys: readonly { readonly merchantId: string; readonly key: string }[];
@@ -140,12 +145,12 @@ async function readDeposits(sql: Sql, { deposits, transfers }: Needs): Promise<r
                 ${column(transfers, "txid")}::text[], ${transfers.map((t) => t.logIndex)}::int[])
       AS k(merchant_id, network, txid, log_index)
       ON d.merchant_id = k.merchant_id AND d.network = k.network AND d.txid = k.txid
-        AND (d.log_index = k.log_index OR k.log_index = -1)`;
+        AND (d.log_index = k.log_index OR k.log_index = ${ANY_LOG})`;
   return [...byId, ...byTransfer];
 }
 
 async function readAddresses(sql: Sql, needs: Needs): Promise<readonly Row[]> {
-  const { addresses, identifiers, addressIds } = needs;
+  const { addresses, identifiers, addressIds, topUps } = needs;
   const byAddress = addresses.length === 0 ? [] : await sql`
     SELECT a.* FROM book.deposit_address a
     JOIN unnest(${column(addresses, "network")}::text[], ${column(addresses, "address")}::text[],
@@ -162,7 +167,12 @@ async function readAddresses(sql: Sql, needs: Needs): Promise<readonly Row[]> {
     SELECT a.* FROM book.deposit_address a
     JOIN unnest(${column(addressIds, "id")}::text[], ${column(addressIds, "merchantId")}::text[])
       AS k(id, merchant_id) ON a.id = k.id AND a.merchant_id = k.merchant_id`;
-  return [...byAddress, ...byIdentifier, ...byId];
+  const byTopUp = topUps.length === 0 ? [] : await sql`
+    SELECT a.* FROM book.deposit_address a
+    JOIN unnest(${column(topUps, "merchantId")}::text[], ${column(topUps, "network")}::text[])
+      AS k(merchant_id, network) ON a.merchant_id = k.merchant_id AND a.network = k.network
+        AND a.kind = 'top_up'`;
+  return [...byAddress, ...byIdentifier, ...byId, ...byTopUp];
 }
 
 async function readRare(

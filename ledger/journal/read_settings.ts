@@ -17,6 +17,8 @@ export interface PairSettings {
 export interface Settings {
   readonly epoch: number;
   readonly fees: FeeSettings;
+  /** Settlements of this amount and more wait for an administrator. */
+  readonly settlementThreshold: Amount;
   readonly pairs: ReadonlyMap<PairKey, PairSettings>;
 }
 
@@ -27,6 +29,7 @@ export async function readSettings(sql: Sql): Promise<Settings> {
     fees_enabled: boolean;
     base_fee: string;
     markup_rate: string;
+    settlement_threshold: string;
     currency: Currency;
     network: Network;
     deposits_enabled: boolean;
@@ -35,7 +38,8 @@ export async function readSettings(sql: Sql): Promise<Settings> {
     network_fee: string;
   }[]>`
     SELECT s.epoch, s.fees_enabled, trim_scale(s.base_fee)::text AS base_fee,
-      trim_scale(s.markup_rate)::text AS markup_rate, p.currency, p.network, p.deposits_enabled,
+      trim_scale(s.markup_rate)::text AS markup_rate,
+      trim_scale(s.settlement_threshold)::text AS settlement_threshold, p.currency, p.network, p.deposits_enabled,
       p.withdrawals_enabled, trim_scale(p.min_withdrawal)::text AS min_withdrawal,
       trim_scale(p.network_fee)::text AS network_fee
     FROM book.setting s CROSS JOIN book.pair p`;
@@ -48,6 +52,7 @@ export async function readSettings(sql: Sql): Promise<Settings> {
   return {
     epoch: Number(first.epoch),
     fees: { enabled: first.fees_enabled, baseFee: amountOf(first.base_fee), markupRate },
+    settlementThreshold: amountOf(first.settlement_threshold),
     pairs: new Map(rows.map((row) => [pairKey(row.currency, row.network), {
       currency: row.currency,
       network: row.network,

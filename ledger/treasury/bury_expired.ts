@@ -32,7 +32,14 @@ export async function buryExpired(
   });
   return await sql.begin(async (tx) => {
     const dead = await tx<
-      { id: string; merchant_id: string; payment_id: string; attempts: number; txid: string }[]
+      {
+        id: string;
+        merchant_id: string;
+        payment_id: string;
+        settlement_id: string | null;
+        attempts: number;
+        txid: string;
+      }[]
     >`
       WITH late AS (
         SELECT o.id, o.merchant_id, a.number, a.txid FROM book.outgoing o
@@ -46,7 +53,9 @@ export async function buryExpired(
       )
       UPDATE book.outgoing o SET status = 'dead', reason = 'expired', updated_at = now()
       FROM late l WHERE o.id = l.id AND o.merchant_id = l.merchant_id
-      RETURNING o.id, o.merchant_id, o.payment_id, o.attempts, l.txid`;
+      RETURNING o.id, o.merchant_id, o.payment_id, o.attempts, l.txid,
+        (SELECT w.settlement_id FROM book.withdrawal w
+         WHERE w.id = o.payment_id AND w.merchant_id = o.merchant_id) AS settlement_id`;
     const again = dead.filter((row) => row.attempts < attemptLimit).map((row) => row.id);
     const over = dead.filter((row) => row.attempts >= attemptLimit);
     if (again.length > 0) {
@@ -61,6 +70,7 @@ export async function buryExpired(
         tx.json({
           outgoingId: row.id,
           withdrawalId: row.payment_id,
+          settlementId: row.settlement_id,
           result: "abandoned",
           reason: "the network did not include the transaction before it expired",
           height: null,

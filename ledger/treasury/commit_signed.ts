@@ -39,7 +39,15 @@ export async function commitSigned(
       UPDATE book.outgoing o
       SET status = 'signed', attempts = o.attempts + 1, lease_until = NULL, reason = NULL, updated_at = now()
       FROM locked l WHERE o.id = l.id AND o.merchant_id = l.merchant_id AND o.status = 'queued'
-      RETURNING o.id, o.merchant_id, o.attempts
+      RETURNING o.id, o.merchant_id, o.attempts, o.kind, o.payment_id
+    ), told AS (
+      -- settlements show that their transaction is on its way
+      INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
+      SELECT m.merchant_id, i.network, i.txid, -1, 'submitted', jsonb_build_object(
+        'withdrawalId', w.id, 'settlementId', w.settlement_id)
+      FROM moved m JOIN input i ON i.id = m.id AND i.merchant_id = m.merchant_id
+      JOIN book.withdrawal w ON w.id = m.payment_id AND w.merchant_id = m.merchant_id
+      WHERE m.kind = 'settlement' ON CONFLICT DO NOTHING
     )
     INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at)
     SELECT m.id, m.attempts, m.merchant_id, i.network, i.txid, i.bytes, i.expires_at, now()

@@ -8,7 +8,9 @@ export interface OwnTransaction {
   readonly number: number;
   readonly merchantId: string;
   readonly kind: string;
+  /** The withdrawal it pays, null for transfers of the house. */
   readonly paymentId: string | null;
+  readonly settlementId: string | null;
   readonly txid: string;
   readonly currency: Currency;
   readonly amount: Amount;
@@ -26,8 +28,9 @@ export async function findOwnTransactions(
     (Omit<OwnTransaction, "amount"> & { readonly amount: string })[]
   >`
     SELECT a.outgoing_id AS "outgoingId", a.number, a.merchant_id AS "merchantId", o.kind,
-      o.payment_id AS "paymentId", a.txid, o.currency, trim_scale(o.amount)::text AS amount, o.destination
+      o.payment_id AS "paymentId", w.settlement_id AS "settlementId", a.txid, o.currency, trim_scale(o.amount)::text AS amount, o.destination
     FROM book.attempt a JOIN book.outgoing o ON o.id = a.outgoing_id AND o.merchant_id = a.merchant_id
+    LEFT JOIN book.withdrawal w ON w.id = o.payment_id AND w.merchant_id = o.merchant_id
     WHERE a.txid = ANY (${[...txids]}::text[]) AND a.network = ${network} AND a.outcome IS NULL`;
   return rows.map((row) => ({ ...row, amount: amountOf(row.amount) }));
 }

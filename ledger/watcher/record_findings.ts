@@ -81,13 +81,14 @@ export async function recordOutcomes(
       }
         WHERE outgoing_id = ${own.outgoingId} AND number = ${own.number} AND merchant_id = ${own.merchantId}
           AND outcome IS NULL`;
-      if (own.kind !== "payout") continue;
+      if (own.paymentId === null) continue;
       await tx`
         INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
         VALUES (${own.merchantId}, ${network}, ${own.txid}, -1, 'outcome', ${
         tx.json({
           outgoingId: own.outgoingId,
           withdrawalId: own.paymentId,
+          settlementId: own.settlementId,
           result,
           reason,
           height,

@@ -98,6 +98,8 @@ export function reserveCommand(fields: Partial<Reserve> = {}): Reserve {
     amount: amount("10"),
     destination: SOMEWHERE,
     destinationCheck: "ok",
+    fromAddress: null,
+    pinnedTo: null,
     referenceId: null,
     description: null,
     liquidity: null,
@@ -160,6 +162,7 @@ export async function booksFaults(sql: Sql): Promise<string[]> {
     SELECT format('list %s of %s: counted %s, kept %s', list, merchant_id, counted, kept) FROM (
       SELECT 'withdrawal' AS list, merchant_id, status, count(*) AS counted FROM book.withdrawal WHERE seq IS NOT NULL GROUP BY 2, 3
       UNION ALL SELECT 'deposit', merchant_id, status, count(*) FROM book.deposit GROUP BY 2, 3
+      UNION ALL SELECT 'settlement', merchant_id, status, count(*) FROM book.settlement GROUP BY 2, 3
       UNION ALL SELECT 'transaction', merchant_id, status, count(*) FROM book.transaction GROUP BY 2, 3) c
     FULL JOIN (SELECT list, merchant_id, status, sum(count) AS kept FROM book.list_block GROUP BY 1, 2, 3 HAVING sum(count) <> 0) k
       USING (list, merchant_id, status)

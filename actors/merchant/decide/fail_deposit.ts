@@ -1,57 +1,68 @@
 import { isWorthLessThanOne } from "../../../ledger/fees.ts";
+import type { DepositRow } from "../../../ledger/rows.ts";
 import { depositFailedPayload } from "../../../webhooks/payloads/deposit_failed.ts";
-import { decided, eventRow, post, timeOf, type Verdict } from "../decision.ts";
+import { decided, type Decision, eventRow, post, timeOf, type Verdict } from "../decision.ts";
 import type { VanishedFact } from "../facts.ts";
 import { type MerchantView, transferKey } from "../state.ts";
-import { storedIdentifier } from "./credit_transfer.ts";
+import { storedIdentifier } from "./confirm_deposit.ts";
+
+/** How a pending deposit ends without money. */
+export interface GivenUp {
+  readonly to: "FAILED" | "CANCELLED";
+  readonly reason: string;
+  readonly eventId: string;
+}
 
 /**
- * Gives up a deposit whose transfer is proven never to become final: pending is taken back and the
- * merchant told. A deposit that was credited, or failed already, is left alone.
+ * Gives up a deposit whose transfer is proven never to become final. A deposit that was credited,
+ * or given up already, is left alone.
  */
 export function failDeposit(view: MerchantView, fact: VanishedFact): Verdict<null> {
-  const { state } = view;
-  const at = timeOf(state, fact.at);
+  const at = timeOf(view.state, fact.at);
   const { network, txid, logIndex } = fact.key;
   const deposit = view.records.deposits.get(transferKey(network, txid, logIndex));
-  if (deposit === undefined || deposit.status !== "PENDING") {
-    return decided(at, null, { consumed: [fact.key] });
-  }
+  const changes = deposit?.status === "PENDING"
+    ? giveUpDeposit(view, deposit, { ...fact, to: "FAILED" }, at)
+    : {};
+  return decided(at, null, { ...changes, consumed: [fact.key] });
+}
+
+/** A given-up deposit's records: pending taken back, the merchant told. */
+export function giveUpDeposit(
+  view: MerchantView,
+  deposit: DepositRow,
+  end: GivenUp,
+  at: number,
+): Partial<Decision> {
+  const { id, currency, network, amount } = deposit;
   const line = view.records.transactions.get(deposit.transactionSeq);
   if (line === undefined) {
-    throw new Error(`Cannot fail a deposit as its statement line is missing: ${deposit.id}`);
+    throw new Error(`Cannot give up a deposit as its statement line is missing: ${id}`);
   }
-  const { id, currency, amount } = deposit;
   const exempt = isWorthLessThanOne(amount, deposit.usdRate ?? "1");
-  const address = view.records.addresses.get(`${network}/${deposit.address}`);
-  return decided(at, null, {
-    postings: post({
-      paymentId: id,
-      leg: "vanished",
-      from: "pending",
-      to: "world",
-      currency,
-      network,
-      amount,
-    }),
-    deposits: [{ ...deposit, status: "FAILED", reason: fact.reason, updatedAt: at }],
-    transactions: [{ ...line, status: "FAILED" }],
-    events: exempt ? [] : [eventRow(state, {
-      id: fact.eventId,
+  const address = deposit.addressId === null
+    ? undefined
+    : view.records.addressesById.get(deposit.addressId);
+  const posting = { paymentId: id, leg: "given_up", currency, network, amount } as const;
+  return {
+    postings: post({ ...posting, from: "pending", to: "world" }),
+    deposits: [{ ...deposit, status: end.to, reason: end.reason, updatedAt: at }],
+    transactions: [{ ...line, status: end.to }],
+    events: exempt || end.to === "CANCELLED" ? [] : [eventRow(view.state, {
+      id: end.eventId,
       paymentId: id,
       type: "deposit.failed",
       at,
       payload: depositFailedPayload({
-        eventId: fact.eventId,
+        eventId: end.eventId,
         depositId: id,
         amount,
         currency,
         identifier: storedIdentifier(address),
-        reason: fact.reason,
-        txHash: txid,
+        reason: end.reason,
+        txHash: deposit.txid,
         address: deposit.address,
       }),
     })],
-    consumed: [fact.key],
-  });
+  };
 }

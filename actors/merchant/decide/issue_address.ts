@@ -1,5 +1,6 @@
 import type { Settings } from "../../../ledger/journal/read_settings.ts";
 import { CURRENCIES, type Network, pairKey } from "../../../ledger/pair.ts";
+import type { DepositAddressRow } from "../../../ledger/rows.ts";
 import { decided, refused, timeOf, type Verdict } from "../decision.ts";
 import type { AddressIssued, IssueAddress } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
@@ -18,13 +19,13 @@ export function issueAddress(
   message: IssueAddress,
 ): Verdict<AddressIssued> {
   const { state } = view;
-  const { network, identifier, referenceId, fresh } = message;
+  const { kind, network, identifier, referenceId, fresh } = message;
   if (state.merchant.status !== "ACTIVE") return refused({ code: "merchant_not_active" });
   if (!acceptsDeposits(settings, network)) {
     return refused({ code: "deposits_closed_on_network", network });
   }
   const at = timeOf(state, message.at);
-  const existing = view.records.identifiers.get(`${network}/${identifier}`);
+  const existing = existingAddress(view, message);
   if (existing !== undefined) {
     if (message.createOnly) return refused({ code: "address_exists" });
     const changed = referenceId !== null && referenceId !== existing.referenceId;
@@ -38,11 +39,27 @@ export function issueAddress(
       network,
       address: fresh.address,
       walletIndex: fresh.index,
-      kind: "issued",
+      kind,
       identifier,
       referenceId,
       activated: false,
       createdAt: at,
     }],
   });
+}
+
+/** The address that this request is about, if it was handed out before. */
+function existingAddress(view: MerchantView, message: IssueAddress): DepositAddressRow | undefined {
+  switch (message.kind) {
+    case "issued":
+      return view.records.identifiers.get(`${message.network}/${message.identifier}`);
+    case "top_up":
+      return view.records.topUps.get(message.network);
+    case "session":
+      return undefined;
+    default: {
+      const never: never = message.kind;
+      return never;
+    }
+  }
 }

@@ -1,8 +1,9 @@
 import { add, negate, ZERO } from "../../../ledger/amount.ts";
-import type { WithdrawalRow } from "../../../ledger/rows.ts";
+import type { TransactionRow, WithdrawalRow } from "../../../ledger/rows.ts";
 import { withdrawalFailedPayload } from "../../../webhooks/payloads/withdrawal_failed.ts";
 import { type Decision, eventRow, post, timeOf } from "../decision.ts";
 import type { MerchantView } from "../state.ts";
+import { clawBackMargin } from "./margin.ts";
 
 /** What a refund is stamped with. */
 export interface RefundStamp {
@@ -15,51 +16,51 @@ export interface RefundStamp {
   readonly height: number | null;
 }
 
+/** A withdrawal's statement line. */
+export function lineOf(view: MerchantView, withdrawal: WithdrawalRow): TransactionRow {
+  const line = view.records.transactions.get(withdrawal.transactionSeq);
+  if (line === undefined) {
+    throw new Error(
+      `Cannot change a withdrawal as its statement line is missing: ${withdrawal.id}`,
+    );
+  }
+  return line;
+}
+
 /**
- * Everything that gives a pending withdrawal's money back: exactly what was reserved and charged,
+ * Everything that gives a withdrawal's money back: exactly what was reserved, charged and credited,
  * reversed; the reference released; the payout's row given up in the same commit.
  *
- * @param from the payout's state it is given up from; another state at commit time refuses it all
+ * @param from the payout's state it is given up from (another state at commit time refuses it all),
+ *   or `null` where it never had one, because nobody approved it
  */
 export function refund(
   view: MerchantView,
   withdrawal: WithdrawalRow,
   stamp: RefundStamp,
-  from: "queued" | "dead",
+  from: "queued" | "dead" | null,
 ): Partial<Decision> {
   const { state } = view;
   const at = timeOf(state, stamp.at);
   const { id, merchantId, currency, network, amount, networkFee } = withdrawal;
   const commission = add(withdrawal.baseFee, withdrawal.markupAmount);
-  const line = view.records.transactions.get(withdrawal.transactionSeq);
-  if (line === undefined) {
-    throw new Error(`Cannot refund a withdrawal as its statement line is missing: ${id}`);
-  }
+  const status = from === null ? "CANCELLED" : "FAILED";
   const posting = { paymentId: id, to: "available", currency, network } as const;
+  const margin = clawBackMargin(withdrawal, commission, at);
   const reversals = [
     { amount: commission, id: stamp.chargeIds[0] },
     { amount: networkFee, id: stamp.chargeIds[1] },
   ].filter((charge) => charge.amount > 0n);
+  const { txid, height, reason } = stamp;
   return {
     postings: [
       ...post({ ...posting, leg: "refund", from: "reserved", amount }),
+      ...margin.postings,
       ...post({ ...posting, leg: "commission_refund", from: "commission", amount: commission }),
       ...post({ ...posting, leg: "network_fee_refund", from: "network_fee", amount: networkFee }),
     ],
-    withdrawals: [{
-      ...withdrawal,
-      status: "FAILED",
-      reason: stamp.reason,
-      txid: stamp.txid,
-      processedAt: at,
-    }],
-    transactions: [{
-      ...line,
-      status: "FAILED",
-      effect: ZERO,
-      txid: stamp.txid,
-      height: stamp.height,
-    }],
+    withdrawals: [{ ...withdrawal, status, reason, txid, processedAt: at }],
+    transactions: [{ ...lineOf(view, withdrawal), status, effect: ZERO, txid, height }],
     charges: reversals.map((charge, index) => ({
       merchantId,
       seq: state.chargeSeq + 1 + index,
@@ -71,8 +72,12 @@ export function refund(
       amount: negate(charge.amount),
       createdAt: at,
     })),
-    voided: [{ id: withdrawal.outgoingId, merchantId, fromStatus: from, reason: stamp.reason }],
-    events: [eventRow(state, {
+    margins: margin.rows,
+    voided: from === null
+      ? []
+      : [{ id: withdrawal.outgoingId, merchantId, fromStatus: from, reason }],
+    // settlements are read, not called back
+    events: withdrawal.settlementId !== null ? [] : [eventRow(state, {
       id: stamp.eventId,
       paymentId: id,
       type: "withdrawal.failed",
@@ -82,8 +87,8 @@ export function refund(
         withdrawalId: id,
         amount,
         currency,
-        reason: stamp.reason,
-        txHash: stamp.txid,
+        reason,
+        txHash: txid,
         referenceId: withdrawal.referenceId,
         address: withdrawal.destination,
       }),

@@ -2,7 +2,7 @@ import { ZERO } from "../../../ledger/amount.ts";
 import type { DepositRow, TransactionRow } from "../../../ledger/rows.ts";
 import { decided, type Decision, post, timeOf, type Verdict } from "../decision.ts";
 import type { TransferFact } from "../facts.ts";
-import { type MerchantView, transferKey } from "../state.ts";
+import { CLAIM, type MerchantView, transferKey } from "../state.ts";
 
 /** A deposit and its statement line as they begin. */
 export interface OpenedDeposit {
@@ -91,7 +91,10 @@ export function pendingPosting(deposit: DepositRow): Decision["postings"] {
 export function seeTransfer(view: MerchantView, fact: TransferFact): Verdict<null> {
   const at = timeOf(view.state, fact.at);
   const { network, txid, logIndex } = fact.key;
-  if (view.records.deposits.has(transferKey(network, txid, logIndex))) {
+  const { deposits } = view.records;
+  const known = deposits.has(transferKey(network, txid, logIndex)) ||
+    deposits.has(transferKey(network, txid, CLAIM));
+  if (known) {
     return decided(at, null, { consumed: [fact.key] });
   }
   const { deposit, line } = openDeposit(view, fact);

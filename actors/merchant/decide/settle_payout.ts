@@ -1,8 +1,10 @@
+import type { SettlementRow, WithdrawalRow } from "../../../ledger/rows.ts";
 import { withdrawalConfirmedPayload } from "../../../webhooks/payloads/withdrawal_confirmed.ts";
-import { decided, eventRow, post, timeOf, type Verdict } from "../decision.ts";
+import { decided, type Decision, eventRow, post, timeOf, type Verdict } from "../decision.ts";
 import type { OutcomeFact } from "../facts.ts";
 import type { MerchantView } from "../state.ts";
-import { refund } from "./refund.ts";
+import { payMargin } from "./margin.ts";
+import { lineOf, refund } from "./refund.ts";
 
 /**
  * Settles a withdrawal from what solid blocks say of its payout: paid and CONFIRMED, or refunded
@@ -15,49 +17,59 @@ export function settlePayout(view: MerchantView, fact: OutcomeFact): Verdict<nul
   if (withdrawal === undefined) {
     throw new Error(`Cannot settle a payout as its withdrawal is missing: ${fact.withdrawalId}`);
   }
-  if (fact.result !== "paid") {
-    if (withdrawal.status === "FAILED") return known;
-    if (withdrawal.status !== "PENDING") {
-      throw new Error(
-        `Cannot refund a withdrawal as it is ${withdrawal.status}: ${fact.withdrawalId}`,
-      );
-    }
-    // the row moved on (rebuilt for another attempt): a later outcome decides
-    if (view.records.outgoing.get(withdrawal.outgoingId) !== "dead") return known;
-    const reason = fact.reason ?? "payout failed";
-    const included = fact.result === "failed";
-    const changes = refund(view, withdrawal, {
-      ...fact,
-      reason,
-      txid: included ? fact.key.txid : null,
-      height: fact.height,
-    }, "dead");
-    return decided(at, null, { ...changes, consumed: [fact.key] });
-  }
-  if (withdrawal.status === "CONFIRMED") return known;
+  const paid = fact.result === "paid";
+  const reached = paid ? "CONFIRMED" : "FAILED";
+  if (withdrawal.status === reached) return known;
   if (withdrawal.status !== "PENDING") {
     throw new Error(
-      `Cannot confirm a withdrawal as it is ${withdrawal.status}: ${fact.withdrawalId}`,
+      `Cannot settle a payout as ${withdrawal.status} cannot become ${reached}: ${withdrawal.id}`,
     );
   }
-  const line = view.records.transactions.get(withdrawal.transactionSeq);
-  if (line === undefined) {
-    throw new Error(`Cannot confirm a withdrawal as its statement line is missing: ${line}`);
-  }
-  const { id, currency, network, amount } = withdrawal;
+  // the row moved on (rebuilt for another attempt): a later outcome decides
+  if (!paid && view.records.outgoing.get(withdrawal.outgoingId) !== "dead") return known;
+  const changes = paid ? confirm(view, withdrawal, fact, at) : refund(view, withdrawal, {
+    ...fact,
+    reason: fact.reason ?? "payout failed",
+    txid: fact.result === "failed" ? fact.key.txid : null,
+  }, "dead");
   return decided(at, null, {
-    postings: post({
-      paymentId: id,
-      leg: "paid",
-      from: "reserved",
-      to: "world",
-      currency,
-      network,
-      amount,
-    }),
-    withdrawals: [{ ...withdrawal, status: "CONFIRMED", txid: fact.key.txid, processedAt: at }],
-    transactions: [{ ...line, status: "CONFIRMED", txid: fact.key.txid, height: fact.height }],
-    events: [eventRow(view.state, {
+    ...changes,
+    settlements: settlementsOf(view, withdrawal, paid ? "COMPLETED" : "FAILED", fact, at),
+    consumed: [fact.key],
+  });
+}
+
+function confirm(
+  view: MerchantView,
+  withdrawal: WithdrawalRow,
+  fact: OutcomeFact,
+  at: number,
+): Partial<Decision> {
+  const { id, currency, network, amount } = withdrawal;
+  const { txid } = fact.key;
+  const margin = payMargin(withdrawal, at);
+  return {
+    postings: [
+      ...post({
+        paymentId: id,
+        leg: "paid",
+        from: "reserved",
+        to: "world",
+        currency,
+        network,
+        amount,
+      }),
+      ...margin.postings,
+    ],
+    inbox: margin.inbox,
+    withdrawals: [{ ...withdrawal, status: "CONFIRMED", txid, processedAt: at }],
+    transactions: [{
+      ...lineOf(view, withdrawal),
+      status: "CONFIRMED",
+      txid,
+      height: fact.height,
+    }],
+    events: withdrawal.settlementId !== null ? [] : [eventRow(view.state, {
       id: fact.eventId,
       paymentId: id,
       type: "withdrawal.confirmed",
@@ -66,10 +78,24 @@ export function settlePayout(view: MerchantView, fact: OutcomeFact): Verdict<nul
         ...withdrawal,
         eventId: fact.eventId,
         withdrawalId: id,
-        txHash: fact.key.txid,
+        txHash: txid,
         address: withdrawal.destination,
       }),
     })],
-    consumed: [fact.key],
-  });
+  };
+}
+
+function settlementsOf(
+  view: MerchantView,
+  withdrawal: WithdrawalRow,
+  status: "COMPLETED" | "FAILED",
+  fact: OutcomeFact,
+  at: number,
+): readonly SettlementRow[] {
+  if (withdrawal.settlementId === null) return [];
+  const settlement = view.records.settlements.get(withdrawal.settlementId);
+  if (settlement === undefined) {
+    throw new Error(`Cannot settle as the settlement is missing: ${withdrawal.settlementId}`);
+  }
+  return [{ ...settlement, status, reason: fact.reason, updatedAt: at }];
 }

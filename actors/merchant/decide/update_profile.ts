@@ -2,7 +2,7 @@ import { decided, timeOf, type Verdict } from "../decision.ts";
 import type { Answers, UpdateProfile } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
 
-/** Changes a merchant's own settings; what the patch does not name stays. */
+/** Changes a merchant's settings; what the patch does not name stays. */
 export function updateProfile(
   view: MerchantView,
   message: UpdateProfile,
@@ -13,5 +13,5 @@ export function updateProfile(
     ...patch,
     ...(webhookTimeout === undefined ? {} : { webhookTimeoutMs: webhookTimeout }),
   };
-  return decided(timeOf(view.state, message.at), {}, { profile });
+  return decided(timeOf(view.state, message.at), profile, { profile });
 }

@@ -1,0 +1,134 @@
+import { add, type Amount } from "../../../ledger/amount.ts";
+import type { DepositFees } from "../../../ledger/fees.ts";
+import type {
+  Account,
+  ChargeRow,
+  DepositAddressRow,
+  DepositRow,
+  TransactionRow,
+} from "../../../ledger/rows.ts";
+import { depositConfirmedPayload } from "../../../webhooks/payloads/deposit_confirmed.ts";
+import { type Decision, eventRow, post } from "../decision.ts";
+import type { MerchantView } from "../state.ts";
+import { earnMargin, type Margin, payMargin } from "./margin.ts";
+
+/** What the confirmation of a deposit is made of. */
+export interface Confirmation {
+  readonly at: number;
+  readonly deposit: DepositRow;
+  readonly line: TransactionRow;
+  readonly fees: DepositFees;
+  /** Under the 1 USD threshold: nobody is told. */
+  readonly exempt: boolean;
+  /** The address, where the deposit came in on one. */
+  readonly address: DepositAddressRow | undefined;
+  /** Where the amount comes from: pending, or the chain itself when it had been given up. */
+  readonly from: "pending" | "world";
+  readonly chargeIds: readonly [string, string];
+  readonly eventId: string;
+}
+
+/** A confirmed deposit's records: fees and margin taken, the rest available, the merchant told. */
+export function confirmDeposit(
+  view: MerchantView,
+  confirmation: Confirmation,
+): Partial<Decision> {
+  const { state } = view;
+  const { at, fees, line, exempt, address, from } = confirmation;
+  const activates = fees.activationFee > 0n || (address?.activated === false && !exempt);
+  const { id: paymentId, currency, network, amount } = confirmation.deposit;
+  const margin = earnMargin(state.merchant, { paymentId, currency, network, volume: amount, at }, [
+    { leg: "commission", account: "commission", fee: fees.commission },
+    { leg: "activation_fee", account: "activation_fee", fee: fees.activationFee },
+  ]);
+  const deposit: DepositRow = {
+    ...confirmation.deposit,
+    status: "CONFIRMED",
+    reason: null,
+    commission: fees.commission,
+    fixedFee: fees.activationFee,
+    margin: margin.amount,
+    marginTo: margin.to,
+    updatedAt: at,
+    clearedAt: at,
+  };
+  const due = payMargin(deposit, at);
+  return {
+    postings: [...creditPostings(deposit, from, fees), ...margin.postings, ...due.postings],
+    deposits: [deposit],
+    transactions: [{
+      ...line,
+      status: "CONFIRMED",
+      effect: add(fees.receivable, margin.own),
+      fee: add(fees.commission, fees.activationFee),
+      height: deposit.height,
+    }],
+    charges: depositCharges(view, deposit, fees, confirmation.chargeIds, at),
+    margins: margin.rows,
+    inbox: due.inbox,
+    addresses: activates && address !== undefined ? [{ ...address, activated: true }] : [],
+    events: exempt ? [] : [eventRow(state, {
+      id: confirmation.eventId,
+      paymentId: deposit.id,
+      type: "deposit.confirmed",
+      at,
+      payload: depositConfirmedPayload({
+        ...fees,
+        eventId: confirmation.eventId,
+        depositId: deposit.id,
+        amount,
+        currency,
+        identifier: storedIdentifier(address),
+        txHash: deposit.txid,
+        referenceId: deposit.referenceId,
+        address: deposit.address,
+        isTopUp: false,
+      }),
+    })],
+  };
+}
+
+/** An end customer's identifier as the merchant is shown it. */
+export function storedIdentifier(address: DepositAddressRow | undefined): string | null {
+  if (address === undefined || address.identifier === null) return null;
+  return `${address.merchantId}_${address.identifier}`;
+}
+
+function creditPostings(
+  deposit: DepositRow,
+  from: "pending" | "world",
+  fees: DepositFees,
+): Margin["postings"] {
+  const { id: paymentId, currency, network } = deposit;
+  const move = (leg: string, to: Account, amount: Amount) =>
+    post({ paymentId, leg, from, to, currency, network, amount });
+  return [
+    ...move("credit", "available", fees.receivable),
+    ...move("commission", "commission", fees.commission),
+    ...move("activation_fee", "activation_fee", fees.activationFee),
+  ];
+}
+
+function depositCharges(
+  view: MerchantView,
+  deposit: DepositRow,
+  fees: DepositFees,
+  chargeIds: readonly [string, string],
+  at: number,
+): readonly ChargeRow[] {
+  const taken = [
+    { type: "DEPOSIT_COMMISSION", amount: fees.commission, id: chargeIds[0] },
+    { type: "ADDRESS_ACTIVATION", amount: fees.activationFee, id: chargeIds[1] },
+  ] as const;
+  return taken.filter((charge) => charge.amount > 0n).map((charge, index) => ({
+    merchantId: deposit.merchantId,
+    seq: view.state.chargeSeq + 1 + index,
+    id: charge.id,
+    paymentId: deposit.id,
+    type: charge.type,
+    currency: deposit.currency,
+    network: deposit.network,
+    amount: charge.amount,
+    createdAt: at,
+  }));
+}

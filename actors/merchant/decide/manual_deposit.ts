@@ -1,0 +1,161 @@
+import { isExactIn, ZERO } from "../../../ledger/amount.ts";
+import { depositFees, isWorthLessThanOne } from "../../../ledger/fees.ts";
+import type { Settings } from "../../../ledger/journal/read_settings.ts";
+import { pairKey, tokenDecimals } from "../../../ledger/pair.ts";
+import type { DepositRow } from "../../../ledger/rows.ts";
+import { decided, refused, timeOf, type Verdict } from "../decision.ts";
+import type { Answers, CreateDeposit, DecideDeposit } from "../messages.ts";
+import { CLAIM, type MerchantView } from "../state.ts";
+import { confirmDeposit } from "./confirm_deposit.ts";
+import { giveUpDeposit } from "./fail_deposit.ts";
+import { pendingPosting } from "./see_transfer.ts";
+
+/** Books a deposit by hand: pending, until an operator or an upstream system decides on it. */
+export function createDeposit(
+  view: MerchantView,
+  settings: Settings,
+  message: CreateDeposit,
+): Verdict<Answers["create-deposit"]> {
+  const { state, records } = view;
+  const { currency, network, amount, txid, depositAddressId } = message;
+  if (state.merchant.status !== "ACTIVE") return refused({ code: "merchant_not_active" });
+  if (settings.pairs.get(pairKey(currency, network))?.depositsEnabled !== true) {
+    return refused({ code: "deposits_closed_for_pair", currency, network });
+  }
+  const decimals = tokenDecimals(currency, network);
+  if (!isExactIn(amount, decimals)) return refused({ code: "amount_not_exact", decimals });
+  const address = depositAddressId === null
+    ? undefined
+    : records.addressesById.get(depositAddressId);
+  if (depositAddressId !== null && address?.network !== network) {
+    return refused({ code: "record_not_found" });
+  }
+  const known = txid === null
+    ? undefined
+    : [...records.deposits.values()].find((row) => row.network === network && row.txid === txid);
+  if (known !== undefined) return refused({ code: "transfer_known", depositId: known.id });
+
+  const at = timeOf(state, message.at);
+  const transactionSeq = state.transactionSeq + 1;
+  const deposit: DepositRow = {
+    id: message.depositId,
+    merchantId: state.merchant.merchantId,
+    seq: state.depositSeq + 1,
+    transactionSeq,
+    currency,
+    network,
+    amount,
+    status: "PENDING",
+    reason: null,
+    source: message.source,
+    referenceId: address?.referenceId ?? null,
+    description: message.description,
+    commission: ZERO,
+    commissionRate: state.merchant.depositCommissionRate,
+    fixedFee: ZERO,
+    usdRate: message.usdRate,
+    margin: ZERO,
+    marginTo: null,
+    addressId: depositAddressId,
+    address: address?.address ?? null,
+    txid,
+    logIndex: txid === null ? null : CLAIM,
+    sender: null,
+    height: null,
+    expiresAt: null,
+    metadata: message.metadata,
+    createdAt: at,
+    updatedAt: at,
+    clearedAt: null,
+  };
+  return decided(at, deposit, {
+    postings: pendingPosting(deposit),
+    deposits: [deposit],
+    transactions: [{
+      merchantId: deposit.merchantId,
+      seq: transactionSeq,
+      id: message.transactionId,
+      paymentId: deposit.id,
+      type: "DEPOSIT",
+      status: "PENDING",
+      currency,
+      network,
+      effect: ZERO,
+      fee: ZERO,
+      txid,
+      height: null,
+      fromAddress: null,
+      toAddress: deposit.address,
+      referenceId: deposit.referenceId,
+      description: message.description,
+      category: null,
+      createdAt: at,
+    }],
+  });
+}
+
+/** Decides on a deposit that was booked by hand; what the chain books only the chain decides. */
+export function decideDeposit(
+  view: MerchantView,
+  message: DecideDeposit,
+): Verdict<Answers["decide-deposit"]> {
+  const { state, records } = view;
+  const { ingestion, to } = message;
+  const at = timeOf(state, message.at);
+  const hash = ingestion === null ? undefined : records.ingested.get(ingestion.eventId);
+  if (ingestion !== null && hash !== undefined) {
+    if (hash !== ingestion.bodyHash) return refused({ code: "event_conflict" });
+    return decided(at, { deposit: null, changed: false }, {});
+  }
+  const deposit = records.depositsById.get(message.depositId);
+  if (deposit === undefined) return refused({ code: "record_not_found" });
+  if (deposit.logIndex !== null && deposit.logIndex !== CLAIM) {
+    return refused({ code: "not_manual" });
+  }
+  if (deposit.status === to && ingestion === null) {
+    return decided(at, { deposit, changed: false }, {});
+  }
+  if (deposit.status !== "PENDING") {
+    return refused({ code: "wrong_state", from: deposit.status, to });
+  }
+  const { merchantId } = state.merchant;
+  const changes = to === "CONFIRMED"
+    ? confirmManual(view, deposit, message, at)
+    : giveUpDeposit(view, deposit, { ...message, to, reason: message.reason ?? "operator" }, at);
+  return decided(at, { deposit: changes.deposits?.[0] ?? deposit, changed: true }, {
+    ...changes,
+    ingested: ingestion === null ? [] : [{ ...ingestion, merchantId, createdAt: at }],
+  });
+}
+
+function confirmManual(
+  view: MerchantView,
+  deposit: DepositRow,
+  message: DecideDeposit,
+  at: number,
+): ReturnType<typeof confirmDeposit> {
+  const line = view.records.transactions.get(deposit.transactionSeq);
+  if (line === undefined) {
+    throw new Error(`Cannot confirm a deposit as its statement line is missing: ${deposit.id}`);
+  }
+  const address = deposit.addressId === null
+    ? undefined
+    : view.records.addressesById.get(deposit.addressId);
+  const exempt = isWorthLessThanOne(deposit.amount, deposit.usdRate ?? "1");
+  const activates = !exempt && address !== undefined && !address.activated;
+  const decimals = tokenDecimals(deposit.currency, deposit.network);
+  const fees = depositFees(deposit.amount, deposit.commissionRate, exempt, activates, decimals);
+  const { chargeIds, eventId } = message;
+  const from = "pending";
+  return confirmDeposit(view, {
+    at,
+    deposit,
+    line,
+    fees,
+    exempt,
+    address,
+    from,
+    chargeIds,
+    eventId,
+  });
+}

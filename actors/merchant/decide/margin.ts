@@ -1,0 +1,168 @@
+import { add, type Amount, ZERO } from "../../../ledger/amount.ts";
+import { portionDown } from "../../../ledger/fees.ts";
+import type { Currency, Network } from "../../../ledger/pair.ts";
+import { tokenDecimals } from "../../../ledger/pair.ts";
+import type { Account, InboxInsert, MarginRow, MerchantRow } from "../../../ledger/rows.ts";
+import { post, type Posting } from "../decision.ts";
+
+/** One fee that was taken, as margins see it. */
+export interface FeeEvent {
+  readonly leg: string;
+  readonly account: Account;
+  readonly fee: Amount;
+}
+
+/** The payment a fee belongs to. */
+export interface FeePayment {
+  readonly paymentId: string;
+  readonly currency: Currency;
+  readonly network: Network;
+  readonly volume: Amount;
+  readonly at: number;
+}
+
+/** What a line earns from the fees of one payment. */
+export interface Margin {
+  /** Sum of the shares. */
+  readonly amount: Amount;
+  /** The merchant account that earns it; null when nobody does. */
+  readonly to: string | null;
+  /** What of it is available to the payer itself at once. */
+  readonly own: Amount;
+  readonly postings: readonly Posting[];
+  readonly rows: readonly MarginRow[];
+}
+
+/**
+ * Shares of a payment's fees: `fee x rate`, rounded down. A line that credits the merchant itself
+ * pays at once; what a reseller earns is held on the payer's side until the payment is final, so
+ * that no refund can fail because it was spent.
+ */
+export function earnMargin(
+  merchant: MerchantRow,
+  payment: FeePayment,
+  events: readonly FeeEvent[],
+): Margin {
+  const { marginBeneficiary: to, marginRate, merchantId } = merchant;
+  if (to === null) return { amount: ZERO, to: null, own: ZERO, postings: [], rows: [] };
+  const { paymentId, currency, network, volume, at } = payment;
+  const decimals = tokenDecimals(currency, network);
+  const isOwn = to === merchantId;
+  const postings: Posting[] = [];
+  const rows: MarginRow[] = [];
+  let amount: Amount = ZERO;
+  for (const { leg, account, fee } of events) {
+    if (fee <= 0n) continue;
+    const earned = portionDown(fee, marginRate, decimals);
+    amount = add(amount, earned);
+    postings.push(...post({
+      paymentId,
+      leg: `${leg}_margin`,
+      from: account,
+      to: isOwn ? "available" : "margin_held",
+      currency,
+      network,
+      amount: earned,
+    }));
+    rows.push({
+      paymentId,
+      leg,
+      merchantId,
+      beneficiary: to,
+      currency,
+      network,
+      volume,
+      fee,
+      earned,
+      reversed: ZERO,
+      createdAt: at,
+    });
+  }
+  return { amount, to, own: isOwn ? amount : ZERO, postings, rows };
+}
+
+/** A payment's margin as its record keeps it. */
+export interface KeptMargin {
+  readonly id: string;
+  readonly merchantId: string;
+  readonly currency: Currency;
+  readonly network: Network;
+  readonly margin: Amount;
+  readonly marginTo: string | null;
+}
+
+/** What releases a reseller's share once the payment is final; nothing when there is none. */
+export function payMargin(
+  payment: KeptMargin,
+  at: number,
+): { readonly postings: readonly Posting[]; readonly inbox: readonly InboxInsert[] } {
+  const { id, merchantId, currency, network, margin, marginTo } = payment;
+  if (marginTo === null || marginTo === merchantId || margin <= 0n) {
+    return { postings: [], inbox: [] };
+  }
+  return {
+    postings: post({
+      paymentId: id,
+      leg: "margin_due",
+      from: "margin_held",
+      to: "margin_due",
+      currency,
+      network,
+      amount: margin,
+    }),
+    inbox: [marginNotice(payment, marginTo, at)],
+  };
+}
+
+function marginNotice(payment: KeptMargin, beneficiary: string, at: number): InboxInsert {
+  return {
+    merchantId: beneficiary,
+    network: payment.network,
+    // not a transaction: the payment that earned it, which is as unique
+    txid: payment.id,
+    logIndex: 0,
+    phase: "margin",
+    data: {
+      payer: payment.merchantId,
+      currency: payment.currency,
+      amount: payment.margin.toString(),
+    },
+    createdAt: at,
+    consumedAt: null,
+    quarantine: null,
+  };
+}
+
+/** Takes a withdrawal's margin back: from the merchant's available, or from what is held. */
+export function clawBackMargin(
+  payment: KeptMargin & { readonly amount: Amount },
+  fee: Amount,
+  at: number,
+): { readonly postings: readonly Posting[]; readonly rows: readonly MarginRow[] } {
+  const { id: paymentId, merchantId, currency, network, margin, marginTo } = payment;
+  if (marginTo === null) return { postings: [], rows: [] };
+  return {
+    postings: post({
+      paymentId,
+      leg: "margin_refund",
+      from: marginTo === merchantId ? "available" : "margin_held",
+      to: "commission",
+      currency,
+      network,
+      amount: margin,
+    }),
+    rows: fee <= 0n ? [] : [{
+      paymentId,
+      leg: "commission_refund",
+      merchantId,
+      beneficiary: marginTo,
+      currency,
+      network,
+      volume: ZERO,
+      fee: ZERO,
+      earned: ZERO,
+      reversed: margin,
+      createdAt: at,
+    }],
+  };
+}
