@@ -18,6 +18,7 @@ import { loadConfig } from "./config.ts";
 import { createOutbox } from "./ledger/outbox/outbox.ts";
 import { ensureDemo } from "./setup/demo_accounts.ts";
 import { registerMetrics } from "./setup/engine_metrics.ts";
+import { lockDataDir } from "./setup/lock_data_dir.ts";
 import { configureLogging } from "./setup/logging.ts";
 import { openChains } from "./setup/open_chains.ts";
 import { openDatabase } from "./setup/open_database.ts";
@@ -41,6 +42,14 @@ if (!answer.ok) {
 }
 const { config } = answer;
 await Deno.mkdir(config.dataDir, { recursive: true });
+const lock = await lockDataDir(config.dataDir);
+if (!lock.ok) {
+  // deno-lint-ignore no-console -- for the person who started it
+  console.error(
+    `Cannot start as another service runs on this data folder (process ${lock.owner}): ${config.dataDir}`,
+  );
+  Deno.exit(2);
+}
 await configureLogging(config);
 const log = getLogger(["engine", "main"]);
 const development = config.environment === "development";
@@ -81,8 +90,8 @@ const engine = new Engine({
   signer,
   webhooks,
   pace: development
-    ? { pollMs: 250, resendMs: 3_000, recheckMs: 1_000, attemptLimit: 3 }
-    : { pollMs: 1_500, resendMs: 15_000, recheckMs: 15_000, attemptLimit: 3 },
+    ? { pollMs: 250, leaseMs: 5_000, resendMs: 3_000, recheckMs: 1_000, attemptLimit: 3 }
+    : { pollMs: 1_500, leaseMs: 30_000, resendMs: 15_000, recheckMs: 15_000, attemptLimit: 3 },
   now,
   usdRate: () => "1",
 });

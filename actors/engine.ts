@@ -43,6 +43,8 @@ export interface Webhooks {
 export interface Pace {
   /** How often each network is looked at, milliseconds. */
   readonly pollMs: number;
+  /** How long queued transfers that a node died with are left alone, milliseconds. */
+  readonly leaseMs: number;
   /** How long a signed transaction is left alone before it is sent again, milliseconds. */
   readonly resendMs: number;
   /** How often a pending deposit's expiry is looked at again, milliseconds. */
@@ -107,6 +109,7 @@ export class Engine {
       chains,
       signer: deps.signer,
       now,
+      leaseMs: pace.leaseMs,
       resendMs: pace.resendMs,
       attemptLimit: pace.attemptLimit,
       wakeMerchants,

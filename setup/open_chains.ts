@@ -1,9 +1,10 @@
 import { getLogger } from "@logtape/logtape";
-import type { Chain } from "../chains/chain.ts";
+import { type Chain, ChainUnavailable } from "../chains/chain.ts";
 import { startDevChainInWorker } from "../chains/dev/in_worker.ts";
 import type { SignerNetwork } from "../chains/signer/worker_protocol.ts";
 import { PUBLIC_CONTRACTS, type TokenContracts } from "../chains/tron/token_contracts.ts";
-import { createTronChain } from "../chains/tron/tron_chain.ts";
+import { createTronChain, type TronChain } from "../chains/tron/tron_chain.ts";
+import { verifiedFirst } from "../chains/verified_chain.ts";
 import type { PublicWallet } from "../chains/wallet/public_wallet.ts";
 import type { Config } from "../config.ts";
 import type { Network } from "../ledger/pair.ts";
@@ -14,6 +15,7 @@ const log = getLogger(["engine", "setup"]);
 
 /** Networks whose adapter exists. */
 export const TRON_NETWORKS = ["TRX", "TRX_SHASTA"] as const satisfies readonly Network[];
+type TronNetwork = (typeof TRON_NETWORKS)[number];
 
 /** Lifetime of our transactions in block time: short enough to prove death soon. */
 const LIFETIME_MS = 5 * 60_000;
@@ -33,30 +35,61 @@ export interface Chains {
   close(): Promise<void>;
 }
 
+/** One open network, and what else has to know of it. */
+interface OpenNetwork {
+  readonly chain: Chain;
+  readonly dev: DevNode | null;
+  readonly signerNetwork: SignerNetwork;
+  readonly stop: (() => Promise<void>) | null;
+}
+
 /**
  * Opens every configured network; in development the TRON networks without nodes get a development
- * chain of their own.
+ * chain of their own. A network whose nodes do not answer now is open as well: it is checked before
+ * its first use, and its absence is seen in the service's health.
  *
  * @throws when a development chain is configured outside development, or a token's decimals differ
  */
 export async function openChains(config: Config, wallet: PublicWallet): Promise<Chains> {
-  const chains = new Map<Network, Chain>();
-  const devNodes = new Map<Network, DevNode>();
-  const signerNetworks: SignerNetwork[] = [];
-  const stops: (() => Promise<void>)[] = [];
-  for (const network of TRON_NETWORKS) {
-    const account = wallet.networks[network];
-    const settings = config.networks[network];
-    let nodeUrls = settings.nodeUrls;
-    if (nodeUrls.length === 0) {
-      if (config.environment !== "development") continue;
-      const embedded = await startEmbedded(config, network, account?.hotWallet);
-      stops.push(embedded.stop);
-      nodeUrls = [embedded.url];
-    }
-    if (account === undefined) {
-      throw new Error(`Cannot open a network as the wallet has no account for it: ${network}`);
-    }
+  const results = await Promise.allSettled(
+    TRON_NETWORKS.map((network) => openNetwork(config, wallet, network)),
+  );
+  const open = results.flatMap((result) =>
+    result.status === "fulfilled" && result.value !== null ? [result.value] : []
+  );
+  const close = async () => {
+    await Promise.all(open.map(({ stop }) => stop?.()));
+  };
+  const failure = results.find((result) => result.status === "rejected");
+  if (failure !== undefined) {
+    await close();
+    throw failure.reason;
+  }
+  return {
+    chains: new Map(open.map(({ chain }) => [chain.network, chain])),
+    signerNetworks: open.map(({ signerNetwork }) => signerNetwork),
+    devNodes: new Map(
+      open.flatMap(({ chain, dev }) => dev === null ? [] : [[chain.network, dev]]),
+    ),
+    close,
+  };
+}
+
+async function openNetwork(
+  config: Config,
+  wallet: PublicWallet,
+  network: TronNetwork,
+): Promise<OpenNetwork | null> {
+  const account = wallet.networks[network];
+  const settings = config.networks[network];
+  const embedded = settings.nodeUrls.length === 0;
+  if (embedded && config.environment !== "development") return null;
+  if (account === undefined) {
+    throw new Error(`Cannot open a network as the wallet has no account for it: ${network}`);
+  }
+  const own = embedded ? await startEmbedded(config, network, account.hotWallet) : null;
+  try {
+    const nodeUrls = own === null ? settings.nodeUrls : [own.url];
     const dev = await probeDevNode(nodeUrls[0] ?? "");
     if (dev !== null && config.environment !== "development") {
       throw new Error(
@@ -66,7 +99,7 @@ export async function openChains(config: Config, wallet: PublicWallet): Promise<
     const contracts = contractsOf(config, network, dev);
     const lifetimeMs = dev === null ? LIFETIME_MS : DEV_LIFETIME_MS;
     const apiKey = settings.nodeApiKey?.reveal();
-    const chain = createTronChain({
+    const tron = createTronChain({
       network,
       nodeUrls,
       ...(apiKey === undefined ? {} : { apiKey }),
@@ -76,28 +109,41 @@ export async function openChains(config: Config, wallet: PublicWallet): Promise<
       lifetimeMs,
       highestFeeLimitSun: FEE_LIMIT_SUN,
     });
-    if (dev !== null) {
-      devNodes.set(network, dev);
-      await fundHotWallet(dev, chain, `${config.dataDir}/dev-chain-${network}.funded`);
+    // an embedded chain has funded the hot wallet in its first block
+    if (dev !== null && own === null) {
+      await fundHotWallet(dev, tron, `${config.dataDir}/dev-chain-${network}.funded`);
     }
-    await chain.verify();
-    chains.set(network, chain);
-    signerNetworks.push({
-      network,
-      contracts,
-      longestLifetimeMs: lifetimeMs,
-      highestFeeLimitSun: FEE_LIMIT_SUN,
-      clockToleranceMs: dev === null ? CLOCK_TOLERANCE_MS : null,
+    return {
+      chain: await checked(tron),
+      dev,
+      signerNetwork: {
+        network,
+        contracts,
+        longestLifetimeMs: lifetimeMs,
+        highestFeeLimitSun: FEE_LIMIT_SUN,
+        clockToleranceMs: dev === null ? CLOCK_TOLERANCE_MS : null,
+      },
+      stop: own?.stop ?? null,
+    };
+  } catch (error) {
+    await own?.stop();
+    throw error;
+  }
+}
+
+/** The chain once it is checked; when it cannot be reached now, one that is checked before use. */
+async function checked(tron: TronChain): Promise<Chain> {
+  const chain = verifiedFirst(tron);
+  try {
+    await chain.solid();
+  } catch (error) {
+    if (!(error instanceof ChainUnavailable)) throw error;
+    log.error("{network} cannot be reached, it is checked when it answers: {error}", {
+      network: tron.network,
+      error,
     });
   }
-  return {
-    chains,
-    signerNetworks,
-    devNodes,
-    close: async () => {
-      await Promise.all(stops.map((stop) => stop()));
-    },
-  };
+  return chain;
 }
 
 function contractsOf(config: Config, network: Network, dev: DevNode | null): TokenContracts {

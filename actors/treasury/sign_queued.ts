@@ -14,8 +14,6 @@ const log = getLogger(["engine", "treasury"]);
 
 /** Transfers that are signed and committed together. */
 const BATCH_LIMIT = 100;
-/** How long a pulled transfer belongs to this node; the commit, not this, is the safety. */
-const LEASE_MS = 30_000;
 /** How long a transfer that cannot be signed now is left alone. */
 const RETRY_MS = 3_000;
 
@@ -29,11 +27,28 @@ interface Payable {
  * wallet cannot pay now waits in the queue with its reason.
  *
  * @returns whether any was signed, so that there may be more
+ * @throws when the chain, the signer or the database does not answer; nothing stays leased then
  */
 export async function signQueued(chain: Chain, deps: TreasuryDeps): Promise<boolean> {
-  const { sql, signer, onSignerState } = deps;
-  const rows = await pullQueued(sql, chain.network, BATCH_LIMIT, LEASE_MS);
+  const { sql, leaseMs } = deps;
+  const rows = await pullQueued(sql, chain.network, BATCH_LIMIT, leaseMs);
   if (rows.length === 0) return false;
+  try {
+    return await sign(chain, deps, rows);
+  } catch (error) {
+    // without this a node's one bad answer would hold payouts up for the rest of the lease
+    await returnQueued(sql, rows.map((row) => row.id), "waiting for another try", 0)
+      .catch((late: unknown) => log.warn("cannot give up a lease, it runs out: {late}", { late }));
+    throw error;
+  }
+}
+
+async function sign(
+  chain: Chain,
+  deps: TreasuryDeps,
+  rows: readonly OutgoingRow[],
+): Promise<boolean> {
+  const { sql, signer, onSignerState } = deps;
   const payable = await prepare(chain, deps, rows);
   const answers = await signer.sign(
     payable.map(({ row, envelope }) => ({ outgoingId: row.id, envelope })),

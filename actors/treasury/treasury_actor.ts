@@ -43,6 +43,8 @@ export interface TreasuryDeps {
   readonly signer: Signer;
   /** Unix milliseconds. */
   readonly now: () => number;
+  /** How long a pulled transfer belongs to this node; the commit, not this, is the safety. */
+  readonly leaseMs: number;
   /** How long a signed transaction is left alone before it is sent again. */
   readonly resendMs: number;
   /** After so many dead attempts a payout is given up and refunded. */

@@ -147,7 +147,7 @@ class Deliveries implements Webhooks {
     for (let wants = this.#wants(); wants.length > 0; wants = this.#wants()) {
       try {
         const events = await this.#deps.outbox.claim(wants);
-        this.#deps.crashPoint("webhook.after-claim");
+        if (events.length > 0) this.#deps.crashPoint("webhook.after-claim");
         for (const event of events) this.#deliver(event);
       } catch (error) {
         log.error("cannot claim events: {error}", { error });

@@ -1,0 +1,54 @@
+import type { Chain } from "./chain.ts";
+
+/** A chain that can be checked before anything it says about money is believed. */
+export interface Verifiable extends Chain {
+  /** @throws when it cannot be checked now, or must not be used at all */
+  verify(signal?: AbortSignal): Promise<void>;
+}
+
+/**
+ * Puts a chain's check before everything it says or sends. A network whose nodes are away while the
+ * service starts is checked when they come back, so that their absence stops nothing else.
+ */
+export function verifiedFirst(chain: Verifiable): Chain {
+  let checking: Promise<void> | null = null;
+  const verified = () =>
+    checking ??= chain.verify().catch((error: unknown) => {
+      checking = null;
+      throw error;
+    });
+  return {
+    network: chain.network,
+    capabilities: chain.capabilities,
+    hotWallet: chain.hotWallet,
+    isAddress: (text) => chain.isAddress(text),
+    deriveAddress: (index) => chain.deriveAddress(index),
+    envelope: (solid, fee) => chain.envelope(solid, fee),
+    head: async (signal) => {
+      await verified();
+      return await chain.head(signal);
+    },
+    solid: async (signal) => {
+      await verified();
+      return await chain.solid(signal);
+    },
+    block: async (height, finality, signal) => {
+      await verified();
+      return await chain.block(height, finality, signal);
+    },
+    blocks: async function* (from, to, finality, signal) {
+      await verified();
+      yield* chain.blocks(from, to, finality, signal);
+    },
+    estimateFee: async (transfer, signal) => {
+      await verified();
+      return await chain.estimateFee(transfer, signal);
+    },
+    balanceOf: async (address, asset, signal) => {
+      await verified();
+      return await chain.balanceOf(address, asset, signal);
+    },
+    // what was signed was signed for a checked chain; holding it back would only delay it
+    broadcast: (signed, signal) => chain.broadcast(signed, signal),
+  };
+}

@@ -1,0 +1,70 @@
+import { assert, assertEquals } from "@std/assert";
+import { z } from "zod";
+import { booksFaults } from "../../support/books.ts";
+import { usdtOf } from "./chain_audit.ts";
+import { ask, eventually, expectBody } from "./client.ts";
+import type { Shop } from "./shop.ts";
+
+const FUNDS = 1_000_000_000_000n;
+
+/**
+ * Compares a shop with what must hold when nothing is in flight: balances to the last unit, books
+ * that sum to zero, a wallet that paid exactly what was withdrawn, nothing left over anywhere, and
+ * every event told under one id with the right signature.
+ */
+export async function audit(shop: Shop): Promise<void> {
+  const { service, receiver, payments } = shop;
+  const { sql } = service;
+  assertEquals(
+    await eventually("nothing in flight", async () => {
+      const left = await leftOver(shop);
+      return left.length === 0 ? left : Promise.reject(new Error(left.join("; ")));
+    }, 20_000),
+    [],
+  );
+
+  const balance = expectBody(
+    z.object({ available: z.string(), pending: z.string() }),
+    await ask(service, "GET", "/api/balance?currency=USDT&network=TRX"),
+    200,
+  );
+  assertEquals(balance.pending, "0");
+  assertEquals(units(balance.available), shop.expected, "available balance");
+  assertEquals(await booksFaults(sql), []);
+  assertEquals(await usdtOf(service, shop.hotWallet), FUNDS - shop.paidOut, "hot wallet");
+
+  const ids = new Map<string, Set<string>>();
+  for (const { event, eventId, paymentId, signatureIsRight, body } of receiver.deliveries) {
+    assert(signatureIsRight, `the signature of ${eventId} is wrong`);
+    if (event.startsWith("transaction.")) continue;
+    assertEquals(payments.get(paymentId), event, `an event that was not to be sent: ${body}`);
+    const key = `${event} ${paymentId}`;
+    ids.set(key, (ids.get(key) ?? new Set()).add(eventId));
+  }
+  for (const [paymentId, event] of payments) {
+    assertEquals(ids.get(`${event} ${paymentId}`)?.size, 1, `ids of ${event} of ${paymentId}`);
+  }
+}
+
+/** Work that is not done, as sentences. */
+async function leftOver(shop: Shop): Promise<string[]> {
+  const rows = await shop.service.sql<{ fault: string }[]>`
+    SELECT format('outgoing %s is %s', id, status) AS fault FROM book.outgoing
+      WHERE status NOT IN ('final', 'void')
+    UNION ALL SELECT format('attempt %s of %s has no outcome', number, outgoing_id) FROM book.attempt
+      WHERE outcome IS NULL
+    UNION ALL SELECT format('inbox row %s %s: %s', txid, phase, quarantine) FROM book.inbox
+      WHERE consumed_at IS NULL OR quarantine IS NOT NULL
+    UNION ALL SELECT format('event %s of %s is %s', id, payment_id, status) FROM book.outbox
+      WHERE status <> 'DELIVERED'
+    UNION ALL SELECT format('timer of %s', actor) FROM hub.timer
+      JOIN book.deposit ON actor = 'payment/' || id WHERE status = 'PENDING'`;
+  return rows.map((row) => row.fault);
+}
+
+/** A decimal of at most six digits as a count of millionths. */
+function units(text: string): bigint {
+  const [whole = "0", fraction = ""] = text.split(".");
+  assert(fraction.length <= 6, `an amount finer than its token: ${text}`);
+  return BigInt(whole + fraction.padEnd(6, "0"));
+}

@@ -1,0 +1,107 @@
+import { z } from "zod";
+import { delay } from "../../../ledger/database/delay.ts";
+import type { Service } from "../../support/service.ts";
+
+/** An answer of the service. */
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** How long a client goes on asking. */
+const PATIENCE_MS = 60_000;
+const REQUEST_MS = 15_000;
+
+/**
+ * Sends a request, once.
+ *
+ * @throws when nobody answered: what became of the request is unknown then
+ */
+export async function send(
+  url: string,
+  method: string,
+  body?: unknown,
+  apiKey?: string,
+): Promise<Answer> {
+  const response = await fetch(url, {
+    method,
+    headers: {
+      "content-type": "application/json",
+      ...(apiKey === undefined ? {} : { authorization: apiKey }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(REQUEST_MS),
+  });
+  return { status: response.status, body: await response.json() };
+}
+
+/**
+ * Asks the service as a merchant until it answers: while it is away and while it says that it
+ * cannot decide (5xx), the same request is sent again. Only for requests that may be repeated.
+ */
+export async function ask(
+  service: Service,
+  method: string,
+  path: string,
+  body?: unknown,
+  apiKey?: string,
+): Promise<Answer> {
+  return await untilAnswered(() => {
+    const { baseUrl, merchant } = service.credentials;
+    return send(`${baseUrl}${path}`, method, body, apiKey ?? merchant.apiKey);
+  });
+}
+
+/** Controls the development chain until it answers; only for what may be repeated. */
+export async function control(service: Service, path: string, body: unknown): Promise<Answer> {
+  return await untilAnswered(() =>
+    send(`${service.credentials.chains.TRX.url}${path}`, "POST", body)
+  );
+}
+
+async function untilAnswered(attempt: () => Promise<Answer>): Promise<Answer> {
+  const end = Date.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      const answer = await attempt();
+      if (answer.status < 500 || Date.now() > end) return answer;
+    } catch (error) {
+      if (Date.now() > end) throw error;
+    }
+    await delay(50);
+  }
+}
+
+/** Waits until a condition gives something; it may fail meanwhile, as the service may be away. */
+export async function eventually<T>(
+  what: string,
+  condition: () => Promise<T | null | undefined | false>,
+  boundMs = PATIENCE_MS,
+): Promise<T> {
+  const end = Date.now() + boundMs;
+  let last: unknown = "it did not come true";
+  for (;;) {
+    try {
+      const value = await condition();
+      if (value !== null && value !== undefined && value !== false) return value;
+    } catch (error) {
+      last = error;
+    }
+    if (Date.now() > end) throw new Error(`Cannot go on without: ${what}`, { cause: last });
+    await delay(20);
+  }
+}
+
+/** Reads an answer that must have a status. */
+export function expectBody<S extends z.ZodType>(
+  schema: S,
+  answer: Answer,
+  ...statuses: readonly number[]
+): z.output<S> {
+  if (!statuses.includes(answer.status)) {
+    throw new Error(
+      `Cannot use the answer as it is ${answer.status}: ${JSON.stringify(answer.body)}`,
+    );
+  }
+  return schema.parse(answer.body);
+}

@@ -1,0 +1,98 @@
+import { assertEquals } from "@std/assert";
+import { z } from "zod";
+import type { Service } from "../../support/service.ts";
+import { chainInfo, transfersTo, usdtOf } from "./chain_audit.ts";
+import { ask, control, eventually, send } from "./client.ts";
+import { openReceiver, type Receiver } from "./receiver.ts";
+
+/** A merchant of a running service: its endpoint, its chain on demand, and what it should own. */
+export interface Shop extends AsyncDisposable {
+  readonly service: Service;
+  readonly receiver: Receiver;
+  /** The wallet that pays; found by what it was funded with. */
+  readonly hotWallet: string;
+  /** USDT that the merchant must have available, smallest units. */
+  expected: bigint;
+  /** USDT that must have left the hot wallet, smallest units. */
+  paidOut: bigint;
+  /** Ids of payments that may send events, with the events each must send. */
+  readonly payments: Map<string, string>;
+}
+
+/** Block pace of the first start; afterwards blocks are made on demand. */
+export const SHOP_ENV = { DEV_CHAIN_BLOCK_MS: "150" } as const;
+
+const FUNDS = 1_000_000_000_000n;
+
+/**
+ * Starts the service for the first time and makes it a merchant's: events go to an endpoint of this
+ * process, the chain makes blocks only when a test says so, so that every run passes the same
+ * points in the same order.
+ */
+export async function openShop(service: Service): Promise<Shop> {
+  const milliseconds = await service.start();
+  // deno-lint-ignore no-console -- a measured figure, printed and not asserted
+  console.log(`first start: ${milliseconds} ms`);
+  const receiver = openReceiver();
+  const { merchant, chains } = service.credentials;
+  receiver.secret = merchant.webhookSecret;
+  // so that polling and bursts of requests are not what the tests are about
+  await service.sql`UPDATE book.merchant SET rate_limits = ${
+    service.sql.json({ balance: 0, deposits: 0, withdrawals: 0, transactions: 0, webhooks: 0 })
+  }`;
+  const changed = await ask(service, "PATCH", `/api/merchants/${merchant.id}`, {
+    webhookUrl: receiver.url,
+    webhookEnabled: true,
+    // a claim lasts 5 s longer than its delivery may take: as short as it can be
+    webhookTimeout: 1_000,
+  });
+  assertEquals(changed.status, 200);
+  const [wallet] = await service.sql<{ hot_wallet: string }[]>`
+    SELECT hot_wallet FROM hub.wallet WHERE network = 'TRX'`;
+  const shop: Shop = {
+    service,
+    receiver,
+    hotWallet: wallet?.hot_wallet ?? "",
+    expected: 0n,
+    paidOut: 0n,
+    payments: new Map(),
+    [Symbol.asyncDispose]: () => receiver[Symbol.asyncDispose](),
+  };
+  await send(`${chains.TRX_SHASTA.url}/dev/config`, "POST", { blockMs: 0 });
+  await send(`${chains.TRX.url}/dev/config`, "POST", { blockMs: 0 });
+  await mine(shop, 3); // what funded the hot wallet is final
+  assertEquals(await usdtOf(service, shop.hotWallet), FUNDS);
+  return shop;
+}
+
+/** Makes blocks and waits until the service has read those that are final. */
+export async function mine(shop: Shop, blocks: number): Promise<void> {
+  const { service } = shop;
+  await control(service, "/dev/mine", { blocks, intervalMs: 100 });
+  const { solid } = await eventually("the chain", () => chainInfo(service));
+  await eventually(`solid block ${solid} read`, async () => {
+    const [cursor] = await service.sql<{ height: string }[]>`
+      SELECT height FROM hub.cursor WHERE network = 'TRX' AND view = 'solid'`;
+    return cursor !== undefined && Number(cursor.height) >= solid;
+  });
+}
+
+/**
+ * Pays on the chain once: when the answer is lost, the chain itself tells whether it was paid.
+ *
+ * @returns the transaction's id
+ */
+export async function payOnce(shop: Shop, to: string, amount: string): Promise<string> {
+  const { service } = shop;
+  return await eventually(`a payment to ${to}`, async () => {
+    try {
+      const url = `${service.credentials.chains.TRX.url}/dev/transfer`;
+      const { body } = await send(url, "POST", { to, amount, currency: "USDT" });
+      return z.object({ txid: z.string() }).parse(body).txid;
+    } catch {
+      const { pending } = await eventually("the chain", () => chainInfo(service));
+      if (pending > 0) await mine(shop, 1);
+      return (await transfersTo(service, to))[0]?.txid;
+    }
+  });
+}
