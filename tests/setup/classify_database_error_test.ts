@@ -3,9 +3,9 @@ import { classifyDatabaseError } from "../../ledger/database/classify_database_e
 import { connect } from "../../ledger/database/connect.ts";
 import { freePort } from "../../ledger/database/postmaster.ts";
 import { withDatabase } from "../support/database.ts";
-import { needs } from "../support/permissions.ts";
+import { DATABASE, needs } from "../support/permissions.ts";
 
-const ignore = needs({ net: true, read: true, write: true, run: true, env: true, sys: true });
+const ignore = needs(DATABASE);
 
 async function kindOf(query: PromiseLike<unknown>): Promise<string> {
   return await query.then(() => "no error", classifyDatabaseError);

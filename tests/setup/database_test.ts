@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { connect } from "../../ledger/database/connect.ts";
 import { withDatabase } from "../support/database.ts";
-import { needs } from "../support/permissions.ts";
+import { DATABASE, needs } from "../support/permissions.ts";
 
-const ignore = needs({ net: true, read: true, write: true, run: true, env: true, sys: true });
+const ignore = needs(DATABASE);
 
 Deno.test({
   name: "a test has a migrated database that no other test sees",

@@ -5,10 +5,10 @@ import { delay } from "../../ledger/database/delay.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../ledger/database/embedded.ts";
 import { readLockFile } from "../../ledger/database/postmaster.ts";
 import { guardCluster } from "../support/cluster_guard.ts";
-import { needs } from "../support/permissions.ts";
+import { DATABASE, needs } from "../support/permissions.ts";
 import { removeCluster } from "../support/remove_cluster.ts";
 
-const ignore = needs({ net: true, read: true, write: true, run: true, env: true, sys: true });
+const ignore = needs(DATABASE);
 const isRoot = !ignore && Deno.uid() === 0;
 
 /** A data folder that is removed at the end, with every server that was started on it stopped. */

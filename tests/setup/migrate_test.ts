@@ -7,9 +7,9 @@ import {
   readMigrations,
 } from "../../ledger/database/migrate.ts";
 import { type TestDatabase, withDatabase } from "../support/database.ts";
-import { needs } from "../support/permissions.ts";
+import { DATABASE, needs } from "../support/permissions.ts";
 
-const ignore = needs({ net: true, read: true, write: true, run: true, env: true, sys: true });
+const ignore = needs(DATABASE);
 
 const FIRST = { "0001_first.sql": "CREATE TABLE a (n int); INSERT INTO a VALUES (1);" };
 const SECOND = {

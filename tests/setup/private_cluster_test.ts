@@ -1,9 +1,9 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
 import { classifyDatabaseError } from "../../ledger/database/classify_database_error.ts";
-import { needs } from "../support/permissions.ts";
+import { DATABASE, needs } from "../support/permissions.ts";
 import { privateCluster } from "../support/private_cluster.ts";
 
-const ignore = needs({ net: true, read: true, write: true, run: true, env: true, sys: true });
+const ignore = needs(DATABASE);
 
 Deno.test({
   name: "a pool is used again after the server was killed and has returned",

@@ -35,3 +35,23 @@ export function needs(wanted: Needs): boolean {
 function isGranted(name: keyof Needs): boolean {
   return Deno.permissions.querySync({ name }).state === "granted";
 }
+
+/** What tests with a database need: `testDatabase`, `privateCluster`. */
+export const DATABASE: Needs = {
+  net: true,
+  read: true,
+  write: true,
+  run: true,
+  env: true,
+  sys: true,
+};
+
+/**
+ * `Deno.test` for a file whose tests all need permissions:
+ * `const test = testNeeding(DATABASE); test("a rule", async () => { ... });`
+ *
+ * @returns `Deno.test`, or `Deno.test.ignore` where something is missing
+ */
+export function testNeeding(wanted: Needs): typeof Deno.test.ignore {
+  return needs(wanted) ? Deno.test.ignore : Deno.test;
+}
