@@ -16,7 +16,7 @@ import { authenticate, type Connection } from "./authenticate.ts";
 import type { ApiContext, ApiDeps } from "./context.ts";
 import {
   internalError,
-  isDatabaseAway,
+  isSomethingAway,
   methodNotAllowed,
   notFound,
   unavailable,
@@ -90,8 +90,10 @@ async function serve(
   try {
     answer = await answerTo(route, c, context);
   } catch (error) {
-    answer = isDatabaseAway(error)
-      ? unavailable("The database cannot be reached just now; nothing was done.")
+    answer = isSomethingAway(error)
+      ? unavailable(
+        "The database or the network's node cannot be reached just now; nothing was done.",
+      )
       : internalError;
     log.error("request {requestId} to {method} {path} failed: {error}", {
       requestId,

@@ -8,7 +8,7 @@
 import type { Refusal } from "../actors/merchant/refusal.ts";
 import type { AskOutcome } from "../actors/runtime/ask.ts";
 import { formatAmount } from "../ledger/amount.ts";
-import { classifyDatabaseError } from "../ledger/database/classify_database_error.ts";
+import { isAway } from "../actors/runtime/is_away.ts";
 import type { Answer, Detail, ErrorBody } from "./answer.ts";
 import { feeInfo } from "./fee_info.ts";
 
@@ -251,7 +251,7 @@ export function notDone<V>(
 const QUERY_CANCELED = "57014";
 
 /** Whether an error of a read means that the same request may succeed in a moment. */
-export function isDatabaseAway(fault: unknown): boolean {
-  return classifyDatabaseError(fault) === "connection" ||
+export function isSomethingAway(fault: unknown): boolean {
+  return isAway(fault) ||
     (fault instanceof Error && "code" in fault && fault.code === QUERY_CANCELED);
 }

@@ -6,13 +6,14 @@
  */
 
 import type { Sql } from "postgres";
-import type { Chain } from "../../chains/chain.ts";
+import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import {
   takeIndexes,
   watchAddresses,
   type WatchedAddress,
 } from "../../ledger/addresses/watch_addresses.ts";
 import type { Network } from "../../ledger/pair.ts";
+import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { newId } from "../runtime/ids.ts";
 
@@ -39,6 +40,7 @@ export class AddressBook {
   readonly #sql: Sql;
   readonly #chains: ReadonlyMap<Network, Chain>;
   readonly #indexes = new Map<Network, number[]>();
+  readonly #watched = new Set<Network>();
   #waiting: Request[] = [];
   #running = false;
 
@@ -68,23 +70,34 @@ export class AddressBook {
     while (this.#waiting.length > 0) {
       const requests = this.#waiting;
       this.#waiting = [];
-      try {
-        const addresses: WatchedAddress[] = [];
-        for (const { network, merchantId } of requests) {
-          const walletIndex = await this.#nextIndex(network);
-          const address = this.#chain(network).deriveAddress(walletIndex);
-          addresses.push({ network, merchantId, walletIndex, address, addressId: newId("adr") });
+      const ready: { readonly request: Request; readonly row: WatchedAddress }[] = [];
+      for (const request of requests) {
+        try {
+          ready.push({ request, row: await this.#derive(request) });
+        } catch (error) {
+          request.reject(error);
         }
-        await watchAddresses(this.#sql, addresses);
+      }
+      if (ready.length === 0) continue;
+      try {
+        await watchAddresses(this.#sql, ready.map(({ row }) => row));
         crashPoint("addresses.after-watch");
-        addresses.forEach(({ addressId, address, walletIndex: index }, n) =>
-          requests[n]?.resolve({ addressId, address, index })
-        );
+        for (const { request, row } of ready) {
+          const { addressId, address, walletIndex: index } = row;
+          request.resolve({ addressId, address, index });
+        }
       } catch (error) {
-        for (const request of requests) request.reject(error);
+        for (const { request } of ready) request.reject(error);
       }
     }
     this.#running = false;
+  }
+
+  async #derive({ network, merchantId }: Request): Promise<WatchedAddress> {
+    const chain = this.#chain(network);
+    const walletIndex = await this.#nextIndex(network);
+    const address = chain.deriveAddress(walletIndex);
+    return { network, merchantId, walletIndex, address, addressId: newId("adr") };
   }
 
   #chain(network: Network): Chain {
@@ -95,7 +108,20 @@ export class AddressBook {
     return chain;
   }
 
+  /** Payments are only found from the watcher's first block on: no address before that. */
+  async #requireWatched(network: Network): Promise<void> {
+    if (this.#watched.has(network)) return;
+    if (await readCursor(this.#sql, network, "solid") === null) {
+      throw new ChainUnavailable(
+        "network",
+        `Cannot hand out an address as the network was never reached: ${network}`,
+      );
+    }
+    this.#watched.add(network);
+  }
+
   async #nextIndex(network: Network): Promise<number> {
+    await this.#requireWatched(network);
     let indexes = this.#indexes.get(network) ?? [];
     if (indexes.length === 0) {
       const first = await takeIndexes(this.#sql, network, CHUNK);

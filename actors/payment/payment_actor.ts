@@ -15,6 +15,7 @@ import type { Network } from "../../ledger/pair.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { readPendingDeposit } from "../../ledger/watcher/read_pending_deposits.ts";
 import { recordVanished } from "../../ledger/watcher/record_findings.ts";
+import { isAway } from "../runtime/is_away.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import type { Timers } from "../runtime/timers.ts";
 
@@ -48,6 +49,7 @@ export function paymentActors(deps: PaymentDeps): ActorKind<PaymentMessage> {
     name: "payment",
     mailboxCapacity: 16,
     idleMs: 0,
+    isTransient: isAway,
     activate: (id) => Promise.resolve(new PaymentActor(id, deps)),
   };
 }

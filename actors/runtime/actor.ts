@@ -29,6 +29,11 @@ export interface ActorKind<M> {
   readonly mailboxCapacity: number;
   /** Drops an actor that had nothing to do for this long; never when null. */
   readonly idleMs: number | null;
+  /**
+   * Whether an error says that something outside is away (a node, the database). The message is
+   * then tried until it comes back, and is not to blame.
+   */
+  isTransient(error: unknown): boolean;
   /** Loads an actor from its durable rows. */
   activate(id: string): Promise<Actor<M>>;
 }
@@ -118,7 +123,7 @@ export class Actors<M> {
   async #handle(id: string, cell: Cell<M>, message: M): Promise<void> {
     const { backoffMs, backoffMaxMs, tries } = this.supervision;
     let pause = backoffMs;
-    for (let attempt = 1; attempt <= tries && !this.#abandoned; attempt++) {
+    for (let failures = 0; failures < tries && !this.#abandoned;) {
       try {
         cell.actor ??= await this.kind.activate(id);
         await cell.actor.receive(message);
@@ -126,16 +131,21 @@ export class Actors<M> {
       } catch (error) {
         cell.actor?.release?.();
         cell.actor = null;
-        log.warn("{kind}/{id} failed and is reloaded (attempt {attempt}): {error}", {
+        const transient = this.kind.isTransient(error);
+        if (!transient) failures++;
+        log.warn("{kind}/{id} {what}: {error}", {
           kind: this.kind.name,
           id,
-          attempt,
+          what: transient ? "waits for what is away" : "failed and is reloaded",
           error,
         });
+        // waiting ends with the actor's part in it: when the process stops, or the bound is over
+        if (transient && this.#closed) return;
         await new Promise((resolve) => setTimeout(resolve, pause));
         pause = Math.min(pause * 2, backoffMaxMs);
       }
     }
+    if (this.#abandoned) return;
     this.#quarantined++;
     log.error("{kind}/{id} cannot handle a message, it is set aside: {message}", {
       kind: this.kind.name,

@@ -11,6 +11,7 @@ import type { Sql } from "postgres";
 import type { Block, BlockRef, Chain, Finality } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/pair.ts";
 import { type Cursor, moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";
+import { isAway } from "../runtime/is_away.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { recordBlocks } from "./record_blocks.ts";
@@ -56,6 +57,7 @@ export function watcherActors(deps: WatcherDeps): ActorKind<WatcherMessage> {
     name: "watcher",
     mailboxCapacity: 4,
     idleMs: null,
+    isTransient: isAway,
     activate: (id) => {
       const chain = [...deps.chains.values()].find(({ network }) => network === id);
       if (chain === undefined) throw new Error(`Cannot watch a network as it is unknown: ${id}`);

@@ -1,0 +1,7 @@
+import { ChainUnavailable } from "../../chains/chain.ts";
+import { classifyDatabaseError } from "../../ledger/database/classify_database_error.ts";
+
+/** Whether an error says that a node or the database is away; nothing is wrong with the message. */
+export function isAway(error: unknown): boolean {
+  return error instanceof ChainUnavailable || classifyDatabaseError(error) === "connection";
+}
