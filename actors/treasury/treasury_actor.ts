@@ -16,6 +16,7 @@ import { buryExpired } from "../../ledger/treasury/bury_expired.ts";
 import { readCommitments } from "../../ledger/treasury/read_commitments.ts";
 import { readInFlight } from "../../ledger/treasury/read_in_flight.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
+import { isAway } from "../runtime/is_away.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { signQueued } from "./sign_queued.ts";
@@ -62,6 +63,7 @@ export function treasuryActors(deps: TreasuryDeps): ActorKind<TreasuryMessage> {
     name: "treasury",
     mailboxCapacity: 4,
     idleMs: null,
+    isTransient: isAway,
     activate: (id) => {
       const chain = [...deps.chains.values()].find(({ network }) => network === id);
       if (chain === undefined) throw new Error(`Cannot keep a wallet as it is unknown: ${id}`);
