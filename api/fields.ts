@@ -6,6 +6,7 @@
 
 import { z } from "zod";
 import { type Amount, negate, parseAmount } from "../ledger/amount.ts";
+import { parseRate, type Rate } from "../ledger/fees.ts";
 import { CURRENCIES, NETWORKS } from "../ledger/pair.ts";
 
 /** `USDT` or `USDC`. */
@@ -24,6 +25,23 @@ export const signedAmount = z.string().regex(SIGNED_AMOUNT, {
   const magnitude = parseAmount(isNegative ? text.slice(1) : text);
   if (magnitude === null) throw new RangeError(`Cannot read an amount as it is malformed: ${text}`);
   return isNegative ? negate(magnitude) : magnitude;
+});
+
+/** A decimal string that is not negative. */
+export const amount = z.string().regex(/^\d{1,20}(?:\.\d{1,18})?$/, {
+  message: "Expected a decimal string with at most 20 digits before and 18 after the point",
+}).transform((text): Amount => {
+  const parsed = parseAmount(text);
+  if (parsed === null) throw new RangeError(`Cannot read an amount as it is malformed: ${text}`);
+  return parsed;
+});
+
+/** A fraction from 0 to 1 as a decimal string. */
+export const rate = z.string().transform((text, context): Rate => {
+  const parsed = parseRate(text);
+  if (parsed !== null) return parsed;
+  context.addIssue({ code: "custom", message: "Expected a decimal fraction from 0 to 1" });
+  return z.NEVER;
 });
 
 /** 1 to 128 printable characters. */

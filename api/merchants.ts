@@ -13,7 +13,9 @@ import { checkHost } from "../webhooks/check_host.ts";
 import { checkUrl, LONGEST_URL, type UrlRefusal } from "../webhooks/url_guard.ts";
 import { type Answer, ok } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
-import { forbidden, notDone, notFound, validationFailed } from "./errors.ts";
+import { detailsOf } from "./details.ts";
+import { forbidden, invalidRequest, notDone, notFound, validationFailed } from "./errors.ts";
+import { amount, rate } from "./fields.ts";
 import { keyedRoute } from "./route.ts";
 
 /** `GET /api/merchants/{merchantId}`. */
@@ -27,22 +29,13 @@ export const getMerchant = keyedRoute({
   handler: ({ merchantId }, { sql }) => profile(sql, merchantId),
 });
 
-/** Fields that a merchant's own key may not change. */
-const ADMIN_FIELDS = {
-  name: z.unknown().optional(),
-  status: z.unknown().optional(),
-  depositCommissionRate: z.unknown().optional(),
-  directDepositFee: z.unknown().optional(),
-  rateLimits: z.unknown().optional(),
-  resellerId: z.unknown().optional(),
-};
-
 const url = z.string().min(1).max(LONGEST_URL).nullable().optional();
 
 /** Events a merchant may list; more than exist, but bounded. */
 const eventNames = z.array(z.string().min(1).max(64)).max(64);
 
-const patch = z.object({
+/** What a merchant sets for itself. */
+const OWN_FIELDS = {
   webhookUrl: url,
   webhookEnabled: z.boolean().optional(),
   webhookEvents: eventNames.nullable().optional(),
@@ -50,50 +43,75 @@ const patch = z.object({
   webhookRetryCount: z.int().min(0).max(20).optional(),
   successUrl: url,
   failureUrl: url,
-  ...ADMIN_FIELDS,
-});
+};
+
+/** Requests per minute; null: the default, 0: unlimited. */
+const requestsPerMinute = z.int().min(0).max(10_000_000).nullable().optional();
+
+/** What only an administrator sets. */
+const ADMIN_FIELDS = {
+  name: z.string().trim().min(1).max(200).optional(),
+  status: z.enum(["ACTIVE", "SUSPENDED", "INACTIVE"]).optional(),
+  depositCommissionRate: rate.optional(),
+  directDepositFee: amount.optional(),
+  rateLimits: z.strictObject({
+    balance: requestsPerMinute,
+    deposits: requestsPerMinute,
+    withdrawals: requestsPerMinute,
+    transactions: requestsPerMinute,
+    webhooks: requestsPerMinute,
+  }).optional(),
+};
+
+/** Fields of the profile that this endpoint never changes for a merchant. */
+const NOT_THE_MERCHANTS = [...Object.keys(ADMIN_FIELDS), "resellerId", "webhookSecret"];
+
+const ownPatch = z.looseObject(OWN_FIELDS);
+const adminPatch = z.strictObject({ ...OWN_FIELDS, ...ADMIN_FIELDS });
 
 /** `PATCH /api/merchants/{merchantId}`. */
 export const updateMerchant = keyedRoute({
   method: "PATCH",
   path: "/api/merchants/{merchantId}",
-  summary: "Change webhook and redirect settings",
+  summary: "Change a merchant's settings; status, rates, fees and limits as an administrator",
   access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:write"] },
   rateCategory: "transactions",
-  body: patch,
+  body: ownPatch,
   responses: { 200: "The profile after the change", 422: "A URL is refused" },
-  handler: async ({ merchantId, body, now }, context) => {
-    for (const field of Object.keys(ADMIN_FIELDS)) {
-      if (Object.hasOwn(body, field)) return forbidden();
+  handler: async ({ caller, merchantId, body, now }, context) => {
+    let changes: Patch = body;
+    if (caller.role === "ADMIN") {
+      const checked = adminPatch.safeParse(body);
+      if (!checked.success) return invalidRequest(detailsOf(checked.error));
+      if (await readMerchant(context.sql, merchantId) === null) return notFound;
+      changes = checked.data;
+    } else if (NOT_THE_MERCHANTS.some((field) => Object.hasOwn(body, field))) {
+      return forbidden();
     }
-    const refusal = await refuseUrls(body, context);
+    const refusal = await refuseUrls(changes, context);
     if (refusal !== null) return refusal;
     const outcome = await context.merchants.ask(merchantId, {
       type: "update-profile",
       at: now,
-      patch: changesOf(body),
+      patch: changesOf(changes, caller.role === "ADMIN"),
     }, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, { merchantId });
     context.keys.forget(merchantId);
-    return await profile(context.sql, merchantId);
+    return ok(profileView(outcome.value));
   },
 });
 
-type Patch = z.output<typeof patch>;
+type Patch = Partial<z.output<typeof adminPatch>>;
 
-/** The fields that were sent, and no others. */
-function changesOf(body: Patch): ProfilePatch {
-  const { webhookUrl, webhookEnabled, webhookEvents, webhookTimeout } = body;
-  const { webhookRetryCount, successUrl, failureUrl } = body;
-  return {
-    ...(webhookUrl === undefined ? {} : { webhookUrl }),
-    ...(webhookEnabled === undefined ? {} : { webhookEnabled }),
-    ...(webhookEvents === undefined ? {} : { webhookEvents }),
-    ...(webhookTimeout === undefined ? {} : { webhookTimeout }),
-    ...(webhookRetryCount === undefined ? {} : { webhookRetryCount }),
-    ...(successUrl === undefined ? {} : { successUrl }),
-    ...(failureUrl === undefined ? {} : { failureUrl }),
-  };
+const OWN_NAMES = Object.keys(OWN_FIELDS);
+const ALL_NAMES = [...OWN_NAMES, ...Object.keys(ADMIN_FIELDS)];
+
+/** The fields that were sent and may be changed, and no others. */
+function changesOf(changes: Patch, byAdmin: boolean): ProfilePatch {
+  const names = byAdmin ? ALL_NAMES : OWN_NAMES;
+  return Object.fromEntries(
+    Object.entries(changes).filter(([name, value]) => value !== undefined && names.includes(name)),
+  );
 }
 
 const REFUSED_URL: Readonly<Record<UrlRefusal, string>> = {

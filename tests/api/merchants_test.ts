@@ -91,6 +91,47 @@ Deno.test("status, rates, fees and limits are not the merchant's to change", asy
   assertEquals(row?.webhook_enabled, false);
 });
 
+Deno.test("an administrator changes everything, effective at once, and mistypes nothing", async () => {
+  await using api = await testApi();
+  const { id, key } = await api.addMerchant();
+  const admin = await api.addKey(null, { permissions: ["admin:write"] });
+  const patch = (body: object) => api.call("PATCH", `/api/merchants/${id}`, { key: admin, body });
+  await api.call("GET", "/api/balance", { key });
+  const changes = {
+    name: "New name",
+    status: "SUSPENDED",
+    depositCommissionRate: "0.015",
+    directDepositFee: "2.5",
+    rateLimits: { balance: 5, deposits: null, withdrawals: 0 },
+    webhookTimeout: 5_000,
+  };
+  const { status, body } = await patch({ ...changes, depositCommissionRate: "0.0150" });
+  assertEquals(status, 200);
+  for (const [field, value] of Object.entries(changes)) assertEquals(body[field], value);
+  const suspended = await api.call("POST", "/api/withdrawals", { key, body: {} });
+  assertEquals(suspended.status, 403);
+  for (
+    const fault of [
+      { nonsense: 1 },
+      { status: "GONE" },
+      { depositCommissionRate: "1.1" },
+      { depositCommissionRate: 0.1 },
+      { directDepositFee: "-1" },
+      { rateLimits: { other: 1 } },
+      { rateLimits: { balance: -1 } },
+      { webhookSecret: "whsec_x" },
+    ]
+  ) {
+    const answer = await patch(fault);
+    assertEquals([answer.status, answer.body.error], [400, "Invalid request data"]);
+  }
+  const missing = await api.call("PATCH", "/api/merchants/mer_unknown", {
+    key: admin,
+    body: { name: "x" },
+  });
+  assertEquals([missing.status, missing.body], [404, { error: "Not found" }]);
+});
+
 Deno.test("URLs that are not called or not followed are a 422, other faults a 400", async (t) => {
   await using api = await testApi({
     urlRules: { allowLoopback: false },
