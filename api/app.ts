@@ -26,7 +26,7 @@ import { createRequestMetrics, type RequestMetrics } from "./request_metrics.ts"
 import { newRequestId } from "./request_id.ts";
 import { readInput } from "./read_input.ts";
 import type { AnyRequest, Route } from "./route.ts";
-import { ROUTES } from "./routes.ts";
+import { OPS_ROUTES, ROUTES } from "./routes.ts";
 
 const log = getLogger(["engine", "api"]);
 
@@ -37,20 +37,34 @@ export interface Bindings {
 
 type Env = { Bindings: Bindings };
 
+/** An application of Hono's. */
+export type Api = Hono<Env>;
+
 /**
  * The application. Serve it with
  * `Deno.serve((request, info) => api.fetch(request, { remoteAddr: info.remoteAddr }))`.
+ *
+ * @param routes every route, or only {@linkcode MERCHANT_ROUTES} where the operators' have an
+ *   address of their own, see {@linkcode createOps}
  */
-export function createApi(deps: ApiDeps): Hono<Env> {
-  const context = contextOf(deps);
-  const measure = createRequestMetrics(deps.registry);
+export function createApi(deps: ApiDeps, routes: readonly Route[] = ROUTES): Api {
+  return appOf(routes, contextOf(deps), createRequestMetrics(deps.registry));
+}
+
+/** Health and metrics alone, for an address that only operators reach. */
+export function createOps(deps: ApiDeps): Api {
+  return appOf(OPS_ROUTES, contextOf(deps), () => {});
+}
+
+function appOf(routes: readonly Route[], context: ApiContext, measure: RequestMetrics): Api {
   const app = new Hono<Env>();
-  for (const route of ROUTES) {
+  for (const route of routes) {
     const path = route.path.replaceAll(/\{(\w+)\}/g, ":$1");
     app.on(route.method, path, (c) => serve(route, c, context, measure));
   }
+  const methodsOf = methodFinder(routes);
   app.notFound((c) => {
-    const allowed = allowedMethods(new URL(c.req.url).pathname);
+    const allowed = methodsOf(new URL(c.req.url).pathname);
     const answer = allowed.length === 0 ? notFound : methodNotAllowed(allowed);
     return toResponse(answer, newRequestId());
   });
@@ -129,15 +143,16 @@ async function answerTo(route: Route, c: Context<Env>, context: ApiContext): Pro
 
 const NO_PARAMS: Readonly<Record<string, string>> = {};
 
-const PATTERNS = ROUTES.map((route) => ({
-  method: route.method,
-  pattern: new RegExp(
-    `^${route.path.split(/\{\w+\}/).map((part) => RegExp.escape(part)).join("[^/]+")}$`,
-  ),
-}));
-
-/** The methods that a path answers to; empty where there is no such path. */
-function allowedMethods(path: string): readonly string[] {
-  const methods = PATTERNS.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
-  return methods.includes("GET") ? [...methods, "HEAD"] : methods;
+/** Tells the methods that a path answers to; none where there is no such path. */
+function methodFinder(routes: readonly Route[]): (path: string) => readonly string[] {
+  const patterns = routes.map((route) => ({
+    method: route.method,
+    pattern: new RegExp(
+      `^${route.path.split(/\{\w+\}/).map((part) => RegExp.escape(part)).join("[^/]+")}$`,
+    ),
+  }));
+  return (path) => {
+    const found = patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
+    return found.includes("GET") ? [...found, "HEAD"] : found;
+  };
 }

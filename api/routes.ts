@@ -13,8 +13,8 @@ import type { Route } from "./route.ts";
 import { getTransactions } from "./transactions.ts";
 import { createWithdrawal, getWithdrawals } from "./withdrawals.ts";
 
-/** Every endpoint there is. */
-export const ROUTES: readonly Route[] = [
+/** What merchants and administrators call. */
+export const MERCHANT_ROUTES: readonly Route[] = [
   createWithdrawal,
   getWithdrawals,
   createDepositAddress,
@@ -24,7 +24,10 @@ export const ROUTES: readonly Route[] = [
   getTransactions,
   getMerchant,
   updateMerchant,
-  healthz,
-  readyz,
-  metrics,
 ];
+
+/** What operators' tools call. */
+export const OPS_ROUTES: readonly Route[] = [healthz, readyz, metrics];
+
+/** Every endpoint there is. */
+export const ROUTES: readonly Route[] = [...MERCHANT_ROUTES, ...OPS_ROUTES];
