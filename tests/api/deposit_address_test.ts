@@ -1,7 +1,10 @@
 import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { testApi } from "../support/api.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
 
-Deno.test("one customer has one address per network, refreshed and not doubled", async () => {
+const test = testNeeding(DATABASE);
+
+test("one customer has one address per network, refreshed and not doubled", async () => {
   await using api = await testApi();
   const { id, key } = await api.addMerchant();
   const create = (body: object, headers: Record<string, string> = {}) =>
@@ -38,7 +41,7 @@ Deno.test("one customer has one address per network, refreshed and not doubled",
   assertEquals(kept?.reference_id, "order-7");
 });
 
-Deno.test("concurrent requests for one customer answer one address", async () => {
+test("concurrent requests for one customer answer one address", async () => {
   await using api = await testApi();
   const { key } = await api.addMerchant();
   const answers = await Promise.all(
@@ -52,7 +55,7 @@ Deno.test("concurrent requests for one customer answer one address", async () =>
   assertEquals(new Set(answers.map(({ body }) => body.address)).size, 1);
 });
 
-Deno.test("another merchant's customer of the same name has another address", async () => {
+test("another merchant's customer of the same name has another address", async () => {
   await using api = await testApi();
   const body = { network: "TRX", identifier: "dave" };
   const merchants = [await api.addMerchant(), await api.addMerchant()];
@@ -64,7 +67,7 @@ Deno.test("another merchant's customer of the same name has another address", as
   assertEquals(list.body.addresses.length, 1);
 });
 
-Deno.test("a network without deposits, and what is no identifier, are refused", async (t) => {
+test("a network without deposits, and what is no identifier, are refused", async (t) => {
   await using api = await testApi();
   const { key } = await api.addMerchant();
   for (const network of ["ETH", "SOL_DEVNET"]) {

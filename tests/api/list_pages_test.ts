@@ -6,6 +6,9 @@ import type { ListFilter } from "../../ledger/queries/list_page.ts";
 import { listTransactions } from "../../ledger/queries/list_transactions.ts";
 import { addMerchant } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
 
 const ROWS = 3_400;
 const START = Date.parse("2026-03-01T00:00:00Z");
@@ -56,7 +59,7 @@ async function fill(sql: Sql, merchantId: string): Promise<readonly Line[]> {
   }).reverse();
 }
 
-Deno.test("a page is the same whether counted by blocks or by hand, whatever the filter", async () => {
+test("a page is the same whether counted by blocks or by hand, whatever the filter", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const lines = await fill(sql, await addMerchant(sql));

@@ -1,10 +1,13 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type TestApi, testApi } from "../support/api.ts";
 import { addTransfer, fund, reserveCommand, SOMEWHERE } from "../support/books.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
 
 const PAYOUT = { amount: "1", currency: "USDT", network: "TRX", destination: SOMEWHERE };
 
-Deno.test("balances: one pair, the list, filters, and nothing of a disabled pair", async () => {
+test("balances: one pair, the list, filters, and nothing of a disabled pair", async () => {
   await using api = await testApi();
   const { key } = await api.addMerchant("12.345678");
   const get = async (query: string) =>
@@ -103,7 +106,7 @@ async function readAll(api: TestApi, key: string, path: string, name: string, li
   return rows;
 }
 
-Deno.test("pages of a list, with and without a status, add up to the list, newest first", async () => {
+test("pages of a list, with and without a status, add up to the list, newest first", async () => {
   await using api = await testApi();
   const { key } = await busyMerchant(api);
   const all = await readAll(api, key, "/api/withdrawals", "withdrawals", 7);
@@ -126,7 +129,7 @@ Deno.test("pages of a list, with and without a status, add up to the list, newes
   assertEquals(empty.body.withdrawals, []);
 });
 
-Deno.test("page numbers, limits and dates that make no sense are refused", async (t) => {
+test("page numbers, limits and dates that make no sense are refused", async (t) => {
   await using api = await testApi();
   const { key } = await api.addMerchant();
   const faults = [
@@ -163,7 +166,7 @@ Deno.test("page numbers, limits and dates that make no sense are refused", async
   });
 });
 
-Deno.test("a deposit is listed with its fees, its transaction and its address", async () => {
+test("a deposit is listed with its fees, its transaction and its address", async () => {
   await using api = await testApi();
   const { id, key } = await api.addMerchant();
   await api.sql`
@@ -226,7 +229,7 @@ Deno.test("a deposit is listed with its fees, its transaction and its address", 
   assertEquals(past.body.pagination, { total: 0, page: 1, limit: 10, pages: 0 });
 });
 
-Deno.test("running balances run over all rows of the pair and end at what is available", async () => {
+test("running balances run over all rows of the pair and end at what is available", async () => {
   await using api = await testApi();
   const { id, key } = await busyMerchant(api);
   await addTransfer(api.sql, id, "5", { network: "TRX_SHASTA" });
@@ -269,7 +272,7 @@ Deno.test("running balances run over all rows of the pair and end at what is ava
   assertEquals(open.body.pagination, { total: 32, page: 1, limit: 20, pages: 2 });
 });
 
-Deno.test("a withdrawal's statement line is the whole debit", async () => {
+test("a withdrawal's statement line is the whole debit", async () => {
   await using api = await testApi();
   const { key } = await api.addMerchant("100");
   await api.call("POST", "/api/withdrawals", { key, body: { ...PAYOUT, amount: "10" } });

@@ -1,7 +1,10 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { testApi } from "../support/api.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
 
-Deno.test("a profile shows the settings and never the secret", async () => {
+const test = testNeeding(DATABASE);
+
+test("a profile shows the settings and never the secret", async () => {
   await using api = await testApi();
   const { id, key } = await api.addMerchant();
   const admin = await api.addKey(null, { permissions: ["admin:read"] });
@@ -29,7 +32,7 @@ Deno.test("a profile shows the settings and never the secret", async () => {
   }
 });
 
-Deno.test("another or unknown merchant's profile is 403; an administrator finds 404", async () => {
+test("another or unknown merchant's profile is 403; an administrator finds 404", async () => {
   await using api = await testApi();
   const { key } = await api.addMerchant();
   const other = await api.addMerchant();
@@ -47,7 +50,7 @@ Deno.test("another or unknown merchant's profile is 403; an administrator finds 
   assertEquals([missing.status, missing.body], [404, { error: "Not found" }]);
 });
 
-Deno.test("a merchant changes its webhook and redirect fields, and what is not named stays", async () => {
+test("a merchant changes its webhook and redirect fields, and what is not named stays", async () => {
   await using api = await testApi();
   const { id, key } = await api.addMerchant();
   const patch = async (body: object) =>
@@ -71,7 +74,7 @@ Deno.test("a merchant changes its webhook and redirect fields, and what is not n
   assertEquals(third.body.webhookEvents, []);
 });
 
-Deno.test("status, rates, fees and limits are not the merchant's to change", async () => {
+test("status, rates, fees and limits are not the merchant's to change", async () => {
   await using api = await testApi();
   const { id, key } = await api.addMerchant();
   for (
@@ -91,7 +94,7 @@ Deno.test("status, rates, fees and limits are not the merchant's to change", asy
   assertEquals(row?.webhook_enabled, false);
 });
 
-Deno.test("an administrator changes everything, effective at once, and mistypes nothing", async () => {
+test("an administrator changes everything, effective at once, and mistypes nothing", async () => {
   await using api = await testApi();
   const { id, key } = await api.addMerchant();
   const admin = await api.addKey(null, { permissions: ["admin:write"] });
@@ -132,7 +135,7 @@ Deno.test("an administrator changes everything, effective at once, and mistypes 
   assertEquals([missing.status, missing.body], [404, { error: "Not found" }]);
 });
 
-Deno.test("URLs that are not called or not followed are a 422, other faults a 400", async (t) => {
+test("URLs that are not called or not followed are a 422, other faults a 400", async (t) => {
   await using api = await testApi({
     urlRules: { allowLoopback: false },
     resolve: ((host: string, _options: unknown, done: (...args: unknown[]) => void) =>

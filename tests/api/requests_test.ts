@@ -2,10 +2,13 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { ROUTES } from "../../api/routes.ts";
 import { connect } from "../../ledger/database/connect.ts";
 import { testApi } from "../support/api.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
 
 const PAYOUT = '{"amount":"10","currency":"USDT","network":"TRX","destination":"T"}';
 
-Deno.test("a key is needed, must be whole, known, of this environment, unexpired and unrevoked", async (t) => {
+test("a key is needed, must be whole, known, of this environment, unexpired and unrevoked", async (t) => {
   await using api = await testApi();
   const { id, key } = await api.addMerchant();
   const expired = await api.addKey(id, { expiresAt: new Date(Date.now() - 1_000) });
@@ -38,7 +41,7 @@ Deno.test("a key is needed, must be whole, known, of this environment, unexpired
   }
 });
 
-Deno.test("a revoked key is refused within a second", async () => {
+test("a revoked key is refused within a second", async () => {
   let now = Date.now();
   await using api = await testApi({ clock: () => now });
   const { id, key } = await api.addMerchant();
@@ -48,7 +51,7 @@ Deno.test("a revoked key is refused within a second", async () => {
   assertEquals((await api.call("GET", "/api/balance", { key })).status, 401);
 });
 
-Deno.test("a forwarded address counts only from a trusted proxy", async () => {
+test("a forwarded address counts only from a trusted proxy", async () => {
   const allowed = { ipAllowlist: ["203.0.113.7"] };
   const headers = { "x-forwarded-for": "198.51.100.1, 203.0.113.7" };
   await using direct = await testApi();
@@ -61,7 +64,7 @@ Deno.test("a forwarded address counts only from a trusted proxy", async () => {
   assertEquals((await proxied.call("GET", "/api/balance", { key: other, headers })).status, 200);
 });
 
-Deno.test("what is no request of the interface gets its error body and a request id", async (t) => {
+test("what is no request of the interface gets its error body and a request id", async (t) => {
   await using api = await testApi();
   const { key } = await api.addMerchant();
   const post = (raw: BodyInit, headers: Record<string, string> = {}) =>
@@ -148,7 +151,7 @@ Deno.test("what is no request of the interface gets its error body and a request
   }
 });
 
-Deno.test("JSON with parameters in its content type, and escapes, is accepted", async () => {
+test("JSON with parameters in its content type, and escapes, is accepted", async () => {
   await using api = await testApi();
   const { key } = await api.addMerchant();
   const answer = await api.call("POST", "/api/deposit-address", {
@@ -159,7 +162,7 @@ Deno.test("JSON with parameters in its content type, and escapes, is accepted", 
   assertEquals(answer.status, 201);
 });
 
-Deno.test("a wrong method is 405 and names the right ones, on every path", async () => {
+test("a wrong method is 405 and names the right ones, on every path", async () => {
   await using api = await testApi();
   const paths = Map.groupBy(ROUTES, (route) => route.path);
   for (const [path, routes] of paths) {
@@ -172,7 +175,7 @@ Deno.test("a wrong method is 405 and names the right ones, on every path", async
   }
 });
 
-Deno.test("every route with a key is 401 without one and 403 with a key that may nothing", async () => {
+test("every route with a key is 401 without one and 403 with a key that may nothing", async () => {
   await using api = await testApi();
   const { id } = await api.addMerchant();
   const none = await api.addKey(id, { permissions: [] });
@@ -189,7 +192,7 @@ Deno.test("every route with a key is 401 without one and 403 with a key that may
   }
 });
 
-Deno.test("a database that cannot be reached is 503, never 500, and health still answers", async () => {
+test("a database that cannot be reached is 503, never 500, and health still answers", async () => {
   const nowhere = connect("postgres://nobody@127.0.0.1:1/none", { connectTimeoutMs: 1_000 });
   await using api = await testApi({
     sql: nowhere,

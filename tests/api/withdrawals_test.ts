@@ -2,10 +2,13 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { MerchantCommand, Merchants } from "../../actors/merchant/messages.ts";
 import { addressOf, HOT_WALLET, testApi } from "../support/api.ts";
 import { amount, booksFaults, SOMEWHERE } from "../support/books.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
 
 const PAYOUT = { amount: "10", currency: "USDT", network: "TRX", destination: SOMEWHERE };
 
-Deno.test("a withdrawal is answered 201 with what it costs, and reserves exactly that", async () => {
+test("a withdrawal is answered 201 with what it costs, and reserves exactly that", async () => {
   await using api = await testApi();
   const { key } = await api.addMerchant("100");
   const { status, body, headers } = await api.call("POST", "/api/withdrawals", {
@@ -62,7 +65,7 @@ Deno.test("a withdrawal is answered 201 with what it costs, and reserves exactly
   assertEquals(await booksFaults(api.sql), []);
 });
 
-Deno.test("every refusal of a withdrawal has the status and the text of the interface", async (t) => {
+test("every refusal of a withdrawal has the status and the text of the interface", async (t) => {
   await using api = await testApi();
   const { id, key } = await api.addMerchant("100");
   await api.sql`
@@ -194,7 +197,7 @@ Deno.test("every refusal of a withdrawal has the status and the text of the inte
   });
 });
 
-Deno.test("an account that is not active is told so before its body is looked at", async () => {
+test("an account that is not active is told so before its body is looked at", async () => {
   await using api = await testApi();
   const { id, key } = await api.addMerchant("100");
   await api.sql`UPDATE book.merchant SET status = 'SUSPENDED' WHERE merchant_id = ${id}`;
@@ -206,7 +209,7 @@ Deno.test("an account that is not active is told so before its body is looked at
   assertEquals((await api.call("GET", "/api/withdrawals", { key })).status, 200);
 });
 
-Deno.test("of concurrent requests with one referenceId one is 201 and the others 409 name it", async () => {
+test("of concurrent requests with one referenceId one is 201 and the others 409 name it", async () => {
   await using api = await testApi();
   const { key } = await api.addMerchant("1000");
   const answers = await Promise.all(
@@ -225,7 +228,7 @@ Deno.test("of concurrent requests with one referenceId one is 201 and the others
   }
 });
 
-Deno.test("a treasury that is short answers 503 and leaves the reference free", async () => {
+test("a treasury that is short answers 503 and leaves the reference free", async () => {
   let liquidity = amount("5");
   await using api = await testApi({ liquidity: () => liquidity });
   const { key } = await api.addMerchant("100");
@@ -238,7 +241,7 @@ Deno.test("a treasury that is short answers 503 and leaves the reference free", 
   assertEquals((await api.call("POST", "/api/withdrawals", { key, body })).status, 201);
 });
 
-Deno.test("what becomes of an ask decides the status", async (t) => {
+test("what becomes of an ask decides the status", async (t) => {
   const outcomes = [
     ["overloaded", 503, "Service unavailable"],
     ["withdrawn", 503, "Service unavailable"],

@@ -1,0 +1,79 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { DEEPEST, parseStrictJson } from "../../api/strict_json.ts";
+import { parseQuery } from "../../api/parse_query.ts";
+
+function fault(text: string): string {
+  const parsed = parseStrictJson(text);
+  return parsed.kind === "fault" ? parsed.code : "value";
+}
+
+Deno.test("every JSON value of ordinary text is read as JSON.parse reads it", () => {
+  fc.assert(fc.property(
+    fc.jsonValue({ stringUnit: "grapheme", maxDepth: 6 }),
+    fc.constantFrom(undefined, 2),
+    (value, indent) => {
+      const text = JSON.stringify(value, null, indent);
+      if (text.includes('"__proto__"') || text.includes("\\u0000")) return;
+      const parsed = parseStrictJson(text);
+      assert(parsed.kind === "value", text);
+      assertEquals(JSON.stringify(parsed.value), JSON.stringify(value));
+    },
+  ));
+});
+
+Deno.test("a name that occurs twice is found at any depth, however it is spelled", () => {
+  assertEquals(fault('{"a":1,"a":1}'), "duplicate_key");
+  assertEquals(fault('{"a":1,"\\u0061":2}'), "duplicate_key");
+  assertEquals(fault('[{"x":{"b":1,"c":2,"b":3}}]'), "duplicate_key");
+  assertEquals(fault('{"a":{"a":1},"b":[{"a":1},{"a":2}]}'), "value");
+  assertEquals(fault('{"a":"x:\\":y","b:":{}}'), "value");
+});
+
+Deno.test("depth is bounded before anything recurses", () => {
+  const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
+  assertEquals(fault(nested(DEEPEST)), "value");
+  assertEquals(fault(nested(DEEPEST + 1)), "too_deep");
+  assertEquals(fault("[".repeat(60_000)), "too_deep");
+  assertEquals(fault(`"${"[".repeat(60_000)}"`), "value");
+});
+
+Deno.test("what cannot be stored is refused, as a value and as a name", () => {
+  for (const text of ['"\\u0000"', '"\\ud800"', '"\\udc00\\ud800"', '["a","\\u0000"]']) {
+    assertEquals(fault(text), "forbidden_text", text);
+  }
+  assertEquals(fault('{"\\ud800":1}'), "forbidden_text");
+  assertEquals(fault('"\\ud83d\\ude00"'), "value");
+  assertEquals(fault('{"__proto__":1}'), "forbidden_key");
+  assertEquals(fault('{"a":{"__proto__":{}}}'), "forbidden_key");
+});
+
+Deno.test("text that is no JSON is malformed", () => {
+  for (const text of ["", "{", "{'a':1}", '{"a":1,}', "undefined", "NaN", '"\u0001"', "1 2"]) {
+    assertEquals(fault(text), "malformed", text);
+  }
+});
+
+Deno.test("a query is read as it was written", () => {
+  const fields = (url: string) => {
+    const query = parseQuery(url);
+    return query.kind === "fields" ? query.fields : query.code;
+  };
+  assertEquals(fields("http://a/b"), {});
+  assertEquals(fields("http://a/b?"), {});
+  assertEquals(fields("http://a/b?x=1&y=a%20b+c&z"), { x: "1", y: "a b c", z: "" });
+  assertEquals(fields("http://a/b?x=1#y=2"), { x: "1" });
+  assertEquals(fields("http://a/b?x=1&x=2"), "duplicate_key");
+  assertEquals(fields("http://a/b?x=%f"), "malformed");
+  assertEquals(fields("http://a/b?x=%C0%80"), "malformed");
+  assertEquals(fields("http://a/b?%00=1"), "forbidden_text");
+  fc.assert(fc.property(
+    fc.dictionary(fc.string({ minLength: 1, unit: "grapheme" }), fc.string({ unit: "grapheme" })),
+    (sent) => {
+      if (Object.entries(sent).flat().some((text) => text.includes("\0"))) return;
+      if (Object.hasOwn(sent, "__proto__")) return;
+      const text = new URLSearchParams(sent).toString();
+      assertEquals({ ...fields(`http://a/b?${text}`) as object }, { ...sent });
+    },
+  ));
+});
