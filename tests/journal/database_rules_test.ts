@@ -3,6 +3,9 @@ import type { Sql } from "../../ledger/database/connect.ts";
 import { TRANSITIONS } from "../../ledger/transitions.ts";
 import { addMerchant, fund, openJournal, reserveCommand } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
 
 async function withdrawalMade(sql: Sql): Promise<string> {
   const journal = openJournal(sql);
@@ -13,7 +16,7 @@ async function withdrawalMade(sql: Sql): Promise<string> {
   return merchantId;
 }
 
-Deno.test("the database knows the same transitions as the code", async () => {
+test("the database knows the same transitions as the code", async () => {
   await using database = await testDatabase();
   const rows = await database.sql<{ record: string; from_status: string; to_status: string }[]>`
     SELECT * FROM book.transition`;
@@ -26,7 +29,7 @@ Deno.test("the database knows the same transitions as the code", async () => {
   assertEquals(kept, coded);
 });
 
-Deno.test("entries and charges are written once, attempts and events keep their bytes", async () => {
+test("entries and charges are written once, attempts and events keep their bytes", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   await withdrawalMade(sql);
@@ -41,7 +44,7 @@ Deno.test("entries and charges are written once, attempts and events keep their 
   );
 });
 
-Deno.test("balances cannot fall below zero and postings are positive, whoever writes them", async () => {
+test("balances cannot fall below zero and postings are positive, whoever writes them", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const merchantId = await withdrawalMade(sql);
@@ -64,7 +67,7 @@ Deno.test("balances cannot fall below zero and postings are positive, whoever wr
   );
 });
 
-Deno.test("a status that may not follow is refused by the database", async () => {
+test("a status that may not follow is refused by the database", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   await withdrawalMade(sql);
@@ -85,7 +88,7 @@ Deno.test("a status that may not follow is refused by the database", async () =>
   );
 });
 
-Deno.test("a living reference cannot be held twice", async () => {
+test("a living reference cannot be held twice", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   await withdrawalMade(sql);

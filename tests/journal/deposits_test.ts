@@ -9,6 +9,9 @@ import {
   until,
 } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
 
 async function consumed(sql: Sql): Promise<boolean> {
   const [row] = await sql`SELECT count(*) FROM book.inbox WHERE consumed_at IS NULL`;
@@ -36,7 +39,7 @@ async function balance(sql: Sql): Promise<string> {
   return row?.["line"] as string;
 }
 
-Deno.test("a transfer is pending when seen and available net of fees when final", async () => {
+test("a transfer is pending when seen and available net of fees when final", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);
@@ -56,7 +59,7 @@ Deno.test("a transfer is pending when seen and available net of fees when final"
   await journal.stop(1_000);
 });
 
-Deno.test("only the first deposit that is not exempt pays the activation fee", async () => {
+test("only the first deposit that is not exempt pays the activation fee", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);
@@ -79,7 +82,7 @@ Deno.test("only the first deposit that is not exempt pays the activation fee", a
   await journal.stop(1_000);
 });
 
-Deno.test("a transfer heard of any number of times, in any order, is credited once", async () => {
+test("a transfer heard of any number of times, in any order, is credited once", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);
@@ -101,7 +104,7 @@ Deno.test("a transfer heard of any number of times, in any order, is credited on
   await journal.stop(1_000);
 });
 
-Deno.test("a deposit given up for dead is credited after all when its transfer becomes final", async () => {
+test("a deposit given up for dead is credited after all when its transfer becomes final", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);
@@ -127,7 +130,7 @@ Deno.test("a deposit given up for dead is credited after all when its transfer b
   await journal.stop(1_000);
 });
 
-Deno.test("a transfer of a disabled pair is kept aside and not lost", async () => {
+test("a transfer of a disabled pair is kept aside and not lost", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);

@@ -14,6 +14,9 @@ import {
   until,
 } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
 
 async function available(sql: Sql, merchantId: string): Promise<string> {
   const [row] = await sql`
@@ -27,7 +30,7 @@ async function house(sql: Sql, account: string): Promise<string> {
   return row?.["b"] as string ?? "0";
 }
 
-Deno.test("a line that credits the merchant pays with the fee and takes it back with the refund", async () => {
+test("a line that credits the merchant pays with the fee and takes it back with the refund", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);
@@ -54,7 +57,7 @@ Deno.test("a line that credits the merchant pays with the fee and takes it back 
   await journal.stop(1_000);
 });
 
-Deno.test("a reseller's share is held until the payment is final, then credited once", async () => {
+test("a reseller's share is held until the payment is final, then credited once", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);

@@ -14,6 +14,9 @@ import {
   until,
 } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
 
 function releaseCommand(withdrawalId: string): Release {
   return {
@@ -27,7 +30,7 @@ function releaseCommand(withdrawalId: string): Release {
   };
 }
 
-Deno.test("of refunding and signing one withdrawal exactly one wins, whatever the timing", async () => {
+test("of refunding and signing one withdrawal exactly one wins, whatever the timing", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);
@@ -68,7 +71,7 @@ Deno.test("of refunding and signing one withdrawal exactly one wins, whatever th
   await journal.stop(1_000);
 });
 
-Deno.test("a refund gives back exactly what was reserved and charged and frees the reference", async () => {
+test("a refund gives back exactly what was reserved and charged and frees the reference", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   await sql`UPDATE book.setting SET base_fee = 0.7, markup_rate = 0.013`;
@@ -91,7 +94,7 @@ Deno.test("a refund gives back exactly what was reserved and charged and frees t
   await journal.stop(1_000);
 });
 
-Deno.test("one poisoned message among 500 is set aside alone and disturbs nobody", async () => {
+test("one poisoned message among 500 is set aside alone and disturbs nobody", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);
@@ -113,7 +116,7 @@ Deno.test("one poisoned message among 500 is set aside alone and disturbs nobody
   await journal.stop(1_000);
 });
 
-Deno.test("a fact that cannot be booked is set aside and the merchant's others go on", async () => {
+test("a fact that cannot be booked is set aside and the merchant's others go on", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);
@@ -155,7 +158,7 @@ function losingStore(store: JournalStore, when: "before" | "after", times: numbe
 }
 
 for (const when of ["before", "after"] as const) {
-  Deno.test(`a commit whose answer is lost ${when} it happened is resolved, never decided anew`, async () => {
+  test(`a commit whose answer is lost ${when} it happened is resolved, never decided anew`, async () => {
     await using database = await testDatabase();
     const { sql } = database;
     const funding = openJournal(sql);
@@ -180,7 +183,7 @@ for (const when of ["before", "after"] as const) {
   });
 }
 
-Deno.test("a write that is still under way while its outcome is asked for cannot land twice", async () => {
+test("a write that is still under way while its outcome is asked for cannot land twice", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const funding = openJournal(sql);
@@ -214,7 +217,7 @@ Deno.test("a write that is still under way while its outcome is asked for cannot
   await journal.stop(1_000);
 });
 
-Deno.test("settings that change between decision and commit are decided again, never mixed", async () => {
+test("settings that change between decision and commit are decided again, never mixed", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);

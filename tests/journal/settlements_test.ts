@@ -16,6 +16,9 @@ import {
   until,
 } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
 
 function settlementCommand(fields: Partial<CreateSettlement> = {}): CreateSettlement {
   return {
@@ -84,7 +87,7 @@ async function statusOf(sql: Sql, settlementId: string): Promise<string> {
   return row?.["line"] as string;
 }
 
-Deno.test("a settlement goes only to a whitelisted and active address", async () => {
+test("a settlement goes only to a whitelisted and active address", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);
@@ -105,7 +108,7 @@ Deno.test("a settlement goes only to a whitelisted and active address", async ()
 });
 
 for (const result of ["paid", "failed"] as const) {
-  Deno.test(`a settlement whose payout is ${result} ends so, once, without any callback`, async () => {
+  test(`a settlement whose payout is ${result} ends so, once, without any callback`, async () => {
     await using database = await testDatabase();
     const { sql } = database;
     const journal = openJournal(sql);
@@ -130,7 +133,7 @@ for (const result of ["paid", "failed"] as const) {
   });
 }
 
-Deno.test("a large settlement waits for an administrator; approving twice pays once", async () => {
+test("a large settlement waits for an administrator; approving twice pays once", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   await sql`UPDATE book.setting SET settlement_threshold = 10`;
@@ -183,7 +186,7 @@ Deno.test("a large settlement waits for an administrator; approving twice pays o
   await journal.stop(1_000);
 });
 
-Deno.test("an idempotency key gets the same settlement again and a conflict for another body", async () => {
+test("an idempotency key gets the same settlement again and a conflict for another body", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);
@@ -204,7 +207,7 @@ Deno.test("an idempotency key gets the same settlement again and a conflict for 
   await journal.stop(1_000);
 });
 
-Deno.test("a reseller's withdrawal is pinned, waits for approval, and can be taken back", async () => {
+test("a reseller's withdrawal is pinned, waits for approval, and can be taken back", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);

@@ -9,8 +9,11 @@ import {
   reserveCommand,
 } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
 
-Deno.test("a withdrawal reserves its amount and charges its fees in one commit", async () => {
+const test = testNeeding(DATABASE);
+
+test("a withdrawal reserves its amount and charges its fees in one commit", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);
@@ -29,7 +32,7 @@ Deno.test("a withdrawal reserves its amount and charges its fees in one commit",
   await journal.stop(1_000);
 });
 
-Deno.test("of 100 withdrawals with one reference exactly one is accepted", async () => {
+test("of 100 withdrawals with one reference exactly one is accepted", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);
@@ -51,7 +54,7 @@ Deno.test("of 100 withdrawals with one reference exactly one is accepted", async
   await journal.stop(1_000);
 });
 
-Deno.test("a reference is still taken after a restart", async () => {
+test("a reference is still taken after a restart", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const first = openJournal(sql);
@@ -67,7 +70,7 @@ Deno.test("a reference is still taken after a restart", async () => {
   await second.stop(1_000);
 });
 
-Deno.test("of 200 withdrawals against a balance for 50 exactly 50 are accepted", async () => {
+test("of 200 withdrawals against a balance for 50 exactly 50 are accepted", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);
@@ -82,7 +85,7 @@ Deno.test("of 200 withdrawals against a balance for 50 exactly 50 are accepted",
   await journal.stop(1_000);
 });
 
-Deno.test("two writers of one merchant: every withdrawal is decided on current money", async () => {
+test("two writers of one merchant: every withdrawal is decided on current money", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const here = openJournal(sql);

@@ -2,10 +2,13 @@ import { assert, assertEquals, assertGreaterOrEqual } from "@std/assert";
 import { addMerchant, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { addEvent, eventState, openHook, openWebhooks } from "../support/hooks.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
 
 const NO = () => new Response("no", { status: 500 });
 
-Deno.test("an event is delivered when its merchant is woken, and logged", async () => {
+test("an event is delivered when its merchant is woken, and logged", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   await using hook = openHook();
@@ -25,7 +28,7 @@ Deno.test("an event is delivered when its merchant is woken, and logged", async 
   await webhooks.stop();
 });
 
-Deno.test("an event that is not acknowledged is retried with its id, and then listed as failed", async () => {
+test("an event that is not acknowledged is retried with its id, and then listed as failed", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   await using hook = openHook(NO);
@@ -46,7 +49,7 @@ Deno.test("an event that is not acknowledged is retried with its id, and then li
   await webhooks.stop();
 });
 
-Deno.test("a retry count of zero means one attempt", async () => {
+test("a retry count of zero means one attempt", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   await using hook = openHook(NO);
@@ -60,7 +63,7 @@ Deno.test("a retry count of zero means one attempt", async () => {
   await webhooks.stop();
 });
 
-Deno.test("within one payment the order is kept: a retry holds later events back, others pass", async () => {
+test("within one payment the order is kept: a retry holds later events back, others pass", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   let failures = 1;
@@ -81,7 +84,7 @@ Deno.test("within one payment the order is kept: a retry holds later events back
   await webhooks.stop();
 });
 
-Deno.test("a slow endpoint delays nobody else", async () => {
+test("a slow endpoint delays nobody else", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const held = Promise.withResolvers<void>();
@@ -107,7 +110,7 @@ Deno.test("a slow endpoint delays nobody else", async () => {
   held.resolve();
 });
 
-Deno.test("what a crash swallowed is found by the sweep once its lease is over", async () => {
+test("what a crash swallowed is found by the sweep once its lease is over", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   await using hook = openHook();
@@ -127,7 +130,7 @@ Deno.test("what a crash swallowed is found by the sweep once its lease is over",
   await webhooks.stop();
 });
 
-Deno.test("events of a merchant that switched deliveries off are skipped", async () => {
+test("events of a merchant that switched deliveries off are skipped", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   await using hook = openHook();
@@ -146,7 +149,7 @@ Deno.test("events of a merchant that switched deliveries off are skipped", async
   await webhooks.stop();
 });
 
-Deno.test("an endpoint that answers again gets what it missed within 72 hours, once", async () => {
+test("an endpoint that answers again gets what it missed within 72 hours, once", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   await using hook = openHook();
@@ -179,7 +182,7 @@ Deno.test("an endpoint that answers again gets what it missed within 72 hours, o
   await webhooks.stop();
 });
 
-Deno.test("stopping gives back what is under way, uncounted", async () => {
+test("stopping gives back what is under way, uncounted", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const held = Promise.withResolvers<Response>();
@@ -195,7 +198,7 @@ Deno.test("stopping gives back what is under way, uncounted", async () => {
   held.resolve(new Response());
 });
 
-Deno.test("two nodes on one outbox deliver each event once", async () => {
+test("two nodes on one outbox deliver each event once", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   await using hook = openHook();
@@ -217,7 +220,7 @@ Deno.test("two nodes on one outbox deliver each event once", async () => {
   await Promise.all(nodes.map((node) => node.stop()));
 });
 
-Deno.test("an acknowledgement counts although another node claimed the event meanwhile", async () => {
+test("an acknowledgement counts although another node claimed the event meanwhile", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const held = Promise.withResolvers<Response>();

@@ -2,6 +2,9 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { newWebhookSecret } from "../../webhooks/secret.ts";
 import { createSender, type Delivery, type Resolve } from "../../webhooks/sender.ts";
 import { hexSignature } from "../../webhooks/signature.ts";
+import { testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding({ net: true });
 
 const NEVER = new AbortController().signal;
 const NOW = 1_700_000_000_500;
@@ -37,7 +40,7 @@ async function send(delivery: Delivery, options: Partial<Parameters<typeof creat
   }
 }
 
-Deno.test("a delivery is the exact bytes with a signature over them", async () => {
+test("a delivery is the exact bytes with a signature over them", async () => {
   const seen: { method: string; url: string; headers: Headers; text: string }[] = [];
   await using hook = endpoint(async (request) => {
     const { method, url, headers } = request;
@@ -63,7 +66,7 @@ Deno.test("a delivery is the exact bytes with a signature over them", async () =
   assertMatch(headers.get("webhook-signature") ?? "", /^v1,/);
 });
 
-Deno.test("only 2xx with ok true acknowledges", async (t) => {
+test("only 2xx with ok true acknowledges", async (t) => {
   const rows: readonly (readonly [string, () => Response, string])[] = [
     ["201", () => Response.json({ ok: true, more: [1] }, { status: 201 }), "acknowledged"],
     ["as text", () => new Response(' {"ok":true} '), "acknowledged"],
@@ -97,14 +100,14 @@ Deno.test("only 2xx with ok true acknowledges", async (t) => {
   }
 });
 
-Deno.test("two kilobytes of the answer are kept, without NUL", async () => {
+test("two kilobytes of the answer are kept, without NUL", async () => {
   await using hook = endpoint(() => new Response(`\0${"z".repeat(5_000)}`, { status: 500 }));
   const outcome = await send(deliveryTo(hook.url));
   assert(outcome.category === "bad_status");
   assertEquals(outcome.answer, `\u{fffd}${"z".repeat(2_047)}`);
 });
 
-Deno.test("an endpoint that does not answer in time is a timeout, also in mid-answer", async () => {
+test("an endpoint that does not answer in time is a timeout, also in mid-answer", async () => {
   const held = Promise.withResolvers<Response>();
   await using silent = endpoint(() => held.promise);
   assertEquals((await send(deliveryTo(silent.url, { timeoutMs: 50 }))).category, "timeout");
@@ -118,7 +121,7 @@ Deno.test("an endpoint that does not answer in time is a timeout, also in mid-an
   await writer.close().catch(() => {});
 });
 
-Deno.test("broken connections are network outcomes with the system's word", async () => {
+test("broken connections are network outcomes with the system's word", async () => {
   const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
   const { port } = listener.addr as Deno.NetAddr;
   const serving = (async () => {
@@ -139,7 +142,7 @@ Deno.test("broken connections are network outcomes with the system's word", asyn
   assertEquals(refused.code, "ECONNREFUSED");
 });
 
-Deno.test("a name is called at the address that was judged, and not at a private one", async () => {
+test("a name is called at the address that was judged, and not at a private one", async () => {
   let hits = 0;
   await using hook = endpoint(() => {
     hits++;
@@ -164,7 +167,7 @@ Deno.test("a name is called at the address that was judged, and not at a private
   assertEquals(hits, 1);
 });
 
-Deno.test("a literal private address and plain http are refused before anything is sent", async () => {
+test("a literal private address and plain http are refused before anything is sent", async () => {
   let hits = 0;
   await using hook = endpoint(() => {
     hits++;
@@ -177,7 +180,7 @@ Deno.test("a literal private address and plain http are refused before anything 
   assertEquals([outcome.reason, literal.reason, hits], ["not_https", "not_public", 0]);
 });
 
-Deno.test("stopping gives an attempt up", async () => {
+test("stopping gives an attempt up", async () => {
   const held = Promise.withResolvers<Response>();
   await using hook = endpoint(() => held.promise);
   const sender = createSender({ rules: { allowLoopback: true } });
@@ -191,7 +194,7 @@ Deno.test("stopping gives an attempt up", async () => {
   sender.close();
 });
 
-Deno.test("connections are kept and used again", async () => {
+test("connections are kept and used again", async () => {
   const ports = new Set<number>();
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen: () => {} },
