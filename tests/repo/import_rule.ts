@@ -19,8 +19,13 @@ const PARTS: readonly { readonly of: RegExp; readonly may: RegExp; readonly in: 
   },
   {
     of: /^api\//,
-    may: /^(api\/|actors\/|ledger\/|webhooks\/|chains\/[^/]+\.ts$)/,
-    in: "api, actors, ledger, webhooks and the ports in chains/*.ts",
+    may: /^(api\/|actors\/|ledger\/|rates\/|webhooks\/|chains\/[^/]+\.ts$)/,
+    in: "api, actors, ledger, rates, webhooks and the ports in chains/*.ts",
+  },
+  {
+    of: /^rates\//,
+    may: /^(rates\/|ledger\/(amount|pair)\.ts$)/,
+    in: "rates, ledger/amount.ts and ledger/pair.ts",
   },
   {
     of: /^actors\//,

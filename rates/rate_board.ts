@@ -1,0 +1,111 @@
+/**
+ * Keeps the rates of several sources at hand, read again and again in the background, so that no
+ * request and no decision waits for somebody else's server.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import { CURRENCIES, type Currency } from "../ledger/pair.ts";
+import { agreedRate } from "./agreed_rate.ts";
+import type { FiatRate, Rates } from "./rates.ts";
+import { type RateSource, type RateTable, RateUnavailable } from "./source.ts";
+
+const log = getLogger(["engine", "rates"]);
+
+/** What a board works with. */
+export interface RateBoardOptions {
+  readonly sources: readonly RateSource[];
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** How often every source is read; default 60 s. */
+  readonly refreshMs?: number;
+  /** Bound of one read; default 10 s. */
+  readonly timeoutMs?: number;
+  /** How old a quote may be; default 5 minutes. */
+  readonly maxAgeMs?: number;
+  /** See {@linkcode Agreement}; default 2 sources. */
+  readonly leastSources?: number;
+  /** See {@linkcode Agreement}; default `"0.02"`. */
+  readonly maxDeviation?: string;
+}
+
+interface Told {
+  readonly table: RateTable;
+  readonly at: number;
+}
+
+/** The rates of all sources. */
+export class RateBoard implements Rates {
+  readonly #options: RateBoardOptions;
+  /** What each source last said, by source and currency. */
+  readonly #told = new Map<string, Told>();
+  #abort = new AbortController();
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #running: Promise<void> | null = null;
+
+  constructor(options: RateBoardOptions) {
+    this.#options = options;
+  }
+
+  find(currency: Currency, fiat: string): FiatRate | null {
+    const { sources, now, maxAgeMs = 300_000, leastSources = 2, maxDeviation = "0.02" } =
+      this.#options;
+    const at = now();
+    const quotes = sources.flatMap(({ name }): FiatRate[] => {
+      const told = this.#told.get(`${name}/${currency}`);
+      const rate = told?.table.get(fiat);
+      if (told === undefined || rate === undefined) return [];
+      const age = at - told.at;
+      // a clock that was set back makes quotes of the future, whose age nobody knows
+      return age >= 0 && age <= maxAgeMs ? [{ rate, at: told.at }] : [];
+    });
+    return agreedRate(quotes, { leastSources, maxDeviation });
+  }
+
+  /** Reads every source now and from time to time. */
+  start(): void {
+    const refresh = () => {
+      this.#running ??= this.refresh().finally(() => this.#running = null);
+    };
+    refresh();
+    this.#timer = setInterval(refresh, this.#options.refreshMs ?? 60_000);
+  }
+
+  /** Ends reading. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#abort.abort();
+    await this.#running;
+  }
+
+  /** Reads every source once; what a source does not tell keeps what it told before. */
+  async refresh(): Promise<void> {
+    const { sources } = this.#options;
+    await Promise.all(
+      sources.flatMap((source) => CURRENCIES.map((currency) => this.#read(source, currency))),
+    );
+  }
+
+  async #read(source: RateSource, currency: Currency): Promise<void> {
+    const { now, timeoutMs = 10_000 } = this.#options;
+    // the time before the request: a quote is never younger than it says
+    const at = now();
+    const signal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(timeoutMs)]);
+    try {
+      const table = await source.read(currency, signal);
+      this.#told.set(`${source.name}/${currency}`, { table, at });
+    } catch (error) {
+      if (this.#abort.signal.aborted) return;
+      if (!(error instanceof RateUnavailable)) {
+        log.error("{source} cannot be understood: {error}", { source: source.name, error });
+        return;
+      }
+      log.warn("no {currency} rates from {source}: {reason}", {
+        currency,
+        source: source.name,
+        reason: error.message,
+      });
+    }
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * One public source of rates.
+ *
+ * @module
+ */
+
+import { Decimal } from "decimal.js";
+import type { Currency } from "../ledger/pair.ts";
+
+const Exact = Decimal.clone({ precision: 60, toExpNeg: -60, toExpPos: 60 });
+
+/** Rates of one currency by ISO 4217 code; each a positive decimal string. */
+export type RateTable = ReadonlyMap<string, string>;
+
+/** A source over HTTP. */
+export interface RateSource {
+  readonly name: string;
+  /**
+   * Everything the source says about a currency.
+   *
+   * @throws {RateUnavailable} when it does not answer, or answers something else than rates
+   */
+  read(currency: Currency, signal: AbortSignal): Promise<RateTable>;
+}
+
+/** A source did not tell; the others may. */
+export class RateUnavailable extends Error {
+  override name = "RateUnavailable";
+}
+
+const NUMBER = /^\d{1,40}(?:\.\d{1,60})?(?:[eE][+-]?\d{1,2})?$/;
+const LARGEST = new Exact("1e20");
+
+/**
+ * Canonical form of a rate as a source writes it.
+ *
+ * @param text JSON text of a number, or the content of a string
+ * @returns null where it is not a positive number of a size that makes sense
+ */
+export function rateOf(text: string): string | null {
+  if (!NUMBER.test(text)) return null;
+  const value = new Exact(text).toDecimalPlaces(18, Decimal.ROUND_HALF_UP);
+  return value.isPositive() && !value.isZero() && value.lessThan(LARGEST) ? value.toFixed() : null;
+}
+
+const FIAT_CODES: ReadonlySet<string> = new Set(
+  // X codes are metals, funds and tests, but for five currencies shared by several states
+  Intl.supportedValuesOf("currency").filter((code) =>
+    !code.startsWith("X") || ["XAF", "XCD", "XCG", "XOF", "XPF"].includes(code)
+  ),
+);
+
+/** Whether a code is the money of a state; sources mix other coins in. */
+export function isFiat(code: string): boolean {
+  return FIAT_CODES.has(code);
+}

@@ -1,0 +1,150 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { coinbase } from "../../rates/coinbase.ts";
+import { coinGecko } from "../../rates/coingecko.ts";
+import { kraken } from "../../rates/kraken.ts";
+import { RateBoard } from "../../rates/rate_board.ts";
+import { usdRate } from "../../rates/rates.ts";
+import { rateOf, RateUnavailable } from "../../rates/source.ts";
+
+/** Answers of the shapes that the sources document, at the paths they document. */
+const RECORDED: Readonly<Record<string, string>> = {
+  "/v2/exchange-rates?currency=USDT": `{"data":{"currency":"USDT","rates":{
+    "AED":"3.6719999","BTC":"0.0000091","EUR":"0.8601","USD":"0.99975","00":"1","NGN":"0"}}}`,
+  "/v2/exchange-rates?currency=USDC": `{"data":{"currency":"USDC","rates":{"USD":"1"}}}`,
+  "/0/public/Ticker": `{"error":[],"result":{
+    "USDTZUSD":{"a":["0.99970","1","1.0"],"b":["0.99960","1","1.0"],"c":["0.99965","120.5"]},
+    "USDTEUR":{"a":["0.8604","1","1.0"],"b":["0.8602","1","1.0"],"c":["0.86030","55.1"]}}}`,
+  "/api/v3/simple/price":
+    `{"tether":{"usd":0.9998120000000000001,"eur":0.8602,"vnd":26250,"btc":9.1e-06,"jpy":null}}`,
+};
+
+interface Recorded extends AsyncDisposable {
+  readonly url: string;
+  /** Takes the place of what was recorded. */
+  answer: ((path: string) => Response) | null;
+}
+
+function recorded(): Recorded {
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, (request) => {
+    const { pathname, search } = new URL(request.url);
+    if (source.answer !== null) return source.answer(pathname);
+    const text = RECORDED[pathname + search] ?? RECORDED[pathname];
+    return new Response(text ?? "{}", { status: text === undefined ? 404 : 200 });
+  });
+  const source: Recorded = {
+    url: `http://127.0.0.1:${server.addr.port}`,
+    answer: null,
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+  return source;
+}
+
+const signal = () => AbortSignal.timeout(5_000);
+
+Deno.test("each source's recorded answer is read, digit by digit, and only the money of states", async () => {
+  await using source = recorded();
+  assertEquals(
+    await coinbase(source.url).read("USDT", signal()),
+    new Map([["AED", "3.6719999"], ["EUR", "0.8601"], ["USD", "0.99975"]]),
+  );
+  assertEquals(
+    await kraken(source.url).read("USDT", signal()),
+    new Map([["USD", "0.99965"], ["EUR", "0.8603"]]),
+  );
+  assertEquals(
+    await coinGecko(source.url).read("USDT", signal()),
+    // 19 digits, of which a binary fraction keeps 16
+    new Map([["USD", "0.999812"], ["EUR", "0.8602"], ["VND", "26250"]]),
+  );
+});
+
+Deno.test("an answer that is no rates is a source that does not tell", async (t) => {
+  await using source = recorded();
+  const answers: readonly [string, () => Response][] = [
+    ["HTTP 429", () => new Response("{}", { status: 429 })],
+    ["no JSON", () => new Response("<html>")],
+    ["another shape", () => new Response(`{"data":[]}`)],
+    ["an error of the source", () => new Response(`{"error":["EQuery:Unknown asset pair"]}`)],
+    ["a redirect", () => new Response(null, { status: 302, headers: { location: "/elsewhere" } })],
+    ["too long", () => new Response(`"${"x".repeat(2_000_000)}"`)],
+  ];
+  for (const [name, answer] of answers) {
+    await t.step(name, async () => {
+      source.answer = answer;
+      for (const make of [coinbase, kraken, coinGecko]) {
+        await assertRejects(() => make(source.url).read("USDT", signal()), RateUnavailable);
+      }
+    });
+  }
+});
+
+Deno.test("a rate is a positive decimal of a size that makes sense", () => {
+  assertEquals(rateOf("1.10"), "1.1");
+  assertEquals(rateOf("9.1e-06"), "0.0000091");
+  assertEquals(rateOf("2.625E+4"), "26250");
+  assertEquals(rateOf("0.9998120000000000001"), "0.999812");
+  for (const text of ["0", "-1", "", " 1", "NaN", "Infinity", "1e21", "1e-19", "1e999", "0x1"]) {
+    assertEquals(rateOf(text), null, text);
+  }
+});
+
+Deno.test("the board tells what its sources agree on, as long as it is fresh", async () => {
+  await using source = recorded();
+  let now = 1_000_000;
+  const board = new RateBoard({
+    sources: [coinbase(source.url), kraken(source.url), coinGecko(source.url)],
+    now: () => now,
+    maxAgeMs: 60_000,
+  });
+  assertEquals(board.find("USDT", "USD"), null);
+  assertEquals(usdRate(board, "USDT"), "1");
+  await board.refresh();
+  assertEquals(board.find("USDT", "USD"), { rate: "0.99975", at: 1_000_000 });
+  assertEquals(usdRate(board, "USDT"), "0.99975");
+  assertEquals(board.find("USDT", "EUR")?.rate, "0.8602");
+  // one source alone is not believed
+  assertEquals(board.find("USDT", "AED"), null);
+  assertEquals(board.find("USDC", "USD"), null);
+  now += 60_000;
+  assert(board.find("USDT", "USD") !== null);
+  now += 1;
+  assertEquals(board.find("USDT", "USD"), null);
+  assertEquals(usdRate(board, "USDT"), "1");
+  now = 999_999;
+  assertEquals(board.find("USDT", "USD"), null);
+});
+
+Deno.test("sources that fail keep what they told until it is too old", async () => {
+  await using source = recorded();
+  let now = 0;
+  const board = new RateBoard({
+    sources: [coinbase(source.url), kraken(source.url)],
+    now: () => now,
+    maxAgeMs: 60_000,
+  });
+  await board.refresh();
+  source.answer = () => new Response("", { status: 503 });
+  now = 50_000;
+  await board.refresh();
+  assertEquals(board.find("USDT", "USD"), { rate: "0.9997", at: 0 });
+  now = 60_001;
+  await board.refresh();
+  assertEquals(board.find("USDT", "USD"), null);
+});
+
+Deno.test("a source that hangs holds nobody up when the service stops", async () => {
+  await using source = recorded();
+  const asked = Promise.withResolvers<void>();
+  const hanging = {
+    name: "hanging",
+    read: (_currency: string, bound: AbortSignal) =>
+      new Promise<never>((_, reject) => {
+        asked.resolve();
+        bound.addEventListener("abort", () => reject(new RateUnavailable("stopped")));
+      }),
+  };
+  const board = new RateBoard({ sources: [hanging, kraken(source.url)], now: () => 0 });
+  board.start();
+  await asked.promise;
+  await board.stop();
+});
