@@ -1,5 +1,6 @@
-import type { Sql } from "postgres";
+import postgres, { type Sql } from "postgres";
 import {
+  auditTable,
   balanceKeyTable,
   chargeTable,
   depositAddressTable,
@@ -20,9 +21,18 @@ import {
   withdrawalTable,
 } from "../rows.ts";
 import type { SliceChanges, SliceMiss } from "./batch.ts";
+import { findReferenceHolders } from "./find_reference_holders.ts";
+
+/** Why a whole call wrote nothing, as book.commit_batch says it. */
+interface Missed {
+  readonly merchant_id: string;
+  readonly reason: "version" | "epoch" | "outgoing";
+}
 
 /**
- * Writes a batch in one transaction and one round trip (book.commit_batch).
+ * Writes a batch in one transaction and one round trip (book.commit_batch). Where slices miss,
+ * nothing is written and the others are sent again without them: misses are rare, and a write
+ * that may assume that all of it survives is the faster one.
  *
  * @param commitId names the batch, for {@linkcode resolveCommit} when the answer is lost
  * @param epoch the settings' epoch the batch was decided on
@@ -35,12 +45,52 @@ export async function writeBatch(
   epoch: number,
   slices: readonly SliceChanges[],
 ): Promise<readonly SliceMiss[]> {
+  const misses: SliceMiss[] = [];
+  let left = slices;
+  while (left.length > 0) {
+    const found = await writeAll(sql, commitId, epoch, left);
+    if (found.length === 0) break;
+    misses.push(...found);
+    const missed = new Set(found.map((miss) => miss.merchantId));
+    left = left.filter((one) => !missed.has(one.slice.merchantId));
+  }
+  return misses;
+}
+
+/** Writes all of the slices, or says which ones stand in the way. */
+async function writeAll(
+  sql: Sql,
+  commitId: string,
+  epoch: number,
+  slices: readonly SliceChanges[],
+): Promise<readonly SliceMiss[]> {
+  try {
+    const rows = await callCommitBatch(sql, commitId, epoch, slices);
+    return rows.map((row) => ({ merchantId: row.merchant_id, reason: row.reason }));
+  } catch (error) {
+    if (!isReferenceTaken(error)) throw error;
+    // the unique index says that a reference is taken, but not by whom
+    const holders = await findReferenceHolders(sql, slices);
+    if (holders.length === 0) throw error;
+    return holders;
+  }
+}
+
+function isReferenceTaken(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && error.code === "23505" &&
+    error.constraint_name === "withdrawal_reference";
+}
+
+async function callCommitBatch(
+  sql: Sql,
+  commitId: string,
+  epoch: number,
+  slices: readonly SliceChanges[],
+): Promise<readonly Missed[]> {
   const all = <T>(pick: (slice: SliceChanges) => readonly T[]): readonly T[] =>
     slices.flatMap(pick);
   const merchants = slices.flatMap((slice) => slice.merchant === null ? [] : [slice.merchant]);
-  const rows = await sql<
-    { merchant_id: string; reason: SliceMiss["reason"]; detail: string; holder: string }[]
-  >`
+  return await sql<Missed[]>`
     SELECT * FROM book.commit_batch(
       ${commitId}::text,
       ${epoch}::bigint,
@@ -69,15 +119,6 @@ export async function writeBatch(
       ${settlementAddressTable.encode(all((slice) => slice.whitelist))}::book.settlement_address[],
       ${marginTable.encode(all((slice) => slice.margins))}::book.margin[],
       ${inboxTable.encode(all((slice) => slice.inbox))}::book.inbox[],
-      ${ingestedTable.encode(all((slice) => slice.ingested))}::book.ingested[])`;
-  return rows.map((row): SliceMiss =>
-    row.reason === "reference"
-      ? {
-        merchantId: row.merchant_id,
-        reason: "reference",
-        referenceId: row.detail,
-        withdrawalId: row.holder,
-      }
-      : { merchantId: row.merchant_id, reason: row.reason }
-  );
+      ${ingestedTable.encode(all((slice) => slice.ingested))}::book.ingested[],
+      ${auditTable.encode(all((slice) => slice.audits))}::book.audit[])`;
 }

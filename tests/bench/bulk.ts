@@ -35,7 +35,7 @@ export async function measureBulk(
   task: { readonly case: Case; readonly size: number; readonly round: number },
 ): Promise<BulkMeasurement> {
   const store = createJournalStore(sql);
-  const { epoch, batches } = await decideAll(store, seed, task.case, task.size);
+  const { epoch, batches } = await decideAll(store, seed, task.case, task.size, ROWS);
   const started = performance.now();
   for (const batch of batches) {
     const misses = await store.writeBatch(newId("evt"), epoch, batch);
@@ -47,13 +47,20 @@ export async function measureBulk(
   return { ...task, perSecond: batches.length * task.size / seconds };
 }
 
-async function decideAll(store: JournalStore, seed: Seed, which: Case, size: number) {
+/** Decides batch after batch as if each had been committed. */
+export async function decideAll(
+  store: JournalStore,
+  seed: Seed,
+  which: Case,
+  size: number,
+  rows: number,
+): Promise<{ readonly epoch: number; readonly batches: readonly (readonly SliceChanges[])[] }> {
   const merchantIds = which === "hot" ? seed.hotMerchants : seed.spreadMerchants;
   const settings = await store.readSettings();
   const states = new Map<string, MerchantState>(await store.readAccounts(merchantIds));
   const batches: SliceChanges[][] = [];
   let next = 0;
-  for (let b = 0; b < ROWS / size; b++) {
+  for (let b = 0; b < rows / size; b++) {
     const work = new Map<string, CommandEnvelope[]>();
     for (let i = 0; i < size; i++) {
       const merchantId = merchantIds[next++ % merchantIds.length] ?? "";

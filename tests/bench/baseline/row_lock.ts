@@ -114,6 +114,7 @@ export function rowLockMerchants(sql: Sql): Merchants {
       // the command is a reserve, so the answer is a reserve's
       return asked as Promise<AskOutcome<Answers[C["type"]], Refusal>>;
     },
+    wake: () => {},
   };
 }
 
@@ -202,6 +203,7 @@ function decideOn(
       baseFee: amount(locked.base_fee),
       markupRate: locked.markup_rate,
     },
+    settlementThresholds: new Map(),
     pairs: new Map([[key, {
       currency,
       network,

@@ -38,6 +38,7 @@ export function storedFunctionMerchants(sql: Sql): Merchants {
         AskOutcome<Answers[C["type"]], Refusal>
       >;
     },
+    wake: () => {},
   };
 }
 
