@@ -568,11 +568,44 @@ export interface IngestedRow {
   readonly eventId: string;
   readonly merchantId: string;
   readonly bodyHash: string;
+  /** The transaction of somebody else's wallet that paid a withdrawal; it pays only one. */
+  readonly network: Network | null;
+  readonly txid: string | null;
   readonly createdAt: number;
 }
 export const ingestedTable = table<IngestedRow>("book.ingested", {
   eventId: "text",
   merchantId: "text",
   bodyHash: "text",
+  network: "text",
+  txid: "text",
+  createdAt: "time",
+});
+
+/** What an administrator did, kept with its effect. */
+export interface AuditRow {
+  readonly id: string;
+  /** Null where all merchants are concerned. */
+  readonly merchantId: string | null;
+  /** The key that was used. */
+  readonly actor: string;
+  /** For example `withdrawal.approve`. */
+  readonly action: string;
+  /** Id of the record. */
+  readonly subject: string;
+  readonly before: Readonly<Record<string, unknown>> | null;
+  readonly after: Readonly<Record<string, unknown>> | null;
+  readonly requestId: string | null;
+  readonly createdAt: number;
+}
+export const auditTable = table<AuditRow>("book.audit", {
+  id: "text",
+  merchantId: "text",
+  actor: "text",
+  action: "text",
+  subject: "text",
+  before: "json",
+  after: "json",
+  requestId: "text",
   createdAt: "time",
 });

@@ -1,5 +1,6 @@
 import type { Settings } from "../../ledger/journal/read_settings.ts";
 import { approveWithdrawal, declineWithdrawal } from "./decide/approve_withdrawal.ts";
+import { auditRow, isAudited } from "./decide/audit_row.ts";
 import { creditTransfer } from "./decide/credit_transfer.ts";
 import { failDeposit } from "./decide/fail_deposit.ts";
 import { issueAddress } from "./decide/issue_address.ts";
@@ -39,6 +40,17 @@ export type Answer = Answers[keyof Answers] | null;
  * @throws when a broken assumption shows: a bug, not a refusal
  */
 export function decide(
+  view: MerchantView,
+  settings: Settings,
+  message: MerchantMessage,
+): Verdict<Answer> {
+  const verdict = judge(view, settings, message);
+  if (!isAudited(message) || verdict.kind !== "decided") return verdict;
+  const audits = [auditRow(view, message, verdict.decision)];
+  return { ...verdict, decision: { ...verdict.decision, audits } };
+}
+
+function judge(
   view: MerchantView,
   settings: Settings,
   message: MerchantMessage,

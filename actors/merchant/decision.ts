@@ -8,6 +8,7 @@
 import type { Amount } from "../../ledger/amount.ts";
 import type {
   Account,
+  AuditRow,
   ChargeRow,
   DepositAddressRow,
   DepositRow,
@@ -62,6 +63,7 @@ export interface Decision {
   /** Rows for the inboxes of other merchants. */
   readonly inbox: readonly InboxInsert[];
   readonly ingested: readonly IngestedRow[];
+  readonly audits: readonly AuditRow[];
 }
 
 /** What became of a message. */
@@ -98,6 +100,7 @@ export function decided<A>(
       margins: [],
       inbox: [],
       ingested: [],
+      audits: [],
       ...changes,
     },
   };

@@ -8,6 +8,7 @@
 import type { SliceChanges } from "../../ledger/journal/batch.ts";
 import { pairKey } from "../../ledger/pair.ts";
 import type {
+  AuditRow,
   BalanceKey,
   ChargeRow,
   DepositAddressRow,
@@ -57,6 +58,7 @@ export class Draft implements MerchantView {
   readonly #margins: MarginRow[] = [];
   readonly #inbox: InboxInsert[] = [];
   readonly #ingested: IngestedRow[] = [];
+  readonly #audits: AuditRow[] = [];
   readonly #references: ReadonlyMap<string, string>;
   /** References taken (or, with null, released) by this batch. */
   readonly touchedReferences = new Map<string, string | null>();
@@ -145,6 +147,7 @@ export class Draft implements MerchantView {
       this.#ingested.push(row);
       this.records.ingested.set(row.eventId, row.bodyHash);
     }
+    this.#audits.push(...decision.audits);
     this.#margins.push(...decision.margins);
     this.#inbox.push(...decision.inbox);
     this.#charges.push(...decision.charges);
@@ -212,6 +215,7 @@ export class Draft implements MerchantView {
       margins: this.#margins,
       inbox: this.#inbox,
       ingested: this.#ingested,
+      audits: this.#audits,
     };
   }
 
@@ -231,5 +235,5 @@ function hasChanges(decision: Decision): boolean {
           decision.outgoing.length + decision.voided.length + decision.events.length +
           decision.addresses.length + decision.consumed.length + decision.settlements.length +
           decision.whitelist.length + decision.margins.length + decision.inbox.length +
-          decision.ingested.length > 0;
+          decision.ingested.length + decision.audits.length > 0;
 }

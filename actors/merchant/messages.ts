@@ -19,6 +19,21 @@ import type { SettlementStatus, WithdrawalStatus } from "../../ledger/transition
 import type { AskOutcome } from "../runtime/ask.ts";
 import type { Refusal } from "./refusal.ts";
 
+/** Who is behind a command, for the audit: kept in the commit of the command's effect. */
+export interface AuditStamp {
+  readonly auditId: string;
+  /** The key that was used. */
+  readonly actor: string;
+  /** For example `withdrawal.approve`. */
+  readonly action: string;
+  readonly requestId: string;
+}
+
+/** A command that an administrator may be behind. */
+interface Audited {
+  readonly audit?: AuditStamp;
+}
+
 /** Reserve funds for a payout and hand it to the treasury. */
 export interface Reserve {
   readonly type: "reserve";
@@ -65,14 +80,14 @@ export interface Release {
 }
 
 /** Let a waiting withdrawal go. */
-export interface ApproveWithdrawal {
+export interface ApproveWithdrawal extends Audited {
   readonly type: "approve-withdrawal";
   readonly at: number;
   readonly withdrawalId: string;
 }
 
 /** Turn a waiting withdrawal down, or take it back. */
-export interface DeclineWithdrawal {
+export interface DeclineWithdrawal extends Audited {
   readonly type: "decline-withdrawal";
   readonly at: number;
   readonly withdrawalId: string;
@@ -110,7 +125,7 @@ export interface SettlementCreated {
 }
 
 /** Let a waiting settlement go. */
-export interface ApproveSettlement {
+export interface ApproveSettlement extends Audited {
   readonly type: "approve-settlement";
   readonly at: number;
   readonly settlementId: string;
@@ -118,7 +133,7 @@ export interface ApproveSettlement {
 }
 
 /** Turn a waiting settlement down (`REJECTED`) or take it back (`CANCELLED`). */
-export interface DeclineSettlement {
+export interface DeclineSettlement extends Audited {
   readonly type: "decline-settlement";
   readonly at: number;
   readonly settlementId: string;
@@ -147,7 +162,7 @@ export interface RemoveSettlementAddress {
 }
 
 /** Open or close a whitelisted address. */
-export interface ActivateSettlementAddress {
+export interface ActivateSettlementAddress extends Audited {
   readonly type: "activate-settlement-address";
   readonly at: number;
   readonly addressId: string;
@@ -180,7 +195,7 @@ export interface Ingestion {
 }
 
 /** Confirm, fail or cancel a deposit that was booked by hand. */
-export interface DecideDeposit {
+export interface DecideDeposit extends Audited {
   readonly type: "decide-deposit";
   readonly at: number;
   readonly depositId: string;
@@ -238,7 +253,7 @@ export interface ProfilePatch {
 }
 
 /** Change a merchant's settings; who may change which is the caller's affair. */
-export interface UpdateProfile {
+export interface UpdateProfile extends Audited {
   readonly type: "update-profile";
   readonly at: number;
   readonly patch: ProfilePatch;
@@ -291,4 +306,6 @@ export interface Merchants {
     command: C,
     timeoutMs: number,
   ): Promise<AskOutcome<Answers[C["type"]], Refusal>>;
+  /** Says that a merchant's inbox has rows. */
+  wake(merchantId: string): void;
 }

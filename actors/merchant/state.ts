@@ -68,9 +68,8 @@ export class Records {
     for (const row of facts.whitelist) {
       if (row.merchantId === merchantId) records.whitelist.set(row.id, row);
     }
-    for (const row of facts.ingested) {
-      if (row.merchantId === merchantId) records.ingested.set(row.eventId, row.bodyHash);
-    }
+    // of whatever merchant: an event's id is used once
+    for (const row of facts.ingested) records.ingested.set(row.eventId, row.bodyHash);
     for (const row of facts.outgoing) {
       if (row.merchantId === merchantId) records.outgoing.set(row.id, row.status);
     }

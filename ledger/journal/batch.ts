@@ -5,6 +5,7 @@
  */
 
 import type {
+  AuditRow,
   BalanceKey,
   ChargeRow,
   DepositAddressRow,
@@ -52,6 +53,7 @@ export interface SliceChanges {
   /** Rows for the inboxes of other merchants. */
   readonly inbox: readonly InboxInsert[];
   readonly ingested: readonly IngestedRow[];
+  readonly audits: readonly AuditRow[];
 }
 
 /** Why a merchant's slice was not written; nothing of it was. */

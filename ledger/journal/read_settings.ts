@@ -18,7 +18,7 @@ export interface Settings {
   readonly epoch: number;
   readonly fees: FeeSettings;
   /** Settlements of this amount and more wait for an administrator. */
-  readonly settlementThreshold: Amount;
+  readonly settlementThresholds: ReadonlyMap<Currency, Amount>;
   readonly pairs: ReadonlyMap<PairKey, PairSettings>;
 }
 
@@ -29,7 +29,7 @@ export async function readSettings(sql: Sql): Promise<Settings> {
     fees_enabled: boolean;
     base_fee: string;
     markup_rate: string;
-    settlement_threshold: string;
+    threshold: string;
     currency: Currency;
     network: Network;
     deposits_enabled: boolean;
@@ -39,10 +39,11 @@ export async function readSettings(sql: Sql): Promise<Settings> {
   }[]>`
     SELECT s.epoch, s.fees_enabled, trim_scale(s.base_fee)::text AS base_fee,
       trim_scale(s.markup_rate)::text AS markup_rate,
-      trim_scale(s.settlement_threshold)::text AS settlement_threshold, p.currency, p.network, p.deposits_enabled,
+      trim_scale(t.amount)::text AS threshold, p.currency, p.network, p.deposits_enabled,
       p.withdrawals_enabled, trim_scale(p.min_withdrawal)::text AS min_withdrawal,
       trim_scale(p.network_fee)::text AS network_fee
-    FROM book.setting s CROSS JOIN book.pair p`;
+    FROM book.setting s CROSS JOIN book.pair p
+    JOIN book.settlement_threshold t ON t.currency = p.currency`;
   const first = rows[0];
   if (first === undefined) throw new Error("Cannot read settings as there are none: book.setting");
   const markupRate = parseRate(first.markup_rate);
@@ -52,7 +53,7 @@ export async function readSettings(sql: Sql): Promise<Settings> {
   return {
     epoch: Number(first.epoch),
     fees: { enabled: first.fees_enabled, baseFee: amountOf(first.base_fee), markupRate },
-    settlementThreshold: amountOf(first.settlement_threshold),
+    settlementThresholds: new Map(rows.map((row) => [row.currency, amountOf(row.threshold)])),
     pairs: new Map(rows.map((row) => [pairKey(row.currency, row.network), {
       currency: row.currency,
       network: row.network,

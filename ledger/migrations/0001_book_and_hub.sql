@@ -9,17 +9,23 @@ CREATE SCHEMA IF NOT EXISTS hub;
 
 -- ---------------------------------------------------------------- settings shared by all merchants
 
--- One row. Every change of a pair or of the fees bumps the epoch; the journal's write compares it,
+-- One row. Every change of a pair, a threshold or the fees bumps the epoch; the journal's write compares it,
 -- so that nothing is decided on settings that have changed meanwhile.
 CREATE TABLE book.setting (
   slot_group   smallint PRIMARY KEY DEFAULT 0 CHECK (slot_group = 0),
   epoch        bigint NOT NULL DEFAULT 1,
   fees_enabled boolean NOT NULL DEFAULT true,
   base_fee     numeric(38,18) NOT NULL DEFAULT 1 CHECK (base_fee >= 0),
-  markup_rate  numeric(19,18) NOT NULL DEFAULT 0 CHECK (markup_rate BETWEEN 0 AND 1),
-  settlement_threshold numeric(38,18) NOT NULL DEFAULT 10000 CHECK (settlement_threshold >= 0)
+  markup_rate  numeric(19,18) NOT NULL DEFAULT 0 CHECK (markup_rate BETWEEN 0 AND 1)
 );
 INSERT INTO book.setting DEFAULT VALUES;
+
+-- Settlements of this amount and more wait for an administrator.
+CREATE TABLE book.settlement_threshold (
+  currency text COLLATE "C" PRIMARY KEY CHECK (currency IN ('USDT', 'USDC')),
+  amount   numeric(38,18) NOT NULL DEFAULT 10000 CHECK (amount >= 0)
+);
+INSERT INTO book.settlement_threshold (currency) VALUES ('USDT'), ('USDC');
 
 CREATE TABLE book.pair (
   currency            text COLLATE "C" NOT NULL CHECK (currency IN ('USDT', 'USDC')),
@@ -48,6 +54,8 @@ BEGIN
 END $$;
 CREATE TRIGGER setting_epoch BEFORE UPDATE ON book.setting FOR EACH ROW EXECUTE FUNCTION book.bump_epoch();
 CREATE TRIGGER pair_epoch AFTER INSERT OR UPDATE OR DELETE ON book.pair FOR EACH STATEMENT EXECUTE FUNCTION book.bump_epoch();
+CREATE TRIGGER threshold_epoch AFTER INSERT OR UPDATE OR DELETE ON book.settlement_threshold
+  FOR EACH STATEMENT EXECUTE FUNCTION book.bump_epoch();
 
 -- ---------------------------------------------------------------- which status may follow which
 
@@ -143,6 +151,8 @@ CREATE TABLE book.merchant (
   created_at              timestamptz NOT NULL,
   CHECK (margin_rate = 0 OR margin_beneficiary IS NOT NULL)
 );
+
+CREATE INDEX merchant_of_reseller ON book.merchant (reseller_id, merchant_id) WHERE reseller_id IS NOT NULL;
 
 -- The narrow, hot part of a merchant: its version is the fence that every money commit compares, its
 -- counters number the rows of its lists without gaps. fillfactor leaves room for in-page updates.
@@ -296,6 +306,8 @@ CREATE TABLE book.withdrawal (
 CREATE UNIQUE INDEX withdrawal_reference ON book.withdrawal (merchant_id, reference_id)
   WHERE reference_id IS NOT NULL AND status NOT IN ('FAILED','CANCELLED');
 CREATE INDEX withdrawal_rare ON book.withdrawal (merchant_id, status, seq) WHERE status IN ('FAILED','CANCELLED','PENDING_APPROVAL');
+-- The approval queue of all merchants.
+CREATE INDEX withdrawal_waiting ON book.withdrawal (id) WHERE status = 'PENDING_APPROVAL';
 CREATE TRIGGER withdrawal_transition BEFORE UPDATE OF status ON book.withdrawal FOR EACH ROW
   WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION book.check_transition('withdrawal');
 
@@ -410,17 +422,39 @@ CREATE TABLE book.settlement (
 ) WITH (fillfactor = 80);
 CREATE INDEX settlement_key ON book.settlement (merchant_id, idempotency_key, seq) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX settlement_open ON book.settlement (merchant_id, status, seq) WHERE status NOT IN ('COMPLETED');
+CREATE INDEX settlement_waiting ON book.settlement (id) WHERE status = 'APPROVAL_REQUIRED';
 CREATE TRIGGER settlement_transition BEFORE UPDATE OF status ON book.settlement FOR EACH ROW
   WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION book.check_transition('settlement');
 
--- Messages of trusted upstream systems, kept in the commit of their effect.
+-- Messages of trusted upstream systems, kept in the commit of their effect. `txid`: the transaction
+-- of somebody else's wallet that paid a withdrawal; it pays one.
 CREATE TABLE book.ingested (
   event_id    text COLLATE "C" NOT NULL,
   merchant_id text COLLATE "C" NOT NULL,
   body_hash   text COLLATE "C" NOT NULL,
+  network     text COLLATE "C",
+  txid        text COLLATE "C",
   created_at  timestamptz NOT NULL,
-  PRIMARY KEY (event_id)
+  PRIMARY KEY (event_id),
+  CHECK ((network IS NULL) = (txid IS NULL))
 );
+CREATE UNIQUE INDEX ingested_payment ON book.ingested (network, txid) WHERE txid IS NOT NULL;
+
+-- What administrators did to a merchant's records or to the settings: who, what, before, after.
+-- Written in the commit of the effect, so that neither is ever without the other.
+CREATE TABLE book.audit (
+  id          text COLLATE "C" PRIMARY KEY,
+  merchant_id text COLLATE "C",
+  actor       text COLLATE "C" NOT NULL,
+  action      text COLLATE "C" NOT NULL,
+  subject     text COLLATE "C" NOT NULL,
+  before      jsonb,
+  after       jsonb,
+  request_id  text COLLATE "C",
+  created_at  timestamptz NOT NULL
+);
+CREATE INDEX audit_of_merchant ON book.audit (merchant_id, id) WHERE merchant_id IS NOT NULL;
+CREATE TRIGGER audit_is_written_once BEFORE UPDATE OR DELETE ON book.audit FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
 
 -- Counts and sums per 1,000 rows of a list, kept in the commits that change the rows. A page, a
 -- total and a running balance cost the same at row one million as at row one.
@@ -611,17 +645,21 @@ CREATE TABLE hub.session (
 );
 CREATE INDEX session_of_merchant ON hub.session (merchant_id, id);
 
--- What administrators did: who, what, before, after.
+-- What was done to keys and resellers, in the transaction that did it; and what administrators
+-- asked for and were refused (`refused`), which changed nothing.
 CREATE TABLE hub.audit (
-  id         text COLLATE "C" PRIMARY KEY,
-  actor      text COLLATE "C" NOT NULL,
-  action     text COLLATE "C" NOT NULL,
-  subject    text COLLATE "C" NOT NULL,
-  before     jsonb,
-  after      jsonb,
-  request_id text COLLATE "C",
-  created_at timestamptz NOT NULL DEFAULT now()
+  id          text COLLATE "C" PRIMARY KEY,
+  merchant_id text COLLATE "C",
+  actor       text COLLATE "C" NOT NULL,
+  action      text COLLATE "C" NOT NULL,
+  subject     text COLLATE "C" NOT NULL,
+  before      jsonb,
+  after       jsonb,
+  refused     text,
+  request_id  text COLLATE "C",
+  created_at  timestamptz NOT NULL DEFAULT now()
 );
+CREATE INDEX audit_of_merchant ON hub.audit (merchant_id, id) WHERE merchant_id IS NOT NULL;
 CREATE TRIGGER audit_is_written_once BEFORE UPDATE OR DELETE ON hub.audit FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
 
 -- Every address that was ever handed out is watched for ever.

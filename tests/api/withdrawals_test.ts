@@ -255,6 +255,7 @@ test("what becomes of an ask decides the status", async (t) => {
       asked = command;
       return Promise.resolve({ kind });
     },
+    wake: () => {},
   };
   await using api = await testApi({ merchantsOf: () => merchants });
   const { key } = await api.addMerchant();

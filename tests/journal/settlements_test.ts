@@ -136,7 +136,7 @@ for (const result of ["paid", "failed"] as const) {
 test("a large settlement waits for an administrator; approving twice pays once", async () => {
   await using database = await testDatabase();
   const { sql } = database;
-  await sql`UPDATE book.setting SET settlement_threshold = 10`;
+  await sql`UPDATE book.settlement_threshold SET amount = 10`;
   const journal = openJournal(sql);
   const merchantId = await addMerchant(sql);
   await fund(sql, journal, merchantId, "100");

@@ -2,9 +2,9 @@ import { isExactIn, ZERO } from "../../../ledger/amount.ts";
 import { depositFees, isWorthLessThanOne } from "../../../ledger/fees.ts";
 import type { Settings } from "../../../ledger/journal/read_settings.ts";
 import { pairKey, tokenDecimals } from "../../../ledger/pair.ts";
-import type { DepositRow } from "../../../ledger/rows.ts";
+import type { DepositRow, IngestedRow } from "../../../ledger/rows.ts";
 import { decided, refused, timeOf, type Verdict } from "../decision.ts";
-import type { Answers, CreateDeposit, DecideDeposit } from "../messages.ts";
+import type { Answers, CreateDeposit, DecideDeposit, Ingestion } from "../messages.ts";
 import { CLAIM, type MerchantView } from "../state.ts";
 import { confirmDeposit } from "./confirm_deposit.ts";
 import { giveUpDeposit } from "./fail_deposit.ts";
@@ -112,19 +112,18 @@ export function decideDeposit(
   if (deposit.logIndex !== null && deposit.logIndex !== CLAIM) {
     return refused({ code: "not_manual" });
   }
-  if (deposit.status === to && ingestion === null) {
-    return decided(at, { deposit, changed: false }, {});
-  }
+  const { merchantId } = state.merchant;
+  const ingested = ingestion === null ? [] : [ingestedRow(ingestion, merchantId, at)];
+  if (deposit.status === to) return decided(at, { deposit, changed: false }, { ingested });
   if (deposit.status !== "PENDING") {
     return refused({ code: "wrong_state", from: deposit.status, to });
   }
-  const { merchantId } = state.merchant;
   const changes = to === "CONFIRMED"
     ? confirmManual(view, deposit, message, at)
     : giveUpDeposit(view, deposit, { ...message, to, reason: message.reason ?? "operator" }, at);
   return decided(at, { deposit: changes.deposits?.[0] ?? deposit, changed: true }, {
     ...changes,
-    ingested: ingestion === null ? [] : [{ ...ingestion, merchantId, createdAt: at }],
+    ingested,
   });
 }
 
@@ -158,4 +157,9 @@ function confirmManual(
     chargeIds,
     eventId,
   });
+}
+
+/** The upstream message that a decision carries out, as it is kept with it. */
+export function ingestedRow(ingestion: Ingestion, merchantId: string, at: number): IngestedRow {
+  return { ...ingestion, merchantId, network: null, txid: null, createdAt: at };
 }

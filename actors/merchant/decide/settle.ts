@@ -50,7 +50,11 @@ export function settle(
   const short = fundsRefusal(view, currency, network, fees, message.liquidity);
   if (short !== null) return refused(short);
 
-  const needsApproval = amount >= settings.settlementThreshold;
+  const threshold = settings.settlementThresholds.get(currency);
+  if (threshold === undefined) {
+    throw new Error(`Cannot settle as there is no threshold for the currency: ${currency}`);
+  }
+  const needsApproval = amount >= threshold;
   const settlement: SettlementRow = {
     id: message.settlementId,
     merchantId: state.merchant.merchantId,

@@ -1,0 +1,103 @@
+import { formatAmount, fromUnits } from "../../../ledger/amount.ts";
+import type { AuditRow, MerchantRow } from "../../../ledger/rows.ts";
+import type { Decision } from "../decision.ts";
+import type { AuditStamp, MerchantCommand, ProfilePatch } from "../messages.ts";
+import type { MerchantView } from "../state.ts";
+
+/** A command with somebody behind it who has to answer for it. */
+export type AuditedCommand =
+  & Extract<MerchantCommand, { readonly audit?: AuditStamp }>
+  & { readonly audit: AuditStamp };
+
+/** Whether the audit has to tell of a message. */
+export function isAudited(message: { readonly type: string }): message is AuditedCommand {
+  return "audit" in message && message.audit !== undefined;
+}
+
+type Image = Readonly<Record<string, unknown>>;
+
+/** What the audit keeps of a command: who, what, and the record before and after. */
+export function auditRow(
+  view: MerchantView,
+  message: AuditedCommand,
+  decision: Decision,
+): AuditRow {
+  const { subject, before, after } = images(view, message, decision);
+  const { auditId: id, actor, action, requestId } = message.audit;
+  const { merchantId } = view.state.merchant;
+  return {
+    id,
+    merchantId,
+    actor,
+    action,
+    subject,
+    before,
+    after,
+    requestId,
+    createdAt: decision.at,
+  };
+}
+
+function images(
+  { state, records }: MerchantView,
+  message: AuditedCommand,
+  decision: Decision,
+): { readonly subject: string; readonly before: Image | null; readonly after: Image | null } {
+  switch (message.type) {
+    case "approve-withdrawal":
+    case "decline-withdrawal": {
+      const { withdrawalId: subject } = message;
+      const before = ending(records.withdrawals.get(subject));
+      return { subject, before, after: ending(decision.withdrawals[0]) ?? before };
+    }
+    case "approve-settlement":
+    case "decline-settlement": {
+      const { settlementId: subject } = message;
+      const before = ending(records.settlements.get(subject));
+      return { subject, before, after: ending(decision.settlements[0]) ?? before };
+    }
+    case "decide-deposit": {
+      const { depositId: subject } = message;
+      const before = ending(records.depositsById.get(subject));
+      return { subject, before, after: ending(decision.deposits[0]) ?? before };
+    }
+    case "activate-settlement-address": {
+      const { addressId: subject, active } = message;
+      const before = { active: records.whitelist.get(subject)?.active ?? null };
+      return { subject, before, after: { active } };
+    }
+    case "update-profile":
+      return {
+        subject: state.merchant.merchantId,
+        before: named(state.merchant, message.patch),
+        after: named(decision.profile ?? state.merchant, message.patch),
+      };
+    default: {
+      const never: never = message;
+      return never;
+    }
+  }
+}
+
+function ending(
+  record: { readonly status: string; readonly reason: string | null } | undefined,
+): Image | null {
+  return record === undefined ? null : { status: record.status, reason: record.reason };
+}
+
+const SECRETS: readonly string[] = ["webhookSecret", "webhookSecretPrevious"];
+
+/** The named fields of a profile as they are shown; secrets are not. */
+function named(merchant: MerchantRow, patch: ProfilePatch): Image {
+  const all: Readonly<Record<string, unknown>> = {
+    ...merchant,
+    webhookTimeout: merchant.webhookTimeoutMs,
+  };
+  return Object.fromEntries(
+    Object.keys(patch).map((field) => {
+      const value = all[field];
+      if (SECRETS.includes(field)) return [field, "[secret]"];
+      return [field, typeof value === "bigint" ? formatAmount(fromUnits(value)) : value ?? null];
+    }),
+  );
+}
