@@ -23,10 +23,10 @@ import { reserve } from "../../../actors/merchant/decide/reserve.ts";
 import { type MerchantState, type MerchantView, Records } from "../../../actors/merchant/state.ts";
 import type { Verdict } from "../../../actors/merchant/decision.ts";
 import type { AskOutcome } from "../../../actors/runtime/ask.ts";
-import { type Amount, amountOf, formatAmount, ZERO } from "../../../ledger/amount.ts";
+import { amountOf, formatAmount, ZERO } from "../../../ledger/amount.ts";
 import type { Sql, TransactionSql } from "../../../ledger/database/connect.ts";
 import { readAccounts } from "../../../ledger/journal/read_accounts.ts";
-import type { Settings } from "../../../ledger/journal/read_settings.ts";
+import { readSettings, type Settings } from "../../../ledger/journal/read_settings.ts";
 import { pairKey } from "../../../ledger/pair.ts";
 import {
   chargeTable,
@@ -73,7 +73,7 @@ const HOLDER = `
 const MOVE = `
   WITH account AS (
     UPDATE book.account SET version = version + 1, withdrawal_seq = $2, transaction_seq = $3,
-      charge_seq = $4, last_at = $5 WHERE merchant_id = $1
+      charge_seq = $4, last_at = $5::timestamptz WHERE merchant_id = $1
   ), balance AS (
     UPDATE book.balance SET available = available - $8, reserved = reserved + $9, updated_at = $5
     WHERE merchant_id = $1 AND currency = $6 AND network = $7
@@ -83,26 +83,37 @@ const MOVE = `
            ($1, 'transaction', ($3::bigint - 1) / 1000, $6, $7, 'PENDING', 1, -$8::numeric)
     ON CONFLICT (merchant_id, list, block, currency, network, status)
     DO UPDATE SET count = b.count + excluded.count, effect = b.effect + excluded.effect
+  ), days AS (
+    INSERT INTO book.charge_day AS d (merchant_id, day, type, currency, network, count, amount)
+    VALUES ($1, ($5::timestamptz AT TIME ZONE 'UTC')::date, 'NETWORK_FEE', $6, $7, 1, $12::numeric),
+           ($1, ($5::timestamptz AT TIME ZONE 'UTC')::date, 'WITHDRAWAL_COMMISSION', $6, $7, 1, $11::numeric)
+    ON CONFLICT (merchant_id, day, type, currency, network)
+    DO UPDATE SET count = d.count + excluded.count, amount = d.amount + excluded.amount
   )
   INSERT INTO book.system_balance AS b (account, currency, network, balance)
   VALUES ('commission/' || $10::text, $6, $7, $11::numeric), ('network_fee/' || $10::text, $6, $7, $12::numeric)
   ON CONFLICT (account, currency, network) DO UPDATE SET balance = b.balance + excluded.balance`;
 
+/** What no withdrawal changes. */
+interface Known {
+  readonly profile: MerchantState;
+  readonly settings: Settings;
+}
+
+async function readKnown(sql: Sql, merchantId: string): Promise<Known> {
+  const profile = (await readAccounts(sql, [merchantId])).get(merchantId);
+  if (profile === undefined) throw new Error(`Cannot withdraw as nobody is there: ${merchantId}`);
+  return { profile, settings: await readSettings(sql) };
+}
+
 /** Merchants behind row locks. */
 export function rowLockMerchants(sql: Sql): Merchants {
   let turn = 0;
-  const profiles = new Map<string, MerchantState>();
+  const merchants = new Map<string, Known>();
   const withdrawOf = async (merchantId: string, command: Reserve) => {
-    let profile = profiles.get(merchantId);
-    if (profile === undefined) {
-      profile = (await readAccounts(sql, [merchantId])).get(merchantId);
-      if (profile === undefined) {
-        throw new Error(`Cannot withdraw as nobody is there: ${merchantId}`);
-      }
-      profiles.set(merchantId, profile);
-    }
+    const known = merchants.get(merchantId) ?? await readKnown(sql, merchantId);
+    merchants.set(merchantId, known);
     const shard = turn = (turn + 1) % HOUSE_SHARDS;
-    const known = profile;
     return await sql.begin((tx) => withdraw(tx, known, command, shard));
   };
   return {
@@ -120,12 +131,12 @@ export function rowLockMerchants(sql: Sql): Merchants {
 
 async function withdraw(
   tx: TransactionSql,
-  profile: MerchantState,
+  known: Known,
   command: Reserve,
   shard: number,
 ): Promise<AskOutcome<Reserved, Refusal>> {
   const { currency, network } = command;
-  const { merchantId } = profile.merchant;
+  const { merchantId } = known.profile.merchant;
   const run = (text: string, parameters: (string | number | Date | null)[]) =>
     tx.unsafe(text, parameters, { prepare: true });
   const [locked] = await tx.unsafe<Locked[]>(LOCK, [merchantId, currency, network], {
@@ -137,7 +148,7 @@ async function withdraw(
   const [holder] = command.referenceId === null
     ? []
     : await run(HOLDER, [merchantId, command.referenceId]);
-  const verdict = decideOn(profile, locked, command, holder?.["id"]);
+  const verdict = decideOn(known, locked, command, holder?.["id"]);
   if (verdict.kind === "refused") return verdict;
   if (verdict.kind === "held") throw new Error(`Cannot hold a withdrawal: ${verdict.reason}`);
   const { decision, answer } = verdict;
@@ -185,46 +196,44 @@ async function withdraw(
 /**
  * Decides with the engine's own rules on what was locked.
  *
- * @param profile what does not change while the bench runs, read once
+ * @param known what does not change while the bench runs, read once
  */
 function decideOn(
-  profile: MerchantState,
+  known: Known,
   locked: Locked,
   command: Reserve,
   holder: string | undefined,
 ): Verdict<Reserved> {
   const { currency, network } = command;
   const key = pairKey(currency, network);
-  const amount = (text: string): Amount => amountOf(text);
   const settings: Settings = {
-    epoch: 0,
+    ...known.settings,
     fees: {
       enabled: locked.fees_enabled,
-      baseFee: amount(locked.base_fee),
+      baseFee: amountOf(locked.base_fee),
       markupRate: locked.markup_rate,
     },
-    settlementThresholds: new Map(),
     pairs: new Map([[key, {
       currency,
       network,
       depositsEnabled: true,
       withdrawalsEnabled: locked.withdrawals_enabled,
-      minWithdrawal: amount(locked.min_withdrawal),
-      networkFee: amount(locked.network_fee),
+      minWithdrawal: amountOf(locked.min_withdrawal),
+      networkFee: amountOf(locked.network_fee),
     }]]),
   };
   const view: MerchantView = {
     records: new Records(),
     holderOf: () => holder,
     state: {
-      ...profile,
-      merchant: { ...profile.merchant, status: locked.status },
+      ...known.profile,
+      merchant: { ...known.profile.merchant, status: locked.status },
       withdrawalSeq: Number(locked.withdrawal_seq),
       transactionSeq: Number(locked.transaction_seq),
       chargeSeq: Number(locked.charge_seq),
       lastAt: locked.last_at.getTime(),
       balances: new Map([[key, {
-        available: amount(locked.available),
+        available: amountOf(locked.available),
         pending: ZERO,
         reserved: ZERO,
       }]]),

@@ -77,6 +77,12 @@ BEGIN
          (p_merchant_id, 'transaction', a.transaction_seq / 1000, p_currency, p_network, 'PENDING', 1, -v_gross)
   ON CONFLICT (merchant_id, list, block, currency, network, status)
   DO UPDATE SET count = b.count + excluded.count, effect = b.effect + excluded.effect;
+  INSERT INTO book.charge_day AS d (merchant_id, day, type, currency, network, count, amount)
+  SELECT p_merchant_id, (v_at AT TIME ZONE 'UTC')::date, c.type, p_currency, p_network, 1, c.amount
+  FROM (VALUES ('NETWORK_FEE', network_fee), ('WITHDRAWAL_COMMISSION', v_commission)) c(type, amount)
+  WHERE c.amount > 0
+  ON CONFLICT (merchant_id, day, type, currency, network)
+  DO UPDATE SET count = d.count + excluded.count, amount = d.amount + excluded.amount;
   INSERT INTO book.system_balance AS b (account, currency, network, balance)
   VALUES ('commission/' || p_shard, p_currency, p_network, v_commission),
          ('network_fee/' || p_shard, p_currency, p_network, network_fee)
