@@ -102,7 +102,7 @@ async function serve(
   const requestId = newRequestId();
   let answer: Answer;
   try {
-    answer = await answerTo(route, c, context);
+    answer = await answerTo(route, c, context, requestId);
   } catch (error) {
     answer = isSomethingAway(error)
       ? unavailable(
@@ -121,7 +121,12 @@ async function serve(
 }
 
 /** The checks that every route shares, in the documented order, and then its handler. */
-async function answerTo(route: Route, c: Context<Env>, context: ApiContext): Promise<Answer> {
+async function answerTo(
+  route: Route,
+  c: Context<Env>,
+  context: ApiContext,
+  requestId: string,
+): Promise<Answer> {
   const now = context.clock();
   const params = route.path.includes("{") ? c.req.param() : NO_PARAMS;
   const found = authenticate(route, params, c.req.raw.headers, c.env?.remoteAddr, now, context);
@@ -137,6 +142,7 @@ async function answerTo(route: Route, c: Context<Env>, context: ApiContext): Pro
     body: input.body,
     headers: c.req.raw.headers,
     now,
+    requestId,
   };
   return await route.handler(request, context);
 }

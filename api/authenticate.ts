@@ -100,6 +100,15 @@ function authorize(
       if (!isOwn && !isAdmin) return refuse(forbidden(route.forbiddenText));
       return { kind: "known", caller, merchantId: named };
     }
+    case "reseller": {
+      const isAdmin = caller.role === "ADMIN" && hasAnyOf(caller, access.adminAnyOf);
+      const isMerchant = caller.merchantId !== null && hasAnyOf(caller, access.anyOf);
+      if (!isAdmin && !isMerchant) return refuse(forbidden());
+      return { kind: "known", caller, merchantId: caller.merchantId };
+    }
+    case "admin":
+      if (caller.role !== "ADMIN" || !hasAnyOf(caller, access.anyOf)) return refuse(forbidden());
+      return { kind: "known", caller, merchantId: null };
     default: {
       const never: never = access;
       return never;

@@ -39,6 +39,11 @@ export async function readInput(route: Route, request: Request): Promise<Input> 
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
 
 async function readJsonBody(schema: z.ZodType, request: Request, query: unknown): Promise<Input> {
+  if (isEmpty(request)) {
+    // where everything in a body may be left out, the body may be
+    const checked = schema.safeParse(undefined);
+    if (checked.success) return { kind: "input", query, body: checked.data };
+  }
   if (!JSON_TYPE.test(request.headers.get("content-type") ?? "")) {
     return refuse(unsupportedMediaType);
   }
@@ -60,4 +65,8 @@ async function readJsonBody(schema: z.ZodType, request: Request, query: unknown)
       return never;
     }
   }
+}
+
+function isEmpty(request: Request): boolean {
+  return request.body === null || request.headers.get("content-length") === "0";
 }

@@ -20,11 +20,14 @@ export type RateCategory =
   | "withdrawals"
   | "transactions"
   | "webhooks"
+  /** Polling of one hosted page, counted per session token. */
+  | "hosted"
   | "none";
 
 /**
  * Who may call. `own`: a key of a merchant, acting for that merchant. `named`: the merchant in the
- * path, by its own key or an administrator's. `public`: anybody.
+ * path, by its own key or an administrator's. `reseller`: an administrator, or the account of the
+ * reseller in the path (the handler compares). `admin`: an administrator. `public`: anybody.
  */
 export type Access =
   | { readonly scope: "public" }
@@ -33,7 +36,13 @@ export type Access =
     readonly scope: "named";
     readonly anyOf: readonly Permission[];
     readonly adminAnyOf: readonly Permission[];
-  };
+  }
+  | {
+    readonly scope: "reseller";
+    readonly anyOf: readonly Permission[];
+    readonly adminAnyOf: readonly Permission[];
+  }
+  | { readonly scope: "admin"; readonly anyOf: readonly Permission[] };
 
 /** What an answer looks like, for the API reference. */
 export type Responses = Readonly<Record<number, string>>;
@@ -46,6 +55,8 @@ export interface PublicRequest<Q, B> {
   readonly headers: Headers;
   /** When the request arrived, Unix milliseconds. */
   readonly now: number;
+  /** As the response shows it in `X-Request-Id`. */
+  readonly requestId: string;
 }
 
 /** What the handler of a route with a key is given. */
@@ -53,6 +64,11 @@ export interface ApiRequest<Q, B> extends PublicRequest<Q, B> {
   readonly caller: Caller;
   /** The merchant that is acted for. */
   readonly merchantId: string;
+}
+
+/** What the handler of an administrator's or a reseller's route is given. */
+export interface StaffRequest<Q, B> extends PublicRequest<Q, B> {
+  readonly caller: Caller;
 }
 
 /** A request before its route has said what it needs. */
@@ -76,13 +92,23 @@ interface RouteFacts<Q extends z.ZodType, B extends z.ZodType> {
 /** A route that needs a key. */
 export interface KeyedDefinition<Q extends z.ZodType, B extends z.ZodType>
   extends RouteFacts<Q, B> {
-  readonly access: Exclude<Access, { readonly scope: "public" }>;
+  readonly access: Extract<Access, { readonly scope: "own" | "named" }>;
   /** Text of the 403 where the key lacks the permission; default `Insufficient permissions`. */
   readonly forbiddenText?: string;
   /** Whether the account must be active. */
   readonly needsActiveMerchant?: boolean;
   readonly handler: (
     request: ApiRequest<z.output<Q>, z.output<B>>,
+    context: ApiContext,
+  ) => Answer | Promise<Answer>;
+}
+
+/** A route of administrators, or of them and resellers. */
+export interface StaffDefinition<Q extends z.ZodType, B extends z.ZodType>
+  extends RouteFacts<Q, B> {
+  readonly access: Extract<Access, { readonly scope: "admin" | "reseller" }>;
+  readonly handler: (
+    request: StaffRequest<z.output<Q>, z.output<B>>,
     context: ApiContext,
   ) => Answer | Promise<Answer>;
 }
@@ -139,6 +165,24 @@ export function keyedRoute<Q extends z.ZodType, B extends z.ZodType>(
       }
       // The application parsed query and body with this very definition's schemas.
       return definition.handler(request as ApiRequest<z.output<Q>, z.output<B>>, context);
+    },
+  };
+}
+
+/** Declares a route of administrators, or of them and resellers. */
+export function staffRoute<Q extends z.ZodType, B extends z.ZodType>(
+  definition: StaffDefinition<Q, B>,
+): Route {
+  return {
+    ...facts(definition),
+    access: definition.access,
+    forbiddenText: undefined,
+    needsActiveMerchant: false,
+    handler: (request, context) => {
+      if (request.caller === null) {
+        throw new TypeError(`Cannot serve a route as nobody is known: ${definition.path}`);
+      }
+      return definition.handler(request as StaffRequest<z.output<Q>, z.output<B>>, context);
     },
   };
 }
