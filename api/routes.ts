@@ -6,6 +6,8 @@
 
 import { getBalance } from "./balance.ts";
 import { createDepositAddress, getDepositAddresses } from "./deposit_address.ts";
+import { getDepositPageStatus } from "./deposit_page_status.ts";
+import { createDepositUrl, getDepositUrls } from "./deposit_url.ts";
 import { getDeposits } from "./deposits.ts";
 import { healthz, metrics, readyz } from "./health.ts";
 import { getMerchant, updateMerchant } from "./merchants.ts";
@@ -13,21 +15,36 @@ import type { Route } from "./route.ts";
 import { getTransactions } from "./transactions.ts";
 import { createWithdrawal, getWithdrawals } from "./withdrawals.ts";
 
-/** What merchants and administrators call. */
-export const MERCHANT_ROUTES: readonly Route[] = [
+/** What merchants and administrators call, each under its operation id. */
+const MERCHANT_OPERATIONS = {
   createWithdrawal,
   getWithdrawals,
   createDepositAddress,
   getDepositAddresses,
+  createDepositUrl,
+  getDepositUrls,
+  getDepositPageStatus,
   getDeposits,
   getBalance,
   getTransactions,
   getMerchant,
   updateMerchant,
-];
+};
+
+/** What operators' tools call, each under its operation id. */
+const OPS_OPERATIONS = { healthz, readyz, metrics };
+
+/** Every endpoint there is, by operation id. */
+export const OPERATIONS: Readonly<Record<string, Route>> = {
+  ...MERCHANT_OPERATIONS,
+  ...OPS_OPERATIONS,
+};
+
+/** What merchants and administrators call. */
+export const MERCHANT_ROUTES: readonly Route[] = Object.values(MERCHANT_OPERATIONS);
 
 /** What operators' tools call. */
-export const OPS_ROUTES: readonly Route[] = [healthz, readyz, metrics];
+export const OPS_ROUTES: readonly Route[] = Object.values(OPS_OPERATIONS);
 
 /** Every endpoint there is. */
-export const ROUTES: readonly Route[] = [...MERCHANT_ROUTES, ...OPS_ROUTES];
+export const ROUTES: readonly Route[] = Object.values(OPERATIONS);
