@@ -12,20 +12,24 @@ import { armCrashPoint, crashPoint } from "./actors/runtime/crash_point.ts";
 import { newId } from "./actors/runtime/ids.ts";
 import { createWebhooks } from "./actors/webhook/webhooks.ts";
 import { createApi } from "./api/app.ts";
+import { createSessionTokens } from "./api/session_token.ts";
 import { signerPermissions } from "./chains/signer/signer_permissions.ts";
 import { createWorkerSigner } from "./chains/signer/worker_client.ts";
 import { loadConfig } from "./config.ts";
 import { createOutbox } from "./ledger/outbox/outbox.ts";
+import { usdRate } from "./rates/rates.ts";
 import { ensureDemo } from "./setup/demo_accounts.ts";
 import { registerMetrics } from "./setup/engine_metrics.ts";
 import { lockDataDir } from "./setup/lock_data_dir.ts";
 import { configureLogging } from "./setup/logging.ts";
 import { openChains } from "./setup/open_chains.ts";
 import { openDatabase } from "./setup/open_database.ts";
+import { openRates } from "./setup/open_rates.ts";
 import { openWallet, registerWallets, SUPPORTED_NETWORKS } from "./setup/open_wallet.ts";
 import { quickStart } from "./setup/quick_start.ts";
 import { readiness } from "./setup/readiness.ts";
 import { serve } from "./setup/serve.ts";
+import { sessionSecret } from "./setup/session_secret.ts";
 import { untilStopped } from "./setup/until_stopped.ts";
 import { createSender } from "./webhooks/sender.ts";
 
@@ -76,6 +80,8 @@ await signer.ready();
 
 const urlRules = { allowLoopback: development };
 const now = () => Date.now();
+const { rates, close: closeRates } = openRates(config, now);
+const sessionTokens = createSessionTokens(await sessionSecret(config));
 const webhooks = createWebhooks({
   outbox: createOutbox(sql),
   sender: createSender({ rules: urlRules }),
@@ -93,7 +99,7 @@ const engine = new Engine({
     ? { pollMs: 250, leaseMs: 5_000, resendMs: 3_000, recheckMs: 1_000, attemptLimit: 3 }
     : { pollMs: 1_500, leaseMs: 30_000, resendMs: 15_000, recheckMs: 15_000, attemptLimit: 3 },
   now,
-  usdRate: () => "1",
+  usdRate: (currency) => usdRate(rates, currency),
 });
 
 const registry = new Registry();
@@ -107,6 +113,8 @@ const server = serve(config, (baseUrl) =>
     chains: chains.chains,
     addressBook: engine.addressBook,
     liquidity: (network, currency) => engine.liquidity(network, currency),
+    rates,
+    sessionTokens,
     clock: now,
     newId,
     environment: config.environment,
@@ -129,6 +137,7 @@ await untilStopped();
 log.info("stopping");
 await server.stop(STOP_MS);
 await engine.stop(STOP_MS);
+await closeRates();
 await signer.close();
 await chains.close();
 await database.close();

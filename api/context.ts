@@ -14,10 +14,12 @@ import type { Settings } from "../ledger/journal/read_settings.ts";
 import type { Currency, Network } from "../ledger/pair.ts";
 import type { LoadOne } from "../ledger/queries/batcher.ts";
 import type { Balances } from "../ledger/queries/read_balances.ts";
+import type { Rates } from "../rates/rates.ts";
 import type { Resolve } from "../webhooks/sender.ts";
 import type { UrlRules } from "../webhooks/url_guard.ts";
 import type { Environment } from "./api_key.ts";
 import type { KeyRing } from "./key_ring.ts";
+import type { SessionTokens } from "./session_token.ts";
 
 /** A deposit address nobody has yet. */
 export interface FreshAddress {
@@ -49,6 +51,10 @@ export interface ApiDeps {
   readonly addressBook: AddressBook;
   /** What the hot wallet can still pay, or null where it is not known. */
   readonly liquidity: (network: Network, currency: Currency) => Amount | null;
+  /** What stablecoins are worth in the money of states. */
+  readonly rates: Rates;
+  /** Makes the tokens of hosted payment pages. */
+  readonly sessionTokens: SessionTokens;
   /** Unix milliseconds. */
   readonly clock: () => number;
   readonly newId: (prefix: IdPrefix) => string;

@@ -5,12 +5,12 @@
  */
 
 import { z } from "zod";
-import { formatAmount } from "../ledger/amount.ts";
 import { findDepositAddress } from "../ledger/queries/find_deposit_address.ts";
 import {
   listDepositAddresses,
   type ListedAddress,
 } from "../ledger/queries/list_deposit_addresses.ts";
+import { addressDepositView } from "./address_deposit_view.ts";
 import { created, ok } from "./answer.ts";
 import { depositsNotSupported, notDone } from "./errors.ts";
 import { identifier, limit, network, page, referenceId } from "./fields.ts";
@@ -90,12 +90,6 @@ function addressView(row: ListedAddress) {
     address: row.address,
     networkSymbol: row.network,
     createdAt: new Date(row.createdAt).toISOString(),
-    deposits: row.deposits.map((deposit) => ({
-      id: deposit.id,
-      amount: formatAmount(deposit.amount),
-      currency: deposit.currency,
-      status: deposit.status,
-      createdAt: new Date(deposit.createdAt).toISOString(),
-    })),
+    deposits: row.deposits.map(addressDepositView),
   };
 }

@@ -97,6 +97,15 @@ export function depositsNotSupported(network: string): Answer {
   return error(400, { error: `Deposits on ${network} are not currently supported` });
 }
 
+/** 400: the hosted page's status was asked for without its token. */
+export const tokenRequired: Answer = error(400, { error: "Token is required" });
+
+/** 404: no hosted page has this token. */
+export const invalidToken: Answer = error(404, { error: "Invalid token" });
+
+/** 410: the hosted page's time is over. */
+export const sessionExpired: Answer = error(410, { error: "Session expired" });
+
 /** What the merchant is told when its actor says no. */
 export function refused(refusal: Refusal): Answer {
   switch (refusal.code) {

@@ -36,6 +36,16 @@ export const amount = z.string().regex(/^\d{1,20}(?:\.\d{1,18})?$/, {
   return parsed;
 });
 
+/** A decimal string above zero. */
+export const positiveAmount = amount.refine((value) => value > 0n, {
+  message: "Expected an amount above zero",
+});
+
+/** Three capital letters that stand for the money of a state. */
+export const fiatCode = z.string().regex(/^[A-Z]{3}$/, {
+  message: "Expected a 3-letter currency code, for example EUR",
+});
+
 /** A fraction from 0 to 1 as a decimal string. */
 export const rate = z.string().transform((text, context): Rate => {
   const parsed = parseRate(text);

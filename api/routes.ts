@@ -9,6 +9,7 @@ import { createDepositAddress, getDepositAddresses } from "./deposit_address.ts"
 import { getDepositPageStatus } from "./deposit_page_status.ts";
 import { createDepositUrl, getDepositUrls } from "./deposit_url.ts";
 import { getDeposits } from "./deposits.ts";
+import { getExchangeRates } from "./exchange_rates.ts";
 import { healthz, metrics, readyz } from "./health.ts";
 import { getMerchant, updateMerchant } from "./merchants.ts";
 import type { Route } from "./route.ts";
@@ -25,6 +26,7 @@ const MERCHANT_OPERATIONS = {
   getDepositUrls,
   getDepositPageStatus,
   getDeposits,
+  getExchangeRates,
   getBalance,
   getTransactions,
   getMerchant,

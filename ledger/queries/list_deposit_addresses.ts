@@ -1,28 +1,12 @@
-import { type Amount, amountOf } from "../amount.ts";
 import type { Sql } from "../database/connect.ts";
-import type { Currency, Network } from "../pair.ts";
-import type { DepositStatus } from "../transitions.ts";
-
-/** A deposit as it is shown beside its address. */
-export interface AddressDeposit {
-  readonly id: string;
-  readonly amount: Amount;
-  readonly currency: Currency;
-  readonly status: DepositStatus;
-  readonly createdAt: number;
-}
+import type { Network } from "../pair.ts";
+import { type DepositAddressRow, depositAddressTable } from "../rows.ts";
+import { type AddressDeposit, newestDeposits } from "./newest_deposits.ts";
 
 /** An issued address with its newest deposits. */
-export interface ListedAddress {
-  readonly id: string;
-  readonly address: string;
-  readonly network: Network;
-  readonly createdAt: number;
+export interface ListedAddress extends DepositAddressRow {
   readonly deposits: readonly AddressDeposit[];
 }
-
-/** Deposits shown with each address. */
-const DEPOSITS_SHOWN = 10;
 
 /**
  * Addresses issued by a merchant, newest first.
@@ -38,44 +22,12 @@ export async function listDepositAddresses(
   offset: number,
   limit: number,
 ): Promise<readonly ListedAddress[]> {
-  const rows = await sql<{
-    id: string;
-    address: string;
-    network: Network;
-    created_at: Date;
-    deposits: readonly {
-      id: string;
-      amount: string;
-      currency: Currency;
-      status: DepositStatus;
-      at: number;
-    }[];
-  }[]>`
-    SELECT a.id, a.address, a.network, a.created_at, coalesce(d.deposits, '[]') AS deposits
-    FROM (
-      SELECT x.* FROM book.deposit_address x
-      WHERE x.merchant_id = ${merchantId} AND x.kind = 'issued'
-        ${network === null ? sql`` : sql`AND x.network = ${network}`}
-      ORDER BY x.id DESC OFFSET ${offset} LIMIT ${limit}) a
-    LEFT JOIN LATERAL (
-      SELECT json_agg(json_build_object('id', n.id, 'amount', trim_scale(n.amount)::text,
-          'currency', n.currency, 'status', n.status,
-          'at', floor(extract(epoch FROM n.created_at) * 1000)) ORDER BY n.id DESC) AS deposits
-      FROM (SELECT e.* FROM book.deposit e
-            WHERE e.address_id = a.id AND e.merchant_id = ${merchantId}
-            ORDER BY e.id DESC LIMIT ${DEPOSITS_SHOWN}) n) d ON true
-    ORDER BY a.id DESC`;
-  return rows.map((row) => ({
-    id: row.id,
-    address: row.address,
-    network: row.network,
-    createdAt: row.created_at.getTime(),
-    deposits: row.deposits.map((deposit) => ({
-      id: deposit.id,
-      amount: amountOf(deposit.amount),
-      currency: deposit.currency,
-      status: deposit.status,
-      createdAt: deposit.at,
-    })),
-  }));
+  const rows = await sql`
+    SELECT x.* FROM book.deposit_address x
+    WHERE x.merchant_id = ${merchantId} AND x.kind = 'issued'
+      ${network === null ? sql`` : sql`AND x.network = ${network}`}
+    ORDER BY x.id DESC OFFSET ${offset} LIMIT ${limit}`;
+  const addresses = rows.map((row) => depositAddressTable.decode(row));
+  const deposits = await newestDeposits(sql, merchantId, addresses.map(({ id }) => id));
+  return addresses.map((address) => ({ ...address, deposits: deposits.get(address.id) ?? [] }));
 }

@@ -14,9 +14,11 @@ import { Journal } from "../../actors/merchant/journal.ts";
 import type { Merchants } from "../../actors/merchant/messages.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import { createApi } from "../../api/app.ts";
+import { createSessionTokens } from "../../api/session_token.ts";
 import { isTronAddress } from "../../chains/tron/address.ts";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { createJournalStore } from "../../ledger/journal/store.ts";
+import { fixedRates } from "../../rates/fixed_rates.ts";
 import { rowLockMerchants } from "./baseline/row_lock.ts";
 import { storedFunctionMerchants } from "./baseline/stored_function.ts";
 import { httpCeiling } from "./http_ceiling.ts";
@@ -47,6 +49,8 @@ function withInterface(sql: Sql, merchants: Merchants, batches: () => number): P
       take: () => Promise.reject(new Error("Cannot issue an address as this bench has no wallet")),
     },
     liquidity: () => null,
+    rates: fixedRates(() => Date.now()),
+    sessionTokens: createSessionTokens("a secret of the bench, long enough"),
     clock: () => Date.now(),
     newId,
     environment: "development",

@@ -12,9 +12,11 @@ import { newId } from "../../actors/runtime/ids.ts";
 import { hashApiKey, mintApiKey } from "../../api/api_key.ts";
 import { createApi } from "../../api/app.ts";
 import type { ApiDeps } from "../../api/context.ts";
+import { createSessionTokens } from "../../api/session_token.ts";
 import { addressFromLogHex, isTronAddress } from "../../chains/tron/address.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { Network } from "../../ledger/pair.ts";
+import { fixedRates } from "../../rates/fixed_rates.ts";
 import { addMerchant, fund, openJournal } from "./books.ts";
 import { testDatabase } from "./database.ts";
 
@@ -91,6 +93,8 @@ export async function testApi(
       },
     },
     liquidity: () => null,
+    rates: fixedRates(() => Date.now()),
+    sessionTokens: createSessionTokens("a secret of the tests, long enough"),
     clock: () => Date.now(),
     newId,
     environment: "development",

@@ -49,6 +49,7 @@ export async function addTransfer(
     readonly txid?: string;
     readonly logIndex?: number;
     readonly to?: string;
+    readonly addressId?: string;
     readonly network?: Network;
     readonly expiresAt?: number;
   } = {},
@@ -64,7 +65,7 @@ export async function addTransfer(
       amount: text,
       from: SOMEWHERE,
       to: fields.to ?? SOMEWHERE,
-      addressId: "adr_test",
+      addressId: fields.addressId ?? "adr_test",
       height: 7,
       expiresAt: fields.expiresAt ?? 1_800_000_000_000,
     })

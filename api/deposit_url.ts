@@ -1,0 +1,182 @@
+/**
+ * Hosted payment pages: a fresh address in a session of 15 minutes.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { formatAmount } from "../ledger/amount.ts";
+import { CURRENCIES, pairKey } from "../ledger/pair.ts";
+import { insertSession } from "../ledger/queries/insert_session.ts";
+import { type ListedSession, listSessions } from "../ledger/queries/list_sessions.ts";
+import type { SessionRow } from "../ledger/queries/session_row.ts";
+import { formatQuote, quoteAmount } from "../rates/quote.ts";
+import { addressDepositView } from "./address_deposit_view.ts";
+import { created, ok } from "./answer.ts";
+import type { ApiContext } from "./context.ts";
+import { depositsNotSupported, notDone, validationFailed } from "./errors.ts";
+import {
+  fiatCode,
+  identifier,
+  limit,
+  network,
+  page,
+  positiveAmount,
+  referenceId,
+} from "./fields.ts";
+import { keyedRoute } from "./route.ts";
+import { hashSessionToken } from "./session_token.ts";
+import { sessionUrl } from "./session_url.ts";
+
+/** How long a hosted page accepts, milliseconds. */
+const LIFETIME_MS = 15 * 60_000;
+
+/** Pages of a list without paging. */
+const NEWEST = 1_000;
+
+const newDepositUrl = z.object({
+  network,
+  identifier,
+  referenceId: referenceId.nullish(),
+  requestedCurrency: fiatCode.nullish(),
+  requestedAmount: positiveAmount.nullish(),
+  token: z.string().regex(/^[^\p{C}]{1,64}$/u, {
+    message: "Expected 1 to 64 printable characters",
+  }).nullish(),
+});
+
+/** `POST /api/deposit-url`. */
+export const createDepositUrl = keyedRoute({
+  method: "POST",
+  path: "/api/deposit-url",
+  summary: "Create a hosted payment page with a fresh address",
+  access: { scope: "own", anyOf: ["write"] },
+  needsActiveMerchant: true,
+  rateCategory: "deposits",
+  body: newDepositUrl,
+  responses: {
+    201: "The page, open for 15 minutes",
+    422: "requestedAmount without requestedCurrency, or the other way round",
+  },
+  handler: async ({ merchantId, body, now }, context) => {
+    const requestedAmount = body.requestedAmount ?? null;
+    const requestedCurrency = body.requestedCurrency ?? null;
+    if ((requestedAmount === null) !== (requestedCurrency === null)) {
+      return requestedAmount === null
+        ? validationFailed("requestedAmount", "Needed beside requestedCurrency", "required")
+        : validationFailed("requestedCurrency", "Needed beside requestedAmount", "required");
+    }
+    // asked before an address is spent; the merchant's actor has the last word
+    if (!await acceptsDeposits(body.network, context)) return depositsNotSupported(body.network);
+    const outcome = await context.merchants.ask(merchantId, {
+      type: "issue-address",
+      kind: "session",
+      at: now,
+      network: body.network,
+      identifier: body.identifier,
+      referenceId: body.referenceId ?? null,
+      createOnly: false,
+      fresh: await context.addressBook.take(body.network, merchantId),
+    }, context.askTimeoutMs);
+    if (outcome.kind !== "done") return notDone(outcome, {});
+    const session: SessionRow = {
+      id: context.newId("ses"),
+      nonce: crypto.getRandomValues(new Uint8Array(16)).toHex(),
+      merchantId,
+      addressId: outcome.value.addressId,
+      address: outcome.value.address,
+      network: body.network,
+      identifier: body.identifier,
+      referenceId: body.referenceId ?? null,
+      requestedAmount,
+      requestedCurrency,
+      ...quoteOf(requestedAmount, requestedCurrency, context),
+      token: body.token ?? null,
+      expiresAt: now + LIFETIME_MS,
+      createdAt: now,
+    };
+    const token = context.sessionTokens.of(session.id, session.nonce);
+    await insertSession(context.sql, session, hashSessionToken(token));
+    return created(createdView(session, token, context.publicUrl));
+  },
+});
+
+async function acceptsDeposits(
+  on: SessionRow["network"],
+  context: ApiContext,
+): Promise<boolean> {
+  if (!context.chains.has(on)) return false;
+  const { pairs } = await context.settings();
+  return CURRENCIES.some((currency) => pairs.get(pairKey(currency, on))?.depositsEnabled === true);
+}
+
+/** What the customer is asked to pay; nothing where no rate is at hand. */
+function quoteOf(
+  requestedAmount: SessionRow["requestedAmount"],
+  requestedCurrency: string | null,
+  context: ApiContext,
+): Pick<SessionRow, "exchangeRate" | "amount"> {
+  const none = { exchangeRate: null, amount: null };
+  if (requestedAmount === null || requestedCurrency === null) return none;
+  const found = context.rates.find("USDT", requestedCurrency);
+  if (found === null) return none;
+  const amount = quoteAmount(requestedAmount, found.rate);
+  return amount === null ? none : { exchangeRate: found.rate, amount };
+}
+
+function createdView(session: SessionRow, token: string, publicUrl: string) {
+  const { referenceId, requestedAmount, requestedCurrency, exchangeRate, amount } = session;
+  return {
+    url: sessionUrl(publicUrl, token, session),
+    address: session.address,
+    identifier: `${session.merchantId}_${session.identifier}`,
+    network: session.network,
+    sessionToken: token,
+    expiresAt: new Date(session.expiresAt).toISOString(),
+    ...(referenceId === null ? {} : { referenceId }),
+    ...(requestedAmount === null ? {} : { requestedAmount: formatAmount(requestedAmount) }),
+    ...(requestedCurrency === null ? {} : { requestedCurrency }),
+    ...(session.token === null ? {} : { token: session.token }),
+    ...(exchangeRate === null ? {} : { exchangeRate }),
+    ...(amount === null ? {} : { amount: formatQuote(amount) }),
+  };
+}
+
+/** `GET /api/deposit-url`. */
+export const getDepositUrls = keyedRoute({
+  method: "GET",
+  path: "/api/deposit-url",
+  summary: "List hosted payment pages with their newest deposits",
+  access: { scope: "own", anyOf: ["read"] },
+  rateCategory: "transactions",
+  query: z.object({
+    network: network.optional(),
+    page: page.optional(),
+    limit: limit.optional(),
+  }),
+  responses: { 200: "Pages, newest first" },
+  handler: async ({ merchantId, query }, context) => {
+    const isPaged = query.page !== undefined || query.limit !== undefined;
+    const size = query.limit ?? (isPaged ? 100 : NEWEST);
+    const found = await listSessions(
+      context.sql,
+      merchantId,
+      query.network ?? null,
+      ((query.page ?? 1) - 1) * size,
+      size,
+    );
+    return ok({ depositUrls: found.map((session) => listedView(session, context)) });
+  },
+});
+
+function listedView(session: ListedSession, { publicUrl, sessionTokens }: ApiContext) {
+  const token = sessionTokens.of(session.id, session.nonce);
+  return {
+    id: session.id,
+    url: sessionUrl(publicUrl, token, session),
+    address: session.address,
+    network: session.network,
+    createdAt: new Date(session.createdAt).toISOString(),
+    deposits: session.deposits.map(addressDepositView),
+  };
+}

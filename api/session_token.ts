@@ -1,0 +1,34 @@
+/**
+ * What opens a hosted payment page. A token is made from the session's id and nonce with the
+ * service's secret, so that a merchant's list can show the address of the page again although only
+ * the token's hash is stored.
+ *
+ * @module
+ */
+
+import { createHash, createHmac } from "node:crypto";
+
+/** Makes tokens; holds the secret. */
+export interface SessionTokens {
+  /**
+   * The token of a session.
+   *
+   * @param sessionId `ses_...`
+   * @param nonce random, kept with the session
+   * @returns 43 characters of base64url
+   */
+  of(sessionId: string, nonce: string): string;
+}
+
+/** Tokens under a secret; another secret makes other tokens, and old pages are found no more. */
+export function createSessionTokens(secret: string): SessionTokens {
+  return {
+    of: (sessionId, nonce) =>
+      createHmac("sha256", secret).update(`${sessionId}.${nonce}`).digest("base64url"),
+  };
+}
+
+/** What is stored of a token: its SHA-256. */
+export function hashSessionToken(token: string): Uint8Array {
+  return createHash("sha256").update(token).digest();
+}

@@ -1,0 +1,47 @@
+import type { Amount } from "../amount.ts";
+import type { Rate } from "../fees.ts";
+import type { Network } from "../pair.ts";
+import { table } from "../table.ts";
+
+/** A hosted payment page: an address, a time limit and, where there is one, a quote. */
+export interface SessionRow {
+  readonly id: string;
+  /** With the id and the service's secret it makes the token; only the token's hash is kept. */
+  readonly nonce: string;
+  readonly merchantId: string;
+  readonly addressId: string;
+  readonly address: string;
+  readonly network: Network;
+  /** The merchant's own identifier of the customer, without the merchant id. */
+  readonly identifier: string;
+  readonly referenceId: string | null;
+  readonly requestedAmount: Amount | null;
+  readonly requestedCurrency: string | null;
+  /** Fiat units per unit, as of the creation. */
+  readonly exchangeRate: Rate | null;
+  /** What the customer is asked to pay, in 8 decimals. */
+  readonly amount: Amount | null;
+  /** Display hint of the merchant's. */
+  readonly token: string | null;
+  readonly expiresAt: number;
+  readonly createdAt: number;
+}
+
+/** How sessions are read. */
+export const sessionTable = table<SessionRow>("hub.session", {
+  id: "text",
+  nonce: "text",
+  merchantId: "text",
+  addressId: "text",
+  address: "text",
+  network: "text",
+  identifier: "text",
+  referenceId: "text",
+  requestedAmount: "amount",
+  requestedCurrency: "text",
+  exchangeRate: "rate",
+  amount: "amount",
+  token: "text",
+  expiresAt: "time",
+  createdAt: "time",
+});
