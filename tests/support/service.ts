@@ -56,6 +56,8 @@ export interface Service extends AsyncDisposable {
   readonly sql: Sql;
   /** Starts it; resolves when it serves. Answers how many milliseconds that took. */
   start(options?: StartOptions): Promise<number>;
+  /** Starts another one on the same folder beside it; resolves when that one has ended. */
+  secondStart(): Promise<{ readonly code: number; readonly printed: string }>;
   /** Resolves when the process of the last start has ended. */
   readonly ended: Promise<End>;
   /** `kill -9` of the service alone; returns when it is gone. */
@@ -101,29 +103,34 @@ async function openService(options: ServiceOptions): Promise<Service> {
   await Deno.writeTextFile(logFile, "");
   const guard = await guardCluster(dataDir);
   const command = await startCommand();
+  const launch = {
+    cwd: ROOT,
+    clearEnv: true,
+    env: {
+      ...inherited(),
+      DENO: Deno.execPath(),
+      SERVICE_LOG: logFile,
+      NO_COLOR: "1",
+      PORT: "0",
+      DATA_DIR: dataDir,
+      ...options.env,
+    },
+    stdin: "null",
+  } as const;
   let child: Deno.ChildProcess | null = null;
   let ended: Promise<End> = Promise.resolve({ code: 0, signal: null });
   let credentials: Credentials | null = null;
   let sql: Sql | null = null;
+  let disposed = false;
 
   async function start({ crashAt }: StartOptions = {}): Promise<number> {
+    if (disposed) throw new Error("Cannot start the service as its test is over");
     const began = performance.now();
     const printedBefore = (await Deno.stat(logFile)).size;
     const started = new Deno.Command("/bin/sh", {
+      ...launch,
       args: ["-c", `${command} >>"$SERVICE_LOG" 2>&1`],
-      cwd: ROOT,
-      clearEnv: true,
-      env: {
-        ...inherited(),
-        DENO: Deno.execPath(),
-        SERVICE_LOG: logFile,
-        NO_COLOR: "1",
-        PORT: "0",
-        DATA_DIR: dataDir,
-        ...options.env,
-        ...(crashAt === undefined ? {} : { CRASH_POINT: crashAt }),
-      },
-      stdin: "null",
+      env: { ...launch.env, ...(crashAt === undefined ? {} : { CRASH_POINT: crashAt }) },
       stdout: "null",
       stderr: "null",
     }).spawn();
@@ -165,6 +172,17 @@ async function openService(options: ServiceOptions): Promise<Service> {
       return sql ??= connect(databaseUrl(dataDir), { max: 4, applicationName: "audit" });
     },
     start,
+    secondStart: async () => {
+      const { code, stdout, stderr } = await new Deno.Command("/bin/sh", {
+        ...launch,
+        args: ["-c", command],
+        stdout: "piped",
+        stderr: "piped",
+        signal: AbortSignal.timeout(START_MS),
+      }).output();
+      const decoder = new TextDecoder();
+      return { code, printed: decoder.decode(stdout) + decoder.decode(stderr) };
+    },
     get ended() {
       return ended;
     },
@@ -176,6 +194,7 @@ async function openService(options: ServiceOptions): Promise<Service> {
     killDatabase: () => killServer(dataDir),
     log: () => Deno.readTextFile(logFile),
     [Symbol.asyncDispose]: async () => {
+      disposed = true;
       signalIfAlive(child, "SIGKILL");
       await ended;
       await sql?.end({ timeout: 1 });

@@ -23,11 +23,7 @@ export async function audit(shop: Shop): Promise<void> {
     [],
   );
 
-  const balance = expectBody(
-    z.object({ available: z.string(), pending: z.string() }),
-    await ask(service, "GET", "/api/balance?currency=USDT&network=TRX"),
-    200,
-  );
+  const balance = await balanceOf(shop);
   assertEquals(balance.pending, "0");
   assertEquals(units(balance.available), shop.expected, "available balance");
   assertEquals(await booksFaults(sql), []);
@@ -44,6 +40,15 @@ export async function audit(shop: Shop): Promise<void> {
   for (const [paymentId, event] of payments) {
     assertEquals(ids.get(`${event} ${paymentId}`)?.size, 1, `ids of ${event} of ${paymentId}`);
   }
+}
+
+/** The balance as the merchant is shown it. */
+export async function balanceOf(shop: Shop) {
+  return expectBody(
+    z.object({ available: z.string(), pending: z.string() }),
+    await ask(shop.service, "GET", "/api/balance?currency=USDT&network=TRX"),
+    200,
+  );
 }
 
 /** Work that is not done, as sentences. */

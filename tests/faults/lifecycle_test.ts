@@ -1,0 +1,101 @@
+import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import { needs } from "../support/permissions.ts";
+
+const ignore = needs({ net: true, read: true, write: true, run: true, env: true, sys: true });
+
+Deno.test({
+  name: "a service that is told to stop finishes what is in flight and exits with 0",
+  ignore,
+  fn: async () => {
+    const { withService } = await import("../support/service.ts");
+    const { booksFaults } = await import("../support/books.ts");
+    const { openShop, SHOP_ENV } = await import("./support/shop.ts");
+    const { eventually } = await import("./support/client.ts");
+    const crowds = await import("./support/crowd.ts");
+
+    await withService(async (service) => {
+      await using _shop = await openShop(service);
+      const payers = await crowds.openPayers(service, 8, "100000");
+      const figures: Record<string, number | string>[] = [];
+      for (const signal of ["SIGTERM", "SIGINT"] as const) {
+        const crowd = crowds.startCrowd(service, payers, signal, 0);
+        await eventually("load", () => Promise.resolve(crowd.acknowledged.length > 100));
+        const signalledAt = performance.now();
+        for (let n = 0; n < 3; n++) service.signal(signal);
+        const end = await service.ended;
+        const stopMs = Math.round(performance.now() - signalledAt);
+        await crowd.stop();
+        assertEquals(end, { code: 0, signal: null });
+        assertMatch(await service.log(), /stopped\n$/);
+        const startMs = await service.start();
+        figures.push({ signal, "stop, ms": stopMs, "start, ms": startMs });
+        assertEquals(await crowds.requestFaults(service, crowd), []);
+        assertEquals(await booksFaults(service.sql), []);
+      }
+      // deno-lint-ignore no-console -- measured figures
+      console.log(figures);
+    }, { env: SHOP_ENV });
+  },
+});
+
+Deno.test({
+  name: "a service that is killed finds its running database again, and one more start is refused",
+  ignore,
+  fn: async (t) => {
+    const { withService } = await import("../support/service.ts");
+    const { mine, openShop, SHOP_ENV } = await import("./support/shop.ts");
+    const { audit } = await import("./support/audit.ts");
+    const { assertCreditedOnce, confirmDeposit, payIn } = await import("./support/deposit.ts");
+    const { assertPaidOnce, confirmPayout, withdraw } = await import("./support/payout.ts");
+
+    await withService(async (service) => {
+      await using shop = await openShop(service);
+      const serverPid = async () =>
+        (await Deno.readTextFile(`${service.dataDir}/postgres/postmaster.pid`)).split("\n")[0];
+
+      await t.step("kill -9 of the service alone leaves PostgreSQL running", async () => {
+        const before = { server: await serverPid(), chain: service.credentials.chains.TRX };
+        const paid = await payIn(shop, "killed");
+        await service.kill9();
+        assertEquals(await serverPid(), before.server);
+        const milliseconds = await service.start();
+        // deno-lint-ignore no-console -- a measured figure
+        console.log(`start after kill -9: ${milliseconds} ms`);
+        assertEquals(await serverPid(), before.server);
+        assertEquals(service.credentials.chains.TRX, before.chain);
+        await confirmDeposit(shop, paid);
+        await audit(shop);
+        await assertCreditedOnce(shop, paid);
+      });
+
+      await t.step("kill -9 of the service and of PostgreSQL at once loses nothing", async () => {
+        const payout = await withdraw(shop, "blackout");
+        const before = await serverPid();
+        await Promise.all([service.kill9(), service.killDatabase()]);
+        const milliseconds = await service.start();
+        // deno-lint-ignore no-console -- a measured figure
+        console.log(`start after both were killed: ${milliseconds} ms`);
+        assertNotEquals(await serverPid(), before);
+        await confirmPayout(shop, payout);
+        await audit(shop);
+        await assertPaidOnce(shop, payout);
+      });
+
+      await t.step("a second service on the same folder refuses and does no harm", async () => {
+        const second = await service.secondStart();
+        assertEquals(second.code, 2);
+        assertMatch(
+          second.printed,
+          new RegExp(
+            `^Cannot start as another service runs on this data folder \\(process ${service.pid}\\): `,
+          ),
+        );
+        assertEquals(second.printed.trim().split("\n").length, 1);
+        await mine(shop, 1);
+        const payout = await withdraw(shop, "undisturbed");
+        await confirmPayout(shop, payout);
+        await audit(shop);
+      });
+    }, { env: SHOP_ENV });
+  },
+});
