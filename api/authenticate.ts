@@ -8,7 +8,7 @@ import type { Answer } from "./answer.ts";
 import { clientAddress, isListed } from "./client_address.ts";
 import type { ApiContext } from "./context.ts";
 import { authenticationRequired, forbidden, merchantNotActive, unauthorized } from "./errors.ts";
-import { type Caller, hasAnyOf } from "./permission.ts";
+import { type Caller, hasAnyOf, type Permission } from "./permission.ts";
 import type { Route } from "./route.ts";
 
 /** The other end of a connection, as the server knows it. */
@@ -84,15 +84,17 @@ function authorize(
   caller: Caller,
 ): Identity {
   const { access } = route;
+  if (route.closedTo.includes(caller.role)) return refuse(forbidden(route.forbiddenText));
   switch (access.scope) {
     case "public":
       return NOBODY;
-    case "own":
-      if (caller.merchantId === null || !hasAnyOf(caller, access.anyOf)) {
-        return refuse(forbidden(route.forbiddenText));
+    case "acting":
+      if (caller.role === "ADMIN" && hasAnyOf(caller, access.adminAnyOf)) {
+        return { kind: "known", caller, merchantId: null };
       }
-      if (route.needsActiveMerchant && !caller.isActive) return refuse(merchantNotActive);
-      return { kind: "known", caller, merchantId: caller.merchantId };
+      return authorizeOwn(route, access.anyOf, caller);
+    case "own":
+      return authorizeOwn(route, access.anyOf, caller);
     case "named": {
       const named = params.merchantId ?? null;
       const isOwn = named !== null && named === caller.merchantId && hasAnyOf(caller, access.anyOf);
@@ -114,4 +116,12 @@ function authorize(
       return never;
     }
   }
+}
+
+function authorizeOwn(route: Route, anyOf: readonly Permission[], caller: Caller): Identity {
+  if (caller.merchantId === null || !hasAnyOf(caller, anyOf)) {
+    return refuse(forbidden(route.forbiddenText));
+  }
+  if (route.needsActiveMerchant && !caller.isActive) return refuse(merchantNotActive);
+  return { kind: "known", caller, merchantId: caller.merchantId };
 }

@@ -20,7 +20,7 @@ export const getDepositPageStatus = publicRoute({
   method: "GET",
   path: "/api/deposit-page/status",
   summary: "Status of a hosted payment",
-  rateCategory: "none",
+  rateCategory: "hosted",
   query: z.object({ token: z.string().optional() }),
   responses: {
     200: "waiting, received, completed or failed",

@@ -8,7 +8,8 @@
 import type { z } from "zod";
 import type { Answer } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
-import type { Caller, Permission } from "./permission.ts";
+import type { ErrorDoc } from "./openapi/error_doc.ts";
+import type { Caller, KeyRole, Permission } from "./permission.ts";
 
 /** Methods that are used. */
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -26,8 +27,9 @@ export type RateCategory =
 
 /**
  * Who may call. `own`: a key of a merchant, acting for that merchant. `named`: the merchant in the
- * path, by its own key or an administrator's. `reseller`: an administrator, or the account of the
- * reseller in the path (the handler compares). `admin`: an administrator. `public`: anybody.
+ * path, by its own key or an administrator's. `acting`: a key of a merchant for that merchant, or an
+ * administrator for the merchant that the body names. `reseller`: an administrator, or the account
+ * of the reseller in the path (the handler compares). `admin`: an administrator. `public`: anybody.
  */
 export type Access =
   | { readonly scope: "public" }
@@ -38,14 +40,40 @@ export type Access =
     readonly adminAnyOf: readonly Permission[];
   }
   | {
+    readonly scope: "acting";
+    readonly anyOf: readonly Permission[];
+    readonly adminAnyOf: readonly Permission[];
+  }
+  | {
     readonly scope: "reseller";
     readonly anyOf: readonly Permission[];
     readonly adminAnyOf: readonly Permission[];
   }
   | { readonly scope: "admin"; readonly anyOf: readonly Permission[] };
 
-/** What an answer looks like, for the API reference. */
-export type Responses = Readonly<Record<number, string>>;
+/** What one answer looks like, for the API reference. */
+export interface ResponseDoc {
+  readonly description: string;
+  /** Of a JSON body; null where the body is something else or empty. */
+  readonly schema: z.ZodType | null;
+  /** A body as it may be. */
+  readonly example?: unknown;
+  /** Several bodies, by name. */
+  readonly examples?: Readonly<Record<string, unknown>>;
+  /** Media type where it is not JSON. */
+  readonly contentType?: string;
+}
+
+/** What the answers look like, by status. */
+export type Responses = Readonly<Record<number, string | ResponseDoc>>;
+
+/** A header that a route reads. */
+export interface HeaderDoc {
+  readonly name: string;
+  readonly description: string;
+  readonly required?: boolean;
+  readonly schema: z.ZodType;
+}
 
 /** What every handler is given; `Q` and `B` are what the schemas made of query and body. */
 export interface PublicRequest<Q, B> {
@@ -86,7 +114,11 @@ interface RouteFacts<Q extends z.ZodType, B extends z.ZodType> {
   readonly rateCategory: RateCategory;
   readonly query?: Q;
   readonly body?: B;
+  /** Headers it reads besides the common ones. */
+  readonly headers?: readonly HeaderDoc[];
   readonly responses: Responses;
+  /** Errors of its own; those that every route of its kind has are added by the reference. */
+  readonly errors?: readonly ErrorDoc[];
 }
 
 /** A route that needs a key. */
@@ -97,16 +129,22 @@ export interface KeyedDefinition<Q extends z.ZodType, B extends z.ZodType>
   readonly forbiddenText?: string;
   /** Whether the account must be active. */
   readonly needsActiveMerchant?: boolean;
+  /** Roles that are turned away whatever the key may do otherwise. */
+  readonly closedTo?: readonly KeyRole[];
   readonly handler: (
     request: ApiRequest<z.output<Q>, z.output<B>>,
     context: ApiContext,
   ) => Answer | Promise<Answer>;
 }
 
-/** A route of administrators, or of them and resellers. */
+/** A route of administrators, or of them and others. */
 export interface StaffDefinition<Q extends z.ZodType, B extends z.ZodType>
   extends RouteFacts<Q, B> {
-  readonly access: Extract<Access, { readonly scope: "admin" | "reseller" }>;
+  readonly access: Extract<Access, { readonly scope: "admin" | "reseller" | "acting" }>;
+  /** Whether a merchant's own account must be active. */
+  readonly needsActiveMerchant?: boolean;
+  /** Roles that are turned away whatever the key may do otherwise. */
+  readonly closedTo?: readonly KeyRole[];
   readonly handler: (
     request: StaffRequest<z.output<Q>, z.output<B>>,
     context: ApiContext,
@@ -130,10 +168,13 @@ export interface Route {
   readonly access: Access;
   readonly forbiddenText: string | undefined;
   readonly needsActiveMerchant: boolean;
+  readonly closedTo: readonly KeyRole[];
   readonly rateCategory: RateCategory;
   readonly query: z.ZodType | null;
   readonly body: z.ZodType | null;
+  readonly headers: readonly HeaderDoc[];
   readonly responses: Responses;
+  readonly errors: readonly ErrorDoc[];
   /** Query and body have gone through their schemas, or are undefined where there is none. */
   readonly handler: (request: AnyRequest, context: ApiContext) => Answer | Promise<Answer>;
 }
@@ -146,7 +187,9 @@ function facts<Q extends z.ZodType, B extends z.ZodType>(definition: RouteFacts<
     rateCategory: definition.rateCategory,
     query: definition.query ?? null,
     body: definition.body ?? null,
+    headers: definition.headers ?? [],
     responses: definition.responses,
+    errors: definition.errors ?? [],
   };
 }
 
@@ -159,6 +202,7 @@ export function keyedRoute<Q extends z.ZodType, B extends z.ZodType>(
     access: definition.access,
     forbiddenText: definition.forbiddenText,
     needsActiveMerchant: definition.needsActiveMerchant ?? false,
+    closedTo: definition.closedTo ?? [],
     handler: (request, context) => {
       if (request.caller === null || request.merchantId === null) {
         throw new TypeError(`Cannot serve a route as nobody is known: ${definition.path}`);
@@ -169,7 +213,7 @@ export function keyedRoute<Q extends z.ZodType, B extends z.ZodType>(
   };
 }
 
-/** Declares a route of administrators, or of them and resellers. */
+/** Declares a route of administrators, or of them and others. */
 export function staffRoute<Q extends z.ZodType, B extends z.ZodType>(
   definition: StaffDefinition<Q, B>,
 ): Route {
@@ -177,7 +221,8 @@ export function staffRoute<Q extends z.ZodType, B extends z.ZodType>(
     ...facts(definition),
     access: definition.access,
     forbiddenText: undefined,
-    needsActiveMerchant: false,
+    needsActiveMerchant: definition.needsActiveMerchant ?? false,
+    closedTo: definition.closedTo ?? [],
     handler: (request, context) => {
       if (request.caller === null) {
         throw new TypeError(`Cannot serve a route as nobody is known: ${definition.path}`);
@@ -196,6 +241,7 @@ export function publicRoute<Q extends z.ZodType, B extends z.ZodType>(
     access: { scope: "public" },
     forbiddenText: undefined,
     needsActiveMerchant: false,
+    closedTo: [],
     handler: (request, context) =>
       definition.handler(request as PublicRequest<z.output<Q>, z.output<B>>, context),
   };
