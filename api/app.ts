@@ -6,6 +6,7 @@
 
 import { getLogger } from "@logtape/logtape";
 import { type Context, Hono } from "hono";
+import { markKeysUsed } from "../ledger/admin/mark_keys_used.ts";
 import { batcher } from "../ledger/queries/batcher.ts";
 import { findApiKeys } from "../ledger/queries/find_api_keys.ts";
 import { findOwnAddresses } from "../ledger/queries/find_own_addresses.ts";
@@ -22,6 +23,7 @@ import {
   unavailable,
 } from "./errors.ts";
 import { createKeyRing } from "./key_ring.ts";
+import { createUsageNotes } from "./key_usage.ts";
 import { createRequestMetrics, type RequestMetrics } from "./request_metrics.ts";
 import { newRequestId } from "./request_id.ts";
 import { readInput } from "./read_input.ts";
@@ -81,7 +83,11 @@ function contextOf(deps: ApiDeps): ApiContext {
   const settings = batcher(async () => new Map([["", await readSettings(sql)]]));
   return {
     ...deps,
-    keys: createKeyRing((hashes) => findApiKeys(sql, hashes), deps.environment),
+    keys: createKeyRing(
+      (hashes) => findApiKeys(sql, hashes),
+      deps.environment,
+      createUsageNotes((keyIds) => markKeysUsed(sql, keyIds)),
+    ),
     balances: batcher((merchantIds) => readBalances(sql, merchantIds)),
     isOwnAddress: batcher((addresses) => findOwnAddresses(sql, addresses)),
     settings: async () => {

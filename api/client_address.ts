@@ -17,6 +17,23 @@ export function isListed(address: string, list: readonly string[]): boolean {
   });
 }
 
+/** Whether every address of an entry is one of a list of addresses and CIDR ranges. */
+export function isWithin(entry: string, list: readonly string[]): boolean {
+  const inner = parseRange(entry);
+  return inner !== null && list.some((other) => {
+    const outer = parseRange(other);
+    return outer !== null && outer[0].kind() === inner[0].kind() && outer[1] <= inner[1] &&
+      inner[0].match(outer);
+  });
+}
+
+/** Whether a text is an address or CIDR range, written in full. */
+export function isAddressOrRange(text: string): boolean {
+  const address = text.split("/")[0] ?? "";
+  const isFull = ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address);
+  return isFull && parseRange(text) !== null;
+}
+
 type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 function parseRange(entry: string): Range | null {

@@ -65,6 +65,11 @@ export function methodNotAllowed(allowed: readonly string[]): Answer {
   return error(405, { error: "Method not allowed" }, { allow: allowed.join(", ") });
 }
 
+/** 409, with why in `message`. */
+export function conflict(message: string): Answer {
+  return error(409, { error: "Conflict", message });
+}
+
 /** 413. */
 export function bodyTooLarge(limit: number): Answer {
   return error(413, {

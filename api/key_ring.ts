@@ -9,6 +9,7 @@
 import { batcher, type LoadMany } from "../ledger/queries/batcher.ts";
 import type { StoredKey } from "../ledger/queries/find_api_keys.ts";
 import { type Environment, hashApiKey, parseApiKey } from "./api_key.ts";
+import { NOTE_AGE_MS } from "./key_usage.ts";
 import type { Caller } from "./permission.ts";
 
 /** How long a key is remembered, milliseconds. */
@@ -32,12 +33,20 @@ export interface KeyRing {
    * @returns null for a key that is malformed, of another environment, unknown, revoked or expired
    */
   find(key: string, now: number): Caller | null | Promise<Caller | null>;
-  /** Reads the keys of a merchant anew from now on. */
-  forget(merchantId: string): void;
+  /** Reads the keys of a merchant (null: of the administrators) anew from now on. */
+  forget(merchantId: string | null): void;
 }
 
-/** A key ring over a query. */
-export function createKeyRing(load: LoadMany<StoredKey>, environment: Environment): KeyRing {
+/**
+ * A key ring over a query.
+ *
+ * @param noteUse told of a key whose last use was noted a while ago, or never
+ */
+export function createKeyRing(
+  load: LoadMany<StoredKey>,
+  environment: Environment,
+  noteUse: (keyId: string) => void = () => {},
+): KeyRing {
   const memory = new Map<string, Remembered>();
   const read = batcher(load);
 
@@ -54,7 +63,9 @@ export function createKeyRing(load: LoadMany<StoredKey>, environment: Environmen
     const stored = await read(hash);
     const caller = stored === undefined ? null : callerOf(stored);
     remember(hash, caller, now + KEY_MEMORY_MS);
-    return stillValid(caller, now);
+    const valid = stillValid(caller, now);
+    if (valid !== null && (stored?.lastUsedAt ?? 0) < now - NOTE_AGE_MS) noteUse(valid.keyId);
+    return valid;
   }
 
   return {
@@ -92,5 +103,6 @@ function callerOf(key: StoredKey): Caller {
     permissions: key.permissions,
     ipAllowlist: key.ipAllowlist,
     expiresAt: key.expiresAt,
+    rateLimits: key.rateLimits,
   };
 }

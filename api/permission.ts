@@ -29,6 +29,8 @@ export interface Caller {
   readonly ipAllowlist: readonly string[] | null;
   /** Unix milliseconds, null: never. */
   readonly expiresAt: number | null;
+  /** Requests per minute that differ from the published limits, by category; 0: unlimited. */
+  readonly rateLimits: Readonly<Record<string, number | null>>;
 }
 
 /** Whether the caller has at least one of the permissions. */

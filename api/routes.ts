@@ -4,6 +4,7 @@
  * @module
  */
 
+import { ADMIN_OPERATIONS } from "./admin_operations.ts";
 import { getBalance } from "./balance.ts";
 import { createDepositAddress, getDepositAddresses } from "./deposit_address.ts";
 import { getDepositPageStatus } from "./deposit_page_status.ts";
@@ -31,6 +32,7 @@ const MERCHANT_OPERATIONS = {
   getTransactions,
   getMerchant,
   updateMerchant,
+  ...ADMIN_OPERATIONS,
 };
 
 /** What operators' tools call, each under its operation id. */

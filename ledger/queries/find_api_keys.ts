@@ -12,6 +12,10 @@ export interface StoredKey {
   /** Null for an administrator's key. */
   readonly merchantId: string | null;
   readonly merchantStatus: MerchantStatus | null;
+  /** Requests per minute that differ from the published limits; empty for an administrator. */
+  readonly rateLimits: Readonly<Record<string, number | null>>;
+  /** Unix milliseconds, to a few minutes; null: never. */
+  readonly lastUsedAt: number | null;
 }
 
 /**
@@ -33,9 +37,11 @@ export async function findApiKeys(
     expires_at: Date | null;
     merchant_id: string | null;
     status: MerchantStatus | null;
+    rate_limits: Record<string, number | null> | null;
+    last_used_at: Date | null;
   }[]>`
     SELECT encode(k.hash, 'hex') AS hash, k.id, k.role, k.permissions, k.ip_allowlist, k.expires_at,
-      k.merchant_id, m.status
+      k.merchant_id, k.last_used_at, m.status, m.rate_limits
     FROM hub.api_key k LEFT JOIN book.merchant m ON m.merchant_id = k.merchant_id
     WHERE k.hash = ANY (SELECT decode(h, 'hex') FROM unnest(${[...hashes]}::text[]) h)
       AND k.revoked_at IS NULL AND (k.merchant_id IS NULL OR m.merchant_id IS NOT NULL)`;
@@ -47,5 +53,7 @@ export async function findApiKeys(
     expiresAt: row.expires_at?.getTime() ?? null,
     merchantId: row.merchant_id,
     merchantStatus: row.status,
+    rateLimits: row.rate_limits ?? {},
+    lastUsedAt: row.last_used_at?.getTime() ?? null,
   }]));
 }

@@ -1,0 +1,180 @@
+/**
+ * The keys of a merchant, and those of administrators.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { listApiKeys } from "../ledger/admin/list_api_keys.ts";
+import { readMerchant } from "../ledger/queries/read_merchant.ts";
+import { ok } from "./answer.ts";
+import { isAddressOrRange } from "./client_address.ts";
+import { notFound } from "./errors.ts";
+import { issueKey, keyView, revokeKey, rotateKey } from "./issue_key.ts";
+import { keyedRoute, staffRoute } from "./route.ts";
+import { refuseUnknown } from "./unknown_fields.ts";
+
+const MERCHANT_KEYS = "/api/merchants/{merchantId}/api-keys";
+const ADMIN_KEYS = "/api/admin/api-keys";
+const NAMED = { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:write"] } as const;
+const ADMIN = { scope: "admin", anyOf: ["admin:write"] } as const;
+
+const ipAllowlist = z.array(
+  z.string().max(64).refine(isAddressOrRange, {
+    message: "Expected an address or a range such as 203.0.113.0/24",
+  }),
+).min(1).max(100).nullable().optional();
+
+const expiresAt = z.iso.datetime({ offset: true, message: "Expected an ISO 8601 date-time" })
+  .transform((text) => Date.parse(text)).nullable().optional();
+
+const label = z.string().trim().min(1).max(100);
+
+function permissionsOf<const P extends readonly [string, ...string[]]>(allowed: P) {
+  return z.array(z.enum(allowed)).min(1).max(allowed.length)
+    .refine((list) => new Set(list).size === list.length, { message: "A permission occurs twice" });
+}
+
+const merchantKey = {
+  label,
+  permissions: permissionsOf(["read", "write", "payout"]),
+  role: z.enum(["MERCHANT", "RESELLER"]).optional(),
+  expiresAt,
+  ipAllowlist,
+};
+
+const adminKey = z.strictObject({
+  label,
+  permissions: permissionsOf(["read", "write", "payout", "admin:read", "admin:write"]),
+  expiresAt,
+  ipAllowlist,
+});
+
+/** Hours for which a replaced key stays valid. */
+const overlap = { overlapHours: z.int().min(0).max(168).default(24) };
+
+/** `GET /api/merchants/{merchantId}/api-keys`. */
+export const getApiKeys = keyedRoute({
+  method: "GET",
+  path: MERCHANT_KEYS,
+  summary: "List the keys of a merchant",
+  access: { ...NAMED, adminAnyOf: ["admin:read", "admin:write"] },
+  rateCategory: "transactions",
+  responses: { 200: "The keys that are not revoked, without the keys themselves" },
+  handler: async ({ merchantId, caller }, { sql }) => {
+    if (caller.role === "ADMIN" && await readMerchant(sql, merchantId) === null) return notFound;
+    return ok({ apiKeys: (await listApiKeys(sql, merchantId)).map(keyView) });
+  },
+});
+
+/** `POST /api/merchants/{merchantId}/api-keys`. */
+export const createApiKey = keyedRoute({
+  method: "POST",
+  path: MERCHANT_KEYS,
+  summary: "Create a key; it is shown once",
+  access: NAMED,
+  rateCategory: "transactions",
+  body: z.looseObject(merchantKey),
+  responses: { 201: "The key", 403: "It would grant more than the key that asks" },
+  handler: async ({ body, ...request }, context) => {
+    const { caller, merchantId } = request;
+    const unknown = refuseUnknown(caller, body, merchantKey);
+    if (unknown !== null) return unknown;
+    if (caller.role === "ADMIN" && await readMerchant(context.sql, merchantId) === null) {
+      return notFound;
+    }
+    const role = body.role ?? (caller.role === "RESELLER" ? "RESELLER" : "MERCHANT");
+    const { label, permissions, expiresAt, ipAllowlist } = body;
+    return await issueKey(
+      request,
+      { label, permissions, role, expiresAt, ipAllowlist },
+      context,
+    );
+  },
+});
+
+/** `POST /api/merchants/{merchantId}/api-keys/{keyId}/rotate`. */
+export const rotateApiKey = keyedRoute({
+  method: "POST",
+  path: `${MERCHANT_KEYS}/{keyId}/rotate`,
+  summary: "Replace a key; the old one stays valid for a while",
+  access: NAMED,
+  rateCategory: "transactions",
+  body: z.looseObject(overlap).prefault({}),
+  responses: { 201: "The new key", 409: "The key has ended" },
+  handler: ({ body, ...request }, context) =>
+    refuseUnknown(request.caller, body, overlap) ??
+      rotateKey(request, request.params.keyId ?? "", body.overlapHours, context),
+});
+
+/** `DELETE /api/merchants/{merchantId}/api-keys/{keyId}`. */
+export const revokeApiKey = keyedRoute({
+  method: "DELETE",
+  path: `${MERCHANT_KEYS}/{keyId}`,
+  summary: "Revoke a key",
+  access: NAMED,
+  rateCategory: "transactions",
+  responses: { 200: "The key is revoked" },
+  handler: (request, context) => revokeKey(request, request.params.keyId ?? "", context),
+});
+
+/** `GET /api/admin/api-keys`. */
+export const getAdminKeys = staffRoute({
+  method: "GET",
+  path: ADMIN_KEYS,
+  summary: "List the keys of administrators",
+  access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
+  rateCategory: "none",
+  responses: { 200: "The keys that are not revoked, without the keys themselves" },
+  handler: async (_request, { sql }) =>
+    ok({ apiKeys: (await listApiKeys(sql, null)).map(keyView) }),
+});
+
+/** `POST /api/admin/api-keys`. */
+export const createAdminKey = staffRoute({
+  method: "POST",
+  path: ADMIN_KEYS,
+  summary: "Create a key for an administrator; it is shown once",
+  access: ADMIN,
+  rateCategory: "none",
+  body: adminKey,
+  responses: { 201: "The key", 403: "It would grant more than the key that asks" },
+  handler: ({ body, ...request }, context) => {
+    const { label, permissions, expiresAt, ipAllowlist } = body;
+    return issueKey(
+      { ...request, merchantId: null },
+      { label, permissions, role: "ADMIN", expiresAt, ipAllowlist },
+      context,
+    );
+  },
+});
+
+/** `POST /api/admin/api-keys/{keyId}/rotate`. */
+export const rotateAdminKey = staffRoute({
+  method: "POST",
+  path: `${ADMIN_KEYS}/{keyId}/rotate`,
+  summary: "Replace an administrator's key; the old one stays valid for a while",
+  access: ADMIN,
+  rateCategory: "none",
+  body: z.strictObject(overlap).prefault({}),
+  responses: { 201: "The new key", 409: "The key has ended" },
+  handler: ({ body, ...request }, context) =>
+    rotateKey(
+      { ...request, merchantId: null },
+      request.params.keyId ?? "",
+      body.overlapHours,
+      context,
+    ),
+});
+
+/** `DELETE /api/admin/api-keys/{keyId}`. */
+export const revokeAdminKey = staffRoute({
+  method: "DELETE",
+  path: `${ADMIN_KEYS}/{keyId}`,
+  summary: "Revoke an administrator's key",
+  access: ADMIN,
+  rateCategory: "none",
+  responses: { 200: "The key is revoked", 409: "It is the last one that can administrate" },
+  handler: (request, context) =>
+    revokeKey({ ...request, merchantId: null }, request.params.keyId ?? "", context),
+});

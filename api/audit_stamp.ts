@@ -1,0 +1,44 @@
+/**
+ * Who is behind a request, as the audit keeps it.
+ *
+ * @module
+ */
+
+import type { AuditStamp } from "../actors/merchant/messages.ts";
+import type { HubAudit } from "../ledger/admin/write_audit.ts";
+import type { ApiContext } from "./context.ts";
+import type { Caller } from "./permission.ts";
+
+/** What the audit needs of a request. */
+export interface Accountable {
+  readonly caller: Caller;
+  readonly requestId: string;
+}
+
+/**
+ * The stamp of a command to a merchant's actor: the audit is written in the commit of its effect.
+ *
+ * @param action for example `withdrawal.approve`
+ */
+export function auditStamp(
+  request: Accountable,
+  action: string,
+  context: Pick<ApiContext, "newId">,
+): AuditStamp {
+  const { caller, requestId } = request;
+  return { auditId: context.newId("aud"), actor: caller.keyId, action, requestId };
+}
+
+/** The line of the audit for something that belongs to no merchant's books. */
+export function hubAudit(
+  request: Accountable & { readonly merchantId: string | null },
+  action: string,
+  subject: string,
+  context: Pick<ApiContext, "newId">,
+  before: HubAudit["before"],
+  after: HubAudit["after"],
+): HubAudit {
+  const { caller, requestId, merchantId } = request;
+  const id = context.newId("aud");
+  return { id, merchantId, actor: caller.keyId, action, subject, before, after, requestId };
+}

@@ -1,0 +1,168 @@
+/**
+ * Making, replacing and ending keys, whoever they are for. A key never grants more than the key
+ * that made it: not in permissions, not in where it may be used from, not in how long.
+ *
+ * @module
+ */
+
+import { findApiKey } from "../ledger/admin/find_api_key.ts";
+import { insertApiKey, type NewKey } from "../ledger/admin/insert_api_key.ts";
+import type { KeyRecord } from "../ledger/admin/key_record.ts";
+import { revokeApiKey } from "../ledger/admin/revoke_api_key.ts";
+import { rotateApiKey } from "../ledger/admin/rotate_api_key.ts";
+import { type Answer, created, ok } from "./answer.ts";
+import { hashApiKey, mintApiKey } from "./api_key.ts";
+import { hubAudit } from "./audit_stamp.ts";
+import { isWithin } from "./client_address.ts";
+import type { ApiContext } from "./context.ts";
+import { conflict, forbidden, invalidField, notFound } from "./errors.ts";
+import type { Caller, KeyRole, Permission } from "./permission.ts";
+
+/** Who asks, for which account. */
+export interface KeyRequest {
+  readonly caller: Caller;
+  /** Null: for administrators. */
+  readonly merchantId: string | null;
+  readonly now: number;
+  readonly requestId: string;
+}
+
+/** What a new key is to be. */
+export interface WantedKey {
+  readonly label: string;
+  readonly permissions: readonly Permission[];
+  readonly role: KeyRole;
+  /** Unix milliseconds, null: never; undefined: as long as the key that makes it. */
+  readonly expiresAt: number | null | undefined;
+  /** Null: from anywhere; undefined: from where the key that makes it may be used. */
+  readonly ipAllowlist: readonly string[] | null | undefined;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Whether one key may make (or replace) another with these rights. */
+function mayGrant(
+  caller: Caller,
+  key: Pick<KeyRecord, "role" | "permissions" | "expiresAt" | "ipAllowlist">,
+): boolean {
+  const { ipAllowlist } = caller;
+  const roles: Readonly<Record<KeyRole, readonly KeyRole[]>> = {
+    ADMIN: ["ADMIN", "MERCHANT", "RESELLER"],
+    MERCHANT: ["MERCHANT", "RESELLER"],
+    RESELLER: ["RESELLER"],
+  };
+  return roles[caller.role].includes(key.role) &&
+    key.permissions.every((permission) => caller.permissions.includes(permission)) &&
+    (caller.expiresAt === null ||
+      (key.expiresAt !== null && key.expiresAt <= caller.expiresAt)) &&
+    (ipAllowlist === null ||
+      (key.ipAllowlist !== null && key.ipAllowlist.every((entry) => isWithin(entry, ipAllowlist))));
+}
+
+/** Makes a key; shown in this answer and never again. */
+export async function issueKey(
+  request: KeyRequest,
+  wanted: WantedKey,
+  context: ApiContext,
+): Promise<Answer> {
+  const { caller, merchantId, now } = request;
+  const key = {
+    id: context.newId("key"),
+    merchantId,
+    role: wanted.role,
+    permissions: wanted.permissions,
+    label: wanted.label,
+    ipAllowlist: wanted.ipAllowlist === undefined ? caller.ipAllowlist : wanted.ipAllowlist,
+    expiresAt: wanted.expiresAt === undefined ? caller.expiresAt : wanted.expiresAt,
+    createdAt: now,
+  };
+  if (!mayGrant(caller, key)) return forbidden();
+  if (key.expiresAt !== null && key.expiresAt <= now) {
+    return invalidField("expiresAt", "Expected a time to come", "too_small");
+  }
+  const apiKey = mintApiKey(context.environment);
+  const audit = hubAudit(request, "api-key.create", key.id, context, null, imageOf(key));
+  await insertApiKey(context.sql, { ...key, hash: hashApiKey(apiKey) }, audit);
+  return created({ ...issued(key), apiKey });
+}
+
+/** Puts a new key in the place of another one, which stays valid for the overlap. */
+export async function rotateKey(
+  request: KeyRequest,
+  keyId: string,
+  overlapHours: number,
+  context: ApiContext,
+): Promise<Answer> {
+  const { caller, merchantId, now } = request;
+  const old = await findApiKey(context.sql, merchantId, keyId);
+  if (old === null) return notFound;
+  if (!mayGrant(caller, old)) return forbidden();
+  const id = context.newId("key");
+  const apiKey = mintApiKey(context.environment);
+  const fresh: NewKey = { ...old, id, createdAt: now, hash: hashApiKey(apiKey) };
+  const until = now + overlapHours * HOUR_MS;
+  const audit = hubAudit(request, "api-key.rotate", id, context, { id: keyId }, {
+    ...imageOf(fresh),
+    overlapHours,
+  });
+  const ends = await rotateApiKey(context.sql, keyId, fresh, until, audit);
+  if (ends === null) return conflict("The key has ended and cannot be rotated.");
+  context.keys.forget(merchantId);
+  return created({
+    ...issued(fresh),
+    apiKey,
+    previous: { id: keyId, expiresAt: new Date(ends).toISOString() },
+  });
+}
+
+/** Ends a key at once. */
+export async function revokeKey(
+  request: KeyRequest,
+  keyId: string,
+  context: ApiContext,
+): Promise<Answer> {
+  const { caller, merchantId, now } = request;
+  const key = await findApiKey(context.sql, merchantId, keyId);
+  if (key === null) return notFound;
+  if (caller.role === "RESELLER" && key.role !== "RESELLER") return forbidden();
+  const audit = hubAudit(request, "api-key.revoke", keyId, context, imageOf(key), null);
+  const outcome = await revokeApiKey(context.sql, merchantId, keyId, audit);
+  switch (outcome) {
+    case "not_found":
+      return notFound;
+    case "last_admin":
+      return conflict("The last key that can administrate cannot be revoked.");
+    case "revoked":
+      context.keys.forget(merchantId);
+      return ok({ id: keyId, revokedAt: new Date(now).toISOString() });
+    default: {
+      const never: never = outcome;
+      return never;
+    }
+  }
+}
+
+/** A key as it is listed. */
+export function keyView(key: KeyRecord) {
+  return {
+    ...issued(key),
+    lastUsedAt: key.lastUsedAt === null ? null : new Date(key.lastUsedAt).toISOString(),
+  };
+}
+
+function issued(key: Omit<KeyRecord, "lastUsedAt">) {
+  return {
+    id: key.id,
+    label: key.label,
+    permissions: key.permissions,
+    role: key.role,
+    ipAllowlist: key.ipAllowlist,
+    createdAt: new Date(key.createdAt).toISOString(),
+    expiresAt: key.expiresAt === null ? null : new Date(key.expiresAt).toISOString(),
+  };
+}
+
+function imageOf(key: Omit<KeyRecord, "lastUsedAt">) {
+  const { id: _id, createdAt: _createdAt, ...image } = issued(key);
+  return image;
+}
