@@ -1,0 +1,55 @@
+/**
+ * The dated change record of the interface; newest first. It takes the place of version numbers.
+ *
+ * @module
+ */
+
+/** One entry. */
+export interface Change {
+  /** Day in UTC, `2026-08-13`. */
+  readonly date: string;
+  readonly change: string;
+}
+
+/** Every change that was announced. */
+export const CHANGE_RECORD: readonly Change[] = [
+  {
+    date: "2026-08-13",
+    change:
+      "Hosted deposit page redesigned; no behavioral change (tokens, 404/410 expiry handling, " +
+      "status polling, redirects unchanged); internal sweep reliability work without contract change",
+  },
+  {
+    date: "2026-07-31",
+    change: "`withdrawal.confirmed` `feeCharges` always present; `networkFee` documented; wallet " +
+      "top-up flat fees recorded in the merchant charge ledger",
+  },
+  {
+    date: "2026-07-30",
+    change: "Balances segmented per (currency, network); balance rows gain `withdrawalEnabled`, " +
+      "`networkFee`, `maxWithdrawable`; withdrawal `referenceId` idempotency",
+  },
+  {
+    date: "2026-07-24",
+    change: "Hosted page shows live status waiting, detected, completed with automatic redirect " +
+      "on terminal states",
+  },
+  {
+    date: "2026-07-21",
+    change:
+      "Wallet top-ups credit pending and move to available after sweep; API-created addresses " +
+      "unaffected",
+  },
+  {
+    date: "2026-05-05",
+    change: "New endpoint `GET /api/merchants/{merchantId}/charges`",
+  },
+];
+
+/** Day of the most recent change. */
+export function latestChange(): string {
+  const dates = CHANGE_RECORD.map(({ date }) => date).toSorted();
+  const latest = dates.at(-1);
+  if (latest === undefined) throw new TypeError("Cannot tell the latest change as there is none");
+  return latest;
+}

@@ -1,0 +1,107 @@
+/**
+ * The API reference as an OpenAPI 3.1 document, made from the very routes and schemas that serve
+ * and validate.
+ *
+ * @module
+ */
+
+import type { Route } from "../route.ts";
+import { CHANGE_RECORD, latestChange } from "./change_record.ts";
+import { eventsOf } from "./events.ts";
+import { type JsonObject, toJsonObject } from "./json.ts";
+import type { Components } from "./json_schema.ts";
+import { operationOf } from "./operation.ts";
+import { tagOf, TAGS } from "./tags.ts";
+
+const CONVENTIONS = `Accept and send stablecoin payments.
+
+- **Money** is a decimal string in both directions, never a JSON number. Responses are canonical:
+  no exponent, no trailing zeros.
+- **Time** is ISO 8601 in UTC.
+- **Ids** are opaque strings.
+- **Lists** are newest first and carry \`pagination\` \`{total, page, limit, pages}\`.
+- **Errors** are \`{error, message?, details?}\`; every response has an \`X-Request-Id\`.
+- **Balances** are separate per (currency, network): what came in on one chain goes out on it.
+- **Limits**: \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\` (seconds left)
+  tell where a key stands; a 429 says in \`Retry-After\` when to go on.
+
+Send the API key as \`Authorization: <API_KEY>\` or \`Authorization: Bearer <API_KEY>\`.`;
+
+/**
+ * The whole document.
+ *
+ * @param operations every route by its operation id
+ */
+export function openApiDocument(operations: Readonly<Record<string, Route>>): JsonObject {
+  const components: Components = new Map();
+  const paths = new Map<string, JsonObject>();
+  for (const [operationId, route] of Object.entries(operations)) {
+    const operation = operationOf(operationId, route, components);
+    paths.set(route.path, {
+      ...paths.get(route.path),
+      [route.method.toLowerCase()]: operation,
+    });
+  }
+  const webhooks = eventsOf(components);
+  const used = new Set(Object.values(operations).map(({ path }) => tagOf(path)));
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Stablecoin Payments API",
+      version: latestChange(),
+      summary: "Deposits, withdrawals, settlements and balances in stablecoins",
+      description: `${CONVENTIONS}\n\n${changeTable()}`,
+      "x-change-record": CHANGE_RECORD.map((change) => toJsonObject(change)),
+    },
+    jsonSchemaDialect: "https://json-schema.org/draft/2020-12/schema",
+    servers: [{ url: "/", description: "This environment" }],
+    tags: [
+      ...TAGS.filter(({ name }) => used.has(name)).map(({ name, description }) => ({
+        name,
+        description,
+      })),
+      { name: "Events", description: "What the service sends to your `webhookUrl`" },
+    ],
+    paths: Object.fromEntries(paths),
+    webhooks,
+    components: {
+      schemas: Object.fromEntries([...components].toSorted(([a], [b]) => a < b ? -1 : 1)),
+      headers: HEADERS,
+      securitySchemes: SECURITY_SCHEMES,
+    },
+  };
+}
+
+function changeTable(): string {
+  return [
+    `## Changes\n\nLatest change: **${latestChange()}** (dates are UTC; paths carry no version).\n`,
+    "| Date | Change |",
+    "|---|---|",
+    ...CHANGE_RECORD.map(({ date, change }) => `| ${date} | ${change} |`),
+  ].join("\n");
+}
+
+const HEADERS: JsonObject = {
+  "X-Request-Id": {
+    description: "Names this request in the service's log",
+    schema: { type: "string", examples: ["req_0198a2c47d107c3e9b523f6e1c0d8a41"] },
+  },
+  "Retry-After": {
+    description: "Seconds after which a repetition is worth it",
+    schema: { type: "integer", minimum: 0 },
+  },
+};
+
+const SECURITY_SCHEMES: JsonObject = {
+  ApiKey: {
+    type: "apiKey",
+    in: "header",
+    name: "Authorization",
+    description: "The raw key: `Authorization: sk_production_...`",
+  },
+  Bearer: {
+    type: "http",
+    scheme: "bearer",
+    description: "The key after `Bearer`: `Authorization: Bearer sk_production_...`",
+  },
+};

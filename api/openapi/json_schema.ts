@@ -1,0 +1,78 @@
+/**
+ * From the schemas that validate to the schemas that document: JSON Schema 2020-12, which OpenAPI
+ * 3.1 uses as it is.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { type JsonObject, toJsonObject } from "./json.ts";
+
+/** `components.schemas` while they are collected: every schema with an id. */
+export type Components = Map<string, JsonObject>;
+
+/**
+ * Converts a schema.
+ *
+ * @param io whether clients write it (`input`) or read it (`output`)
+ * @param components receives the schemas that are named
+ * @returns the schema, or a reference where it is named
+ * @throws {TypeError} when two different schemas have one name
+ */
+export function schemaOf(
+  schema: z.ZodType,
+  io: "input" | "output",
+  components: Components,
+): JsonObject {
+  // A named schema becomes a reference only inside another one.
+  const { properties, $defs } = z.toJSONSchema(z.object({ schema }), {
+    target: "draft-2020-12",
+    io,
+    override: ({ zodSchema, jsonSchema }) => simplify(zodSchema, jsonSchema, io),
+  });
+  for (const [name, definition] of Object.entries($defs ?? {})) {
+    const converted = relink(toJsonObject(definition));
+    const known = components.get(name);
+    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(converted)) {
+      throw new TypeError(`Cannot name a schema as another has the name: ${name}`);
+    }
+    components.set(name, converted);
+  }
+  const converted = properties?.schema;
+  if (typeof converted !== "object") {
+    throw new TypeError("Cannot convert a schema as the converter gave none");
+  }
+  return relink(toJsonObject(converted));
+}
+
+/** Fields that replace the generated ones: `schema.meta({ documented: { type: "integer" } })`. */
+const Documented = z.record(z.string(), z.json());
+
+function simplify(
+  schema: z.core.$ZodTypes,
+  json: z.core.JSONSchema.BaseSchema,
+  io: "input" | "output",
+): void {
+  const meta = z.globalRegistry.get(schema);
+  if (meta?.documented !== undefined) {
+    for (const name of Object.keys(json)) delete json[name];
+    Object.assign(json, Documented.parse(meta.documented));
+    return;
+  }
+  delete json.id;
+  // Clients must live with fields that are added later.
+  if (io === "output" && json.additionalProperties === false) delete json.additionalProperties;
+  if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
+  if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum;
+  // The library's patterns spell out leap years; the format says it in one word.
+  const def = schema._zod.def;
+  if ("format" in def && (def.format === "date" || def.format === "datetime")) delete json.pattern;
+}
+
+/** References point into the document instead of into one schema. */
+function relink(schema: JsonObject): JsonObject {
+  return JSON.parse(JSON.stringify(schema), (name, value: unknown) => {
+    if (name !== "$ref" || typeof value !== "string") return value;
+    return value.replace(/^#\/\$defs\//, "#/components/schemas/");
+  });
+}

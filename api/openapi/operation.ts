@@ -1,0 +1,69 @@
+/**
+ * One endpoint of the API reference.
+ *
+ * @module
+ */
+
+import type { Access, Route } from "../route.ts";
+import type { JsonObject } from "./json.ts";
+import { type Components, schemaOf } from "./json_schema.ts";
+import { parametersOf } from "./parameters.ts";
+import { responsesOf } from "./responses.ts";
+import { tagOf } from "./tags.ts";
+
+/** The operation object of a route. */
+export function operationOf(
+  operationId: string,
+  route: Route,
+  components: Components,
+): JsonObject {
+  const parameters = parametersOf(route, components);
+  return {
+    operationId,
+    summary: route.summary,
+    description: descriptionOf(route),
+    tags: [tagOf(route.path)],
+    security: route.access.scope === "public" ? [] : [{ ApiKey: [] }, { Bearer: [] }],
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(route.body === null ? {} : {
+      requestBody: {
+        required: !route.body.safeParse(undefined).success,
+        content: { "application/json": { schema: schemaOf(route.body, "input", components) } },
+      },
+    }),
+    responses: responsesOf(route, components),
+  };
+}
+
+function descriptionOf(route: Route): string {
+  return [
+    whoMay(route.access),
+    ...(route.needsActiveMerchant ? ["The merchant account must be ACTIVE."] : []),
+    ...(route.rateCategory === "none" ? [] : [`Rate limit: ${route.rateCategory}.`]),
+  ].join(" ");
+}
+
+function whoMay(access: Access): string {
+  switch (access.scope) {
+    case "public":
+      return "No API key.";
+    case "own":
+      return `Permission: ${anyOf(access.anyOf)}.`;
+    case "named":
+      return `Permission: ${anyOf(access.anyOf)} for the merchant itself, ` +
+        `${anyOf(access.adminAnyOf)} for an administrator.`;
+    case "reseller":
+      return `Permission: ${anyOf(access.anyOf)} for the reseller itself, ` +
+        `${anyOf(access.adminAnyOf)} for an administrator.`;
+    case "admin":
+      return `Permission: ${anyOf(access.anyOf)}; administrators only.`;
+    default: {
+      const never: never = access;
+      return never;
+    }
+  }
+}
+
+function anyOf(permissions: readonly string[]): string {
+  return permissions.map((permission) => `\`${permission}\``).join(" or ");
+}

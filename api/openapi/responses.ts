@@ -1,0 +1,106 @@
+/**
+ * The `responses` of an operation.
+ *
+ * @module
+ */
+
+import type { z } from "zod";
+import type { ResponseDoc, Route } from "../route.ts";
+import type { ErrorDoc } from "./error_doc.ts";
+import { type JsonObject, toJson } from "./json.ts";
+import { type Components, schemaOf } from "./json_schema.ts";
+import { sharedErrors } from "./shared_errors.ts";
+
+/** Everything a route may answer, by status. */
+export function responsesOf(route: Route, components: Components): JsonObject {
+  const byStatus = new Map<number, ErrorDoc[]>();
+  for (const doc of [...sharedErrors(route), ...route.errors]) {
+    byStatus.set(doc.example.status, [...byStatus.get(doc.example.status) ?? [], doc]);
+  }
+  const responses: [string, JsonObject][] = [];
+  for (const [status, doc] of Object.entries(route.responses)) {
+    responses.push([status, success(route, doc, components)]);
+  }
+  for (const [status, docs] of byStatus) {
+    responses.push([String(status), failure(status, docs, components)]);
+  }
+  return Object.fromEntries(responses.toSorted(([a], [b]) => Number(a) - Number(b)));
+}
+
+const REQUEST_ID = { "X-Request-Id": { $ref: "#/components/headers/X-Request-Id" } };
+const RETRY_AFTER = { "Retry-After": { $ref: "#/components/headers/Retry-After" } };
+
+function success(route: Route, doc: ResponseDoc | string, components: Components): JsonObject {
+  const headers = REQUEST_ID;
+  if (typeof doc === "string") return { description: doc, headers };
+  const contentType = doc.contentType ?? "application/json";
+  if (doc.schema === null && doc.contentType === undefined) {
+    return { description: doc.description, headers };
+  }
+  return {
+    description: doc.description,
+    headers,
+    content: {
+      [contentType]: {
+        schema: doc.schema === null
+          ? { type: "string" }
+          : schemaOf(doc.schema, "output", components),
+        ...examplesOf(route, doc),
+      },
+    },
+  };
+}
+
+function examplesOf(route: Route, doc: ResponseDoc): JsonObject {
+  const examples = doc.examples ?? (doc.example === undefined ? {} : { example: doc.example });
+  for (const [name, example] of Object.entries(examples)) {
+    refuseWrong(doc.schema, example, `${route.method} ${route.path}, ${name}`);
+  }
+  if (doc.examples === undefined) {
+    return doc.example === undefined ? {} : { example: toJson(doc.example) };
+  }
+  return {
+    examples: Object.fromEntries(
+      Object.entries(doc.examples).map(([name, value]) => [name, { value: toJson(value) }]),
+    ),
+  };
+}
+
+function failure(
+  status: number,
+  docs: readonly ErrorDoc[],
+  components: Components,
+): JsonObject {
+  const schemas = new Map<string, JsonObject>();
+  for (const doc of docs) {
+    refuseWrong(doc.schema, doc.example.body, doc.name);
+    const schema = schemaOf(doc.schema, "output", components);
+    schemas.set(JSON.stringify(schema), schema);
+  }
+  const [first, ...more] = schemas.values();
+  if (first === undefined) {
+    throw new TypeError(`Cannot document a status without errors: ${status}`);
+  }
+  return {
+    description: docs.map(({ description }) => description).join("; "),
+    headers: status === 429 || status === 503 ? { ...REQUEST_ID, ...RETRY_AFTER } : REQUEST_ID,
+    content: {
+      "application/json": {
+        schema: more.length === 0 ? first : { anyOf: [first, ...more] },
+        examples: Object.fromEntries(
+          docs.map((doc) => [doc.name, {
+            summary: doc.description,
+            value: toJson(doc.example.body),
+          }]),
+        ),
+      },
+    },
+  };
+}
+
+/** An example that its own schema refuses is a mistake of ours. */
+function refuseWrong(schema: z.ZodType | null, example: unknown, name: string): void {
+  const checked = schema?.safeParse(example);
+  if (checked === undefined || checked.success) return;
+  throw new TypeError(`Cannot show an example as its schema refuses it: ${name}: ${checked.error}`);
+}
