@@ -13,6 +13,7 @@ import type { BalanceView } from "../ledger/queries/read_balances.ts";
 import { ok } from "./answer.ts";
 import { currency, network } from "./fields.ts";
 import { keyedRoute } from "./route.ts";
+import { BALANCE_EXAMPLE, BALANCE_LIST_EXAMPLE, balanceAnswer } from "./schemas/balance.ts";
 
 /** `GET /api/balance`: one row with both parameters, otherwise a list. */
 export const getBalance = keyedRoute({
@@ -22,7 +23,13 @@ export const getBalance = keyedRoute({
   access: { scope: "own", anyOf: ["read"] },
   rateCategory: "balance",
   query: z.object({ currency: currency.optional(), network: network.optional() }),
-  responses: { 200: "One balance, or all of them" },
+  responses: {
+    200: {
+      description: "One balance where both parameters are given, otherwise a list",
+      schema: balanceAnswer,
+      examples: { onePair: BALANCE_EXAMPLE, list: BALANCE_LIST_EXAMPLE },
+    },
+  },
   handler: async ({ merchantId, query }, context) => {
     if (query.currency !== undefined && query.network !== undefined) {
       const rows = await context.balances(merchantId);

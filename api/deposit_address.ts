@@ -14,7 +14,14 @@ import { addressDepositView } from "./address_deposit_view.ts";
 import { created, ok } from "./answer.ts";
 import { depositsNotSupported, notDone } from "./errors.ts";
 import { identifier, limit, network, page, referenceId } from "./fields.ts";
+import { REFUSALS } from "./openapi/error_catalogue.ts";
 import { keyedRoute } from "./route.ts";
+import {
+  DEPOSIT_ADDRESS_CREATED_EXAMPLE,
+  DEPOSIT_ADDRESS_LIST_EXAMPLE,
+  depositAddressCreated,
+  depositAddressList,
+} from "./schemas/deposit_address.ts";
 
 /** Addresses of a list without paging. */
 const NEWEST = 1_000;
@@ -28,10 +35,19 @@ export const createDepositAddress = keyedRoute({
   needsActiveMerchant: true,
   rateCategory: "deposits",
   body: z.object({ network, identifier, referenceId: referenceId.nullish() }),
+  headers: [{
+    name: "If-None-Match",
+    description: "`*` creates only: where the customer has an address, the answer is 409",
+    schema: z.literal("*"),
+  }],
   responses: {
-    201: "The address, new or the one the customer already has",
-    409: "Deposit address already exists (only with If-None-Match: *)",
+    201: {
+      description: "The address, new or the one the customer already has",
+      schema: depositAddressCreated,
+      example: DEPOSIT_ADDRESS_CREATED_EXAMPLE,
+    },
   },
+  errors: [REFUSALS.deposits_closed_on_network, REFUSALS.address_exists],
   handler: async ({ merchantId, body, headers, now }, context) => {
     if (!context.chains.has(body.network)) return depositsNotSupported(body.network);
     const known = await findDepositAddress(context.sql, merchantId, body.network, body.identifier);
@@ -69,7 +85,13 @@ export const getDepositAddresses = keyedRoute({
     page: page.optional(),
     limit: limit.optional(),
   }),
-  responses: { 200: "Addresses, newest first" },
+  responses: {
+    200: {
+      description: "Addresses, newest first",
+      schema: depositAddressList,
+      example: DEPOSIT_ADDRESS_LIST_EXAMPLE,
+    },
+  },
   handler: async ({ merchantId, query }, { sql }) => {
     const isPaged = query.page !== undefined || query.limit !== undefined;
     const size = query.limit ?? (isPaged ? 100 : NEWEST);

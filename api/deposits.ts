@@ -11,8 +11,10 @@ import type { DepositRow } from "../ledger/rows.ts";
 import { ok } from "./answer.ts";
 import { refuseReversed } from "./date_range.ts";
 import { currency, endDate, limit, network, page, referenceId, startDate } from "./fields.ts";
+import { validationFailedDoc } from "./openapi/error_catalogue.ts";
 import { pagination } from "./paging.ts";
 import { keyedRoute } from "./route.ts";
+import { DEPOSIT_PAGE_EXAMPLE, DEPOSIT_STATUSES, depositPage } from "./schemas/deposit.ts";
 
 /** `GET /api/deposits`. */
 export const getDeposits = keyedRoute({
@@ -22,20 +24,26 @@ export const getDeposits = keyedRoute({
   access: { scope: "own", anyOf: ["read"] },
   rateCategory: "transactions",
   query: z.object({
-    page: page.optional(),
-    limit: limit.optional(),
-    status: z.enum(["PENDING", "CONFIRMED", "FAILED", "CANCELLED"]).optional(),
+    page: page.default(1),
+    limit: limit.default(10),
+    status: z.enum(DEPOSIT_STATUSES).optional(),
     currency: currency.optional(),
     network: network.optional(),
     referenceId: referenceId.optional(),
     startDate: startDate.optional(),
     endDate: endDate.optional(),
   }),
-  responses: { 200: "One page of deposits" },
+  responses: {
+    200: {
+      description: "One page of deposits",
+      schema: depositPage,
+      example: DEPOSIT_PAGE_EXAMPLE,
+    },
+  },
+  errors: [validationFailedDoc],
   handler: async ({ merchantId, query }, { sql }) => {
     const reversed = refuseReversed(query);
     if (reversed !== null) return reversed;
-    const request = { page: query.page ?? 1, limit: query.limit ?? 10 };
     const found = await listDeposits(sql, merchantId, {
       status: query.status,
       currency: query.currency,
@@ -43,10 +51,10 @@ export const getDeposits = keyedRoute({
       referenceId: query.referenceId,
       from: query.startDate,
       until: query.endDate,
-    }, request);
+    }, query);
     return ok({
       deposits: found.rows.map(depositView),
-      pagination: pagination(request, found.total),
+      pagination: pagination(query, found.total),
     });
   },
 });

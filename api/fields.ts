@@ -10,16 +10,22 @@ import { parseRate, type Rate } from "../ledger/fees.ts";
 import { CURRENCIES, NETWORKS } from "../ledger/pair.ts";
 
 /** `USDT` or `USDC`. */
-export const currency = z.enum(CURRENCIES);
+export const currency = z.enum(CURRENCIES).meta({ id: "Currency", description: "Token" });
 
 /** A NetworkSymbol. */
-export const network = z.enum(NETWORKS);
+export const network = z.enum(NETWORKS).meta({
+  id: "NetworkSymbol",
+  description: "Network; the second half are test networks",
+});
 
 const SIGNED_AMOUNT = /^-?\d{1,20}(?:\.\d{1,18})?$/;
 
 /** A decimal string that may carry a minus, so that its own error can be given. */
 export const signedAmount = z.string().regex(SIGNED_AMOUNT, {
   message: "Expected a decimal string with at most 20 digits before and 18 after the point",
+}).meta({
+  description: "Decimal string, exact in the token's decimals on its network",
+  examples: ["10.5"],
 }).transform((text): Amount => {
   const isNegative = text.startsWith("-");
   const magnitude = parseAmount(isNegative ? text.slice(1) : text);
@@ -30,7 +36,7 @@ export const signedAmount = z.string().regex(SIGNED_AMOUNT, {
 /** A decimal string that is not negative. */
 export const amount = z.string().regex(/^\d{1,20}(?:\.\d{1,18})?$/, {
   message: "Expected a decimal string with at most 20 digits before and 18 after the point",
-}).transform((text): Amount => {
+}).meta({ description: "Decimal string", examples: ["10.5"] }).transform((text): Amount => {
   const parsed = parseAmount(text);
   if (parsed === null) throw new RangeError(`Cannot read an amount as it is malformed: ${text}`);
   return parsed;
@@ -47,7 +53,10 @@ export const fiatCode = z.string().regex(/^[A-Z]{3}$/, {
 });
 
 /** A fraction from 0 to 1 as a decimal string. */
-export const rate = z.string().transform((text, context): Rate => {
+export const rate = z.string().meta({
+  description: "Decimal fraction from 0 to 1: `0.01` is one per cent",
+  examples: ["0.01"],
+}).transform((text, context): Rate => {
   const parsed = parseRate(text);
   if (parsed !== null) return parsed;
   context.addIssue({ code: "custom", message: "Expected a decimal fraction from 0 to 1" });
@@ -57,7 +66,7 @@ export const rate = z.string().transform((text, context): Rate => {
 /** 1 to 128 printable characters. */
 export const referenceId = z.string().regex(/^[^\p{C}]{1,128}$/u, {
   message: "Expected 1 to 128 printable characters",
-});
+}).meta({ description: "Your reference", examples: ["order-1001"] });
 
 /** Free text that people read. */
 export const description = z.string().max(1_000);
@@ -65,18 +74,27 @@ export const description = z.string().max(1_000);
 /** An end customer's identifier. */
 export const identifier = z.string().regex(/^[A-Za-z0-9._:@-]{1,128}$/, {
   message: "Expected 1 to 128 characters of A-Z a-z 0-9 . _ : @ -",
-});
+}).meta({ description: "What you call your end customer", examples: ["customer-7"] });
 
-function count(most: number, expected: string) {
+function count(most: number, expected: string, documented: object) {
   return z.string().regex(/^[1-9]\d{0,8}$/, { message: expected }).transform(Number)
-    .refine((value) => value <= most, { message: expected });
+    .refine((value) => value <= most, { message: expected }).meta({ documented });
 }
 
 /** Page number of a list, from 1. */
-export const page = count(999_999_999, "Expected a whole number from 1");
+export const page = count(999_999_999, "Expected a whole number from 1", {
+  type: "integer",
+  minimum: 1,
+  description: "Page number",
+});
 
 /** Rows per page. */
-export const limit = count(100, "Expected a whole number from 1 to 100");
+export const limit = count(100, "Expected a whole number from 1 to 100", {
+  type: "integer",
+  minimum: 1,
+  maximum: 100,
+  description: "Rows per page",
+});
 
 const DATE_ONLY = /^\d{4}-\d{2}-\d{2}$/;
 const DAY_MS = 86_400_000;
@@ -85,10 +103,16 @@ const isoDate = z.union([z.iso.date(), z.iso.datetime({ offset: true })], {
   message: "Expected an ISO 8601 date or date-time with offset",
 });
 
+function documentedDate(description: string) {
+  const anyOf = ["date", "date-time"].map((format) => ({ type: "string", format }));
+  return { documented: { anyOf, description, examples: ["2026-08-13"] } };
+}
+
 /** Start of a range: Unix milliseconds, included. */
-export const startDate = isoDate.transform((text) => Date.parse(text));
+export const startDate = isoDate.transform((text) => Date.parse(text))
+  .meta(documentedDate("Start of the range, included"));
 
 /** End of a range: Unix milliseconds, excluded; a date without a time includes that day. */
 export const endDate = isoDate.transform((text) =>
   DATE_ONLY.test(text) ? Date.parse(text) + DAY_MS : Date.parse(text) + 1
-);
+).meta(documentedDate("End of the range, included; a date without a time includes that day"));

@@ -6,6 +6,7 @@
 
 import { ok } from "./answer.ts";
 import { publicRoute } from "./route.ts";
+import { alive, ready } from "./schemas/health.ts";
 
 /** `GET /healthz`: the process answers. */
 export const healthz = publicRoute({
@@ -13,7 +14,7 @@ export const healthz = publicRoute({
   path: "/healthz",
   summary: "Whether the process answers",
   rateCategory: "none",
-  responses: { 200: "It does" },
+  responses: { 200: { description: "It does", schema: alive, example: { status: "ok" } } },
   handler: () => ok({ status: "ok" }),
 });
 
@@ -23,7 +24,18 @@ export const readyz = publicRoute({
   path: "/readyz",
   summary: "Whether this node can serve",
   rateCategory: "none",
-  responses: { 200: "It can; `degraded` names what is not as it should be", 503: "It cannot" },
+  responses: {
+    200: {
+      description: "It can; `degraded` names what is not as it should be",
+      schema: ready,
+      example: { status: "ok", reasons: [] },
+    },
+    503: {
+      description: "It cannot",
+      schema: ready,
+      example: { status: "unready", reasons: ["the database does not answer"] },
+    },
+  },
   handler: async (_request, { readiness }) => {
     const found = await readiness();
     return { status: found.status === "unready" ? 503 : 200, body: found };
@@ -36,7 +48,13 @@ export const metrics = publicRoute({
   path: "/metrics",
   summary: "Measurements",
   rateCategory: "none",
-  responses: { 200: "Measurements in the text format of Prometheus" },
+  responses: {
+    200: {
+      description: "Measurements in the text format of Prometheus",
+      schema: null,
+      contentType: "text/plain",
+    },
+  },
   handler: async (_request, { registry }) => ({
     status: 200,
     body: await registry.metrics(),

@@ -12,11 +12,14 @@ import type { MerchantRow } from "../ledger/rows.ts";
 import { checkHost } from "../webhooks/check_host.ts";
 import { checkUrl, LONGEST_URL, type UrlRefusal } from "../webhooks/url_guard.ts";
 import { type Answer, ok } from "./answer.ts";
+import { auditStamp } from "./audit_stamp.ts";
 import type { ApiContext } from "./context.ts";
 import { detailsOf } from "./details.ts";
 import { forbidden, invalidRequest, notDone, notFound, validationFailed } from "./errors.ts";
 import { amount, rate } from "./fields.ts";
+import { notFoundDoc, validationFailedDoc } from "./openapi/error_catalogue.ts";
 import { keyedRoute } from "./route.ts";
+import { MERCHANT_PROFILE_EXAMPLE, merchantProfile } from "./schemas/merchant.ts";
 
 /** `GET /api/merchants/{merchantId}`. */
 export const getMerchant = keyedRoute({
@@ -25,7 +28,14 @@ export const getMerchant = keyedRoute({
   summary: "Profile of a merchant",
   access: { scope: "named", anyOf: ["read"], adminAnyOf: ["admin:read", "admin:write"] },
   rateCategory: "transactions",
-  responses: { 200: "The profile, without the secret" },
+  responses: {
+    200: {
+      description: "The profile, without the secret",
+      schema: merchantProfile,
+      example: MERCHANT_PROFILE_EXAMPLE,
+    },
+  },
+  errors: [notFoundDoc],
   handler: ({ merchantId }, { sql }) => profile(sql, merchantId),
 });
 
@@ -35,7 +45,7 @@ const url = z.string().min(1).max(LONGEST_URL).nullable().optional();
 const eventNames = z.array(z.string().min(1).max(64)).max(64);
 
 /** What a merchant sets for itself. */
-const OWN_FIELDS = {
+export const OWN_FIELDS = {
   webhookUrl: url,
   webhookEnabled: z.boolean().optional(),
   webhookEvents: eventNames.nullable().optional(),
@@ -49,7 +59,7 @@ const OWN_FIELDS = {
 const requestsPerMinute = z.int().min(0).max(10_000_000).nullable().optional();
 
 /** What only an administrator sets. */
-const ADMIN_FIELDS = {
+export const ADMIN_FIELDS = {
   name: z.string().trim().min(1).max(200).optional(),
   status: z.enum(["ACTIVE", "SUSPENDED", "INACTIVE"]).optional(),
   depositCommissionRate: rate.optional(),
@@ -77,8 +87,16 @@ export const updateMerchant = keyedRoute({
   access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:write"] },
   rateCategory: "transactions",
   body: ownPatch,
-  responses: { 200: "The profile after the change", 422: "A URL is refused" },
-  handler: async ({ caller, merchantId, body, now }, context) => {
+  responses: {
+    200: {
+      description: "The profile after the change",
+      schema: merchantProfile,
+      example: MERCHANT_PROFILE_EXAMPLE,
+    },
+  },
+  errors: [validationFailedDoc, notFoundDoc],
+  handler: async ({ body, ...request }, context) => {
+    const { caller, merchantId, now } = request;
     let changes: Patch = body;
     if (caller.role === "ADMIN") {
       const checked = adminPatch.safeParse(body);
@@ -94,6 +112,9 @@ export const updateMerchant = keyedRoute({
       type: "update-profile",
       at: now,
       patch: changesOf(changes, caller.role === "ADMIN"),
+      ...(caller.role === "ADMIN"
+        ? { audit: auditStamp(request, "merchant.update", context) }
+        : {}),
     }, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, { merchantId });
     context.keys.forget(merchantId);
@@ -101,7 +122,8 @@ export const updateMerchant = keyedRoute({
   },
 });
 
-type Patch = Partial<z.output<typeof adminPatch>>;
+/** Fields of a profile that were sent. */
+export type Patch = Partial<z.output<typeof adminPatch>>;
 
 const OWN_NAMES = Object.keys(OWN_FIELDS);
 const ALL_NAMES = [...OWN_NAMES, ...Object.keys(ADMIN_FIELDS)];
@@ -123,7 +145,7 @@ const REFUSED_URL: Readonly<Record<UrlRefusal, string>> = {
 };
 
 /** The 422 for the first URL that is not one we call or redirect to, otherwise null. */
-async function refuseUrls(body: Patch, context: ApiContext): Promise<Answer | null> {
+export async function refuseUrls(body: Patch, context: ApiContext): Promise<Answer | null> {
   for (const field of ["webhookUrl", "successUrl", "failureUrl"] as const) {
     const text = body[field];
     if (typeof text !== "string") continue;

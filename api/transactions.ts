@@ -11,8 +11,15 @@ import { age, atGmt8 } from "./age.ts";
 import { ok } from "./answer.ts";
 import { refuseReversed } from "./date_range.ts";
 import { currency, endDate, limit, network, page, startDate } from "./fields.ts";
+import { validationFailedDoc } from "./openapi/error_catalogue.ts";
 import { pagination } from "./paging.ts";
 import { keyedRoute } from "./route.ts";
+import {
+  TRANSACTION_PAGE_EXAMPLE,
+  TRANSACTION_STATUSES,
+  TRANSACTION_TYPES,
+  transactionPage,
+} from "./schemas/transaction.ts";
 
 /** `GET /api/transactions`. */
 export const getTransactions = keyedRoute({
@@ -22,20 +29,26 @@ export const getTransactions = keyedRoute({
   access: { scope: "own", anyOf: ["read"] },
   rateCategory: "transactions",
   query: z.object({
-    page: page.optional(),
-    limit: limit.optional(),
-    type: z.enum(["DEPOSIT", "WITHDRAWAL", "SETTLEMENT"]).optional(),
-    status: z.enum(["PENDING", "CONFIRMED", "FAILED", "CANCELLED"]).optional(),
+    page: page.default(1),
+    limit: limit.default(20),
+    type: z.enum(TRANSACTION_TYPES).optional(),
+    status: z.enum(TRANSACTION_STATUSES).optional(),
     currency: currency.optional(),
     network: network.optional(),
     startDate: startDate.optional(),
     endDate: endDate.optional(),
   }),
-  responses: { 200: "One page of the statement" },
+  responses: {
+    200: {
+      description: "One page of the statement",
+      schema: transactionPage,
+      example: TRANSACTION_PAGE_EXAMPLE,
+    },
+  },
+  errors: [validationFailedDoc],
   handler: async ({ merchantId, query, now }, { sql }) => {
     const reversed = refuseReversed(query);
     if (reversed !== null) return reversed;
-    const request = { page: query.page ?? 1, limit: query.limit ?? 20 };
     const found = await listTransactions(sql, merchantId, {
       type: query.type,
       status: query.status,
@@ -43,7 +56,7 @@ export const getTransactions = keyedRoute({
       network: query.network,
       from: query.startDate,
       until: query.endDate,
-    }, request);
+    }, query);
     return ok({
       transactions: found.rows.map((line) => transactionView(line, now)),
       balance: {
@@ -51,7 +64,7 @@ export const getTransactions = keyedRoute({
         network: query.network ?? null,
         available: found.available === null ? null : formatAmount(found.available),
       },
-      pagination: pagination(request, found.total),
+      pagination: pagination(query, found.total),
     });
   },
 });

@@ -11,9 +11,9 @@ import type { Network } from "../ledger/pair.ts";
 import { findReseller } from "../ledger/queries/find_reseller.ts";
 import { listWithdrawals } from "../ledger/queries/list_withdrawals.ts";
 import type { WithdrawalRow } from "../ledger/rows.ts";
-import { created, ok } from "./answer.ts";
+import { type Answer, created, ok } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
-import { forbidden, notDone, withdrawalsNotSupported } from "./errors.ts";
+import { forbidden, notDone, payoutInitiationFailed, withdrawalsNotSupported } from "./errors.ts";
 import { feeInfo } from "./fee_info.ts";
 import {
   currency,
@@ -24,8 +24,16 @@ import {
   referenceId,
   signedAmount,
 } from "./fields.ts";
+import { REFUSALS } from "./openapi/error_catalogue.ts";
 import { pagination } from "./paging.ts";
 import { keyedRoute } from "./route.ts";
+import {
+  WITHDRAWAL_CREATED_EXAMPLE,
+  WITHDRAWAL_PAGE_EXAMPLE,
+  WITHDRAWAL_STATUSES,
+  withdrawalCreated,
+  withdrawalPage,
+} from "./schemas/withdrawal.ts";
 
 const newWithdrawal = z.object({
   amount: signedAmount,
@@ -52,10 +60,25 @@ export const createWithdrawal = keyedRoute({
   rateCategory: "withdrawals",
   body: newWithdrawal,
   responses: {
-    201: "The payout is durably reserved",
-    409: "Duplicate referenceId",
-    503: "Withdrawal temporarily unavailable",
+    201: {
+      description: "The funds are durably reserved and the payout will be made",
+      schema: withdrawalCreated,
+      example: WITHDRAWAL_CREATED_EXAMPLE,
+    },
   },
+  errors: [
+    REFUSALS.withdrawals_closed_for_pair,
+    REFUSALS.amount_not_positive,
+    REFUSALS.amount_not_exact,
+    REFUSALS.below_minimum,
+    REFUSALS.destination_invalid,
+    REFUSALS.destination_is_ours,
+    REFUSALS.destination_not_registered,
+    REFUSALS.reference_taken,
+    REFUSALS.no_balance_row,
+    REFUSALS.insufficient_balance,
+    REFUSALS.treasury_short,
+  ],
   handler: async ({ caller, merchantId, body, now }, context) => {
     const { newId } = context;
     const chain = context.chains.get(body.network);
@@ -87,6 +110,10 @@ export const createWithdrawal = keyedRoute({
     const outcome = await context.merchants.ask(merchantId, command, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, { withdrawalId });
     const { status, fees } = outcome.value;
+    if (status === "PENDING" && !context.payoutsOpen(body.network)) {
+      const refusal = await takeBack(merchantId, withdrawalId, now, context);
+      if (refusal !== null) return refusal;
+    }
     return created({
       success: true,
       message: MESSAGES[status],
@@ -97,6 +124,77 @@ export const createWithdrawal = keyedRoute({
       network: body.network,
       destination: body.destination,
       feeInfo: feeInfo(fees),
+    });
+  },
+});
+
+/** Why a payout that nobody can sign is given up at once, as its callback tells it. */
+const NOT_INITIATED = "Payout initiation failed";
+
+/**
+ * Gives a withdrawal up that the treasury refuses to carry out.
+ *
+ * @returns the answer, or null where the withdrawal goes on after all: it was signed meanwhile, or
+ *   nobody could be asked and it waits in the queue
+ */
+async function takeBack(
+  merchantId: string,
+  withdrawalId: string,
+  now: number,
+  context: ApiContext,
+): Promise<Answer | null> {
+  const { newId } = context;
+  const outcome = await context.merchants.ask(merchantId, {
+    type: "release",
+    at: now,
+    withdrawalId,
+    reason: NOT_INITIATED,
+    chargeIds: [newId("chg"), newId("chg")],
+    eventId: newId("evt"),
+    from: "queued",
+  }, context.askTimeoutMs);
+  switch (outcome.kind) {
+    case "done":
+      return payoutInitiationFailed(withdrawalId);
+    case "unknown":
+      return notDone(outcome, { withdrawalId });
+    case "refused":
+    case "overloaded":
+    case "withdrawn":
+    case "failed":
+      return null;
+    default: {
+      const never: never = outcome;
+      return never;
+    }
+  }
+}
+
+/** `POST /api/withdrawals/{withdrawalId}/cancel`. */
+export const cancelWithdrawal = keyedRoute({
+  method: "POST",
+  path: "/api/withdrawals/{withdrawalId}/cancel",
+  summary: "Take back a payout that waits for approval",
+  access: { scope: "own", anyOf: ["write", "payout"] },
+  rateCategory: "transactions",
+  responses: { 200: "Cancelled and refunded", 409: "It waits for approval no more" },
+  handler: async ({ merchantId, params, now }, context) => {
+    const { newId } = context;
+    const withdrawalId = params.withdrawalId ?? "";
+    const outcome = await context.merchants.ask(merchantId, {
+      type: "decline-withdrawal",
+      at: now,
+      withdrawalId,
+      reason: "Cancelled",
+      chargeIds: [newId("chg"), newId("chg")],
+      eventId: newId("evt"),
+    }, context.askTimeoutMs);
+    if (outcome.kind !== "done") return notDone(outcome, { withdrawalId });
+    return ok({
+      success: true,
+      message: "Withdrawal cancelled and refunded",
+      withdrawalId,
+      status: outcome.value.status,
     });
   },
 });
@@ -114,9 +212,9 @@ async function checkDestination(
 }
 
 const listQuery = z.object({
-  page: page.optional(),
-  limit: limit.optional(),
-  status: z.enum(["PENDING", "CONFIRMED", "FAILED", "CANCELLED", "PENDING_APPROVAL"]).optional(),
+  page: page.default(1),
+  limit: limit.default(10),
+  status: z.enum(WITHDRAWAL_STATUSES).optional(),
 });
 
 /** `GET /api/withdrawals`. */
@@ -127,13 +225,18 @@ export const getWithdrawals = keyedRoute({
   access: { scope: "own", anyOf: ["read"] },
   rateCategory: "transactions",
   query: listQuery,
-  responses: { 200: "One page of payouts" },
+  responses: {
+    200: {
+      description: "One page of payouts",
+      schema: withdrawalPage,
+      example: WITHDRAWAL_PAGE_EXAMPLE,
+    },
+  },
   handler: async ({ merchantId, query }, { sql }) => {
-    const request = { page: query.page ?? 1, limit: query.limit ?? 10 };
-    const found = await listWithdrawals(sql, merchantId, { status: query.status }, request);
+    const found = await listWithdrawals(sql, merchantId, { status: query.status }, query);
     return ok({
       withdrawals: found.rows.map(withdrawalView),
-      pagination: pagination(request, found.total),
+      pagination: pagination(query, found.total),
     });
   },
 });

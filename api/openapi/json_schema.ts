@@ -55,7 +55,7 @@ function simplify(
 ): void {
   const meta = z.globalRegistry.get(schema);
   if (meta?.documented !== undefined) {
-    for (const name of Object.keys(json)) delete json[name];
+    for (const name of Object.keys(json)) if (name !== "default") delete json[name];
     Object.assign(json, Documented.parse(meta.documented));
     return;
   }

@@ -49,6 +49,9 @@ function whoMay(access: Access): string {
       return "No API key.";
     case "own":
       return `Permission: ${anyOf(access.anyOf)}.`;
+    case "acting":
+      return `Permission: ${anyOf(access.anyOf)}; ${anyOf(access.adminAnyOf)} for an ` +
+        "administrator, who names the merchant.";
     case "named":
       return `Permission: ${anyOf(access.anyOf)} for the merchant itself, ` +
         `${anyOf(access.adminAnyOf)} for an administrator.`;

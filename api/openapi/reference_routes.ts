@@ -71,7 +71,9 @@ export function referenceRoutes(
       path: "/api/openapi.json",
       summary: "This document",
       rateCategory: "none",
-      responses: { 200: { description: "OpenAPI 3.1", schema: null, contentType: "application/json" } },
+      responses: {
+        200: { description: "OpenAPI 3.1", schema: null, contentType: "application/json" },
+      },
       handler: () => ({
         status: 200,
         body: document ??= JSON.stringify(openApiDocument(operations())),

@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import { CURRENCIES, NETWORKS } from "../../ledger/pair.ts";
+import { currency, network } from "../fields.ts";
 
 /** A canonical decimal string: no exponent, no zeros at the end, no bare point. */
 export const decimal = z.string().regex(/^(?:0|[1-9]\d*)(?:\.\d*[1-9])?$/).meta({
@@ -50,13 +50,10 @@ export const timestampGmt8 = z.string().regex(
 });
 
 /** A currency. */
-export const shownCurrency = z.enum(CURRENCIES).meta({ id: "Currency", description: "Token" });
+export const shownCurrency = currency;
 
 /** A network. */
-export const shownNetwork = z.enum(NETWORKS).meta({
-  id: "NetworkSymbol",
-  description: "Network; the second half are test networks",
-});
+export const shownNetwork = network;
 
 const UUID = "0198a2c4-7d10-7c3e-9b52-3f6e1c0d8a41";
 
