@@ -4,6 +4,7 @@
  * @module
  */
 
+import { createMerchant, getMerchants } from "./admin_merchants.ts";
 import {
   createAdminKey,
   createApiKey,
@@ -25,4 +26,6 @@ export const ADMIN_OPERATIONS = {
   createAdminKey,
   rotateAdminKey,
   revokeAdminKey,
+  createMerchant,
+  getMerchants,
 };

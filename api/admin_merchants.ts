@@ -1,0 +1,125 @@
+/**
+ * Merchants, as administrators make and find them.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { insertMerchant } from "../ledger/admin/insert_merchant.ts";
+import { listMerchants } from "../ledger/admin/list_merchants.ts";
+import { type Amount, formatAmount, parseAmount } from "../ledger/amount.ts";
+import type { MerchantRow } from "../ledger/rows.ts";
+import { newWebhookSecret } from "../webhooks/secret.ts";
+import { created, ok } from "./answer.ts";
+import { type Accountable, auditStamp } from "./audit_stamp.ts";
+import type { ApiContext } from "./context.ts";
+import { limit, page } from "./fields.ts";
+import { ADMIN_FIELDS, OWN_FIELDS, type Patch, profileView, refuseUrls } from "./merchants.ts";
+import { pagination } from "./paging.ts";
+import { staffRoute } from "./route.ts";
+
+const ONE = parseAmount("1") as Amount;
+
+const newMerchant = z.strictObject({
+  ...OWN_FIELDS,
+  ...ADMIN_FIELDS,
+  name: z.string().trim().min(1).max(200),
+});
+
+/** `POST /api/admin/merchants`. */
+export const createMerchant = staffRoute({
+  method: "POST",
+  path: "/api/admin/merchants",
+  summary: "Create a merchant",
+  access: { scope: "admin", anyOf: ["admin:write"] },
+  rateCategory: "none",
+  body: newMerchant,
+  responses: {
+    201: "The profile, and the webhook secret this once",
+    422: "A URL is refused",
+  },
+  handler: async ({ body, ...request }, context) => {
+    const refusal = await refuseUrls(body, context);
+    if (refusal !== null) return refusal;
+    const merchant = await makeMerchant(request, body, request.now, context);
+    return created({ ...profileView(merchant), webhookSecret: merchant.webhookSecret });
+  },
+});
+
+/** Keeps a new merchant; what is not named gets its default. */
+export async function makeMerchant(
+  request: Accountable,
+  fields: Patch & { readonly name: string },
+  now: number,
+  context: ApiContext,
+): Promise<MerchantRow> {
+  const merchant: MerchantRow = {
+    merchantId: context.newId("mer"),
+    slot: 0,
+    status: fields.status ?? "ACTIVE",
+    name: fields.name,
+    depositCommissionRate: fields.depositCommissionRate ?? "0",
+    directDepositFee: fields.directDepositFee ?? ONE,
+    webhookUrl: fields.webhookUrl ?? null,
+    webhookSecret: newWebhookSecret(),
+    webhookSecretPrevious: null,
+    webhookPreviousUntil: null,
+    webhookEnabled: fields.webhookEnabled ?? false,
+    webhookEvents: fields.webhookEvents ?? null,
+    webhookTimeoutMs: fields.webhookTimeout ?? 10_000,
+    webhookRetryCount: fields.webhookRetryCount ?? 3,
+    successUrl: fields.successUrl ?? null,
+    failureUrl: fields.failureUrl ?? null,
+    rateLimits: Object.fromEntries(
+      Object.entries(fields.rateLimits ?? {}).map(([name, most]) => [name, most ?? null]),
+    ),
+    resellerId: null,
+    marginRate: "0",
+    marginBeneficiary: null,
+    createdAt: now,
+  };
+  const { auditId, actor, action, requestId } = auditStamp(request, "merchant.create", context);
+  return await insertMerchant(context.sql, merchant, {
+    id: auditId,
+    merchantId: merchant.merchantId,
+    actor,
+    action,
+    subject: merchant.merchantId,
+    before: null,
+    after: {
+      name: merchant.name,
+      status: merchant.status,
+      depositCommissionRate: merchant.depositCommissionRate,
+      directDepositFee: formatAmount(merchant.directDepositFee),
+      rateLimits: merchant.rateLimits,
+    },
+    requestId,
+    createdAt: now,
+  });
+}
+
+/** `GET /api/admin/merchants`. */
+export const getMerchants = staffRoute({
+  method: "GET",
+  path: "/api/admin/merchants",
+  summary: "List merchants, newest first",
+  access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
+  rateCategory: "none",
+  query: z.object({
+    page: page.optional(),
+    limit: limit.optional(),
+    status: z.enum(["ACTIVE", "SUSPENDED", "INACTIVE"]).optional(),
+    name: z.string().min(1).max(200).optional(),
+    resellerId: z.string().min(1).max(100).optional(),
+  }),
+  responses: { 200: "One page of profiles" },
+  handler: async ({ query }, { sql }) => {
+    const { status, name, resellerId } = query;
+    const request = { page: query.page ?? 1, limit: query.limit ?? 20 };
+    const found = await listMerchants(sql, { status, name, resellerId }, request);
+    return ok({
+      merchants: found.rows.map(profileView),
+      pagination: pagination(request, found.total),
+    });
+  },
+});
