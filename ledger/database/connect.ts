@@ -6,6 +6,7 @@
 
 import { getLogger } from "@logtape/logtape";
 import postgres from "postgres";
+import { classifyDatabaseError } from "./classify_database_error.ts";
 
 const log = getLogger(["engine", "database"]);
 
@@ -39,6 +40,7 @@ const RECONNECT_MS = 100;
  * @param url `postgres://user:password@host:port/database`
  */
 export function connect(url: string, options: ConnectOptions = {}): Sql {
+  outliveLostConnections();
   return postgres(url, {
     max: options.max ?? 10,
     connect_timeout: (options.connectTimeoutMs ?? 3_000) / 1_000,
@@ -52,5 +54,22 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
       idle_in_transaction_session_timeout: 60_000,
       TimeZone: "UTC",
     },
+  });
+}
+
+let outliving = false;
+
+/**
+ * A connection lost while the library asks for array types on its own behalf (postgres 3.4.9,
+ * connection.js, fetchArrayTypes) rejects a promise that nobody awaits, which would end the process;
+ * every query of ours that was lost with it is told of it as well.
+ */
+function outliveLostConnections(): void {
+  if (outliving) return;
+  outliving = true;
+  globalThis.addEventListener("unhandledrejection", (event) => {
+    if (classifyDatabaseError(event.reason) !== "connection") return;
+    event.preventDefault();
+    log.warn("a connection was lost while it was set up: {error}", { error: event.reason });
   });
 }

@@ -1,0 +1,35 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { needs } from "../support/permissions.ts";
+
+Deno.test({
+  name: "a server that dies while a connection is being set up costs that query and nothing else",
+  ignore: needs({ net: true, env: true }),
+  fn: async () => {
+    const { connect } = await import("../../ledger/database/connect.ts");
+    const { classifyDatabaseError } = await import(
+      "../../ledger/database/classify_database_error.ts"
+    );
+    const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const serving = dieAfterGreeting(listener);
+    const sql = connect(`postgres://engine:x@127.0.0.1:${listener.addr.port}/engine`, { max: 1 });
+    // the client's own question for the array types fails as well, and nobody awaits that one
+    const error = await assertRejects(() => sql`SELECT 1`);
+    assertEquals(classifyDatabaseError(error), "connection");
+    await serving;
+    await sql.end({ timeout: 1 });
+  },
+});
+
+/** Greets the first client as PostgreSQL does, then goes away for good with its next message. */
+async function dieAfterGreeting(listener: Deno.TcpListener): Promise<void> {
+  const connection = await listener.accept();
+  listener.close();
+  const buffer = new Uint8Array(65_536);
+  await connection.read(buffer); // startup message
+  // AuthenticationOk and ReadyForQuery, idle (PostgreSQL manual, chapter "Message Formats")
+  await connection.write(
+    new Uint8Array([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49]),
+  );
+  await connection.read(buffer);
+  connection.close();
+}
