@@ -53,11 +53,11 @@ function simplify(
   json: z.core.JSONSchema.BaseSchema,
   io: "input" | "output",
 ): void {
+  const def = schema._zod.def;
   const meta = z.globalRegistry.get(schema);
   if (meta?.documented !== undefined) {
-    for (const name of Object.keys(json)) if (name !== "default") delete json[name];
+    for (const name of Object.keys(json)) delete json[name];
     Object.assign(json, Documented.parse(meta.documented));
-    return;
   }
   delete json.id;
   // Clients must live with fields that are added later.
@@ -65,8 +65,11 @@ function simplify(
   if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
   if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum;
   // The library's patterns spell out leap years; the format says it in one word.
-  const def = schema._zod.def;
   if ("format" in def && (def.format === "date" || def.format === "datetime")) delete json.pattern;
+  // The library leaves defaults of converted values out.
+  if (io === "input" && def.type === "default" && typeof def.defaultValue === "number") {
+    json.default = def.defaultValue;
+  }
 }
 
 /** References point into the document instead of into one schema. */

@@ -43,7 +43,7 @@ function success(route: Route, doc: ResponseDoc | string, components: Components
     content: {
       [contentType]: {
         schema: doc.schema === null
-          ? { type: "string" }
+          ? { type: contentType === "application/json" ? "object" : "string" }
           : schemaOf(doc.schema, "output", components),
         ...examplesOf(route, doc),
       },

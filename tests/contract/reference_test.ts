@@ -1,0 +1,137 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { openApiDocument } from "../../api/openapi/document.ts";
+import { toJsonObject } from "../../api/openapi/json.ts";
+import { OPERATIONS } from "../../api/routes.ts";
+import { EVENT_TYPES } from "../../webhooks/event_type.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { contractApi } from "./support/contract_api.ts";
+
+const test = testNeeding(DATABASE);
+
+Deno.test("reference: the document is valid OpenAPI 3.1", async () => {
+  const result = await new Validator().validate(toJsonObject(openApiDocument(OPERATIONS)));
+  assertEquals(result, { valid: true });
+});
+
+test("reference: the committed document is the one that the routes and schemas make", async () => {
+  const committed = await Deno.readTextFile(new URL("../../docs/openapi.json", import.meta.url));
+  assert(
+    committed === `${JSON.stringify(openApiDocument(OPERATIONS), null, 2)}\n`,
+    "docs/openapi.json is not up to date: run `deno task openapi` and review the difference",
+  );
+});
+
+Deno.test("reference: every answer of every route has a schema or a media type, and an example", () => {
+  const bare = Object.entries(OPERATIONS).flatMap(([id, route]) =>
+    Object.entries(route.responses).flatMap(([status, doc]) => {
+      if (typeof doc === "string") return [`${id} ${status}`];
+      if (status === "204") return [];
+      if (doc.schema === null) return doc.contentType === undefined ? [`${id} ${status}`] : [];
+      return doc.example === undefined && doc.examples === undefined ? [`${id} ${status}`] : [];
+    })
+  );
+  assertEquals(bare, []);
+});
+
+/** The two tables of the contract's section "Errors" and the limits, by status and text. */
+const ERROR_ROWS: readonly (readonly [number, string, string])[] = [
+  [400, "Deposits on ETH are not currently supported", "POST /api/deposit-address"],
+  [400, "Deposits on ETH are not currently supported", "POST /api/deposit-url"],
+  [400, "Deposits of USDC on TRX are not supported", "POST /api/deposits"],
+  [400, "Withdrawals of USDC on TRX are not supported", "POST /api/withdrawals"],
+  [400, "Withdrawals of USDC on TRX are not supported", "POST /api/settlements"],
+  [400, "Withdrawal amount must be greater than zero", "POST /api/withdrawals"],
+  [400, "Amount below minimum withdrawal", "POST /api/withdrawals"],
+  [400, "No USDT balance on TRX for this account", "POST /api/withdrawals"],
+  [400, "Insufficient balance", "POST /api/withdrawals"],
+  [400, "Insufficient balance", "POST /api/settlements"],
+  [400, "Destination address is not whitelisted for this merchant", "POST /api/settlements"],
+  [400, "Token is required", "GET /api/deposit-page/status"],
+  [400, "Destination does not match the registered withdrawal address", "POST /api/withdrawals"],
+  [401, "Authentication required", "GET /api/balance"],
+  [401, "Unauthorized", "GET /api/balance"],
+  [403, "Insufficient permissions to initiate a withdrawal", "POST /api/withdrawals"],
+  [403, "Merchant account is not active", "POST /api/withdrawals"],
+  [403, "Merchant account is not active", "POST /api/deposit-address"],
+  [403, "Merchant account is not active", "POST /api/deposit-url"],
+  [403, "Insufficient permissions", "GET /api/merchants/{merchantId}/earnings"],
+  [404, "Invalid token", "GET /api/deposit-page/status"],
+  [409, "Duplicate referenceId", "POST /api/withdrawals"],
+  [409, "Deposit address already exists", "POST /api/deposit-address"],
+  [410, "Session expired", "GET /api/deposit-page/status"],
+  [429, "rate_limit_exceeded", "POST /api/withdrawals"],
+  [500, "Payout initiation failed", "POST /api/withdrawals"],
+  [503, "Withdrawal temporarily unavailable", "POST /api/withdrawals"],
+];
+
+Deno.test("reference: every row of the contract's error tables is documented with an example", () => {
+  const { paths } = openApiDocument(OPERATIONS);
+  const missing = ERROR_ROWS.filter(([status, error, endpoint]) => {
+    const [method = "", path = ""] = endpoint.split(" ");
+    const documented = JSON.stringify(
+      // deno-lint-ignore no-explicit-any -- a walk into JSON; what is not there is undefined
+      (paths as any)[path]?.[method.toLowerCase()]?.responses?.[status] ?? null,
+    );
+    return !documented.includes(`"error":${JSON.stringify(error)}`);
+  });
+  assertEquals(missing, []);
+});
+
+Deno.test("reference: the webhooks section holds every event and nothing else", () => {
+  const { webhooks } = openApiDocument(OPERATIONS);
+  assertEquals(Object.keys(toJsonObject(webhooks as object)), [...EVENT_TYPES]);
+});
+
+/** Section "Versioning" of the contract. */
+const CHANGE_DATES = [
+  "2026-08-13",
+  "2026-07-31",
+  "2026-07-30",
+  "2026-07-24",
+  "2026-07-21",
+  "2026-05-05",
+];
+
+test("versioning: the reference shows the dated change record and the latest date, without a key", async () => {
+  await using api = await contractApi();
+  const { status, body, headers } = await api.call("GET", "/api/openapi.json");
+  assertEquals(status, 200);
+  assertMatch(headers.get("content-type") ?? "", /^application\/json/);
+  assertEquals(body.openapi, "3.1.0");
+  assertEquals(body.info.version, CHANGE_DATES[0]);
+  assertEquals(
+    body.info["x-change-record"].map(({ date }: { date: string }) => date),
+    CHANGE_DATES,
+  );
+  assertEquals(body, toJsonObject(openApiDocument(OPERATIONS)));
+  for (const path of Object.keys(body.paths)) assert(!/\/v\d/.test(path), "no version segment");
+
+  const page = await api.call("GET", "/api/docs");
+  assertEquals(page.status, 200);
+  assertMatch(page.headers.get("content-type") ?? "", /^text\/html/);
+  assertMatch(page.body, /Latest change: <time datetime="2026-08-13">/);
+  for (const date of CHANGE_DATES) assertStringIncludes(page.body, date);
+});
+
+test("versioning: the interactive reference loads nothing from elsewhere and runs nothing inline", async () => {
+  await using api = await contractApi();
+  const page = await api.call("GET", "/api/docs");
+  const policy = page.headers.get("content-security-policy") ?? "";
+  assertStringIncludes(policy, "default-src 'none'");
+  assertStringIncludes(policy, "script-src 'self'");
+  assert(!/unsafe|https?:|\*/.test(policy), policy);
+  const loaded = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url as string);
+  assert(loaded.length > 4);
+  assert(!/<script(?![^>]*\bsrc=)|\son\w+=|<style|\sstyle=/.test(page.body), "inline code");
+  for (const url of loaded) {
+    assert(url.startsWith("/") || url === "data:,", url);
+    if (!url.startsWith("/api/docs/")) continue;
+    const file = await api.call("GET", url);
+    assertEquals(file.status, 200, url);
+    assertMatch(file.headers.get("content-type") ?? "", /^text\/(javascript|css)/);
+    assert(!file.body.includes("@import"), "a style sheet that loads others");
+  }
+  assertEquals((await api.call("GET", "/api/docs/package.json")).status, 404);
+  assertEquals((await api.call("GET", "/api/docs/..%2f..%2fdeno.json")).status, 404);
+});

@@ -1,0 +1,134 @@
+/**
+ * Whether a response is what the API reference says, field by field: what is not documented fails.
+ *
+ * @module
+ */
+
+import type { ValidateFunction } from "ajv";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { z } from "zod";
+import { openApiDocument } from "../../../api/openapi/document.ts";
+import { OPERATIONS } from "../../../api/routes.ts";
+import type { Called } from "../../support/api.ts";
+
+const Schema = z.record(z.string(), z.unknown());
+
+const Content = z.record(z.string(), z.object({ schema: Schema }));
+
+const Document = z.object({
+  paths: z.record(
+    z.string(),
+    z.record(
+      z.string(),
+      z.object({
+        responses: z.record(z.string(), z.object({ content: Content.optional() })),
+      }),
+    ),
+  ),
+  webhooks: z.record(
+    z.string(),
+    z.object({ post: z.object({ requestBody: z.object({ content: Content }) }) }),
+  ),
+  components: z.object({ schemas: z.record(z.string(), Schema) }),
+});
+
+const document = Document.parse(openApiDocument(OPERATIONS));
+
+const ajv = new Ajv2020({ strict: false, allErrors: true, unicodeRegExp: true });
+addFormats.default(ajv);
+const compiled = new Map<string, ValidateFunction>();
+
+/** Objects take the documented fields and no others. */
+function closed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(closed);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([name, inner]) => [name, closed(inner)] as const);
+  const schema = Object.fromEntries(entries);
+  return "properties" in value && !("additionalProperties" in value) && "type" in value
+    ? { ...schema, additionalProperties: false }
+    : schema;
+}
+
+const components = closed(document.components);
+
+function validator(name: string, schema: z.infer<typeof Schema>): ValidateFunction {
+  const known = compiled.get(name);
+  if (known !== undefined) return known;
+  const made = ajv.compile({ ...Schema.parse(closed(schema)), components });
+  compiled.set(name, made);
+  return made;
+}
+
+function faultsOf(name: string, schema: z.infer<typeof Schema>, body: unknown): string[] {
+  const validate = validator(name, schema);
+  if (validate(body)) return [];
+  return (validate.errors ?? []).map(({ instancePath, message, params }) =>
+    `${name}: ${instancePath || "body"} ${message} ${JSON.stringify(params)}`
+  );
+}
+
+const TEMPLATES = Object.keys(document.paths)
+  .toSorted((a, b) => Number(a.includes("{")) - Number(b.includes("{")))
+  .map((template) => ({
+    template,
+    pattern: new RegExp(
+      `^${template.split(/\{\w+\}/).map((part) => RegExp.escape(part)).join("[^/]+")}$`,
+    ),
+  }));
+
+/**
+ * What is wrong with a response, as sentences; empty when it is documented.
+ *
+ * @param path as it was requested, with its query
+ */
+export function responseFaults(method: string, path: string, called: Called): string[] {
+  const { pathname } = new URL(path, "http://localhost");
+  const template = TEMPLATES.find(({ pattern }) => pattern.test(pathname))?.template;
+  const common = commonFaults(called);
+  if (template === undefined) {
+    return [...common, ...expectBare(called, 404, "Not found", `no route ${pathname}`)];
+  }
+  const lower = method === "HEAD" ? "get" : method.toLowerCase();
+  const operation = document.paths[template]?.[lower];
+  if (operation === undefined) {
+    return [
+      ...common,
+      ...expectBare(called, 405, "Method not allowed", `no ${method} ${template}`),
+    ];
+  }
+  const name = `${method} ${template} ${called.status}`;
+  const response = operation.responses[String(called.status)];
+  if (response === undefined) {
+    return [...common, `${name} is not documented: ${JSON.stringify(called.body)}`];
+  }
+  if (response.content === undefined) {
+    return called.body === "" ? common : [...common, `${name} has a body that is not documented`];
+  }
+  const schema = response.content["application/json"]?.schema;
+  if (schema === undefined || method === "HEAD") return common;
+  return [...common, ...faultsOf(name, schema, called.body)];
+}
+
+function commonFaults({ headers, status, body }: Called): string[] {
+  const faults = [];
+  if (!/^req_[0-9a-f]{32}$/.test(headers.get("x-request-id") ?? "")) {
+    faults.push("X-Request-Id is missing");
+  }
+  if (headers.get("x-content-type-options") !== "nosniff") faults.push("nosniff is missing");
+  if (status >= 400 && typeof body !== "object") faults.push("an error is not JSON");
+  if (status === 429 && headers.get("retry-after") === null) faults.push("no Retry-After");
+  return faults;
+}
+
+function expectBare(called: Called, status: number, error: string, why: string): string[] {
+  const { body } = called;
+  const isRight = called.status === status && body.error === error;
+  return isRight ? [] : [`${why}, but the answer is ${called.status} ${JSON.stringify(body)}`];
+}
+
+/** What is wrong with the body of an event; empty when it is documented. */
+export function eventFaults(event: string, body: unknown): string[] {
+  const schema = document.webhooks[event]?.post.requestBody.content["application/json"]?.schema;
+  return schema === undefined ? [`${event} is not documented`] : faultsOf(event, schema, body);
+}
