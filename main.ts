@@ -113,6 +113,7 @@ const server = serve(config, (baseUrl) =>
     chains: chains.chains,
     addressBook: engine.addressBook,
     liquidity: (network, currency) => engine.liquidity(network, currency),
+    payoutsOpen: (network) => engine.signerOpen(network),
     rates,
     sessionTokens,
     clock: now,

@@ -51,6 +51,8 @@ export interface ApiDeps {
   readonly addressBook: AddressBook;
   /** What the hot wallet can still pay, or null where it is not known. */
   readonly liquidity: (network: Network, currency: Currency) => Amount | null;
+  /** Whether payouts of a network can be signed at all, as far as is known. */
+  readonly payoutsOpen: (network: Network) => boolean;
   /** What stablecoins are worth in the money of states. */
   readonly rates: Rates;
   /** Makes the tokens of hosted payment pages. */

@@ -92,6 +92,15 @@ export function unavailable(message: string): Answer {
   return error(503, { error: "Service unavailable", message }, { "retry-after": RETRY_SOON });
 }
 
+/** 500: reserved, refused by the treasury, refunded; all before the answer. */
+export function payoutInitiationFailed(withdrawalId: string): Answer {
+  return error(500, {
+    error: "Payout initiation failed",
+    message: "The reserved amount was returned and the referenceId may be used again.",
+    withdrawalId,
+  });
+}
+
 /** 400: a pair that takes no withdrawals. */
 export function withdrawalsNotSupported(currency: string, network: string): Answer {
   return error(400, { error: `Withdrawals of ${currency} on ${network} are not supported` });
@@ -111,8 +120,12 @@ export const invalidToken: Answer = error(404, { error: "Invalid token" });
 /** 410: the hosted page's time is over. */
 export const sessionExpired: Answer = error(410, { error: "Session expired" });
 
-/** What the merchant is told when its actor says no. */
-export function refused(refusal: Refusal): Answer {
+/**
+ * What the merchant is told when its actor says no.
+ *
+ * @param amountField how the request calls its amount
+ */
+export function refused(refusal: Refusal, amountField = "amount"): Answer {
   switch (refusal.code) {
     case "merchant_not_active":
       return merchantNotActive;
@@ -133,7 +146,7 @@ export function refused(refusal: Refusal): Answer {
       return error(400, { error: "Withdrawal amount must be greater than zero" });
     case "amount_not_exact":
       return invalidField(
-        "amount",
+        amountField,
         `The amount may have ${refusal.decimals} decimal places on this network`,
         "not_exact",
       );
@@ -233,14 +246,16 @@ export function refused(refusal: Refusal): Answer {
  *
  * @param outcome every outcome but `done`
  * @param named the id that the record has if it exists after all, as `{withdrawalId: ...}`
+ * @param amountField how the request calls its amount
  */
 export function notDone<V>(
   outcome: Exclude<AskOutcome<V, Refusal>, { readonly kind: "done" }>,
   named: Readonly<Record<string, string>>,
+  amountField?: string,
 ): Answer {
   switch (outcome.kind) {
     case "refused":
-      return refused(outcome.refusal);
+      return refused(outcome.refusal, amountField);
     case "overloaded":
       return unavailable("Too many requests are waiting for this account; nothing was done.");
     case "withdrawn":

@@ -13,14 +13,22 @@ import { getDeposits } from "./deposits.ts";
 import { getExchangeRates } from "./exchange_rates.ts";
 import { healthz, metrics, readyz } from "./health.ts";
 import { getMerchant, updateMerchant } from "./merchants.ts";
+import { referenceRoutes } from "./openapi/reference_routes.ts";
 import type { Route } from "./route.ts";
+import {
+  createSettlementAddress,
+  deleteSettlementAddress,
+  getSettlementAddresses,
+} from "./settlement_addresses.ts";
+import { cancelSettlement, createSettlement, getSettlements } from "./settlements.ts";
 import { getTransactions } from "./transactions.ts";
-import { createWithdrawal, getWithdrawals } from "./withdrawals.ts";
+import { cancelWithdrawal, createWithdrawal, getWithdrawals } from "./withdrawals.ts";
 
 /** What merchants and administrators call, each under its operation id. */
 const MERCHANT_OPERATIONS = {
   createWithdrawal,
   getWithdrawals,
+  cancelWithdrawal,
   createDepositAddress,
   getDepositAddresses,
   createDepositUrl,
@@ -30,9 +38,16 @@ const MERCHANT_OPERATIONS = {
   getExchangeRates,
   getBalance,
   getTransactions,
+  createSettlement,
+  getSettlements,
+  cancelSettlement,
+  createSettlementAddress,
+  getSettlementAddresses,
+  deleteSettlementAddress,
   getMerchant,
   updateMerchant,
   ...ADMIN_OPERATIONS,
+  ...referenceRoutes(() => OPERATIONS),
 };
 
 /** What operators' tools call, each under its operation id. */

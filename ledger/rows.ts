@@ -493,6 +493,8 @@ export interface SettlementRow {
   readonly reason: string | null;
   readonly idempotencyKey: string | null;
   readonly bodyHash: string | null;
+  /** Whether it waited for an administrator when it was created. */
+  readonly neededApproval: boolean;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -511,6 +513,7 @@ export const settlementTable = table<SettlementRow>("book.settlement", {
   reason: "text",
   idempotencyKey: "text",
   bodyHash: "text",
+  neededApproval: "boolean",
   createdAt: "time",
   updatedAt: "time",
 });

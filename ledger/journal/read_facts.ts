@@ -191,7 +191,8 @@ async function readRare(
       ON s.merchant_id = k.merchant_id AND s.idempotency_key = k.key
     ORDER BY s.merchant_id, s.idempotency_key, s.seq DESC`;
   const whitelist = whitelists.length === 0 ? [] : await sql`
-    SELECT * FROM book.settlement_address WHERE merchant_id = ANY (${[...whitelists]}::text[])`;
+    SELECT * FROM book.settlement_address
+    WHERE merchant_id = ANY (${[...whitelists]}::text[]) AND removed_at IS NULL`;
   const known = ingested.length === 0 ? [] : await sql`
     SELECT * FROM book.ingested WHERE event_id = ANY (${[...ingested]}::text[])`;
   return {

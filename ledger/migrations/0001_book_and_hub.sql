@@ -415,6 +415,8 @@ CREATE TABLE book.settlement (
   reason          text,
   idempotency_key text,
   body_hash       text COLLATE "C",
+  -- whether an administrator had to approve it: what its creation answered, for the repeated request
+  needed_approval boolean NOT NULL,
   created_at      timestamptz NOT NULL,
   updated_at      timestamptz NOT NULL,
   PRIMARY KEY (id, merchant_id),

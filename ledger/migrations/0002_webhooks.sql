@@ -40,7 +40,8 @@ DECLARE
   v_at   timestamptz;
 BEGIN
   SELECT CASE p_list WHEN 'deposit' THEN a.deposit_seq WHEN 'withdrawal' THEN a.withdrawal_seq
-                     WHEN 'transaction' THEN a.transaction_seq WHEN 'charge' THEN a.charge_seq END + 1
+                     WHEN 'transaction' THEN a.transaction_seq WHEN 'charge' THEN a.charge_seq
+                     WHEN 'settlement' THEN a.settlement_seq END + 1
   INTO v_high FROM book.account a WHERE a.merchant_id = p_merchant_id;
   IF v_high IS NULL THEN
     RETURN 1;
@@ -56,6 +57,8 @@ BEGIN
         SELECT x.created_at INTO v_at FROM book.transaction x WHERE x.merchant_id = p_merchant_id AND x.seq = v_middle;
       WHEN 'charge' THEN
         SELECT x.created_at INTO v_at FROM book.charge x WHERE x.merchant_id = p_merchant_id AND x.seq = v_middle;
+      WHEN 'settlement' THEN
+        SELECT x.created_at INTO v_at FROM book.settlement x WHERE x.merchant_id = p_merchant_id AND x.seq = v_middle;
     END CASE;
     IF v_at IS NULL THEN
       RAISE EXCEPTION 'Cannot search a list as a row is missing: % % %', p_list, p_merchant_id, v_middle;

@@ -11,7 +11,7 @@ import type { Sql } from "../database/connect.ts";
 import type { Currency, Network } from "../pair.ts";
 
 /** Lists that are numbered by the merchant's own counters. */
-export type ListName = "deposit" | "withdrawal" | "transaction";
+export type ListName = "deposit" | "withdrawal" | "transaction" | "settlement";
 
 /** Which rows are wanted; an absent or undefined field does not restrict. */
 export interface ListFilter {
@@ -67,6 +67,7 @@ const TABLES = {
   deposit: (sql: Sql) => sql`book.deposit`,
   withdrawal: (sql: Sql) => sql`book.withdrawal`,
   transaction: (sql: Sql) => sql`book.transaction`,
+  settlement: (sql: Sql) => sql`book.settlement`,
 } as const;
 
 /** CTE `bounds (low, high)`: the numbers between which the list lies. */
@@ -75,6 +76,7 @@ function bounds(sql: Sql, list: ListName, merchantId: string, filter: ListFilter
     deposit: sql`a.deposit_seq`,
     withdrawal: sql`a.withdrawal_seq`,
     transaction: sql`a.transaction_seq`,
+    settlement: sql`a.settlement_seq`,
   }[list];
   const low = filter.from === undefined
     ? sql`1::bigint`

@@ -1,6 +1,9 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { type TestApi, testApi } from "../support/api.ts";
 import { addTransfer, until } from "../support/books.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
 
 /** A page of a new merchant, and what the service hears of its address. */
 async function openPage(api: TestApi) {
@@ -27,7 +30,7 @@ async function openPage(api: TestApi) {
   };
 }
 
-Deno.test("waiting, received, completed: each with what is known by then", async () => {
+test("waiting, received, completed: each with what is known by then", async () => {
   await using api = await testApi();
   const page = await openPage(api);
   const waiting = await page.look();
@@ -45,7 +48,7 @@ Deno.test("waiting, received, completed: each with what is known by then", async
   assertEquals(completed, { amount: "5", currency: "USDT", txHash: txid, receivedAt });
 });
 
-Deno.test("a payment that came to nothing is failed, and one that is credited counts more", async () => {
+test("a payment that came to nothing is failed, and one that is credited counts more", async () => {
   await using api = await testApi();
   const page = await openPage(api);
   const txid = await page.hear("5", { phase: "seen" });
@@ -66,7 +69,7 @@ Deno.test("a payment that came to nothing is failed, and one that is credited co
   assertEquals((await page.look()).body.deposit.txHash, credited);
 });
 
-Deno.test("no token is 400, an unknown one 404, one whose time is over 410 whatever was paid", async () => {
+test("no token is 400, an unknown one 404, one whose time is over 410 whatever was paid", async () => {
   await using api = await testApi();
   const page = await openPage(api);
   const call = (query: string) => api.call("GET", `/api/deposit-page/status${query}`);

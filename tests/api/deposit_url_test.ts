@@ -4,6 +4,9 @@ import { createSessionTokens } from "../../api/session_token.ts";
 import { type Rates } from "../../rates/rates.ts";
 import { testApi } from "../support/api.ts";
 import { addTransfer, until } from "../support/books.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
 
 const SESSION = { network: "TRX", identifier: "alice" };
 
@@ -12,7 +15,7 @@ function ratesOf(rate: string | null): Rates {
   return { find: () => rate === null ? null : { rate, at: Date.now() } };
 }
 
-Deno.test("a hosted page has a fresh address, a token in its url, and 15 minutes", async () => {
+test("a hosted page has a fresh address, a token in its url, and 15 minutes", async () => {
   await using api = await testApi({ rates: ratesOf("7.15"), publicUrl: "https://pay.example" });
   const { id, key } = await api.addMerchant();
   const before = Date.now();
@@ -59,7 +62,7 @@ Deno.test("a hosted page has a fresh address, a token in its url, and 15 minutes
   assertEquals(second.body.url, `https://pay.example/deposit/${second.body.sessionToken}`);
 });
 
-Deno.test("without a fresh rate the page is issued without a quote", async () => {
+test("without a fresh rate the page is issued without a quote", async () => {
   await using api = await testApi({ rates: ratesOf(null) });
   const { key } = await api.addMerchant();
   const { status, body } = await api.call("POST", "/api/deposit-url", {
@@ -71,7 +74,7 @@ Deno.test("without a fresh rate the page is issued without a quote", async () =>
   assert(!("exchangeRate" in body) && !("amount" in body));
 });
 
-Deno.test("a quote of a whole number still has 8 decimals", async () => {
+test("a quote of a whole number still has 8 decimals", async () => {
   await using api = await testApi({ rates: ratesOf("1") });
   const { key } = await api.addMerchant();
   const { body } = await api.call("POST", "/api/deposit-url", {
@@ -81,7 +84,7 @@ Deno.test("a quote of a whole number still has 8 decimals", async () => {
   assertEquals([body.exchangeRate, body.amount], ["1", "25.00000000"]);
 });
 
-Deno.test("only the hash of a token is stored, and another secret makes other tokens", async () => {
+test("only the hash of a token is stored, and another secret makes other tokens", async () => {
   await using api = await testApi();
   const { key } = await api.addMerchant();
   const { body } = await api.call("POST", "/api/deposit-url", { key, body: SESSION });
@@ -96,7 +99,7 @@ Deno.test("only the hash of a token is stored, and another secret makes other to
   );
 });
 
-Deno.test("the list shows the same url again, newest first, with the deposits, and nobody else's", async () => {
+test("the list shows the same url again, newest first, with the deposits, and nobody else's", async () => {
   await using api = await testApi();
   const { id, key } = await api.addMerchant();
   const other = await api.addMerchant();
@@ -130,7 +133,7 @@ Deno.test("the list shows the same url again, newest first, with the deposits, a
   assertEquals(await list("?page=3&limit=1"), []);
 });
 
-Deno.test("every refusal of a deposit url has the status and the text of the interface", async (t) => {
+test("every refusal of a deposit url has the status and the text of the interface", async (t) => {
   await using api = await testApi();
   const { id, key } = await api.addMerchant();
   const readOnly = await api.addKey(id, { permissions: ["read"] });

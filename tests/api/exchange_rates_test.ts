@@ -1,7 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { testApi } from "../support/api.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
 
-Deno.test("rates are per network that takes deposits, as decimal strings", async () => {
+const test = testNeeding(DATABASE);
+
+test("rates are per network that takes deposits, as decimal strings", async () => {
   const at = Date.parse("2026-08-01T12:00:00Z");
   await using api = await testApi({
     rates: { find: (_, fiat) => fiat === "CNY" ? { rate: "7.1525", at } : null },

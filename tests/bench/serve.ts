@@ -49,6 +49,7 @@ function withInterface(sql: Sql, merchants: Merchants, batches: () => number): P
       take: () => Promise.reject(new Error("Cannot issue an address as this bench has no wallet")),
     },
     liquidity: () => null,
+    payoutsOpen: () => true,
     rates: fixedRates(() => Date.now()),
     sessionTokens: createSessionTokens("a secret of the bench, long enough"),
     clock: () => Date.now(),

@@ -93,6 +93,7 @@ export async function testApi(
       },
     },
     liquidity: () => null,
+    payoutsOpen: () => true,
     rates: fixedRates(() => Date.now()),
     sessionTokens: createSessionTokens("a secret of the tests, long enough"),
     clock: () => Date.now(),

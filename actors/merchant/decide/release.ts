@@ -9,7 +9,10 @@ import { refund } from "./refund.ts";
  */
 export function release(view: MerchantView, message: Release): Verdict<Answers["release"]> {
   const withdrawal = view.records.withdrawals.get(message.withdrawalId);
-  if (withdrawal === undefined) return refused({ code: "record_not_found" });
+  // a settlement has a status of its own, which a release would leave behind
+  if (withdrawal === undefined || withdrawal.settlementId !== null) {
+    return refused({ code: "record_not_found" });
+  }
   if (withdrawal.status !== "PENDING") {
     return refused({ code: "wrong_state", from: withdrawal.status, to: "FAILED" });
   }

@@ -70,6 +70,7 @@ export function settle(
     reason: null,
     idempotencyKey: message.idempotencyKey,
     bodyHash: message.bodyHash,
+    neededApproval: needsApproval,
     createdAt: at,
     updatedAt: at,
   };

@@ -1,0 +1,205 @@
+/**
+ * Payouts to the merchant's own, whitelisted addresses.
+ *
+ * @module
+ */
+
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { formatAmount } from "../ledger/amount.ts";
+import { findSettlement } from "../ledger/queries/find_settlement.ts";
+import { listSettlements } from "../ledger/queries/list_settlements.ts";
+import { readMerchant } from "../ledger/queries/read_merchant.ts";
+import type { SettlementRow } from "../ledger/rows.ts";
+import { TRANSITIONS } from "../ledger/transitions.ts";
+import { type Answer, created, ok } from "./answer.ts";
+import type { ApiContext } from "./context.ts";
+import { forbidden, invalidField, notDone, notFound, withdrawalsNotSupported } from "./errors.ts";
+import { currency, limit, network, page, signedAmount } from "./fields.ts";
+import { pagination } from "./paging.ts";
+import type { Caller } from "./permission.ts";
+import { keyedRoute, staffRoute } from "./route.ts";
+
+const STATUSES = Object.keys(TRANSITIONS.settlement) as (keyof typeof TRANSITIONS.settlement)[];
+
+const newSettlement = z.object({
+  userId: z.string().min(1).max(128).nullish(),
+  currency,
+  requestedAmount: signedAmount,
+  destinationAddress: z.string().min(1).max(128),
+  destinationNetwork: network,
+});
+
+const MESSAGES = {
+  PROCESSING: "Settlement created and being processed",
+  APPROVAL_REQUIRED: "Settlement created and awaiting admin approval",
+} as const;
+
+/** `POST /api/settlements`. */
+export const createSettlement = staffRoute({
+  method: "POST",
+  path: "/api/settlements",
+  summary: "Create a payout to a whitelisted address",
+  access: { scope: "acting", anyOf: ["write", "payout"], adminAnyOf: ["admin:write"] },
+  needsActiveMerchant: true,
+  closedTo: ["RESELLER"],
+  rateCategory: "withdrawals",
+  headers: [{
+    name: "Idempotency-Key",
+    description: "The same key gets the same answer for 24 hours",
+    schema: z.string().min(1).max(255),
+  }],
+  body: newSettlement,
+  responses: {
+    201: "The funds are durably reserved",
+    400: "The address is not whitelisted, or the balance does not suffice",
+    409: "The Idempotency-Key was used with another body",
+    503: "Withdrawal temporarily unavailable",
+  },
+  handler: async ({ caller, body, headers, now }, context) => {
+    const account = await accountOf(caller, body.userId ?? null, context);
+    if (account.kind === "refused") return account.answer;
+    const idempotencyKey = headers.get("idempotency-key");
+    if (idempotencyKey !== null && !/^[\x20-\x7e]{1,255}$/.test(idempotencyKey)) {
+      return invalidField(
+        "Idempotency-Key",
+        "Expected 1 to 255 ASCII characters",
+        "invalid_string",
+      );
+    }
+    const { newId } = context;
+    const { destinationNetwork } = body;
+    const chain = context.chains.get(destinationNetwork);
+    if (chain === undefined) return withdrawalsNotSupported(body.currency, destinationNetwork);
+    const settlementId = newId("stl");
+    const outcome = await context.merchants.ask(account.merchantId, {
+      type: "create-settlement",
+      at: now,
+      settlementId,
+      withdrawalId: newId("wd"),
+      transactionId: newId("txn"),
+      outgoingId: newId("out"),
+      chargeIds: [newId("chg"), newId("chg")],
+      currency: body.currency,
+      network: destinationNetwork,
+      amount: body.requestedAmount,
+      destination: body.destinationAddress,
+      fromAddress: chain.hotWallet,
+      liquidity: context.liquidity(destinationNetwork, body.currency),
+      idempotencyKey,
+      bodyHash: idempotencyKey === null ? null : hashOf(body),
+    }, context.askTimeoutMs);
+    if (outcome.kind !== "done") return notDone(outcome, { settlementId }, "requestedAmount");
+    const { settlement } = outcome.value;
+    // a repeated request gets the answer of the first one, whatever has become of it since
+    const status = settlement.neededApproval ? "APPROVAL_REQUIRED" : "PROCESSING";
+    return created({
+      ...settlementView({ ...settlement, status, reason: null }),
+      message: MESSAGES[status],
+    });
+  },
+});
+
+type Account =
+  | { readonly kind: "known"; readonly merchantId: string }
+  | { readonly kind: "refused"; readonly answer: Answer };
+
+/** Whose account a settlement is for: the caller's own, or the one an administrator names. */
+async function accountOf(
+  caller: Caller,
+  userId: string | null,
+  context: ApiContext,
+): Promise<Account> {
+  const refuse = (answer: Answer): Account => ({ kind: "refused", answer });
+  if (caller.merchantId !== null) {
+    return userId === null || userId === caller.merchantId
+      ? { kind: "known", merchantId: caller.merchantId }
+      : refuse(forbidden());
+  }
+  if (userId === null) {
+    return refuse(invalidField("userId", "An administrator names the account", "required"));
+  }
+  if (await readMerchant(context.sql, userId) === null) return refuse(notFound);
+  return { kind: "known", merchantId: userId };
+}
+
+/** What makes two requests with one Idempotency-Key the same request. */
+function hashOf(body: z.output<typeof newSettlement>): string {
+  const told = [
+    body.currency,
+    formatAmount(body.requestedAmount),
+    body.destinationAddress,
+    body.destinationNetwork,
+  ];
+  return createHash("sha256").update(JSON.stringify(told)).digest("hex");
+}
+
+/** `GET /api/settlements`. */
+export const getSettlements = keyedRoute({
+  method: "GET",
+  path: "/api/settlements",
+  summary: "List settlements, newest first",
+  access: { scope: "own", anyOf: ["read"] },
+  rateCategory: "transactions",
+  query: z.object({
+    page: page.optional(),
+    limit: limit.optional(),
+    status: z.enum(STATUSES).optional(),
+  }),
+  responses: { 200: "One page of settlements" },
+  handler: async ({ merchantId, query }, { sql }) => {
+    const request = { page: query.page ?? 1, limit: query.limit ?? 20 };
+    const found = await listSettlements(sql, merchantId, { status: query.status }, request);
+    return ok({
+      settlements: found.rows.map(settlementView),
+      pagination: pagination(request, found.total),
+    });
+  },
+});
+
+/** `POST /api/settlements/{settlementId}/cancel`. */
+export const cancelSettlement = keyedRoute({
+  method: "POST",
+  path: "/api/settlements/{settlementId}/cancel",
+  summary: "Take back a settlement that waits for approval",
+  access: { scope: "own", anyOf: ["write", "payout"] },
+  closedTo: ["RESELLER"],
+  rateCategory: "transactions",
+  responses: { 200: "Cancelled and refunded", 409: "It waits for approval no more" },
+  handler: async ({ merchantId, params, now }, context) => {
+    const { sql, newId } = context;
+    const settlementId = params.settlementId ?? "";
+    const settlement = await findSettlement(sql, merchantId, settlementId);
+    if (settlement === null) return notFound;
+    const outcome = await context.merchants.ask(merchantId, {
+      type: "decline-settlement",
+      at: now,
+      settlementId,
+      withdrawalId: settlement.withdrawalId,
+      to: "CANCELLED",
+      reason: "Cancelled",
+      chargeIds: [newId("chg"), newId("chg")],
+      eventId: newId("evt"),
+    }, context.askTimeoutMs);
+    if (outcome.kind !== "done") return notDone(outcome, { settlementId });
+    return ok(settlementView({ ...settlement, status: "CANCELLED", reason: "Cancelled" }));
+  },
+});
+
+/** A settlement as it is shown. */
+export function settlementView(row: SettlementRow) {
+  return {
+    id: row.id,
+    amount: formatAmount(row.amount),
+    currency: row.currency,
+    network: row.network,
+    status: row.status,
+    reason: row.reason,
+    destinationAddress: row.address,
+    destinationNetwork: row.network,
+    createdAt: new Date(row.createdAt).toISOString(),
+    totalFees: formatAmount(row.totalFees),
+    merchantAddress: { address: row.address, label: row.label },
+    withdrawalId: row.withdrawalId,
+  };
+}

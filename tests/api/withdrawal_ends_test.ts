@@ -1,0 +1,133 @@
+import { assert, assertEquals } from "@std/assert";
+import type { MerchantCommand } from "../../actors/merchant/messages.ts";
+import { newId } from "../../actors/runtime/ids.ts";
+import { type TestApi, testApi } from "../support/api.ts";
+import { booksFaults, SOMEWHERE } from "../support/books.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+
+const PAYOUT = { amount: "10", currency: "USDT", network: "TRX", destination: SOMEWHERE };
+
+/** A reseller with money whose withdrawals go to {@linkcode SOMEWHERE}. */
+async function reseller(api: TestApi) {
+  const { id } = await api.addMerchant("100");
+  await api.sql`
+    INSERT INTO hub.reseller (id, merchant_id, name, withdrawal_address, network)
+    VALUES (${newId("rsl")}, ${id}, 'Line', ${SOMEWHERE}, 'TRX')`;
+  return { id, key: await api.addKey(id, { role: "RESELLER", permissions: ["read", "payout"] }) };
+}
+
+test("a payout that nobody can sign is refunded before the answer, its reference free again", async () => {
+  let open = false;
+  await using api = await testApi({ payoutsOpen: () => open });
+  const { key } = await api.addMerchant("100");
+  const body = { ...PAYOUT, referenceId: "order 1" };
+  const failed = await api.call("POST", "/api/withdrawals", { key, body });
+  assertEquals([failed.status, failed.body.error], [500, "Payout initiation failed"]);
+  const get = async (path: string) => (await api.call("GET", path, { key })).body;
+  const [row] = (await get("/api/withdrawals")).withdrawals;
+  assertEquals([row.id, row.status], [failed.body.withdrawalId, "FAILED"]);
+  assertEquals((await get("/api/balance?currency=USDT&network=TRX")).available, "100");
+  const [event] = await api
+    .sql`SELECT type, payload FROM book.outbox WHERE type LIKE 'withdrawal%'`;
+  assertEquals(event?.type, "withdrawal.failed");
+  assertEquals(JSON.parse(event?.payload).reason, "Payout initiation failed");
+  assertEquals(await booksFaults(api.sql), []);
+  open = true;
+  assertEquals((await api.call("POST", "/api/withdrawals", { key, body })).status, 201);
+});
+
+test("a payout that was signed meanwhile goes on, whatever was thought of the treasury", async () => {
+  await using api = await testApi({
+    payoutsOpen: () => false,
+    merchantsOf: (journal) => ({
+      wake: (merchantId) => journal.wake(merchantId),
+      ask: async (merchantId, command, timeoutMs) => {
+        if (command.type === "release") {
+          await api.sql`UPDATE book.outgoing SET status = 'signed'`;
+        }
+        return await journal.ask(merchantId, command, timeoutMs);
+      },
+    }),
+  });
+  const { key } = await api.addMerchant("100");
+  const { status, body } = await api.call("POST", "/api/withdrawals", { key, body: PAYOUT });
+  assertEquals([status, body.status], [201, "PENDING"]);
+});
+
+test("what became of the taking back decides the answer", async (t) => {
+  const outcomes = [["overloaded", 201], ["withdrawn", 201], ["failed", 201], [
+    "unknown",
+    500,
+  ]] as const;
+  let kind: (typeof outcomes)[number][0] = "overloaded";
+  const asked: MerchantCommand["type"][] = [];
+  await using api = await testApi({
+    payoutsOpen: () => false,
+    merchantsOf: (journal) => ({
+      wake: (merchantId) => journal.wake(merchantId),
+      ask: (merchantId, command, timeoutMs) => {
+        asked.push(command.type);
+        return command.type === "release"
+          ? Promise.resolve({ kind })
+          : journal.ask(merchantId, command, timeoutMs);
+      },
+    }),
+  });
+  const { key } = await api.addMerchant("100");
+  for (const [outcome, expected] of outcomes) {
+    await t.step(outcome, async () => {
+      kind = outcome;
+      const { status, body } = await api.call("POST", "/api/withdrawals", { key, body: PAYOUT });
+      assertEquals(status, expected);
+      if (status === 500) assertEquals(body.error, "Outcome unknown");
+      assert(body.withdrawalId.startsWith("wd_"));
+    });
+  }
+  assertEquals(asked.length, 8);
+});
+
+test("a withdrawal that waits for approval is cancelled by its merchant, once", async () => {
+  await using api = await testApi({ payoutsOpen: () => false });
+  const { key } = await reseller(api);
+  const body = { ...PAYOUT, referenceId: "r" };
+  const waiting = await api.call("POST", "/api/withdrawals", { key, body });
+  assertEquals([waiting.status, waiting.body.status], [201, "PENDING_APPROVAL"]);
+  const { withdrawalId } = waiting.body;
+  const cancel = (by: string, id = withdrawalId) =>
+    api.call("POST", `/api/withdrawals/${id}/cancel`, { key: by });
+  const stranger = await api.addMerchant();
+  assertEquals((await cancel(stranger.key)).status, 404);
+  assertEquals((await cancel(key, "wd_none")).status, 404);
+  const cancelled = await cancel(key);
+  const { message, ...rest } = cancelled.body;
+  assert(message.length > 0);
+  assertEquals([cancelled.status, rest], [200, {
+    success: true,
+    withdrawalId,
+    status: "CANCELLED",
+  }]);
+  const again = await cancel(key);
+  assertEquals([again.status, again.body.from, again.body.to], [409, "CANCELLED", "CANCELLED"]);
+  const [event] = await api
+    .sql`SELECT type, payload FROM book.outbox WHERE type LIKE 'withdrawal%'`;
+  assertEquals([event?.type, JSON.parse(event?.payload).reason], [
+    "withdrawal.failed",
+    "Cancelled",
+  ]);
+  assertEquals((await api.call("POST", "/api/withdrawals", { key, body })).status, 201);
+  assertEquals(await booksFaults(api.sql), []);
+});
+
+test("a withdrawal that is under way, or a settlement's, cannot be cancelled", async () => {
+  await using api = await testApi();
+  const { id, key } = await api.addMerchant("100");
+  const { body } = await api.call("POST", "/api/withdrawals", { key, body: PAYOUT });
+  const cancel = (by: string, withdrawalId: string) =>
+    api.call("POST", `/api/withdrawals/${withdrawalId}/cancel`, { key: by });
+  const late = await cancel(key, body.withdrawalId);
+  assertEquals([late.status, late.body.from, late.body.to], [409, "PENDING", "CANCELLED"]);
+  const readOnly = await api.addKey(id, { permissions: ["read"] });
+  assertEquals((await cancel(readOnly, body.withdrawalId)).status, 403);
+});
