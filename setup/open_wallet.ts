@@ -19,9 +19,10 @@ export async function openWallet(config: Config, networks: readonly Network[]): 
   const walletFile = config.walletFile ?? `${config.dataDir}/wallet.json`;
   const passphraseFile = config.walletPassphraseFile ?? `${config.dataDir}/wallet-passphrase`;
   if (config.environment === "development" && await readKept(walletFile) === null) {
-    if (await readKept(passphraseFile) === null) await keep(passphraseFile, randomHex());
-    const passphrase = await Deno.readTextFile(passphraseFile);
-    await createWallet({ file: walletFile, passphrase: passphrase.trim(), networks });
+    const passphraseIsRandom = await readKept(passphraseFile) === null;
+    if (passphraseIsRandom) await keep(passphraseFile, randomHex());
+    const passphrase = (await Deno.readTextFile(passphraseFile)).trim();
+    await createWallet({ file: walletFile, passphrase, passphraseIsRandom, networks });
   }
   return { wallet: await openPublicWallet(walletFile), walletFile, passphraseFile };
 }

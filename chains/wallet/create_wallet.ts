@@ -8,7 +8,7 @@ import { generateMnemonic, validateMnemonic } from "@scure/bip39";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
 import type { Network } from "../../ledger/pair.ts";
 import { accountKey, masterKey, publicAccount } from "./account_key.ts";
-import { encryptMnemonic, KDF_COST } from "./mnemonic_cipher.ts";
+import { encryptMnemonic, KDF_COST, RANDOM_KDF_COST } from "./mnemonic_cipher.ts";
 import { openPublicWallet, type PublicWallet } from "./public_wallet.ts";
 import { type WalletHeader, writeWalletFile } from "./wallet_file.ts";
 
@@ -22,6 +22,11 @@ export interface CreateWalletOptions {
   readonly file: string;
   /** At least 12 characters. */
   readonly passphrase: string;
+  /**
+   * Whether the passphrase is at least 128 random bits, which nobody can guess: then it is hardly
+   * stretched, because that would only make every start slower. Default false.
+   */
+  readonly passphraseIsRandom?: boolean;
   readonly networks: readonly Network[];
   /** English BIP-39 words to import; generated (24 words) when absent. */
   readonly mnemonic?: string;
@@ -67,7 +72,7 @@ export async function createWallet(options: CreateWalletOptions): Promise<Public
     networks,
     kdf: {
       name: "scrypt",
-      ...KDF_COST,
+      ...(options.passphraseIsRandom === true ? RANDOM_KDF_COST : KDF_COST),
       salt: crypto.getRandomValues(new Uint8Array(32)).toBase64(),
     },
   };
