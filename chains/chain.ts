@@ -71,6 +71,23 @@ export type BlockAnswer =
   /** The node does not have that block in the asked view. */
   | { readonly kind: "missing"; readonly height: number };
 
+/** One transaction that is in a block, with everything that concerns money in it. */
+export interface FoundTransaction extends IncludedTransaction {
+  /** Height of its block. */
+  readonly height: number;
+  /** Time of its block, Unix milliseconds. */
+  readonly time: number;
+  readonly transfers: readonly Transfer[];
+}
+
+/** Answer to a request for one transaction. Only `found` says anything certain. */
+export type TransactionLookup =
+  | { readonly kind: "found"; readonly transaction: FoundTransaction }
+  /** A node knows it without what it did: it waits for a block, or its receipt is late. */
+  | { readonly kind: "incomplete"; readonly txid: string; readonly reason: string }
+  /** No node has it in the asked view; that proves nothing, see {@linkcode BroadcastOutcome}. */
+  | { readonly kind: "missing"; readonly txid: string };
+
 /** What the chain asks for one transfer. */
 export interface FeeEstimate {
   /** Expected cost in the chain's own coin. */
@@ -167,6 +184,13 @@ export interface Chain {
     finality: Finality,
     signal?: AbortSignal,
   ): AsyncIterable<BlockAnswer>;
+  /**
+   * One transaction with its receipt, by the same rules as a block's. For what somebody claims to
+   * have sent; what is watched is found by scanning.
+   *
+   * @param txid in any spelling that names one; the answer has the canonical one
+   */
+  transaction(txid: string, finality: Finality, signal?: AbortSignal): Promise<TransactionLookup>;
   /** Estimates a transfer with the real sender and receiver. */
   estimateFee(
     transfer: {

@@ -40,6 +40,10 @@ export function verifiedFirst(chain: Verifiable): Chain {
       await verified();
       yield* chain.blocks(from, to, finality, signal);
     },
+    transaction: async (txid, finality, signal) => {
+      await verified();
+      return await chain.transaction(txid, finality, signal);
+    },
     estimateFee: async (transfer, signal) => {
       await verified();
       return await chain.estimateFee(transfer, signal);

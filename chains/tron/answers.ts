@@ -37,6 +37,12 @@ const transactionSchema = z.object({
 /** A transaction as it stands in a block. */
 export type TransactionAnswer = z.infer<typeof transactionSchema>;
 
+/** A transaction by its id, or `{}` where the node does not have it. */
+export const transactionOrNothingSchema = z.union([
+  transactionSchema,
+  z.strictObject({}).transform(() => null),
+]);
+
 /** A block with its transactions; the list is absent when there are none. */
 export const fullBlockSchema = blockHeadSchema.extend({
   transactions: z.array(transactionSchema).default([]),
@@ -73,6 +79,12 @@ const receiptSchema = z.object({
 });
 /** What a transaction did. */
 export type ReceiptAnswer = z.infer<typeof receiptSchema>;
+
+/** A transaction's receipt by its id, or `{}` where the node does not have it. */
+export const receiptOrNothingSchema = z.union([
+  receiptSchema,
+  z.strictObject({}).transform(() => null),
+]);
 
 /** Receipts of a block; an unknown height may answer `{}`. */
 export const receiptsSchema = z.union([

@@ -16,6 +16,7 @@ import {
   type BlockAnswer,
   type BlockRef,
   ChainUnavailable,
+  type FoundTransaction,
   type IncludedTransaction,
   type Transfer,
 } from "../chain.ts";
@@ -65,7 +66,7 @@ export interface ParseContext {
 
 /** An answer that contradicts itself; nothing may be concluded from it. */
 function contradiction(what: string, value: string): ChainUnavailable {
-  return new ChainUnavailable("malformed", `Cannot read a block as ${what}: ${value}`);
+  return new ChainUnavailable("malformed", `Cannot read from the chain as ${what}: ${value}`);
 }
 
 /**
@@ -208,16 +209,46 @@ export function parseBlock(
   const transfers: Transfer[] = [];
   for (const transaction of answer.transactions) {
     const receipt = byId.get(transaction.txID) as ReceiptAnswer;
-    const failure = failureOf(transaction, receipt);
-    transactions.push({
-      txid: transaction.txID,
-      success: failure === null,
-      failure,
-      fee: fromTokenUnits(BigInt(receipt.fee), TRX_DECIMALS),
-    });
-    if (failure !== null) continue;
-    const expiresAt = transaction.raw_data.expiration ?? ref.time + MAX_LIFETIME_MS;
-    collectTransfers(transfers, receipt, expiresAt, context);
+    transactions.push(parseIncluded(transfers, transaction, receipt, context));
   }
   return { kind: "block", block: { ...ref, transactions, transfers } };
+}
+
+/** One transaction of a block; its transfers are appended. */
+function parseIncluded(
+  into: Transfer[],
+  transaction: TransactionAnswer,
+  receipt: ReceiptAnswer,
+  context: ParseContext,
+): IncludedTransaction {
+  const failure = failureOf(transaction, receipt);
+  if (failure === null) {
+    const expiresAt = transaction.raw_data.expiration ?? receipt.blockTimeStamp + MAX_LIFETIME_MS;
+    collectTransfers(into, receipt, expiresAt, context);
+  }
+  return {
+    txid: transaction.txID,
+    success: failure === null,
+    failure,
+    fee: fromTokenUnits(BigInt(receipt.fee), TRX_DECIMALS),
+  };
+}
+
+/**
+ * Parses one transaction with its receipt, by the rules of {@linkcode parseBlock}.
+ *
+ * @throws {ChainUnavailable} `malformed` when they are of different transactions, or contradict
+ *   each other
+ */
+export function parseTransaction(
+  transaction: TransactionAnswer,
+  receipt: ReceiptAnswer,
+  context: ParseContext,
+): FoundTransaction {
+  if (receipt.id !== transaction.txID) {
+    throw contradiction(`a receipt is of another transaction than ${transaction.txID}`, receipt.id);
+  }
+  const transfers: Transfer[] = [];
+  const included = parseIncluded(transfers, transaction, receipt, context);
+  return { ...included, height: receipt.blockNumber, time: receipt.blockTimeStamp, transfers };
 }

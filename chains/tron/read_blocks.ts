@@ -26,7 +26,7 @@ const STALE_MS = 2 * 60 * 1000;
 const RECEIPT_CALLS = 4;
 
 /** The API prefix of a view of the chain. */
-function prefixOf(finality: Finality): "/wallet" | "/walletsolidity" {
+export function prefixOf(finality: Finality): "/wallet" | "/walletsolidity" {
   return finality === "solid" ? "/walletsolidity" : "/wallet";
 }
 

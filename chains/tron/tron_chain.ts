@@ -29,6 +29,7 @@ import { TronNode } from "./node.ts";
 import { NodePool, readFrom } from "./node_pool.ts";
 import { type IgnoredTransfers, type ParseContext, TRX_DECIMALS } from "./parse_block.ts";
 import { readBlock, readBlocks, readNewest } from "./read_blocks.ts";
+import { readTransaction } from "./read_transaction.ts";
 import { contractEntries, type TokenContracts } from "./token_contracts.ts";
 
 const logger = getLogger(["engine", "chains", "tron"]);
@@ -284,6 +285,7 @@ export function createTronChain(options: TronChainOptions): TronChain {
     solid: (signal) => readNewest(pool, "solid", signal),
     block: (height, finality, signal) => readBlock(pool, height, finality, context, signal),
     blocks: (from, to, finality, signal) => readBlocks(pool, from, to, finality, context, signal),
+    transaction: (txid, finality, signal) => readTransaction(pool, txid, finality, context, signal),
     estimateFee: (transfer, signal) => estimateFee(parts, transfer, signal),
     envelope: (solid, fee) => makeEnvelope(network, solid, fee, lifetimeMs),
     broadcast: async (signed, signal) => {

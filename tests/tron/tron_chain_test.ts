@@ -23,6 +23,7 @@ import {
   HEIGHT,
   type Json,
   OURS,
+  type Pair,
   PAYER,
   receipts,
   STRANGER,
@@ -634,4 +635,66 @@ test("a configuration that cannot work is refused at once", () => {
   assertThrows(() => chainOver(["ftp://host"]), TypeError, "not http");
   assertThrows(() => chainOver(["http://h"], { contracts: { USDT: "TX" } }), RangeError);
   assertThrows(() => chainOver(["http://h"], { hotWallet: "TX" }), RangeError);
+});
+
+// ---------------------------------------------------------------- transactions
+
+const [payment] = pairs as [Pair, ...Pair[]];
+const found: Record<string, Script> = {
+  "/walletsolidity/gettransactionbyid": () => payment.transaction,
+  "/walletsolidity/gettransactioninfobyid": () => payment.receipt,
+};
+
+test("a transaction is asked for by its canonical id in the view that was asked", async () => {
+  await using node = startScriptedNode(found);
+  const answer = await chainOver([node]).transaction(txid(1).toUpperCase(), "solid");
+  assert(answer.kind === "found");
+  assertEquals(answer.transaction.txid, txid(1));
+  assertEquals(answer.transaction.height, HEIGHT);
+  assertEquals(answer.transaction.transfers.map(({ to }) => to), [OURS]);
+  assertEquals(node.requests.map(({ path, body }) => [path, JSON.parse(body)]), [
+    ["/walletsolidity/gettransactionbyid", { value: txid(1) }],
+    ["/walletsolidity/gettransactioninfobyid", { value: txid(1) }],
+  ]);
+});
+
+test("a node that does not know a transaction is passed over for one that does", async () => {
+  await using lagging = startScriptedNode({ "/walletsolidity/gettransactionbyid": () => ({}) });
+  await using late = startScriptedNode({
+    ...found,
+    "/walletsolidity/gettransactioninfobyid": () => ({}),
+  });
+  await using good = startScriptedNode(found);
+  assertEquals(
+    (await chainOver([lagging, late, good]).transaction(txid(1), "solid")).kind,
+    "found",
+  );
+  const poor = await chainOver([late, lagging]).transaction(txid(1), "solid");
+  assertEquals(poor.kind, "incomplete");
+});
+
+test("another transaction's data is never taken for the one that was asked", async () => {
+  await using other = startScriptedNode(found);
+  assertEquals(
+    (await unavailable(chainOver([other]).transaction(txid(2), "solid"))).category,
+    "malformed",
+  );
+  await using mixed = startScriptedNode({
+    ...found,
+    "/walletsolidity/gettransactioninfobyid": () => pairs[1]?.receipt,
+  });
+  const error = await unavailable(chainOver([mixed]).transaction(txid(1), "solid"));
+  assertEquals(error.category, "malformed");
+});
+
+test("looking a transaction up counts nothing: its block does", async () => {
+  const fake = contractCall(1, [transferLog(STRANGER, PAYER, OURS, 5)]);
+  await using node = startScriptedNode({
+    "/wallet/gettransactionbyid": () => fake.transaction,
+    "/wallet/gettransactioninfobyid": () => fake.receipt,
+  });
+  const chain = chainOver([node]);
+  const answer = await chain.transaction(txid(1), "head");
+  assertEquals(answer.kind === "found" && answer.transaction.transfers, []);
+  assertEquals(chain.ignored, { zeroValue: 0, otherContract: 0 });
 });

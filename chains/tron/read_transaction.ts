@@ -1,0 +1,74 @@
+/**
+ * Reads one transaction with its receipt, both from the same node.
+ *
+ * @module
+ */
+
+import { ChainUnavailable, type Finality, type TransactionLookup } from "../chain.ts";
+import { receiptOrNothingSchema, transactionOrNothingSchema } from "./answers.ts";
+import type { TronNode } from "./node.ts";
+import { type NodePool, readFrom } from "./node_pool.ts";
+import { type ParseContext, parseTransaction } from "./parse_block.ts";
+import { prefixOf } from "./read_blocks.ts";
+
+const TXID = /^[0-9a-f]{64}$/;
+
+/** How much an answer tells. */
+const WORTH = { missing: 0, incomplete: 1, found: 2 } as const;
+
+/**
+ * One transaction. A node that does not know it, or not its receipt, may lag: the others are asked.
+ *
+ * @param text 64 hex digits of either case; anything else names no transaction
+ * @param context its running totals are left alone: a block's own reading counts them
+ * @throws {ChainUnavailable} when no node can be read, or one contradicts itself
+ */
+export async function readTransaction(
+  pool: NodePool,
+  text: string,
+  finality: Finality,
+  context: ParseContext,
+  signal?: AbortSignal,
+): Promise<TransactionLookup> {
+  const txid = text.toLowerCase();
+  if (!TXID.test(txid)) return { kind: "missing", txid: text };
+  const uncounted = { ...context, ignored: { zeroValue: 0, otherContract: 0 } };
+  return await pool.read(
+    (node, bound) => readFromOne(node, txid, finality, uncounted, bound),
+    signal,
+    (answer) => answer.kind === "found",
+    (kept, found) => WORTH[found.kind] > WORTH[kept.kind] ? found : kept,
+  );
+}
+
+async function readFromOne(
+  node: TronNode,
+  txid: string,
+  finality: Finality,
+  context: ParseContext,
+  signal: AbortSignal,
+): Promise<TransactionLookup> {
+  const prefix = prefixOf(finality);
+  const body = { value: txid };
+  const transaction = await readFrom(
+    node,
+    { path: `${prefix}/gettransactionbyid`, body },
+    transactionOrNothingSchema,
+    signal,
+  );
+  if (transaction === null) return { kind: "missing", txid };
+  if (transaction.txID !== txid) {
+    throw new ChainUnavailable(
+      "malformed",
+      `Cannot read transaction ${txid} as the node answered another one: ${node.label}`,
+    );
+  }
+  const receipt = await readFrom(
+    node,
+    { path: `${prefix}/gettransactioninfobyid`, body },
+    receiptOrNothingSchema,
+    signal,
+  );
+  if (receipt === null) return { kind: "incomplete", txid, reason: "it has no receipt yet" };
+  return { kind: "found", transaction: parseTransaction(transaction, receipt, context) };
+}
