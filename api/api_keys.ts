@@ -11,7 +11,18 @@ import { ok } from "./answer.ts";
 import { isAddressOrRange } from "./client_address.ts";
 import { notFound } from "./errors.ts";
 import { issueKey, keyView, revokeKey, rotateKey } from "./issue_key.ts";
+import { conflictDoc, notFoundDoc } from "./openapi/error_catalogue.ts";
 import { keyedRoute, staffRoute } from "./route.ts";
+import {
+  API_KEY_CREATED_EXAMPLE,
+  API_KEY_LIST_EXAMPLE,
+  API_KEY_REVOKED_EXAMPLE,
+  API_KEY_ROTATED_EXAMPLE,
+  apiKeyCreated,
+  apiKeyList,
+  apiKeyRevoked,
+  apiKeyRotated,
+} from "./schemas/api_key.ts";
 import { refuseUnknown } from "./unknown_fields.ts";
 
 const MERCHANT_KEYS = "/api/merchants/{merchantId}/api-keys";
@@ -60,7 +71,14 @@ export const getApiKeys = keyedRoute({
   summary: "List the keys of a merchant",
   access: { ...NAMED, adminAnyOf: ["admin:read", "admin:write"] },
   rateCategory: "transactions",
-  responses: { 200: "The keys that are not revoked, without the keys themselves" },
+  responses: {
+    200: {
+      description: "The keys that are not revoked, without the keys themselves",
+      schema: apiKeyList,
+      example: API_KEY_LIST_EXAMPLE,
+    },
+  },
+  errors: [notFoundDoc],
   handler: async ({ merchantId, caller }, { sql }) => {
     if (caller.role === "ADMIN" && await readMerchant(sql, merchantId) === null) return notFound;
     return ok({ apiKeys: (await listApiKeys(sql, merchantId)).map(keyView) });
@@ -75,7 +93,10 @@ export const createApiKey = keyedRoute({
   access: NAMED,
   rateCategory: "transactions",
   body: z.looseObject(merchantKey),
-  responses: { 201: "The key", 403: "It would grant more than the key that asks" },
+  responses: {
+    201: { description: "The key", schema: apiKeyCreated, example: API_KEY_CREATED_EXAMPLE },
+  },
+  errors: [notFoundDoc],
   handler: async ({ body, ...request }, context) => {
     const { caller, merchantId } = request;
     const unknown = refuseUnknown(caller, body, merchantKey);
@@ -101,7 +122,10 @@ export const rotateApiKey = keyedRoute({
   access: NAMED,
   rateCategory: "transactions",
   body: z.looseObject(overlap).prefault({}),
-  responses: { 201: "The new key", 409: "The key has ended" },
+  responses: {
+    201: { description: "The new key", schema: apiKeyRotated, example: API_KEY_ROTATED_EXAMPLE },
+  },
+  errors: [notFoundDoc, conflictDoc],
   handler: ({ body, ...request }, context) =>
     refuseUnknown(request.caller, body, overlap) ??
       rotateKey(request, request.params.keyId ?? "", body.overlapHours, context),
@@ -114,7 +138,14 @@ export const revokeApiKey = keyedRoute({
   summary: "Revoke a key",
   access: NAMED,
   rateCategory: "transactions",
-  responses: { 200: "The key is revoked" },
+  responses: {
+    200: {
+      description: "The key is revoked",
+      schema: apiKeyRevoked,
+      example: API_KEY_REVOKED_EXAMPLE,
+    },
+  },
+  errors: [notFoundDoc],
   handler: (request, context) => revokeKey(request, request.params.keyId ?? "", context),
 });
 
@@ -125,7 +156,13 @@ export const getAdminKeys = staffRoute({
   summary: "List the keys of administrators",
   access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
   rateCategory: "none",
-  responses: { 200: "The keys that are not revoked, without the keys themselves" },
+  responses: {
+    200: {
+      description: "The keys that are not revoked, without the keys themselves",
+      schema: apiKeyList,
+      example: API_KEY_LIST_EXAMPLE,
+    },
+  },
   handler: async (_request, { sql }) =>
     ok({ apiKeys: (await listApiKeys(sql, null)).map(keyView) }),
 });
@@ -138,7 +175,9 @@ export const createAdminKey = staffRoute({
   access: ADMIN,
   rateCategory: "none",
   body: adminKey,
-  responses: { 201: "The key", 403: "It would grant more than the key that asks" },
+  responses: {
+    201: { description: "The key", schema: apiKeyCreated, example: API_KEY_CREATED_EXAMPLE },
+  },
   handler: ({ body, ...request }, context) => {
     const { label, permissions, expiresAt, ipAllowlist } = body;
     return issueKey(
@@ -157,7 +196,10 @@ export const rotateAdminKey = staffRoute({
   access: ADMIN,
   rateCategory: "none",
   body: z.strictObject(overlap).prefault({}),
-  responses: { 201: "The new key", 409: "The key has ended" },
+  responses: {
+    201: { description: "The new key", schema: apiKeyRotated, example: API_KEY_ROTATED_EXAMPLE },
+  },
+  errors: [notFoundDoc, conflictDoc],
   handler: ({ body, ...request }, context) =>
     rotateKey(
       { ...request, merchantId: null },
@@ -174,7 +216,14 @@ export const revokeAdminKey = staffRoute({
   summary: "Revoke an administrator's key",
   access: ADMIN,
   rateCategory: "none",
-  responses: { 200: "The key is revoked", 409: "It is the last one that can administrate" },
+  responses: {
+    200: {
+      description: "The key is revoked",
+      schema: apiKeyRevoked,
+      example: API_KEY_REVOKED_EXAMPLE,
+    },
+  },
+  errors: [notFoundDoc, conflictDoc],
   handler: (request, context) =>
     revokeKey({ ...request, merchantId: null }, request.params.keyId ?? "", context),
 });

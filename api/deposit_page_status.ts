@@ -12,7 +12,9 @@ import type { DepositRow } from "../ledger/rows.ts";
 import type { DepositStatus } from "../ledger/transitions.ts";
 import { ok } from "./answer.ts";
 import { invalidToken, sessionExpired, tokenRequired } from "./errors.ts";
+import { invalidTokenDoc, sessionExpiredDoc, tokenRequiredDoc } from "./openapi/error_catalogue.ts";
 import { publicRoute } from "./route.ts";
+import { DEPOSIT_PAGE_STATUS_EXAMPLES, depositPageStatus } from "./schemas/deposit_url.ts";
 import { hashSessionToken } from "./session_token.ts";
 
 /** `GET /api/deposit-page/status`. */
@@ -23,10 +25,13 @@ export const getDepositPageStatus = publicRoute({
   rateCategory: "hosted",
   query: z.object({ token: z.string().optional() }),
   responses: {
-    200: "waiting, received, completed or failed",
-    404: "Invalid token",
-    410: "Session expired",
+    200: {
+      description: "waiting, received, completed or failed",
+      schema: depositPageStatus,
+      examples: DEPOSIT_PAGE_STATUS_EXAMPLES,
+    },
   },
+  errors: [tokenRequiredDoc, invalidTokenDoc, sessionExpiredDoc],
   handler: async ({ query, now }, { sql }) => {
     if (query.token === undefined || query.token === "") return tokenRequired;
     const session = await findSession(sql, hashSessionToken(query.token));

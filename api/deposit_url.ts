@@ -24,7 +24,14 @@ import {
   positiveAmount,
   referenceId,
 } from "./fields.ts";
+import { REFUSALS, validationFailedDoc } from "./openapi/error_catalogue.ts";
 import { keyedRoute } from "./route.ts";
+import {
+  DEPOSIT_URL_CREATED_EXAMPLE,
+  DEPOSIT_URL_LIST_EXAMPLE,
+  depositUrlCreated,
+  depositUrlList,
+} from "./schemas/deposit_url.ts";
 import { hashSessionToken } from "./session_token.ts";
 import { sessionUrl } from "./session_url.ts";
 
@@ -55,9 +62,13 @@ export const createDepositUrl = keyedRoute({
   rateCategory: "deposits",
   body: newDepositUrl,
   responses: {
-    201: "The page, open for 15 minutes",
-    422: "requestedAmount without requestedCurrency, or the other way round",
+    201: {
+      description: "The page, open for 15 minutes",
+      schema: depositUrlCreated,
+      example: DEPOSIT_URL_CREATED_EXAMPLE,
+    },
   },
+  errors: [REFUSALS.deposits_closed_on_network, validationFailedDoc],
   handler: async ({ merchantId, body, now }, context) => {
     const requestedAmount = body.requestedAmount ?? null;
     const requestedCurrency = body.requestedCurrency ?? null;
@@ -154,7 +165,13 @@ export const getDepositUrls = keyedRoute({
     page: page.optional(),
     limit: limit.optional(),
   }),
-  responses: { 200: "Pages, newest first" },
+  responses: {
+    200: {
+      description: "Pages, newest first",
+      schema: depositUrlList,
+      example: DEPOSIT_URL_LIST_EXAMPLE,
+    },
+  },
   handler: async ({ merchantId, query }, context) => {
     const isPaged = query.page !== undefined || query.limit !== undefined;
     const size = query.limit ?? (isPaged ? 100 : NEWEST);

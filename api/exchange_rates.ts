@@ -10,6 +10,7 @@ import { ok } from "./answer.ts";
 import { unavailable } from "./errors.ts";
 import { fiatCode } from "./fields.ts";
 import { keyedRoute } from "./route.ts";
+import { EXCHANGE_RATES_EXAMPLE, exchangeRates } from "./schemas/exchange_rates.ts";
 
 /** `GET /api/exchange-rates`. */
 export const getExchangeRates = keyedRoute({
@@ -19,7 +20,9 @@ export const getExchangeRates = keyedRoute({
   access: { scope: "own", anyOf: ["read"] },
   rateCategory: "transactions",
   query: z.object({ requestedCurrency: fiatCode }),
-  responses: { 200: "The rates", 503: "No fresh rate for this currency" },
+  responses: {
+    200: { description: "The rates", schema: exchangeRates, example: EXCHANGE_RATES_EXAMPLE },
+  },
   handler: async ({ query }, context) => {
     const found = context.rates.find("USDT", query.requestedCurrency);
     if (found === null) {

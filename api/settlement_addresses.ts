@@ -11,7 +11,14 @@ import { created, ok } from "./answer.ts";
 import { invalidField, notDone } from "./errors.ts";
 import { limit, network, page } from "./fields.ts";
 import { pagination } from "./paging.ts";
+import { notFoundDoc, REFUSALS } from "./openapi/error_catalogue.ts";
 import { keyedRoute } from "./route.ts";
+import {
+  SETTLEMENT_ADDRESS_EXAMPLE,
+  SETTLEMENT_ADDRESS_PAGE_EXAMPLE,
+  settlementAddressPage,
+  settlementAddressSchema,
+} from "./schemas/settlement.ts";
 
 /** `POST /api/settlement-addresses`. */
 export const createSettlementAddress = keyedRoute({
@@ -27,7 +34,14 @@ export const createSettlementAddress = keyedRoute({
     network,
     label: z.string().trim().min(1).max(100),
   }),
-  responses: { 201: "Listed, not active yet", 409: "The address is on the whitelist already" },
+  responses: {
+    201: {
+      description: "Listed, not active yet",
+      schema: settlementAddressSchema,
+      example: SETTLEMENT_ADDRESS_EXAMPLE,
+    },
+  },
+  errors: [REFUSALS.settlement_address_exists],
   handler: async ({ merchantId, body, now }, context) => {
     const chain = context.chains.get(body.network);
     if (chain === undefined) {
@@ -62,14 +76,19 @@ export const getSettlementAddresses = keyedRoute({
   summary: "The whitelist, newest first",
   access: { scope: "own", anyOf: ["read"] },
   rateCategory: "transactions",
-  query: z.object({ page: page.optional(), limit: limit.optional() }),
-  responses: { 200: "One page of the whitelist" },
+  query: z.object({ page: page.default(1), limit: limit.default(20) }),
+  responses: {
+    200: {
+      description: "One page of the whitelist",
+      schema: settlementAddressPage,
+      example: SETTLEMENT_ADDRESS_PAGE_EXAMPLE,
+    },
+  },
   handler: async ({ merchantId, query }, { sql }) => {
-    const request = { page: query.page ?? 1, limit: query.limit ?? 20 };
-    const found = await listSettlementAddresses(sql, merchantId, request);
+    const found = await listSettlementAddresses(sql, merchantId, query);
     return ok({
       settlementAddresses: found.rows.map(settlementAddressView),
-      pagination: pagination(request, found.total),
+      pagination: pagination(query, found.total),
     });
   },
 });
@@ -82,7 +101,8 @@ export const deleteSettlementAddress = keyedRoute({
   access: { scope: "own", anyOf: ["write", "payout"] },
   closedTo: ["RESELLER"],
   rateCategory: "transactions",
-  responses: { 204: "Removed", 404: "Not on the whitelist" },
+  responses: { 204: { description: "Removed", schema: null } },
+  errors: [notFoundDoc],
   handler: async ({ merchantId, params, now }, context) => {
     const outcome = await context.merchants.ask(merchantId, {
       type: "remove-settlement-address",

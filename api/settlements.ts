@@ -11,16 +11,23 @@ import { findSettlement } from "../ledger/queries/find_settlement.ts";
 import { listSettlements } from "../ledger/queries/list_settlements.ts";
 import { readMerchant } from "../ledger/queries/read_merchant.ts";
 import type { SettlementRow } from "../ledger/rows.ts";
-import { TRANSITIONS } from "../ledger/transitions.ts";
 import { type Answer, created, ok } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
 import { forbidden, invalidField, notDone, notFound, withdrawalsNotSupported } from "./errors.ts";
 import { currency, limit, network, page, signedAmount } from "./fields.ts";
 import { pagination } from "./paging.ts";
 import type { Caller } from "./permission.ts";
+import { notFoundDoc, REFUSALS } from "./openapi/error_catalogue.ts";
 import { keyedRoute, staffRoute } from "./route.ts";
-
-const STATUSES = Object.keys(TRANSITIONS.settlement) as (keyof typeof TRANSITIONS.settlement)[];
+import {
+  SETTLEMENT_CREATED_EXAMPLES,
+  SETTLEMENT_EXAMPLE,
+  SETTLEMENT_PAGE_EXAMPLE,
+  SETTLEMENT_STATUSES,
+  settlementCreated,
+  settlementPage,
+  settlementSchema,
+} from "./schemas/settlement.ts";
 
 const newSettlement = z.object({
   userId: z.string().min(1).max(128).nullish(),
@@ -51,11 +58,24 @@ export const createSettlement = staffRoute({
   }],
   body: newSettlement,
   responses: {
-    201: "The funds are durably reserved",
-    400: "The address is not whitelisted, or the balance does not suffice",
-    409: "The Idempotency-Key was used with another body",
-    503: "Withdrawal temporarily unavailable",
+    201: {
+      description: "The funds are durably reserved",
+      schema: settlementCreated,
+      examples: SETTLEMENT_CREATED_EXAMPLES,
+    },
   },
+  errors: [
+    REFUSALS.idempotency_conflict,
+    REFUSALS.withdrawals_closed_for_pair,
+    REFUSALS.amount_not_positive,
+    REFUSALS.amount_not_exact,
+    REFUSALS.below_minimum,
+    REFUSALS.destination_not_whitelisted,
+    REFUSALS.no_balance_row,
+    REFUSALS.insufficient_balance,
+    REFUSALS.treasury_short,
+    notFoundDoc,
+  ],
   handler: async ({ caller, body, headers, now }, context) => {
     const account = await accountOf(caller, body.userId ?? null, context);
     if (account.kind === "refused") return account.answer;
@@ -142,17 +162,22 @@ export const getSettlements = keyedRoute({
   access: { scope: "own", anyOf: ["read"] },
   rateCategory: "transactions",
   query: z.object({
-    page: page.optional(),
-    limit: limit.optional(),
-    status: z.enum(STATUSES).optional(),
+    page: page.default(1),
+    limit: limit.default(20),
+    status: z.enum(SETTLEMENT_STATUSES).optional(),
   }),
-  responses: { 200: "One page of settlements" },
+  responses: {
+    200: {
+      description: "One page of settlements",
+      schema: settlementPage,
+      example: SETTLEMENT_PAGE_EXAMPLE,
+    },
+  },
   handler: async ({ merchantId, query }, { sql }) => {
-    const request = { page: query.page ?? 1, limit: query.limit ?? 20 };
-    const found = await listSettlements(sql, merchantId, { status: query.status }, request);
+    const found = await listSettlements(sql, merchantId, { status: query.status }, query);
     return ok({
       settlements: found.rows.map(settlementView),
-      pagination: pagination(request, found.total),
+      pagination: pagination(query, found.total),
     });
   },
 });
@@ -165,7 +190,14 @@ export const cancelSettlement = keyedRoute({
   access: { scope: "own", anyOf: ["write", "payout"] },
   closedTo: ["RESELLER"],
   rateCategory: "transactions",
-  responses: { 200: "Cancelled and refunded", 409: "It waits for approval no more" },
+  responses: {
+    200: {
+      description: "Cancelled and refunded",
+      schema: settlementSchema,
+      example: { ...SETTLEMENT_EXAMPLE, status: "CANCELLED", reason: "Cancelled" },
+    },
+  },
+  errors: [notFoundDoc, REFUSALS.wrong_state],
   handler: async ({ merchantId, params, now }, context) => {
     const { sql, newId } = context;
     const settlementId = params.settlementId ?? "";

@@ -24,7 +24,7 @@ import {
   referenceId,
   signedAmount,
 } from "./fields.ts";
-import { REFUSALS } from "./openapi/error_catalogue.ts";
+import { payoutInitiationFailedDoc, REFUSALS } from "./openapi/error_catalogue.ts";
 import { pagination } from "./paging.ts";
 import { keyedRoute } from "./route.ts";
 import {
@@ -78,6 +78,7 @@ export const createWithdrawal = keyedRoute({
     REFUSALS.no_balance_row,
     REFUSALS.insufficient_balance,
     REFUSALS.treasury_short,
+    payoutInitiationFailedDoc,
   ],
   handler: async ({ caller, merchantId, body, now }, context) => {
     const { newId } = context;

@@ -122,7 +122,15 @@ export const outcomeUnknownDoc = errorDoc(
   "The request was decided, but whether it is stored is not known yet: look the record up",
   errors.notDone({ kind: "unknown" }, { withdrawalId: exampleId("wd") }),
   "Outcome unknown",
-  { message, withdrawalId: id("wd").optional() },
+  {
+    message,
+    id: z.string().optional(),
+    withdrawalId: id("wd").optional(),
+    settlementId: id("stl").optional(),
+    depositId: id("dep").optional(),
+    merchantId: id("mer").optional(),
+    addressId: id("adr").optional(),
+  },
 );
 
 /** 503 of every route. */
@@ -132,6 +140,48 @@ export const unavailableDoc = errorDoc(
   errors.unavailable("The request could not be handled in time; nothing was done."),
   "Service unavailable",
   { message },
+);
+
+/** 400 of the hosted page's status. */
+export const tokenRequiredDoc = errorDoc(
+  "TokenRequired",
+  "The query has no token",
+  errors.tokenRequired,
+  "Token is required",
+);
+
+/** 404 of the hosted page's status. */
+export const invalidTokenDoc = errorDoc(
+  "InvalidToken",
+  "No hosted page has this token",
+  errors.invalidToken,
+  "Invalid token",
+);
+
+/** 410 of the hosted page's status. */
+export const sessionExpiredDoc = errorDoc(
+  "SessionExpired",
+  "The 15 minutes of the hosted page are over",
+  errors.sessionExpired,
+  "Session expired",
+);
+
+/** 409 of an operator's or a key's state. */
+export const conflictDoc = errorDoc(
+  "Conflict",
+  "The record is not in a state that allows this",
+  errors.conflict("The key has ended and cannot be rotated."),
+  "Conflict",
+  { message },
+);
+
+/** 500 of a withdrawal that was taken back at once. */
+export const payoutInitiationFailedDoc = errorDoc(
+  "PayoutInitiationFailed",
+  "The treasury refused the payout; the reserved amount is back and the referenceId is free",
+  errors.payoutInitiationFailed(exampleId("wd")),
+  "Payout initiation failed",
+  { message, withdrawalId: id("wd") },
 );
 
 function amountOf(text: string): Amount {

@@ -1,0 +1,73 @@
+/**
+ * API keys as they are shown.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { KEY_ROLES, PERMISSIONS } from "../permission.ts";
+import { EXAMPLE, exampleId, id, timestamp } from "./formats.ts";
+
+const secret = z.string().meta({
+  description: "The key itself; shown now and never again",
+  examples: ["sk_production_..."],
+});
+
+const shown = {
+  id: id("key"),
+  label: z.string(),
+  permissions: z.array(z.enum(PERMISSIONS)),
+  role: z.enum(KEY_ROLES),
+  ipAllowlist: z.array(z.string()).nullable(),
+  createdAt: timestamp,
+  expiresAt: timestamp.nullable(),
+};
+
+/** Answer of a list of keys. */
+export const apiKeyList = z.object({
+  apiKeys: z.array(
+    z.object({
+      ...shown,
+      lastUsedAt: timestamp.nullable().meta({ description: "To a few minutes" }),
+    }).meta({ id: "ApiKey" }),
+  ),
+});
+
+/** Answer to a new key. */
+export const apiKeyCreated = z.object({ ...shown, apiKey: secret }).meta({ id: "ApiKeyCreated" });
+
+/** Answer to a key that takes another one's place. */
+export const apiKeyRotated = z.object({
+  ...shown,
+  apiKey: secret,
+  previous: z.object({ id: id("key"), expiresAt: timestamp }),
+}).meta({ id: "ApiKeyRotated" });
+
+/** Answer to a key that was ended. */
+export const apiKeyRevoked = z.object({ id: id("key"), revokedAt: timestamp });
+
+const KEY = {
+  id: exampleId("key"),
+  label: "shop server",
+  permissions: ["read", "write"],
+  role: "MERCHANT",
+  ipAllowlist: null,
+  createdAt: EXAMPLE.time,
+  expiresAt: null,
+};
+
+/** What the reference shows for a list. */
+export const API_KEY_LIST_EXAMPLE = { apiKeys: [{ ...KEY, lastUsedAt: EXAMPLE.later }] };
+
+/** What the reference shows for a new key. */
+export const API_KEY_CREATED_EXAMPLE = { ...KEY, apiKey: "sk_production_..." };
+
+/** What the reference shows for a rotated key. */
+export const API_KEY_ROTATED_EXAMPLE = {
+  ...KEY,
+  apiKey: "sk_production_...",
+  previous: { id: exampleId("key"), expiresAt: "2026-08-14T09:30:00.000Z" },
+};
+
+/** What the reference shows for a revoked key. */
+export const API_KEY_REVOKED_EXAMPLE = { id: exampleId("key"), revokedAt: EXAMPLE.time };

@@ -1,0 +1,126 @@
+/**
+ * Settlements and the whitelist as merchants read them.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import {
+  address,
+  decimal,
+  EXAMPLE,
+  exampleId,
+  id,
+  onePage,
+  paginationSchema,
+  shownCurrency,
+  shownNetwork,
+  timestamp,
+} from "./formats.ts";
+
+/** Statuses of a settlement. */
+export const SETTLEMENT_STATUSES = [
+  "PENDING",
+  "APPROVAL_REQUIRED",
+  "APPROVED",
+  "PROCESSING",
+  "SUBMITTED_TO_LEDGER",
+  "COMPLETED",
+  "FAILED",
+  "CANCELLED",
+  "REJECTED",
+] as const;
+
+const shown = {
+  id: id("stl"),
+  amount: decimal,
+  currency: shownCurrency,
+  network: shownNetwork,
+  status: z.enum(SETTLEMENT_STATUSES).meta({ id: "SettlementStatus" }),
+  reason: z.string().nullable().meta({ description: "Why it ended without a payout" }),
+  destinationAddress: address,
+  destinationNetwork: shownNetwork,
+  createdAt: timestamp,
+  totalFees: decimal,
+  merchantAddress: z.object({ address, label: z.string() }),
+  withdrawalId: id("wd"),
+};
+
+/** A row of the list. */
+export const settlementSchema = z.object(shown).meta({ id: "Settlement" });
+
+/** Answer of the list. */
+export const settlementPage = z.object({
+  settlements: z.array(settlementSchema),
+  pagination: paginationSchema,
+});
+
+/** Answer to a new settlement. */
+export const settlementCreated = z.object({ ...shown, message: z.string() }).meta({
+  id: "SettlementCreated",
+});
+
+/** A whitelisted address. */
+export const settlementAddressSchema = z.object({
+  id: id("adr"),
+  address,
+  network: shownNetwork,
+  label: z.string(),
+  active: z.boolean().meta({ description: "An administrator activates it" }),
+  createdAt: timestamp,
+}).meta({ id: "SettlementAddress" });
+
+/** Answer of the whitelist. */
+export const settlementAddressPage = z.object({
+  settlementAddresses: z.array(settlementAddressSchema),
+  pagination: paginationSchema,
+});
+
+/** What the reference shows for one settlement. */
+export const SETTLEMENT_EXAMPLE = {
+  id: exampleId("stl"),
+  amount: "5000",
+  currency: "USDT",
+  network: "TRX",
+  status: "PROCESSING",
+  reason: null,
+  destinationAddress: EXAMPLE.address,
+  destinationNetwork: "TRX",
+  createdAt: EXAMPLE.time,
+  totalFees: "2",
+  merchantAddress: { address: EXAMPLE.address, label: "Company wallet" },
+  withdrawalId: exampleId("wd"),
+};
+
+/** What the reference shows for a new settlement. */
+export const SETTLEMENT_CREATED_EXAMPLES = {
+  belowThreshold: { ...SETTLEMENT_EXAMPLE, message: "Settlement created and being processed" },
+  needsApproval: {
+    ...SETTLEMENT_EXAMPLE,
+    amount: "25000",
+    status: "APPROVAL_REQUIRED",
+    message: "Settlement created and awaiting admin approval",
+  },
+};
+
+/** What the reference shows for the list. */
+export const SETTLEMENT_PAGE_EXAMPLE = {
+  settlements: [{ ...SETTLEMENT_EXAMPLE, status: "COMPLETED" }],
+  pagination: onePage(20),
+};
+
+/** What the reference shows for a whitelisted address. */
+export const SETTLEMENT_ADDRESS_EXAMPLE = {
+  id: exampleId("adr"),
+  address: EXAMPLE.address,
+  network: "TRX",
+  label: "Company wallet",
+  active: false,
+  createdAt: EXAMPLE.time,
+};
+
+/** What the reference shows for the whitelist. */
+export const SETTLEMENT_ADDRESS_PAGE_EXAMPLE = {
+  settlementAddresses: [SETTLEMENT_ADDRESS_EXAMPLE],
+  pagination: onePage(20),
+};
