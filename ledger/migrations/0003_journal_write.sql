@@ -19,34 +19,52 @@ CREATE TYPE book.balance_key AS (merchant_id text, currency text, network text);
 CREATE TYPE book.outgoing_void AS (id text, merchant_id text, from_status text, reason text);
 CREATE TYPE book.inbox_key AS (merchant_id text, network text, txid text, log_index integer, phase text);
 
+-- The rows of each table as plain types. PostgreSQL copies every CHECK constraint of a table each
+-- time it unfolds an array of the table's own row type, which cost a fifth of a small batch.
+DO $$
+DECLARE
+  v_table text;
+BEGIN
+  FOREACH v_table IN ARRAY ARRAY[
+    'entry', 'withdrawal', 'deposit', 'transaction', 'charge', 'outgoing', 'outbox',
+    'deposit_address', 'merchant', 'settlement', 'settlement_address', 'margin', 'inbox', 'ingested', 'audit'
+  ] LOOP
+    EXECUTE format('CREATE TYPE book.%I AS (%s)', v_table || '_row', (
+      SELECT string_agg(format('%I %s%s', a.attname, format_type(a.atttypid, a.atttypmod),
+                               CASE WHEN c.collname = 'C' THEN ' COLLATE "C"' ELSE '' END), ', ' ORDER BY a.attnum)
+      FROM pg_attribute a LEFT JOIN pg_collation c ON c.oid = a.attcollation
+      WHERE a.attrelid = format('book.%I', v_table)::regclass AND a.attnum > 0 AND NOT a.attisdropped));
+  END LOOP;
+END $$;
+
 CREATE FUNCTION book.commit_batch(
   p_commit_id        text,
   p_epoch            bigint,
   p_slices           book.slice[],
   p_opened           book.balance_key[],
-  p_entries          book.entry[],
-  p_new_withdrawals  book.withdrawal[],
-  p_withdrawals      book.withdrawal[],
-  p_new_deposits     book.deposit[],
-  p_deposits         book.deposit[],
-  p_new_transactions book.transaction[],
-  p_transactions     book.transaction[],
-  p_charges          book.charge[],
-  p_new_outgoing     book.outgoing[],
+  p_entries          book.entry_row[],
+  p_new_withdrawals  book.withdrawal_row[],
+  p_withdrawals      book.withdrawal_row[],
+  p_new_deposits     book.deposit_row[],
+  p_deposits         book.deposit_row[],
+  p_new_transactions book.transaction_row[],
+  p_transactions     book.transaction_row[],
+  p_charges          book.charge_row[],
+  p_new_outgoing     book.outgoing_row[],
   p_voided           book.outgoing_void[],
-  p_events           book.outbox[],
-  p_new_addresses    book.deposit_address[],
-  p_addresses        book.deposit_address[],
+  p_events           book.outbox_row[],
+  p_new_addresses    book.deposit_address_row[],
+  p_addresses        book.deposit_address_row[],
   p_consumed         book.inbox_key[],
-  p_merchants        book.merchant[],
-  p_new_settlements  book.settlement[],
-  p_settlements      book.settlement[],
-  p_new_whitelist    book.settlement_address[],
-  p_whitelist        book.settlement_address[],
-  p_margins          book.margin[],
-  p_inbox            book.inbox[],
-  p_ingested         book.ingested[],
-  p_audits           book.audit[]
+  p_merchants        book.merchant_row[],
+  p_new_settlements  book.settlement_row[],
+  p_settlements      book.settlement_row[],
+  p_new_whitelist    book.settlement_address_row[],
+  p_whitelist        book.settlement_address_row[],
+  p_margins          book.margin_row[],
+  p_inbox            book.inbox_row[],
+  p_ingested         book.ingested_row[],
+  p_audits           book.audit_row[]
 ) RETURNS TABLE (merchant_id text, reason text)
 LANGUAGE plpgsql
 -- Some thirty statements: planning them anew takes ten times as long as a small batch. A kept plan
@@ -91,36 +109,39 @@ BEGIN
     END IF;
   END IF;
 
-  -- 3. counts and sums of the lists, from the images before and after
-  IF cardinality(p_new_withdrawals) + cardinality(p_withdrawals) + cardinality(p_new_deposits)
-     + cardinality(p_deposits) + cardinality(p_new_transactions) + cardinality(p_transactions)
-     + cardinality(p_new_settlements) + cardinality(p_settlements) > 0 THEN
-    WITH change AS (
-      SELECT merchant_id, 'withdrawal' AS list, seq, currency, network, status, 1 AS n, 0::numeric AS effect
+  -- 3. counts and sums of the lists: new rows, and images before and after of changed ones
+  IF cardinality(p_new_withdrawals) + cardinality(p_new_deposits) + cardinality(p_new_transactions)
+     + cardinality(p_new_settlements) > 0 THEN
+    INSERT INTO book.list_block AS b (merchant_id, list, block, currency, network, status, count, effect)
+    SELECT merchant_id, list, (seq - 1) / 1000, currency, network, status, count(*), sum(effect) FROM (
+      SELECT merchant_id, 'withdrawal' AS list, seq, currency, network, status, 0::numeric AS effect
         FROM unnest(p_new_withdrawals) WHERE seq IS NOT NULL
-      UNION ALL
-      SELECT c.merchant_id, 'withdrawal', c.seq, c.currency, c.network, c.status, 1, 0
+      UNION ALL SELECT merchant_id, 'deposit', seq, currency, network, status, 0 FROM unnest(p_new_deposits)
+      UNION ALL SELECT merchant_id, 'transaction', seq, currency, network, status, effect FROM unnest(p_new_transactions)
+      UNION ALL SELECT merchant_id, 'settlement', seq, currency, network, status, 0 FROM unnest(p_new_settlements)) added
+    GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6
+    ON CONFLICT (merchant_id, list, block, currency, network, status)
+    DO UPDATE SET count = b.count + excluded.count, effect = b.effect + excluded.effect;
+  END IF;
+  IF cardinality(p_withdrawals) + cardinality(p_deposits) + cardinality(p_transactions)
+     + cardinality(p_settlements) > 0 THEN
+    WITH change AS (
+      SELECT c.merchant_id, 'withdrawal' AS list, c.seq, c.currency, c.network, c.status, 1 AS n, 0::numeric AS effect
         FROM unnest(p_withdrawals) c WHERE c.seq IS NOT NULL
       UNION ALL
       SELECT o.merchant_id, 'withdrawal', o.seq, o.currency, o.network, o.status, -1, 0
         FROM unnest(p_withdrawals) c JOIN book.withdrawal o ON o.id = c.id AND o.merchant_id = c.merchant_id
         WHERE o.seq IS NOT NULL
       UNION ALL
-      SELECT merchant_id, 'deposit', seq, currency, network, status, 1, 0 FROM unnest(p_new_deposits)
-      UNION ALL
       SELECT c.merchant_id, 'deposit', c.seq, c.currency, c.network, c.status, 1, 0 FROM unnest(p_deposits) c
       UNION ALL
       SELECT o.merchant_id, 'deposit', o.seq, o.currency, o.network, o.status, -1, 0
         FROM unnest(p_deposits) c JOIN book.deposit o ON o.id = c.id AND o.merchant_id = c.merchant_id
       UNION ALL
-      SELECT merchant_id, 'transaction', seq, currency, network, status, 1, effect FROM unnest(p_new_transactions)
-      UNION ALL
       SELECT c.merchant_id, 'transaction', c.seq, c.currency, c.network, c.status, 1, c.effect FROM unnest(p_transactions) c
       UNION ALL
       SELECT o.merchant_id, 'transaction', o.seq, o.currency, o.network, o.status, -1, -o.effect
         FROM unnest(p_transactions) c JOIN book.transaction o ON o.merchant_id = c.merchant_id AND o.seq = c.seq
-      UNION ALL
-      SELECT merchant_id, 'settlement', seq, currency, network, status, 1, 0 FROM unnest(p_new_settlements)
       UNION ALL
       SELECT c.merchant_id, 'settlement', c.seq, c.currency, c.network, c.status, 1, 0 FROM unnest(p_settlements) c
       UNION ALL
