@@ -4,6 +4,10 @@
  * @module
  */
 
+import {
+  activateSettlementAddress,
+  deactivateSettlementAddress,
+} from "./activate_settlement_addresses.ts";
 import { createMerchant, getMerchants } from "./admin_merchants.ts";
 import {
   createAdminKey,
@@ -15,6 +19,18 @@ import {
   rotateAdminKey,
   rotateApiKey,
 } from "./api_keys.ts";
+import {
+  approveSettlement,
+  approveWithdrawal,
+  getApprovals,
+  rejectSettlement,
+  rejectWithdrawal,
+} from "./approvals.ts";
+import { getAudit } from "./audit.ts";
+import { cancelDeposit, confirmDeposit, failDeposit } from "./decide_deposits.ts";
+import { getPairs, updatePairs } from "./pairs.ts";
+import { getSettings, updateSettings } from "./settings.ts";
+import { getWithdrawalFees, setWithdrawalFees, testWithdrawalFees } from "./withdrawal_fees.ts";
 
 /** Operations of administrators and resellers. */
 export const ADMIN_OPERATIONS = {
@@ -28,4 +44,22 @@ export const ADMIN_OPERATIONS = {
   revokeAdminKey,
   createMerchant,
   getMerchants,
+  getApprovals,
+  approveWithdrawal,
+  rejectWithdrawal,
+  approveSettlement,
+  rejectSettlement,
+  confirmDeposit,
+  failDeposit,
+  cancelDeposit,
+  activateSettlementAddress,
+  deactivateSettlementAddress,
+  getWithdrawalFees,
+  setWithdrawalFees,
+  testWithdrawalFees,
+  getPairs,
+  updatePairs,
+  getSettings,
+  updateSettings,
+  getAudit,
 };

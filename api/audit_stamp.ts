@@ -6,6 +6,7 @@
 
 import type { AuditStamp } from "../actors/merchant/messages.ts";
 import type { HubAudit } from "../ledger/admin/write_audit.ts";
+import type { AuditRow } from "../ledger/rows.ts";
 import type { ApiContext } from "./context.ts";
 import type { Caller } from "./permission.ts";
 
@@ -41,4 +42,17 @@ export function hubAudit(
   const { caller, requestId, merchantId } = request;
   const id = context.newId("aud");
   return { id, merchantId, actor: caller.keyId, action, subject, before, after, requestId };
+}
+
+/** The line of the audit for a setting of all merchants; its images are added where it changes. */
+export function settingsAudit(
+  request: Accountable & { readonly now: number },
+  action: string,
+  subject: string,
+  context: Pick<ApiContext, "newId">,
+): Omit<AuditRow, "before" | "after"> {
+  const { caller, requestId, now } = request;
+  const id = context.newId("aud");
+  const actor = caller.keyId;
+  return { id, merchantId: null, actor, action, subject, requestId, createdAt: now };
 }

@@ -34,10 +34,18 @@ export async function readInboxOwners(sql: Sql, limit: number): Promise<readonly
   return rows.map((row) => row.merchant_id);
 }
 
-/** Sets a row aside that its merchant cannot digest, so that it does not stop the others. */
+/**
+ * Sets a row aside that its merchant cannot digest, so that it does not stop the others. A transfer
+ * that is `unclaimed` because its pair is disabled stays in the queue when the pair has just been
+ * enabled: the pair's row is locked, so that this and the enabling (updatePair) follow each other.
+ */
 export async function quarantineInboxRow(sql: Sql, key: InboxKey, reason: string): Promise<void> {
   await sql`
-    UPDATE book.inbox SET quarantine = ${reason.slice(0, 500)}
-    WHERE merchant_id = ${key.merchantId} AND network = ${key.network} AND txid = ${key.txid}
-      AND log_index = ${key.logIndex} AND phase = ${key.phase} AND consumed_at IS NULL`;
+    WITH pair AS MATERIALIZED (
+      SELECT currency, deposits_enabled FROM book.pair
+      WHERE network = ${key.network} AND ${reason.startsWith("unclaimed:")} FOR SHARE)
+    UPDATE book.inbox i SET quarantine = ${reason.slice(0, 500)}
+    WHERE i.merchant_id = ${key.merchantId} AND i.network = ${key.network} AND i.txid = ${key.txid}
+      AND i.log_index = ${key.logIndex} AND i.phase = ${key.phase} AND i.consumed_at IS NULL
+      AND NOT EXISTS (SELECT 1 FROM pair p WHERE p.currency = i.data ->> 'currency' AND p.deposits_enabled)`;
 }

@@ -1,0 +1,56 @@
+/**
+ * Commands of administrators to merchants' actors. What takes effect is audited in the commit of
+ * its effect; what is refused changed nothing and is noted afterwards.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import type { Answers, AuditStamp, MerchantCommand } from "../actors/merchant/messages.ts";
+import { writeAudit } from "../ledger/admin/write_audit.ts";
+import type { Answer } from "./answer.ts";
+import { type Accountable, auditStamp, hubAudit } from "./audit_stamp.ts";
+import type { ApiContext } from "./context.ts";
+import { notDone } from "./errors.ts";
+
+const log = getLogger(["engine", "api"]);
+
+type Audited = Extract<MerchantCommand, { readonly audit?: AuditStamp }>;
+
+/** What the actor answered, or what the administrator is told instead. */
+export type AdminOutcome<V> =
+  | { readonly kind: "done"; readonly value: V }
+  | { readonly kind: "answer"; readonly answer: Answer };
+
+/**
+ * Asks a merchant's actor for an administrator.
+ *
+ * @param action for the audit, for example `withdrawal.approve`
+ * @param subject id of the record, for the audit of a refusal
+ */
+export async function askAsAdmin<C extends Audited>(
+  request: Accountable,
+  merchantId: string,
+  action: string,
+  subject: string,
+  command: C,
+  context: ApiContext,
+): Promise<AdminOutcome<Answers[C["type"]]>> {
+  const audit = auditStamp(request, action, context);
+  const outcome = await context.merchants.ask(
+    merchantId,
+    { ...command, audit },
+    context.askTimeoutMs,
+  );
+  if (outcome.kind === "done") return outcome;
+  if (outcome.kind === "refused") {
+    await writeAudit(context.sql, {
+      ...hubAudit({ ...request, merchantId }, action, subject, context, null, null),
+      refused: outcome.refusal.code,
+    }).catch((error: unknown) =>
+      // nothing happened that would have to be told
+      log.warn("cannot note a refused {action} of {subject}: {error}", { action, subject, error })
+    );
+  }
+  return { kind: "answer", answer: notDone(outcome, { id: subject }) };
+}

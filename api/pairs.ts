@@ -1,0 +1,83 @@
+/**
+ * Which (currency, network) pairs take deposits and withdrawals, and on which terms.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { listPairs } from "../ledger/admin/list_pairs.ts";
+import type { PairRecord } from "../ledger/admin/pair_record.ts";
+import { updatePair } from "../ledger/admin/update_pair.ts";
+import { formatAmount, isExactIn } from "../ledger/amount.ts";
+import { tokenDecimals } from "../ledger/pair.ts";
+import { ok } from "./answer.ts";
+import { settingsAudit } from "./audit_stamp.ts";
+import type { ApiContext } from "./context.ts";
+import { invalidField } from "./errors.ts";
+import { amount, currency, network, positiveAmount } from "./fields.ts";
+import { staffRoute } from "./route.ts";
+
+const PATH = "/api/admin/pairs";
+
+/** `GET /api/admin/pairs`. */
+export const getPairs = staffRoute({
+  method: "GET",
+  path: PATH,
+  summary: "Every pair with its terms, and what was set aside while it was disabled",
+  access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
+  rateCategory: "none",
+  responses: { 200: "The pairs" },
+  handler: async (_request, context) => {
+    const pairs = await listPairs(context.sql);
+    return ok({
+      pairs: pairs.map((pair) => ({ ...pairView(pair, context), unclaimed: pair.unclaimed })),
+    });
+  },
+});
+
+/** `PUT /api/admin/pairs`. */
+export const updatePairs = staffRoute({
+  method: "PUT",
+  path: PATH,
+  summary: "Change a pair; enabling deposits credits what was set aside meanwhile",
+  access: { scope: "admin", anyOf: ["admin:write"] },
+  rateCategory: "none",
+  body: z.strictObject({
+    currency,
+    network,
+    depositsEnabled: z.boolean().optional(),
+    withdrawalsEnabled: z.boolean().optional(),
+    minWithdrawal: positiveAmount.optional(),
+    networkFee: amount.optional(),
+  }),
+  responses: { 200: "The pair after the change" },
+  handler: async ({ body, ...request }, context) => {
+    const { currency, network, ...patch } = body;
+    const decimals = tokenDecimals(currency, network);
+    for (const field of ["minWithdrawal", "networkFee"] as const) {
+      const value = patch[field];
+      if (value !== undefined && !isExactIn(value, decimals)) {
+        const message = `The amount may have ${decimals} decimal places on this network`;
+        return invalidField(field, message, "not_exact");
+      }
+    }
+    const audit = settingsAudit(request, "pair.set", `${currency}/${network}`, context);
+    const { pair, released } = await updatePair(context.sql, { currency, network }, patch, audit);
+    for (const merchantId of released) context.merchants.wake(merchantId);
+    return ok(pairView(pair, context));
+  },
+});
+
+function pairView(pair: PairRecord, { chains }: Pick<ApiContext, "chains">) {
+  return {
+    currency: pair.currency,
+    network: pair.network,
+    depositsEnabled: pair.depositsEnabled,
+    withdrawalsEnabled: pair.withdrawalsEnabled,
+    minWithdrawal: formatAmount(pair.minWithdrawal),
+    networkFee: formatAmount(pair.networkFee),
+    networkFeeMode: pair.networkFeeMode,
+    // an enabled pair still cannot be used where this service has no node of its network
+    connected: chains.has(pair.network),
+  };
+}

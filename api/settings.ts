@@ -1,0 +1,58 @@
+/**
+ * Settings that concern all merchants and no pair.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { updateThresholds } from "../ledger/admin/update_thresholds.ts";
+import { type Amount, formatAmount } from "../ledger/amount.ts";
+import { CURRENCIES, type Currency } from "../ledger/pair.ts";
+import { ok } from "./answer.ts";
+import { settingsAudit } from "./audit_stamp.ts";
+import { amount } from "./fields.ts";
+import { staffRoute } from "./route.ts";
+
+const PATH = "/api/admin/settings";
+
+/** `GET /api/admin/settings`. */
+export const getSettings = staffRoute({
+  method: "GET",
+  path: PATH,
+  summary: "Settings for all merchants",
+  access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
+  rateCategory: "none",
+  responses: { 200: "The settings" },
+  handler: async (_request, { settings }) =>
+    ok(settingsView((await settings()).settlementThresholds)),
+});
+
+/** `PUT /api/admin/settings`. */
+export const updateSettings = staffRoute({
+  method: "PUT",
+  path: PATH,
+  summary: "Change from which amount on settlements wait for approval, per currency",
+  access: { scope: "admin", anyOf: ["admin:write"] },
+  rateCategory: "none",
+  body: z.strictObject({
+    settlementThresholds: z.strictObject({ USDT: amount.optional(), USDC: amount.optional() }),
+  }),
+  responses: { 200: "The settings after the change" },
+  handler: async ({ body, ...request }, context) => {
+    const thresholds = new Map<Currency, Amount>();
+    for (const currency of CURRENCIES) {
+      const threshold = body.settlementThresholds[currency];
+      if (threshold !== undefined) thresholds.set(currency, threshold);
+    }
+    const audit = settingsAudit(request, "settings.set", "settlement-thresholds", context);
+    return ok(settingsView(await updateThresholds(context.sql, thresholds, audit)));
+  },
+});
+
+function settingsView(thresholds: ReadonlyMap<Currency, Amount>) {
+  return {
+    settlementThresholds: Object.fromEntries(
+      [...thresholds].map(([currency, threshold]) => [currency, formatAmount(threshold)]),
+    ),
+  };
+}

@@ -1,0 +1,79 @@
+/**
+ * What withdrawals cost, for all merchants alike.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { updateFeeSettings } from "../ledger/admin/update_fee_settings.ts";
+import { formatAmount, isExactIn } from "../ledger/amount.ts";
+import { type FeeSettings, withdrawalFees } from "../ledger/fees.ts";
+import { pairKey, tokenDecimals } from "../ledger/pair.ts";
+import { ok } from "./answer.ts";
+import { settingsAudit } from "./audit_stamp.ts";
+import { invalidField } from "./errors.ts";
+import { feeInfo } from "./fee_info.ts";
+import { amount, currency, network, positiveAmount, rate } from "./fields.ts";
+import { staffRoute } from "./route.ts";
+
+const PATH = "/api/admin/withdrawal-fees";
+
+/** `GET /api/admin/withdrawal-fees`. */
+export const getWithdrawalFees = staffRoute({
+  method: "GET",
+  path: PATH,
+  summary: "Fee settings of withdrawals",
+  access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
+  rateCategory: "none",
+  responses: { 200: "The settings" },
+  handler: async (_request, { settings }) => ok(feesView((await settings()).fees)),
+});
+
+/** `POST /api/admin/withdrawal-fees`. */
+export const setWithdrawalFees = staffRoute({
+  method: "POST",
+  path: PATH,
+  summary: "Change the fee settings; withdrawals that exist keep theirs",
+  access: { scope: "admin", anyOf: ["admin:write"] },
+  rateCategory: "none",
+  body: z.strictObject({
+    baseFee: amount.optional(),
+    markupRate: rate.optional(),
+    enabled: z.boolean().optional(),
+  }).refine((body) => Object.values(body).some((value) => value !== undefined), {
+    message: "Nothing would change",
+  }),
+  responses: { 200: "The settings after the change" },
+  handler: async ({ body, ...request }, context) => {
+    const audit = settingsAudit(request, "withdrawal-fees.set", "withdrawal-fees", context);
+    return ok(feesView(await updateFeeSettings(context.sql, body, audit)));
+  },
+});
+
+/** `PUT /api/admin/withdrawal-fees`. */
+export const testWithdrawalFees = staffRoute({
+  method: "PUT",
+  path: PATH,
+  summary: "Calculate what a withdrawal would cost; nothing is changed",
+  access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
+  rateCategory: "none",
+  body: z.strictObject({ amount: positiveAmount, currency, network: network.optional() }),
+  responses: { 200: "The fees" },
+  handler: async ({ body }, { settings }) => {
+    const { currency, network = "TRX", amount } = body;
+    const decimals = tokenDecimals(currency, network);
+    if (!isExactIn(amount, decimals)) {
+      const message = `The amount may have ${decimals} decimal places on this network`;
+      return invalidField("amount", message, "not_exact");
+    }
+    const { fees, pairs } = await settings();
+    const pair = pairs.get(pairKey(currency, network));
+    if (pair === undefined) throw new Error(`Cannot quote as a pair is missing: ${network}`);
+    return ok({ feeInfo: feeInfo(withdrawalFees(amount, fees, pair.networkFee, decimals)) });
+  },
+});
+
+function feesView(fees: FeeSettings) {
+  const { baseFee, markupRate, enabled } = fees;
+  return { baseFee: formatAmount(baseFee), markupRate, enabled };
+}

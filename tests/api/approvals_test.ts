@@ -1,0 +1,165 @@
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { testApi } from "../support/api.ts";
+import { booksFaults, SOMEWHERE } from "../support/books.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+const ADMIN = { permissions: ["admin:read", "admin:write"] };
+const PAYOUT = { amount: "10", currency: "USDT", network: "TRX", destination: SOMEWHERE };
+
+/** A reseller's account with money and its pinned destination. */
+async function reseller(api: Awaited<ReturnType<typeof testApi>>) {
+  const { id } = await api.addMerchant("100");
+  await api.sql`
+    INSERT INTO hub.reseller (id, merchant_id, name, withdrawal_address, network)
+    VALUES ('rsl_1', ${id}, 'Reseller', ${SOMEWHERE}, 'TRX')`;
+  return { id, key: await api.addKey(id, { role: "RESELLER" }) };
+}
+
+test("a reseller's withdrawal leaves only when an administrator approves it, and once", async () => {
+  await using api = await testApi();
+  const admin = await api.addKey(null, ADMIN);
+  const { key } = await reseller(api);
+  const made = await api.call("POST", "/api/withdrawals", { key, body: PAYOUT });
+  assertEquals([made.status, made.body.status], [201, "PENDING_APPROVAL"]);
+  const id = made.body.withdrawalId;
+  const queue = await api.call("GET", "/api/admin/approvals", { key: admin });
+  assertEquals(queue.body.pagination.total, 1);
+  const { createdAt, merchantId, ...waiting } = queue.body.approvals[0];
+  assertMatch(`${createdAt} ${merchantId}`, /Z mer_/);
+  assertEquals(waiting, {
+    type: "withdrawal",
+    id,
+    merchantName: "Test",
+    currency: "USDT",
+    network: "TRX",
+    amount: "10",
+    totalFees: "2",
+    destination: SOMEWHERE,
+    status: "PENDING_APPROVAL",
+  });
+  const outgoing = () => api.sql`SELECT status FROM book.outgoing`;
+  assertEquals((await outgoing()).length, 0);
+  const approve = `/api/admin/withdrawals/${id}/approve`;
+  assertEquals((await api.call("POST", approve, { key })).status, 403);
+  const unknown = await api.call("POST", approve, { key: admin, body: { reason: "x" } });
+  assertEquals(unknown.status, 400);
+  for (let i = 0; i < 2; i++) {
+    const answer = await api.call("POST", approve, { key: admin });
+    assertEquals([answer.status, answer.body.status], [200, "PENDING"]);
+  }
+  assertEquals((await outgoing()).map((row) => row.status), ["queued"]);
+  const rejected = await api.call("POST", `/api/admin/withdrawals/${id}/reject`, {
+    key: admin,
+    body: { reason: "too late" },
+  });
+  assertEquals(rejected.status, 409);
+  assertEquals([rejected.body.from, rejected.body.to], ["PENDING", "CANCELLED"]);
+  const again = await api.call("GET", "/api/admin/approvals", { key: admin });
+  assertEquals(again.body.approvals, []);
+  const trail = await api.call("GET", `/api/admin/audit?subject=${id}`, { key: admin });
+  assertEquals(
+    trail.body.audit.map((
+      line: { action: string; before: unknown; after: unknown; refused: string },
+    ) => [line.action, line.before, line.after, line.refused]),
+    [
+      ["withdrawal.reject", null, null, "wrong_state"],
+      ["withdrawal.approve", { status: "PENDING", reason: null }, {
+        status: "PENDING",
+        reason: null,
+      }, null],
+      ["withdrawal.approve", { status: "PENDING_APPROVAL", reason: null }, {
+        status: "PENDING",
+        reason: null,
+      }, null],
+    ],
+  );
+});
+
+test("a rejected withdrawal is refunded, told with its reason, and cannot be approved", async () => {
+  await using api = await testApi();
+  const admin = await api.addKey(null, ADMIN);
+  const { key } = await reseller(api);
+  const made = await api.call("POST", "/api/withdrawals", { key, body: PAYOUT });
+  const id = made.body.withdrawalId;
+  const reject = `/api/admin/withdrawals/${id}/reject`;
+  for (const body of [{}, { reason: "" }, { reason: "x", more: 1 }]) {
+    assertEquals((await api.call("POST", reject, { key: admin, body })).status, 400);
+  }
+  const answer = await api.call("POST", reject, { key: admin, body: { reason: "unknown payee" } });
+  assertEquals([answer.status, answer.body.status], [200, "CANCELLED"]);
+  const approve = await api.call("POST", `/api/admin/withdrawals/${id}/approve`, { key: admin });
+  assertEquals([approve.status, approve.body.from], [409, "CANCELLED"]);
+  const balance = await api.call("GET", "/api/balance?currency=USDT&network=TRX", { key });
+  assertEquals(balance.body.available, "100");
+  const [event] = await api.sql`SELECT payload FROM book.outbox WHERE type = 'withdrawal.failed'`;
+  assertStringIncludes(event?.payload, "Rejected: unknown payee");
+  assertEquals(await booksFaults(api.sql), []);
+  const missing = await api.call("POST", "/api/admin/withdrawals/wd_x/approve", { key: admin });
+  assertEquals(missing.status, 404);
+});
+
+test("thresholds are per currency, and a settlement above its own waits", async () => {
+  await using api = await testApi();
+  const admin = await api.addKey(null, ADMIN);
+  const { id, key } = await api.addMerchant("100");
+  const path = "/api/admin/settings";
+  const settings = await api.call("GET", path, { key: admin });
+  assertEquals(settings.body, { settlementThresholds: { USDT: "10000", USDC: "10000" } });
+  const set = await api.call("PUT", path, {
+    key: admin,
+    body: { settlementThresholds: { USDT: "20" } },
+  });
+  assertEquals(set.body, { settlementThresholds: { USDT: "20", USDC: "10000" } });
+  const unknown = await api.call("PUT", path, {
+    key: admin,
+    body: { settlementThresholds: { EUR: "20" } },
+  });
+  assertEquals(unknown.status, 400);
+  await api.sql`
+    INSERT INTO book.settlement_address (id, merchant_id, network, address, label, created_at)
+    VALUES ('adr_1', ${id}, 'TRX', ${SOMEWHERE}, 'cold', now())`;
+  const activated = await api.call("POST", "/api/admin/settlement-addresses/adr_1/activate", {
+    key: admin,
+  });
+  assertEquals([activated.status, activated.body.active], [200, true]);
+  const settle = (requestedAmount: string) =>
+    api.call("POST", "/api/settlements", {
+      key,
+      body: {
+        currency: "USDT",
+        requestedAmount,
+        destinationAddress: SOMEWHERE,
+        destinationNetwork: "TRX",
+      },
+    });
+  assertEquals((await settle("19")).body.status, "PROCESSING");
+  const waiting = await settle("20");
+  assertEquals([waiting.status, waiting.body.status], [201, "APPROVAL_REQUIRED"]);
+  const queue = await api.call("GET", "/api/admin/approvals", { key: admin });
+  const [{ type, id: settlementId }] = queue.body.approvals;
+  assertEquals([queue.body.pagination.total, type], [1, "settlement"]);
+  const approve = `/api/admin/settlements/${settlementId}/approve`;
+  for (let i = 0; i < 2; i++) {
+    const answer = await api.call("POST", approve, { key: admin });
+    assertEquals([answer.status, answer.body.status], [200, "PROCESSING"]);
+  }
+  const rejected = await api.call("POST", `/api/admin/settlements/${settlementId}/reject`, {
+    key: admin,
+    body: { reason: "no" },
+  });
+  assertEquals([rejected.status, rejected.body.from, rejected.body.to], [
+    409,
+    "PROCESSING",
+    "REJECTED",
+  ]);
+  const off = await api.call("POST", "/api/admin/settlement-addresses/adr_1/deactivate", {
+    key: admin,
+  });
+  assertEquals(off.body.active, false);
+  assertEquals(
+    (await settle("5")).body.error,
+    "Destination address is not whitelisted for this merchant",
+  );
+  assertEquals(await booksFaults(api.sql), []);
+});
