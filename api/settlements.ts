@@ -211,7 +211,7 @@ export const cancelSettlement = keyedRoute({
       to: "CANCELLED",
       reason: "Cancelled",
       chargeIds: [newId("chg"), newId("chg")],
-      eventId: newId("evt"),
+      eventIds: [newId("evt"), newId("evt")],
     }, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, { settlementId });
     return ok(settlementView({ ...settlement, status: "CANCELLED", reason: "Cancelled" }));

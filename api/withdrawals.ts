@@ -96,7 +96,6 @@ export const createWithdrawal = keyedRoute({
       transactionId: newId("txn"),
       outgoingId: newId("out"),
       chargeIds: [newId("chg"), newId("chg")],
-      eventId: newId("evt"),
       currency: body.currency,
       network: body.network,
       amount: body.amount,
@@ -151,7 +150,7 @@ async function takeBack(
     withdrawalId,
     reason: NOT_INITIATED,
     chargeIds: [newId("chg"), newId("chg")],
-    eventId: newId("evt"),
+    eventIds: [newId("evt"), newId("evt")],
     from: "queued",
   }, context.askTimeoutMs);
   switch (outcome.kind) {
@@ -188,7 +187,7 @@ export const cancelWithdrawal = keyedRoute({
       withdrawalId,
       reason: "Cancelled",
       chargeIds: [newId("chg"), newId("chg")],
-      eventId: newId("evt"),
+      eventIds: [newId("evt"), newId("evt")],
     }, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, { withdrawalId });
     return ok({

@@ -11,6 +11,7 @@ import type { InboxRow } from "../../ledger/journal/read_inbox.ts";
 import { CURRENCIES, type Currency } from "../../ledger/pair.ts";
 import type { InboxKey } from "../../ledger/rows.ts";
 import { newId } from "../runtime/ids.ts";
+import type { EventIds } from "./messages.ts";
 
 const TransferData = z.object({
   currency: z.enum(CURRENCIES),
@@ -52,7 +53,7 @@ export interface TransferFact extends Stamp {
   readonly depositId: string;
   readonly transactionId: string;
   readonly chargeIds: readonly [string, string];
-  readonly eventId: string;
+  readonly eventIds: EventIds;
 }
 
 /** A transfer that was seen can no longer become final. */
@@ -60,7 +61,7 @@ export interface VanishedFact extends Stamp {
   readonly type: "vanished";
   readonly to: string;
   readonly reason: string;
-  readonly eventId: string;
+  readonly eventIds: EventIds;
 }
 
 /** What became of a payout, from solid blocks only. */
@@ -74,7 +75,7 @@ export interface OutcomeFact extends Stamp {
   readonly reason: string | null;
   readonly height: number | null;
   readonly chargeIds: readonly [string, string];
-  readonly eventId: string;
+  readonly eventIds: EventIds;
 }
 
 /** A settlement's transaction is signed and on its way. */
@@ -124,12 +125,12 @@ export function factOf(row: InboxRow, at: number, usdRate: (currency: Currency) 
         depositId: newId("dep"),
         transactionId: newId("txn"),
         chargeIds: [newId("chg"), newId("chg")],
-        eventId: newId("evt"),
+        eventIds: [newId("evt"), newId("evt")],
       };
     }
     case "vanished": {
       const data = z.object({ reason: z.string(), to: z.string() }).parse(row.data);
-      return { type: "vanished", key, at, ...data, eventId: newId("evt") };
+      return { type: "vanished", key, at, ...data, eventIds: [newId("evt"), newId("evt")] };
     }
     case "outcome":
       return {
@@ -138,7 +139,7 @@ export function factOf(row: InboxRow, at: number, usdRate: (currency: Currency) 
         at,
         ...OutcomeData.parse(row.data),
         chargeIds: [newId("chg"), newId("chg")],
-        eventId: newId("evt"),
+        eventIds: [newId("evt"), newId("evt")],
       };
     case "submitted":
       return { type: "submitted", key, at, ...SubmittedData.parse(row.data) };

@@ -29,6 +29,9 @@ export interface AuditStamp {
   readonly requestId: string;
 }
 
+/** Ids of what is told of a payment's end: its own event, then that of its statement line. */
+export type EventIds = readonly [string, string];
+
 /** A command that an administrator may be behind. */
 interface Audited {
   readonly audit?: AuditStamp;
@@ -42,7 +45,6 @@ export interface Reserve {
   readonly transactionId: string;
   readonly outgoingId: string;
   readonly chargeIds: readonly [string, string];
-  readonly eventId: string;
   readonly currency: Currency;
   readonly network: Network;
   /** May be zero or negative: the merchant is told so by a refusal of its own. */
@@ -74,7 +76,7 @@ export interface Release {
   readonly withdrawalId: string;
   readonly reason: string;
   readonly chargeIds: readonly [string, string];
-  readonly eventId: string;
+  readonly eventIds: EventIds;
   /** Which states of the payout may be given up: `dead` only with the scan's proof behind it. */
   readonly from: "queued" | "dead";
 }
@@ -94,7 +96,7 @@ export interface DeclineWithdrawal extends Audited {
   /** As the merchant is told it, for example `Rejected: ...`. */
   readonly reason: string;
   readonly chargeIds: readonly [string, string];
-  readonly eventId: string;
+  readonly eventIds: EventIds;
 }
 
 /** Pay out to a whitelisted address of the merchant's own. */
@@ -141,7 +143,7 @@ export interface DeclineSettlement extends Audited {
   readonly to: "REJECTED" | "CANCELLED";
   readonly reason: string;
   readonly chargeIds: readonly [string, string];
-  readonly eventId: string;
+  readonly eventIds: EventIds;
 }
 
 /** Put an address on the whitelist. */
@@ -202,7 +204,7 @@ export interface DecideDeposit extends Audited {
   readonly to: "CONFIRMED" | "FAILED" | "CANCELLED";
   readonly reason: string | null;
   readonly chargeIds: readonly [string, string];
-  readonly eventId: string;
+  readonly eventIds: EventIds;
   readonly ingestion: Ingestion | null;
 }
 
@@ -241,7 +243,6 @@ export interface ProfilePatch {
   readonly marginRate?: Rate;
   readonly marginBeneficiary?: string | null;
   readonly webhookSecret?: string;
-  readonly webhookSecretPrevious?: string | null;
   readonly webhookPreviousUntil?: number | null;
   readonly webhookUrl?: string | null;
   readonly webhookEnabled?: boolean;

@@ -71,7 +71,7 @@ async function busyMerchant(api: TestApi) {
       withdrawalId: command.withdrawalId,
       reason: "Payout initiation failed",
       chargeIds: [`chg_a${i}`, `chg_b${i}`],
-      eventId: `evt_${i}`,
+      eventIds: [`evt_a${i}`, `evt_b${i}`],
       from: "queued",
     }, 5_000);
     assertEquals(released.kind, "done");

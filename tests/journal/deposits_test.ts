@@ -76,8 +76,13 @@ test("only the first deposit that is not exempt pays the activation fee", async 
     "CONFIRMED 1 commission 0.01 fee 0.5 effect 0.49",
     "CONFIRMED 2 commission 0.02 fee 0 effect 1.98",
   ]);
-  const events = await sql`SELECT type FROM book.outbox`;
-  assertEquals(events.length, 2);
+  const events = await sql`SELECT type FROM book.outbox ORDER BY id`;
+  assertEquals(events.map((event) => event["type"]), [
+    "deposit.confirmed",
+    "transaction.confirmed",
+    "deposit.confirmed",
+    "transaction.confirmed",
+  ]);
   assertEquals(await booksFaults(sql), []);
   await journal.stop(1_000);
 });
@@ -125,7 +130,12 @@ test("a deposit given up for dead is credited after all when its transfer become
   await until(() => consumed(sql));
   assertEquals(await statement(sql), ["CONFIRMED 10 commission 1 fee 0.5 effect 8.5"]);
   const events = await sql`SELECT type FROM book.outbox ORDER BY id`;
-  assertEquals(events.map((event) => event["type"]), ["deposit.failed", "deposit.confirmed"]);
+  assertEquals(events.map((event) => event["type"]), [
+    "deposit.failed",
+    "transaction.failed",
+    "deposit.confirmed",
+    "transaction.confirmed",
+  ]);
   assertEquals(await booksFaults(sql), []);
   await journal.stop(1_000);
 });

@@ -47,7 +47,7 @@ test("a line that credits the merchant pays with the fee and takes it back with 
     withdrawalId: command.withdrawalId,
     reason: "test",
     chargeIds: [newId("chg"), newId("chg")],
-    eventId: newId("evt"),
+    eventIds: [newId("evt"), newId("evt")],
     from: "queued",
   }, 5_000);
   assertEquals(released.kind, "done");
@@ -79,7 +79,7 @@ test("a reseller's share is held until the payment is final, then credited once"
     withdrawalId: refunded.withdrawalId,
     reason: "test",
     chargeIds: [newId("chg"), newId("chg")],
-    eventId: newId("evt"),
+    eventIds: [newId("evt"), newId("evt")],
     from: "queued",
   }, 5_000);
   assertEquals(released.kind, "done");

@@ -25,7 +25,7 @@ function releaseCommand(withdrawalId: string): Release {
     withdrawalId,
     reason: "test",
     chargeIds: [newId("chg"), newId("chg")],
-    eventId: newId("evt"),
+    eventIds: [newId("evt"), newId("evt")],
     from: "queued",
   };
 }

@@ -123,7 +123,7 @@ for (const result of ["paid", "failed"] as const) {
       ? "COMPLETED CONFIRMED SETTLEMENT CONFIRMED"
       : "FAILED FAILED SETTLEMENT FAILED";
     await until(async () => await statusOf(sql, command.settlementId) === end);
-    const events = await sql`SELECT type FROM book.outbox WHERE type LIKE 'withdrawal.%'`;
+    const events = await sql`SELECT type FROM book.outbox WHERE payment_id LIKE 'wd%'`;
     assertEquals(events.length, 0);
     const [balance] = await sql`
       SELECT trim_scale(available)::text AS a, reserved = 0 AS free FROM book.balance`;
@@ -168,7 +168,7 @@ test("a large settlement waits for an administrator; approving twice pays once",
     to: "REJECTED",
     reason: "Rejected: test",
     chargeIds: [newId("chg"), newId("chg")],
-    eventId: newId("evt"),
+    eventIds: [newId("evt"), newId("evt")],
   } as const;
   const late = await journal.ask(merchantId, decline, 5_000);
   assert(late.kind === "refused" && late.refusal.code === "wrong_state");
@@ -228,7 +228,7 @@ test("a reseller's withdrawal is pinned, waits for approval, and can be taken ba
     withdrawalId,
     reason: "Cancelled: by the merchant",
     chargeIds: [newId("chg"), newId("chg")],
-    eventId: newId("evt"),
+    eventIds: [newId("evt"), newId("evt")],
   } as const;
   assertEquals((await journal.ask(merchantId, decline, 5_000)).kind, "done");
   const again = reserveCommand({ pinnedTo, referenceId: "r" });

@@ -93,7 +93,6 @@ export function reserveCommand(fields: Partial<Reserve> = {}): Reserve {
     transactionId: newId("txn"),
     outgoingId: newId("out"),
     chargeIds: [newId("chg"), newId("chg")],
-    eventId: newId("evt"),
     currency: "USDT",
     network: "TRX",
     amount: amount("10"),

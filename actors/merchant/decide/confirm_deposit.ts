@@ -8,8 +8,10 @@ import type {
   TransactionRow,
 } from "../../../ledger/rows.ts";
 import { depositConfirmedPayload } from "../../../webhooks/payloads/deposit_confirmed.ts";
-import { type Decision, eventRow, post } from "../decision.ts";
+import { type Decision, post } from "../decision.ts";
+import type { EventIds } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
+import { endEvents } from "./end_events.ts";
 import { earnMargin, type Margin, payMargin } from "./margin.ts";
 
 /** What the confirmation of a deposit is made of. */
@@ -25,7 +27,7 @@ export interface Confirmation {
   /** Where the amount comes from: pending, or the chain itself when it had been given up. */
   readonly from: "pending" | "world";
   readonly chargeIds: readonly [string, string];
-  readonly eventId: string;
+  readonly eventIds: EventIds;
 }
 
 /** A confirmed deposit's records: fees and margin taken, the rest available, the merchant told. */
@@ -53,38 +55,42 @@ export function confirmDeposit(
     clearedAt: at,
   };
   const due = payMargin(deposit, at);
+  const postings = [...creditPostings(deposit, from, fees), ...margin.postings, ...due.postings];
+  const ended: TransactionRow = {
+    ...line,
+    status: "CONFIRMED",
+    effect: add(fees.receivable, margin.own),
+    fee: add(fees.commission, fees.activationFee),
+    height: deposit.height,
+  };
   return {
-    postings: [...creditPostings(deposit, from, fees), ...margin.postings, ...due.postings],
+    postings,
     deposits: [deposit],
-    transactions: [{
-      ...line,
-      status: "CONFIRMED",
-      effect: add(fees.receivable, margin.own),
-      fee: add(fees.commission, fees.activationFee),
-      height: deposit.height,
-    }],
+    transactions: [ended],
     charges: depositCharges(view, deposit, fees, confirmation.chargeIds, at),
     margins: margin.rows,
     inbox: due.inbox,
     addresses: activates && address !== undefined ? [{ ...address, activated: true }] : [],
-    events: exempt ? [] : [eventRow(state, {
-      id: confirmation.eventId,
-      paymentId: deposit.id,
+    events: exempt ? [] : endEvents(state, {
+      ids: confirmation.eventIds,
       type: "deposit.confirmed",
+      payload: (eventId) =>
+        depositConfirmedPayload({
+          ...fees,
+          eventId,
+          depositId: deposit.id,
+          amount,
+          currency,
+          identifier: storedIdentifier(address),
+          txHash: deposit.txid,
+          referenceId: deposit.referenceId,
+          address: deposit.address,
+          isTopUp: false,
+        }),
+      line: ended,
+      postings,
       at,
-      payload: depositConfirmedPayload({
-        ...fees,
-        eventId: confirmation.eventId,
-        depositId: deposit.id,
-        amount,
-        currency,
-        identifier: storedIdentifier(address),
-        txHash: deposit.txid,
-        referenceId: deposit.referenceId,
-        address: deposit.address,
-        isTopUp: false,
-      }),
-    })],
+    }),
   };
 }
 

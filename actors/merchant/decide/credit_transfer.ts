@@ -44,7 +44,7 @@ export function creditTransfer(view: MerchantView, fact: TransferFact): Verdict<
     // a failed deposit has already left pending: the money comes from the chain once more
     from: existing?.status === "FAILED" ? "world" : "pending",
     chargeIds: fact.chargeIds,
-    eventId: fact.eventId,
+    eventIds: fact.eventIds,
   });
   return decided(at, null, {
     ...changes,

@@ -1,16 +1,18 @@
 import { isWorthLessThanOne } from "../../../ledger/fees.ts";
 import type { DepositRow } from "../../../ledger/rows.ts";
 import { depositFailedPayload } from "../../../webhooks/payloads/deposit_failed.ts";
-import { decided, type Decision, eventRow, post, timeOf, type Verdict } from "../decision.ts";
+import { decided, type Decision, post, timeOf, type Verdict } from "../decision.ts";
 import type { VanishedFact } from "../facts.ts";
+import type { EventIds } from "../messages.ts";
 import { type MerchantView, transferKey } from "../state.ts";
 import { storedIdentifier } from "./confirm_deposit.ts";
+import { endEvents } from "./end_events.ts";
 
 /** How a pending deposit ends without money. */
 export interface GivenUp {
   readonly to: "FAILED" | "CANCELLED";
   readonly reason: string;
-  readonly eventId: string;
+  readonly eventIds: EventIds;
 }
 
 /**
@@ -44,25 +46,29 @@ export function giveUpDeposit(
     ? undefined
     : view.records.addressesById.get(deposit.addressId);
   const posting = { paymentId: id, leg: "given_up", currency, network, amount } as const;
+  const postings = post({ ...posting, from: "pending", to: "world" });
+  const ended = { ...line, status: end.to };
   return {
-    postings: post({ ...posting, from: "pending", to: "world" }),
+    postings,
     deposits: [{ ...deposit, status: end.to, reason: end.reason, updatedAt: at }],
-    transactions: [{ ...line, status: end.to }],
-    events: exempt || end.to === "CANCELLED" ? [] : [eventRow(view.state, {
-      id: end.eventId,
-      paymentId: id,
+    transactions: [ended],
+    events: exempt || end.to === "CANCELLED" ? [] : endEvents(view.state, {
+      ids: end.eventIds,
       type: "deposit.failed",
+      payload: (eventId) =>
+        depositFailedPayload({
+          eventId,
+          depositId: id,
+          amount,
+          currency,
+          identifier: storedIdentifier(address),
+          reason: end.reason,
+          txHash: deposit.txid,
+          address: deposit.address,
+        }),
+      line: ended,
+      postings,
       at,
-      payload: depositFailedPayload({
-        eventId: end.eventId,
-        depositId: id,
-        amount,
-        currency,
-        identifier: storedIdentifier(address),
-        reason: end.reason,
-        txHash: deposit.txid,
-        address: deposit.address,
-      }),
-    })],
+    }),
   };
 }

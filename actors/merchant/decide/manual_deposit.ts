@@ -144,7 +144,7 @@ function confirmManual(
   const activates = !exempt && address !== undefined && !address.activated;
   const decimals = tokenDecimals(deposit.currency, deposit.network);
   const fees = depositFees(deposit.amount, deposit.commissionRate, exempt, activates, decimals);
-  const { chargeIds, eventId } = message;
+  const { chargeIds, eventIds } = message;
   const from = "pending";
   return confirmDeposit(view, {
     at,
@@ -155,7 +155,7 @@ function confirmManual(
     address,
     from,
     chargeIds,
-    eventId,
+    eventIds,
   });
 }
 

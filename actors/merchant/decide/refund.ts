@@ -1,8 +1,10 @@
 import { add, negate, ZERO } from "../../../ledger/amount.ts";
 import type { TransactionRow, WithdrawalRow } from "../../../ledger/rows.ts";
 import { withdrawalFailedPayload } from "../../../webhooks/payloads/withdrawal_failed.ts";
-import { type Decision, eventRow, post, timeOf } from "../decision.ts";
+import { type Decision, post, timeOf } from "../decision.ts";
+import type { EventIds } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
+import { endEvents } from "./end_events.ts";
 import { clawBackMargin } from "./margin.ts";
 
 /** What a refund is stamped with. */
@@ -10,7 +12,7 @@ export interface RefundStamp {
   readonly at: number;
   readonly reason: string;
   readonly chargeIds: readonly [string, string];
-  readonly eventId: string;
+  readonly eventIds: EventIds;
   /** The failed transaction, where one was included in a block. */
   readonly txid: string | null;
   readonly height: number | null;
@@ -52,15 +54,17 @@ export function refund(
     { amount: networkFee, id: stamp.chargeIds[1] },
   ].filter((charge) => charge.amount > 0n);
   const { txid, height, reason } = stamp;
+  const postings = [
+    ...post({ ...posting, leg: "refund", from: "reserved", amount }),
+    ...margin.postings,
+    ...post({ ...posting, leg: "commission_refund", from: "commission", amount: commission }),
+    ...post({ ...posting, leg: "network_fee_refund", from: "network_fee", amount: networkFee }),
+  ];
+  const line: TransactionRow = { ...lineOf(view, withdrawal), status, effect: ZERO, txid, height };
   return {
-    postings: [
-      ...post({ ...posting, leg: "refund", from: "reserved", amount }),
-      ...margin.postings,
-      ...post({ ...posting, leg: "commission_refund", from: "commission", amount: commission }),
-      ...post({ ...posting, leg: "network_fee_refund", from: "network_fee", amount: networkFee }),
-    ],
+    postings,
     withdrawals: [{ ...withdrawal, status, reason, txid, processedAt: at }],
-    transactions: [{ ...lineOf(view, withdrawal), status, effect: ZERO, txid, height }],
+    transactions: [line],
     charges: reversals.map((charge, index) => ({
       merchantId,
       seq: state.chargeSeq + 1 + index,
@@ -77,21 +81,23 @@ export function refund(
       ? []
       : [{ id: withdrawal.outgoingId, merchantId, fromStatus: from, reason }],
     // settlements are read, not called back
-    events: withdrawal.settlementId !== null ? [] : [eventRow(state, {
-      id: stamp.eventId,
-      paymentId: id,
+    events: withdrawal.settlementId !== null ? [] : endEvents(state, {
+      ids: stamp.eventIds,
       type: "withdrawal.failed",
+      payload: (eventId) =>
+        withdrawalFailedPayload({
+          eventId,
+          withdrawalId: id,
+          amount,
+          currency,
+          reason,
+          txHash: txid,
+          referenceId: withdrawal.referenceId,
+          address: withdrawal.destination,
+        }),
+      line,
+      postings,
       at,
-      payload: withdrawalFailedPayload({
-        eventId: stamp.eventId,
-        withdrawalId: id,
-        amount,
-        currency,
-        reason,
-        txHash: txid,
-        referenceId: withdrawal.referenceId,
-        address: withdrawal.destination,
-      }),
-    })],
+    }),
   };
 }

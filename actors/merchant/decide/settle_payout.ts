@@ -1,8 +1,9 @@
-import type { SettlementRow, WithdrawalRow } from "../../../ledger/rows.ts";
+import type { SettlementRow, TransactionRow, WithdrawalRow } from "../../../ledger/rows.ts";
 import { withdrawalConfirmedPayload } from "../../../webhooks/payloads/withdrawal_confirmed.ts";
-import { decided, type Decision, eventRow, post, timeOf, type Verdict } from "../decision.ts";
+import { decided, type Decision, post, timeOf, type Verdict } from "../decision.ts";
 import type { OutcomeFact } from "../facts.ts";
 import type { MerchantView } from "../state.ts";
+import { endEvents } from "./end_events.ts";
 import { payMargin } from "./margin.ts";
 import { lineOf, refund } from "./refund.ts";
 
@@ -48,40 +49,35 @@ function confirm(
   const { id, currency, network, amount } = withdrawal;
   const { txid } = fact.key;
   const margin = payMargin(withdrawal, at);
+  const paid = { paymentId: id, leg: "paid", from: "reserved", to: "world" } as const;
+  const postings = [...post({ ...paid, currency, network, amount }), ...margin.postings];
+  const line: TransactionRow = {
+    ...lineOf(view, withdrawal),
+    status: "CONFIRMED",
+    txid,
+    height: fact.height,
+  };
   return {
-    postings: [
-      ...post({
-        paymentId: id,
-        leg: "paid",
-        from: "reserved",
-        to: "world",
-        currency,
-        network,
-        amount,
-      }),
-      ...margin.postings,
-    ],
+    postings,
     inbox: margin.inbox,
     withdrawals: [{ ...withdrawal, status: "CONFIRMED", txid, processedAt: at }],
-    transactions: [{
-      ...lineOf(view, withdrawal),
-      status: "CONFIRMED",
-      txid,
-      height: fact.height,
-    }],
-    events: withdrawal.settlementId !== null ? [] : [eventRow(view.state, {
-      id: fact.eventId,
-      paymentId: id,
+    transactions: [line],
+    // settlements are read, not called back
+    events: withdrawal.settlementId !== null ? [] : endEvents(view.state, {
+      ids: fact.eventIds,
       type: "withdrawal.confirmed",
+      payload: (eventId) =>
+        withdrawalConfirmedPayload({
+          ...withdrawal,
+          eventId,
+          withdrawalId: id,
+          txHash: txid,
+          address: withdrawal.destination,
+        }),
+      line,
+      postings,
       at,
-      payload: withdrawalConfirmedPayload({
-        ...withdrawal,
-        eventId: fact.eventId,
-        withdrawalId: id,
-        txHash: txid,
-        address: withdrawal.destination,
-      }),
-    })],
+    }),
   };
 }
 

@@ -1,0 +1,73 @@
+import { add, type Amount, subtract, ZERO } from "../../../ledger/amount.ts";
+import { pairKey } from "../../../ledger/pair.ts";
+import type { EventRow, TransactionRow } from "../../../ledger/rows.ts";
+import type { EventType } from "../../../webhooks/event_type.ts";
+import { transactionSettledPayload } from "../../../webhooks/payloads/transaction_settled.ts";
+import { eventRow, type Posting } from "../decision.ts";
+import type { EventIds } from "../messages.ts";
+import type { MerchantState } from "../state.ts";
+
+/** The end of a payment, as it is told. */
+export interface End {
+  readonly ids: EventIds;
+  readonly type: Exclude<EventType, `transaction.${string}`>;
+  /** Body of the payment's own event. */
+  readonly payload: (eventId: string) => string;
+  /** The payment's statement line in its new image. */
+  readonly line: TransactionRow;
+  /** Everything the end moves. */
+  readonly postings: readonly Posting[];
+  readonly at: number;
+}
+
+/**
+ * What a merchant is told when a payment ends: the event of the payment, then that of its line of
+ * the statement. A line tells what the statement shows of it: one undone has no effect.
+ *
+ * @param state the account before the end
+ * @throws for a settlement, which is read and not called back
+ */
+export function endEvents(state: MerchantState, end: End): readonly EventRow[] {
+  const { ids: [paymentEventId, lineEventId], line, at } = end;
+  const { paymentId, type: transactionType, currency, network } = line;
+  if (transactionType === "SETTLEMENT") {
+    throw new Error(`Cannot tell of a settlement as it has no events: ${paymentId}`);
+  }
+  const status = line.status === "CONFIRMED" ? "confirmed" : "failed";
+  const payload = transactionSettledPayload({
+    eventId: lineEventId,
+    transactionId: line.id,
+    transactionType,
+    amount: line.effect,
+    fee: line.fee,
+    currency,
+    network,
+    status,
+    txHash: line.txid,
+    referenceId: line.referenceId,
+    balanceAfter: availableAfter(state, end),
+    createdAt: line.createdAt,
+  });
+  return [
+    eventRow(state, {
+      id: paymentEventId,
+      paymentId,
+      type: end.type,
+      at,
+      payload: end.payload(paymentEventId),
+    }),
+    eventRow(state, { id: lineEventId, paymentId, type: `transaction.${status}`, at, payload }),
+  ];
+}
+
+/** Available of the line's pair once the postings are made. */
+function availableAfter(state: MerchantState, { line, postings }: End): Amount {
+  const key = pairKey(line.currency, line.network);
+  let available = state.balances.get(key)?.available ?? ZERO;
+  for (const { from, to, currency, network, amount } of postings) {
+    if (pairKey(currency, network) !== key) continue;
+    if (to === "available") available = add(available, amount);
+    if (from === "available") available = subtract(available, amount);
+  }
+  return available;
+}
