@@ -43,8 +43,6 @@ body { margin: 0; background: #fff; color: #1f2933; font: 16px/1.5 system-ui, sa
 .head h1 { margin: 0; font-size: 28px; line-height: 1.2; }
 .head p { margin: 6px 0 14px; color: #3e4c59; }
 .head a { color: #0b5cad; }
-.head details { border: 1px solid #cbd2d9; border-radius: 6px; padding: 10px 14px; }
-.head summary { cursor: pointer; font-weight: 600; }
 .head table { border-collapse: collapse; margin: 10px 0 4px; }
 .head td, .head th { text-align: left; vertical-align: top; padding: 6px 16px 6px 0; border-top: 1px solid #e4e7eb; }
 .head td:first-child { white-space: nowrap; font-variant-numeric: tabular-nums; }
@@ -79,18 +77,17 @@ export function docsPage(version: string): string {
 <h1>Stablecoin Payments API</h1>
 <p>Latest change: <time datetime="${latestChange()}">${latestChange()}</time> ·
 <a href="/api/openapi.json">OpenAPI 3.1 document</a></p>
-<details>
-<summary>Change record</summary>
+<noscript>
+<p>The interactive part needs JavaScript; the document does not.</p>
 <table>
 <thead><tr><th scope="col">Date (UTC)</th><th scope="col">Change</th></tr></thead>
 <tbody>
 ${rows}
 </tbody>
 </table>
-</details>
+</noscript>
 </header>
-<main id="reference"><noscript><p class="head">This reference needs JavaScript;
-<a href="/api/openapi.json">the document</a> does not.</p></noscript></main>
+<main id="reference"></main>
 </body>
 </html>
 `;

@@ -53,7 +53,6 @@ export function openApiDocument(operations: Readonly<Record<string, Route>>): Js
       description: `${CONVENTIONS}\n\n${changeTable()}`,
       "x-change-record": CHANGE_RECORD.map((change) => toJsonObject(change)),
     },
-    jsonSchemaDialect: "https://json-schema.org/draft/2020-12/schema",
     servers: [{ url: "/", description: "This environment" }],
     tags: [
       ...TAGS.filter(({ name }) => used.has(name)).map(({ name, description }) => ({
