@@ -13,7 +13,7 @@ const FUNDS = 1_000_000_000_000n;
  * every event told under one id with the right signature.
  */
 export async function audit(shop: Shop): Promise<void> {
-  const { service, receiver, payments } = shop;
+  const { service } = shop;
   const { sql } = service;
   assertEquals(
     await eventually("nothing in flight", async () => {
@@ -29,16 +29,37 @@ export async function audit(shop: Shop): Promise<void> {
   assertEquals(await booksFaults(sql), []);
   assertEquals(await usdtOf(service, shop.hotWallet), FUNDS - shop.paidOut, "hot wallet");
 
-  const ids = new Map<string, Set<string>>();
-  for (const { event, eventId, paymentId, signatureIsRight, body } of receiver.deliveries) {
+  await assertEventsTold(shop);
+}
+
+/** Every event of the books arrived, signed; nothing else did; each payment has one of each kind. */
+async function assertEventsTold({ service, receiver, payments }: Shop): Promise<void> {
+  const kept = await service.sql<
+    { id: string; payment_id: string; type: string; payload: string }[]
+  >`
+    SELECT id, payment_id, type, payload FROM book.outbox ORDER BY id`;
+  const byId = new Map(kept.map((event) => [event.id, event]));
+  for (const { event, eventId, signatureIsRight, body } of receiver.deliveries) {
     assert(signatureIsRight, `the signature of ${eventId} is wrong`);
-    if (event.startsWith("transaction.")) continue;
-    assertEquals(payments.get(paymentId), event, `an event that was not to be sent: ${body}`);
-    const key = `${event} ${paymentId}`;
-    ids.set(key, (ids.get(key) ?? new Set()).add(eventId));
+    assertEquals({ event, body }, {
+      event: byId.get(eventId)?.type ?? "none of the books",
+      body: byId.get(eventId)?.payload ?? "",
+    });
   }
+  const arrived = new Set(receiver.deliveries.map(({ eventId }) => eventId));
+  assertEquals(kept.filter(({ id }) => !arrived.has(id)), [], "events that never arrived");
+
+  const told = Map.groupBy(kept, (event) => event.payment_id);
+  assertEquals([...told.keys()].sort(), [...payments.keys()].sort(), "payments with events");
   for (const [paymentId, event] of payments) {
-    assertEquals(ids.get(`${event} ${paymentId}`)?.size, 1, `ids of ${event} of ${paymentId}`);
+    const types = (told.get(paymentId) ?? []).map(({ type }) => type);
+    const end = event.slice(event.indexOf("."));
+    assertEquals(types.filter((type) => type === event), [event], `events of ${paymentId}`);
+    const others = types.filter((type) => type !== event);
+    assert(
+      others.length === 0 || (others.length === 1 && others[0] === `transaction${end}`),
+      `events of ${paymentId}: ${types}`,
+    );
   }
 }
 

@@ -5,8 +5,6 @@ import { z } from "zod";
 export interface Delivery {
   readonly event: string;
   readonly eventId: string;
-  /** `depositId` or `withdrawalId` of the payload. */
-  readonly paymentId: string;
   readonly body: string;
   readonly signatureIsRight: boolean;
 }
@@ -19,12 +17,7 @@ export interface Receiver extends AsyncDisposable {
   secret: string;
 }
 
-const Payload = z.object({
-  eventId: z.string(),
-  depositId: z.string().optional(),
-  withdrawalId: z.string().optional(),
-  transactionId: z.string().optional(),
-});
+const Payload = z.object({ eventId: z.string() });
 
 /** Opens an endpoint that acknowledges everything. */
 export function openReceiver(): Receiver {
@@ -40,7 +33,6 @@ export function openReceiver(): Receiver {
       deliveries.push({
         event: request.headers.get("x-webhook-event") ?? "",
         eventId: payload.eventId,
-        paymentId: payload.depositId ?? payload.withdrawalId ?? payload.transactionId ?? "",
         body,
         signatureIsRight: request.headers.get("x-webhook-signature") === expected,
       });
