@@ -94,7 +94,7 @@ export const rejectWithdrawal = staffRoute({
       withdrawalId,
       reason: `Rejected: ${request.body.reason}`,
       chargeIds: [newId("chg"), newId("chg")],
-      eventId: newId("evt"),
+      eventIds: [newId("evt"), newId("evt")],
     }, context);
     if (outcome.kind === "answer") return outcome.answer;
     return ok({ success: true, withdrawalId, status: outcome.value.status });
@@ -151,7 +151,7 @@ export const rejectSettlement = staffRoute({
       to: "REJECTED",
       reason: `Rejected: ${request.body.reason}`,
       chargeIds: [newId("chg"), newId("chg")],
-      eventId: newId("evt"),
+      eventIds: [newId("evt"), newId("evt")],
     }, context);
     if (outcome.kind === "answer") return outcome.answer;
     return ok({ success: true, settlementId, status: outcome.value.status });

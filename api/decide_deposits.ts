@@ -43,7 +43,7 @@ function decideRoute(verb: keyof typeof VERBS) {
         to,
         reason: request.body.reason ?? null,
         chargeIds: [newId("chg"), newId("chg")],
-        eventId: newId("evt"),
+        eventIds: [newId("evt"), newId("evt")],
         ingestion: null,
       }, context);
       if (outcome.kind === "answer") return outcome.answer;
