@@ -46,10 +46,11 @@ export function table<R extends object>(
   const list = (Object.entries(columns) as [keyof R & string, Kind][]).map(
     ([field, kind]): Column<R> => ({ field, name: snakeCase(field), kind }),
   );
+  const encoders = list.map((column) => encoderOf(column.kind));
   return {
     name,
     columns: list,
-    encode: (rows) => encodeRows(list, rows),
+    encode: (rows) => encodeRows(list, encoders, rows),
     decode: (row) => decodeRow(name, list, row),
   };
 }
@@ -65,42 +66,64 @@ function escape(text: string): string {
   return NEEDS_ESCAPE.test(text) ? text.replace(/["\\]/g, "\\$&") : text;
 }
 
-function encodeRows<R>(columns: readonly Column<R>[], rows: readonly R[]): string {
+/** The text of a value within a record: quoted where it has to be. */
+type Encode = (value: unknown) => string;
+
+function encodeRows<R>(
+  columns: readonly Column<R>[],
+  encoders: readonly Encode[],
+  rows: readonly R[],
+): string {
   let out = "{";
   for (let r = 0; r < rows.length; r++) {
     const row = rows[r] as R;
     let record = "(";
     for (let c = 0; c < columns.length; c++) {
-      const column = columns[c] as Column<R>;
-      const text = encodeValue(column.kind, row[column.field]);
+      const value = row[(columns[c] as Column<R>).field];
       if (c > 0) record += ",";
-      if (text === null) continue;
-      record += text === "" || NEEDS_QUOTES.test(text) ? `"${escape(text)}"` : text;
+      if (value !== null) record += (encoders[c] as Encode)(value);
     }
-    record += ")";
-    out += `${r > 0 ? "," : ""}"${escape(record)}"`;
+    out += `${r > 0 ? "," : ""}"${escape(record)})"`;
   }
   return out + "}";
 }
 
-function encodeValue(kind: Kind, value: unknown): string | null {
-  if (value === null) return null;
+function quote(text: string): string {
+  return text === "" || NEEDS_QUOTES.test(text) ? `"${escape(text)}"` : text;
+}
+
+/** Rows of a batch repeat most of their texts and times: the same again costs only a comparison. */
+function remembering(encode: Encode): Encode {
+  let last: unknown = undefined;
+  let text = "";
+  return (value) => {
+    if (value !== last) {
+      text = encode(value);
+      last = value;
+    }
+    return text;
+  };
+}
+
+function encoderOf(kind: Kind): Encode {
   switch (kind) {
     case "amount":
-      return formatAmount(value as Amount);
+      return (value) => formatAmount(value as Amount);
     case "time":
-      return new Date(value as number).toISOString();
+      return remembering((value) => new Date(value as number).toISOString());
     case "boolean":
-      return value === true ? "t" : "f";
+      return (value) => value === true ? "t" : "f";
     case "json":
-      return JSON.stringify(value);
+      return (value) => quote(JSON.stringify(value));
     case "texts":
-      return `{${(value as readonly string[]).map((text) => `"${escape(text)}"`).join(",")}}`;
+      return (value) =>
+        quote(`{${(value as readonly string[]).map((text) => `"${escape(text)}"`).join(",")}}`);
     case "integer":
     case "bigint":
+      return String;
     case "rate":
     case "text":
-      return String(value);
+      return remembering((value) => quote(String(value)));
     default: {
       const never: never = kind;
       return never;
