@@ -100,12 +100,15 @@ export class Draft implements MerchantView {
     this.#state = after;
     const { merchantId } = after.merchant;
     for (const posting of decision.postings) {
-      const { from, to, ...rest } = posting;
       this.#entries.push({
-        ...rest,
+        paymentId: posting.paymentId,
+        leg: posting.leg,
         merchantId,
-        fromAccount: from,
-        toAccount: to,
+        fromAccount: posting.from,
+        toAccount: posting.to,
+        currency: posting.currency,
+        network: posting.network,
+        amount: posting.amount,
         createdAt: decision.at,
       });
     }
