@@ -29,6 +29,13 @@ import {
 import { getAudit } from "./audit.ts";
 import { cancelDeposit, confirmDeposit, failDeposit } from "./decide_deposits.ts";
 import { getPairs, updatePairs } from "./pairs.ts";
+import {
+  getMerchantReseller,
+  getResellerEarnings,
+  getResellerMerchants,
+  putMerchantReseller,
+} from "./reseller_line.ts";
+import { createReseller, getReseller, getResellers, putReseller } from "./resellers.ts";
 import { getSettings, updateSettings } from "./settings.ts";
 import { getWithdrawalFees, setWithdrawalFees, testWithdrawalFees } from "./withdrawal_fees.ts";
 
@@ -62,4 +69,12 @@ export const ADMIN_OPERATIONS = {
   getSettings,
   updateSettings,
   getAudit,
+  getResellers,
+  createReseller,
+  getReseller,
+  putReseller,
+  getResellerMerchants,
+  getResellerEarnings,
+  getMerchantReseller,
+  putMerchantReseller,
 };

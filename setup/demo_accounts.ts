@@ -110,6 +110,14 @@ function accountsOf(credentials: DevCredentials): readonly DemoAccount[] {
       webhookSecret: newWebhookSecret(),
     },
     {
+      kind: "reseller",
+      resellerId: reseller.id,
+      merchantId: reseller.merchantId,
+      name: "Demo Reseller",
+      withdrawalAddress: reseller.withdrawalAddress,
+      network: reseller.network,
+    },
+    {
       kind: "key",
       apiKey: admin.apiKey,
       merchantId: null,

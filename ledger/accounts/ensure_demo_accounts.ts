@@ -1,7 +1,7 @@
 import { v7 } from "uuid";
 import type { Sql } from "../database/connect.ts";
 
-/** A merchant or a key of the development mode. */
+/** A merchant, a reseller or a key of the development mode. */
 export type DemoAccount =
   | {
     readonly kind: "merchant";
@@ -9,6 +9,14 @@ export type DemoAccount =
     readonly name: string;
     readonly depositCommissionRate: string;
     readonly webhookSecret: string;
+  }
+  | {
+    readonly kind: "reseller";
+    readonly resellerId: string;
+    readonly merchantId: string;
+    readonly name: string;
+    readonly withdrawalAddress: string;
+    readonly network: string;
   }
   | {
     readonly kind: "key";
@@ -32,6 +40,11 @@ export async function ensureDemoAccounts(
           VALUES (${account.merchantId}, book.slot_of(${account.merchantId}), ${account.name}, ${account.depositCommissionRate}, ${account.webhookSecret}, now())
           ON CONFLICT DO NOTHING`;
         await tx`INSERT INTO book.account (merchant_id) VALUES (${account.merchantId}) ON CONFLICT DO NOTHING`;
+      } else if (account.kind === "reseller") {
+        await tx`
+          INSERT INTO hub.reseller (id, merchant_id, name, withdrawal_address, network)
+          VALUES (${account.resellerId}, ${account.merchantId}, ${account.name}, ${account.withdrawalAddress}, ${account.network})
+          ON CONFLICT DO NOTHING`;
       } else {
         await tx`
           INSERT INTO hub.api_key (id, hash, merchant_id, role, permissions, label, created_at)

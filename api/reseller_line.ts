@@ -1,0 +1,148 @@
+/**
+ * The line of a reseller: which merchants it brought, and who earns which part of their fees.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { findResellerById } from "../ledger/admin/find_reseller_by_id.ts";
+import { listMerchants } from "../ledger/admin/list_merchants.ts";
+import { sumLineMargins } from "../ledger/admin/sum_line_margins.ts";
+import { readMerchant } from "../ledger/queries/read_merchant.ts";
+import type { MerchantRow } from "../ledger/rows.ts";
+import { ok } from "./answer.ts";
+import { askAsAdmin } from "./ask_as_admin.ts";
+import { refuseReversed } from "./date_range.ts";
+import { earningsView } from "./earnings.ts";
+import { notFound, validationFailed } from "./errors.ts";
+import { endDate, limit, page, rate, startDate } from "./fields.ts";
+import { pagination } from "./paging.ts";
+import { isRefused, resellerFor } from "./resellers.ts";
+import { staffRoute } from "./route.ts";
+
+const READ = {
+  scope: "reseller",
+  anyOf: ["read"],
+  adminAnyOf: ["admin:read", "admin:write"],
+} as const;
+
+/** `GET /api/resellers/{resellerId}/merchants`. */
+export const getResellerMerchants = staffRoute({
+  method: "GET",
+  path: "/api/resellers/{resellerId}/merchants",
+  summary: "List the merchants of a reseller's line, newest first",
+  access: READ,
+  rateCategory: "transactions",
+  query: z.object({ page: page.optional(), limit: limit.optional() }),
+  responses: { 200: "One page of merchants" },
+  handler: async ({ caller, params, query }, context) => {
+    const found = await resellerFor(caller, params.resellerId ?? "", context);
+    if (isRefused(found)) return found;
+    const request = { page: query.page ?? 1, limit: query.limit ?? 20 };
+    const merchants = await listMerchants(context.sql, { resellerId: found.id }, request);
+    return ok({
+      merchants: merchants.rows.map((row) => ({
+        id: row.merchantId,
+        name: row.name,
+        status: row.status,
+        marginRate: row.marginRate,
+        beneficiary: beneficiaryOf(row),
+        createdAt: new Date(row.createdAt).toISOString(),
+      })),
+      pagination: pagination(request, merchants.total),
+    });
+  },
+});
+
+/** `GET /api/resellers/{resellerId}/earnings`. */
+export const getResellerEarnings = staffRoute({
+  method: "GET",
+  path: "/api/resellers/{resellerId}/earnings",
+  summary: "What a reseller earned from its line's fees, per pair",
+  access: READ,
+  rateCategory: "transactions",
+  query: z.object({ startDate: startDate.optional(), endDate: endDate.optional() }),
+  responses: { 200: "Earnings per pair" },
+  handler: async ({ caller, params, query }, context) => {
+    const found = await resellerFor(caller, params.resellerId ?? "", context);
+    if (isRefused(found)) return found;
+    const reversed = refuseReversed(query);
+    if (reversed !== null) return reversed;
+    const { startDate, endDate } = query;
+    const totals = await sumLineMargins(context.sql, found.merchantId, startDate, endDate);
+    return ok({
+      resellerId: found.id,
+      merchantId: found.merchantId,
+      earnings: totals.map(earningsView),
+    });
+  },
+});
+
+/** `GET /api/merchants/{merchantId}/reseller`. */
+export const getMerchantReseller = staffRoute({
+  method: "GET",
+  path: "/api/merchants/{merchantId}/reseller",
+  summary: "The line a merchant is attached to",
+  access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
+  rateCategory: "none",
+  responses: { 200: "The line; all null where there is none" },
+  handler: async ({ params }, { sql }) => {
+    const merchant = await readMerchant(sql, params.merchantId ?? "");
+    return merchant === null ? notFound : ok(lineView(merchant));
+  },
+});
+
+/** `PUT /api/merchants/{merchantId}/reseller`. */
+export const putMerchantReseller = staffRoute({
+  method: "PUT",
+  path: "/api/merchants/{merchantId}/reseller",
+  summary: "Attach a merchant to a reseller's line, or detach it",
+  access: { scope: "admin", anyOf: ["admin:write"] },
+  rateCategory: "none",
+  body: z.strictObject({
+    resellerId: z.string().min(1).max(100).nullable(),
+    marginRate: rate.optional(),
+    beneficiary: z.enum(["merchant", "reseller"]).optional(),
+  }),
+  responses: { 200: "The line after the change", 422: "There is no such reseller" },
+  handler: async ({ body, ...request }, context) => {
+    const merchantId = request.params.merchantId ?? "";
+    const { resellerId, marginRate = "0", beneficiary = "merchant" } = body;
+    const { sql } = context;
+    if (await readMerchant(sql, merchantId) === null) return notFound;
+    const reseller = resellerId === null ? null : await findResellerById(sql, resellerId);
+    if (resellerId !== null && reseller === null) {
+      return validationFailed("resellerId", "There is no such reseller", "unknown_reseller");
+    }
+    if (reseller?.merchantId === merchantId) {
+      const message = "A reseller's own account cannot be part of its line";
+      return validationFailed("resellerId", message, "own_line");
+    }
+    const earner = beneficiary === "merchant" ? merchantId : reseller?.merchantId ?? null;
+    const outcome = await askAsAdmin(request, merchantId, "merchant.reseller", merchantId, {
+      type: "update-profile",
+      at: request.now,
+      patch: {
+        resellerId,
+        marginRate: reseller === null ? "0" : marginRate,
+        marginBeneficiary: reseller === null ? null : earner,
+      },
+    }, context);
+    return outcome.kind === "answer" ? outcome.answer : ok(lineView(outcome.value));
+  },
+});
+
+function beneficiaryOf(merchant: MerchantRow): "merchant" | "reseller" | null {
+  if (merchant.marginBeneficiary === null) return null;
+  return merchant.marginBeneficiary === merchant.merchantId ? "merchant" : "reseller";
+}
+
+function lineView(merchant: MerchantRow) {
+  const isAttached = merchant.resellerId !== null;
+  return {
+    merchantId: merchant.merchantId,
+    resellerId: merchant.resellerId,
+    marginRate: isAttached ? merchant.marginRate : null,
+    beneficiary: beneficiaryOf(merchant),
+  };
+}

@@ -1,0 +1,203 @@
+/**
+ * Resellers: each owns a merchant account, and one registered address its withdrawals may go to.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { findResellerById } from "../ledger/admin/find_reseller_by_id.ts";
+import { insertReseller } from "../ledger/admin/insert_reseller.ts";
+import { listResellers } from "../ledger/admin/list_resellers.ts";
+import type { ResellerRecord } from "../ledger/admin/reseller_record.ts";
+import { updateReseller } from "../ledger/admin/update_reseller.ts";
+import type { Network } from "../ledger/pair.ts";
+import { readMerchant } from "../ledger/queries/read_merchant.ts";
+import { makeMerchant } from "./admin_merchants.ts";
+import { type Answer, created, ok } from "./answer.ts";
+import { hubAudit } from "./audit_stamp.ts";
+import type { ApiContext } from "./context.ts";
+import { conflict, forbidden, invalidField, notFound, validationFailed } from "./errors.ts";
+import { limit, network, page } from "./fields.ts";
+import { pagination } from "./paging.ts";
+import type { Caller } from "./permission.ts";
+import { staffRoute } from "./route.ts";
+
+const READ = {
+  scope: "reseller",
+  anyOf: ["read"],
+  adminAnyOf: ["admin:read", "admin:write"],
+} as const;
+
+const name = z.string().trim().min(1).max(200);
+const address = z.string().min(1).max(128);
+
+/** The reseller in the path, if the caller may see it; otherwise the answer that says no. */
+export async function resellerFor(
+  caller: Caller,
+  resellerId: string,
+  { sql }: Pick<ApiContext, "sql">,
+): Promise<ResellerRecord | Answer> {
+  const found = await findResellerById(sql, resellerId);
+  if (caller.role === "ADMIN") return found ?? notFound;
+  return found === null || found.merchantId !== caller.merchantId ? forbidden() : found;
+}
+
+/** Whether {@linkcode resellerFor} said no. */
+export function isRefused(found: ResellerRecord | Answer): found is Answer {
+  return "body" in found;
+}
+
+/** `GET /api/resellers`. */
+export const getResellers = staffRoute({
+  method: "GET",
+  path: "/api/resellers",
+  summary: "List resellers, newest first; a reseller sees itself",
+  access: READ,
+  rateCategory: "transactions",
+  query: z.object({ page: page.optional(), limit: limit.optional() }),
+  responses: { 200: "One page of resellers" },
+  handler: async ({ caller, query }, { sql }) => {
+    const request = { page: query.page ?? 1, limit: query.limit ?? 20 };
+    const found = await listResellers(sql, caller.merchantId, request);
+    if (caller.role !== "ADMIN" && found.total === 0) return forbidden();
+    return ok({
+      resellers: found.rows.map(resellerView),
+      pagination: pagination(request, found.total),
+    });
+  },
+});
+
+/** `POST /api/resellers`. */
+export const createReseller = staffRoute({
+  method: "POST",
+  path: "/api/resellers",
+  summary: "Create a reseller, with a merchant account of its own unless one is named",
+  access: { scope: "admin", anyOf: ["admin:write"] },
+  rateCategory: "none",
+  body: z.strictObject({
+    name,
+    withdrawalAddress: address,
+    network,
+    merchantId: z.string().min(1).max(100).optional(),
+  }),
+  responses: {
+    201: "The reseller",
+    409: "The account belongs to a reseller already",
+    422: "There is no such account",
+  },
+  handler: async ({ body, ...request }, context) => {
+    const { name, withdrawalAddress, network } = body;
+    const refusal = await refuseAddress(withdrawalAddress, network, context);
+    if (refusal !== null) return refusal;
+    if (
+      body.merchantId !== undefined && await readMerchant(context.sql, body.merchantId) === null
+    ) return validationFailed("merchantId", "There is no such merchant", "unknown_merchant");
+    // An account that is left over by a crash in between owns nothing and harms nobody.
+    const merchantId = body.merchantId ??
+      (await makeMerchant(request, { name }, request.now, context)).merchantId;
+    const reseller: ResellerRecord = {
+      id: context.newId("rsl"),
+      merchantId,
+      name,
+      withdrawalAddress,
+      network,
+      createdAt: request.now,
+      updatedAt: request.now,
+    };
+    const audit = hubAudit(
+      { ...request, merchantId },
+      "reseller.create",
+      reseller.id,
+      context,
+      null,
+      {
+        name,
+        withdrawalAddress,
+        network,
+      },
+    );
+    if (!await insertReseller(context.sql, reseller, audit)) {
+      return conflict("This merchant account belongs to a reseller already.");
+    }
+    return created(resellerView(reseller));
+  },
+});
+
+/** `GET /api/resellers/{resellerId}`. */
+export const getReseller = staffRoute({
+  method: "GET",
+  path: "/api/resellers/{resellerId}",
+  summary: "One reseller",
+  access: READ,
+  rateCategory: "transactions",
+  responses: { 200: "The reseller" },
+  handler: async ({ caller, params }, context) => {
+    const found = await resellerFor(caller, params.resellerId ?? "", context);
+    return isRefused(found) ? found : ok(resellerView(found));
+  },
+});
+
+/** `PUT /api/resellers/{resellerId}`. */
+export const putReseller = staffRoute({
+  method: "PUT",
+  path: "/api/resellers/{resellerId}",
+  summary: "Change a reseller; its registered address only as an administrator",
+  access: { scope: "reseller", anyOf: ["write"], adminAnyOf: ["admin:write"] },
+  rateCategory: "transactions",
+  body: z.strictObject({
+    name: name.optional(),
+    withdrawalAddress: address.optional(),
+    network: network.optional(),
+  }),
+  responses: { 200: "The reseller after the change" },
+  handler: async ({ body, ...request }, context) => {
+    const { caller, params } = request;
+    const found = await resellerFor(caller, params.resellerId ?? "", context);
+    if (isRefused(found)) return found;
+    const moves = body.withdrawalAddress !== undefined || body.network !== undefined;
+    if (moves && caller.role !== "ADMIN") return forbidden();
+    if (moves) {
+      const refusal = await refuseAddress(
+        body.withdrawalAddress ?? found.withdrawalAddress,
+        body.network ?? found.network,
+        context,
+      );
+      if (refusal !== null) return refusal;
+    }
+    const { merchantId } = found;
+    const { before: _before, after: _after, ...audit } = hubAudit(
+      { ...request, merchantId },
+      "reseller.update",
+      found.id,
+      context,
+      null,
+      null,
+    );
+    const updated = await updateReseller(context.sql, found.id, body, audit);
+    return updated === null ? notFound : ok(resellerView(updated));
+  },
+});
+
+/** The 400 for an address that is none of its network, or one of ours. */
+async function refuseAddress(
+  address: string,
+  network: Network,
+  context: ApiContext,
+): Promise<Answer | null> {
+  const chain = context.chains.get(network);
+  const field = "withdrawalAddress";
+  if (chain === undefined || !chain.isAddress(address)) {
+    return invalidField(field, "Not an address of this network", "invalid_address");
+  }
+  const isOurs = address === chain.hotWallet || await context.isOwnAddress(address) === true;
+  return isOurs ? invalidField(field, "The address belongs to this service", "own_address") : null;
+}
+
+/** A reseller as it is shown. */
+export function resellerView(reseller: ResellerRecord) {
+  return {
+    ...reseller,
+    createdAt: new Date(reseller.createdAt).toISOString(),
+    updatedAt: new Date(reseller.updatedAt).toISOString(),
+  };
+}
