@@ -37,7 +37,8 @@ async function assertEventsTold({ service, receiver, payments }: Shop): Promise<
   const kept = await service.sql<
     { id: string; payment_id: string; type: string; payload: string }[]
   >`
-    SELECT id, payment_id, type, payload FROM book.outbox ORDER BY id`;
+    SELECT id, payment_id, type, payload FROM book.outbox
+    WHERE merchant_id = ${service.credentials.merchant.id} ORDER BY id`;
   const byId = new Map(kept.map((event) => [event.id, event]));
   for (const { event, eventId, signatureIsRight, body } of receiver.deliveries) {
     assert(signatureIsRight, `the signature of ${eventId} is wrong`);
@@ -72,17 +73,18 @@ export async function balanceOf(shop: Shop) {
   );
 }
 
-/** Work that is not done, as sentences. */
-async function leftOver(shop: Shop): Promise<string[]> {
-  const rows = await shop.service.sql<{ fault: string }[]>`
+/** Work of the shop's merchant that is not done, as sentences. */
+async function leftOver({ service }: Shop): Promise<string[]> {
+  const { sql, credentials: { merchant } } = service;
+  const rows = await sql<{ fault: string }[]>`
     SELECT format('outgoing %s is %s', id, status) AS fault FROM book.outgoing
-      WHERE status NOT IN ('final', 'void')
+      WHERE merchant_id = ${merchant.id} AND status NOT IN ('final', 'void')
     UNION ALL SELECT format('attempt %s of %s has no outcome', number, outgoing_id) FROM book.attempt
-      WHERE outcome IS NULL
+      WHERE merchant_id = ${merchant.id} AND outcome IS NULL
     UNION ALL SELECT format('inbox row %s %s: %s', txid, phase, quarantine) FROM book.inbox
-      WHERE consumed_at IS NULL OR quarantine IS NOT NULL
+      WHERE merchant_id = ${merchant.id} AND (consumed_at IS NULL OR quarantine IS NOT NULL)
     UNION ALL SELECT format('event %s of %s is %s', id, payment_id, status) FROM book.outbox
-      WHERE status <> 'DELIVERED'
+      WHERE merchant_id = ${merchant.id} AND status <> 'DELIVERED'
     UNION ALL SELECT format('timer of %s', actor) FROM hub.timer
       JOIN book.deposit ON actor = 'payment/' || id WHERE status = 'PENDING'`;
   return rows.map((row) => row.fault);

@@ -115,3 +115,8 @@ export async function hasStatus(shop: Shop, paymentId: string, status: string): 
     UNION ALL SELECT FROM book.withdrawal WHERE id = ${paymentId} AND status = ${status}`;
   return rows.length > 0;
 }
+
+/** Lets the chain make blocks by itself again. @param blockMs milliseconds between them */
+export async function resumeBlocks(shop: Shop, blockMs: number): Promise<void> {
+  await control(shop.service, "/dev/config", { blockMs });
+}
