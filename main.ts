@@ -82,9 +82,10 @@ const urlRules = { allowLoopback: development };
 const now = () => Date.now();
 const { rates, close: closeRates } = openRates(config, now);
 const sessionTokens = createSessionTokens(await sessionSecret(config));
+const sender = createSender({ rules: urlRules });
 const webhooks = createWebhooks({
   outbox: createOutbox(sql),
-  sender: createSender({ rules: urlRules }),
+  sender,
   now,
   random: Math.random,
   crashPoint,
@@ -125,6 +126,8 @@ const server = serve(config, (baseUrl) =>
     registry,
     readiness: () => readiness(sql, engine, now()),
     urlRules,
+    webhookSender: sender,
+    wakeWebhooks: (merchantId) => webhooks.wake(merchantId),
   }));
 await engine.start();
 if (development) {

@@ -15,7 +15,7 @@ import type { Currency, Network } from "../ledger/pair.ts";
 import type { LoadOne } from "../ledger/queries/batcher.ts";
 import type { Balances } from "../ledger/queries/read_balances.ts";
 import type { Rates } from "../rates/rates.ts";
-import type { Resolve } from "../webhooks/sender.ts";
+import type { Resolve, Sender } from "../webhooks/sender.ts";
 import type { UrlRules } from "../webhooks/url_guard.ts";
 import type { Environment } from "./api_key.ts";
 import type { KeyRing } from "./key_ring.ts";
@@ -70,6 +70,10 @@ export interface ApiDeps {
   readonly registry: Registry;
   readonly readiness: () => Promise<Readiness>;
   readonly urlRules: UrlRules;
+  /** Makes single deliveries, for tests of an endpoint. */
+  readonly webhookSender: Pick<Sender, "send">;
+  /** Says that a merchant has events to deliver. */
+  readonly wakeWebhooks: (merchantId: string) => void;
   /** How host names of webhooks are resolved; the system's way where absent. */
   readonly resolve?: Resolve;
 }

@@ -7,9 +7,11 @@
 import { ADMIN_OPERATIONS } from "./admin_operations.ts";
 import { getBalance } from "./balance.ts";
 import { createDepositAddress, getDepositAddresses } from "./deposit_address.ts";
+import { getCharges } from "./charges.ts";
 import { getDepositPageStatus } from "./deposit_page_status.ts";
 import { createDepositUrl, getDepositUrls } from "./deposit_url.ts";
 import { getDeposits } from "./deposits.ts";
+import { getEarnings } from "./earnings.ts";
 import { getExchangeRates } from "./exchange_rates.ts";
 import { healthz, metrics, readyz } from "./health.ts";
 import { getMerchant, updateMerchant } from "./merchants.ts";
@@ -22,6 +24,8 @@ import {
 } from "./settlement_addresses.ts";
 import { cancelSettlement, createSettlement, getSettlements } from "./settlements.ts";
 import { getTransactions } from "./transactions.ts";
+import { getWebhookDeliveries, redeliverWebhook } from "./webhook_deliveries.ts";
+import { rotateWebhookSecret, testWebhook } from "./webhook_settings.ts";
 import { cancelWithdrawal, createWithdrawal, getWithdrawals } from "./withdrawals.ts";
 
 /** What merchants and administrators call, each under its operation id. */
@@ -44,6 +48,12 @@ const MERCHANT_OPERATIONS = {
   createSettlementAddress,
   getSettlementAddresses,
   deleteSettlementAddress,
+  getWebhookDeliveries,
+  redeliverWebhook,
+  testWebhook,
+  rotateWebhookSecret,
+  getEarnings,
+  getCharges,
   getMerchant,
   updateMerchant,
   ...ADMIN_OPERATIONS,

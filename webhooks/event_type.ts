@@ -21,3 +21,14 @@ export type EventType = (typeof EVENT_TYPES)[number];
 export function isEventType(text: string): text is EventType {
   return (EVENT_TYPES as readonly string[]).includes(text);
 }
+
+/** The event of a test delivery; it tells of nothing, and no consumer books anything on it. */
+export const TEST_EVENT = "webhook.test";
+
+/** Everything that is ever sent. */
+export type SentType = EventType | typeof TEST_EVENT;
+
+/** Whether the text names something that is sent. */
+export function isSentType(text: string): text is SentType {
+  return text === TEST_EVENT || isEventType(text);
+}

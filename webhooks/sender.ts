@@ -12,14 +12,14 @@ import https from "node:https";
 import type { LookupFunction } from "node:net";
 import { isAcknowledgement } from "./acknowledgement.ts";
 import type { AttemptOutcome } from "./attempt_outcome.ts";
-import type { EventType } from "./event_type.ts";
+import type { SentType } from "./event_type.ts";
 import { signedHeaders, type SigningSecrets } from "./signature.ts";
 import { checkUrl, isAllowedAddress, type UrlRules } from "./url_guard.ts";
 
 /** What is sent where. */
 export interface Delivery {
   readonly eventId: string;
-  readonly type: EventType;
+  readonly type: SentType;
   /** The exact body. */
   readonly body: string;
   readonly url: string;

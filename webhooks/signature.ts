@@ -8,7 +8,7 @@
  */
 
 import { createHmac } from "node:crypto";
-import type { EventType } from "./event_type.ts";
+import type { SentType } from "./event_type.ts";
 import { standardKey } from "./secret.ts";
 
 /** What a delivery is signed with. */
@@ -23,7 +23,7 @@ export interface SigningSecrets {
 export interface Signable {
   /** The event's id, the same on every redelivery. */
   readonly eventId: string;
-  readonly type: EventType;
+  readonly type: SentType;
   /** Time of this attempt, Unix seconds. */
   readonly timestamp: number;
   /** The exact body that is sent; UTF-8. */

@@ -9,7 +9,7 @@
 import { getLogger } from "@logtape/logtape";
 import type { AttemptMark, ClaimedEvent, Outbox, Verdict } from "../../ledger/outbox/outbox.ts";
 import type { AttemptOutcome } from "../../webhooks/attempt_outcome.ts";
-import { isEventType } from "../../webhooks/event_type.ts";
+import { isSentType } from "../../webhooks/event_type.ts";
 import { isRetried, retryDelayMs } from "../../webhooks/retry.ts";
 import type { Sender } from "../../webhooks/sender.ts";
 import type { CrashPointName } from "../runtime/crash_point.ts";
@@ -195,7 +195,7 @@ class Deliveries implements Webhooks {
   }
 
   async #attempt(event: ClaimedEvent, endpoint: Endpoint): Promise<void> {
-    if (!isEventType(event.type)) {
+    if (!isSentType(event.type)) {
       throw new TypeError(`Cannot deliver an event as its type is unknown: ${event.type}`);
     }
     const outcome = await this.#deps.sender.send(

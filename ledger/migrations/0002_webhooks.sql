@@ -2,8 +2,9 @@
 
 -- Only the oldest event of a payment that is still to be delivered may be sent.
 CREATE INDEX outbox_of_payment ON book.outbox (payment_id, id) WHERE status = 'PENDING';
--- Events that ran out of retries, for the second chance after their endpoint recovers.
-CREATE INDEX outbox_failed ON book.outbox (merchant_id, id) WHERE status = 'FAILED';
+-- Events by status: the merchant's delivery log, and those that ran out of retries, for the second
+-- chance after their endpoint recovers.
+CREATE INDEX outbox_list ON book.outbox (merchant_id, status, id);
 
 -- One row per attempt of an event, for the merchant's delivery log.
 CREATE TABLE book.delivery_attempt (

@@ -61,6 +61,10 @@ function withInterface(sql: Sql, merchants: Merchants, batches: () => number): P
     registry,
     readiness: () => Promise.resolve({ status: "ok", reasons: [] }),
     urlRules: { allowLoopback: true },
+    webhookSender: {
+      send: () => Promise.reject(new Error("Cannot deliver as this bench does not")),
+    },
+    wakeWebhooks: () => {},
   });
   return {
     fetch: (request, info) => api.fetch(request, { remoteAddr: info.remoteAddr }),

@@ -17,6 +17,7 @@ import { addressFromLogHex, isTronAddress } from "../../chains/tron/address.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { Network } from "../../ledger/pair.ts";
 import { fixedRates } from "../../rates/fixed_rates.ts";
+import { createSender } from "../../webhooks/sender.ts";
 import { addMerchant, fund, openJournal } from "./books.ts";
 import { testDatabase } from "./database.ts";
 
@@ -74,6 +75,7 @@ export async function testApi(
   const database = await testDatabase({ max: 8 });
   const { sql } = database;
   const journal = openJournal(sql);
+  const sender = createSender({ rules: { allowLoopback: true } });
   let nextAddress = 1;
   const api = createApi({
     merchants: merchantsOf?.(journal) ?? journal,
@@ -105,6 +107,8 @@ export async function testApi(
     registry: new Registry(),
     readiness: () => Promise.resolve({ status: "ok", reasons: [] }),
     urlRules: { allowLoopback: true },
+    webhookSender: sender,
+    wakeWebhooks: () => {},
     ...deps,
   });
   const server = Deno.serve(
@@ -156,6 +160,7 @@ export async function testApi(
     },
     [Symbol.asyncDispose]: async () => {
       await server.shutdown();
+      sender.close();
       await journal.stop(2_000);
       await database[Symbol.asyncDispose]();
     },

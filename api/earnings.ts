@@ -1,0 +1,45 @@
+/**
+ * What a merchant account earned from fee margins.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { formatAmount, subtract } from "../ledger/amount.ts";
+import { type MarginTotal, sumMargins } from "../ledger/queries/sum_margins.ts";
+import { ok } from "./answer.ts";
+import { refuseReversed } from "./date_range.ts";
+import { endDate, startDate } from "./fields.ts";
+import { refuseUnknown } from "./refuse_unknown.ts";
+import { keyedRoute } from "./route.ts";
+
+/** `GET /api/merchants/{merchantId}/earnings`. */
+export const getEarnings = keyedRoute({
+  method: "GET",
+  path: "/api/merchants/{merchantId}/earnings",
+  summary: "Fee margins of a merchant, per pair",
+  access: { scope: "named", anyOf: ["read"], adminAnyOf: ["admin:read", "admin:write"] },
+  rateCategory: "transactions",
+  query: z.object({ startDate: startDate.optional(), endDate: endDate.optional() }),
+  responses: { 200: "Earnings per pair" },
+  handler: async ({ caller, merchantId, query }, { sql }) => {
+    const refusal = refuseReversed(query) ?? await refuseUnknown(sql, caller, merchantId);
+    if (refusal !== null) return refusal;
+    const totals = await sumMargins(sql, merchantId, query.startDate, query.endDate);
+    return ok({ merchantId, earnings: totals.map(earningsView) });
+  },
+});
+
+/** One pair's margins as they are shown. */
+export function earningsView(total: MarginTotal) {
+  return {
+    currency: total.currency,
+    network: total.network,
+    feeEvents: total.feeEvents,
+    volume: formatAmount(total.volume),
+    grossFeesCharged: formatAmount(total.fees),
+    marginEarned: formatAmount(total.earned),
+    reversed: formatAmount(total.reversed),
+    net: formatAmount(subtract(total.earned, total.reversed)),
+  };
+}

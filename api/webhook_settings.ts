@@ -1,0 +1,107 @@
+/**
+ * Trying a merchant's webhook, and changing its secret.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { recordTestEvent } from "../ledger/outbox/record_test_event.ts";
+import { readMerchant } from "../ledger/queries/read_merchant.ts";
+import type { AttemptOutcome } from "../webhooks/attempt_outcome.ts";
+import { TEST_EVENT } from "../webhooks/event_type.ts";
+import { webhookTestPayload } from "../webhooks/payloads/webhook_test.ts";
+import { newWebhookSecret } from "../webhooks/secret.ts";
+import { ok } from "./answer.ts";
+import { notDone, notFound, validationFailed } from "./errors.ts";
+import { keyedRoute } from "./route.ts";
+import { refuseUnknown } from "./refuse_unknown.ts";
+
+/** `POST /api/merchants/{merchantId}/webhook/test`. */
+export const testWebhook = keyedRoute({
+  method: "POST",
+  path: "/api/merchants/{merchantId}/webhook/test",
+  summary: "Send one signed test event to the webhook now, also while it is switched off",
+  access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:write"] },
+  rateCategory: "transactions",
+  responses: {
+    200: "What became of the delivery; success tells whether it was acknowledged",
+    422: "There is no URL to deliver to",
+  },
+  handler: async ({ merchantId, now }, { sql, webhookSender, newId }) => {
+    const merchant = await readMerchant(sql, merchantId);
+    if (merchant === null) return notFound;
+    const { webhookUrl, webhookPreviousUntil } = merchant;
+    if (webhookUrl === null) {
+      return validationFailed("webhookUrl", "There is no URL to deliver to", "required");
+    }
+    const eventId = newId("evt");
+    const payload = webhookTestPayload(eventId, now);
+    const overlaps = webhookPreviousUntil !== null && webhookPreviousUntil > now;
+    const outcome = await webhookSender.send(
+      {
+        eventId,
+        type: TEST_EVENT,
+        body: payload,
+        url: webhookUrl,
+        secrets: {
+          current: merchant.webhookSecret,
+          previous: overlaps ? merchant.webhookSecretPrevious : null,
+        },
+        timeoutMs: merchant.webhookTimeoutMs,
+      },
+      now,
+      AbortSignal.timeout(merchant.webhookTimeoutMs + 1_000),
+    );
+    const told = toldOf(outcome);
+    const acknowledged = outcome.category === "acknowledged";
+    await recordTestEvent(sql, {
+      eventId,
+      merchantId,
+      type: TEST_EVENT,
+      payload,
+      acknowledged,
+      ...told,
+      createdAt: now,
+    });
+    const { httpStatus: status, ...rest } = told;
+    return ok({ success: acknowledged, eventId, event: TEST_EVENT, status, ...rest });
+  },
+});
+
+/** An attempt as the delivery log tells it. */
+function toldOf(outcome: AttemptOutcome) {
+  return {
+    outcome: outcome.category === "network" ? outcome.code : outcome.category,
+    httpStatus: "status" in outcome ? outcome.status : null,
+    durationMs: outcome.durationMs,
+    answer: "answer" in outcome ? outcome.answer : null,
+  };
+}
+
+const HOUR_MS = 3_600_000;
+
+/** `POST /api/merchants/{merchantId}/webhook/rotate-secret`. */
+export const rotateWebhookSecret = keyedRoute({
+  method: "POST",
+  path: "/api/merchants/{merchantId}/webhook/rotate-secret",
+  summary: "Make a new signing secret; the old one signs beside it for a while",
+  access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:write"] },
+  rateCategory: "transactions",
+  body: z.object({ overlapHours: z.int().min(0).max(168).default(24) }).prefault({}),
+  responses: { 200: "The new secret, shown this once" },
+  handler: async ({ caller, merchantId, body, now }, context) => {
+    const refusal = await refuseUnknown(context.sql, caller, merchantId);
+    if (refusal !== null) return refusal;
+    const until = body.overlapHours === 0 ? null : now + body.overlapHours * HOUR_MS;
+    const outcome = await context.merchants.ask(merchantId, {
+      type: "update-profile",
+      at: now,
+      patch: { webhookSecret: newWebhookSecret(), webhookPreviousUntil: until },
+    }, context.askTimeoutMs);
+    if (outcome.kind !== "done") return notDone(outcome, { merchantId });
+    return ok({
+      webhookSecret: outcome.value.webhookSecret,
+      previousValidUntil: until === null ? null : new Date(until).toISOString(),
+    });
+  },
+});
