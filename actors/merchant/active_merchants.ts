@@ -32,9 +32,11 @@ export class ActiveMerchants {
     return this.#merchants.get(merchantId);
   }
 
-  /** Takes a merchant in as it was read. */
-  open(merchantId: string, state: MerchantState): void {
-    this.#put(merchantId, { state, references: new Map() });
+  /** Takes a merchant in as it was read; others may have to leave. */
+  open(merchantId: string, state: MerchantState): ActiveMerchant {
+    const merchant = { state, references: new Map<string, string>() };
+    this.#put(merchantId, merchant);
+    return merchant;
   }
 
   /** Forgets a merchant whose state is no longer known to be current. */

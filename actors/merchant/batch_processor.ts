@@ -6,18 +6,19 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import { v7 } from "uuid";
+import { uuidV7 } from "../../ledger/uuid_v7.ts";
 import type { SliceMiss } from "../../ledger/journal/batch.ts";
 import type { Settings } from "../../ledger/journal/read_settings.ts";
 import type { JournalStore } from "../../ledger/journal/store.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
-import { ActiveMerchants } from "./active_merchants.ts";
+import { type ActiveMerchant, ActiveMerchants } from "./active_merchants.ts";
 import { type Committed, committed } from "./committed.ts";
 import { Draft } from "./draft.ts";
 import type { Decidable } from "./envelope.ts";
 import { needsOf } from "./needs.ts";
 import { untilAnswered } from "./patience.ts";
 import { decideSlice, type Slice } from "./slice.ts";
+import { doubtfulReferences, withHolders } from "./doubtful_references.ts";
 import { Records } from "./state.ts";
 
 const log = getLogger(["engine", "journal"]);
@@ -26,6 +27,8 @@ const log = getLogger(["engine", "journal"]);
 const TRIES = 3;
 /** How many merchants stay in memory. */
 const ACTIVE_MERCHANTS = 10_000;
+/** Pause after the server refused a batch for reasons of its own. */
+const SETBACK_MS = 50;
 
 /** Messages to decide, in order, per merchant. */
 export type Work = ReadonlyMap<string, readonly Decidable[]>;
@@ -40,10 +43,12 @@ export interface BatchOptions {
   readonly suspect: (merchantId: string) => void;
   /** Ends waiting for the database. */
   readonly givenUp: () => boolean;
+  /** How many merchants stay in memory. */
+  readonly activeMerchants?: number;
 }
 
 export class BatchProcessor {
-  readonly active = new ActiveMerchants(ACTIVE_MERCHANTS);
+  readonly active: ActiveMerchants;
   readonly #options: BatchOptions;
   readonly #store: JournalStore;
   #settings: Settings | null = null;
@@ -53,6 +58,7 @@ export class BatchProcessor {
   constructor(options: BatchOptions) {
     this.#options = options;
     this.#store = options.store;
+    this.active = new ActiveMerchants(options.activeMerchants ?? ACTIVE_MERCHANTS);
   }
 
   /** Batches committed and messages answered so far. */
@@ -83,6 +89,8 @@ export class BatchProcessor {
         return await this.#resolve(slices, outcome, work, attempt);
       case "poisoned":
         return await this.#isolate(this.#unsettled(work), outcome.error);
+      case "setback":
+        return await this.#bear(this.#unsettled(work), outcome.error, attempt);
       default: {
         const never: never = outcome;
         return never;
@@ -91,20 +99,14 @@ export class BatchProcessor {
   }
 
   async #decide(work: Work, settings: Settings): Promise<readonly Slice[]> {
-    const cold = [...work.keys()].filter((id) => this.active.get(id) === undefined);
-    if (cold.length > 0) {
-      const snapshots = await this.#untilAnswered(() => this.#store.readAccounts(cold));
-      for (const [merchantId, state] of snapshots) {
-        this.active.open(merchantId, state);
-      }
-    }
+    const actors = await this.#open([...work.keys()]);
     const messages = [...work].flatMap(([merchantId, envelopes]) =>
       envelopes.map(({ message }) => ({ merchantId, message }))
     );
     const facts = await this.#untilAnswered(() => this.#store.readFacts(needsOf(messages)));
     const slices: Slice[] = [];
     for (const [merchantId, envelopes] of work) {
-      const actor = this.active.get(merchantId);
+      const actor = actors.get(merchantId);
       if (actor === undefined) {
         log.error("a message names a merchant that does not exist: {merchantId}", { merchantId });
         for (const envelope of envelopes) {
@@ -119,7 +121,38 @@ export class BatchProcessor {
       }
       slices.push(slice);
     }
-    return slices;
+    return await this.#confirmReferences(slices);
+  }
+
+  /**
+   * The merchants of a batch. Kept apart from those in memory: taking one in may drop another that
+   * the same batch speaks of.
+   */
+  async #open(merchantIds: readonly string[]): Promise<ReadonlyMap<string, ActiveMerchant>> {
+    const actors = new Map<string, ActiveMerchant>();
+    const cold: string[] = [];
+    for (const merchantId of merchantIds) {
+      const actor = this.active.get(merchantId);
+      if (actor === undefined) cold.push(merchantId);
+      else actors.set(merchantId, actor);
+    }
+    if (cold.length === 0) return actors;
+    const snapshots = await this.#untilAnswered(() => this.#store.readAccounts(cold));
+    for (const [merchantId, state] of snapshots) {
+      actors.set(merchantId, this.active.open(merchantId, state));
+    }
+    return actors;
+  }
+
+  /** Nobody is refused for want of funds whose reference is taken. */
+  async #confirmReferences(slices: readonly Slice[]): Promise<readonly Slice[]> {
+    const doubtful = doubtfulReferences(slices);
+    if (doubtful.length === 0) return slices;
+    const holders = await this.#untilAnswered(() => this.#store.findReferences(doubtful));
+    for (const { merchantId, referenceId, withdrawalId } of holders) {
+      this.active.learnReference(merchantId, referenceId, withdrawalId);
+    }
+    return holders.length === 0 ? slices : slices.map((slice) => withHolders(slice, holders));
   }
 
   /** Answers that change nothing still need to be decided on current state. */
@@ -135,7 +168,7 @@ export class BatchProcessor {
   }
 
   async #write(slices: readonly Slice[], settings: Settings): Promise<WriteOutcome> {
-    const commitId = v7();
+    const commitId = uuidV7();
     crashPoint("journal.before-write");
     try {
       const changes = slices.map((slice) => slice.draft.changes());
@@ -145,6 +178,7 @@ export class BatchProcessor {
     } catch (error) {
       // after any failure nothing that is cached is trusted: stale actors would refuse for ever
       for (const slice of slices) this.active.drop(slice.merchantId);
+      if (this.#store.isSetback(error)) return { kind: "setback", error };
       if (!this.#store.isConnectionError(error)) return { kind: "poisoned", error };
       log.warn("the answer to a commit was lost: {error}", { error });
       return { kind: "unknown", commitId, error };
@@ -287,6 +321,34 @@ export class BatchProcessor {
     }
   }
 
+  /**
+   * What the server refused for reasons of its own is tried again, then merchant by merchant (it
+   * may be one of them whose row is locked), and given back in the end; nothing is set aside.
+   */
+  async #bear(work: Work, error: unknown, attempt: number): Promise<void> {
+    log.warn("the database refused a batch of {count} merchants, trying again: {error}", {
+      count: work.size,
+      error,
+    });
+    if (attempt < TRIES) {
+      await new Promise((resolve) => setTimeout(resolve, SETBACK_MS));
+      return await this.process(work, attempt + 1);
+    }
+    if (work.size > 1) {
+      for (const [merchantId, envelopes] of work) {
+        await this.process(new Map([[merchantId, envelopes]]), TRIES);
+      }
+      return;
+    }
+    for (const [merchantId, envelopes] of work) {
+      this.#options.suspect(merchantId);
+      for (const envelope of envelopes) {
+        // a fact's row is still there, and found again by the sweep
+        if (envelope.kind === "command") envelope.settle({ kind: "overloaded" });
+      }
+    }
+  }
+
   /** The messages whose senders still wait; they may be decided again. */
   #unsettled(work: Work): Work {
     const left: Map<string, readonly Decidable[]> = new Map();
@@ -308,5 +370,7 @@ type WriteOutcome =
   | { readonly kind: "durable"; readonly misses: readonly SliceMiss[] }
   /** The connection was lost before the answer. */
   | { readonly kind: "unknown"; readonly commitId: string; readonly error: unknown }
+  /** The database rolled it back for reasons of its own. */
+  | { readonly kind: "setback"; readonly error: unknown }
   /** The database refused it: a bug in one of its messages. */
   | { readonly kind: "poisoned"; readonly error: unknown };

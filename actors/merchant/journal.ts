@@ -41,6 +41,8 @@ export interface JournalOptions {
   readonly onCommitted: (committed: Committed) => void;
   readonly queueCapacity?: number;
   readonly mailboxCapacity?: number;
+  /** How many merchants stay in memory. */
+  readonly activeMerchants?: number;
 }
 
 export class Journal implements Merchants {
@@ -68,6 +70,9 @@ export class Journal implements Merchants {
       wake: (merchantId) => this.wake(merchantId),
       suspect: (merchantId) => this.#suspects.set(merchantId, options.now() + SUSPECT_MS),
       givenUp: () => this.#abandoned,
+      ...(options.activeMerchants === undefined
+        ? {}
+        : { activeMerchants: options.activeMerchants }),
     });
     this.#ticker = setInterval(() => this.#expire(), TICK_MS);
   }
@@ -157,19 +162,21 @@ export class Journal implements Merchants {
       } catch (error) {
         // a bug of ours or a database gone for good: nothing of this batch is acknowledged
         log.error("a batch was given up: {error}", { error });
-        this.#giveUp(taken);
+        this.#giveUp(taken, error);
       }
     }
     this.#running = null;
     if (this.#queue.size > 0 && !this.#abandoned) this.#pump();
   }
 
-  #giveUp(taken: Taken): void {
+  #giveUp(taken: Taken, error: unknown): void {
+    const mayCome = this.#store.isSetback(error) || this.#store.isConnectionError(error);
     for (const [merchantId, envelopes] of taken) {
       this.#processor.active.drop(merchantId);
       for (const envelope of envelopes) {
         if (envelope.kind === "command") {
-          envelope.settle(envelope.decided ? { kind: "unknown" } : { kind: "failed" });
+          if (envelope.decided) envelope.settle({ kind: "unknown" });
+          else envelope.settle({ kind: mayCome ? "overloaded" : "failed" });
         }
       }
     }

@@ -1,6 +1,8 @@
 import type { Sql } from "postgres";
 import { classifyDatabaseError } from "../database/classify_database_error.ts";
+import { isSetback } from "../database/is_setback.ts";
 import { checkVersions } from "./check_versions.ts";
+import { findReferences } from "./find_reference_holders.ts";
 import { readAccounts } from "./read_accounts.ts";
 import { readFacts } from "./read_facts.ts";
 import { quarantineInboxRow, readInbox, readInboxOwners } from "./read_inbox.ts";
@@ -17,12 +19,15 @@ export interface JournalStore {
   readonly readFacts: Bound<typeof readFacts>;
   readonly readInbox: Bound<typeof readInbox>;
   readonly readInboxOwners: Bound<typeof readInboxOwners>;
+  readonly findReferences: Bound<typeof findReferences>;
   readonly checkVersions: Bound<typeof checkVersions>;
   readonly writeBatch: Bound<typeof writeBatch>;
   readonly resolveCommit: Bound<typeof resolveCommit>;
   readonly quarantineInboxRow: Bound<typeof quarantineInboxRow>;
   /** Whether an error leaves the outcome unknown (the connection was lost). */
   isConnectionError(error: unknown): boolean;
+  /** Whether an error is the server's own: nothing was written, and no message is to blame. */
+  isSetback(error: unknown): boolean;
 }
 
 /** The journal's store on PostgreSQL. */
@@ -33,10 +38,12 @@ export function createJournalStore(sql: Sql): JournalStore {
     readFacts: (needs) => readFacts(sql, needs),
     readInbox: (ids, limit) => readInbox(sql, ids, limit),
     readInboxOwners: (limit) => readInboxOwners(sql, limit),
+    findReferences: (wanted) => findReferences(sql, wanted),
     checkVersions: (epoch, slices) => checkVersions(sql, epoch, slices),
     writeBatch: (commitId, epoch, slices) => writeBatch(sql, commitId, epoch, slices),
     resolveCommit: (commitId, ids) => resolveCommit(sql, commitId, ids),
     quarantineInboxRow: (key, reason) => quarantineInboxRow(sql, key, reason),
     isConnectionError: (error) => classifyDatabaseError(error) === "connection",
+    isSetback,
   };
 }

@@ -1,0 +1,128 @@
+import { assert, assertEquals } from "@std/assert";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { newId } from "../../actors/runtime/ids.ts";
+import { createJournalStore, type JournalStore } from "../../ledger/journal/store.ts";
+import {
+  addMerchant,
+  addTransfer,
+  amount,
+  booksFaults,
+  fund,
+  openJournal,
+  reserveCommand,
+  until,
+} from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+
+test("a repeated reference is told as such also when the money is gone and the node has restarted", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const before = openJournal(sql);
+  const [merchantId, poor] = [await addMerchant(sql), await addMerchant(sql)];
+  await fund(sql, before, merchantId, "15");
+  const first = reserveCommand({ referenceId: "order-1" });
+  assertEquals((await before.ask(merchantId, first, 5_000)).kind, "done");
+  await before.stop(1_000);
+
+  const journal = openJournal(sql);
+  const again = await journal.ask(merchantId, reserveCommand({ referenceId: "order-1" }), 5_000);
+  assertEquals(again, {
+    kind: "refused",
+    refusal: { code: "reference_taken", withdrawalId: first.withdrawalId },
+  });
+  // what was learnt does not leak to other references, other merchants, or the treasury's word
+  const other = await journal.ask(merchantId, reserveCommand({ referenceId: "order-2" }), 5_000);
+  assert(other.kind === "refused" && other.refusal.code === "insufficient_balance");
+  const elsewhere = await journal.ask(poor, reserveCommand({ referenceId: "order-1" }), 5_000);
+  assert(elsewhere.kind === "refused" && elsewhere.refusal.code === "no_balance_row");
+  await journal.stop(1_000);
+});
+
+test("a reference that an earlier message of the batch has freed is not told as taken", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const before = openJournal(sql);
+  const merchantId = await addMerchant(sql);
+  await fund(sql, before, merchantId, "15");
+  const first = reserveCommand({ referenceId: "order-1" });
+  assertEquals((await before.ask(merchantId, first, 5_000)).kind, "done");
+  await before.stop(1_000);
+  const journal = openJournal(sql);
+  const [released, again] = await Promise.all([
+    journal.ask(merchantId, {
+      type: "release",
+      at: Date.now(),
+      withdrawalId: first.withdrawalId,
+      reason: "test",
+      chargeIds: [newId("chg"), newId("chg")],
+      eventIds: [newId("evt"), newId("evt")],
+      from: "queued",
+    }, 5_000),
+    journal.ask(
+      merchantId,
+      reserveCommand({ referenceId: "order-1", amount: amount("100") }),
+      5_000,
+    ),
+  ]);
+  assertEquals(released.kind, "done");
+  assert(again.kind === "refused" && again.refusal.code === "insufficient_balance");
+  await journal.stop(1_000);
+});
+
+test("a merchant that leaves memory while its batch is decided is still decided on", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const journal = openJournal(sql, { activeMerchants: 3 });
+  const merchants = await Promise.all(Array.from({ length: 8 }, () => addMerchant(sql)));
+  for (const merchantId of merchants) await fund(sql, journal, merchantId, "100");
+  for (let round = 0; round < 3; round++) {
+    const outcomes = await Promise.all(
+      merchants.map((merchantId) => journal.ask(merchantId, reserveCommand(), 5_000)),
+    );
+    assertEquals(outcomes.map((outcome) => outcome.kind), merchants.map(() => "done"));
+  }
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});
+
+/** A store whose first writes the server refuses with a code of its own. */
+function failingStore(sql: Sql, code: string, times: number): JournalStore {
+  const store = createJournalStore(sql);
+  let left = times;
+  return {
+    ...store,
+    async writeBatch(...args) {
+      if (left-- > 0) {
+        await sql.unsafe(`DO $$ BEGIN RAISE EXCEPTION 'test' USING ERRCODE = '${code}'; END $$`);
+      }
+      return await store.writeBatch(...args);
+    },
+  };
+}
+
+// a deadlock, a statement that took too long, a full disk
+for (const code of ["40P01", "57014", "53100"]) {
+  test(`what the server refuses for its own reasons (${code}) sets no fact aside`, async () => {
+    await using database = await testDatabase();
+    const { sql } = database;
+    const merchantId = await addMerchant(sql);
+    const journal = openJournal(sql, { store: failingStore(sql, code, 4) });
+    const txid = await addTransfer(sql, merchantId, "5");
+    const sweep = setInterval(() => journal.wake(merchantId), 20);
+    try {
+      await until(async () => {
+        const [row] =
+          await sql`SELECT quarantine, consumed_at FROM book.inbox WHERE txid = ${txid}`;
+        assertEquals(row?.["quarantine"], null);
+        return row?.["consumed_at"] !== null;
+      });
+    } finally {
+      clearInterval(sweep);
+    }
+    assertEquals(await booksFaults(sql), []);
+    await journal.stop(1_000);
+  });
+}
