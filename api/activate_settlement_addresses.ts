@@ -9,7 +9,12 @@ import { findSettlementAddressOwner } from "../ledger/admin/find_settlement_addr
 import { ok } from "./answer.ts";
 import { askAsAdmin } from "./ask_as_admin.ts";
 import { notFound } from "./errors.ts";
+import { notFoundDoc } from "./openapi/error_catalogue.ts";
 import { staffRoute } from "./route.ts";
+import {
+  SETTLEMENT_ADDRESS_OF_MERCHANT_EXAMPLE,
+  settlementAddressOfMerchant,
+} from "./schemas/admin.ts";
 
 function activationRoute(verb: "activate" | "deactivate", summary: string) {
   return staffRoute({
@@ -19,7 +24,14 @@ function activationRoute(verb: "activate" | "deactivate", summary: string) {
     access: { scope: "admin", anyOf: ["admin:write"] },
     rateCategory: "none",
     body: z.strictObject({}).prefault({}),
-    responses: { 200: "The address as it is now", 404: "No such address" },
+    responses: {
+      200: {
+        description: "The address as it is now",
+        schema: settlementAddressOfMerchant,
+        example: SETTLEMENT_ADDRESS_OF_MERCHANT_EXAMPLE,
+      },
+    },
+    errors: [notFoundDoc],
     handler: async (request, context) => {
       const addressId = request.params.addressId ?? "";
       const merchantId = await findSettlementAddressOwner(context.sql, addressId);

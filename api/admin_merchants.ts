@@ -16,7 +16,14 @@ import type { ApiContext } from "./context.ts";
 import { limit, page } from "./fields.ts";
 import { ADMIN_FIELDS, OWN_FIELDS, type Patch, profileView, refuseUrls } from "./merchants.ts";
 import { pagination } from "./paging.ts";
+import { validationFailedDoc } from "./openapi/error_catalogue.ts";
 import { staffRoute } from "./route.ts";
+import {
+  MERCHANT_CREATED_EXAMPLE,
+  MERCHANT_PAGE_EXAMPLE,
+  merchantCreated,
+  merchantPage,
+} from "./schemas/merchant.ts";
 
 const ONE = parseAmount("1") as Amount;
 
@@ -35,9 +42,13 @@ export const createMerchant = staffRoute({
   rateCategory: "none",
   body: newMerchant,
   responses: {
-    201: "The profile, and the webhook secret this once",
-    422: "A URL is refused",
+    201: {
+      description: "The profile, and the webhook secret this once",
+      schema: merchantCreated,
+      example: MERCHANT_CREATED_EXAMPLE,
+    },
   },
+  errors: [validationFailedDoc],
   handler: async ({ body, ...request }, context) => {
     const refusal = await refuseUrls(body, context);
     if (refusal !== null) return refusal;
@@ -106,20 +117,25 @@ export const getMerchants = staffRoute({
   access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
   rateCategory: "none",
   query: z.object({
-    page: page.optional(),
-    limit: limit.optional(),
+    page: page.default(1),
+    limit: limit.default(20),
     status: z.enum(["ACTIVE", "SUSPENDED", "INACTIVE"]).optional(),
     name: z.string().min(1).max(200).optional(),
     resellerId: z.string().min(1).max(100).optional(),
   }),
-  responses: { 200: "One page of profiles" },
+  responses: {
+    200: {
+      description: "One page of profiles",
+      schema: merchantPage,
+      example: MERCHANT_PAGE_EXAMPLE,
+    },
+  },
   handler: async ({ query }, { sql }) => {
     const { status, name, resellerId } = query;
-    const request = { page: query.page ?? 1, limit: query.limit ?? 20 };
-    const found = await listMerchants(sql, { status, name, resellerId }, request);
+    const found = await listMerchants(sql, { status, name, resellerId }, query);
     return ok({
       merchants: found.rows.map(profileView),
-      pagination: pagination(request, found.total),
+      pagination: pagination(query, found.total),
     });
   },
 });

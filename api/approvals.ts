@@ -14,12 +14,19 @@ import { askAsAdmin } from "./ask_as_admin.ts";
 import { notFound } from "./errors.ts";
 import { limit, page } from "./fields.ts";
 import { pagination } from "./paging.ts";
+import { notFoundDoc, REFUSALS } from "./openapi/error_catalogue.ts";
 import { staffRoute } from "./route.ts";
+import { APPROVAL_PAGE_EXAMPLE, approvalPage } from "./schemas/admin.ts";
+import {
+  settlementMoved,
+  settlementMovedExample,
+  withdrawalMoved,
+  withdrawalMovedExample,
+} from "./schemas/moved.ts";
 
 const ACCESS = { scope: "admin", anyOf: ["admin:write"] } as const;
 const noBody = z.strictObject({}).prefault({});
 const withReason = z.strictObject({ reason: z.string().trim().min(1).max(500) });
-const STATES = "It is in another state, which is named";
 
 /** `GET /api/admin/approvals`. */
 export const getApprovals = staffRoute({
@@ -28,14 +35,19 @@ export const getApprovals = staffRoute({
   summary: "List the payouts that wait for approval, newest first",
   access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
   rateCategory: "none",
-  query: z.object({ page: page.optional(), limit: limit.optional() }),
-  responses: { 200: "One page of the queue" },
+  query: z.object({ page: page.default(1), limit: limit.default(20) }),
+  responses: {
+    200: {
+      description: "One page of the queue",
+      schema: approvalPage,
+      example: APPROVAL_PAGE_EXAMPLE,
+    },
+  },
   handler: async ({ query }, { sql }) => {
-    const request = { page: query.page ?? 1, limit: query.limit ?? 20 };
-    const found = await listApprovals(sql, request);
+    const found = await listApprovals(sql, query);
     return ok({
       approvals: found.rows.map(approvalView),
-      pagination: pagination(request, found.total),
+      pagination: pagination(query, found.total),
     });
   },
 });
@@ -57,7 +69,14 @@ export const approveWithdrawal = staffRoute({
   access: ACCESS,
   rateCategory: "none",
   body: noBody,
-  responses: { 200: "It is on its way (or was already)", 404: "No such withdrawal", 409: STATES },
+  responses: {
+    200: {
+      description: "It is on its way (or was already)",
+      schema: withdrawalMoved,
+      example: withdrawalMovedExample("PENDING"),
+    },
+  },
+  errors: [notFoundDoc, REFUSALS.wrong_state],
   handler: async (request, context) => {
     const withdrawalId = request.params.withdrawalId ?? "";
     const found = await findWithdrawalOwner(context.sql, withdrawalId);
@@ -81,7 +100,14 @@ export const rejectWithdrawal = staffRoute({
   access: ACCESS,
   rateCategory: "none",
   body: withReason,
-  responses: { 200: "It is cancelled", 404: "No such withdrawal", 409: STATES },
+  responses: {
+    200: {
+      description: "It is cancelled",
+      schema: withdrawalMoved,
+      example: withdrawalMovedExample("CANCELLED"),
+    },
+  },
+  errors: [notFoundDoc, REFUSALS.wrong_state, REFUSALS.already_sent],
   handler: async (request, context) => {
     const withdrawalId = request.params.withdrawalId ?? "";
     const { newId } = context;
@@ -109,7 +135,14 @@ export const approveSettlement = staffRoute({
   access: ACCESS,
   rateCategory: "none",
   body: noBody,
-  responses: { 200: "It is on its way (or was already)", 404: "No such settlement", 409: STATES },
+  responses: {
+    200: {
+      description: "It is on its way (or was already)",
+      schema: settlementMoved,
+      example: settlementMovedExample("PROCESSING"),
+    },
+  },
+  errors: [notFoundDoc, REFUSALS.wrong_state],
   handler: async (request, context) => {
     const settlementId = request.params.settlementId ?? "";
     const found = await findSettlementOwner(context.sql, settlementId);
@@ -135,7 +168,14 @@ export const rejectSettlement = staffRoute({
   access: ACCESS,
   rateCategory: "none",
   body: withReason,
-  responses: { 200: "It is rejected", 404: "No such settlement", 409: STATES },
+  responses: {
+    200: {
+      description: "It is rejected",
+      schema: settlementMoved,
+      example: settlementMovedExample("REJECTED"),
+    },
+  },
+  errors: [notFoundDoc, REFUSALS.wrong_state, REFUSALS.already_sent],
   handler: async (request, context) => {
     const settlementId = request.params.settlementId ?? "";
     const { newId } = context;

@@ -10,7 +10,9 @@ import { ok } from "./answer.ts";
 import { refuseReversed } from "./date_range.ts";
 import { endDate, limit, page, startDate } from "./fields.ts";
 import { pagination } from "./paging.ts";
+import { validationFailedDoc } from "./openapi/error_catalogue.ts";
 import { staffRoute } from "./route.ts";
+import { AUDIT_PAGE_EXAMPLE, auditPage } from "./schemas/admin.ts";
 
 const name = z.string().min(1).max(128).optional();
 
@@ -22,8 +24,8 @@ export const getAudit = staffRoute({
   access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
   rateCategory: "none",
   query: z.object({
-    page: page.optional(),
-    limit: limit.optional(),
+    page: page.default(1),
+    limit: limit.default(20),
     merchantId: name,
     actor: name,
     action: name,
@@ -31,20 +33,26 @@ export const getAudit = staffRoute({
     startDate: startDate.optional(),
     endDate: endDate.optional(),
   }),
-  responses: { 200: "One page of the audit" },
+  responses: {
+    200: {
+      description: "One page of the audit",
+      schema: auditPage,
+      example: AUDIT_PAGE_EXAMPLE,
+    },
+  },
+  errors: [validationFailedDoc],
   handler: async ({ query }, { sql }) => {
     const reversed = refuseReversed(query);
     if (reversed !== null) return reversed;
     const { merchantId, actor, action, subject, startDate: from, endDate: until } = query;
-    const request = { page: query.page ?? 1, limit: query.limit ?? 20 };
     const filter = { merchantId, actor, action, subject, from, until };
-    const found = await listAudit(sql, filter, request);
+    const found = await listAudit(sql, filter, query);
     return ok({
       audit: found.rows.map((line) => ({
         ...line,
         createdAt: new Date(line.createdAt).toISOString(),
       })),
-      pagination: pagination(request, found.total),
+      pagination: pagination(query, found.total),
     });
   },
 });

@@ -9,7 +9,9 @@ import { findDepositOwner } from "../ledger/admin/find_deposit_owner.ts";
 import { ok } from "./answer.ts";
 import { askAsAdmin } from "./ask_as_admin.ts";
 import { notFound } from "./errors.ts";
+import { notFoundDoc, REFUSALS } from "./openapi/error_catalogue.ts";
 import { staffRoute } from "./route.ts";
+import { DEPOSIT_DECIDED_EXAMPLE, depositDecided } from "./schemas/admin.ts";
 
 const VERBS = {
   confirm: { to: "CONFIRMED", summary: "Confirm a deposit that was booked by hand" },
@@ -27,10 +29,13 @@ function decideRoute(verb: keyof typeof VERBS) {
     rateCategory: "none",
     body: z.strictObject({ reason: z.string().trim().min(1).max(500).optional() }).prefault({}),
     responses: {
-      200: "The deposit's new status",
-      404: "No such deposit",
-      409: "The chain decides on it, or it is in another state",
+      200: {
+        description: "The deposit's new status",
+        schema: depositDecided,
+        example: { ...DEPOSIT_DECIDED_EXAMPLE, status: to },
+      },
     },
+    errors: [notFoundDoc, REFUSALS.not_manual, REFUSALS.wrong_state],
     handler: async (request, context) => {
       const depositId = request.params.depositId ?? "";
       const { newId } = context;

@@ -16,6 +16,7 @@ import type { ApiContext } from "./context.ts";
 import { invalidField } from "./errors.ts";
 import { amount, currency, network, positiveAmount } from "./fields.ts";
 import { staffRoute } from "./route.ts";
+import { PAIR_EXAMPLE, PAIR_LIST_EXAMPLE, pairList, pairSettings } from "./schemas/admin.ts";
 
 const PATH = "/api/admin/pairs";
 
@@ -26,7 +27,13 @@ export const getPairs = staffRoute({
   summary: "Every pair with its terms, and what was set aside while it was disabled",
   access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
   rateCategory: "none",
-  responses: { 200: "The pairs" },
+  responses: {
+    200: {
+      description: "The pairs",
+      schema: pairList,
+      example: PAIR_LIST_EXAMPLE,
+    },
+  },
   handler: async (_request, context) => {
     const pairs = await listPairs(context.sql);
     return ok({
@@ -50,7 +57,13 @@ export const updatePairs = staffRoute({
     minWithdrawal: positiveAmount.optional(),
     networkFee: amount.optional(),
   }),
-  responses: { 200: "The pair after the change" },
+  responses: {
+    200: {
+      description: "The pair after the change",
+      schema: pairSettings,
+      example: PAIR_EXAMPLE,
+    },
+  },
   handler: async ({ body, ...request }, context) => {
     const { currency, network, ...patch } = body;
     const decimals = tokenDecimals(currency, network);

@@ -18,7 +18,15 @@ import { notFound, validationFailed } from "./errors.ts";
 import { endDate, limit, page, rate, startDate } from "./fields.ts";
 import { pagination } from "./paging.ts";
 import { isRefused, resellerFor } from "./resellers.ts";
+import { notFoundDoc, validationFailedDoc } from "./openapi/error_catalogue.ts";
 import { staffRoute } from "./route.ts";
+import { RESELLER_EARNINGS_EXAMPLE, resellerEarnings } from "./schemas/charges.ts";
+import {
+  LINE_MERCHANT_PAGE_EXAMPLE,
+  lineMerchantPage,
+  MERCHANT_LINE_EXAMPLE,
+  merchantLine,
+} from "./schemas/reseller.ts";
 
 const READ = {
   scope: "reseller",
@@ -33,13 +41,19 @@ export const getResellerMerchants = staffRoute({
   summary: "List the merchants of a reseller's line, newest first",
   access: READ,
   rateCategory: "transactions",
-  query: z.object({ page: page.optional(), limit: limit.optional() }),
-  responses: { 200: "One page of merchants" },
+  query: z.object({ page: page.default(1), limit: limit.default(20) }),
+  responses: {
+    200: {
+      description: "One page of merchants",
+      schema: lineMerchantPage,
+      example: LINE_MERCHANT_PAGE_EXAMPLE,
+    },
+  },
+  errors: [notFoundDoc],
   handler: async ({ caller, params, query }, context) => {
     const found = await resellerFor(caller, params.resellerId ?? "", context);
     if (isRefused(found)) return found;
-    const request = { page: query.page ?? 1, limit: query.limit ?? 20 };
-    const merchants = await listMerchants(context.sql, { resellerId: found.id }, request);
+    const merchants = await listMerchants(context.sql, { resellerId: found.id }, query);
     return ok({
       merchants: merchants.rows.map((row) => ({
         id: row.merchantId,
@@ -49,7 +63,7 @@ export const getResellerMerchants = staffRoute({
         beneficiary: beneficiaryOf(row),
         createdAt: new Date(row.createdAt).toISOString(),
       })),
-      pagination: pagination(request, merchants.total),
+      pagination: pagination(query, merchants.total),
     });
   },
 });
@@ -62,7 +76,14 @@ export const getResellerEarnings = staffRoute({
   access: READ,
   rateCategory: "transactions",
   query: z.object({ startDate: startDate.optional(), endDate: endDate.optional() }),
-  responses: { 200: "Earnings per pair" },
+  responses: {
+    200: {
+      description: "Earnings per pair",
+      schema: resellerEarnings,
+      example: RESELLER_EARNINGS_EXAMPLE,
+    },
+  },
+  errors: [notFoundDoc, validationFailedDoc],
   handler: async ({ caller, params, query }, context) => {
     const found = await resellerFor(caller, params.resellerId ?? "", context);
     if (isRefused(found)) return found;
@@ -85,7 +106,14 @@ export const getMerchantReseller = staffRoute({
   summary: "The line a merchant is attached to",
   access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
   rateCategory: "none",
-  responses: { 200: "The line; all null where there is none" },
+  responses: {
+    200: {
+      description: "The line; all null where there is none",
+      schema: merchantLine,
+      example: MERCHANT_LINE_EXAMPLE,
+    },
+  },
+  errors: [notFoundDoc],
   handler: async ({ params }, { sql }) => {
     const merchant = await readMerchant(sql, params.merchantId ?? "");
     return merchant === null ? notFound : ok(lineView(merchant));
@@ -104,7 +132,14 @@ export const putMerchantReseller = staffRoute({
     marginRate: rate.optional(),
     beneficiary: z.enum(["merchant", "reseller"]).optional(),
   }),
-  responses: { 200: "The line after the change", 422: "There is no such reseller" },
+  responses: {
+    200: {
+      description: "The line after the change",
+      schema: merchantLine,
+      example: MERCHANT_LINE_EXAMPLE,
+    },
+  },
+  errors: [notFoundDoc, validationFailedDoc],
   handler: async ({ body, ...request }, context) => {
     const merchantId = request.params.merchantId ?? "";
     const { resellerId, marginRate = "0", beneficiary = "merchant" } = body;

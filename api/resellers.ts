@@ -20,7 +20,14 @@ import { conflict, forbidden, invalidField, notFound, validationFailed } from ".
 import { limit, network, page } from "./fields.ts";
 import { pagination } from "./paging.ts";
 import type { Caller } from "./permission.ts";
+import { conflictDoc, notFoundDoc, validationFailedDoc } from "./openapi/error_catalogue.ts";
 import { staffRoute } from "./route.ts";
+import {
+  RESELLER_EXAMPLE,
+  RESELLER_PAGE_EXAMPLE,
+  resellerPage,
+  resellerSchema,
+} from "./schemas/reseller.ts";
 
 const READ = {
   scope: "reseller",
@@ -54,15 +61,20 @@ export const getResellers = staffRoute({
   summary: "List resellers, newest first; a reseller sees itself",
   access: READ,
   rateCategory: "transactions",
-  query: z.object({ page: page.optional(), limit: limit.optional() }),
-  responses: { 200: "One page of resellers" },
+  query: z.object({ page: page.default(1), limit: limit.default(20) }),
+  responses: {
+    200: {
+      description: "One page of resellers",
+      schema: resellerPage,
+      example: RESELLER_PAGE_EXAMPLE,
+    },
+  },
   handler: async ({ caller, query }, { sql }) => {
-    const request = { page: query.page ?? 1, limit: query.limit ?? 20 };
-    const found = await listResellers(sql, caller.merchantId, request);
+    const found = await listResellers(sql, caller.merchantId, query);
     if (caller.role !== "ADMIN" && found.total === 0) return forbidden();
     return ok({
       resellers: found.rows.map(resellerView),
-      pagination: pagination(request, found.total),
+      pagination: pagination(query, found.total),
     });
   },
 });
@@ -81,10 +93,13 @@ export const createReseller = staffRoute({
     merchantId: z.string().min(1).max(100).optional(),
   }),
   responses: {
-    201: "The reseller",
-    409: "The account belongs to a reseller already",
-    422: "There is no such account",
+    201: {
+      description: "The reseller",
+      schema: resellerSchema,
+      example: RESELLER_EXAMPLE,
+    },
   },
+  errors: [validationFailedDoc, conflictDoc],
   handler: async ({ body, ...request }, context) => {
     const { name, withdrawalAddress, network } = body;
     const refusal = await refuseAddress(withdrawalAddress, network, context);
@@ -130,7 +145,14 @@ export const getReseller = staffRoute({
   summary: "One reseller",
   access: READ,
   rateCategory: "transactions",
-  responses: { 200: "The reseller" },
+  responses: {
+    200: {
+      description: "The reseller",
+      schema: resellerSchema,
+      example: RESELLER_EXAMPLE,
+    },
+  },
+  errors: [notFoundDoc],
   handler: async ({ caller, params }, context) => {
     const found = await resellerFor(caller, params.resellerId ?? "", context);
     return isRefused(found) ? found : ok(resellerView(found));
@@ -149,7 +171,14 @@ export const putReseller = staffRoute({
     withdrawalAddress: address.optional(),
     network: network.optional(),
   }),
-  responses: { 200: "The reseller after the change" },
+  responses: {
+    200: {
+      description: "The reseller after the change",
+      schema: resellerSchema,
+      example: RESELLER_EXAMPLE,
+    },
+  },
+  errors: [notFoundDoc],
   handler: async ({ body, ...request }, context) => {
     const { caller, params } = request;
     const found = await resellerFor(caller, params.resellerId ?? "", context);

@@ -12,6 +12,7 @@ import { ok } from "./answer.ts";
 import { settingsAudit } from "./audit_stamp.ts";
 import { amount } from "./fields.ts";
 import { staffRoute } from "./route.ts";
+import { globalSettings, SETTINGS_EXAMPLE } from "./schemas/admin.ts";
 
 const PATH = "/api/admin/settings";
 
@@ -22,7 +23,13 @@ export const getSettings = staffRoute({
   summary: "Settings for all merchants",
   access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
   rateCategory: "none",
-  responses: { 200: "The settings" },
+  responses: {
+    200: {
+      description: "The settings",
+      schema: globalSettings,
+      example: SETTINGS_EXAMPLE,
+    },
+  },
   handler: async (_request, { settings }) =>
     ok(settingsView((await settings()).settlementThresholds)),
 });
@@ -37,7 +44,13 @@ export const updateSettings = staffRoute({
   body: z.strictObject({
     settlementThresholds: z.strictObject({ USDT: amount.optional(), USDC: amount.optional() }),
   }),
-  responses: { 200: "The settings after the change" },
+  responses: {
+    200: {
+      description: "The settings after the change",
+      schema: globalSettings,
+      example: SETTINGS_EXAMPLE,
+    },
+  },
   handler: async ({ body, ...request }, context) => {
     const thresholds = new Map<Currency, Amount>();
     for (const currency of CURRENCIES) {

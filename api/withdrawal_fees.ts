@@ -15,6 +15,12 @@ import { invalidField } from "./errors.ts";
 import { feeInfo } from "./fee_info.ts";
 import { amount, currency, network, positiveAmount, rate } from "./fields.ts";
 import { staffRoute } from "./route.ts";
+import {
+  FEE_CALCULATION_EXAMPLE,
+  feeCalculation,
+  WITHDRAWAL_FEE_SETTINGS_EXAMPLE,
+  withdrawalFeeSettings,
+} from "./schemas/admin.ts";
 
 const PATH = "/api/admin/withdrawal-fees";
 
@@ -25,7 +31,13 @@ export const getWithdrawalFees = staffRoute({
   summary: "Fee settings of withdrawals",
   access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
   rateCategory: "none",
-  responses: { 200: "The settings" },
+  responses: {
+    200: {
+      description: "The settings",
+      schema: withdrawalFeeSettings,
+      example: WITHDRAWAL_FEE_SETTINGS_EXAMPLE,
+    },
+  },
   handler: async (_request, { settings }) => ok(feesView((await settings()).fees)),
 });
 
@@ -43,7 +55,13 @@ export const setWithdrawalFees = staffRoute({
   }).refine((body) => Object.values(body).some((value) => value !== undefined), {
     message: "Nothing would change",
   }),
-  responses: { 200: "The settings after the change" },
+  responses: {
+    200: {
+      description: "The settings after the change",
+      schema: withdrawalFeeSettings,
+      example: WITHDRAWAL_FEE_SETTINGS_EXAMPLE,
+    },
+  },
   handler: async ({ body, ...request }, context) => {
     const audit = settingsAudit(request, "withdrawal-fees.set", "withdrawal-fees", context);
     return ok(feesView(await updateFeeSettings(context.sql, body, audit)));
@@ -58,7 +76,13 @@ export const testWithdrawalFees = staffRoute({
   access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
   rateCategory: "none",
   body: z.strictObject({ amount: positiveAmount, currency, network: network.optional() }),
-  responses: { 200: "The fees" },
+  responses: {
+    200: {
+      description: "The fees",
+      schema: feeCalculation,
+      example: FEE_CALCULATION_EXAMPLE,
+    },
+  },
   handler: async ({ body }, { settings }) => {
     const { currency, network = "TRX", amount } = body;
     const decimals = tokenDecimals(currency, network);

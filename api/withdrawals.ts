@@ -24,9 +24,10 @@ import {
   referenceId,
   signedAmount,
 } from "./fields.ts";
-import { payoutInitiationFailedDoc, REFUSALS } from "./openapi/error_catalogue.ts";
+import { notFoundDoc, payoutInitiationFailedDoc, REFUSALS } from "./openapi/error_catalogue.ts";
 import { pagination } from "./paging.ts";
 import { keyedRoute } from "./route.ts";
+import { withdrawalCancelled, withdrawalMovedExample } from "./schemas/moved.ts";
 import {
   WITHDRAWAL_CREATED_EXAMPLE,
   WITHDRAWAL_PAGE_EXAMPLE,
@@ -177,7 +178,17 @@ export const cancelWithdrawal = keyedRoute({
   summary: "Take back a payout that waits for approval",
   access: { scope: "own", anyOf: ["write", "payout"] },
   rateCategory: "transactions",
-  responses: { 200: "Cancelled and refunded", 409: "It waits for approval no more" },
+  responses: {
+    200: {
+      description: "Cancelled and refunded",
+      schema: withdrawalCancelled,
+      example: {
+        ...withdrawalMovedExample("CANCELLED"),
+        message: "Withdrawal cancelled and refunded",
+      },
+    },
+  },
+  errors: [notFoundDoc, REFUSALS.wrong_state, REFUSALS.already_sent],
   handler: async ({ merchantId, params, now }, context) => {
     const { newId } = context;
     const withdrawalId = params.withdrawalId ?? "";

@@ -5,7 +5,16 @@
  */
 
 import { z } from "zod";
-import { decimal, EXAMPLE, exampleId, fraction, id, timestamp } from "./formats.ts";
+import {
+  decimal,
+  EXAMPLE,
+  exampleId,
+  fraction,
+  id,
+  onePage,
+  paginationSchema,
+  timestamp,
+} from "./formats.ts";
 
 const perMinute = z.int().min(0).nullable().optional();
 
@@ -53,4 +62,24 @@ export const MERCHANT_PROFILE_EXAMPLE = {
   rateLimits: {},
   resellerId: null,
   createdAt: EXAMPLE.time,
+};
+
+/** Answer to a new merchant. */
+export const merchantCreated = merchantProfile.extend({
+  webhookSecret: z.string().meta({ description: "Shown now and never again" }),
+}).meta({ id: "MerchantCreated" });
+
+/** Answer of the list. */
+export const merchantPage = z.object({
+  merchants: z.array(merchantProfile),
+  pagination: paginationSchema,
+});
+
+/** What the reference shows for a new merchant. */
+export const MERCHANT_CREATED_EXAMPLE = { ...MERCHANT_PROFILE_EXAMPLE, webhookSecret: "whsec_..." };
+
+/** What the reference shows for the list. */
+export const MERCHANT_PAGE_EXAMPLE = {
+  merchants: [MERCHANT_PROFILE_EXAMPLE],
+  pagination: onePage(20),
 };

@@ -69,9 +69,6 @@ export const withdrawalCreated = z.object({
   feeInfo: feeInfoSchema,
 }).meta({ id: "WithdrawalCreated" });
 
-/** Answer to a withdrawal that moved. */
-export const withdrawalMoved = z.object({ withdrawalId: id("wd"), status });
-
 /** What the reference shows for a new withdrawal. */
 export const WITHDRAWAL_CREATED_EXAMPLE = {
   success: true,
