@@ -4,6 +4,7 @@ import { decided, timeOf, type Verdict } from "../decision.ts";
 import type { TransferFact } from "../facts.ts";
 import { CLAIM, type MerchantView, transferKey } from "../state.ts";
 import { confirmDeposit } from "./confirm_deposit.ts";
+import { holdTopUp } from "./hold_top_up.ts";
 import { openDeposit, pendingPosting } from "./see_transfer.ts";
 
 /**
@@ -29,6 +30,10 @@ export function creditTransfer(view: MerchantView, fact: TransferFact): Verdict<
     throw new Error(`Cannot credit a deposit as its transfer has changed: ${deposit.id}`);
   }
   const address = addresses.get(`${network}/${fact.to}`);
+  if (address?.kind === "top_up") {
+    const changes = holdTopUp(deposit, line, fact, existing === undefined, at);
+    return decided(at, null, { ...changes, consumed: [fact.key] });
+  }
   // the rate of the first sight decides, so that a rescan decides the same
   const exempt = isWorthLessThanOne(deposit.amount, deposit.usdRate ?? fact.usdRate);
   const activates = !exempt && address !== undefined && !address.activated;

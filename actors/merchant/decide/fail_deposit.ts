@@ -17,13 +17,13 @@ export interface GivenUp {
 
 /**
  * Gives up a deposit whose transfer is proven never to become final. A deposit that was credited,
- * or given up already, is left alone.
+ * given up already, or is final and waits for its sweep, is left alone.
  */
 export function failDeposit(view: MerchantView, fact: VanishedFact): Verdict<null> {
   const at = timeOf(view.state, fact.at);
   const { network, txid, logIndex } = fact.key;
   const deposit = view.records.deposits.get(transferKey(network, txid, logIndex));
-  const changes = deposit?.status === "PENDING"
+  const changes = deposit?.status === "PENDING" && deposit.expiresAt !== null
     ? giveUpDeposit(view, deposit, { ...fact, to: "FAILED" }, at)
     : {};
   return decided(at, null, { ...changes, consumed: [fact.key] });

@@ -27,7 +27,8 @@ export function createDeposit(
   const address = depositAddressId === null
     ? undefined
     : records.addressesById.get(depositAddressId);
-  if (depositAddressId !== null && address?.network !== network) {
+  const links = address?.network === network && address.kind !== "top_up";
+  if (depositAddressId !== null && !links) {
     return refused({ code: "record_not_found" });
   }
   const known = txid === null

@@ -10,12 +10,16 @@ export interface OpenedDeposit {
   readonly line: TransactionRow;
 }
 
-/** The records of a transfer that is seen for the first time: pending, without effect on available. */
+/**
+ * The records of a transfer that is seen for the first time: pending, without effect on available.
+ * What comes in on the merchant's own top-up address pays no percentage.
+ */
 export function openDeposit(view: MerchantView, fact: TransferFact): OpenedDeposit {
   const { state } = view;
   const at = timeOf(state, fact.at);
   const { merchantId, network, txid, logIndex } = fact.key;
   const address = view.records.addresses.get(`${network}/${fact.to}`);
+  const isTopUp = address?.kind === "top_up";
   const referenceId = address?.referenceId ?? null;
   const transactionSeq = state.transactionSeq + 1;
   const { currency, amount } = fact;
@@ -30,11 +34,11 @@ export function openDeposit(view: MerchantView, fact: TransferFact): OpenedDepos
       amount,
       status: "PENDING",
       reason: null,
-      source: "onchain",
+      source: isTopUp ? "top_up" : "onchain",
       referenceId,
       description: null,
       commission: ZERO,
-      commissionRate: state.merchant.depositCommissionRate,
+      commissionRate: isTopUp ? "0" : state.merchant.depositCommissionRate,
       fixedFee: ZERO,
       usdRate: fact.usdRate,
       margin: ZERO,
