@@ -14,7 +14,9 @@ import { refuseReversed } from "./date_range.ts";
 import { currency, endDate, limit, network, page, startDate } from "./fields.ts";
 import { pagination } from "./paging.ts";
 import { refuseUnknown } from "./refuse_unknown.ts";
+import { notFoundDoc, validationFailedDoc } from "./openapi/error_catalogue.ts";
 import { keyedRoute } from "./route.ts";
+import { CHARGE_PAGE_EXAMPLE, chargePage } from "./schemas/charges.ts";
 
 /** What a charge is called. */
 const DESCRIPTIONS: Readonly<Record<ChargeRow["type"], string>> = {
@@ -44,7 +46,14 @@ export const getCharges = keyedRoute({
     startDate: startDate.optional(),
     endDate: endDate.optional(),
   }),
-  responses: { 200: "One page of charges, and the totals of all that match" },
+  responses: {
+    200: {
+      description: "One page of charges, and the totals of all that match",
+      schema: chargePage,
+      example: CHARGE_PAGE_EXAMPLE,
+    },
+  },
+  errors: [notFoundDoc, validationFailedDoc],
   handler: async ({ caller, merchantId, query }, { sql }) => {
     const refusal = refuseReversed(query) ?? await refuseUnknown(sql, caller, merchantId);
     if (refusal !== null) return refusal;

@@ -11,7 +11,9 @@ import { ok } from "./answer.ts";
 import { refuseReversed } from "./date_range.ts";
 import { endDate, startDate } from "./fields.ts";
 import { refuseUnknown } from "./refuse_unknown.ts";
+import { notFoundDoc, validationFailedDoc } from "./openapi/error_catalogue.ts";
 import { keyedRoute } from "./route.ts";
+import { MERCHANT_EARNINGS_EXAMPLE, merchantEarnings } from "./schemas/charges.ts";
 
 /** `GET /api/merchants/{merchantId}/earnings`. */
 export const getEarnings = keyedRoute({
@@ -21,7 +23,14 @@ export const getEarnings = keyedRoute({
   access: { scope: "named", anyOf: ["read"], adminAnyOf: ["admin:read", "admin:write"] },
   rateCategory: "transactions",
   query: z.object({ startDate: startDate.optional(), endDate: endDate.optional() }),
-  responses: { 200: "Earnings per pair" },
+  responses: {
+    200: {
+      description: "Earnings per pair",
+      schema: merchantEarnings,
+      example: MERCHANT_EARNINGS_EXAMPLE,
+    },
+  },
+  errors: [notFoundDoc, validationFailedDoc],
   handler: async ({ caller, merchantId, query }, { sql }) => {
     const refusal = refuseReversed(query) ?? await refuseUnknown(sql, caller, merchantId);
     if (refusal !== null) return refusal;

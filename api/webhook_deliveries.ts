@@ -19,7 +19,14 @@ import { refuseReversed } from "./date_range.ts";
 import { notFound, validationFailed } from "./errors.ts";
 import { endDate, limit, page, startDate } from "./fields.ts";
 import { pagination } from "./paging.ts";
+import { notFoundDoc, validationFailedDoc } from "./openapi/error_catalogue.ts";
 import { keyedRoute } from "./route.ts";
+import {
+  WEBHOOK_DELIVERY_EXAMPLE,
+  WEBHOOK_DELIVERY_PAGE_EXAMPLE,
+  webhookDelivery,
+  webhookDeliveryPage,
+} from "./schemas/webhook_delivery.ts";
 
 /** `GET /api/webhook-deliveries`. */
 export const getWebhookDeliveries = keyedRoute({
@@ -36,7 +43,14 @@ export const getWebhookDeliveries = keyedRoute({
     startDate: startDate.optional(),
     endDate: endDate.optional(),
   }),
-  responses: { 200: "One page of the delivery log" },
+  responses: {
+    200: {
+      description: "One page of the delivery log",
+      schema: webhookDeliveryPage,
+      example: WEBHOOK_DELIVERY_PAGE_EXAMPLE,
+    },
+  },
+  errors: [validationFailedDoc],
   handler: async ({ merchantId, query }, { sql }) => {
     const reversed = refuseReversed(query);
     if (reversed !== null) return reversed;
@@ -61,10 +75,13 @@ export const redeliverWebhook = keyedRoute({
   access: { scope: "own", anyOf: ["write"] },
   rateCategory: "transactions",
   responses: {
-    200: "The event is due now",
-    404: "No such event",
-    422: "The webhook is switched off or has no URL",
+    200: {
+      description: "The event is due now",
+      schema: webhookDelivery,
+      example: WEBHOOK_DELIVERY_EXAMPLE,
+    },
   },
+  errors: [notFoundDoc, validationFailedDoc],
   handler: async ({ merchantId, params }, { sql, wakeWebhooks }) => {
     const merchant = await readMerchant(sql, merchantId);
     if (merchant?.webhookUrl === null) {

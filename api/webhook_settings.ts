@@ -13,7 +13,14 @@ import { webhookTestPayload } from "../webhooks/payloads/webhook_test.ts";
 import { newWebhookSecret } from "../webhooks/secret.ts";
 import { ok } from "./answer.ts";
 import { notDone, notFound, validationFailed } from "./errors.ts";
+import { notFoundDoc, validationFailedDoc } from "./openapi/error_catalogue.ts";
 import { keyedRoute } from "./route.ts";
+import {
+  WEBHOOK_SECRET_ROTATED_EXAMPLE,
+  WEBHOOK_TESTED_EXAMPLE,
+  webhookSecretRotated,
+  webhookTested,
+} from "./schemas/webhook_delivery.ts";
 import { refuseUnknown } from "./refuse_unknown.ts";
 
 /** `POST /api/merchants/{merchantId}/webhook/test`. */
@@ -24,9 +31,13 @@ export const testWebhook = keyedRoute({
   access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:write"] },
   rateCategory: "transactions",
   responses: {
-    200: "What became of the delivery; success tells whether it was acknowledged",
-    422: "There is no URL to deliver to",
+    200: {
+      description: "What became of the delivery; success tells whether it was acknowledged",
+      schema: webhookTested,
+      example: WEBHOOK_TESTED_EXAMPLE,
+    },
   },
+  errors: [notFoundDoc, validationFailedDoc],
   handler: async ({ merchantId, now }, { sql, webhookSender, newId }) => {
     const merchant = await readMerchant(sql, merchantId);
     if (merchant === null) return notFound;
@@ -88,7 +99,14 @@ export const rotateWebhookSecret = keyedRoute({
   access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:write"] },
   rateCategory: "transactions",
   body: z.object({ overlapHours: z.int().min(0).max(168).default(24) }).prefault({}),
-  responses: { 200: "The new secret, shown this once" },
+  responses: {
+    200: {
+      description: "The new secret, shown this once",
+      schema: webhookSecretRotated,
+      example: WEBHOOK_SECRET_ROTATED_EXAMPLE,
+    },
+  },
+  errors: [notFoundDoc],
   handler: async ({ caller, merchantId, body, now }, context) => {
     const refusal = await refuseUnknown(context.sql, caller, merchantId);
     if (refusal !== null) return refusal;
