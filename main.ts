@@ -129,6 +129,7 @@ const server = serve(config, (baseUrl) =>
     webhookSender: sender,
     wakeWebhooks: (merchantId) => webhooks.wake(merchantId),
   }));
+const stopped = untilStopped();
 await engine.start();
 if (development) {
   const credentials = await ensureDemo(sql, config, chains.devNodes, server.baseUrl);
@@ -137,7 +138,7 @@ if (development) {
 }
 log.info("serving on {url}", { url: server.baseUrl });
 
-await untilStopped();
+await stopped;
 log.info("stopping");
 await server.stop(STOP_MS);
 await engine.stop(STOP_MS);
