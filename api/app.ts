@@ -13,7 +13,7 @@ import { findOwnAddresses } from "../ledger/queries/find_own_addresses.ts";
 import { readBalances } from "../ledger/queries/read_balances.ts";
 import { readSettings } from "../ledger/journal/read_settings.ts";
 import { type Answer, toResponse } from "./answer.ts";
-import { authenticate, type Connection } from "./authenticate.ts";
+import { addressOf, authenticate, type Connection } from "./authenticate.ts";
 import type { ApiContext, ApiDeps } from "./context.ts";
 import {
   internalError,
@@ -24,6 +24,7 @@ import {
 } from "./errors.ts";
 import { createKeyRing } from "./key_ring.ts";
 import { createUsageNotes } from "./key_usage.ts";
+import { RateLimits } from "./rate_limits.ts";
 import { createRequestMetrics, type RequestMetrics } from "./request_metrics.ts";
 import { newRequestId } from "./request_id.ts";
 import { readInput } from "./read_input.ts";
@@ -90,6 +91,7 @@ function contextOf(deps: ApiDeps): ApiContext {
     ),
     balances: batcher((merchantIds) => readBalances(sql, merchantIds)),
     isOwnAddress: batcher((addresses) => findOwnAddresses(sql, addresses)),
+    rateLimits: new RateLimits(),
     settings: async () => {
       const found = await settings("");
       if (found === undefined) throw new Error("Cannot read settings as nothing was read");
@@ -137,12 +139,36 @@ async function answerTo(
   const params = route.path.includes("{") ? c.req.param() : NO_PARAMS;
   const found = authenticate(route, params, c.req.raw.headers, c.env?.remoteAddr, now, context);
   const identity = found instanceof Promise ? await found : found;
-  if (identity.kind === "refused") return identity.answer;
+  const { headers } = c.req.raw;
+  const address = () => addressOf(headers, c.env?.remoteAddr, context);
+  const counting = identity.kind === "refused" && identity.caller === null
+    ? context.rateLimits.countFailure(address(), now)
+    : context.rateLimits.count(route.rateCategory, {
+      caller: identity.caller,
+      sessionToken: route.rateCategory === "hosted" ? c.req.query("token") ?? null : null,
+      address: identity.caller === null && route.rateCategory !== "none" ? address() : null,
+    }, now);
+  const answer = counting.refusal ??
+    (identity.kind === "refused"
+      ? identity.answer
+      : await handle(route, c, context, requestId, { ...identity, params, now }));
+  return { ...answer, headers: { ...counting.headers, ...answer.headers } };
+}
+
+/** Reads what a known caller sent and lets the route's handler answer it. */
+async function handle(
+  route: Route,
+  c: Context<Env>,
+  context: ApiContext,
+  requestId: string,
+  identity: Pick<AnyRequest, "caller" | "merchantId" | "params" | "now">,
+): Promise<Answer> {
+  const { caller, merchantId, params, now } = identity;
   const input = await readInput(route, c.req.raw);
   if (input.kind === "refused") return input.answer;
   const request: AnyRequest = {
-    caller: identity.caller,
-    merchantId: identity.merchantId,
+    caller,
+    merchantId,
     params,
     query: input.query,
     body: input.body,

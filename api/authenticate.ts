@@ -24,12 +24,13 @@ export type Identity =
     readonly caller: Caller | null;
     readonly merchantId: string | null;
   }
-  | { readonly kind: "refused"; readonly answer: Answer };
+  /** `caller` is null where nobody was recognised. */
+  | { readonly kind: "refused"; readonly answer: Answer; readonly caller: Caller | null };
 
 const NOBODY: Identity = { kind: "known", caller: null, merchantId: null };
 
-function refuse(answer: Answer): Identity {
-  return { kind: "refused", answer };
+function refuse(answer: Answer, caller: Caller | null = null): Identity {
+  return { kind: "refused", answer, caller };
 }
 
 /** Identifies the caller of a route; at once where its key is remembered. */
@@ -70,11 +71,7 @@ function isAllowedFrom(
   context: ApiContext,
 ): boolean {
   if (caller.ipAllowlist === null) return true;
-  const address = clientAddress(
-    connection?.hostname,
-    headers.get("x-forwarded-for"),
-    context.trustedProxies,
-  );
+  const address = addressOf(headers, connection, context);
   return address !== null && isListed(address, caller.ipAllowlist);
 }
 
@@ -84,7 +81,7 @@ function authorize(
   caller: Caller,
 ): Identity {
   const { access } = route;
-  if (route.closedTo.includes(caller.role)) return refuse(forbidden(route.forbiddenText));
+  if (route.closedTo.includes(caller.role)) return refuse(forbidden(route.forbiddenText), caller);
   switch (access.scope) {
     case "public":
       return NOBODY;
@@ -99,17 +96,19 @@ function authorize(
       const named = params.merchantId ?? null;
       const isOwn = named !== null && named === caller.merchantId && hasAnyOf(caller, access.anyOf);
       const isAdmin = caller.role === "ADMIN" && hasAnyOf(caller, access.adminAnyOf);
-      if (!isOwn && !isAdmin) return refuse(forbidden(route.forbiddenText));
+      if (!isOwn && !isAdmin) return refuse(forbidden(route.forbiddenText), caller);
       return { kind: "known", caller, merchantId: named };
     }
     case "reseller": {
       const isAdmin = caller.role === "ADMIN" && hasAnyOf(caller, access.adminAnyOf);
       const isMerchant = caller.merchantId !== null && hasAnyOf(caller, access.anyOf);
-      if (!isAdmin && !isMerchant) return refuse(forbidden());
+      if (!isAdmin && !isMerchant) return refuse(forbidden(), caller);
       return { kind: "known", caller, merchantId: caller.merchantId };
     }
     case "admin":
-      if (caller.role !== "ADMIN" || !hasAnyOf(caller, access.anyOf)) return refuse(forbidden());
+      if (caller.role !== "ADMIN" || !hasAnyOf(caller, access.anyOf)) {
+        return refuse(forbidden(), caller);
+      }
       return { kind: "known", caller, merchantId: null };
     default: {
       const never: never = access;
@@ -120,8 +119,21 @@ function authorize(
 
 function authorizeOwn(route: Route, anyOf: readonly Permission[], caller: Caller): Identity {
   if (caller.merchantId === null || !hasAnyOf(caller, anyOf)) {
-    return refuse(forbidden(route.forbiddenText));
+    return refuse(forbidden(route.forbiddenText), caller);
   }
-  if (route.needsActiveMerchant && !caller.isActive) return refuse(merchantNotActive);
+  if (route.needsActiveMerchant && !caller.isActive) return refuse(merchantNotActive, caller);
   return { kind: "known", caller, merchantId: caller.merchantId };
+}
+
+/** Where a request came from; null where that is not known. */
+export function addressOf(
+  headers: Headers,
+  connection: Connection | undefined,
+  context: Pick<ApiContext, "trustedProxies">,
+): string | null {
+  return clientAddress(
+    connection?.hostname,
+    headers.get("x-forwarded-for"),
+    context.trustedProxies,
+  );
 }

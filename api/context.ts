@@ -19,6 +19,7 @@ import type { Resolve, Sender } from "../webhooks/sender.ts";
 import type { UrlRules } from "../webhooks/url_guard.ts";
 import type { Environment } from "./api_key.ts";
 import type { KeyRing } from "./key_ring.ts";
+import type { RateLimits } from "./rate_limits.ts";
 import type { SessionTokens } from "./session_token.ts";
 
 /** A deposit address nobody has yet. */
@@ -83,5 +84,6 @@ export interface ApiContext extends ApiDeps {
   readonly keys: KeyRing;
   readonly balances: LoadOne<Balances>;
   readonly isOwnAddress: LoadOne<true>;
+  readonly rateLimits: RateLimits;
   readonly settings: () => Promise<Settings>;
 }

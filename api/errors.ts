@@ -84,6 +84,24 @@ export const unsupportedMediaType: Answer = error(415, {
   message: "Send the request body as application/json.",
 });
 
+/**
+ * 429: more requests than the published limit of their category.
+ *
+ * @param seconds until the window ends
+ */
+export function rateLimitExceeded(
+  category: string,
+  allowance: { readonly limit: number; readonly remaining: number; readonly endsAt: number },
+  seconds: string,
+): Answer {
+  const { limit, remaining, endsAt } = allowance;
+  return error(429, {
+    error: "rate_limit_exceeded",
+    message: `${limit} requests per minute (${category}) are used up; try again in ${seconds} s.`,
+    details: { limit, remaining, reset: Math.ceil(endsAt / 1_000) },
+  }, { "retry-after": seconds });
+}
+
 /** 500: a bug of ours; what happened is in our log under the request id. */
 export const internalError: Answer = error(500, { error: "Internal error" });
 

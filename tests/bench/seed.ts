@@ -46,8 +46,9 @@ export async function seed(sql: Sql): Promise<Seed> {
   }));
   const ids = merchants.map(({ id }) => id);
   await sql`
-    INSERT INTO book.merchant (merchant_id, slot, name, webhook_secret, created_at)
-    SELECT id, book.slot_of(id), 'Bench', 'whsec_dGVzdC1zZWNyZXQtdGVzdC1zZWNyZXQ=', now()
+    INSERT INTO book.merchant (merchant_id, slot, name, webhook_secret, rate_limits, created_at)
+    SELECT id, book.slot_of(id), 'Bench', 'whsec_dGVzdC1zZWNyZXQtdGVzdC1zZWNyZXQ=',
+      '{"balance":0,"deposits":0,"withdrawals":0,"transactions":0,"webhooks":0}', now()
     FROM unnest(${ids}::text[]) id`;
   await sql`INSERT INTO book.account (merchant_id) SELECT id FROM unnest(${ids}::text[]) id`;
   await sql`
