@@ -154,6 +154,7 @@ export class Engine {
   /** Takes up everything that is in flight and starts to look around. */
   async start(): Promise<void> {
     await this.merchants.settings();
+    await this.merchants.retryBroken();
     await this.merchants.wakeAll();
     for (const { depositId, expiresAt } of await readUnwatchedDeposits(this.#deps.sql)) {
       this.#payments.tell(depositId, { type: "watch-expiry", expiresAt });

@@ -116,7 +116,14 @@ export class Journal implements Merchants {
 
   /** Wakes every merchant that has rows waiting; at start and from time to time. */
   async wakeAll(): Promise<void> {
+    await this.#store.releaseClaimed();
     for (const merchantId of await this.#store.readInboxOwners(10_000)) this.wake(merchantId);
+  }
+
+  /** Tries once more what was set aside as broken; when a node, perhaps of a new release, starts. */
+  async retryBroken(): Promise<void> {
+    const count = await this.#store.releaseBroken();
+    if (count > 0) log.warn("{count} inbox rows that were set aside are tried again", { count });
   }
 
   /** Global settings as the journal last read them. */

@@ -106,6 +106,7 @@ export async function readFacts(sql: Sql, needs: Needs): Promise<Facts> {
     withdrawals: withdrawals.map((row) => withdrawalTable.decode(row)),
     deposits: deposits.map((row) => depositTable.decode(row)),
   };
+  const linked = needs.deposits.length === 0 ? [] : await readAddressesOf(sql, found.deposits);
   const lines = [...found.withdrawals, ...found.deposits];
   const transactions = lines.length === 0 ? [] : await sql`
     SELECT t.* FROM book.transaction t
@@ -115,7 +116,7 @@ export async function readFacts(sql: Sql, needs: Needs): Promise<Facts> {
   return {
     ...found,
     ...rare,
-    addresses: addresses.map((row) => depositAddressTable.decode(row)),
+    addresses: [...addresses, ...linked].map((row) => depositAddressTable.decode(row)),
     transactions: transactions.map((row) => transactionTable.decode(row)),
     outgoing: withdrawals.filter((row) => row["outgoing_status"] !== null).map((row) => ({
       id: row["outgoing_id"] as string,
@@ -147,6 +148,21 @@ async function readDeposits(sql: Sql, { deposits, transfers }: Needs): Promise<r
       ON d.merchant_id = k.merchant_id AND d.network = k.network AND d.txid = k.txid
         AND (d.log_index = k.log_index OR k.log_index = ${ANY_LOG})`;
   return [...byId, ...byTransfer];
+}
+
+/** Addresses that deposits belong to, for those that are named by id only. */
+async function readAddressesOf(
+  sql: Sql,
+  deposits: readonly DepositRow[],
+): Promise<readonly Row[]> {
+  const ids = deposits.flatMap(({ addressId, merchantId }) =>
+    addressId === null ? [] : [{ addressId, merchantId }]
+  );
+  if (ids.length === 0) return [];
+  return await sql`
+    SELECT a.* FROM book.deposit_address a
+    JOIN unnest(${column(ids, "addressId")}::text[], ${column(ids, "merchantId")}::text[])
+      AS k(id, merchant_id) ON a.id = k.id AND a.merchant_id = k.merchant_id`;
 }
 
 async function readAddresses(sql: Sql, needs: Needs): Promise<readonly Row[]> {

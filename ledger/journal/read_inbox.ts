@@ -49,3 +49,30 @@ export async function quarantineInboxRow(sql: Sql, key: InboxKey, reason: string
       AND i.log_index = ${key.logIndex} AND i.phase = ${key.phase} AND i.consumed_at IS NULL
       AND NOT EXISTS (SELECT 1 FROM pair p WHERE p.currency = i.data ->> 'currency' AND p.deposits_enabled)`;
 }
+
+/**
+ * Gives transfers back to their merchants that waited for the decision on a deposit which claims
+ * their transaction, once no such deposit is undecided.
+ */
+export async function releaseClaimed(sql: Sql): Promise<void> {
+  await sql`
+    UPDATE book.inbox i SET quarantine = NULL
+    WHERE i.consumed_at IS NULL AND i.quarantine LIKE 'claimed:%' AND NOT EXISTS (
+      SELECT FROM book.deposit d
+      WHERE d.merchant_id = i.merchant_id AND d.network = i.network AND d.txid = i.txid
+        AND d.log_index = -1 AND d.status = 'PENDING')`;
+}
+
+/**
+ * Gives every row back that was set aside as broken: what broke it may have been repaired, for
+ * example by the release that starts now. One that is still broken is set aside again.
+ *
+ * @returns how many there were
+ */
+export async function releaseBroken(sql: Sql): Promise<number> {
+  const { count } = await sql`
+    UPDATE book.inbox SET quarantine = NULL
+    WHERE consumed_at IS NULL AND quarantine IS NOT NULL
+      AND (quarantine LIKE 'bug:%' OR quarantine LIKE 'unreadable:%')`;
+  return count;
+}

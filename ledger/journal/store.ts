@@ -5,7 +5,13 @@ import { checkVersions } from "./check_versions.ts";
 import { findReferences } from "./find_reference_holders.ts";
 import { readAccounts } from "./read_accounts.ts";
 import { readFacts } from "./read_facts.ts";
-import { quarantineInboxRow, readInbox, readInboxOwners } from "./read_inbox.ts";
+import {
+  quarantineInboxRow,
+  readInbox,
+  readInboxOwners,
+  releaseBroken,
+  releaseClaimed,
+} from "./read_inbox.ts";
 import { readSettings } from "./read_settings.ts";
 import { resolveCommit } from "./resolve_commit.ts";
 import { writeBatch } from "./write_batch.ts";
@@ -24,6 +30,8 @@ export interface JournalStore {
   readonly writeBatch: Bound<typeof writeBatch>;
   readonly resolveCommit: Bound<typeof resolveCommit>;
   readonly quarantineInboxRow: Bound<typeof quarantineInboxRow>;
+  readonly releaseClaimed: Bound<typeof releaseClaimed>;
+  readonly releaseBroken: Bound<typeof releaseBroken>;
   /** Whether an error leaves the outcome unknown (the connection was lost). */
   isConnectionError(error: unknown): boolean;
   /** Whether an error is the server's own: nothing was written, and no message is to blame. */
@@ -43,6 +51,8 @@ export function createJournalStore(sql: Sql): JournalStore {
     writeBatch: (commitId, epoch, slices) => writeBatch(sql, commitId, epoch, slices),
     resolveCommit: (commitId, ids) => resolveCommit(sql, commitId, ids),
     quarantineInboxRow: (key, reason) => quarantineInboxRow(sql, key, reason),
+    releaseClaimed: () => releaseClaimed(sql),
+    releaseBroken: () => releaseBroken(sql),
     isConnectionError: (error) => classifyDatabaseError(error) === "connection",
     isSetback,
   };

@@ -179,12 +179,13 @@ CREATE TABLE book.balance (
   FOREIGN KEY (currency, network) REFERENCES book.pair
 ) WITH (fillfactor = 50);
 
--- Accounts that are not a merchant's. `world` is the chain: what it owes us is negative there.
+-- Accounts that are not a merchant's. `world` is the chain: what it owes us is negative there. They
+-- are shared by all merchants, so their sum has room for more than any one of them can book.
 CREATE TABLE book.system_balance (
   account  text COLLATE "C" NOT NULL,
   currency text COLLATE "C" NOT NULL,
   network  text COLLATE "C" NOT NULL,
-  balance  numeric(38,18) NOT NULL DEFAULT 0,
+  balance  numeric(76,18) NOT NULL DEFAULT 0,
   PRIMARY KEY (account, currency, network)
 ) WITH (fillfactor = 50);
 
@@ -550,7 +551,7 @@ CREATE TABLE book.inbox (
   quarantine  text,
   PRIMARY KEY (merchant_id, network, txid, log_index, phase)
 ) WITH (fillfactor = 80);
-CREATE INDEX inbox_waiting ON book.inbox (merchant_id, created_at) WHERE consumed_at IS NULL;
+CREATE INDEX inbox_waiting ON book.inbox (merchant_id, created_at) WHERE consumed_at IS NULL AND quarantine IS NULL;
 CREATE INDEX inbox_aside ON book.inbox (network) WHERE consumed_at IS NULL AND quarantine IS NOT NULL;
 
 -- Events for merchants, written in the commit of the change they tell of.

@@ -174,7 +174,8 @@ BEGIN
     END IF;
   END IF;
   IF cardinality(p_deposits) > 0 THEN
-    UPDATE book.deposit d SET status = c.status, reason = c.reason, commission = c.commission,
+    UPDATE book.deposit d SET status = c.status, reason = c.reason, currency = c.currency, amount = c.amount,
+      sender = c.sender, commission = c.commission,
       commission_rate = c.commission_rate, fixed_fee = c.fixed_fee, usd_rate = c.usd_rate, height = c.height,
       expires_at = c.expires_at, metadata = c.metadata, updated_at = c.updated_at, cleared_at = c.cleared_at,
       margin = c.margin, margin_to = c.margin_to
@@ -185,7 +186,8 @@ BEGIN
     END IF;
   END IF;
   IF cardinality(p_transactions) > 0 THEN
-    UPDATE book.transaction t SET status = c.status, effect = c.effect, fee = c.fee, txid = c.txid, height = c.height
+    UPDATE book.transaction t SET status = c.status, currency = c.currency, effect = c.effect, fee = c.fee,
+      txid = c.txid, height = c.height, from_address = c.from_address
     FROM unnest(p_transactions) c WHERE t.merchant_id = c.merchant_id AND t.seq = c.seq;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     IF v_count <> cardinality(p_transactions) THEN

@@ -2,37 +2,43 @@ import { depositFees, isWorthLessThanOne } from "../../../ledger/fees.ts";
 import { tokenDecimals } from "../../../ledger/pair.ts";
 import { decided, timeOf, type Verdict } from "../decision.ts";
 import type { TransferFact } from "../facts.ts";
-import { CLAIM, type MerchantView, transferKey } from "../state.ts";
+import { type MerchantView, transferKey } from "../state.ts";
+import { claimOf, heldByClaim } from "./claim.ts";
 import { confirmDeposit } from "./confirm_deposit.ts";
+import { correctTransfer } from "./correct_transfer.ts";
 import { holdTopUp } from "./hold_top_up.ts";
 import { openDeposit, pendingPosting } from "./see_transfer.ts";
 
 /**
  * Credits a transfer that is final. Works from any earlier state, also from FAILED: what is final
- * counts, whatever was thought of it before. A transaction that a deposit booked by hand has
- * claimed is not credited again.
+ * counts, whatever was thought of it before, also where it says another amount than was seen. A
+ * transaction that a deposit booked by hand has claimed is not credited again.
  */
 export function creditTransfer(view: MerchantView, fact: TransferFact): Verdict<null> {
   const at = timeOf(view.state, fact.at);
   const { network, txid, logIndex } = fact.key;
   const { deposits, transactions, addresses } = view.records;
   const existing = deposits.get(transferKey(network, txid, logIndex));
-  const settled = existing?.status === "CONFIRMED" ||
-    deposits.has(transferKey(network, txid, CLAIM));
-  if (settled) return decided(at, null, { consumed: [fact.key] });
-  const { deposit, line } = existing === undefined
+  const claim = claimOf(view.records, fact.key);
+  if (claim?.status === "PENDING") return heldByClaim(claim);
+  if (existing?.status === "CONFIRMED" || claim !== undefined) {
+    return decided(at, null, { consumed: [fact.key] });
+  }
+  const seen = existing === undefined
     ? openDeposit(view, fact)
     : { deposit: existing, line: transactions.get(existing.transactionSeq) };
-  if (line === undefined) {
-    throw new Error(`Cannot credit a deposit as its statement line is missing: ${deposit.id}`);
+  if (seen.line === undefined) {
+    throw new Error(`Cannot credit a deposit as its statement line is missing: ${seen.deposit.id}`);
   }
-  if (deposit.amount !== fact.amount || deposit.currency !== fact.currency) {
-    throw new Error(`Cannot credit a deposit as its transfer has changed: ${deposit.id}`);
-  }
+  const { deposit, line, corrections } = correctTransfer(seen.deposit, seen.line, fact);
   const address = addresses.get(`${network}/${fact.to}`);
   if (address?.kind === "top_up") {
     const changes = holdTopUp(deposit, line, fact, existing === undefined, at);
-    return decided(at, null, { ...changes, consumed: [fact.key] });
+    return decided(at, null, {
+      ...changes,
+      postings: [...corrections, ...changes.postings ?? []],
+      consumed: [fact.key],
+    });
   }
   // the rate of the first sight decides, so that a rescan decides the same
   const exempt = isWorthLessThanOne(deposit.amount, deposit.usdRate ?? fact.usdRate);
@@ -54,7 +60,7 @@ export function creditTransfer(view: MerchantView, fact: TransferFact): Verdict<
   return decided(at, null, {
     ...changes,
     postings: [
-      ...(existing === undefined ? pendingPosting(deposit) : []),
+      ...(existing === undefined ? pendingPosting(deposit) : corrections),
       ...changes.postings ?? [],
     ],
     consumed: [fact.key],

@@ -2,7 +2,8 @@ import { ZERO } from "../../../ledger/amount.ts";
 import type { DepositRow, TransactionRow } from "../../../ledger/rows.ts";
 import { decided, type Decision, post, timeOf, type Verdict } from "../decision.ts";
 import type { TransferFact } from "../facts.ts";
-import { CLAIM, type MerchantView, transferKey } from "../state.ts";
+import { type MerchantView, transferKey } from "../state.ts";
+import { claimOf, heldByClaim } from "./claim.ts";
 
 /** A deposit and its statement line as they begin. */
 export interface OpenedDeposit {
@@ -95,10 +96,9 @@ export function pendingPosting(deposit: DepositRow): Decision["postings"] {
 export function seeTransfer(view: MerchantView, fact: TransferFact): Verdict<null> {
   const at = timeOf(view.state, fact.at);
   const { network, txid, logIndex } = fact.key;
-  const { deposits } = view.records;
-  const known = deposits.has(transferKey(network, txid, logIndex)) ||
-    deposits.has(transferKey(network, txid, CLAIM));
-  if (known) {
+  const claim = claimOf(view.records, fact.key);
+  if (claim?.status === "PENDING") return heldByClaim(claim);
+  if (view.records.deposits.has(transferKey(network, txid, logIndex)) || claim !== undefined) {
     return decided(at, null, { consumed: [fact.key] });
   }
   const { deposit, line } = openDeposit(view, fact);

@@ -1,0 +1,200 @@
+import { assert, assertEquals } from "@std/assert";
+import type { CreateDeposit, DecideDeposit } from "../../actors/merchant/messages.ts";
+import { newId } from "../../actors/runtime/ids.ts";
+import type { Amount } from "../../ledger/amount.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import {
+  addMerchant,
+  addTransfer,
+  amount,
+  booksFaults,
+  openJournal,
+  SOMEWHERE,
+  until,
+} from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+
+function manualDeposit(fields: Partial<CreateDeposit> & { amount: Amount }): CreateDeposit {
+  return {
+    type: "create-deposit",
+    at: Date.now(),
+    depositId: newId("dep"),
+    transactionId: newId("txn"),
+    currency: "USDT",
+    network: "TRX",
+    source: "bank",
+    description: null,
+    metadata: {},
+    depositAddressId: null,
+    txid: null,
+    usdRate: "1",
+    ...fields,
+  };
+}
+
+function decision(depositId: string, to: DecideDeposit["to"]): DecideDeposit {
+  return {
+    type: "decide-deposit",
+    at: Date.now(),
+    depositId,
+    to,
+    reason: null,
+    chargeIds: [newId("chg"), newId("chg")],
+    eventIds: [newId("evt"), newId("evt")],
+    ingestion: null,
+  };
+}
+
+async function addAddress(sql: Sql, merchantId: string): Promise<string> {
+  const id = newId("adr");
+  await sql`
+    INSERT INTO book.deposit_address (id, merchant_id, network, address, wallet_index, kind, identifier, created_at)
+    VALUES (${id}, ${merchantId}, 'TRX', ${SOMEWHERE}, 0, 'issued', 'customer', now())`;
+  return id;
+}
+
+async function balance(sql: Sql, merchantId: string): Promise<string> {
+  const [row] = await sql`
+    SELECT trim_scale(available) || ' / ' || trim_scale(pending) AS line FROM book.balance
+    WHERE merchant_id = ${merchantId}`;
+  return row?.["line"] as string;
+}
+
+for (const to of ["FAILED", "CANCELLED"] as const) {
+  for (const when of ["before", "after"] as const) {
+    test(`a transfer that comes ${when} the deposit that claimed it is ${to} is credited`, async () => {
+      await using database = await testDatabase();
+      const { sql } = database;
+      const journal = openJournal(sql);
+      const merchantId = await addMerchant(sql);
+      const txid = "c".repeat(64);
+      const claim = manualDeposit({ amount: amount("50"), txid });
+      assertEquals((await journal.ask(merchantId, claim, 5_000)).kind, "done");
+      const decide = async () => {
+        const outcome = await journal.ask(merchantId, decision(claim.depositId, to), 5_000);
+        assertEquals(outcome.kind, "done");
+      };
+      if (when === "after") await decide();
+      for (const phase of ["seen", "solid"] as const) {
+        await addTransfer(sql, merchantId, "40", { txid, phase });
+        journal.wake(merchantId);
+      }
+      if (when === "before") {
+        // heard of while the claim stands: nothing is credited yet
+        await until(async () => {
+          const rows = await sql`
+            SELECT 1 FROM book.inbox WHERE consumed_at IS NULL AND quarantine IS NULL`;
+          return rows.length === 0;
+        });
+        assertEquals(await balance(sql, merchantId), "0 / 50");
+        await decide();
+      }
+      await until(async () => {
+        await journal.wakeAll();
+        return await balance(sql, merchantId) === "40 / 0";
+      });
+      assertEquals(await booksFaults(sql), []);
+      await journal.stop(1_000);
+    });
+  }
+}
+
+test("a transfer that a confirmed deposit has claimed is not credited again", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const journal = openJournal(sql);
+  const merchantId = await addMerchant(sql);
+  const txid = "c".repeat(64);
+  const claim = manualDeposit({ amount: amount("50"), txid });
+  assertEquals((await journal.ask(merchantId, claim, 5_000)).kind, "done");
+  await addTransfer(sql, merchantId, "50", { txid });
+  journal.wake(merchantId);
+  await until(async () => {
+    const rows = await sql`
+      SELECT 1 FROM book.inbox WHERE consumed_at IS NULL AND quarantine IS NULL`;
+    return rows.length === 0;
+  });
+  const outcome = await journal.ask(merchantId, decision(claim.depositId, "CONFIRMED"), 5_000);
+  assertEquals(outcome.kind, "done");
+  await until(async () => {
+    await journal.wakeAll();
+    const rows = await sql`SELECT 1 FROM book.inbox WHERE consumed_at IS NULL`;
+    return rows.length === 0;
+  });
+  assertEquals(await balance(sql, merchantId), "50 / 0");
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});
+
+test("a deposit by hand on an address activates it, once", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const journal = openJournal(sql);
+  const merchantId = await addMerchant(sql, { rate: "0.01" });
+  const depositAddressId = await addAddress(sql, merchantId);
+  for (const expected of ["98.5", "197.5"]) {
+    const deposit = manualDeposit({ amount: amount("100"), depositAddressId });
+    assertEquals((await journal.ask(merchantId, deposit, 5_000)).kind, "done");
+    const outcome = await journal.ask(merchantId, decision(deposit.depositId, "CONFIRMED"), 5_000);
+    assertEquals(outcome.kind, "done");
+    assertEquals(await balance(sql, merchantId), `${expected} / 0`);
+  }
+  const [event] = await sql`SELECT payload FROM book.outbox WHERE type = 'deposit.confirmed'`;
+  assertEquals(JSON.parse(event?.["payload"] as string).identifier, `${merchantId}_customer`);
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});
+
+test("a transfer whose amount a reorganisation has changed is credited as it became final", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const journal = openJournal(sql);
+  const merchantId = await addMerchant(sql);
+  for (const [seen, solid] of [["10", "9.5"], ["3", "4"]] as const) {
+    const txid = await addTransfer(sql, merchantId, seen, { phase: "seen" });
+    journal.wake(merchantId);
+    await until(async () => {
+      const rows = await sql`SELECT 1 FROM book.deposit WHERE txid = ${txid}`;
+      return rows.length === 1;
+    });
+    await addTransfer(sql, merchantId, solid, { phase: "solid", txid });
+    journal.wake(merchantId);
+    await until(async () => {
+      const rows = await sql`
+        SELECT 1 FROM book.inbox
+        WHERE txid = ${txid} AND phase = 'solid' AND consumed_at IS NULL AND quarantine IS NULL`;
+      return rows.length === 0;
+    });
+  }
+  assertEquals(await balance(sql, merchantId), "13.5 / 0");
+  const rows =
+    await sql`SELECT trim_scale(amount)::text AS a, status FROM book.deposit ORDER BY seq`;
+  assertEquals(rows.map((row) => `${row["a"]} ${row["status"]}`), ["9.5 CONFIRMED", "4 CONFIRMED"]);
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});
+
+test("no merchant can book so much by hand that the others' deposits no longer fit", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const journal = openJournal(sql);
+  const [merchantId, other] = [await addMerchant(sql), await addMerchant(sql)];
+  const huge = manualDeposit({ amount: amount("99999999999999999999") });
+  assertEquals((await journal.ask(merchantId, huge, 5_000)).kind, "done");
+  await addTransfer(sql, other, "5");
+  journal.wake(other);
+  await until(async () => {
+    const rows =
+      await sql`SELECT 1 FROM book.inbox WHERE consumed_at IS NULL AND quarantine IS NULL`;
+    return rows.length === 0;
+  });
+  assertEquals(await balance(sql, other), "5 / 0");
+  assertEquals(await booksFaults(sql), []);
+  assert(
+    (await journal.ask(merchantId, decision(huge.depositId, "CANCELLED"), 5_000)).kind === "done",
+  );
+  await journal.stop(1_000);
+});
