@@ -6,7 +6,7 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import { uuidV7 } from "../../ledger/uuid_v7.ts";
+import { v7 } from "uuid";
 import type { SliceMiss } from "../../ledger/journal/batch.ts";
 import type { Settings } from "../../ledger/journal/read_settings.ts";
 import type { JournalStore } from "../../ledger/journal/store.ts";
@@ -168,7 +168,7 @@ export class BatchProcessor {
   }
 
   async #write(slices: readonly Slice[], settings: Settings): Promise<WriteOutcome> {
-    const commitId = uuidV7();
+    const commitId = v7();
     crashPoint("journal.before-write");
     try {
       const changes = slices.map((slice) => slice.draft.changes());

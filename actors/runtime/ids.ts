@@ -4,7 +4,7 @@
  * @module
  */
 
-import { uuidV7 } from "../../ledger/uuid_v7.ts";
+import { v7 } from "uuid";
 
 /** What each prefix names. */
 export const ID_PREFIXES = {
@@ -28,5 +28,5 @@ export type IdPrefix = keyof typeof ID_PREFIXES;
 
 /** Mints an id, for example `wd_0193a1b2-...`. */
 export function newId(prefix: IdPrefix): string {
-  return `${prefix}_${uuidV7()}`;
+  return `${prefix}_${v7()}`;
 }

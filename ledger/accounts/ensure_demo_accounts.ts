@@ -1,4 +1,4 @@
-import { uuidV7 } from "../uuid_v7.ts";
+import { v7 } from "uuid";
 import type { Sql } from "../database/connect.ts";
 
 /** A merchant, a reseller or a key of the development mode. */
@@ -48,7 +48,7 @@ export async function ensureDemoAccounts(
       } else {
         await tx`
           INSERT INTO hub.api_key (id, hash, merchant_id, role, permissions, label, created_at)
-          VALUES (${`key_${uuidV7()}`}, sha256(${account.apiKey}::text::bytea), ${account.merchantId}, ${account.role}, ${[
+          VALUES (${`key_${v7()}`}, sha256(${account.apiKey}::text::bytea), ${account.merchantId}, ${account.role}, ${[
           ...account.permissions,
         ]}::text[], ${account.label}, now())
           ON CONFLICT (hash) DO NOTHING`;
