@@ -5,7 +5,7 @@ import { toJsonObject } from "../../api/openapi/json.ts";
 import { OPERATIONS } from "../../api/routes.ts";
 import { EVENT_TYPES } from "../../webhooks/event_type.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
-import { contractApi } from "./support/contract_api.ts";
+import { testApi } from "../support/api.ts";
 
 const test = testNeeding(DATABASE);
 
@@ -94,7 +94,7 @@ const CHANGE_DATES = [
 ];
 
 test("versioning: the reference shows the dated change record and the latest date, without a key", async () => {
-  await using api = await contractApi();
+  await using api = await testApi();
   const { status, body, headers } = await api.call("GET", "/api/openapi.json");
   assertEquals(status, 200);
   assertMatch(headers.get("content-type") ?? "", /^application\/json/);
@@ -115,7 +115,7 @@ test("versioning: the reference shows the dated change record and the latest dat
 });
 
 test("versioning: the interactive reference loads nothing from elsewhere and runs nothing inline", async () => {
-  await using api = await contractApi();
+  await using api = await testApi();
   const page = await api.call("GET", "/api/docs");
   const policy = page.headers.get("content-security-policy") ?? "";
   assertStringIncludes(policy, "default-src 'none'");

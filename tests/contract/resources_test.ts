@@ -1,8 +1,9 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { SOMEWHERE } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { testApi } from "../support/api.ts";
 import { endPayout, pay } from "./support/chain.ts";
-import { contractApi } from "./support/contract_api.ts";
+
 import {
   assertFields,
   currency,
@@ -36,7 +37,7 @@ const SHORT_DEPOSIT = {
 };
 
 test("Resources, Deposit: every field of a list row has its type and format", async () => {
-  await using api = await contractApi();
+  await using api = await testApi();
   const { id: merchantId, key } = await api.addMerchant();
   await api.sql`
     UPDATE book.merchant SET deposit_commission_rate = 0.0125 WHERE merchant_id = ${merchantId}`;
@@ -91,7 +92,7 @@ test("Resources, Deposit: every field of a list row has its type and format", as
 });
 
 test("Resources, Deposit: the record of a manual deposit", async () => {
-  await using api = await contractApi();
+  await using api = await testApi();
   const { key } = await api.addMerchant();
   const { status, body } = await api.call("POST", "/api/deposits", {
     key,
@@ -120,7 +121,7 @@ test("Resources, Deposit: the record of a manual deposit", async () => {
 });
 
 test("Resources, Deposit address: create response and list item", async () => {
-  await using api = await contractApi();
+  await using api = await testApi();
   const { id: merchantId, key } = await api.addMerchant();
   const create = async (body: object) =>
     (await api.call("POST", "/api/deposit-address", { key, body })).body;
@@ -149,7 +150,7 @@ test("Resources, Deposit address: create response and list item", async () => {
 });
 
 test("Resources, Deposit URL: create response and list item", async () => {
-  await using api = await contractApi();
+  await using api = await testApi();
   const { id: merchantId, key } = await api.addMerchant();
   const create = async (body: object) =>
     (await api.call("POST", "/api/deposit-url", { key, body: { network: "TRX", ...body } })).body;
@@ -210,7 +211,7 @@ test("Resources, Deposit URL: create response and list item", async () => {
 });
 
 test("Resources, Hosted page status: waiting has no deposit, later ones show it", async () => {
-  await using api = await contractApi();
+  await using api = await testApi();
   const { id: merchantId, key } = await api.addMerchant();
   const { body: page } = await api.call("POST", "/api/deposit-url", {
     key,
@@ -243,7 +244,7 @@ test("Resources, Hosted page status: waiting has no deposit, later ones show it"
 });
 
 test("Resources, Withdrawal: create response and list row", async () => {
-  await using api = await contractApi();
+  await using api = await testApi();
   const { key } = await api.addMerchant("100");
   const { status, body } = await api.call("POST", "/api/withdrawals", {
     key,
@@ -297,7 +298,7 @@ test("Resources, Withdrawal: create response and list row", async () => {
 });
 
 test("Resources, Settlement: created settlement and list row", async () => {
-  await using api = await contractApi();
+  await using api = await testApi();
   const { id: merchantId, key } = await api.addMerchant("100");
   const { body: listed } = await api.call("POST", "/api/settlement-addresses", {
     key,
@@ -339,7 +340,7 @@ test("Resources, Settlement: created settlement and list row", async () => {
 });
 
 test("Resources, Transaction: every field of a row, and the balance beside the rows", async () => {
-  await using api = await contractApi();
+  await using api = await testApi();
   const { id: merchantId, key } = await api.addMerchant();
   const { body: issued } = await api.call("POST", "/api/deposit-address", {
     key,
@@ -407,7 +408,7 @@ test("Resources, Transaction: every field of a row, and the balance beside the r
 });
 
 test("Resources, Balance: the single row, the list, and a pair without a row", async () => {
-  await using api = await contractApi();
+  await using api = await testApi();
   const { key } = await api.addMerchant("12.345678");
   const one = await api.call("GET", "/api/balance?currency=USDT&network=TRX", { key });
   assertFields(one.body, {
@@ -440,7 +441,7 @@ test("Resources, Balance: the single row, the list, and a pair without a row", a
 });
 
 test("Resources, Exchange rates: units per network, as decimal strings", async () => {
-  await using api = await contractApi();
+  await using api = await testApi();
   const { key } = await api.addMerchant();
   const { body } = await api.call("GET", "/api/exchange-rates?requestedCurrency=EUR", { key });
   assertFields(body, { baseCurrency: oneOf("EUR"), rates: object, timestamp: iso });
@@ -449,7 +450,7 @@ test("Resources, Exchange rates: units per network, as decimal strings", async (
 });
 
 test("Resources, Merchant profile: the webhook fields, and never the secret", async () => {
-  await using api = await contractApi();
+  await using api = await testApi();
   const { id: merchantId, key } = await api.addMerchant();
   const { body } = await api.call("GET", `/api/merchants/${merchantId}`, { key });
   assertFields(body, {

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { Registry } from "prom-client";
 import type { Journal } from "../../actors/merchant/journal.ts";
@@ -14,12 +15,15 @@ import { createApi } from "../../api/app.ts";
 import type { ApiDeps } from "../../api/context.ts";
 import { createSessionTokens } from "../../api/session_token.ts";
 import { addressFromLogHex, isTronAddress } from "../../chains/tron/address.ts";
+import { tronTransactionId } from "../../chains/tron/transaction_id.ts";
+import { ZERO } from "../../ledger/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { Network } from "../../ledger/pair.ts";
 import { fixedRates } from "../../rates/fixed_rates.ts";
 import { createSender } from "../../webhooks/sender.ts";
 import { addMerchant, fund, openJournal } from "./books.ts";
 import { testDatabase } from "./database.ts";
+import { responseFaults } from "./documented.ts";
 
 /** The address payouts leave from in these tests. */
 export const HOT_WALLET = addressOf(0xffff);
@@ -28,6 +32,22 @@ export const HOT_WALLET = addressOf(0xffff);
 export function addressOf(number: number): string {
   return addressFromLogHex(number.toString(16).padStart(40, "0"));
 }
+
+/** A chain on which nothing has happened. */
+export const EMPTY_CHAIN = {
+  isAddress: isTronAddress,
+  transactionId: tronTransactionId,
+  transaction: (txid: string) => Promise.resolve({ kind: "missing" as const, txid }),
+  balanceOf: () => Promise.resolve(ZERO),
+  capabilities: {
+    finality: "solid-block" as const,
+    nonce: false,
+    needsGasToSweep: true,
+    currencies: ["USDT" as const],
+    lifetimeMs: 60_000,
+  },
+  hotWallet: HOT_WALLET,
+};
 
 /** What a key in a test may do. */
 export interface KeyOptions {
@@ -81,8 +101,8 @@ export async function testApi(
     merchants: merchantsOf?.(journal) ?? journal,
     sql,
     chains: new Map<Network, ApiDeps["chains"] extends ReadonlyMap<Network, infer C> ? C : never>([
-      ["TRX", { isAddress: isTronAddress, hotWallet: HOT_WALLET }],
-      ["TRX_SHASTA", { isAddress: isTronAddress, hotWallet: HOT_WALLET }],
+      ["TRX", EMPTY_CHAIN],
+      ["TRX_SHASTA", EMPTY_CHAIN],
     ]),
     addressBook: {
       take: async (network, merchantId) => {
@@ -147,11 +167,14 @@ export async function testApi(
       });
       const text = await response.text();
       const isJson = response.headers.get("content-type")?.startsWith("application/json") === true;
-      return {
+      const called = {
         status: response.status,
         headers: response.headers,
         body: isJson && text !== "" ? JSON.parse(text) : text,
       };
+      // Whatever a test asks for, what it is answered must be documented.
+      assertEquals(responseFaults(method, path, called), [], `${method} ${path}`);
+      return called;
     },
     addMerchant: async (funds) => {
       const id = await addMerchant(sql);

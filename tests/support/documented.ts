@@ -8,9 +8,9 @@ import type { ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { z } from "zod";
-import { openApiDocument } from "../../../api/openapi/document.ts";
-import { OPERATIONS } from "../../../api/routes.ts";
-import type { Called } from "../../support/api.ts";
+import { openApiDocument } from "../../api/openapi/document.ts";
+import { OPERATIONS } from "../../api/routes.ts";
+import type { Called } from "./api.ts";
 
 const Schema = z.record(z.string(), z.unknown());
 
