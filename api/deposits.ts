@@ -59,7 +59,8 @@ export const getDeposits = keyedRoute({
   },
 });
 
-function depositView(row: DepositRow) {
+/** A deposit as it is shown. */
+export function depositView(row: DepositRow) {
   return {
     id: row.id,
     amount: formatAmount(row.amount),

@@ -1,6 +1,7 @@
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import type { Block, Chain, Finality, IncludedTransaction, Transfer } from "../../chains/chain.ts";
+import type { Network } from "../../ledger/pair.ts";
 import { findAddresses } from "../../ledger/watcher/find_addresses.ts";
 import {
   findOwnTransactions,
@@ -29,22 +30,14 @@ export async function recordBlocks(
   view: Finality,
 ): Promise<ReadonlySet<string>> {
   const { network } = chain;
-  const transfers = blocks.flatMap((block) =>
-    block.transfers.map((transfer) => ({ ...transfer, height: block.height }))
-  );
-  const [owners, own] = await Promise.all([
-    findAddresses(sql, network, [...new Set(transfers.map((transfer) => transfer.to))]),
+  const [findings, own] = await Promise.all([
+    findingsOf(sql, network, blocks),
     view === "head" ? [] : findOwnTransactions(
       sql,
       network,
       blocks.flatMap((block) => block.transactions.map((transaction) => transaction.txid)),
     ),
   ]);
-  const findings = transfers.flatMap((transfer): TransferFinding[] => {
-    const owner = owners.get(transfer.to);
-    if (owner === undefined) return [];
-    return [{ ...transfer, merchantId: owner.merchantId, addressId: owner.addressId }];
-  });
   await recordTransfers(sql, network, view === "head" ? "seen" : "solid", findings);
   const outcomes = outcomesOf(chain, own, blocks);
   await recordOutcomes(sql, network, outcomes);
@@ -52,6 +45,24 @@ export async function recordBlocks(
     ...findings.map((finding) => finding.merchantId),
     ...outcomes.map((outcome) => outcome.own.merchantId),
   ]);
+}
+
+/** The transfers that go to addresses of our merchants; one query for all of them. */
+export async function findingsOf(
+  sql: Sql,
+  network: Network,
+  blocks: readonly Pick<Block, "height" | "transfers">[],
+): Promise<readonly TransferFinding[]> {
+  const receivers = blocks.flatMap(({ transfers }) => transfers.map(({ to }) => to));
+  const owners = await findAddresses(sql, network, [...new Set(receivers)]);
+  return blocks.flatMap(({ height, transfers }) =>
+    transfers.flatMap((transfer): TransferFinding[] => {
+      const owner = owners.get(transfer.to);
+      if (owner === undefined) return [];
+      const { merchantId, addressId } = owner;
+      return [{ ...transfer, height, merchantId, addressId }];
+    })
+  );
 }
 
 function outcomesOf(

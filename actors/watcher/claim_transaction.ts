@@ -1,0 +1,119 @@
+/**
+ * Reads one transaction again that a merchant says has paid it, and credits what is missing: paid
+ * before its address was watched, or while the service did not watch. What is credited is what
+ * scanning would have credited; both write the same rows, and nothing is credited twice.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import type { Sql } from "postgres";
+import type { Chain, Finality, FoundTransaction, TransactionLookup } from "../../chains/chain.ts";
+import type { Currency, Network } from "../../ledger/pair.ts";
+import { readTransferStates } from "../../ledger/watcher/read_transfer_states.ts";
+import { recordTransfers, type TransferFinding } from "../../ledger/watcher/record_findings.ts";
+import { findingsOf } from "./record_blocks.ts";
+
+const log = getLogger(["engine", "watcher"]);
+
+/** Pause between two looks at whether the merchant has booked what was recorded. */
+const LOOK_MS = 20;
+
+/** What claiming works with. */
+export interface ClaimDeps {
+  readonly sql: Sql;
+  readonly chain: Pick<Chain, "transaction">;
+  readonly network: Network;
+  /** Says that a merchant's inbox has rows. */
+  readonly wake: (merchantId: string) => void;
+}
+
+/** What became of a claim. */
+export type ClaimOutcome =
+  | { readonly status: "credited" | "already_credited" | "not_final" | "not_found" | "not_ours" }
+  /** Recorded and set aside: the pair takes no deposits now. */
+  | { readonly status: "pair_closed"; readonly currency: Currency }
+  /** Recorded, and not booked within the bound; it will be. */
+  | { readonly status: "recorded" };
+
+/**
+ * Claims a transaction for a merchant. Doing it again changes nothing.
+ *
+ * @param txid in the chain's own spelling
+ * @param boundMs how long the chain is read, and then how long the merchant is waited for
+ * @throws {ChainUnavailable} when the chain cannot be read
+ * @throws {Error} when the merchant cannot book the transfer for a reason that is a bug
+ */
+export async function claimTransaction(
+  deps: ClaimDeps,
+  merchantId: string,
+  txid: string,
+  boundMs: number,
+): Promise<ClaimOutcome> {
+  const { sql, chain, network } = deps;
+  const found = await lookUp(chain, txid, AbortSignal.timeout(boundMs));
+  if (found.kind !== "found") {
+    return { status: found.kind === "missing" ? "not_found" : "not_final" };
+  }
+  const findings = await transfersTo(deps, merchantId, found.transaction);
+  if (findings.length === 0) return { status: "not_ours" };
+  if (found.view === "head") return { status: "not_final" };
+  const states = () => readTransferStates(sql, merchantId, { network, txid }, findings.map(logOf));
+  if ((await states()).every(({ booked }) => booked)) return { status: "already_credited" };
+  await recordTransfers(sql, network, "solid", findings);
+  log.info("{network}: {txid} was claimed by {merchantId}: {count} transfers", {
+    network,
+    txid,
+    merchantId,
+    count: findings.length,
+  });
+  deps.wake(merchantId);
+  const deadline = performance.now() + boundMs;
+  while (performance.now() < deadline) {
+    const open = (await states()).filter(({ booked }) => !booked);
+    if (open.length === 0) return { status: "credited" };
+    const [aside] = open.filter((state) => state.aside !== null);
+    if (aside !== undefined) return setAside(findings, aside.logIndex, aside.aside ?? "");
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+  return { status: "recorded" };
+}
+
+type View = TransactionLookup & { readonly view: Finality };
+
+/** The transaction as solid blocks have it; otherwise as the head does. */
+async function lookUp(
+  chain: ClaimDeps["chain"],
+  txid: string,
+  signal: AbortSignal,
+): Promise<View> {
+  const solid = await chain.transaction(txid, "solid", signal);
+  if (solid.kind !== "missing") return { ...solid, view: "solid" };
+  return { ...await chain.transaction(txid, "head", signal), view: "head" };
+}
+
+async function transfersTo(
+  { sql, network }: ClaimDeps,
+  merchantId: string,
+  { height, transfers }: FoundTransaction,
+): Promise<readonly TransferFinding[]> {
+  const findings = await findingsOf(sql, network, [{ height, transfers }]);
+  return findings.filter((finding) => finding.merchantId === merchantId);
+}
+
+function logOf({ logIndex }: TransferFinding): number {
+  return logIndex;
+}
+
+/** @throws unless the reason is that the pair takes no deposits */
+function setAside(
+  findings: readonly TransferFinding[],
+  logIndex: number,
+  reason: string,
+): ClaimOutcome {
+  const finding = findings.find((candidate) => candidate.logIndex === logIndex);
+  if (finding === undefined || !reason.startsWith("unclaimed:")) {
+    throw new Error(`Cannot credit a claimed transfer as it is set aside: ${reason}`);
+  }
+  return { status: "pair_closed", currency: finding.currency };
+}

@@ -1,0 +1,76 @@
+/**
+ * Crediting a transaction that scanning has not credited.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { claimTransaction } from "../actors/watcher/claim_transaction.ts";
+import { findDepositsOfTransaction } from "../ledger/queries/find_deposits_of_transaction.ts";
+import { ok } from "./answer.ts";
+import { depositView } from "./deposits.ts";
+import { depositsNotSupported, invalidField, refused, unavailable } from "./errors.ts";
+import { network } from "./fields.ts";
+import { invalidRequestDoc, REFUSALS } from "./openapi/error_catalogue.ts";
+import { keyedRoute } from "./route.ts";
+import { CLAIM_EXAMPLES, claimResult } from "./schemas/claim.ts";
+
+/** `POST /api/deposits/claim`. */
+export const claimDeposit = keyedRoute({
+  method: "POST",
+  path: "/api/deposits/claim",
+  summary: "Read a transaction again and credit what of it is yours and missing",
+  access: { scope: "own", anyOf: ["write"] },
+  rateCategory: "deposits",
+  body: z.object({
+    network,
+    txHash: z.string().min(1).max(128).meta({ description: "Transaction id on the network" }),
+  }),
+  responses: {
+    200: {
+      description: "What was found, and the deposits that came in by it",
+      schema: claimResult,
+      examples: CLAIM_EXAMPLES,
+    },
+  },
+  errors: [
+    invalidRequestDoc,
+    REFUSALS.deposits_closed_on_network,
+    REFUSALS.deposits_closed_for_pair,
+  ],
+  handler: async ({ merchantId, body }, context) => {
+    const { sql, merchants, askTimeoutMs } = context;
+    const chain = context.chains.get(body.network);
+    if (chain === undefined) return depositsNotSupported(body.network);
+    const txid = chain.transactionId(body.txHash);
+    if (txid === null) {
+      return invalidField("txHash", "Not a transaction id of this network", "invalid_string");
+    }
+    const outcome = await claimTransaction(
+      { sql, chain, network: body.network, wake: (id) => merchants.wake(id) },
+      merchantId,
+      txid,
+      askTimeoutMs,
+    );
+    switch (outcome.status) {
+      case "pair_closed": {
+        const { currency } = outcome;
+        return refused({ code: "deposits_closed_for_pair", currency, network: body.network });
+      }
+      case "recorded":
+        return unavailable("The transaction is recorded and will be credited; ask again.");
+      case "credited":
+      case "already_credited":
+      case "not_final":
+      case "not_found":
+      case "not_ours": {
+        const deposits = await findDepositsOfTransaction(sql, merchantId, body.network, txid);
+        return ok({ deposits: deposits.map(depositView), status: outcome.status });
+      }
+      default: {
+        const never: never = outcome;
+        return never;
+      }
+    }
+  },
+});

@@ -1,0 +1,180 @@
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { HDKey } from "@scure/bip32";
+import { createTronChain } from "../../chains/tron/tron_chain.ts";
+import { accountKey } from "../../chains/wallet/account_key.ts";
+import { type TestChain, withChain } from "../dev_chain/support/chain.ts";
+import { addressOf, HOT_WALLET, type TestApi, testApi } from "../support/api.ts";
+import { addTransfer, booksFaults, until } from "../support/books.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+
+/** An interface over a real node that makes blocks on demand, read by the real adapter. */
+async function withClaims(
+  run: (api: TestApi, dev: TestChain) => Promise<void>,
+  overrides: Parameters<typeof testApi>[0] = {},
+): Promise<void> {
+  await withChain(async (dev) => {
+    const seed = crypto.getRandomValues(new Uint8Array(32));
+    const chain = createTronChain({
+      network: "TRX",
+      nodeUrls: [dev.url],
+      contracts: { USDT: dev.usdt },
+      xpub: accountKey(HDKey.fromMasterSeed(seed), "TRX").publicExtendedKey,
+      hotWallet: HOT_WALLET,
+    });
+    await using api = await testApi({ chains: new Map([["TRX", chain]]), ...overrides });
+    await run(api, dev);
+  });
+}
+
+async function issue(api: TestApi, key: string, identifier: string): Promise<string> {
+  const body = { network: "TRX", identifier, referenceId: `of-${identifier}` };
+  return (await api.call("POST", "/api/deposit-address", { key, body })).body.address;
+}
+
+async function pay(dev: TestChain, to: string, amount: string): Promise<string> {
+  return (await dev.post("/dev/transfer", { to, amount, currency: "USDT" })).txid;
+}
+
+function claim(api: TestApi, key: string, txHash: string, network = "TRX") {
+  return api.call("POST", "/api/deposits/claim", { key, body: { network, txHash } });
+}
+
+test("a final transfer that nobody told of is credited by a claim, once", async () => {
+  await withClaims(async (api, dev) => {
+    const { key } = await api.addMerchant();
+    const address = await issue(api, key, "alice");
+    const txid = await pay(dev, address, "12.5");
+    await dev.mine(1);
+    const early = await claim(api, key, txid);
+    assertEquals([early.status, early.body], [200, { deposits: [], status: "not_final" }]);
+    await dev.mine(20);
+    // claimed five times at once, as tools write ids
+    const answers = await Promise.all(
+      [txid, txid.toUpperCase(), `0x${txid}`, txid, txid].map((text) => claim(api, key, text)),
+    );
+    for (const { status, body } of answers) {
+      assertEquals([status, body.deposits.length], [200, 1]);
+      assertMatch(body.status, /^(already_)?credited$/);
+      const [deposit] = body.deposits;
+      assertEquals(
+        [deposit.status, deposit.amount, deposit.fee, deposit.referenceId, deposit.metadata.txHash],
+        ["CONFIRMED", "12.5", "0.5", "of-alice", txid],
+      );
+    }
+    assertEquals(answers.some(({ body }) => body.status === "credited"), true);
+    assertEquals((await claim(api, key, txid)).body.status, "already_credited");
+    const balance = await api.call("GET", "/api/balance?currency=USDT&network=TRX", { key });
+    assertEquals(balance.body.available, "12");
+    assertEquals(await booksFaults(api.sql), []);
+  });
+});
+
+test("a claim credits what scanning has only seen, and leaves alone what it has credited", async () => {
+  await withClaims(async (api, dev) => {
+    const { id, key } = await api.addMerchant();
+    const address = await issue(api, key, "alice");
+    const steps = ["1000000", "2000000", "4000000"].map((amount) => ({
+      do: "transfer",
+      to: address,
+      amount,
+    }));
+    const { txid } = await dev.post("/dev/emit", { steps });
+    await dev.mine(20);
+    const [row] = await api.sql`SELECT id FROM book.deposit_address`;
+    const scanned = { txid, to: address, addressId: row?.["id"] };
+    await addTransfer(api.sql, id, "1", { ...scanned, phase: "seen", logIndex: 0 });
+    await addTransfer(api.sql, id, "2", { ...scanned, phase: "solid", logIndex: 1 });
+    api.journal.wake(id);
+    await until(async () => (await api.sql`SELECT 1 FROM book.deposit`).length === 2);
+    const { body } = await claim(api, key, txid);
+    assertEquals(body.status, "credited");
+    assertEquals(
+      body.deposits.map((deposit: { amount: string; status: string }) =>
+        `${deposit.amount} ${deposit.status}`
+      ),
+      ["1 CONFIRMED", "2 CONFIRMED", "4 CONFIRMED"],
+    );
+    assertEquals(await booksFaults(api.sql), []);
+  });
+});
+
+test("what paid nobody, or another merchant, is not credited to who claims it", async () => {
+  await withClaims(async (api, dev) => {
+    const [alice, bob] = [await api.addMerchant(), await api.addMerchant()];
+    const address = await issue(api, alice.key, "alice");
+    const txid = await pay(dev, address, "5");
+    const elsewhere = await pay(dev, addressOf(0xabcdef), "5");
+    await dev.mine(1);
+    assertEquals((await claim(api, bob.key, txid)).body.status, "not_ours");
+    await dev.mine(20);
+    for (const id of [txid, elsewhere]) {
+      const { status, body } = await claim(api, bob.key, id);
+      assertEquals([status, body], [200, { deposits: [], status: "not_ours" }]);
+    }
+    assertEquals((await api.sql`SELECT 1 FROM book.inbox`).length, 0);
+    assertEquals((await claim(api, alice.key, txid)).body.status, "credited");
+  });
+});
+
+test("what the chain does not know is not found; what is no transaction id is refused", async () => {
+  await withClaims(async (api) => {
+    const { id, key } = await api.addMerchant();
+    const unknown = await claim(api, key, "ab".repeat(32));
+    assertEquals([unknown.status, unknown.body], [200, { deposits: [], status: "not_found" }]);
+    for (const text of ["", "ab", "zz".repeat(32), `${"ab".repeat(32)} `]) {
+      const { status, body } = await claim(api, key, text);
+      assertEquals([status, body.details[0].path], [400, ["txHash"]]);
+    }
+    const closed = await claim(api, key, "ab".repeat(32), "ETH");
+    assertEquals(closed.status, 400);
+    assertStringIncludes(closed.body.error, "Deposits on ETH are not currently supported");
+    const reader = await api.addKey(id, { permissions: ["read"] });
+    assertEquals((await claim(api, reader, "ab".repeat(32))).status, 403);
+  });
+});
+
+test("a claimed transfer of a pair that is closed is kept for when it opens", async () => {
+  await withClaims(async (api, dev) => {
+    const { key } = await api.addMerchant();
+    const txid = await pay(dev, await issue(api, key, "alice"), "5");
+    await dev.mine(20);
+    await api.sql`UPDATE book.pair SET deposits_enabled = false WHERE network = 'TRX'`;
+    for (let i = 0; i < 2; i++) {
+      const { status, body } = await claim(api, key, txid);
+      assertEquals([status, body.error], [400, "Deposits of USDT on TRX are not supported"]);
+    }
+    const kept = await api.sql`SELECT 1 FROM book.inbox WHERE quarantine LIKE 'unclaimed:%'`;
+    assertEquals(kept.length, 1);
+  });
+});
+
+test("a claim whose merchant does not get to it in time is recorded and credited later", async () => {
+  await withClaims(async (api, dev) => {
+    const { id, key } = await api.addMerchant();
+    await api.sql`
+      INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index)
+      VALUES (${addressOf(77)}, 'TRX', ${id}, 'adr_77', 77)`;
+    const txid = await pay(dev, addressOf(77), "5");
+    await dev.mine(20);
+    const { status, headers } = await claim(api, key, txid);
+    assertEquals([status, headers.has("retry-after")], [503, true]);
+    api.journal.wake(id);
+    await until(async () => (await api.sql`SELECT 1 FROM book.deposit`).length === 1);
+    assertEquals((await claim(api, key, txid)).body.status, "already_credited");
+  }, {
+    askTimeoutMs: 1_000,
+    // a merchant whose wake-up is lost
+    merchantsOf: (journal) => ({ ask: journal.ask.bind(journal), wake: () => {} }),
+  });
+});
+
+test("a node that is away says nothing about a transaction", async () => {
+  await withClaims(async (api, dev) => {
+    const { key } = await api.addMerchant();
+    const faults = [{ path: "*", kind: "error-500", probability: 1 }];
+    await dev.post("/dev/config", { faults });
+    assertEquals((await claim(api, key, "ab".repeat(32))).status, 503);
+  });
+});
