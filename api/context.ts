@@ -48,7 +48,13 @@ export interface ApiDeps {
   /** Pool for reads. */
   readonly sql: Sql;
   /** The networks that are configured. */
-  readonly chains: ReadonlyMap<Network, Pick<Chain, "isAddress" | "hotWallet">>;
+  readonly chains: ReadonlyMap<
+    Network,
+    Pick<
+      Chain,
+      "isAddress" | "transactionId" | "transaction" | "hotWallet" | "balanceOf" | "capabilities"
+    >
+  >;
   readonly addressBook: AddressBook;
   /** What the hot wallet can still pay, or null where it is not known. */
   readonly liquidity: (network: Network, currency: Currency) => Amount | null;

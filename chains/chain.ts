@@ -166,6 +166,8 @@ export interface Chain {
   readonly hotWallet: string;
   /** Whether the text is a well-formed address that merchants may name as a destination. */
   isAddress(text: string): boolean;
+  /** The canonical spelling of a transaction id, `null` for a text that names no transaction. */
+  transactionId(text: string): string | null;
   /** The deposit address with this index; from the public key alone. */
   deriveAddress(index: number): string;
   /** The newest block. */

@@ -55,3 +55,9 @@ export const DEPOSIT_ADDRESS_LIST_EXAMPLE = {
     deposits: [SHORT_DEPOSIT_EXAMPLE],
   }],
 };
+
+/** Answer of the merchant's own top-up address. */
+export const topUpAddress = z.object({ address, network: shownNetwork });
+
+/** What the reference shows for a top-up address. */
+export const TOP_UP_ADDRESS_EXAMPLE = { address: EXAMPLE.address, network: "TRX" };

@@ -10,8 +10,7 @@ import type { TronNode } from "./node.ts";
 import { type NodePool, readFrom } from "./node_pool.ts";
 import { type ParseContext, parseTransaction } from "./parse_block.ts";
 import { prefixOf } from "./read_blocks.ts";
-
-const TXID = /^[0-9a-f]{64}$/;
+import { tronTransactionId } from "./transaction_id.ts";
 
 /** How much an answer tells. */
 const WORTH = { missing: 0, incomplete: 1, found: 2 } as const;
@@ -19,7 +18,7 @@ const WORTH = { missing: 0, incomplete: 1, found: 2 } as const;
 /**
  * One transaction. A node that does not know it, or not its receipt, may lag: the others are asked.
  *
- * @param text 64 hex digits of either case; anything else names no transaction
+ * @param text 64 hex digits of either case, `0x` before them or not; anything else names none
  * @param context its running totals are left alone: a block's own reading counts them
  * @throws {ChainUnavailable} when no node can be read, or one contradicts itself
  */
@@ -30,8 +29,8 @@ export async function readTransaction(
   context: ParseContext,
   signal?: AbortSignal,
 ): Promise<TransactionLookup> {
-  const txid = text.toLowerCase();
-  if (!TXID.test(txid)) return { kind: "missing", txid: text };
+  const txid = tronTransactionId(text);
+  if (txid === null) return { kind: "missing", txid: text };
   const uncounted = { ...context, ignored: { zeroValue: 0, otherContract: 0 } };
   return await pool.read(
     (node, bound) => readFromOne(node, txid, finality, uncounted, bound),

@@ -30,6 +30,7 @@ import { NodePool, readFrom } from "./node_pool.ts";
 import { type IgnoredTransfers, type ParseContext, TRX_DECIMALS } from "./parse_block.ts";
 import { readBlock, readBlocks, readNewest } from "./read_blocks.ts";
 import { readTransaction } from "./read_transaction.ts";
+import { tronTransactionId } from "./transaction_id.ts";
 import { contractEntries, type TokenContracts } from "./token_contracts.ts";
 
 const logger = getLogger(["engine", "chains", "tron"]);
@@ -280,6 +281,7 @@ export function createTronChain(options: TronChainOptions): TronChain {
     },
     ignored: context.ignored,
     isAddress: isTronAddress,
+    transactionId: tronTransactionId,
     deriveAddress: depositAddresses(options.xpub),
     head: (signal) => readNewest(pool, "head", signal),
     solid: (signal) => readNewest(pool, "solid", signal),

@@ -16,6 +16,8 @@ import { newId } from "../../actors/runtime/ids.ts";
 import { createApi } from "../../api/app.ts";
 import { createSessionTokens } from "../../api/session_token.ts";
 import { isTronAddress } from "../../chains/tron/address.ts";
+import { tronTransactionId } from "../../chains/tron/transaction_id.ts";
+import { ZERO } from "../../ledger/amount.ts";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { createJournalStore } from "../../ledger/journal/store.ts";
 import { fixedRates } from "../../rates/fixed_rates.ts";
@@ -40,7 +42,20 @@ interface Program {
 
 function withInterface(sql: Sql, merchants: Merchants, batches: () => number): Program {
   const registry = new Registry();
-  const chain = { isAddress: isTronAddress, hotWallet: HOT_WALLET };
+  const chain = {
+    isAddress: isTronAddress,
+    transactionId: tronTransactionId,
+    transaction: (txid: string) => Promise.resolve({ kind: "missing" as const, txid }),
+    balanceOf: () => Promise.resolve(ZERO),
+    capabilities: {
+      finality: "solid-block" as const,
+      nonce: false,
+      needsGasToSweep: true,
+      currencies: ["USDT" as const],
+      lifetimeMs: 60_000,
+    },
+    hotWallet: HOT_WALLET,
+  };
   const api = createApi({
     merchants,
     sql,

@@ -1,0 +1,53 @@
+/**
+ * The address with which a merchant fills up its own balance.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { findTopUpAddress } from "../ledger/queries/find_top_up_address.ts";
+import { ok } from "./answer.ts";
+import { depositsNotSupported, notDone } from "./errors.ts";
+import { network } from "./fields.ts";
+import { notFoundDoc, REFUSALS } from "./openapi/error_catalogue.ts";
+import { refuseUnknown } from "./refuse_unknown.ts";
+import { keyedRoute } from "./route.ts";
+import { TOP_UP_ADDRESS_EXAMPLE, topUpAddress } from "./schemas/deposit_address.ts";
+
+/** `GET /api/merchants/{merchantId}/top-up-address`. */
+export const getTopUpAddress = keyedRoute({
+  method: "GET",
+  path: "/api/merchants/{merchantId}/top-up-address",
+  summary: "The merchant's own top-up address, made on first use",
+  access: { scope: "named", anyOf: ["read"], adminAnyOf: ["admin:read", "admin:write"] },
+  rateCategory: "transactions",
+  query: z.object({ network }),
+  responses: {
+    200: {
+      description: "The address, the same every time",
+      schema: topUpAddress,
+      example: TOP_UP_ADDRESS_EXAMPLE,
+    },
+  },
+  errors: [notFoundDoc, REFUSALS.deposits_closed_on_network, REFUSALS.merchant_not_active],
+  handler: async ({ caller, merchantId, query, now }, context) => {
+    const { sql, chains, addressBook } = context;
+    const refusal = await refuseUnknown(sql, caller, merchantId);
+    if (refusal !== null) return refusal;
+    const known = await findTopUpAddress(sql, merchantId, query.network);
+    if (known !== null) return ok({ address: known, network: query.network });
+    if (!chains.has(query.network)) return depositsNotSupported(query.network);
+    const outcome = await context.merchants.ask(merchantId, {
+      type: "issue-address",
+      kind: "top_up",
+      at: now,
+      network: query.network,
+      identifier: null,
+      referenceId: null,
+      createOnly: false,
+      fresh: await addressBook.take(query.network, merchantId),
+    }, context.askTimeoutMs);
+    if (outcome.kind !== "done") return notDone(outcome, {});
+    return ok({ address: outcome.value.address, network: query.network });
+  },
+});

@@ -1,0 +1,232 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { newId } from "../../actors/runtime/ids.ts";
+import { type TestApi, testApi } from "../support/api.ts";
+import { addTransfer, booksFaults, until } from "../support/books.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+
+const DEPOSIT = { amount: "12.5", currency: "USDT", network: "TRX", source: "bank" };
+const TXID = "0123456789abcdef".repeat(4);
+
+/** What the journal makes of the inbox of a merchant. */
+async function hear(api: TestApi, merchantId: string, txid: string): Promise<void> {
+  api.journal.wake(merchantId);
+  await until(async () => {
+    const rows = await api.sql`
+      SELECT 1 FROM book.inbox WHERE txid = ${txid} AND consumed_at IS NULL AND quarantine IS NULL`;
+    return rows.length === 0;
+  });
+}
+
+test("a deposit by hand is pending, on the pending balance, and listed", async () => {
+  await using api = await testApi();
+  const { key } = await api.addMerchant();
+  const metadata = { invoice: 7, nested: { a: [1, null] } };
+  const { status, body } = await api.call("POST", "/api/deposits", {
+    key,
+    body: { ...DEPOSIT, description: "by wire", metadata },
+  });
+  assertEquals(status, 201);
+  const { id, createdAt, ...rest } = body;
+  assertMatch(id, /^dep_/);
+  assertMatch(createdAt, /Z$/);
+  assertEquals(rest, {
+    amount: "12.5",
+    currency: "USDT",
+    network: "TRX",
+    status: "PENDING",
+    source: "bank",
+    description: "by wire",
+    metadata,
+  });
+  const get = async (path: string) => (await api.call("GET", path, { key })).body;
+  const balance = await get("/api/balance?currency=USDT&network=TRX");
+  assertEquals([balance.available, balance.pending], ["0", "12.5"]);
+  const { deposits, pagination } = await get("/api/deposits?status=PENDING");
+  assertEquals([deposits[0].id, deposits[0].metadata, pagination.total], [id, metadata, 1]);
+  const bare = await api.call("POST", "/api/deposits", { key, body: DEPOSIT });
+  assertEquals([bare.body.description, bare.body.metadata], [null, {}]);
+  assertEquals(await booksFaults(api.sql), []);
+});
+
+test("a deposit by hand claims the transaction it names, however it is spelled", async () => {
+  await using api = await testApi();
+  const { id, key } = await api.addMerchant();
+  const create = (txHash: unknown) =>
+    api.call("POST", "/api/deposits", { key, body: { ...DEPOSIT, metadata: { txHash } } });
+  const first = await create(`0x${TXID.toUpperCase()}`);
+  assertEquals(first.status, 201);
+  const again = await create(TXID);
+  assertEquals([again.status, again.body.error, again.body.depositId], [
+    409,
+    "Conflict",
+    first.body.id,
+  ]);
+  await addTransfer(api.sql, id, "12.5", { txid: TXID });
+  await hear(api, id, TXID);
+  const list = async () => (await api.call("GET", "/api/deposits", { key })).body.deposits;
+  assertEquals((await list()).map(({ status }: { status: string }) => status), ["PENDING"]);
+  // what names no transaction claims none
+  for (const txHash of ["wire 77", 5, null, TXID.slice(1)]) {
+    assertEquals((await create(txHash)).status, 201);
+  }
+});
+
+test("a claim that came to nothing stands for its transaction no more", async () => {
+  await using api = await testApi();
+  const { id, key } = await api.addMerchant();
+  const { body } = await api.call("POST", "/api/deposits", {
+    key,
+    body: { ...DEPOSIT, metadata: { txHash: TXID } },
+  });
+  await api.journal.ask(id, {
+    type: "decide-deposit",
+    at: Date.now(),
+    depositId: body.id,
+    to: "CANCELLED",
+    reason: null,
+    chargeIds: [newId("chg"), newId("chg")],
+    eventIds: [newId("evt"), newId("evt")],
+    ingestion: null,
+  }, 5_000);
+  await addTransfer(api.sql, id, "12.5", { txid: TXID });
+  await hear(api, id, TXID);
+  const { deposits } = (await api.call("GET", "/api/deposits", { key })).body;
+  assertEquals(
+    deposits.map(({ status, source }: { status: string; source: string }) => [
+      status,
+      source,
+    ]),
+    [["CONFIRMED", "onchain"], ["CANCELLED", "bank"]],
+  );
+  assertEquals(await booksFaults(api.sql), []);
+});
+
+test("a deposit by hand may be linked to an address of the merchant's", async () => {
+  await using api = await testApi();
+  const { key, id } = await api.addMerchant();
+  const stranger = await api.addMerchant();
+  await api.call("POST", "/api/deposit-address", {
+    key,
+    body: { network: "TRX", identifier: "alice", referenceId: "r7" },
+  });
+  await api.call("GET", `/api/merchants/${id}/top-up-address?network=TRX`, { key });
+  const addresses = await api.sql`SELECT id, kind FROM book.deposit_address`;
+  const idOf = (kind: string) => addresses.find((row) => row.kind === kind)?.id;
+  const create = (depositAddressId: string, change: object = {}, by = key) =>
+    api.call("POST", "/api/deposits", {
+      key: by,
+      body: { ...DEPOSIT, depositAddressId, ...change },
+    });
+  assertEquals((await create(idOf("issued"))).status, 201);
+  const [deposit] = (await api.call("GET", "/api/deposits?referenceId=r7", { key })).body.deposits;
+  assertEquals(deposit.depositAddress.id, idOf("issued"));
+  assertEquals((await create("adr_none")).status, 404);
+  assertEquals((await create(idOf("issued"), {}, stranger.key)).status, 404);
+  assertEquals((await create(idOf("issued"), { network: "TRX_SHASTA" })).status, 404);
+  assertEquals((await create(idOf("top_up"))).status, 404);
+});
+
+test("every refusal of a deposit by hand has the status and the text of the interface", async (t) => {
+  await using api = await testApi();
+  const { id, key } = await api.addMerchant();
+  const create = (change: object, by = key) =>
+    api.call("POST", "/api/deposits", { key: by, body: { ...DEPOSIT, ...change } });
+  for (
+    const [change, text] of [
+      [{ currency: "USDC" }, "Deposits of USDC on TRX are not supported"],
+      [{ network: "ETH" }, "Deposits of USDT on ETH are not supported"],
+    ] as const
+  ) {
+    await t.step(text, async () => {
+      const { status, body } = await create(change);
+      assertEquals([status, body], [400, { error: text }]);
+    });
+  }
+  const faults: readonly [object, string][] = [
+    [{ amount: "0" }, "amount"],
+    [{ amount: "-1" }, "amount"],
+    [{ amount: 5 }, "amount"],
+    [{ amount: "1.1234567" }, "amount"],
+    [{ amount: "0.0000000000000000001" }, "amount"],
+    [{ source: undefined }, "source"],
+    [{ source: "" }, "source"],
+    [{ source: "a\nb" }, "source"],
+    [{ metadata: [] }, "metadata"],
+    [{ metadata: "x" }, "metadata"],
+    [{ description: 5 }, "description"],
+    [{ currency: "EUR" }, "currency"],
+  ];
+  for (const [change, path] of faults) {
+    await t.step(JSON.stringify(change), async () => {
+      const { status, body } = await create(change);
+      assertEquals([status, body.error, body.details[0].path], [400, "Invalid request data", [
+        path,
+      ]]);
+    });
+  }
+  await t.step("keys that may not", async () => {
+    for (const permissions of [["read"], ["read", "payout"]]) {
+      const { status, body } = await create({}, await api.addKey(id, { permissions }));
+      assertEquals([status, body], [403, { error: "Insufficient permissions" }]);
+    }
+  });
+  await t.step("nothing was written", async () => {
+    const [row] = await api.sql`SELECT count(*)::int AS n FROM book.deposit`;
+    assertEquals(row?.n, 0);
+  });
+});
+
+test("a merchant has one top-up address per network, made on first use", async () => {
+  await using api = await testApi();
+  const { id, key } = await api.addMerchant();
+  const get = (query: string, by = key, merchant = id) =>
+    api.call("GET", `/api/merchants/${merchant}/top-up-address${query}`, { key: by });
+  const answers = await Promise.all(Array.from({ length: 5 }, () => get("?network=TRX")));
+  const [first] = answers;
+  assertEquals(first?.status, 200);
+  assertEquals(first?.body, { address: first?.body.address, network: "TRX" });
+  assertEquals(new Set(answers.map(({ body }) => body.address)).size, 1);
+  const shasta = await get("?network=TRX_SHASTA");
+  assertEquals([shasta.status, shasta.body.network], [200, "TRX_SHASTA"]);
+  const admin = await api.addKey(null, { permissions: ["admin:read"] });
+  assertEquals((await get("?network=TRX", admin)).body, first?.body);
+  assertEquals((await get("?network=TRX", admin, "mer_none")).status, 404);
+  const stranger = await api.addMerchant();
+  const refused = await get("?network=TRX", stranger.key);
+  assertEquals([refused.status, refused.body], [403, { error: "Insufficient permissions" }]);
+  const eth = await get("?network=ETH");
+  assertEquals([eth.status, eth.body], [400, {
+    error: "Deposits on ETH are not currently supported",
+  }]);
+  for (const query of ["", "?network=", "?network=trx"]) {
+    assertEquals((await get(query)).body.details[0].path, ["network"]);
+  }
+  // it is no address of a customer
+  assertEquals((await api.call("GET", "/api/deposit-address", { key })).body.addresses, []);
+});
+
+test("what comes in on a top-up address stays pending, without percentage or activation", async () => {
+  await using api = await testApi();
+  const { id, key } = await api.addMerchant();
+  await api.sql`UPDATE book.merchant SET deposit_commission_rate = 0.01 WHERE merchant_id = ${id}`;
+  const { body: { address } } = await api.call(
+    "GET",
+    `/api/merchants/${id}/top-up-address?network=TRX`,
+    { key },
+  );
+  const txid = await addTransfer(api.sql, id, "100", { to: address });
+  await hear(api, id, txid);
+  const [deposit] = (await api.call("GET", "/api/deposits", { key })).body.deposits;
+  assertEquals([deposit.status, deposit.source, deposit.fee, deposit.commission], [
+    "PENDING",
+    "top_up",
+    "0",
+    "0",
+  ]);
+  assertEquals("depositAddress" in deposit, false);
+  const balance = (await api.call("GET", "/api/balance?currency=USDT&network=TRX", { key })).body;
+  assertEquals([balance.available, balance.pending], ["0", "100"]);
+  assertEquals(await booksFaults(api.sql), []);
+});
