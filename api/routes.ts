@@ -6,8 +6,10 @@
 
 import { ADMIN_OPERATIONS } from "./admin_operations.ts";
 import { getBalance } from "./balance.ts";
+import { claimDeposit } from "./claim_deposit.ts";
 import { createDepositAddress, getDepositAddresses } from "./deposit_address.ts";
 import { getCharges } from "./charges.ts";
+import { createDeposit } from "./create_deposit.ts";
 import { getDepositPageStatus } from "./deposit_page_status.ts";
 import { createDepositUrl, getDepositUrls } from "./deposit_url.ts";
 import { getDeposits } from "./deposits.ts";
@@ -23,6 +25,7 @@ import {
   getSettlementAddresses,
 } from "./settlement_addresses.ts";
 import { cancelSettlement, createSettlement, getSettlements } from "./settlements.ts";
+import { getTopUpAddress } from "./top_up_address.ts";
 import { getTransactions } from "./transactions.ts";
 import { getWebhookDeliveries, redeliverWebhook } from "./webhook_deliveries.ts";
 import { rotateWebhookSecret, testWebhook } from "./webhook_settings.ts";
@@ -38,6 +41,8 @@ const MERCHANT_OPERATIONS = {
   createDepositUrl,
   getDepositUrls,
   getDepositPageStatus,
+  createDeposit,
+  claimDeposit,
   getDeposits,
   getExchangeRates,
   getBalance,
@@ -52,6 +57,7 @@ const MERCHANT_OPERATIONS = {
   redeliverWebhook,
   testWebhook,
   rotateWebhookSecret,
+  getTopUpAddress,
   getEarnings,
   getCharges,
   getMerchant,
