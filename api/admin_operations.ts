@@ -37,6 +37,7 @@ import {
 } from "./reseller_line.ts";
 import { createReseller, getReseller, getResellers, putReseller } from "./resellers.ts";
 import { getSettings, updateSettings } from "./settings.ts";
+import { getTreasury } from "./treasury.ts";
 import { getWithdrawalFees, setWithdrawalFees, testWithdrawalFees } from "./withdrawal_fees.ts";
 
 /** Operations of administrators and resellers. */
@@ -68,6 +69,7 @@ export const ADMIN_OPERATIONS = {
   updatePairs,
   getSettings,
   updateSettings,
+  getTreasury,
   getAudit,
   getResellers,
   createReseller,

@@ -1,0 +1,116 @@
+/**
+ * What the wallets hold, what they have promised, and what waits for which reason.
+ *
+ * @module
+ */
+
+import { listOutgoing, type WaitingTransfer } from "../ledger/admin/list_outgoing.ts";
+import { type Amount, formatAmount, subtract, ZERO } from "../ledger/amount.ts";
+import type { Currency, Network } from "../ledger/pair.ts";
+import { type Commitment, readCommitments } from "../ledger/treasury/read_commitments.ts";
+import { type Cursor, readCursor } from "../ledger/watcher/cursor.ts";
+import { ok } from "./answer.ts";
+import type { ApiContext } from "./context.ts";
+import { isSomethingAway } from "./errors.ts";
+import { staffRoute } from "./route.ts";
+import { TREASURY_EXAMPLE, treasurySchema } from "./schemas/treasury.ts";
+
+/** Transfers shown per network and state; the sums are over all of them. */
+const SHOWN = 100;
+/** Bound of asking a node. */
+const NODE_MS = 5_000;
+
+type ApiChain = ApiContext["chains"] extends ReadonlyMap<Network, infer C> ? C : never;
+
+/** `GET /api/admin/treasury`. */
+export const getTreasury = staffRoute({
+  method: "GET",
+  path: "/api/admin/treasury",
+  summary: "Wallets, promises, and transfers that wait, with the reason",
+  access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
+  rateCategory: "none",
+  responses: {
+    200: {
+      description: "One entry per configured network",
+      schema: treasurySchema,
+      example: TREASURY_EXAMPLE,
+    },
+  },
+  handler: async (_request, context) => {
+    const transfers = await listOutgoing(context.sql, SHOWN);
+    const networks = await Promise.all(
+      [...context.chains].map(([network, chain]) =>
+        networkView(network, chain, transfers.filter((row) => row.network === network), context)
+      ),
+    );
+    return ok({ networks });
+  },
+});
+
+async function networkView(
+  network: Network,
+  chain: ApiChain,
+  transfers: readonly WaitingTransfer[],
+  context: ApiContext,
+) {
+  const { sql } = context;
+  const [commitments, cursor, native, ...tokens] = await Promise.all([
+    readCommitments(sql, network),
+    readCursor(sql, network, "solid"),
+    balanceOf(chain, "native"),
+    ...chain.capabilities.currencies.map((currency) => balanceOf(chain, currency)),
+  ]);
+  return {
+    network,
+    hotWallet: chain.hotWallet,
+    payoutsOpen: context.payoutsOpen(network),
+    native: shown(native),
+    balances: chain.capabilities.currencies.map((currency, index) =>
+      balanceView(currency, tokens[index] ?? null, commitments.get(currency))
+    ),
+    readUntil: cursorView(cursor),
+    queued: transfers.filter((row) => row.status === "queued").map(transferView),
+    inFlight: transfers.filter((row) => row.status === "signed").map(transferView),
+  };
+}
+
+/** A balance in solid blocks; `null` while the node does not say. */
+async function balanceOf(chain: ApiChain, asset: Currency | "native"): Promise<Amount | null> {
+  try {
+    return await chain.balanceOf(chain.hotWallet, asset, AbortSignal.timeout(NODE_MS));
+  } catch (error) {
+    if (!isSomethingAway(error)) throw error;
+    return null;
+  }
+}
+
+function shown(amount: Amount | null): string | null {
+  return amount === null ? null : formatAmount(amount);
+}
+
+function balanceView(currency: Currency, balance: Amount | null, commitment?: Commitment) {
+  const { queued, signed } = commitment ?? { queued: ZERO, signed: ZERO };
+  return {
+    currency,
+    balance: shown(balance),
+    queued: formatAmount(queued),
+    inFlight: formatAmount(signed),
+    /** What new payouts can count on; negative: more is promised than there is. */
+    liquidity: balance === null ? null : formatAmount(subtract(subtract(balance, queued), signed)),
+  };
+}
+
+function cursorView(cursor: Cursor | null) {
+  if (cursor === null) return null;
+  return { height: cursor.height, time: new Date(cursor.time).toISOString() };
+}
+
+function transferView(row: WaitingTransfer) {
+  const { network: _network, status: _status, ...rest } = row;
+  return {
+    ...rest,
+    amount: formatAmount(row.amount),
+    expiresAt: row.expiresAt === null ? null : new Date(row.expiresAt).toISOString(),
+    createdAt: new Date(row.createdAt).toISOString(),
+  };
+}

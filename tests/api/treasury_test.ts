@@ -1,0 +1,59 @@
+import { assertEquals } from "@std/assert";
+import { ChainUnavailable } from "../../chains/chain.ts";
+import type { Network } from "../../ledger/pair.ts";
+import { commitSigned } from "../../ledger/treasury/commit_signed.ts";
+import { EMPTY_CHAIN, HOT_WALLET, testApi } from "../support/api.ts";
+import { amount, reserveCommand } from "../support/books.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+
+test("the treasury shows what is held, promised, waiting and under way, and a node that is silent", async () => {
+  const held = { ...EMPTY_CHAIN, balanceOf: () => Promise.resolve(amount("100")) };
+  const silent = {
+    ...EMPTY_CHAIN,
+    balanceOf: () => Promise.reject(new ChainUnavailable("timeout", "Cannot read as it is slow")),
+  };
+  await using api = await testApi({
+    chains: new Map<Network, typeof EMPTY_CHAIN>([["TRX", held], ["TRX_SHASTA", silent]]),
+  });
+  const admin = await api.addKey(null, { permissions: ["admin:read"] });
+  const { id, key } = await api.addMerchant("1000");
+  for (const network of ["TRX", "TRX_SHASTA"]) {
+    await api
+      .sql`INSERT INTO hub.wallet (network, wallet_id, hot_wallet) VALUES (${network}, 'w', ${HOT_WALLET})`;
+  }
+  const [first, second] = ["10", "95"].map((text) => reserveCommand({ amount: amount(text) }));
+  for (const command of [first, second]) {
+    if (command !== undefined) await api.journal.ask(id, command, 5_000);
+  }
+  const outgoingId = first?.outgoingId ?? "";
+  const expiresAt = Date.now() + 60_000;
+  await commitSigned(api.sql, [
+    { outgoingId, merchantId: id, network: "TRX", txid: "ab".repeat(32), bytes: "{}", expiresAt },
+  ]);
+  await api.sql`
+    UPDATE book.outgoing SET reason = 'waiting for funds' WHERE id = ${second?.outgoingId ?? ""}`;
+  const { status, body } = await api.call("GET", "/api/admin/treasury", { key: admin });
+  assertEquals(status, 200);
+  const [trx, shasta] = body.networks;
+  assertEquals([trx.network, trx.hotWallet, trx.payoutsOpen], ["TRX", HOT_WALLET, true]);
+  assertEquals(trx.balances, [{
+    currency: "USDT",
+    balance: "100",
+    queued: "95",
+    inFlight: "10",
+    liquidity: "-5",
+  }]);
+  assertEquals(trx.inFlight.length, 1);
+  assertEquals(trx.inFlight[0].txid, "ab".repeat(32));
+  assertEquals(
+    trx.queued.map((row: { amount: string; reason: string }) => [row.amount, row.reason]),
+    [
+      ["95", "waiting for funds"],
+    ],
+  );
+  assertEquals(shasta.balances[0].balance, null);
+  assertEquals(shasta.native, null);
+  assertEquals((await api.call("GET", "/api/admin/treasury", { key })).status, 403);
+});
