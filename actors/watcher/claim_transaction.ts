@@ -72,7 +72,8 @@ export async function claimTransaction(
   while (performance.now() < deadline) {
     const open = (await states()).filter(({ booked }) => !booked);
     if (open.length === 0) return { status: "credited" };
-    const [aside] = open.filter((state) => state.aside !== null);
+    // one that waited for a deposit booked by hand goes on once it is noticed that it came to nothing
+    const [aside] = open.filter((state) => state.aside?.startsWith("claimed:") === false);
     if (aside !== undefined) return setAside(findings, aside.logIndex, aside.aside ?? "");
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }

@@ -100,6 +100,28 @@ test("a claim credits what scanning has only seen, and leaves alone what it has 
   });
 });
 
+test("a claimed top-up is pending until its sweep, without fees", async () => {
+  await withClaims(async (api, dev) => {
+    const { id, key } = await api.addMerchant();
+    const path = `/api/merchants/${id}/top-up-address?network=TRX`;
+    const { body: { address } } = await api.call("GET", path, { key });
+    const txid = await pay(dev, address, "50");
+    await dev.mine(20);
+    for (const status of ["credited", "already_credited"]) {
+      const { body } = await claim(api, key, txid);
+      const [deposit] = body.deposits;
+      assertEquals([body.status, body.deposits.length], [status, 1]);
+      assertEquals(
+        [deposit.status, deposit.source, deposit.fee, deposit.commission, deposit.clearedAt],
+        ["PENDING", "top_up", "0", "0", null],
+      );
+    }
+    const { body } = await api.call("GET", "/api/balance?currency=USDT&network=TRX", { key });
+    assertEquals([body.available, body.pending], ["0", "50"]);
+    assertEquals(await booksFaults(api.sql), []);
+  });
+});
+
 test("what paid nobody, or another merchant, is not credited to who claims it", async () => {
   await withClaims(async (api, dev) => {
     const [alice, bob] = [await api.addMerchant(), await api.addMerchant()];
