@@ -6,7 +6,7 @@
  * @module
  */
 
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 /** Where a key is valid. */
@@ -57,5 +57,5 @@ export function parseApiKey(text: string): Environment | null {
 
 /** SHA-256 of a key in lowercase hex; a fast hash is enough for 256 random bits. */
 export function hashApiKey(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+  return hash("sha256", text, "hex");
 }
