@@ -85,6 +85,18 @@ const HEADERS: JsonObject = {
     description: "Names this request in the service's log",
     schema: { type: "string", examples: ["req_0198a2c47d107c3e9b523f6e1c0d8a41"] },
   },
+  "RateLimit-Limit": {
+    description: "Requests per minute",
+    schema: { type: "integer", minimum: 0 },
+  },
+  "RateLimit-Remaining": {
+    description: "Requests left in this window",
+    schema: { type: "integer", minimum: 0 },
+  },
+  "RateLimit-Reset": {
+    description: "Seconds until the window ends",
+    schema: { type: "integer", minimum: 0 },
+  },
   "Retry-After": {
     description: "Seconds after which a repetition is worth it",
     schema: { type: "integer", minimum: 0 },

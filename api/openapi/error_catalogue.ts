@@ -108,6 +108,26 @@ export const unsupportedMediaTypeDoc = errorDoc(
   { message },
 );
 
+/** 429 of every route that is limited. */
+export const rateLimitExceededDoc = errorDoc(
+  "RateLimitExceeded",
+  "More requests than the limit allows; go on after the seconds in Retry-After",
+  errors.rateLimitExceeded(
+    "balance",
+    { limit: 1_000, remaining: 0, endsAt: Date.parse("2026-08-13T09:30:00Z") },
+    "12",
+  ),
+  "rate_limit_exceeded",
+  {
+    message,
+    details: z.object({
+      limit: z.int().meta({ description: "Requests per minute" }),
+      remaining: z.int(),
+      reset: z.int().meta({ description: "Unix time in seconds" }),
+    }),
+  },
+);
+
 /** 500: a fault of ours. */
 export const internalErrorDoc = errorDoc(
   "Internal",

@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { Access, Route } from "../route.ts";
+import { DEFAULT_LIMITS } from "../rate_limits.ts";
+import type { Access, RateCategory, Route } from "../route.ts";
 import type { JsonObject } from "./json.ts";
 import { type Components, schemaOf } from "./json_schema.ts";
 import { parametersOf } from "./parameters.ts";
@@ -39,8 +40,13 @@ function descriptionOf(route: Route): string {
   return [
     whoMay(route.access),
     ...(route.needsActiveMerchant ? ["The merchant account must be ACTIVE."] : []),
-    ...(route.rateCategory === "none" ? [] : [`Rate limit: ${route.rateCategory}.`]),
+    ...(route.rateCategory === "none" ? [] : [limitOf(route.rateCategory)]),
   ].join(" ");
+}
+
+function limitOf(category: Exclude<RateCategory, "none">): string {
+  const per = category === "hosted" ? "session" : "key";
+  return `Limit: ${category}, ${DEFAULT_LIMITS[category]} requests per minute and ${per}.`;
 }
 
 function whoMay(access: Access): string {

@@ -27,11 +27,18 @@ export function responsesOf(route: Route, components: Components): JsonObject {
   return Object.fromEntries(responses.toSorted(([a], [b]) => Number(a) - Number(b)));
 }
 
-const REQUEST_ID = { "X-Request-Id": { $ref: "#/components/headers/X-Request-Id" } };
-const RETRY_AFTER = { "Retry-After": { $ref: "#/components/headers/Retry-After" } };
+const REQUEST_ID = headersNamed("X-Request-Id");
+const RETRY_AFTER = headersNamed("Retry-After");
+const LIMITS = headersNamed("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset");
+
+function headersNamed(...names: readonly string[]): JsonObject {
+  return Object.fromEntries(
+    names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  );
+}
 
 function success(route: Route, doc: ResponseDoc | string, components: Components): JsonObject {
-  const headers = REQUEST_ID;
+  const headers = route.rateCategory === "none" ? REQUEST_ID : { ...REQUEST_ID, ...LIMITS };
   if (typeof doc === "string") return { description: doc, headers };
   const contentType = doc.contentType ?? "application/json";
   if (doc.schema === null && doc.contentType === undefined) {
