@@ -23,6 +23,7 @@ export async function startServer(args: ServeArgs): Promise<ServerProcess> {
   const child = new Deno.Command(Deno.execPath(), {
     args: [
       "run",
+      ...await engineFlags(),
       "--no-prompt",
       "--allow-net=127.0.0.1",
       "--allow-read",
@@ -58,6 +59,13 @@ export async function startServer(args: ServeArgs): Promise<ServerProcess> {
       await child.status;
     },
   };
+}
+
+/** The flags of V8 that `deno task start` sets, so that the bench runs what people run. */
+async function engineFlags(): Promise<readonly string[]> {
+  const text = await Deno.readTextFile(new URL("../../deno.json", import.meta.url));
+  const settings: { readonly tasks: { readonly start: string } } = JSON.parse(text);
+  return settings.tasks.start.match(/--v8-flags=\S+/g) ?? [];
 }
 
 async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
