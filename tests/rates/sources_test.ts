@@ -5,6 +5,10 @@ import { kraken } from "../../rates/kraken.ts";
 import { RateBoard } from "../../rates/rate_board.ts";
 import { usdRate } from "../../rates/rates.ts";
 import { rateOf, RateUnavailable } from "../../rates/source.ts";
+import { testNeeding } from "../support/permissions.ts";
+
+/** The sources stand on this machine. */
+const test = testNeeding({ net: true });
 
 /** Answers of the shapes that the sources document, at the paths they document. */
 const RECORDED: Readonly<Record<string, string>> = {
@@ -41,7 +45,7 @@ function recorded(): Recorded {
 
 const signal = () => AbortSignal.timeout(5_000);
 
-Deno.test("each source's recorded answer is read, digit by digit, and only the money of states", async () => {
+test("each source's recorded answer is read, digit by digit, and only the money of states", async () => {
   await using source = recorded();
   assertEquals(
     await coinbase(source.url).read("USDT", signal()),
@@ -58,7 +62,7 @@ Deno.test("each source's recorded answer is read, digit by digit, and only the m
   );
 });
 
-Deno.test("an answer that is no rates is a source that does not tell", async (t) => {
+test("an answer that is no rates is a source that does not tell", async (t) => {
   await using source = recorded();
   const answers: readonly [string, () => Response][] = [
     ["HTTP 429", () => new Response("{}", { status: 429 })],
@@ -88,7 +92,7 @@ Deno.test("a rate is a positive decimal of a size that makes sense", () => {
   }
 });
 
-Deno.test("the board tells what its sources agree on, as long as it is fresh", async () => {
+test("the board tells what its sources agree on, as long as it is fresh", async () => {
   await using source = recorded();
   let now = 1_000_000;
   const board = new RateBoard({
@@ -114,7 +118,7 @@ Deno.test("the board tells what its sources agree on, as long as it is fresh", a
   assertEquals(board.find("USDT", "USD"), null);
 });
 
-Deno.test("sources that fail keep what they told until it is too old", async () => {
+test("sources that fail keep what they told until it is too old", async () => {
   await using source = recorded();
   let now = 0;
   const board = new RateBoard({
@@ -132,7 +136,7 @@ Deno.test("sources that fail keep what they told until it is too old", async () 
   assertEquals(board.find("USDT", "USD"), null);
 });
 
-Deno.test("a source that hangs holds nobody up when the service stops", async () => {
+test("a source that hangs holds nobody up when the service stops", async () => {
   await using source = recorded();
   const asked = Promise.withResolvers<void>();
   const hanging = {
