@@ -1,0 +1,374 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import type { MerchantCommand, Merchants } from "../../actors/merchant/messages.ts";
+import { addressOf, testApi } from "../support/api.ts";
+import { amount, booksFaults } from "../support/books.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { pay } from "./support/chain.ts";
+import {
+  issueAddress,
+  openReseller,
+  openShop,
+  PAYOUT,
+  SETTLEMENT,
+  type Shop,
+  whitelist,
+} from "./support/shop.ts";
+
+const test = testNeeding(DATABASE);
+
+const FEES = {
+  grossAmount: "102",
+  netAmount: "100",
+  totalFees: "2",
+  feeBreakdown: {
+    baseFee: "1",
+    markupRate: "0",
+    markupAmount: "0",
+    networkFee: "1",
+    totalFee: "2",
+  },
+};
+
+/** Rows of "Specific errors" that a request alone provokes: endpoint, body, status, whole answer. */
+const ROWS: readonly (readonly [string, string, unknown, number, unknown])[] = [
+  [
+    "network without an enabled pair",
+    "/api/deposit-address",
+    { network: "ETH", identifier: "a" },
+    400,
+    { error: "Deposits on ETH are not currently supported" },
+  ],
+  [
+    "network without an enabled pair",
+    "/api/deposit-url",
+    { network: "tBNB", identifier: "a" },
+    400,
+    { error: "Deposits on tBNB are not currently supported" },
+  ],
+  [
+    "disabled deposit pair",
+    "/api/deposits",
+    { amount: "1", currency: "USDC", network: "TRX", source: "bank" },
+    400,
+    { error: "Deposits of USDC on TRX are not supported" },
+  ],
+  ["disabled withdrawal pair", "/api/withdrawals", { ...PAYOUT, currency: "USDC" }, 400, {
+    error: "Withdrawals of USDC on TRX are not supported",
+  }],
+  ["disabled withdrawal network", "/api/withdrawals", { ...PAYOUT, network: "SOL" }, 400, {
+    error: "Withdrawals of USDT on SOL are not supported",
+  }],
+  ["disabled settlement pair", "/api/settlements", { ...SETTLEMENT, currency: "USDC" }, 400, {
+    error: "Withdrawals of USDC on TRX are not supported",
+  }],
+  ["zero", "/api/withdrawals", { ...PAYOUT, amount: "0" }, 400, {
+    error: "Withdrawal amount must be greater than zero",
+  }],
+  ["negative", "/api/withdrawals", { ...PAYOUT, amount: "-0.5" }, 400, {
+    error: "Withdrawal amount must be greater than zero",
+  }],
+  ["below the minimum", "/api/withdrawals", { ...PAYOUT, amount: "0.5" }, 400, {
+    error: "Amount below minimum withdrawal",
+    minWithdrawal: "1",
+    currency: "USDT",
+    network: "TRX",
+  }],
+  ["no balance row on that chain", "/api/withdrawals", { ...PAYOUT, network: "TRX_SHASTA" }, 400, {
+    error: "No USDT balance on TRX_SHASTA for this account",
+  }],
+  [
+    "balance does not cover amount and fees",
+    "/api/withdrawals",
+    { ...PAYOUT, amount: "100" },
+    400,
+    {
+      error: "Insufficient balance",
+      available: "100",
+      requested: "102",
+      currency: "USDT",
+      network: "TRX",
+      feeInfo: FEES,
+    },
+  ],
+  [
+    "settlement that the balance does not cover",
+    "/api/settlements",
+    { ...SETTLEMENT, requestedAmount: "100" },
+    400,
+    {
+      error: "Insufficient balance",
+      available: "100",
+      requested: "102",
+      currency: "USDT",
+      network: "TRX",
+      feeInfo: FEES,
+    },
+  ],
+  [
+    "settlement destination that is not whitelisted",
+    "/api/settlements",
+    { ...SETTLEMENT, destinationAddress: addressOf(99) },
+    400,
+    { error: "Destination address is not whitelisted for this merchant" },
+  ],
+];
+
+test("Errors: each row a request alone can provoke has its status, text and fields", async (t) => {
+  await using api = await testApi();
+  const shop = await openShop(api, { funds: "100" });
+  await whitelist(api, shop);
+  for (const [name, path, body, status, expected] of ROWS) {
+    await t.step(`${path}: ${name}`, async () => {
+      const answer = await shop.post(path, body);
+      assertEquals([answer.status, answer.body], [status, expected]);
+    });
+  }
+  assertEquals(await shop.balance(), ["100", "0"]);
+  assertEquals(await booksFaults(api.sql), []);
+});
+
+test("Errors: funds on other networks are not used", async () => {
+  await using api = await testApi();
+  const shop = await openShop(api, { funds: "1" });
+  const { body: issued } = await shop.post("/api/deposit-address", {
+    network: "TRX_SHASTA",
+    identifier: "a",
+  });
+  await pay(api, shop.id, issued.address, "1000");
+  const { status, body } = await shop.post("/api/withdrawals", PAYOUT);
+  assertEquals([status, body.error, body.available], [400, "Insufficient balance", "1"]);
+});
+
+test("Errors: hosted status 400 `Token is required`, 404 `Invalid token`, 410 `Session expired`", async () => {
+  let now = Date.now();
+  await using api = await testApi({ clock: () => now });
+  const shop = await openShop(api);
+  const look = async (query: string) => {
+    const { status, body } = await api.call("GET", `/api/deposit-page/status${query}`);
+    return [status, body];
+  };
+  assertEquals(await look(""), [400, { error: "Token is required" }]);
+  assertEquals(await look("?token=nobody"), [404, { error: "Invalid token" }]);
+  const { body } = await shop.post("/api/deposit-url", { network: "TRX", identifier: "a" });
+  assertEquals(await look(`?token=${body.sessionToken}`), [200, { status: "waiting" }]);
+  now += 15 * 60_000;
+  assertEquals(await look(`?token=${body.sessionToken}`), [410, { error: "Session expired" }]);
+});
+
+test("Errors: a RESELLER key names another destination or network", async () => {
+  await using api = await testApi();
+  const reseller = await openReseller(api, "100");
+  for (const change of [{ destination: addressOf(98) }, { network: "TRX_SHASTA" }]) {
+    const { status, body } = await reseller.post("/api/withdrawals", { ...PAYOUT, ...change });
+    assertEquals([status, body], [400, {
+      error: "Destination does not match the registered withdrawal address",
+    }]);
+  }
+  const settlement = await reseller.post("/api/settlements", SETTLEMENT);
+  assertEquals([settlement.status, settlement.body.error], [403, "Insufficient permissions"]);
+});
+
+test("Errors: 401 and 403 have the contract's texts", async () => {
+  await using api = await testApi();
+  const shop = await openShop(api, { funds: "100" });
+  const none = await api.call("GET", "/api/balance");
+  assertEquals([none.status, none.body], [401, { error: "Authentication required" }]);
+  const wrong = await api.call("GET", "/api/balance", { key: "sk_development_nobody" });
+  assertEquals([wrong.status, wrong.body], [401, { error: "Unauthorized" }]);
+  const readOnly = await api.addKey(shop.id, { permissions: ["read"] });
+  const post = (path: string, body: unknown) => api.call("POST", path, { key: readOnly, body });
+  const withdrawal = await post("/api/withdrawals", PAYOUT);
+  assertEquals([withdrawal.status, withdrawal.body], [403, {
+    error: "Insufficient permissions to initiate a withdrawal",
+  }]);
+  const deposit = await post("/api/deposits", {});
+  assertEquals([deposit.status, deposit.body], [403, { error: "Insufficient permissions" }]);
+  const stranger = await openShop(api);
+  const earnings = await shop.get(`/api/merchants/${stranger.id}/earnings`);
+  assertEquals([earnings.status, earnings.body], [403, { error: "Insufficient permissions" }]);
+});
+
+test("Errors: 403 `Merchant account is not active` for withdrawals, addresses and URLs", async () => {
+  await using api = await testApi();
+  for (const status of ["SUSPENDED", "INACTIVE"]) {
+    const shop = await openShop(api, { funds: "100" });
+    await whitelist(api, shop);
+    const office = await api.addKey(null, { permissions: ["admin:write"] });
+    const changed = await api.call("PATCH", `/api/merchants/${shop.id}`, {
+      key: office,
+      body: { status },
+    });
+    assertEquals(changed.status, 200);
+    const requests: readonly [string, unknown][] = [
+      ["/api/withdrawals", PAYOUT],
+      ["/api/settlements", SETTLEMENT],
+      ["/api/deposit-address", { network: "TRX", identifier: "a" }],
+      ["/api/deposit-url", { network: "TRX", identifier: "a" }],
+    ];
+    for (const [path, body] of requests) {
+      const answer = await shop.post(path, body);
+      assertEquals([answer.status, answer.body], [403, {
+        error: "Merchant account is not active",
+      }], path);
+    }
+    assertEquals((await shop.get("/api/balance")).status, 200, "reading goes on");
+  }
+});
+
+test("Errors: 409 `Duplicate referenceId` with a message, 409 `Deposit address already exists`", async () => {
+  await using api = await testApi();
+  const shop = await openShop(api, { funds: "100" });
+  const request = { ...PAYOUT, referenceId: "order-1" };
+  const first = await shop.post("/api/withdrawals", request);
+  const second = await shop.post("/api/withdrawals", { ...request, amount: "20" });
+  assertEquals([second.status, second.body.error], [409, "Duplicate referenceId"]);
+  assertEquals(typeof second.body.message, "string");
+  assertEquals(second.body.withdrawalId, first.body.withdrawalId);
+  await issueAddress(shop, "customer");
+  const exists = await shop.post(
+    "/api/deposit-address",
+    { network: "TRX", identifier: "customer" },
+    { "if-none-match": "*" },
+  );
+  assertEquals([exists.status, exists.body], [409, { error: "Deposit address already exists" }]);
+});
+
+test("Errors: 503 `Withdrawal temporarily unavailable` creates nothing and keeps the referenceId free", async () => {
+  let liquidity = amount("5");
+  await using api = await testApi({ liquidity: () => liquidity });
+  const shop = await openShop(api, { funds: "100" });
+  const request = { ...PAYOUT, referenceId: "order-1" };
+  const short = await shop.post("/api/withdrawals", request);
+  assertEquals([short.status, short.body.error], [503, "Withdrawal temporarily unavailable"]);
+  assertMatch(short.headers.get("retry-after") ?? "", /^\d+$/);
+  assertEquals((await shop.get("/api/withdrawals")).body.withdrawals, []);
+  assertEquals(await shop.balance(), ["100", "0"]);
+  liquidity = amount("50");
+  assertEquals((await shop.post("/api/withdrawals", request)).status, 201);
+});
+
+test("Errors: 500 `Payout initiation failed` returns the amount and releases the referenceId", async () => {
+  let isOpen = false;
+  await using api = await testApi({ payoutsOpen: () => isOpen });
+  const shop = await openShop(api, { funds: "100" });
+  const request = { ...PAYOUT, referenceId: "order-1" };
+  const { status, body } = await shop.post("/api/withdrawals", request);
+  assertEquals([status, body.error], [500, "Payout initiation failed"]);
+  assertEquals(await shop.balance(), ["100", "0"]);
+  assertEquals((await shop.newest("withdrawals")).status, "FAILED");
+  isOpen = true;
+  assertEquals((await shop.post("/api/withdrawals", request)).status, 201);
+  assertEquals(await booksFaults(api.sql), []);
+});
+
+test("Errors: 500 and 503 of a request whose outcome is not known, or that found no room", async () => {
+  let kind: "unknown" | "overloaded" | "withdrawn" | "failed" = "unknown";
+  const merchantsOf = (journal: Merchants): Merchants => ({
+    ask: <C extends MerchantCommand>(id: string, command: C, timeoutMs: number) =>
+      command.type === "reserve" ? Promise.resolve({ kind }) : journal.ask(id, command, timeoutMs),
+    wake: (id) => journal.wake(id),
+  });
+  await using api = await testApi({ merchantsOf });
+  const shop = await openShop(api, { funds: "100" });
+  const ask = async () => {
+    const { status, body, headers } = await shop.post("/api/withdrawals", PAYOUT);
+    return [status, body.error, headers.get("retry-after") !== null];
+  };
+  assertEquals(await ask(), [500, "Outcome unknown", false]);
+  kind = "overloaded";
+  assertEquals(await ask(), [503, "Service unavailable", true]);
+  kind = "withdrawn";
+  assertEquals(await ask(), [503, "Service unavailable", true]);
+  kind = "failed";
+  assertEquals(await ask(), [500, "Internal error", false]);
+});
+
+/** A body of every creating endpoint that is right, to be spoilt field by field. */
+const BODIES: readonly (readonly [string, Readonly<Record<string, unknown>>, readonly string[]])[] =
+  [
+    ["/api/deposit-address", { network: "TRX", identifier: "a" }, ["network", "identifier"]],
+    ["/api/deposit-url", { network: "TRX", identifier: "a" }, ["network", "identifier"]],
+    [
+      "/api/deposits",
+      { amount: "1", currency: "USDT", network: "TRX", source: "bank" },
+      ["amount", "currency", "network", "source"],
+    ],
+    ["/api/withdrawals", PAYOUT, ["amount", "currency", "network", "destination"]],
+    [
+      "/api/settlements",
+      SETTLEMENT,
+      ["currency", "requestedAmount", "destinationAddress", "destinationNetwork"],
+    ],
+  ];
+
+test("Errors: a required field that is missing, null or of another type is 400 and named", async () => {
+  await using api = await testApi();
+  const shop = await openShop(api, { funds: "100" });
+  for (const [path, body, required] of BODIES) {
+    for (const field of required) {
+      for (const value of [undefined, null, 7, {}, [], true]) {
+        const answer = await shop.post(path, { ...body, [field]: value });
+        assertEquals([answer.status, answer.body.error], [400, "Invalid request data"], path);
+        const [detail] = answer.body.details;
+        assertEquals(detail.path, [field], `${path} ${field}`);
+        assertEquals([typeof detail.message, typeof detail.code], ["string", "string"]);
+      }
+    }
+  }
+  const enums = await shop.post("/api/withdrawals", { ...PAYOUT, currency: "EUR", network: "BTC" });
+  assertEquals(
+    enums.body.details.map((
+      detail: { path: string[]; code: string },
+    ) => [detail.path, detail.code]),
+    [[["currency"], "invalid_enum_value"], [["network"], "invalid_enum_value"]],
+  );
+});
+
+test("Errors: a body that is not JSON, too large, of another type, or hides characters", async () => {
+  await using api = await testApi();
+  const shop = await openShop(api, { funds: "100" });
+  const send = async (raw: string, headers: Record<string, string> = {}) => {
+    const { status, body } = await api.call("POST", "/api/withdrawals", {
+      key: shop.key,
+      raw,
+      headers,
+    });
+    return [status, body.error];
+  };
+  const invalid = [400, "Invalid request data"];
+  assertEquals(await send("{"), invalid);
+  assertEquals(await send(""), invalid);
+  assertEquals(await send("[]"), invalid);
+  assertEquals(await send('{"amount":"1","amount":"2"}'), invalid);
+  const hidden = JSON.stringify({ ...PAYOUT, referenceId: "a\u0000" });
+  assertEquals(await send(hidden), invalid);
+  assertEquals(await send(JSON.stringify(PAYOUT).replace('"10"', '"10\\ud800"')), invalid);
+  assertEquals(await send("x".repeat(65_537)), [413, "Request body too large"]);
+  assertEquals(await send("{}", { "content-type": "text/plain" }), [415, "Unsupported media type"]);
+  assertEquals((await api.call("GET", "/api/nothing")).status, 404);
+  const method = await api.call("DELETE", "/api/balance", { key: shop.key });
+  assertEquals([method.status, method.headers.get("allow")], [405, "GET, HEAD"]);
+  assertEquals((await shop.get("/api/withdrawals")).body.pagination.total, 0);
+});
+
+test("Errors: 422 where a rule over several fields refuses, 404 for another merchant's record", async () => {
+  await using api = await testApi();
+  const [shop, stranger] = [await openShop(api, { funds: "100" }), await openShop(api)];
+  const half = await shop.post("/api/deposit-url", {
+    network: "TRX",
+    identifier: "a",
+    requestedAmount: "5",
+  });
+  assertEquals([half.status, half.body.error], [422, "Validation failed"]);
+  for (const list of ["deposits", "transactions"]) {
+    const reversed = await shop.get(`/api/${list}?startDate=2026-02-01&endDate=2026-01-31`);
+    assertEquals([reversed.status, reversed.body.error], [422, "Validation failed"], list);
+  }
+  const reseller = await openReseller(api, "100");
+  const { body } = await reseller.post("/api/withdrawals", PAYOUT);
+  const cancel = (by: Shop) => by.post(`/api/withdrawals/${body.withdrawalId}/cancel`);
+  assertEquals((await cancel(stranger)).status, 404);
+  const redeliver = await stranger.post("/api/webhook-deliveries/evt_nobody/redeliver");
+  assertEquals(redeliver.status, 404);
+  assertEquals((await cancel(reseller)).status, 200);
+});
