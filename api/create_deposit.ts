@@ -33,7 +33,6 @@ export const createDeposit = keyedRoute({
   path: "/api/deposits",
   summary: "Book a deposit by hand; pending until an operator confirms it",
   access: { scope: "own", anyOf: ["write"] },
-  needsActiveMerchant: true,
   rateCategory: "deposits",
   body: newDeposit,
   responses: {

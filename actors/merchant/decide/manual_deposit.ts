@@ -18,7 +18,6 @@ export function createDeposit(
 ): Verdict<Answers["create-deposit"]> {
   const { state, records } = view;
   const { currency, network, amount, txid, depositAddressId } = message;
-  if (state.merchant.status !== "ACTIVE") return refused({ code: "merchant_not_active" });
   if (settings.pairs.get(pairKey(currency, network))?.depositsEnabled !== true) {
     return refused({ code: "deposits_closed_for_pair", currency, network });
   }
