@@ -87,18 +87,19 @@ class PaymentActor implements Actor<PaymentMessage> {
     const deposit = await readPendingDeposit(sql, this.#id);
     if (deposit === null) return true;
     if (!await this.#provenDead(deposit.network, deposit.expiresAt)) return false;
-    log.info("deposit {depositId} can no longer become final: {txid}", { ...deposit });
-    await recordVanished(sql, deposit, {
+    const vanished = await recordVanished(sql, deposit, {
       reason: "the transaction expired without being included",
       to: deposit.to,
     });
+    if (!vanished) return false;
+    log.info("deposit {depositId} can no longer become final: {txid}", { ...deposit });
     wakeMerchant(deposit.merchantId);
     return true;
   }
 
   async #provenDead(network: Network, expiresAt: number): Promise<boolean> {
     const solid = await readCursor(this.#deps.sql, network, "solid");
-    // inbox rows are written before the cursor moves: a transfer met by the scan is told already
+    // inbox rows are written before the cursor moves: what the scan has met is in the inbox already
     return solid !== null && solid.previousTime > expiresAt;
   }
 }

@@ -16,6 +16,9 @@ import {
 
 const log = getLogger(["engine", "watcher"]);
 
+/** What has to be known of a chain to read its blocks. */
+export type WatchedChain = Pick<Chain, "network" | "hotWallet">;
+
 /**
  * Writes what blocks say about our merchants: transfers to their addresses and, from solid blocks,
  * the outcomes of our own transactions. One query each for all blocks, whatever the number of
@@ -25,7 +28,7 @@ const log = getLogger(["engine", "watcher"]);
  */
 export async function recordBlocks(
   sql: Sql,
-  chain: Chain,
+  chain: WatchedChain,
   blocks: readonly Block[],
   view: Finality,
 ): Promise<ReadonlySet<string>> {
@@ -39,7 +42,7 @@ export async function recordBlocks(
     ),
   ]);
   await recordTransfers(sql, network, view === "head" ? "seen" : "solid", findings);
-  const outcomes = outcomesOf(chain, own, blocks);
+  const outcomes = outcomesOf(chain, undecided(network, own), blocks);
   await recordOutcomes(sql, network, outcomes);
   return new Set([
     ...findings.map((finding) => finding.merchantId),
@@ -66,7 +69,7 @@ export async function findingsOf(
 }
 
 function outcomesOf(
-  chain: Chain,
+  chain: WatchedChain,
   own: readonly OwnTransaction[],
   blocks: readonly Block[],
 ): readonly OutcomeFinding[] {
@@ -84,36 +87,53 @@ function outcomesOf(
         `Cannot find a transaction of ours in the blocks it was met in: ${mine.txid}`,
       );
     }
-    const { transaction, block } = found;
-    const { height } = block;
-    if (transaction.success && !paid(chain, mine, block.transfers)) {
-      throw new Error(
-        `Cannot settle a transaction of ours as it did not pay what was intended: ${mine.txid}`,
-      );
-    }
-    log.info("{network}: {outgoingId} is final in block {height}: {txid} {result}", {
-      network: chain.network,
-      outgoingId: mine.outgoingId,
-      height,
-      txid: mine.txid,
-      result: transaction.failure ?? "paid",
-    });
-    return {
-      own: mine,
-      result: transaction.success ? "paid" as const : "failed" as const,
-      reason: transaction.failure,
-      height,
-      fee: transaction.fee,
-    };
+    return outcomeOf(chain, mine, found.transaction, found.block);
   });
 }
 
+function outcomeOf(
+  chain: WatchedChain,
+  own: OwnTransaction,
+  transaction: IncludedTransaction,
+  block: Block,
+): OutcomeFinding {
+  const { height } = block;
+  const { fee, failure } = transaction;
+  const told = { network: chain.network, outgoingId: own.outgoingId, height, txid: own.txid };
+  if (transaction.success && !paid(chain, own, block.transfers)) {
+    log.fatal("{network}: {outgoingId} did not pay what was intended, see block {height}: {txid}", {
+      ...told,
+    });
+    const reason = "the transaction succeeded without the transfer that was intended";
+    return { own, result: "unexpected", reason, height, fee };
+  }
+  const result = transaction.success ? "paid" : "failed";
+  log.info("{network}: {outgoingId} is final in block {height}: {txid} {result}", {
+    ...told,
+    result: failure ?? result,
+  });
+  return { own, result, reason: failure, height, fee };
+}
+
 /** Whether the logs show the very transfer that was intended; a success alone proves nothing. */
-function paid(chain: Chain, own: OwnTransaction, transfers: readonly Transfer[]): boolean {
-  return own.kind !== "payout" ||
+function paid(chain: WatchedChain, own: OwnTransaction, transfers: readonly Transfer[]): boolean {
+  // transfers of the house itself pay nobody: what they move is read from the chain
+  return own.paymentId === null ||
     transfers.some((transfer) =>
       transfer.txid === own.txid && transfer.from === chain.hotWallet &&
       transfer.to === own.destination && transfer.currency === own.currency &&
       transfer.amount === own.amount
     );
+}
+
+/** Transactions without an outcome; one that was declared dead and was not is an alarm. */
+function undecided(network: Network, met: readonly OwnTransaction[]): readonly OwnTransaction[] {
+  for (const { outgoingId, txid } of met.filter(({ wasBuried }) => wasBuried)) {
+    log.fatal("{network}: {outgoingId} was declared dead and is in a block: {txid}", {
+      network,
+      outgoingId,
+      txid,
+    });
+  }
+  return met.filter(({ wasBuried }) => !wasBuried);
 }

@@ -2,7 +2,7 @@ import type { Sql } from "postgres";
 import { type Amount, amountOf } from "../amount.ts";
 import type { Currency, Network } from "../pair.ts";
 
-/** A transaction of ours that was met on the chain and has no outcome yet. */
+/** A transaction of ours that was met on the chain and has no outcome from it yet. */
 export interface OwnTransaction {
   readonly outgoingId: string;
   readonly number: number;
@@ -15,9 +15,11 @@ export interface OwnTransaction {
   readonly currency: Currency;
   readonly amount: Amount;
   readonly destination: string;
+  /** Whether it was declared dead before: then our proof was wrong, and it may be paid twice. */
+  readonly wasBuried: boolean;
 }
 
-/** Which of the given transaction ids are ours and undecided, by unique index. */
+/** Which of the given transaction ids are ours and not decided by the chain, by unique index. */
 export async function findOwnTransactions(
   sql: Sql,
   network: Network,
@@ -28,9 +30,11 @@ export async function findOwnTransactions(
     (Omit<OwnTransaction, "amount"> & { readonly amount: string })[]
   >`
     SELECT a.outgoing_id AS "outgoingId", a.number, a.merchant_id AS "merchantId", o.kind,
-      o.payment_id AS "paymentId", w.settlement_id AS "settlementId", a.txid, o.currency, trim_scale(o.amount)::text AS amount, o.destination
+      o.payment_id AS "paymentId", w.settlement_id AS "settlementId", a.txid, o.currency, trim_scale(o.amount)::text AS amount, o.destination,
+      a.outcome IS NOT NULL AS "wasBuried"
     FROM book.attempt a JOIN book.outgoing o ON o.id = a.outgoing_id AND o.merchant_id = a.merchant_id
     LEFT JOIN book.withdrawal w ON w.id = o.payment_id AND w.merchant_id = o.merchant_id
-    WHERE a.txid = ANY (${[...txids]}::text[]) AND a.network = ${network} AND a.outcome IS NULL`;
+    WHERE a.txid = ANY (${[...txids]}::text[]) AND a.network = ${network} 
+      AND (a.outcome IS NULL OR a.outcome = 'expired')`;
   return rows.map((row) => ({ ...row, amount: amountOf(row.amount) }));
 }

@@ -20,7 +20,8 @@ export interface TransferFinding {
 /** The end of a transaction of ours, from a solid block. */
 export interface OutcomeFinding {
   readonly own: OwnTransaction;
-  readonly result: "paid" | "failed";
+  /** `unexpected`: it succeeded, but not with the transfer that was intended. */
+  readonly result: "paid" | "failed" | "unexpected";
   readonly reason: string | null;
   readonly height: number;
   /** What the chain took for it, in its own coin. */
@@ -59,6 +60,9 @@ export async function recordTransfers(
 /**
  * Records the end of transactions of ours: the attempt's outcome and cost, the transfer's state,
  * and a line in the merchant's inbox, in one transaction. What was recorded already stays.
+ *
+ * An unexpected one is over as well: money may have left, so that nothing is signed or refunded
+ * again. Its line is set aside for the operator, who knows better whether to call it paid.
  */
 export async function recordOutcomes(
   sql: Sql,
@@ -71,7 +75,7 @@ export async function recordOutcomes(
     for (const { own, result, reason, height, fee } of sorted) {
       const moved = await tx`
         UPDATE book.outgoing SET status = ${
-        result === "paid" ? "final" : "dead"
+        result === "failed" ? "dead" : "final"
       }, reason = ${reason}, updated_at = now()
         WHERE id = ${own.outgoingId} AND merchant_id = ${own.merchantId} AND status = 'signed' RETURNING 1`;
       if (moved.length === 0) continue;
@@ -82,14 +86,17 @@ export async function recordOutcomes(
         WHERE outgoing_id = ${own.outgoingId} AND number = ${own.number} AND merchant_id = ${own.merchantId}
           AND outcome IS NULL`;
       if (own.paymentId === null) continue;
+      const isUnexpected = result === "unexpected";
       await tx`
-        INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
+        INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, quarantine, data)
         VALUES (${own.merchantId}, ${network}, ${own.txid}, -1, 'outcome', ${
+        isUnexpected ? `unexpected: ${reason}` : null
+      }, ${
         tx.json({
           outgoingId: own.outgoingId,
           withdrawalId: own.paymentId,
           settlementId: own.settlementId,
-          result,
+          result: isUnexpected ? "paid" : result,
           reason,
           height,
         })
@@ -98,7 +105,12 @@ export async function recordOutcomes(
   });
 }
 
-/** Tells a merchant that a transfer it saw is proven never to become final. */
+/**
+ * Tells a merchant that a transfer it saw is proven never to become final. A transfer that was met
+ * in a solid block has not vanished, also where its row waits (for a pair to be enabled, say).
+ *
+ * @returns whether the merchant was told, now or before
+ */
 export async function recordVanished(
   sql: Sql,
   key: {
@@ -108,10 +120,19 @@ export async function recordVanished(
     readonly logIndex: number;
   },
   data: { readonly reason: string; readonly to: string },
-): Promise<void> {
-  await sql`
-    INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
-    VALUES (${key.merchantId}, ${key.network}, ${key.txid}, ${key.logIndex}, 'vanished', ${
-    sql.json(data)
-  }) ON CONFLICT DO NOTHING`;
+): Promise<boolean> {
+  const { merchantId, network, txid, logIndex } = key;
+  const [row] = await sql<{ vanished: boolean }[]>`
+    WITH met AS (
+      SELECT FROM book.inbox WHERE merchant_id = ${merchantId} AND network = ${network}
+        AND txid = ${txid} AND log_index = ${logIndex} AND phase = 'solid'
+    ), told AS (
+      INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
+      SELECT ${merchantId}, ${network}, ${txid}, ${logIndex}, 'vanished', ${
+    JSON.stringify(data)
+  }::text::jsonb
+      WHERE NOT EXISTS (SELECT FROM met) ON CONFLICT DO NOTHING
+    )
+    SELECT NOT EXISTS (SELECT FROM met) AS vanished`;
+  return row?.vanished === true;
 }

@@ -1,0 +1,53 @@
+/**
+ * A chain that says what a test tells it to, for rules of the actors that no real chain brings
+ * about on demand, and a signer that signs everything.
+ *
+ * @module
+ */
+
+import type { BroadcastOutcome, Chain } from "../../chains/chain.ts";
+import type { Signer } from "../../chains/signer.ts";
+import type { Network } from "../../ledger/pair.ts";
+import { amount } from "./books.ts";
+
+/** A chain on paper; what a test does not replace is calm, rich and accepts everything. */
+export function paperChain(network: Network, replaced: Partial<Chain> = {}): Chain {
+  const solid = { height: 7, hash: "7", parentHash: "6", time: 1_700_000_000_000 };
+  const accepted: BroadcastOutcome = { category: "accepted", retryable: true };
+  return {
+    network,
+    capabilities: {
+      finality: "solid-block",
+      nonce: false,
+      needsGasToSweep: false,
+      currencies: ["USDT", "USDC"],
+      lifetimeMs: 60_000,
+    },
+    hotWallet: "hot-wallet",
+    isAddress: () => true,
+    transactionId: (text) => text,
+    deriveAddress: (index) => `address-${index}`,
+    head: () => Promise.resolve(solid),
+    solid: () => Promise.resolve(solid),
+    block: (height) => Promise.resolve({ kind: "missing", height }),
+    async *blocks() {},
+    transaction: (txid) => Promise.resolve({ kind: "missing", txid }),
+    estimateFee: () => Promise.resolve({ fee: amount("1"), limit: amount("2") }),
+    envelope: ({ time }) => ({ network, fields: {}, expiresAt: time + 60_000 }),
+    broadcast: () => Promise.resolve(accepted),
+    balanceOf: () => Promise.resolve(amount("1000000")),
+    ...replaced,
+  };
+}
+
+/** A signer without keys; every intent gets a transaction id of its own. */
+export function paperSigner(): Signer {
+  let signed = 0;
+  return {
+    sign: (requests) =>
+      Promise.resolve(requests.map(({ outgoingId, envelope }) => {
+        const txid = `5${(++signed).toString(16).padStart(63, "0")}`;
+        return { outgoingId, signed: { txid, bytes: "{}", expiresAt: envelope.expiresAt } };
+      })),
+  };
+}
