@@ -23,7 +23,10 @@ export function chargeConditions(sql: Sql, { type, currency, network }: ChargeFi
     ${network === undefined ? sql`` : sql`AND c.network = ${network}`}`;
 }
 
-/** Table expression `s (low, high)`: the numbers of the charges within each stretch of time. */
+/**
+ * Table expression `s (low, high)`: the numbers of the charges within each stretch of time. OFFSET 0
+ * keeps the planner from searching them anew for every charge.
+ */
 export function stretchesOf(
   sql: Sql,
   merchantId: string,
@@ -36,5 +39,20 @@ export function stretchesOf(
                 ${
     stretches.map(({ until }) => new Date(until).toISOString())
   }::text[]::timestamptz[])
-      AS t(from_time, until_time)) s`;
+      AS t(from_time, until_time)
+    OFFSET 0) s`;
+}
+
+/**
+ * Table expression `c`: the charges within each stretch of time, read by their numbers. LATERAL and
+ * OFFSET 0 keep the planner from reading all charges where a page lies deep.
+ */
+export function chargesWithin(
+  sql: Sql,
+  merchantId: string,
+  stretches: readonly Stretch[],
+): Fragment {
+  return sql`${stretchesOf(sql, merchantId, stretches)} CROSS JOIN LATERAL (
+    SELECT x.* FROM book.charge x
+    WHERE x.merchant_id = ${merchantId} AND x.seq BETWEEN s.low AND s.high OFFSET 0) c`;
 }

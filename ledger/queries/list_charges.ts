@@ -1,7 +1,12 @@
 import type { Sql } from "../database/connect.ts";
 import { type ChargeRow, chargeTable } from "../rows.ts";
 import { splitDays, type Stretch, stretchOf } from "./charge_days.ts";
-import { chargeConditions, type ChargeFilter, stretchesOf } from "./charge_filter.ts";
+import {
+  chargeConditions,
+  type ChargeFilter,
+  chargesWithin,
+  stretchesOf,
+} from "./charge_filter.ts";
 import type { PageRequest } from "./list_page.ts";
 
 /** A charge, and the settlement whose payout it was taken for. */
@@ -63,8 +68,7 @@ async function countStretches(
     GROUP BY c.day`;
   const parts = await Promise.all(ends.map(async (stretch): Promise<Counted> => {
     const [row] = await sql<{ count: string }[]>`
-      SELECT count(*) AS count FROM ${stretchesOf(sql, merchantId, [stretch])} JOIN book.charge c
-        ON c.merchant_id = ${merchantId} AND c.seq BETWEEN s.low AND s.high
+      SELECT count(*) AS count FROM ${chargesWithin(sql, merchantId, [stretch])}
       WHERE true ${chargeConditions(sql, filter)}`;
     return { stretch, count: Number(row?.count ?? 0) };
   }));
@@ -92,8 +96,7 @@ async function read(
         WHERE x.merchant_id = ${merchantId} AND x.seq BETWEEN s.low AND s.high - ${offset}::bigint
         ORDER BY x.seq DESC LIMIT ${limit}) c`
     : sql`
-      SELECT c.* FROM ${stretchesOf(sql, merchantId, stretches)} JOIN book.charge c
-        ON c.merchant_id = ${merchantId} AND c.seq BETWEEN s.low AND s.high
+      SELECT c.* FROM ${chargesWithin(sql, merchantId, stretches)}
       WHERE true ${chargeConditions(sql, filter)}
       ORDER BY c.seq DESC OFFSET ${offset} LIMIT ${limit}`;
   const rows = await sql`

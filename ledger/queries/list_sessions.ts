@@ -9,10 +9,11 @@ export interface ListedSession extends SessionRow {
 }
 
 /**
- * Hosted payment pages of a merchant, newest first.
+ * Hosted payment pages of a merchant, newest first. Those of all networks are found by their
+ * number, wherever in the list they are.
  *
  * @param network null: of every network
- * @param offset how many of the newest are passed over; their ids alone, in the index
+ * @param offset how many of the newest are passed over
  * @param limit how many are read
  */
 export async function listSessions(
@@ -22,13 +23,16 @@ export async function listSessions(
   offset: number,
   limit: number,
 ): Promise<readonly ListedSession[]> {
-  const rows = await sql`
-    SELECT s.* FROM hub.session s JOIN (
-      SELECT x.id FROM hub.session x
-      WHERE x.merchant_id = ${merchantId}
-        ${network === null ? sql`` : sql`AND x.network = ${network}`}
-      ORDER BY x.id DESC OFFSET ${offset} LIMIT ${limit}) p ON p.id = s.id
-    ORDER BY s.id DESC`;
+  const last = sql`(SELECT c.last FROM hub.session_counter c WHERE c.merchant_id = ${merchantId})`;
+  const rows = network === null
+    ? await sql`
+      SELECT s.* FROM hub.session s
+      WHERE s.merchant_id = ${merchantId} AND s.seq <= ${last} - ${offset}::bigint
+      ORDER BY s.seq DESC LIMIT ${limit}`
+    : await sql`
+      SELECT s.* FROM hub.session s
+      WHERE s.merchant_id = ${merchantId} AND s.network = ${network}
+      ORDER BY s.seq DESC OFFSET ${offset} LIMIT ${limit}`;
   const sessions = rows.map((row) => sessionTable.decode(row));
   const deposits = await newestDeposits(
     sql,

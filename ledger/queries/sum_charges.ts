@@ -3,7 +3,7 @@ import type { Sql } from "../database/connect.ts";
 import type { Currency, Network } from "../pair.ts";
 import type { ChargeRow } from "../rows.ts";
 import { splitDays } from "./charge_days.ts";
-import { chargeConditions, type ChargeFilter, stretchesOf } from "./charge_filter.ts";
+import { chargeConditions, type ChargeFilter, chargesWithin } from "./charge_filter.ts";
 
 /** Charges of one type in one pair. */
 export interface ChargeTotal {
@@ -36,8 +36,7 @@ export async function sumCharges(
         ${chargeConditions(sql, filter)}
       UNION ALL
       SELECT c.type, c.currency, c.network, 1, c.amount
-      FROM ${stretchesOf(sql, merchantId, ends)} JOIN book.charge c
-        ON c.merchant_id = ${merchantId} AND c.seq BETWEEN s.low AND s.high
+      FROM ${chargesWithin(sql, merchantId, ends)}
       WHERE true ${chargeConditions(sql, filter)}) part
     GROUP BY type, currency, network ORDER BY type, currency, network`;
   return rows.map((row) => ({
