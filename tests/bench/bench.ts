@@ -41,7 +41,7 @@ function note(text: string): void {
 async function run(options: Options): Promise<void> {
   await showWarnings();
   await using stack = new AsyncDisposableStack();
-  const generator = await chooseGenerator();
+  const generator = await chooseGenerator(options.ownLoad);
   const cluster = stack.use(await startBenchCluster());
   const results: Results = {
     startedAt: new Date().toISOString(),

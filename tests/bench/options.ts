@@ -21,10 +21,12 @@ export interface Options {
   readonly connections: readonly number[];
   /** Pool sizes that are tried for the baselines; the best one of each case is used. */
   readonly pools: readonly number[];
+  /** Whether the bench's own load generator is used even where wrk is installed. */
+  readonly ownLoad: boolean;
 }
 
 export const USAGE = `deno task bench [--quick] [--only ${SECTIONS.join("|")}[,...]]
-  [--rounds n] [--seconds n] [--connections n[,n]] [--pools n[,n]]`;
+  [--rounds n] [--seconds n] [--connections n[,n]] [--pools n[,n]] [--own-load]`;
 
 /**
  * Reads the command line.
@@ -41,6 +43,7 @@ export function parseOptions(args: readonly string[]): Options {
       seconds: { type: "string" },
       connections: { type: "string" },
       pools: { type: "string" },
+      "own-load": { type: "boolean", default: false },
     },
   });
   const { quick } = values;
@@ -59,6 +62,7 @@ export function parseOptions(args: readonly string[]): Options {
     seconds: values.seconds === undefined ? (quick ? 2 : 4) : count(values.seconds),
     connections: values.connections?.split(",").map(count) ?? (quick ? [64] : [64, 256]),
     pools: values.pools?.split(",").map(count) ?? (quick ? [8, 32] : [4, 8, 16, 32]),
+    ownLoad: values["own-load"],
   };
 }
 

@@ -11,7 +11,7 @@ import { median } from "./statistics.ts";
 import { verdicts } from "./targets.ts";
 
 const CASES: readonly Case[] = ["hot", "spread"];
-const WIDTH = 42;
+const WIDTH = 56;
 
 function whole(value: number): string {
   return Number.isNaN(value) ? "-" : Math.round(value).toLocaleString("en");
@@ -32,6 +32,7 @@ export function report(results: Results): string {
     `Deno ${machine.deno}; PostgreSQL ${machine.postgres}: fsync ${machine.fsync}, ` +
     `synchronous_commit ${machine.synchronousCommit}, full_page_writes ${machine.fullPageWrites}, ` +
     `shared_buffers ${machine.sharedBuffers}; one flush ${machine.flushMs.toFixed(2)} ms`,
+    ...warning(results),
     `Load: ${results.generator}, closed loop, on the same cores; ${results.options.seconds} s per ` +
     `measurement, medians of ${results.options.rounds} interleaved rounds [lowest-highest]`,
     `Rows of each withdrawal, on every side: withdrawal, transaction, outgoing, 3 entries, 2 charges,`,
@@ -40,6 +41,14 @@ export function report(results: Results): string {
     ...bulkTable(results),
     ...targetTable(results),
   ].join("\n") + "\n";
+}
+
+function warning({ machine }: Results): string[] {
+  if (machine.loadBefore < machine.cores / 4) return [];
+  return [
+    "OTHERS USED THIS MACHINE WHEN THE BENCH BEGAN: figures of different rounds do not compare, and",
+    "baselines that wait for locks suffer less than what needs the processor",
+  ];
 }
 
 function withdrawalTable(results: Results, connections: number): string[] {

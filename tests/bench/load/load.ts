@@ -41,9 +41,13 @@ export interface Generator {
   run(load: Load): Promise<LoadResult>;
 }
 
-/** wrk where it is installed, otherwise the bench's own. */
-export async function chooseGenerator(): Promise<Generator> {
-  return await hasWrk()
-    ? { name: "wrk", run: runWrk }
-    : { name: "own generator (wrk is not installed)", run: runOwnGenerator };
+/**
+ * wrk where it is installed, otherwise the bench's own.
+ *
+ * @param own asks for the bench's own in any case
+ */
+export async function chooseGenerator(own: boolean): Promise<Generator> {
+  if (!own && await hasWrk()) return { name: "wrk", run: runWrk };
+  const reason = own ? "as asked for" : "wrk is not installed";
+  return { name: `own generator (${reason})`, run: runOwnGenerator };
 }
