@@ -356,7 +356,7 @@ CREATE TABLE book.charge (
 );
 CREATE TRIGGER charge_is_written_once BEFORE UPDATE OR DELETE ON book.charge FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
 
--- Sums of charges and of margins per day (UTC), kept in the commits that take them.
+-- Sums of charges per day (UTC), kept in the commits that take them.
 CREATE TABLE book.charge_day (
   merchant_id text COLLATE "C" NOT NULL,
   day         date NOT NULL,
@@ -385,6 +385,22 @@ CREATE TABLE book.margin (
 );
 CREATE INDEX margin_of_merchant ON book.margin (merchant_id, created_at);
 CREATE INDEX margin_of_beneficiary ON book.margin (beneficiary, created_at) WHERE beneficiary <> merchant_id;
+-- The same per day (UTC), kept in the commits that take them. events counts the fees, not their
+-- reversals.
+CREATE TABLE book.margin_day (
+  merchant_id text COLLATE "C" NOT NULL,
+  beneficiary text COLLATE "C" NOT NULL,
+  day         date NOT NULL,
+  currency    text COLLATE "C" NOT NULL,
+  network     text COLLATE "C" NOT NULL,
+  events      bigint NOT NULL,
+  volume      numeric(38,18) NOT NULL,
+  fee         numeric(38,18) NOT NULL,
+  earned      numeric(38,18) NOT NULL,
+  reversed    numeric(38,18) NOT NULL,
+  PRIMARY KEY (merchant_id, beneficiary, day, currency, network)
+) WITH (fillfactor = 50);
+CREATE INDEX margin_day_of_beneficiary ON book.margin_day (beneficiary, day) WHERE beneficiary <> merchant_id;
 CREATE TRIGGER margin_is_written_once BEFORE UPDATE OR DELETE ON book.margin FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
 
 -- Where a merchant may settle to; an administrator activates an address.

@@ -247,6 +247,14 @@ BEGIN
   END IF;
   IF cardinality(p_margins) > 0 THEN
     INSERT INTO book.margin SELECT * FROM unnest(p_margins);
+    INSERT INTO book.margin_day AS d
+      (merchant_id, beneficiary, day, currency, network, events, volume, fee, earned, reversed)
+    SELECT merchant_id, beneficiary, (created_at AT TIME ZONE 'UTC')::date, currency, network,
+      count(*) FILTER (WHERE fee > 0), sum(volume), sum(fee), sum(earned), sum(reversed)
+    FROM unnest(p_margins) GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
+    ON CONFLICT (merchant_id, beneficiary, day, currency, network)
+    DO UPDATE SET events = d.events + excluded.events, volume = d.volume + excluded.volume,
+      fee = d.fee + excluded.fee, earned = d.earned + excluded.earned, reversed = d.reversed + excluded.reversed;
   END IF;
   IF cardinality(p_inbox) > 0 THEN
     INSERT INTO book.inbox SELECT * FROM unnest(p_inbox) ON CONFLICT DO NOTHING;

@@ -2,7 +2,7 @@ import type { Fragment } from "postgres";
 import type { Sql } from "../database/connect.ts";
 import type { Currency, Network } from "../pair.ts";
 import type { ChargeRow } from "../rows.ts";
-import type { Stretch } from "./charge_days.ts";
+import type { Stretch } from "./split_days.ts";
 
 /** Which charges are wanted; an absent or undefined field does not restrict. */
 export interface ChargeFilter {

@@ -1,6 +1,6 @@
 import type { Sql } from "../database/connect.ts";
 import { type ChargeRow, chargeTable } from "../rows.ts";
-import { splitDays, type Stretch, stretchOf } from "./charge_days.ts";
+import { splitDays, type Stretch, stretchOf } from "./split_days.ts";
 import {
   chargeConditions,
   type ChargeFilter,

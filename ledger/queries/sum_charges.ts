@@ -2,7 +2,7 @@ import { type Amount, amountOf } from "../amount.ts";
 import type { Sql } from "../database/connect.ts";
 import type { Currency, Network } from "../pair.ts";
 import type { ChargeRow } from "../rows.ts";
-import { splitDays } from "./charge_days.ts";
+import { splitDays } from "./split_days.ts";
 import { chargeConditions, type ChargeFilter, chargesWithin } from "./charge_filter.ts";
 
 /** Charges of one type in one pair. */

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
 import { add, formatAmount, ZERO } from "../../ledger/amount.ts";
 import { type TestApi, testApi } from "../support/api.ts";
-import { addTransfer, amount, fund, SOMEWHERE, until } from "../support/books.ts";
+import { addTransfer, amount, booksFaults, fund, SOMEWHERE, until } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
@@ -252,6 +252,18 @@ test("earnings are the margins of the account, in whatever part they came to it"
     net: "2.5",
   }]);
   assertEquals(await earnings(merchant.id, merchant.key, "?endDate=2020-01-01"), []);
+  const [whole] = await earnings(merchant.id, merchant.key);
+  const instant = (shift: number) => new Date(Date.now() + shift).toISOString();
+  for (
+    const query of [
+      "?startDate=2020-01-01",
+      `?startDate=${instant(-120_000)}`,
+      `?startDate=${instant(-120_000)}&endDate=${instant(0)}`,
+      `?endDate=${instant(0).slice(0, 10)}`,
+    ]
+  ) {
+    assertEquals(await earnings(merchant.id, merchant.key, query), [whole], query);
+  }
   // the line changes: from now on somebody else earns the shares
   await api.sql`
     UPDATE book.merchant SET margin_beneficiary = ${reseller.id} WHERE merchant_id = ${merchant.id}`;
@@ -267,6 +279,7 @@ test("earnings are the margins of the account, in whatever part they came to it"
     reversed: "0",
     net: "0.25",
   }]);
+  assertEquals(await booksFaults(api.sql), []);
   const [own] = await earnings(merchant.id, merchant.key);
   assertEquals([own.feeEvents, own.volume, own.marginEarned], [3, "120", "2.75"]);
   const refused = await api.call("GET", `/api/merchants/${merchant.id}/earnings`, {

@@ -166,6 +166,18 @@ export async function booksFaults(sql: Sql): Promise<string[]> {
       UNION ALL SELECT 'transaction', merchant_id, status, count(*) FROM book.transaction GROUP BY 2, 3) c
     FULL JOIN (SELECT list, merchant_id, status, sum(count) AS kept FROM book.list_block GROUP BY 1, 2, 3 HAVING sum(count) <> 0) k
       USING (list, merchant_id, status)
-    WHERE c.counted IS DISTINCT FROM k.kept`;
+    WHERE c.counted IS DISTINCT FROM k.kept
+    UNION ALL
+    SELECT format('charges of %s on %s: %s, kept %s', merchant_id, day, total, kept) FROM (
+      SELECT merchant_id, (created_at AT TIME ZONE 'UTC')::date AS day, sum(amount) AS total FROM book.charge GROUP BY 1, 2) c
+    FULL JOIN (SELECT merchant_id, day, sum(amount) AS kept FROM book.charge_day GROUP BY 1, 2) k USING (merchant_id, day)
+    WHERE c.total IS DISTINCT FROM k.kept
+    UNION ALL
+    SELECT format('margins of %s for %s on %s: %s, kept %s', merchant_id, beneficiary, day, net, kept) FROM (
+      SELECT merchant_id, beneficiary, (created_at AT TIME ZONE 'UTC')::date AS day, sum(earned - reversed) AS net
+      FROM book.margin GROUP BY 1, 2, 3) m
+    FULL JOIN (SELECT merchant_id, beneficiary, day, sum(earned - reversed) AS kept FROM book.margin_day GROUP BY 1, 2, 3) k
+      USING (merchant_id, beneficiary, day)
+    WHERE m.net IS DISTINCT FROM k.kept`;
   return rows.map((row) => row.fault);
 }

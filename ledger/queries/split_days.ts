@@ -1,6 +1,6 @@
 /**
- * How a range of time is put together from sums that are kept per day (UTC): whole days from
- * book.charge_day, and what is left at its two ends from the rows themselves.
+ * How a range of time is put together from sums that are kept per day (UTC): whole days from the
+ * sums, and what is left at its two ends from the rows themselves.
  *
  * @module
  */
