@@ -12,8 +12,8 @@ import type { TreasuryDeps } from "./treasury_actor.ts";
 
 const log = getLogger(["engine", "treasury"]);
 
-/** Transfers that are signed and committed together. */
-const BATCH_LIMIT = 100;
+/** The most transfers that are signed and committed together. */
+export const BATCH_LIMIT = 100;
 /** How long a transfer that cannot be signed now is left alone. */
 const RETRY_MS = 3_000;
 
@@ -22,19 +22,31 @@ interface Payable {
   readonly envelope: Envelope;
 }
 
+/** What one round of signing came to. */
+export interface Signed {
+  /** Committed, and to be sent. */
+  readonly transactions: readonly SignedRow[];
+  /** Whether the queue had as many as were taken, so that there may be more. */
+  readonly mayBeMore: boolean;
+}
+
 /**
  * Signs the next queued transfers of a network and commits the signatures. A transfer that the
  * wallet cannot pay now waits in the queue with its reason.
  *
- * @returns whether any was signed, so that there may be more
+ * @param limit the most that are taken, at most {@linkcode BATCH_LIMIT}
  * @throws when the chain, the signer or the database does not answer; nothing stays leased then
  */
-export async function signQueued(chain: Chain, deps: TreasuryDeps): Promise<boolean> {
+export async function signQueued(
+  chain: Chain,
+  deps: TreasuryDeps,
+  limit = BATCH_LIMIT,
+): Promise<Signed> {
   const { sql, leaseMs } = deps;
-  const rows = await pullQueued(sql, chain.network, BATCH_LIMIT, leaseMs);
-  if (rows.length === 0) return false;
+  const rows = await pullQueued(sql, chain.network, limit, leaseMs);
+  if (rows.length === 0) return { transactions: [], mayBeMore: false };
   try {
-    return await sign(chain, deps, rows);
+    return { transactions: await sign(chain, deps, rows), mayBeMore: rows.length === limit };
   } catch (error) {
     // without this a node's one bad answer would hold payouts up for the rest of the lease
     await returnQueued(sql, rows.map((row) => row.id), "waiting for another try", 0)
@@ -47,7 +59,7 @@ async function sign(
   chain: Chain,
   deps: TreasuryDeps,
   rows: readonly OutgoingRow[],
-): Promise<boolean> {
+): Promise<readonly SignedRow[]> {
   const { sql, signer, onSignerState } = deps;
   const payable = await prepare(chain, deps, rows);
   const answers = await signer.sign(
@@ -85,7 +97,7 @@ async function sign(
       count: signed.length - committed.size,
     });
   }
-  return committed.size > 0;
+  return signed.filter(({ outgoingId }) => committed.has(outgoingId));
 }
 
 /** Finds out what can be paid now, oldest first, and makes the envelopes. */

@@ -14,19 +14,26 @@ import { type Amount, subtract, ZERO } from "../../ledger/amount.ts";
 import type { Currency, Network } from "../../ledger/pair.ts";
 import { buryExpired } from "../../ledger/treasury/bury_expired.ts";
 import { readCommitments } from "../../ledger/treasury/read_commitments.ts";
-import { readInFlight } from "../../ledger/treasury/read_in_flight.ts";
+import { type InFlight, readInFlight } from "../../ledger/treasury/read_in_flight.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { isAway } from "../runtime/is_away.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
-import { signQueued } from "./sign_queued.ts";
+import { BATCH_LIMIT, signQueued } from "./sign_queued.ts";
 
 const log = getLogger(["engine", "treasury"]);
 
-/** Signed transactions that are looked after in one turn. */
-const IN_FLIGHT_LIMIT = 2_000;
+/**
+ * Signed transactions that are looked after. No more are signed: what is signed and not sent only
+ * expires. At 100 a second and a minute until they are final some 6,000 are in flight.
+ */
+const IN_FLIGHT_LIMIT = 10_000;
+/** Batches signed in one turn; then expiries and the rest are looked at again. */
+const ROUNDS = 20;
 /** Broadcasts under way at once. */
 const BROADCASTS = 8;
+/** After this long a turn begins no further broadcast. */
+const SEND_MS = 10_000;
 
 /** What a treasury is told. */
 export interface TreasuryMessage {
@@ -86,8 +93,14 @@ class TreasuryActor implements Actor<TreasuryMessage> {
   async receive(_message: TreasuryMessage): Promise<void> {
     await this.#bury();
     await this.#publishLiquidity();
-    while (await signQueued(this.#chain, this.#deps)) await this.#send();
-    await this.#send();
+    let inFlight = await this.#resend();
+    for (let round = 0; round < ROUNDS && inFlight < IN_FLIGHT_LIMIT; round++) {
+      const limit = Math.min(BATCH_LIMIT, IN_FLIGHT_LIMIT - inFlight);
+      const { transactions, mayBeMore } = await signQueued(this.#chain, this.#deps, limit);
+      await this.#send(transactions);
+      inFlight += transactions.length;
+      if (!mayBeMore) break;
+    }
   }
 
   /** Proves transactions dead from our own scan, and says so. */
@@ -127,22 +140,37 @@ class TreasuryActor implements Actor<TreasuryMessage> {
     onLiquidity(network, liquidity);
   }
 
-  /** Sends what is signed and was not sent for a while: the same bytes, any number of times. */
-  async #send(): Promise<void> {
+  /**
+   * Sends again what is signed, not final, and was not sent for a while.
+   *
+   * @returns how many are in flight
+   */
+  async #resend(): Promise<number> {
     const { sql, now, resendMs } = this.#deps;
-    const { network } = this.#chain;
-    const inFlight = await readInFlight(sql, network, IN_FLIGHT_LIMIT);
+    const inFlight = await readInFlight(sql, this.#chain.network, IN_FLIGHT_LIMIT);
     const sentAt = new Map<string, number>();
     for (const { txid } of inFlight) {
       const at = this.#sentAt.get(txid);
       if (at !== undefined) sentAt.set(txid, at);
     }
     this.#sentAt = sentAt;
-    const due = inFlight.filter(({ txid }) => (sentAt.get(txid) ?? -Infinity) + resendMs <= now());
+    await this.#send(
+      inFlight.filter(({ txid }) => (sentAt.get(txid) ?? -Infinity) + resendMs <= now()),
+    );
+    return inFlight.length;
+  }
+
+  /** Sends signed transactions: the same bytes, any number of times. */
+  async #send(transactions: readonly Omit<InFlight, "outgoingId">[]): Promise<void> {
+    const { network } = this.#chain;
+    const due = [...transactions];
+    const end = performance.now() + SEND_MS;
     const send = async () => {
       for (let next = due.shift(); next !== undefined; next = due.shift()) {
+        // nodes that do not answer hold a turn up for each of thousands; the next one goes on
+        if (performance.now() > end) return;
         const { txid, bytes, expiresAt } = next;
-        this.#sentAt.set(txid, now());
+        this.#sentAt.set(txid, this.#deps.now());
         const outcome = await this.#chain.broadcast({ txid, bytes, expiresAt });
         crashPoint("treasury.after-broadcast");
         // no answer proves death: only the solid scan decides, so all of them are just noted

@@ -13,8 +13,8 @@ export interface SignedRow {
 
 /**
  * Commits signatures before anything is broadcast: `queued -> signed` and the attempt's bytes, in
- * one statement. A transfer that was given up meanwhile is not among the answer, and its signature
- * must be forgotten.
+ * one statement. A transfer that was given up meanwhile, or whose merchant was suspended, is not
+ * among the answer, and its signature must be forgotten.
  *
  * @returns ids of the transfers that are signed now
  * @throws a connection error: unknown; what was committed is found among the signed ones later
@@ -34,7 +34,9 @@ export async function commitSigned(
         AS i(id, merchant_id, network, txid, bytes, expires_at)
     ), locked AS (
       SELECT o.id, o.merchant_id FROM book.outgoing o JOIN input i ON i.id = o.id AND i.merchant_id = o.merchant_id
-      WHERE o.status = 'queued' ORDER BY o.id FOR UPDATE OF o
+      WHERE o.status = 'queued'
+        AND NOT EXISTS (SELECT FROM book.merchant m WHERE m.merchant_id = o.merchant_id AND m.status <> 'ACTIVE')
+      ORDER BY o.id FOR UPDATE OF o
     ), moved AS (
       UPDATE book.outgoing o
       SET status = 'signed', attempts = o.attempts + 1, lease_until = NULL, reason = NULL, updated_at = now()

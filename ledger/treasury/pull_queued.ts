@@ -3,7 +3,8 @@ import type { Network } from "../pair.ts";
 import { type OutgoingRow, outgoingTable } from "../rows.ts";
 
 /**
- * Takes the oldest queued transfers of a network under a lease. The lease is a hint that keeps two
+ * Takes the oldest queued transfers of a network under a lease, but for those of merchants that are
+ * suspended: they wait. The lease is a hint that keeps two
  * nodes from signing in vain; that only one of them can is the compare-and-set of the commit.
  *
  * @param leaseMs how long nobody else takes them, by the database's clock
@@ -16,9 +17,10 @@ export async function pullQueued(
 ): Promise<readonly OutgoingRow[]> {
   const rows = await sql`
     WITH next AS (
-      SELECT id, merchant_id FROM book.outgoing
-      WHERE network = ${network} AND status = 'queued' AND (lease_until IS NULL OR lease_until < now())
-      ORDER BY id LIMIT ${limit} FOR UPDATE SKIP LOCKED)
+      SELECT q.id, q.merchant_id FROM book.outgoing q
+      WHERE q.network = ${network} AND q.status = 'queued' AND (q.lease_until IS NULL OR q.lease_until < now())
+        AND NOT EXISTS (SELECT FROM book.merchant m WHERE m.merchant_id = q.merchant_id AND m.status <> 'ACTIVE')
+      ORDER BY q.id LIMIT ${limit} FOR UPDATE OF q SKIP LOCKED)
     UPDATE book.outgoing o SET lease_until = now() + make_interval(secs => ${leaseMs / 1_000})
     FROM next WHERE o.id = next.id AND o.merchant_id = next.merchant_id
     RETURNING o.*`;
