@@ -31,7 +31,7 @@ test("a configured secret is used as it is, and nothing is kept", async () => {
     const secret = "0123456789abcdef0123456789abcdef";
     const config = configOf({ DATA_DIR: folder, SESSION_SECRET: secret });
     assertEquals(await sessionSecret(config), secret);
-    assertEquals([...Deno.readDirSync(folder)], []);
+    assertEquals(await Array.fromAsync(Deno.readDir(folder)), []);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
