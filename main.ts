@@ -20,6 +20,7 @@ import { createOutbox } from "./ledger/outbox/outbox.ts";
 import { usdRate } from "./rates/rates.ts";
 import { ensureDemo } from "./setup/demo_accounts.ts";
 import { registerMetrics } from "./setup/engine_metrics.ts";
+import { ingestSecret } from "./setup/ingest_secret.ts";
 import { lockDataDir } from "./setup/lock_data_dir.ts";
 import { configureLogging } from "./setup/logging.ts";
 import { openChains } from "./setup/open_chains.ts";
@@ -82,6 +83,7 @@ const urlRules = { allowLoopback: development };
 const now = () => Date.now();
 const { rates, close: closeRates } = openRates(config, now);
 const sessionTokens = createSessionTokens(await sessionSecret(config));
+const ingestKey = await ingestSecret(config);
 const sender = createSender({ rules: urlRules });
 const webhooks = createWebhooks({
   outbox: createOutbox(sql),
@@ -117,6 +119,7 @@ const server = serve(config, (baseUrl) =>
     payoutsOpen: (network) => engine.signerOpen(network),
     rates,
     sessionTokens,
+    ingestSecret: ingestKey,
     clock: now,
     newId,
     environment: config.environment,
@@ -132,7 +135,7 @@ const server = serve(config, (baseUrl) =>
 const stopped = untilStopped();
 await engine.start();
 if (development) {
-  const credentials = await ensureDemo(sql, config, chains.devNodes, server.baseUrl);
+  const credentials = await ensureDemo(sql, config, chains.devNodes, server.baseUrl, ingestKey);
   // deno-lint-ignore no-console -- for the person who started it, not for the log
   console.log(quickStart(credentials, config.dataDir));
 }

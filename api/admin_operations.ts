@@ -38,6 +38,7 @@ import {
 import { createReseller, getReseller, getResellers, putReseller } from "./resellers.ts";
 import { getSettings, updateSettings } from "./settings.ts";
 import { getTreasury } from "./treasury.ts";
+import { ingestEvent } from "./webhook_event.ts";
 import { getWithdrawalFees, setWithdrawalFees, testWithdrawalFees } from "./withdrawal_fees.ts";
 
 /** Operations of administrators and resellers. */
@@ -70,6 +71,7 @@ export const ADMIN_OPERATIONS = {
   getSettings,
   updateSettings,
   getTreasury,
+  ingestEvent,
   getAudit,
   getResellers,
   createReseller,

@@ -64,6 +64,8 @@ export interface ApiDeps {
   readonly rates: Rates;
   /** Makes the tokens of hosted payment pages. */
   readonly sessionTokens: SessionTokens;
+  /** Key of the signatures of trusted upstream systems. */
+  readonly ingestSecret: string;
   /** Unix milliseconds. */
   readonly clock: () => number;
   readonly newId: (prefix: IdPrefix) => string;

@@ -250,6 +250,8 @@ export function refused(refusal: Refusal, amountField = "amount"): Answer {
         error: "Conflict",
         message: "A payout of this withdrawal may be on its way; it cannot be taken back.",
       });
+    case "payment_used":
+      return conflict("That transaction has paid another withdrawal.");
     case "address_exists":
       return error(409, { error: "Deposit address already exists" });
     default: {

@@ -14,7 +14,7 @@ import type { Sql } from "../ledger/database/connect.ts";
 import type { Network } from "../ledger/pair.ts";
 import { newWebhookSecret } from "../webhooks/secret.ts";
 import type { DevNode } from "./dev_node.ts";
-import { keep, randomHex, readKept } from "./kept_file.ts";
+import { keep, readKept } from "./kept_file.ts";
 
 const Chain = z.object({ url: z.string(), usdt: z.string(), faucetAddress: z.string() });
 const Credentials = z.object({
@@ -51,12 +51,15 @@ export async function ensureDemo(
   config: Config,
   devNodes: ReadonlyMap<Network, DevNode>,
   baseUrl: string,
+  ingestSecret: string,
 ): Promise<DevCredentials> {
   const path = `${config.dataDir}/${FILE}`;
   const text = await readKept(path);
   const kept = text === null ? null : Credentials.parse(JSON.parse(text));
   const chains = Object.fromEntries(devNodes);
-  const credentials = kept === null ? mint(config, baseUrl, chains) : { ...kept, baseUrl, chains };
+  const made = kept ?? mint(config, baseUrl, chains, ingestSecret);
+  const admin = { ...made.admin, ingestSecret };
+  const credentials = { ...made, admin, baseUrl, chains };
   const next = JSON.stringify(credentials, null, 2) + "\n";
   if (next !== text) await keep(path, next);
   await ensureDemoAccounts(sql, accountsOf(credentials));
@@ -67,12 +70,13 @@ function mint(
   config: Config,
   baseUrl: string,
   chains: DevCredentials["chains"],
+  ingestSecret: string,
 ): DevCredentials {
   return {
     baseUrl,
     admin: {
       apiKey: mintApiKey(config.environment),
-      ingestSecret: config.ingestSecret?.reveal() ?? randomHex(),
+      ingestSecret,
     },
     merchant: {
       id: newId("mer"),

@@ -3,6 +3,7 @@ import { approveWithdrawal, declineWithdrawal } from "./decide/approve_withdrawa
 import { auditRow, isAudited } from "./decide/audit_row.ts";
 import { creditTransfer } from "./decide/credit_transfer.ts";
 import { failDeposit } from "./decide/fail_deposit.ts";
+import { ingestWithdrawal } from "./decide/ingest_withdrawal.ts";
 import { issueAddress } from "./decide/issue_address.ts";
 import { createDeposit, decideDeposit } from "./decide/manual_deposit.ts";
 import {
@@ -80,6 +81,8 @@ function judge(
       return createDeposit(view, settings, message);
     case "decide-deposit":
       return decideDeposit(view, message);
+    case "ingest-withdrawal":
+      return ingestWithdrawal(view, message);
     case "issue-address":
       return issueAddress(view, settings, message);
     case "update-profile":

@@ -148,7 +148,7 @@ export class Draft implements MerchantView {
     }
     for (const row of decision.ingested) {
       this.#ingested.push(row);
-      this.records.ingested.set(row.eventId, row.bodyHash);
+      this.records.putIngested(row);
     }
     this.#audits.push(...decision.audits);
     this.#margins.push(...decision.margins);

@@ -208,6 +208,30 @@ export interface DecideDeposit extends Audited {
   readonly ingestion: Ingestion | null;
 }
 
+/** Carry out what an upstream system says of a withdrawal. */
+export interface IngestWithdrawal extends Audited {
+  readonly type: "ingest-withdrawal";
+  readonly at: number;
+  readonly withdrawalId: string;
+  /** The settlement that it carries out, null for an ordinary one. */
+  readonly settlementId: string | null;
+  /** The network of the withdrawal. */
+  readonly network: Network;
+  /**
+   * The transaction that was found in a solid block with the withdrawal's very token, destination
+   * and amount; `own`: it is one of our payout's. Null: the withdrawal is said to have failed.
+   */
+  readonly paidBy: {
+    readonly txid: string;
+    readonly height: number;
+    readonly own: boolean;
+  } | null;
+  readonly reason: string | null;
+  readonly chargeIds: readonly [string, string];
+  readonly eventIds: EventIds;
+  readonly ingestion: Ingestion;
+}
+
 /**
  * Hand out a deposit address. `issued`: an end customer's, the same one every time; `session`: a
  * fresh one behind a hosted page; `top_up`: the merchant's own, one per network.
@@ -274,6 +298,7 @@ export interface Answers {
   readonly "activate-settlement-address": SettlementAddressRow;
   readonly "create-deposit": DepositRow;
   readonly "decide-deposit": { readonly deposit: DepositRow | null; readonly changed: boolean };
+  readonly "ingest-withdrawal": { readonly status: WithdrawalStatus; readonly changed: boolean };
   readonly "issue-address": AddressIssued;
   readonly "update-profile": MerchantRow;
 }
@@ -292,6 +317,7 @@ export type MerchantCommand =
   | ActivateSettlementAddress
   | CreateDeposit
   | DecideDeposit
+  | IngestWithdrawal
   | IssueAddress
   | UpdateProfile;
 

@@ -18,6 +18,7 @@ export function needsOf(
   const topUps: Needs["topUps"][number][] = [];
   const whitelists: string[] = [];
   const ingested: string[] = [];
+  const payments: Needs["payments"][number][] = [];
   for (const { merchantId, message } of messages) {
     switch (message.type) {
       case "reserve":
@@ -66,6 +67,14 @@ export function needsOf(
         deposits.push({ merchantId, id: message.depositId });
         if (message.ingestion !== null) ingested.push(message.ingestion.eventId);
         break;
+      case "ingest-withdrawal": {
+        const { withdrawalId, settlementId, network, paidBy } = message;
+        withdrawals.push({ merchantId, id: withdrawalId });
+        if (settlementId !== null) settlements.push({ merchantId, id: settlementId });
+        ingested.push(message.ingestion.eventId);
+        if (paidBy !== null) payments.push({ network, txid: paidBy.txid });
+        break;
+      }
       case "issue-address": {
         const { network, identifier, kind } = message;
         if (kind === "issued" && identifier !== null) {
@@ -106,5 +115,6 @@ export function needsOf(
     topUps,
     whitelists,
     ingested,
+    payments,
   };
 }

@@ -32,6 +32,7 @@ export const REFUSAL_CODES = [
   "transfer_known",
   "wrong_state",
   "already_sent",
+  "payment_used",
   "address_exists",
   "settlement_address_exists",
   "event_conflict",
@@ -90,6 +91,8 @@ export type Refusal =
   | { readonly code: "wrong_state"; readonly from: string; readonly to: string }
   /** A payout of this withdrawal may be on its way: it cannot be taken back. */
   | { readonly code: "already_sent" }
+  /** The transaction that is said to pay this withdrawal paid another one. */
+  | { readonly code: "payment_used" }
   | { readonly code: "address_exists" }
   | { readonly code: "settlement_address_exists" }
   /** The same upstream event came with another body. */
@@ -122,6 +125,7 @@ export function isTransient(code: RefusalCode): boolean {
     case "record_not_found":
     case "wrong_state":
     case "already_sent":
+    case "payment_used":
     case "address_exists":
       return false;
     default: {

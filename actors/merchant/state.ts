@@ -11,6 +11,7 @@ import type { Network } from "../../ledger/pair.ts";
 import type {
   DepositAddressRow,
   DepositRow,
+  IngestedRow,
   OutgoingRow,
   SettlementAddressRow,
   SettlementRow,
@@ -30,6 +31,11 @@ export function transferKey(network: Network, txid: string, logIndex: number): s
   return `${network}/${txid}/${logIndex}`;
 }
 
+/** Map key of a transaction that paid a withdrawal. */
+export function paymentKey(network: Network, txid: string): string {
+  return `${network}/${txid}`;
+}
+
 /**
  * The records at hand while a batch is decided: read from the database, then kept current by
  * `apply`, so that a message sees what earlier messages of the same batch did.
@@ -47,6 +53,8 @@ export class Records {
   readonly settlements = new Map<string, SettlementRow>();
   readonly whitelist = new Map<string, SettlementAddressRow>();
   readonly ingested = new Map<string, string>();
+  /** Transactions of other wallets that paid a withdrawal, of whatever merchant. */
+  readonly payments = new Set<string>();
   readonly outgoing = new Map<string, OutgoingStatus>();
   /** Rows of this batch that the database does not have yet. */
   readonly newOutgoing = new Map<string, OutgoingRow>();
@@ -69,11 +77,17 @@ export class Records {
       if (row.merchantId === merchantId) records.whitelist.set(row.id, row);
     }
     // of whatever merchant: an event's id is used once
-    for (const row of facts.ingested) records.ingested.set(row.eventId, row.bodyHash);
+    for (const row of facts.ingested) records.putIngested(row);
     for (const row of facts.outgoing) {
       if (row.merchantId === merchantId) records.outgoing.set(row.id, row.status);
     }
     return records;
+  }
+
+  /** Takes an upstream message that took effect. */
+  putIngested({ eventId, bodyHash, network, txid }: IngestedRow): void {
+    this.ingested.set(eventId, bodyHash);
+    if (network !== null && txid !== null) this.payments.add(paymentKey(network, txid));
   }
 
   /** Takes a deposit's new image. */

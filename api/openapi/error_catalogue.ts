@@ -381,6 +381,11 @@ export const REFUSALS: Readonly<Record<RefusalCode, ErrorDoc>> = {
     "A transaction of the payout may be on its way",
     { code: "already_sent" },
   ),
+  payment_used: conflict(
+    "PaymentUsed",
+    "The named transaction has paid another withdrawal",
+    { code: "payment_used" },
+  ),
   address_exists: refusal(
     "DepositAddressExists",
     "The customer has an address and the request said `If-None-Match: *`",

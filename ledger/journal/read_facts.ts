@@ -60,6 +60,8 @@ export interface Needs {
   readonly whitelists: readonly string[];
   /** Ids of upstream messages. */
   readonly ingested: readonly string[];
+  /** Transactions that may have paid a withdrawal already. */
+  readonly payments: readonly { readonly network: Network; readonly txid: string }[];
 }
 
 /** The records that exist among the needed ones; payments come with their statement lines. */
@@ -195,7 +197,7 @@ async function readRare(
   sql: Sql,
   needs: Needs,
 ): Promise<Pick<Facts, "settlements" | "whitelist" | "ingested">> {
-  const { settlements, settlementKeys, whitelists, ingested } = needs;
+  const { settlements, settlementKeys, whitelists, ingested, payments } = needs;
   const byId = settlements.length === 0 ? [] : await sql`
     SELECT s.* FROM book.settlement s
     JOIN unnest(${column(settlements, "id")}::text[], ${column(settlements, "merchantId")}::text[])
@@ -211,10 +213,14 @@ async function readRare(
     WHERE merchant_id = ANY (${[...whitelists]}::text[]) AND removed_at IS NULL`;
   const known = ingested.length === 0 ? [] : await sql`
     SELECT * FROM book.ingested WHERE event_id = ANY (${[...ingested]}::text[])`;
+  const paid = payments.length === 0 ? [] : await sql`
+    SELECT i.* FROM book.ingested i
+    JOIN unnest(${column(payments, "network")}::text[], ${column(payments, "txid")}::text[])
+      AS k(network, txid) ON i.network = k.network AND i.txid = k.txid`;
   return {
     settlements: [...byId, ...byKey].map((row) => settlementTable.decode(row)),
     whitelist: whitelist.map((row) => settlementAddressTable.decode(row)),
-    ingested: known.map((row) => ingestedTable.decode(row)),
+    ingested: [...known, ...paid].map((row) => ingestedTable.decode(row)),
   };
 }
 

@@ -90,6 +90,7 @@ const EXPECTED: Readonly<Record<string, Let>> = {
   "PUT /api/resellers/{resellerId}": ["reseller", "admin"],
   "POST /api/resellers": ADMINS,
 
+  "POST /api/webhook/event": ADMINS,
   "GET /api/admin/api-keys": ADMIN_READERS,
   "GET /api/admin/approvals": ADMIN_READERS,
   "GET /api/admin/audit": ADMIN_READERS,

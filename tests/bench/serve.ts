@@ -67,6 +67,7 @@ function withInterface(sql: Sql, merchants: Merchants, batches: () => number): P
     payoutsOpen: () => true,
     rates: fixedRates(() => Date.now()),
     sessionTokens: createSessionTokens("a secret of the bench, long enough"),
+    ingestSecret: "the key of upstream systems, in the bench",
     clock: () => Date.now(),
     newId,
     environment: "development",

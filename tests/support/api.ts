@@ -25,6 +25,9 @@ import { addMerchant, fund, openJournal } from "./books.ts";
 import { testDatabase } from "./database.ts";
 import { responseFaults } from "./documented.ts";
 
+/** Key of the signatures of upstream systems in these tests. */
+export const INGEST_SECRET = "the key of upstream systems, in tests";
+
 /** The address payouts leave from in these tests. */
 export const HOT_WALLET = addressOf(0xffff);
 
@@ -118,6 +121,7 @@ export async function testApi(
     payoutsOpen: () => true,
     rates: fixedRates(() => Date.now()),
     sessionTokens: createSessionTokens("a secret of the tests, long enough"),
+    ingestSecret: INGEST_SECRET,
     clock: () => Date.now(),
     newId,
     environment: "development",

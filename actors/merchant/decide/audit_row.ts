@@ -45,7 +45,8 @@ function images(
 ): { readonly subject: string; readonly before: Image | null; readonly after: Image | null } {
   switch (message.type) {
     case "approve-withdrawal":
-    case "decline-withdrawal": {
+    case "decline-withdrawal":
+    case "ingest-withdrawal": {
       const { withdrawalId: subject } = message;
       const before = ending(records.withdrawals.get(subject));
       return { subject, before, after: ending(decision.withdrawals[0]) ?? before };

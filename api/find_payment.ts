@@ -1,0 +1,76 @@
+/**
+ * Whether a transaction that somebody names really paid a withdrawal.
+ *
+ * @module
+ */
+
+import type { FoundTransaction } from "../chains/chain.ts";
+import { findAttempt } from "../ledger/admin/find_attempt.ts";
+import type { WithdrawalRow } from "../ledger/rows.ts";
+import type { ApiContext } from "./context.ts";
+
+/** Why a transaction is not the payment of a withdrawal. */
+export type PaymentFault =
+  | "no_network"
+  | "no_transaction_id"
+  | "not_final"
+  | "failed"
+  | "other_transfer"
+  | "too_old"
+  | "other_payout";
+
+/** What was found. */
+export type Payment =
+  | {
+    readonly kind: "payment";
+    readonly payment: { readonly txid: string; readonly height: number; readonly own: boolean };
+  }
+  | { readonly kind: "fault"; readonly fault: PaymentFault };
+
+/** How far a block's time may be before ours, milliseconds: it is that of the block's slot. */
+const CLOCK_MS = 60_000;
+/** Bound of asking the node. */
+const NODE_MS = 8_000;
+
+function fault(fault: PaymentFault): Payment {
+  return { kind: "fault", fault };
+}
+
+/**
+ * Looks a transaction up among solid blocks and compares it with a withdrawal.
+ *
+ * @throws {ChainUnavailable} when the node does not answer
+ */
+export async function findPayment(
+  withdrawal: WithdrawalRow,
+  txHash: string,
+  context: Pick<ApiContext, "chains" | "sql">,
+): Promise<Payment> {
+  const chain = context.chains.get(withdrawal.network);
+  if (chain === undefined) return fault("no_network");
+  const txid = chain.transactionId(txHash);
+  if (txid === null) return fault("no_transaction_id");
+  const found = await chain.transaction(txid, "solid", AbortSignal.timeout(NODE_MS));
+  if (found.kind !== "found") return fault("not_final");
+  const { transaction } = found;
+  if (!transaction.success) return fault("failed");
+  if (!pays(transaction, withdrawal)) return fault("other_transfer");
+  const outgoingId = await findAttempt(context.sql, withdrawal.network, transaction.txid);
+  if (outgoingId !== null && outgoingId !== withdrawal.outgoingId) return fault("other_payout");
+  // an earlier payment of the same amount to the same address is another payment
+  if (outgoingId === null && transaction.time < withdrawal.createdAt - CLOCK_MS) {
+    return fault("too_old");
+  }
+  const { height } = transaction;
+  return {
+    kind: "payment",
+    payment: { txid: transaction.txid, height, own: outgoingId !== null },
+  };
+}
+
+function pays(transaction: FoundTransaction, withdrawal: WithdrawalRow): boolean {
+  return transaction.transfers.some((transfer) =>
+    transfer.currency === withdrawal.currency && transfer.to === withdrawal.destination &&
+    transfer.amount === withdrawal.amount
+  );
+}

@@ -1,0 +1,186 @@
+/**
+ * What trusted upstream systems say of deposits that were booked by hand, and of withdrawals.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { findDepositOwner } from "../ledger/admin/find_deposit_owner.ts";
+import { findIngested } from "../ledger/admin/find_ingested.ts";
+import { findWithdrawalOwner } from "../ledger/admin/find_withdrawal_owner.ts";
+import { type Answer, ok } from "./answer.ts";
+import { askAsAdmin } from "./ask_as_admin.ts";
+import type { ApiContext } from "./context.ts";
+import { invalidRequest, notFound, refused, unauthorized, validationFailed } from "./errors.ts";
+import { findPayment, type PaymentFault } from "./find_payment.ts";
+import { bodyHash, isRecent, isSigned } from "./ingest_signature.ts";
+import { notFoundDoc, REFUSALS, validationFailedDoc } from "./openapi/error_catalogue.ts";
+import { type StaffRequest, staffRoute } from "./route.ts";
+import { INGESTED_EXAMPLE, ingestedSchema } from "./schemas/ingested.ts";
+
+const TYPES = [
+  "deposit.confirmed",
+  "deposit.failed",
+  "deposit.cancelled",
+  "withdrawal.confirmed",
+  "withdrawal.failed",
+] as const;
+
+const recordId = z.string().min(1).max(128);
+
+// Nothing is transformed and nothing dropped: the signature is over the whole body.
+const body = z.looseObject({
+  eventId: z.string().regex(/^[^\p{C}]{1,128}$/u, {
+    message: "Expected 1 to 128 printable characters",
+  }),
+  type: z.enum(TYPES),
+  data: z.looseObject({
+    depositId: recordId.optional(),
+    withdrawalId: recordId.optional(),
+    txHash: z.string().min(1).max(128).nullish(),
+    reason: z.string().max(500).nullish(),
+  }),
+});
+
+type Event = z.output<typeof body>;
+type Request = StaffRequest<unknown, Event>;
+
+/** `POST /api/webhook/event`. */
+export const ingestEvent = staffRoute({
+  method: "POST",
+  path: "/api/webhook/event",
+  summary: "Take in what a trusted upstream system says; once per eventId",
+  access: { scope: "admin", anyOf: ["admin:write"] },
+  rateCategory: "webhooks",
+  body,
+  headers: [
+    {
+      name: "x-signature",
+      description: "Hex HMAC-SHA256 of the body with its keys sorted on every level",
+      required: true,
+      schema: z.string().regex(/^[0-9a-fA-F]{64}$/),
+    },
+    {
+      name: "x-timestamp",
+      description: "Unix time in milliseconds, at most 5 minutes from the server's",
+      required: true,
+      schema: z.string().regex(/^\d{1,15}$/),
+    },
+  ],
+  responses: {
+    200: {
+      description: "Taken in, now or before",
+      schema: ingestedSchema,
+      example: INGESTED_EXAMPLE,
+    },
+  },
+  errors: [
+    notFoundDoc,
+    validationFailedDoc,
+    REFUSALS.event_conflict,
+    REFUSALS.not_manual,
+    REFUSALS.wrong_state,
+    REFUSALS.already_sent,
+    REFUSALS.payment_used,
+  ],
+  handler: async (request, context) => {
+    const { body, headers, now } = request;
+    const { ingestSecret, sql } = context;
+    const isAuthentic = isRecent(headers.get("x-timestamp"), now) &&
+      isSigned(body, headers.get("x-signature"), ingestSecret);
+    if (!isAuthentic) return unauthorized;
+    const known = await findIngested(sql, body.eventId);
+    if (known === bodyHash(body)) {
+      return ok({ success: true, message: "Event was taken in before" });
+    }
+    if (known !== null) return refused({ code: "event_conflict" });
+    switch (body.type) {
+      case "deposit.confirmed":
+        return await decideDeposit(request, "CONFIRMED", context);
+      case "deposit.failed":
+        return await decideDeposit(request, "FAILED", context);
+      case "deposit.cancelled":
+        return await decideDeposit(request, "CANCELLED", context);
+      case "withdrawal.confirmed":
+      case "withdrawal.failed":
+        return await decideWithdrawal(request, body.type === "withdrawal.confirmed", context);
+      default: {
+        const never: never = body.type;
+        return never;
+      }
+    }
+  },
+});
+
+const TAKEN_IN = ok({ success: true, message: "Event taken in" });
+
+async function decideDeposit(
+  request: Request,
+  to: "CONFIRMED" | "FAILED" | "CANCELLED",
+  context: ApiContext,
+): Promise<Answer> {
+  const { body, now } = request;
+  const { depositId, reason } = body.data;
+  const { newId } = context;
+  if (depositId === undefined) return missing("depositId");
+  const merchantId = await findDepositOwner(context.sql, depositId);
+  if (merchantId === null) return notFound;
+  const outcome = await askAsAdmin(request, merchantId, `ingest.${body.type}`, depositId, {
+    type: "decide-deposit",
+    at: now,
+    depositId,
+    to,
+    reason: reason ?? null,
+    chargeIds: [newId("chg"), newId("chg")],
+    eventIds: [newId("evt"), newId("evt")],
+    ingestion: { eventId: body.eventId, bodyHash: bodyHash(body) },
+  }, context);
+  return outcome.kind === "answer" ? outcome.answer : TAKEN_IN;
+}
+
+async function decideWithdrawal(
+  request: Request,
+  isPaid: boolean,
+  context: ApiContext,
+): Promise<Answer> {
+  const { body, now } = request;
+  const { withdrawalId, txHash, reason } = body.data;
+  const { newId } = context;
+  if (withdrawalId === undefined) return missing("withdrawalId");
+  const withdrawal = await findWithdrawalOwner(context.sql, withdrawalId);
+  if (withdrawal === null) return notFound;
+  if (isPaid && (txHash === undefined || txHash === null)) return missing("txHash");
+  const found = isPaid ? await findPayment(withdrawal, txHash ?? "", context) : null;
+  if (found !== null && found.kind === "fault") {
+    return validationFailed("data.txHash", FAULTS[found.fault], found.fault);
+  }
+  const { merchantId, settlementId, network } = withdrawal;
+  const outcome = await askAsAdmin(request, merchantId, `ingest.${body.type}`, withdrawalId, {
+    type: "ingest-withdrawal",
+    at: now,
+    withdrawalId,
+    settlementId,
+    network,
+    paidBy: found === null ? null : found.payment,
+    reason: reason ?? null,
+    chargeIds: [newId("chg"), newId("chg")],
+    eventIds: [newId("evt"), newId("evt")],
+    ingestion: { eventId: body.eventId, bodyHash: bodyHash(body) },
+  }, context);
+  return outcome.kind === "answer" ? outcome.answer : TAKEN_IN;
+}
+
+const FAULTS: Readonly<Record<PaymentFault, string>> = {
+  no_network: "The service has no node of the withdrawal's network",
+  no_transaction_id: "Not a transaction id of the withdrawal's network",
+  not_final: "The transaction is not in a solid block",
+  failed: "The transaction failed",
+  other_transfer: "The transaction does not pay this amount of this token to this destination",
+  too_old: "The transaction is older than the withdrawal",
+  other_payout: "The transaction carries another payout",
+};
+
+function missing(field: string): Answer {
+  const message = "Expected for this type of event";
+  return invalidRequest([{ path: ["data", field], message, code: "invalid_type" }]);
+}

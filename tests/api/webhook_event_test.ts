@@ -1,0 +1,307 @@
+import { assert, assertEquals } from "@std/assert";
+import { createHmac } from "node:crypto";
+import type { FoundTransaction } from "../../chains/chain.ts";
+import { canonicalJson } from "../../api/ingest_signature.ts";
+import type { Network } from "../../ledger/pair.ts";
+import { commitSigned } from "../../ledger/treasury/commit_signed.ts";
+import { findOwnTransactions } from "../../ledger/watcher/find_own_transactions.ts";
+import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";
+import { addressOf, EMPTY_CHAIN, HOT_WALLET, INGEST_SECRET, testApi } from "../support/api.ts";
+import { amount, booksFaults, SOMEWHERE, until } from "../support/books.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+const PATH = "/api/webhook/event";
+
+type Api = Awaited<ReturnType<typeof testApi>>;
+
+/** An interface with a chain of transactions that a test writes down. */
+async function upstream() {
+  const solid = new Map<string, FoundTransaction>();
+  const chain = {
+    ...EMPTY_CHAIN,
+    transaction: (txid: string) => {
+      const transaction = solid.get(txid);
+      return Promise.resolve(
+        transaction === undefined
+          ? { kind: "missing" as const, txid }
+          : { kind: "found" as const, transaction },
+      );
+    },
+  };
+  const api = await testApi({ chains: new Map<Network, typeof chain>([["TRX", chain]]) });
+  return { api, solid, admin: await api.addKey(null, { permissions: ["admin:write"] }) };
+}
+
+function sign(body: unknown, secret = INGEST_SECRET): string {
+  return createHmac("sha256", secret).update(canonicalJson(body)).digest("hex");
+}
+
+function send(
+  api: Api,
+  key: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+) {
+  return api.call("POST", PATH, {
+    key,
+    body,
+    headers: { "x-signature": sign(body), "x-timestamp": String(Date.now()), ...headers },
+  });
+}
+
+async function manualDeposit(api: Api, key: string): Promise<string> {
+  const { status, body } = await api.call("POST", "/api/deposits", {
+    key,
+    body: { amount: "10", currency: "USDT", network: "TRX", source: "bank" },
+  });
+  assertEquals(status, 201);
+  return body.id;
+}
+
+async function withdraw(api: Api, key: string, amount = "10"): Promise<string> {
+  const { status, body } = await api.call("POST", "/api/withdrawals", {
+    key,
+    body: { amount, currency: "USDT", network: "TRX", destination: SOMEWHERE },
+  });
+  assertEquals(status, 201);
+  return body.withdrawalId;
+}
+
+function payment(txid: string, fields: Partial<FoundTransaction> = {}): FoundTransaction {
+  return {
+    txid,
+    success: true,
+    failure: null,
+    fee: amount("6"),
+    height: 9,
+    time: Date.now(),
+    transfers: [{
+      txid,
+      logIndex: 0,
+      currency: "USDT",
+      from: HOT_WALLET,
+      to: SOMEWHERE,
+      amount: amount("10"),
+      expiresAt: Date.now(),
+    }],
+    ...fields,
+  };
+}
+
+Deno.test("the signed text has its keys sorted on every level and its arrays in their order", () => {
+  const value = { b: [{ z: 1, a: null }, "x", 2], a: { "10": 1, "9": 2, é: "\u2028" } };
+  assertEquals(
+    canonicalJson(value),
+    '{"a":{"10":1,"9":2,"é":"\u2028"},"b":[{"a":null,"z":1},"x",2]}',
+  );
+});
+
+test("an event without the right signature or a recent timestamp changes nothing", async (t) => {
+  const { api, admin } = await upstream();
+  await using _ = api;
+  const { key } = await api.addMerchant();
+  const depositId = await manualDeposit(api, key);
+  const body = { eventId: "e1", type: "deposit.confirmed", data: { depositId } };
+  const now = Date.now();
+  const rows: readonly [string, Record<string, string>, number][] = [
+    ["another secret", { "x-signature": sign(body, "x") }, 401],
+    ["another body", { "x-signature": sign({ ...body, eventId: "e2" }) }, 401],
+    ["no hex", { "x-signature": "zz" }, 401],
+    ["too old", { "x-timestamp": String(now - 301_000) }, 401],
+    ["too early", { "x-timestamp": String(now + 301_000) }, 401],
+    ["in seconds", { "x-timestamp": String(Math.floor(now / 1_000)) }, 401],
+    ["no number", { "x-timestamp": "now" }, 401],
+  ];
+  for (const [name, headers, status] of rows) {
+    await t.step(name, async () => {
+      assertEquals((await send(api, admin, body, headers)).status, status);
+    });
+  }
+  assertEquals((await api.call("POST", PATH, { key: admin, body })).status, 401);
+  assertEquals((await send(api, key, body)).status, 403);
+  assertEquals((await send(api, admin, { ...body, type: "payout.done" })).status, 400);
+  assertEquals((await send(api, admin, { ...body, data: {} })).status, 400);
+  const missing = { ...body, data: { depositId: "dep_none" } };
+  assertEquals((await send(api, admin, missing)).status, 404);
+  const [row] = await api.sql`SELECT status FROM book.deposit`;
+  assertEquals(row?.status, "PENDING");
+});
+
+test("an event takes effect once, and its id is not used for another", async () => {
+  const { api, admin } = await upstream();
+  await using _ = api;
+  const { key } = await api.addMerchant();
+  const other = await api.addMerchant();
+  const ids = [await manualDeposit(api, key), await manualDeposit(api, other.key)];
+  const body = {
+    eventId: "e1",
+    type: "deposit.confirmed",
+    data: { depositId: ids[0], extra: { z: [3, 1], a: {} } },
+  };
+  const answers = await Promise.all([1, 2, 3].map(() => send(api, admin, body)));
+  for (const { status, body } of answers) assertEquals([status, body.success], [200, true]);
+  const shuffled = {
+    data: { extra: { a: {}, z: [3, 1] }, depositId: ids[0] },
+    type: body.type,
+    eventId: "e1",
+  };
+  assertEquals((await send(api, admin, shuffled)).status, 200);
+  const conflict = await send(api, admin, { ...body, data: { depositId: ids[1] } });
+  assertEquals(conflict.status, 409);
+  const balance = await api.call("GET", "/api/balance?currency=USDT&network=TRX", { key });
+  assertEquals(balance.body.available, "10");
+  const late = await send(api, admin, { ...body, eventId: "e2", type: "deposit.failed" });
+  assertEquals([late.status, late.body.from], [409, "CONFIRMED"]);
+  const failed = { eventId: "e3", type: "deposit.cancelled", data: { depositId: ids[1] } };
+  assertEquals((await send(api, admin, failed)).status, 200);
+  const kept = await api.sql`SELECT event_id FROM book.ingested ORDER BY event_id`;
+  assertEquals(kept.map((row) => row.event_id), ["e1", "e3"]);
+  assertEquals(await booksFaults(api.sql), []);
+});
+
+test("one eventId for two merchants at the same time takes effect for one of them", async () => {
+  const { api, admin } = await upstream();
+  await using _ = api;
+  const [a, b] = [await api.addMerchant(), await api.addMerchant()];
+  const ids = [await manualDeposit(api, a.key), await manualDeposit(api, b.key)];
+  const answers = await Promise.all(
+    ids.map((depositId) =>
+      send(api, admin, { eventId: "same", type: "deposit.confirmed", data: { depositId } })
+    ),
+  );
+  assertEquals(answers.map(({ status }) => status).sort(), [200, 409]);
+  const rows = await api.sql`SELECT status FROM book.deposit ORDER BY status`;
+  assertEquals(rows.map((row) => row.status), ["CONFIRMED", "PENDING"]);
+});
+
+test("a withdrawal is confirmed only by a solid transfer of its own token, amount and destination", async (t) => {
+  const { api, solid, admin } = await upstream();
+  await using _ = api;
+  const { key } = await api.addMerchant("100");
+  const withdrawalId = await withdraw(api, key);
+  const txid = "ab".repeat(32);
+  const base = payment(txid);
+  const [transfer] = base.transfers;
+  assert(transfer !== undefined);
+  const cases: readonly [string, FoundTransaction | null][] = [
+    ["not_final", null],
+    ["failed", { ...base, success: false, failure: "REVERT", transfers: [] }],
+    ["other_transfer", { ...base, transfers: [{ ...transfer, amount: amount("9") }] }],
+    ["other_transfer", { ...base, transfers: [{ ...transfer, to: addressOf(9) }] }],
+    ["other_transfer", { ...base, transfers: [{ ...transfer, currency: "USDC" }] }],
+    ["too_old", { ...base, time: Date.now() - 3_600_000 }],
+  ];
+  let number = 0;
+  const event = (txHash: string | null) => ({
+    eventId: `e${number++}`,
+    type: "withdrawal.confirmed",
+    data: { withdrawalId, txHash },
+  });
+  for (const [code, found] of cases) {
+    await t.step(code, async () => {
+      if (found === null) solid.delete(txid);
+      else solid.set(txid, found);
+      const answer = await send(api, admin, event(txid));
+      assertEquals([answer.status, answer.body.details[0].code], [422, code]);
+    });
+  }
+  assertEquals((await send(api, admin, event(null))).status, 400);
+  assertEquals((await send(api, admin, event("nonsense"))).status, 422);
+  solid.set(txid, base);
+  assertEquals((await send(api, admin, event(txid))).status, 200);
+  const [row] = await api.sql`
+    SELECT w.status, w.txid, o.status AS payout, o.reason FROM book.withdrawal w
+    JOIN book.outgoing o ON o.id = w.outgoing_id`;
+  assertEquals([row?.status, row?.txid, row?.payout], ["CONFIRMED", txid, "void"]);
+  const events = await api.sql`
+    SELECT type FROM book.outbox WHERE payment_id = ${withdrawalId} ORDER BY id`;
+  assertEquals(events.map((row) => row.type), ["withdrawal.confirmed", "transaction.confirmed"]);
+  const second = await withdraw(api, key);
+  const again = await send(api, admin, {
+    eventId: "second",
+    type: "withdrawal.confirmed",
+    data: { withdrawalId: second, txHash: txid },
+  });
+  assertEquals([again.status, again.body.message], [
+    409,
+    "That transaction has paid another withdrawal.",
+  ]);
+  assertEquals((await send(api, admin, event(txid))).status, 200);
+  assertEquals(await booksFaults(api.sql), []);
+});
+
+test("nothing is confirmed or failed from outside while a signed transaction may still pay", async () => {
+  const { api, solid, admin } = await upstream();
+  await using _ = api;
+  const { id, key } = await api.addMerchant("100");
+  const withdrawalId = await withdraw(api, key);
+  const [row] = await api.sql`SELECT outgoing_id FROM book.withdrawal`;
+  const [own, foreign] = ["aa".repeat(32), "bb".repeat(32)];
+  await commitSigned(api.sql, [{
+    outgoingId: row?.outgoing_id,
+    merchantId: id,
+    network: "TRX",
+    txid: own,
+    bytes: "{}",
+    expiresAt: Date.now() + 60_000,
+  }]);
+  const event = (eventId: string, type: string, txHash?: string) => ({
+    eventId,
+    type,
+    data: { withdrawalId, ...(txHash === undefined ? {} : { txHash }) },
+  });
+  const failed = await send(api, admin, event("e1", "withdrawal.failed"));
+  assertEquals(failed.status, 409);
+  solid.set(foreign, payment(foreign));
+  const elsewhere = await send(api, admin, event("e2", "withdrawal.confirmed", foreign));
+  assertEquals(elsewhere.status, 409);
+  const other = await withdraw(api, key);
+  solid.set(own, payment(own));
+  const stolen = await send(api, admin, {
+    ...event("e3", "withdrawal.confirmed", own),
+    data: { withdrawalId: other, txHash: own },
+  });
+  assertEquals([stolen.status, stolen.body.details[0].code], [422, "other_payout"]);
+  assertEquals((await send(api, admin, event("e4", "withdrawal.confirmed", own))).status, 200);
+  // the scan meets the same transaction afterwards
+  const [mine] = await findOwnTransactions(api.sql, "TRX", [own]);
+  assert(mine !== undefined);
+  await recordOutcomes(api.sql, "TRX", [
+    { own: mine, result: "paid", reason: null, height: 9, fee: amount("6") },
+  ]);
+  api.journal.wake(id);
+  await until(async () => {
+    const [left] = await api.sql`SELECT 1 FROM book.inbox WHERE consumed_at IS NULL`;
+    return left === undefined;
+  });
+  const rows = await api.sql`SELECT id, status FROM book.withdrawal ORDER BY id`;
+  assertEquals(rows.map((row) => [row.id, row.status]), [
+    [withdrawalId, "CONFIRMED"],
+    [other, "PENDING"],
+  ]);
+  const [aside] = await api.sql`SELECT 1 FROM book.inbox WHERE quarantine IS NOT NULL`;
+  assertEquals(aside, undefined);
+  assertEquals(await booksFaults(api.sql), []);
+});
+
+test("a withdrawal whose payout is queued can be failed upstream: refunded, once", async () => {
+  const { api, admin } = await upstream();
+  await using _ = api;
+  const { key } = await api.addMerchant("100");
+  const withdrawalId = await withdraw(api, key);
+  const event = {
+    eventId: "e1",
+    type: "withdrawal.failed",
+    data: { withdrawalId, reason: "bank says no" },
+  };
+  for (let i = 0; i < 2; i++) assertEquals((await send(api, admin, event)).status, 200);
+  assertEquals((await send(api, admin, { ...event, eventId: "e2" })).status, 200);
+  const { body } = await api.call("GET", "/api/balance?currency=USDT&network=TRX", { key });
+  assertEquals(body.available, "100");
+  const [row] = await api.sql`
+    SELECT w.status, w.reason, o.status AS payout FROM book.withdrawal w
+    JOIN book.outgoing o ON o.id = w.outgoing_id`;
+  assertEquals([row?.status, row?.reason, row?.payout], ["FAILED", "bank says no", "void"]);
+  assertEquals(await booksFaults(api.sql), []);
+});
