@@ -13,8 +13,8 @@ export interface SignedRow {
 
 /**
  * Commits signatures before anything is broadcast: `queued -> signed` and the attempt's bytes, in
- * one statement. A transfer that was given up meanwhile, or whose merchant was suspended, is not
- * among the answer, and its signature must be forgotten.
+ * one statement. A transfer that was given up meanwhile, whose merchant was suspended, or whose
+ * transaction was tried before, is not among the answer, and its signature must be forgotten.
  *
  * @returns ids of the transfers that are signed now
  * @throws a connection error: unknown; what was committed is found among the signed ones later
@@ -36,6 +36,9 @@ export async function commitSigned(
       SELECT o.id, o.merchant_id FROM book.outgoing o JOIN input i ON i.id = o.id AND i.merchant_id = o.merchant_id
       WHERE o.status = 'queued'
         AND NOT EXISTS (SELECT FROM book.merchant m WHERE m.merchant_id = o.merchant_id AND m.status <> 'ACTIVE')
+        -- the signer's old answer (a node that lags shows it a block before its expiry) would break
+        -- the unique key, and with it every other signature of the batch
+        AND NOT EXISTS (SELECT FROM book.attempt a WHERE a.txid = i.txid AND a.network = i.network)
       ORDER BY o.id FOR UPDATE OF o
     ), moved AS (
       UPDATE book.outgoing o

@@ -5,6 +5,7 @@ import { treasuryActors, type TreasuryDeps } from "../../actors/treasury/treasur
 import type { Chain } from "../../chains/chain.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
+import { buryExpired } from "../../ledger/treasury/bury_expired.ts";
 import { commitSigned } from "../../ledger/treasury/commit_signed.ts";
 import { addMerchant, amount, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
@@ -133,4 +134,27 @@ test("no more is signed than is sent: a signature that waits too long only expir
   const unsent = (row?.txids ?? []).filter((txid) => !sent.has(txid));
   assertEquals(unsent.length, 0);
   assert(sent.size >= 1_000);
+});
+
+test("a signature that was tried before holds up no other of its batch", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const merchantId = await addMerchant(sql);
+  await addQueued(sql, merchantId, 2);
+  const rows = await sql<{ id: string }[]>`SELECT id FROM book.outgoing ORDER BY id`;
+  const sign = (n: number, txid: string) => ({
+    outgoingId: rows[n]?.id ?? "",
+    merchantId,
+    network: "TRX" as const,
+    txid,
+    bytes: "{}",
+    expiresAt: 1_000,
+  });
+  const [first, second] = ["1".repeat(64), "2".repeat(64)];
+  assertEquals((await commitSigned(sql, [sign(0, first)])).size, 1);
+  const solid = { height: 9, hash: "9", time: 2_000, previousTime: 2_000 };
+  assertEquals((await buryExpired(sql, "TRX", solid, 3)).requeued.length, 1);
+  const signed = await commitSigned(sql, [sign(0, first), sign(1, second)]);
+  assertEquals([...signed], [rows[1]?.id]);
+  assertEquals([await count(sql, "queued"), await count(sql, "signed")], [1, 1]);
 });
