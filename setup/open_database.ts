@@ -24,7 +24,11 @@ export async function openDatabase(config: Config): Promise<Database> {
     : null;
   const url = config.databaseUrl?.reveal() ?? embedded?.url ?? "";
   const sql = connect(url, { max: config.databasePool, applicationName: "engine" });
-  const journalSql = connect(url, { max: JOURNAL_POOL, applicationName: "engine-journal" });
+  const journalSql = connect(url, {
+    max: JOURNAL_POOL,
+    applicationName: "engine-journal",
+    looksUpOnly: true,
+  });
   await migrate(sql);
   return {
     sql,

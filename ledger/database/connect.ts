@@ -25,12 +25,25 @@ export interface ConnectOptions {
   readonly applicationName?: string;
   /** The server gives up a statement after this long, milliseconds; default 30,000; 0 = never. */
   readonly statementTimeoutMs?: number;
+  /**
+   * Says that every statement looks rows up by key: plans are made once and always by index. A plan
+   * that was made while the tables were small would otherwise read whole tables until they are
+   * next analyzed. Default false.
+   */
+  readonly looksUpOnly?: boolean;
   /** Bound of one attempt to connect, milliseconds; default 3,000. */
   readonly connectTimeoutMs?: number;
 }
 
 /** Pause before a lost connection is tried again, milliseconds. */
 const RECONNECT_MS = 100;
+
+const LOOKING_UP = {
+  plan_cache_mode: "force_generic_plan",
+  enable_seqscan: "off",
+  enable_hashjoin: "off",
+  enable_mergejoin: "off",
+};
 
 /**
  * Opens a pool; connections are made when they are first needed.
@@ -53,6 +66,7 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
       // A transaction that its owner forgot must not hold its locks for ever.
       idle_in_transaction_session_timeout: 60_000,
       TimeZone: "UTC",
+      ...(options.looksUpOnly === true ? LOOKING_UP : {}),
     },
   });
 }

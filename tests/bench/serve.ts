@@ -102,6 +102,7 @@ async function open(args: ServeArgs): Promise<Program> {
       const journalSql = connect(args.databaseUrl, {
         max: JOURNAL_POOL,
         applicationName: "bench-journal",
+        looksUpOnly: true,
       });
       const journal = new Journal({
         store: createJournalStore(journalSql),
