@@ -25,8 +25,10 @@ import { watcherActors, type WatcherStatus } from "./watcher/watcher_actor.ts";
 
 const log = getLogger(["engine", "actors"]);
 
-/** How often inboxes are looked through for what nobody was told of. */
+/** How often inboxes and pending deposits are looked through for what nobody was told of. */
 const SWEEP_MS = 5_000;
+/** Deposits that one sweep begins to watch. */
+const UNWATCHED_LIMIT = 1_000;
 /** How often the log of commits is cut, and how much of it is kept. */
 const PRUNE_MS = 10 * 60_000;
 const KEEP_COMMITS_MS = 3_600_000;
@@ -136,7 +138,12 @@ export class Engine {
     return this.#signerOpen.get(network) ?? true;
   }
 
-  /** How far each network was read. */
+  /** Networks that this node serves. */
+  get networks(): readonly Network[] {
+    return [...this.#deps.chains.keys()];
+  }
+
+  /** How far each network was read; none that was never reached. */
   get watched(): ReadonlyMap<Network, WatcherStatus> {
     return this.#status;
   }
@@ -156,9 +163,7 @@ export class Engine {
     await this.merchants.settings();
     await this.merchants.retryBroken();
     await this.merchants.wakeAll();
-    for (const { depositId, expiresAt } of await readUnwatchedDeposits(this.#deps.sql)) {
-      this.#payments.tell(depositId, { type: "watch-expiry", expiresAt });
-    }
+    await this.#watchDeposits();
     this.#timers.start(this.#deps.pace.recheckMs);
     this.#deps.webhooks.start();
     const look = () => {
@@ -170,6 +175,7 @@ export class Engine {
     look();
     this.#every(this.#deps.pace.pollMs, look);
     this.#every(SWEEP_MS, () => this.merchants.wakeAll());
+    this.#every(SWEEP_MS, () => this.#watchDeposits());
     this.#every(PRUNE_MS, () => pruneCommitLog(this.#deps.sql, KEEP_COMMITS_MS));
   }
 
@@ -188,6 +194,14 @@ export class Engine {
     ]);
     await this.merchants.stop(boundMs);
     await this.#deps.webhooks.stop();
+  }
+
+  /** Sets the timers of deposits that nobody watches. */
+  async #watchDeposits(): Promise<void> {
+    const unwatched = await readUnwatchedDeposits(this.#deps.sql, UNWATCHED_LIMIT);
+    for (const { depositId, expiresAt } of unwatched) {
+      this.#payments.tell(depositId, { type: "watch-expiry", expiresAt });
+    }
   }
 
   #every(ms: number, work: () => void | Promise<void>): void {

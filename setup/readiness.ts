@@ -9,6 +9,8 @@ const LAG_BLOCKS = 20;
 /** How long a network may be silent, and an event untried, before it is said. */
 const SILENT_MS = 60_000;
 const UNTRIED_SECONDS = 30;
+/** How long one batch may take before the journal counts as stopped: nothing is decided meanwhile. */
+const JOURNAL_MS = 15_000;
 /** Bound of the whole check. */
 const CHECK_MS = 2_000;
 
@@ -23,7 +25,13 @@ export async function readiness(sql: Sql, engine: Engine, now: number): Promise<
       Promise.all([readHealth(sql, UNTRIED_SECONDS), assertMigrated(sql)]),
       late,
     ]);
+    if (engine.merchants.busyMs > JOURNAL_MS) {
+      return { status: "unready", reasons: ["the journal does not move"] };
+    }
     const reasons: string[] = [];
+    for (const network of engine.networks) {
+      if (!engine.watched.has(network)) reasons.push(`${network} was not reached yet`);
+    }
     if (health.untriedEvents > 0) reasons.push("events wait that were never tried");
     if (health.asideRows > 0) reasons.push("inbox rows were set aside");
     for (const [network, status] of engine.watched) {

@@ -53,6 +53,7 @@ export class Journal implements Merchants {
   readonly #waiting = new Set<CommandEnvelope>();
   readonly #suspects = new Map<string, number>();
   #running: Promise<void> | null = null;
+  #batchSince: number | null = null;
   #closed = false;
   #abandoned = false;
   #ticker: ReturnType<typeof setInterval>;
@@ -84,6 +85,11 @@ export class Journal implements Merchants {
       waiting: this.#queue.size,
       active: this.#processor.active.size,
     };
+  }
+
+  /** How long the batch at hand has been under way, milliseconds; zero while there is none. */
+  get busyMs(): number {
+    return this.#batchSince === null ? 0 : this.#options.now() - this.#batchSince;
   }
 
   ask<C extends MerchantCommand>(
@@ -164,6 +170,7 @@ export class Journal implements Merchants {
   async #run(): Promise<void> {
     while (this.#queue.size > 0 && !this.#abandoned) {
       const taken = this.#queue.take(BATCH_LIMIT, (merchantId) => this.#suspects.has(merchantId));
+      this.#batchSince = this.#options.now();
       try {
         await this.#processor.process(await this.#open(taken));
       } catch (error) {
@@ -173,6 +180,7 @@ export class Journal implements Merchants {
       }
     }
     this.#running = null;
+    this.#batchSince = null;
     if (this.#queue.size > 0 && !this.#abandoned) this.#pump();
   }
 

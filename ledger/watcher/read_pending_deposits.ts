@@ -42,13 +42,20 @@ export async function readPendingDeposit(
   };
 }
 
-/** Pending on-chain deposits whose expiry nobody watches: what a crash left untold. */
+/**
+ * Pending on-chain deposits whose expiry nobody watches: what a crash, here or of another node, left
+ * untold.
+ *
+ * @param limit the most that are answered; once they are watched, others follow
+ */
 export async function readUnwatchedDeposits(
   sql: Sql,
+  limit: number,
 ): Promise<readonly { readonly depositId: string; readonly expiresAt: number }[]> {
   const rows = await sql<{ id: string; expires_at: Date }[]>`
     SELECT d.id, d.expires_at FROM book.deposit d
     LEFT JOIN hub.timer t ON t.actor = 'payment/' || d.id AND t.name = 'expiry'
-    WHERE d.status = 'PENDING' AND d.txid IS NOT NULL AND d.expires_at IS NOT NULL AND t.actor IS NULL`;
+    WHERE d.status = 'PENDING' AND d.txid IS NOT NULL AND d.expires_at IS NOT NULL AND t.actor IS NULL
+    LIMIT ${limit}`;
   return rows.map((row) => ({ depositId: row.id, expiresAt: row.expires_at.getTime() }));
 }

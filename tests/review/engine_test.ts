@@ -1,0 +1,68 @@
+import { assert, assertEquals } from "@std/assert";
+import { Engine, type EngineDeps } from "../../actors/engine.ts";
+import { newId } from "../../actors/runtime/ids.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { readiness } from "../../setup/readiness.ts";
+import { addMerchant, addTransfer, openJournal, reserveCommand, until } from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
+import { paperSigner } from "../support/paper_chain.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+
+function engineOn(sql: Sql, deps: Partial<EngineDeps> = {}): Engine {
+  return new Engine({
+    sql,
+    journalSql: sql,
+    chains: new Map(),
+    signer: paperSigner(),
+    webhooks: { wake: () => {}, start: () => {}, stop: () => Promise.resolve() },
+    pace: { pollMs: 1_000, leaseMs: 1_000, resendMs: 1_000, recheckMs: 1_000, attemptLimit: 3 },
+    now: () => Date.now(),
+    usdRate: () => "1",
+    ...deps,
+  });
+}
+
+test("a deposit that another node has booked and not told of is watched until it expires", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const engine = engineOn(sql);
+  await engine.start();
+  try {
+    // the other node dies between its commit and its word to the payment
+    const other = openJournal(sql);
+    const merchantId = await addMerchant(sql);
+    await addTransfer(sql, merchantId, "5", { phase: "seen", addressId: newId("adr") });
+    other.wake(merchantId);
+    await until(async () => (await sql`SELECT 1 FROM book.deposit`).length === 1);
+    await other.stop(1_000);
+    await until(async () => (await sql`SELECT 1 FROM hub.timer`).length === 1);
+  } finally {
+    await engine.stop(1_000);
+  }
+});
+
+test("a node whose journal does not move is not ready", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  let now = Date.now();
+  const engine = engineOn(sql, { now: () => now });
+  const merchantId = await addMerchant(sql);
+  assertEquals((await readiness(sql, engine, now)).status, "ok");
+  const locked = Promise.withResolvers<void>();
+  const holding = sql.begin(async (tx) => {
+    await tx`LOCK TABLE book.merchant IN ACCESS EXCLUSIVE MODE`;
+    await locked.promise;
+  });
+  const asked = engine.merchants.ask(merchantId, reserveCommand(), 60_000);
+  await until(() => engine.merchants.busyMs > 0 || (now++, false));
+  now += 30_000;
+  const found = await readiness(sql, engine, now);
+  assertEquals(found, { status: "unready", reasons: ["the journal does not move"] });
+  locked.resolve();
+  await holding;
+  assert((await asked).kind === "refused");
+  assertEquals((await readiness(sql, engine, now)).status, "ok");
+  await engine.stop(1_000);
+});
