@@ -142,7 +142,7 @@ test("GET /api/exchange-rates: requestedCurrency is required, 3 letters, and may
   }
   const { body } = await get("?requestedCurrency=USD");
   assertEquals([body.baseCurrency, body.rates.TRX], ["USD", body.rates.TRX_SHASTA]);
-  const unknown = await get("?requestedCurrency=XXX");
+  const unknown = await get("?requestedCurrency=ZZZ");
   assertEquals([unknown.status, unknown.body.error], [503, "Service unavailable"]);
 });
 
