@@ -330,7 +330,7 @@ export class BatchProcessor {
       count: work.size,
       error,
     });
-    if (attempt < TRIES) {
+    if (attempt === 1 || (attempt < TRIES && work.size === 1)) {
       await new Promise((resolve) => setTimeout(resolve, SETBACK_MS));
       return await this.process(work, attempt + 1);
     }

@@ -75,6 +75,9 @@ SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
 SET enable_mergejoin = off
+-- A row that somebody else holds (a session left open by hand, a node that lost its connection) must
+-- stop its merchant alone: the caller sends the others without it.
+SET lock_timeout = '2s'
 AS $$
 #variable_conflict use_column
 DECLARE

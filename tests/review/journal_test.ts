@@ -126,3 +126,29 @@ for (const code of ["40P01", "57014", "53100"]) {
     await journal.stop(1_000);
   });
 }
+
+test("a merchant whose row somebody holds does not stop the others", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const journal = openJournal(sql);
+  const merchants = await Promise.all(Array.from({ length: 4 }, () => addMerchant(sql)));
+  for (const merchantId of merchants) await fund(sql, journal, merchantId, "100");
+  const [held = "", ...others] = merchants;
+  const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const holding = sql.begin(async (tx) => {
+    await tx`SELECT 1 FROM book.account WHERE merchant_id = ${held} FOR UPDATE`;
+    locked.resolve();
+    await released.promise;
+  });
+  await locked.promise;
+  const [first, ...rest] = await Promise.all(
+    [held, ...others].map((merchantId) => journal.ask(merchantId, reserveCommand(), 20_000)),
+  );
+  assertEquals(rest.map((outcome) => outcome.kind), others.map(() => "done"));
+  assertEquals(first?.kind, "overloaded");
+  released.resolve();
+  await holding;
+  assertEquals((await journal.ask(held, reserveCommand(), 20_000)).kind, "done");
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});
