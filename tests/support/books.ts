@@ -11,6 +11,7 @@ import { type Amount, parseAmount } from "../../ledger/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { createJournalStore } from "../../ledger/journal/store.ts";
 import type { Network } from "../../ledger/pair.ts";
+import { checkBooks } from "../../ledger/reconcile/check_books.ts";
 
 /** An amount of a literal. */
 export function amount(text: string): Amount {
@@ -134,50 +135,8 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
 
 /** What is wrong with the books, as sentences; empty when they balance. */
 export async function booksFaults(sql: Sql): Promise<string[]> {
-  const rows = await sql<{ fault: string }[]>`
-    WITH posted AS (
-      SELECT merchant_id, currency, network, account, sum(amount) AS amount FROM (
-        SELECT merchant_id, currency, network, to_account AS account, amount FROM book.entry
-        UNION ALL
-        SELECT merchant_id, currency, network, from_account, -amount FROM book.entry) legs
-      GROUP BY 1, 2, 3, 4
-    ), held AS (
-      SELECT merchant_id, currency, network, 'available' AS account, available AS amount FROM book.balance
-      UNION ALL SELECT merchant_id, currency, network, 'pending', pending FROM book.balance
-      UNION ALL SELECT merchant_id, currency, network, 'reserved', reserved FROM book.balance
-    )
-    SELECT format('%s %s/%s %s: held %s, posted %s', h.merchant_id, h.currency, h.network, h.account, h.amount, coalesce(p.amount, 0)) AS fault
-    FROM held h LEFT JOIN posted p USING (merchant_id, currency, network, account)
-    WHERE h.amount <> coalesce(p.amount, 0)
-    UNION ALL
-    SELECT format('pair %s/%s does not sum to zero: %s', currency, network, sum(amount)) FROM (
-      SELECT currency, network, amount FROM held
-      UNION ALL SELECT currency, network, balance FROM book.system_balance) every
-    GROUP BY currency, network HAVING sum(amount) <> 0
-    UNION ALL
-    SELECT format('statement of %s %s/%s: effects %s, available %s', t.merchant_id, t.currency, t.network, sum(t.effect), max(b.available))
-    FROM book.transaction t JOIN book.balance b USING (merchant_id, currency, network)
-    GROUP BY t.merchant_id, t.currency, t.network HAVING sum(t.effect) <> max(b.available)
-    UNION ALL
-    SELECT format('list %s of %s: counted %s, kept %s', list, merchant_id, counted, kept) FROM (
-      SELECT 'withdrawal' AS list, merchant_id, status, count(*) AS counted FROM book.withdrawal WHERE seq IS NOT NULL GROUP BY 2, 3
-      UNION ALL SELECT 'deposit', merchant_id, status, count(*) FROM book.deposit GROUP BY 2, 3
-      UNION ALL SELECT 'settlement', merchant_id, status, count(*) FROM book.settlement GROUP BY 2, 3
-      UNION ALL SELECT 'transaction', merchant_id, status, count(*) FROM book.transaction GROUP BY 2, 3) c
-    FULL JOIN (SELECT list, merchant_id, status, sum(count) AS kept FROM book.list_block GROUP BY 1, 2, 3 HAVING sum(count) <> 0) k
-      USING (list, merchant_id, status)
-    WHERE c.counted IS DISTINCT FROM k.kept
-    UNION ALL
-    SELECT format('charges of %s on %s: %s, kept %s', merchant_id, day, total, kept) FROM (
-      SELECT merchant_id, (created_at AT TIME ZONE 'UTC')::date AS day, sum(amount) AS total FROM book.charge GROUP BY 1, 2) c
-    FULL JOIN (SELECT merchant_id, day, sum(amount) AS kept FROM book.charge_day GROUP BY 1, 2) k USING (merchant_id, day)
-    WHERE c.total IS DISTINCT FROM k.kept
-    UNION ALL
-    SELECT format('margins of %s for %s on %s: %s, kept %s', merchant_id, beneficiary, day, net, kept) FROM (
-      SELECT merchant_id, beneficiary, (created_at AT TIME ZONE 'UTC')::date AS day, sum(earned - reversed) AS net
-      FROM book.margin GROUP BY 1, 2, 3) m
-    FULL JOIN (SELECT merchant_id, beneficiary, day, sum(earned - reversed) AS kept FROM book.margin_day GROUP BY 1, 2, 3) k
-      USING (merchant_id, beneficiary, day)
-    WHERE m.net IS DISTINCT FROM k.kept`;
-  return rows.map((row) => row.fault);
+  const results = await checkBooks(sql);
+  return results.flatMap(({ rule, differences }) =>
+    differences.map(({ subject, detail }) => `${rule}: ${subject}: ${detail}`)
+  );
 }
