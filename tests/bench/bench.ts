@@ -105,6 +105,10 @@ async function startServers(
     }
     await addServer("journal");
   }
+  if (sections.has("disk")) {
+    if (!servers.has("journal hot")) await addServer("journal");
+    await addServer("journal_slow_disk");
+  }
   if (sections.has("http")) await addServer("http");
   return servers;
 
@@ -140,6 +144,10 @@ async function measureRound(
           await take(side, which, connections, seconds);
         }
       }
+    }
+    if (sections.has("disk")) {
+      if (!sections.has("withdrawals")) await take("journal", "hot", connections, seconds);
+      await take("journal_slow_disk", "hot", connections, seconds);
     }
     if (sections.has("http")) await take("http", "hot", connections, Math.min(seconds, 2));
   }

@@ -79,6 +79,11 @@ export async function startBenchCluster(): Promise<BenchCluster> {
       if (known !== undefined) return known;
       await admin`CREATE DATABASE ${admin(name)} TEMPLATE ${admin(TEMPLATE)}`;
       const database = { url: urlOf(name), sql: connect(urlOf(name), { max: 2 }) };
+      if (name === "journal_slow_disk") {
+        // commit_siblings 0: every commit waits that long before it flushes, also a single one
+        await admin`ALTER DATABASE ${admin(name)} SET commit_delay = 2000`;
+        await admin`ALTER DATABASE ${admin(name)} SET commit_siblings = 0`;
+      }
       if (name === "stored_function") await database.sql.unsafe(await storedFunctionText());
       made.set(name, database);
       return database;

@@ -33,6 +33,8 @@ export interface Measurement extends Task {
   readonly databaseUs: number | null;
   /** Mean size of the journal's batches; 1 for the baselines. */
   readonly batch: number;
+  /** Resident memory of the serving process afterwards, megabytes. */
+  readonly memoryMb: number;
 }
 
 let runs = 0;
@@ -91,6 +93,7 @@ export async function measure(
       ? null
       : (databaseAfter - databaseBefore) / created,
     batch: after.batches === before.batches ? 1 : created / (after.batches - before.batches),
+    memoryMb: after.memory / 1e6,
   };
 }
 

@@ -7,7 +7,7 @@
 import { parseArgs } from "node:util";
 
 /** Parts of the bench. */
-export const SECTIONS = ["withdrawals", "latency", "bulk", "http"] as const;
+export const SECTIONS = ["withdrawals", "latency", "disk", "bulk", "http"] as const;
 
 /** One of {@linkcode SECTIONS}. */
 export type Section = (typeof SECTIONS)[number];

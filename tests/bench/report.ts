@@ -65,7 +65,7 @@ function withdrawalTable(results: Results, connections: number): string[] {
       `Withdrawals, ${connections} connection${connections === 1 ? "" : "s"}, ${head}`.padEnd(
         WIDTH + 6,
       ) +
-      "req/s            range   p50 ms   p99 ms  app us   db us  batch",
+      "req/s            range   p50 ms   p99 ms  app us   db us  batch     MB",
       ...rows,
     ];
   });
@@ -86,6 +86,7 @@ function row(results: Results, side: Side, which: Case, found: readonly Measurem
       whole(middle(found, (one) => one.serverUs)).padStart(8),
       whole(database).padStart(8),
       short(middle(found, (one) => one.batch)).padStart(7),
+      whole(Math.max(...found.map((one) => one.memoryMb))).padStart(7),
     ].join("");
 }
 

@@ -98,7 +98,8 @@ async function open(args: ServeArgs): Promise<Program> {
   if (args.side === "http") return { ...httpCeiling(), batches: () => 0 };
   const sql = connect(args.databaseUrl, { max: READ_POOL, applicationName: "bench-read" });
   switch (args.side) {
-    case "journal": {
+    case "journal":
+    case "journal_slow_disk": {
       const journalSql = connect(args.databaseUrl, {
         max: JOURNAL_POOL,
         applicationName: "bench-journal",
@@ -148,6 +149,7 @@ const figures = Deno.serve(listen, async () => {
     inFlight,
     cpuUs: user + system,
     batches: program.batches(),
+    memory: Deno.memoryUsage().rss,
   };
   return Response.json(now);
 });

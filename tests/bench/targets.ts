@@ -52,6 +52,11 @@ export function verdicts(results: Results): readonly Verdict[] {
       0.45,
     ],
     ["D / E, hot, 256 connections, batches of 500", againstBulk(results), 0.55],
+    [
+      "hot, every flush 2 ms longer: kept at 64 connections",
+      ratio(results, at("journal_slow_disk", "hot", 64), at("journal", "hot", 64)),
+      0.85,
+    ],
     ["p99 hot: A / D, 64 connections", slowness("hot", 64, "p99"), 10],
     ["p99 spread: A / D, 64 connections", slowness("spread", 64, "p99"), 3],
   ];
