@@ -8,7 +8,7 @@ const ignore = needs({ read: true });
 
 interface DenoConfig {
   readonly imports: Readonly<Record<string, string>>;
-  readonly allowScripts: readonly string[];
+  readonly allowScripts: { readonly allow: readonly string[]; readonly deny: readonly string[] };
   readonly tasks: Readonly<Record<string, string>>;
 }
 
@@ -42,7 +42,11 @@ Deno.test({
   ignore,
   fn: async () => {
     const { imports, allowScripts } = await denoConfig();
-    const loose = [...Object.values(imports), ...allowScripts].filter((to) =>
+    const loose = [
+      ...Object.values(imports),
+      ...allowScripts.allow,
+      ...allowScripts.deny,
+    ].filter((to) =>
       !to.startsWith("./") && !/^npm:\/?(@[\w.-]+\/)?[\w.-]+@\d+\.\d+\.\d+(-[\w.]+)?\/?$/.test(to)
     );
     assertEquals(loose, [], "deno.json: write npm:name@1.2.3");
