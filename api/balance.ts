@@ -20,6 +20,9 @@ export const getBalance = keyedRoute({
   method: "GET",
   path: "/api/balance",
   summary: "Balances per currency and network",
+  description:
+    "With `currency` and `network` one balance, otherwise a list. Balances of different " +
+    "networks are never added up: what came in on one network goes out on it.",
   access: { scope: "own", anyOf: ["read"] },
   rateCategory: "balance",
   query: z.object({ currency: currency.optional(), network: network.optional() }),

@@ -31,6 +31,10 @@ export const createDepositAddress = keyedRoute({
   method: "POST",
   path: "/api/deposit-address",
   summary: "Create the deposit address of an end customer, or refresh its reference",
+  description:
+    "An address takes every supported token of its network and stays watched for ever. " +
+    "The same network and identifier get the same address; a `referenceId` that is supplied " +
+    "replaces the one that later deposits carry.",
   access: { scope: "own", anyOf: ["write"] },
   needsActiveMerchant: true,
   rateCategory: "deposits",

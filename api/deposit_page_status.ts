@@ -22,6 +22,7 @@ export const getDepositPageStatus = publicRoute({
   method: "GET",
   path: "/api/deposit-page/status",
   summary: "Status of a hosted payment",
+  description: "Safe to poll from a browser: the session token is all it needs.",
   rateCategory: "hosted",
   query: z.object({ token: z.string().optional() }),
   responses: {

@@ -57,6 +57,10 @@ export const createDepositUrl = keyedRoute({
   method: "POST",
   path: "/api/deposit-url",
   summary: "Create a hosted payment page with a fresh address",
+  description:
+    "Send the customer to `url`. With `requestedAmount` and `requestedCurrency`, and while " +
+    "a fresh rate is known, the page asks for `amount`, rounded up to 8 decimals. The page is " +
+    "open for 15 minutes; what is paid later is credited all the same.",
   access: { scope: "own", anyOf: ["write"] },
   needsActiveMerchant: true,
   rateCategory: "deposits",

@@ -111,6 +111,8 @@ interface RouteFacts<Q extends z.ZodType, B extends z.ZodType> {
   /** Template with `{name}` parts. */
   readonly path: string;
   readonly summary: string;
+  /** What callers should know besides; Markdown. */
+  readonly description?: string;
   readonly rateCategory: RateCategory;
   readonly query?: Q;
   readonly body?: B;
@@ -165,6 +167,7 @@ export interface Route {
   readonly method: Method;
   readonly path: string;
   readonly summary: string;
+  readonly description: string | null;
   readonly access: Access;
   readonly forbiddenText: string | undefined;
   readonly needsActiveMerchant: boolean;
@@ -184,6 +187,7 @@ function facts<Q extends z.ZodType, B extends z.ZodType>(definition: RouteFacts<
     method: definition.method,
     path: definition.path,
     summary: definition.summary,
+    description: definition.description ?? null,
     rateCategory: definition.rateCategory,
     query: definition.query ?? null,
     body: definition.body ?? null,

@@ -47,6 +47,9 @@ export const createSettlement = staffRoute({
   method: "POST",
   path: "/api/settlements",
   summary: "Create a payout to a whitelisted address",
+  description:
+    "Costs what a withdrawal costs, drains this pair's balance alone, and is read here: " +
+    "settlements send no events. From the approval threshold on it waits for an administrator.",
   access: { scope: "acting", anyOf: ["write", "payout"], adminAnyOf: ["admin:write"] },
   needsActiveMerchant: true,
   closedTo: ["RESELLER"],

@@ -26,6 +26,10 @@ export const getTransactions = keyedRoute({
   method: "GET",
   path: "/api/transactions",
   summary: "Statement with running balances, newest first",
+  description:
+    "`amount` is a line's whole effect on the available balance; a pending deposit has none " +
+    "yet, and what failed or was cancelled has none any more. `balanceBefore` and `balanceAfter` " +
+    "run over all lines of the pair, whatever is filtered.",
   access: { scope: "own", anyOf: ["read"] },
   rateCategory: "transactions",
   query: z.object({

@@ -55,6 +55,12 @@ export const createWithdrawal = keyedRoute({
   method: "POST",
   path: "/api/withdrawals",
   summary: "Create an on-chain payout",
+  description: "The debit is `amount + commission + networkFee`, quoted and locked now and drawn " +
+    "from this pair's balance alone. Send a `referenceId`: it is the idempotency key. While its " +
+    "withdrawal is neither FAILED nor CANCELLED, a second request with it is a 409 that names the " +
+    "withdrawal and never pays twice; afterwards it may be used again. A 503 created nothing. " +
+    "After a 500 `Outcome unknown`, or no answer at all, repeat with the same `referenceId`. " +
+    "Withdrawals of a RESELLER key go to the registered address only and wait for approval.",
   access: { scope: "own", anyOf: ["write", "payout"] },
   forbiddenText: "Insufficient permissions to initiate a withdrawal",
   needsActiveMerchant: true,

@@ -37,11 +37,12 @@ export function operationOf(
 }
 
 function descriptionOf(route: Route): string {
-  return [
+  const rules = [
     whoMay(route.access),
     ...(route.needsActiveMerchant ? ["The merchant account must be ACTIVE."] : []),
     ...(route.rateCategory === "none" ? [] : [limitOf(route.rateCategory)]),
   ].join(" ");
+  return route.description === null ? rules : `${route.description}\n\n${rules}`;
 }
 
 function limitOf(category: Exclude<RateCategory, "none">): string {
