@@ -211,9 +211,13 @@ export class Journal implements Merchants {
   }
 
   async #readInbox(woken: readonly string[], work: Map<string, Decidable[]>): Promise<void> {
-    const rows = await this.#untilAnswered(() => this.#store.readInbox(woken, INBOX_LIMIT));
+    // shared out, so that a merchant with thousands of rows delays nobody else's
+    const share = Math.max(Math.floor(INBOX_LIMIT / woken.length), 1);
+    const rows = await this.#untilAnswered(() => this.#store.readInbox(woken, share));
     const at = this.#options.now();
+    const counts = new Map<string, number>();
     for (const row of rows) {
+      counts.set(row.merchantId, (counts.get(row.merchantId) ?? 0) + 1);
       try {
         const message = factOf(row, at, this.#options.usdRate);
         work.get(row.merchantId)?.push({ kind: "fact", message });
@@ -227,8 +231,8 @@ export class Journal implements Merchants {
         );
       }
     }
-    // there may be more than one batch takes on
-    if (rows.length === INBOX_LIMIT) { for (const merchantId of woken) this.wake(merchantId); }
+    // there may be more than this batch takes on
+    for (const [merchantId, count] of counts) if (count === share) this.wake(merchantId);
   }
 
   #untilAnswered<T>(ask: () => Promise<T>): Promise<T> {

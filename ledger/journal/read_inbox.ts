@@ -9,12 +9,12 @@ export interface InboxRow extends InboxKey {
 /**
  * Reads what the chain said to the given merchants and was not consumed yet, oldest first.
  *
- * @param limit the most rows in all; what is left over is read by a later batch
+ * @param share the most rows of each; what is left over is read by a later batch
  */
 export async function readInbox(
   sql: Sql,
   merchantIds: readonly string[],
-  limit: number,
+  share: number,
 ): Promise<readonly InboxRow[]> {
   return await sql<InboxRow[]>`
     SELECT i.merchant_id AS "merchantId", i.network, i.txid, i.log_index AS "logIndex", i.phase, i.data
@@ -22,8 +22,7 @@ export async function readInbox(
     CROSS JOIN LATERAL (
       SELECT * FROM book.inbox x
       WHERE x.merchant_id = m.merchant_id AND x.consumed_at IS NULL AND x.quarantine IS NULL
-      ORDER BY x.created_at LIMIT ${limit}::int) i
-    LIMIT ${limit}::int`;
+      ORDER BY x.created_at LIMIT ${share}::int) i`;
 }
 
 /** Merchants with unconsumed inbox rows: whoever was told before a crash and did not hear it. */

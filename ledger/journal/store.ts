@@ -44,7 +44,7 @@ export function createJournalStore(sql: Sql): JournalStore {
     readSettings: () => readSettings(sql),
     readAccounts: (ids) => readAccounts(sql, ids),
     readFacts: (needs) => readFacts(sql, needs),
-    readInbox: (ids, limit) => readInbox(sql, ids, limit),
+    readInbox: (ids, share) => readInbox(sql, ids, share),
     readInboxOwners: (limit) => readInboxOwners(sql, limit),
     findReferences: (wanted) => findReferences(sql, wanted),
     checkVersions: (epoch, slices) => checkVersions(sql, epoch, slices),

@@ -152,3 +152,52 @@ test("a merchant whose row somebody holds does not stop the others", async () =>
   assertEquals(await booksFaults(sql), []);
   await journal.stop(1_000);
 });
+
+test("a merchant with a thousand transfers delays nobody else's", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const store = createJournalStore(sql);
+  const [crowded, calm] = [await addMerchant(sql), await addMerchant(sql)];
+  const txids = Array.from({ length: 1_200 }, (_, n) => n.toString(16).padStart(64, "0"));
+  await sql`
+    INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
+    SELECT ${crowded}, 'TRX', txid, 0, 'solid', ${
+    sql.json({
+      currency: "USDT",
+      amount: "5",
+      from: "somebody",
+      to: "customer",
+      addressId: "adr_test",
+      height: 7,
+      expiresAt: 1,
+    })
+  } FROM unnest(${txids}::text[]) AS txid`;
+  const first = await addTransfer(sql, calm, "5");
+  const batches: number[] = [];
+  let waited = false;
+  const journal = openJournal(sql, {
+    store: {
+      ...store,
+      async writeBatch(...args) {
+        batches.push(args[2].flatMap(({ consumed }) => consumed).length);
+        const misses = await store.writeBatch(...args);
+        if (batches.length > 1) return misses;
+        const [row] = await sql`SELECT consumed_at FROM book.inbox WHERE txid = ${first}`;
+        waited = row?.["consumed_at"] === null;
+        return misses;
+      },
+    },
+  });
+  journal.wake(crowded);
+  journal.wake(calm);
+  await until(async () => {
+    const rows = await sql`SELECT 1 FROM book.inbox WHERE consumed_at IS NULL`;
+    return rows.length === 0;
+  });
+  assertEquals(waited, false);
+  assert(Math.max(...batches) <= 500);
+  const [row] = await sql`SELECT count(*) FROM book.deposit WHERE status = 'CONFIRMED'`;
+  assertEquals(row?.["count"], "1201");
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});
