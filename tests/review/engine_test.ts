@@ -50,17 +50,19 @@ test("a node whose journal does not move is not ready", async () => {
   const engine = engineOn(sql, { now: () => now });
   const merchantId = await addMerchant(sql);
   assertEquals((await readiness(sql, engine, now)).status, "ok");
-  const locked = Promise.withResolvers<void>();
+  const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const holding = sql.begin(async (tx) => {
     await tx`LOCK TABLE book.merchant IN ACCESS EXCLUSIVE MODE`;
-    await locked.promise;
+    locked.resolve();
+    await released.promise;
   });
+  await locked.promise;
   const asked = engine.merchants.ask(merchantId, reserveCommand(), 60_000);
   await until(() => engine.merchants.busyMs > 0 || (now++, false));
   now += 30_000;
   const found = await readiness(sql, engine, now);
   assertEquals(found, { status: "unready", reasons: ["the journal does not move"] });
-  locked.resolve();
+  released.resolve();
   await holding;
   assert((await asked).kind === "refused");
   assertEquals((await readiness(sql, engine, now)).status, "ok");
