@@ -7,8 +7,10 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { endPayout, pay } from "./support/chain.ts";
 import { issueAddress, openOffice, openShop, PAYOUT } from "./support/shop.ts";
 import { decimal } from "./support/shape.ts";
+import { suite } from "./support/suite.ts";
 
 const test = testNeeding(DATABASE);
+const rule = suite("Money");
 
 const Exact = Decimal.clone({ precision: 80, toExpNeg: -80, toExpPos: 80 });
 
@@ -87,8 +89,7 @@ test("Money: a withdrawal debits grossAmount, and its refund returns exactly tha
   assertEquals(await booksFaults(api.sql), []);
 });
 
-test("Money: a deposit credits its amount minus the commission, rounded half up, capped", async () => {
-  await using api = await testApi();
+rule("a deposit credits its amount minus the commission, rounded half up, capped", async (api) => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(usdt(1n, 10n ** 9n), { minLength: 1, maxLength: 5 }),
@@ -125,8 +126,7 @@ test("Money: a deposit credits its amount minus the commission, rounded half up,
   assertEquals(await booksFaults(api.sql), []);
 });
 
-test("Money: what is no decimal string of the contract is refused, never rounded", async () => {
-  await using api = await testApi();
+rule("what is no decimal string of the contract is refused, never rounded", async (api) => {
   const shop = await openShop(api);
   await fund(api.sql, api.journal, shop.id, "1000");
   await api.sql`
@@ -149,8 +149,7 @@ test("Money: what is no decimal string of the contract is refused, never rounded
   assertEquals(await shop.balance(), ["1000", "0"]);
 });
 
-test("Money: a fiat quote is amount / rate with 8 decimals, rounded up, never under-paid", async () => {
-  await using api = await testApi();
+rule("a fiat quote is amount / rate with 8 decimals, rounded up, never under-paid", async (api) => {
   const shop = await openShop(api);
   await api.sql`
     UPDATE book.merchant SET rate_limits = '{"deposits": 0}' WHERE merchant_id = ${shop.id}`;

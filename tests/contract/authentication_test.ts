@@ -4,11 +4,12 @@ import type { Access, Route } from "../../api/route.ts";
 import { testApi } from "../support/api.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { openOffice, openReseller, openShop, PAYOUT } from "./support/shop.ts";
+import { suite } from "./support/suite.ts";
 
 const test = testNeeding(DATABASE);
+const rule = suite("Authentication");
 
-test("Authentication 1: the key is sent raw or as Bearer", async () => {
-  await using api = await testApi();
+rule("1: the key is sent raw or as Bearer", async (api) => {
   const { key } = await openShop(api);
   for (const header of [key, `Bearer ${key}`, `bearer ${key}`]) {
     const { status } = await api.call("GET", "/api/balance", {
@@ -114,8 +115,7 @@ test("Authentication 3: each permission opens its routes and no others", async (
   }
 });
 
-test("Authentication 3: read, write and payout as the contract says", async () => {
-  await using api = await testApi();
+rule("3: read, write and payout as the contract says", async (api) => {
   const shop = await openShop(api, { funds: "100" });
   const key = (permissions: readonly string[]) => api.addKey(shop.id, { permissions });
   const [read, write, payout] = [await key(["read"]), await key(["write"]), await key(["payout"])];
@@ -132,8 +132,7 @@ test("Authentication 3: read, write and payout as the contract says", async () =
   assertEquals((await api.call("GET", "/api/balance", { key: read })).status, 200);
 });
 
-test("Authentication 5: earnings and other records of a merchant need a key of that merchant", async () => {
-  await using api = await testApi();
+rule("5: earnings and other records of a merchant need a key of that merchant", async (api) => {
   const [shop, stranger, office] = [
     await openShop(api),
     await openShop(api),
@@ -150,8 +149,7 @@ test("Authentication 5: earnings and other records of a merchant need a key of t
   }
 });
 
-test("Authentication 7: RESELLER keys are pinned; admin routes need admin:write", async () => {
-  await using api = await testApi();
+rule("7: RESELLER keys are pinned; admin routes need admin:write", async (api) => {
   const reseller = await openReseller(api, "100");
   const { body } = await reseller.post("/api/withdrawals", PAYOUT);
   assertEquals(body.status, "PENDING_APPROVAL");
@@ -165,8 +163,7 @@ test("Authentication 7: RESELLER keys are pinned; admin routes need admin:write"
   assertEquals((await reseller.get(`/api/resellers/${other.resellerId}`)).status, 403);
 });
 
-test("Authentication 10: keys are created, rotated and revoked; shown once, never wider", async () => {
-  await using api = await testApi();
+rule("10: keys are created, rotated and revoked; shown once, never wider", async (api) => {
   const shop = await openShop(api);
   const path = `/api/merchants/${shop.id}/api-keys`;
   const created = await shop.post(path, { label: "server", permissions: ["read"] });

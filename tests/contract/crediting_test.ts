@@ -11,11 +11,12 @@ import {
   SETTLEMENT,
   whitelist,
 } from "./support/shop.ts";
+import { suite } from "./support/suite.ts";
 
 const test = testNeeding(DATABASE);
+const rule = suite("Crediting");
 
-test("Crediting 1: the percentage commission is charged and recorded at its rate", async () => {
-  await using api = await testApi();
+rule("1: the percentage commission is charged and recorded at its rate", async (api) => {
   const shop = await openShop(api, { rate: "0.0125" });
   const address = await issueAddress(shop);
   await pay(api, shop.id, address, "100");
@@ -30,8 +31,7 @@ test("Crediting 1: the percentage commission is charged and recorded at its rate
   assertEquals(await booksFaults(api.sql), []);
 });
 
-test("Crediting 2: the activation fee is 0.5 once per address, in the ledger and in `fee`", async () => {
-  await using api = await testApi();
+rule("2: the activation fee is 0.5 once per address, in the ledger and in `fee`", async (api) => {
   const shop = await openShop(api);
   const [first, second] = [await issueAddress(shop, "a"), await issueAddress(shop, "b")];
   await pay(api, shop.id, first, "10");
@@ -54,8 +54,7 @@ test("Crediting 2: the activation fee is 0.5 once per address, in the ledger and
   assertEquals(event?.body.receivableAmount, "9.5");
 });
 
-test("Crediting 3: a deposit under 1 USD is credited whole, listed, and not told", async () => {
-  await using api = await testApi();
+rule("3: a deposit under 1 USD is credited whole, listed, and not told", async (api) => {
   const shop = await openShop(api, { rate: "0.1" });
   const address = await issueAddress(shop);
   await pay(api, shop.id, address, "0.999999");
@@ -74,8 +73,7 @@ test("Crediting 3: a deposit under 1 USD is credited whole, listed, and not told
   assertEquals(await booksFaults(api.sql), []);
 });
 
-test("Crediting 1 and 2: fees never take more than the deposit", async () => {
-  await using api = await testApi();
+rule("1 and 2: fees never take more than the deposit", async (api) => {
   const shop = await openShop(api, { rate: "0.9" });
   const address = await issueAddress(shop);
   await pay(api, shop.id, address, "1");
@@ -86,8 +84,7 @@ test("Crediting 1 and 2: fees never take more than the deposit", async () => {
   assertEquals(event?.body.receivableAmount, "0");
 });
 
-test("Crediting 4: a top-up is pending until its sweep", async () => {
-  await using api = await testApi();
+rule("4: a top-up is pending until its sweep", async (api) => {
   const shop = await openShop(api, { rate: "0.1" });
   const { status, body } = await shop.get(`/api/merchants/${shop.id}/top-up-address?network=TRX`);
   assertEquals(status, 200);
@@ -192,8 +189,7 @@ test("Crediting 7: fee settings are an administrator's; switched off there is no
   assertEquals(event?.body.receivableAmount, "10");
 });
 
-test("Crediting: margins of a line are credited with the fee and clawed back with the refund", async () => {
-  await using api = await testApi();
+rule("margins of a line are credited with the fee and clawed back with the refund", async (api) => {
   const office = await openOffice(api);
   const shop = await openShop(api, { rate: "0.01" });
   const owner = await openShop(api);

@@ -13,8 +13,10 @@ import {
   type Shop,
   whitelist,
 } from "./support/shop.ts";
+import { suite } from "./support/suite.ts";
 
 const test = testNeeding(DATABASE);
+const rule = suite("Errors");
 
 const FEES = {
   grossAmount: "102",
@@ -127,8 +129,7 @@ test("Errors: each row a request alone can provoke has its status, text and fiel
   assertEquals(await booksFaults(api.sql), []);
 });
 
-test("Errors: funds on other networks are not used", async () => {
-  await using api = await testApi();
+rule("funds on other networks are not used", async (api) => {
   const shop = await openShop(api, { funds: "1" });
   const { body: issued } = await shop.post("/api/deposit-address", {
     network: "TRX_SHASTA",
@@ -155,8 +156,7 @@ test("Errors: hosted status 400 `Token is required`, 404 `Invalid token`, 410 `S
   assertEquals(await look(`?token=${body.sessionToken}`), [410, { error: "Session expired" }]);
 });
 
-test("Errors: a RESELLER key names another destination or network", async () => {
-  await using api = await testApi();
+rule("a RESELLER key names another destination or network", async (api) => {
   const reseller = await openReseller(api, "100");
   for (const change of [{ destination: addressOf(98) }, { network: "TRX_SHASTA" }]) {
     const { status, body } = await reseller.post("/api/withdrawals", { ...PAYOUT, ...change });
@@ -168,8 +168,7 @@ test("Errors: a RESELLER key names another destination or network", async () => 
   assertEquals([settlement.status, settlement.body.error], [403, "Insufficient permissions"]);
 });
 
-test("Errors: 401 and 403 have the contract's texts", async () => {
-  await using api = await testApi();
+rule("401 and 403 have the contract's texts", async (api) => {
   const shop = await openShop(api, { funds: "100" });
   const none = await api.call("GET", "/api/balance");
   assertEquals([none.status, none.body], [401, { error: "Authentication required" }]);
@@ -188,8 +187,7 @@ test("Errors: 401 and 403 have the contract's texts", async () => {
   assertEquals([earnings.status, earnings.body], [403, { error: "Insufficient permissions" }]);
 });
 
-test("Errors: 403 `Merchant account is not active` for withdrawals, addresses and URLs", async () => {
-  await using api = await testApi();
+rule("403 `Merchant account is not active` for withdrawals, addresses and URLs", async (api) => {
   for (const status of ["SUSPENDED", "INACTIVE"]) {
     const shop = await openShop(api, { funds: "100" });
     await whitelist(api, shop);
@@ -215,23 +213,25 @@ test("Errors: 403 `Merchant account is not active` for withdrawals, addresses an
   }
 });
 
-test("Errors: 409 `Duplicate referenceId` with a message, 409 `Deposit address already exists`", async () => {
-  await using api = await testApi();
-  const shop = await openShop(api, { funds: "100" });
-  const request = { ...PAYOUT, referenceId: "order-1" };
-  const first = await shop.post("/api/withdrawals", request);
-  const second = await shop.post("/api/withdrawals", { ...request, amount: "20" });
-  assertEquals([second.status, second.body.error], [409, "Duplicate referenceId"]);
-  assertEquals(typeof second.body.message, "string");
-  assertEquals(second.body.withdrawalId, first.body.withdrawalId);
-  await issueAddress(shop, "customer");
-  const exists = await shop.post(
-    "/api/deposit-address",
-    { network: "TRX", identifier: "customer" },
-    { "if-none-match": "*" },
-  );
-  assertEquals([exists.status, exists.body], [409, { error: "Deposit address already exists" }]);
-});
+rule(
+  "409 `Duplicate referenceId` with a message, 409 `Deposit address already exists`",
+  async (api) => {
+    const shop = await openShop(api, { funds: "100" });
+    const request = { ...PAYOUT, referenceId: "order-1" };
+    const first = await shop.post("/api/withdrawals", request);
+    const second = await shop.post("/api/withdrawals", { ...request, amount: "20" });
+    assertEquals([second.status, second.body.error], [409, "Duplicate referenceId"]);
+    assertEquals(typeof second.body.message, "string");
+    assertEquals(second.body.withdrawalId, first.body.withdrawalId);
+    await issueAddress(shop, "customer");
+    const exists = await shop.post(
+      "/api/deposit-address",
+      { network: "TRX", identifier: "customer" },
+      { "if-none-match": "*" },
+    );
+    assertEquals([exists.status, exists.body], [409, { error: "Deposit address already exists" }]);
+  },
+);
 
 test("Errors: 503 `Withdrawal temporarily unavailable` creates nothing and keeps the referenceId free", async () => {
   let liquidity = amount("5");
@@ -301,8 +301,7 @@ const BODIES: readonly (readonly [string, Readonly<Record<string, unknown>>, rea
     ],
   ];
 
-test("Errors: a required field that is missing, null or of another type is 400 and named", async () => {
-  await using api = await testApi();
+rule("a required field that is missing, null or of another type is 400 and named", async (api) => {
   const shop = await openShop(api, { funds: "100" });
   for (const [path, body, required] of BODIES) {
     for (const field of required) {
@@ -324,8 +323,7 @@ test("Errors: a required field that is missing, null or of another type is 400 a
   );
 });
 
-test("Errors: a body that is not JSON, too large, of another type, or hides characters", async () => {
-  await using api = await testApi();
+rule("a body that is not JSON, too large, of another type, or hides characters", async (api) => {
   const shop = await openShop(api, { funds: "100" });
   const send = async (raw: string, headers: Record<string, string> = {}) => {
     const { status, body } = await api.call("POST", "/api/withdrawals", {
@@ -351,24 +349,26 @@ test("Errors: a body that is not JSON, too large, of another type, or hides char
   assertEquals((await shop.get("/api/withdrawals")).body.pagination.total, 0);
 });
 
-test("Errors: 422 where a rule over several fields refuses, 404 for another merchant's record", async () => {
-  await using api = await testApi();
-  const [shop, stranger] = [await openShop(api, { funds: "100" }), await openShop(api)];
-  const half = await shop.post("/api/deposit-url", {
-    network: "TRX",
-    identifier: "a",
-    requestedAmount: "5",
-  });
-  assertEquals([half.status, half.body.error], [422, "Validation failed"]);
-  for (const list of ["deposits", "transactions"]) {
-    const reversed = await shop.get(`/api/${list}?startDate=2026-02-01&endDate=2026-01-31`);
-    assertEquals([reversed.status, reversed.body.error], [422, "Validation failed"], list);
-  }
-  const reseller = await openReseller(api, "100");
-  const { body } = await reseller.post("/api/withdrawals", PAYOUT);
-  const cancel = (by: Shop) => by.post(`/api/withdrawals/${body.withdrawalId}/cancel`);
-  assertEquals((await cancel(stranger)).status, 404);
-  const redeliver = await stranger.post("/api/webhook-deliveries/evt_nobody/redeliver");
-  assertEquals(redeliver.status, 404);
-  assertEquals((await cancel(reseller)).status, 200);
-});
+rule(
+  "422 where a rule over several fields refuses, 404 for another merchant's record",
+  async (api) => {
+    const [shop, stranger] = [await openShop(api, { funds: "100" }), await openShop(api)];
+    const half = await shop.post("/api/deposit-url", {
+      network: "TRX",
+      identifier: "a",
+      requestedAmount: "5",
+    });
+    assertEquals([half.status, half.body.error], [422, "Validation failed"]);
+    for (const list of ["deposits", "transactions"]) {
+      const reversed = await shop.get(`/api/${list}?startDate=2026-02-01&endDate=2026-01-31`);
+      assertEquals([reversed.status, reversed.body.error], [422, "Validation failed"], list);
+    }
+    const reseller = await openReseller(api, "100");
+    const { body } = await reseller.post("/api/withdrawals", PAYOUT);
+    const cancel = (by: Shop) => by.post(`/api/withdrawals/${body.withdrawalId}/cancel`);
+    assertEquals((await cancel(stranger)).status, 404);
+    const redeliver = await stranger.post("/api/webhook-deliveries/evt_nobody/redeliver");
+    assertEquals(redeliver.status, 404);
+    assertEquals((await cancel(reseller)).status, 200);
+  },
+);

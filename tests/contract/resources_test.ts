@@ -1,7 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { SOMEWHERE } from "../support/books.ts";
-import { DATABASE, testNeeding } from "../support/permissions.ts";
-import { testApi } from "../support/api.ts";
 import { endPayout, pay } from "./support/chain.ts";
 
 import {
@@ -24,8 +22,9 @@ import {
   tronAddress,
   txHash,
 } from "./support/shape.ts";
+import { suite } from "./support/suite.ts";
 
-const test = testNeeding(DATABASE);
+const rule = suite("Resources");
 
 const PAGINATION = { total: number, page: number, limit: number, pages: number };
 const SHORT_DEPOSIT = {
@@ -36,8 +35,7 @@ const SHORT_DEPOSIT = {
   createdAt: iso,
 };
 
-test("Resources, Deposit: every field of a list row has its type and format", async () => {
-  await using api = await testApi();
+rule("Deposit: every field of a list row has its type and format", async (api) => {
   const { id: merchantId, key } = await api.addMerchant();
   await api.sql`
     UPDATE book.merchant SET deposit_commission_rate = 0.0125 WHERE merchant_id = ${merchantId}`;
@@ -91,8 +89,7 @@ test("Resources, Deposit: every field of a list row has its type and format", as
   assertEquals([confirmed.commissionRate, confirmed.metadata.txHash], ["0.0125", txid]);
 });
 
-test("Resources, Deposit: the record of a manual deposit", async () => {
-  await using api = await testApi();
+rule("Deposit: the record of a manual deposit", async (api) => {
   const { key } = await api.addMerchant();
   const { status, body } = await api.call("POST", "/api/deposits", {
     key,
@@ -120,8 +117,7 @@ test("Resources, Deposit: the record of a manual deposit", async () => {
   assertEquals(body.metadata, { invoice: 7 });
 });
 
-test("Resources, Deposit address: create response and list item", async () => {
-  await using api = await testApi();
+rule("Deposit address: create response and list item", async (api) => {
   const { id: merchantId, key } = await api.addMerchant();
   const create = async (body: object) =>
     (await api.call("POST", "/api/deposit-address", { key, body })).body;
@@ -149,8 +145,7 @@ test("Resources, Deposit address: create response and list item", async () => {
   assertFields(body.addresses[0].deposits[0], SHORT_DEPOSIT);
 });
 
-test("Resources, Deposit URL: create response and list item", async () => {
-  await using api = await testApi();
+rule("Deposit URL: create response and list item", async (api) => {
   const { id: merchantId, key } = await api.addMerchant();
   const create = async (body: object) =>
     (await api.call("POST", "/api/deposit-url", { key, body: { network: "TRX", ...body } })).body;
@@ -210,8 +205,7 @@ test("Resources, Deposit URL: create response and list item", async () => {
   assertFields(body.depositUrls[0].deposits[0], SHORT_DEPOSIT);
 });
 
-test("Resources, Hosted page status: waiting has no deposit, later ones show it", async () => {
-  await using api = await testApi();
+rule("Hosted page status: waiting has no deposit, later ones show it", async (api) => {
   const { id: merchantId, key } = await api.addMerchant();
   const { body: page } = await api.call("POST", "/api/deposit-url", {
     key,
@@ -243,8 +237,7 @@ test("Resources, Hosted page status: waiting has no deposit, later ones show it"
   });
 });
 
-test("Resources, Withdrawal: create response and list row", async () => {
-  await using api = await testApi();
+rule("Withdrawal: create response and list row", async (api) => {
   const { key } = await api.addMerchant("100");
   const { status, body } = await api.call("POST", "/api/withdrawals", {
     key,
@@ -297,8 +290,7 @@ test("Resources, Withdrawal: create response and list row", async () => {
   });
 });
 
-test("Resources, Settlement: created settlement and list row", async () => {
-  await using api = await testApi();
+rule("Settlement: created settlement and list row", async (api) => {
   const { id: merchantId, key } = await api.addMerchant("100");
   const { body: listed } = await api.call("POST", "/api/settlement-addresses", {
     key,
@@ -339,8 +331,7 @@ test("Resources, Settlement: created settlement and list row", async () => {
   assertFields(body.settlements[0], fields);
 });
 
-test("Resources, Transaction: every field of a row, and the balance beside the rows", async () => {
-  await using api = await testApi();
+rule("Transaction: every field of a row, and the balance beside the rows", async (api) => {
   const { id: merchantId, key } = await api.addMerchant();
   const { body: issued } = await api.call("POST", "/api/deposit-address", {
     key,
@@ -407,8 +398,7 @@ test("Resources, Transaction: every field of a row, and the balance beside the r
   );
 });
 
-test("Resources, Balance: the single row, the list, and a pair without a row", async () => {
-  await using api = await testApi();
+rule("Balance: the single row, the list, and a pair without a row", async (api) => {
   const { key } = await api.addMerchant("12.345678");
   const one = await api.call("GET", "/api/balance?currency=USDT&network=TRX", { key });
   assertFields(one.body, {
@@ -440,8 +430,7 @@ test("Resources, Balance: the single row, the list, and a pair without a row", a
   );
 });
 
-test("Resources, Exchange rates: units per network, as decimal strings", async () => {
-  await using api = await testApi();
+rule("Exchange rates: units per network, as decimal strings", async (api) => {
   const { key } = await api.addMerchant();
   const { body } = await api.call("GET", "/api/exchange-rates?requestedCurrency=EUR", { key });
   assertFields(body, { baseCurrency: oneOf("EUR"), rates: object, timestamp: iso });
@@ -449,8 +438,7 @@ test("Resources, Exchange rates: units per network, as decimal strings", async (
   for (const rate of Object.values(body.rates)) assert(decimal(rate), String(rate));
 });
 
-test("Resources, Merchant profile: the webhook fields, and never the secret", async () => {
-  await using api = await testApi();
+rule("Merchant profile: the webhook fields, and never the secret", async (api) => {
   const { id: merchantId, key } = await api.addMerchant();
   const { body } = await api.call("GET", `/api/merchants/${merchantId}`, { key });
   assertFields(body, {

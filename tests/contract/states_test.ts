@@ -14,8 +14,10 @@ import {
   SETTLEMENT,
   whitelist,
 } from "./support/shop.ts";
+import { suite } from "./support/suite.ts";
 
 const test = testNeeding(DATABASE);
+const rule = suite("States");
 
 /** Names of the events a merchant was told, those of statement lines aside, each documented. */
 async function told(api: Awaited<ReturnType<typeof testApi>>, merchantId: string) {
@@ -24,77 +26,82 @@ async function told(api: Awaited<ReturnType<typeof testApi>>, merchantId: string
   return events.map(({ type }) => type).filter((type) => !type.startsWith("transaction."));
 }
 
-test("States, Deposit: seen is PENDING on the pending balance, final is CONFIRMED and available", async () => {
-  await using api = await testApi();
-  const shop = await openShop(api, { rate: "0.01" });
-  const address = await issueAddress(shop);
-  const txid = await pay(api, shop.id, address, "100", { phase: "seen" });
-  assertEquals((await shop.newest("deposits")).status, "PENDING");
-  assertEquals((await shop.newest("transactions")).status, "PENDING");
-  assertEquals(await shop.balance(), ["0", "100"]);
-  assertEquals(await told(api, shop.id), [], "deposit.pending is not an outbound event");
-  await pay(api, shop.id, address, "100", { txid });
-  assertEquals((await shop.newest("deposits")).status, "CONFIRMED");
-  assertEquals((await shop.newest("transactions")).status, "CONFIRMED");
-  assertEquals(await shop.balance(), ["98.5", "0"]);
-  assertEquals(await told(api, shop.id), ["deposit.confirmed"]);
-  assertEquals(await booksFaults(api.sql), []);
-});
+rule(
+  "Deposit: seen is PENDING on the pending balance, final is CONFIRMED and available",
+  async (api) => {
+    const shop = await openShop(api, { rate: "0.01" });
+    const address = await issueAddress(shop);
+    const txid = await pay(api, shop.id, address, "100", { phase: "seen" });
+    assertEquals((await shop.newest("deposits")).status, "PENDING");
+    assertEquals((await shop.newest("transactions")).status, "PENDING");
+    assertEquals(await shop.balance(), ["0", "100"]);
+    assertEquals(await told(api, shop.id), [], "deposit.pending is not an outbound event");
+    await pay(api, shop.id, address, "100", { txid });
+    assertEquals((await shop.newest("deposits")).status, "CONFIRMED");
+    assertEquals((await shop.newest("transactions")).status, "CONFIRMED");
+    assertEquals(await shop.balance(), ["98.5", "0"]);
+    assertEquals(await told(api, shop.id), ["deposit.confirmed"]);
+    assertEquals(await booksFaults(api.sql), []);
+  },
+);
 
-test("States, Deposit: PENDING fails when its transfer can no longer land, and may land after all", async () => {
-  await using api = await testApi();
-  const shop = await openShop(api);
-  const address = await issueAddress(shop);
-  const txid = await pay(api, shop.id, address, "100", { phase: "seen" });
-  await vanish(api, shop.id, txid);
-  assertEquals((await shop.newest("deposits")).status, "FAILED");
-  assertEquals((await shop.newest("transactions")).status, "FAILED");
-  assertEquals(await shop.balance(), ["0", "0"]);
-  assertEquals(await told(api, shop.id), ["deposit.failed"]);
-  await pay(api, shop.id, address, "100", { txid });
-  assertEquals((await shop.newest("deposits")).status, "CONFIRMED");
-  assertEquals(await shop.balance(), ["99.5", "0"]);
-  assertEquals(await told(api, shop.id), ["deposit.failed", "deposit.confirmed"]);
-  assertEquals(await booksFaults(api.sql), []);
-});
+rule(
+  "Deposit: PENDING fails when its transfer can no longer land, and may land after all",
+  async (api) => {
+    const shop = await openShop(api);
+    const address = await issueAddress(shop);
+    const txid = await pay(api, shop.id, address, "100", { phase: "seen" });
+    await vanish(api, shop.id, txid);
+    assertEquals((await shop.newest("deposits")).status, "FAILED");
+    assertEquals((await shop.newest("transactions")).status, "FAILED");
+    assertEquals(await shop.balance(), ["0", "0"]);
+    assertEquals(await told(api, shop.id), ["deposit.failed"]);
+    await pay(api, shop.id, address, "100", { txid });
+    assertEquals((await shop.newest("deposits")).status, "CONFIRMED");
+    assertEquals(await shop.balance(), ["99.5", "0"]);
+    assertEquals(await told(api, shop.id), ["deposit.failed", "deposit.confirmed"]);
+    assertEquals(await booksFaults(api.sql), []);
+  },
+);
 
-test("States, Deposit: a manual one is PENDING until an operator confirms, fails or cancels it", async () => {
-  await using api = await testApi();
-  const shop = await openShop(api, { rate: "0.01" });
-  const office = await openOffice(api);
-  const create = async () => {
-    const { status, body } = await shop.post("/api/deposits", {
-      amount: "50",
-      currency: "USDT",
-      network: "TRX",
-      source: "bank",
-    });
-    assertEquals([status, body.status], [201, "PENDING"]);
-    return body.id as string;
-  };
-  const ids = [await create(), await create(), await create()];
-  assertEquals(await shop.balance(), ["0", "150"]);
-  for (const [i, verb] of ["confirm", "fail", "cancel"].entries()) {
-    const { status, body } = await office.post(`/api/admin/deposits/${ids[i]}/${verb}`);
-    assertEquals(status, 200);
-    assertEquals(body.status, ["CONFIRMED", "FAILED", "CANCELLED"][i]);
-    const again = await office.post(
-      `/api/admin/deposits/${ids[i]}/${i === 0 ? "fail" : "confirm"}`,
-    );
-    assertEquals(again.status, 409);
-  }
-  assertEquals(await shop.balance(), ["49.5", "0"]);
-  const { body } = await shop.get("/api/deposits");
-  assertEquals(body.deposits.map((row: { status: string }) => row.status), [
-    "CANCELLED",
-    "FAILED",
-    "CONFIRMED",
-  ]);
-  assertEquals(await booksFaults(api.sql), []);
-});
+rule(
+  "Deposit: a manual one is PENDING until an operator confirms, fails or cancels it",
+  async (api) => {
+    const shop = await openShop(api, { rate: "0.01" });
+    const office = await openOffice(api);
+    const create = async () => {
+      const { status, body } = await shop.post("/api/deposits", {
+        amount: "50",
+        currency: "USDT",
+        network: "TRX",
+        source: "bank",
+      });
+      assertEquals([status, body.status], [201, "PENDING"]);
+      return body.id as string;
+    };
+    const ids = [await create(), await create(), await create()];
+    assertEquals(await shop.balance(), ["0", "150"]);
+    for (const [i, verb] of ["confirm", "fail", "cancel"].entries()) {
+      const { status, body } = await office.post(`/api/admin/deposits/${ids[i]}/${verb}`);
+      assertEquals(status, 200);
+      assertEquals(body.status, ["CONFIRMED", "FAILED", "CANCELLED"][i]);
+      const again = await office.post(
+        `/api/admin/deposits/${ids[i]}/${i === 0 ? "fail" : "confirm"}`,
+      );
+      assertEquals(again.status, 409);
+    }
+    assertEquals(await shop.balance(), ["49.5", "0"]);
+    const { body } = await shop.get("/api/deposits");
+    assertEquals(body.deposits.map((row: { status: string }) => row.status), [
+      "CANCELLED",
+      "FAILED",
+      "CONFIRMED",
+    ]);
+    assertEquals(await booksFaults(api.sql), []);
+  },
+);
 
-test("States, Withdrawal: PENDING reserves, CONFIRMED is told", async () => {
-  await using api = await testApi();
+rule("Withdrawal: PENDING reserves, CONFIRMED is told", async (api) => {
   const shop = await openShop(api, { funds: "100" });
   const { status, body } = await shop.post("/api/withdrawals", { ...PAYOUT, referenceId: "r1" });
   assertEquals([status, body.status], [201, "PENDING"]);
@@ -109,8 +116,7 @@ test("States, Withdrawal: PENDING reserves, CONFIRMED is told", async () => {
   assertEquals(await booksFaults(api.sql), []);
 });
 
-test("States, Withdrawal: FAILED refunds amount and fees and releases the referenceId", async () => {
-  await using api = await testApi();
+rule("Withdrawal: FAILED refunds amount and fees and releases the referenceId", async (api) => {
   const shop = await openShop(api, { funds: "100" });
   const request = { ...PAYOUT, referenceId: "r1" };
   const { body } = await shop.post("/api/withdrawals", request);
@@ -168,8 +174,7 @@ test("States, Withdrawal: a reseller's is PENDING_APPROVAL, then PENDING or CANC
   assertEquals(await booksFaults(api.sql), []);
 });
 
-test("States, Settlement: below the threshold it is processed, submitted and completed", async () => {
-  await using api = await testApi();
+rule("Settlement: below the threshold it is processed, submitted and completed", async (api) => {
   const shop = await openShop(api, { funds: "100" });
   await whitelist(api, shop);
   const created = await shop.post("/api/settlements", SETTLEMENT);
@@ -191,8 +196,7 @@ test("States, Settlement: below the threshold it is processed, submitted and com
   assertEquals(await booksFaults(api.sql), []);
 });
 
-test("States, Settlement: SUBMITTED_TO_LEDGER while its transaction is on its way", async () => {
-  await using api = await testApi();
+rule("Settlement: SUBMITTED_TO_LEDGER while its transaction is on its way", async (api) => {
   const shop = await openShop(api, { funds: "100" });
   await whitelist(api, shop);
   const { body } = await shop.post("/api/settlements", SETTLEMENT);
