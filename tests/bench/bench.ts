@@ -7,6 +7,7 @@
 
 import { fileURLToPath } from "node:url";
 import { booksFaults } from "../support/books.ts";
+import { joinHouseShards } from "./baseline/house_shards.ts";
 import { type BenchCluster, startBenchCluster } from "./bench_cluster.ts";
 import { measureBulk } from "./bulk.ts";
 import { chooseGenerator, type Generator } from "./load/load.ts";
@@ -171,7 +172,9 @@ async function checkBooks(cluster: BenchCluster, servers: Servers, options: Opti
   for (const name of names) {
     if (name === "http") continue;
     note(`checking the books of ${name}`);
-    const faults = await booksFaults((await cluster.database(name)).sql);
+    const { sql } = await cluster.database(name);
+    await joinHouseShards(sql);
+    const faults = await booksFaults(sql);
     if (faults.length > 0) {
       throw new Error(`Cannot trust the figures as the books of ${name} are wrong: ${faults[0]}`);
     }

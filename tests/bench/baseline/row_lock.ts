@@ -4,9 +4,7 @@
  * the postings and charges, move balances and counts, COMMIT. It decides with the engine's own
  * rules and writes the engine's own rows.
  *
- * The house's accounts are split over several rows each, and moved last: with one row for all, every
- * merchant would queue at the commission's row, and this baseline would be no faster spread than
- * hot.
+ * The house's accounts are split over several rows each, and moved last.
  *
  * @module
  */
@@ -36,10 +34,8 @@ import {
   transactionTable,
   withdrawalTable,
 } from "../../../ledger/rows.ts";
+import { HOUSE_SHARDS } from "./house_shards.ts";
 import { insertText, parametersOf } from "./insert.ts";
-
-/** Rows that each account of the house is split over. */
-export const HOUSE_SHARDS = 32;
 
 interface Locked {
   readonly status: MerchantStatus;

@@ -17,7 +17,7 @@ import type { AskOutcome } from "../../../actors/runtime/ask.ts";
 import { add, amountOf, formatAmount } from "../../../ledger/amount.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import { tokenDecimals } from "../../../ledger/pair.ts";
-import { HOUSE_SHARDS } from "./row_lock.ts";
+import { HOUSE_SHARDS } from "./house_shards.ts";
 
 /** The function's definition, to be created in the baseline's database. */
 export function storedFunctionText(): Promise<string> {
