@@ -65,7 +65,7 @@ export interface ResponseDoc {
 }
 
 /** What the answers look like, by status. */
-export type Responses = Readonly<Record<number, string | ResponseDoc>>;
+export type Responses = Readonly<Record<number, ResponseDoc>>;
 
 /** A header that a route reads. */
 export interface HeaderDoc {

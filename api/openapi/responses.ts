@@ -37,9 +37,8 @@ function headersNamed(...names: readonly string[]): JsonObject {
   );
 }
 
-function success(route: Route, doc: ResponseDoc | string, components: Components): JsonObject {
+function success(route: Route, doc: ResponseDoc, components: Components): JsonObject {
   const headers = route.rateCategory === "none" ? REQUEST_ID : { ...REQUEST_ID, ...LIMITS };
-  if (typeof doc === "string") return { description: doc, headers };
   const contentType = doc.contentType ?? "application/json";
   if (doc.schema === null && doc.contentType === undefined) {
     return { description: doc.description, headers };
