@@ -44,7 +44,6 @@ export const createDeposit = keyedRoute({
   },
   errors: [
     REFUSALS.deposits_closed_for_pair,
-    REFUSALS.amount_not_exact,
     notFoundDoc,
     REFUSALS.transfer_known,
   ],

@@ -110,7 +110,7 @@ test("Limits: page size is at most 100; defaults are those of each endpoint", as
   }
 });
 
-test("Limits: a deposit amount has at most 18 decimals, and those that a chain cannot carry are refused", async () => {
+test("Limits: a deposit amount has at most 18 decimals, credited to the last one", async () => {
   await using api = await testApi();
   const shop = await openShop(api);
   const create = async (amount: string) => {
@@ -122,8 +122,20 @@ test("Limits: a deposit amount has at most 18 decimals, and those that a chain c
     });
     return [status, body.amount ?? body.error];
   };
-  assertEquals(await create("1.000001"), [201, "1.000001"]);
-  assertEquals(await create("1.0000010000"), [201, "1.000001"]);
+  const office = await openOffice(api);
+  assertEquals(await create("1.000000000000000001"), [201, "1.000000000000000001"]);
+  assertEquals(await create("2.50"), [201, "2.5"]);
+  assertEquals(await shop.balance(), ["0", "3.500000000000000001"]);
+  const { body } = await shop.get("/api/deposits");
+  for (const { id } of body.deposits) {
+    assertEquals((await office.post(`/api/admin/deposits/${id}/confirm`)).status, 200);
+  }
+  assertEquals(await shop.balance(), ["3.500000000000000001", "0"]);
+  // what a chain cannot carry stays: a withdrawal is exact in the token's 6 decimals
+  const [row] = (await shop.get("/api/balance?network=TRX")).body.balances;
+  assertEquals(row.maxWithdrawable, "2.5");
+  const dust = await shop.post("/api/withdrawals", { ...PAYOUT, amount: "1.000000000000000001" });
+  assertEquals([dust.status, dust.body.error], [400, "Invalid request data"]);
   assertEquals(await create("1.0000000000000000001"), [400, "Invalid request data"]);
   assertEquals(await create("0"), [400, "Invalid request data"]);
 });

@@ -1,4 +1,4 @@
-import { isExactIn, ZERO } from "../../../ledger/amount.ts";
+import { ZERO } from "../../../ledger/amount.ts";
 import { depositFees, isWorthLessThanOne } from "../../../ledger/fees.ts";
 import type { Settings } from "../../../ledger/journal/read_settings.ts";
 import { pairKey, tokenDecimals } from "../../../ledger/pair.ts";
@@ -21,8 +21,6 @@ export function createDeposit(
   if (settings.pairs.get(pairKey(currency, network))?.depositsEnabled !== true) {
     return refused({ code: "deposits_closed_for_pair", currency, network });
   }
-  const decimals = tokenDecimals(currency, network);
-  if (!isExactIn(amount, decimals)) return refused({ code: "amount_not_exact", decimals });
   const address = depositAddressId === null
     ? undefined
     : records.addressesById.get(depositAddressId);
