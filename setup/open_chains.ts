@@ -146,7 +146,8 @@ async function checked(tron: TronChain): Promise<Chain> {
   return chain;
 }
 
-function contractsOf(config: Config, network: Network, dev: DevNode | null): TokenContracts {
+/** The token contracts of a network: configured, a development chain's own, or the well-known ones. */
+export function contractsOf(config: Config, network: Network, dev: DevNode | null): TokenContracts {
   const { USDT, USDC } = config.networks[network].contracts;
   const known: TokenContracts = network === "TRX" || network === "TRX_SHASTA"
     ? PUBLIC_CONTRACTS[network]

@@ -1,0 +1,120 @@
+/**
+ * The administrator's command line: `deno task admin <verb>`. Speaks to the running service over
+ * HTTP, with `ADMIN_API_KEY` and `PUBLIC_URL`, or in development with the credentials of the first
+ * start. Only `bootstrap` and `reconcile` use the database.
+ *
+ * @module
+ */
+
+import { parseArgs } from "node:util";
+import { readCredentials } from "../setup/read_credentials.ts";
+import { APPROVAL_VERBS } from "./admin/approvals.ts";
+import { bootstrap } from "./admin/bootstrap.ts";
+import { Client, Refused } from "./admin/client.ts";
+import { KEY_VERBS } from "./admin/keys.ts";
+import { MERCHANT_VERBS } from "./admin/merchants.ts";
+import { PLATFORM_VERBS } from "./admin/platform.ts";
+import type { Verb } from "./admin/verb.ts";
+import { type Output, reconcile } from "./reconcile.ts";
+
+const VERBS: readonly Verb[] = [
+  ...MERCHANT_VERBS,
+  ...KEY_VERBS,
+  ...APPROVAL_VERBS,
+  ...PLATFORM_VERBS,
+];
+
+type Env = Readonly<Record<string, string>>;
+
+function usage(): string {
+  const lines = VERBS.map(({ name, args, help }) =>
+    `  ${[name, ...args.map((arg) => `<${arg}>`)].join(" ").padEnd(42)}${help}`
+  );
+  return `deno task admin <verb>
+
+${lines.join("\n")}
+  ${"bootstrap".padEnd(42)}the first administrator's key of a new installation, shown once
+  ${"reconcile".padEnd(42)}compares the books with themselves and with the chains
+
+Speaks to the service at PUBLIC_URL with ADMIN_API_KEY; in development with the credentials that the
+first start wrote to DATA_DIR.`;
+}
+
+/**
+ * Carries out one command line.
+ *
+ * @returns the exit code: 0 done, 1 refused, 2 not understood
+ */
+export async function admin(
+  args: readonly string[],
+  env: Env,
+  out: Output = console,
+): Promise<number> {
+  try {
+    if (args[0] === "reconcile") return await reconcile(env, out);
+    if (args[0] === "bootstrap") {
+      out.log(`${await bootstrap(env)}\n\nThe key is shown this once; keep it safe.`);
+      return 0;
+    }
+    const verb = VERBS.find(({ name }) => name.split(" ").every((word, i) => args[i] === word));
+    if (verb === undefined) {
+      out.error(usage());
+      return 2;
+    }
+    return await carryOut(verb, args.slice(verb.name.split(" ").length), env, out);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    out.error(error.message);
+    return 1;
+  }
+}
+
+async function carryOut(
+  verb: Verb,
+  args: readonly string[],
+  env: Env,
+  out: Output,
+): Promise<number> {
+  let parsed;
+  try {
+    parsed = parseArgs({ args: [...args], options: verb.options, allowPositionals: true });
+  } catch (error) {
+    out.error(
+      `${error instanceof Error ? error.message : error}\n  ${verb.name}: ${verb.help}`,
+    );
+    return 2;
+  }
+  const { positionals } = parsed;
+  if (positionals.length !== verb.args.length) {
+    const wanted = verb.args.map((arg) => `<${arg}>`).join(" ");
+    out.error(`Expected: ${verb.name} ${wanted}  ${verb.help}`);
+    return 2;
+  }
+  const options = Object.fromEntries(
+    Object.entries(parsed.values).filter(([, value]) => !Array.isArray(value)),
+  ) as Readonly<Record<string, string | boolean | undefined>>;
+  const names = positionals.map((text, i) => verb.args[i]?.includes("/") ? text : plain(text));
+  out.log(await verb.run(await clientOf(env), names, options));
+  return 0;
+}
+
+/** An id as a part of a path. */
+function plain(text: string): string {
+  return encodeURIComponent(text);
+}
+
+async function clientOf(env: Env): Promise<Client> {
+  const { ADMIN_API_KEY: apiKey, PUBLIC_URL: publicUrl, DATA_DIR: dataDir } = env;
+  const credentials = apiKey && publicUrl ? null : await readCredentials(dataDir || "./.data");
+  const baseUrl = publicUrl || credentials?.baseUrl;
+  const key = apiKey || credentials?.admin.apiKey;
+  if (!baseUrl || !key) {
+    throw new Refused(
+      "Cannot speak to the service as ADMIN_API_KEY and PUBLIC_URL are not set, and no " +
+        `development credentials are in ${dataDir || "./.data"}`,
+    );
+  }
+  return new Client(baseUrl, key);
+}
+
+if (import.meta.main) Deno.exit(await admin(Deno.args, Deno.env.toObject()));

@@ -1,0 +1,29 @@
+/** A row of a table, column by column. */
+export type TableRow = Readonly<Record<string, unknown>>;
+
+/** Rows as aligned text with a heading; `-` where there is nothing to show. */
+export function table(rows: readonly TableRow[]): string {
+  const [first] = rows;
+  if (first === undefined) return "(none)";
+  const columns = Object.keys(first);
+  const lines = [columns, ...rows.map((row) => columns.map((column) => cell(row[column])))];
+  const widths = columns.map((_, index) =>
+    Math.max(...lines.map((line) => (line[index] ?? "").length))
+  );
+  return lines.map((line) =>
+    line.map((text, index) => text.padEnd(widths[index] ?? 0)).join("  ").trimEnd()
+  ).join("\n");
+}
+
+/** One record, a field per line. */
+export function record(fields: TableRow): string {
+  const width = Math.max(...Object.keys(fields).map((name) => name.length));
+  return Object.entries(fields).map(([name, value]) => `${name.padEnd(width)}  ${cell(value)}`)
+    .join("\n");
+}
+
+function cell(value: unknown): string {
+  if (value === null || value === undefined || value === "") return "-";
+  if (Array.isArray(value)) return value.map(cell).join(",") || "-";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,38 @@
+import { type Amount, amountOf } from "../amount.ts";
+import type { Sql } from "../database/connect.ts";
+import type { Currency, Network } from "../pair.ts";
+
+/** What one of our deposit addresses should hold. */
+export interface AddressHolding {
+  readonly address: string;
+  readonly currency: Currency;
+  readonly amount: Amount;
+}
+
+/**
+ * What deposit addresses should hold after a block, by our own scan: everything that was final until
+ * then and paid to them, whether credited or set aside, without what was swept from them. Addresses
+ * that nobody ever paid to are not among them.
+ *
+ * @param height of a solid block that the scan has passed
+ */
+export async function readAddressHoldings(
+  sql: Sql,
+  network: Network,
+  height: number,
+): Promise<readonly AddressHolding[]> {
+  const rows = await sql<{ address: string; currency: Currency; amount: string }[]>`
+    SELECT address, currency, trim_scale(sum(amount))::text AS amount FROM (
+      SELECT i.data ->> 'to' AS address, i.data ->> 'currency' AS currency,
+        (i.data ->> 'amount')::numeric AS amount
+      FROM book.inbox i
+      WHERE i.network = ${network} AND i.phase = 'solid' AND (i.data ->> 'height')::bigint <= ${height}
+      UNION ALL
+      SELECT h.address, o.currency, -o.amount
+      FROM book.outgoing o
+      JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome = 'paid'
+      JOIN hub.address h ON h.network = o.network AND h.wallet_index::text = o.wallet
+      WHERE o.network = ${network} AND o.wallet <> 'hot' AND o.status = 'final' AND a.height <= ${height}) moved
+    GROUP BY 1, 2 ORDER BY 1, 2`;
+  return rows.map((row) => ({ ...row, amount: amountOf(row.amount) }));
+}

@@ -1,0 +1,133 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { admin } from "../../commands/admin.ts";
+import { testApi } from "../support/api.ts";
+import { booksFaults, SOMEWHERE } from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+const ALL = ["read", "write", "payout", "admin:read", "admin:write"];
+
+/** Carries out a command line and tells what it printed. */
+async function run(
+  line: readonly string[],
+  env: Record<string, string>,
+): Promise<{ readonly code: number; readonly text: string }> {
+  const lines: string[] = [];
+  const say = (...parts: unknown[]) => lines.push(parts.map(String).join(" "));
+  const code = await admin(line, env, { log: say, error: say });
+  return { code, text: lines.join("\n") };
+}
+
+test("merchants, keys, pairs and the treasury from the command line", async () => {
+  await using api = await testApi();
+  const env = {
+    PUBLIC_URL: `${api.url}/`,
+    ADMIN_API_KEY: await api.addKey(null, { permissions: ALL }),
+  };
+  const made = await run(
+    [
+      "merchants",
+      "create",
+      "--name",
+      "Shop",
+      "--deposit-commission-rate",
+      "0.01",
+      "--limit",
+      "balance=0",
+    ],
+    env,
+  );
+  assertEquals(made.code, 0);
+  assertMatch(made.text, /webhookSecret +whsec_/);
+  const id = /^id +(\S+)$/m.exec(made.text)?.[1] ?? "";
+  assertStringIncludes((await run(["merchants", "list", "--name", "hop"], env)).text, id);
+  const shown = await run(["merchants", "show", id], env);
+  assertMatch(shown.text, /rateLimits +{"balance":0}/);
+  const set = await run(["merchants", "set", id, "--status", "SUSPENDED"], env);
+  assertMatch(set.text, /status +SUSPENDED/);
+
+  const key = await run(
+    ["keys", "create", id, "--label", "till", "--permissions", "read, write", "--ip", "127.0.0.1"],
+    env,
+  );
+  const apiKey = /^apiKey +(\S+)$/m.exec(key.text)?.[1] ?? "";
+  const keyId = /^id +(\S+)$/m.exec(key.text)?.[1] ?? "";
+  assertEquals((await api.call("GET", "/api/balance", { key: apiKey })).status, 200);
+  assertStringIncludes((await run(["keys", "list", id], env)).text, keyId);
+  assertEquals((await run(["keys", "rotate", id, keyId, "--overlap-hours", "1"], env)).code, 0);
+  assertEquals((await run(["keys", "revoke", id, keyId], env)).code, 0);
+  assertEquals((await api.call("GET", "/api/balance", { key: apiKey })).status, 401);
+  assertStringIncludes((await run(["keys", "list", "admin"], env)).text, "ADMIN");
+
+  const pair = await run(["pairs", "set", "USDC/TRX", "--deposits", "on", "--minimum", "2"], env);
+  assertMatch(pair.text, /depositsEnabled +true/);
+  assertMatch((await run(["pairs", "list"], env)).text, /USDC\/TRX +on +off +2 /);
+  assertStringIncludes((await run(["treasury"], env)).text, "hot wallet");
+  assertStringIncludes((await run(["audit", "--merchant", id], env)).text, "merchant.create");
+  assertMatch((await run(["fees", "set", "--base", "2"], env)).text, /baseFee +2/);
+});
+
+test("what waits is listed, approved and rejected", async () => {
+  await using api = await testApi();
+  const env = { PUBLIC_URL: api.url, ADMIN_API_KEY: await api.addKey(null, { permissions: ALL }) };
+  const { id } = await api.addMerchant("100");
+  await api.sql`
+    INSERT INTO hub.reseller (id, merchant_id, name, withdrawal_address, network)
+    VALUES ('rsl_1', ${id}, 'Reseller', ${SOMEWHERE}, 'TRX')`;
+  const key = await api.addKey(id, { role: "RESELLER" });
+  const ids: string[] = [];
+  for (let i = 0; i < 2; i++) {
+    const { body } = await api.call("POST", "/api/withdrawals", {
+      key,
+      body: { amount: "10", currency: "USDT", network: "TRX", destination: SOMEWHERE },
+    });
+    ids.push(body.withdrawalId);
+  }
+  const [first = "", second = ""] = ids;
+  const { text } = await run(["approvals", "list"], env);
+  for (const waiting of ids) assertStringIncludes(text, waiting);
+  assertMatch((await run(["approvals", "approve", first], env)).text, /status +PENDING/);
+  assertEquals((await run(["approvals", "reject", second], env)).code, 1);
+  const rejected = await run(["approvals", "reject", second, "--reason", "no"], env);
+  assertMatch(rejected.text, /status +CANCELLED/);
+  const again = await run(["approvals", "reject", first, "--reason", "no"], env);
+  assertEquals(again.code, 1);
+  assertStringIncludes(again.text, "409 Conflict: Cannot move from PENDING to CANCELLED.");
+  assertEquals((await run(["approvals", "approve", "nonsense"], env)).code, 1);
+  assertEquals(await booksFaults(api.sql), []);
+});
+
+test("a command line that makes no sense says what would", async () => {
+  const nowhere = { DATA_DIR: "/nonexistent" };
+  for (const line of [[], ["merchants"], ["merchants", "show"], ["treasury", "--x"]]) {
+    const { code, text } = await run(line, nowhere);
+    assertEquals(code, 2);
+    assert(text.length > 0);
+  }
+  const lost = await run(["treasury"], nowhere);
+  assertEquals(lost.code, 1);
+  assertStringIncludes(lost.text, "ADMIN_API_KEY");
+  const silent = await run(["treasury"], {
+    PUBLIC_URL: "http://127.0.0.1:9",
+    ADMIN_API_KEY: "sk_test",
+  });
+  assertEquals(silent.code, 1);
+  assertStringIncludes(silent.text, "Cannot reach the service");
+});
+
+test("the first administrator's key is made once, outside development only", async () => {
+  await using database = await testDatabase({ migrated: false });
+  const env = { ENVIRONMENT: "staging", DATABASE_URL: database.url };
+  const [one, two] = await Promise.all([run(["bootstrap"], env), run(["bootstrap"], env)]);
+  assertEquals([one.code, two.code].sort(), [0, 1]);
+  const made = one.code === 0 ? one : two;
+  assertMatch(made.text, /^sk_staging_[0-9A-Za-z]{49}$/m);
+  assertEquals((await run(["bootstrap"], env)).code, 1);
+  const keys = await database.sql`SELECT role, permissions FROM hub.api_key`;
+  assertEquals(keys.map((row) => row.role), ["ADMIN"]);
+  assertEquals((await run(["bootstrap"], { DATABASE_URL: database.url })).code, 1);
+  assertEquals((await run(["bootstrap"], { ENVIRONMENT: "production" })).code, 1);
+  await database.sql`UPDATE hub.api_key SET revoked_at = now()`;
+  assertEquals((await run(["bootstrap"], env)).code, 0);
+});

@@ -1,0 +1,162 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { checkChain, type ReconciledChain } from "../../actors/reconcile/check_chain.ts";
+import { ChainUnavailable } from "../../chains/chain.ts";
+import type { Amount } from "../../ledger/amount.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { moveCursor } from "../../ledger/watcher/cursor.ts";
+import { commitSigned } from "../../ledger/treasury/commit_signed.ts";
+import { findOwnTransactions } from "../../ledger/watcher/find_own_transactions.ts";
+import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";
+import { addressOf, EMPTY_CHAIN, HOT_WALLET } from "../support/api.ts";
+import {
+  addMerchant,
+  addTransfer,
+  amount,
+  fund,
+  openJournal,
+  reserveCommand,
+  SOMEWHERE,
+  until,
+} from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+const TXID = "ab".repeat(32);
+
+/** A chain that holds what a test says, at block 10. */
+function chainOf(
+  balances: Readonly<Record<string, Amount>>,
+  more: Partial<ReconciledChain> = {},
+): ReconciledChain {
+  return {
+    ...EMPTY_CHAIN,
+    network: "TRX",
+    solid: () => Promise.resolve({ height: 10, hash: "h", parentHash: "p", time: 0 }),
+    balanceOf: (address) => Promise.resolve(balances[address] ?? amount("0")),
+    transaction: (txid) =>
+      Promise.resolve({
+        kind: "found" as const,
+        transaction: {
+          txid,
+          success: true,
+          failure: null,
+          fee: amount("1"),
+          height: 9,
+          time: 0,
+          transfers: [{
+            txid,
+            logIndex: 0,
+            currency: "USDT" as const,
+            from: HOT_WALLET,
+            to: SOMEWHERE,
+            amount: amount("10"),
+            expiresAt: 0,
+          }],
+        },
+      }),
+    ...more,
+  };
+}
+
+/** A merchant with 100 USDT on two addresses, of which 10 were paid out. */
+async function books(sql: Sql) {
+  const journal = openJournal(sql);
+  const merchantId = await addMerchant(sql);
+  await fund(sql, journal, merchantId, "60");
+  await addTransfer(sql, merchantId, "40", { to: addressOf(2) });
+  journal.wake(merchantId);
+  const command = reserveCommand({ amount: amount("10") });
+  await until(async () => (await journal.ask(merchantId, command, 5_000)).kind === "done");
+  const { outgoingId } = command;
+  await commitSigned(sql, [{
+    outgoingId,
+    merchantId,
+    network: "TRX",
+    txid: TXID,
+    bytes: "{}",
+    expiresAt: Date.now() + 60_000,
+  }]);
+  const [own] = await findOwnTransactions(sql, "TRX", [TXID]);
+  assert(own !== undefined);
+  await recordOutcomes(sql, "TRX", [
+    { own, result: "paid", reason: null, height: 9, fee: amount("1") },
+  ]);
+  journal.wake(merchantId);
+  await until(async () => {
+    const [row] = await sql`SELECT 1 FROM book.inbox WHERE consumed_at IS NULL`;
+    return row === undefined;
+  });
+  await journal.stop(1_000);
+  await moveCursor(sql, "TRX", "solid", null, { height: 10, hash: "h", time: 0, previousTime: 0 });
+}
+
+const pause = () => Promise.resolve();
+
+/** The rules that do not hold, with what is told. */
+async function told(sql: Sql, chain: ReconciledChain): Promise<[string, string][]> {
+  const report = await checkChain({ sql, chain, pause });
+  assert(report.kind === "checked");
+  return report.results.flatMap(({ rule, differences }) =>
+    differences.map(({ subject, detail }): [string, string] => [rule, `${subject}: ${detail}`])
+  );
+}
+
+test("books and chain are compared as of one block", async (t) => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await books(sql);
+  const [one, two, hot] = [SOMEWHERE, addressOf(2), HOT_WALLET];
+  const right = { [one]: amount("60"), [two]: amount("40"), [hot]: amount("5") };
+
+  await t.step("what agrees is told with its sums", async () => {
+    const report = await checkChain({ sql, chain: chainOf(right), pause });
+    assert(report.kind === "checked");
+    assertEquals(report.results.map(({ differences }) => differences), [[], [], []]);
+    assertEquals(
+      report.holdings.map(({ currency, hotWallet, addresses, owed }) => [
+        currency,
+        hotWallet,
+        addresses,
+        owed,
+      ]),
+      [["USDT", amount("5"), amount("100"), amount("88")]],
+    );
+  });
+  await t.step("an address that holds less", async () => {
+    const [[rule, detail] = ["", ""], ...others] = await told(
+      sql,
+      chainOf({ ...right, [two]: amount("39") }),
+    );
+    assertEquals([rule, others.length], ["addresses hold what was paid to them", 0]);
+    assertStringIncludes(detail, `${two} USDT: 39 on the chain, 40 by the books`);
+  });
+  await t.step("a payout that pays something else, or is not there", async () => {
+    const missing = chainOf(right, {
+      transaction: (txid) => Promise.resolve({ kind: "missing", txid }),
+    });
+    assertEquals((await told(sql, missing)).map(([rule]) => rule), [
+      "payouts that count as paid are on the chain",
+    ]);
+    await sql`UPDATE book.outgoing SET amount = 11`;
+    assertEquals((await told(sql, chainOf(right))).length, 1);
+    await sql`UPDATE book.outgoing SET amount = 10`;
+  });
+  await t.step("wallets that hold less than is owed", async () => {
+    await sql`UPDATE book.balance SET available = available + 30`;
+    const [[rule, detail] = ["", ""]] = await told(sql, chainOf(right));
+    assertEquals(rule, "the wallets hold what merchants are owed");
+    assertStringIncludes(detail, "USDT/TRX: 13 are missing");
+    await sql`UPDATE book.balance SET available = available - 30`;
+  });
+  await t.step("a node that is silent or a scan that stands still: nothing is known", async () => {
+    const silent = chainOf(right, {
+      solid: () => Promise.reject(new ChainUnavailable("timeout", "Cannot ask as it is silent")),
+    });
+    assertEquals((await checkChain({ sql, chain: silent, pause })).kind, "unchecked");
+    const ahead = chainOf(right, {
+      solid: () => Promise.resolve({ height: 11, hash: "h", parentHash: "p", time: 0 }),
+    });
+    assertEquals((await checkChain({ sql, chain: ahead, pause })).kind, "unchecked");
+  });
+});
