@@ -24,7 +24,10 @@ export const claimDeposit = keyedRoute({
   rateCategory: "deposits",
   body: z.object({
     network,
-    txHash: z.string().min(1).max(128).meta({ description: "Transaction id on the network" }),
+    txHash: z.string().min(1).max(128).meta({
+      description: "Transaction id on the network",
+      examples: ["4f0c8d27a1b93e65f8c2d4706b1a9e5382d7c6f0415b3a8e9d2c7f6051b4a3e8"],
+    }),
   }),
   responses: {
     200: {

@@ -21,7 +21,7 @@ const newDeposit = z.object({
   network,
   source: z.string().regex(/^[^\p{C}]{1,64}$/u, {
     message: "Expected 1 to 64 printable characters",
-  }),
+  }).meta({ description: "Where it came from", examples: ["bank transfer"] }),
   description: description.nullish(),
   metadata: z.record(z.string(), z.unknown()).nullish(),
   depositAddressId: z.string().min(1).max(128).nullish(),

@@ -69,7 +69,13 @@ export const referenceId = z.string().regex(/^[^\p{C}]{1,128}$/u, {
 }).meta({ description: "Your reference", examples: ["order-1001"] });
 
 /** Free text that people read. */
-export const description = z.string().max(1_000);
+export const description = z.string().max(1_000).meta({ examples: ["Payout of order 1001"] });
+
+/** An address on some chain; whether it is one, its network's adapter tells. */
+export const onChainAddress = z.string().min(1).max(128).meta({
+  description: "Address on the network",
+  examples: ["TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH"],
+});
 
 /** An end customer's identifier. */
 export const identifier = z.string().regex(/^[A-Za-z0-9._:@-]{1,128}$/, {

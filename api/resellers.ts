@@ -17,7 +17,7 @@ import { type Answer, created, ok } from "./answer.ts";
 import { hubAudit } from "./audit_stamp.ts";
 import type { ApiContext } from "./context.ts";
 import { conflict, forbidden, invalidField, notFound, validationFailed } from "./errors.ts";
-import { limit, network, page } from "./fields.ts";
+import { limit, network, onChainAddress, page } from "./fields.ts";
 import { pagination } from "./paging.ts";
 import type { Caller } from "./permission.ts";
 import { conflictDoc, notFoundDoc, validationFailedDoc } from "./openapi/error_catalogue.ts";
@@ -36,7 +36,6 @@ const READ = {
 } as const;
 
 const name = z.string().trim().min(1).max(200);
-const address = z.string().min(1).max(128);
 
 /** The reseller in the path, if the caller may see it; otherwise the answer that says no. */
 export async function resellerFor(
@@ -88,7 +87,7 @@ export const createReseller = staffRoute({
   rateCategory: "none",
   body: z.strictObject({
     name,
-    withdrawalAddress: address,
+    withdrawalAddress: onChainAddress,
     network,
     merchantId: z.string().min(1).max(100).optional(),
   }),
@@ -168,7 +167,7 @@ export const putReseller = staffRoute({
   rateCategory: "transactions",
   body: z.strictObject({
     name: name.optional(),
-    withdrawalAddress: address.optional(),
+    withdrawalAddress: onChainAddress.optional(),
     network: network.optional(),
   }),
   responses: {

@@ -9,7 +9,7 @@ import { listSettlementAddresses } from "../ledger/queries/list_settlement_addre
 import type { SettlementAddressRow } from "../ledger/rows.ts";
 import { created, ok } from "./answer.ts";
 import { invalidField, notDone } from "./errors.ts";
-import { limit, network, page } from "./fields.ts";
+import { limit, network, onChainAddress, page } from "./fields.ts";
 import { pagination } from "./paging.ts";
 import { notFoundDoc, REFUSALS } from "./openapi/error_catalogue.ts";
 import { keyedRoute } from "./route.ts";
@@ -30,7 +30,7 @@ export const createSettlementAddress = keyedRoute({
   closedTo: ["RESELLER"],
   rateCategory: "withdrawals",
   body: z.object({
-    address: z.string().min(1).max(128),
+    address: onChainAddress,
     network,
     label: z.string().trim().min(1).max(100),
   }),

@@ -14,7 +14,7 @@ import type { SettlementRow } from "../ledger/rows.ts";
 import { type Answer, created, ok } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
 import { forbidden, invalidField, notDone, notFound, withdrawalsNotSupported } from "./errors.ts";
-import { currency, limit, network, page, signedAmount } from "./fields.ts";
+import { currency, limit, network, onChainAddress, page, signedAmount } from "./fields.ts";
 import { pagination } from "./paging.ts";
 import type { Caller } from "./permission.ts";
 import { notFoundDoc, REFUSALS } from "./openapi/error_catalogue.ts";
@@ -33,7 +33,7 @@ const newSettlement = z.object({
   userId: z.string().min(1).max(128).nullish(),
   currency,
   requestedAmount: signedAmount,
-  destinationAddress: z.string().min(1).max(128),
+  destinationAddress: onChainAddress,
   destinationNetwork: network,
 });
 

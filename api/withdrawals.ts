@@ -20,6 +20,7 @@ import {
   description,
   limit,
   network,
+  onChainAddress,
   page,
   referenceId,
   signedAmount,
@@ -40,7 +41,7 @@ const newWithdrawal = z.object({
   amount: signedAmount,
   currency,
   network,
-  destination: z.string().min(1).max(128),
+  destination: onChainAddress,
   referenceId: referenceId.nullish(),
   description: description.nullish(),
 });

@@ -130,6 +130,17 @@ Deno.test({
         );
       });
 
+      await t.step("a transaction that is claimed is credited once", async () => {
+        const { txid } = await payIn(client, "20", "claimed");
+        await delivered(hook, "deposit.confirmed", txid);
+        const claim = async (txHash: string) =>
+          (await client.call("POST", "/api/deposits/claim", { network: "TRX", txHash })).body;
+        const known = await claim(txid);
+        assertEquals([known.status, known.deposits.length], ["already_credited", 1]);
+        assertEquals([known.deposits[0].amount, known.deposits[0].metadata.txHash], ["20", txid]);
+        assertEquals(await claim("0".repeat(63) + "1"), { deposits: [], status: "not_found" });
+      });
+
       await t.step("under 1 USD: credited, listed, not told", async () => {
         const { txid } = await payIn(client, "0.5", "small");
         await eventually("the small deposit", async () => {
