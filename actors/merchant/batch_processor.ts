@@ -114,8 +114,18 @@ export class BatchProcessor {
         }
         continue;
       }
-      const draft = new Draft(actor.state, Records.of(merchantId, facts), actor.references);
-      const slice = decideSlice(merchantId, draft, settings, envelopes);
+      const decide = () => {
+        const draft = new Draft(actor.state, Records.of(merchantId, facts), actor.references);
+        return decideSlice(merchantId, draft, settings, envelopes);
+      };
+      let slice = decide();
+      if (slice.draft.overlooked.size > 0) {
+        // a reference was given away that a later message of the batch frees: not in that order
+        for (const [reference, holder] of slice.draft.overlooked) {
+          actor.references.set(reference, holder);
+        }
+        slice = decide();
+      }
       for (const { envelope } of slice.messages) {
         if (envelope.kind === "command") envelope.decided = true;
       }
@@ -200,7 +210,7 @@ export class BatchProcessor {
     for (const slice of happened) this.#reply(slice);
     this.#announce(happened);
     const left = [...work].filter(([merchantId]) => survivors?.has(merchantId) !== true);
-    const again = this.#unsettled(new Map(left));
+    const again = this.#askedOf(new Map(left));
     if (attempt < TRIES) return await this.process(again, attempt + 1);
     // a write that takes its connection down every time is as good as refused
     await this.#isolate(again, lost.error);
@@ -227,16 +237,27 @@ export class BatchProcessor {
     await this.#setAside(written);
     if (missed.size === 0) return;
     this.#learn(misses);
-    const again = this.#unsettled(
+    const again = this.#askedOf(
       new Map([...work].filter(([merchantId]) => missed.has(merchantId))),
     );
     if (attempt < TRIES) return await this.process(again, attempt + 1);
-    for (const [merchantId, envelopes] of again) {
-      for (const envelope of envelopes) {
-        if (envelope.kind === "command") envelope.settle({ kind: "overloaded" });
-        else this.#options.wake(merchantId);
-      }
+    for (const envelope of [...again.values()].flat()) {
+      if (envelope.kind === "command") envelope.settle({ kind: "overloaded" });
     }
+  }
+
+  /**
+   * What is left to decide where somebody else may have written: the commands. What the inbox told
+   * the other one may have consumed, so the inbox is read again.
+   */
+  #askedOf(work: Work): Work {
+    const asked: Map<string, readonly Decidable[]> = new Map();
+    for (const [merchantId, envelopes] of this.#unsettled(work)) {
+      const commands = envelopes.filter(({ kind }) => kind === "command");
+      if (commands.length < envelopes.length) this.#options.wake(merchantId);
+      if (commands.length > 0) asked.set(merchantId, commands);
+    }
+    return asked;
   }
 
   async #setAside(slices: readonly Slice[]): Promise<void> {

@@ -11,31 +11,33 @@ import type {
   ReferenceHolder,
   WantedReference,
 } from "../../ledger/journal/find_reference_holders.ts";
-import { REFUSAL_CODES, type RefusalCode } from "./refusal.ts";
+import type { Draft } from "./draft.ts";
+import type { Decidable } from "./envelope.ts";
+import { type Refusal, REFUSAL_CODES } from "./refusal.ts";
 import type { DecidedMessage, Slice } from "./slice.ts";
 
-/** Whether a refusal comes after that of a taken reference. */
-function comesAfterReference(code: RefusalCode): boolean {
-  return REFUSAL_CODES.indexOf(code) > REFUSAL_CODES.indexOf("reference_taken");
-}
-
-/** The reference that a refused message wanted, if nobody has looked whether it is taken. */
-function doubtfulReference({ draft }: Slice, message: DecidedMessage): string | null {
-  const { envelope, outcome } = message;
-  if (outcome.kind !== "refused" || envelope.message.type !== "reserve") return null;
-  const { referenceId } = envelope.message;
-  if (referenceId === null || !comesAfterReference(outcome.refusal.code)) return null;
-  // freed (or taken) by this very batch: the draft knows better than the database
-  return draft.touchedReferences.has(referenceId) ? null : referenceId;
+/**
+ * The reference that a refused message wanted, if it is not known whether it is taken; `null`
+ * otherwise. To be asked when the message is decided: later ones of its batch may free a reference.
+ */
+export function doubtfulReference(
+  draft: Draft,
+  { message }: Decidable,
+  refusal: Refusal,
+): string | null {
+  if (message.type !== "reserve" || message.referenceId === null) return null;
+  const comesAfter = REFUSAL_CODES.indexOf(refusal.code) > REFUSAL_CODES.indexOf("reference_taken");
+  if (!comesAfter) return null;
+  // freed by an earlier message of this batch: the draft knows better than the database
+  return draft.touchedReferences.has(message.referenceId) ? null : message.referenceId;
 }
 
 /** References that have to be looked up before refusals are told. */
 export function doubtfulReferences(slices: readonly Slice[]): readonly WantedReference[] {
-  return slices.flatMap((slice) =>
-    slice.messages.flatMap((message) => {
-      const referenceId = doubtfulReference(slice, message);
-      return referenceId === null ? [] : [{ merchantId: slice.merchantId, referenceId }];
-    })
+  return slices.flatMap(({ merchantId, messages }) =>
+    messages.flatMap(({ doubtful }) =>
+      doubtful === null ? [] : [{ merchantId, referenceId: doubtful }]
+    )
   );
 }
 
@@ -46,7 +48,7 @@ export function withHolders(slice: Slice, holders: readonly ReferenceHolder[]): 
       .map(({ referenceId, withdrawalId }) => [referenceId, withdrawalId]),
   );
   const messages = slice.messages.map((message): DecidedMessage => {
-    const withdrawalId = held.get(doubtfulReference(slice, message) ?? "");
+    const withdrawalId = message.doubtful === null ? undefined : held.get(message.doubtful);
     if (withdrawalId === undefined) return message;
     return {
       ...message,

@@ -62,6 +62,11 @@ export class Draft implements MerchantView {
   readonly #references: ReadonlyMap<string, string>;
   /** References taken (or, with null, released) by this batch. */
   readonly touchedReferences = new Map<string, string | null>();
+  /**
+   * Withdrawals, by reference, that turned out to hold a reference which an earlier message of this
+   * batch was given: it is to be decided again with them known.
+   */
+  readonly overlooked = new Map<string, string>();
   #profile: MerchantRow | null = null;
   #state: MerchantState;
   #dirty = false;
@@ -163,6 +168,8 @@ export class Draft implements MerchantView {
   #trackReference(row: WithdrawalRow): void {
     if (row.referenceId === null) return;
     const living = row.status !== "FAILED" && row.status !== "CANCELLED";
+    const holder = this.touchedReferences.get(row.referenceId) ?? row.id;
+    if (holder !== row.id) this.overlooked.set(row.referenceId, row.id);
     this.touchedReferences.set(row.referenceId, living ? row.id : null);
   }
 

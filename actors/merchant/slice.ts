@@ -8,6 +8,7 @@ import { getLogger } from "@logtape/logtape";
 import type { Settings } from "../../ledger/journal/read_settings.ts";
 import type { AskOutcome } from "../runtime/ask.ts";
 import { type Answer, decide } from "./decide.ts";
+import { doubtfulReference } from "./doubtful_references.ts";
 import type { Draft } from "./draft.ts";
 import type { Decidable, FactEnvelope } from "./envelope.ts";
 import type { Refusal } from "./refusal.ts";
@@ -18,6 +19,8 @@ const log = getLogger(["engine", "merchant"]);
 export interface DecidedMessage {
   readonly envelope: Decidable;
   readonly outcome: AskOutcome<Answer, Refusal>;
+  /** A reference that may be taken, which would be the reason to tell; null where it is known. */
+  readonly doubtful: string | null;
 }
 
 /** A slice after deciding. */
@@ -44,6 +47,7 @@ export function decideSlice(
   for (const envelope of envelopes) {
     if (envelope.kind === "command" && envelope.settled) continue;
     let outcome: AskOutcome<Answer, Refusal>;
+    let doubtful: string | null = null;
     try {
       const verdict = decide(draft, settings, envelope.message);
       if (verdict.kind === "decided") {
@@ -51,6 +55,7 @@ export function decideSlice(
         outcome = { kind: "done", value: verdict.answer };
       } else if (verdict.kind === "refused") {
         outcome = { kind: "refused", refusal: verdict.refusal };
+        doubtful = doubtfulReference(draft, envelope, verdict.refusal);
       } else {
         if (envelope.kind === "fact") aside.push({ envelope, reason: verdict.reason });
         continue;
@@ -64,7 +69,7 @@ export function decideSlice(
       if (envelope.kind === "fact") aside.push({ envelope, reason: `bug: ${error}` });
       outcome = { kind: "failed" };
     }
-    messages.push({ envelope, outcome });
+    messages.push({ envelope, outcome, doubtful });
   }
   return { merchantId, draft, messages, aside };
 }

@@ -2,13 +2,13 @@ import fc from "fast-check";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { step } from "./support/bank_steps.ts";
-import { openWorld } from "./support/bank_world.ts";
+import { closeWorld, openWorld } from "./support/bank_world.ts";
 
 /** After this long no further run is begun, milliseconds. */
 const BOUND_MS = 5_000;
 
 testNeeding(DATABASE)(
-  "whatever happens in whatever order, the books are those of the plain model",
+  "whatever happens in whatever order on whichever node, the books are those of the plain model",
   async () => {
     await using database = await testDatabase();
     const { sql } = database;
@@ -23,7 +23,7 @@ testNeeding(DATABASE)(
         try {
           await fc.asyncModelRun(() => ({ model: {}, real: world }), steps);
         } finally {
-          await world.journal.stop(1_000);
+          await closeWorld(world);
         }
       }),
       { numRuns: 50, endOnFailure: false },

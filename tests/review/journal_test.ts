@@ -72,6 +72,43 @@ test("a reference that an earlier message of the batch has freed is not told as 
   await journal.stop(1_000);
 });
 
+for (const [money, text] of [["enough", "10"], ["too little", "95"]] as const) {
+  test(`a reference that a later message of the batch frees is taken for an earlier one, with ${money} money`, async () => {
+    await using database = await testDatabase();
+    const { sql } = database;
+    const before = openJournal(sql);
+    const merchantId = await addMerchant(sql);
+    await fund(sql, before, merchantId, "100");
+    const first = reserveCommand({ referenceId: "order-1" });
+    assertEquals((await before.ask(merchantId, first, 5_000)).kind, "done");
+    await before.stop(1_000);
+    const journal = openJournal(sql);
+    const [again, released] = await Promise.all([
+      journal.ask(
+        merchantId,
+        reserveCommand({ referenceId: "order-1", amount: amount(text) }),
+        5_000,
+      ),
+      journal.ask(merchantId, {
+        type: "release",
+        at: Date.now(),
+        withdrawalId: first.withdrawalId,
+        reason: "test",
+        chargeIds: [newId("chg"), newId("chg")],
+        eventIds: [newId("evt"), newId("evt")],
+        from: "queued",
+      }, 5_000),
+    ]);
+    assertEquals(again, {
+      kind: "refused",
+      refusal: { code: "reference_taken", withdrawalId: first.withdrawalId },
+    });
+    assertEquals(released.kind, "done");
+    assertEquals(await booksFaults(sql), []);
+    await journal.stop(1_000);
+  });
+}
+
 test("a merchant that leaves memory while its batch is decided is still decided on", async () => {
   await using database = await testDatabase();
   const { sql } = database;
@@ -200,4 +237,48 @@ test("a merchant with a thousand transfers delays nobody else's", async () => {
   assertEquals(row?.["count"], "1201");
   assertEquals(await booksFaults(sql), []);
   await journal.stop(1_000);
+});
+
+test("two nodes that hear the same fact book it once, and neither takes it for broken", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const store = createJournalStore(sql);
+  const merchantId = await addMerchant(sql);
+  const first = openJournal(sql);
+  const consumed = async () =>
+    (await sql`SELECT 1 FROM book.inbox WHERE consumed_at IS NULL`).length === 0;
+  const errors: unknown[] = [];
+  let isSecond = true;
+  const second = openJournal(sql, {
+    store: {
+      ...store,
+      async readInbox(...args) {
+        const rows = await store.readInbox(...args);
+        if (isSecond) {
+          // the other node is faster
+          isSecond = false;
+          first.wake(merchantId);
+          await until(consumed);
+        }
+        return rows;
+      },
+      async writeBatch(...args) {
+        try {
+          return await store.writeBatch(...args);
+        } catch (error) {
+          errors.push(error);
+          throw error;
+        }
+      },
+    },
+  });
+  // the second node knows the merchant as it was before
+  assertEquals((await second.ask(merchantId, reserveCommand(), 5_000)).kind, "refused");
+  await addTransfer(sql, merchantId, "50");
+  second.wake(merchantId);
+  const outcome = await second.ask(merchantId, reserveCommand(), 5_000);
+  assertEquals(outcome.kind, "done");
+  assertEquals(errors, []);
+  assertEquals(await booksFaults(sql), []);
+  await Promise.all([first.stop(1_000), second.stop(1_000)]);
 });

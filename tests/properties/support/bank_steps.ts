@@ -9,6 +9,7 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { AskOutcome } from "../../../actors/runtime/ask.ts";
+import type { Journal } from "../../../actors/merchant/journal.ts";
 import type { Refusal } from "../../../actors/merchant/refusal.ts";
 import { newId } from "../../../actors/runtime/ids.ts";
 import { type Amount, formatAmount, fromUnits } from "../../../ledger/amount.ts";
@@ -56,6 +57,7 @@ let transactions = 0;
 
 class Step implements fc.AsyncCommand<object, World> {
   constructor(
+    readonly node: 0 | 1,
     readonly who: number,
     readonly events: readonly Event[],
     readonly requests: readonly Request[],
@@ -66,10 +68,11 @@ class Step implements fc.AsyncCommand<object, World> {
   }
 
   async run(_: object, world: World): Promise<void> {
-    const { bank, journal, unheard } = world;
+    const { bank, nodes, unheard } = world;
+    const journal = nodes[this.node];
     const merchant = bank.merchants[this.who % bank.merchants.length] as Merchant;
     for (const event of this.events) await happen(world, merchant, event);
-    const asked = this.requests.flatMap((request) => ask(world, merchant, request) ?? []);
+    const asked = this.requests.flatMap((request) => ask(world, journal, merchant, request) ?? []);
     for (const { id } of unheard.keys()) journal.wake(id);
     for (const { what, outcome, expected } of asked) {
       assertEquals(told(await outcome), expected, what);
@@ -83,7 +86,7 @@ class Step implements fc.AsyncCommand<object, World> {
       [...this.events, ...this.requests],
       (_, value: unknown) => typeof value === "bigint" ? `${value}` : value,
     );
-    return `merchant ${this.who}: ${text}`;
+    return `merchant ${this.who} on node ${this.node}: ${text}`;
   }
 }
 
@@ -207,8 +210,13 @@ interface Asked {
 }
 
 /** Asks, and says what the model expects; `null` where there is nothing to ask about. */
-function ask(world: World, merchant: Merchant, request: Request): Asked | null {
-  const { journal, bank } = world;
+function ask(
+  world: World,
+  journal: Journal,
+  merchant: Merchant,
+  request: Request,
+): Asked | null {
+  const { bank } = world;
   const what = request.kind;
   switch (request.kind) {
     case "reserve":
@@ -225,7 +233,7 @@ function ask(world: World, merchant: Merchant, request: Request): Asked | null {
       return { what, expected, outcome: journal.ask(merchant.id, command, DEADLINE_MS) };
     }
     case "settle":
-      return settle(world, merchant, request.amount);
+      return settle(world, journal, merchant, request.amount);
     case "release": {
       const withdrawal = chosen(world, request.pick, (one) => one.merchant === merchant);
       if (withdrawal === undefined) return null;
@@ -243,7 +251,7 @@ function ask(world: World, merchant: Merchant, request: Request): Asked | null {
     case "decline": {
       const withdrawal = chosen(world, request.pick, (one) => one.merchant === merchant);
       if (withdrawal === undefined) return null;
-      return decide(world, withdrawal, request.kind);
+      return decide(world, journal, withdrawal, request.kind);
     }
     default: {
       const never: never = request;
@@ -252,7 +260,12 @@ function ask(world: World, merchant: Merchant, request: Request): Asked | null {
   }
 }
 
-function settle({ journal, bank }: World, merchant: Merchant, millionths: bigint): Asked {
+function settle(
+  { bank }: World,
+  journal: Journal,
+  merchant: Merchant,
+  millionths: bigint,
+): Asked {
   const { withdrawalId: id, outgoingId, transactionId, chargeIds } = reserveCommand();
   const settlementId = newId("stl");
   const outcome = journal.ask(merchant.id, {
@@ -282,7 +295,8 @@ function settle({ journal, bank }: World, merchant: Merchant, millionths: bigint
 }
 
 function decide(
-  { journal, bank }: World,
+  { bank }: World,
+  journal: Journal,
   withdrawal: Withdrawal,
   what: "approve" | "decline",
 ): Asked {
@@ -361,7 +375,8 @@ const request: fc.Arbitrary<Request> = fc.oneof(
 
 /** Any step. */
 export const step: fc.Arbitrary<fc.AsyncCommand<object, World>> = fc.tuple(
+  fc.constantFrom(0, 1),
   fc.nat(2),
   fc.array(event, { maxLength: 4 }),
   fc.array(request, { maxLength: 5 }),
-).map(([who, events, requests]) => new Step(who, events, requests));
+).map(([node, who, events, requests]) => new Step(node, who, events, requests));
