@@ -4,7 +4,9 @@ import { z } from "zod";
 import { openApiDocument } from "../../api/openapi/document.ts";
 import { toJsonObject } from "../../api/openapi/json.ts";
 import { OPERATIONS } from "../../api/routes.ts";
+import { EVENT_EXAMPLES } from "../../api/schemas/event_payloads.ts";
 import { EVENT_TYPES } from "../../webhooks/event_type.ts";
+import { eventFaults, exampleFaults } from "../support/documented.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { testApi } from "../support/api.ts";
 
@@ -32,6 +34,11 @@ Deno.test("reference: every answer of every route has a schema or a media type, 
     })
   );
   assertEquals(bare, []);
+});
+
+Deno.test("reference: every example is what its schema in the document says", () => {
+  assertEquals(exampleFaults(), []);
+  for (const event of EVENT_TYPES) assertEquals(eventFaults(event, EVENT_EXAMPLES[event]), []);
 });
 
 const Paths = z.object({

@@ -14,7 +14,14 @@ import type { Called } from "./api.ts";
 
 const Schema = z.record(z.string(), z.unknown());
 
-const Content = z.record(z.string(), z.object({ schema: Schema }));
+const Content = z.record(
+  z.string(),
+  z.object({
+    schema: Schema,
+    example: z.unknown().optional(),
+    examples: z.record(z.string(), z.object({ value: z.unknown() })).optional(),
+  }),
+);
 
 const Document = z.object({
   paths: z.record(
@@ -125,6 +132,22 @@ function expectBare(called: Called, status: number, error: string, why: string):
   const { body } = called;
   const isRight = called.status === status && body.error === error;
   return isRight ? [] : [`${why}, but the answer is ${called.status} ${JSON.stringify(body)}`];
+}
+
+/** Examples of answers that their own schema in the document refuses. */
+export function exampleFaults(): string[] {
+  return Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).flatMap(([method, { responses }]) =>
+      Object.entries(responses).flatMap(([status, { content }]) => {
+        const json = content?.["application/json"];
+        if (json === undefined) return [];
+        const name = `${method.toUpperCase()} ${path} ${status}`;
+        const examples = Object.values(json.examples ?? {}).map(({ value }) => value);
+        if (json.example !== undefined) examples.push(json.example);
+        return examples.flatMap((example) => faultsOf(name, json.schema, example));
+      })
+    )
+  );
 }
 
 /** What is wrong with the body of an event; empty when it is documented. */
