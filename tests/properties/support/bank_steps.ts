@@ -19,6 +19,7 @@ import { findOwnTransactions } from "../../../ledger/watcher/find_own_transactio
 import { recordOutcomes, recordVanished } from "../../../ledger/watcher/record_findings.ts";
 import { addTransfer, amount, reserveCommand, SOMEWHERE } from "../../support/books.ts";
 import { type Heard, type Merchant, SETTLEMENT_THRESHOLD, type Withdrawal } from "./bank_model.ts";
+import type { Fault } from "./faulty_store.ts";
 import { compare, settleDown, type World } from "./bank_world.ts";
 
 const DEADLINE_MS = 10_000;
@@ -58,6 +59,7 @@ let transactions = 0;
 class Step implements fc.AsyncCommand<object, World> {
   constructor(
     readonly node: 0 | 1,
+    readonly fault: Fault | null,
     readonly who: number,
     readonly events: readonly Event[],
     readonly requests: readonly Request[],
@@ -72,12 +74,14 @@ class Step implements fc.AsyncCommand<object, World> {
     const journal = nodes[this.node];
     const merchant = bank.merchants[this.who % bank.merchants.length] as Merchant;
     for (const event of this.events) await happen(world, merchant, event);
+    world.stores[this.node].next = this.fault;
     const asked = this.requests.flatMap((request) => ask(world, journal, merchant, request) ?? []);
     for (const { id } of unheard.keys()) journal.wake(id);
     for (const { what, outcome, expected } of asked) {
       assertEquals(told(await outcome), expected, what);
     }
     await settleDown(world);
+    world.stores[this.node].next = null;
     await compare(world);
   }
 
@@ -86,7 +90,7 @@ class Step implements fc.AsyncCommand<object, World> {
       [...this.events, ...this.requests],
       (_, value: unknown) => typeof value === "bigint" ? `${value}` : value,
     );
-    return `merchant ${this.who} on node ${this.node}: ${text}`;
+    return `merchant ${this.who} on node ${this.node} (${this.fault}): ${text}`;
   }
 }
 
@@ -376,7 +380,8 @@ const request: fc.Arbitrary<Request> = fc.oneof(
 /** Any step. */
 export const step: fc.Arbitrary<fc.AsyncCommand<object, World>> = fc.tuple(
   fc.constantFrom(0, 1),
+  fc.constantFrom(null, null, null, "lost-before", "lost-after", "deadlock"),
   fc.nat(2),
   fc.array(event, { maxLength: 4 }),
   fc.array(request, { maxLength: 5 }),
-).map(([node, who, events, requests]) => new Step(node, who, events, requests));
+).map(([node, fault, who, events, requests]) => new Step(node, fault, who, events, requests));

@@ -10,6 +10,7 @@ import type { Journal } from "../../../actors/merchant/journal.ts";
 import { newId } from "../../../actors/runtime/ids.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import { addMerchant, booksFaults, openJournal, SOMEWHERE, until } from "../../support/books.ts";
+import { type FaultyStore, faultyStore } from "./faulty_store.ts";
 import { Bank, type Heard, type Merchant } from "./bank_model.ts";
 
 /** A run of the property: model, nodes, and what the merchants have not heard yet. */
@@ -17,6 +18,8 @@ export interface World {
   readonly sql: Sql;
   /** Each keeps merchants in memory that the other one changes. */
   readonly nodes: readonly [Journal, Journal];
+  /** What the nodes write to. */
+  readonly stores: readonly [FaultyStore, FaultyStore];
   readonly bank: Bank;
   readonly unheard: Map<Merchant, Heard[]>;
 }
@@ -29,8 +32,10 @@ export async function openWorld(sql: Sql): Promise<World> {
     await openMerchant(sql, { rate: 0n, marginRate: 333_000n, marginTo: "itself" }),
   ];
   const merchants = [...lines, reseller];
-  const nodes = [openJournal(sql), openJournal(sql)] as const;
-  return { sql, nodes, bank: new Bank(merchants), unheard: new Map() };
+  const stores = [faultyStore(sql), faultyStore(sql)] as const;
+  const [first, second] = stores;
+  const nodes = [openJournal(sql, { store: first }), openJournal(sql, { store: second })] as const;
+  return { sql, nodes, stores, bank: new Bank(merchants), unheard: new Map() };
 }
 
 /** Stops both nodes. */
