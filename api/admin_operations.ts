@@ -36,6 +36,7 @@ import {
   putMerchantReseller,
 } from "./reseller_line.ts";
 import { createReseller, getReseller, getResellers, putReseller } from "./resellers.ts";
+import { rescanChain } from "./rescan.ts";
 import { getSettings, updateSettings } from "./settings.ts";
 import { getTreasury } from "./treasury.ts";
 import { ingestEvent } from "./webhook_event.ts";
@@ -71,6 +72,7 @@ export const ADMIN_OPERATIONS = {
   getSettings,
   updateSettings,
   getTreasury,
+  rescanChain,
   ingestEvent,
   getAudit,
   getResellers,

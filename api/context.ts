@@ -52,7 +52,13 @@ export interface ApiDeps {
     Network,
     Pick<
       Chain,
-      "isAddress" | "transactionId" | "transaction" | "hotWallet" | "balanceOf" | "capabilities"
+      | "isAddress"
+      | "transactionId"
+      | "transaction"
+      | "blocks"
+      | "hotWallet"
+      | "balanceOf"
+      | "capabilities"
     >
   >;
   readonly addressBook: AddressBook;

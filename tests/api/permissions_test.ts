@@ -105,6 +105,7 @@ const EXPECTED: Readonly<Record<string, Let>> = {
   "POST /api/admin/api-keys/{keyId}/rotate": ADMINS,
   "DELETE /api/admin/api-keys/{keyId}": ADMINS,
   "POST /api/admin/merchants": ADMINS,
+  "POST /api/admin/chains/{network}/rescan": ADMINS,
   "PUT /api/admin/pairs": ADMINS,
   "PUT /api/admin/settings": ADMINS,
   "POST /api/admin/withdrawals/{withdrawalId}/approve": ADMINS,

@@ -16,6 +16,7 @@ import { newId } from "../../actors/runtime/ids.ts";
 import { createApi } from "../../api/app.ts";
 import { createSessionTokens } from "../../api/session_token.ts";
 import { isTronAddress } from "../../chains/tron/address.ts";
+import type { BlockAnswer } from "../../chains/chain.ts";
 import { tronTransactionId } from "../../chains/tron/transaction_id.ts";
 import { ZERO } from "../../ledger/amount.ts";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
@@ -46,6 +47,7 @@ function withInterface(sql: Sql, merchants: Merchants, batches: () => number): P
     isAddress: isTronAddress,
     transactionId: tronTransactionId,
     transaction: (txid: string) => Promise.resolve({ kind: "missing" as const, txid }),
+    async *blocks(): AsyncGenerator<BlockAnswer> {},
     balanceOf: () => Promise.resolve(ZERO),
     capabilities: {
       finality: "solid-block" as const,

@@ -15,6 +15,7 @@ import { createApi } from "../../api/app.ts";
 import type { ApiDeps } from "../../api/context.ts";
 import { createSessionTokens } from "../../api/session_token.ts";
 import { addressFromLogHex, isTronAddress } from "../../chains/tron/address.ts";
+import type { BlockAnswer } from "../../chains/chain.ts";
 import { tronTransactionId } from "../../chains/tron/transaction_id.ts";
 import { ZERO } from "../../ledger/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
@@ -41,6 +42,7 @@ export const EMPTY_CHAIN = {
   isAddress: isTronAddress,
   transactionId: tronTransactionId,
   transaction: (txid: string) => Promise.resolve({ kind: "missing" as const, txid }),
+  async *blocks(): AsyncGenerator<BlockAnswer> {},
   balanceOf: () => Promise.resolve(ZERO),
   capabilities: {
     finality: "solid-block" as const,

@@ -1,0 +1,91 @@
+import { assertEquals } from "@std/assert";
+import type { Block, BlockAnswer } from "../../chains/chain.ts";
+import type { Network } from "../../ledger/pair.ts";
+import { moveCursor } from "../../ledger/watcher/cursor.ts";
+import { EMPTY_CHAIN, testApi } from "../support/api.ts";
+import { amount, booksFaults, SOMEWHERE, until } from "../support/books.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+
+/** Blocks 1 to 60; block 45 pays an address. */
+function blockOf(height: number, to: string): Block {
+  const txid = height.toString(16).padStart(64, "0");
+  return {
+    height,
+    hash: `h${height}`,
+    parentHash: `h${height - 1}`,
+    time: height * 1_000,
+    transactions: [{ txid, success: true, failure: null, fee: amount("0") }],
+    transfers: height !== 45 ? [] : [{
+      txid,
+      logIndex: 0,
+      currency: "USDT",
+      from: SOMEWHERE,
+      to,
+      amount: amount("12"),
+      expiresAt: 90_000,
+    }],
+  };
+}
+
+test("blocks that are read again book what was missed, once, and what was not passed is refused", async (t) => {
+  let address = "";
+  const chain = {
+    ...EMPTY_CHAIN,
+    async *blocks(from: number, to: number): AsyncGenerator<BlockAnswer> {
+      for (let height = from; height <= to; height++) {
+        await Promise.resolve();
+        yield { kind: "block", block: blockOf(height, address) };
+      }
+    },
+  };
+  await using api = await testApi({ chains: new Map<Network, typeof chain>([["TRX", chain]]) });
+  const admin = await api.addKey(null, { permissions: ["admin:write", "admin:read"] });
+  const { key } = await api.addMerchant();
+  const issued = await api.call("POST", "/api/deposit-address", {
+    key,
+    body: { network: "TRX", identifier: "c" },
+  });
+  address = issued.body.address;
+  await moveCursor(api.sql, "TRX", "solid", null, {
+    height: 60,
+    hash: "h60",
+    time: 60_000,
+    previousTime: 59_000,
+  });
+  const rescan = (body: object, network = "TRX", caller = admin) =>
+    api.call("POST", `/api/admin/chains/${network}/rescan`, { key: caller, body });
+  for (let i = 0; i < 2; i++) {
+    const { status, body } = await rescan({ from: 1, to: 60 });
+    assertEquals([status, body], [200, {
+      network: "TRX",
+      from: 1,
+      to: 60,
+      blocks: 60,
+      merchants: 1,
+    }]);
+    await until(async () => {
+      const { body } = await api.call("GET", "/api/balance?currency=USDT&network=TRX", { key });
+      return body.available === "11.5";
+    });
+  }
+  const rows: readonly [object, string, number][] = [
+    [{ from: 1, to: 61 }, "TRX", 422],
+    [{ from: 9, to: 1 }, "TRX", 422],
+    [{ from: 1, to: 5_000 }, "TRX", 422],
+    [{ from: 0, to: 1 }, "TRX", 400],
+    [{ from: 1, to: 2, force: true }, "TRX", 400],
+    [{ from: 1, to: 2 }, "ETH", 404],
+    [{ from: 1, to: 2 }, "nonsense", 404],
+  ];
+  for (const [body, network, status] of rows) {
+    await t.step(`${status} ${network} ${JSON.stringify(body)}`, async () => {
+      assertEquals((await rescan(body, network)).status, status);
+    });
+  }
+  assertEquals((await rescan({ from: 1, to: 2 }, "TRX", key)).status, 403);
+  const { body } = await api.call("GET", "/api/admin/audit?action=chain.rescan", { key: admin });
+  assertEquals(body.pagination.total, 2);
+  assertEquals(await booksFaults(api.sql), []);
+});
