@@ -48,6 +48,45 @@ const Paths = z.object({
   ),
 });
 
+/** What the contract's section "Endpoints" names. */
+const ENDPOINTS = `
+POST /api/deposit-address
+GET /api/deposit-address
+POST /api/deposit-url
+GET /api/deposit-url
+GET /api/deposit-page/status
+GET /api/deposits
+POST /api/deposits
+GET /api/withdrawals
+POST /api/withdrawals
+GET /api/balance
+GET /api/transactions
+GET /api/exchange-rates
+GET /api/settlements
+POST /api/settlements
+GET /api/merchants/{merchantId}/earnings
+GET /api/merchants/{merchantId}/charges
+POST /api/webhook/event
+GET /api/resellers
+GET /api/resellers/{resellerId}
+GET /api/merchants/{merchantId}/reseller
+PUT /api/merchants/{merchantId}/reseller
+POST /api/admin/withdrawals/{withdrawalId}/approve
+POST /api/admin/withdrawals/{withdrawalId}/reject
+GET /api/admin/withdrawal-fees
+POST /api/admin/withdrawal-fees
+PUT /api/admin/withdrawal-fees`.trim().split("\n");
+
+Deno.test("reference: every endpoint of the contract is served and documented", () => {
+  const { paths } = Paths.parse(openApiDocument(OPERATIONS));
+  const documented = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`)
+  );
+  assertEquals(ENDPOINTS.filter((endpoint) => !documented.includes(endpoint)), []);
+  const served = Object.values(OPERATIONS).map(({ method, path }) => `${method} ${path}`);
+  assertEquals(documented.toSorted(), served.toSorted());
+});
+
 /** The two tables of the contract's section "Errors" and the limits, by status and text. */
 const ERROR_ROWS: readonly (readonly [number, string, string])[] = [
   [400, "Deposits on ETH are not currently supported", "POST /api/deposit-address"],
