@@ -12,6 +12,7 @@ import { listSettlements } from "../ledger/queries/list_settlements.ts";
 import { readMerchant } from "../ledger/queries/read_merchant.ts";
 import type { SettlementRow } from "../ledger/rows.ts";
 import { type Answer, created, ok } from "./answer.ts";
+import { auditStamp } from "./audit_stamp.ts";
 import type { ApiContext } from "./context.ts";
 import { forbidden, invalidField, notDone, notFound, withdrawalsNotSupported } from "./errors.ts";
 import { currency, limit, network, onChainAddress, page, signedAmount } from "./fields.ts";
@@ -79,7 +80,8 @@ export const createSettlement = staffRoute({
     REFUSALS.treasury_short,
     notFoundDoc,
   ],
-  handler: async ({ caller, body, headers, now }, context) => {
+  handler: async ({ body, ...request }, context) => {
+    const { caller, headers, now } = request;
     const account = await accountOf(caller, body.userId ?? null, context);
     if (account.kind === "refused") return account.answer;
     const idempotencyKey = headers.get("idempotency-key");
@@ -111,6 +113,9 @@ export const createSettlement = staffRoute({
       liquidity: context.liquidity(destinationNetwork, body.currency),
       idempotencyKey,
       bodyHash: idempotencyKey === null ? null : hashOf(body),
+      ...(caller.role === "ADMIN"
+        ? { audit: auditStamp(request, "settlement.create", context) }
+        : {}),
     }, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, { settlementId }, "requestedAmount");
     const { settlement } = outcome.value;

@@ -12,6 +12,7 @@ import { TEST_EVENT } from "../webhooks/event_type.ts";
 import { webhookTestPayload } from "../webhooks/payloads/webhook_test.ts";
 import { newWebhookSecret } from "../webhooks/secret.ts";
 import { ok } from "./answer.ts";
+import { auditStamp } from "./audit_stamp.ts";
 import { notDone, notFound, validationFailed } from "./errors.ts";
 import { notFoundDoc, validationFailedDoc } from "./openapi/error_catalogue.ts";
 import { keyedRoute } from "./route.ts";
@@ -107,7 +108,8 @@ export const rotateWebhookSecret = keyedRoute({
     },
   },
   errors: [notFoundDoc],
-  handler: async ({ caller, merchantId, body, now }, context) => {
+  handler: async ({ body, ...request }, context) => {
+    const { caller, merchantId, now } = request;
     const refusal = await refuseUnknown(context.sql, caller, merchantId);
     if (refusal !== null) return refusal;
     const until = body.overlapHours === 0 ? null : now + body.overlapHours * HOUR_MS;
@@ -115,6 +117,9 @@ export const rotateWebhookSecret = keyedRoute({
       type: "update-profile",
       at: now,
       patch: { webhookSecret: newWebhookSecret(), webhookPreviousUntil: until },
+      ...(caller.role === "ADMIN"
+        ? { audit: auditStamp(request, "merchant.rotate-webhook-secret", context) }
+        : {}),
     }, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, { merchantId });
     return ok({

@@ -100,7 +100,7 @@ export interface DeclineWithdrawal extends Audited {
 }
 
 /** Pay out to a whitelisted address of the merchant's own. */
-export interface CreateSettlement {
+export interface CreateSettlement extends Audited {
   readonly type: "create-settlement";
   readonly at: number;
   readonly settlementId: string;

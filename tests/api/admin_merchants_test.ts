@@ -104,4 +104,14 @@ test("what an administrator changes of a merchant is in the audit, before and af
   assertEquals(row?.before, { status: "ACTIVE", directDepositFee: "1" });
   assertEquals(row?.after, { status: "SUSPENDED", directDepositFee: "3" });
   assertEquals(row?.request_id, patched.headers.get("x-request-id"));
+  const rotated = await api.call("POST", `/api/merchants/${id}/webhook/rotate-secret`, {
+    key: admin,
+  });
+  assertEquals(rotated.status, 200);
+  const lines = await api.sql`SELECT * FROM book.audit ORDER BY id`;
+  assertEquals(lines.map(({ action }) => action), [
+    "merchant.update",
+    "merchant.rotate-webhook-secret",
+  ]);
+  assert(!JSON.stringify(lines).includes(rotated.body.webhookSecret));
 });

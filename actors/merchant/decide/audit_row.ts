@@ -57,6 +57,17 @@ function images(
       const before = ending(records.settlements.get(subject));
       return { subject, before, after: ending(decision.settlements[0]) ?? before };
     }
+    case "create-settlement": {
+      const [made] = decision.settlements;
+      const after = made === undefined ? null : {
+        status: made.status,
+        amount: formatAmount(made.amount),
+        currency: made.currency,
+        network: made.network,
+        address: made.address,
+      };
+      return { subject: made?.id ?? message.settlementId, before: null, after };
+    }
     case "decide-deposit": {
       const { depositId: subject } = message;
       const before = ending(records.depositsById.get(subject));
