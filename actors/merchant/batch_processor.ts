@@ -11,15 +11,12 @@ import type { SliceMiss } from "../../ledger/journal/batch.ts";
 import type { Settings } from "../../ledger/journal/read_settings.ts";
 import type { JournalStore } from "../../ledger/journal/store.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
-import { type ActiveMerchant, ActiveMerchants } from "./active_merchants.ts";
+import { ActiveMerchants } from "./active_merchants.ts";
 import { type Committed, committed } from "./committed.ts";
-import { Draft } from "./draft.ts";
+import { decideBatch, type Deciding, type Work } from "./decide_batch.ts";
 import type { Decidable } from "./envelope.ts";
-import { needsOf } from "./needs.ts";
 import { untilAnswered } from "./patience.ts";
-import { decideSlice, type Slice } from "./slice.ts";
-import { doubtfulReferences, withHolders } from "./doubtful_references.ts";
-import { Records } from "./state.ts";
+import type { Slice } from "./slice.ts";
 
 const log = getLogger(["engine", "journal"]);
 
@@ -29,9 +26,6 @@ const TRIES = 3;
 const ACTIVE_MERCHANTS = 10_000;
 /** Pause after the server refused a batch for reasons of its own. */
 const SETBACK_MS = 50;
-
-/** Messages to decide, in order, per merchant. */
-export type Work = ReadonlyMap<string, readonly Decidable[]>;
 
 /** What a batch processor works with. */
 export interface BatchOptions {
@@ -51,6 +45,7 @@ export class BatchProcessor {
   readonly active: ActiveMerchants;
   readonly #options: BatchOptions;
   readonly #store: JournalStore;
+  readonly #deciding: Deciding;
   #settings: Settings | null = null;
   #batches = 0;
   #messages = 0;
@@ -59,6 +54,11 @@ export class BatchProcessor {
     this.#options = options;
     this.#store = options.store;
     this.active = new ActiveMerchants(options.activeMerchants ?? ACTIVE_MERCHANTS);
+    this.#deciding = {
+      store: options.store,
+      active: this.active,
+      untilAnswered: (ask) => this.#untilAnswered(ask),
+    };
   }
 
   /** Batches committed and messages answered so far. */
@@ -79,7 +79,7 @@ export class BatchProcessor {
   async process(work: Work, attempt = 1): Promise<void> {
     if (work.size === 0) return;
     const settings = await this.#untilAnswered(() => this.settings());
-    const slices = await this.#decide(work, settings);
+    const slices = await decideBatch(this.#deciding, work, settings);
     const dirty = slices.some((slice) => slice.draft.dirty);
     const outcome = await (dirty ? this.#write(slices, settings) : this.#check(slices, settings));
     switch (outcome.kind) {
@@ -96,73 +96,6 @@ export class BatchProcessor {
         return never;
       }
     }
-  }
-
-  async #decide(work: Work, settings: Settings): Promise<readonly Slice[]> {
-    const actors = await this.#open([...work.keys()]);
-    const messages = [...work].flatMap(([merchantId, envelopes]) =>
-      envelopes.map(({ message }) => ({ merchantId, message }))
-    );
-    const facts = await this.#untilAnswered(() => this.#store.readFacts(needsOf(messages)));
-    const slices: Slice[] = [];
-    for (const [merchantId, envelopes] of work) {
-      const actor = actors.get(merchantId);
-      if (actor === undefined) {
-        log.error("a message names a merchant that does not exist: {merchantId}", { merchantId });
-        for (const envelope of envelopes) {
-          if (envelope.kind === "command") envelope.settle({ kind: "failed" });
-        }
-        continue;
-      }
-      const decide = () => {
-        const draft = new Draft(actor.state, Records.of(merchantId, facts), actor.references);
-        return decideSlice(merchantId, draft, settings, envelopes);
-      };
-      let slice = decide();
-      if (slice.draft.overlooked.size > 0) {
-        // a reference was given away that a later message of the batch frees: not in that order
-        for (const [reference, holder] of slice.draft.overlooked) {
-          actor.references.set(reference, holder);
-        }
-        slice = decide();
-      }
-      for (const { envelope } of slice.messages) {
-        if (envelope.kind === "command") envelope.decided = true;
-      }
-      slices.push(slice);
-    }
-    return await this.#confirmReferences(slices);
-  }
-
-  /**
-   * The merchants of a batch. Kept apart from those in memory: taking one in may drop another that
-   * the same batch speaks of.
-   */
-  async #open(merchantIds: readonly string[]): Promise<ReadonlyMap<string, ActiveMerchant>> {
-    const actors = new Map<string, ActiveMerchant>();
-    const cold: string[] = [];
-    for (const merchantId of merchantIds) {
-      const actor = this.active.get(merchantId);
-      if (actor === undefined) cold.push(merchantId);
-      else actors.set(merchantId, actor);
-    }
-    if (cold.length === 0) return actors;
-    const snapshots = await this.#untilAnswered(() => this.#store.readAccounts(cold));
-    for (const [merchantId, state] of snapshots) {
-      actors.set(merchantId, this.active.open(merchantId, state));
-    }
-    return actors;
-  }
-
-  /** Nobody is refused for want of funds whose reference is taken. */
-  async #confirmReferences(slices: readonly Slice[]): Promise<readonly Slice[]> {
-    const doubtful = doubtfulReferences(slices);
-    if (doubtful.length === 0) return slices;
-    const holders = await this.#untilAnswered(() => this.#store.findReferences(doubtful));
-    for (const { merchantId, referenceId, withdrawalId } of holders) {
-      this.active.learnReference(merchantId, referenceId, withdrawalId);
-    }
-    return holders.length === 0 ? slices : slices.map((slice) => withHolders(slice, holders));
   }
 
   /** Answers that change nothing still need to be decided on current state. */
