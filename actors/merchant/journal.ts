@@ -54,6 +54,8 @@ export class Journal implements Merchants {
   readonly #waiting = new Set<CommandEnvelope>();
   readonly #suspects = new Map<string, number>();
   #running: Promise<void> | null = null;
+  /** Answers that may leave and are about to. */
+  #answers: (() => void)[] = [];
   #batchSince: number | null = null;
   #closed = false;
   #abandoned = false;
@@ -103,7 +105,7 @@ export class Journal implements Merchants {
       const envelope = new CommandEnvelope(command, deadline, (outcome) => {
         this.#waiting.delete(envelope);
         // the answer's type follows from the command's: decide() switches on the same tag
-        resolve(outcome as AskOutcome<Answers[C["type"]], Refusal>);
+        this.#answer(() => resolve(outcome as AskOutcome<Answers[C["type"]], Refusal>));
       });
       if (this.#closed || !this.#queue.offer(merchantId, envelope)) {
         envelope.settle({ kind: "overloaded" });
@@ -160,6 +162,21 @@ export class Journal implements Merchants {
     for (const [merchantId, until] of this.#suspects) {
       if (until <= now) this.#suspects.delete(merchantId);
     }
+  }
+
+  /**
+   * Answers a sender. While others wait their batch goes first: the database writes it while these
+   * answers become responses, instead of waiting for them.
+   */
+  #answer(resolve: () => void): void {
+    if (this.#queue.size === 0) return resolve();
+    this.#answers.push(resolve);
+    if (this.#answers.length > 1) return;
+    setImmediate(() => {
+      const answers = this.#answers;
+      this.#answers = [];
+      for (const one of answers) one();
+    });
   }
 
   #pump(): void {
