@@ -7,13 +7,13 @@
 
 import { lookup as systemLookup } from "node:dns";
 import type { Resolve } from "./sender.ts";
-import { isAllowedAddress, type UrlRules } from "./url_guard.ts";
+import { isAllowedAddress, isReachable, type UrlRules } from "./url_guard.ts";
 
 /** How long a name server may take, milliseconds. */
 const RESOLVE_TIMEOUT_MS = 3_000;
 
 /**
- * Whether a host name resolves to addresses that are called. A name that does not resolve now is
+ * Whether a host name resolves to public addresses, at least one of which can be called. A name that does not resolve now is
  * let pass: it may exist later, and every connection judges it again.
  */
 export function checkHost(
@@ -26,7 +26,11 @@ export function checkHost(
     const timer = setTimeout(() => done(true), RESOLVE_TIMEOUT_MS);
     resolve(host, { all: true }, (error, addresses) => {
       clearTimeout(timer);
-      done(error !== null || addresses.every(({ address }) => isAllowedAddress(address, rules)));
+      done(
+        error !== null ||
+          addresses.every(({ address }) => isAllowedAddress(address, rules)) &&
+            addresses.some(({ address }) => isReachable(address)),
+      );
     });
   });
 }

@@ -9,12 +9,19 @@
 import { lookup as systemLookup } from "node:dns";
 import http from "node:http";
 import https from "node:https";
-import type { LookupFunction } from "node:net";
+import type { LookupFunction, Socket } from "node:net";
 import { isAcknowledgement } from "./acknowledgement.ts";
 import type { AttemptOutcome } from "./attempt_outcome.ts";
 import type { SentType } from "./event_type.ts";
 import { signedHeaders, type SigningSecrets } from "./signature.ts";
-import { checkUrl, isAllowedAddress, type UrlRules } from "./url_guard.ts";
+import {
+  addressLiteral,
+  checkUrl,
+  isAllowedAddress,
+  isReachable,
+  type UrlRefusal,
+  type UrlRules,
+} from "./url_guard.ts";
 
 /** What is sent where. */
 export interface Delivery {
@@ -41,7 +48,7 @@ export interface Sender {
   close(): void;
 }
 
-/** Connections kept to one endpoint, and the most of them all. */
+/** Connections to one endpoint, and how many of all are too many to keep idle ones. */
 const SOCKETS_PER_ENDPOINT = 64;
 const SOCKETS = 2_048;
 const IDLE_SOCKET_MS = 15_000;
@@ -59,21 +66,45 @@ export type Resolve = typeof systemLookup;
 export interface SenderOptions {
   readonly rules: UrlRules;
   readonly resolve?: Resolve;
+  /** Whether the runtime permits a connection to an address; default: it is not asked. */
+  readonly mayConnect?: (address: string) => boolean;
+  /** Certificates that are trusted instead of the public ones, PEM; for tests. */
+  readonly trusted?: string;
 }
 
 /** A sender with its own kept-alive connections. */
 export function createSender(options: SenderOptions): Sender {
   const { rules } = options;
-  const lookup = guardedLookup(rules, options.resolve ?? systemLookup);
+  const mayConnect = options.mayConnect ?? (() => true);
+  const lookup = guardedLookup(rules, options.resolve ?? systemLookup, mayConnect);
   const settings = {
     keepAlive: true,
     maxSockets: SOCKETS_PER_ENDPOINT,
     maxFreeSockets: SOCKETS_PER_ENDPOINT,
-    maxTotalSockets: SOCKETS,
     timeout: IDLE_SOCKET_MS,
   };
   const plain = new http.Agent(settings);
-  const secure = new https.Agent(settings);
+  // null, not left out: where NODE_EXTRA_CA_CERTS is set, Deno would read the system's certificates
+  // for each connection and fail without a permission that cannot be given by name
+  const secureSettings: https.AgentOptions = { ...settings };
+  Object.assign(secureSettings, { ca: options.trusted ?? null });
+  const secure = new https.Agent(secureSettings);
+  const sockets = new WeakSet<Socket>();
+  let open = 0;
+
+  /** Idle connections make room: no request waits for those that others keep. */
+  function count(socket: Socket): void {
+    if (sockets.has(socket)) return;
+    sockets.add(socket);
+    open++;
+    socket.once("close", () => open--);
+    if (open < SOCKETS) return;
+    for (const agent of [plain, secure]) {
+      for (const idle of Object.values(agent.freeSockets)) {
+        for (const one of idle ?? []) one.destroy();
+      }
+    }
+  }
 
   function request(url: URL, delivery: Delivery, now: number): http.ClientRequest {
     const body = new TextEncoder().encode(delivery.body);
@@ -96,6 +127,7 @@ export function createSender(options: SenderOptions): Sender {
         ...signed,
       },
     });
+    outgoing.on("socket", count);
     outgoing.end(body);
     return outgoing;
   }
@@ -113,7 +145,15 @@ export function createSender(options: SenderOptions): Sender {
         });
       }
       if (signal.aborted) return Promise.resolve({ category: "stopped", durationMs: elapsed() });
-      return conclude(request(check.url, delivery, now), delivery.timeoutMs, signal, elapsed);
+      const literal = addressLiteral(check.url);
+      if (literal !== null && !mayConnect(literal)) {
+        return Promise.resolve({
+          category: "refused_url",
+          reason: "not_public",
+          durationMs: elapsed(),
+        });
+      }
+      return conclude(() => request(check.url, delivery, now), delivery.timeoutMs, signal, elapsed);
     },
     close(): void {
       plain.destroy();
@@ -122,15 +162,20 @@ export function createSender(options: SenderOptions): Sender {
   };
 }
 
-/** Waits for the verdict on one request; whatever comes first decides. */
+/**
+ * Waits for the verdict on one request; whatever comes first decides. A kept connection that the
+ * endpoint closed while it was idle is no failure of the endpoint: the request goes out once more,
+ * over a new one.
+ */
 function conclude(
-  outgoing: http.ClientRequest,
+  begin: () => http.ClientRequest,
   timeoutMs: number,
   signal: AbortSignal,
   elapsed: () => number,
 ): Promise<AttemptOutcome> {
   return new Promise((resolve) => {
     let concluded = false;
+    let outgoing: http.ClientRequest;
     const finish = (outcome: AttemptOutcome) => {
       if (concluded) return;
       concluded = true;
@@ -143,19 +188,29 @@ function conclude(
       resolve(outcome);
     };
     const stop = () => finish({ category: "stopped", durationMs: elapsed() });
+    const attempt = (isAgain: boolean) => {
+      let answered = false;
+      const mine = outgoing = begin();
+      mine.on("error", (error: Error & { code?: string }) => {
+        if (error instanceof AddressRefused) {
+          finish({ category: "refused_url", reason: error.reason, durationMs: elapsed() });
+        } else if (mine.reusedSocket && !answered && !isAgain && !concluded) {
+          attempt(true);
+        } else {
+          finish({ category: "network", code: error.code ?? error.name, durationMs: elapsed() });
+        }
+      });
+      mine.on("response", (response) => {
+        answered = true;
+        readAnswer(response, elapsed, finish);
+      });
+    };
     const timer = setTimeout(
       () => finish({ category: "timeout", durationMs: elapsed() }),
       timeoutMs,
     );
     signal.addEventListener("abort", stop);
-    outgoing.on("error", (error: Error & { code?: string }) => {
-      if (error instanceof AddressRefused) {
-        finish({ category: "refused_url", reason: "not_public", durationMs: elapsed() });
-      } else {
-        finish({ category: "network", code: error.code ?? error.name, durationMs: elapsed() });
-      }
-    });
-    outgoing.on("response", (response) => readAnswer(response, elapsed, finish));
+    attempt(false);
   });
 }
 
@@ -211,24 +266,34 @@ function printable(bytes: Uint8Array): string {
 
 /** A name resolved to an address that is not called. */
 class AddressRefused extends Error {
-  constructor() {
-    super("Cannot call a webhook as its host resolves to an address that is not public");
+  constructor(readonly reason: UrlRefusal) {
+    super("Cannot call a webhook as its host resolves to an address that is not called");
     this.name = "AddressRefused";
   }
 }
 
 /**
- * Resolves a name once, judges every address it has, and gives the connection exactly those.
+ * Resolves a name once, judges every address it has, and gives the connection exactly those that
+ * can be called.
  */
-function guardedLookup(rules: UrlRules, resolve: Resolve): LookupFunction {
+function guardedLookup(
+  rules: UrlRules,
+  resolve: Resolve,
+  mayConnect: (address: string) => boolean,
+): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return callback(error, [], 0);
-      const [first] = addresses;
-      if (first === undefined || addresses.some((a) => !isAllowedAddress(a.address, rules))) {
-        return callback(new AddressRefused(), [], 0);
+      if (addresses.length === 0 || addresses.some((a) => !isAllowedAddress(a.address, rules))) {
+        return callback(new AddressRefused("not_public"), [], 0);
       }
-      if (options.all === true) callback(null, addresses);
+      const reachable = addresses.filter(({ address }) => isReachable(address));
+      const [first] = reachable;
+      if (first === undefined) return callback(new AddressRefused("only_ipv6"), [], 0);
+      if (!reachable.every(({ address }) => mayConnect(address))) {
+        return callback(new AddressRefused("not_public"), [], 0);
+      }
+      if (options.all === true) callback(null, reachable);
       else callback(null, first.address, first.family);
     });
   };

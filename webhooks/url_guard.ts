@@ -12,6 +12,8 @@ import ipaddr from "ipaddr.js";
 export interface UrlRules {
   /** Development only: plain http, and addresses of this machine. */
   readonly allowLoopback: boolean;
+  /** Followed by a customer's browser and never called by us: it may be reachable over IPv6 alone. */
+  readonly browserOnly?: boolean;
 }
 
 /** Why a URL is refused. */
@@ -20,7 +22,9 @@ export type UrlRefusal =
   | "too_long"
   | "not_https"
   | "has_credentials"
-  | "not_public";
+  | "not_public"
+  /** Reachable over IPv6 alone, where the runtime's permissions could not be a second wall. */
+  | "only_ipv6";
 
 /** What became of a URL's check. */
 export type UrlCheck =
@@ -60,6 +64,9 @@ export function checkUrl(text: string, rules: UrlRules): UrlCheck {
   if (literal !== null && !isAllowedAddress(literal, rules)) {
     return { kind: "refused", reason: "not_public" };
   }
+  if (literal !== null && rules.browserOnly !== true && !isReachable(literal)) {
+    return { kind: "refused", reason: "only_ipv6" };
+  }
   return { kind: "allowed", url };
 }
 
@@ -89,4 +96,13 @@ export function isAllowedAddress(address: string, rules: UrlRules): boolean {
   // publicly lies in 2000::/3 (RFC 4291, IANA IPv6 address space).
   return range === "unicast" &&
     (parsed instanceof ipaddr.IPv4 || parsed.match(ROUTED_IPV6, ROUTED_IPV6_BITS));
+}
+
+/**
+ * Whether connections are made to an allowed address: IPv4, and this machine in development. The
+ * second wall around the sender is Deno's network permission, which knows no ranges of IPv6
+ * addresses, and a hole in it for all of them would be none.
+ */
+export function isReachable(address: string): boolean {
+  return ipaddr.IPv4.isValidFourPartDecimal(address) || address === "::1";
 }

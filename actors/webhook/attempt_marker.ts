@@ -1,10 +1,16 @@
 /**
  * Writes attempts down in batches: what ends while one write is under way goes with the next.
  *
+ * A database that is away, or busy with others, is waited for. What it refuses is not repeated for
+ * ever: the batch is halved until the attempt that it cannot keep stands alone; that one is written
+ * without the endpoint's words, and given up with an alarm when even that fails. Its lease runs out
+ * then, and its event is delivered again.
+ *
  * @module
  */
 
 import { getLogger } from "@logtape/logtape";
+import { classifyDatabaseError } from "../../ledger/database/classify_database_error.ts";
 import type { AttemptMark, Outbox } from "../../ledger/outbox/outbox.ts";
 
 const log = getLogger(["engine", "webhook"]);
@@ -12,26 +18,36 @@ const log = getLogger(["engine", "webhook"]);
 /** Attempts written by one statement. */
 const LARGEST_BATCH = 500;
 
-/** Pause before a write that failed is repeated, milliseconds. */
-const RETRY_MS = 200;
+/** Pauses before a write is repeated because the database is away, milliseconds; doubling. */
+const FIRST_RETRY_MS = 200;
+const LONGEST_RETRY_MS = 5_000;
+
+/** Outcome of an attempt whose own words the database refused. */
+const UNREADABLE = "unreadable_answer";
 
 /** Collects attempts and writes them down. */
 export class AttemptMarker {
   #waiting: AttemptMark[] = [];
   #running: Promise<void> | null = null;
   #closing = false;
+  #lost = 0;
 
   /**
    * @param onMarked is told of every batch after its commit
    */
   constructor(
-    private readonly outbox: Outbox,
+    private readonly outbox: Pick<Outbox, "mark">,
     private readonly onMarked: (marks: readonly AttemptMark[]) => void,
   ) {}
 
   /** Attempts that are not written down yet. */
   get size(): number {
     return this.#waiting.length;
+  }
+
+  /** Attempts that the database refused to keep. */
+  get lost(): number {
+    return this.#lost;
   }
 
   /** Notes one attempt. */
@@ -49,19 +65,71 @@ export class AttemptMarker {
   async #run(): Promise<void> {
     // What ends in the same turn of the event loop is written together.
     await new Promise((resolve) => setImmediate(resolve));
+    let pause = FIRST_RETRY_MS;
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, LARGEST_BATCH);
       try {
-        await this.outbox.mark(batch);
+        await this.#write(batch);
         this.#waiting = this.#waiting.slice(batch.length);
-        this.onMarked(batch);
+        pause = FIRST_RETRY_MS;
       } catch (error) {
         log.error("cannot write down {count} deliveries: {error}", { count: batch.length, error });
         // Their leases run out, and they are delivered again: at least once.
         if (this.#closing) this.#waiting = [];
-        else await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        else await new Promise((resolve) => setTimeout(resolve, pause));
+        pause = Math.min(pause * 2, LONGEST_RETRY_MS);
       }
     }
     this.#running = null;
   }
+
+  /**
+   * Writes a batch, in halves where the database refuses it.
+   *
+   * @throws when the database is away; what was written already may be written again
+   */
+  async #write(batch: readonly AttemptMark[]): Promise<void> {
+    try {
+      await this.outbox.mark(batch);
+      this.onMarked(batch);
+    } catch (error) {
+      if (isPassing(error)) throw error;
+      const [first] = batch;
+      if (batch.length > 1) {
+        const middle = batch.length >> 1;
+        await this.#write(batch.slice(0, middle));
+        await this.#write(batch.slice(middle));
+      } else if (first !== undefined) {
+        await this.#writePlain(first, error);
+      }
+    }
+  }
+
+  async #writePlain(mark: AttemptMark, reason: unknown): Promise<void> {
+    const { eventId, attempt } = mark;
+    log.error("attempt {attempt} of {eventId} is refused by the database: {reason}", {
+      attempt,
+      eventId,
+      reason,
+    });
+    const plain: AttemptMark = { ...mark, outcome: UNREADABLE, answer: null };
+    try {
+      await this.outbox.mark([plain]);
+      this.onMarked([plain]);
+    } catch (error) {
+      if (isPassing(error)) throw error;
+      this.#lost++;
+      log.error("attempt {attempt} of {eventId} is given up, its event is sent again: {error}", {
+        attempt,
+        eventId,
+        error,
+      });
+    }
+  }
+}
+
+/** Whether nothing is wrong with what was to be written. */
+function isPassing(error: unknown): boolean {
+  const kind = classifyDatabaseError(error);
+  return kind === "connection" || kind === "serialization";
 }

@@ -5,7 +5,7 @@
  */
 
 /** Deliveries at the same time to an endpoint that answers well, and to one nothing is known of. */
-const WIDEST = 32;
+const WIDEST = 64;
 const UNKNOWN = 8;
 
 /** Deliveries at the same time to one endpoint when all merchants together have many. */

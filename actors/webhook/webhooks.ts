@@ -62,11 +62,15 @@ export interface Webhooks {
   start(): void;
   /** Takes nothing more, lets what is under way finish within a bound, and gives the rest back. */
   stop(): Promise<void>;
-  /** Figures for metrics: deliveries under way, endpoints in memory, attempts not written yet. */
+  /**
+   * Figures for metrics: deliveries under way, endpoints in memory, attempts not written yet, and
+   * attempts that could not be written at all.
+   */
   readonly figures: {
     readonly inFlight: number;
     readonly endpoints: number;
     readonly unmarked: number;
+    readonly lostMarks: number;
   };
 }
 
@@ -102,6 +106,7 @@ class Deliveries implements Webhooks {
       inFlight: this.#inFlight,
       endpoints: this.#endpoints.size,
       unmarked: this.#marker.size,
+      lostMarks: this.#marker.lost,
     };
   }
 
@@ -113,7 +118,7 @@ class Deliveries implements Webhooks {
 
   start(): void {
     const sweep = () => this.#sweeping ??= this.#sweep();
-    sweep();
+    this.#sweeping = this.#release().then(() => this.#sweep());
     this.#sweepTimer = setInterval(sweep, this.#deps.sweepMs ?? SWEEP_MS);
   }
 
@@ -165,7 +170,8 @@ class Deliveries implements Webhooks {
    */
   #wants() {
     const wants: { merchantId: string; room: number }[] = [];
-    let left = IN_FLIGHT - this.#inFlight;
+    // what cannot be written down counts too: otherwise it would grow without bound
+    let left = IN_FLIGHT - this.#inFlight - this.#marker.size;
     const isCrowded = left < IN_FLIGHT / 2;
     for (const merchantId of this.#wanting) {
       if (left <= 0 || wants.length === CLAIM_MERCHANTS) break;
@@ -219,6 +225,7 @@ class Deliveries implements Webhooks {
       eventId: event.eventId,
       merchantId: event.merchantId,
       attempt: event.attempt,
+      url: event.url,
       verdict,
       outcome: outcome.category === "network" ? outcome.code : outcome.category,
       httpStatus: "status" in outcome ? outcome.status : null,
@@ -276,14 +283,24 @@ class Deliveries implements Webhooks {
     }
   }
 
+  /** Frees what this node held when it died; where that fails, the leases run out by themselves. */
+  async #release(): Promise<void> {
+    try {
+      const merchantIds = await this.#deps.outbox.release();
+      for (const merchantId of merchantIds) this.wake(merchantId);
+    } catch (error) {
+      log.warn("cannot free the claims of an earlier session: {error}", { error });
+    }
+  }
+
   /** Finds what no wake-up told of: after a crash, from other nodes, switched off meanwhile. */
   async #sweep(): Promise<void> {
     try {
       const found = await this.#deps.outbox.waiting(this.#sweptUpTo, SWEEP_MERCHANTS);
       this.#sweptUpTo = found.length < SWEEP_MERCHANTS ? "" : found.at(-1)?.merchantId ?? "";
-      const off = found.filter(({ isOn }) => !isOn).map(({ merchantId }) => merchantId);
+      const off = found.filter(({ state }) => state === "off").map(({ merchantId }) => merchantId);
       if (off.length > 0) await this.#deps.outbox.skip(off);
-      for (const { merchantId, isOn } of found) if (isOn) this.wake(merchantId);
+      for (const { merchantId, state } of found) if (state === "on") this.wake(merchantId);
     } catch (error) {
       log.error("cannot sweep the outbox: {error}", { error });
     }

@@ -8,7 +8,9 @@
 
 import type { Sql } from "../database/connect.ts";
 import { claimEvents } from "./claim_events.ts";
+import { ENDPOINT_POLICY, type EndpointPolicy } from "./endpoint_policy.ts";
 import { markAttempts } from "./mark_attempts.ts";
+import { claimSession, releaseClaims } from "./release_claims.ts";
 import { reviveEvents } from "./revive_events.ts";
 import { skipEvents } from "./skip_events.ts";
 import { waitingEndpoints } from "./waiting_endpoints.ts";
@@ -52,6 +54,8 @@ export interface AttemptMark {
   readonly eventId: string;
   readonly merchantId: string;
   readonly attempt: number;
+  /** Where it was sent. */
+  readonly url: string;
   readonly verdict: Verdict;
   /** One word, for example `timeout`. */
   readonly outcome: string;
@@ -61,16 +65,28 @@ export interface AttemptMark {
   readonly answer: string | null;
 }
 
-/** A merchant with undelivered events, and whether it wants them. */
+/** A merchant with undelivered events, and whether it wants them now. */
 export interface WaitingEndpoint {
   readonly merchantId: string;
-  readonly isOn: boolean;
+  /** `paused`: its next probe is not due yet. `off`: it has no webhook, or switched it off. */
+  readonly state: "on" | "paused" | "off";
+}
+
+/** Who works on an outbox, and how it treats endpoints that fail. */
+export interface OutboxOptions {
+  /** Name of this node, the same after a restart; its earlier sessions must be dead. */
+  readonly node?: string;
+  /** Name of this session of the node. */
+  readonly session?: string;
+  readonly policy?: EndpointPolicy;
 }
 
 /** The outbox. */
 export interface Outbox {
   /** Takes due events, of each payment only the oldest that is not finished. */
   claim(wants: readonly Want[]): Promise<readonly ClaimedEvent[]>;
+  /** Frees what earlier sessions of this node held when they died. Answers whose that is. */
+  release(): Promise<readonly string[]>;
   /** Writes down what became of attempts. */
   mark(marks: readonly AttemptMark[]): Promise<void>;
   /** Merchants with undelivered events, in the order of their ids. */
@@ -82,10 +98,14 @@ export interface Outbox {
 }
 
 /** The outbox of a database. */
-export function createOutbox(sql: Sql): Outbox {
+export function createOutbox(sql: Sql, options: OutboxOptions = {}): Outbox {
+  const { node = crypto.randomUUID(), session = crypto.randomUUID() } = options;
+  const policy = options.policy ?? ENDPOINT_POLICY;
+  const claimedBy = claimSession(node, session);
   return {
-    claim: (wants) => claimEvents(sql, wants),
-    mark: (marks) => markAttempts(sql, marks),
+    claim: (wants) => claimEvents(sql, wants, claimedBy, policy),
+    release: () => releaseClaims(sql, node, session),
+    mark: (marks) => markAttempts(sql, marks, policy),
     waiting: (after, limit) => waitingEndpoints(sql, after, limit),
     skip: (merchantIds) => skipEvents(sql, merchantIds),
     revive: (merchantIds) => reviveEvents(sql, merchantIds),

@@ -16,7 +16,10 @@ export interface TestEvent {
   readonly createdAt: number;
 }
 
-/** Writes a test delivery into the merchant's delivery log; it is never tried again by itself. */
+/**
+ * Writes a test delivery into the merchant's delivery log; it is never tried again by itself. One
+ * that was acknowledged ends a pause of the endpoint.
+ */
 export async function recordTestEvent(sql: Sql, event: TestEvent): Promise<void> {
   const at = new Date(event.createdAt);
   await sql`
@@ -29,7 +32,10 @@ export async function recordTestEvent(sql: Sql, event: TestEvent): Promise<void>
       RETURNING id, merchant_id),
     -- without this line the next event that gets through would have it sent once more
     spent AS (
-      INSERT INTO book.event_revival (event_id, merchant_id) SELECT id, merchant_id FROM event)
+      INSERT INTO book.event_revival (event_id, merchant_id) SELECT id, merchant_id FROM event),
+    resumed AS (
+      DELETE FROM book.webhook_endpoint
+      WHERE ${event.acknowledged} AND merchant_id = ${event.merchantId})
     INSERT INTO book.delivery_attempt
       (event_id, number, merchant_id, outcome, http_status, duration_ms, answer)
     SELECT id, 1, merchant_id, ${event.outcome}, ${event.httpStatus}::int, ${event.durationMs}::int,

@@ -12,7 +12,7 @@ export async function waitingEndpoints(
   after: string,
   limit: number,
 ): Promise<readonly WaitingEndpoint[]> {
-  const rows = await sql<{ merchant_id: string; is_on: boolean }[]>`
+  const rows = await sql<{ merchant_id: string; state: WaitingEndpoint["state"] }[]>`
     WITH RECURSIVE waiting AS (
       (SELECT o.merchant_id FROM book.outbox o
        WHERE o.status = 'PENDING' AND o.merchant_id > ${after}
@@ -22,8 +22,12 @@ export async function waitingEndpoints(
         SELECT o.merchant_id FROM book.outbox o
         WHERE o.status = 'PENDING' AND o.merchant_id > w.merchant_id
         ORDER BY o.merchant_id LIMIT 1) n)
-    SELECT w.merchant_id, m.webhook_enabled AND m.webhook_url IS NOT NULL AS is_on
+    SELECT w.merchant_id, CASE
+        WHEN NOT (m.webhook_enabled AND m.webhook_url IS NOT NULL) THEN 'off'
+        WHEN e.next_probe_at > now() THEN 'paused'
+        ELSE 'on' END AS state
     FROM (SELECT * FROM waiting LIMIT ${limit}) w JOIN book.merchant m USING (merchant_id)
+    LEFT JOIN book.webhook_endpoint e ON e.merchant_id = m.merchant_id AND e.url = m.webhook_url
     ORDER BY w.merchant_id`;
-  return rows.map((row) => ({ merchantId: row.merchant_id, isOn: row.is_on }));
+  return rows.map((row) => ({ merchantId: row.merchant_id, state: row.state }));
 }

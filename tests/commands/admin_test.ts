@@ -64,6 +64,9 @@ test("merchants, keys, pairs and the treasury from the command line", async () =
   assertMatch(pair.text, /depositsEnabled +true/);
   assertMatch((await run(["pairs", "list"], env)).text, /USDC\/TRX +on +off +2 /);
   assertStringIncludes((await run(["treasury"], env)).text, "hot wallet");
+  assertEquals((await run(["treasury", "costs", "--limit", "5"], env)).text, "(none)");
+  await run(["pairs", "set", "USDT/TRX", "--fee-mode", "dynamic"], env);
+  assertStringIncludes((await run(["pairs", "list"], env)).text, "dynamic 1");
   assertStringIncludes((await run(["audit", "--merchant", id], env)).text, "merchant.create");
   assertMatch((await run(["fees", "set", "--base", "2"], env)).text, /baseFee +2/);
 });
@@ -96,6 +99,47 @@ test("what waits is listed, approved and rejected", async () => {
   assertStringIncludes(again.text, "409 Conflict: Cannot move from PENDING to CANCELLED.");
   assertEquals((await run(["approvals", "approve", "nonsense"], env)).code, 1);
   assertEquals(await booksFaults(api.sql), []);
+});
+
+test("resellers, deposits by hand and settlement addresses from the command line", async () => {
+  await using api = await testApi();
+  const env = { PUBLIC_URL: api.url, ADMIN_API_KEY: await api.addKey(null, { permissions: ALL }) };
+  const { id, key } = await api.addMerchant("100");
+  const made = await run(
+    ["resellers", "create", "--name", "Line", "--address", SOMEWHERE, "--network", "TRX"],
+    env,
+  );
+  const reseller = /^id +(\S+)$/m.exec(made.text)?.[1] ?? "";
+  const attached = await run(
+    ["resellers", "attach", id, "--reseller", reseller, "--margin", "0.5"],
+    env,
+  );
+  assertMatch(attached.text, /marginRate +0\.5/);
+  assertMatch((await run(["resellers", "attach", id], env)).text, /resellerId +-/);
+  assertStringIncludes((await run(["resellers", "list"], env)).text, reseller);
+  const booked = await api.call("POST", "/api/deposits", {
+    key,
+    body: { amount: "3", currency: "USDT", network: "TRX", source: "bank" },
+  });
+  assertStringIncludes((await run(["deposits", "list"], env)).text, booked.body.id);
+  const confirmed = await run(["deposits", "confirm", booked.body.id], env);
+  assertMatch(confirmed.text, /status +CONFIRMED/);
+  const address = await api.call("POST", "/api/settlement-addresses", {
+    key,
+    body: { address: SOMEWHERE, network: "TRX", label: "cold" },
+  });
+  const waiting = await run(["addresses", "list", "--inactive"], env);
+  assertStringIncludes(waiting.text, address.body.id);
+  const active = await run(["addresses", "activate", address.body.id], env);
+  assertMatch(active.text, /active +true/);
+  assertEquals((await run(["rescan", "TRX", "1", "2"], env)).code, 1);
+  await api.sql`
+    INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, quarantine, data)
+    VALUES (${id}, 'TRX', 'abc', -1, 'outcome', 'unexpected: nothing', '{}')`;
+  assertStringIncludes((await run(["inbox", "list"], env)).text, "TRX/abc/-1/outcome");
+  assertEquals((await run(["inbox", "retry", id, "TRX/abc/-1/outcome"], env)).code, 1);
+  const dealt = ["inbox", "acknowledge", id, "TRX/abc/-1/outcome", "--reason", "paid by hand"];
+  assertMatch((await run(dealt, env)).text, /success +true/);
 });
 
 test("a command line that makes no sense says what would", async () => {

@@ -6,7 +6,7 @@
 
 import { newId } from "../../actors/runtime/ids.ts";
 import { createWebhooks, type WebhookDeps, type Webhooks } from "../../actors/webhook/webhooks.ts";
-import type { Sql } from "../../ledger/database/connect.ts";
+import type { AnySql, Sql } from "../../ledger/database/connect.ts";
 import { createOutbox } from "../../ledger/outbox/outbox.ts";
 import { createSender } from "../../webhooks/sender.ts";
 
@@ -65,7 +65,7 @@ export function openWebhooks(sql: Sql, deps: Partial<WebhookDeps> = {}): Webhook
 
 /** Inserts an event; answers its id. */
 export async function addEvent(
-  sql: Sql,
+  sql: AnySql,
   merchantId: string,
   fields: {
     readonly paymentId?: string;

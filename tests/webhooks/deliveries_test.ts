@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertGreaterOrEqual } from "@std/assert";
+import { createOutbox } from "../../ledger/outbox/outbox.ts";
 import { addMerchant, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { addEvent, eventState, openHook, openWebhooks } from "../support/hooks.ts";
@@ -130,6 +131,29 @@ test("what a crash swallowed is found by the sweep once its lease is over", asyn
   await webhooks.stop();
 });
 
+test("a node that starts again takes up at once what it held when it died, and nothing of others", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await using hook = openHook();
+  const merchantId = await addMerchant(sql, { webhookUrl: hook.url });
+  const claimAs = async (node: string, session: string) => {
+    const id = await addEvent(sql, merchantId);
+    await createOutbox(sql, { node, session }).claim([{ merchantId, room: 1 }]);
+    assert((await eventState(sql, id)).claimed_until !== null);
+    return id;
+  };
+  const mine = await claimAs("a", "before");
+  const others = await claimAs("b", "before");
+  const webhooks = openWebhooks(sql, {
+    outbox: createOutbox(sql, { node: "a", session: "now" }),
+  });
+  webhooks.start();
+  await until(async () => (await eventState(sql, mine)).status === "DELIVERED");
+  assertEquals((await eventState(sql, mine)).attempts, 2);
+  assertEquals((await eventState(sql, others)).status, "PENDING");
+  await webhooks.stop();
+});
+
 test("events of a merchant that switched deliveries off are skipped", async () => {
   await using database = await testDatabase();
   const { sql } = database;
@@ -174,9 +198,13 @@ test("an endpoint that answers again gets what it missed within 72 hours, once",
   await deliverOne();
   await until(async () => (await eventState(sql, missed)).status === "DELIVERED");
   assertEquals((await eventState(sql, old)).status, "FAILED");
-  // One that had its second chance stays failed, whatever is acknowledged later.
-  const again = await addEvent(sql, merchantId, { status: "FAILED", attempts: 4 });
-  await sql`INSERT INTO book.event_revival (event_id, merchant_id) VALUES (${again}, ${merchantId})`;
+  // One that had its second chance stays failed, whatever is acknowledged later. Both rows at once:
+  // the acknowledgement above may still be reviving.
+  const again = await sql.begin(async (tx) => {
+    const id = await addEvent(tx, merchantId, { status: "FAILED", attempts: 4 });
+    await tx`INSERT INTO book.event_revival (event_id, merchant_id) VALUES (${id}, ${merchantId})`;
+    return id;
+  });
   await deliverOne();
   assertEquals((await eventState(sql, again)).status, "FAILED");
   await webhooks.stop();

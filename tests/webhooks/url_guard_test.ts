@@ -51,7 +51,7 @@ Deno.test("only https without credentials to public hosts passes", () => {
     ["https://[ff02::1]/", "not_public"],
     ["https://[2001:db8::1]/", "not_public"],
     ["https://[::10.0.0.1]/", "not_public"],
-    ["https://[2606:4700::1111]/", "allowed"],
+    ["https://[2606:4700::1111]/", "only_ipv6"],
   ];
   for (const [text, expected] of rows) assertEquals(verdict(text), expected, text);
 });

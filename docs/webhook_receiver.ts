@@ -1,0 +1,142 @@
+/**
+ * An endpoint for callbacks, as a merchant would write it: verify, deduplicate, act, acknowledge. It
+ * needs nothing but Node's own modules, so it runs on Node and Deno alike:
+ *
+ * ```ts
+ * import { createServer } from "node:http";
+ * import { createReceiver } from "./webhook_receiver.ts";
+ *
+ * const receiver = createReceiver({
+ *   secrets: [process.env.WEBHOOK_SECRET],
+ *   isNew: (eventId) => insertIntoYourTable(eventId), // false where the row was there already
+ *   act: (event) => bookIt(event),
+ * });
+ * createServer(receiver).listen(9000);
+ * ```
+ *
+ * `deno task webhooks listen` runs it against the service on this machine.
+ *
+ * @module
+ */
+
+import { Buffer } from "node:buffer";
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+/** One event as it arrived; the fields besides depend on its name. */
+export interface ReceivedEvent {
+  /** For example `deposit.confirmed`. */
+  readonly name: string;
+  /** The same on every redelivery. */
+  readonly eventId: string;
+  /** The body, parsed. */
+  readonly payload: Readonly<Record<string, unknown>>;
+}
+
+/** What a receiver is made of. */
+export interface ReceiverOptions {
+  /** Your webhook secret; while you rotate it, the old one too. */
+  readonly secrets: readonly string[];
+  /**
+   * Remembers an event's id and answers whether it was unknown. Do this in the same transaction as
+   * {@linkcode ReceiverOptions.act}: then a crash between the two loses nothing and books nothing twice.
+   */
+  readonly isNew: (eventId: string) => boolean | Promise<boolean>;
+  /** What the event means to you. Throw, and it is delivered again. */
+  readonly act: (event: ReceivedEvent) => void | Promise<void>;
+  /** Unix milliseconds; default `Date.now`. */
+  readonly now?: () => number;
+}
+
+/** Headers by lowercase name, as Node gives them. */
+export type ReceivedHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** Whether a delivery is genuine; otherwise why not. */
+export type Verdict = "verified" | "wrong signature" | "too old or from the future";
+
+/** How far the clocks may be apart, and how old a recorded delivery may be. */
+const TOLERANCE_SECONDS = 300;
+/** Longer bodies are not ours. */
+const LONGEST_BODY = 65_536;
+
+/** Compares two texts in a time that tells nothing of where they differ. */
+function isSame(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function textOf(headers: ReceivedHeaders, name: string): string {
+  const value = headers[name];
+  return typeof value === "string" ? value : "";
+}
+
+/**
+ * Verifies a delivery over the raw bytes of its body, before anything is parsed.
+ *
+ * `X-Webhook-Signature` proves the body. `webhook-signature` (Standard Webhooks) covers the time of
+ * the attempt as well, so that nobody can replay a delivery later.
+ *
+ * @param now Unix milliseconds
+ */
+export function verify(
+  headers: ReceivedHeaders,
+  body: Uint8Array,
+  secrets: readonly string[],
+  now: number,
+): Verdict {
+  const timestamp = textOf(headers, "webhook-timestamp");
+  const signed = `${textOf(headers, "webhook-id")}.${timestamp}.`;
+  const isGenuine = secrets.some((secret) => {
+    const hex = createHmac("sha256", secret).update(body).digest("hex");
+    const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
+    const standard = createHmac("sha256", key).update(signed).update(body).digest("base64");
+    const hexes = ["x-webhook-signature", "x-webhook-signature-previous"];
+    return hexes.some((name) => isSame(textOf(headers, name), hex)) &&
+      textOf(headers, "webhook-signature").split(" ").some((one) => isSame(one, `v1,${standard}`));
+  });
+  if (!isGenuine) return "wrong signature";
+  const age = Math.abs(now / 1_000 - Number(timestamp));
+  return age <= TOLERANCE_SECONDS ? "verified" : "too old or from the future";
+}
+
+/** Reads a body as the bytes that were sent; null where it is too long. */
+async function readBody(request: IncomingMessage): Promise<Uint8Array | null> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > LONGEST_BODY) return null;
+  }
+  return Buffer.concat(chunks);
+}
+
+/**
+ * A handler for `createServer` of `node:http`. Only a 2xx answer with `{"ok": true}` acknowledges;
+ * anything else has the event delivered again, under the same `eventId`.
+ */
+export function createReceiver(
+  options: ReceiverOptions,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  const now = options.now ?? Date.now;
+  return async (request, response) => {
+    const answer = (code: number, body: unknown) => {
+      response.writeHead(code, { "content-type": "application/json" });
+      response.end(JSON.stringify(body));
+    };
+    try {
+      const body = await readBody(request);
+      if (body === null) return answer(413, { ok: false, reason: "too long" });
+      const verdict = verify(request.headers, body, options.secrets, now());
+      if (verdict !== "verified") return answer(401, { ok: false, reason: verdict });
+      const payload = JSON.parse(new TextDecoder().decode(body));
+      const eventId = String(payload.eventId);
+      if (await options.isNew(eventId)) {
+        await options.act({ name: textOf(request.headers, "x-webhook-event"), eventId, payload });
+      }
+      answer(200, { ok: true });
+    } catch (error) {
+      answer(500, { ok: false, reason: error instanceof Error ? error.message : "failed" });
+    }
+  };
+}

@@ -1,0 +1,169 @@
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import fc from "fast-check";
+import { testNeeding } from "../support/permissions.ts";
+import type { Delivery, Resolve } from "../../webhooks/sender.ts";
+import { publicIpv4Ranges } from "../../webhooks/public_ranges.ts";
+import { senderPermissions } from "../../webhooks/sender_permissions.ts";
+import { createWorkerSender, type WorkerSenderOptions } from "../../webhooks/worker_sender.ts";
+import { isAllowedAddress } from "../../webhooks/url_guard.ts";
+import { openHook } from "../support/hooks.ts";
+
+const test = testNeeding({ net: true, read: true, env: true });
+
+const NOW = 1_700_000_000_000;
+const NEVER = new AbortController().signal;
+const DEVELOPMENT = { allowLoopback: true };
+const PUBLIC = { allowLoopback: false };
+const ENTRY = new URL("../../commands/sender_worker.ts", import.meta.url);
+
+function deliveryTo(url: string, fields: Partial<Delivery> = {}): Delivery {
+  return {
+    eventId: "evt_1",
+    type: "deposit.confirmed",
+    body: '{"type":"deposit","note":"\u00fc"}',
+    url,
+    secrets: { current: "whsec_dGVzdC1zZWNyZXQtdGVzdC1zZWNyZXQ=", previous: null },
+    timeoutMs: 2_000,
+    ...fields,
+  };
+}
+
+function workerSender(options: Partial<WorkerSenderOptions> = {}) {
+  const sender = createWorkerSender({
+    entry: ENTRY,
+    rules: DEVELOPMENT,
+    permissions: senderPermissions(DEVELOPMENT),
+    ...options,
+  });
+  return {
+    send: (delivery: Delivery, signal = NEVER) => sender.send(delivery, NOW, signal),
+    [Symbol.dispose]: () => sender.close(),
+  };
+}
+
+const answering = (...addresses: string[]): Resolve =>
+  ((_host: string, _options: unknown, done: (error: null, found: unknown) => void) =>
+    done(
+      null,
+      addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
+    )) as never;
+
+Deno.test("the worker's ranges hold exactly the IPv4 addresses that the guard allows", () => {
+  const ranges = publicIpv4Ranges().map((text) => {
+    const [address = "", bits = ""] = text.split("/");
+    const first = address.split(".").reduce((sum, part) => sum * 256 + Number(part), 0);
+    return { first, last: first + 2 ** (32 - Number(bits)) - 1 };
+  });
+  const textOf = (number: number) =>
+    [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join(".");
+  const agrees = (number: number) => {
+    const isInRange = ranges.some(({ first, last }) => number >= first && number <= last);
+    assertEquals(isInRange, isAllowedAddress(textOf(number), PUBLIC), textOf(number));
+  };
+  for (const { first, last } of ranges) {
+    for (const edge of [first - 1, first, last, last + 1]) {
+      if (edge >= 0 && edge < 2 ** 32) agrees(edge);
+    }
+  }
+  fc.assert(fc.property(fc.nat(2 ** 32 - 1), agrees), { numRuns: 2_000 });
+});
+
+test("a worker delivers many at once, to names that are resolved outside of it", async () => {
+  await using hook = openHook();
+  const { port } = new URL(hook.url);
+  using sender = workerSender({ resolve: answering("127.0.0.1", "2606:4700::1") });
+  const outcomes = await Promise.all(
+    Array.from(
+      { length: 50 },
+      (_, i) => sender.send(deliveryTo(`http://shop.example:${port}/`, { eventId: `evt_${i}` })),
+    ),
+  );
+  assertEquals(new Set(outcomes.map(({ category }) => category)), new Set(["acknowledged"]));
+  assertEquals(new Set(hook.arrived.map(({ eventId }) => eventId)).size, 50);
+  assertEquals(hook.arrived[0]?.body, deliveryTo("").body);
+});
+
+test("where the guard lets a private address through, the worker's permissions do not", async () => {
+  await using hook = openHook();
+  const { port } = new URL(hook.url);
+  // the guard is told to allow loopback, the permissions are those of production
+  using sender = workerSender({
+    permissions: senderPermissions(PUBLIC),
+    resolve: answering("127.0.0.1"),
+  });
+  for (const url of [hook.url, `http://shop.example:${port}/`]) {
+    const outcome = await sender.send(deliveryTo(url));
+    assert(outcome.category === "refused_url", outcome.category);
+    assertEquals(outcome.reason, "not_public");
+  }
+  assertEquals(hook.arrived.length, 0);
+});
+
+test("the runtime itself refuses what the permissions do not name", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const program = `
+    const tries = [["127.0.0.1", ${listener.addr.port}], ["169.254.169.254", 80], ["10.0.0.1", 80]];
+    const found = [];
+    for (const [hostname, port] of tries) {
+      try { await Deno.connect({ hostname, port }); found.push("connected"); }
+      catch (error) { found.push(error.name); }
+    }
+    postMessage(found);`;
+  const worker = new Worker(`data:text/javascript,${encodeURIComponent(program)}`, {
+    type: "module",
+    deno: { permissions: senderPermissions(PUBLIC) },
+  });
+  const found = await new Promise((resolve) => worker.onmessage = ({ data }) => resolve(data));
+  assertEquals(found, ["NotCapable", "NotCapable", "NotCapable"]);
+  worker.terminate();
+  listener.close();
+});
+
+test("a host with an IPv6 address alone is refused by name, and so is such an address", async () => {
+  using sender = workerSender({ rules: PUBLIC, resolve: answering("2606:4700::1111") });
+  for (const url of ["https://shop.example/", "https://[2606:4700::1111]/"]) {
+    const outcome = await sender.send(deliveryTo(url));
+    assert(outcome.category === "refused_url", outcome.category);
+    assertEquals(outcome.reason, "only_ipv6");
+  }
+});
+
+test("https works without the permission to read the system's certificates", async () => {
+  Deno.env.set("NODE_EXTRA_CA_CERTS", "/etc/ssl/certs/ca-certificates.crt");
+  await using hook = openHook();
+  using sender = workerSender();
+  const outcome = await sender.send(deliveryTo(hook.url.replace("http:", "https:")));
+  // the endpoint speaks no TLS, so what fails is the handshake
+  assert(outcome.category === "network", outcome.category);
+  assertNotEquals(outcome.code, "NotCapable");
+  assertNotEquals(outcome.code, "SENDER_ENDED");
+});
+
+test("giving up reaches the worker, and a time-out is kept there", async () => {
+  const held = Promise.withResolvers<Response>();
+  await using hook = openHook(() => held.promise);
+  using sender = workerSender();
+  const controller = new AbortController();
+  const stopped = sender.send(deliveryTo(hook.url), controller.signal);
+  const late = await sender.send(deliveryTo(hook.url, { timeoutMs: 50 }));
+  assertEquals(late.category, "timeout");
+  controller.abort();
+  assertEquals((await stopped).category, "stopped");
+  held.resolve(new Response());
+});
+
+test("a worker that dies is started again, and what it had under way is an attempt that broke", async () => {
+  const program = `
+    addEventListener("message", (event) => {
+      const port = event.ports[0];
+      port.onmessage = ({ data }) => { if (data.kind === "send") throw new Error("a bug"); };
+    }, { once: true });`;
+  using sender = workerSender({
+    entry: new URL(`data:text/javascript,${encodeURIComponent(program)}`),
+  });
+  for (let life = 1; life <= 2; life++) {
+    const outcome = await sender.send(deliveryTo("http://127.0.0.1:9/"));
+    assert(outcome.category === "network", outcome.category);
+    assertEquals(outcome.code, "SENDER_ENDED");
+  }
+});

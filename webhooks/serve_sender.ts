@@ -1,0 +1,87 @@
+/**
+ * The worker's side of sending: makes attempts as it is told, and asks the service for the addresses
+ * of names.
+ *
+ * @module
+ */
+
+import { createSender, type Resolve, type Sender } from "./sender.ts";
+import type { Done, FromSender, Job, ResolvedAddress, ToSender } from "./sender_protocol.ts";
+
+type Resolved = Extract<ToSender, { readonly kind: "resolved" }>;
+
+/** Serves the service that sends this worker a port, until the worker ends. */
+export function serveSender(): void {
+  globalThis.addEventListener("message", (event) => {
+    const port = event instanceof MessageEvent ? event.ports[0] : undefined;
+    if (port !== undefined) serve(port);
+  }, { once: true });
+}
+
+/** Makes the attempts that come through a port. */
+function serve(port: MessagePort): void {
+  const tell = (message: FromSender): void => port.postMessage(message);
+  const asked = new Map<number, (answer: Resolved) => void>();
+  const underWay = new Map<number, AbortController>();
+  let sender: Sender | null = null;
+  let nextQuestion = 1;
+  let done: Done[] = [];
+
+  const resolve = ((hostname: string, _options: unknown, callback: ResolveCallback) => {
+    const id = nextQuestion++;
+    asked.set(id, ({ code, addresses }) => {
+      const error = code === null
+        ? null
+        : Object.assign(new Error(`Cannot resolve ${hostname}`), { code });
+      callback(error, addresses);
+    });
+    tell({ kind: "resolve", id, hostname });
+  }) as Resolve;
+
+  const conclude = (one: Done) => {
+    underWay.delete(one.id);
+    done.push(one);
+    if (done.length > 1) return;
+    // what ends in the same turn of the event loop is told together
+    setImmediate(() => {
+      tell({ kind: "done", done });
+      done = [];
+    });
+  };
+
+  const start = async (job: Job) => {
+    if (sender === null) throw new Error("Cannot send as the worker was not started");
+    const controller = new AbortController();
+    underWay.set(job.id, controller);
+    const outcome = await sender.send(job.delivery, job.now, controller.signal);
+    conclude({ id: job.id, outcome });
+  };
+
+  port.onmessage = ({ data }: MessageEvent<ToSender>) => {
+    switch (data.kind) {
+      case "start":
+        sender = createSender({ rules: data.rules, resolve, mayConnect });
+        return;
+      case "send":
+        for (const job of data.jobs) void start(job);
+        return;
+      case "stop":
+        for (const id of data.ids) underWay.get(id)?.abort();
+        return;
+      case "resolved":
+        asked.get(data.id)?.(data);
+        asked.delete(data.id);
+        return;
+      default:
+        data satisfies never;
+    }
+  };
+}
+
+type ResolveCallback = (error: Error | null, addresses: readonly ResolvedAddress[]) => void;
+
+/** Asks the runtime first: a connection it does not permit is an exception that ends the worker. */
+function mayConnect(address: string): boolean {
+  const host = address.includes(":") ? `[${address}]` : address;
+  return Deno.permissions.querySync({ name: "net", host }).state === "granted";
+}
