@@ -20,6 +20,9 @@ const INPUT_SHAPE = /^(\d{1,20})(?:\.(\d{1,18}))?$/;
 /** No money. */
 export const ZERO = 0n as Amount;
 
+/** The largest amount there is: 20 integer digits and 18 decimals, as columns are declared. */
+export const LARGEST_AMOUNT = (10n ** 38n - 1n) as Amount;
+
 /** Wraps a count of 10^-18 units. */
 export function fromUnits(units: bigint): Amount {
   return units as Amount;

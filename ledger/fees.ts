@@ -64,6 +64,65 @@ export function isWorthLessThanOne(amount: Amount, unitRate: string): boolean {
   return new Exact(formatAmount(amount)).times(unitRate).lessThan(1);
 }
 
+/** How a pair charges what the chain takes. */
+export interface NetworkFeeTerms {
+  /** `dynamic`: it follows the chain's estimate. */
+  readonly networkFeeMode: "fixed" | "dynamic";
+  /** The fixed fee; of a dynamic pair what counts while nothing is estimated. */
+  readonly networkFee: Amount;
+}
+
+/** What a dynamic network fee is at a moment, taken once and kept with the request it is for. */
+export interface DynamicFee {
+  /** In the pair's currency; null while nothing fresh is known. */
+  readonly estimate: Amount | null;
+  /** The least that is charged. */
+  readonly floor: Amount;
+}
+
+/**
+ * The network fee that a payout is quoted: every place that shows or charges one asks here. Without
+ * an estimate a dynamic pair charges its fixed fee, and never less than the floor, so that a pair
+ * whose fixed fee is zero does not pay out for nothing by accident.
+ */
+export function networkFeeOf(terms: NetworkFeeTerms, dynamic: DynamicFee): Amount {
+  return terms.networkFeeMode === "fixed"
+    ? terms.networkFee
+    : max(dynamic.estimate ?? terms.networkFee, dynamic.floor);
+}
+
+/** Decimals of a dynamic network fee: a quote to the hundredth is read and compared with ease. */
+const DYNAMIC_FEE_DECIMALS = 2;
+
+/**
+ * The network fee for what a transfer costs, rounded up to hundredths.
+ *
+ * @param cost in the chain's own coin
+ * @param coinRate units of the currency per coin, a positive decimal
+ * @param margin added on top, as a fraction: `"0.1"` for a tenth
+ */
+export function dynamicFeeOf(cost: Amount, coinRate: string, margin: string): Amount {
+  const worth = new Exact(formatAmount(cost)).times(coinRate).times(new Exact(margin).plus(1));
+  return exactAmount(worth.toDecimalPlaces(DYNAMIC_FEE_DECIMALS, Decimal.ROUND_UP));
+}
+
+/**
+ * What an amount of a coin is worth, rounded half up.
+ *
+ * @param rate units per coin
+ * @param decimals of the answer
+ */
+export function worthOf(amount: Amount, rate: string, decimals: number): Amount {
+  const worth = new Exact(formatAmount(amount)).times(rate);
+  return exactAmount(worth.toDecimalPlaces(decimals, Decimal.ROUND_HALF_UP));
+}
+
+function exactAmount(value: Decimal): Amount {
+  const parsed = parseAmount(value.toFixed());
+  if (parsed === null) throw new RangeError(`Cannot use as an amount: ${value}`);
+  return parsed;
+}
+
 /** Global withdrawal fee settings. */
 export interface FeeSettings {
   readonly enabled: boolean;
@@ -166,5 +225,22 @@ export function depositFees(
     activationFee,
     flatFee: ZERO,
     receivable: subtract(left, activationFee),
+  };
+}
+
+/**
+ * Fees of a top-up of the merchant's own address: the flat fee, capped at the deposit itself.
+ *
+ * @param flatFee the merchant's, in the deposit's currency
+ * @param exempt under the 1 USD threshold: no fee at all
+ */
+export function topUpFees(amount: Amount, flatFee: Amount, exempt: boolean): DepositFees {
+  const taken = exempt ? ZERO : min(flatFee, amount);
+  return {
+    commission: ZERO,
+    commissionRate: "0",
+    activationFee: ZERO,
+    flatFee: taken,
+    receivable: subtract(amount, taken),
   };
 }

@@ -29,6 +29,9 @@ export interface Pair {
   readonly network: Network;
 }
 
+/** What a transfer of ours moves: a token, or the chain's own coin (`native`). */
+export type OutgoingAsset = Currency | "native";
+
 /** Text form of a pair, used as a map key. */
 export type PairKey = `${Currency}/${Network}`;
 

@@ -7,7 +7,7 @@
 
 import type { Amount } from "./amount.ts";
 import type { Rate } from "./fees.ts";
-import type { Currency, Network } from "./pair.ts";
+import type { Currency, Network, OutgoingAsset } from "./pair.ts";
 import { table } from "./table.ts";
 import type {
   DepositStatus,
@@ -51,6 +51,10 @@ export interface MerchantRow {
   readonly webhookRetryCount: number;
   readonly successUrl: string | null;
   readonly failureUrl: string | null;
+  /** Who may show the hosted page in a frame; null: nobody. */
+  readonly pageOrigins: readonly string[] | null;
+  /** Colour of the merchant's mark on the hosted page, `#rrggbb`. */
+  readonly logoColor: string | null;
   readonly rateLimits: Readonly<Record<string, number | null>>;
   readonly resellerId: string | null;
   /** Share of this merchant's fees that goes to `marginBeneficiary`. */
@@ -76,6 +80,8 @@ export const merchantTable = table<MerchantRow>("book.merchant", {
   webhookRetryCount: "integer",
   successUrl: "text",
   failureUrl: "text",
+  pageOrigins: "texts",
+  logoColor: "text",
   rateLimits: "json",
   resellerId: "text",
   marginRate: "rate",
@@ -329,10 +335,17 @@ export const chargeTable = table<ChargeRow>("book.charge", {
 export interface OutgoingRow {
   readonly id: string;
   readonly merchantId: string;
-  readonly kind: "payout" | "settlement" | "sweep" | "gas" | "delegation" | "cold";
+  readonly kind:
+    | "payout"
+    | "settlement"
+    | "sweep"
+    | "gas"
+    | "delegation"
+    | "reclaim"
+    | "cold";
   readonly paymentId: string | null;
   readonly network: Network;
-  readonly currency: Currency;
+  readonly currency: OutgoingAsset;
   readonly amount: Amount;
   readonly wallet: string;
   readonly destination: string;
@@ -372,6 +385,8 @@ export interface EventRow {
   readonly attempts: number;
   readonly nextAttemptAt: number;
   readonly claimedUntil: number | null;
+  /** Session of the node that holds the claim. */
+  readonly claimedBy: string | null;
   readonly lastOutcome: string | null;
   readonly createdAt: number;
   readonly deliveredAt: number | null;
@@ -386,6 +401,7 @@ export const eventTable = table<EventRow>("book.outbox", {
   attempts: "integer",
   nextAttemptAt: "time",
   claimedUntil: "time",
+  claimedBy: "text",
   lastOutcome: "text",
   createdAt: "time",
   deliveredAt: "time",
@@ -397,7 +413,14 @@ export interface InboxKey {
   readonly network: Network;
   readonly txid: string;
   readonly logIndex: number;
-  readonly phase: "seen" | "solid" | "vanished" | "submitted" | "outcome" | "margin";
+  readonly phase:
+    | "seen"
+    | "solid"
+    | "vanished"
+    | "submitted"
+    | "outcome"
+    | "margin"
+    | "swept";
 }
 export const inboxKeyTable = table<InboxKey>("book.inbox_key", {
   merchantId: "text",

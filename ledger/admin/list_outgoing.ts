@@ -1,6 +1,6 @@
 import { type Amount, amountOf } from "../amount.ts";
 import type { Sql } from "../database/connect.ts";
-import type { Currency, Network } from "../pair.ts";
+import type { Network, OutgoingAsset } from "../pair.ts";
 import type { OutgoingRow } from "../rows.ts";
 
 /** A transfer of ours that waits for its signature or for its block. */
@@ -10,7 +10,7 @@ export interface WaitingTransfer {
   readonly kind: OutgoingRow["kind"];
   readonly paymentId: string | null;
   readonly network: Network;
-  readonly currency: Currency;
+  readonly currency: OutgoingAsset;
   readonly amount: Amount;
   readonly destination: string;
   readonly status: "queued" | "signed";
@@ -34,7 +34,7 @@ export async function listOutgoing(
     kind: OutgoingRow["kind"];
     payment_id: string | null;
     network: Network;
-    currency: Currency;
+    currency: OutgoingAsset;
     amount: string;
     destination: string;
     status: WaitingTransfer["status"];

@@ -6,7 +6,7 @@ import { type HubAudit, writeAudit } from "./write_audit.ts";
  * Puts a new key in the place of another one, which stays valid for a while at most.
  *
  * @param until when the old key ends, unless it ends before; Unix milliseconds
- * @returns when the old key ends, or `null` when it is revoked or rotated away meanwhile: nothing
+ * @returns when the old key ends, or `null` when it is revoked or has ended already: nothing
  *   was changed then
  */
 export async function rotateApiKey(

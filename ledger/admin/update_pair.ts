@@ -11,6 +11,7 @@ export interface PairPatch {
   readonly withdrawalsEnabled?: boolean | undefined;
   readonly minWithdrawal?: Amount | undefined;
   readonly networkFee?: Amount | undefined;
+  readonly networkFeeMode?: PairRecord["networkFeeMode"] | undefined;
 }
 
 /** A pair after its change. */
@@ -44,12 +45,14 @@ export async function updatePair(
       withdrawalsEnabled: patch.withdrawalsEnabled ?? before.withdrawalsEnabled,
       minWithdrawal: patch.minWithdrawal ?? before.minWithdrawal,
       networkFee: patch.networkFee ?? before.networkFee,
+      networkFeeMode: patch.networkFeeMode ?? before.networkFeeMode,
     };
     await tx`
       UPDATE book.pair SET deposits_enabled = ${next.depositsEnabled},
         withdrawals_enabled = ${next.withdrawalsEnabled},
         min_withdrawal = ${formatAmount(next.minWithdrawal)}::text::numeric,
-        network_fee = ${formatAmount(next.networkFee)}::text::numeric
+        network_fee = ${formatAmount(next.networkFee)}::text::numeric,
+        network_fee_mode = ${next.networkFeeMode}
       WHERE currency = ${currency} AND network = ${network}`;
     const released = !next.depositsEnabled ? [] : await tx<{ merchant_id: string }[]>`
       UPDATE book.inbox SET quarantine = NULL

@@ -1,16 +1,15 @@
 import type { Sql } from "postgres";
 import { type Amount, amountOf } from "../amount.ts";
-import { type FeeSettings, parseRate } from "../fees.ts";
+import { type FeeSettings, type NetworkFeeTerms, parseRate } from "../fees.ts";
 import { type Currency, type Network, type PairKey, pairKey } from "../pair.ts";
 
 /** Settings of one pair. */
-export interface PairSettings {
+export interface PairSettings extends NetworkFeeTerms {
   readonly currency: Currency;
   readonly network: Network;
   readonly depositsEnabled: boolean;
   readonly withdrawalsEnabled: boolean;
   readonly minWithdrawal: Amount;
-  readonly networkFee: Amount;
 }
 
 /** Everything that is set for all merchants, as of one epoch. */
@@ -36,12 +35,13 @@ export async function readSettings(sql: Sql): Promise<Settings> {
     withdrawals_enabled: boolean;
     min_withdrawal: string;
     network_fee: string;
+    network_fee_mode: PairSettings["networkFeeMode"];
   }[]>`
     SELECT s.epoch, s.fees_enabled, trim_scale(s.base_fee)::text AS base_fee,
       trim_scale(s.markup_rate)::text AS markup_rate,
       trim_scale(t.amount)::text AS threshold, p.currency, p.network, p.deposits_enabled,
       p.withdrawals_enabled, trim_scale(p.min_withdrawal)::text AS min_withdrawal,
-      trim_scale(p.network_fee)::text AS network_fee
+      trim_scale(p.network_fee)::text AS network_fee, p.network_fee_mode
     FROM book.setting s CROSS JOIN book.pair p
     JOIN book.settlement_threshold t ON t.currency = p.currency`;
   const first = rows[0];
@@ -61,6 +61,7 @@ export async function readSettings(sql: Sql): Promise<Settings> {
       withdrawalsEnabled: row.withdrawals_enabled,
       minWithdrawal: amountOf(row.min_withdrawal),
       networkFee: amountOf(row.network_fee),
+      networkFeeMode: row.network_fee_mode,
     }])),
   };
 }

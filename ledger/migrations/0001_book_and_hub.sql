@@ -143,6 +143,9 @@ CREATE TABLE book.merchant (
   webhook_retry_count     integer NOT NULL DEFAULT 3 CHECK (webhook_retry_count BETWEEN 0 AND 20),
   success_url             text,
   failure_url             text,
+  -- who may show the hosted page in a frame: origins only, as they end up in a response header
+  page_origins            text[] CHECK (cardinality(page_origins) <= 16 AND array_to_string(page_origins, ' ') ~ '^(https?://[a-z0-9.:\[\]-]+( |$))*$'),
+  logo_color              text COLLATE "C" CHECK (logo_color ~ '^#[0-9a-f]{6}$'),
   rate_limits             jsonb NOT NULL DEFAULT '{}',
   reseller_id             text COLLATE "C",
   -- the line: who earns which part of this merchant's fees. beneficiary is a merchant account.
@@ -228,7 +231,7 @@ CREATE TABLE book.deposit_address (
 CREATE UNIQUE INDEX deposit_address_of_customer ON book.deposit_address (merchant_id, network, identifier) WHERE kind = 'issued';
 CREATE UNIQUE INDEX deposit_address_top_up ON book.deposit_address (merchant_id, network) WHERE kind = 'top_up';
 -- addresses of hosted pages are many and in no list
-CREATE INDEX deposit_address_list ON book.deposit_address (merchant_id, id) WHERE kind = 'issued';
+CREATE INDEX deposit_address_list ON book.deposit_address (merchant_id, network, id) WHERE kind = 'issued';
 
 CREATE TABLE book.deposit (
   id              text COLLATE "C" NOT NULL,
@@ -270,7 +273,9 @@ CREATE TABLE book.deposit (
 CREATE UNIQUE INDEX deposit_transfer ON book.deposit (merchant_id, network, txid, log_index) WHERE txid IS NOT NULL;
 CREATE INDEX deposit_of_address ON book.deposit (address_id, id) WHERE address_id IS NOT NULL;
 CREATE INDEX deposit_pending ON book.deposit (id) WHERE status = 'PENDING';
-CREATE INDEX deposit_rare ON book.deposit (merchant_id, status, seq) WHERE status IN ('FAILED','CANCELLED');
+-- Rows of a status that may lie far apart are found one by one; a page of them would otherwise read
+-- every block of 1,000 in which there is one.
+CREATE INDEX deposit_rare ON book.deposit (merchant_id, status, seq) WHERE status IN ('PENDING','FAILED','CANCELLED');
 CREATE TRIGGER deposit_transition BEFORE UPDATE OF status ON book.deposit FOR EACH ROW
   WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION book.check_transition('deposit');
 
@@ -337,6 +342,8 @@ CREATE TABLE book.transaction (
   PRIMARY KEY (merchant_id, seq),
   CHECK (status NOT IN ('FAILED','CANCELLED') OR effect = 0)
 ) WITH (fillfactor = 80);
+CREATE INDEX transaction_rare ON book.transaction (merchant_id, status, seq) WHERE status IN ('FAILED','CANCELLED');
+CREATE INDEX transaction_settlement ON book.transaction (merchant_id, type, seq) WHERE type = 'SETTLEMENT';
 CREATE TRIGGER transaction_transition BEFORE UPDATE OF status ON book.transaction FOR EACH ROW
   WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION book.check_transition('transaction');
 
@@ -354,19 +361,9 @@ CREATE TABLE book.charge (
   created_at  timestamptz NOT NULL,
   PRIMARY KEY (merchant_id, seq)
 );
+-- Only of those that withdrawals do not write: they are the busiest, and seldom rare.
+CREATE INDEX charge_rare ON book.charge (merchant_id, type, seq) WHERE type IN ('ADDRESS_ACTIVATION','DIRECT_DEPOSIT','REVERSAL');
 CREATE TRIGGER charge_is_written_once BEFORE UPDATE OR DELETE ON book.charge FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
-
--- Sums of charges per day (UTC), kept in the commits that take them.
-CREATE TABLE book.charge_day (
-  merchant_id text COLLATE "C" NOT NULL,
-  day         date NOT NULL,
-  type        text COLLATE "C" NOT NULL,
-  currency    text COLLATE "C" NOT NULL,
-  network     text COLLATE "C" NOT NULL,
-  count       bigint NOT NULL,
-  amount      numeric(38,18) NOT NULL,
-  PRIMARY KEY (merchant_id, day, type, currency, network)
-) WITH (fillfactor = 50);
 
 -- One share of a fee that was credited to (or held for) a beneficiary, or taken back (`reversed`).
 CREATE TABLE book.margin (
@@ -441,7 +438,7 @@ CREATE TABLE book.settlement (
   UNIQUE (merchant_id, seq)
 ) WITH (fillfactor = 80);
 CREATE INDEX settlement_key ON book.settlement (merchant_id, idempotency_key, seq) WHERE idempotency_key IS NOT NULL;
-CREATE INDEX settlement_open ON book.settlement (merchant_id, status, seq) WHERE status NOT IN ('COMPLETED');
+CREATE INDEX settlement_rare ON book.settlement (merchant_id, status, seq) WHERE status <> 'COMPLETED';
 CREATE INDEX settlement_waiting ON book.settlement (id) WHERE status = 'APPROVAL_REQUIRED';
 CREATE TRIGGER settlement_transition BEFORE UPDATE OF status ON book.settlement FOR EACH ROW
   WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION book.check_transition('settlement');
@@ -476,19 +473,45 @@ CREATE TABLE book.audit (
 CREATE INDEX audit_of_merchant ON book.audit (merchant_id, id) WHERE merchant_id IS NOT NULL;
 CREATE TRIGGER audit_is_written_once BEFORE UPDATE OR DELETE ON book.audit FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
 
--- Counts and sums per 1,000 rows of a list, kept in the commits that change the rows. A page, a
--- total and a running balance cost the same at row one million as at row one.
+-- Counts and sums per 250 rows of a list, kept in the commits that change the rows: fewer, and the
+-- sums were many; more, and a page whose rows lie far apart would read too many others. `effect` sums what a
+-- transaction does to available, and the amounts of charges. Only charges have no status, only
+-- transactions and charges have a type: '' otherwise.
 CREATE TABLE book.list_block (
   merchant_id text COLLATE "C" NOT NULL,
-  list        text COLLATE "C" NOT NULL CHECK (list IN ('deposit','withdrawal','transaction','settlement')),
+  list        text COLLATE "C" NOT NULL CHECK (list IN ('deposit','withdrawal','transaction','settlement','charge')),
   block       bigint NOT NULL CHECK (block >= 0),
   currency    text COLLATE "C" NOT NULL,
   network     text COLLATE "C" NOT NULL,
   status      text COLLATE "C" NOT NULL,
+  type        text COLLATE "C" NOT NULL DEFAULT '',
   count       integer NOT NULL,
-  effect      numeric(38,18) NOT NULL DEFAULT 0,
-  PRIMARY KEY (merchant_id, list, block, currency, network, status)
+  effect      numeric(58,18) NOT NULL DEFAULT 0,
+  PRIMARY KEY (merchant_id, list, block, currency, network, status, type)
 ) WITH (fillfactor = 50);
+
+-- The same per 256 blocks (64,000 rows), so that a page, a total and a running balance cost the same
+-- at row one million as at row one. A chunk is summed when it has all its rows; from then on the
+-- commits that change one of them keep it.
+CREATE TABLE book.list_chunk (
+  merchant_id text COLLATE "C" NOT NULL,
+  list        text COLLATE "C" NOT NULL,
+  chunk       bigint NOT NULL CHECK (chunk >= 0),
+  currency    text COLLATE "C" NOT NULL,
+  network     text COLLATE "C" NOT NULL,
+  status      text COLLATE "C" NOT NULL,
+  type        text COLLATE "C" NOT NULL,
+  count       bigint NOT NULL,
+  effect      numeric(58,18) NOT NULL,
+  PRIMARY KEY (merchant_id, list, chunk, currency, network, status, type)
+);
+-- How many chunks of a list are summed.
+CREATE TABLE book.list_summed (
+  merchant_id text COLLATE "C" NOT NULL,
+  list        text COLLATE "C" NOT NULL,
+  chunks      bigint NOT NULL CHECK (chunks > 0),
+  PRIMARY KEY (merchant_id, list)
+);
 
 -- ---------------------------------------------------------------- what leaves our wallets
 
@@ -582,11 +605,12 @@ CREATE TABLE book.outbox (
   attempts        integer NOT NULL DEFAULT 0,
   next_attempt_at timestamptz NOT NULL DEFAULT now(),
   claimed_until   timestamptz,
+  claimed_by      text,
   last_outcome    text,
   created_at      timestamptz NOT NULL,
   delivered_at    timestamptz,
   PRIMARY KEY (id, merchant_id)
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 50);
 CREATE INDEX outbox_waiting ON book.outbox (merchant_id, id) WHERE status = 'PENDING';
 
 CREATE FUNCTION book.keep_event() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -660,6 +684,8 @@ CREATE TABLE hub.session (
   requested_amount   numeric(38,18),
   requested_currency text COLLATE "C",
   exchange_rate      numeric(38,18),
+  -- what the page asks for: this token, and with a quote this much of it
+  currency           text COLLATE "C" NOT NULL,
   amount             numeric(38,18),
   token              text,
   expires_at         timestamptz NOT NULL,

@@ -27,6 +27,22 @@ CREATE TABLE book.event_revival (
   PRIMARY KEY (event_id, merchant_id)
 );
 
+-- Endpoints that do not acknowledge; the first acknowledgement removes the row. While it is paused an
+-- endpoint is sent only what was begun, and now and then its oldest event as a probe. A row counts
+-- for the URL that it names: another URL is another endpoint.
+CREATE TABLE book.webhook_endpoint (
+  merchant_id    text COLLATE "C" PRIMARY KEY,
+  url            text NOT NULL,
+  failing_since  timestamptz NOT NULL DEFAULT now(),
+  failures       bigint NOT NULL CHECK (failures > 0),
+  last_outcome   text NOT NULL,
+  last_failed_at timestamptz NOT NULL DEFAULT now(),
+  paused_at      timestamptz,
+  next_probe_at  timestamptz,
+  probes         integer NOT NULL DEFAULT 0 CHECK (probes >= 0),
+  CHECK ((paused_at IS NULL) = (next_probe_at IS NULL))
+);
+
 CREATE INDEX deposit_reference ON book.deposit (merchant_id, reference_id, seq) WHERE reference_id IS NOT NULL;
 
 -- The first row of a merchant's list that is not older than a time. Rows are numbered in the order
@@ -71,4 +87,81 @@ BEGIN
     END IF;
   END LOOP;
   RETURN v_low;
+END $$;
+
+-- Claims due events of many merchants. An attempt is counted here, before it is made: one that a
+-- crash swallows is not made for ever.
+--
+-- Two statements on purpose: a scan notes which entries of its index are dead when it ends, and only
+-- where no row has moved on the index page meanwhile.
+--
+-- The merchant is compared as a range and leads the order, which only the index of what waits serves:
+-- with an equals sign the primary key looks as good, and every claim reads all that was delivered.
+--
+-- "The oldest unfinished of its payment" is asked row by row: written as NOT EXISTS it becomes a join
+-- over everything that waits, and a claim of 20 out of 20,000 took 11 ms.
+--
+-- A paused endpoint is given what was begun, so that retries keep their schedule; when its probe is
+-- due also its oldest event, and the next probe is set. Of its backlog 100 rows are looked at.
+CREATE FUNCTION book.claim_events(
+  p_merchants        text[],
+  p_rooms            integer[],
+  p_claimed_by       text,
+  p_lease_margin_ms  integer,
+  p_first_probe_ms   integer,
+  p_longest_probe_ms integer)
+RETURNS TABLE (
+  id text, merchant_id text, type text, payload text, attempts integer, url text, secret text,
+  previous text, timeout_ms integer, retry_count integer)
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  v_ids    text[];
+  v_owners text[];
+  v_probed text[];
+BEGIN
+  SELECT array_agg(p.id), array_agg(w.merchant_id), array_agg(w.merchant_id) FILTER (WHERE w.probes)
+  INTO v_ids, v_owners, v_probed
+  FROM (
+    SELECT w.room, m.merchant_id, e.next_probe_at, e.next_probe_at <= now() AS probes,
+      CASE WHEN e.next_probe_at IS NULL THEN '~' ELSE (
+        SELECT max(x.id) FROM (
+          SELECT b.id FROM book.outbox b WHERE b.merchant_id = m.merchant_id AND b.status = 'PENDING'
+          ORDER BY b.id LIMIT 100) x) END AS up_to
+    FROM unnest(p_merchants, p_rooms) AS w (id, room)
+    JOIN book.merchant m ON m.merchant_id = w.id
+    LEFT JOIN book.webhook_endpoint e ON e.merchant_id = m.merchant_id AND e.url = m.webhook_url
+    WHERE m.webhook_enabled AND m.webhook_url IS NOT NULL) w
+  CROSS JOIN LATERAL (
+    SELECT o.id FROM book.outbox o
+    WHERE o.merchant_id >= w.merchant_id AND o.merchant_id <= w.merchant_id
+      AND o.status = 'PENDING' AND o.next_attempt_at <= now()
+      AND (o.claimed_until IS NULL OR o.claimed_until <= now())
+      AND o.id <= w.up_to
+      AND (w.next_probe_at IS NULL OR w.probes OR o.attempts > 0)
+      AND o.id = (
+        SELECT older.id FROM book.outbox older
+        WHERE older.payment_id = o.payment_id AND older.merchant_id = o.merchant_id
+          AND older.status = 'PENDING'
+        ORDER BY older.id LIMIT 1)
+    ORDER BY o.merchant_id, o.id LIMIT CASE WHEN w.probes THEN 1 ELSE w.room END FOR UPDATE SKIP LOCKED) p;
+  IF v_ids IS NULL THEN
+    RETURN;
+  END IF;
+  IF v_probed IS NOT NULL THEN
+    UPDATE book.webhook_endpoint e SET probes = e.probes + 1, next_probe_at = now() +
+      make_interval(secs => least(p_first_probe_ms * 2.0 ^ least(e.probes + 1, 20), p_longest_probe_ms) / 1000)
+    WHERE e.merchant_id = ANY (v_probed);
+  END IF;
+  RETURN QUERY
+    UPDATE book.outbox o SET attempts = o.attempts + 1, claimed_by = p_claimed_by, claimed_until =
+      now() + make_interval(secs => (m.webhook_timeout_ms + p_lease_margin_ms) / 1000.0)
+    FROM unnest(v_ids, v_owners) AS p (id, owner)
+    JOIN book.merchant m ON m.merchant_id = p.owner AND m.webhook_enabled AND m.webhook_url IS NOT NULL
+    WHERE o.id = p.id AND o.merchant_id = p.owner
+    RETURNING o.id, o.merchant_id, o.type, o.payload, o.attempts, m.webhook_url, m.webhook_secret,
+      CASE WHEN m.webhook_previous_until > now() THEN m.webhook_secret_previous END,
+      m.webhook_timeout_ms, m.webhook_retry_count;
 END $$;

@@ -116,52 +116,60 @@ BEGIN
 
   -- 3. counts and sums of the lists: new rows, and images before and after of changed ones
   IF cardinality(p_new_withdrawals) + cardinality(p_new_deposits) + cardinality(p_new_transactions)
-     + cardinality(p_new_settlements) > 0 THEN
-    INSERT INTO book.list_block AS b (merchant_id, list, block, currency, network, status, count, effect)
-    SELECT merchant_id, list, (seq - 1) / 1000, currency, network, status, count(*), sum(effect) FROM (
-      SELECT merchant_id, 'withdrawal' AS list, seq, currency, network, status, 0::numeric AS effect
+     + cardinality(p_new_settlements) + cardinality(p_charges) > 0 THEN
+    INSERT INTO book.list_block AS b (merchant_id, list, block, currency, network, status, type, count, effect)
+    SELECT merchant_id, list, (seq - 1) / 250, currency, network, status, type, count(*), sum(effect) FROM (
+      SELECT merchant_id, 'withdrawal' AS list, seq, currency, network, status, '' AS type, 0::numeric AS effect
         FROM unnest(p_new_withdrawals) WHERE seq IS NOT NULL
-      UNION ALL SELECT merchant_id, 'deposit', seq, currency, network, status, 0 FROM unnest(p_new_deposits)
-      UNION ALL SELECT merchant_id, 'transaction', seq, currency, network, status, effect FROM unnest(p_new_transactions)
-      UNION ALL SELECT merchant_id, 'settlement', seq, currency, network, status, 0 FROM unnest(p_new_settlements)) added
-    GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5, 6
-    ON CONFLICT (merchant_id, list, block, currency, network, status)
+      UNION ALL SELECT merchant_id, 'deposit', seq, currency, network, status, '', 0 FROM unnest(p_new_deposits)
+      UNION ALL SELECT merchant_id, 'transaction', seq, currency, network, status, type, effect FROM unnest(p_new_transactions)
+      UNION ALL SELECT merchant_id, 'settlement', seq, currency, network, status, '', 0 FROM unnest(p_new_settlements)
+      UNION ALL SELECT merchant_id, 'charge', seq, currency, network, '', type, amount FROM unnest(p_charges)) added
+    GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7
+    ON CONFLICT (merchant_id, list, block, currency, network, status, type)
     DO UPDATE SET count = b.count + excluded.count, effect = b.effect + excluded.effect;
   END IF;
   IF cardinality(p_withdrawals) + cardinality(p_deposits) + cardinality(p_transactions)
      + cardinality(p_settlements) > 0 THEN
     WITH change AS (
-      SELECT c.merchant_id, 'withdrawal' AS list, c.seq, c.currency, c.network, c.status, 1 AS n, 0::numeric AS effect
+      SELECT c.merchant_id, 'withdrawal' AS list, c.seq, c.currency, c.network, c.status, '' AS type, 1 AS n, 0::numeric AS effect
         FROM unnest(p_withdrawals) c WHERE c.seq IS NOT NULL
       UNION ALL
-      SELECT o.merchant_id, 'withdrawal', o.seq, o.currency, o.network, o.status, -1, 0
+      SELECT o.merchant_id, 'withdrawal', o.seq, o.currency, o.network, o.status, '', -1, 0
         FROM unnest(p_withdrawals) c JOIN book.withdrawal o ON o.id = c.id AND o.merchant_id IS NOT DISTINCT FROM c.merchant_id
         WHERE o.seq IS NOT NULL
       UNION ALL
-      SELECT c.merchant_id, 'deposit', c.seq, c.currency, c.network, c.status, 1, 0 FROM unnest(p_deposits) c
+      SELECT c.merchant_id, 'deposit', c.seq, c.currency, c.network, c.status, '', 1, 0 FROM unnest(p_deposits) c
       UNION ALL
-      SELECT o.merchant_id, 'deposit', o.seq, o.currency, o.network, o.status, -1, 0
+      SELECT o.merchant_id, 'deposit', o.seq, o.currency, o.network, o.status, '', -1, 0
         FROM unnest(p_deposits) c JOIN book.deposit o ON o.id = c.id AND o.merchant_id IS NOT DISTINCT FROM c.merchant_id
       UNION ALL
-      SELECT c.merchant_id, 'transaction', c.seq, c.currency, c.network, c.status, 1, c.effect FROM unnest(p_transactions) c
+      SELECT c.merchant_id, 'transaction', c.seq, c.currency, c.network, c.status, c.type, 1, c.effect FROM unnest(p_transactions) c
       UNION ALL
-      SELECT o.merchant_id, 'transaction', o.seq, o.currency, o.network, o.status, -1, -o.effect
+      SELECT o.merchant_id, 'transaction', o.seq, o.currency, o.network, o.status, o.type, -1, -o.effect
         FROM unnest(p_transactions) c JOIN book.transaction o ON o.merchant_id = c.merchant_id AND o.seq = c.seq
       UNION ALL
-      SELECT c.merchant_id, 'settlement', c.seq, c.currency, c.network, c.status, 1, 0 FROM unnest(p_settlements) c
+      SELECT c.merchant_id, 'settlement', c.seq, c.currency, c.network, c.status, '', 1, 0 FROM unnest(p_settlements) c
       UNION ALL
-      SELECT o.merchant_id, 'settlement', o.seq, o.currency, o.network, o.status, -1, 0
+      SELECT o.merchant_id, 'settlement', o.seq, o.currency, o.network, o.status, '', -1, 0
         FROM unnest(p_settlements) c JOIN book.settlement o ON o.id = c.id AND o.merchant_id IS NOT DISTINCT FROM c.merchant_id
     ), folded AS (
-      SELECT merchant_id, list, (seq - 1) / 1000 AS block, currency, network, status, sum(n) AS n, sum(effect) AS effect
-      FROM change GROUP BY 1, 2, 3, 4, 5, 6
+      SELECT merchant_id, list, (seq - 1) / 250 AS block, currency, network, status, type, sum(n) AS n, sum(effect) AS effect
+      FROM change GROUP BY 1, 2, 3, 4, 5, 6, 7
       HAVING sum(n) <> 0 OR sum(effect) <> 0
     ), written AS (
-      INSERT INTO book.list_block AS b (merchant_id, list, block, currency, network, status, count, effect)
-      SELECT merchant_id, list, block, currency, network, status, n, effect FROM folded ORDER BY 1, 2, 3, 4, 5, 6
-      ON CONFLICT (merchant_id, list, block, currency, network, status)
+      INSERT INTO book.list_block AS b (merchant_id, list, block, currency, network, status, type, count, effect)
+      SELECT merchant_id, list, block, currency, network, status, type, n, effect FROM folded ORDER BY 1, 2, 3, 4, 5, 6, 7
+      ON CONFLICT (merchant_id, list, block, currency, network, status, type)
       DO UPDATE SET count = b.count + excluded.count, effect = b.effect + excluded.effect
       RETURNING b.count
+    ), summed AS (
+      INSERT INTO book.list_chunk AS b (merchant_id, list, chunk, currency, network, status, type, count, effect)
+      SELECT f.merchant_id, f.list, f.block / 256, f.currency, f.network, f.status, f.type, sum(f.n), sum(f.effect)
+      FROM folded f JOIN book.list_summed s ON s.merchant_id = f.merchant_id AND s.list = f.list AND f.block / 256 < s.chunks
+      GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7
+      ON CONFLICT (merchant_id, list, chunk, currency, network, status, type)
+      DO UPDATE SET count = b.count + excluded.count, effect = b.effect + excluded.effect
     )
     SELECT bool_or(count < 0) INTO v_bad FROM written;
     IF v_bad THEN
@@ -221,6 +229,7 @@ BEGIN
       webhook_secret_previous = c.webhook_secret_previous, webhook_previous_until = c.webhook_previous_until,
       webhook_enabled = c.webhook_enabled, webhook_events = c.webhook_events, webhook_timeout_ms = c.webhook_timeout_ms,
       webhook_retry_count = c.webhook_retry_count, success_url = c.success_url, failure_url = c.failure_url,
+      page_origins = c.page_origins, logo_color = c.logo_color,
       rate_limits = c.rate_limits, reseller_id = c.reseller_id, margin_rate = c.margin_rate,
       margin_beneficiary = c.margin_beneficiary
     FROM unnest(p_merchants) c WHERE m.merchant_id = c.merchant_id;
@@ -272,11 +281,6 @@ BEGIN
   END IF;
   IF cardinality(p_charges) > 0 THEN
     INSERT INTO book.charge SELECT * FROM unnest(p_charges);
-    INSERT INTO book.charge_day AS d (merchant_id, day, type, currency, network, count, amount)
-    SELECT merchant_id, (created_at AT TIME ZONE 'UTC')::date, type, currency, network, count(*), sum(amount)
-    FROM unnest(p_charges) GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
-    ON CONFLICT (merchant_id, day, type, currency, network)
-    DO UPDATE SET count = d.count + excluded.count, amount = d.amount + excluded.amount;
   END IF;
   IF cardinality(p_voided) > 0 THEN
     UPDATE book.outgoing o SET status = 'void', reason = v.reason, lease_until = NULL, updated_at = now()
@@ -333,6 +337,31 @@ BEGIN
   FROM unnest(p_slices) s WHERE a.merchant_id = s.merchant_id;
   INSERT INTO book.commit_log (id, survivors)
   VALUES (p_commit_id, ARRAY(SELECT s.merchant_id FROM unnest(p_slices) s));
+END $$;
+
+-- Sums the chunks of a merchant's lists that have all their rows. Under the lock of its account, as
+-- every commit: nothing of them changes meanwhile.
+CREATE FUNCTION book.sum_chunks(p_merchant_id text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_account book.account;
+  v_list    text;
+  v_rows    bigint;
+  v_done    bigint;
+BEGIN
+  SELECT * INTO v_account FROM book.account a WHERE a.merchant_id = p_merchant_id FOR UPDATE;
+  FOR v_list, v_rows IN VALUES ('deposit', v_account.deposit_seq), ('withdrawal', v_account.withdrawal_seq),
+      ('transaction', v_account.transaction_seq), ('settlement', v_account.settlement_seq), ('charge', v_account.charge_seq)
+  LOOP
+    v_done := coalesce((SELECT s.chunks FROM book.list_summed s WHERE s.merchant_id = p_merchant_id AND s.list = v_list), 0);
+    CONTINUE WHEN v_rows / 64000 <= v_done;
+    INSERT INTO book.list_chunk
+    SELECT b.merchant_id, b.list, b.block / 256, b.currency, b.network, b.status, b.type, sum(b.count), sum(b.effect)
+    FROM book.list_block b
+    WHERE b.merchant_id = p_merchant_id AND b.list = v_list AND b.block >= v_done * 256 AND b.block < v_rows / 64000 * 256
+    GROUP BY 1, 2, 3, 4, 5, 6, 7;
+    INSERT INTO book.list_summed VALUES (p_merchant_id, v_list, v_rows / 64000)
+    ON CONFLICT (merchant_id, list) DO UPDATE SET chunks = excluded.chunks;
+  END LOOP;
 END $$;
 
 -- Settles what became of a batch whose answer was lost. Raising the versions fences a write that is

@@ -18,6 +18,11 @@ export interface BatcherOptions {
   readonly concurrency?: number;
   /** Most keys of one query; default 500. */
   readonly largest?: number;
+  /**
+   * How long a read waits for others to travel with, milliseconds; without it only what arrives in
+   * the same turn of the event loop travels together.
+   */
+  readonly lingerMs?: number;
 }
 
 /** Reads one key, together with whatever others are asking for. */
@@ -75,9 +80,9 @@ export function batcher<V>(load: LoadMany<V>, options: BatcherOptions = {}): Loa
     const { promise, resolve, reject } = Promise.withResolvers<V | undefined>();
     waiting.set(key, { promise, resolve, reject });
     if (!scheduled && running < concurrency) {
-      // What arrives in the same turn of the event loop travels together.
       scheduled = true;
-      setImmediate(pump);
+      if (options.lingerMs === undefined) setImmediate(pump);
+      else setTimeout(pump, options.lingerMs);
     }
     return promise;
   };

@@ -19,12 +19,12 @@ export async function insertSession(
       INSERT INTO hub.session_counter AS c (merchant_id, last) VALUES (${session.merchantId}, 1)
       ON CONFLICT (merchant_id) DO UPDATE SET last = c.last + 1 RETURNING last)
     INSERT INTO hub.session (id, token_hash, nonce, merchant_id, seq, address_id, address, network,
-      identifier, reference_id, requested_amount, requested_currency, exchange_rate, amount, token,
-      expires_at, created_at)
+      identifier, reference_id, requested_amount, requested_currency, exchange_rate, currency,
+      amount, token, expires_at, created_at)
     SELECT ${session.id}, ${tokenHash}::bytea, ${session.nonce}, ${session.merchantId}, last,
       ${session.addressId}, ${session.address}, ${session.network}, ${session.identifier},
       ${session.referenceId}, ${text(session.requestedAmount)}::numeric,
-      ${session.requestedCurrency}, ${session.exchangeRate}::numeric,
+      ${session.requestedCurrency}, ${session.exchangeRate}::numeric, ${session.currency},
       ${text(session.amount)}::numeric, ${session.token},
       ${new Date(session.expiresAt)}::timestamptz, ${new Date(session.createdAt)}::timestamptz
     FROM counter`;

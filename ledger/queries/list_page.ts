@@ -1,32 +1,23 @@
 /**
- * One page of a merchant's list, newest first. Rows are numbered without gaps and counted per 1,000
- * of them and per pair and status (book.list_block), so that a page and its total cost the same
- * at the end of a list of a million rows as at its start.
+ * One page of a merchant's list, newest first. Rows are numbered without gaps and counted per pair,
+ * status and type (see {@linkcode keptCounts}), so that a page and its total cost the same at the
+ * end of a list of a million rows as at its start.
  *
  * @module
  */
 
 import type { Fragment } from "postgres";
 import type { Sql } from "../database/connect.ts";
-import type { Currency, Network } from "../pair.ts";
-
-/** Lists that are numbered by the merchant's own counters. */
-export type ListName = "deposit" | "withdrawal" | "transaction" | "settlement";
-
-/** Which rows are wanted; an absent or undefined field does not restrict. */
-export interface ListFilter {
-  readonly status?: string | undefined;
-  readonly currency?: Currency | undefined;
-  readonly network?: Network | undefined;
-  /** Not older than, Unix milliseconds. */
-  readonly from?: number | undefined;
-  /** Older than, Unix milliseconds. */
-  readonly until?: number | undefined;
-  /** Only transactions have it. */
-  readonly type?: string | undefined;
-  /** Exact match. */
-  readonly referenceId?: string | undefined;
-}
+import {
+  bounds,
+  conditions,
+  isDated,
+  isIndexed,
+  keptConditions,
+  keptCounts,
+  tableOf,
+} from "./kept_counts.ts";
+import type { ListFilter, ListName } from "./list_filter.ts";
 
 /** Which part of the list is wanted. */
 export interface PageRequest {
@@ -54,38 +45,14 @@ export function pageOf(
   filter: ListFilter,
   request: PageRequest,
 ): Fragment {
-  const { status, currency, network, from, until, type, referenceId } = filter;
-  const narrowed = status !== undefined || currency !== undefined || network !== undefined;
-  const searched = type !== undefined || referenceId !== undefined;
-  const dated = from !== undefined || until !== undefined;
-  if (searched || (dated && narrowed)) return searchedPage(sql, list, merchantId, filter, request);
-  if (narrowed) return countedPage(sql, list, merchantId, filter, request);
+  if (filter.referenceId !== undefined) return searchedPage(sql, list, merchantId, filter, request);
+  if (isNarrowed(filter)) return countedPage(sql, list, merchantId, filter, request);
   return numberedPage(sql, list, merchantId, filter, request);
 }
 
-const TABLES = {
-  deposit: (sql: Sql) => sql`book.deposit`,
-  withdrawal: (sql: Sql) => sql`book.withdrawal`,
-  transaction: (sql: Sql) => sql`book.transaction`,
-  settlement: (sql: Sql) => sql`book.settlement`,
-} as const;
-
-/** CTE `bounds (low, high)`: the numbers between which the list lies. */
-function bounds(sql: Sql, list: ListName, merchantId: string, filter: ListFilter): Fragment {
-  const last = {
-    deposit: sql`a.deposit_seq`,
-    withdrawal: sql`a.withdrawal_seq`,
-    transaction: sql`a.transaction_seq`,
-    settlement: sql`a.settlement_seq`,
-  }[list];
-  const low = filter.from === undefined
-    ? sql`1::bigint`
-    : sql`book.first_seq_since(${list}, ${merchantId}, ${new Date(filter.from)})`;
-  const high = filter.until === undefined
-    ? last
-    : sql`book.first_seq_since(${list}, ${merchantId}, ${new Date(filter.until)}) - 1`;
-  return sql`bounds AS MATERIALIZED (
-    SELECT ${low} AS low, ${high} AS high FROM book.account a WHERE a.merchant_id = ${merchantId})`;
+function isNarrowed({ status, type, currency, network }: ListFilter): boolean {
+  return status !== undefined || type !== undefined || currency !== undefined ||
+    network !== undefined;
 }
 
 /** All rows, or all of a time: the number of a row is its place. */
@@ -101,12 +68,12 @@ function numberedPage(
     counted AS (SELECT greatest(b.high - b.low + 1, 0) AS total FROM bounds b),
     page AS (
       SELECT x.* FROM bounds b CROSS JOIN LATERAL (
-        SELECT r.* FROM ${TABLES[list](sql)} r
+        SELECT r.* FROM ${tableOf(sql, list)} r
         WHERE r.merchant_id = ${merchantId} AND r.seq <= b.high - ${offset}::bigint AND r.seq >= b.low
         ORDER BY r.seq DESC LIMIT ${limit}) x)`;
 }
 
-/** Rows of a status or pair: the counts per 1,000 rows say where the page begins. */
+/** Rows of a status, type or pair: kept counts say where the page begins. */
 function countedPage(
   sql: Sql,
   list: ListName,
@@ -115,26 +82,90 @@ function countedPage(
   { page, limit }: PageRequest,
 ): Fragment {
   const offset = (page - 1) * limit;
-  return sql`block AS MATERIALIZED (
-      SELECT c.block, sum(c.count) AS n FROM book.list_block c
-      WHERE c.merchant_id = ${merchantId} AND c.list = ${list} ${conditions(sql, "c", filter)}
-      GROUP BY c.block HAVING sum(c.count) > 0),
-    counted AS (SELECT coalesce(sum(n), 0) AS total FROM block),
-    passed AS (SELECT block, n, sum(n) OVER (ORDER BY block DESC) AS upto FROM block),
+  return sql`${keptCounts(sql, list, merchantId, filter)},
+    stretch AS MATERIALIZED (
+      SELECT low, high, sum(count) AS n FROM kept GROUP BY low, high HAVING sum(count) > 0),
+    counted AS (SELECT coalesce(sum(n), 0) AS total FROM stretch),
+    passed AS (SELECT low, high, n, sum(n) OVER (ORDER BY low DESC) AS upto FROM stretch),
+    near AS MATERIALIZED (
+      SELECT low, high, upto - n AS before FROM passed
+      WHERE upto > ${offset}::bigint AND upto - n < ${offset + limit}::bigint),
+    ${
+    isIndexed(list, filter)
+      ? pageByIndex(sql, list, merchantId, filter, offset, limit)
+      : pageByBlocks(sql, list, merchantId, filter, offset, limit)
+  }`;
+}
+
+/** CTE `page`: rows that an index of their own names one by one, from where the stretches begin. */
+function pageByIndex(
+  sql: Sql,
+  list: ListName,
+  merchantId: string,
+  filter: ListFilter,
+  offset: number,
+  limit: number,
+): Fragment {
+  return sql`around AS MATERIALIZED (
+      SELECT min(low) AS low, max(high) AS high, min(before) AS before FROM near),
+    page AS (
+      SELECT x.* FROM around a ${withBounds(sql, filter)} CROSS JOIN LATERAL (
+        SELECT r.* FROM ${tableOf(sql, list)} r
+        WHERE r.merchant_id = ${merchantId} AND r.seq > a.low * 250 AND r.seq <= a.high * 250
+          ${withinBounds(sql, filter)} ${conditions(sql, filter)}
+        ORDER BY r.seq DESC
+        OFFSET ${offset}::bigint - coalesce((SELECT before FROM around), ${offset}::bigint)
+        LIMIT ${limit}) x)`;
+}
+
+/**
+ * CTE `page`: rows that are found by reading the blocks which have some. OFFSET 0 keeps the planner
+ * from taking the blocks apart and reading the whole table against them.
+ */
+function pageByBlocks(
+  sql: Sql,
+  list: ListName,
+  merchantId: string,
+  filter: ListFilter,
+  offset: number,
+  limit: number,
+): Fragment {
+  // what the times cut is in blocks already, and counted within the times
+  const block = isDated(filter)
+    ? sql`SELECT low AS block, n FROM near JOIN stretch USING (low, high)`
+    : sql`
+      SELECT k.block, sum(k.count) AS n FROM near s CROSS JOIN LATERAL (
+        SELECT r.block, r.count FROM book.list_block r
+        WHERE r.merchant_id = ${merchantId} AND r.list = ${list}
+          AND r.block >= s.low AND r.block < s.high ${keptConditions(sql, filter)} OFFSET 0) k
+      GROUP BY k.block HAVING sum(k.count) > 0`;
+  return sql`block AS MATERIALIZED (${block}),
+    placed AS (
+      SELECT block, n, (SELECT min(before) FROM near) + sum(n) OVER (ORDER BY block DESC) AS upto
+      FROM block),
     wanted AS MATERIALIZED (
-      SELECT block, upto - n AS before FROM passed
+      SELECT block, upto - n AS before FROM placed
       WHERE upto > ${offset}::bigint AND upto - n < ${offset + limit}::bigint),
     page AS (
-      SELECT x.* FROM (SELECT block FROM wanted ORDER BY block DESC) w CROSS JOIN LATERAL (
-        SELECT r.* FROM ${TABLES[list](sql)} r
-        WHERE r.merchant_id = ${merchantId} AND r.seq > w.block * 1000
-          AND r.seq <= (w.block + 1) * 1000 ${conditions(sql, "r", filter)}) x
+      SELECT x.* FROM wanted w ${withBounds(sql, filter)} CROSS JOIN LATERAL (
+        SELECT r.* FROM ${tableOf(sql, list)} r
+        WHERE r.merchant_id = ${merchantId} AND r.seq > w.block * 250
+          AND r.seq <= (w.block + 1) * 250 ${withinBounds(sql, filter)} ${conditions(sql, filter)}
+        OFFSET 0) x
       ORDER BY x.seq DESC
       OFFSET ${offset}::bigint - coalesce((SELECT min(before) FROM wanted), ${offset}::bigint)
       LIMIT ${limit})`;
 }
 
-/** Any other filter: counted and read row by row, within the times where there are any. */
+function withBounds(sql: Sql, filter: ListFilter): Fragment {
+  return isDated(filter) ? sql`CROSS JOIN bounds b` : sql``;
+}
+
+function withinBounds(sql: Sql, filter: ListFilter): Fragment {
+  return isDated(filter) ? sql`AND r.seq >= b.low AND r.seq <= b.high` : sql``;
+}
+
+/** Rows of one reference: counted and read row by row, within the times where there are any. */
 function searchedPage(
   sql: Sql,
   list: ListName,
@@ -142,23 +173,11 @@ function searchedPage(
   filter: ListFilter,
   { page, limit }: PageRequest,
 ): Fragment {
-  const matching = sql`FROM ${TABLES[list](sql)} r, bounds b
+  const matching = sql`FROM ${tableOf(sql, list)} r, bounds b
     WHERE r.merchant_id = ${merchantId} AND r.seq >= b.low AND r.seq <= b.high
-      ${conditions(sql, "r", filter)}`;
+      ${conditions(sql, filter)}`;
   return sql`${bounds(sql, list, merchantId, filter)},
     counted AS (SELECT count(*) AS total ${matching}),
     page AS (
       SELECT r.* ${matching} ORDER BY r.seq DESC OFFSET ${(page - 1) * limit} LIMIT ${limit})`;
-}
-
-function conditions(sql: Sql, alias: "c" | "r", filter: ListFilter): Fragment {
-  const of = sql(alias);
-  return sql`
-    ${filter.status === undefined ? sql`` : sql`AND ${of}.status = ${filter.status}`}
-    ${filter.currency === undefined ? sql`` : sql`AND ${of}.currency = ${filter.currency}`}
-    ${filter.network === undefined ? sql`` : sql`AND ${of}.network = ${filter.network}`}
-    ${filter.type === undefined ? sql`` : sql`AND ${of}.type = ${filter.type}`}
-    ${
-    filter.referenceId === undefined ? sql`` : sql`AND ${of}.reference_id = ${filter.referenceId}`
-  }`;
 }

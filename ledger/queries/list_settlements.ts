@@ -1,6 +1,7 @@
 import type { Sql } from "../database/connect.ts";
 import { type SettlementRow, settlementTable } from "../rows.ts";
-import { type ListFilter, type Page, pageOf, type PageRequest } from "./list_page.ts";
+import type { ListFilter } from "./list_filter.ts";
+import { type Page, pageOf, type PageRequest } from "./list_page.ts";
 
 /** One page of a merchant's settlements, newest first. */
 export async function listSettlements(

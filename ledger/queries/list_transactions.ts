@@ -3,7 +3,9 @@ import { type Amount, amountOf, subtract } from "../amount.ts";
 import type { Sql } from "../database/connect.ts";
 import { type PairKey, pairKey } from "../pair.ts";
 import { type TransactionRow, transactionTable } from "../rows.ts";
-import { type ListFilter, type Page, pageOf, type PageRequest } from "./list_page.ts";
+import { summed } from "./kept_counts.ts";
+import type { ListFilter } from "./list_filter.ts";
+import { type Page, pageOf, type PageRequest } from "./list_page.ts";
 
 /** A line of the statement with the pair's available balance around it. */
 export interface StatementLine extends TransactionRow {
@@ -19,7 +21,7 @@ export interface StatementPage extends Page<StatementLine> {
 
 /**
  * One page of a merchant's statement, newest first. Running balances are over all rows of a line's
- * pair, whatever the filter: the sums of the blocks below, plus what lies before it in its block.
+ * pair, whatever the filter: the kept sums below its block, plus what lies before it in its block.
  */
 export async function listTransactions(
   sql: Sql,
@@ -29,7 +31,7 @@ export async function listTransactions(
 ): Promise<StatementPage> {
   const rows = await sql`
     WITH ${pageOf(sql, "transaction", merchantId, filter, request)},
-    ${isGapless(filter) ? newestOfPair(sql, merchantId) : every(sql, merchantId)}
+    ${anchors(sql, merchantId, isGapless(filter))}
     SELECT c.total, p.*, trim_scale(a.below + i.effect)::text AS after,
       (SELECT trim_scale(b.available)::text FROM book.balance b
        WHERE b.merchant_id = ${merchantId} AND b.currency = ${filter.currency ?? null}
@@ -38,7 +40,7 @@ export async function listTransactions(
     LEFT JOIN LATERAL (
       SELECT sum(r.effect) AS effect FROM book.transaction r
       WHERE a.seq IS NOT NULL AND r.merchant_id = ${merchantId}
-        AND r.seq > (p.seq - 1) / 1000 * 1000 AND r.seq <= p.seq
+        AND r.seq > (p.seq - 1) / 250 * 250 AND r.seq <= p.seq
         AND r.currency = p.currency AND r.network = p.network) i ON true
     ORDER BY p.seq DESC`;
   const isOnePair = filter.currency !== undefined && filter.network !== undefined;
@@ -55,41 +57,44 @@ function isGapless(filter: ListFilter): boolean {
     filter.referenceId === undefined;
 }
 
-/** CTE `anchor (seq, below)`: the newest row of each pair; the others follow from it. */
-function newestOfPair(sql: Sql, merchantId: string): Fragment {
-  return sql`anchor AS MATERIALIZED (
-    SELECT n.seq, (
-      SELECT coalesce(sum(b.effect), 0) FROM book.list_block b
-      WHERE b.merchant_id = ${merchantId} AND b.list = 'transaction'
-        AND b.block < (n.seq - 1) / 1000 AND b.currency = n.currency AND b.network = n.network
-    ) AS below
-    FROM (SELECT DISTINCT ON (currency, network) * FROM page
-          ORDER BY currency, network, seq DESC) n)`;
-}
-
 /**
- * CTE `anchor (seq, below)`: every row. The sums below a few blocks are added up one by one, those
- * below many in one pass over all of them.
+ * CTE `anchor (seq, below)`: rows of the page with the sum of their pair's effects in all blocks
+ * before theirs. Of a gapless page only the newest row of each pair: the others follow from it.
  */
-function every(sql: Sql, merchantId: string): Fragment {
-  return sql`touched AS MATERIALIZED (
-      SELECT DISTINCT currency, network, (seq - 1) / 1000 AS block FROM page),
-    scattered AS MATERIALIZED (SELECT count(*) > 4 AS yes FROM touched),
-    below AS MATERIALIZED (
-      SELECT t.currency, t.network, t.block, (
-        SELECT coalesce(sum(b.effect), 0) FROM book.list_block b
-        WHERE b.merchant_id = ${merchantId} AND b.list = 'transaction' AND b.block < t.block
-          AND b.currency = t.currency AND b.network = t.network) AS effect
-      FROM touched t WHERE NOT (SELECT yes FROM scattered)
-      UNION ALL
-      SELECT currency, network, block, sum(sum(effect)) OVER (
-          PARTITION BY currency, network ORDER BY block) - sum(effect)
-      FROM book.list_block b
-      WHERE b.merchant_id = ${merchantId} AND b.list = 'transaction' AND (SELECT yes FROM scattered)
-      GROUP BY currency, network, block),
+function anchors(sql: Sql, merchantId: string, isGapless: boolean): Fragment {
+  const own = sql`x.merchant_id = ${merchantId} AND x.list = 'transaction'`;
+  const wanted = isGapless
+    ? sql`SELECT DISTINCT ON (currency, network) seq, currency, network FROM page
+          ORDER BY currency, network, seq DESC`
+    : sql`SELECT seq, currency, network FROM page`;
+  return sql`picked AS MATERIALIZED (${wanted}),
+    chunk AS MATERIALIZED (SELECT DISTINCT (seq - 1) / 64000 AS chunk FROM picked),
+    chunks_below AS MATERIALIZED (
+      SELECT c.chunk, k.currency, k.network, sum(k.effect) AS effect
+      FROM chunk c CROSS JOIN LATERAL (
+        SELECT x.currency, x.network, x.effect FROM book.list_chunk x
+        WHERE ${own} AND x.chunk < c.chunk
+        UNION ALL
+        SELECT x.currency, x.network, x.effect FROM book.list_block x
+        WHERE ${own} AND x.block >= ${summed(sql, "transaction", merchantId)} * 256
+          AND x.block < c.chunk * 256) k
+      GROUP BY 1, 2, 3),
+    blocks_below AS MATERIALIZED (
+      SELECT * FROM (
+        SELECT k.block, k.currency, k.network, sum(sum(k.effect)) OVER (
+            PARTITION BY c.chunk, k.currency, k.network ORDER BY k.block) - sum(k.effect) AS effect
+        FROM chunk c CROSS JOIN LATERAL (
+          SELECT x.block, x.currency, x.network, x.effect FROM book.list_block x
+          WHERE ${own} AND x.block >= c.chunk * 256 AND x.block < (c.chunk + 1) * 256 OFFSET 0) k
+        GROUP BY c.chunk, k.block, k.currency, k.network) b
+      -- a kept plan expects few and joins them row by row: only those that are wanted
+      WHERE b.block = ANY (ARRAY(SELECT DISTINCT (seq - 1) / 250 FROM picked))),
     anchor AS MATERIALIZED (
-      SELECT p.seq, l.effect AS below FROM page p JOIN below l
-        ON l.block = (p.seq - 1) / 1000 AND l.currency = p.currency AND l.network = p.network)`;
+      SELECT p.seq, b.effect + coalesce(c.effect, 0) AS below FROM picked p
+      JOIN blocks_below b ON b.block = (p.seq - 1) / 250 AND b.currency = p.currency
+        AND b.network = p.network
+      LEFT JOIN chunks_below c ON c.chunk = (p.seq - 1) / 64000 AND c.currency = p.currency
+        AND c.network = p.network)`;
 }
 
 /** Rows newest first; one that has no sum of its own is the next older of its pair. */

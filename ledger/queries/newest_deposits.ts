@@ -17,7 +17,8 @@ const SHOWN = 10;
 
 /**
  * The newest 10 deposits of each of a merchant's addresses, newest first; an address without any is
- * absent.
+ * absent. Ordered by both columns of the index: by the id alone the planner may walk all deposits
+ * from the newest until it has met 10 of the address.
  */
 export async function newestDeposits(
   sql: Sql,
@@ -38,7 +39,7 @@ export async function newestDeposits(
     FROM unnest(${[...addressIds]}::text[]) a(id) CROSS JOIN LATERAL (
       SELECT d.* FROM book.deposit d
       WHERE d.address_id = a.id AND d.merchant_id = ${merchantId}
-      ORDER BY d.id DESC LIMIT ${SHOWN}) n
+      ORDER BY d.address_id DESC, d.id DESC LIMIT ${SHOWN}) n
     ORDER BY n.id DESC`;
   const found = new Map<string, AddressDeposit[]>();
   for (const row of rows) {

@@ -8,12 +8,25 @@ export interface Health {
   readonly asideRows: number;
 }
 
-/** Reads what operators are warned of. */
+/**
+ * Reads what operators are warned of. The backlog of a paused endpoint is not: of each merchant only
+ * the oldest events are looked at, so that this costs the same whatever waits.
+ */
 export async function readHealth(sql: Sql, untriedSeconds: number): Promise<Health> {
   const [row] = await sql<{ untried: string; aside: string }[]>`
+    WITH RECURSIVE waiting AS (
+      (SELECT o.merchant_id FROM book.outbox o WHERE o.status = 'PENDING' ORDER BY o.merchant_id LIMIT 1)
+      UNION ALL
+      SELECT n.merchant_id FROM waiting w CROSS JOIN LATERAL (
+        SELECT o.merchant_id FROM book.outbox o
+        WHERE o.status = 'PENDING' AND o.merchant_id > w.merchant_id ORDER BY o.merchant_id LIMIT 1) n)
     SELECT
-      (SELECT count(*) FROM (SELECT 1 FROM book.outbox WHERE status = 'PENDING' AND attempts = 0
-        AND created_at < now() - make_interval(secs => ${untriedSeconds}) LIMIT 1000) o) AS untried,
+      (SELECT count(*) FROM (SELECT merchant_id FROM waiting LIMIT 1000) w CROSS JOIN LATERAL (
+        SELECT o.attempts, o.created_at FROM book.outbox o
+        WHERE o.merchant_id = w.merchant_id AND o.status = 'PENDING' ORDER BY o.id LIMIT 100) o
+       WHERE o.attempts = 0 AND o.created_at < now() - make_interval(secs => ${untriedSeconds})
+         AND NOT EXISTS (SELECT FROM book.webhook_endpoint e
+                         WHERE e.merchant_id = w.merchant_id AND e.paused_at IS NOT NULL)) AS untried,
       (SELECT count(*) FROM book.inbox WHERE consumed_at IS NULL AND quarantine IS NOT NULL
         AND quarantine NOT LIKE 'unclaimed:%' AND quarantine NOT LIKE 'claimed:%') AS aside`;
   return { untriedEvents: Number(row?.untried ?? 0), asideRows: Number(row?.aside ?? 0) };

@@ -1,6 +1,6 @@
 import type { Amount } from "../amount.ts";
 import type { Rate } from "../fees.ts";
-import type { Network } from "../pair.ts";
+import type { Currency, Network } from "../pair.ts";
 import { table } from "../table.ts";
 
 /** A hosted payment page: an address, a time limit and, where there is one, a quote. */
@@ -19,6 +19,8 @@ export interface SessionRow {
   readonly requestedCurrency: string | null;
   /** Fiat units per unit, as of the creation. */
   readonly exchangeRate: Rate | null;
+  /** The token that the page asks for. */
+  readonly currency: Currency;
   /** What the customer is asked to pay, in 8 decimals. */
   readonly amount: Amount | null;
   /** Display hint of the merchant's. */
@@ -40,6 +42,7 @@ export const sessionTable = table<SessionRow>("hub.session", {
   requestedAmount: "amount",
   requestedCurrency: "text",
   exchangeRate: "rate",
+  currency: "text",
   amount: "amount",
   token: "text",
   expiresAt: "time",

@@ -46,12 +46,6 @@ export function splitDays(from: number | undefined, until: number | undefined): 
   };
 }
 
-/** The whole of a day. */
-export function stretchOf(day: string): Stretch {
-  const from = Date.parse(`${day}T00:00:00Z`);
-  return { from, until: from + DAY_MS };
-}
-
 function dayOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }

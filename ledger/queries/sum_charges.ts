@@ -2,8 +2,8 @@ import { type Amount, amountOf } from "../amount.ts";
 import type { Sql } from "../database/connect.ts";
 import type { Currency, Network } from "../pair.ts";
 import type { ChargeRow } from "../rows.ts";
-import { splitDays } from "./split_days.ts";
-import { chargeConditions, type ChargeFilter, chargesWithin } from "./charge_filter.ts";
+import type { ChargeFilter } from "./list_charges.ts";
+import { keptCounts } from "./kept_counts.ts";
 
 /** Charges of one type in one pair. */
 export interface ChargeTotal {
@@ -15,30 +15,21 @@ export interface ChargeTotal {
 }
 
 /**
- * Totals of a merchant's charges per type and pair. Costs a row per day and type, and the rows of
- * at most two parts of days, whatever the number of charges.
+ * Totals of a merchant's charges per type and pair, from the sums the journal keeps; where the
+ * filter names times, the rows of the two blocks they cut are added one by one.
  */
 export async function sumCharges(
   sql: Sql,
   merchantId: string,
   filter: ChargeFilter,
 ): Promise<readonly ChargeTotal[]> {
-  const { firstDay, endDay, ends } = splitDays(filter.from, filter.until);
   const rows = await sql<
     (Omit<ChargeTotal, "count" | "amount"> & { count: string; amount: string })[]
   >`
-    SELECT type, currency, network, sum(n) AS count, trim_scale(sum(total))::text AS amount FROM (
-      SELECT c.type, c.currency, c.network, c.count AS n, c.amount AS total
-      FROM book.charge_day c
-      WHERE c.merchant_id = ${merchantId}
-        ${firstDay === null ? sql`` : sql`AND c.day >= ${firstDay}::date`}
-        ${endDay === null ? sql`` : sql`AND c.day < ${endDay}::date`}
-        ${chargeConditions(sql, filter)}
-      UNION ALL
-      SELECT c.type, c.currency, c.network, 1, c.amount
-      FROM ${chargesWithin(sql, merchantId, ends)}
-      WHERE true ${chargeConditions(sql, filter)}) part
-    GROUP BY type, currency, network ORDER BY type, currency, network`;
+    WITH ${keptCounts(sql, "charge", merchantId, filter)}
+    SELECT type, currency, network, sum(count) AS count, trim_scale(sum(effect))::text AS amount
+    FROM kept GROUP BY type, currency, network HAVING sum(count) > 0
+    ORDER BY type, currency, network`;
   return rows.map((row) => ({
     type: row.type,
     currency: row.currency,

@@ -23,10 +23,13 @@ export async function readAddressHoldings(
 ): Promise<readonly AddressHolding[]> {
   const rows = await sql<{ address: string; currency: Currency; amount: string }[]>`
     SELECT address, currency, trim_scale(sum(amount))::text AS amount FROM (
-      SELECT i.data ->> 'to' AS address, i.data ->> 'currency' AS currency,
-        (i.data ->> 'amount')::numeric AS amount
-      FROM book.inbox i
-      WHERE i.network = ${network} AND i.phase = 'solid' AND (i.data ->> 'height')::bigint <= ${height}
+      SELECT address, currency, amount FROM (
+        -- the same transfer may have been told to one account first and to its owner later
+        SELECT DISTINCT ON (i.txid, i.log_index) i.data ->> 'to' AS address, i.data ->> 'currency' AS currency,
+          (i.data ->> 'amount')::numeric AS amount
+        FROM book.inbox i
+        WHERE i.network = ${network} AND i.phase = 'solid' AND (i.data ->> 'height')::bigint <= ${height}
+        ORDER BY i.txid, i.log_index) came
       UNION ALL
       SELECT h.address, o.currency, -o.amount
       FROM book.outgoing o

@@ -1,59 +1,106 @@
 import type { Sql } from "postgres";
+import { type Amount, formatAmount } from "../amount.ts";
 import type { Network } from "../pair.ts";
+import { endHouseTransfer } from "../sweeps/end_house_transfer.ts";
 import type { Cursor } from "../watcher/cursor.ts";
 
 /** What became of transfers whose transaction is proven dead. */
 export interface Buried {
   /** Put back into the queue for another attempt. */
   readonly requeued: readonly string[];
-  /** Given up; their merchants are told to refund. */
+  /** Payouts that were given up; their merchants are told to refund. */
   readonly abandoned: readonly { readonly outgoingId: string; readonly merchantId: string }[];
+}
+
+/** What a second, independent node was found to say of a dead transaction. */
+export interface Testimony {
+  /** Its host. */
+  readonly node: string;
+  /** The solid block of its own, later than the expiry, by which it does not know the transaction. */
+  readonly height: number;
+  readonly hash: string;
+  /** Time of the block before that one, Unix milliseconds. */
+  readonly previousTime: number;
+  /** When it was asked, Unix milliseconds. */
+  readonly askedAt: number;
+}
+
+/** The second opinion that large transfers need. */
+export interface SecondProof {
+  /** Transfers of more than this need one. */
+  readonly above: Amount;
+  /** Those that have it, by transaction id. */
+  readonly testimonies: ReadonlyMap<string, Testimony>;
+}
+
+/** What stands behind a burial besides the cursor. */
+export interface DeathProof {
+  /** Where large transfers need more than our own scan; what they lack keeps them signed. */
+  readonly second: SecondProof | null;
+  /** The lowest block from which on all up to the cursor were read; null: not looked at. */
+  readonly scannedFrom: number | null;
 }
 
 /**
  * Declares signed transactions dead whose expiry our own scan of solid blocks has passed without
  * meeting them. The scan records what it meets before its cursor moves, and a transaction can only
  * be in a block whose parent is not later than its expiry: so the block before the cursor's being
- * later is the proof, kept as evidence with the attempt. No node is asked.
+ * later is the proof, kept as evidence with the attempt. A node's answer never takes its place; for
+ * large transfers a second node's testimony stands beside it.
  *
  * @param solid the solid cursor as read before this call
  * @param attemptLimit after so many attempts a transfer is given up instead of queued again
+ * @param proof what was signed before the first block of the unbroken scan stays signed as well
  */
 export async function buryExpired(
   sql: Sql,
   network: Network,
   solid: Cursor,
   attemptLimit: number,
+  proof: DeathProof = { second: null, scannedFrom: null },
 ): Promise<Buried> {
+  const { second, scannedFrom } = proof;
+  const testimonies = [...second?.testimonies ?? []];
+  const above = second === null ? null : formatAmount(second.above);
   const evidence = JSON.stringify({
     height: solid.height,
     hash: solid.hash,
     previousTime: new Date(solid.previousTime).toISOString(),
+    ...(scannedFrom === null ? {} : { scannedFrom }),
   });
   return await sql.begin(async (tx) => {
     const dead = await tx<
       {
         id: string;
         merchant_id: string;
-        payment_id: string;
+        payment_id: string | null;
+        kind: string;
         settlement_id: string | null;
         attempts: number;
         txid: string;
       }[]
     >`
       WITH late AS (
-        SELECT o.id, o.merchant_id, a.number, a.txid FROM book.outgoing o
+        SELECT o.id, o.merchant_id, a.number, a.txid, t.testimony FROM book.outgoing o
         JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
+        LEFT JOIN unnest(${testimonies.map(([txid]) => txid)}::text[],
+          ${testimonies.map(([, testimony]) => JSON.stringify(shown(testimony)))}::text[])
+          AS t(txid, testimony) ON t.txid = a.txid
         WHERE o.network = ${network} AND o.status = 'signed'
           AND a.expires_at < ${new Date(solid.previousTime)}
+          AND (${scannedFrom}::bigint IS NULL OR a.since_height IS NULL OR a.since_height + 1 >= ${scannedFrom})
+          AND (${above}::text IS NULL OR o.currency = 'native' OR o.amount <= ${above}::text::numeric
+            OR t.testimony IS NOT NULL)
         ORDER BY o.id FOR UPDATE OF o, a
       ), attempt AS (
         UPDATE book.attempt a SET outcome = 'expired', evidence = ${evidence}::text::jsonb
+          || CASE WHEN l.testimony IS NULL THEN '{}'::jsonb
+             ELSE jsonb_build_object('second', l.testimony::jsonb) END
         FROM late l WHERE a.outgoing_id = l.id AND a.number = l.number AND a.merchant_id = l.merchant_id
       )
       UPDATE book.outgoing o SET status = 'dead', reason = 'expired', updated_at = now()
       FROM late l WHERE o.id = l.id AND o.merchant_id = l.merchant_id
-      RETURNING o.id, o.merchant_id, o.payment_id, o.attempts, l.txid,
+      RETURNING o.id, o.merchant_id, o.kind, o.payment_id, o.attempts, l.txid,
         (SELECT w.settlement_id FROM book.withdrawal w
          WHERE w.id = o.payment_id AND w.merchant_id = o.merchant_id) AS settlement_id`;
     const again = dead.filter((row) => row.attempts < attemptLimit).map((row) => row.id);
@@ -63,7 +110,15 @@ export async function buryExpired(
         UPDATE book.outgoing SET status = 'queued', lease_until = NULL, updated_at = now()
         WHERE id = ANY (${again}::text[]) AND status = 'dead'`;
     }
-    for (const row of over) {
+    for (const row of over.filter((one) => one.payment_id === null)) {
+      await endHouseTransfer(tx, network, {
+        outgoingId: row.id,
+        kind: row.kind,
+        result: "failed",
+        reason: "expired",
+      });
+    }
+    for (const row of over.filter((one) => one.payment_id !== null)) {
       await tx`
         INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
         VALUES (${row.merchant_id}, ${network}, ${row.txid}, -1, 'outcome', ${
@@ -79,7 +134,19 @@ export async function buryExpired(
     }
     return {
       requeued: again,
-      abandoned: over.map((row) => ({ outgoingId: row.id, merchantId: row.merchant_id })),
+      abandoned: over.filter((row) => row.payment_id !== null).map((row) => ({
+        outgoingId: row.id,
+        merchantId: row.merchant_id,
+      })),
     };
   });
+}
+
+/** A testimony as evidence is written: times for people. */
+function shown({ previousTime, askedAt, ...rest }: Testimony) {
+  return {
+    ...rest,
+    previousTime: new Date(previousTime).toISOString(),
+    askedAt: new Date(askedAt).toISOString(),
+  };
 }

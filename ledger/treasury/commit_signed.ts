@@ -9,6 +9,8 @@ export interface SignedRow {
   readonly txid: string;
   readonly bytes: string;
   readonly expiresAt: number;
+  /** A solid block that it can only come after, as of before it was signed; absent: not known. */
+  readonly sinceHeight?: number | null;
 }
 
 /**
@@ -30,8 +32,9 @@ export async function commitSigned(
         ${rows.map((row) => row.outgoingId)}::text[], ${rows.map((row) => row.merchantId)}::text[],
         ${rows.map((row) => row.network)}::text[], ${rows.map((row) => row.txid)}::text[],
         ${rows.map((row) => row.bytes)}::text[],
-        ${rows.map((row) => new Date(row.expiresAt).toISOString())}::timestamptz[])
-        AS i(id, merchant_id, network, txid, bytes, expires_at)
+        ${rows.map((row) => new Date(row.expiresAt).toISOString())}::timestamptz[],
+        ${rows.map((row) => row.sinceHeight ?? null)}::bigint[])
+        AS i(id, merchant_id, network, txid, bytes, expires_at, since_height)
     ), locked AS (
       SELECT o.id, o.merchant_id FROM book.outgoing o JOIN input i ON i.id = o.id AND i.merchant_id = o.merchant_id
       WHERE o.status = 'queued'
@@ -54,8 +57,8 @@ export async function commitSigned(
       JOIN book.withdrawal w ON w.id = m.payment_id AND w.merchant_id = m.merchant_id
       WHERE m.kind = 'settlement' ON CONFLICT DO NOTHING
     )
-    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at)
-    SELECT m.id, m.attempts, m.merchant_id, i.network, i.txid, i.bytes, i.expires_at, now()
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, since_height)
+    SELECT m.id, m.attempts, m.merchant_id, i.network, i.txid, i.bytes, i.expires_at, now(), i.since_height
     FROM moved m JOIN input i ON i.id = m.id AND i.merchant_id = m.merchant_id
     RETURNING outgoing_id`;
   return new Set(signed.map((row) => row.outgoing_id));

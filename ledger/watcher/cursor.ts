@@ -29,17 +29,21 @@ export async function readCursor(
 }
 
 /**
- * Moves a cursor, if it still is where the caller read it.
+ * Moves the solid cursor, if it still is where the caller read it, and marks the blocks in between
+ * as read, in one statement: the cursor is never ahead of what {@linkcode findGaps} can prove.
  *
- * @param from the height it must have, or `null` where there must be none yet
+ * @param from the place it must have, or `null` where there must be none yet
+ * @param blocks how many blocks were read between the two; it must be all of them
  * @returns whether it moved; `false`: another node was faster
+ * @throws {PostgresError} `check_violation` when blocks are missing
  */
 export async function moveCursor(
   sql: Sql,
   network: Network,
-  view: "head" | "solid",
-  from: number | null,
+  view: "solid",
+  from: Pick<Cursor, "height" | "hash"> | null,
   to: Cursor,
+  blocks = 0,
 ): Promise<boolean> {
   const time = new Date(to.time);
   const previous = new Date(to.previousTime);
@@ -49,7 +53,25 @@ export async function moveCursor(
       VALUES (${network}, ${view}, ${to.height}, ${to.hash}, ${time}, ${previous})
       ON CONFLICT DO NOTHING RETURNING 1`
     : await sql`
-      UPDATE hub.cursor SET height = ${to.height}, hash = ${to.hash}, time = ${time}, previous_time = ${previous}
-      WHERE network = ${network} AND view = ${view} AND height = ${from} RETURNING 1`;
+      WITH moved AS (
+        UPDATE hub.cursor SET height = ${to.height}, hash = ${to.hash}, time = ${time}, previous_time = ${previous}
+        WHERE network = ${network} AND view = ${view} AND height = ${from.height} AND hash = ${from.hash}
+        RETURNING network
+      )
+      SELECT hub.mark_scanned(network, ${from.height + 1}, ${to.height}, ${blocks}) FROM moved`;
   return rows.length > 0;
+}
+
+/** Keeps how far the head was seen. Nothing rests on it: it is where the view goes on after a start. */
+export async function keepHead(
+  sql: Sql,
+  network: Network,
+  head: Pick<Cursor, "height" | "hash" | "time">,
+): Promise<void> {
+  const time = new Date(head.time);
+  await sql`
+    INSERT INTO hub.cursor (network, view, height, hash, time, previous_time)
+    VALUES (${network}, 'head', ${head.height}, ${head.hash}, ${time}, ${time})
+    ON CONFLICT (network, view) DO UPDATE SET height = excluded.height, hash = excluded.hash,
+      time = excluded.time, previous_time = excluded.previous_time`;
 }

@@ -1,6 +1,6 @@
 import type { Sql } from "postgres";
 import { type Amount, amountOf } from "../amount.ts";
-import type { Currency, Network } from "../pair.ts";
+import type { Network, OutgoingAsset } from "../pair.ts";
 
 /** A transaction of ours that was met on the chain and has no outcome from it yet. */
 export interface OwnTransaction {
@@ -12,8 +12,10 @@ export interface OwnTransaction {
   readonly paymentId: string | null;
   readonly settlementId: string | null;
   readonly txid: string;
-  readonly currency: Currency;
+  readonly currency: OutgoingAsset;
   readonly amount: Amount;
+  /** Derivation index of the paying address, or `hot`. */
+  readonly wallet: string;
   readonly destination: string;
   /** Whether it was declared dead before: then our proof was wrong, and it may be paid twice. */
   readonly wasBuried: boolean;
@@ -30,7 +32,7 @@ export async function findOwnTransactions(
     (Omit<OwnTransaction, "amount"> & { readonly amount: string })[]
   >`
     SELECT a.outgoing_id AS "outgoingId", a.number, a.merchant_id AS "merchantId", o.kind,
-      o.payment_id AS "paymentId", w.settlement_id AS "settlementId", a.txid, o.currency, trim_scale(o.amount)::text AS amount, o.destination,
+      o.payment_id AS "paymentId", w.settlement_id AS "settlementId", a.txid, o.currency, trim_scale(o.amount)::text AS amount, o.wallet, o.destination,
       a.outcome IS NOT NULL AS "wasBuried"
     FROM book.attempt a JOIN book.outgoing o ON o.id = a.outgoing_id AND o.merchant_id = a.merchant_id
     LEFT JOIN book.withdrawal w ON w.id = o.payment_id AND w.merchant_id = o.merchant_id

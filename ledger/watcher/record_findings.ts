@@ -1,6 +1,9 @@
 import type { Sql } from "postgres";
+import { LOST_ACCOUNT, LOST_REASON } from "../addresses/lost_account.ts";
 import { type Amount, formatAmount } from "../amount.ts";
 import type { Currency, Network } from "../pair.ts";
+import { endHouseTransfer } from "../sweeps/end_house_transfer.ts";
+import { recordSweepItems } from "../sweeps/record_sweep_items.ts";
 import type { OwnTransaction } from "./find_own_transactions.ts";
 
 /** A transfer to an address of a merchant. */
@@ -36,6 +39,8 @@ export async function recordTransfers(
   findings: readonly TransferFinding[],
 ): Promise<void> {
   if (findings.length === 0) return;
+  // before the inbox: what is booked is surely noted to be swept
+  if (phase === "solid") await recordSweepItems(sql, network, findings);
   const data = findings.map((finding) =>
     JSON.stringify({
       currency: finding.currency,
@@ -48,8 +53,10 @@ export async function recordTransfers(
     })
   );
   await sql`
-    INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
-    SELECT merchant_id, ${network}, txid, log_index, ${phase}, data::jsonb FROM unnest(
+    INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data, quarantine)
+    SELECT merchant_id, ${network}, txid, log_index, ${phase}, data::jsonb,
+      CASE WHEN merchant_id = ${LOST_ACCOUNT} THEN ${LOST_REASON} END
+    FROM unnest(
       ${findings.map((finding) => finding.merchantId)}::text[],
       ${findings.map((finding) => finding.txid)}::text[],
       ${findings.map((finding) => finding.logIndex)}::int[],
@@ -63,13 +70,16 @@ export async function recordTransfers(
  *
  * An unexpected one is over as well: money may have left, so that nothing is signed or refunded
  * again. Its line is set aside for the operator, who knows better whether to call it paid.
+ *
+ * @returns the merchants that have something to hear
  */
 export async function recordOutcomes(
   sql: Sql,
   network: Network,
   findings: readonly OutcomeFinding[],
-): Promise<void> {
-  if (findings.length === 0) return;
+): Promise<ReadonlySet<string>> {
+  const told = new Set<string>();
+  if (findings.length === 0) return told;
   const sorted = [...findings].sort((a, b) => a.own.outgoingId < b.own.outgoingId ? -1 : 1);
   await sql.begin(async (tx) => {
     for (const { own, result, reason, height, fee } of sorted) {
@@ -85,7 +95,17 @@ export async function recordOutcomes(
       }
         WHERE outgoing_id = ${own.outgoingId} AND number = ${own.number} AND merchant_id = ${own.merchantId}
           AND outcome IS NULL`;
-      if (own.paymentId === null) continue;
+      if (own.paymentId === null) {
+        const heard = await endHouseTransfer(tx, network, {
+          outgoingId: own.outgoingId,
+          kind: own.kind,
+          result,
+          reason,
+        });
+        for (const merchantId of heard) told.add(merchantId);
+        continue;
+      }
+      told.add(own.merchantId);
       const isUnexpected = result === "unexpected";
       await tx`
         INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, quarantine, data)
@@ -103,6 +123,7 @@ export async function recordOutcomes(
       }) ON CONFLICT DO NOTHING`;
     }
   });
+  return told;
 }
 
 /**

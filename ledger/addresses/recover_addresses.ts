@@ -1,0 +1,70 @@
+/**
+ * After the restore of an older copy: addresses that were handed out since are unknown to it, and
+ * their indexes would be handed out again. The index jumps ahead, and every index below it that no
+ * address is known for is watched as lost.
+ *
+ * @module
+ */
+
+import type { Sql } from "postgres";
+import type { Network } from "../pair.ts";
+import { LOST_ACCOUNT } from "./lost_account.ts";
+
+/** Addresses that are derived and written together. */
+const CHUNK = 1_000;
+
+/** What was recovered. */
+export interface Recovered {
+  /** The next index that is handed out. */
+  readonly nextIndex: number;
+  /** Addresses that are watched from now on and belong to nobody known. */
+  readonly lost: number;
+  /** How far the solid chain was read: later blocks are read with these addresses in mind. */
+  readonly readTo: number | null;
+}
+
+/**
+ * Jumps ahead and watches the gap. Dying in between loses nothing: the jump is committed first, so
+ * that no index is handed out twice, and a repetition finds what is not watched yet.
+ *
+ * @param gap how many addresses may have been handed out since the copy was made
+ * @param derive the address of an index
+ * @param newAddressId a fresh address id
+ * @throws when the network has no wallet
+ */
+export async function recoverAddresses(
+  sql: Sql,
+  network: Network,
+  gap: number,
+  derive: (index: number) => string,
+  newAddressId: () => string,
+): Promise<Recovered> {
+  const [jumped] = await sql<{ next: number }[]>`
+    UPDATE hub.wallet SET next_index = next_index + ${gap} WHERE network = ${network}
+    RETURNING next_index AS next`;
+  if (jumped === undefined) {
+    throw new Error(`Cannot recover addresses as the network has no wallet: ${network}`);
+  }
+  const unknown = await sql<{ index: number }[]>`
+    SELECT i AS index FROM generate_series(0, ${jumped.next}::int - 1) i
+    WHERE NOT EXISTS (SELECT FROM hub.address a WHERE a.network = ${network} AND a.wallet_index = i)
+    ORDER BY i`;
+  let lost = 0;
+  for (let at = 0; at < unknown.length; at += CHUNK) {
+    const indexes = unknown.slice(at, at + CHUNK).map(({ index }) => index);
+    const { count } = await sql`
+      INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index)
+      SELECT address, ${network}, ${LOST_ACCOUNT}, address_id, index FROM unnest(
+        ${indexes.map(derive)}::text[], ${indexes.map(newAddressId)}::text[], ${indexes}::int[])
+        AS t(address, address_id, index)
+      ON CONFLICT DO NOTHING`;
+    lost += count;
+  }
+  const [cursor] = await sql<{ height: string }[]>`
+    SELECT height FROM hub.cursor WHERE network = ${network} AND view = 'solid'`;
+  return {
+    nextIndex: jumped.next,
+    lost,
+    readTo: cursor === undefined ? null : Number(cursor.height),
+  };
+}

@@ -1,0 +1,115 @@
+-- Transfers of the house itself, and sweeps: what moves money from deposit addresses to the hot
+-- wallet, with the gas that needs. They belong to the platform account (ledger/treasury/platform_account.ts).
+
+-- `gas`: the chain's coin for an address. `delegation`: energy lent to one, its amount the coin staked
+-- for it, which stays ours; `reclaim`: lent energy taken back.
+ALTER TABLE book.outgoing DROP CONSTRAINT outgoing_kind_check;
+ALTER TABLE book.outgoing ADD CONSTRAINT outgoing_kind_check
+  CHECK (kind IN ('payout','settlement','sweep','gas','delegation','reclaim','cold'));
+ALTER TABLE book.outgoing ADD CONSTRAINT outgoing_asset_of_kind CHECK (
+  kind = 'cold' OR (currency = 'native') = (kind IN ('gas','delegation','reclaim')));
+-- Only sweeps leave from deposit addresses, and nothing but sweeps.
+ALTER TABLE book.outgoing ADD CONSTRAINT outgoing_wallet_of_kind CHECK ((kind = 'sweep') = (wallet <> 'hot'));
+ALTER TABLE book.outgoing ADD CONSTRAINT outgoing_of_platform
+  CHECK ((merchant_id = 'mer_platform') = (kind NOT IN ('payout','settlement')));
+
+-- One living sweep per address and currency, one living helper per address: nothing is sent twice.
+CREATE UNIQUE INDEX outgoing_living_sweep ON book.outgoing (network, wallet, currency)
+  WHERE kind = 'sweep' AND status IN ('queued','signed','dead');
+CREATE UNIQUE INDEX outgoing_living_helper ON book.outgoing (network, destination)
+  WHERE kind IN ('gas','delegation','reclaim') AND status IN ('queued','signed','dead');
+CREATE INDEX outgoing_of_wallet ON book.outgoing (network, wallet, currency, id) WHERE wallet <> 'hot';
+CREATE INDEX outgoing_for_address ON book.outgoing (network, destination, id)
+  WHERE kind IN ('gas','delegation','reclaim');
+
+-- Which address a sweep has left.
+CREATE INDEX address_of_index ON hub.address (network, wallet_index);
+
+ALTER TABLE book.inbox DROP CONSTRAINT inbox_phase_check;
+ALTER TABLE book.inbox ADD CONSTRAINT inbox_phase_check
+  CHECK (phase IN ('seen','solid','vanished','submitted','outcome','margin','swept'));
+
+-- One final transfer to an address of ours, to be carried to the hot wallet. `outgoing_id`: the sweep
+-- that carries it, at most one that may live. `done`: carried, and whoever waits for that was told.
+CREATE TABLE book.sweep_item (
+  merchant_id text COLLATE "C" NOT NULL,
+  network     text COLLATE "C" NOT NULL,
+  txid        text COLLATE "C" NOT NULL,
+  log_index   integer NOT NULL,
+  address     text COLLATE "C" NOT NULL,
+  currency    text COLLATE "C" NOT NULL,
+  amount      numeric(38,18) NOT NULL CHECK (amount > 0),
+  height      bigint NOT NULL,
+  found_at    timestamptz NOT NULL DEFAULT now(),
+  outgoing_id text COLLATE "C",
+  done        boolean NOT NULL DEFAULT false,
+  PRIMARY KEY (network, txid, log_index, merchant_id),
+  CHECK (NOT done OR outgoing_id IS NOT NULL)
+) WITH (fillfactor = 80);
+CREATE INDEX sweep_item_open ON book.sweep_item (network, address, currency) WHERE NOT done;
+CREATE INDEX sweep_item_of_sweep ON book.sweep_item (outgoing_id) WHERE outgoing_id IS NOT NULL;
+
+-- An item leaves its sweep only when that sweep can never land any more.
+CREATE FUNCTION book.keep_sweep_item() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF (NEW.merchant_id, NEW.network, NEW.txid, NEW.log_index, NEW.address, NEW.currency, NEW.amount)
+     IS DISTINCT FROM (OLD.merchant_id, OLD.network, OLD.txid, OLD.log_index, OLD.address, OLD.currency, OLD.amount)
+     OR (OLD.done AND NOT NEW.done) THEN
+    RAISE EXCEPTION 'Cannot change what is to be swept as it is written once: %/%', OLD.txid, OLD.log_index
+      USING ERRCODE = 'check_violation';
+  END IF;
+  IF OLD.outgoing_id IS NOT NULL AND NEW.outgoing_id IS DISTINCT FROM OLD.outgoing_id AND NOT EXISTS (
+    SELECT FROM book.outgoing o
+    WHERE o.id = OLD.outgoing_id AND o.merchant_id = 'mer_platform' AND o.status = 'void') THEN
+    RAISE EXCEPTION 'Cannot take a transfer from its sweep as that may land: %', OLD.outgoing_id
+      USING ERRCODE = 'check_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER sweep_item_is_kept BEFORE UPDATE ON book.sweep_item FOR EACH ROW EXECUTE FUNCTION book.keep_sweep_item();
+CREATE TRIGGER sweep_item_is_never_deleted BEFORE DELETE ON book.sweep_item FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
+
+-- A sweep carries no more than it moves, and nothing that came after it: otherwise money would become
+-- available that was never moved.
+CREATE FUNCTION book.check_sweep_items() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  v_sweep text;
+BEGIN
+  SELECT o.id INTO v_sweep FROM book.outgoing o
+  WHERE o.merchant_id = 'mer_platform' AND o.id IN (SELECT n.outgoing_id FROM changed n WHERE n.outgoing_id IS NOT NULL)
+    AND (o.kind <> 'sweep'
+      OR o.amount < (SELECT sum(i.amount) FROM book.sweep_item i WHERE i.outgoing_id = o.id)
+      OR EXISTS (SELECT FROM book.sweep_item i WHERE i.outgoing_id = o.id
+                 AND (i.network, i.currency) <> (o.network, o.currency))
+      OR EXISTS (SELECT FROM book.sweep_item i JOIN book.attempt a
+                   ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome = 'paid'
+                 WHERE i.outgoing_id = o.id AND i.height >= a.height))
+  LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'Cannot carry transfers as their sweep moves less: %', v_sweep USING ERRCODE = 'check_violation';
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER sweep_item_begins_open BEFORE INSERT ON book.sweep_item FOR EACH ROW
+  WHEN (NEW.outgoing_id IS NOT NULL OR NEW.done) EXECUTE FUNCTION book.refuse_change();
+CREATE TRIGGER sweep_carries_its_items AFTER UPDATE ON book.sweep_item REFERENCING NEW TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION book.check_sweep_items();
+
+-- An address with something to sweep in one currency: when the planner looks at it next, and why it
+-- was not swept when it last did. `touched` counts what happened to it meanwhile.
+CREATE TABLE book.sweep_target (
+  network     text COLLATE "C" NOT NULL,
+  address     text COLLATE "C" NOT NULL,
+  currency    text COLLATE "C" NOT NULL,
+  merchant_id text COLLATE "C" NOT NULL,
+  touched     bigint NOT NULL DEFAULT 0,
+  look_at     timestamptz NOT NULL DEFAULT now(),
+  reason      text COLLATE "C",
+  detail      text,
+  amount      numeric(38,18),
+  created_at  timestamptz NOT NULL DEFAULT now(),
+  updated_at  timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (network, address, currency)
+) WITH (fillfactor = 70);
+CREATE INDEX sweep_target_due ON book.sweep_target (network, look_at);
+CREATE INDEX sweep_target_reason ON book.sweep_target (network, reason, address, currency) WHERE reason IS NOT NULL;

@@ -1,0 +1,59 @@
+import type { AnySql, Sql } from "../database/connect.ts";
+
+/** How much is compared: a bounded part, or everything. */
+export type ReconcileScope = "quick" | "full";
+
+/** A comparison as it is kept. */
+export interface KeptReport<Body> {
+  readonly id: string;
+  readonly scope: ReconcileScope;
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+  readonly finishedAt: number;
+  readonly differences: number;
+  /** Rules that could not be compared. */
+  readonly unchecked: number;
+  readonly body: Body;
+}
+
+/** Reports of each scope that are kept. */
+const KEPT = 100;
+
+/** Keeps a report; the oldest ones go. */
+export async function keepReport<Body>(sql: Sql, report: KeptReport<Body>): Promise<void> {
+  const { id, scope, differences, unchecked } = report;
+  await sql`
+    INSERT INTO hub.reconciliation (id, scope, started_at, finished_at, differences, unchecked, report)
+    VALUES (${id}, ${scope}, ${new Date(report.startedAt)}, ${new Date(report.finishedAt)},
+      ${differences}, ${unchecked}, ${JSON.stringify(report.body)}::text::jsonb)`;
+  await sql`
+    DELETE FROM hub.reconciliation WHERE scope = ${scope} AND id <= (
+      SELECT id FROM hub.reconciliation WHERE scope = ${scope} ORDER BY id DESC OFFSET ${KEPT} LIMIT 1)`;
+}
+
+/** The newest report of each scope, whoever made it. */
+export async function newestReports<Body>(sql: AnySql): Promise<readonly KeptReport<Body>[]> {
+  const rows = await sql<
+    {
+      id: string;
+      scope: ReconcileScope;
+      started_at: Date;
+      finished_at: Date;
+      differences: number;
+      unchecked: number;
+      report: Body;
+    }[]
+  >`
+    SELECT r.* FROM (VALUES ('quick'), ('full')) s(scope)
+    CROSS JOIN LATERAL (
+      SELECT * FROM hub.reconciliation r WHERE r.scope = s.scope ORDER BY r.id DESC LIMIT 1) r`;
+  return rows.map((row) => ({
+    id: row.id,
+    scope: row.scope,
+    startedAt: row.started_at.getTime(),
+    finishedAt: row.finished_at.getTime(),
+    differences: row.differences,
+    unchecked: row.unchecked,
+    body: row.report,
+  }));
+}

@@ -1,0 +1,30 @@
+import { type BookCheck, type Difference, MOST_DIFFERENCES } from "./difference.ts";
+
+/**
+ * Sweeps and what they carry tell the same story: what counts as carried was moved by a sweep that is
+ * final and paid, no sweep lists more than it moved, and no top-up is available without one that
+ * lists it.
+ */
+export const sweepsAndDeposits: BookCheck = async (sql) =>
+  await sql<Difference[]>`
+    WITH moved AS (
+      SELECT o.id FROM book.outgoing o
+      JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome = 'paid'
+      WHERE o.kind = 'sweep' AND o.status = 'final'
+    )
+    SELECT format('%s/%s to %s', i.txid, i.log_index, i.address) AS subject,
+      format('counts as carried by %s, which is not final and paid', i.outgoing_id) AS detail
+    FROM book.sweep_item i
+    WHERE i.done AND NOT EXISTS (SELECT 1 FROM moved m WHERE m.id = i.outgoing_id)
+    UNION ALL
+    SELECT o.id, format('moves %s and lists %s', trim_scale(o.amount), trim_scale(sum(i.amount)))
+    FROM book.outgoing o JOIN book.sweep_item i ON i.outgoing_id = o.id
+    GROUP BY o.id, o.merchant_id, o.amount HAVING sum(i.amount) > o.amount
+    UNION ALL
+    SELECT format('%s of %s', d.id, d.merchant_id), 'a top-up is available without a final sweep that lists it'
+    FROM book.deposit d
+    JOIN book.deposit_address w ON w.id = d.address_id AND w.merchant_id = d.merchant_id AND w.kind = 'top_up'
+    WHERE d.status = 'CONFIRMED' AND d.txid IS NOT NULL AND NOT EXISTS (
+      SELECT 1 FROM book.sweep_item i JOIN moved m ON m.id = i.outgoing_id
+      WHERE i.merchant_id = d.merchant_id AND i.network = d.network AND i.txid = d.txid AND i.log_index = d.log_index)
+    ORDER BY 1 LIMIT ${MOST_DIFFERENCES}`;

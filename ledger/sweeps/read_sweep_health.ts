@@ -1,0 +1,31 @@
+import type { Sql } from "postgres";
+import type { Network } from "../pair.ts";
+import { PLATFORM_ACCOUNT } from "../treasury/platform_account.ts";
+import type { SweepReason } from "./sweep_reason.ts";
+
+/** How the sweeps of a network stand. */
+export interface SweepHealth {
+  /** Addresses that are not swept, by reason. */
+  readonly waiting: ReadonlyMap<SweepReason, number>;
+  /** When the oldest top-up was final that no final sweep has moved yet, Unix milliseconds. */
+  readonly oldestTopUpAt: number | null;
+}
+
+/** Reads how the sweeps of a network stand; costs by the number of merchants, not of addresses. */
+export async function readSweepHealth(sql: Sql, network: Network): Promise<SweepHealth> {
+  const [counts, [oldest]] = await Promise.all([
+    sql<{ reason: SweepReason; addresses: number }[]>`
+      SELECT reason, count(*)::int AS addresses FROM book.sweep_target
+      WHERE network = ${network} AND reason IS NOT NULL GROUP BY reason`,
+    sql<{ found_at: Date | null }[]>`
+      SELECT min(i.found_at) AS found_at FROM book.deposit_address a
+      JOIN book.sweep_item i ON i.network = a.network AND i.address = a.address AND NOT i.done
+      WHERE a.kind = 'top_up' AND a.network = ${network} AND NOT EXISTS (
+        SELECT FROM book.outgoing o
+        WHERE o.id = i.outgoing_id AND o.merchant_id = ${PLATFORM_ACCOUNT} AND o.status = 'final')`,
+  ]);
+  return {
+    waiting: new Map(counts.map(({ reason, addresses }) => [reason, addresses])),
+    oldestTopUpAt: oldest?.found_at?.getTime() ?? null,
+  };
+}

@@ -1,0 +1,60 @@
+import type { AnySql, Sql } from "../database/connect.ts";
+import type { Network } from "../pair.ts";
+
+/** Heights from `first` to `last`, both included. */
+export interface HeightRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/**
+ * Marks solid blocks as read that an operator had read again. What the scan itself reads is marked
+ * as its cursor moves. Blocks far below the first one that was ever read are not: nobody claims that
+ * everything since them was read, so that there would be a gap where nothing is missing.
+ *
+ * @param blocks how many were really read, each the child of the one before
+ * @throws {PostgresError} `check_violation` when some of the range were not
+ */
+export async function markScanned(
+  sql: Sql,
+  network: Network,
+  range: HeightRange,
+  blocks: number,
+): Promise<void> {
+  await sql`
+    SELECT hub.mark_scanned(${network}, ${range.first}, ${range.last}, ${blocks})
+    WHERE EXISTS (
+      SELECT FROM hub.scanned_range WHERE network = ${network} AND first_height <= ${
+    range.last + 1
+  })`;
+}
+
+/** The ranges of solid blocks that were read without a gap, lowest first. One is as it should be. */
+export async function readScannedRanges(
+  sql: AnySql,
+  network: Network,
+): Promise<readonly HeightRange[]> {
+  const rows = await sql<{ first: string; last: string }[]>`
+    SELECT first_height AS first, last_height AS last FROM hub.scanned_range
+    WHERE network = ${network} ORDER BY first_height`;
+  return rows.map(({ first, last }) => ({ first: Number(first), last: Number(last) }));
+}
+
+/**
+ * The heights between the first solid block that was read and the cursor that no read block stands
+ * for.
+ *
+ * @param ranges ascending, see {@linkcode readScannedRanges}
+ * @param cursor height of the solid cursor
+ */
+export function findGaps(ranges: readonly HeightRange[], cursor: number): readonly HeightRange[] {
+  const gaps: HeightRange[] = [];
+  let next = ranges[0]?.first;
+  if (next === undefined) return [];
+  for (const { first, last } of ranges) {
+    if (first > next) gaps.push({ first: next, last: first - 1 });
+    next = Math.max(next, last + 1);
+  }
+  if (next <= cursor) gaps.push({ first: next, last: cursor });
+  return gaps;
+}
