@@ -7,6 +7,7 @@
 
 import type { Amount } from "../ledger/amount.ts";
 import type { Currency, Network } from "../ledger/pair.ts";
+import type { GasPort } from "./gas.ts";
 
 /** What an adapter's chain can and cannot do. */
 export interface Capabilities {
@@ -158,6 +159,25 @@ export class ChainUnavailable extends Error {
   }
 }
 
+/** How one node of a network fares; for pace, metrics and operators. */
+export interface NodeState {
+  /** Host and port; a path or credentials in its URL may be secret. */
+  readonly name: string;
+  /**
+   * `resting`: left alone after a failure. `spent`: today's calls are used up, so it is asked last.
+   * `foreign`: it is a node of another chain and is not believed.
+   */
+  readonly state: "ready" | "resting" | "spent" | "foreign";
+  /** How much longer it is left alone, milliseconds. */
+  readonly restingMs: number;
+  /** Calls of this day (UTC). */
+  readonly callsToday: number;
+  /** What its provider allows per day, null without a bound. */
+  readonly dailyCalls: number | null;
+  /** Why it last failed since it last answered, null while it answers. */
+  readonly failure: string | null;
+}
+
 /** A blockchain, as the actors see it. Reads throw {@linkcode ChainUnavailable}. */
 export interface Chain {
   readonly network: Network;
@@ -209,4 +229,6 @@ export interface Chain {
   broadcast(signed: SignedTransaction, signal?: AbortSignal): Promise<BroadcastOutcome>;
   /** Solid balance of an address. `native` is the chain's own coin. */
   balanceOf(address: string, asset: Asset, signal?: AbortSignal): Promise<Amount>;
+  /** What sweeps need, where `needsGasToSweep`. */
+  readonly gas: GasPort;
 }

@@ -10,14 +10,30 @@ import type { Amount } from "../ledger/amount.ts";
 import type { Network } from "../ledger/pair.ts";
 import type { Asset, Envelope, SignedTransaction } from "./chain.ts";
 
+/** Why something leaves a wallet of ours; each has destinations of its own. */
+export type IntentKind =
+  | "payout"
+  | "settlement"
+  | "sweep"
+  | "gas"
+  | "delegation"
+  | "reclaim"
+  | "cold";
+
 /** What the signer reads of an outgoing row, over its own connection. */
 export interface Intent {
   readonly outgoingId: string;
+  readonly kind: IntentKind;
   readonly network: Network;
   /** A token, or the chain's own coin where an address is given what its sweep will burn. */
   readonly currency: Asset;
   readonly amount: Amount;
   readonly destination: string;
+  /**
+   * Derivation index under which the database knows the destination as ours, `null` when it does
+   * not. A claim: the signer derives the address itself.
+   */
+  readonly destinationIndex: number | null;
   /** Derivation index of the paying address, or `hot` for the hot wallet. */
   readonly wallet: "hot" | number;
   readonly status: string;
@@ -28,6 +44,9 @@ export interface IntentSource {
   /** The intents that exist among the given ids, in any order. */
   read(outgoingIds: readonly string[]): Promise<readonly Intent[]>;
 }
+
+/** The most requests in one call of {@linkcode Signer.sign}. */
+export const LARGEST_BATCH = 1_000;
 
 /** One request for a signature. */
 export interface SignRequest {
@@ -43,19 +62,33 @@ export type SignAnswer =
     readonly refused:
       | "unknown-intent"
       | "not-queued"
+      | "paused"
       | "locked"
+      /** It signs for other networks only. */
+      | "no-signer"
       | "wrong-network"
+      | "wrong-destination"
       | "bad-envelope"
       | "over-limit";
     readonly message: string;
   };
 
+/**
+ * The signer cannot be reached now. Nothing was signed that anybody holds, so the same may be asked
+ * for again as soon as it is back.
+ */
+export class SignerUnavailable extends Error {
+  override readonly name = "SignerUnavailable";
+}
+
 /** Signs committed intents. */
 export interface Signer {
   /**
-   * Signs a batch; answers in the order of the requests.
+   * Signs a batch; answers in the order of the requests. An empty one asks whether signing is
+   * possible now at all, before anything is prepared for it.
    *
-   * @throws when the signer cannot be reached; then nothing was signed that anybody holds
+   * @throws {SignerUnavailable} when it cannot be reached
+   * @throws when it failed; then as well nothing was signed that anybody holds
    */
   sign(requests: readonly SignRequest[]): Promise<readonly SignAnswer[]>;
 }

@@ -53,6 +53,20 @@ export function verifiedFirst(chain: Verifiable): Chain {
       await verified();
       return await chain.balanceOf(address, asset, signal);
     },
+    gas: {
+      means: async (transfer, signal) => {
+        await verified();
+        return await chain.gas.means(transfer, signal);
+      },
+      lendable: async (signal) => {
+        await verified();
+        return await chain.gas.lendable(signal);
+      },
+      lentTo: async (address, signal) => {
+        await verified();
+        return await chain.gas.lentTo(address, signal);
+      },
+    },
     // what was signed was signed for a checked chain; holding it back would only delay it
     broadcast: (signed, signal) => chain.broadcast(signed, signal),
   };

@@ -13,7 +13,10 @@ import { bootstrap } from "./admin/bootstrap.ts";
 import { Client, Refused } from "./admin/client.ts";
 import { KEY_VERBS } from "./admin/keys.ts";
 import { MERCHANT_VERBS } from "./admin/merchants.ts";
+import { OPERATION_VERBS } from "./admin/operations.ts";
 import { PLATFORM_VERBS } from "./admin/platform.ts";
+import { SCAN_VERBS } from "./admin/scans.ts";
+import { TREASURY_VERBS } from "./admin/treasury.ts";
 import type { Verb } from "./admin/verb.ts";
 import { type Output, reconcile } from "./reconcile.ts";
 
@@ -21,7 +24,10 @@ const VERBS: readonly Verb[] = [
   ...MERCHANT_VERBS,
   ...KEY_VERBS,
   ...APPROVAL_VERBS,
+  ...OPERATION_VERBS,
+  ...TREASURY_VERBS,
   ...PLATFORM_VERBS,
+  ...SCAN_VERBS,
 ];
 
 type Env = Readonly<Record<string, string>>;
@@ -51,7 +57,7 @@ export async function admin(
   out: Output = console,
 ): Promise<number> {
   try {
-    if (args[0] === "reconcile") return await reconcile(env, out);
+    if (args[0] === "reconcile") return await reconcile(env, out, args.slice(1));
     if (args[0] === "bootstrap") {
       out.log(`${await bootstrap(env)}\n\nThe key is shown this once; keep it safe.`);
       return 0;

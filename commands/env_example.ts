@@ -21,7 +21,7 @@ export function envExample(): string {
   const parts = [
     HEADER,
     ...print(null),
-    `# The same five exist for ${others.join(", ")}.`,
+    `# The same exist for ${others.join(", ")}.`,
     ...print(first),
   ];
   return `${parts.join("\n\n")}\n`;

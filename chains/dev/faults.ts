@@ -9,7 +9,7 @@
 export const FAULT_KINDS = [
   /** HTTP 500. */
   "error-500",
-  /** HTTP 429 with `Retry-After`. */
+  /** HTTP 429 with `Retry-After`; with `status` 403 or 503 as providers refuse who asks too much. */
   "busy-429",
   /** No answer for a minute, or until the client goes away. */
   "timeout",
@@ -47,7 +47,14 @@ export interface Fault {
   readonly forget: boolean;
   /** `silent-accept`: the code it answers. */
   readonly code: string;
+  /** `busy-429`: the HTTP status it answers. */
+  readonly status: BusyStatus;
 }
+
+/** How providers refuse: too many requests, a suspended client, an overloaded server. */
+const BUSY_STATUSES = [429, 403, 503] as const;
+/** One of {@linkcode BUSY_STATUSES}. */
+export type BusyStatus = (typeof BUSY_STATUSES)[number];
 
 /** A fault list that cannot be used. */
 export class MalformedFault extends Error {
@@ -107,7 +114,7 @@ export class Faults {
 /**
  * Reads a fault list.
  *
- * @param json `[{path, kind, probability?, times?, late?, forget?, code?}]`
+ * @param json `[{path, kind, probability?, times?, late?, forget?, code?, status?}]`
  * @throws {MalformedFault} when it is anything else
  */
 export function readFaults(json: unknown): Fault[] {
@@ -135,6 +142,11 @@ export function readFaults(json: unknown): Fault[] {
     }
     const code = field.get("code") ?? "OTHER_ERROR";
     if (typeof code !== "string") throw new MalformedFault("a fault's code must be a text");
+    const wanted = field.get("status") ?? 429;
+    const status = BUSY_STATUSES.find((known) => known === wanted);
+    if (status === undefined) {
+      throw new MalformedFault(`a fault's status must be one of ${BUSY_STATUSES.join(", ")}`);
+    }
     return {
       path,
       kind,
@@ -143,6 +155,7 @@ export function readFaults(json: unknown): Fault[] {
       late: field.get("late") === true,
       forget: field.get("forget") === true,
       code,
+      status,
     };
   });
 }

@@ -5,10 +5,11 @@
  * @module
  */
 
-import { add, type Amount, formatAmount, ZERO } from "../../ledger/amount.ts";
+import { add, type Amount, amountOf, formatAmount, ZERO } from "../../ledger/amount.ts";
 import type { Network } from "../../ledger/pair.ts";
 import type { Asset } from "../chain.ts";
 import type { Intent } from "../signer.ts";
+import { isSpending } from "./destination_rule.ts";
 
 /** Bounds of one asset on one network; an absent one does not bind. */
 export interface Limit {
@@ -20,18 +21,30 @@ export interface Limit {
 /** Limits by asset and network, for example `"USDT/TRX"` or `"native/TRX"`. */
 export type Limits = Readonly<Partial<Record<`${Asset}/${Network}`, Limit>>>;
 
+/** What was signed away: decimal amounts by asset and network, then by hour since 1970. */
+export type SpentHours = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
 const HOUR_MS = 60 * 60 * 1000;
 const HOURS = 24;
 
 /**
- * Keeps the sums of the last day. They start from zero with the process: the limit bounds a theft
- * in progress, and whoever can restart the signer could change the limits as well.
+ * Keeps the sums of the last day. Only what leaves us counts: sweeps and cold transfers go to
+ * addresses that the signer has checked to be ours. What is signed again because an earlier
+ * signature expired counts again: the sum may be too high, never too low.
  */
 export class SpendingLimits {
   /** Sums by asset and network, then by hour since 1970. */
   readonly #spent = new Map<string, Map<number, Amount>>();
 
-  constructor(readonly limits: Limits) {}
+  /** @param spent of an earlier life, see {@linkcode SpendingLimits.spent} */
+  constructor(readonly limits: Limits, spent: SpentHours = {}) {
+    for (const [name, hours] of Object.entries(spent)) {
+      const sums = Object.entries(hours).map(([hour, sum]) =>
+        [Number(hour), amountOf(sum)] as const
+      );
+      this.#spent.set(name, new Map(sums));
+    }
+  }
 
   /**
    * Why an intent is over a limit.
@@ -40,6 +53,7 @@ export class SpendingLimits {
    * @returns `null` when it is within
    */
   fault(intent: Intent, now: number): string | null {
+    if (!isSpending(intent.kind)) return null;
     const name = `${intent.currency}/${intent.network}` as const;
     const limit = this.limits[name];
     if (limit === undefined) return null;
@@ -53,13 +67,36 @@ export class SpendingLimits {
     return null;
   }
 
-  /** Counts a signature. */
-  count(intent: Intent, now: number): void {
+  /**
+   * Counts a signature.
+   *
+   * @returns whether it counts at all
+   */
+  count(intent: Intent, now: number): boolean {
+    if (!isSpending(intent.kind)) return false;
     const name = `${intent.currency}/${intent.network}`;
     const hours = this.#spent.get(name) ?? new Map<number, Amount>();
     this.#spent.set(name, hours);
     const hour = Math.floor(now / HOUR_MS);
     hours.set(hour, add(hours.get(hour) ?? ZERO, intent.amount));
+    return true;
+  }
+
+  /** What the last day's sums are made of, to be kept over a restart. */
+  spent(now: number): SpentHours {
+    const entries = [...this.#spent.keys()].map((name) => {
+      this.#sum(name, now);
+      const hours = this.#spent.get(name) ?? new Map<number, Amount>();
+      return [name, Object.fromEntries([...hours].map(([hour, sum]) => [hour, formatAmount(sum)]))];
+    });
+    return Object.fromEntries(entries);
+  }
+
+  /** The last day's sums, by asset and network. */
+  sums(now: number): Readonly<Record<string, string>> {
+    return Object.fromEntries(
+      [...this.#spent.keys()].map((name) => [name, formatAmount(this.#sum(name, now))]),
+    );
   }
 
   #sum(name: string, now: number): Amount {

@@ -7,7 +7,7 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import type { SignAnswer, Signer, SignRequest } from "../signer.ts";
+import { type SignAnswer, type Signer, SignerUnavailable, type SignRequest } from "../signer.ts";
 import type { FromWorker, SignerSettings, ToWorker } from "./worker_protocol.ts";
 
 const logger = getLogger(["engine", "chains", "signer"]);
@@ -38,7 +38,7 @@ export interface WorkerSigner extends Signer {
    * @throws {Error} when it did not start, with the reason (wrong passphrase, no database, ...)
    */
   ready(): Promise<{ readonly walletId: string }>;
-  /** Refuses every request as `locked` until told otherwise; kept over restarts. */
+  /** Refuses every request as `paused` until told otherwise; kept over restarts. */
   setPaused(paused: boolean): void;
   /** Stops the worker; what is under way rejects. */
   close(): Promise<void>;
@@ -65,7 +65,7 @@ function pendingReadiness(): Readiness {
 async function within<T>(work: Promise<T>, ms: number, what: string): Promise<T> {
   const expired = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => expired.reject(new Error(`Cannot ${what} as ${Math.ceil(ms)} ms passed`)),
+    () => expired.reject(new SignerUnavailable(`Cannot ${what} as ${Math.ceil(ms)} ms passed`)),
     ms,
   );
   try {
@@ -113,7 +113,7 @@ class Client implements WorkerSigner {
     const deadline = performance.now() + timeoutMs;
     await within(this.#ready.promise, timeoutMs, "reach the signer");
     const life = this.#life;
-    if (life === null) throw new Error("Cannot sign as the signer is closed or ended");
+    if (life === null) throw new SignerUnavailable("Cannot sign as the signer is closed or ended");
     const id = this.#nextId++;
     const waiter: Waiter = Promise.withResolvers();
     this.#waiting.set(id, waiter);
@@ -138,7 +138,7 @@ class Client implements WorkerSigner {
     const life = this.#life;
     this.#life = null;
     this.#abandon("it is closed");
-    this.#ready.reject(new Error("Cannot sign as the signer is closed"));
+    this.#ready.reject(new SignerUnavailable("Cannot sign as the signer is closed"));
     if (life === null) return;
     send(life, { kind: "close" });
     try {
@@ -179,7 +179,7 @@ class Client implements WorkerSigner {
         this.#take(message.id)?.resolve(message.answers);
         return;
       case "failed":
-        this.#take(message.id)?.reject(new Error(message.message));
+        this.#take(message.id)?.reject(new SignerUnavailable(message.message));
         return;
       case "closed":
         life.closed.resolve();
@@ -197,10 +197,10 @@ class Client implements WorkerSigner {
 
   /** Lets everybody who waits for this worker know why in vain; later callers wait for the next. */
   #abandon(reason: string): void {
-    this.#ready.reject(new Error(`Cannot start the signer as ${reason}`));
+    this.#ready.reject(new SignerUnavailable(`Cannot start the signer as ${reason}`));
     this.#ready = pendingReadiness();
     for (const waiter of this.#waiting.values()) {
-      waiter.reject(new Error(`Cannot sign as the signer ended: ${reason}`));
+      waiter.reject(new SignerUnavailable(`Cannot sign as the signer ended: ${reason}`));
     }
     this.#waiting.clear();
   }

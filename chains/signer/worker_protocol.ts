@@ -8,6 +8,7 @@
 import type { Network } from "../../ledger/pair.ts";
 import type { SignAnswer, SignRequest } from "../signer.ts";
 import type { TokenContracts } from "../tron/token_contracts.ts";
+import type { ColdAddresses } from "./destination_rule.ts";
 import type { Limits } from "./spending_limits.ts";
 
 /** A TRON network the worker signs for. */
@@ -22,7 +23,7 @@ export interface SignerNetwork {
   readonly clockToleranceMs: number | null;
 }
 
-/** What the worker is started with. */
+/** What a signer is started with, in a worker or in a process of its own. */
 export interface SignerSettings {
   /** The signer's own connection, with a role that may only read intents. */
   readonly databaseUrl: string;
@@ -30,6 +31,7 @@ export interface SignerSettings {
   readonly passphraseFile: string;
   readonly networks: readonly SignerNetwork[];
   readonly limits?: Limits;
+  readonly coldAddresses?: ColdAddresses;
 }
 
 /** From the service to the worker. */

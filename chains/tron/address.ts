@@ -7,8 +7,8 @@
 
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
-import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
-import { decodeBase58Check, encodeBase58Check } from "./base58check.ts";
+import { bytesToHex } from "@noble/hashes/utils.js";
+import { decodeBase58Check, encodeHexBase58Check } from "./base58check.ts";
 
 const PREFIX = 0x41;
 const PREFIX_HEX = "41";
@@ -19,7 +19,7 @@ const ADDRESS_LENGTH = 34;
  * @param hex 40 lower-case hex digits, without the `41` prefix
  */
 export function addressFromLogHex(hex: string): string {
-  return encodeBase58Check(hexToBytes(PREFIX_HEX + hex));
+  return encodeHexBase58Check(PREFIX_HEX + hex);
 }
 
 /**

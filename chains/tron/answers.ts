@@ -58,6 +58,8 @@ export const blockOrNothingSchema = z.union([
 
 /** Blocks of a range; `block` is absent when there are none. */
 export const blockListSchema = z.object({ block: z.array(fullBlockSchema).default([]) });
+/** Blocks of a range. */
+export type BlockListAnswer = z.infer<typeof blockListSchema>;
 
 const logSchema = z.object({
   address: z.string().max(64),
@@ -117,4 +119,27 @@ export const accountSchema = z.object({
 /** Answer of `getchainparameters`; a parameter that is zero has no `value`. */
 export const chainParametersSchema = z.object({
   chainParameter: z.array(z.object({ key: z.string().max(128), value: z.int().default(0) })),
+});
+
+/** Energy and bandwidth of an account; `{}` when it was never activated. */
+export const accountResourceSchema = z.object({
+  freeNetLimit: whole.default(0),
+  freeNetUsed: whole.default(0),
+  NetLimit: whole.default(0),
+  NetUsed: whole.default(0),
+  EnergyLimit: whole.default(0),
+  EnergyUsed: whole.default(0),
+  /** What all stake of the network shares, and that stake in TRX. */
+  TotalEnergyLimit: whole.default(0),
+  TotalEnergyWeight: whole.default(0),
+});
+/** See {@linkcode accountResourceSchema}. */
+export type AccountResourceAnswer = z.infer<typeof accountResourceSchema>;
+
+/** Answer of `getcandelegatedmaxsize`, sun. */
+export const canDelegateSchema = z.object({ max_size: whole.default(0) });
+
+/** Answer of `getdelegatedresourcev2`; `{}` where nothing is lent. */
+export const delegatedResourceSchema = z.object({
+  delegatedResource: z.array(z.object({ frozen_balance_for_energy: whole.default(0) })).default([]),
 });

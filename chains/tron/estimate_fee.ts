@@ -14,9 +14,9 @@ import { TRX_DECIMALS } from "./parse_block.ts";
 import { transferArguments } from "./transfer_transaction.ts";
 
 /** A signed USDT transfer as the chain counts it (345 measured, a little more with long varints). */
-const TOKEN_TRANSFER_BYTES = 350;
+export const TOKEN_TRANSFER_BYTES = 350;
 /** A signed TRX transfer (267 observed in receipts, a little more for large amounts). */
-const NATIVE_TRANSFER_BYTES = 275;
+export const NATIVE_TRANSFER_BYTES = 275;
 /** The penalty factor and the receiver's storage may change until the transfer runs. */
 const LIMIT_NUMERATOR = 12;
 const LIMIT_DENOMINATOR = 10;
@@ -26,30 +26,25 @@ function sun(count: number): Amount {
   return fromTokenUnits(BigInt(count), TRX_DECIMALS);
 }
 
+/** A token transfer to price; addresses are 42 hex digits. */
+export interface TokenTransferCall {
+  readonly owner: string;
+  readonly contract: string;
+  readonly to: string;
+  readonly units: bigint;
+}
+
 /**
- * Estimates a token transfer by simulating it with the real sender and receiver: a receiver that
- * holds none of the token yet costs twice the energy.
+ * Energy of a token transfer, simulated with the real sender and receiver: a receiver that holds
+ * none of the token yet costs twice as much.
  *
- * Staked energy and free bandwidth are not subtracted. They are shared by everything the wallet
- * sends, so two transfers would both count on them; the estimate stays on the safe side.
- *
- * @param call addresses as 42 hex digits
- * @param highestLimit the most that one transaction may burn, in sun
- * @throws {ChainUnavailable} `reverted` when the transfer would fail now; `malformed` when the
- *   energy alone costs more than the highest limit, so that the transfer would burn it in vain
+ * @throws {ChainUnavailable} `reverted` when the transfer would fail now
  */
-export async function estimateTokenTransfer(
+export async function simulateTransfer(
   pool: NodePool,
-  prices: ChainPrices,
-  call: {
-    readonly owner: string;
-    readonly contract: string;
-    readonly to: string;
-    readonly units: bigint;
-  },
-  highestLimit: number,
+  call: TokenTransferCall,
   signal?: AbortSignal,
-): Promise<FeeEstimate> {
+): Promise<number> {
   const answer = await constantCall(
     pool,
     {
@@ -61,18 +56,56 @@ export async function estimateTokenTransfer(
     "head",
     signal,
   );
-  const energyCost = answer.energy_used * prices.energy;
+  return answer.energy_used;
+}
+
+/** Energy with room for the penalty factor and the receiver's storage, which may change. */
+export function energyWithMargin(energy: number): number {
+  return Math.ceil(energy * LIMIT_NUMERATOR / LIMIT_DENOMINATOR);
+}
+
+/**
+ * What a token transfer of so much energy costs.
+ *
+ * @param highestLimit the most that one transaction may burn, in sun
+ * @throws {ChainUnavailable} `malformed` when the energy alone costs more than the highest limit, so
+ *   that the transfer would burn it in vain
+ */
+export function tokenTransferFee(
+  energy: number,
+  prices: ChainPrices,
+  highestLimit: number,
+): FeeEstimate {
+  const energyCost = energy * prices.energy;
   if (energyCost > highestLimit) {
     throw new ChainUnavailable(
       "malformed",
       `Cannot estimate a transfer as it would burn ${energyCost} sun, above the limit: ${highestLimit}`,
     );
   }
-  const withMargin = Math.ceil(energyCost * LIMIT_NUMERATOR / LIMIT_DENOMINATOR);
+  const withMargin = energyWithMargin(energyCost);
   return {
     fee: sun(energyCost + TOKEN_TRANSFER_BYTES * prices.byte),
     limit: sun(Math.min(withMargin, highestLimit)),
   };
+}
+
+/**
+ * Estimates a token transfer by simulating it.
+ *
+ * Staked energy and free bandwidth are not subtracted. They are shared by everything the wallet
+ * sends, so two transfers would both count on them; the estimate stays on the safe side.
+ *
+ * @throws {ChainUnavailable} see {@linkcode simulateTransfer}, {@linkcode tokenTransferFee}
+ */
+export async function estimateTokenTransfer(
+  pool: NodePool,
+  prices: ChainPrices,
+  call: TokenTransferCall,
+  highestLimit: number,
+  signal?: AbortSignal,
+): Promise<FeeEstimate> {
+  return tokenTransferFee(await simulateTransfer(pool, call, signal), prices, highestLimit);
 }
 
 /**

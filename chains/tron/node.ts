@@ -6,6 +6,7 @@
  */
 
 import { ChainUnavailable } from "../chain.ts";
+import { CallMeter } from "./call_meter.ts";
 
 /** Far above any real block with its receipts; a node cannot fill our memory. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
@@ -20,6 +21,8 @@ export interface NodeOptions {
   readonly apiKey?: string;
   /** Bound of one request, milliseconds. */
   readonly requestTimeoutMs: number;
+  /** What its provider allows per day (UTC); without it nothing bounds it. */
+  readonly dailyCalls?: number;
 }
 
 /** An answer as it came. */
@@ -74,6 +77,8 @@ function reasonOf(error: unknown): string {
 export class TronNode {
   /** Host and port: a path or credentials in the URL may be secret, so they are never shown. */
   readonly label: string;
+  /** Counts every request, broadcasts among them. */
+  readonly meter: CallMeter;
   /** Until when a path counts as unknown to this node. */
   readonly #unknownUntil = new Map<string, number>();
   readonly #base: string;
@@ -90,6 +95,7 @@ export class TronNode {
       throw new TypeError(`Cannot use a node as its URL is not http or https: ${url.protocol}`);
     }
     this.label = url.host;
+    this.meter = new CallMeter(options.dailyCalls ?? null);
     this.#headers = new Headers({ "content-type": "application/json" });
     if (url.username !== "" || url.password !== "") {
       const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
@@ -126,6 +132,7 @@ export class TronNode {
   async post(path: string, body: string, signal?: AbortSignal): Promise<NodeAnswer> {
     const timeout = AbortSignal.timeout(this.#requestTimeoutMs);
     const bound = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
+    this.meter.count();
     try {
       const response = await fetch(this.#base + path, {
         method: "POST",

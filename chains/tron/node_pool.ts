@@ -6,7 +6,8 @@
 
 import { getLogger } from "@logtape/logtape";
 import type { z } from "zod";
-import { ChainUnavailable } from "../chain.ts";
+import { ChainUnavailable, type NodeState } from "../chain.ts";
+import { ForeignNode } from "./foreign_node.ts";
 import type { NodeAnswer, TronNode } from "./node.ts";
 
 const logger = getLogger(["engine", "chains", "tron"]);
@@ -19,13 +20,25 @@ const LONGEST_COOLDOWN_MS = 5_000;
 const LONGEST_RATE_LIMIT_MS = 30_000;
 /** A node may ask for a longer pause, within reason: a hostile one must not mute us for days. */
 const LONGEST_RETRY_AFTER_MS = 120_000;
+/** Pause of a node that is of another chain: only its operator can change that. */
+const FOREIGN_MS = 60_000;
 /** What java-tron's own rate limiter says, with HTTP 200. */
 const BUSY_TEXT = "lack of computing resources";
 
 interface Health {
   failures: number;
   coolUntil: number;
+  /** Whether it was found to be of the right chain since it last failed. */
+  admitted: boolean;
+  isForeign: boolean;
+  failure: string | null;
 }
+
+/** What an answer must look like; a zod schema is one. */
+export type AnswerShape<T> = Pick<z.ZodType<T>, "safeParse">;
+
+/** Whether a node is of the right chain; throws when it is not, or does not answer. */
+export type Admit = (node: TronNode, signal: AbortSignal) => Promise<void>;
 
 /** A failure that also says how long its node wants to be left alone. */
 class RateLimited extends ChainUnavailable {
@@ -50,7 +63,7 @@ function failureOf(answer: NodeAnswer, place: string): ChainUnavailable | null {
  *
  * @throws {ChainUnavailable} when it is not what the schema says
  */
-function parseAnswer<T>(text: string, schema: z.ZodType<T>, place: string): T {
+function parseAnswer<T>(text: string, schema: AnswerShape<T>, place: string): T {
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -91,7 +104,7 @@ export interface NodeRequest {
 export async function readFrom<T>(
   node: TronNode,
   { path, body }: NodeRequest,
-  schema: z.ZodType<T>,
+  schema: AnswerShape<T>,
   signal: AbortSignal,
 ): Promise<T> {
   const answer = await node.post(path, JSON.stringify(body), signal);
@@ -113,7 +126,7 @@ export async function readEither<T>(
   node: TronNode,
   preferred: NodeRequest,
   fallback: NodeRequest,
-  schema: z.ZodType<T>,
+  schema: AnswerShape<T>,
   signal: AbortSignal,
 ): Promise<T> {
   if (!node.isUnknown(preferred.path)) {
@@ -134,10 +147,53 @@ export async function readEither<T>(
 /** The nodes of a network. */
 export class NodePool {
   readonly #health: Map<TronNode, Health>;
+  readonly #admit: Admit | null;
 
-  /** @param totalTimeoutMs bound of a read over all nodes together */
-  constructor(readonly nodes: readonly TronNode[], readonly totalTimeoutMs: number) {
-    this.#health = new Map(nodes.map((node) => [node, { failures: 0, coolUntil: 0 }]));
+  /**
+   * @param totalTimeoutMs bound of a read over all nodes together
+   * @param admit asked before a node is first believed, and again after each failure
+   */
+  constructor(
+    readonly nodes: readonly TronNode[],
+    readonly totalTimeoutMs: number,
+    admit: Admit | null = null,
+  ) {
+    this.#admit = admit;
+    this.#health = new Map(nodes.map((node) => [node, {
+      failures: 0,
+      coolUntil: 0,
+      admitted: admit === null,
+      isForeign: false,
+      failure: null,
+    }]));
+  }
+
+  /** How the nodes fare, in their configured order. */
+  get states(): readonly NodeState[] {
+    return this.nodes.map((node): NodeState => {
+      const { coolUntil, isForeign, failure } = this.#healthOf(node);
+      const restingMs = Math.max(0, Math.round(coolUntil - performance.now()));
+      return {
+        name: node.label,
+        state: isForeign
+          ? "foreign"
+          : restingMs > 0
+          ? "resting"
+          : node.meter.isSpent
+          ? "spent"
+          : "ready",
+        restingMs,
+        callsToday: node.meter.today,
+        dailyCalls: node.meter.limit,
+        failure,
+      };
+    });
+  }
+
+  /** Has every node looked at again before it is believed: the chain is known better now. */
+  doubtAll(): void {
+    if (this.#admit === null) return;
+    for (const health of this.#health.values()) health.admitted = false;
   }
 
   /**
@@ -158,10 +214,11 @@ export class NodePool {
     const bound = signal === undefined ? total : AbortSignal.any([signal, total]);
     let poor: { readonly result: T } | null = null;
     let lastFailure: ChainUnavailable | null = null;
-    for (const node of this.nodes) {
+    for (const node of this.#inOrder()) {
       if (this.#isCooling(node)) continue;
       if (bound.aborted) break;
       try {
+        await this.#admitted(node, bound);
         const result = await attempt(node, bound);
         this.#succeeded(node);
         if (isEnough(result)) return result;
@@ -184,23 +241,55 @@ export class NodePool {
       );
   }
 
+  /** As configured; those whose calls of today are used up come last, and are still asked. */
+  #inOrder(): readonly TronNode[] {
+    if (!this.nodes.some((node) => node.meter.isSpent)) return this.nodes;
+    return [
+      ...this.nodes.filter((node) => !node.meter.isSpent),
+      ...this.nodes.filter((node) => node.meter.isSpent),
+    ];
+  }
+
+  #healthOf(node: TronNode): Health {
+    const health = this.#health.get(node);
+    if (health === undefined) throw new Error(`Cannot use a node of another pool: ${node.label}`);
+    return health;
+  }
+
+  async #admitted(node: TronNode, signal: AbortSignal): Promise<void> {
+    const health = this.#healthOf(node);
+    if (health.admitted || this.#admit === null) return;
+    await this.#admit(node, signal);
+    health.admitted = true;
+    health.isForeign = false;
+  }
+
   #isCooling(node: TronNode): boolean {
-    return (this.#health.get(node)?.coolUntil ?? 0) > performance.now();
+    return this.#healthOf(node).coolUntil > performance.now();
   }
 
   #succeeded(node: TronNode): void {
-    const health = this.#health.get(node);
-    if (health === undefined || health.failures === 0) return;
+    const health = this.#healthOf(node);
+    if (health.failures === 0) return;
     health.failures = 0;
     health.coolUntil = 0;
+    health.failure = null;
     logger.info("Node {node} answers again", { node: node.label });
   }
 
   #failed(node: TronNode, error: ChainUnavailable): void {
-    const health = this.#health.get(node);
+    const health = this.#healthOf(node);
     // Several reads that were under way fail together; together they are one failure.
-    if (health === undefined || this.#isCooling(node)) return;
+    if (this.#isCooling(node)) return;
     health.failures += 1;
+    health.failure = error.message;
+    health.admitted = this.#admit === null;
+    if (error instanceof ForeignNode) {
+      if (!health.isForeign) logger.fatal("{reason}", { reason: error.message });
+      health.isForeign = true;
+      health.coolUntil = performance.now() + FOREIGN_MS;
+      return;
+    }
     const doubled = FIRST_COOLDOWN_MS * 2 ** Math.min(health.failures - 1, 10);
     const asked = error instanceof RateLimited ? error.retryAfterMs ?? 0 : 0;
     const pause = Math.max(

@@ -38,6 +38,10 @@ const MAX_LIFETIME_MS = 24 * 60 * 60 * 1000;
 /** Amounts have at most 20 integer digits everywhere in the service. */
 const ABOVE_ANY_AMOUNT = 10n ** BigInt(20 + AMOUNT_SCALE);
 const HEX_WORD = /^[0-9a-f]{64}$/;
+const WORD_DIGITS = 64;
+/** So many digits are an exact double. */
+const EXACT_DIGITS = 13;
+const LEADING_ZEROS = "0".repeat(WORD_DIGITS - EXACT_DIGITS);
 /** An address in a topic: 12 bytes of padding, then 20 bytes. Padding is not checked by the EVM. */
 const ADDRESS_OFFSET = 24;
 
@@ -112,10 +116,19 @@ function failureOf(transaction: TransactionAnswer, receipt: ReceiptAnswer): stri
   return word;
 }
 
+/** A 32-byte word; nearly all of them are small, which is faster to read and to check. */
+function wordOf(hex: string, txid: string): bigint {
+  if (hex.length === WORD_DIGITS && hex.startsWith(LEADING_ZEROS)) {
+    const small = Number(`0x${hex.slice(-EXACT_DIGITS)}`);
+    if (!Number.isNaN(small)) return BigInt(small);
+  }
+  if (!HEX_WORD.test(hex)) throw contradiction("a Transfer event has no amount", txid);
+  return BigInt(`0x${hex}`);
+}
+
 /** The amount of a Transfer event. */
 function eventAmount(log: LogAnswer, { unit }: Token, txid: string): Amount {
-  if (!HEX_WORD.test(log.data)) throw contradiction("a Transfer event has no amount", txid);
-  const amount = BigInt(`0x${log.data}`) * unit;
+  const amount = wordOf(log.data, txid) * unit;
   if (amount >= ABOVE_ANY_AMOUNT) {
     throw contradiction("a Transfer event's amount is beyond any supply", txid);
   }
@@ -166,29 +179,37 @@ function collectTransfers(
   }
 }
 
-/** Receipts by id, or why they are not those of this block. */
+/** Receipts in the order of the transactions, or why they are not those of this block. */
 function matchReceipts(
   ref: BlockRef,
   transactions: readonly TransactionAnswer[],
   receipts: readonly ReceiptAnswer[],
-): Map<string, ReceiptAnswer> | string {
+): readonly ReceiptAnswer[] | string {
   if (receipts.length !== transactions.length) {
     return `${receipts.length} receipts for ${transactions.length} transactions`;
   }
   const byId = new Map<string, ReceiptAnswer>();
-  for (const receipt of receipts) {
+  // nodes give both lists in one order, which is compared without a look-up
+  let inOrder = true;
+  for (let i = 0; i < receipts.length; i++) {
+    const receipt = receipts[i] as ReceiptAnswer;
     if (receipt.blockNumber !== ref.height || receipt.blockTimeStamp !== ref.time) {
       return `receipt of another block: ${receipt.id}`;
     }
+    inOrder &&= receipt.id === transactions[i]?.txID;
     byId.set(receipt.id, receipt);
   }
   if (byId.size !== receipts.length) return "a receipt is there twice";
+  if (inOrder) return receipts;
   const seen = new Set<string>();
+  const ordered: ReceiptAnswer[] = [];
   for (const { txID } of transactions) {
-    if (!byId.has(txID)) return `no receipt of ${txID}`;
+    const receipt = byId.get(txID);
+    if (receipt === undefined) return `no receipt of ${txID}`;
     seen.add(txID);
+    ordered.push(receipt);
   }
-  return seen.size === transactions.length ? byId : "a transaction is there twice";
+  return seen.size === transactions.length ? ordered : "a transaction is there twice";
 }
 
 /**
@@ -203,14 +224,16 @@ export function parseBlock(
   context: ParseContext,
 ): BlockAnswer {
   const ref = blockRefOf(answer);
-  const byId = matchReceipts(ref, answer.transactions, receipts);
-  if (typeof byId === "string") return { kind: "incomplete", height: ref.height, reason: byId };
+  const matched = matchReceipts(ref, answer.transactions, receipts);
+  if (typeof matched === "string") {
+    return { kind: "incomplete", height: ref.height, reason: matched };
+  }
   const transactions: IncludedTransaction[] = [];
   const transfers: Transfer[] = [];
-  for (const transaction of answer.transactions) {
-    const receipt = byId.get(transaction.txID) as ReceiptAnswer;
+  answer.transactions.forEach((transaction, i) => {
+    const receipt = matched[i] as ReceiptAnswer;
     transactions.push(parseIncluded(transfers, transaction, receipt, context));
-  }
+  });
   return { kind: "block", block: { ...ref, transactions, transfers } };
 }
 

@@ -7,11 +7,11 @@
 import { type BlockAnswer, type BlockRef, ChainUnavailable, type Finality } from "../chain.ts";
 import {
   blockHeadSchema,
-  blockListSchema,
   blockOrNothingSchema,
   type FullBlockAnswer,
-  receiptsSchema,
+  type ReceiptAnswer,
 } from "./answers.ts";
+import { blockListShape, receiptsShape } from "./busy_answers.ts";
 import type { TronNode } from "./node.ts";
 import { type NodePool, readEither, readFrom } from "./node_pool.ts";
 import { blockRefOf, parseBlock, type ParseContext } from "./parse_block.ts";
@@ -71,11 +71,26 @@ async function completeBlock(
   signal: AbortSignal,
 ): Promise<BlockAnswer> {
   // An empty block needs no second call: there is nothing whose receipt could be missing.
-  if (answer.transactions.length === 0) return parseBlock(answer, [], context);
+  if (answer.transactions.length === 0) return parsed(answer, [], context);
   const path = `${prefixOf(finality)}/gettransactioninfobyblocknum`;
   const body = { num: answer.block_header.raw_data.number };
-  const receipts = await readFrom(node, { path, body }, receiptsSchema, signal);
-  return parseBlock(answer, receipts, context);
+  const receipts = await readFrom(node, { path, body }, receiptsShape, signal);
+  return parsed(answer, receipts, context);
+}
+
+/** A block that contradicts itself is not whole; the good ones before it are told all the same. */
+function parsed(
+  answer: FullBlockAnswer,
+  receipts: readonly ReceiptAnswer[],
+  context: ParseContext,
+): BlockAnswer {
+  try {
+    return parseBlock(answer, receipts, context);
+  } catch (error) {
+    if (!(error instanceof ChainUnavailable)) throw error;
+    const height = answer.block_header.raw_data.number;
+    return { kind: "incomplete", height, reason: error.message };
+  }
 }
 
 /** Whether an answer is worth asking no further node. */
@@ -92,16 +107,24 @@ export async function readBlock(
   signal?: AbortSignal,
 ): Promise<BlockAnswer> {
   return await pool.read(
-    async (node, bound): Promise<BlockAnswer> => {
-      const request = { path: `${prefixOf(finality)}/getblockbynum`, body: { num: height } };
-      const answer = await readFrom(node, request, blockOrNothingSchema, bound);
-      if (answer === null) return { kind: "missing", height };
-      requireHeight(answer, height, node);
-      return await completeBlock(node, answer, finality, context, bound);
-    },
+    (node, bound) => readOne(node, height, finality, context, bound),
     signal,
     isWhole,
   );
+}
+
+async function readOne(
+  node: TronNode,
+  height: number,
+  finality: Finality,
+  context: ParseContext,
+  signal: AbortSignal,
+): Promise<BlockAnswer> {
+  const request = { path: `${prefixOf(finality)}/getblockbynum`, body: { num: height } };
+  const answer = await readFrom(node, request, blockOrNothingSchema, signal);
+  if (answer === null) return { kind: "missing", height };
+  requireHeight(answer, height, node);
+  return await completeBlock(node, answer, finality, context, signal);
 }
 
 /** @throws {ChainUnavailable} when the node answered with another block than it was asked for */
@@ -125,31 +148,78 @@ async function readRange(
 ): Promise<BlockAnswer[]> {
   return await pool.read(
     async (node, bound) => {
-      const request = {
-        path: `${prefixOf(finality)}/getblockbylimitnext`,
-        body: { startNum: from, endNum: to + 1 },
-      };
-      const { block: found } = await readFrom(node, request, blockListSchema, bound);
-      const sorted = found.toSorted((a, b) =>
-        a.block_header.raw_data.number - b.block_header.raw_data.number
-      );
-      sorted.forEach((answer, i) => requireHeight(answer, from + i, node));
-      const answers: BlockAnswer[] = [];
-      for (let i = 0; i < sorted.length && answers.every(isWhole); i += RECEIPT_CALLS) {
-        const group = sorted.slice(i, i + RECEIPT_CALLS);
-        answers.push(
-          ...await Promise.all(
-            group.map((answer) => completeBlock(node, answer, finality, context, bound)),
-          ),
-        );
+      try {
+        return await rangeOf(node, from, to, finality, context, bound);
+      } catch (error) {
+        if (!isMalformed(error) || from === to) throw error;
+        return await oneByOne(node, from, to, finality, context, bound);
       }
-      const height = from + answers.length;
-      if (answers.every(isWhole) && height <= to) answers.push({ kind: "missing", height });
-      return answers;
     },
     signal,
     (answers) => answers.every(isWhole),
+    (kept, found) => (found.length > kept.length ? found : kept),
   );
+}
+
+async function rangeOf(
+  node: TronNode,
+  from: number,
+  to: number,
+  finality: Finality,
+  context: ParseContext,
+  signal: AbortSignal,
+): Promise<BlockAnswer[]> {
+  const request = {
+    path: `${prefixOf(finality)}/getblockbylimitnext`,
+    body: { startNum: from, endNum: to + 1 },
+  };
+  const { block: found } = await readFrom(node, request, blockListShape, signal);
+  const sorted = found.toSorted((a, b) =>
+    a.block_header.raw_data.number - b.block_header.raw_data.number
+  );
+  sorted.forEach((answer, i) => requireHeight(answer, from + i, node));
+  const answers: BlockAnswer[] = [];
+  for (let i = 0; i < sorted.length && answers.every(isWhole); i += RECEIPT_CALLS) {
+    const group = sorted.slice(i, i + RECEIPT_CALLS);
+    answers.push(
+      ...await Promise.all(
+        group.map((answer) => completeBlock(node, answer, finality, context, signal)),
+      ),
+    );
+  }
+  const height = from + answers.length;
+  if (answers.every(isWhole) && height <= to) answers.push({ kind: "missing", height });
+  return answers;
+}
+
+/**
+ * The same block by block, where one of them makes the whole answer malformed: the others must not
+ * wait for it.
+ *
+ * @throws {ChainUnavailable} when not even the first can be read; then the node may be at fault
+ */
+async function oneByOne(
+  node: TronNode,
+  from: number,
+  to: number,
+  finality: Finality,
+  context: ParseContext,
+  signal: AbortSignal,
+): Promise<BlockAnswer[]> {
+  const answers: BlockAnswer[] = [];
+  for (let height = from; height <= to && answers.every(isWhole); height++) {
+    try {
+      answers.push(await readOne(node, height, finality, context, signal));
+    } catch (error) {
+      if (!isMalformed(error) || height === from) throw error;
+      answers.push({ kind: "incomplete", height, reason: error.message });
+    }
+  }
+  return answers;
+}
+
+function isMalformed(error: unknown): error is ChainUnavailable {
+  return error instanceof ChainUnavailable && error.category === "malformed";
 }
 
 /**

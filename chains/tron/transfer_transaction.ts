@@ -45,6 +45,15 @@ export type TransferCall =
     readonly to: string;
     /** Whole sun, a safe integer. */
     readonly sun: number;
+  }
+  | {
+    /** Lends energy to `to` without a lock, or takes it back. */
+    readonly kind: "energy";
+    readonly action: "lend" | "take-back";
+    readonly owner: string;
+    readonly to: string;
+    /** Whole sun of the stake that the energy comes from, a safe integer. */
+    readonly sun: number;
   };
 
 /** A built, unsigned transaction. */
@@ -71,14 +80,43 @@ export function transferArguments(to: string, units: bigint): string {
 }
 
 interface ContractParts {
-  readonly type: "TriggerSmartContract" | "TransferContract";
+  readonly type:
+    | "TriggerSmartContract"
+    | "TransferContract"
+    | "DelegateResourceContract"
+    | "UnDelegateResourceContract";
   readonly typeNumber: number;
   readonly value: Readonly<Record<string, string | number>>;
   readonly encoded: Uint8Array;
 }
 
+/** Energy in the `ResourceCode` of TRON's `common.proto`. */
+const ENERGY = 1;
+
+/** The loan of energy in both forms; fields after the public `balance_contract.proto`. */
+function loanParts(call: Extract<TransferCall, { kind: "energy" }>): ContractParts {
+  const lends = call.action === "lend";
+  return {
+    type: lends ? "DelegateResourceContract" : "UnDelegateResourceContract",
+    typeNumber: lends ? 57 : 58,
+    value: {
+      owner_address: call.owner,
+      receiver_address: call.to,
+      balance: call.sun,
+      resource: "ENERGY",
+    },
+    encoded: concatBytes(
+      bytesField(1, hexToBytes(call.owner)),
+      integerField(2, ENERGY),
+      integerField(3, call.sun),
+      bytesField(4, hexToBytes(call.to)),
+    ),
+  };
+}
+
 /** The contract of a transfer in both forms, JSON and protobuf. */
 function contractParts(call: TransferCall): ContractParts {
+  if (call.kind === "energy") return loanParts(call);
   if (call.kind === "native") {
     return {
       type: "TransferContract",

@@ -18,18 +18,26 @@ import {
   type FeeEstimate,
   type SignedTransaction,
 } from "../chain.ts";
+import type { GasPort } from "../gas.ts";
 import { addressOfPublicKey, addressToHex, isTronAddress } from "./address.ts";
 import { accountSchema } from "./answers.ts";
+import { ChainIdentity } from "./chain_identity.ts";
 import { ChainParameters } from "./chain_parameters.ts";
 import { classifyBroadcast, combineOutcomes, unclear } from "./classify_broadcast.ts";
 import { constantCall, returnedInteger } from "./constant_call.ts";
 import { makeEnvelope } from "./envelope.ts";
-import { estimateNativeTransfer, estimateTokenTransfer } from "./estimate_fee.ts";
+import {
+  estimateNativeTransfer,
+  estimateTokenTransfer,
+  type TokenTransferCall,
+} from "./estimate_fee.ts";
+import { lendableStake, lentStake, sweepMeans } from "./gas.ts";
 import { TronNode } from "./node.ts";
-import { NodePool, readFrom } from "./node_pool.ts";
+import { type Admit, NodePool, readFrom } from "./node_pool.ts";
 import { type IgnoredTransfers, type ParseContext, TRX_DECIMALS } from "./parse_block.ts";
 import { readBlock, readBlocks, readNewest } from "./read_blocks.ts";
 import { readTransaction } from "./read_transaction.ts";
+import { nodesOf, type TronNodes } from "./tron_nodes.ts";
 import { tronTransactionId } from "./transaction_id.ts";
 import { contractEntries, type TokenContracts } from "./token_contracts.ts";
 
@@ -59,12 +67,17 @@ export interface TronChainOptions {
   readonly requestTimeoutMs?: number;
   /** Bound of one read over all nodes in milliseconds; default 15,000. */
   readonly totalTimeoutMs?: number;
+  /** Calls per node and day (UTC) that its provider allows; default without a bound. */
+  readonly dailyCalls?: number;
+  /** Whether nodes are asked for the chain's first block before they are believed; default not. */
+  readonly checksIdentity?: boolean;
   /** The most one transaction may burn, in sun; default 150 TRX. */
   readonly highestFeeLimitSun?: number;
 }
 
 /** A {@linkcode Chain} with what only TRON's composition root and metrics need. */
 export interface TronChain extends Chain {
+  readonly nodes: TronNodes;
   /** Running totals of Transfer events that are no money. */
   readonly ignored: Readonly<IgnoredTransfers>;
   /**
@@ -160,19 +173,27 @@ async function estimateFee(
   transfer: Parameters<Chain["estimateFee"]>[0],
   signal?: AbortSignal,
 ): Promise<FeeEstimate> {
-  const { pool, parameters, network, highestFeeLimitSun } = parts;
+  const { pool, parameters, highestFeeLimitSun } = parts;
   const to = addressToHex(transfer.to);
   const prices = await parameters.prices(signal);
   if (transfer.currency === "native") {
     return await estimateNativeTransfer(pool, prices, to, signal);
   }
-  const call = {
-    owner: addressToHex(transfer.from),
-    contract: contractOf(parts, transfer.currency),
-    to,
-    units: toTokenUnits(transfer.amount, tokenDecimals(transfer.currency, network)),
-  };
+  const call = callOf(parts, { ...transfer, currency: transfer.currency });
   return await estimateTokenTransfer(pool, prices, call, highestFeeLimitSun, signal);
+}
+
+/** A transfer of tokens as its contract sees it. */
+function callOf(
+  parts: Parts,
+  { from, to, currency, amount }: Parameters<GasPort["means"]>[0],
+): TokenTransferCall {
+  return {
+    owner: addressToHex(from),
+    contract: contractOf(parts, currency),
+    to: addressToHex(to),
+    units: toTokenUnits(amount, tokenDecimals(currency, parts.network)),
+  };
 }
 
 /** See {@linkcode Chain.balanceOf}. */
@@ -228,7 +249,7 @@ async function verify(parts: Parts, signal?: AbortSignal): Promise<void> {
 }
 
 /** The nodes of the options. */
-function poolOf(options: TronChainOptions): NodePool {
+function poolOf(options: TronChainOptions, identity: ChainIdentity): NodePool {
   if (options.nodeUrls.length === 0) {
     throw new TypeError(`Cannot read from ${options.network} as it has no node configured`);
   }
@@ -238,9 +259,13 @@ function poolOf(options: TronChainOptions): NodePool {
       url,
       requestTimeoutMs,
       ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
+      ...(options.dailyCalls === undefined ? {} : { dailyCalls: options.dailyCalls }),
     })
   );
-  return new NodePool(nodes, options.totalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS);
+  const admit: Admit | null = options.checksIdentity === true
+    ? (node, signal) => identity.require(node, signal)
+    : null;
+  return new NodePool(nodes, options.totalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS, admit);
 }
 
 /**
@@ -252,7 +277,8 @@ function poolOf(options: TronChainOptions): NodePool {
 export function createTronChain(options: TronChainOptions): TronChain {
   const { network, hotWallet } = options;
   const entries = contractEntries(options.contracts);
-  const pool = poolOf(options);
+  const identity = new ChainIdentity();
+  const pool = poolOf(options, identity);
   const parts: Parts = {
     network,
     pool,
@@ -272,6 +298,7 @@ export function createTronChain(options: TronChainOptions): TronChain {
   return {
     network,
     hotWallet,
+    nodes: nodesOf(pool, identity),
     capabilities: {
       finality: "solid-block",
       nonce: false,
@@ -295,6 +322,11 @@ export function createTronChain(options: TronChainOptions): TronChain {
       return await offerToAll(pool.nodes, signed, signal);
     },
     balanceOf: (address, asset, signal) => balanceOf(parts, address, asset, signal),
+    gas: {
+      means: (transfer, signal) => sweepMeans(parts, callOf(parts, transfer), signal),
+      lendable: (signal) => lendableStake(parts, signal),
+      lentTo: (address, signal) => lentStake(parts, addressToHex(address), signal),
+    },
     verify: (signal) => verify(parts, signal),
   };
 }

@@ -97,6 +97,10 @@ export function createTronTransferBuilder(options: TronTransferBuilderOptions): 
     const { currency } = intent;
     const units = toTokenUnits(intent.amount, decimalsOf(currency, network));
     const ends = { owner: addressToHex(from), to: addressToHex(intent.destination) };
+    if (intent.kind === "delegation" || intent.kind === "reclaim") {
+      const action = intent.kind === "delegation" ? "lend" : "take-back";
+      return { kind: "energy", action, ...ends, sun: Number(units) };
+    }
     if (currency === "native") return { kind: "native", ...ends, sun: Number(units) };
     const contract = contracts.get(currency);
     if (contract === undefined) throw new Error(`Cannot build as it has no contract: ${currency}`);

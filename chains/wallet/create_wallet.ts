@@ -28,6 +28,8 @@ export interface CreateWalletOptions {
    */
   readonly passphraseIsRandom?: boolean;
   readonly networks: readonly Network[];
+  /** Whether it is for development; staging and production refuse it then. Default false. */
+  readonly development?: boolean;
   /** English BIP-39 words to import; generated (24 words) when absent. */
   readonly mnemonic?: string;
 }
@@ -69,6 +71,7 @@ export async function createWallet(options: CreateWalletOptions): Promise<Public
     version: 1,
     walletId: `wal_${crypto.randomUUID()}`,
     createdAt: new Date().toISOString(),
+    development: options.development ?? false,
     networks,
     kdf: {
       name: "scrypt",

@@ -29,6 +29,12 @@ export interface KeySource {
    * @returns `null` when locked, or when the wallet has no account of that network
    */
   key(network: Network, wallet: WalletName): SigningKey | null;
+  /**
+   * The address of a wallet, derived and not remembered.
+   *
+   * @returns `null` when locked, or when the wallet has no account of that network
+   */
+  address(network: Network, wallet: WalletName): string | null;
   /** Wipes the keys from memory; afterwards every key is `null`. */
   lock(): void;
 }
@@ -67,6 +73,13 @@ function keySource(walletId: string, accounts: Map<Network, HDKey>): KeySource {
       }
       kept.set(name, key);
       return key;
+    },
+    address(network, wallet) {
+      const account = accounts.get(network);
+      if (account === undefined) return null;
+      const { address, privateKey } = signingKey(account, network, wallet);
+      privateKey.fill(0);
+      return address;
     },
     lock() {
       for (const { privateKey } of kept.values()) privateKey.fill(0);

@@ -27,13 +27,19 @@ const networkSchema = z.strictObject({
 /** What everybody may know of one network's account. */
 export type PublicAccount = z.infer<typeof networkSchema>;
 
+/** What a wallet is without its secrets. */
+export const publicPartSchema = z.strictObject({
+  walletId: z.string().regex(/^wal_[0-9a-f-]{36}$/),
+  /** Whether a first start in development made it; nothing else uses such a one. */
+  development: z.boolean(),
+  networks: z.partialRecord(z.enum(NETWORKS), networkSchema),
+});
+
 /** Everything the ciphertext is bound to. */
-const headerSchema = z.strictObject({
+const headerSchema = publicPartSchema.extend({
   format: z.literal("payment-wallet"),
   version: z.literal(1),
-  walletId: z.string().regex(/^wal_[0-9a-f-]{36}$/),
   createdAt: z.iso.datetime(),
-  networks: z.partialRecord(z.enum(NETWORKS), networkSchema),
   kdf: z.strictObject({
     name: z.literal("scrypt"),
     // Bounded: a prepared file must not make unlocking eat the memory.
@@ -46,7 +52,7 @@ const headerSchema = z.strictObject({
 /** See {@linkcode readWalletFile}. */
 export type WalletHeader = z.infer<typeof headerSchema>;
 
-const walletFileSchema = headerSchema.extend({
+export const walletFileSchema = headerSchema.extend({
   cipher: z.strictObject({
     name: z.literal("AES-256-GCM"),
     iv: base64(12),
@@ -57,7 +63,7 @@ const walletFileSchema = headerSchema.extend({
 export type WalletFile = z.infer<typeof walletFileSchema>;
 
 /** A JSON text in which the order of keys plays no part. */
-function canonical(value: unknown): string {
+export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const entries = Object.entries(value).filter(([, item]) => item !== undefined)
@@ -68,9 +74,9 @@ function canonical(value: unknown): string {
 
 /** The additional data that AES-GCM authenticates: everything but the cipher. */
 export function authenticatedData(header: WalletHeader): Uint8Array<ArrayBuffer> {
-  const { format, version, walletId, createdAt, networks, kdf } = header;
+  const { format, version, walletId, createdAt, development, networks, kdf } = header;
   return new TextEncoder().encode(
-    canonical({ format, version, walletId, createdAt, networks, kdf }),
+    canonical({ format, version, walletId, createdAt, development, networks, kdf }),
   );
 }
 
@@ -81,6 +87,16 @@ export function authenticatedData(header: WalletHeader): Uint8Array<ArrayBuffer>
  * @throws {Error} when it is malformed or other users may change it
  */
 export async function readWalletFile(file: string): Promise<WalletFile> {
+  return await readAs(file, walletFileSchema);
+}
+
+/**
+ * Reads a file of a wallet as one of its kinds.
+ *
+ * @throws {Deno.errors.NotFound} when there is none
+ * @throws {Error} when it is malformed or other users may change it
+ */
+export async function readAs<T>(file: string, schema: z.ZodType<T>): Promise<T> {
   await requireOwnerOnly(file, "wallet");
   let json: unknown;
   try {
@@ -89,7 +105,7 @@ export async function readWalletFile(file: string): Promise<WalletFile> {
     if (!(error instanceof SyntaxError)) throw error;
     throw new Error(`Cannot use the wallet as it is not JSON: ${file}`);
   }
-  const parsed = walletFileSchema.safeParse(json);
+  const parsed = schema.safeParse(json);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   throw new Error(

@@ -18,30 +18,6 @@ function switches(options: Options, fields: Readonly<Record<string, string>>): F
   );
 }
 
-function treasuryText(network: Fields): string {
-  const lines = [
-    `${network.network}  hot wallet ${network.hotWallet}  coin ${network.native ?? "node silent"}` +
-    (network.payoutsOpen === true ? "" : "  PAYOUTS CANNOT BE SIGNED"),
-    table(z.array(Fields).parse(network.balances)),
-  ];
-  for (const state of ["queued", "inFlight"] as const) {
-    const rows = z.array(Fields).parse(network[state]);
-    if (rows.length === 0) continue;
-    lines.push(
-      state === "queued" ? "waiting:" : "in flight:",
-      table(rows.map((row) => ({
-        id: row.id,
-        payment: row.paymentId,
-        amount: row.amount,
-        currency: row.currency,
-        attempts: row.attempts,
-        ...(state === "queued" ? { reason: row.reason } : { txid: row.txid }),
-      }))),
-    );
-  }
-  return lines.join("\n");
-}
-
 /** What concerns all merchants. */
 export const PLATFORM_VERBS: readonly Verb[] = [
   {
@@ -57,7 +33,9 @@ export const PLATFORM_VERBS: readonly Verb[] = [
           deposits: pair.depositsEnabled === true ? "on" : "off",
           withdrawals: pair.withdrawalsEnabled === true ? "on" : "off",
           minimum: pair.minWithdrawal,
-          fee: pair.networkFee,
+          fee: pair.networkFeeMode === "dynamic"
+            ? `dynamic ${pair.quotedNetworkFee}`
+            : pair.networkFee,
           node: pair.connected === true ? "yes" : "no",
           unclaimed: pair.unclaimed,
         })),
@@ -72,8 +50,10 @@ export const PLATFORM_VERBS: readonly Verb[] = [
       "withdrawals": { type: "string" },
       "minimum": { type: "string" },
       "network-fee": { type: "string" },
+      "fee-mode": { type: "string" },
     },
-    help: "USDT/TRX [--deposits on|off] [--withdrawals on|off] [--minimum 1] [--network-fee 1]",
+    help: "USDT/TRX [--deposits on|off] [--withdrawals on|off] [--minimum 1] [--network-fee 1] " +
+      "[--fee-mode fixed|dynamic]",
     run: async (client, [pair = ""], options) => {
       const [currency, network] = pair.split("/");
       return record(
@@ -81,7 +61,11 @@ export const PLATFORM_VERBS: readonly Verb[] = [
           currency,
           network,
           ...switches(options, { depositsEnabled: "deposits", withdrawalsEnabled: "withdrawals" }),
-          ...given(options, { minWithdrawal: "minimum", networkFee: "network-fee" }),
+          ...given(options, {
+            minWithdrawal: "minimum",
+            networkFee: "network-fee",
+            networkFeeMode: "fee-mode",
+          }),
         }),
       );
     },
@@ -109,16 +93,6 @@ export const PLATFORM_VERBS: readonly Verb[] = [
           ...switches(options, { enabled: "enabled" }),
         }),
       ),
-  },
-  {
-    name: "treasury",
-    args: [],
-    options: {},
-    help: "what the wallets hold and have promised, and what waits for which reason",
-    run: async (client) => {
-      const answer = await client.send("GET", "/api/admin/treasury");
-      return z.array(Fields).parse(answer.networks).map(treasuryText).join("\n\n");
-    },
   },
   {
     name: "audit",

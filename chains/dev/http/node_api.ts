@@ -109,8 +109,9 @@ export class NodeApi {
     switch (fault.kind) {
       case "busy-429":
         return new Response('{"Error":"request rate exceeded the allowed_rps"}', {
-          status: 429,
-          headers: { ...JSON_HEADERS, "retry-after": "1" },
+          status: fault.status,
+          // only this one says for how long
+          headers: { ...JSON_HEADERS, ...(fault.status === 429 ? { "retry-after": "1" } : {}) },
         });
       case "timeout":
         await silence(AbortSignal.any([request.signal, this.#stopped]));

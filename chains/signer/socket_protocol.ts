@@ -1,0 +1,110 @@
+/**
+ * What goes over the signer's socket, in frames of JSON: `sign` and `status`, and nothing else.
+ * Neither side believes the other: both parse.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { NETWORKS } from "../../ledger/pair.ts";
+import { LARGEST_BATCH } from "../signer.ts";
+import { ProtocolError } from "./frames.ts";
+
+/** Bytes of one frame to the signer: a full batch is half of it. */
+export const REQUEST_BYTES = 1024 * 1024;
+/** Bytes of one frame from the signer: a full batch of signed contract calls is half of it. */
+export const RESPONSE_BYTES = 4 * 1024 * 1024;
+
+const id = z.int().min(1);
+const outgoingId = z.string().min(1).max(100);
+const expiresAt = z.int().min(0);
+
+const requestSchema = z.discriminatedUnion("op", [
+  z.strictObject({
+    id,
+    op: z.literal("sign"),
+    requests: z.array(z.strictObject({
+      outgoingId,
+      envelope: z.strictObject({
+        network: z.enum(NETWORKS),
+        fields: z.record(z.string().max(50), z.union([z.string().max(200), z.number()])),
+        expiresAt,
+      }),
+    })).max(LARGEST_BATCH),
+  }),
+  z.strictObject({ id, op: z.literal("status") }),
+]);
+/** From the service to the signer. */
+export type SocketRequest = z.infer<typeof requestSchema>;
+
+const answerSchema = z.union([
+  z.strictObject({
+    outgoingId,
+    signed: z.strictObject({
+      txid: z.string().min(1).max(200),
+      bytes: z.string().min(1),
+      expiresAt,
+    }),
+  }),
+  z.strictObject({
+    outgoingId,
+    refused: z.enum([
+      "unknown-intent",
+      "not-queued",
+      "paused",
+      "locked",
+      "no-signer",
+      "wrong-network",
+      "wrong-destination",
+      "bad-envelope",
+      "over-limit",
+    ]),
+    message: z.string(),
+  }),
+]);
+
+const statusSchema = z.strictObject({
+  walletId: z.string(),
+  /** Digest of the wallet's public keys. */
+  fingerprint: z.string(),
+  paused: z.boolean(),
+  /** Whether its own connection to the database works. */
+  reachesDatabase: z.boolean(),
+  /** What was signed away in the last day, by asset and network. */
+  spent: z.record(z.string(), z.string()),
+});
+/** How a signer is. */
+export type SignerStatus = z.infer<typeof statusSchema>;
+
+const responseSchema = z.union([
+  z.strictObject({ id, answers: z.array(answerSchema).max(LARGEST_BATCH) }),
+  z.strictObject({ id, status: statusSchema }),
+  z.strictObject({ id, failed: z.string() }),
+]);
+/** From the signer to the service. */
+export type SocketResponse = z.infer<typeof responseSchema>;
+
+/** @throws {ProtocolError} when it is no request */
+export function parseRequest(text: string): SocketRequest {
+  return parse(requestSchema, text);
+}
+
+/** @throws {ProtocolError} when it is no response */
+export function parseResponse(text: string): SocketResponse {
+  return parse(responseSchema, text);
+}
+
+function parse<T>(schema: z.ZodType<T>, text: string): T {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new ProtocolError("Cannot read a frame as it is no JSON");
+  }
+  const parsed = schema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new ProtocolError(
+    `Cannot read a frame as it is not understood: ${issue?.path.join(".")} ${issue?.message}`,
+  );
+}

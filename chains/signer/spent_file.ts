@@ -1,0 +1,58 @@
+/**
+ * What the signer signed away in the last day, in a file of its own.
+ *
+ * The database would know it too, but it is what the caps are there to outlive: whoever can write
+ * to it could take signatures without ever recording them, and find the day's sum at zero.
+ *
+ * @module
+ */
+
+import { dirname } from "node:path";
+import { z } from "zod";
+import type { SpentHours } from "./spending_limits.ts";
+
+const spentSchema = z.record(
+  z.string().regex(/^[A-Za-z]+\/[A-Za-z_]+$/),
+  z.record(z.string().regex(/^\d{1,9}$/), z.string().regex(/^\d{1,20}(\.\d{1,18})?$/)),
+);
+
+/**
+ * Reads the sums of an earlier life; none when there is no file.
+ *
+ * @throws {Error} when the file is damaged: without the sums the caps would not hold
+ */
+export async function readSpent(file: string): Promise<SpentHours> {
+  let text: string;
+  try {
+    text = await Deno.readTextFile(file);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return {};
+    throw error;
+  }
+  try {
+    return spentSchema.parse(JSON.parse(text));
+  } catch {
+    throw new Error(`Cannot keep to the caps as the file of what was spent is damaged: ${file}`);
+  }
+}
+
+/** Writes the sums, durably: a crash leaves the old ones or the new ones. */
+export async function writeSpent(file: string, spent: SpentHours): Promise<void> {
+  const temporary = `${file}.tmp`;
+  {
+    using handle = await Deno.open(temporary, {
+      write: true,
+      create: true,
+      truncate: true,
+      mode: 0o600,
+    });
+    const bytes = new TextEncoder().encode(JSON.stringify(spent) + "\n");
+    for (let written = 0; written < bytes.length;) {
+      written += await handle.write(bytes.subarray(written));
+    }
+    await handle.sync();
+  }
+  await Deno.rename(temporary, file);
+  using directory = await Deno.open(dirname(file), { read: true });
+  await directory.sync();
+}

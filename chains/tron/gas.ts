@@ -1,0 +1,152 @@
+/**
+ * What sweeps need on TRON: energy and bandwidth of an address, coin to burn instead, and stake of
+ * the hot wallet that lends energy (`DelegateResource`, stake 2.0).
+ *
+ * @module
+ */
+
+import { type Amount, fromTokenUnits } from "../../ledger/amount.ts";
+import type { SweepMeans } from "../gas.ts";
+import {
+  type AccountResourceAnswer,
+  accountResourceSchema,
+  accountSchema,
+  canDelegateSchema,
+  delegatedResourceSchema,
+} from "./answers.ts";
+import type { ChainParameters, ChainPrices } from "./chain_parameters.ts";
+import {
+  energyWithMargin,
+  NATIVE_TRANSFER_BYTES,
+  simulateTransfer,
+  TOKEN_TRANSFER_BYTES,
+  type TokenTransferCall,
+  tokenTransferFee,
+} from "./estimate_fee.ts";
+import { type NodePool, readFrom } from "./node_pool.ts";
+import { TRX_DECIMALS } from "./parse_block.ts";
+
+const SUN_PER_TRX = 1_000_000n;
+/** `ResourceCode.ENERGY` of java-tron's `common.proto`. */
+const ENERGY = 1;
+
+/** What reading is bound to. */
+export interface GasContext {
+  readonly pool: NodePool;
+  readonly parameters: ChainParameters;
+  /** 42 hex digits. */
+  readonly hotWalletHex: string;
+  readonly highestFeeLimitSun: number;
+}
+
+/** See `GasPort.means`. */
+export async function sweepMeans(
+  context: GasContext,
+  call: TokenTransferCall,
+  signal?: AbortSignal,
+): Promise<SweepMeans> {
+  const { pool, parameters, hotWalletHex, highestFeeLimitSun } = context;
+  const prices = await parameters.prices(signal);
+  const [account, own, hot, energy] = await Promise.all([
+    readAccount(pool, call.owner, signal),
+    readResources(pool, call.owner, signal),
+    readResources(pool, hotWalletHex, signal),
+    simulateTransfer(pool, call, signal),
+  ]);
+  const isActive = account.address !== undefined;
+  const energyLeft = left(own.EnergyLimit, own.EnergyUsed);
+  const bytes = bytesBurned(own, prices);
+  const energyAtMost = energyWithMargin(energy);
+  const burnAtMost = lacking(energyAtMost, energyLeft) * prices.energy + bytes;
+  const helper = NATIVE_TRANSFER_BYTES * prices.byte;
+  const activation = isActive ? 0 : prices.activation;
+  const burn = lacking(energy, energyLeft) * prices.energy + bytes;
+  return {
+    isActive,
+    coin: sun(account.balance),
+    fee: tokenTransferFee(energy, prices, highestFeeLimitSun),
+    burn: sun(burn),
+    burnAtMost: sun(burnAtMost),
+    burnWithLoan: sun(bytes),
+    loan: stakeFor(lacking(energyAtMost, energyLeft), hot),
+    costByCoin: sun(burn + helper + activation),
+    // lent, taken back, and the coin that wakes the address up
+    costByLoan: sun(bytes + 2 * helper + (isActive ? 0 : helper + activation)),
+  };
+}
+
+/** Stake of the hot wallet that can be lent for energy now. */
+export async function lendableStake(
+  { pool, hotWalletHex }: GasContext,
+  signal?: AbortSignal,
+): Promise<Amount> {
+  const request = {
+    path: "/wallet/getcandelegatedmaxsize",
+    body: { owner_address: hotWalletHex, type: ENERGY },
+  };
+  const answer = await pool.read(
+    (node, bound) => readFrom(node, request, canDelegateSchema, bound),
+    signal,
+  );
+  return sun(answer.max_size);
+}
+
+/** Stake of the hot wallet that an address holds for energy, in solid blocks. */
+export async function lentStake(
+  { pool, hotWalletHex }: GasContext,
+  address: string,
+  signal?: AbortSignal,
+): Promise<Amount> {
+  const request = {
+    path: "/walletsolidity/getdelegatedresourcev2",
+    body: { fromAddress: hotWalletHex, toAddress: address },
+  };
+  const answer = await pool.read(
+    (node, bound) => readFrom(node, request, delegatedResourceSchema, bound),
+    signal,
+  );
+  return sun(
+    answer.delegatedResource.reduce((sum, loan) => sum + loan.frozen_balance_for_energy, 0),
+  );
+}
+
+function readAccount(pool: NodePool, address: string, signal?: AbortSignal) {
+  const request = { path: "/walletsolidity/getaccount", body: { address } };
+  return pool.read((node, bound) => readFrom(node, request, accountSchema, bound), signal);
+}
+
+function readResources(pool: NodePool, address: string, signal?: AbortSignal) {
+  const request = { path: "/wallet/getaccountresource", body: { address } };
+  return pool.read((node, bound) => readFrom(node, request, accountResourceSchema, bound), signal);
+}
+
+/** Bytes are paid as a whole from stake, or from the free allowance, or burned. @returns sun */
+function bytesBurned(own: AccountResourceAnswer, prices: ChainPrices): number {
+  const staked = left(own.NetLimit, own.NetUsed);
+  const free = left(own.freeNetLimit, own.freeNetUsed);
+  return Math.max(staked, free) >= TOKEN_TRANSFER_BYTES ? 0 : TOKEN_TRANSFER_BYTES * prices.byte;
+}
+
+/**
+ * Stake whose share of the network's energy is at least so much. The node counts whole TRX, so one
+ * is added for what rounding takes.
+ */
+function stakeFor(energy: number, network: AccountResourceAnswer): Amount | null {
+  const { TotalEnergyLimit: limit, TotalEnergyWeight: weight } = network;
+  if (limit === 0 || weight === 0) return null;
+  if (energy === 0) return sun(0);
+  const trx = (BigInt(energy) * BigInt(weight) + BigInt(limit) - 1n) / BigInt(limit) + 1n;
+  return fromTokenUnits(trx * SUN_PER_TRX, TRX_DECIMALS);
+}
+
+function lacking(needed: number, has: number): number {
+  return Math.max(0, needed - has);
+}
+
+function left(limit: number, used: number): number {
+  return Math.max(0, limit - used);
+}
+
+function sun(count: number): Amount {
+  return fromTokenUnits(BigInt(count), TRX_DECIMALS);
+}

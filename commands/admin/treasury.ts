@@ -1,0 +1,100 @@
+import { z } from "zod";
+import { Fields } from "./client.ts";
+import { table } from "./table.ts";
+import { given, type Verb } from "./verb.ts";
+
+const Sweeps = z.object({ counts: z.array(Fields), addresses: z.array(Fields) });
+
+/** What a treasury says of itself in one line or two. */
+function headline(network: Fields): string {
+  const alarms = [
+    ...(network.payoutsOpen === true ? [] : ["PAYOUTS CANNOT BE SIGNED"]),
+    ...z.array(z.string()).parse(network.low).map((text) => `LOW ON ${text}`),
+    ...(network.unproven === 0
+      ? []
+      : [`${network.unproven} EXPIRED PAYOUTS WAIT FOR A SECOND NODE`]),
+  ];
+  return [
+    `${network.network}  hot wallet ${network.hotWallet}  coin ${network.native ?? "node silent"}` +
+    (network.coldAddress === null ? "" : `  cold wallet ${network.coldAddress}`),
+    ...alarms.map((alarm) => `  ${alarm}`),
+  ].join("\n");
+}
+
+function treasuryText(network: Fields): string {
+  const lines = [headline(network), table(z.array(Fields).parse(network.balances))];
+  const waiting = z.array(Fields).parse(network.waiting);
+  if (waiting.length > 0) {
+    lines.push(
+      "what waits:",
+      table(waiting.map((group) => ({
+        status: group.status,
+        kind: group.kind,
+        count: group.count,
+        amount: group.amount,
+        currency: group.currency,
+        since: group.oldestAt,
+        reason: group.reason,
+      }))),
+    );
+  }
+  for (const state of ["queued", "inFlight"] as const) {
+    const rows = z.array(Fields).parse(network[state]);
+    if (rows.length === 0) continue;
+    lines.push(
+      state === "queued" ? "queued, oldest first:" : "in flight, oldest first:",
+      table(rows.map((row) => ({
+        id: row.id,
+        payment: row.paymentId,
+        amount: row.amount,
+        currency: row.currency,
+        attempts: row.attempts,
+        ...(state === "queued" ? {} : { txid: row.txid }),
+        reason: row.reason,
+      }))),
+    );
+  }
+  const { counts, addresses } = Sweeps.parse(network.sweeps);
+  if (counts.length > 0) lines.push("not swept:", table(counts), table(addresses));
+  const costs = z.array(Fields).parse(network.costsOf30Days);
+  if (costs.length > 0) lines.push("network costs of the last 30 days:", table(costs));
+  return lines.join("\n");
+}
+
+/** What can be asked of the treasury. The longer name comes first: the first that fits counts. */
+export const TREASURY_VERBS: readonly Verb[] = [
+  {
+    name: "treasury costs",
+    args: [],
+    options: { network: { type: "string" }, limit: { type: "string" } },
+    help: "what single transactions cost and what was charged; --network TRX, --limit 20",
+    run: async (client, _args, options) => {
+      const query = new URLSearchParams(given(options, { network: "network", limit: "limit" }));
+      const answer = await client.send("GET", `/api/admin/treasury/costs?${query}`);
+      return table(
+        z.array(Fields).parse(answer.costs).map((line) => ({
+          at: line.countedAt,
+          id: line.outgoingId,
+          kind: line.kind,
+          amount: line.amount,
+          currency: line.currency,
+          outcome: line.outcome,
+          charged: line.charged,
+          coin: line.coin,
+          cost: line.cost,
+          result: line.result,
+        })),
+      );
+    },
+  },
+  {
+    name: "treasury",
+    args: [],
+    options: {},
+    help: "what the wallets hold and have promised, what waits for which reason, what it cost",
+    run: async (client) => {
+      const answer = await client.send("GET", "/api/admin/treasury");
+      return z.array(Fields).parse(answer.networks).map(treasuryText).join("\n\n");
+    },
+  },
+];
