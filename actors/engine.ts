@@ -7,12 +7,17 @@
 
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
-import type { Chain } from "../chains/chain.ts";
+import type { Chain, NodeState } from "../chains/chain.ts";
 import type { Signer } from "../chains/signer.ts";
 import type { Amount } from "../ledger/amount.ts";
 import { pruneCommitLog } from "../ledger/journal/prune_commit_log.ts";
 import { createJournalStore } from "../ledger/journal/store.ts";
+import { foldEventCounts } from "../ledger/outbox/fold_event_counts.ts";
 import type { Currency, Network } from "../ledger/pair.ts";
+import { sumChunks } from "../ledger/queries/sum_chunks.ts";
+import type { SweepHealth } from "../ledger/sweeps/read_sweep_health.ts";
+import { pruneEvents } from "../ledger/retention/prune_events.ts";
+import { pruneInbox } from "../ledger/retention/prune_inbox.ts";
 import { readUnwatchedDeposits } from "../ledger/watcher/read_pending_deposits.ts";
 import { AddressBook } from "./addresses/address_book.ts";
 import type { Committed } from "./merchant/committed.ts";
@@ -20,8 +25,12 @@ import { Journal } from "./merchant/journal.ts";
 import { paymentActors } from "./payment/payment_actor.ts";
 import { Actors } from "./runtime/actor.ts";
 import { type DueTimer, Timers } from "./runtime/timers.ts";
+import { sweeperActors, type SweeperDeps } from "./sweeper/sweeper_actor.ts";
 import { type Liquidity, treasuryActors } from "./treasury/treasury_actor.ts";
-import { watcherActors, type WatcherStatus } from "./watcher/watcher_actor.ts";
+import type { TreasuryPolicy } from "./treasury/treasury_policy.ts";
+import type { TreasuryStatus } from "./treasury/treasury_status.ts";
+import { watcherActors } from "./watcher/watcher_actor.ts";
+import type { WatcherStatus } from "./watcher/watcher_status.ts";
 
 const log = getLogger(["engine", "actors"]);
 
@@ -32,6 +41,9 @@ const UNWATCHED_LIMIT = 1_000;
 /** How often the log of commits is cut, and how much of it is kept. */
 const PRUNE_MS = 10 * 60_000;
 const KEEP_COMMITS_MS = 3_600_000;
+/** How often old rows are deleted in a row, by some thousand. */
+const PRUNE_TURNS = 100;
+const DAY_MS = 86_400_000;
 
 /** The deliverer of events, as the engine uses it. */
 export interface Webhooks {
@@ -62,13 +74,23 @@ export interface EngineDeps {
   /** Pool of the journal, so that reads never wait in front of money. */
   readonly journalSql: Sql;
   readonly chains: ReadonlyMap<Network, Chain>;
+  /** How the nodes of a network fare; without it nobody counts their calls. */
+  readonly nodes?: (network: Network) => readonly NodeState[];
   readonly signer: Signer;
   readonly webhooks: Webhooks;
   readonly pace: Pace;
+  /** Days that consumed inbox rows and ended events are kept, 0 for ever; without it everything is. */
+  readonly keepDays?: { readonly inbox: number; readonly events: number };
   /** Unix milliseconds. */
   readonly now: () => number;
   /** US dollars per unit of a currency. */
   readonly usdRate: (currency: Currency) => string;
+  /** How deposit addresses are swept; without it nothing is. */
+  readonly sweeps?: Pick<SweeperDeps, "terms" | "pace" | "coinRate">;
+  /** How the treasury of a network behaves; without it nothing is low, cold, or proven twice. */
+  readonly treasuryPolicy?: (network: Network) => TreasuryPolicy;
+  /** Units of a currency per coin of a network; without it costs are counted in the coin alone. */
+  readonly coinRate?: (network: Network, currency: Currency) => string | null;
 }
 
 /** A running node. */
@@ -79,10 +101,13 @@ export class Engine {
   readonly #timers: Timers;
   readonly #payments;
   readonly #treasuries;
+  readonly #sweepers;
   readonly #watchers;
   readonly #liquidity = new Map<Network, Liquidity>();
   readonly #signerOpen = new Map<Network, boolean>();
+  readonly #treasuryStatus = new Map<Network, TreasuryStatus>();
   readonly #status = new Map<Network, WatcherStatus>();
+  readonly #sweeps = new Map<Network, SweepHealth>();
   #tickers: ReturnType<typeof setInterval>[] = [];
 
   constructor(deps: EngineDeps) {
@@ -117,14 +142,31 @@ export class Engine {
       wakeMerchants,
       onLiquidity: (network, liquidity) => this.#liquidity.set(network, liquidity),
       onSignerState: (network, open) => this.#signerOpen.set(network, open),
+      onStatus: (network, status) => this.#treasuryStatus.set(network, status),
+      ...(deps.treasuryPolicy === undefined ? {} : { policy: deps.treasuryPolicy }),
+      ...(deps.coinRate === undefined ? {} : { coinRate: deps.coinRate }),
+    }));
+    this.#sweepers = deps.sweeps === undefined ? null : new Actors(sweeperActors({
+      sql,
+      chains,
+      now,
+      ...deps.sweeps,
+      wakeMerchants,
+      onQueued: (network) => this.#treasuries.tell(network, { type: "look" }),
+      onStatus: (network, status) => this.#sweeps.set(network, status),
     }));
     this.#watchers = new Actors(watcherActors({
       sql,
       chains,
       now,
       wakeMerchants,
-      onSolid: (network) => this.#treasuries.tell(network, { type: "look" }),
+      onSolid: (network) => {
+        this.#treasuries.tell(network, { type: "look" });
+        this.#sweepers?.tell(network, { type: "look" });
+      },
       onStatus: (network, status) => this.#status.set(network, status),
+      nodes: (network) => this.nodes(network),
+      again: (network) => this.#watchers.tell(network, { type: "tick" }),
     }));
   }
 
@@ -138,6 +180,11 @@ export class Engine {
     return this.#signerOpen.get(network) ?? true;
   }
 
+  /** How each network's treasury stood when it last looked; none that could not look yet. */
+  get treasuries(): ReadonlyMap<Network, TreasuryStatus> {
+    return this.#treasuryStatus;
+  }
+
   /** Networks that this node serves. */
   get networks(): readonly Network[] {
     return [...this.#deps.chains.keys()];
@@ -148,12 +195,23 @@ export class Engine {
     return this.#status;
   }
 
+  /** How the sweeps of each network stand; none that was not looked at. */
+  get sweeps(): ReadonlyMap<Network, SweepHealth> {
+    return this.#sweeps;
+  }
+
+  /** How the nodes of a network fare; empty where nobody counts. */
+  nodes(network: Network): readonly NodeState[] {
+    return this.#deps.nodes?.(network) ?? [];
+  }
+
   /** Figures for metrics. */
   get figures() {
     return {
       journal: this.merchants.figures,
       payments: this.#payments.figures,
       treasuries: this.#treasuries.figures,
+      sweepers: this.#sweepers?.figures ?? { active: 0, quarantined: 0 },
       watchers: this.#watchers.figures,
     };
   }
@@ -170,13 +228,21 @@ export class Engine {
       for (const network of this.#deps.chains.keys()) {
         this.#watchers.tell(network, { type: "tick" });
         this.#treasuries.tell(network, { type: "look" });
+        this.#sweepers?.tell(network, { type: "look" });
       }
     };
     look();
     this.#every(this.#deps.pace.pollMs, look);
     this.#every(SWEEP_MS, () => this.merchants.wakeAll());
     this.#every(SWEEP_MS, () => this.#watchDeposits());
+    this.#every(SWEEP_MS, async () => {
+      await foldEventCounts(this.#deps.sql);
+    });
+    this.#every(PRUNE_MS, async () => {
+      while (await sumChunks(this.#deps.sql) > 0);
+    });
     this.#every(PRUNE_MS, () => pruneCommitLog(this.#deps.sql, KEEP_COMMITS_MS));
+    this.#every(PRUNE_MS, () => this.#prune());
   }
 
   /**
@@ -190,10 +256,21 @@ export class Engine {
     await Promise.all([
       this.#watchers.stop(boundMs),
       this.#treasuries.stop(boundMs),
+      this.#sweepers?.stop(boundMs),
       this.#payments.stop(boundMs),
     ]);
     await this.merchants.stop(boundMs);
     await this.#deps.webhooks.stop();
+  }
+
+  /** Deletes what is kept long enough, a bounded part at a time. */
+  async #prune(): Promise<void> {
+    const { sql, keepDays } = this.#deps;
+    for (let turn = 0; turn < PRUNE_TURNS; turn++) {
+      const events = keepDays?.events ? await pruneEvents(sql, keepDays.events * DAY_MS) : 0;
+      const rows = keepDays?.inbox ? await pruneInbox(sql, keepDays.inbox * DAY_MS) : 0;
+      if (events + rows === 0) return;
+    }
   }
 
   /** Sets the timers of deposits that nobody watches. */

@@ -13,10 +13,10 @@ const Answer = z.object({
 export function coinbase(baseUrl = "https://api.coinbase.com"): RateSource {
   return {
     name: "coinbase",
-    read: async (currency, signal) => {
-      const url = `${baseUrl}/v2/exchange-rates?currency=${currency}`;
+    read: async (priced, signal) => {
+      const url = `${baseUrl}/v2/exchange-rates?currency=${priced}`;
       const answer = Answer.safeParse(await readJson(url, signal));
-      if (!answer.success || answer.data.data.currency !== currency) {
+      if (!answer.success || answer.data.data.currency !== priced) {
         throw new RateUnavailable("Cannot read rates as coinbase answered another shape");
       }
       return new Map(

@@ -1,9 +1,10 @@
 import { z } from "zod";
-import type { Currency } from "../ledger/pair.ts";
+import { CURRENCIES } from "../ledger/pair.ts";
+import { COINS, type Priced } from "./rates.ts";
 import { readJson } from "./read_json.ts";
 import { isFiat, rateOf, type RateSource, RateUnavailable } from "./source.ts";
 
-const IDS: Readonly<Record<Currency, string>> = { USDT: "tether", USDC: "usd-coin" };
+const IDS: Readonly<Record<Priced, string>> = { USDT: "tether", USDC: "usd-coin", TRX: "tron" };
 
 /** Fiat codes of `simple/supported_vs_currencies`. */
 const CODES =
@@ -19,8 +20,9 @@ const Answer = z.record(z.string(), z.record(z.string(), z.string().nullable()))
 export function coinGecko(baseUrl = "https://api.coingecko.com"): RateSource {
   return {
     name: "coingecko",
-    read: async (currency, signal) => {
-      const id = IDS[currency];
+    prices: [...CURRENCIES, ...COINS],
+    read: async (priced, signal) => {
+      const id = IDS[priced];
       const url = `${baseUrl}/api/v3/simple/price?ids=${id}&vs_currencies=${CODES}&precision=full`;
       const answer = Answer.safeParse(await readJson(url, signal));
       const prices = answer.success ? answer.data[id] : undefined;

@@ -1,12 +1,14 @@
 import { z } from "zod";
-import type { Currency } from "../ledger/pair.ts";
+import { CURRENCIES } from "../ledger/pair.ts";
+import { COINS, type Priced } from "./rates.ts";
 import { readJson } from "./read_json.ts";
 import { isFiat, rateOf, type RateSource, RateUnavailable } from "./source.ts";
 
 /** Pairs that are traded; one unknown pair would make the whole request fail. */
-const PAIRS: Readonly<Record<Currency, string>> = {
+const PAIRS: Readonly<Record<Priced, string>> = {
   USDT: "USDTUSD,USDTEUR,USDTGBP,USDTCAD,USDTAUD,USDTCHF,USDTJPY",
   USDC: "USDCUSD,USDCEUR,USDCGBP,USDCCAD,USDCAUD,USDCCHF",
+  TRX: "TRXUSD,TRXEUR",
 };
 
 const Answer = z.object({
@@ -22,8 +24,9 @@ const Answer = z.object({
 export function kraken(baseUrl = "https://api.kraken.com"): RateSource {
   return {
     name: "kraken",
-    read: async (currency, signal) => {
-      const url = `${baseUrl}/0/public/Ticker?pair=${PAIRS[currency]}`;
+    prices: [...CURRENCIES, ...COINS],
+    read: async (priced, signal) => {
+      const url = `${baseUrl}/0/public/Ticker?pair=${PAIRS[priced]}`;
       const answer = Answer.safeParse(await readJson(url, signal));
       if (!answer.success) {
         throw new RateUnavailable("Cannot read rates as kraken answered another shape");
@@ -34,7 +37,7 @@ export function kraken(baseUrl = "https://api.kraken.com"): RateSource {
       }
       return new Map(
         Object.entries(result).flatMap(([pair, { c }]) => {
-          const code = pair.startsWith(currency) ? pair.slice(currency.length).slice(-3) : "";
+          const code = pair.startsWith(priced) ? pair.slice(priced.length).slice(-3) : "";
           const rate = isFiat(code) ? rateOf(c[0] ?? "") : null;
           return rate === null ? [] : [[code, rate] as const];
         }),

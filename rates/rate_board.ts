@@ -6,9 +6,9 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import { CURRENCIES, type Currency } from "../ledger/pair.ts";
+import { CURRENCIES } from "../ledger/pair.ts";
 import { agreedRate } from "./agreed_rate.ts";
-import type { FiatRate, Rates } from "./rates.ts";
+import type { FiatRate, Priced, Rates } from "./rates.ts";
 import { type RateSource, type RateTable, RateUnavailable } from "./source.ts";
 
 const log = getLogger(["engine", "rates"]);
@@ -38,7 +38,7 @@ interface Told {
 /** The rates of all sources. */
 export class RateBoard implements Rates {
   readonly #options: RateBoardOptions;
-  /** What each source last said, by source and currency. */
+  /** What each source last said, by source and what it priced. */
   readonly #told = new Map<string, Told>();
   #abort = new AbortController();
   #timer: ReturnType<typeof setInterval> | undefined;
@@ -48,12 +48,12 @@ export class RateBoard implements Rates {
     this.#options = options;
   }
 
-  find(currency: Currency, fiat: string): FiatRate | null {
+  find(priced: Priced, fiat: string): FiatRate | null {
     const { sources, now, maxAgeMs = 300_000, leastSources = 2, maxDeviation = "0.02" } =
       this.#options;
     const at = now();
     const quotes = sources.flatMap(({ name }): FiatRate[] => {
-      const told = this.#told.get(`${name}/${currency}`);
+      const told = this.#told.get(`${name}/${priced}`);
       const rate = told?.table.get(fiat);
       if (told === undefined || rate === undefined) return [];
       const age = at - told.at;
@@ -83,26 +83,28 @@ export class RateBoard implements Rates {
   async refresh(): Promise<void> {
     const { sources } = this.#options;
     await Promise.all(
-      sources.flatMap((source) => CURRENCIES.map((currency) => this.#read(source, currency))),
+      sources.flatMap((source) =>
+        (source.prices ?? CURRENCIES).map((priced) => this.#read(source, priced))
+      ),
     );
   }
 
-  async #read(source: RateSource, currency: Currency): Promise<void> {
+  async #read(source: RateSource, priced: Priced): Promise<void> {
     const { now, timeoutMs = 10_000 } = this.#options;
     // the time before the request: a quote is never younger than it says
     const at = now();
     const signal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(timeoutMs)]);
     try {
-      const table = await source.read(currency, signal);
-      this.#told.set(`${source.name}/${currency}`, { table, at });
+      const table = await source.read(priced, signal);
+      this.#told.set(`${source.name}/${priced}`, { table, at });
     } catch (error) {
       if (this.#abort.signal.aborted) return;
       if (!(error instanceof RateUnavailable)) {
         log.error("{source} cannot be understood: {error}", { source: source.name, error });
         return;
       }
-      log.warn("no {currency} rates from {source}: {reason}", {
-        currency,
+      log.warn("no {priced} rates from {source}: {reason}", {
+        priced,
         source: source.name,
         reason: error.message,
       });

@@ -1,10 +1,26 @@
 /**
- * What a stablecoin is worth in the money of states.
+ * What a stablecoin, and a chain's own coin, is worth in the money of states.
  *
  * @module
  */
 
-import type { Currency } from "../ledger/pair.ts";
+import type { Currency, Network } from "../ledger/pair.ts";
+
+/** Coins that transactions are paid in. */
+export const COINS = ["TRX"] as const;
+/** One of {@linkcode COINS}. */
+export type Coin = (typeof COINS)[number];
+
+/** What has a price. */
+export type Priced = Currency | Coin;
+
+/**
+ * The coin that transactions of a network are paid in; null where no source prices it. A test
+ * network's coin is worth nothing, so it is counted as the one it stands for.
+ */
+export function coinOf(network: Network): Coin | null {
+  return network === "TRX" || network === "TRX_SHASTA" ? "TRX" : null;
+}
 
 /** The worth of one unit of a currency. */
 export interface FiatRate {
@@ -17,12 +33,12 @@ export interface FiatRate {
 /** Rates at hand; asking costs nothing. */
 export interface Rates {
   /**
-   * The worth of a currency.
+   * The worth of a stablecoin or coin.
    *
    * @param fiat ISO 4217 code in capitals, for example `EUR`
    * @returns null where no rate is known that is fresh and agreed on
    */
-  find(currency: Currency, fiat: string): FiatRate | null;
+  find(priced: Priced, fiat: string): FiatRate | null;
 }
 
 /** US dollars per unit of a currency; without a fresh rate a stablecoin counts as one. */

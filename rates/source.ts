@@ -5,7 +5,7 @@
  */
 
 import { Decimal } from "decimal.js";
-import type { Currency } from "../ledger/pair.ts";
+import type { Priced } from "./rates.ts";
 
 const Exact = Decimal.clone({ precision: 60, toExpNeg: -60, toExpPos: 60 });
 
@@ -15,12 +15,14 @@ export type RateTable = ReadonlyMap<string, string>;
 /** A source over HTTP. */
 export interface RateSource {
   readonly name: string;
+  /** What it is asked for; the stablecoins alone where absent. */
+  readonly prices?: readonly Priced[];
   /**
-   * Everything the source says about a currency.
+   * Everything the source says about a stablecoin or coin.
    *
    * @throws {RateUnavailable} when it does not answer, or answers something else than rates
    */
-  read(currency: Currency, signal: AbortSignal): Promise<RateTable>;
+  read(priced: Priced, signal: AbortSignal): Promise<RateTable>;
 }
 
 /** A source did not tell; the others may. */

@@ -233,6 +233,11 @@ export class BatchProcessor {
   #announce(slices: readonly Slice[]): void {
     const news = committed(slices);
     if (news !== null) this.#options.onCommitted(news);
+    // what a commit tells another merchant (a reseller's share) is heard at once, not by the sweep
+    for (const { draft } of slices) {
+      if (!draft.dirty) continue;
+      for (const { merchantId } of draft.changes().inbox) this.#options.wake(merchantId);
+    }
   }
 
   /**

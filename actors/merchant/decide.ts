@@ -1,6 +1,7 @@
 import type { Settings } from "../../ledger/journal/read_settings.ts";
 import { approveWithdrawal, declineWithdrawal } from "./decide/approve_withdrawal.ts";
 import { auditRow, isAudited } from "./decide/audit_row.ts";
+import { confirmTopUp } from "./decide/confirm_top_up.ts";
 import { creditTransfer } from "./decide/credit_transfer.ts";
 import { failDeposit } from "./decide/fail_deposit.ts";
 import { ingestWithdrawal } from "./decide/ingest_withdrawal.ts";
@@ -98,6 +99,8 @@ function judge(
       return failDeposit(view, message);
     case "outcome":
       return settlePayout(view, message);
+    case "swept":
+      return confirmTopUp(view, message);
     case "submitted":
       return submitSettlement(view, message);
     case "margin":

@@ -142,6 +142,7 @@ export function eventRow(
     attempts: 0,
     nextAttemptAt: event.at,
     claimedUntil: null,
+    claimedBy: null,
     lastOutcome: null,
     createdAt: event.at,
     deliveredAt: null,

@@ -31,6 +31,7 @@ const OutcomeData = z.object({
   height: z.number().int().nullable(),
 });
 const SubmittedData = z.object({ withdrawalId: z.string(), settlementId: z.string() });
+const SweptData = z.object({ to: z.string(), outgoingId: z.string(), sweepTxid: z.string() });
 const MarginData = z.object({ currency: z.enum(CURRENCIES), amount: z.string().regex(/^\d+$/) });
 
 interface Stamp {
@@ -85,6 +86,17 @@ export interface SubmittedFact extends Stamp {
   readonly settlementId: string;
 }
 
+/** A top-up was carried to the hot wallet, by a sweep that is final. */
+export interface SweptFact extends Stamp {
+  readonly type: "swept";
+  readonly to: string;
+  /** The sweep, and its transaction. */
+  readonly outgoingId: string;
+  readonly sweepTxid: string;
+  readonly chargeIds: readonly [string, string];
+  readonly eventIds: EventIds;
+}
+
 /** A share of another merchant's fees is due to this one. */
 export interface MarginFact extends Stamp {
   readonly type: "margin";
@@ -94,7 +106,13 @@ export interface MarginFact extends Stamp {
 }
 
 /** Everything a merchant hears through its inbox. */
-export type Fact = TransferFact | VanishedFact | OutcomeFact | SubmittedFact | MarginFact;
+export type Fact =
+  | TransferFact
+  | VanishedFact
+  | OutcomeFact
+  | SubmittedFact
+  | MarginFact
+  | SweptFact;
 
 /**
  * Makes a message of an inbox row, minting time, rate and ids once.
@@ -143,6 +161,15 @@ export function factOf(row: InboxRow, at: number, usdRate: (currency: Currency) 
       };
     case "submitted":
       return { type: "submitted", key, at, ...SubmittedData.parse(row.data) };
+    case "swept":
+      return {
+        type: "swept",
+        key,
+        at,
+        ...SweptData.parse(row.data),
+        chargeIds: [newId("chg"), newId("chg")],
+        eventIds: [newId("evt"), newId("evt")],
+      };
     case "margin": {
       const { currency, amount } = MarginData.parse(row.data);
       return {

@@ -23,10 +23,11 @@ import type { Refusal } from "./refusal.ts";
 
 const log = getLogger(["engine", "journal"]);
 
-/** The most messages of one batch; larger ones gain nothing and cost latency (measured). */
+/**
+ * The most messages of one batch, and inbox rows that it takes on; larger ones gain nothing and cost
+ * latency (measured).
+ */
 const BATCH_LIMIT = 500;
-/** Inbox rows that one batch takes on. */
-const INBOX_LIMIT = 500;
 /** How often deadlines are looked at. */
 const TICK_MS = 50;
 /** How long a merchant that broke a batch commits alone. */
@@ -42,6 +43,8 @@ export interface JournalOptions {
   readonly onCommitted: (committed: Committed) => void;
   readonly queueCapacity?: number;
   readonly mailboxCapacity?: number;
+  /** The most messages of one batch, default 500; what it is worth is measured with 1. */
+  readonly batchLimit?: number;
   /** How many merchants stay in memory. */
   readonly activeMerchants?: number;
 }
@@ -185,9 +188,16 @@ export class Journal implements Merchants {
     this.#running = new Promise((resolve) => setImmediate(resolve)).then(() => this.#run());
   }
 
+  get #batchLimit(): number {
+    return this.#options.batchLimit ?? BATCH_LIMIT;
+  }
+
   async #run(): Promise<void> {
     while (this.#queue.size > 0 && !this.#abandoned) {
-      const taken = this.#queue.take(BATCH_LIMIT, (merchantId) => this.#suspects.has(merchantId));
+      const taken = this.#queue.take(
+        this.#batchLimit,
+        (merchantId) => this.#suspects.has(merchantId),
+      );
       this.#batchSince = this.#options.now();
       try {
         await this.#processor.process(await this.#open(taken));
@@ -230,7 +240,7 @@ export class Journal implements Merchants {
 
   async #readInbox(woken: readonly string[], work: Map<string, Decidable[]>): Promise<void> {
     // shared out, so that a merchant with thousands of rows delays nobody else's
-    const share = Math.max(Math.floor(INBOX_LIMIT / woken.length), 1);
+    const share = Math.max(Math.floor(this.#batchLimit / woken.length), 1);
     const rows = await this.#untilAnswered(() => this.#store.readInbox(woken, share));
     const at = this.#options.now();
     const counts = new Map<string, number>();

@@ -6,7 +6,7 @@
  */
 
 import type { Amount } from "../../ledger/amount.ts";
-import type { Rate, WithdrawalFees } from "../../ledger/fees.ts";
+import type { DynamicFee, Rate, WithdrawalFees } from "../../ledger/fees.ts";
 import type { Currency, Network } from "../../ledger/pair.ts";
 import type {
   DepositRow,
@@ -60,6 +60,8 @@ export interface Reserve {
   readonly description: string | null;
   /** What the hot wallet can still pay, or null where the treasury has not looked yet. */
   readonly liquidity: Amount | null;
+  /** The network fee of a dynamic pair as of this request; it is locked with it. */
+  readonly dynamicFee: DynamicFee;
 }
 
 /** What the merchant is told of a new withdrawal. */
@@ -114,6 +116,7 @@ export interface CreateSettlement extends Audited {
   readonly destination: string;
   readonly fromAddress: string | null;
   readonly liquidity: Amount | null;
+  readonly dynamicFee: DynamicFee;
   /** Header of the request, null without; the same key gets the same answer for 24 h. */
   readonly idempotencyKey: string | null;
   readonly bodyHash: string | null;
@@ -275,6 +278,8 @@ export interface ProfilePatch {
   readonly webhookRetryCount?: number;
   readonly successUrl?: string | null;
   readonly failureUrl?: string | null;
+  readonly pageOrigins?: readonly string[] | null;
+  readonly logoColor?: string | null;
 }
 
 /** Change a merchant's settings; who may change which is the caller's affair. */

@@ -91,7 +91,8 @@ export function needsOf(
         addresses.push({ merchantId, network, address: message.to });
         break;
       }
-      case "vanished": {
+      case "vanished":
+      case "swept": {
         const { network, txid, logIndex } = message.key;
         transfers.push({ merchantId, network, txid, logIndex });
         addresses.push({ merchantId, network, address: message.to });

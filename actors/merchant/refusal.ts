@@ -30,6 +30,7 @@ export const REFUSAL_CODES = [
   "record_not_found",
   "not_manual",
   "transfer_known",
+  "balance_too_large",
   "wrong_state",
   "already_sent",
   "payment_used",
@@ -88,6 +89,8 @@ export type Refusal =
   | { readonly code: "not_manual" }
   /** The transfer that a manual deposit names is booked already. */
   | { readonly code: "transfer_known"; readonly depositId: string }
+  /** With it the pair's balances would exceed what an amount can say. */
+  | { readonly code: "balance_too_large" }
   | { readonly code: "wrong_state"; readonly from: string; readonly to: string }
   /** A payout of this withdrawal may be on its way: it cannot be taken back. */
   | { readonly code: "already_sent" }
@@ -110,6 +113,7 @@ export function isTransient(code: RefusalCode): boolean {
     case "destination_not_whitelisted":
     case "not_manual":
     case "transfer_known":
+    case "balance_too_large":
     case "settlement_address_exists":
     case "event_conflict":
     case "deposits_closed_on_network":

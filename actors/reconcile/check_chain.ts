@@ -5,9 +5,8 @@
  * @module
  */
 
-import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
+import { ChainUnavailable } from "../../chains/chain.ts";
 import { add, type Amount, formatAmount, subtract, ZERO } from "../../ledger/amount.ts";
-import type { Sql } from "../../ledger/database/connect.ts";
 import type { Currency } from "../../ledger/pair.ts";
 import type { Difference } from "../../ledger/reconcile/difference.ts";
 import { listPaidAttempts, type PaidAttempt } from "../../ledger/reconcile/list_paid_attempts.ts";
@@ -16,29 +15,32 @@ import {
   readAddressHoldings,
 } from "../../ledger/reconcile/read_address_holdings.ts";
 import { readOwed } from "../../ledger/reconcile/read_owed.ts";
-import { readCursor } from "../../ledger/watcher/cursor.ts";
+import type { ReconcileScope } from "../../ledger/reconcile/reports.ts";
+import { checkHotWallet } from "./check_hot_wallet.ts";
+import {
+  type ChainCheck,
+  NODE_MS,
+  passedBlock,
+  PAUSE_MS,
+  type ReconciledChain,
+  ScanBehind,
+  TRIES,
+} from "./passed_block.ts";
 
 /** Payouts that are looked up, the newest ones. */
 const PAYOUTS = 200;
 /** Questions to a node at the same time. */
 const AT_ONCE = 8;
-/** How often a comparison is made again that may have been overtaken by a new block. */
-const TRIES = 20;
-const PAUSE_MS = 500;
-/** Bound of one question. */
-const NODE_MS = 10_000;
-
-/** What is asked of a chain. */
-export type ReconciledChain = Pick<
-  Chain,
-  "network" | "capabilities" | "hotWallet" | "solid" | "balanceOf" | "transaction"
->;
+/** Addresses of one comparison where nodes are to be spared: the fullest, and as many by chance. */
+const ADDRESSES = 1_000;
 
 /** What the wallets of a network hold in one currency, and what is owed from it. */
 export interface Holding {
   readonly currency: Currency;
   readonly hotWallet: Amount;
   readonly addresses: Amount;
+  /** In the cold wallet; zero where none is configured. */
+  readonly cold: Amount;
   readonly inFlight: Amount;
   readonly owed: Amount;
 }
@@ -59,32 +61,42 @@ export type ChainReport =
   /** Nothing is known: the node or the service's scan is away. */
   | { readonly kind: "unchecked"; readonly reason: string };
 
-/** What the comparison works with. */
-export interface ChainCheck {
-  readonly sql: Sql;
-  readonly chain: ReconciledChain;
-  readonly pause: (milliseconds: number) => Promise<void>;
+/** How a network is compared. */
+export interface ChainCheckOptions {
+  /** `quick`: what costs the same however many payments there were; default `full`. */
+  readonly scope?: ReconcileScope;
+  /** Whether only some addresses are asked for, so that nodes are spared; default all of them. */
+  readonly sparesNodes?: boolean;
+  /** Whether what the hot wallet holds is taken for right; default not. */
+  readonly acceptsHotWallet?: boolean;
 }
 
 /** Compares the books with one network. */
-export async function checkChain(check: ChainCheck): Promise<ChainReport> {
+export async function checkChain(
+  check: ChainCheck,
+  options: ChainCheckOptions = {},
+): Promise<ChainReport> {
   const { sql, chain } = check;
+  const { scope = "full", sparesNodes = false, acceptsHotWallet = false } = options;
   try {
-    const addresses = await compareAddresses(check);
-    const payouts = await comparePayouts(
-      chain,
-      await listPaidAttempts(sql, chain.network, PAYOUTS),
-    );
-    const wallets = await compareWallets(check);
-    return {
-      kind: "checked",
-      results: [
-        { rule: "addresses hold what was paid to them", differences: addresses },
-        { rule: "payouts that count as paid are on the chain", differences: payouts },
-        { rule: "the wallets hold what merchants are owed", differences: wallets.differences },
-      ],
-      holdings: wallets.holdings,
-    };
+    const results: ChainResult[] = [];
+    let holdings: readonly Holding[] = [];
+    if (scope === "full") {
+      const differences = await compareAddresses(check, sparesNodes);
+      results.push({ rule: "addresses hold what was paid to them", differences });
+    }
+    const attempts = await listPaidAttempts(sql, chain.network, PAYOUTS);
+    const payouts = await comparePayouts(chain, attempts);
+    results.push({ rule: "payouts that count as paid are on the chain", differences: payouts });
+    if (scope === "full") {
+      const wallets = await compareWallets(check);
+      const { differences } = wallets;
+      results.push({ rule: "the wallets hold what merchants are owed", differences });
+      holdings = wallets.holdings;
+    }
+    const moves = await checkHotWallet(check, acceptsHotWallet);
+    results.push({ rule: "the hot wallet moved by our orders only", differences: moves });
+    return { kind: "checked", results, holdings };
   } catch (error) {
     if (error instanceof ChainUnavailable || error instanceof ScanBehind) {
       return { kind: "unchecked", reason: error.message };
@@ -93,31 +105,21 @@ export async function checkChain(check: ChainCheck): Promise<ChainReport> {
   }
 }
 
-/** Our own scan does not move: is the service running? */
-class ScanBehind extends Error {}
-
-/** The chain's newest solid block, once our scan has passed it. */
-async function passedBlock({ sql, chain, pause }: ChainCheck): Promise<number> {
-  const { height } = await chain.solid(AbortSignal.timeout(NODE_MS));
-  for (let i = 0; i < TRIES; i++) {
-    const cursor = await readCursor(sql, chain.network, "solid");
-    if (cursor !== null && cursor.height >= height) return height;
-    await pause(PAUSE_MS);
-  }
-  throw new ScanBehind(`Cannot compare as the service's scan has not passed block ${height}`);
-}
-
 /** Compares until it holds, or until it does not although no block came in between. */
-async function compareAddresses(check: ChainCheck): Promise<readonly Difference[]> {
+async function compareAddresses(
+  check: ChainCheck,
+  sparesNodes: boolean,
+): Promise<readonly Difference[]> {
   const { sql, chain } = check;
   const readable = new Set<string>(chain.capabilities.currencies);
   let suspects: ReadonlySet<string> | null = null;
   let differences: readonly Difference[] = [];
   for (let i = 0; i < TRIES; i++) {
     const height = await passedBlock(check);
-    const expected = (await readAddressHoldings(sql, chain.network, height))
+    let expected = (await readAddressHoldings(sql, chain.network, height))
       .filter((holding) => readable.has(holding.currency))
       .filter((holding) => suspects === null || suspects.has(keyOf(holding)));
+    if (sparesNodes && suspects === null) expected = someOf(expected);
     const wrong = await wrongBalances(chain, expected);
     if (wrong.length === 0) return [];
     differences = wrong.map(({ holding, found }) => ({
@@ -129,6 +131,13 @@ async function compareAddresses(check: ChainCheck): Promise<readonly Difference[
     suspects = new Set(wrong.map(({ holding }) => keyOf(holding)));
   }
   return differences;
+}
+
+/** The fullest addresses, and others by chance, so that each has its turn. */
+function someOf(all: readonly AddressHolding[]): AddressHolding[] {
+  const byAmount = all.toSorted((a, b) => a.amount < b.amount ? 1 : a.amount > b.amount ? -1 : 0);
+  const others = byAmount.splice(ADDRESSES);
+  return [...byAmount, ...others.filter(() => Math.random() < ADDRESSES / others.length)];
 }
 
 function keyOf(holding: AddressHolding): string {
@@ -173,14 +182,12 @@ async function compareWallets(check: ChainCheck): Promise<{
   const { chain, pause } = check;
   for (let i = 0;; i++) {
     const holdings = await readHoldings(check);
-    const short = holdings.filter(({ hotWallet, addresses, owed }) =>
-      add(hotWallet, addresses) < owed
-    );
+    const short = holdings.filter((holding) => heldOf(holding) < holding.owed);
     // a payout may be final on the chain a moment before the books know
     if (short.length === 0 || i === TRIES) {
-      const differences = short.map(({ currency, hotWallet, addresses, owed }) => ({
-        subject: `${currency}/${chain.network}`,
-        detail: `${formatAmount(subtract(owed, add(hotWallet, addresses)))} are missing`,
+      const differences = short.map((holding) => ({
+        subject: `${holding.currency}/${chain.network}`,
+        detail: `${formatAmount(subtract(holding.owed, heldOf(holding)))} are missing`,
       }));
       return { differences, holdings };
     }
@@ -188,8 +195,13 @@ async function compareWallets(check: ChainCheck): Promise<{
   }
 }
 
+/** Everything that is ours: a sweep or a cold transfer on its way is in one of the three. */
+export function heldOf({ hotWallet, addresses, cold }: Holding): Amount {
+  return add(add(hotWallet, addresses), cold);
+}
+
 async function readHoldings(check: ChainCheck): Promise<readonly Holding[]> {
-  const { sql, chain } = check;
+  const { sql, chain, coldAddress } = check;
   const height = await passedBlock(check);
   const [held, owed] = await Promise.all([
     readAddressHoldings(sql, chain.network, height),
@@ -202,6 +214,9 @@ async function readHoldings(check: ChainCheck): Promise<readonly Holding[]> {
       hotWallet: await chain.balanceOf(chain.hotWallet, currency, AbortSignal.timeout(NODE_MS)),
       addresses: held.filter((one) => one.currency === currency)
         .reduce((sum, one) => add(sum, one.amount), ZERO),
+      cold: coldAddress === null
+        ? ZERO
+        : await chain.balanceOf(coldAddress, currency, AbortSignal.timeout(NODE_MS)),
       inFlight: due?.inFlight ?? ZERO,
       owed: due?.amount ?? ZERO,
     };

@@ -14,6 +14,8 @@ export const CRASH_POINTS = [
   "treasury.after-broadcast",
   "watcher.after-inbox",
   "watcher.after-cursor",
+  "sweeper.before-step",
+  "sweeper.after-step",
   "addresses.after-watch",
   "webhook.after-claim",
   "webhook.after-send",

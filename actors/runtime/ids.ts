@@ -21,6 +21,7 @@ export const ID_PREFIXES = {
   chg: "charge",
   aud: "audit row",
   out: "outgoing transfer",
+  rec: "reconciliation",
 } as const;
 
 /** One of the prefixes. */

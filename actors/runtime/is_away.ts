@@ -1,7 +1,9 @@
 import { ChainUnavailable } from "../../chains/chain.ts";
+import { SignerUnavailable } from "../../chains/signer.ts";
 import { classifyDatabaseError } from "../../ledger/database/classify_database_error.ts";
 
-/** Whether an error says that a node or the database is away; nothing is wrong with the message. */
+/** Whether an error says that a node, the signer or the database is away; nothing is wrong with the message. */
 export function isAway(error: unknown): boolean {
-  return error instanceof ChainUnavailable || classifyDatabaseError(error) === "connection";
+  return error instanceof ChainUnavailable || error instanceof SignerUnavailable ||
+    classifyDatabaseError(error) === "connection";
 }

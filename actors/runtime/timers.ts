@@ -10,8 +10,9 @@ import type { Sql } from "postgres";
 
 const log = getLogger(["engine", "timers"]);
 
-/** The most timers that are taken from the database at once. */
+/** The most timers that are taken from the database at once, and how often in one look. */
 const BATCH_LIMIT = 500;
+const BATCHES = 20;
 
 /** Address of an actor: kind and id. */
 export interface ActorAddress {
@@ -32,6 +33,8 @@ export class Timers {
   readonly #deliver: (timer: DueTimer) => void;
   #ticker: ReturnType<typeof setTimeout> | null = null;
   #stopped = true;
+  /** The last timer that was delivered, where there may be more that are due. */
+  #after: TimerRow | null = null;
   #ticking: Promise<void> = Promise.resolve();
 
   /** @param deliver hands a due timer to its actor; it comes again until it is cleared or moved */
@@ -74,18 +77,41 @@ export class Timers {
     await this.#ticking;
   }
 
+  /**
+   * Delivers what is due, the oldest first. A timer stays due until its actor moves or clears it, so
+   * the search goes on after the last one that was delivered: those that nobody can handle just now
+   * keep no others waiting.
+   */
   async #tick(): Promise<void> {
-    const rows = await this.#sql<{ actor: string; name: string; due_at: Date }[]>`
-      SELECT actor, name, due_at FROM hub.timer WHERE due_at <= now() ORDER BY due_at LIMIT ${BATCH_LIMIT}`;
-    for (const row of rows) {
-      const slash = row.actor.indexOf("/");
-      this.#deliver({
-        address: { kind: row.actor.slice(0, slash), id: row.actor.slice(slash + 1) },
-        name: row.name,
-        dueAt: row.due_at.getTime(),
-      });
+    for (let batch = 0; batch < BATCHES && !this.#stopped; batch++) {
+      const after = this.#after;
+      const rows = await this.#sql<TimerRow[]>`
+        SELECT actor, name, due_at, due_at::text AS due_text FROM hub.timer
+        WHERE due_at <= now() ${
+        after === null ? this.#sql`` : this
+          .#sql`AND (due_at, actor, name) > (${after.due_text}::text::timestamptz, ${after.actor}, ${after.name})`
+      }
+        ORDER BY due_at, actor, name LIMIT ${BATCH_LIMIT}`;
+      for (const row of rows) {
+        const slash = row.actor.indexOf("/");
+        this.#deliver({
+          address: { kind: row.actor.slice(0, slash), id: row.actor.slice(slash + 1) },
+          name: row.name,
+          dueAt: row.due_at.getTime(),
+        });
+      }
+      this.#after = rows.length < BATCH_LIMIT ? null : rows.at(-1) ?? null;
+      if (this.#after === null) return;
     }
   }
+}
+
+interface TimerRow {
+  readonly actor: string;
+  readonly name: string;
+  readonly due_at: Date;
+  /** The same with its microseconds, which a Date has not. */
+  readonly due_text: string;
 }
 
 function key(address: ActorAddress): string {

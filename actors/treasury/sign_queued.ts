@@ -1,21 +1,34 @@
 import { getLogger } from "@logtape/logtape";
-import { type Chain, ChainUnavailable, type Envelope } from "../../chains/chain.ts";
-import { add, type Amount, formatAmount, subtract, ZERO } from "../../ledger/amount.ts";
-import type { Currency } from "../../ledger/pair.ts";
+import {
+  type Chain,
+  ChainUnavailable,
+  type Envelope,
+  type FeeEstimate,
+} from "../../chains/chain.ts";
+import { SignerUnavailable } from "../../chains/signer.ts";
+import { add, type Amount, formatAmount, ZERO } from "../../ledger/amount.ts";
 import type { OutgoingRow } from "../../ledger/rows.ts";
 import { commitSigned, type SignedRow } from "../../ledger/treasury/commit_signed.ts";
-import { pullQueued } from "../../ledger/treasury/pull_queued.ts";
+import { pullQueued, type QueueOf } from "../../ledger/treasury/pull_queued.ts";
 import { readCommitments } from "../../ledger/treasury/read_commitments.ts";
 import { returnQueued } from "../../ledger/treasury/return_queued.ts";
+import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
+import { pricesAhead } from "./prices_ahead.ts";
+import { isLoan, payerOf, Purses } from "./purses.ts";
+import { isClosed } from "./signer_state.ts";
 import type { TreasuryDeps } from "./treasury_actor.ts";
 
 const log = getLogger(["engine", "treasury"]);
 
 /** The most transfers that are signed and committed together. */
 export const BATCH_LIMIT = 100;
+/** Deposit addresses that are looked at together. */
+const AT_ONCE = 8;
 /** How long a transfer that cannot be signed now is left alone. */
 const RETRY_MS = 3_000;
+/** What is said of a transfer that a node did not answer for. */
+const ANOTHER_TRY = "waiting for another try";
 
 interface Payable {
   readonly row: OutgoingRow;
@@ -35,21 +48,24 @@ export interface Signed {
  * wallet cannot pay now waits in the queue with its reason.
  *
  * @param limit the most that are taken, at most {@linkcode BATCH_LIMIT}
+ * @param of whose transfers are taken
  * @throws when the chain, the signer or the database does not answer; nothing stays leased then
  */
 export async function signQueued(
   chain: Chain,
   deps: TreasuryDeps,
   limit = BATCH_LIMIT,
+  of: QueueOf = "merchants",
 ): Promise<Signed> {
   const { sql, leaseMs } = deps;
-  const rows = await pullQueued(sql, chain.network, limit, leaseMs);
+  const rows = await pullQueued(sql, chain.network, limit, leaseMs, of);
   if (rows.length === 0) return { transactions: [], mayBeMore: false };
   try {
     return { transactions: await sign(chain, deps, rows), mayBeMore: rows.length === limit };
   } catch (error) {
     // without this a node's one bad answer would hold payouts up for the rest of the lease
-    await returnQueued(sql, rows.map((row) => row.id), "waiting for another try", 0)
+    const reason = error instanceof SignerUnavailable ? "waiting for the signer" : ANOTHER_TRY;
+    await returnQueued(sql, rows.map((row) => row.id), reason, 0)
       .catch((late: unknown) => log.warn("cannot give up a lease, it runs out: {late}", { late }));
     throw error;
   }
@@ -61,6 +77,12 @@ async function sign(
   rows: readonly OutgoingRow[],
 ): Promise<readonly SignedRow[]> {
   const { sql, signer, onSignerState } = deps;
+  // preparing asks the node about each transfer: not while nothing can be signed anyway
+  await signer.sign([]);
+  // before anything is signed: what is signed now can only be in a block after it
+  const cursor = await readCursor(sql, chain.network, "solid");
+  // where nothing was read yet the scan may begin above it: that gap must keep it from being buried
+  const sinceHeight = cursor?.height ?? (await chain.solid()).height;
   const payable = await prepare(chain, deps, rows);
   const answers = await signer.sign(
     payable.map(({ row, envelope }) => ({ outgoingId: row.id, envelope })),
@@ -76,18 +98,18 @@ async function sign(
     if ("signed" in answer) {
       const { txid, bytes, expiresAt } = answer.signed;
       const { id: outgoingId, merchantId, network } = row;
-      signed.push({ outgoingId, merchantId, network, txid, bytes, expiresAt });
+      signed.push({ outgoingId, merchantId, network, txid, bytes, expiresAt, sinceHeight });
       continue;
     }
     log.error("{network}: the signer refused {outgoingId}: {refused} {message}", {
       network: chain.network,
       ...answer,
     });
-    await returnQueued(sql, [row.id], `signer: ${answer.refused}`, RETRY_MS);
+    await returnQueued(sql, [row.id], `signer: ${answer.refused}: ${answer.message}`, RETRY_MS);
   }
   if (answers.length > 0) {
-    const locked = answers.every((answer) => "refused" in answer && answer.refused === "locked");
-    onSignerState(chain.network, !locked);
+    const closed = answers.every((answer) => "refused" in answer && isClosed(answer.refused));
+    onSignerState(chain.network, !closed);
   }
   const committed = await commitSigned(sql, signed);
   crashPoint("treasury.after-commit");
@@ -106,69 +128,109 @@ async function prepare(
   deps: TreasuryDeps,
   rows: readonly OutgoingRow[],
 ): Promise<readonly Payable[]> {
-  const { sql } = deps;
   const solid = await chain.solid();
-  const commitments = await readCommitments(sql, chain.network);
-  const funds = new Map<Currency, Amount>();
-  for (const currency of new Set(rows.map((row) => row.currency))) {
-    const balance = await chain.balanceOf(chain.hotWallet, currency);
-    funds.set(currency, subtract(balance, commitments.get(currency)?.signed ?? ZERO));
-  }
-  const coin = await chain.balanceOf(chain.hotWallet, "native");
-  let burned = ZERO;
+  const purses = new Purses(chain, await readCommitments(deps.sql, chain.network));
   const payable: Payable[] = [];
-  for (const row of rows) {
-    const left = funds.get(row.currency) ?? ZERO;
-    if (left < row.amount) {
-      await returnQueued(sql, [row.id], `waiting for ${row.currency}`, RETRY_MS);
-      log.warn("{network}: {outgoingId} waits for funds: {left} of {amount} {currency}", {
-        network: chain.network,
-        outgoingId: row.id,
-        left: formatAmount(left),
-        amount: formatAmount(row.amount),
-        currency: row.currency,
-      });
-      continue;
+  const price = (row: OutgoingRow) => priceOf(chain, row);
+  const prepareNext = async (left: OutgoingRow[], priceOfNext: PriceOf) => {
+    for (let row = left.shift(); row !== undefined; row = left.shift()) {
+      try {
+        const fee = await feeIfPayable(chain, deps, row, purses, priceOfNext);
+        if (fee === null) continue;
+        payable.push({ row, envelope: chain.envelope(solid, fee) });
+        await purses.spend(row, fee.fee);
+      } catch (error) {
+        if (!(error instanceof ChainUnavailable) || payable.length === 0) throw error;
+        // at one bad answer in fifty, whole batches would hardly ever get through
+        await putBack(deps, [row, ...left.splice(0)], error);
+      }
     }
-    const envelope = await envelopeFor(chain, deps, row, solid, subtract(coin, burned));
-    if (envelope === null) continue;
-    payable.push({ row, envelope: envelope.envelope });
-    burned = add(burned, envelope.cost);
-    funds.set(row.currency, subtract(left, row.amount));
-  }
+  };
+  // what leaves one wallet shares its money; deposit addresses have nothing to do with each other
+  const payouts = rows.filter(({ wallet }) => wallet === "hot");
+  await prepareNext([...payouts], pricesAhead(payouts, price));
+  const sweeps = rows.filter(({ wallet }) => wallet !== "hot");
+  await Promise.all(Array.from({ length: AT_ONCE }, () => prepareNext(sweeps, price)));
   return payable;
 }
 
-async function envelopeFor(
+/** Gives up transfers that a node did not answer for: those before them are signed all the same. */
+async function putBack(
+  { sql }: TreasuryDeps,
+  rows: readonly OutgoingRow[],
+  error: ChainUnavailable,
+): Promise<void> {
+  log.info("{count} transfers are left for another try, the others are signed: {reason}", {
+    count: rows.length,
+    reason: error.message,
+  });
+  await returnQueued(sql, rows.map((row) => row.id), ANOTHER_TRY, 0);
+}
+
+/** The fee of a transfer that its wallet can pay now; `null`: it waits in the queue, with its reason. */
+async function feeIfPayable(
   chain: Chain,
   deps: TreasuryDeps,
   row: OutgoingRow,
-  solid: Parameters<Chain["envelope"]>[0],
-  coin: Amount,
-): Promise<{ readonly envelope: Envelope; readonly cost: Amount } | null> {
-  try {
-    const fee = await chain.estimateFee({
-      from: chain.hotWallet,
-      to: row.destination,
-      currency: row.currency,
-      amount: row.amount,
-    });
-    if (coin >= fee.limit) return { envelope: chain.envelope(solid, fee), cost: fee.fee };
-    await returnQueued(deps.sql, [row.id], "waiting for the chain's coin", RETRY_MS);
-    log.error("{network}: {outgoingId} waits for coin to pay its fee: {coin} of {limit}", {
+  purses: Purses,
+  price: PriceOf,
+): Promise<FeeEstimate | null> {
+  const wait = async (reason: string, detail: string) => {
+    await returnQueued(deps.sql, [row.id], reason, RETRY_MS);
+    log.warn("{network}: {outgoingId} ({kind}) is {reason}: {detail}", {
       network: chain.network,
       outgoingId: row.id,
-      coin: formatAmount(coin),
-      limit: formatAmount(fee.limit),
+      kind: row.kind,
+      reason,
+      detail,
     });
-  } catch (error) {
-    if (!(error instanceof ChainUnavailable) || error.category !== "reverted") throw error;
-    await returnQueued(deps.sql, [row.id], "the transfer would fail", RETRY_MS);
-    log.error("{network}: {outgoingId} would fail on chain and waits: {error}", {
-      network: chain.network,
-      outgoingId: row.id,
-      error,
-    });
+    return null;
+  };
+  const { currency, amount, wallet } = row;
+  if (row.kind === "delegation") {
+    const stake = await purses.lendable();
+    const detail = `${formatAmount(stake)} of ${formatAmount(amount)}`;
+    if (stake < amount) return await wait("waiting for stake to lend", detail);
   }
-  return null;
+  if (!isLoan(row)) {
+    const left = await purses.left(wallet, currency);
+    if (left < amount) {
+      const asset = currency === "native" ? "the chain's coin" : currency;
+      return await wait(`waiting for ${asset}`, `${formatAmount(left)} of ${formatAmount(amount)}`);
+    }
+  }
+  try {
+    const { fee, needed } = await price(row);
+    const coin = await purses.left(wallet, "native");
+    if (coin >= needed) return fee;
+    return await wait(
+      "waiting for the chain's coin",
+      `${formatAmount(coin)} of ${formatAmount(needed)}`,
+    );
+  } catch (error) {
+    if (!(error instanceof ChainUnavailable)) throw error;
+    if (error.category === "reverted") return await wait("the transfer would fail", error.message);
+    // what one transfer would cost is no reason to hold up the others
+    if (error.category === "malformed") return await wait("waiting for its price", error.message);
+    throw error;
+  }
+}
+
+type PriceOf = (row: OutgoingRow) => ReturnType<typeof priceOf>;
+
+/** What a row's transaction costs, and the coin that its wallet has to hold for it. */
+async function priceOf(
+  chain: Chain,
+  row: OutgoingRow,
+): Promise<{ readonly fee: FeeEstimate; readonly needed: Amount }> {
+  const { currency, amount, wallet } = row;
+  const transfer = { from: payerOf(chain, wallet), to: row.destination, amount };
+  if (wallet !== "hot" && currency !== "native" && chain.capabilities.needsGasToSweep) {
+    // a deposit address sends one thing at a time, so that its own energy and bytes count
+    const { fee, burn } = await chain.gas.means({ ...transfer, currency });
+    return { fee: { ...fee, fee: burn }, needed: burn };
+  }
+  const fee = await chain.estimateFee({ ...transfer, currency });
+  const moved = currency === "native" && !isLoan(row) ? amount : ZERO;
+  return { fee, needed: add(fee.limit, moved) };
 }

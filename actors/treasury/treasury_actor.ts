@@ -1,6 +1,7 @@
 /**
  * One actor per network for everything that leaves a wallet of ours. Each turn: bury what is
- * proven dead, sign what is queued and can be paid, send again what is signed and not final.
+ * proven dead, send again what is signed and not final, look after the wallet, sign what is queued
+ * and can be paid.
  * Bytes, id and expiry are committed before the first broadcast; sending again sends the same.
  *
  * @module
@@ -8,18 +9,20 @@
 
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
-import type { Chain } from "../../chains/chain.ts";
+import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { Signer } from "../../chains/signer.ts";
-import { type Amount, subtract, ZERO } from "../../ledger/amount.ts";
+import type { Amount } from "../../ledger/amount.ts";
 import type { Currency, Network } from "../../ledger/pair.ts";
-import { buryExpired } from "../../ledger/treasury/bury_expired.ts";
-import { readCommitments } from "../../ledger/treasury/read_commitments.ts";
 import { type InFlight, readInFlight } from "../../ledger/treasury/read_in_flight.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { isAway } from "../runtime/is_away.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
-import { BATCH_LIMIT, signQueued } from "./sign_queued.ts";
+import { Burials } from "./bury_dead.ts";
+import { Housekeeping } from "./housekeeping.ts";
+import { BATCH_LIMIT, type Signed, signQueued } from "./sign_queued.ts";
+import type { TreasuryPolicy } from "./treasury_policy.ts";
+import type { TreasuryStatus } from "./treasury_status.ts";
 
 const log = getLogger(["engine", "treasury"]);
 
@@ -28,6 +31,8 @@ const log = getLogger(["engine", "treasury"]);
  * expires. At 100 a second and a minute until they are final some 6,000 are in flight.
  */
 const IN_FLIGHT_LIMIT = 10_000;
+/** Transfers of the house signed between two batches of payouts: merchants go first. */
+const HOUSE_LIMIT = 25;
 /** Batches signed in one turn; then expiries and the rest are looked at again. */
 const ROUNDS = 20;
 /** Broadcasts under way at once. */
@@ -62,6 +67,12 @@ export interface TreasuryDeps {
   readonly onLiquidity: (network: Network, liquidity: Liquidity) => void;
   /** Whether payouts of the network can be signed at all. */
   readonly onSignerState: (network: Network, open: boolean) => void;
+  /** How a network's treasury behaves; without it nothing is low, cold, or proven twice. */
+  readonly policy?: (network: Network) => TreasuryPolicy;
+  /** How a network's treasury stands. */
+  readonly onStatus?: (network: Network, status: TreasuryStatus) => void;
+  /** Units of a currency per coin; without it costs are counted in the coin alone. */
+  readonly coinRate?: (network: Network, currency: Currency) => string | null;
 }
 
 /** The kind of actor that keeps the wallets of one network each. */
@@ -84,60 +95,57 @@ class TreasuryActor implements Actor<TreasuryMessage> {
   readonly #deps: TreasuryDeps;
   /** When each signed transaction was last sent; forgotten with the process, then sent again. */
   #sentAt = new Map<string, number>();
+  readonly #burials: Burials;
+  readonly #housekeeping: Housekeeping;
 
   constructor(chain: Chain, deps: TreasuryDeps) {
+    const { sql, attemptLimit, resendMs, now } = deps;
+    const { network } = chain;
+    const policy = deps.policy?.(network) ?? null;
     this.#chain = chain;
     this.#deps = deps;
+    this.#burials = new Burials({
+      sql,
+      network,
+      attemptLimit,
+      second: policy?.second ?? null,
+      askAgainMs: resendMs,
+      now,
+    });
+    this.#housekeeping = new Housekeeping(chain, policy, deps);
   }
 
   async receive(_message: TreasuryMessage): Promise<void> {
-    await this.#bury();
-    await this.#publishLiquidity();
+    const { sql, wakeMerchants } = this.#deps;
+    const solid = await readCursor(sql, this.#chain.network, "solid");
+    if (solid !== null) {
+      const givenUp = await this.#burials.look(solid);
+      if (givenUp.size > 0) wakeMerchants(givenUp);
+    }
     let inFlight = await this.#resend();
+    await this.#housekeeping.look(solid, this.#burials.unproven);
     for (let round = 0; round < ROUNDS && inFlight < IN_FLIGHT_LIMIT; round++) {
       const limit = Math.min(BATCH_LIMIT, IN_FLIGHT_LIMIT - inFlight);
-      const { transactions, mayBeMore } = await signQueued(this.#chain, this.#deps, limit);
-      await this.#send(transactions);
-      inFlight += transactions.length;
-      if (!mayBeMore) break;
+      const payouts = await signQueued(this.#chain, this.#deps, limit, "merchants");
+      await this.#send(payouts.transactions);
+      const house = await this.#signHouse();
+      inFlight += payouts.transactions.length + house.transactions.length;
+      if (!payouts.mayBeMore && !house.mayBeMore) break;
     }
   }
 
-  /** Proves transactions dead from our own scan, and says so. */
-  async #bury(): Promise<void> {
-    const { sql, attemptLimit, wakeMerchants } = this.#deps;
-    const { network } = this.#chain;
-    const solid = await readCursor(sql, network, "solid");
-    if (solid === null) return;
-    const { requeued, abandoned } = await buryExpired(sql, network, solid, attemptLimit);
-    for (const outgoingId of requeued) {
-      log.warn("{network}: {outgoingId} expired unseen and is queued again", {
-        network,
-        outgoingId,
-      });
+  /** Signs and sends transfers of the house; what a node does not answer holds up no payout. */
+  async #signHouse(): Promise<Signed> {
+    try {
+      const house = await signQueued(this.#chain, this.#deps, HOUSE_LIMIT, "house");
+      await this.#send(house.transactions);
+      return house;
+    } catch (error) {
+      if (!(error instanceof ChainUnavailable)) throw error;
+      const { network } = this.#chain;
+      log.warn("{network}: transfers of the house wait for a node: {error}", { network, error });
+      return { transactions: [], mayBeMore: false };
     }
-    for (const { outgoingId } of abandoned) {
-      log.error("{network}: {outgoingId} expired too often and is given up", {
-        network,
-        outgoingId,
-      });
-    }
-    if (abandoned.length > 0) {
-      wakeMerchants(new Set(abandoned.map(({ merchantId }) => merchantId)));
-    }
-  }
-
-  async #publishLiquidity(): Promise<void> {
-    const { sql, onLiquidity } = this.#deps;
-    const { network, hotWallet, capabilities } = this.#chain;
-    const commitments = await readCommitments(sql, network);
-    const liquidity = new Map<Currency, Amount>();
-    for (const currency of capabilities.currencies) {
-      const balance = await this.#chain.balanceOf(hotWallet, currency);
-      const { queued, signed } = commitments.get(currency) ?? { queued: ZERO, signed: ZERO };
-      liquidity.set(currency, subtract(subtract(balance, queued), signed));
-    }
-    onLiquidity(network, liquidity);
   }
 
   /**

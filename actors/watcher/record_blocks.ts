@@ -1,6 +1,7 @@
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import type { Block, Chain, Finality, IncludedTransaction, Transfer } from "../../chains/chain.ts";
+import { LOST_ACCOUNT } from "../../ledger/addresses/lost_account.ts";
 import type { Network } from "../../ledger/pair.ts";
 import { findAddresses } from "../../ledger/watcher/find_addresses.ts";
 import {
@@ -17,7 +18,7 @@ import {
 const log = getLogger(["engine", "watcher"]);
 
 /** What has to be known of a chain to read its blocks. */
-export type WatchedChain = Pick<Chain, "network" | "hotWallet">;
+export type WatchedChain = Pick<Chain, "network" | "hotWallet" | "deriveAddress">;
 
 /**
  * Writes what blocks say about our merchants: transfers to their addresses and, from solid blocks,
@@ -43,11 +44,13 @@ export async function recordBlocks(
   ]);
   await recordTransfers(sql, network, view === "head" ? "seen" : "solid", findings);
   const outcomes = outcomesOf(chain, undecided(network, own), blocks);
-  await recordOutcomes(sql, network, outcomes);
-  return new Set([
-    ...findings.map((finding) => finding.merchantId),
-    ...outcomes.map((outcome) => outcome.own.merchantId),
-  ]);
+  const told = await recordOutcomes(sql, network, outcomes);
+  const owners = new Set([...findings.map((finding) => finding.merchantId), ...told]);
+  // nobody hears of these: they wait for an operator
+  if (owners.delete(LOST_ACCOUNT)) {
+    log.error("{network}: a lost address was paid, see deno task wallet unclaimed", { network });
+  }
+  return owners;
 }
 
 /** The transfers that go to addresses of our merchants; one query for all of them. */
@@ -56,16 +59,20 @@ export async function findingsOf(
   network: Network,
   blocks: readonly Pick<Block, "height" | "transfers">[],
 ): Promise<readonly TransferFinding[]> {
-  const receivers = blocks.flatMap(({ transfers }) => transfers.map(({ to }) => to));
-  const owners = await findAddresses(sql, network, [...new Set(receivers)]);
-  return blocks.flatMap(({ height, transfers }) =>
-    transfers.flatMap((transfer): TransferFinding[] => {
+  const receivers = new Set<string>();
+  for (const { transfers } of blocks) for (const { to } of transfers) receivers.add(to);
+  const owners = await findAddresses(sql, network, [...receivers]);
+  if (owners.size === 0) return [];
+  const findings: TransferFinding[] = [];
+  for (const { height, transfers } of blocks) {
+    for (const transfer of transfers) {
       const owner = owners.get(transfer.to);
-      if (owner === undefined) return [];
+      if (owner === undefined) continue;
       const { merchantId, addressId } = owner;
-      return [{ ...transfer, height, merchantId, addressId }];
-    })
-  );
+      findings.push({ ...transfer, height, merchantId, addressId });
+    }
+  }
+  return findings;
 }
 
 function outcomesOf(
@@ -117,13 +124,14 @@ function outcomeOf(
 
 /** Whether the logs show the very transfer that was intended; a success alone proves nothing. */
 function paid(chain: WatchedChain, own: OwnTransaction, transfers: readonly Transfer[]): boolean {
-  // transfers of the house itself pay nobody: what they move is read from the chain
-  return own.paymentId === null ||
-    transfers.some((transfer) =>
-      transfer.txid === own.txid && transfer.from === chain.hotWallet &&
-      transfer.to === own.destination && transfer.currency === own.currency &&
-      transfer.amount === own.amount
-    );
+  // the coin and lent stake leave no log: a success of what we signed is what was intended
+  if (own.currency === "native") return true;
+  const sender = own.wallet === "hot" ? chain.hotWallet : chain.deriveAddress(Number(own.wallet));
+  return transfers.some((transfer) =>
+    transfer.txid === own.txid && transfer.from === sender &&
+    transfer.to === own.destination && transfer.currency === own.currency &&
+    transfer.amount === own.amount
+  );
 }
 
 /** Transactions without an outcome; one that was declared dead and was not is an alarm. */

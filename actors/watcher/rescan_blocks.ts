@@ -2,6 +2,7 @@ import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import type { Block, Chain } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/pair.ts";
+import { markScanned } from "../../ledger/watcher/scanned_ranges.ts";
 import { recordBlocks } from "./record_blocks.ts";
 
 const log = getLogger(["engine", "watcher"]);
@@ -12,7 +13,7 @@ const CHUNK = 20;
 /** What reading again works with. */
 export interface RescanDeps {
   readonly sql: Sql;
-  readonly chain: Pick<Chain, "blocks" | "hotWallet">;
+  readonly chain: Pick<Chain, "blocks" | "hotWallet" | "deriveAddress">;
   readonly network: Network;
   /** Says that a merchant's inbox has rows. */
   readonly wake: (merchantId: string) => void;
@@ -46,6 +47,8 @@ export async function rescanBlocks(
   let chunk: Block[] = [];
   const write = async () => {
     const merchants = await recordBlocks(sql, { ...chain, network }, chunk, "solid");
+    const range = { first: from + blocks, last: from + blocks + chunk.length - 1 };
+    await markScanned(sql, network, range, chunk.length);
     for (const merchantId of merchants) {
       told.add(merchantId);
       wake(merchantId);

@@ -8,60 +8,62 @@
 
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
-import type { Block, BlockRef, Chain, Finality } from "../../chains/chain.ts";
+import type { Chain, NodeState } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/pair.ts";
-import { type Cursor, moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";
+import { listUnread } from "../../ledger/watcher/unread_blocks.ts";
 import { isAway } from "../runtime/is_away.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
-import { crashPoint } from "../runtime/crash_point.ts";
-import { recordBlocks } from "./record_blocks.ts";
+import { recallHead, viewHead } from "./head_view.ts";
+import { callsLeft, restAfter } from "./rest.ts";
+import { ScanMemory } from "./scan_memory.ts";
+import { scanSolid } from "./solid_scan.ts";
+import type { TellStatus } from "./watcher_status.ts";
 
 const log = getLogger(["engine", "watcher"]);
 
-/** Blocks that are read and written together while catching up. */
-const CHUNK = 20;
-/** Blocks of one turn; then the mailbox is looked at again. */
-const TURN = 200;
+/** A rest from which on the operator is told that calls run low. */
+export const LONG_REST_MS = 15_000;
 
 /** What a watcher is told. */
 export interface WatcherMessage {
   readonly type: "tick";
 }
 
-/** How far a network was read, for health and metrics. */
-export interface WatcherStatus {
-  /** Height of the newest solid block the chain had at the last look. */
-  readonly chainSolid: number;
-  /** Height of the newest solid block that was read. */
-  readonly readSolid: number;
-  /** When the chain was last reached, Unix milliseconds. */
-  readonly reachedAt: number;
-}
-
 /** What watchers work with. */
 export interface WatcherDeps {
   readonly sql: Sql;
   readonly chains: ReadonlyMap<Network, Chain>;
+  /** How the nodes of a network fare; empty where nobody counts. */
+  readonly nodes: (network: Network) => readonly NodeState[];
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Says that merchants' inboxes have rows. */
   readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
   /** Says that the solid cursor moved. */
   readonly onSolid: (network: Network) => void;
-  readonly onStatus: (network: Network, status: WatcherStatus) => void;
+  readonly onStatus: TellStatus;
+  /** Asks for another turn at once: there is more to read. */
+  readonly again: (network: Network) => void;
 }
 
 /** The kind of actor that reads one network each. */
 export function watcherActors(deps: WatcherDeps): ActorKind<WatcherMessage> {
+  const memories = new Map<Network, ScanMemory>();
   return {
     name: "watcher",
-    mailboxCapacity: 4,
+    // one more look after the present one is all there is to ask for
+    mailboxCapacity: 1,
     idleMs: null,
     isTransient: isAway,
-    activate: (id) => {
+    activate: async (id) => {
       const chain = [...deps.chains.values()].find(({ network }) => network === id);
       if (chain === undefined) throw new Error(`Cannot watch a network as it is unknown: ${id}`);
-      return Promise.resolve(new WatcherActor(chain, deps));
+      const { network } = chain;
+      const memory = memories.get(network) ?? new ScanMemory(network, deps.now);
+      memories.set(network, memory);
+      memory.unread = await listUnread(deps.sql, network);
+      await recallHead({ sql: deps.sql, chain, memory });
+      return new WatcherActor(chain, deps, memory);
     },
   };
 }
@@ -69,119 +71,73 @@ export function watcherActors(deps: WatcherDeps): ActorKind<WatcherMessage> {
 class WatcherActor implements Actor<WatcherMessage> {
   readonly #chain: Chain;
   readonly #deps: WatcherDeps;
-  /** Head's last block; kept in memory, because nothing rests on it. */
-  #head: BlockRef | null = null;
+  readonly #memory: ScanMemory;
 
-  constructor(chain: Chain, deps: WatcherDeps) {
+  constructor(chain: Chain, deps: WatcherDeps, memory: ScanMemory) {
     this.#chain = chain;
     this.#deps = deps;
+    this.#memory = memory;
   }
 
   async receive(_message: WatcherMessage): Promise<void> {
-    const solid = await this.#readSolid();
-    await this.#readHead(solid);
+    if (this.#deps.now() < this.#memory.restsUntil) return;
+    const before = this.#callsToday();
+    try {
+      await this.#look();
+    } finally {
+      this.#rest(Math.max(0, this.#callsToday() - before));
+      if (this.#memory.reachedAt > 0) this.#tell();
+    }
   }
 
-  /** Reads solid blocks from the cursor on, never skipping one, however long we were away. */
-  async #readSolid(): Promise<Cursor> {
-    const { sql, now, onStatus } = this.#deps;
-    const { network } = this.#chain;
-    const newest = await this.#chain.solid();
-    let cursor = await readCursor(sql, network, "solid") ?? await this.#begin(newest);
-    const target = Math.min(newest.height, cursor.height + TURN);
-    let chunk: Block[] = [];
-    for await (const answer of this.#chain.blocks(cursor.height + 1, target, "solid")) {
-      if (answer.kind !== "block") {
-        log.info("{network} block {height} is not readable yet ({kind}), waiting for it", {
-          network,
-          ...answer,
-        });
-        break;
-      }
-      const parent = chunk.at(-1) ?? cursor;
-      if (answer.block.parentHash !== parent.hash) {
-        throw new Error(
-          `Cannot read on as a solid block does not continue the chain: ${network} ${answer.block.height}`,
-        );
-      }
-      chunk.push(answer.block);
-      if (chunk.length === CHUNK) {
-        cursor = await this.#record(cursor, chunk);
-        chunk = [];
-      }
-    }
-    if (chunk.length > 0) cursor = await this.#record(cursor, chunk);
-    const lag = newest.height - cursor.height;
-    if (lag > TURN) log.info("{network} is catching up: {lag} blocks behind", { network, lag });
-    onStatus(network, {
-      chainSolid: newest.height,
-      readSolid: cursor.height,
-      reachedAt: now(),
+  async #look(): Promise<void> {
+    const { sql, now, wakeMerchants, onSolid, again } = this.#deps;
+    const chain = this.#chain;
+    const memory = this.#memory;
+    const { cursor, hasMore } = await scanSolid({
+      sql,
+      chain,
+      memory,
+      now,
+      wakeMerchants,
+      onSolid: () => {
+        this.#tell();
+        onSolid(chain.network);
+      },
     });
-    return cursor;
+    // with calls running out, what only informs goes first
+    if (memory.restMs < LONG_REST_MS) {
+      await viewHead({ sql, chain, memory, now, wakeMerchants }, cursor);
+    }
+    if (hasMore) again(chain.network);
   }
 
-  /** First start: no address was handed out before this block. */
-  async #begin(newest: BlockRef): Promise<Cursor> {
-    const { sql } = this.#deps;
+  #tell(): void {
+    this.#deps.onStatus(this.#chain.network, this.#memory.status);
+  }
+
+  #callsToday(): number {
+    return this.#deps.nodes(this.#chain.network).reduce((sum, node) => sum + node.callsToday, 0);
+  }
+
+  /** Spreads what is left of today's calls over what is left of the day. */
+  #rest(used: number): void {
+    const { nodes, now } = this.#deps;
     const { network } = this.#chain;
-    const { height, hash, time } = newest;
-    await moveCursor(sql, network, "solid", null, { height, hash, time, previousTime: time });
-    const cursor = await readCursor(sql, network, "solid");
-    if (cursor === null) throw new Error(`Cannot begin to watch as no cursor was kept: ${network}`);
-    log.info("{network} is watched from block {height} on", { network, height: cursor.height });
-    return cursor;
-  }
-
-  async #record(cursor: Cursor, blocks: readonly Block[]): Promise<Cursor> {
-    const { sql, wakeMerchants, onSolid } = this.#deps;
-    const { network } = this.#chain;
-    const told = await recordBlocks(sql, this.#chain, blocks, "solid");
-    crashPoint("watcher.after-inbox");
-    const last = blocks[blocks.length - 1] as Block;
-    const previousTime = blocks.at(-2)?.time ?? cursor.time;
-    const next = { height: last.height, hash: last.hash, time: last.time, previousTime };
-    if (!await moveCursor(sql, network, "solid", cursor.height, next)) {
-      throw new Error(`Cannot move the cursor as another node did: ${network} ${cursor.height}`);
+    const memory = this.#memory;
+    const calls = callsLeft(nodes(network));
+    const rest = restAfter(calls, used, memory.progress.state !== null, now());
+    if (rest >= LONG_REST_MS && memory.restMs < LONG_REST_MS) {
+      log.warn(
+        "{network} is looked at every {seconds} s only: {left} of today's {limit} calls left",
+        {
+          network,
+          seconds: Math.round(rest / 1_000),
+          ...calls,
+        },
+      );
     }
-    crashPoint("watcher.after-cursor");
-    if (told.size > 0) wakeMerchants(told);
-    onSolid(network);
-    return next;
-  }
-
-  /** Reads the blocks above the solid ones; they may still change, so they only inform. */
-  async #readHead(solid: Cursor): Promise<void> {
-    const newest = await this.#chain.head();
-    const known = this.#head;
-    if (
-      known !== null && (newest.height < known.height ||
-        (newest.height === known.height && newest.hash !== known.hash))
-    ) {
-      this.#head = null;
-    }
-    let last = this.#head !== null && this.#head.height >= solid.height ? this.#head : solid;
-    if (newest.height - last.height > TURN) return; // still catching up: solid blocks tell it all
-    for await (const answer of this.#chain.blocks(last.height + 1, newest.height, "head")) {
-      if (answer.kind !== "block") break;
-      if (answer.block.parentHash !== last.hash) {
-        // the head was rebuilt: what it had is told again from the solid block up
-        log.info("{network} was reorganised below block {height}", {
-          network: this.#chain.network,
-          height: answer.block.height,
-        });
-        this.#head = null;
-        return;
-      }
-      last = answer.block;
-      const told = await this.#see(answer.block, "head");
-      if (told.size > 0) this.#deps.wakeMerchants(told);
-      const { height, hash, parentHash, time } = answer.block;
-      this.#head = { height, hash, parentHash, time };
-    }
-  }
-
-  async #see(block: Block, view: Finality): Promise<ReadonlySet<string>> {
-    return await recordBlocks(this.#deps.sql, this.#chain, [block], view);
+    memory.restMs = rest;
+    memory.restsUntil = now() + rest;
   }
 }

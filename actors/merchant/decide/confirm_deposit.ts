@@ -37,18 +37,22 @@ export function confirmDeposit(
 ): Partial<Decision> {
   const { state } = view;
   const { at, fees, line, exempt, address, from } = confirmation;
-  const activates = fees.activationFee > 0n || (address?.activated === false && !exempt);
+  const isTopUp = address?.kind === "top_up";
+  const activates = !isTopUp &&
+    (fees.activationFee > 0n || (address?.activated === false && !exempt));
   const { id: paymentId, currency, network, amount } = confirmation.deposit;
   const margin = earnMargin(state.merchant, { paymentId, currency, network, volume: amount, at }, [
     { leg: "commission", account: "commission", fee: fees.commission },
     { leg: "activation_fee", account: "activation_fee", fee: fees.activationFee },
+    { leg: "direct_deposit_fee", account: "direct_deposit_fee", fee: fees.flatFee },
   ]);
+  const fixedFee = add(fees.activationFee, fees.flatFee);
   const deposit: DepositRow = {
     ...confirmation.deposit,
     status: "CONFIRMED",
     reason: null,
     commission: fees.commission,
-    fixedFee: fees.activationFee,
+    fixedFee,
     margin: margin.amount,
     marginTo: margin.to,
     updatedAt: at,
@@ -60,7 +64,7 @@ export function confirmDeposit(
     ...line,
     status: "CONFIRMED",
     effect: add(fees.receivable, margin.own),
-    fee: add(fees.commission, fees.activationFee),
+    fee: add(fees.commission, fixedFee),
     height: deposit.height,
   };
   return {
@@ -85,7 +89,7 @@ export function confirmDeposit(
           txHash: deposit.txid,
           referenceId: deposit.referenceId,
           address: deposit.address,
-          isTopUp: false,
+          isTopUp,
         }),
       line: ended,
       postings,
@@ -112,6 +116,7 @@ function creditPostings(
     ...move("credit", "available", fees.receivable),
     ...move("commission", "commission", fees.commission),
     ...move("activation_fee", "activation_fee", fees.activationFee),
+    ...move("direct_deposit_fee", "direct_deposit_fee", fees.flatFee),
   ];
 }
 
@@ -125,6 +130,8 @@ function depositCharges(
   const taken = [
     { type: "DEPOSIT_COMMISSION", amount: fees.commission, id: chargeIds[0] },
     { type: "ADDRESS_ACTIVATION", amount: fees.activationFee, id: chargeIds[1] },
+    // a top-up pays no commission, so that the first id is free
+    { type: "DIRECT_DEPOSIT", amount: fees.flatFee, id: chargeIds[0] },
   ] as const;
   return taken.filter((charge) => charge.amount > 0n).map((charge, index) => ({
     merchantId: deposit.merchantId,

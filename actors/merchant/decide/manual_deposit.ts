@@ -1,4 +1,4 @@
-import { ZERO } from "../../../ledger/amount.ts";
+import { add, LARGEST_AMOUNT, ZERO } from "../../../ledger/amount.ts";
 import { depositFees, isWorthLessThanOne } from "../../../ledger/fees.ts";
 import type { Settings } from "../../../ledger/journal/read_settings.ts";
 import { pairKey, tokenDecimals } from "../../../ledger/pair.ts";
@@ -32,6 +32,9 @@ export function createDeposit(
     ? undefined
     : [...records.deposits.values()].find((row) => row.network === network && row.txid === txid);
   if (known !== undefined) return refused({ code: "transfer_known", depositId: known.id });
+  const held = state.balances.get(pairKey(currency, network));
+  const sum = held === undefined ? ZERO : add(add(held.available, held.pending), held.reserved);
+  if (add(sum, amount) > LARGEST_AMOUNT) return refused({ code: "balance_too_large" });
 
   const at = timeOf(state, message.at);
   const transactionSeq = state.transactionSeq + 1;
@@ -86,7 +89,7 @@ export function createDeposit(
       toAddress: deposit.address,
       referenceId: deposit.referenceId,
       description: message.description,
-      category: null,
+      category: "Manual deposit",
       createdAt: at,
     }],
   });

@@ -1,5 +1,5 @@
 import { type Amount, isExactIn } from "../../../ledger/amount.ts";
-import { type WithdrawalFees, withdrawalFees } from "../../../ledger/fees.ts";
+import { networkFeeOf, type WithdrawalFees, withdrawalFees } from "../../../ledger/fees.ts";
 import type { Settings } from "../../../ledger/journal/read_settings.ts";
 import { type Currency, type Network, pairKey, tokenDecimals } from "../../../ledger/pair.ts";
 import { decided, refused, timeOf, type Verdict } from "../decision.ts";
@@ -35,7 +35,8 @@ export function reserve(
   }
   const holder = referenceId === null ? undefined : view.holderOf(referenceId);
   if (holder !== undefined) return refused({ code: "reference_taken", withdrawalId: holder });
-  const fees = withdrawalFees(amount, settings.fees, pair.networkFee, decimals);
+  const networkFee = networkFeeOf(pair, message.dynamicFee);
+  const fees = withdrawalFees(amount, settings.fees, networkFee, decimals);
   const short = fundsRefusal(view, currency, network, fees, message.liquidity);
   if (short !== null) return refused(short);
 

@@ -73,7 +73,7 @@ export function openDeposit(view: MerchantView, fact: TransferFact): OpenedDepos
       toAddress: fact.to,
       referenceId,
       description: null,
-      category: null,
+      category: isTopUp ? "Top-up" : null,
       createdAt: at,
     },
   };

@@ -1,5 +1,5 @@
 import { isExactIn } from "../../../ledger/amount.ts";
-import { withdrawalFees } from "../../../ledger/fees.ts";
+import { networkFeeOf, withdrawalFees } from "../../../ledger/fees.ts";
 import type { Settings } from "../../../ledger/journal/read_settings.ts";
 import { pairKey, tokenDecimals } from "../../../ledger/pair.ts";
 import type { SettlementRow } from "../../../ledger/rows.ts";
@@ -46,7 +46,8 @@ export function settle(
     row.removedAt === null
   );
   if (listed === undefined) return refused({ code: "destination_not_whitelisted" });
-  const fees = withdrawalFees(amount, settings.fees, pair.networkFee, decimals);
+  const networkFee = networkFeeOf(pair, message.dynamicFee);
+  const fees = withdrawalFees(amount, settings.fees, networkFee, decimals);
   const short = fundsRefusal(view, currency, network, fees, message.liquidity);
   if (short !== null) return refused(short);
 

@@ -1,0 +1,38 @@
+import type { Chain } from "../../chains/chain.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { readCursor } from "../../ledger/watcher/cursor.ts";
+
+/** How often a comparison is made again that may have been overtaken by a new block. */
+export const TRIES = 20;
+export const PAUSE_MS = 500;
+/** Bound of one question to a node. */
+export const NODE_MS = 10_000;
+
+/** What is asked of a chain. */
+export type ReconciledChain = Pick<
+  Chain,
+  "network" | "capabilities" | "hotWallet" | "solid" | "balanceOf" | "transaction"
+>;
+
+/** What the comparison works with. */
+export interface ChainCheck {
+  readonly sql: Sql;
+  readonly chain: ReconciledChain;
+  /** Where the treasury sends what the hot wallet need not hold; null: nowhere. */
+  readonly coldAddress: string | null;
+  readonly pause: (milliseconds: number) => Promise<void>;
+}
+
+/** Our own scan does not move: is the service running? */
+export class ScanBehind extends Error {}
+
+/** The chain's newest solid block, once our scan has passed it. @throws {ScanBehind} */
+export async function passedBlock({ sql, chain, pause }: ChainCheck): Promise<number> {
+  const { height } = await chain.solid(AbortSignal.timeout(NODE_MS));
+  for (let i = 0; i < TRIES; i++) {
+    const cursor = await readCursor(sql, chain.network, "solid");
+    if (cursor !== null && cursor.height >= height) return height;
+    await pause(PAUSE_MS);
+  }
+  throw new ScanBehind(`Cannot compare as the service's scan has not passed block ${height}`);
+}

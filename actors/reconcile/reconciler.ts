@@ -1,0 +1,126 @@
+/**
+ * Compares the books with themselves and with the chains while the service runs: a bounded part every
+ * few minutes, everything once a day at a quiet hour. One service does it for all of them. What
+ * differs is logged record by record as an alarm, and stays in the report for operators.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import { ensureJob, takeJob } from "../../ledger/reconcile/jobs.ts";
+import { keepReport, newestReports, type ReconcileScope } from "../../ledger/reconcile/reports.ts";
+import { compareAll, type CompareDeps, type Report, type ReportBody } from "./compare_all.ts";
+
+const log = getLogger(["engine", "reconcile"]);
+
+/** How often it is looked whether a comparison is due. */
+const LOOK_MS = 10_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** When the books are compared. */
+export interface ReconcilePlan {
+  /** Between two bounded comparisons, milliseconds. */
+  readonly everyMs: number;
+  /** Hour of the day (UTC) at which everything is compared. */
+  readonly fullHour: number;
+}
+
+/** Compares the books while the service runs. */
+export class Reconciler {
+  readonly #deps: CompareDeps;
+  readonly #plan: ReconcilePlan;
+  #ticker: ReturnType<typeof setInterval> | null = null;
+  #running: Promise<void> | null = null;
+  #newest: readonly Report[] = [];
+  #stopped = false;
+
+  constructor(deps: CompareDeps, plan: ReconcilePlan) {
+    this.#deps = deps;
+    this.#plan = plan;
+  }
+
+  /** The newest report of each scope, whichever service made it, as of the last look. */
+  get newest(): readonly Report[] {
+    return this.#newest;
+  }
+
+  /** How long after the last one a bounded comparison is overdue, milliseconds. */
+  get patienceMs(): number {
+    return 3 * this.#plan.everyMs + DAY_MS / 24;
+  }
+
+  /** Begins to look whether comparisons are due. */
+  async start(): Promise<void> {
+    const { sql, now } = this.#deps;
+    await ensureJob(sql, jobOf("quick"), now() + this.#plan.everyMs);
+    await ensureJob(sql, jobOf("full"), nextHour(now(), this.#plan.fullHour));
+    this.#newest = await newestReports<ReportBody>(sql);
+    this.#ticker = setInterval(() => this.#look(), LOOK_MS);
+  }
+
+  /** Stops; a comparison under way is left, it has changed nothing. */
+  stop(): void {
+    this.#stopped = true;
+    if (this.#ticker !== null) clearInterval(this.#ticker);
+  }
+
+  /** Compares now, whatever is due, and keeps the report. */
+  async run(scope: ReconcileScope): Promise<Report> {
+    const { sql } = this.#deps;
+    const report = await compareAll(this.#deps, { scope, sparesNodes: true });
+    await keepReport(sql, report);
+    this.#newest = await newestReports<ReportBody>(sql);
+    tell(report);
+    return report;
+  }
+
+  #look(): void {
+    this.#running ??= this.#runDue().catch((error: unknown) => {
+      if (!this.#stopped) log.error("the books could not be compared: {error}", { error });
+    }).finally(() => this.#running = null);
+  }
+
+  async #runDue(): Promise<void> {
+    const { sql, now } = this.#deps;
+    const { everyMs, fullHour } = this.#plan;
+    if (await takeJob(sql, jobOf("full"), now(), nextHour(now(), fullHour))) await this.run("full");
+    if (await takeJob(sql, jobOf("quick"), now(), now() + everyMs)) await this.run("quick");
+    else this.#newest = await newestReports<ReportBody>(sql);
+  }
+}
+
+/** When an hour of the day (UTC) begins next. */
+export function nextHour(now: number, hour: number): number {
+  const today = now - now % DAY_MS + hour * HOUR_MS;
+  return today > now ? today : today + DAY_MS;
+}
+
+function jobOf(scope: ReconcileScope): string {
+  return `reconcile-${scope}`;
+}
+
+/** Every difference is an alarm of its own: it names a record that somebody has to look at. */
+function tell(report: Report): void {
+  const { scope, differences, unchecked, startedAt, finishedAt } = report;
+  for (const { network, rules } of report.body.parts) {
+    const where = network ?? "books";
+    for (const { rule, differences, unchecked } of rules) {
+      for (const { subject, detail } of differences) {
+        log.fatal("{where}: not so: {rule}: {subject}: {detail}", { where, rule, subject, detail });
+      }
+      if (unchecked !== null) {
+        log.warn("{where}: not compared: {rule}: {unchecked}", { where, rule, unchecked });
+      }
+    }
+  }
+  log.info(
+    "books compared ({scope}, {ms} ms): {differences} differences, {unchecked} not compared",
+    {
+      scope,
+      ms: finishedAt - startedAt,
+      differences,
+      unchecked,
+    },
+  );
+}

@@ -1,0 +1,240 @@
+/**
+ * What is to be done next for one address, decided on what the books and the chain say. One step at
+ * a time: coin or energy for the address, the sweep, taking the energy back. Each look decides anew,
+ * so that after any death or failure the next look simply goes on from what is true then.
+ *
+ * @module
+ */
+
+import type { SweepMeans } from "../../chains/gas.ts";
+import { add, type Amount, formatAmount, max, subtract, ZERO } from "../../ledger/amount.ts";
+import { worthOf } from "../../ledger/fees.ts";
+import { tokenDecimals } from "../../ledger/pair.ts";
+import type { SweepTarget } from "../../ledger/sweeps/due_targets.ts";
+import type { OpenItem, SweepFacts } from "../../ledger/sweeps/read_sweep_facts.ts";
+import type { SweepReason } from "../../ledger/sweeps/sweep_reason.ts";
+import type { SweepPace, SweepTerms } from "./sweep_terms.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+/** How often an address is looked at that only other money or other prices can make worth it. */
+const POOR_LOOK_MS = 60 * 60_000;
+/** How often an address is looked at that waits for the operator. */
+const STUCK_LOOK_MS = 5 * 60_000;
+
+/** How soon an address is looked at again whose transfer was final a moment ago. */
+const SOON_MS = 500;
+/** Within this long a merchant has booked what was found, unless something holds it. */
+const BOOKED_WITHIN_MS = 60_000;
+
+/** What is to be done for an address. */
+export type NextStep =
+  /** Carries everything that is there, listing these transfers. */
+  | { readonly do: "sweep"; readonly amount: Amount; readonly items: readonly OpenItem[] }
+  | { readonly do: "give-coin"; readonly amount: Amount; readonly wakes: boolean }
+  | { readonly do: "lend"; readonly amount: Amount }
+  | { readonly do: "take-back"; readonly amount: Amount }
+  /** Takes back a transfer that could not be signed for too long. */
+  | { readonly do: "withdraw"; readonly outgoingId: string; readonly why: string }
+  /** Tells whoever waits for final sweeps, once more. */
+  | { readonly do: "tell"; readonly outgoingIds: readonly string[]; readonly wait: Wait }
+  | Wait
+  /** Nothing is left to do. */
+  | { readonly do: "close" };
+
+/** The address is left alone for a while, and everybody can read why. */
+export interface Wait {
+  readonly do: "wait";
+  readonly reason: SweepReason;
+  readonly detail: string;
+  readonly lookMs: number;
+}
+
+/** What a look works with. */
+export interface Look {
+  readonly target: SweepTarget;
+  readonly facts: SweepFacts;
+  readonly terms: SweepTerms;
+  readonly pace: SweepPace;
+  /** Whether the chain has a contract of the currency. */
+  readonly isSupported: boolean;
+  /** Unix milliseconds. */
+  readonly now: number;
+}
+
+function wait(reason: SweepReason, detail: string, lookMs: number): Wait {
+  return { do: "wait", reason, detail, lookMs };
+}
+
+/** The items that a sweep may list, and what they come to. */
+export function listed(facts: SweepFacts): {
+  readonly items: readonly OpenItem[];
+  readonly sum: Amount;
+} {
+  const items = facts.open.filter((item) => item.listable);
+  return { items, sum: items.reduce((sum, { amount }) => add(sum, amount), ZERO) };
+}
+
+/**
+ * What the books alone decide.
+ *
+ * @returns null when the chain has to be asked
+ */
+export function stepWithoutChain(look: Look): NextStep | null {
+  const { facts, terms, pace, isSupported, now } = look;
+  const { living, failures, failedAt } = facts;
+  if (living !== null) return waitFor(look, living);
+  if (facts.isUnexpected) {
+    const detail = "a sweep succeeded without the intended transfer";
+    return takenBack(facts, wait("unexpected", detail, STUCK_LOOK_MS));
+  }
+  if (listed(facts).items.length === 0) return end(look);
+  if (!isSupported) {
+    return takenBack(facts, wait("unsupported", "the currency has no contract", STUCK_LOOK_MS));
+  }
+  if (!terms.enabled) {
+    return takenBack(facts, wait("paused", "sweeps are switched off", STUCK_LOOK_MS));
+  }
+  const rest = (failedAt ?? 0) + restOf(failures, pace) - now;
+  if (failures === 0 || rest <= 0) return null;
+  const detail = `${facts.failure} (${failures} times)`;
+  const resting = wait("failed", detail, rest);
+  return failures < pace.failureLimit ? resting : takenBack(facts, resting);
+}
+
+/** How long an address is left alone after its latest failure. */
+function restOf(failures: number, pace: SweepPace): number {
+  if (failures < pace.failureLimit) return pace.retryMs;
+  return Math.min(pace.restMs * 2 ** Math.min(failures - pace.failureLimit, 16), DAY_MS);
+}
+
+function waitFor(look: Look, living: NonNullable<SweepFacts["living"]>): NextStep {
+  const { target, pace, now } = look;
+  const detail = `${living.kind} ${living.id} is ${living.status}` +
+    (living.reason === null ? "" : `: ${living.reason}`);
+  if (living.status === "queued" && now - living.createdAt > pace.staleMs) {
+    return { do: "withdraw", outgoingId: living.id, why: living.reason ?? "never signed" };
+  }
+  const reason = living.kind === "sweep"
+    ? "in_flight"
+    : living.kind === "reclaim"
+    ? "reclaiming"
+    : target.reason === "address_not_activated" && living.kind === "gas"
+    ? "address_not_activated"
+    : "waiting_gas";
+  return wait(reason, detail, pace.lookMs);
+}
+
+/** Nothing can be listed: energy goes back, whoever waits is told, the address is forgotten. */
+function end({ facts, now }: Look): NextStep {
+  if (facts.lent > 0n && !facts.isShared) return { do: "take-back", amount: facts.lent };
+  // a merchant books what is final within moments; only where it does not, it is worth less looks
+  const isNew = facts.open.some(({ foundAt }) => now - foundAt < BOOKED_WITHIN_MS);
+  const lookMs = isNew ? SOON_MS : STUCK_LOOK_MS;
+  const held = wait("deposit_held", "a top-up is not booked by its merchant", lookMs);
+  if (facts.unheard.length > 0) return { do: "tell", outgoingIds: facts.unheard, wait: held };
+  return facts.open.length > 0 ? held : { do: "close" };
+}
+
+/** Energy is not left with an address that waits for something else. */
+function takenBack({ lent, isShared }: SweepFacts, otherwise: Wait): NextStep {
+  return lent > 0n && !isShared ? { do: "take-back", amount: lent } : otherwise;
+}
+
+/** What the chain says of an address. */
+export interface ChainView {
+  /** What it holds of the currency, in solid blocks. */
+  readonly balance: Amount;
+  /** Null when the balance is not enough to ask for more. */
+  readonly means: SweepMeans | null;
+  /** Stake that can still be lent. */
+  readonly lendable: Amount;
+  /** Units of the currency per coin; null where nobody knows. */
+  readonly coinRate: string | null;
+}
+
+/** What the books and the chain decide together; only where the books alone do not. */
+export function stepOnChain(look: Look, view: ChainView): NextStep {
+  const { facts, pace } = look;
+  const { items, sum } = listed(facts);
+  const { balance, means } = view;
+  if (balance < sum || means === null) {
+    const detail = `${formatAmount(balance)} of ${formatAmount(sum)} in solid blocks`;
+    return wait("balance_differs", detail, pace.lookMs);
+  }
+  const lends = canLend(look, means, view.lendable);
+  const poor = unlessItPays(look, view, lends ? means.costByLoan : means.costByCoin);
+  if (poor !== null) return takenBack(facts, poor);
+  // what was given before is used first, also when it was meant for an earlier sweep
+  if (means.isActive && means.coin >= means.burnAtMost) {
+    return { do: "sweep", amount: balance, items };
+  }
+  if (facts.lent > 0n) return spentLoan(look);
+  if (lends && means.isActive && means.coin >= means.burnWithLoan) {
+    return { do: "lend", amount: means.loan ?? ZERO };
+  }
+  return giveCoin(look, means, lends);
+}
+
+/** Whether energy may be lent: the stake is there, and what was lent before was not in vain. */
+function canLend({ facts, terms }: Look, means: SweepMeans, lendable: Amount): boolean {
+  return terms.gas === "auto" && means.loan !== null && means.loan > 0n &&
+    lendable >= means.loan && facts.failures === 0;
+}
+
+/**
+ * Whether it surely does not pay, by the books and by what the cheapest sweep of late has cost: so
+ * that thousands of addresses with next to nothing do not use up the calls of a node.
+ *
+ * @param leastCost coin that no sweep has undercut of late
+ */
+export function stepByMemory(
+  look: Look,
+  leastCost: Amount,
+  coinRate: string | null,
+): Wait | null {
+  const { facts } = look;
+  // what was begun is looked at in full
+  if (facts.lent > 0n || facts.coin > 0n || facts.failures > 0) return null;
+  return unlessItPays(look, { balance: listed(facts).sum, coinRate }, leastCost);
+}
+
+/** Why it does not pay to sweep now; null when it does, or has to be done anyway. */
+function unlessItPays(
+  look: Look,
+  view: Pick<ChainView, "balance" | "coinRate">,
+  coinCost: Amount,
+): Wait | null {
+  const { target, facts, terms, now } = look;
+  const oldest = Math.min(...listed(facts).items.map(({ foundAt }) => foundAt));
+  const dueIn = oldest + terms.topUpWaitMs - now;
+  if (target.isTopUp && dueIn <= 0) return null;
+  const lookMs = target.isTopUp ? Math.min(dueIn, POOR_LOOK_MS) : POOR_LOOK_MS;
+  if (view.coinRate === null) {
+    return wait("no_rate", "nobody knows what the chain's coin is worth", STUCK_LOOK_MS);
+  }
+  const decimals = tokenDecimals(target.currency, target.network);
+  const cost = worthOf(coinCost, view.coinRate, decimals);
+  // a merchant waits for its top-up, so that one only has to be worth more than it costs
+  const least = target.isTopUp ? cost : worthOf(cost, terms.factor, decimals);
+  if (view.balance > least) return null;
+  const detail = `${formatAmount(view.balance)} is not more than ${formatAmount(least)}`;
+  return wait("below_economics", detail, lookMs);
+}
+
+/** Energy was lent and does not suffice: it was used, or it is not seen yet. */
+function spentLoan({ facts, pace, now }: Look): NextStep {
+  const isFresh = facts.loan !== null && !facts.loan.used && now - facts.loan.at < pace.staleMs;
+  return isFresh
+    ? wait("waiting_gas", "energy was lent and is not seen yet", pace.lookMs)
+    : { do: "take-back", amount: facts.lent };
+}
+
+/** Coin for the address: what it lacks by the chain, and by the books, so that none is sent twice. */
+function giveCoin({ facts, pace }: Look, means: SweepMeans, lends: boolean): NextStep {
+  const target = lends ? means.burnWithLoan : means.burnAtMost;
+  const has = max(means.coin, facts.coin);
+  const missing = subtract(target, has);
+  if (missing > 0n) return { do: "give-coin", amount: missing, wakes: !means.isActive };
+  const detail = `${formatAmount(facts.coin)} were given and are not seen yet`;
+  return wait("waiting_gas", detail, pace.lookMs);
+}

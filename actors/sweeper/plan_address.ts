@@ -1,0 +1,303 @@
+import { getLogger } from "@logtape/logtape";
+import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
+import { type Amount, formatAmount, min, subtract, ZERO } from "../../ledger/amount.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import type { Currency } from "../../ledger/pair.ts";
+import { attachToSweep, readSpareSweeps } from "../../ledger/sweeps/attach_to_sweep.ts";
+import type { SweepTarget } from "../../ledger/sweeps/due_targets.ts";
+import {
+  type OpenItem,
+  readSweepFacts,
+  type SweepFacts,
+} from "../../ledger/sweeps/read_sweep_facts.ts";
+import { closeTarget, keepWaiting } from "../../ledger/sweeps/settle_target.ts";
+import { tellSwept } from "../../ledger/sweeps/tell_swept.ts";
+import { withdrawStep } from "../../ledger/sweeps/withdraw_step.ts";
+import { type NewStep, writeStep } from "../../ledger/sweeps/write_step.ts";
+import { crashPoint } from "../runtime/crash_point.ts";
+import { newId } from "../runtime/ids.ts";
+import {
+  type ChainView,
+  listed,
+  type Look,
+  type NextStep,
+  stepByMemory,
+  stepOnChain,
+  stepWithoutChain,
+  type Wait,
+} from "./next_step.ts";
+import type { CoinRate, SweepPace, SweepTerms } from "./sweep_terms.ts";
+
+const log = getLogger(["engine", "sweeper"]);
+
+/** What planning works with. */
+export interface PlanDeps {
+  readonly sql: Sql;
+  readonly chain: Chain;
+  readonly terms: SweepTerms;
+  readonly pace: SweepPace;
+  readonly coinRate: CoinRate;
+  readonly costs: CostMemory;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
+}
+
+/** What the cheapest sweeps of late have cost, in the chain's coin. */
+export class CostMemory {
+  readonly #least = new Map<Currency, { readonly cost: Amount; readonly until: number }>();
+
+  /** The least of late; null when nothing is known that is fresh. */
+  least(currency: Currency, now: number): Amount | null {
+    const known = this.#least.get(currency);
+    return known === undefined || known.until <= now ? null : known.cost;
+  }
+
+  /** Keeps a cost that a node has told. */
+  note(currency: Currency, cost: Amount, now: number): void {
+    const least = this.least(currency, now);
+    if (least !== null && least <= cost) return;
+    const until = least === null ? now + COST_MS : this.#least.get(currency)?.until ?? now;
+    this.#least.set(currency, { cost, until });
+  }
+}
+
+/** How long a cost is believed; then one address asks for all. */
+const COST_MS = 30 * 60_000;
+
+/** Stake that can still be lent while a turn goes on. */
+export class Stake {
+  #left: Amount;
+
+  constructor(left: Amount) {
+    this.#left = left;
+  }
+
+  get left(): Amount {
+    return this.#left;
+  }
+
+  /** Sets stake aside for a loan that is not on the chain yet. */
+  take(amount: Amount): void {
+    this.#left = subtract(this.#left, amount);
+  }
+}
+
+/**
+ * Looks at one address and does what is next for it. Whatever it does is one commit; the next look
+ * finds out what came of it.
+ *
+ * @returns whether something was queued that the treasury should look at
+ * @throws {ChainUnavailable} when the chain cannot be asked
+ */
+export async function planAddress(
+  deps: PlanDeps,
+  target: SweepTarget,
+  stake: Stake,
+): Promise<boolean> {
+  const { sql, chain, terms, pace, now } = deps;
+  const facts = await readSweepFacts(sql, target);
+  const isSupported = chain.capabilities.currencies.includes(target.currency);
+  const look: Look = { target, facts, terms, pace, isSupported, now: now() };
+  const known = stepWithoutChain(look);
+  // before the balance is looked at: newer money may stand in for what a sweep has moved already
+  if (known === null && await attach(deps, target, listed(facts).items)) return false;
+  const step = known ?? remember(deps, look) ?? await askChain(deps, look, stake);
+  return await carryOut(deps, look, step, stake);
+}
+
+function remember({ costs, coinRate }: PlanDeps, look: Look): NextStep | null {
+  const { currency, network } = look.target;
+  const least = costs.least(currency, look.now);
+  return least === null ? null : stepByMemory(look, least, coinRate(network, currency));
+}
+
+async function askChain(deps: PlanDeps, look: Look, stake: Stake): Promise<NextStep> {
+  const { target, facts } = look;
+  const { chain } = deps;
+  const balance = await chain.balanceOf(target.address, target.currency);
+  const isThere = balance > 0n && balance >= listed(facts).sum;
+  try {
+    const means = !isThere ? null : await chain.gas.means({
+      from: target.address,
+      to: chain.hotWallet,
+      currency: target.currency,
+      amount: balance,
+    });
+    if (means !== null) {
+      const cost = min(means.costByCoin, means.loan === null ? means.costByCoin : means.costByLoan);
+      deps.costs.note(target.currency, cost, look.now);
+    }
+    const coinRate = deps.coinRate(target.network, target.currency);
+    const view: ChainView = { balance, means, lendable: stake.left, coinRate };
+    return stepOnChain(look, view);
+  } catch (error) {
+    if (!(error instanceof ChainUnavailable) || error.category !== "reverted") throw error;
+    if (facts.lent > 0n) return { do: "take-back", amount: facts.lent };
+    return { do: "wait", reason: "would_fail", detail: error.message, lookMs: deps.pace.restMs };
+  }
+}
+
+async function carryOut(
+  deps: PlanDeps,
+  look: Look,
+  step: NextStep,
+  stake: Stake,
+): Promise<boolean> {
+  const { sql } = deps;
+  const { target, facts } = look;
+  switch (step.do) {
+    case "sweep":
+    case "give-coin":
+    case "lend":
+      return await queue(deps, target, step, stake);
+    case "take-back":
+      return await takeBack(deps, look, step.amount, stake);
+    case "withdraw":
+      if (await withdrawStep(sql, target, step.outgoingId, step.why)) {
+        log.warn("{network}: {outgoingId} is taken back, it could not be signed: {why}", {
+          network: target.network,
+          ...step,
+        });
+      } else {
+        await keep(deps, target, facts, { ...IN_HAND, lookMs: deps.pace.lookMs });
+      }
+      return false;
+    case "tell": {
+      const told = await tellSwept(sql, step.outgoingIds);
+      if (told.length > 0) deps.wakeMerchants(new Set(told));
+      await keep(deps, target, facts, step.wait);
+      return false;
+    }
+    case "wait":
+      await keep(deps, target, facts, step);
+      return false;
+    case "close":
+      await closeTarget(sql, target);
+      return false;
+    default: {
+      const never: never = step;
+      return never;
+    }
+  }
+}
+
+/** Takes back what the chain knows to be lent: asking for more would fail for ever. */
+async function takeBack(
+  deps: PlanDeps,
+  { target, facts }: Look,
+  lent: Amount,
+  stake: Stake,
+): Promise<boolean> {
+  const known = min(lent, await deps.chain.gas.lentTo(target.address));
+  if (known > 0n) return await queue(deps, target, { do: "take-back", amount: known }, stake);
+  await keep(deps, target, facts, {
+    do: "wait",
+    reason: "balance_differs",
+    detail: `${formatAmount(lent)} of stake are lent by the books, none in solid blocks`,
+    lookMs: deps.pace.lookMs,
+  });
+  return false;
+}
+
+/** What is said of a transfer that is being signed just now. */
+const IN_HAND = { do: "wait", reason: "in_flight", detail: "it is being signed" } as const;
+
+async function keep(
+  { sql }: PlanDeps,
+  target: SweepTarget,
+  facts: SweepFacts,
+  { reason, detail, lookMs }: Wait,
+): Promise<void> {
+  const amount = listed(facts).sum;
+  await keepWaiting(sql, target, { reason, detail, lookMs, amount });
+}
+
+type Transfer = Extract<NextStep, { do: "sweep" | "give-coin" | "lend" | "take-back" }>;
+
+async function queue(
+  { sql, chain, pace }: PlanDeps,
+  target: SweepTarget,
+  step: Transfer,
+  stake: Stake,
+): Promise<boolean> {
+  // another address of this turn may have been faster
+  if (step.do === "lend" && step.amount > stake.left) return false;
+  const row: NewStep = {
+    outgoingId: newId("out"),
+    ...shapeOf(step),
+    amount: step.amount,
+    hotWallet: chain.hotWallet,
+    items: step.do === "sweep" ? step.items : [],
+    lookMs: pace.lookMs,
+  };
+  // before the row is there: others that are planned meanwhile must not count on the same stake
+  if (step.do === "lend") stake.take(step.amount);
+  crashPoint("sweeper.before-step");
+  const queued = await writeStep(sql, target, row);
+  crashPoint("sweeper.after-step");
+  if (!queued) {
+    if (step.do === "lend") stake.take(subtract(ZERO, step.amount));
+    return false;
+  }
+  log.info("{network}: {kind} {outgoingId} of {amount} {currency} for {address}", {
+    network: target.network,
+    kind: row.kind,
+    outgoingId: row.outgoingId,
+    amount: formatAmount(row.amount),
+    currency: row.kind === "sweep" ? target.currency : "of the chain's coin",
+    address: target.address,
+  });
+  return true;
+}
+
+function shapeOf(step: Transfer): Pick<NewStep, "kind" | "reason" | "detail"> {
+  switch (step.do) {
+    case "sweep":
+      return { kind: "sweep", reason: "in_flight", detail: "a sweep is queued" };
+    case "give-coin":
+      return {
+        kind: "gas",
+        reason: step.wakes ? "address_not_activated" : "waiting_gas",
+        detail: "coin for it is queued",
+      };
+    case "lend":
+      return { kind: "delegation", reason: "waiting_gas", detail: "energy for it is queued" };
+    case "take-back":
+      return { kind: "reclaim", reason: "reclaiming", detail: "its energy is taken back" };
+    default: {
+      const never: never = step;
+      return never;
+    }
+  }
+}
+
+/** Lists transfers under final sweeps that have moved them; false where there is none. */
+async function attach(
+  { sql, wakeMerchants }: PlanDeps,
+  target: SweepTarget,
+  items: readonly OpenItem[],
+): Promise<boolean> {
+  for (const { outgoingId, spare, height } of await readSpareSweeps(sql, target)) {
+    const fitting: OpenItem[] = [];
+    let left = spare;
+    for (const item of items) {
+      if (item.height >= height || item.amount > left) continue;
+      left = subtract(left, item.amount);
+      fitting.push(item);
+    }
+    if (fitting.length === 0) continue;
+    // the others are looked at again, which is due at once
+    const told = await attachToSweep(sql, target, outgoingId, fitting);
+    if (told === null) return true;
+    log.info("{network}: {count} transfers to {address} were carried by {outgoingId} already", {
+      network: target.network,
+      count: fitting.length,
+      address: target.address,
+      outgoingId,
+    });
+    wakeMerchants(new Set(told));
+    return true;
+  }
+  return false;
+}

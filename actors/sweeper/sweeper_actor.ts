@@ -1,0 +1,160 @@
+/**
+ * One planner per network beside its treasury: it decides which addresses are worth sweeping and what
+ * they need for it, and queues transfers of the house; the treasury signs and sends them, the
+ * watcher records how they end. It keeps nothing in memory that matters.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
+import { type Amount, subtract, ZERO } from "../../ledger/amount.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import type { Network } from "../../ledger/pair.ts";
+import { dueTargets, type SweepTarget } from "../../ledger/sweeps/due_targets.ts";
+import { readPromisedStake } from "../../ledger/sweeps/read_promised_stake.ts";
+import { readSweepHealth, type SweepHealth } from "../../ledger/sweeps/read_sweep_health.ts";
+import { postpone } from "../../ledger/sweeps/settle_target.ts";
+import type { Actor, ActorKind } from "../runtime/actor.ts";
+import { isAway } from "../runtime/is_away.ts";
+import { CostMemory, planAddress, type PlanDeps, Stake } from "./plan_address.ts";
+import type { CoinRate, SweepPace, SweepTerms } from "./sweep_terms.ts";
+
+const log = getLogger(["engine", "sweeper"]);
+
+/** Addresses looked at in one turn; then the mailbox is looked at again. */
+const TURN = 200;
+/** Addresses looked at at once. */
+const AT_ONCE = 8;
+/** How often the whole is counted, for health and metrics. */
+const STATUS_MS = 15_000;
+/** A turn begins no further address after this long. */
+const TURN_MS = 10_000;
+
+/** What a sweeper is told. */
+export interface SweeperMessage {
+  readonly type: "look";
+}
+
+/** What sweepers work with. */
+export interface SweeperDeps {
+  readonly sql: Sql;
+  readonly chains: ReadonlyMap<Network, Chain>;
+  readonly terms: (network: Network) => SweepTerms;
+  readonly pace: SweepPace;
+  readonly coinRate: CoinRate;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
+  /** Says that something was queued. */
+  readonly onQueued: (network: Network) => void;
+  /** How the sweeps of a network stand, now and then. */
+  readonly onStatus: (network: Network, status: SweepHealth) => void;
+}
+
+/** The kind of actor that plans the sweeps of one network each. */
+export function sweeperActors(deps: SweeperDeps): ActorKind<SweeperMessage> {
+  return {
+    name: "sweeper",
+    mailboxCapacity: 4,
+    idleMs: null,
+    isTransient: isAway,
+    activate: (id) => {
+      const chain = [...deps.chains.values()].find(({ network }) => network === id);
+      if (chain === undefined) throw new Error(`Cannot sweep a network as it is unknown: ${id}`);
+      return Promise.resolve(new SweeperActor(chain, deps));
+    },
+  };
+}
+
+class SweeperActor implements Actor<SweeperMessage> {
+  readonly #chain: Chain;
+  readonly #deps: SweeperDeps;
+  readonly #costs = new CostMemory();
+  #statusAt = -Infinity;
+
+  constructor(chain: Chain, deps: SweeperDeps) {
+    this.#chain = chain;
+    this.#deps = deps;
+  }
+
+  async receive(_message: SweeperMessage): Promise<void> {
+    const { sql, terms, onQueued } = this.#deps;
+    const { network } = this.#chain;
+    await this.#tellStatus();
+    const due = await dueTargets(sql, network, TURN);
+    if (due.length === 0) return;
+    const plan: PlanDeps = {
+      ...this.#deps,
+      chain: this.#chain,
+      terms: terms(network),
+      costs: this.#costs,
+    };
+    const stake = new Stake(await this.#lendableFor(due, plan.terms));
+    const left = [...due];
+    const end = performance.now() + TURN_MS;
+    const failures: unknown[] = [];
+    let queued = false;
+    const work = async () => {
+      for (let next = left.shift(); next !== undefined; next = left.shift()) {
+        if (performance.now() > end) return;
+        try {
+          queued = await planAddress(plan, next, stake) || queued;
+        } catch (error) {
+          // one address that a node cannot answer for stops no other
+          failures.push(error);
+          this.#note(next, error);
+          await this.#postpone(next, error);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    if (queued) onQueued(network);
+    const bug = failures.find((error) => !isAway(error));
+    if (bug !== undefined) throw bug;
+    if (failures.length > 0) throw failures[0];
+  }
+
+  async #tellStatus(): Promise<void> {
+    if (performance.now() - this.#statusAt < STATUS_MS) return;
+    const { sql, onStatus } = this.#deps;
+    const { network } = this.#chain;
+    onStatus(network, await readSweepHealth(sql, network));
+    this.#statusAt = performance.now();
+  }
+
+  #note({ network, address, currency }: SweepTarget, error: unknown): void {
+    const level = isAway(error) ? "warn" : "error";
+    log[level]("{network}: cannot look at {currency} of {address}, trying again: {error}", {
+      network,
+      address,
+      currency,
+      error,
+    });
+  }
+
+  async #postpone(target: SweepTarget, error: unknown): Promise<void> {
+    const silence = error instanceof ChainUnavailable ? error.message : null;
+    await postpone(this.#deps.sql, target, this.#deps.pace.lookMs, silence);
+  }
+
+  /** Where nobody tells what can be lent, every address waits and says so. */
+  async #lendableFor(due: readonly SweepTarget[], terms: SweepTerms): Promise<Amount> {
+    try {
+      return await this.#lendable(terms);
+    } catch (error) {
+      for (const target of due) await this.#postpone(target, error);
+      throw error;
+    }
+  }
+
+  /** Stake that nobody has counted on; none where coin is sent anyway. */
+  async #lendable(terms: SweepTerms): Promise<Amount> {
+    if (terms.gas === "coin") return ZERO;
+    const [lendable, promised] = await Promise.all([
+      this.#chain.gas.lendable(),
+      readPromisedStake(this.#deps.sql, this.#chain.network),
+    ]);
+    return subtract(lendable, promised);
+  }
+}

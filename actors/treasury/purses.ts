@@ -1,0 +1,67 @@
+import type { Chain } from "../../chains/chain.ts";
+import { type Amount, subtract, ZERO } from "../../ledger/amount.ts";
+import type { OutgoingAsset } from "../../ledger/pair.ts";
+import type { OutgoingRow } from "../../ledger/rows.ts";
+import type { Commitment } from "../../ledger/treasury/read_commitments.ts";
+
+/** The address that a row's wallet names. */
+export function payerOf(chain: Pick<Chain, "hotWallet" | "deriveAddress">, wallet: string): string {
+  return wallet === "hot" ? chain.hotWallet : chain.deriveAddress(Number(wallet));
+}
+
+/** What paying wallets still hold while a batch is made: read once, less what is promised. */
+export class Purses {
+  readonly #chain: Chain;
+  readonly #commitments: ReadonlyMap<OutgoingAsset, Commitment>;
+  readonly #left = new Map<string, Amount>();
+  #stake: Amount | null = null;
+
+  /** @param commitments what the hot wallet has signed away and solid blocks do not show yet */
+  constructor(chain: Chain, commitments: ReadonlyMap<OutgoingAsset, Commitment>) {
+    this.#chain = chain;
+    this.#commitments = commitments;
+  }
+
+  /**
+   * What a wallet can still pay.
+   *
+   * @throws {ChainUnavailable} when its balance cannot be read
+   */
+  async left(wallet: string, asset: OutgoingAsset): Promise<Amount> {
+    const key = `${wallet}/${asset}`;
+    const known = this.#left.get(key);
+    if (known !== undefined) return known;
+    const balance = await this.#chain.balanceOf(payerOf(this.#chain, wallet), asset);
+    // a deposit address has one sweep at a time, so that nothing of it is promised besides
+    const promised = wallet === "hot" ? this.#commitments.get(asset)?.signed ?? ZERO : ZERO;
+    const left = subtract(balance, promised);
+    this.#left.set(key, left);
+    return left;
+  }
+
+  /**
+   * Stake of the hot wallet that can still be lent.
+   *
+   * @throws {ChainUnavailable} when it cannot be read
+   */
+  async lendable(): Promise<Amount> {
+    return this.#stake ??= await this.#chain.gas.lendable();
+  }
+
+  /** Takes out what a row will move and burn. */
+  async spend(row: OutgoingRow, fee: Amount): Promise<void> {
+    await this.#take(row.wallet, "native", fee);
+    if (row.kind === "delegation") this.#stake = subtract(await this.lendable(), row.amount);
+    if (!isLoan(row)) await this.#take(row.wallet, row.currency, row.amount);
+  }
+
+  async #take(wallet: string, asset: OutgoingAsset, amount: Amount): Promise<void> {
+    const left = subtract(await this.left(wallet, asset), amount);
+    this.#left.set(`${wallet}/${asset}`, left);
+  }
+}
+
+/** Whether a row lends stake or takes it back: nothing leaves the wallet then. */
+export function isLoan({ kind }: Pick<OutgoingRow, "kind">): boolean {
+  return kind === "delegation" || kind === "reclaim";
+}

@@ -1,0 +1,29 @@
+import type { Amount } from "../../ledger/amount.ts";
+import type { Currency } from "../../ledger/pair.ts";
+import type { SecondOpinionPolicy } from "./second_opinion.ts";
+
+/** Between which amounts the hot wallet's free funds are kept. */
+export interface HotLevels {
+  /** Above this the surplus goes to the cold wallet. */
+  readonly ceiling: Amount;
+  /** What is left then. */
+  readonly target: Amount;
+}
+
+/** Where the hot wallet's surplus goes. */
+export interface ColdPolicy {
+  /** An address that is none of the service's own. */
+  readonly address: string;
+  /** Currencies without levels stay where they are. */
+  readonly levels: ReadonlyMap<Currency, HotLevels>;
+}
+
+/** How the treasury of one network behaves. */
+export interface TreasuryPolicy {
+  /** Null: our own scan decides alone what is dead. */
+  readonly second: SecondOpinionPolicy | null;
+  /** Below this the hot wallet is low; `native` is the chain's own coin. */
+  readonly low: Readonly<Record<Currency | "native", Amount>>;
+  /** Null: nothing is moved to a cold wallet. */
+  readonly cold: ColdPolicy | null;
+}

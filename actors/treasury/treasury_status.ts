@@ -1,0 +1,24 @@
+import type { Amount } from "../../ledger/amount.ts";
+import type { Currency } from "../../ledger/pair.ts";
+
+/** What a hot wallet holds of one currency, and what of it is not promised to anybody. */
+export interface Fund {
+  readonly balance: Amount;
+  /** Balance less what is queued and what is signed and not final; may be negative. */
+  readonly free: Amount;
+}
+
+/** How a treasury stood when it last looked. */
+export interface TreasuryStatus {
+  /** The chain's own coin in the hot wallet. */
+  readonly coin: Amount;
+  readonly funds: ReadonlyMap<Currency, Fund>;
+  /** What is low, for people: `USDT: 90 of at least 1000`. */
+  readonly low: readonly string[];
+  /** Expired transactions that a second node has not agreed on. */
+  readonly unproven: number;
+  /** When the oldest transfer was queued that is not signed yet, Unix milliseconds; null: none. */
+  readonly oldestQueuedAt: number | null;
+  /** Unix milliseconds. */
+  readonly lookedAt: number;
+}

@@ -1,0 +1,153 @@
+import { getLogger } from "@logtape/logtape";
+import type { Sql } from "postgres";
+import type { Chain } from "../../chains/chain.ts";
+import { type Amount, formatAmount, subtract, ZERO } from "../../ledger/amount.ts";
+import type { Currency, OutgoingAsset } from "../../ledger/pair.ts";
+import { type Commitment, readCommitments } from "../../ledger/treasury/read_commitments.ts";
+import type { TreasuryPolicy } from "./treasury_policy.ts";
+import type { Fund } from "./treasury_status.ts";
+
+const log = getLogger(["engine", "treasury"]);
+
+/** What a hot wallet holds and has promised, at one moment. */
+export interface Funds {
+  /** The chain's own coin. */
+  readonly coin: Amount;
+  readonly funds: ReadonlyMap<Currency, Fund>;
+}
+
+/** What is read of a chain for it. */
+export type HotWallet = Pick<Chain, "network" | "hotWallet" | "capabilities" | "balanceOf">;
+
+type Commitments = ReadonlyMap<OutgoingAsset, Commitment>;
+
+interface Balances {
+  readonly coin: Amount;
+  readonly tokens: ReadonlyMap<Currency, Amount>;
+}
+
+/**
+ * Reads what the hot wallet holds and what of it is free. The promises are read first: what becomes
+ * final in between is then counted twice, as gone and as promised, which errs on the safe side.
+ *
+ * @throws {ChainUnavailable} when a balance cannot be read
+ */
+export async function readFunds(sql: Sql, wallet: HotWallet): Promise<Funds> {
+  const commitments = await readCommitments(sql, wallet.network);
+  return fundsOf(commitments, await readBalances(wallet));
+}
+
+async function readBalances(wallet: HotWallet): Promise<Balances> {
+  const { hotWallet, capabilities } = wallet;
+  const tokens = new Map<Currency, Amount>();
+  for (const currency of capabilities.currencies) {
+    tokens.set(currency, await wallet.balanceOf(hotWallet, currency));
+  }
+  return { coin: await wallet.balanceOf(hotWallet, "native"), tokens };
+}
+
+function fundsOf(commitments: Commitments, { coin, tokens }: Balances): Funds {
+  const funds = new Map<Currency, Fund>();
+  for (const [currency, balance] of tokens) {
+    const { queued, signed } = commitments.get(currency) ?? { queued: ZERO, signed: ZERO };
+    funds.set(currency, { balance, free: subtract(subtract(balance, queued), signed) });
+  }
+  return { coin, funds };
+}
+
+/** The funds of one hot wallet, with as few questions to the node as that takes. */
+export class FundsWatch {
+  readonly #sql: Sql;
+  readonly #wallet: HotWallet;
+  /** How long balances are believed while nothing is promised, milliseconds. */
+  readonly #idleMs: number;
+  #known: {
+    readonly balances: Balances;
+    readonly promised: string;
+    readonly height: number | null;
+    readonly at: number;
+  } | null = null;
+
+  constructor(sql: Sql, wallet: HotWallet, idleMs: number) {
+    this.#sql = sql;
+    this.#wallet = wallet;
+    this.#idleMs = idleMs;
+  }
+
+  /**
+   * The funds by now: promises as of now, balances as of the newest block while payouts are on
+   * their way, and a little older while nothing happens.
+   *
+   * @param height of the solid cursor: solid balances change with blocks only
+   * @throws {ChainUnavailable} when a balance cannot be read
+   */
+  async look(height: number | null): Promise<Funds> {
+    const commitments = await readCommitments(this.#sql, this.#wallet.network);
+    const promised = [...commitments].map(([asset, { queued, signed }]) =>
+      `${asset} ${queued} ${signed}`
+    ).sort().join();
+    const known = this.#known;
+    const now = performance.now();
+    // an empty wallet is looked at with every block: it is about to be filled
+    const isEmpty = [...known?.balances.tokens.values() ?? []].some((balance) => balance === ZERO);
+    const isBusy = promised !== "" || known?.promised !== promised || isEmpty;
+    const isKnown = known !== null && now - known.at < this.#idleMs &&
+      (!isBusy || (height !== null && known.height === height));
+    if (isKnown) return fundsOf(commitments, known.balances);
+    const balances = await readBalances(this.#wallet);
+    this.#known = { balances, promised, height, at: now };
+    return fundsOf(commitments, balances);
+  }
+}
+
+/** Says when a hot wallet falls below what it should hold, and when it is well again. */
+export class LowFunds {
+  readonly #network: string;
+  readonly #low: TreasuryPolicy["low"] | null;
+  /** How long it has to last, milliseconds: a payout of a moment ago is no shortage. */
+  readonly #patienceMs: number;
+  /** Since when something is low. */
+  readonly #since = new Map<string, number>();
+  #told: ReadonlySet<string> = new Set();
+
+  constructor(network: string, low: TreasuryPolicy["low"] | null, patienceMs: number) {
+    this.#network = network;
+    this.#low = low;
+    this.#patienceMs = patienceMs;
+  }
+
+  /**
+   * @param now Unix milliseconds
+   * @returns what is low and has been for a while, for people
+   */
+  look({ coin, funds }: Funds, now: number): readonly string[] {
+    const low = this.#low;
+    if (low === null) return [];
+    const shortages = new Map<string, string>();
+    const check = (name: string, held: Amount, least: Amount) => {
+      if (held >= least) {
+        this.#since.delete(name);
+        return;
+      }
+      const since = this.#since.get(name) ?? now;
+      this.#since.set(name, since);
+      if (now - since < this.#patienceMs) return;
+      shortages.set(name, `${name}: ${formatAmount(held)} of at least ${formatAmount(least)}`);
+    };
+    check("coin", coin, low.native);
+    for (const [currency, { free }] of funds) check(currency, free, low[currency]);
+    for (const [name, text] of shortages) {
+      if (this.#told.has(name)) continue;
+      log.error("{network}: the hot wallet is low on {text}", { network: this.#network, text });
+    }
+    for (const name of this.#told) {
+      if (shortages.has(name)) continue;
+      log.info("{network}: the hot wallet has enough {name} again", {
+        network: this.#network,
+        name,
+      });
+    }
+    this.#told = new Set(shortages.keys());
+    return [...shortages.values()];
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * The view of what may still change: blocks above the solid one, so that customers hear of their
+ * payment within seconds. It only informs, so it may pass a block that cannot be read and come back
+ * to it, and it begins again from the solid block where the head was rebuilt.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import type { Block, BlockRef, Chain } from "../../chains/chain.ts";
+import type { Sql } from "postgres";
+import { type Cursor, keepHead, readCursor } from "../../ledger/watcher/cursor.ts";
+import { recordBlocks } from "./record_blocks.ts";
+import { forgetUnread, readAtLast, retryLater } from "./retry_unread.ts";
+import type { ScanMemory, SeenBlock } from "./scan_memory.ts";
+
+const log = getLogger(["engine", "watcher"]);
+
+/** Solid blocks left to read from which on the head is left alone. */
+const FAR_BEHIND = 20;
+/** Blocks of one turn; below them the view begins anew where it was away for long. */
+const MOST_AT_ONCE = 200;
+/** Tries after which a block is passed, to be read later. */
+const PASS_AFTER = 3;
+/** Passed blocks that are asked for again in one turn. */
+const AGAIN_AT_ONCE = 5;
+
+/** What the view works with. */
+export interface HeadViewDeps {
+  readonly sql: Sql;
+  readonly chain: Chain;
+  readonly memory: ScanMemory;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** Says that merchants' inboxes have rows. */
+  readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
+}
+
+/** Takes up the view where it was before the service ended. */
+export async function recallHead(deps: Pick<HeadViewDeps, "sql" | "chain" | "memory">) {
+  const { sql, chain, memory } = deps;
+  if (memory.head === null) memory.head = await readCursor(sql, chain.network, "head");
+}
+
+/** Reads the blocks above the solid one that were not seen yet. */
+export async function viewHead(deps: HeadViewDeps, solid: Cursor): Promise<void> {
+  const { sql, chain, memory } = deps;
+  const newest = await chain.head();
+  const last = placeOf(memory, solid, newest);
+  if (last !== null) await readOn(deps, last, newest);
+  await forgetUnread(sql, chain.network, "head", solid.height, memory);
+  await readPassed(deps);
+}
+
+/** The block after which to go on; null: nothing to read now. */
+function placeOf(memory: ScanMemory, solid: Cursor, newest: BlockRef): SeenBlock | null {
+  const known = memory.head;
+  const last: SeenBlock = known !== null && known.height > solid.height ? known : solid;
+  // where the solid scan is held, this view is all that people see; otherwise it tells it all soon
+  const held = memory.stopped !== null || memory.unread.some(({ view }) => view === "solid");
+  if (!held && memory.chainSolid - solid.height > FAR_BEHIND) return null;
+  // lower: a node that lags, or a head that is being rebuilt and will be seen when it has grown
+  if (newest.height < last.height) return null;
+  if (newest.height === last.height) {
+    if (last === known && last.hash !== newest.hash) memory.head = null;
+    return null;
+  }
+  if (newest.height - last.height <= MOST_AT_ONCE) return last;
+  return { height: newest.height - MOST_AT_ONCE, hash: null };
+}
+
+async function readOn(deps: HeadViewDeps, from: SeenBlock, newest: BlockRef): Promise<void> {
+  const { sql, chain, memory, now } = deps;
+  const { network } = chain;
+  const waiting = memory.unreadAt("head", from.height + 1);
+  if (waiting !== undefined && waiting.nextTryAt > now()) return;
+  const blocks: Block[] = [];
+  let next: SeenBlock | null = from;
+  for await (const answer of chain.blocks(from.height + 1, newest.height, "head")) {
+    if (answer.kind !== "block") {
+      const tries = await retryLater(sql, network, "head", answer, memory, now());
+      if (tries >= PASS_AFTER) next = { height: answer.height, hash: null };
+      break;
+    }
+    const { block } = answer;
+    if (next.hash !== null && block.parentHash !== next.hash) {
+      // what the head had is told again from the solid block up
+      log.info("{network} was reorganised below block {height}", { network, height: block.height });
+      next = null;
+      break;
+    }
+    blocks.push(block);
+    next = block;
+  }
+  await see(deps, blocks);
+  memory.head = next;
+  const last = blocks.at(-1);
+  if (next !== null && next === last) await keepHead(sql, network, last);
+}
+
+/** Asks again for blocks that the view has passed. */
+async function readPassed(deps: HeadViewDeps): Promise<void> {
+  const { sql, chain, memory, now } = deps;
+  const passed = memory.unread.filter((block) =>
+    block.view === "head" && block.height <= (memory.head?.height ?? 0) && block.nextTryAt <= now()
+  );
+  for (const { height } of passed.slice(0, AGAIN_AT_ONCE)) {
+    const answer = await chain.block(height, "head");
+    if (answer.kind === "block") await see(deps, [answer.block]);
+    else await retryLater(sql, chain.network, "head", answer, memory, now());
+  }
+}
+
+async function see(deps: HeadViewDeps, blocks: readonly Block[]): Promise<void> {
+  if (blocks.length === 0) return;
+  const { sql, chain, memory, wakeMerchants } = deps;
+  const told = await recordBlocks(sql, chain, blocks, "head");
+  if (told.size > 0) wakeMerchants(told);
+  for (const { height } of blocks) await readAtLast(sql, chain.network, "head", height, memory);
+}

@@ -1,0 +1,49 @@
+import type { NodeState } from "../../chains/chain.ts";
+
+/** Part of a day's calls that is kept for payouts and for what people ask. */
+const KEPT_FOR_OTHERS = 0.1;
+/** Part of a day's calls down to which catching up is not slowed. */
+const FREE_DOWN_TO = 0.25;
+/** The longest rest: a budget that is used up slows the scan and never ends it. */
+const LONGEST_MS = 60_000;
+const DAY_MS = 24 * 3_600_000;
+
+/** How many calls are left today; null where some node has no bound. */
+export interface CallsLeft {
+  readonly left: number;
+  readonly limit: number;
+}
+
+/** What the nodes of a network may still be asked today, together: they stand in for each other. */
+export function callsLeft(nodes: readonly NodeState[]): CallsLeft | null {
+  let left = 0;
+  let limit = 0;
+  for (const { dailyCalls, callsToday } of nodes) {
+    if (dailyCalls === null) return null;
+    left += Math.max(0, dailyCalls - callsToday);
+    limit += dailyCalls;
+  }
+  return limit === 0 ? null : { left, limit };
+}
+
+/**
+ * How long to rest after a look at the chain, so that what is left of today's calls lasts until
+ * midnight (UTC), when providers begin to count anew.
+ *
+ * @param used calls of that look
+ * @param catchingUp whether many blocks are left: then half-used budgets may be spent faster
+ * @param now Unix milliseconds
+ */
+export function restAfter(
+  calls: CallsLeft | null,
+  used: number,
+  catchingUp: boolean,
+  now: number,
+): number {
+  if (calls === null || used === 0) return 0;
+  if (catchingUp && calls.left > calls.limit * FREE_DOWN_TO) return 0;
+  const untilMidnight = DAY_MS - now % DAY_MS;
+  const usable = calls.left - calls.limit * KEPT_FOR_OTHERS * (untilMidnight / DAY_MS);
+  if (usable <= used) return LONGEST_MS;
+  return Math.min(LONGEST_MS, used * untilMidnight / usable);
+}

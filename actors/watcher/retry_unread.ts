@@ -1,0 +1,79 @@
+import { getLogger } from "@logtape/logtape";
+import type { Sql } from "postgres";
+import type { BlockAnswer, Finality } from "../../chains/chain.ts";
+import type { Network } from "../../ledger/pair.ts";
+import { dropOneUnread, dropUnread, noteUnread } from "../../ledger/watcher/unread_blocks.ts";
+import type { ScanMemory } from "./scan_memory.ts";
+
+const log = getLogger(["engine", "watcher"]);
+
+/** Pause before a block is asked for again; doubled with each try. Receipts are often a second late. */
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 15_000;
+/** Tries after which it is no longer a matter of a moment. */
+const ALARM_TRIES = 10;
+
+/** A block that was asked for and is not whole. */
+export type NotWhole = Exclude<BlockAnswer, { readonly kind: "block" }>;
+
+/** Puts a block on the list of those that are asked for again, or moves it back there. */
+export async function retryLater(
+  sql: Sql,
+  network: Network,
+  view: Finality,
+  answer: NotWhole,
+  memory: ScanMemory,
+  now: number,
+): Promise<number> {
+  const { height } = answer;
+  const known = memory.unreadAt(view, height);
+  const pause = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(known?.tries ?? 0, 20), LONGEST_PAUSE_MS);
+  const reason = answer.kind === "incomplete" ? answer.reason : "no node has it";
+  const block = await noteUnread(sql, {
+    network,
+    view,
+    height,
+    reason,
+    nextTryAt: now + pause,
+  });
+  memory.unread = [...memory.unread.filter((other) => other !== known), block];
+  const told = { network, view, height, reason, tries: block.tries, pause };
+  if (block.tries === 1) {
+    log.info(
+      "{network} {view} block {height} is not readable yet ({reason}), waiting for it",
+      told,
+    );
+  } else if (block.tries === ALARM_TRIES) {
+    log.error(
+      "{network} {view} block {height} cannot be read ({reason}), after {tries} tries",
+      told,
+    );
+  }
+  return block.tries;
+}
+
+/** Takes the blocks of a view off the list that are behind by now. */
+export async function forgetUnread(
+  sql: Sql,
+  network: Network,
+  view: Finality,
+  upTo: number,
+  memory: ScanMemory,
+): Promise<void> {
+  if (!memory.unread.some((block) => block.view === view && block.height <= upTo)) return;
+  await dropUnread(sql, network, view, upTo);
+  memory.unread = memory.unread.filter((block) => block.view !== view || block.height > upTo);
+}
+
+/** Takes one block off the list: it was read. */
+export async function readAtLast(
+  sql: Sql,
+  network: Network,
+  view: Finality,
+  height: number,
+  memory: ScanMemory,
+): Promise<void> {
+  if (memory.unreadAt(view, height) === undefined) return;
+  await dropOneUnread(sql, network, view, height);
+  memory.unread = memory.unread.filter((block) => block.view !== view || block.height !== height);
+}

@@ -1,0 +1,184 @@
+/**
+ * The scan that money rests on: solid blocks one after the other from the cursor on, however long
+ * we were away. A block that cannot be read holds the cursor; one that does not continue the chain
+ * stops it with an alarm.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import type { Sql } from "postgres";
+import { type Block, type BlockRef, type Chain, ChainUnavailable } from "../../chains/chain.ts";
+import { type Cursor, moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";
+import { crashPoint } from "../runtime/crash_point.ts";
+import { recordBlocks } from "./record_blocks.ts";
+import { forgetUnread, type NotWhole, retryLater } from "./retry_unread.ts";
+import type { ScanMemory } from "./scan_memory.ts";
+
+const log = getLogger(["engine", "watcher"]);
+
+/** Blocks that are read and written together while catching up. */
+const CHUNK = 20;
+/** Blocks of one turn; then health is told and the mailbox is looked at again. */
+const TURN = 500;
+
+/** What the scan works with. */
+export interface SolidScanDeps {
+  readonly sql: Sql;
+  readonly chain: Chain;
+  readonly memory: ScanMemory;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** Says that merchants' inboxes have rows. */
+  readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
+  /** Says that the cursor moved. */
+  readonly onSolid: () => void;
+}
+
+/** Where a turn ended. */
+export interface SolidTurn {
+  readonly cursor: Cursor;
+  /** Whether there is more to read at once. */
+  readonly hasMore: boolean;
+}
+
+/** Reads up to {@linkcode TURN} solid blocks. @throws {ChainUnavailable} when no node answers */
+export async function scanSolid(deps: SolidScanDeps): Promise<SolidTurn> {
+  const { sql, chain, memory, now } = deps;
+  const { network } = chain;
+  const newest = await chain.solid();
+  memory.reachedAt = now();
+  // a node that fell behind does not make the chain shorter
+  memory.chainSolid = Math.max(memory.chainSolid, newest.height);
+  const before = await readCursor(sql, network, "solid") ?? await begin(deps, newest);
+  noteCursor(memory, before);
+  const waiting = memory.unreadAt("solid", before.height + 1);
+  if (waiting !== undefined && waiting.nextTryAt > now()) {
+    return { cursor: before, hasMore: false };
+  }
+  const cursor = await readOn(deps, before, Math.min(newest.height, before.height + TURN));
+  memory.progress.note(cursor.height, newest.height);
+  const moved = cursor.height > before.height;
+  return { cursor, hasMore: moved && cursor.height < newest.height };
+}
+
+/** First start: no address was handed out before this block. */
+async function begin({ sql, chain }: SolidScanDeps, newest: BlockRef): Promise<Cursor> {
+  const { network } = chain;
+  const { height, hash, time } = newest;
+  await moveCursor(sql, network, "solid", null, { height, hash, time, previousTime: time });
+  const cursor = await readCursor(sql, network, "solid");
+  if (cursor === null) throw new Error(`Cannot begin to watch as no cursor was kept: ${network}`);
+  log.info("{network} is watched from block {height} on", { network, height: cursor.height });
+  return cursor;
+}
+
+/** Reads and writes blocks up to a height; what was read before a failure is written first. */
+async function readOn(deps: SolidScanDeps, from: Cursor, to: number): Promise<Cursor> {
+  const { sql, chain, memory, now } = deps;
+  let cursor = from;
+  let chunk: Block[] = [];
+  let unread: NotWhole | null = null;
+  let stranger: Block | null = null;
+  let failure: ChainUnavailable | null = null;
+  try {
+    for await (const answer of chain.blocks(cursor.height + 1, to, "solid")) {
+      if (answer.kind !== "block") {
+        unread = answer;
+        break;
+      }
+      const parent = chunk.at(-1) ?? cursor;
+      if (answer.block.parentHash !== parent.hash) {
+        stranger = answer.block;
+        break;
+      }
+      chunk.push(answer.block);
+      if (chunk.length < CHUNK) continue;
+      const next = await record(deps, cursor, chunk);
+      if (next === null) return await movedByOther(deps, cursor);
+      cursor = next;
+      chunk = [];
+    }
+  } catch (error) {
+    if (!(error instanceof ChainUnavailable)) throw error;
+    failure = error;
+  }
+  if (chunk.length > 0) {
+    const next = await record(deps, cursor, chunk);
+    if (next === null) return await movedByOther(deps, cursor);
+    cursor = next;
+  }
+  if (stranger !== null) stop(deps, stranger, cursor);
+  else if (cursor.height > from.height && memory.stopped !== null) goOn(deps, cursor);
+  if (failure?.category === "malformed") {
+    // no node gives it in a form that can be read: this block is what the scan waits for
+    unread = { kind: "incomplete", height: cursor.height + 1, reason: failure.message };
+    failure = null;
+  }
+  if (unread !== null) await retryLater(sql, chain.network, "solid", unread, memory, now());
+  if (failure !== null) throw failure;
+  return cursor;
+}
+
+/** Writes what blocks say, then moves the cursor. @returns `null`: another service was faster */
+async function record(
+  deps: SolidScanDeps,
+  cursor: Cursor,
+  blocks: readonly Block[],
+): Promise<Cursor | null> {
+  const { sql, chain, memory, wakeMerchants, onSolid } = deps;
+  const { network } = chain;
+  const told = await recordBlocks(sql, chain, blocks, "solid");
+  crashPoint("watcher.after-inbox");
+  const last = blocks[blocks.length - 1] as Block;
+  const previousTime = blocks.at(-2)?.time ?? cursor.time;
+  const next = { height: last.height, hash: last.hash, time: last.time, previousTime };
+  if (!await moveCursor(sql, network, "solid", cursor, next, blocks.length)) return null;
+  crashPoint("watcher.after-cursor");
+  noteCursor(memory, next);
+  memory.blocksRead += blocks.length;
+  await forgetUnread(sql, network, "solid", next.height, memory);
+  if (told.size > 0) wakeMerchants(told);
+  onSolid();
+  return next;
+}
+
+/** Another service reads the same network: what it has read need not be read here. */
+async function movedByOther({ sql, chain, memory }: SolidScanDeps, old: Cursor): Promise<Cursor> {
+  const { network } = chain;
+  log.debug("{network}: another service moved the cursor from {height}", {
+    network,
+    height: old.height,
+  });
+  const cursor = await readCursor(sql, network, "solid");
+  if (cursor === null) throw new Error(`Cannot read on as the cursor is gone: ${network}`);
+  noteCursor(memory, cursor);
+  await forgetUnread(sql, network, "solid", cursor.height, memory);
+  return cursor;
+}
+
+/** Solid blocks never change: a node lies or is of another chain, and nothing it says may count. */
+function stop({ chain, memory }: SolidScanDeps, block: Block, cursor: Cursor): void {
+  const { network } = chain;
+  const reason = `solid block ${block.height} does not continue block ${cursor.height} ` +
+    `that was read: its parent is ${block.parentHash}`;
+  if (memory.stopped !== reason) {
+    log.fatal("{network} is read no further: {reason}, not {hash}", {
+      network,
+      reason,
+      hash: cursor.hash,
+    });
+  }
+  memory.stopped = reason;
+}
+
+function goOn({ chain, memory }: SolidScanDeps, cursor: Cursor): void {
+  const { network } = chain;
+  log.warn("{network} is read on, at block {height}", { network, height: cursor.height });
+  memory.stopped = null;
+}
+
+function noteCursor(memory: ScanMemory, { height, time }: Cursor): void {
+  memory.readSolid = height;
+  memory.readSolidTime = time;
+}
