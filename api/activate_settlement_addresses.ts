@@ -6,15 +6,55 @@
 
 import { z } from "zod";
 import { findSettlementAddressOwner } from "../ledger/admin/find_settlement_address_owner.ts";
+import { listWhitelist } from "../ledger/admin/list_whitelist.ts";
 import { ok } from "./answer.ts";
 import { askAsAdmin } from "./ask_as_admin.ts";
 import { notFound } from "./errors.ts";
+import { limit, page } from "./fields.ts";
 import { notFoundDoc } from "./openapi/error_catalogue.ts";
+import { pagination } from "./paging.ts";
 import { staffRoute } from "./route.ts";
+import { settlementAddressView } from "./settlement_addresses.ts";
 import {
   SETTLEMENT_ADDRESS_OF_MERCHANT_EXAMPLE,
   settlementAddressOfMerchant,
+  WHITELIST_PAGE_EXAMPLE,
+  whitelistPage,
 } from "./schemas/admin.ts";
+
+/** `GET /api/admin/settlement-addresses`. */
+export const getWhitelist = staffRoute({
+  method: "GET",
+  path: "/api/admin/settlement-addresses",
+  summary: "List the settlement addresses of all merchants, newest first",
+  access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
+  rateCategory: "none",
+  query: z.object({
+    page: page.default(1),
+    limit: limit.default(20),
+    active: z.enum(["true", "false"]).optional(),
+    merchantId: z.string().min(1).max(100).optional(),
+  }),
+  responses: {
+    200: {
+      description: "One page of addresses",
+      schema: whitelistPage,
+      example: WHITELIST_PAGE_EXAMPLE,
+    },
+  },
+  handler: async ({ query }, { sql }) => {
+    const { active, merchantId } = query;
+    const filter = { merchantId, active: active === undefined ? undefined : active === "true" };
+    const found = await listWhitelist(sql, filter, query);
+    return ok({
+      settlementAddresses: found.rows.map((row) => ({
+        merchantId: row.merchantId,
+        ...settlementAddressView(row),
+      })),
+      pagination: pagination(query, found.total),
+    });
+  },
+});
 
 function activationRoute(verb: "activate" | "deactivate", summary: string) {
   return staffRoute({
@@ -44,16 +84,7 @@ function activationRoute(verb: "activate" | "deactivate", summary: string) {
         active: verb === "activate",
       }, context);
       if (outcome.kind === "answer") return outcome.answer;
-      const { id, address, network, label, active, createdAt } = outcome.value;
-      return ok({
-        id,
-        merchantId,
-        address,
-        network,
-        label,
-        active,
-        createdAt: new Date(createdAt).toISOString(),
-      });
+      return ok({ merchantId, ...settlementAddressView(outcome.value) });
     },
   });
 }

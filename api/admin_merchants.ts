@@ -81,6 +81,8 @@ export async function makeMerchant(
     webhookRetryCount: fields.webhookRetryCount ?? 3,
     successUrl: fields.successUrl ?? null,
     failureUrl: fields.failureUrl ?? null,
+    pageOrigins: fields.pageOrigins ?? null,
+    logoColor: fields.logoColor ?? null,
     rateLimits: Object.fromEntries(
       Object.entries(fields.rateLimits ?? {}).map(([name, most]) => [name, most ?? null]),
     ),

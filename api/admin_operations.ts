@@ -7,6 +7,7 @@
 import {
   activateSettlementAddress,
   deactivateSettlementAddress,
+  getWhitelist,
 } from "./activate_settlement_addresses.ts";
 import { createMerchant, getMerchants } from "./admin_merchants.ts";
 import {
@@ -26,8 +27,10 @@ import {
   rejectSettlement,
   rejectWithdrawal,
 } from "./approvals.ts";
+import { acknowledgeInboxRow, getAside, retryInboxRow } from "./aside.ts";
 import { getAudit } from "./audit.ts";
-import { cancelDeposit, confirmDeposit, failDeposit } from "./decide_deposits.ts";
+import { getChains } from "./chains.ts";
+import { cancelDeposit, confirmDeposit, failDeposit, getOpenDeposits } from "./decide_deposits.ts";
 import { getPairs, updatePairs } from "./pairs.ts";
 import {
   getMerchantReseller,
@@ -36,9 +39,11 @@ import {
   putMerchantReseller,
 } from "./reseller_line.ts";
 import { createReseller, getReseller, getResellers, putReseller } from "./resellers.ts";
+import { getReconciliation } from "./reconcile.ts";
 import { rescanChain } from "./rescan.ts";
 import { getSettings, updateSettings } from "./settings.ts";
 import { getTreasury } from "./treasury.ts";
+import { getTreasuryCosts } from "./treasury_costs.ts";
 import { ingestEvent } from "./webhook_event.ts";
 import { getWithdrawalFees, setWithdrawalFees, testWithdrawalFees } from "./withdrawal_fees.ts";
 
@@ -59,9 +64,11 @@ export const ADMIN_OPERATIONS = {
   rejectWithdrawal,
   approveSettlement,
   rejectSettlement,
+  getOpenDeposits,
   confirmDeposit,
   failDeposit,
   cancelDeposit,
+  getWhitelist,
   activateSettlementAddress,
   deactivateSettlementAddress,
   getWithdrawalFees,
@@ -72,7 +79,13 @@ export const ADMIN_OPERATIONS = {
   getSettings,
   updateSettings,
   getTreasury,
+  getChains,
+  getReconciliation,
+  getTreasuryCosts,
   rescanChain,
+  getAside,
+  retryInboxRow,
+  acknowledgeInboxRow,
   ingestEvent,
   getAudit,
   getResellers,

@@ -10,6 +10,7 @@ import { markKeysUsed } from "../ledger/admin/mark_keys_used.ts";
 import { batcher } from "../ledger/queries/batcher.ts";
 import { findApiKeys } from "../ledger/queries/find_api_keys.ts";
 import { findOwnAddresses } from "../ledger/queries/find_own_addresses.ts";
+import { readHostedPayments } from "../ledger/queries/read_hosted_payments.ts";
 import { readBalances } from "../ledger/queries/read_balances.ts";
 import { readSettings } from "../ledger/journal/read_settings.ts";
 import { type Answer, toResponse } from "./answer.ts";
@@ -26,6 +27,7 @@ import { createKeyRing } from "./key_ring.ts";
 import { createUsageNotes } from "./key_usage.ts";
 import { RateLimits } from "./rate_limits.ts";
 import { createRequestMetrics, type RequestMetrics } from "./request_metrics.ts";
+import { POLL_LINGER_MS } from "./hosted_page/pace.ts";
 import { newRequestId } from "./request_id.ts";
 import { readInput } from "./read_input.ts";
 import type { AnyRequest, Route } from "./route.ts";
@@ -90,6 +92,9 @@ function contextOf(deps: ApiDeps): ApiContext {
       createUsageNotes((keyIds) => markKeysUsed(sql, keyIds)),
     ),
     balances: batcher((merchantIds) => readBalances(sql, merchantIds)),
+    hostedPayments: batcher((hashes) => readHostedPayments(sql, hashes), {
+      lingerMs: POLL_LINGER_MS,
+    }),
     isOwnAddress: batcher((addresses) => findOwnAddresses(sql, addresses)),
     rateLimits: new RateLimits(),
     settings: async () => {
@@ -124,6 +129,9 @@ async function serve(
       error,
     });
   }
+  if (route.problemPage !== null && answer.status >= 400 && typeof answer.body === "object") {
+    answer = route.problemPage(answer, { headers: c.req.raw.headers });
+  }
   measure(route, answer.status, performance.now() - started);
   return toResponse(answer, requestId);
 }
@@ -145,7 +153,9 @@ async function answerTo(
     ? context.rateLimits.countFailure(address(), now)
     : context.rateLimits.count(route.rateCategory, {
       caller: identity.caller,
-      sessionToken: route.rateCategory === "hosted" ? c.req.query("token") ?? null : null,
+      sessionToken: route.rateCategory === "hosted"
+        ? params.token ?? c.req.query("token") ?? null
+        : null,
       address: identity.caller === null && route.rateCategory !== "none" ? address() : null,
     }, now);
   const answer = counting.refusal ??

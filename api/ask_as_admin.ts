@@ -44,13 +44,24 @@ export async function askAsAdmin<C extends Audited>(
   );
   if (outcome.kind === "done") return outcome;
   if (outcome.kind === "refused") {
-    await writeAudit(context.sql, {
-      ...hubAudit({ ...request, merchantId }, action, subject, context, null, null),
-      refused: outcome.refusal.code,
-    }).catch((error: unknown) =>
-      // nothing happened that would have to be told
-      log.warn("cannot note a refused {action} of {subject}: {error}", { action, subject, error })
-    );
+    await noteRefusal({ ...request, merchantId }, action, subject, outcome.refusal.code, context);
   }
   return { kind: "answer", answer: notDone(outcome, { id: subject }) };
+}
+
+/** Notes what an administrator was refused; it changed nothing. */
+export async function noteRefusal(
+  request: Accountable & { readonly merchantId: string | null },
+  action: string,
+  subject: string,
+  refused: string,
+  context: ApiContext,
+): Promise<void> {
+  await writeAudit(context.sql, {
+    ...hubAudit(request, action, subject, context, null, null),
+    refused,
+  }).catch((error: unknown) =>
+    // nothing happened that would have to be told
+    log.warn("cannot note a refused {action} of {subject}: {error}", { action, subject, error })
+  );
 }

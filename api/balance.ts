@@ -6,11 +6,12 @@
 
 import { z } from "zod";
 import { formatAmount, ZERO } from "../ledger/amount.ts";
-import { maxWithdrawable } from "../ledger/fees.ts";
+import { maxWithdrawable, networkFeeOf } from "../ledger/fees.ts";
 import type { PairSettings } from "../ledger/journal/read_settings.ts";
 import { pairKey, tokenDecimals } from "../ledger/pair.ts";
 import type { BalanceView } from "../ledger/queries/read_balances.ts";
 import { ok } from "./answer.ts";
+import type { ApiContext } from "./context.ts";
 import { currency, network } from "./fields.ts";
 import { keyedRoute } from "./route.ts";
 import { BALANCE_EXAMPLE, BALANCE_LIST_EXAMPLE, balanceAnswer } from "./schemas/balance.ts";
@@ -53,27 +54,32 @@ export const getBalance = keyedRoute({
       const row = rows?.get(key);
       const isOpen = pair.depositsEnabled || pair.withdrawalsEnabled;
       if (row !== undefined || isOpen) {
-        balances.push(balanceView(pair, row, context.chains.has(pair.network)));
+        balances.push(balanceView(pair, row, context));
       }
     }
     return ok({ balances });
   },
 });
 
-function balanceView(pair: PairSettings, row: BalanceView | undefined, hasChain: boolean) {
+function balanceView(
+  pair: PairSettings,
+  row: BalanceView | undefined,
+  { chains, fees }: Pick<ApiContext, "chains" | "fees">,
+) {
   const { currency, network } = pair;
   const available = row?.available ?? ZERO;
-  const withdrawalEnabled = pair.withdrawalsEnabled && hasChain;
+  const withdrawalEnabled = pair.withdrawalsEnabled && chains.has(network);
+  const networkFee = networkFeeOf(pair, fees.dynamicFee(network, currency));
   return {
     currency,
     network,
     available: formatAmount(available),
     pending: formatAmount(row?.pending ?? ZERO),
     withdrawalEnabled,
-    networkFee: withdrawalEnabled ? formatAmount(pair.networkFee) : null,
+    networkFee: withdrawalEnabled ? formatAmount(networkFee) : null,
     maxWithdrawable: formatAmount(
       withdrawalEnabled
-        ? maxWithdrawable(available, pair.networkFee, tokenDecimals(currency, network))
+        ? maxWithdrawable(available, networkFee, tokenDecimals(currency, network))
         : ZERO,
     ),
     lastUpdatedAt: updatedAt(row),

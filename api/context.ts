@@ -7,12 +7,17 @@
 import type { Registry } from "prom-client";
 import type { Merchants } from "../actors/merchant/messages.ts";
 import type { IdPrefix } from "../actors/runtime/ids.ts";
-import type { Chain } from "../chains/chain.ts";
+import type { FeeBoard } from "../actors/treasury/fee_board.ts";
+import type { WatcherStatus } from "../actors/watcher/watcher_status.ts";
+import type { Chain, NodeState } from "../chains/chain.ts";
+import type { TreasuryPolicy } from "../actors/treasury/treasury_policy.ts";
+import type { TreasuryStatus } from "../actors/treasury/treasury_status.ts";
 import type { Amount } from "../ledger/amount.ts";
 import type { Sql } from "../ledger/database/connect.ts";
 import type { Settings } from "../ledger/journal/read_settings.ts";
 import type { Currency, Network } from "../ledger/pair.ts";
 import type { LoadOne } from "../ledger/queries/batcher.ts";
+import type { HostedPayment } from "../ledger/queries/read_hosted_payments.ts";
 import type { Balances } from "../ledger/queries/read_balances.ts";
 import type { Rates } from "../rates/rates.ts";
 import type { Resolve, Sender } from "../webhooks/sender.ts";
@@ -42,6 +47,13 @@ export interface Readiness {
   readonly reasons: readonly string[];
 }
 
+/** How a network is read by this node. */
+export interface ScanState {
+  /** null: it was not reached yet. */
+  readonly status: WatcherStatus | null;
+  readonly nodes: readonly NodeState[];
+}
+
 /** What the composition root gives. */
 export interface ApiDeps {
   readonly merchants: Merchants;
@@ -57,6 +69,7 @@ export interface ApiDeps {
       | "transaction"
       | "blocks"
       | "hotWallet"
+      | "deriveAddress"
       | "balanceOf"
       | "capabilities"
     >
@@ -64,6 +77,14 @@ export interface ApiDeps {
   readonly addressBook: AddressBook;
   /** What the hot wallet can still pay, or null where it is not known. */
   readonly liquidity: (network: Network, currency: Currency) => Amount | null;
+  /** What dynamic network fees are at the moment. */
+  readonly fees: Pick<FeeBoard, "dynamicFee" | "basis">;
+  /** How the scan of a network goes, and how its nodes fare; absent where nobody reads chains. */
+  readonly scanOf?: (network: Network) => ScanState;
+  /** How the treasury of a network is set up, and how it stood when it last looked. */
+  readonly treasury: (
+    network: Network,
+  ) => { readonly policy: TreasuryPolicy | null; readonly status: TreasuryStatus | null };
   /** Whether payouts of a network can be signed at all, as far as is known. */
   readonly payoutsOpen: (network: Network) => boolean;
   /** What stablecoins are worth in the money of states. */
@@ -98,6 +119,8 @@ export interface ApiContext extends ApiDeps {
   readonly keys: KeyRing;
   readonly balances: LoadOne<Balances>;
   readonly isOwnAddress: LoadOne<true>;
+  /** Hosted pages by the hash of their token; see {@linkcode POLL_LINGER_MS}. */
+  readonly hostedPayments: LoadOne<HostedPayment>;
   readonly rateLimits: RateLimits;
   readonly settings: () => Promise<Settings>;
 }

@@ -46,6 +46,7 @@ export const createDeposit = keyedRoute({
     REFUSALS.deposits_closed_for_pair,
     notFoundDoc,
     REFUSALS.transfer_known,
+    REFUSALS.balance_too_large,
   ],
   handler: async ({ merchantId, body, now }, context) => {
     const { newId } = context;

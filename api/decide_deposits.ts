@@ -6,12 +6,50 @@
 
 import { z } from "zod";
 import { findDepositOwner } from "../ledger/admin/find_deposit_owner.ts";
+import { listOpenDeposits } from "../ledger/admin/list_open_deposits.ts";
 import { ok } from "./answer.ts";
-import { askAsAdmin } from "./ask_as_admin.ts";
-import { notFound } from "./errors.ts";
-import { notFoundDoc, REFUSALS } from "./openapi/error_catalogue.ts";
+import { askAsAdmin, noteRefusal } from "./ask_as_admin.ts";
+import { depositView } from "./deposits.ts";
+import { notFound, transferOfAnother } from "./errors.ts";
+import { limit, page } from "./fields.ts";
+import { isTransferOfAnother } from "./is_transfer_of_another.ts";
+import { notFoundDoc, REFUSALS, transferOfAnotherDoc } from "./openapi/error_catalogue.ts";
+import { pagination } from "./paging.ts";
 import { staffRoute } from "./route.ts";
-import { DEPOSIT_DECIDED_EXAMPLE, depositDecided } from "./schemas/admin.ts";
+import {
+  DEPOSIT_DECIDED_EXAMPLE,
+  depositDecided,
+  OPEN_DEPOSIT_PAGE_EXAMPLE,
+  openDepositPage,
+} from "./schemas/admin.ts";
+
+/** `GET /api/admin/deposits`. */
+export const getOpenDeposits = staffRoute({
+  method: "GET",
+  path: "/api/admin/deposits",
+  summary: "List the deposits booked by hand that wait for a decision, newest first",
+  access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
+  rateCategory: "none",
+  query: z.object({
+    page: page.default(1),
+    limit: limit.default(20),
+    merchantId: z.string().min(1).max(100).optional(),
+  }),
+  responses: {
+    200: {
+      description: "One page of what waits",
+      schema: openDepositPage,
+      example: OPEN_DEPOSIT_PAGE_EXAMPLE,
+    },
+  },
+  handler: async ({ query }, { sql }) => {
+    const found = await listOpenDeposits(sql, query.merchantId, query);
+    return ok({
+      deposits: found.rows.map((row) => ({ merchantId: row.merchantId, ...depositView(row) })),
+      pagination: pagination(query, found.total),
+    });
+  },
+});
 
 const VERBS = {
   confirm: { to: "CONFIRMED", summary: "Confirm a deposit that was booked by hand" },
@@ -35,12 +73,25 @@ function decideRoute(verb: keyof typeof VERBS) {
         example: { ...DEPOSIT_DECIDED_EXAMPLE, status: to },
       },
     },
-    errors: [notFoundDoc, REFUSALS.not_manual, REFUSALS.wrong_state],
+    errors: verb === "confirm"
+      ? [notFoundDoc, REFUSALS.not_manual, REFUSALS.wrong_state, transferOfAnotherDoc]
+      : [notFoundDoc, REFUSALS.not_manual, REFUSALS.wrong_state],
     handler: async (request, context) => {
       const depositId = request.params.depositId ?? "";
       const { newId } = context;
       const merchantId = await findDepositOwner(context.sql, depositId);
       if (merchantId === null) return notFound;
+      if (verb === "confirm" && await isTransferOfAnother(context, merchantId, depositId)) {
+        const accountable = { ...request, merchantId };
+        await noteRefusal(
+          accountable,
+          "deposit.confirm",
+          depositId,
+          "transfer_of_another",
+          context,
+        );
+        return transferOfAnother;
+      }
       const outcome = await askAsAdmin(request, merchantId, `deposit.${verb}`, depositId, {
         type: "decide-deposit",
         at: request.now,

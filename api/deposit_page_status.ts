@@ -5,14 +5,10 @@
  */
 
 import { z } from "zod";
-import { formatAmount } from "../ledger/amount.ts";
-import { findSession } from "../ledger/queries/find_session.ts";
-import { findSessionDeposit } from "../ledger/queries/find_session_deposit.ts";
-import type { DepositRow } from "../ledger/rows.ts";
-import type { DepositStatus } from "../ledger/transitions.ts";
 import { ok } from "./answer.ts";
 import { invalidToken, sessionExpired, tokenRequired } from "./errors.ts";
 import { invalidTokenDoc, sessionExpiredDoc, tokenRequiredDoc } from "./openapi/error_catalogue.ts";
+import { statusView } from "./hosted_page/status_view.ts";
 import { publicRoute } from "./route.ts";
 import { DEPOSIT_PAGE_STATUS_EXAMPLES, depositPageStatus } from "./schemas/deposit_url.ts";
 import { hashSessionToken } from "./session_token.ts";
@@ -22,7 +18,9 @@ export const getDepositPageStatus = publicRoute({
   method: "GET",
   path: "/api/deposit-page/status",
   summary: "Status of a hosted payment",
-  description: "Safe to poll from a browser: the session token is all it needs.",
+  description:
+    "Safe to poll from a browser: the session token is all it needs. `completed` is the " +
+    "first credited payment; whether a quote is met, `progress.missing` tells.",
   rateCategory: "hosted",
   query: z.object({ token: z.string().optional() }),
   responses: {
@@ -33,31 +31,11 @@ export const getDepositPageStatus = publicRoute({
     },
   },
   errors: [tokenRequiredDoc, invalidTokenDoc, sessionExpiredDoc],
-  handler: async ({ query, now }, { sql }) => {
+  handler: async ({ query, now }, { hostedPayments }) => {
     if (query.token === undefined || query.token === "") return tokenRequired;
-    const session = await findSession(sql, hashSessionToken(query.token));
-    if (session === null) return invalidToken;
-    if (now >= session.expiresAt) return sessionExpired;
-    const deposit = await findSessionDeposit(sql, session.merchantId, session.addressId);
-    if (deposit === null) return ok({ status: "waiting" });
-    return ok({ status: PAYMENT_STATUS[deposit.status], deposit: depositView(deposit) });
+    const found = await hostedPayments(hashSessionToken(query.token).toHex());
+    if (found === undefined) return invalidToken;
+    if (now >= found.session.expiresAt) return sessionExpired;
+    return ok(statusView(found.session, found.payment));
   },
 });
-
-/** What the customer is told of a deposit's status. */
-const PAYMENT_STATUS = {
-  PENDING: "received",
-  CONFIRMED: "completed",
-  FAILED: "failed",
-  CANCELLED: "failed",
-} as const satisfies Record<DepositStatus, string>;
-
-function depositView(deposit: DepositRow) {
-  return {
-    amount: formatAmount(deposit.amount),
-    currency: deposit.currency,
-    txHash: deposit.txid,
-    receivedAt: new Date(deposit.createdAt).toISOString(),
-    creditedAt: deposit.clearedAt === null ? null : new Date(deposit.clearedAt).toISOString(),
-  };
-}

@@ -6,7 +6,7 @@
 
 import { z } from "zod";
 import { formatAmount } from "../ledger/amount.ts";
-import { CURRENCIES, pairKey } from "../ledger/pair.ts";
+import { CURRENCIES, type Currency, pairKey } from "../ledger/pair.ts";
 import { insertSession } from "../ledger/queries/insert_session.ts";
 import { type ListedSession, listSessions } from "../ledger/queries/list_sessions.ts";
 import type { SessionRow } from "../ledger/queries/session_row.ts";
@@ -82,7 +82,8 @@ export const createDepositUrl = keyedRoute({
         : validationFailed("requestedCurrency", "Needed beside requestedAmount", "required");
     }
     // asked before an address is spent; the merchant's actor has the last word
-    if (!await acceptsDeposits(body.network, context)) return depositsNotSupported(body.network);
+    const currency = await currencyOf(body.network, body.token ?? null, context);
+    if (currency === null) return depositsNotSupported(body.network);
     const outcome = await context.merchants.ask(merchantId, {
       type: "issue-address",
       kind: "session",
@@ -105,7 +106,8 @@ export const createDepositUrl = keyedRoute({
       referenceId: body.referenceId ?? null,
       requestedAmount,
       requestedCurrency,
-      ...quoteOf(requestedAmount, requestedCurrency, context),
+      ...quoteOf(currency, requestedAmount, requestedCurrency, context),
+      currency,
       token: body.token ?? null,
       expiresAt: now + LIFETIME_MS,
       createdAt: now,
@@ -116,24 +118,28 @@ export const createDepositUrl = keyedRoute({
   },
 });
 
-async function acceptsDeposits(
+/** What the page asks for: the token that was hinted at where it is taken, otherwise the first that is. */
+async function currencyOf(
   on: SessionRow["network"],
+  hint: string | null,
   context: ApiContext,
-): Promise<boolean> {
-  if (!context.chains.has(on)) return false;
+): Promise<Currency | null> {
+  if (!context.chains.has(on)) return null;
   const { pairs } = await context.settings();
-  return CURRENCIES.some((currency) => pairs.get(pairKey(currency, on))?.depositsEnabled === true);
+  const taken = CURRENCIES.filter((one) => pairs.get(pairKey(one, on))?.depositsEnabled === true);
+  return taken.find((one) => one === hint?.toUpperCase()) ?? taken[0] ?? null;
 }
 
 /** What the customer is asked to pay; nothing where no rate is at hand. */
 function quoteOf(
+  currency: Currency,
   requestedAmount: SessionRow["requestedAmount"],
   requestedCurrency: string | null,
   context: ApiContext,
 ): Pick<SessionRow, "exchangeRate" | "amount"> {
   const none = { exchangeRate: null, amount: null };
   if (requestedAmount === null || requestedCurrency === null) return none;
-  const found = context.rates.find("USDT", requestedCurrency);
+  const found = context.rates.find(currency, requestedCurrency);
   if (found === null) return none;
   const amount = quoteAmount(requestedAmount, found.rate);
   return amount === null ? none : { exchangeRate: found.rate, amount };

@@ -70,6 +70,11 @@ export function conflict(message: string): Answer {
   return error(409, { error: "Conflict", message });
 }
 
+/** 409 of a deposit by hand whose transaction is somebody else's. */
+export const transferOfAnother: Answer = conflict(
+  "The named transaction paid, or was booked by, another merchant.",
+);
+
 /** 413. */
 export function bodyTooLarge(limit: number): Answer {
   return error(413, {
@@ -228,6 +233,12 @@ export function refused(refusal: Refusal, amountField = "amount"): Answer {
         message: "The named transaction is booked already.",
         depositId: refusal.depositId,
       });
+    case "balance_too_large":
+      return invalidField(
+        amountField,
+        "With it the balance would exceed what an amount can say",
+        "too_big",
+      );
     case "settlement_address_exists":
       return error(409, {
         error: "Conflict",

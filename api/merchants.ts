@@ -41,6 +41,10 @@ export const getMerchant = keyedRoute({
 
 const url = z.string().min(1).max(LONGEST_URL).nullable().optional();
 
+/** Origins that may show the hosted page in a frame. */
+const MOST_ORIGINS = 16;
+const LONGEST_ORIGIN = 261;
+
 /** Events a merchant may list; more than exist, but bounded. */
 const eventNames = z.array(z.string().min(1).max(64)).max(64);
 
@@ -53,6 +57,10 @@ export const OWN_FIELDS = {
   webhookRetryCount: z.int().min(0).max(20).optional(),
   successUrl: url,
   failureUrl: url,
+  pageOrigins: z.array(z.string().min(1).max(LONGEST_ORIGIN)).max(MOST_ORIGINS).nullable()
+    .optional(),
+  logoColor: z.string().regex(/^#[0-9a-fA-F]{6}$/, { message: "Expected a colour as #rrggbb" })
+    .transform((text) => text.toLowerCase()).nullable().optional(),
 };
 
 /** Requests per minute; null: the default, 0: unlimited. */
@@ -142,14 +150,16 @@ const REFUSED_URL: Readonly<Record<UrlRefusal, string>> = {
   not_https: "The URL must begin with https://",
   has_credentials: "The URL must not contain a user name or password",
   not_public: "The host is not a public address",
+  only_ipv6: "The host needs an IPv4 address",
 };
 
 /** The 422 for the first URL that is not one we call or redirect to, otherwise null. */
 export async function refuseUrls(body: Patch, context: ApiContext): Promise<Answer | null> {
+  const pageRules = { ...context.urlRules, browserOnly: true };
   for (const field of ["webhookUrl", "successUrl", "failureUrl"] as const) {
     const text = body[field];
     if (typeof text !== "string") continue;
-    const check = checkUrl(text, context.urlRules);
+    const check = checkUrl(text, field === "webhookUrl" ? context.urlRules : pageRules);
     if (check.kind === "refused") {
       return validationFailed(field, REFUSED_URL[check.reason], check.reason);
     }
@@ -158,8 +168,20 @@ export async function refuseUrls(body: Patch, context: ApiContext): Promise<Answ
       return validationFailed(field, REFUSED_URL.not_public, "not_public");
     }
   }
+  for (const text of body.pageOrigins ?? []) {
+    const check = checkUrl(text, pageRules);
+    if (check.kind === "refused") {
+      return validationFailed("pageOrigins", REFUSED_URL[check.reason], check.reason);
+    }
+    // It becomes part of a response header, where the URL standard's hosts would be too much.
+    if (text !== check.url.origin || !/^https?:\/\/[a-z0-9.:[\]-]+$/.test(text)) {
+      return validationFailed("pageOrigins", NOT_AN_ORIGIN, "not_an_origin");
+    }
+  }
   return null;
 }
+
+const NOT_AN_ORIGIN = "Expected an origin, for example https://shop.example, without a path";
 
 async function profile(sql: ApiContext["sql"], merchantId: string): Promise<Answer> {
   const row = await readMerchant(sql, merchantId);
@@ -181,6 +203,8 @@ export function profileView(row: MerchantRow) {
     webhookRetryCount: row.webhookRetryCount,
     successUrl: row.successUrl,
     failureUrl: row.failureUrl,
+    pageOrigins: row.pageOrigins,
+    logoColor: row.logoColor,
     rateLimits: row.rateLimits,
     resellerId: row.resellerId,
     createdAt: new Date(row.createdAt).toISOString(),

@@ -5,10 +5,12 @@
  */
 
 import { z } from "zod";
+import type { FeeBasis } from "../actors/treasury/fee_board.ts";
 import { listPairs } from "../ledger/admin/list_pairs.ts";
 import type { PairRecord } from "../ledger/admin/pair_record.ts";
 import { updatePair } from "../ledger/admin/update_pair.ts";
 import { formatAmount, isExactIn } from "../ledger/amount.ts";
+import { networkFeeOf } from "../ledger/fees.ts";
 import { tokenDecimals } from "../ledger/pair.ts";
 import { ok } from "./answer.ts";
 import { settingsAudit } from "./audit_stamp.ts";
@@ -47,6 +49,10 @@ export const updatePairs = staffRoute({
   method: "PUT",
   path: PATH,
   summary: "Change a pair; enabling deposits credits what was set aside meanwhile",
+  description:
+    "`networkFeeMode` `dynamic` lets the network fee follow what a payout costs on the " +
+    "chain at the moment; while nothing fresh is known (`estimate.missing` says why) `networkFee` " +
+    "is charged. Withdrawals that exist keep the fee they were quoted.",
   access: { scope: "admin", anyOf: ["admin:write"] },
   rateCategory: "none",
   body: z.strictObject({
@@ -56,6 +62,7 @@ export const updatePairs = staffRoute({
     withdrawalsEnabled: z.boolean().optional(),
     minWithdrawal: positiveAmount.optional(),
     networkFee: amount.optional(),
+    networkFeeMode: z.enum(["fixed", "dynamic"]).optional(),
   }),
   responses: {
     200: {
@@ -81,7 +88,8 @@ export const updatePairs = staffRoute({
   },
 });
 
-function pairView(pair: PairRecord, { chains }: Pick<ApiContext, "chains">) {
+function pairView(pair: PairRecord, { chains, fees }: Pick<ApiContext, "chains" | "fees">) {
+  const basis = fees.basis(pair.network, pair.currency);
   return {
     currency: pair.currency,
     network: pair.network,
@@ -90,7 +98,22 @@ function pairView(pair: PairRecord, { chains }: Pick<ApiContext, "chains">) {
     minWithdrawal: formatAmount(pair.minWithdrawal),
     networkFee: formatAmount(pair.networkFee),
     networkFeeMode: pair.networkFeeMode,
+    quotedNetworkFee: formatAmount(networkFeeOf(pair, basis.fee)),
+    estimate: chains.has(pair.network) ? estimateView(basis) : null,
     // an enabled pair still cannot be used where this service has no node of its network
     connected: chains.has(pair.network),
+  };
+}
+
+/** What a dynamic fee is made of; where it is missing, the reason. */
+function estimateView({ cost, rate, fee, missing }: FeeBasis) {
+  return {
+    networkFee: fee.estimate === null ? null : formatAmount(fee.estimate),
+    floor: formatAmount(fee.floor),
+    costToHolder: cost === null ? null : formatAmount(cost.holder),
+    costToNewHolder: cost === null ? null : formatAmount(cost.newHolder),
+    estimatedAt: cost === null ? null : new Date(cost.at).toISOString(),
+    coinRate: rate === null ? null : rate.rate,
+    missing,
   };
 }

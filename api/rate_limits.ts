@@ -26,6 +26,9 @@ export const DEFAULT_LIMITS: Readonly<
   hosted: 240,
 };
 
+/** The shape of session tokens: other text is as long, and as new each time, as its sender likes. */
+const TOKEN = /^[\w-]{43}$/;
+
 /** What a request tells about who should be counted. */
 export interface Counted {
   readonly caller: Caller | null;
@@ -55,8 +58,9 @@ export class RateLimits {
     if (request.caller?.role === "ADMIN" && category !== "webhooks") return NOT_COUNTED;
     const limit = request.caller?.rateLimits[category] ?? DEFAULT_LIMITS[category];
     if (limit === 0) return NOT_COUNTED;
-    const bucket = category === "hosted" && request.sessionToken !== null
-      ? request.sessionToken
+    const { sessionToken } = request;
+    const bucket = category === "hosted" && sessionToken !== null && TOKEN.test(sessionToken)
+      ? sessionToken
       : request.caller?.keyId ?? addressBucket(request.address);
     return counting(category, this.#windows.take(`${category}/${bucket}`, limit, now), now);
   }

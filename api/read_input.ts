@@ -39,7 +39,10 @@ export async function readInput(route: Route, request: Request): Promise<Input> 
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
 
 async function readJsonBody(schema: z.ZodType, request: Request, query: unknown): Promise<Input> {
-  if (isEmpty(request)) {
+  // without an announced length only reading tells whether there is a body
+  const announced = request.headers.get("content-length");
+  const early = announced === null ? await readBody(request) : null;
+  if (announced === "0" || (early?.kind === "text" && early.text === "")) {
     // where everything in a body may be left out, the body may be
     const checked = schema.safeParse(undefined);
     if (checked.success) return { kind: "input", query, body: checked.data };
@@ -47,7 +50,7 @@ async function readJsonBody(schema: z.ZodType, request: Request, query: unknown)
   if (!JSON_TYPE.test(request.headers.get("content-type") ?? "")) {
     return refuse(unsupportedMediaType);
   }
-  const body = await readBody(request);
+  const body = early ?? await readBody(request);
   switch (body.kind) {
     case "too_large":
       return refuse(bodyTooLarge(LARGEST_BODY));
@@ -65,10 +68,4 @@ async function readJsonBody(schema: z.ZodType, request: Request, query: unknown)
       return never;
     }
   }
-}
-
-function isEmpty(request: Request): boolean {
-  // only to look at `body` makes a stream of it, which is slower to read than the bytes
-  const announced = request.headers.get("content-length");
-  return announced === null ? request.body === null : announced === "0";
 }

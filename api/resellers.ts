@@ -18,6 +18,7 @@ import { hubAudit } from "./audit_stamp.ts";
 import type { ApiContext } from "./context.ts";
 import { conflict, forbidden, invalidField, notFound, validationFailed } from "./errors.ts";
 import { limit, network, onChainAddress, page } from "./fields.ts";
+import { isOurs } from "./is_ours.ts";
 import { pagination } from "./paging.ts";
 import type { Caller } from "./permission.ts";
 import { conflictDoc, notFoundDoc, validationFailedDoc } from "./openapi/error_catalogue.ts";
@@ -217,8 +218,9 @@ async function refuseAddress(
   if (chain === undefined || !chain.isAddress(address)) {
     return invalidField(field, "Not an address of this network", "invalid_address");
   }
-  const isOurs = address === chain.hotWallet || await context.isOwnAddress(address) === true;
-  return isOurs ? invalidField(field, "The address belongs to this service", "own_address") : null;
+  return await isOurs(address, network, context)
+    ? invalidField(field, "The address belongs to this service", "own_address")
+    : null;
 }
 
 /** A reseller as it is shown. */

@@ -105,6 +105,9 @@ export interface AnyRequest extends PublicRequest<unknown, unknown> {
   readonly merchantId: string | null;
 }
 
+/** Makes a page of an error where the request asks for one; otherwise answers it as it is. */
+export type ProblemPage = (answer: Answer, request: { readonly headers: Headers }) => Answer;
+
 /** Everything about a route but its handler. */
 interface RouteFacts<Q extends z.ZodType, B extends z.ZodType> {
   readonly method: Method;
@@ -121,6 +124,8 @@ interface RouteFacts<Q extends z.ZodType, B extends z.ZodType> {
   readonly responses: Responses;
   /** Errors of its own; those that every route of its kind has are added by the reference. */
   readonly errors?: readonly ErrorDoc[];
+  /** Shows an error to people, where a route's answers are read by them. */
+  readonly problemPage?: ProblemPage;
 }
 
 /** A route that needs a key. */
@@ -178,6 +183,7 @@ export interface Route {
   readonly headers: readonly HeaderDoc[];
   readonly responses: Responses;
   readonly errors: readonly ErrorDoc[];
+  readonly problemPage: ProblemPage | null;
   /** Query and body have gone through their schemas, or are undefined where there is none. */
   readonly handler: (request: AnyRequest, context: ApiContext) => Answer | Promise<Answer>;
 }
@@ -194,6 +200,7 @@ function facts<Q extends z.ZodType, B extends z.ZodType>(definition: RouteFacts<
     headers: definition.headers ?? [],
     responses: definition.responses,
     errors: definition.errors ?? [],
+    problemPage: definition.problemPage ?? null,
   };
 }
 

@@ -11,6 +11,7 @@ import { createDepositAddress, getDepositAddresses } from "./deposit_address.ts"
 import { getCharges } from "./charges.ts";
 import { createDeposit } from "./create_deposit.ts";
 import { getDepositPageStatus } from "./deposit_page_status.ts";
+import { getDepositPage, getDepositPageOfToken } from "./hosted_page/deposit_page.tsx";
 import { createDepositUrl, getDepositUrls } from "./deposit_url.ts";
 import { getDeposits } from "./deposits.ts";
 import { getEarnings } from "./earnings.ts";
@@ -18,6 +19,7 @@ import { getExchangeRates } from "./exchange_rates.ts";
 import { healthz, metrics, readyz } from "./health.ts";
 import { getMerchant, updateMerchant } from "./merchants.ts";
 import { referenceRoutes } from "./openapi/reference_routes.ts";
+import { redeliverMerchantWebhooks, redeliverWebhooks } from "./redeliver_range.ts";
 import type { Route } from "./route.ts";
 import {
   createSettlementAddress,
@@ -28,6 +30,7 @@ import { cancelSettlement, createSettlement, getSettlements } from "./settlement
 import { getTopUpAddress } from "./top_up_address.ts";
 import { getTransactions } from "./transactions.ts";
 import { getWebhookDeliveries, redeliverWebhook } from "./webhook_deliveries.ts";
+import { getWebhookStatus, resumeWebhook } from "./webhook_endpoint.ts";
 import { rotateWebhookSecret, testWebhook } from "./webhook_settings.ts";
 import { cancelWithdrawal, createWithdrawal, getWithdrawals } from "./withdrawals.ts";
 
@@ -41,6 +44,8 @@ const MERCHANT_OPERATIONS = {
   createDepositUrl,
   getDepositUrls,
   getDepositPageStatus,
+  getDepositPage,
+  getDepositPageOfToken,
   createDeposit,
   claimDeposit,
   getDeposits,
@@ -55,6 +60,10 @@ const MERCHANT_OPERATIONS = {
   deleteSettlementAddress,
   getWebhookDeliveries,
   redeliverWebhook,
+  redeliverWebhooks,
+  redeliverMerchantWebhooks,
+  getWebhookStatus,
+  resumeWebhook,
   testWebhook,
   rotateWebhookSecret,
   getTopUpAddress,

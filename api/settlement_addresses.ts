@@ -10,6 +10,7 @@ import type { SettlementAddressRow } from "../ledger/rows.ts";
 import { created, ok } from "./answer.ts";
 import { invalidField, notDone } from "./errors.ts";
 import { limit, network, onChainAddress, page } from "./fields.ts";
+import { isOurs } from "./is_ours.ts";
 import { pagination } from "./paging.ts";
 import { notFoundDoc, REFUSALS } from "./openapi/error_catalogue.ts";
 import { keyedRoute } from "./route.ts";
@@ -50,7 +51,7 @@ export const createSettlementAddress = keyedRoute({
     if (!chain.isAddress(body.address)) {
       return invalidField("address", "Not an address of this network", "invalid_address");
     }
-    if (body.address === chain.hotWallet || await context.isOwnAddress(body.address) === true) {
+    if (await isOurs(body.address, body.network, context)) {
       return invalidField(
         "address",
         "The address belongs to this service; a payout cannot go there",

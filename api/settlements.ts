@@ -111,6 +111,7 @@ export const createSettlement = staffRoute({
       destination: body.destinationAddress,
       fromAddress: chain.hotWallet,
       liquidity: context.liquidity(destinationNetwork, body.currency),
+      dynamicFee: context.fees.dynamicFee(destinationNetwork, body.currency),
       idempotencyKey,
       bodyHash: idempotencyKey === null ? null : hashOf(body),
       ...(caller.role === "ADMIN"

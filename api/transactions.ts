@@ -73,6 +73,26 @@ export const getTransactions = keyedRoute({
   },
 });
 
+/** What the kinds of entry are called. */
+const CATEGORIES: Readonly<Record<string, string>> = {
+  "Deposit": "A customer's payment, less its fees",
+  "Top-up": "The merchant's own payment, less its fee",
+  "Manual deposit": "Booked by hand",
+  "Withdrawal": "A payout with its fees",
+  "Settlement": "A payout to a settlement address with its fees",
+  "Margin": "A share of fees that another merchant paid",
+};
+const CATEGORY_OF_TYPE: Readonly<Record<StatementLine["type"], string>> = {
+  DEPOSIT: "Deposit",
+  WITHDRAWAL: "Withdrawal",
+  SETTLEMENT: "Settlement",
+};
+
+function categoryOf({ category, type }: StatementLine) {
+  const name = category ?? CATEGORY_OF_TYPE[type];
+  return { name, description: CATEGORIES[name] ?? null };
+}
+
 function transactionView(line: StatementLine, now: number) {
   return {
     id: line.id,
@@ -93,7 +113,7 @@ function transactionView(line: StatementLine, now: number) {
     createdAtGmt8: atGmt8(line.createdAt),
     referenceId: line.referenceId,
     description: line.description,
-    category: line.category === null ? null : { name: line.category, description: null },
+    category: categoryOf(line),
     tags: [],
     metadata: { paymentId: line.paymentId },
   };

@@ -4,16 +4,23 @@
  * @module
  */
 
+import type { HotLevels, TreasuryPolicy } from "../actors/treasury/treasury_policy.ts";
 import { listOutgoing, type WaitingTransfer } from "../ledger/admin/list_outgoing.ts";
 import { type Amount, formatAmount, subtract, ZERO } from "../ledger/amount.ts";
 import type { Currency, Network } from "../ledger/pair.ts";
+import { countTargets, listTargets } from "../ledger/sweeps/list_targets.ts";
 import { type Commitment, readCommitments } from "../ledger/treasury/read_commitments.ts";
+import { readOldestQueued } from "../ledger/treasury/read_oldest_queued.ts";
+import { sumCosts } from "../ledger/treasury/sum_costs.ts";
+import { sumWaiting } from "../ledger/treasury/sum_waiting.ts";
 import { type Cursor, readCursor } from "../ledger/watcher/cursor.ts";
 import { ok } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
 import { isSomethingAway } from "./errors.ts";
 import { staffRoute } from "./route.ts";
+import { SHOWN_PER_REASON, sweepsView } from "./sweeps_view.ts";
 import { TREASURY_EXAMPLE, treasurySchema } from "./schemas/treasury.ts";
+import { costSumView } from "./treasury_costs.ts";
 
 /** Transfers shown per network and state; the sums are over all of them. */
 const SHOWN = 100;
@@ -37,11 +44,21 @@ export const getTreasury = staffRoute({
     },
   },
   handler: async (_request, context) => {
-    const transfers = await listOutgoing(context.sql, SHOWN);
+    const [transfers, sweepCounts, unswept] = await Promise.all([
+      listOutgoing(context.sql, SHOWN),
+      countTargets(context.sql),
+      listTargets(context.sql, SHOWN_PER_REASON),
+    ]);
     const networks = await Promise.all(
-      [...context.chains].map(([network, chain]) =>
-        networkView(network, chain, transfers.filter((row) => row.network === network), context)
-      ),
+      [...context.chains].map(async ([network, chain]) => ({
+        ...await networkView(
+          network,
+          chain,
+          transfers.filter((row) => row.network === network),
+          context,
+        ),
+        sweeps: sweepsView(network, sweepCounts, unswept),
+      })),
     );
     return ok({ networks });
   },
@@ -54,24 +71,62 @@ async function networkView(
   context: ApiContext,
 ) {
   const { sql } = context;
-  const [commitments, cursor, native, ...tokens] = await Promise.all([
-    readCommitments(sql, network),
-    readCursor(sql, network, "solid"),
-    balanceOf(chain, "native"),
-    ...chain.capabilities.currencies.map((currency) => balanceOf(chain, currency)),
-  ]);
+  const [commitments, cursor, waiting, costs, costsOf30Days, oldest, native, ...tokens] =
+    await Promise.all([
+      readCommitments(sql, network),
+      readCursor(sql, network, "solid"),
+      sumWaiting(sql, network),
+      sumCosts(sql, network, null),
+      sumCosts(sql, network, 30),
+      readOldestQueued(sql, network),
+      balanceOf(chain, "native"),
+      ...chain.capabilities.currencies.map((currency) => balanceOf(chain, currency)),
+    ]);
+  const { policy, status } = context.treasury(network);
   return {
     network,
     hotWallet: chain.hotWallet,
     payoutsOpen: context.payoutsOpen(network),
+    ...policyView(policy),
+    low: status?.low ?? [],
+    unproven: status?.unproven ?? 0,
+    oldestQueuedSeconds: oldest === null
+      ? null
+      : Math.max(0, Math.floor((context.clock() - oldest) / 1_000)),
     native: shown(native),
-    balances: chain.capabilities.currencies.map((currency, index) =>
-      balanceView(currency, tokens[index] ?? null, commitments.get(currency))
-    ),
+    balances: chain.capabilities.currencies.map((currency, index) => ({
+      ...balanceView(currency, tokens[index] ?? null, commitments.get(currency)),
+      ...levelsView(policy?.cold?.levels.get(currency)),
+    })),
     readUntil: cursorView(cursor),
+    waiting: waiting.map((group) => ({
+      ...group,
+      amount: formatAmount(group.amount),
+      oldestAt: new Date(group.oldestAt).toISOString(),
+    })),
+    costs: costs.map(costSumView),
+    costsOf30Days: costsOf30Days.map(costSumView),
     queued: transfers.filter((row) => row.status === "queued").map(transferView),
     inFlight: transfers.filter((row) => row.status === "signed").map(transferView),
   };
+}
+
+/** How the treasury of a network is set up; what is not configured is null. */
+function policyView(policy: TreasuryPolicy | null) {
+  const second = policy?.second ?? null;
+  return {
+    lowBelow: policy === null ? null : Object.fromEntries(
+      Object.entries(policy.low).map(([asset, amount]) => [asset, formatAmount(amount)]),
+    ),
+    coldAddress: policy?.cold?.address ?? null,
+    secondNodes: second === null
+      ? null
+      : { above: formatAmount(second.above), nodes: second.nodes.map(({ name }) => name) },
+  };
+}
+
+function levelsView(levels: HotLevels | undefined) {
+  return { ceiling: shown(levels?.ceiling ?? null), target: shown(levels?.target ?? null) };
 }
 
 /** A balance in solid blocks; `null` while the node does not say. */

@@ -9,12 +9,25 @@ import { findDepositOwner } from "../ledger/admin/find_deposit_owner.ts";
 import { findIngested } from "../ledger/admin/find_ingested.ts";
 import { findWithdrawalOwner } from "../ledger/admin/find_withdrawal_owner.ts";
 import { type Answer, ok } from "./answer.ts";
-import { askAsAdmin } from "./ask_as_admin.ts";
+import { askAsAdmin, noteRefusal } from "./ask_as_admin.ts";
 import type { ApiContext } from "./context.ts";
-import { invalidRequest, notFound, refused, unauthorized, validationFailed } from "./errors.ts";
+import {
+  invalidRequest,
+  notFound,
+  refused,
+  transferOfAnother,
+  unauthorized,
+  validationFailed,
+} from "./errors.ts";
 import { findPayment, type PaymentFault } from "./find_payment.ts";
 import { bodyHash, isRecent, isSigned } from "./ingest_signature.ts";
-import { notFoundDoc, REFUSALS, validationFailedDoc } from "./openapi/error_catalogue.ts";
+import { isTransferOfAnother } from "./is_transfer_of_another.ts";
+import {
+  notFoundDoc,
+  REFUSALS,
+  transferOfAnotherDoc,
+  validationFailedDoc,
+} from "./openapi/error_catalogue.ts";
 import { type StaffRequest, staffRoute } from "./route.ts";
 import { INGESTED_EXAMPLE, ingestedSchema } from "./schemas/ingested.ts";
 
@@ -79,6 +92,7 @@ export const ingestEvent = staffRoute({
     validationFailedDoc,
     REFUSALS.event_conflict,
     REFUSALS.not_manual,
+    transferOfAnotherDoc,
     REFUSALS.wrong_state,
     REFUSALS.already_sent,
     REFUSALS.payment_used,
@@ -125,6 +139,12 @@ async function decideDeposit(
   if (depositId === undefined) return missing("depositId");
   const merchantId = await findDepositOwner(context.sql, depositId);
   if (merchantId === null) return notFound;
+  if (to === "CONFIRMED" && await isTransferOfAnother(context, merchantId, depositId)) {
+    const accountable = { ...request, merchantId };
+    const action = `ingest.${body.type}`;
+    await noteRefusal(accountable, action, depositId, "transfer_of_another", context);
+    return transferOfAnother;
+  }
   const outcome = await askAsAdmin(request, merchantId, `ingest.${body.type}`, depositId, {
     type: "decide-deposit",
     at: now,

@@ -39,7 +39,7 @@ export const testWebhook = keyedRoute({
     },
   },
   errors: [notFoundDoc, validationFailedDoc],
-  handler: async ({ merchantId, now }, { sql, webhookSender, newId }) => {
+  handler: async ({ merchantId, now }, { sql, webhookSender, wakeWebhooks, newId }) => {
     const merchant = await readMerchant(sql, merchantId);
     if (merchant === null) return notFound;
     const { webhookUrl, webhookPreviousUntil } = merchant;
@@ -75,6 +75,7 @@ export const testWebhook = keyedRoute({
       ...told,
       createdAt: now,
     });
+    if (acknowledged) wakeWebhooks(merchantId);
     const { httpStatus: status, ...rest } = told;
     return ok({ success: acknowledged, eventId, event: TEST_EVENT, status, ...rest });
   },

@@ -7,7 +7,7 @@
 import { z } from "zod";
 import { updateFeeSettings } from "../ledger/admin/update_fee_settings.ts";
 import { formatAmount, isExactIn } from "../ledger/amount.ts";
-import { type FeeSettings, withdrawalFees } from "../ledger/fees.ts";
+import { type FeeSettings, networkFeeOf, withdrawalFees } from "../ledger/fees.ts";
 import { pairKey, tokenDecimals } from "../ledger/pair.ts";
 import { ok } from "./answer.ts";
 import { settingsAudit } from "./audit_stamp.ts";
@@ -83,17 +83,18 @@ export const testWithdrawalFees = staffRoute({
       example: FEE_CALCULATION_EXAMPLE,
     },
   },
-  handler: async ({ body }, { settings }) => {
+  handler: async ({ body }, context) => {
     const { currency, network = "TRX", amount } = body;
     const decimals = tokenDecimals(currency, network);
     if (!isExactIn(amount, decimals)) {
       const message = `The amount may have ${decimals} decimal places on this network`;
       return invalidField("amount", message, "not_exact");
     }
-    const { fees, pairs } = await settings();
+    const { fees, pairs } = await context.settings();
     const pair = pairs.get(pairKey(currency, network));
     if (pair === undefined) throw new Error(`Cannot quote as a pair is missing: ${network}`);
-    return ok({ feeInfo: feeInfo(withdrawalFees(amount, fees, pair.networkFee, decimals)) });
+    const networkFee = networkFeeOf(pair, context.fees.dynamicFee(network, currency));
+    return ok({ feeInfo: feeInfo(withdrawalFees(amount, fees, networkFee, decimals)) });
   },
 });
 

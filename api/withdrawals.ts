@@ -25,6 +25,7 @@ import {
   referenceId,
   signedAmount,
 } from "./fields.ts";
+import { isOurs } from "./is_ours.ts";
 import { notFoundDoc, payoutInitiationFailedDoc, REFUSALS } from "./openapi/error_catalogue.ts";
 import { pagination } from "./paging.ts";
 import { keyedRoute } from "./route.ts";
@@ -114,6 +115,7 @@ export const createWithdrawal = keyedRoute({
       referenceId: body.referenceId ?? null,
       description: body.description ?? null,
       liquidity: context.liquidity(body.network, body.currency),
+      dynamicFee: context.fees.dynamicFee(body.network, body.currency),
     };
     const outcome = await context.merchants.ask(merchantId, command, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, { withdrawalId });
@@ -225,8 +227,7 @@ async function checkDestination(
 ): Promise<Reserve["destinationCheck"]> {
   const chain = context.chains.get(on);
   if (chain === undefined || !chain.isAddress(destination)) return "invalid";
-  if (destination === chain.hotWallet) return "ours";
-  return await context.isOwnAddress(destination) === true ? "ours" : "ok";
+  return await isOurs(destination, on, context) ? "ours" : "ok";
 }
 
 const listQuery = z.object({

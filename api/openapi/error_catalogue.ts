@@ -50,6 +50,15 @@ export const validationFailedDoc = errorDoc(
   { details },
 );
 
+/** 409 of a deposit by hand that is about to be confirmed. */
+export const transferOfAnotherDoc = errorDoc(
+  "TransferOfAnother",
+  "The transaction that the deposit names paid another merchant, or another one's deposit by hand",
+  errors.transferOfAnother,
+  "Conflict",
+  { message },
+);
+
 /** 401 without a key. */
 export const authenticationRequiredDoc = errorDoc(
   "AuthenticationRequired",
@@ -369,6 +378,11 @@ export const REFUSALS: Readonly<Record<RefusalCode, ErrorDoc>> = {
     "The transaction that the deposit names is booked already",
     { code: "transfer_known", depositId: exampleId("dep") },
     { depositId: id("dep") },
+  ),
+  balance_too_large: invalidField(
+    "BalanceTooLarge",
+    "With the deposit the balance would have more than 20 integer digits",
+    { code: "balance_too_large" },
   ),
   wrong_state: conflict(
     "WrongState",

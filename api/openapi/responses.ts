@@ -22,7 +22,7 @@ export function responsesOf(route: Route, components: Components): JsonObject {
     responses.push([status, success(route, doc, components)]);
   }
   for (const [status, docs] of byStatus) {
-    responses.push([String(status), failure(status, docs, components)]);
+    responses.push([String(status), failure(route, status, docs, components)]);
   }
   return Object.fromEntries(responses.toSorted(([a], [b]) => Number(a) - Number(b)));
 }
@@ -73,6 +73,7 @@ function examplesOf(route: Route, doc: ResponseDoc): JsonObject {
 }
 
 function failure(
+  route: Route,
   status: number,
   docs: readonly ErrorDoc[],
   components: Components,
@@ -100,6 +101,7 @@ function failure(
           }]),
         ),
       },
+      ...(route.problemPage === null ? {} : { "text/html": { schema: { type: "string" } } }),
     },
   };
 }

@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import { DEPOSIT_STATUSES } from "./deposit.ts";
+import { DEPOSIT_PAGE_EXAMPLE, DEPOSIT_STATUSES, depositSchema } from "./deposit.ts";
 import { FEE_INFO_EXAMPLE, feeInfoSchema } from "./fee_info.ts";
 import {
   address,
@@ -86,6 +86,40 @@ export const SETTLEMENT_ADDRESS_OF_MERCHANT_EXAMPLE = {
   merchantId: exampleId("mer"),
 };
 
+/** Answer of the list of all merchants' settlement addresses. */
+export const whitelistPage = z.object({
+  settlementAddresses: z.array(settlementAddressOfMerchant),
+  pagination: paginationSchema,
+});
+
+/** What the reference shows for it. */
+export const WHITELIST_PAGE_EXAMPLE = {
+  settlementAddresses: [SETTLEMENT_ADDRESS_OF_MERCHANT_EXAMPLE],
+  pagination: onePage(20),
+};
+
+/** Answer of the deposits that wait for a decision. */
+export const openDepositPage = z.object({
+  deposits: z.array(
+    depositSchema.extend({ merchantId: id("mer") }).meta({ id: "DepositOfMerchant" }),
+  ),
+  pagination: paginationSchema,
+});
+
+/** What the reference shows for them. */
+export const OPEN_DEPOSIT_PAGE_EXAMPLE = {
+  deposits: DEPOSIT_PAGE_EXAMPLE.deposits.map((deposit) => ({
+    ...deposit,
+    merchantId: exampleId("mer"),
+    status: "PENDING",
+    source: "bank transfer",
+    clearedAt: null,
+    fee: "0",
+    commission: "0",
+  })),
+  pagination: onePage(20),
+};
+
 /** Fee settings of withdrawals. */
 export const withdrawalFeeSettings = z.object({
   baseFee: decimal,
@@ -108,8 +142,22 @@ const pair = {
   depositsEnabled: z.boolean(),
   withdrawalsEnabled: z.boolean(),
   minWithdrawal: decimal,
-  networkFee: decimal,
+  networkFee: decimal.meta({
+    description: "The fixed fee; of a dynamic pair what is charged while nothing is estimated",
+  }),
   networkFeeMode: z.enum(["fixed", "dynamic"]),
+  quotedNetworkFee: decimal.meta({ description: "What a payout is quoted at the moment" }),
+  estimate: z.object({
+    networkFee: decimal.nullable().meta({ description: "What `dynamic` charges; null: `missing`" }),
+    floor: decimal.meta({ description: "The least that `dynamic` charges" }),
+    costToHolder: decimal.nullable().meta({
+      description: "In the network's coin, to an address that holds the token",
+    }),
+    costToNewHolder: decimal.nullable().meta({ description: "To one that does not" }),
+    estimatedAt: timestamp.nullable(),
+    coinRate: decimal.nullable().meta({ description: "Units of the currency per coin" }),
+    missing: z.string().nullable().meta({ description: "Why there is no estimate" }),
+  }).nullable().meta({ description: "Null where the service has no node of the network" }),
   connected: z.boolean().meta({ description: "Whether the service has a node of the network" }),
 };
 
@@ -131,7 +179,17 @@ const PAIR = {
   withdrawalsEnabled: true,
   minWithdrawal: "1",
   networkFee: "1",
-  networkFeeMode: "fixed",
+  networkFeeMode: "dynamic",
+  quotedNetworkFee: "4.42",
+  estimate: {
+    networkFee: "4.42",
+    floor: "0.1",
+    costToHolder: "6.7785",
+    costToNewHolder: "13.3785",
+    estimatedAt: EXAMPLE.time,
+    coinRate: "0.3",
+    missing: null,
+  },
   connected: true,
 };
 

@@ -70,6 +70,17 @@ export const depositPageStatus = z.object({
     receivedAt: timestamp,
     creditedAt: timestamp.nullable(),
   }).optional().meta({ description: "Left out while waiting" }),
+  progress: z.object({
+    currency: shownCurrency,
+    amount: eightPlaces.nullable().meta({ description: "The quote; null where there is none" }),
+    received: decimal.meta({ description: "Seen on the chain, credited or not" }),
+    credited: decimal,
+    missing: decimal.nullable().meta({
+      description: "What is still to be sent, in what the token can carry; null without a quote",
+    }),
+  }).optional().meta({
+    description: "All payments together, in the token the page asks for; left out while waiting",
+  }),
 }).meta({ id: "DepositPageStatus" });
 
 /** What the reference shows for a new page. */
@@ -110,6 +121,13 @@ export const DEPOSIT_PAGE_STATUS_EXAMPLES = {
       txHash: EXAMPLE.txHash,
       receivedAt: EXAMPLE.time,
       creditedAt: EXAMPLE.later,
+    },
+    progress: {
+      currency: "USDT",
+      amount: "116.27906977",
+      received: "100",
+      credited: "100",
+      missing: "16.27907",
     },
   },
 };

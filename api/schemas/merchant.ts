@@ -34,6 +34,12 @@ export const merchantProfile = z.object({
   webhookRetryCount: z.int().min(0).max(20),
   successUrl: z.string().nullable(),
   failureUrl: z.string().nullable(),
+  pageOrigins: z.array(z.string()).nullable().meta({
+    description: "Origins that may show the hosted page in a frame; null or empty: none",
+  }),
+  logoColor: z.string().nullable().meta({
+    description: "Colour of the merchant's mark on the hosted page, as `#rrggbb`",
+  }),
   rateLimits: z.object({
     balance: perMinute,
     deposits: perMinute,
@@ -59,6 +65,8 @@ export const MERCHANT_PROFILE_EXAMPLE = {
   webhookRetryCount: 3,
   successUrl: null,
   failureUrl: null,
+  pageOrigins: null,
+  logoColor: "#0b6e4f",
   rateLimits: {},
   resellerId: null,
   createdAt: EXAMPLE.time,

@@ -88,7 +88,7 @@ export const TRANSACTION_PAGE_EXAMPLE = {
     createdAtGmt8: "2026-08-13T17:30:00.000+08:00",
     referenceId: "order-1001",
     description: null,
-    category: null,
+    category: { name: "Withdrawal", description: "A payout with its fees" },
     tags: [],
     metadata: { paymentId: exampleId("wd") },
   }],

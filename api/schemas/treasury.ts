@@ -16,13 +16,15 @@ import {
   timestamp,
   txHash,
 } from "./formats.ts";
+import { SWEEPS_EXAMPLE, sweepsSchema } from "./sweeps.ts";
+import { COST_SUM_EXAMPLE, costSum, transferAsset, transferKind } from "./treasury_costs.ts";
 
 const transfer = z.object({
   id: z.string(),
   merchantId: z.string(),
-  kind: z.enum(["payout", "settlement", "sweep", "gas", "delegation", "cold"]),
+  kind: transferKind,
   paymentId: z.string().nullable(),
-  currency: shownCurrency,
+  currency: transferAsset,
   amount: decimal,
   destination: address,
   reason: z.string().nullable().meta({ description: "What it waits for" }),
@@ -32,6 +34,16 @@ const transfer = z.object({
   createdAt: timestamp,
 }).meta({ id: "WaitingTransfer" });
 
+const waitingGroup = z.object({
+  kind: transferKind,
+  currency: transferAsset,
+  status: z.enum(["queued", "signed"]),
+  reason: z.string().nullable().meta({ description: "Null: for its turn, or for its block" }),
+  count: z.int().min(1),
+  amount: decimal,
+  oldestAt: timestamp.meta({ description: "Since when the oldest of them exists" }),
+}).meta({ id: "WaitingTransfers" });
+
 /** Answer of the treasury. */
 export const treasurySchema = z.object({
   networks: z.array(
@@ -39,6 +51,22 @@ export const treasurySchema = z.object({
       network: shownNetwork,
       hotWallet: address,
       payoutsOpen: z.boolean().meta({ description: "Whether payouts can be signed" }),
+      low: z.array(z.string()).meta({
+        description: "What the hot wallet has too little of",
+        examples: [["USDT: 90 of at least 1000"]],
+      }),
+      lowBelow: z.record(z.string(), decimal).nullable().meta({
+        description: "By asset, where that begins; `native` is the network's own coin",
+      }),
+      coldAddress: address.nullable(),
+      secondNodes: z.object({ above: decimal, nodes: z.array(z.string()) }).nullable().meta({
+        description: "Who has to agree before a payout above an amount counts as expired; null: " +
+          "the service's own scan decides alone",
+      }),
+      unproven: z.int().min(0).meta({ description: "Expired payouts they have not agreed on" }),
+      oldestQueuedSeconds: z.int().min(0).nullable().meta({
+        description: "Age of the oldest transfer without a signature; null: none waits",
+      }),
       native: decimal.nullable().meta({ description: "The network's own coin; null: node silent" }),
       balances: z.array(z.object({
         currency: shownCurrency,
@@ -46,10 +74,18 @@ export const treasurySchema = z.object({
         queued: decimal.meta({ description: "Promised and not signed" }),
         inFlight: decimal.meta({ description: "Signed and not final" }),
         liquidity: signedDecimal.nullable().meta({ description: "What new payouts can count on" }),
+        ceiling: decimal.nullable().meta({
+          description: "Above so much the surplus goes to the cold address; null: it stays",
+        }),
+        target: decimal.nullable().meta({ description: "What is left then" }),
       })),
       readUntil: z.object({ height: z.int().min(0), time: timestamp }).nullable(),
+      waiting: z.array(waitingGroup).meta({ description: "All that waits, by what it waits for" }),
+      costs: z.array(costSum).meta({ description: "What transactions have cost, all of them" }),
+      costsOf30Days: z.array(costSum).meta({ description: "The same in the last 30 days" }),
       queued: z.array(transfer),
       inFlight: z.array(transfer),
+      sweeps: sweepsSchema,
     }).meta({ id: "TreasuryOfNetwork" }),
   ),
 });
@@ -75,6 +111,12 @@ export const TREASURY_EXAMPLE = {
     network: "TRX",
     hotWallet: EXAMPLE.address,
     payoutsOpen: true,
+    low: [],
+    lowBelow: { native: "200", USDT: "1000", USDC: "0" },
+    coldAddress: null,
+    secondNodes: { above: "5000", nodes: ["tron.example"] },
+    unproven: 0,
+    oldestQueuedSeconds: null,
     native: "100000",
     balances: [{
       currency: "USDT",
@@ -82,9 +124,23 @@ export const TREASURY_EXAMPLE = {
       queued: "0",
       inFlight: "10",
       liquidity: "999990",
+      ceiling: null,
+      target: null,
     }],
     readUntil: { height: 1_200, time: EXAMPLE.time },
+    waiting: [{
+      kind: "payout",
+      currency: "USDT",
+      status: "signed",
+      reason: null,
+      count: 1,
+      amount: "10",
+      oldestAt: EXAMPLE.time,
+    }],
+    costs: [COST_SUM_EXAMPLE],
+    costsOf30Days: [COST_SUM_EXAMPLE],
     queued: [],
     inFlight: [WAITING],
+    sweeps: SWEEPS_EXAMPLE,
   }],
 };

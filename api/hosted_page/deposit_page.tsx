@@ -1,0 +1,184 @@
+/**
+ * The page on which a merchant's customer pays.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { findResellerById } from "../../ledger/admin/find_reseller_by_id.ts";
+import { readHostedPayments } from "../../ledger/queries/read_hosted_payments.ts";
+import { readPageMerchant } from "../../ledger/queries/read_page_merchant.ts";
+import type { Answer } from "../answer.ts";
+import type { ApiContext } from "../context.ts";
+import { invalidToken, sessionExpired, tokenRequired } from "../errors.ts";
+import {
+  invalidTokenDoc,
+  sessionExpiredDoc,
+  tokenRequiredDoc,
+} from "../openapi/error_catalogue.ts";
+import { type PublicRequest, publicRoute } from "../route.ts";
+import { hashSessionToken } from "../session_token.ts";
+import { renderDocument } from "./document.tsx";
+import { chooseLanguage, type Language } from "./language.ts";
+import { PACE } from "./pace.ts";
+import { pageHeaders } from "./page_headers.ts";
+import type { PageState } from "./page_state.ts";
+import { type PageView, pageView } from "./page_view.ts";
+import { problemPage, wantsPage } from "./problem_page.tsx";
+import { redirectOf } from "./redirect.ts";
+import { screenOf } from "./screen.tsx";
+import { statusView } from "./status_view.ts";
+
+const DESCRIPTION = "Needs no API key: the session token opens it. Send `Accept: text/html`, as " +
+  "browsers do, to get errors as pages too. After the session's time the page answers 410 and " +
+  "explains; it goes on telling what becomes of a payment.";
+
+const lang = z.string().optional().meta({
+  description: "`en`, `zh`, `es` or `ar`; otherwise `Accept-Language` decides",
+});
+
+const responses = {
+  200: { description: "The page", schema: null, contentType: "text/html" },
+} as const;
+
+/** `GET /deposit/{token}`. */
+export const getDepositPageOfToken = publicRoute({
+  method: "GET",
+  path: "/deposit/{token}",
+  summary: "The hosted payment page",
+  description: DESCRIPTION,
+  rateCategory: "hosted",
+  // what else the address carries is for the customer's eyes
+  query: z.object({ lang }),
+  responses,
+  errors: [invalidTokenDoc, sessionExpiredDoc],
+  problemPage,
+  handler: ({ params, query, ...request }, context) => {
+    const addressOf = (language: Language) => `?lang=${language}`;
+    const statusPath = `../api/deposit-page/status?token=${params.token}`;
+    return pageOf(params.token ?? "", query.lang, { statusPath, addressOf }, request, context);
+  },
+});
+
+/** `GET /api/deposit-page`. */
+export const getDepositPage = publicRoute({
+  method: "GET",
+  path: "/api/deposit-page",
+  summary: "The hosted payment page, by a query parameter",
+  description: DESCRIPTION,
+  rateCategory: "hosted",
+  query: z.object({ token: z.string().optional(), lang }),
+  responses,
+  errors: [tokenRequiredDoc, invalidTokenDoc, sessionExpiredDoc],
+  problemPage,
+  handler: ({ query, ...request }, context) => {
+    const { token } = query;
+    if (token === undefined || token === "") return tokenRequired;
+    const addressOf = (language: Language) => `?token=${token}&lang=${language}`;
+    const statusPath = `deposit-page/status?token=${token}`;
+    return pageOf(token, query.lang, { statusPath, addressOf }, request, context);
+  },
+});
+
+/** Addresses of the page, relative to itself: a proxy may serve it under a path of its own. */
+interface Addresses {
+  readonly statusPath: string;
+  readonly addressOf: (language: Language) => string;
+}
+
+async function pageOf(
+  token: string,
+  wanted: string | undefined,
+  addresses: Addresses,
+  { headers, now }: Pick<PublicRequest<unknown, unknown>, "headers" | "now">,
+  { sql, environment }: ApiContext,
+): Promise<Answer> {
+  const hash = hashSessionToken(token).toHex();
+  const found = (await readHostedPayments(sql, [hash])).get(hash);
+  if (found === undefined) return invalidToken;
+  const { session, payment } = found;
+  const isOver = now >= session.expiresAt;
+  if (isOver && !wantsPage(headers)) return sessionExpired;
+  const merchant = await readPageMerchant(sql, session.merchantId);
+  const reseller = merchant.resellerId === null
+    ? null
+    : await findResellerById(sql, merchant.resellerId);
+  const view = pageView({
+    session,
+    payment,
+    merchant,
+    reseller: reseller?.name ?? null,
+    isDevelopment: environment === "development",
+    language: chooseLanguage(wanted ?? null, headers.get("accept-language")),
+    now,
+  });
+  return {
+    status: isOver ? 410 : 200,
+    body: renderPage(view, addresses),
+    headers: pageHeaders(merchant.pageOrigins),
+  };
+}
+
+function renderPage(view: PageView, { statusPath, addressOf }: Addresses): string {
+  const { texts, merchant, session, payment, state } = view;
+  const { told, body } = screenOf(view);
+  const redirect = redirectOf(state, merchant);
+  return renderDocument({
+    title: texts.pageTitle(merchant.name),
+    language: view.language,
+    merchant,
+    reseller: view.reseller,
+    referenceId: session.referenceId,
+    isTest: view.isTest,
+    inLanguage: addressOf,
+    hasScript: true,
+    children: (
+      <>
+        <div
+          id="lost"
+          class="lost"
+          hidden
+          data-back={texts.connectionBack}
+        >
+          <strong>{texts.connectionLost.title}</strong> {texts.connectionLost.detail}
+        </div>
+        <main
+          id="main"
+          data-state={state.kind}
+          data-say={`${told.title}. ${told.detail}`}
+          data-status={JSON.stringify(statusView(session, payment))}
+          data-status-path={statusPath}
+          data-poll={pollOf(state, view.overMs)}
+          data-pace={JSON.stringify(PACE)}
+          data-left={Math.max(-view.overMs, 0)}
+          data-life={session.expiresAt - session.createdAt}
+          {...(redirect === null || redirect.afterS === null
+            ? {}
+            : { "data-go": redirect.url, "data-go-after": redirect.afterS })}
+        >
+          {body}
+          <noscript>
+            <p class="unscripted">
+              {texts.withoutScript} <a href="">{texts.checkAgain}</a>
+            </p>
+          </noscript>
+        </main>
+        <p id="say" class="unseen" role="status" aria-live="polite" />
+      </>
+    ),
+  });
+}
+
+/** How long after its time a page still looks for a late payment. */
+const LOOKS_ON_MS = 60 * 60_000;
+
+/**
+ * What the page asks to see whether something changed: the status while its time lasts, afterwards
+ * itself (the status is a 410 by then), nothing once there is nothing to wait for. A tab that is
+ * left open does not ask for ever.
+ */
+function pollOf(state: PageState, overMs: number): "status" | "page" | "none" {
+  if (overMs < 0) return state.kind === "completed" ? "none" : "status";
+  if (state.kind === "received") return "page";
+  return state.kind === "completed" || overMs > LOOKS_ON_MS ? "none" : "page";
+}

@@ -1,0 +1,118 @@
+/**
+ * The screens on which nothing is left to be sent: they show no address to pay to.
+ *
+ * @module
+ */
+
+import { Icon } from "./icon.tsx";
+import type { Redirect } from "./redirect.ts";
+import { isolated, type PageView } from "./page_view.ts";
+import { Steps } from "./steps.tsx";
+import type { Told } from "./texts/texts.ts";
+import { Amount, Code, CopyButton } from "./values.tsx";
+
+const ICONS = {
+  received: "clock",
+  completed: "check",
+  failed: "cross",
+  expired: "clock",
+  short: "part",
+} as const;
+
+/** What became of the payment, and where to go from here. */
+export function OutcomeScreen(
+  { view, kind, told, notes, redirect }: {
+    readonly view: PageView;
+    readonly kind: keyof typeof ICONS;
+    readonly told: Told;
+    /** Further sentences. */
+    readonly notes: readonly string[];
+    readonly redirect: Redirect | null;
+  },
+) {
+  const { texts } = view;
+  return (
+    <>
+      <section class="outcome">
+        <span class={`badge large ${kind}`}>
+          <Icon name={ICONS[kind]} />
+        </span>
+        <h1 id="title" tabindex={-1}>{told.title}</h1>
+        <p>{told.detail}</p>
+        {notes.map((note) => <p class="note">{note}</p>)}
+      </section>
+      <Receipt view={view} />
+      {(kind === "received" || kind === "completed") && <Steps texts={texts} at={kind} />}
+      {redirect !== null && <Return view={view} redirect={redirect} />}
+    </>
+  );
+}
+
+/** What was received, by which transaction. */
+function Receipt({ view }: { readonly view: PageView }) {
+  const { payment, progress, session, texts, network } = view;
+  if (payment === null) return null;
+  const { deposit } = payment;
+  const isOther = progress.seen === 0n && deposit.currency !== session.currency;
+  return (
+    <dl class="facts receipt">
+      {view.state.kind !== "failed" && (
+        <div>
+          <dt>{texts.receivedAmount}</dt>
+          <dd>
+            <Amount
+              amount={isOther ? deposit.amount : progress.seen}
+              token={deposit.currency}
+            />
+          </dd>
+        </div>
+      )}
+      {progress.asked !== null && progress.asked !== progress.seen && (
+        <div>
+          <dt>{texts.askedAmount}</dt>
+          <dd>
+            <Amount amount={progress.asked} token={session.currency} />
+          </dd>
+        </div>
+      )}
+      <div>
+        <dt>{texts.network}</dt>
+        <dd>
+          <bdi>{`${network.name} (${network.standard})`}</bdi>
+        </dd>
+      </div>
+      {deposit.txid !== null && (
+        <div class="wide">
+          <dt>{texts.transaction}</dt>
+          <dd>
+            <Code id="transaction" text={deposit.txid} />
+            <CopyButton
+              id="copy-transaction"
+              text={deposit.txid}
+              label={texts.copyTransaction}
+              texts={texts}
+            />
+          </dd>
+        </div>
+      )}
+    </dl>
+  );
+}
+
+function Return(
+  { view, redirect }: { readonly view: PageView; readonly redirect: Redirect },
+) {
+  const { texts, merchant } = view;
+  const shop = isolated(merchant.name);
+  return (
+    <div class="return">
+      <a class="button" id="return" href={redirect.url} rel="noreferrer">{texts.returnTo(shop)}</a>
+      {redirect.afterS !== null && (
+        <p class="returning scripted">
+          <span>{texts.returning(shop)}</span>{" "}
+          <button type="button" id="stay" class="link">{texts.stay}</button>
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,98 @@
+/**
+ * How a hosted payment stands, as the customer should understand it. The interface's four statuses
+ * know neither quotes nor the end of the page's time; this does.
+ *
+ * @module
+ */
+
+import {
+  add,
+  type Amount,
+  cutTo,
+  fromTokenUnits,
+  max,
+  subtract,
+  ZERO,
+} from "../../ledger/amount.ts";
+import { tokenDecimals } from "../../ledger/pair.ts";
+import type { SessionPayment } from "../../ledger/queries/read_hosted_payments.ts";
+import type { SessionRow } from "../../ledger/queries/session_row.ts";
+
+/** What was asked for and what has come, in the token that the page asks for. */
+export interface Progress {
+  /** What to send: the quote, rounded up to what the token can carry; null without a quote. */
+  readonly asked: Amount | null;
+  /** Credited or on its way. */
+  readonly seen: Amount;
+  readonly credited: Amount;
+  /** What is still to be sent; null without a quote. */
+  readonly missing: Amount | null;
+}
+
+/** What the page tells. */
+export type PageState =
+  /** Nothing was seen yet. */
+  | { readonly kind: "waiting" }
+  /** Less than the quote was seen, and there is time to send the rest. */
+  | { readonly kind: "partial" }
+  /** Enough was seen and is not final; `late`: the page's time is over meanwhile. */
+  | { readonly kind: "received"; readonly late: boolean }
+  /** Enough was credited; `over`: that much more than was asked, zero where it was exact. */
+  | { readonly kind: "completed"; readonly over: Amount }
+  /** What was seen has come to nothing. */
+  | { readonly kind: "failed" }
+  /** The page's time is over and nothing was seen. */
+  | { readonly kind: "expired" }
+  /** The page's time is over and less than the quote was seen. */
+  | { readonly kind: "short" };
+
+/** Compares what has come in with the quote. */
+export function progressOf(
+  session: Pick<SessionRow, "amount" | "currency" | "network">,
+  payment: SessionPayment | null,
+): Progress {
+  const asked = session.amount === null
+    ? null
+    : roundUp(session.amount, tokenDecimals(session.currency, session.network));
+  const credited = payment?.credited ?? ZERO;
+  const seen = add(credited, payment?.pending ?? ZERO);
+  return {
+    asked,
+    seen,
+    credited,
+    missing: asked === null ? null : max(subtract(asked, seen), ZERO),
+  };
+}
+
+/**
+ * Says how the payment stands. A quote is met by the sum of what came in; without one the first
+ * payment is enough.
+ *
+ * @param now Unix milliseconds
+ */
+export function pageState(
+  session: Pick<SessionRow, "expiresAt">,
+  payment: SessionPayment | null,
+  progress: Progress,
+  now: number,
+): PageState {
+  const isOver = now >= session.expiresAt;
+  const { asked, seen, credited } = progress;
+  if (payment === null) return { kind: isOver ? "expired" : "waiting" };
+  const { status } = payment.deposit;
+  if (status === "FAILED" || status === "CANCELLED") return { kind: "failed" };
+  if (asked === null) {
+    return status === "CONFIRMED"
+      ? { kind: "completed", over: ZERO }
+      : { kind: "received", late: isOver };
+  }
+  if (credited >= asked) return { kind: "completed", over: subtract(credited, asked) };
+  if (seen >= asked) return { kind: "received", late: isOver };
+  return { kind: isOver ? "short" : "partial" };
+}
+
+/** The least amount of a token that is not below the given one. */
+function roundUp(amount: Amount, decimals: number): Amount {
+  const cut = cutTo(amount, decimals);
+  return cut === amount ? cut : add(cut, fromTokenUnits(1n, decimals));
+}

@@ -1,0 +1,140 @@
+/**
+ * The screen of a payment that is still to be made, in whole or in part: where to, what, by when.
+ *
+ * @module
+ */
+
+import { type Amount as Money, formatAmount } from "../../ledger/amount.ts";
+import { formatQuote } from "../../rates/quote.ts";
+import { Icon } from "./icon.tsx";
+import { isolated, type PageView } from "./page_view.ts";
+import { QrCode } from "./qr_code.tsx";
+import { Steps } from "./steps.tsx";
+import type { Told } from "./texts/texts.ts";
+import { Amount, Code, CopyButton } from "./values.tsx";
+
+/** Everything that a customer needs to pay. */
+export function PaymentScreen({ view, told }: { readonly view: PageView; readonly told: Told }) {
+  const { session, texts, network, state } = view;
+  const place = `${network.name} (${network.standard})`;
+  return (
+    <>
+      <section class="state">
+        <span class={`badge ${state.kind}`}>
+          {state.kind === "partial" ? <Icon name="part" /> : <span class="pulse" />}
+        </span>
+        <h1 id="title" tabindex={-1}>{told.title}</h1>
+        <TimeLeft view={view} />
+        <p class="detail">{told.detail}</p>
+      </section>
+      <div class="columns">
+        <section class="what">
+          <AmountToSend view={view} />
+          <dl class="facts">
+            <div>
+              <dt>{texts.network}</dt>
+              <dd class="network">
+                <bdi>{place}</bdi>
+              </dd>
+            </div>
+          </dl>
+          <p class="only">
+            <Icon name="warning" />
+            <span>
+              <strong>{texts.onlyThis(isolated(session.currency), isolated(place))}</strong>{" "}
+              {texts.otherwiseLost}
+            </span>
+          </p>
+        </section>
+        <section class="where">
+          <div class="frame">
+            <QrCode text={session.address} label={texts.qrCode} />
+          </div>
+          <h2 id="address-label">
+            {texts.address(isolated(session.currency), isolated(place))}
+          </h2>
+          <Code id="address" text={session.address} />
+          <CopyButton
+            id="copy-address"
+            text={session.address}
+            label={texts.copyAddress}
+            texts={texts}
+            primary
+          />
+        </section>
+      </div>
+      <Steps texts={texts} at="waiting" />
+    </>
+  );
+}
+
+function AmountToSend({ view }: { readonly view: PageView }) {
+  const { session, texts, progress, state } = view;
+  const { currency } = session;
+  if (progress.asked === null || progress.missing === null) {
+    return <p class="sum any">{texts.anyAmount(currency)}</p>;
+  }
+  const isPart = state.kind === "partial";
+  const due: Money = isPart ? progress.missing : progress.asked;
+  return (
+    <>
+      <h2>{isPart ? texts.stillMissing : texts.amountToSend}</h2>
+      <div class="sum">
+        <Amount
+          amount={due}
+          token={currency}
+          {...(isPart || session.amount === null ? {} : { exact: formatQuote(session.amount) })}
+        />
+        <CopyButton
+          id="copy-amount"
+          text={formatAmount(due)}
+          label={texts.copyAmount}
+          texts={texts}
+        />
+      </div>
+      {!isPart && <Fiat view={view} />}
+      <p class="fees">{texts.feesOnTop}</p>
+    </>
+  );
+}
+
+/** What the amount is worth in the money that the merchant asked for. */
+function Fiat({ view }: { readonly view: PageView }) {
+  const { requestedAmount, requestedCurrency, exchangeRate, currency } = view.session;
+  if (requestedAmount === null || requestedCurrency === null) return null;
+  return (
+    <p class="fiat">
+      <bdi class="requested">
+        {fiatAmount(requestedAmount, requestedCurrency)} {requestedCurrency}
+      </bdi>
+      {exchangeRate !== null && (
+        <bdi class="rate" dir="ltr">
+          {view.texts.rate(`1 ${currency}`, `${exchangeRate} ${requestedCurrency}`)}
+        </bdi>
+      )}
+    </p>
+  );
+}
+
+/** An amount with the decimals that its currency is written with, or more where it has more. */
+function fiatAmount(amount: Money, currency: string): string {
+  const { maximumFractionDigits: decimals = 0 } = new Intl.NumberFormat("en", {
+    style: "currency",
+    currency,
+  }).resolvedOptions();
+  const [whole = "", fraction = ""] = formatAmount(amount).split(".");
+  const padded = fraction.padEnd(decimals, "0");
+  return padded === "" ? whole : `${whole}.${padded}`;
+}
+
+function TimeLeft({ view }: { readonly view: PageView }) {
+  const { session, texts } = view;
+  const until = new Date(session.expiresAt).toISOString();
+  return (
+    <p class="time" role="timer" aria-label={texts.timeLeft}>
+      <time datetime={until} data-countdown={texts.twoMinutesLeft}>
+        {texts.openUntil(isolated(`${until.slice(11, 16)} UTC`))}
+      </time>
+    </p>
+  );
+}

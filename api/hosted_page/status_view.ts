@@ -1,0 +1,45 @@
+import { formatAmount } from "../../ledger/amount.ts";
+import type { SessionPayment } from "../../ledger/queries/read_hosted_payments.ts";
+import type { SessionRow } from "../../ledger/queries/session_row.ts";
+import type { DepositRow } from "../../ledger/rows.ts";
+import type { DepositStatus } from "../../ledger/transitions.ts";
+import { formatQuote } from "../../rates/quote.ts";
+import { progressOf } from "./page_state.ts";
+
+/** What the customer is told of a deposit's status. */
+const PAYMENT_STATUS = {
+  PENDING: "received",
+  CONFIRMED: "completed",
+  FAILED: "failed",
+  CANCELLED: "failed",
+} as const satisfies Record<DepositStatus, string>;
+
+/** How a hosted payment stands, as the interface tells it. */
+export function statusView(
+  session: Pick<SessionRow, "amount" | "currency" | "network">,
+  payment: SessionPayment | null,
+) {
+  if (payment === null) return { status: "waiting" } as const;
+  const { seen, credited, missing } = progressOf(session, payment);
+  return {
+    status: PAYMENT_STATUS[payment.deposit.status],
+    deposit: depositView(payment.deposit),
+    progress: {
+      currency: session.currency,
+      amount: session.amount === null ? null : formatQuote(session.amount),
+      received: formatAmount(seen),
+      credited: formatAmount(credited),
+      missing: missing === null ? null : formatAmount(missing),
+    },
+  };
+}
+
+function depositView(deposit: DepositRow) {
+  return {
+    amount: formatAmount(deposit.amount),
+    currency: deposit.currency,
+    txHash: deposit.txid,
+    receivedAt: new Date(deposit.createdAt).toISOString(),
+    creditedAt: deposit.clearedAt === null ? null : new Date(deposit.clearedAt).toISOString(),
+  };
+}

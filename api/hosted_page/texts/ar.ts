@@ -1,0 +1,104 @@
+import type { Texts } from "./texts.ts";
+
+/** Arabic, written from right to left. */
+export const ar: Texts = {
+  name: "العربية",
+  direction: "rtl",
+  pageTitle: (shop) => `الدفع إلى ${shop}`,
+  payTo: "الدفع إلى",
+  switchLanguage: "اللغة",
+  test: "صفحة تجريبية: لا ترسل أموالاً حقيقية",
+  order: "الطلب",
+  providedBy: (reseller) => `خدمة الدفع من ${reseller}`,
+
+  amountToSend: "أرسل بالضبط",
+  stillMissing: "المبلغ المتبقي",
+  anyAmount: (token) => `أرسل أي مبلغ من ${token}`,
+  rate: (one, fiat) => `${one} = ${fiat}`,
+  feesOnTop: "تُضاف رسوم الشبكة فوق المبلغ، وتعرضها محفظتك.",
+  network: "الشبكة",
+  address: (token, network) => `أرسل ${token} عبر ${network} إلى`,
+  qrCode: "رمز QR للعنوان",
+  onlyThis: (token, network) => `أرسل ${token} فقط وعبر شبكة ${network} فقط.`,
+  otherwiseLost: "كل ما يُرسل بعملة أخرى أو عبر شبكة أخرى يضيع.",
+  copy: "نسخ",
+  copied: "تم النسخ",
+  copyAmount: "نسخ المبلغ",
+  copyAddress: "نسخ العنوان",
+  copyTransaction: "نسخ المعاملة",
+
+  timeLeft: "الوقت المتبقي",
+  openUntil: (time) => `مفتوحة حتى ${time}`,
+  twoMinutesLeft: "تبقّت دقيقتان للدفع",
+
+  steps: { waiting: "بانتظار الدفع", received: "تم الرصد", completed: "اكتمل" },
+  progress: "مراحل الدفع",
+  waiting: {
+    title: "بانتظار دفعتك",
+    detail: "أرسلها من محفظتك، وستلاحظها هذه الصفحة تلقائياً.",
+  },
+  partial: (seen, asked, missing) => ({
+    title: "وصل جزء من المبلغ",
+    detail: `وصل ${seen} من ${asked}. أرسل المتبقي ${missing} إلى العنوان نفسه.`,
+  }),
+  received: (seen) => ({
+    title: "تم رصد الدفعة",
+    detail: `${seen} في الطريق. تؤكدها الشبكة الآن، ويستغرق ذلك دقيقة أو دقيقتين.`,
+  }),
+  receivedLate: (seen) => ({
+    title: "ستُقيَّد دفعتك",
+    detail: `رُصد ${seen} وتؤكده الشبكة الآن. انتهى وقت الصفحة، لكن لا يلزمك فعل أي شيء آخر.`,
+  }),
+  completed: (credited, shop) => ({
+    title: "اكتمل الدفع",
+    detail: `استلم ${shop} مبلغ ${credited}. شكراً لك!`,
+  }),
+  paidTooMuch: (over, shop) => `أرسلت ${over} زيادة عن المطلوب. يُرجى مراجعة ${shop} بشأنها.`,
+  failed: (shop) => ({
+    title: "لم تنجح الدفعة",
+    detail:
+      `لم تنفذ الشبكة المعاملة، فلم يُحوَّل أي مبلغ. راجع محفظتك واطلب من ${shop} صفحة دفع جديدة.`,
+  }),
+  expired: (shop) => ({
+    title: "انتهت صلاحية صفحة الدفع هذه",
+    detail: `يُرجى عدم إرسال أي شيء إليها بعد الآن. يمكن لـ ${shop} أن يعطيك صفحة جديدة.`,
+  }),
+  expiredPaid:
+    "هل أرسلت الدفعة بالفعل؟ دفعتك آمنة: ستُقيَّد فور تأكيد الشبكة لها، وستعرضها هذه الصفحة.",
+  short: (seen, asked, missing, shop) => ({
+    title: "وصل جزء فقط في الوقت المحدد",
+    detail: `وصل ${seen} من ${asked}، والمتبقي ${missing}. يُرجى التواصل مع ${shop}.`,
+  }),
+
+  receivedAmount: "المستلَم",
+  askedAmount: "المطلوب",
+  transaction: "المعاملة",
+  returning: (shop) => `جارٍ إعادتك إلى ${shop}…`,
+  returnTo: (shop) => `العودة إلى ${shop}`,
+  stay: "البقاء هنا",
+
+  connectionLost: {
+    title: "انقطع الاتصال، ودفعتك آمنة",
+    detail: "ما أرسلته سيصل في كل الأحوال. تتابع هذه الصفحة فور عودة الاتصال.",
+  },
+  connectionBack: "عاد الاتصال",
+  withoutScript: "من دون JavaScript لا تتحدث هذه الصفحة تلقائياً.",
+  checkAgain: "تحقق مرة أخرى",
+
+  unknownPage: {
+    title: "لا توجد صفحة دفع كهذه",
+    detail: "الرابط غير مكتمل أو فيه خطأ. افتحه من جديد من حيث حصلت عليه.",
+  },
+  expiredPage: {
+    title: "انتهت صلاحية صفحة الدفع هذه",
+    detail: "اطلب صفحة جديدة. أما الدفعة التي أُرسلت بالفعل فتُقيَّد في كل الأحوال.",
+  },
+  tooManyRequests: {
+    title: "لحظة من فضلك",
+    detail: "فُتحت هذه الصفحة مرات كثيرة. حاول مرة أخرى بعد دقيقة.",
+  },
+  somethingWrong: {
+    title: "لا يمكن عرض الصفحة الآن",
+    detail: "دفعتك آمنة: ما أرسلته سيصل في كل الأحوال. حاول مرة أخرى بعد قليل.",
+  },
+};

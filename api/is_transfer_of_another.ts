@@ -1,0 +1,30 @@
+import { findingsOf } from "../actors/watcher/record_blocks.ts";
+import { LOST_ACCOUNT } from "../ledger/addresses/lost_account.ts";
+import { findNamedTransaction } from "../ledger/admin/find_named_transaction.ts";
+import type { ApiContext } from "./context.ts";
+
+/**
+ * Whether the transaction that a deposit by hand names is another merchant's: booked by hand for
+ * that one, or paid to one of its addresses. Asked before an operator confirms it, as the same
+ * money would be credited twice.
+ *
+ * @throws {ChainUnavailable} when its network cannot be read; then nothing is known
+ */
+export async function isTransferOfAnother(
+  { sql, chains, askTimeoutMs }: Pick<ApiContext, "sql" | "chains" | "askTimeoutMs">,
+  merchantId: string,
+  depositId: string,
+): Promise<boolean> {
+  const named = await findNamedTransaction(sql, merchantId, depositId);
+  if (named === null) return false;
+  if (named.isBookedByAnother) return true;
+  const { network, txid } = named;
+  const signal = AbortSignal.timeout(askTimeoutMs);
+  const found = await chains.get(network)?.transaction(txid, "head", signal);
+  if (found?.kind !== "found") return false;
+  const findings = await findingsOf(sql, network, [found.transaction]);
+  // what paid an address that a restore forgot is credited by hand: nobody else is
+  return findings.some((finding) =>
+    finding.merchantId !== merchantId && finding.merchantId !== LOST_ACCOUNT
+  );
+}

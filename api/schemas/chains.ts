@@ -1,0 +1,90 @@
+/**
+ * How networks are read, as administrators see it.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { EXAMPLE, shownNetwork, timestamp } from "./formats.ts";
+
+const place = z.object({ height: z.int().min(0), time: timestamp });
+
+/** Answer of the chains. */
+export const chainsSchema = z.object({
+  networks: z.array(
+    z.object({
+      network: shownNetwork,
+      solid: place.nullable().meta({
+        description: "Newest final block that was read; moves money",
+      }),
+      head: place.nullable().meta({ description: "Newest block that was seen; only informs" }),
+      chainSolid: z.int().min(0).nullable().meta({
+        description: "Newest final block of the chain; null: not reached since the start",
+      }),
+      lag: z.int().min(0).nullable().meta({ description: "Final blocks that are left to read" }),
+      catchUp: z.object({
+        blocksPerSecond: z.number().min(0),
+        left: z.int().min(0),
+      }).nullable().meta({ description: "Set while many blocks are left" }),
+      stopped: z.string().nullable().meta({
+        description: "Why nothing more is read: what nodes say does not continue what was read",
+      }),
+      restSeconds: z.number().min(0).meta({
+        description: "Rest between two looks, so that the calls of nodes last the day",
+      }),
+      unread: z.array(z.object({
+        height: z.int().min(0),
+        view: z.enum(["head", "solid"]),
+        reason: z.string(),
+        tries: z.int().min(1),
+        since: timestamp,
+        nextTryAt: timestamp,
+      })).meta({ description: "Blocks that no node gives whole; a solid one holds the scan" }),
+      scanned: z.array(z.object({ from: z.int().min(0), to: z.int().min(0) })).meta({
+        description: "Final blocks that were read; more than one range: a gap, to be read again",
+      }),
+      nodes: z.array(z.object({
+        name: z.string(),
+        state: z.enum(["ready", "resting", "spent", "foreign"]).meta({
+          description:
+            "resting: left alone after a failure; spent: its calls of today are used up; foreign: of another chain",
+        }),
+        restingSeconds: z.number().min(0),
+        callsToday: z.int().min(0),
+        dailyCalls: z.int().min(1).nullable(),
+        failure: z.string().nullable(),
+      })).meta({ description: "In the order they are asked" }),
+    }).meta({ id: "ChainOfNetwork" }),
+  ),
+});
+
+/** What the reference shows for it. */
+export const CHAINS_EXAMPLE = {
+  networks: [{
+    network: "TRX",
+    solid: { height: 1_200, time: EXAMPLE.time },
+    head: { height: 1_219, time: EXAMPLE.later },
+    chainSolid: 1_202,
+    lag: 2,
+    catchUp: null,
+    stopped: null,
+    restSeconds: 0,
+    unread: [{
+      height: 1_201,
+      view: "solid",
+      reason: "0 receipts for 3 transactions",
+      tries: 2,
+      since: EXAMPLE.time,
+      nextTryAt: EXAMPLE.later,
+    }],
+    scanned: [{ from: 1, to: 1_200 }],
+    nodes: [{
+      name: "api.trongrid.io",
+      state: "ready",
+      restingSeconds: 0,
+      callsToday: 41_260,
+      dailyCalls: 100_000,
+      failure: null,
+    }],
+  }],
+};
