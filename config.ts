@@ -8,6 +8,16 @@ import ipaddr from "ipaddr.js";
 import { z } from "zod";
 import { type Currency, type Network, NETWORKS } from "./ledger/pair.ts";
 import { Secret } from "./secret.ts";
+import {
+  CAPS,
+  capsOf,
+  type NetworkCaps,
+  SIGNER,
+  type SignerConfig,
+  signerFaults,
+} from "./signer_config.ts";
+import { type SweepConfig, SWEEPS, sweepsOf } from "./sweep_config.ts";
+import { TREASURY, type TreasuryConfig, treasuryFaults, treasuryOf } from "./treasury_config.ts";
 
 /** Where the service runs. */
 export type Environment = "development" | "staging" | "production";
@@ -17,10 +27,15 @@ export interface NetworkConfig {
   /** Base URLs of nodes, in the order they are tried; empty: the network is off (or embedded). */
   readonly nodeUrls: readonly string[];
   readonly nodeApiKey: Secret | null;
+  /** Calls that each node's provider allows per day (UTC); null: nothing bounds them. */
+  readonly dailyCalls: number | null;
   /** Token contracts that differ from the chain's well-known ones. */
   readonly contracts: { readonly [currency in Currency]: string | null };
   /** Where the treasury sends what the hot wallet need not hold. */
   readonly coldAddress: string | null;
+  readonly treasury: TreasuryConfig;
+  readonly sweeps: SweepConfig;
+  readonly caps: NetworkCaps;
 }
 
 /** The service's settings. */
@@ -40,6 +55,8 @@ export interface Config {
   /** null: the embedded PostgreSQL (development). */
   readonly databaseUrl: Secret | null;
   readonly databasePool: number;
+  /** Days that consumed inbox rows and ended events are kept; 0: for ever. */
+  readonly keepDays: { readonly inbox: number; readonly events: number };
   /** null: made on first start and kept in the data folder (development). */
   readonly sessionSecret: Secret | null;
   /** null: made on first start and kept in the data folder (development). */
@@ -47,9 +64,15 @@ export interface Config {
   /** Files of the encrypted mnemonic and of its passphrase; null: made on first start (development). */
   readonly walletFile: string | null;
   readonly walletPassphraseFile: string | null;
+  readonly signer: SignerConfig;
   readonly networks: { readonly [network in Network]: NetworkConfig };
+  /** Minutes between bounded comparisons of the books, 0: none; hour (UTC) of the daily full one. */
+  readonly reconcile: { readonly minutes: number; readonly fullHour: number };
   readonly devChain: { readonly blockMs: number; readonly solidLag: number };
 }
+
+/** Who reads the settings: the service, or the signer as a process of its own. */
+export type Reader = "service" | "signer";
 
 /** Answer of {@linkcode loadConfig}. */
 export type ConfigAnswer =
@@ -89,9 +112,17 @@ const NETWORK = z.object({
   NODE_API_KEY: z.string().transform((text) => new Secret(text)).optional().describe(
     "API key of the nodes",
   ),
+  DAILY_CALLS: wholeNumber(1_000, 999_999_999).optional().describe(
+    "calls that each node's provider allows per day (UTC), 100000 on a free plan of TronGrid; the scan slows down to make them last. Without it nothing bounds them",
+  ),
   USDT_CONTRACT: z.string().optional().describe("USDT contract; without it the well-known one"),
   USDC_CONTRACT: z.string().optional().describe("USDC contract; without it the well-known one"),
-  COLD_ADDRESS: z.string().optional().describe("address of the cold wallet"),
+  COLD_ADDRESS: z.string().optional().describe(
+    "address of the cold wallet; the signer needs it as well",
+  ),
+  ...TREASURY,
+  ...SWEEPS,
+  ...CAPS,
 });
 
 const GENERAL = z.object({
@@ -121,14 +152,31 @@ const GENERAL = z.object({
   DATABASE_URL: urlOf("postgres:", "postgresql:").transform((text) => new Secret(text)).optional()
     .describe("* PostgreSQL 14 or later; without it an embedded one runs in DATA_DIR"),
   DATABASE_POOL: wholeNumber(2, 500).default(20).describe("most connections to PostgreSQL"),
+  KEEP_INBOX_DAYS: wholeNumber(0, 36_500).default(30).describe(
+    "days that consumed inbox rows are kept which nothing needs any more; 0 = for ever",
+  ),
+  KEEP_EVENTS_DAYS: wholeNumber(0, 36_500).default(365).describe(
+    "days that events and the log of their delivery are kept, once they wait for nothing; 0 = for ever",
+  ),
   SESSION_SECRET: secret.optional().describe(
     "* key of the hosted payment pages' tokens, 32 characters or more",
   ),
   INGEST_SECRET: secret.optional().describe(
     "* key of the signature on POST /api/webhook/event, 32 characters or more",
   ),
-  WALLET_FILE: z.string().optional().describe("* file with the encrypted mnemonic"),
-  WALLET_PASSPHRASE_FILE: z.string().optional().describe("* file with its passphrase"),
+  WALLET_FILE: z.string().optional().describe(
+    "* file with the wallet's public keys (deno task wallet show-public); the signer's has the encrypted mnemonic",
+  ),
+  WALLET_PASSPHRASE_FILE: z.string().optional().describe(
+    "file with the wallet's passphrase; only the signer and deno task wallet read it",
+  ),
+  ...SIGNER,
+  RECONCILE_MINUTES: wholeNumber(0, 1_440).default(15).describe(
+    "minutes between bounded comparisons of the books with themselves and the chains; 0 = none",
+  ),
+  RECONCILE_HOUR: wholeNumber(0, 23).default(3).describe(
+    "quiet hour of the day (UTC) at which everything is compared",
+  ),
   DEV_CHAIN_BLOCK_MS: wholeNumber(10, 600_000).default(1_000).describe(
     "milliseconds between blocks of the embedded development chain",
   ),
@@ -172,20 +220,21 @@ function docsOf(shape: z.ZodRawShape, network: Network | null): VariableDoc[] {
  * Reads the settings.
  *
  * @param env environment variables; an empty one counts as absent
+ * @param reader whose settings they are; outside development the service is given no passphrase
  * @returns the frozen settings, or every fault, each naming its variable and never its value
  */
-export function loadConfig(env: Given): ConfigAnswer {
+export function loadConfig(env: Given, reader: Reader = "service"): ConfigAnswer {
   const given = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ""),
   );
   const faults: string[] = [];
   const general = parse(GENERAL, given, "", faults);
   const networks = NETWORKS.map((network) => parse(NETWORK, given, `${network}_`, faults));
-  faults.push(...crossFaults(given));
+  faults.push(...(reader === "signer" ? signerFaults(given) : crossFaults(given)));
   if (general === null || !networks.every((network) => network !== null) || faults.length > 0) {
     return { ok: false, faults: [...new Set(faults)] };
   }
-  return { ok: true, config: deepFreeze(assemble(general, networks)) };
+  return { ok: true, config: deepFreeze(assemble(general, networks, reader)) };
 }
 
 type Given = Readonly<Record<string, string | undefined>>;
@@ -213,7 +262,9 @@ function crossFaults(given: Given): string[] {
     faults.push("OPS_PORT is missing although OPS_HOST is set");
   }
   const environment = given.ENVIRONMENT ?? "development";
-  if (environment !== "staging" && environment !== "production") return faults;
+  const live = environment === "staging" || environment === "production";
+  faults.push(...NETWORKS.flatMap((network) => treasuryFaults(given, network, live)));
+  if (!live) return faults;
   for (const [name, schema] of Object.entries(GENERAL.shape)) {
     if (schema.description?.startsWith("*") && !given[name]) {
       faults.push(`${name} is missing, which ${environment} needs`);
@@ -233,14 +284,20 @@ function crossFaults(given: Given): string[] {
 function assemble(
   general: z.infer<typeof GENERAL>,
   networks: readonly z.infer<typeof NETWORK>[],
+  reader: Reader,
 ): Config {
+  const holdsKeys = reader === "signer" || general.ENVIRONMENT === "development";
   const entries = networks.map((network, index): [Network, NetworkConfig] => [
     NETWORKS[index] as Network,
     {
       nodeUrls: network.NODE_URLS.map((url) => url.replace(/\/+$/, "")),
       nodeApiKey: network.NODE_API_KEY ?? null,
+      dailyCalls: network.DAILY_CALLS ?? null,
       contracts: { USDT: network.USDT_CONTRACT ?? null, USDC: network.USDC_CONTRACT ?? null },
       coldAddress: network.COLD_ADDRESS ?? null,
+      treasury: treasuryOf(network),
+      sweeps: sweepsOf(network),
+      caps: capsOf(network),
     },
   ]);
   return {
@@ -256,11 +313,18 @@ function assemble(
     dataDir: general.DATA_DIR,
     databaseUrl: general.DATABASE_URL ?? null,
     databasePool: general.DATABASE_POOL,
+    keepDays: { inbox: general.KEEP_INBOX_DAYS, events: general.KEEP_EVENTS_DAYS },
     sessionSecret: general.SESSION_SECRET ?? null,
     ingestSecret: general.INGEST_SECRET ?? null,
     walletFile: general.WALLET_FILE ?? null,
-    walletPassphraseFile: general.WALLET_PASSPHRASE_FILE ?? null,
+    walletPassphraseFile: holdsKeys ? general.WALLET_PASSPHRASE_FILE ?? null : null,
+    signer: {
+      socket: general.SIGNER_SOCKET ?? null,
+      stateDir: general.SIGNER_STATE_DIR ?? null,
+      databaseUrl: reader === "signer" ? general.SIGNER_DATABASE_URL ?? null : null,
+    },
     networks: Object.fromEntries(entries) as Record<Network, NetworkConfig>,
+    reconcile: { minutes: general.RECONCILE_MINUTES, fullHour: general.RECONCILE_HOUR },
     devChain: { blockMs: general.DEV_CHAIN_BLOCK_MS, solidLag: general.DEV_CHAIN_SOLID_LAG },
   };
 }

@@ -8,31 +8,42 @@
 import { getLogger } from "@logtape/logtape";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { Engine } from "./actors/engine.ts";
-import { armCrashPoint, crashPoint } from "./actors/runtime/crash_point.ts";
+import { crashPoint } from "./actors/runtime/crash_point.ts";
 import { newId } from "./actors/runtime/ids.ts";
+import { FeeBoard } from "./actors/treasury/fee_board.ts";
 import { createWebhooks } from "./actors/webhook/webhooks.ts";
 import { createApi } from "./api/app.ts";
 import { createSessionTokens } from "./api/session_token.ts";
-import { signerPermissions } from "./chains/signer/signer_permissions.ts";
-import { createWorkerSigner } from "./chains/signer/worker_client.ts";
 import { loadConfig } from "./config.ts";
 import { createOutbox } from "./ledger/outbox/outbox.ts";
+import { coinRate } from "./rates/coin_rate.ts";
 import { usdRate } from "./rates/rates.ts";
+import { openCrashPoints } from "./setup/crash_points.ts";
 import { ensureDemo } from "./setup/demo_accounts.ts";
 import { registerMetrics } from "./setup/engine_metrics.ts";
 import { ingestSecret } from "./setup/ingest_secret.ts";
+import { keepNodes } from "./setup/keep_nodes.ts";
 import { lockDataDir } from "./setup/lock_data_dir.ts";
 import { configureLogging } from "./setup/logging.ts";
 import { openChains } from "./setup/open_chains.ts";
 import { openDatabase } from "./setup/open_database.ts";
 import { openRates } from "./setup/open_rates.ts";
+import { openReconciler } from "./setup/open_reconciler.ts";
 import { openWallet, registerWallets, SUPPORTED_NETWORKS } from "./setup/open_wallet.ts";
+import { nodeName } from "./setup/node_name.ts";
 import { quickStart } from "./setup/quick_start.ts";
 import { readiness } from "./setup/readiness.ts";
+import { registerReconcileMetrics } from "./setup/reconcile_metrics.ts";
 import { serve } from "./setup/serve.ts";
+import { openServiceSigner } from "./setup/service_signer.ts";
 import { sessionSecret } from "./setup/session_secret.ts";
+import { registerSweepMetrics } from "./setup/sweep_health.ts";
+import { DEV_SWEEP_PACE, SWEEP_PACE, sweepTerms } from "./setup/sweep_terms.ts";
+import { registerTreasuryMetrics } from "./setup/treasury_metrics.ts";
+import { feeTerms, policyOf, treasuryPolicies } from "./setup/treasury_policy.ts";
 import { untilStopped } from "./setup/until_stopped.ts";
-import { createSender } from "./webhooks/sender.ts";
+import { senderPermissions } from "./webhooks/sender_permissions.ts";
+import { createWorkerSender } from "./webhooks/worker_sender.ts";
 
 /** Bound of every step of a shutdown. */
 const STOP_MS = 30_000;
@@ -58,56 +69,77 @@ if (!lock.ok) {
 await configureLogging(config);
 const log = getLogger(["engine", "main"]);
 const development = config.environment === "development";
-const crashAt = Deno.env.get("CRASH_POINT");
-if (development && crashAt !== undefined) armCrashPoint(crashAt);
+if (development) openCrashPoints(config.dataDir);
 
-const { wallet, walletFile, passphraseFile } = await openWallet(config, SUPPORTED_NETWORKS);
+const opened = await openWallet(config, SUPPORTED_NETWORKS);
+const { wallet } = opened;
 const [database, chains] = await Promise.all([openDatabase(config), openChains(config, wallet)]);
 const { sql } = database;
 await registerWallets(sql, wallet, chains.chains);
+const keptNodes = await keepNodes(sql, chains.nodes);
 
-const signerSettings = {
-  databaseUrl: database.url,
-  walletFile,
-  passphraseFile,
-  networks: chains.signerNetworks,
-};
-const signer = createWorkerSigner({
-  entry: new URL("./commands/signer_worker.ts", import.meta.url),
-  settings: signerSettings,
-  permissions: signerPermissions(signerSettings, new URL("./", import.meta.url)),
-});
-await signer.ready();
+const signer = await openServiceSigner(config, opened, database.url, chains.signerNetworks);
 
 const urlRules = { allowLoopback: development };
 const now = () => Date.now();
 const { rates, close: closeRates } = openRates(config, now);
 const sessionTokens = createSessionTokens(await sessionSecret(config));
 const ingestKey = await ingestSecret(config);
-const sender = createSender({ rules: urlRules });
+const sender = createWorkerSender({
+  entry: new URL("./commands/sender_worker.ts", import.meta.url),
+  rules: urlRules,
+  permissions: senderPermissions(urlRules),
+});
 const webhooks = createWebhooks({
-  outbox: createOutbox(sql),
+  outbox: createOutbox(sql, { node: await nodeName(config) }),
   sender,
   now,
   random: Math.random,
   crashPoint,
 });
+const policies = await treasuryPolicies({ ...chains, config, sql, wallet });
 const engine = new Engine({
   sql,
   journalSql: database.journalSql,
   chains: chains.chains,
-  signer,
+  nodes: (network) => chains.nodes.get(network)?.states ?? [],
+  signer: signer.signer,
   webhooks,
   pace: development
     ? { pollMs: 250, leaseMs: 5_000, resendMs: 3_000, recheckMs: 1_000, attemptLimit: 3 }
     : { pollMs: 1_500, leaseMs: 30_000, resendMs: 15_000, recheckMs: 15_000, attemptLimit: 3 },
+  keepDays: config.keepDays,
   now,
   usdRate: (currency) => usdRate(rates, currency),
+  sweeps: {
+    terms: (network) => sweepTerms(config, network),
+    pace: development ? DEV_SWEEP_PACE : SWEEP_PACE,
+    coinRate: (network, currency) => coinRate(rates, network, currency)?.rate ?? null,
+  },
+  treasuryPolicy: (network) => policyOf(policies, network),
+  coinRate: (network, currency) => coinRate(rates, network, currency)?.rate ?? null,
 });
+
+const fees = new FeeBoard({
+  chains: chains.chains,
+  coinRate: (network, currency) => coinRate(rates, network, currency),
+  terms: (network) => feeTerms(config, network),
+  now,
+});
+fees.start();
 
 const registry = new Registry();
 collectDefaultMetrics({ register: registry });
 registerMetrics(registry, engine, webhooks);
+registerSweepMetrics(registry, engine, now);
+registerTreasuryMetrics(registry, engine, fees, now);
+const { reconciler, close: closeReconciler } = openReconciler(
+  config,
+  database.url,
+  chains.chains,
+  now,
+);
+if (reconciler !== null) registerReconcileMetrics(registry, reconciler);
 
 const server = serve(config, (baseUrl) =>
   createApi({
@@ -116,6 +148,11 @@ const server = serve(config, (baseUrl) =>
     chains: chains.chains,
     addressBook: engine.addressBook,
     liquidity: (network, currency) => engine.liquidity(network, currency),
+    fees,
+    treasury: (network) => ({
+      policy: policies.get(network) ?? null,
+      status: engine.treasuries.get(network) ?? null,
+    }),
     payoutsOpen: (network) => engine.signerOpen(network),
     rates,
     sessionTokens,
@@ -127,13 +164,18 @@ const server = serve(config, (baseUrl) =>
     trustedProxies: config.trustedProxies,
     askTimeoutMs: ASK_MS,
     registry,
-    readiness: () => readiness(sql, engine, now()),
+    readiness: () => readiness(sql, engine, now(), signer.trouble(), fees, reconciler),
+    scanOf: (network) => {
+      const status = engine.watched.get(network) ?? null;
+      return { status, nodes: engine.nodes(network) };
+    },
     urlRules,
     webhookSender: sender,
     wakeWebhooks: (merchantId) => webhooks.wake(merchantId),
   }));
 const stopped = untilStopped();
 await engine.start();
+await reconciler?.start();
 if (development) {
   const credentials = await ensureDemo(sql, config, chains.devNodes, server.baseUrl, ingestKey);
   // deno-lint-ignore no-console -- for the person who started it, not for the log
@@ -144,8 +186,11 @@ log.info("serving on {url}", { url: server.baseUrl });
 await stopped;
 log.info("stopping");
 await server.stop(STOP_MS);
+await closeReconciler();
 await engine.stop(STOP_MS);
+await fees.stop();
 await closeRates();
+await keptNodes.close();
 await signer.close();
 await chains.close();
 await database.close();

@@ -1,5 +1,7 @@
 import { Gauge, type Registry } from "prom-client";
 import type { Engine } from "../actors/engine.ts";
+import { lagOf, type WatcherStatus } from "../actors/watcher/watcher_status.ts";
+import type { NodeState } from "../chains/chain.ts";
 import type { Webhooks } from "../actors/webhook/webhooks.ts";
 
 /** Registers what the actors count; read when Prometheus asks. */
@@ -18,19 +20,69 @@ export function registerMetrics(registry: Registry, engine: Engine, webhooks: We
   gauge("journal_waiting", "Messages in mailboxes", () => engine.figures.journal.waiting);
   gauge("journal_active", "Merchants in memory", () => engine.figures.journal.active);
   gauge("actors_quarantined", "Messages set aside by a bug", () => {
-    const { payments, treasuries, watchers } = engine.figures;
-    return payments.quarantined + treasuries.quarantined + watchers.quarantined;
+    const { payments, sweepers, treasuries, watchers } = engine.figures;
+    return payments.quarantined + sweepers.quarantined + treasuries.quarantined +
+      watchers.quarantined;
   });
   gauge("webhook_in_flight", "Deliveries under way", () => webhooks.figures.inFlight);
-  new Gauge({
-    name: "chain_lag_blocks",
-    help: "Solid blocks of a network that are not read yet",
-    labelNames: ["network"],
-    registers: [registry],
-    collect() {
-      for (const [network, { chainSolid, readSolid }] of engine.watched) {
-        this.set({ network }, chainSolid - readSolid);
-      }
-    },
-  });
+  gauge("webhook_unmarked", "Deliveries not written down yet", () => webhooks.figures.unmarked);
+  gauge("webhook_lost_marks", "Deliveries the database refused", () => webhooks.figures.lostMarks);
+  registerScanMetrics(registry, engine);
+}
+
+/** How far each network is read, what holds it up, and what its nodes were asked. */
+function registerScanMetrics(registry: Registry, engine: Engine): void {
+  const perNetwork = (name: string, help: string, read: (status: WatcherStatus) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ["network"],
+      registers: [registry],
+      collect() {
+        for (const [network, status] of engine.watched) this.set({ network }, read(status));
+      },
+    });
+  perNetwork("chain_lag_blocks", "Solid blocks of a network that are not read yet", lagOf);
+  perNetwork("chain_solid_height", "Newest solid block of a network", (one) => one.chainSolid);
+  perNetwork("chain_read_height", "Newest solid block that was read", (one) => one.readSolid);
+  perNetwork("chain_head_height", "Newest block that was seen", (one) => one.readHead);
+  perNetwork("chain_blocks_read", "Solid blocks read since the start", (one) => one.blocksRead);
+  perNetwork(
+    "chain_catch_up_blocks_per_second",
+    "How fast a network is read while it is far behind, otherwise 0",
+    (one) => one.catchUp?.perSecond ?? 0,
+  );
+  perNetwork("chain_unread_blocks", "Blocks that no node gives whole", (one) => one.unread.length);
+  perNetwork(
+    "chain_scan_stopped",
+    "1 where solid blocks do not continue what was read",
+    (one) => one.stopped === null ? 0 : 1,
+  );
+  perNetwork(
+    "chain_scan_rest_seconds",
+    "Rest between two looks, so that the calls of nodes last the day",
+    (one) => one.restMs / 1_000,
+  );
+  const perNode = (name: string, help: string, read: (state: NodeState) => number | null) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ["network", "node"],
+      registers: [registry],
+      collect() {
+        for (const network of engine.networks) {
+          for (const state of engine.nodes(network)) {
+            const value = read(state);
+            if (value !== null) this.set({ network, node: state.name }, value);
+          }
+        }
+      },
+    });
+  perNode("chain_node_calls_today", "Calls of this day (UTC)", (state) => state.callsToday);
+  perNode("chain_node_calls_limit", "Calls that are allowed per day", (state) => state.dailyCalls);
+  perNode(
+    "chain_node_usable",
+    "1 where a node is asked, 0 while it is left alone or not believed",
+    ({ state }) => state === "ready" || state === "spent" ? 1 : 0,
+  );
 }

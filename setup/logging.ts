@@ -2,7 +2,9 @@ import { configure, getConsoleSink, getTextFormatter, jsonLinesFormatter } from 
 import type { Config } from "../config.ts";
 
 /** Sends logs to the standard output: as text in development, as JSON lines elsewhere. */
-export async function configureLogging(config: Config): Promise<void> {
+export async function configureLogging(
+  config: Pick<Config, "environment" | "logLevel">,
+): Promise<void> {
   const formatter = config.environment === "development" ? getTextFormatter() : jsonLinesFormatter;
   await configure({
     sinks: { console: getConsoleSink({ formatter }) },

@@ -4,6 +4,7 @@ import { startDevChainInWorker } from "../chains/dev/in_worker.ts";
 import type { SignerNetwork } from "../chains/signer/worker_protocol.ts";
 import { PUBLIC_CONTRACTS, type TokenContracts } from "../chains/tron/token_contracts.ts";
 import { createTronChain, type TronChain } from "../chains/tron/tron_chain.ts";
+import type { TronNodes } from "../chains/tron/tron_nodes.ts";
 import { verifiedFirst } from "../chains/verified_chain.ts";
 import type { PublicWallet } from "../chains/wallet/public_wallet.ts";
 import type { Config } from "../config.ts";
@@ -18,17 +19,19 @@ export const TRON_NETWORKS = ["TRX", "TRX_SHASTA"] as const satisfies readonly N
 type TronNetwork = (typeof TRON_NETWORKS)[number];
 
 /** Lifetime of our transactions in block time: short enough to prove death soon. */
-const LIFETIME_MS = 5 * 60_000;
+export const LIFETIME_MS = 5 * 60_000;
 const DEV_LIFETIME_MS = 30_000;
 /** The most one transaction may burn, in sun: 150 TRX. */
-const FEE_LIMIT_SUN = 150_000_000;
+export const FEE_LIMIT_SUN = 150_000_000;
 /** How far block time may be from ours before the signer refuses: a node that lies or hangs. */
-const CLOCK_TOLERANCE_MS = 10 * 60_000;
+export const CLOCK_TOLERANCE_MS = 10 * 60_000;
 
 /** The chains of this node. */
 export interface Chains {
   readonly chains: ReadonlyMap<Network, Chain>;
   readonly signerNetworks: readonly SignerNetwork[];
+  /** The nodes that are asked, by network. */
+  readonly nodes: ReadonlyMap<Network, TronNodes>;
   /** Development nodes, by network; empty outside development. */
   readonly devNodes: ReadonlyMap<Network, DevNode>;
   /** Stops what runs inside this process. */
@@ -38,6 +41,7 @@ export interface Chains {
 /** One open network, and what else has to know of it. */
 interface OpenNetwork {
   readonly chain: Chain;
+  readonly nodes: TronNodes;
   readonly dev: DevNode | null;
   readonly signerNetwork: SignerNetwork;
   readonly stop: (() => Promise<void>) | null;
@@ -68,6 +72,7 @@ export async function openChains(config: Config, wallet: PublicWallet): Promise<
   return {
     chains: new Map(open.map(({ chain }) => [chain.network, chain])),
     signerNetworks: open.map(({ signerNetwork }) => signerNetwork),
+    nodes: new Map(open.map(({ chain, nodes }) => [chain.network, nodes])),
     devNodes: new Map(
       open.flatMap(({ chain, dev }) => dev === null ? [] : [[chain.network, dev]]),
     ),
@@ -108,6 +113,8 @@ async function openNetwork(
       hotWallet: account.hotWallet,
       lifetimeMs,
       highestFeeLimitSun: FEE_LIMIT_SUN,
+      checksIdentity: true,
+      ...(settings.dailyCalls === null ? {} : { dailyCalls: settings.dailyCalls }),
     });
     // an embedded chain has funded the hot wallet in its first block
     if (dev !== null && own === null) {
@@ -115,6 +122,7 @@ async function openNetwork(
     }
     return {
       chain: await checked(tron),
+      nodes: tron.nodes,
       dev,
       signerNetwork: {
         network,

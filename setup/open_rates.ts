@@ -1,4 +1,5 @@
 import type { Config } from "../config.ts";
+import { binance } from "../rates/binance.ts";
 import { coinbase } from "../rates/coinbase.ts";
 import { coinGecko } from "../rates/coingecko.ts";
 import { fixedRates } from "../rates/fixed_rates.ts";
@@ -17,7 +18,7 @@ export function openRates(config: Config, now: () => number): OpenRates {
   if (config.environment === "development") {
     return { rates: fixedRates(now), close: () => Promise.resolve() };
   }
-  const board = new RateBoard({ sources: [coinbase(), kraken(), coinGecko()], now });
+  const board = new RateBoard({ sources: [coinbase(), kraken(), coinGecko(), binance()], now });
   board.start();
   return { rates: board, close: () => board.stop() };
 }

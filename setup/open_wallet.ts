@@ -14,7 +14,11 @@ export interface Wallet {
   readonly passphraseFile: string;
 }
 
-/** Opens the configured wallet; in development one is made on first start. */
+/**
+ * Opens the configured wallet's public side; in development a wallet is made on first start.
+ *
+ * @throws {Error} when there is none outside development, or one that was made for development
+ */
 export async function openWallet(config: Config, networks: readonly Network[]): Promise<Wallet> {
   const walletFile = config.walletFile ?? `${config.dataDir}/wallet.json`;
   const passphraseFile = config.walletPassphraseFile ?? `${config.dataDir}/wallet-passphrase`;
@@ -22,9 +26,40 @@ export async function openWallet(config: Config, networks: readonly Network[]): 
     const passphraseIsRandom = await readKept(passphraseFile) === null;
     if (passphraseIsRandom) await keep(passphraseFile, randomHex());
     const passphrase = (await Deno.readTextFile(passphraseFile)).trim();
-    await createWallet({ file: walletFile, passphrase, passphraseIsRandom, networks });
+    await createWallet({
+      file: walletFile,
+      passphrase,
+      passphraseIsRandom,
+      networks,
+      development: true,
+    });
   }
-  return { wallet: await openPublicWallet(walletFile), walletFile, passphraseFile };
+  const wallet = await openConfiguredWallet(config, walletFile);
+  return { wallet, walletFile, passphraseFile };
+}
+
+/**
+ * Reads the public side of the wallet that is configured.
+ *
+ * @throws {Error} when there is none, or outside development one that was made for it
+ */
+export async function openConfiguredWallet(
+  config: Config,
+  walletFile: string,
+): Promise<PublicWallet> {
+  let wallet;
+  try {
+    wallet = await openPublicWallet(walletFile);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new Error(`Cannot open the wallet as WALLET_FILE names no file: ${walletFile}`);
+  }
+  if (wallet.development && config.environment !== "development") {
+    throw new Error(
+      `Cannot open the wallet as WALLET_FILE names one that was made for development: ${walletFile}`,
+    );
+  }
+  return wallet;
 }
 
 /** Networks that a new development wallet has accounts for. */

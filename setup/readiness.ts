@@ -1,28 +1,45 @@
 import type { Engine } from "../actors/engine.ts";
+import type { Reconciler } from "../actors/reconcile/reconciler.ts";
+import type { FeeBoard } from "../actors/treasury/fee_board.ts";
 import type { Readiness } from "../api/context.ts";
 import type { Sql } from "../ledger/database/connect.ts";
 import { assertMigrated } from "../ledger/database/migrate.ts";
+import { readSettings } from "../ledger/journal/read_settings.ts";
 import { readHealth } from "../ledger/queries/read_health.ts";
+import { chainReasons } from "./chain_reasons.ts";
+import { reconcileReasons } from "./reconcile_metrics.ts";
+import { sweepReasons } from "./sweep_health.ts";
+import { feeReasons, treasuryReasons } from "./treasury_reasons.ts";
 
-/** Blocks that a network may be behind before it counts as lagging. */
-const LAG_BLOCKS = 20;
-/** How long a network may be silent, and an event untried, before it is said. */
-const SILENT_MS = 60_000;
+/** How long an event may be untried before it is said. */
 const UNTRIED_SECONDS = 30;
 /** How long one batch may take before the journal counts as stopped: nothing is decided meanwhile. */
 const JOURNAL_MS = 15_000;
 /** Bound of the whole check. */
 const CHECK_MS = 2_000;
 
-/** Whether this node can serve, and what is not as it should be. */
-export async function readiness(sql: Sql, engine: Engine, now: number): Promise<Readiness> {
+/**
+ * Whether this node can serve, and what is not as it should be.
+ *
+ * @param signerTrouble why nothing is signed now; `null` while all is well
+ * @param fees what dynamic network fees are; `null`: nobody is charged one
+ * @param reconciler what compares the books; `null`: nobody does
+ */
+export async function readiness(
+  sql: Sql,
+  engine: Engine,
+  now: number,
+  signerTrouble: string | null,
+  fees: Pick<FeeBoard, "basis"> | null = null,
+  reconciler: Pick<Reconciler, "newest" | "patienceMs"> | null = null,
+): Promise<Readiness> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error("no answer in time")), CHECK_MS);
   });
   try {
-    const [health] = await Promise.race([
-      Promise.all([readHealth(sql, UNTRIED_SECONDS), assertMigrated(sql)]),
+    const [health, settings] = await Promise.race([
+      Promise.all([readHealth(sql, UNTRIED_SECONDS), readSettings(sql), assertMigrated(sql)]),
       late,
     ]);
     if (engine.merchants.busyMs > JOURNAL_MS) {
@@ -32,13 +49,18 @@ export async function readiness(sql: Sql, engine: Engine, now: number): Promise<
     for (const network of engine.networks) {
       if (!engine.watched.has(network)) reasons.push(`${network} was not reached yet`);
     }
+    if (signerTrouble !== null) reasons.push(`payouts wait: ${signerTrouble}`);
     if (health.untriedEvents > 0) reasons.push("events wait that were never tried");
     if (health.asideRows > 0) reasons.push("inbox rows were set aside");
-    for (const [network, status] of engine.watched) {
-      const lag = status.chainSolid - status.readSolid;
-      if (lag > LAG_BLOCKS) reasons.push(`${network} is ${lag} blocks behind`);
-      if (now - status.reachedAt > SILENT_MS) reasons.push(`${network} cannot be reached`);
+    for (const network of engine.networks) {
+      reasons.push(...chainReasons(engine, network, now));
+      reasons.push(...treasuryReasons(engine, network, now));
+      reasons.push(...sweepReasons(engine, network, now));
     }
+    if (fees !== null) {
+      reasons.push(...feeReasons(settings.pairs.values(), engine.networks, fees));
+    }
+    if (reconciler !== null) reasons.push(...reconcileReasons(reconciler, now));
     return { status: reasons.length === 0 ? "ok" : "degraded", reasons };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
