@@ -159,6 +159,9 @@ test("a deposit booked by hand is confirmed, failed or cancelled by an operator;
     assertEquals(made.kind, "done");
     ids.push(`dep_manual${i}`);
   }
+  const waiting = await api.call("GET", `/api/admin/deposits?merchantId=${id}`, { key: admin });
+  assertEquals(waiting.body.pagination.total, 3);
+  assertEquals(waiting.body.deposits[0].merchantId, id);
   const decide = (depositId: string | undefined, verb: string, body?: object) =>
     api.call("POST", `/api/admin/deposits/${depositId}/${verb}`, {
       key: admin,
@@ -185,6 +188,8 @@ test("a deposit booked by hand is confirmed, failed or cancelled by an operator;
     return seen !== undefined;
   });
   assertEquals((await decide(seen, "confirm")).status, 409);
+  const left = await api.call("GET", "/api/admin/deposits", { key: admin });
+  assertEquals(left.body.deposits, []);
   const balance = await api.call("GET", "/api/balance?currency=USDT&network=TRX", { key });
   assertEquals([balance.body.available, balance.body.pending], ["10", "5"]);
   assertEquals(await booksFaults(api.sql), []);

@@ -119,10 +119,18 @@ test("thresholds are per currency, and a settlement above its own waits", async 
   await api.sql`
     INSERT INTO book.settlement_address (id, merchant_id, network, address, label, created_at)
     VALUES ('adr_1', ${id}, 'TRX', ${SOMEWHERE}, 'cold', now())`;
+  const listed = await api.call("GET", "/api/admin/settlement-addresses?active=false", {
+    key: admin,
+  });
+  assertEquals(listed.body.settlementAddresses.map((row: { id: string }) => row.id), ["adr_1"]);
   const activated = await api.call("POST", "/api/admin/settlement-addresses/adr_1/activate", {
     key: admin,
   });
   assertEquals([activated.status, activated.body.active], [200, true]);
+  const none = await api.call("GET", "/api/admin/settlement-addresses?active=false", {
+    key: admin,
+  });
+  assertEquals(none.body.pagination.total, 0);
   const settle = (requestedAmount: string) =>
     api.call("POST", "/api/settlements", {
       key,

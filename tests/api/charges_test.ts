@@ -123,9 +123,9 @@ async function addCharges(api: TestApi, merchantId: string): Promise<readonly Ch
       ${charges.map((one) => new Date(one.at).toISOString())}::text[]::timestamptz[])
       WITH ORDINALITY AS t(id, type, network, amount, created_at, n)`;
   await api.sql`
-    INSERT INTO book.charge_day (merchant_id, day, type, currency, network, count, amount)
-    SELECT merchant_id, (created_at AT TIME ZONE 'UTC')::date, type, currency, network, count(*), sum(amount)
-    FROM book.charge GROUP BY 1, 2, 3, 4, 5`;
+    INSERT INTO book.list_block (merchant_id, list, block, currency, network, status, type, count, effect)
+    SELECT merchant_id, 'charge', (seq - 1) / 250, currency, network, '', type, count(*), sum(amount)
+    FROM book.charge GROUP BY 1, 3, 4, 5, 7`;
   await api.sql`UPDATE book.account SET charge_seq = 400 WHERE merchant_id = ${merchantId}`;
   return charges.toReversed();
 }

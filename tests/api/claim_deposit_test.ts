@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { HDKey } from "@scure/bip32";
 import { createTronChain } from "../../chains/tron/tron_chain.ts";
 import { accountKey } from "../../chains/wallet/account_key.ts";
@@ -198,5 +198,46 @@ test("a node that is away says nothing about a transaction", async () => {
     const faults = [{ path: "*", kind: "error-500", probability: 1 }];
     await dev.post("/dev/config", { faults });
     assertEquals((await claim(api, key, "ab".repeat(32))).status, 503);
+  });
+});
+
+test("a transaction of another merchant is confirmed by hand for nobody else", async () => {
+  await withClaims(async (api, dev) => {
+    const [alice, bob] = [await api.addMerchant(), await api.addMerchant()];
+    const admin = await api.addKey(null, { permissions: ["admin:read", "admin:write"] });
+    const book = async (key: string, txHash: string): Promise<string> => {
+      const body = {
+        amount: "5",
+        currency: "USDT",
+        network: "TRX",
+        source: "s",
+        metadata: { txHash },
+      };
+      return (await api.call("POST", "/api/deposits", { key, body })).body.id;
+    };
+    const confirm = (id: string) =>
+      api.call("POST", `/api/admin/deposits/${id}/confirm`, { key: admin, body: {} });
+
+    const paid = await pay(dev, await issue(api, alice.key, "alice"), "5");
+    await dev.mine(20);
+    const refused = await confirm(await book(bob.key, paid));
+    assertEquals([refused.status, refused.body.error], [409, "Conflict"]);
+    assertStringIncludes(refused.body.message, "another merchant");
+
+    const elsewhere = await pay(dev, HOT_WALLET, "5");
+    await dev.mine(20);
+    const [first, second] = [await book(alice.key, elsewhere), await book(bob.key, elsewhere)];
+    assertEquals((await confirm(first)).status, 200);
+    assertEquals((await confirm(second)).status, 409);
+    // and the database says so where two confirm at once
+    await assertRejects(
+      () =>
+        api
+          .sql`UPDATE book.deposit SET status = 'CONFIRMED', cleared_at = now() WHERE id = ${second}`,
+      Error,
+      "deposit_by_hand",
+    );
+    assertEquals((await confirm(first)).status, 200);
+    assertEquals(await booksFaults(api.sql), []);
   });
 });

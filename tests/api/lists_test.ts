@@ -257,7 +257,8 @@ test("running balances run over all rows of the pair and end at what is availabl
     );
     assertMatch(line.createdAtGmt8, /\+08:00$/);
     assertMatch(line.age, /^(just now|\d+ seconds? ago)$/);
-    assertEquals([line.category, line.tags, line.token], [null, [], "USDT"]);
+    const kind = line.type === "DEPOSIT" ? "Deposit" : "Withdrawal";
+    assertEquals([line.category.name, line.tags, line.token], [kind, [], "USDT"]);
   }
   const byId = new Map(lines.map((line: Row) => [line.id, line]));
   for (const filter of ["type=WITHDRAWAL", "status=FAILED", `${pair}&type=DEPOSIT`, "page=3"]) {

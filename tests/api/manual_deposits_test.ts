@@ -50,6 +50,23 @@ test("a deposit by hand is pending, on the pending balance, and listed", async (
   assertEquals(await booksFaults(api.sql), []);
 });
 
+test("a deposit by hand that the balance has no digits for is refused", async () => {
+  await using api = await testApi();
+  const { key } = await api.addMerchant();
+  const create = (amount: string) =>
+    api.call("POST", "/api/deposits", { key, body: { ...DEPOSIT, amount } });
+  const nines = "9".repeat(20);
+  assertEquals((await create(nines)).status, 201);
+  assertEquals((await create(`0.${"9".repeat(18)}`)).status, 201);
+  const { status, body } = await create("0.000000000000000001");
+  assertEquals([status, body.error], [400, "Invalid request data"]);
+  assertEquals([body.details[0].path, body.details[0].code], [["amount"], "too_big"]);
+  // another pair has digits of its own
+  const other = { ...DEPOSIT, network: "TRX_SHASTA", amount: nines };
+  assertEquals((await api.call("POST", "/api/deposits", { key, body: other })).status, 201);
+  assertEquals(await booksFaults(api.sql), []);
+});
+
 test("a deposit by hand claims the transaction it names, however it is spelled", async () => {
   await using api = await testApi();
   const { id, key } = await api.addMerchant();

@@ -26,6 +26,8 @@ test("a profile shows the settings and never the secret", async () => {
       webhookRetryCount: 3,
       successUrl: null,
       failureUrl: null,
+      pageOrigins: null,
+      logoColor: null,
       rateLimits: {},
       resellerId: null,
     });
@@ -63,6 +65,8 @@ test("a merchant changes its webhook and redirect fields, and what is not named 
     webhookRetryCount: 0,
     successUrl: "https://shop.example/thanks",
     failureUrl: "https://shop.example/sorry",
+    pageOrigins: ["https://shop.example", "https://[2606:4700::1]:8443"],
+    logoColor: "#0b6e4f",
   };
   const first = await patch(changes);
   assertEquals(first.status, 200);
@@ -155,6 +159,16 @@ test("URLs that are not called or not followed are a 422, other faults a 400", a
     [{ webhookUrl: "nonsense" }, 422, "webhookUrl"],
     [{ successUrl: "javascript:alert(1)" }, 422, "successUrl"],
     [{ failureUrl: "http://shop.example/" }, 422, "failureUrl"],
+    [{ pageOrigins: ["https://shop.example"] }, 200, null],
+    [{ pageOrigins: [] }, 200, null],
+    [{ pageOrigins: ["http://shop.example"] }, 422, "pageOrigins"],
+    [{ pageOrigins: ["https://shop.example/"] }, 422, "pageOrigins"],
+    [{ pageOrigins: ["https://*.shop.example"] }, 422, "pageOrigins"],
+    [{ pageOrigins: ["https://a;b.example"] }, 422, "pageOrigins"],
+    [{ pageOrigins: ["https://shop.example 'self'"] }, 422, "pageOrigins"],
+    [{ pageOrigins: "https://shop.example" }, 400, "pageOrigins"],
+    [{ logoColor: "#FFAA00" }, 200, null],
+    [{ logoColor: "red" }, 400, "logoColor"],
     [{ webhookUrl: 5 }, 400, "webhookUrl"],
     [{ webhookEnabled: "yes" }, 400, "webhookEnabled"],
     [{ webhookTimeout: 999 }, 400, "webhookTimeout"],

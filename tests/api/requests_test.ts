@@ -213,3 +213,27 @@ test("a database that cannot be reached is 503, never 500, and health still answ
   );
   await nowhere.end({ timeout: 0 });
 });
+
+test("a POST without a body needs neither its length nor its type, where all may be left out", async () => {
+  await using api = await testApi();
+  const key = await api.addKey(null, { permissions: ["admin:write"] });
+  const { hostname, port } = new URL(api.url);
+  const send = async (head: string) => {
+    using connection = await Deno.connect({ hostname, port: Number(port) });
+    const path = "/api/admin/settlement-addresses/adr_nobody/activate";
+    await connection.write(new TextEncoder().encode(
+      `POST ${path} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: ${key}\r\n${head}\r\n`,
+    ));
+    const buffer = new Uint8Array(4_096);
+    const read = await connection.read(buffer);
+    return new TextDecoder().decode(buffer.subarray(0, read ?? 0)).slice(9, 12);
+  };
+  // as curl -X POST, as fetch, and one that says it sends a body of no characters
+  assertEquals(await send(""), "404");
+  assertEquals(await send("Content-Length: 0\r\n"), "404");
+  assertEquals(await send("Content-Type: application/json\r\n"), "404");
+  const { status } = await api.call("POST", "/api/withdrawals", {
+    key: (await api.addMerchant()).key,
+  });
+  assertEquals(status, 415);
+});

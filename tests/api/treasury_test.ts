@@ -34,6 +34,9 @@ test("the treasury shows what is held, promised, waiting and under way, and a no
   ]);
   await api.sql`
     UPDATE book.outgoing SET reason = 'waiting for funds' WHERE id = ${second?.outgoingId ?? ""}`;
+  await api.sql`
+    INSERT INTO book.sweep_target (network, address, currency, merchant_id, reason, detail, amount)
+    VALUES ('TRX', ${HOT_WALLET}, 'USDT', ${id}, 'below_economics', '3 is not more than 5', 3)`;
   const { status, body } = await api.call("GET", "/api/admin/treasury", { key: admin });
   assertEquals(status, 200);
   const [trx, shasta] = body.networks;
@@ -44,7 +47,16 @@ test("the treasury shows what is held, promised, waiting and under way, and a no
     queued: "95",
     inFlight: "10",
     liquidity: "-5",
+    ceiling: null,
+    target: null,
   }]);
+  assertEquals(
+    trx.waiting.map((group: Record<string, unknown>) => [group.status, group.reason, group.amount])
+      .sort(),
+    [["queued", "waiting for funds", "95"], ["signed", null, "10"]],
+  );
+  assertEquals(typeof trx.oldestQueuedSeconds, "number");
+  assertEquals([trx.lowBelow, trx.coldAddress, trx.secondNodes], [null, null, null]);
   assertEquals(trx.inFlight.length, 1);
   assertEquals(trx.inFlight[0].txid, "ab".repeat(32));
   assertEquals(
@@ -53,6 +65,10 @@ test("the treasury shows what is held, promised, waiting and under way, and a no
       ["95", "waiting for funds"],
     ],
   );
+  assertEquals(trx.sweeps.counts, [{ reason: "below_economics", addresses: 1 }]);
+  const [{ address, reason, amount: waiting }] = trx.sweeps.addresses;
+  assertEquals([address, reason, waiting], [HOT_WALLET, "below_economics", "3"]);
+  assertEquals(shasta.sweeps, { counts: [], addresses: [] });
   assertEquals(shasta.balances[0].balance, null);
   assertEquals(shasta.native, null);
   assertEquals((await api.call("GET", "/api/admin/treasury", { key })).status, 403);

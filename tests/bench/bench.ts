@@ -10,12 +10,18 @@ import { booksFaults } from "../support/books.ts";
 import { joinHouseShards } from "./baseline/house_shards.ts";
 import { type BenchCluster, startBenchCluster } from "./bench_cluster.ts";
 import { measureBulk } from "./bulk.ts";
+import { measureCallbacks } from "./callbacks/measure_callbacks.ts";
 import { chooseGenerator, type Generator } from "./load/load.ts";
 import { showWarnings } from "./logging.ts";
+import { measureLists } from "./lists.ts";
+import { measureLife } from "./life/measure_life.ts";
 import { type Case, measure } from "./measure.ts";
 import { type Options, parseOptions, USAGE } from "./options.ts";
 import { report } from "./report.ts";
 import type { Results } from "./results.ts";
+import { ScanBench } from "./scan/measure_scan.ts";
+import { casesOf } from "./scan/scan_report.ts";
+import { measurePages } from "./page/measure_page.ts";
 import { type ServerProcess, startServer } from "./server_process.ts";
 import type { Side } from "./side.ts";
 
@@ -25,6 +31,8 @@ const BASELINES = ["row_lock", "stored_function"] as const;
 const BULK_SIZES = [100, 500];
 /** Measurements that only choose a pool or warm up are shorter. */
 const TRIAL_S = 1;
+/** A life takes six seconds, so that less says nothing about a steady pace. */
+const LIFE_S = 10;
 
 /** Servers by side and, for the baselines, case: each with the pool that suits it best. */
 type Servers = Map<string, ServerProcess>;
@@ -52,15 +60,45 @@ async function run(options: Options): Promise<void> {
     pools: {},
     measurements: [],
     bulk: [],
+    pages: [],
+    lists: [],
+    scans: [],
+    callbacks: [],
+    lives: [],
   };
   const servers = await startServers(stack, cluster, generator, options, results);
   await using _progress = { [Symbol.asyncDispose]: () => writeResults(results) };
-  for (let round = 1; round <= options.rounds; round++) {
-    note(`round ${round} of ${options.rounds}`);
+  const rounds = servers.size > 0 || options.sections.has("bulk") ? options.rounds : 0;
+  for (let round = 1; round <= rounds; round++) {
+    note(`round ${round} of ${rounds}`);
     await measureRound(cluster, generator, servers, options, results, round);
   }
   await checkBooks(cluster, servers, options);
+  if (options.sections.has("life")) {
+    results.lives.push(await measureLife(Math.max(LIFE_S, options.seconds * 5), note));
+  }
+  if (options.sections.has("page")) {
+    results.pages.push(...await measurePages(cluster, options, note));
+  }
+  if (options.sections.has("lists")) results.lists.push(...await measureLists(cluster, note));
+  await measureScans(cluster, options, results);
+  if (options.sections.has("callbacks") || options.sections.has("isolation")) {
+    results.callbacks.push(...await measureCallbacks(cluster, options, note));
+  }
   print(report(results));
+}
+
+/** Reading blocks and crediting deposits, each case in a database of its own. */
+async function measureScans(cluster: BenchCluster, options: Options, results: Results) {
+  const cases = (["scan", "deposits"] as const).flatMap((section) =>
+    options.sections.has(section) ? casesOf(section) : []
+  );
+  await using bench = new ScanBench(cluster, options.seconds, note);
+  for (let round = 1; cases.length > 0 && round <= options.rounds; round++) {
+    note(`blocks, round ${round} of ${options.rounds}`);
+    for (const which of cases) results.scans.push(await bench.measure(which, round));
+  }
+  await requireRightBooks(cluster, cases.filter((which) => which.startsWith("deposits")));
 }
 
 /** Starts every side; tries the pool sizes of the baselines and keeps the best of each case. */
@@ -169,8 +207,12 @@ async function measureRound(
 async function checkBooks(cluster: BenchCluster, servers: Servers, options: Options) {
   const names = new Set([...servers.keys()].map((key) => key.split(" ")[0] ?? ""));
   if (options.sections.has("bulk")) names.add("bulk");
+  names.delete("http");
+  await requireRightBooks(cluster, names);
+}
+
+async function requireRightBooks(cluster: BenchCluster, names: Iterable<string>) {
   for (const name of names) {
-    if (name === "http") continue;
     note(`checking the books of ${name}`);
     const { sql } = await cluster.database(name);
     await joinHouseShards(sql);

@@ -26,7 +26,7 @@ export interface BulkMeasurement {
 }
 
 /** Withdrawals of one measurement. */
-const ROWS = 20_000;
+const ROWS = 10_000;
 
 /** Writes {@linkcode ROWS} withdrawals in batches of `size`. */
 export async function measureBulk(

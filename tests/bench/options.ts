@@ -7,7 +7,20 @@
 import { parseArgs } from "node:util";
 
 /** Parts of the bench. */
-export const SECTIONS = ["withdrawals", "latency", "disk", "bulk", "http"] as const;
+export const SECTIONS = [
+  "withdrawals",
+  "latency",
+  "disk",
+  "bulk",
+  "http",
+  "page",
+  "lists",
+  "callbacks",
+  "isolation",
+  "scan",
+  "deposits",
+  "life",
+] as const;
 
 /** One of {@linkcode SECTIONS}. */
 export type Section = (typeof SECTIONS)[number];
@@ -47,7 +60,8 @@ export function parseOptions(args: readonly string[]): Options {
     },
   });
   const { quick } = values;
-  const named = values.only?.split(",") ?? SECTIONS;
+  const named = values.only?.split(",") ??
+    SECTIONS.filter((section) => !quick || (section !== "disk" && section !== "lists"));
   const sections = new Set<Section>();
   for (const name of named) {
     const section = SECTIONS.find((one) => one === name);
@@ -59,7 +73,7 @@ export function parseOptions(args: readonly string[]): Options {
   return {
     sections,
     rounds: values.rounds === undefined ? 3 : count(values.rounds),
-    seconds: values.seconds === undefined ? (quick ? 2 : 4) : count(values.seconds),
+    seconds: values.seconds === undefined ? (quick ? 1 : 4) : count(values.seconds),
     connections: values.connections?.split(",").map(count) ?? (quick ? [64] : [64, 256]),
     pools: values.pools?.split(",").map(count) ?? (quick ? [8, 32] : [4, 8, 16, 32]),
     ownLoad: values["own-load"],

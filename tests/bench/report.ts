@@ -4,8 +4,12 @@
  * @module
  */
 
+import { callbackTable } from "./callbacks/callback_report.ts";
 import type { Case, Measurement } from "./measure.ts";
 import { middle, type Results, select } from "./results.ts";
+import { pageTable } from "./page/page_report.ts";
+import { lifeTable } from "./life/life_report.ts";
+import { scanTable } from "./scan/scan_report.ts";
 import { type Side, SIDES } from "./side.ts";
 import { median } from "./statistics.ts";
 import { verdicts } from "./targets.ts";
@@ -36,9 +40,14 @@ export function report(results: Results): string {
     `Load: ${results.generator}, closed loop, on the same cores; ${results.options.seconds} s per ` +
     `measurement, medians of ${results.options.rounds} interleaved rounds [lowest-highest]`,
     `Rows of each withdrawal, on every side: withdrawal, transaction, outgoing, 3 entries, 2 charges,`,
-    `balance, account, 2 list counts, 2 daily charge sums, 2 house balances (split over 32 rows each in A and B)`,
+    `balance, account, 4 list counts, 2 house balances (split over 32 rows each in A and B)`,
     ...connections.flatMap((count) => withdrawalTable(results, count)),
     ...bulkTable(results),
+    ...listTable(results),
+    ...scanTable(results.scans),
+    ...callbackTable(results.callbacks),
+    ...pageTable(results.pages),
+    ...lifeTable(results.lives),
     ...targetTable(results),
   ].join("\n") + "\n";
 }
@@ -107,6 +116,27 @@ function bulkTable(results: Results): string[] {
     "E  bulk ceiling: book.commit_batch alone, no HTTP".padEnd(WIDTH + 6) +
     "rows/s            range",
     ...lines,
+  ];
+}
+
+function listTable({ lists }: Results): string[] {
+  if (lists.length === 0) return [];
+  const head = "Lists, ms per request over HTTP, one connection".padEnd(WIDTH + 6);
+  return [
+    "",
+    `${head}page  10,000  1,000,000  fastest  slowest  x 10,000  OFFSET`,
+    ...lists.map(({ name, page, small, large, fastest, slowest, ratio, naive }) =>
+      `  ${name}`.padEnd(WIDTH + 4) +
+      [
+        String(page).padStart(6),
+        short(small).padStart(8),
+        short(large).padStart(11),
+        short(fastest).padStart(9),
+        short(slowest).padStart(9),
+        (ratio === null ? "-" : short(ratio)).padStart(10),
+        short(naive).padStart(8),
+      ].join("")
+    ),
   ];
 }
 

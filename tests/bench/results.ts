@@ -5,9 +5,14 @@
  */
 
 import type { BulkMeasurement } from "./bulk.ts";
+import type { CallbackMeasurement } from "./callbacks/measure_callbacks.ts";
+import type { ListMeasurement } from "./lists.ts";
+import type { LifeMeasurement } from "./life/measure_life.ts";
 import type { Machine } from "./machine.ts";
 import type { Case, Measurement } from "./measure.ts";
 import type { Options } from "./options.ts";
+import type { PageMeasurement } from "./page/measure_page.ts";
+import type { ScanMeasurement } from "./scan/measure_scan.ts";
 import type { Side } from "./side.ts";
 import { median } from "./statistics.ts";
 
@@ -21,6 +26,11 @@ export interface Results {
   readonly pools: Record<string, number>;
   readonly measurements: Measurement[];
   readonly bulk: BulkMeasurement[];
+  readonly pages: PageMeasurement[];
+  readonly lists: ListMeasurement[];
+  readonly scans: ScanMeasurement[];
+  readonly callbacks: CallbackMeasurement[];
+  readonly lives: LifeMeasurement[];
 }
 
 /** Which measurements are meant. */

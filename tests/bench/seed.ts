@@ -13,7 +13,7 @@ import { openJournal, SOMEWHERE, until } from "../support/books.ts";
 /** Merchants of the spread case. */
 export const MERCHANTS = 1_000;
 /** Addresses that the service has handed out; destinations are compared with them. */
-const ISSUED_ADDRESSES = 10_000;
+export const ISSUED_ADDRESSES = 10_000;
 /** Different destinations that are paid to. */
 const DESTINATIONS = 1_000;
 

@@ -22,6 +22,7 @@ import { ZERO } from "../../ledger/amount.ts";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { createJournalStore } from "../../ledger/journal/store.ts";
 import { fixedRates } from "../../rates/fixed_rates.ts";
+import { emptyFeeBoard } from "../support/books.ts";
 import { rowLockMerchants } from "./baseline/row_lock.ts";
 import { storedFunctionMerchants } from "./baseline/stored_function.ts";
 import { httpCeiling } from "./http_ceiling.ts";
@@ -57,6 +58,7 @@ function withInterface(sql: Sql, merchants: Merchants, batches: () => number): P
       lifetimeMs: 60_000,
     },
     hotWallet: HOT_WALLET,
+    deriveAddress: () => HOT_WALLET,
   };
   const api = createApi({
     merchants,
@@ -66,6 +68,8 @@ function withInterface(sql: Sql, merchants: Merchants, batches: () => number): P
       take: () => Promise.reject(new Error("Cannot issue an address as this bench has no wallet")),
     },
     liquidity: () => null,
+    fees: emptyFeeBoard(),
+    treasury: () => ({ policy: null, status: null }),
     payoutsOpen: () => true,
     rates: fixedRates(() => Date.now()),
     sessionTokens: createSessionTokens("a secret of the bench, long enough"),

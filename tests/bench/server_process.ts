@@ -62,13 +62,13 @@ export async function startServer(args: ServeArgs): Promise<ServerProcess> {
 }
 
 /** The flags of V8 that `deno task start` sets, so that the bench runs what people run. */
-async function engineFlags(): Promise<readonly string[]> {
+export async function engineFlags(): Promise<readonly string[]> {
   const text = await Deno.readTextFile(new URL("../../deno.json", import.meta.url));
   const settings: { readonly tasks: { readonly start: string } } = JSON.parse(text);
   return settings.tasks.start.match(/--v8-flags=\S+/g) ?? [];
 }
 
-async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
+export async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
   const bound = setTimeout(() => reader.cancel(), START_MS);
   let text = "";

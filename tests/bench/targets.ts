@@ -4,7 +4,12 @@
  * @module
  */
 
+import { callbackVerdicts } from "./callbacks/callback_report.ts";
+import type { ListMeasurement } from "./lists.ts";
+import { pageVerdicts } from "./page/page_report.ts";
 import { ratio, type Results } from "./results.ts";
+import { lifeFigures } from "./life/life_report.ts";
+import { scanFigures } from "./scan/scan_report.ts";
 import { median } from "./statistics.ts";
 import type { Side } from "./side.ts";
 import type { Case } from "./measure.ts";
@@ -64,14 +69,41 @@ export function verdicts(results: Results): readonly Verdict[] {
     results.measurements.filter((one) => one.side === "journal" && one.connections === 256)
       .map((one) => one.p99),
   );
+  const pages = results.lists;
   const most: readonly (readonly [string, number, number])[] = [
+    ["slowest page of any list of 1,000,000, ms (at most)", highest(pages, (one) => one.large), 20],
+    [
+      "any page: at 1,000,000 / at 10,000 (at most)",
+      highest(pages, (one) => one.ratio ?? 0),
+      2,
+    ],
     ["p99 of D at 256 connections, ms (at most)", p99, 40],
     ["p50 of D / p50 of A, one connection (at most)", 1 / slowness("hot", 1, "p50"), 0.6],
   ];
+  const scans = scanFigures(results.scans);
   return [
-    ...least.map(([name, value, target]) => ({ name, value, target, isMet: value >= target })),
-    ...most.map(([name, value, target]) => ({ name, value, target, isMet: value <= target })),
+    ...[...least, ...scans.least, ...lifeFigures(results.lives)].map(([name, value, target]) => ({
+      name,
+      value,
+      target,
+      isMet: value >= target,
+    })),
+    ...[...most, ...scans.most].map(([name, value, target]) => ({
+      name,
+      value,
+      target,
+      isMet: value <= target,
+    })),
+    ...callbackVerdicts(results.callbacks),
+    ...pageVerdicts(results.pages),
   ].filter((verdict) => !Number.isNaN(verdict.value));
+}
+
+function highest(
+  pages: readonly ListMeasurement[],
+  value: (one: ListMeasurement) => number,
+): number {
+  return pages.length === 0 ? NaN : Math.max(...pages.map(value));
 }
 
 function againstBulk(results: Results): number {

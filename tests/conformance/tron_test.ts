@@ -121,6 +121,8 @@ async function tronHarness(): Promise<ChainHarness> {
     },
     sign({ to, asset, amount }, envelope) {
       const intent: Intent = {
+        kind: "payout",
+        destinationIndex: null,
         outgoingId: crypto.randomUUID(),
         network: NETWORK,
         currency: asset,

@@ -49,11 +49,13 @@ async function fill(sql: Sql, merchantId: string): Promise<void> {
     FROM generate_series(1, ${ROWS}::int) i,
       LATERAL (SELECT CASE WHEN i % 499 = 0 THEN 'FAILED' ELSE 'CONFIRMED' END AS s) x`;
   for (const list of ["deposit", "withdrawal", "settlement", "transaction"]) {
-    const effect = list === "transaction" ? sql`sum(effect)` : sql`0`;
+    const isTransaction = list === "transaction";
+    const effect = isTransaction ? sql`sum(effect)` : sql`0`;
     await sql`
       INSERT INTO book.list_block
-      SELECT merchant_id, ${list}, (seq - 1) / 1000, currency, network, status, count(*), ${effect}
-      FROM ${sql(`book.${list}`)} WHERE merchant_id = ${merchantId} GROUP BY 1, 3, 4, 5, 6`;
+      SELECT merchant_id, ${list}, (seq - 1) / 250, currency, network, status,
+        ${isTransaction ? sql`type` : sql`''`}, count(*), ${effect}
+      FROM ${sql(`book.${list}`)} WHERE merchant_id = ${merchantId} GROUP BY 1, 3, 4, 5, 6, 7`;
   }
   await sql`
     UPDATE book.account SET deposit_seq = ${ROWS}, withdrawal_seq = ${ROWS},

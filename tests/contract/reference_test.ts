@@ -55,6 +55,7 @@ GET /api/deposit-address
 POST /api/deposit-url
 GET /api/deposit-url
 GET /api/deposit-page/status
+GET /api/deposit-page
 GET /api/deposits
 POST /api/deposits
 GET /api/withdrawals

@@ -376,10 +376,11 @@ rule("Transaction: every field of a row, and the balance beside the rows", async
       createdAt: iso,
       createdAtGmt8: isoGmt8,
       description: orNull(text),
-      category: orNull(object),
+      category: object,
       tags: list,
       metadata: object,
     });
+    assertFields(row.category, { name: oneOf("Deposit", "Withdrawal"), description: text });
     assertEquals(Date.parse(row.createdAt), Date.parse(row.createdAtGmt8), "the same instant");
     assertEquals(
       Date.parse(`${row.createdAtGmt8.slice(0, 23)}Z`) - Date.parse(row.createdAt),
@@ -454,6 +455,8 @@ rule("Merchant profile: the webhook fields, and never the secret", async (api) =
     webhookRetryCount: number,
     successUrl: orNull(text),
     failureUrl: orNull(text),
+    pageOrigins: orNull(list),
+    logoColor: orNull(text),
     rateLimits: object,
     resellerId: orNull(text),
     createdAt: iso,

@@ -38,6 +38,12 @@ chainTest(
       }
       assertEquals(statuses, [500, 500, 429, 200]);
       assertEquals((await chain.get("/dev/info")).faults, []);
+      for (const status of [403, 503]) {
+        await faults(chain, { path: "*", kind: "busy-429", status, times: 1 });
+        const response = await fetch(chain.url + "/wallet/getnowblock");
+        await response.body?.cancel();
+        assertEquals([response.status, response.headers.get("retry-after")], [status, null]);
+      }
     }),
 );
 
@@ -234,6 +240,7 @@ chainTest("faults that make no sense are 400 and change nothing", () =>
         { path: "wallet", kind: "timeout" },
         { path: "*", kind: "timeout", probability: 2 },
         { path: "*", kind: "timeout", times: 0 },
+        { path: "*", kind: "busy-429", status: 200 },
         "timeout",
       ]
     ) {

@@ -1,19 +1,5 @@
 import { needs } from "../support/permissions.ts";
 
-/** What runs beside each other, each on a service of its own: waiting is most of it. */
-const LANES = [
-  ["journal.before-write"],
-  ["journal.after-write"],
-  [
-    "addresses.after-watch",
-    "watcher.after-inbox",
-    "treasury.after-sign",
-    "treasury.after-commit",
-    "treasury.after-broadcast",
-  ],
-  ["webhook.after-claim", "webhook.after-send", "watcher.after-cursor"],
-] as const;
-
 Deno.test({
   name: "a death at any point of a deposit or a withdrawal loses nothing and does nothing twice",
   ignore: needs({ net: true, read: true, write: true, run: true, env: true, sys: true }),
@@ -24,21 +10,19 @@ Deno.test({
   fn: async (t) => {
     const { assertEquals } = await import("@std/assert");
     const { CRASH_POINTS } = await import("../../actors/runtime/crash_point.ts");
-    const { surviveCrashes } = await import("./support/crashes.ts");
-    assertEquals([...LANES.flat()].sort(), [...CRASH_POINTS].sort(), "every point is in a lane");
-    // every lane ends by itself, so that its service ends with it
-    const lanes = await Promise.allSettled(
-      LANES.map((points) =>
-        surviveCrashes(points, (name, body) =>
-          t.step({
-            name,
-            fn: body,
-            sanitizeOps: false,
-            sanitizeResources: false,
-            sanitizeExit: false,
-          }))
-      ),
+    const { DEATHS, surviveDeposits, survivePayouts } = await import("./support/crashes.ts");
+    const { deposits, payouts } = DEATHS;
+    assertEquals(
+      [...new Set([...Object.values(deposits), ...Object.values(payouts)].flat())].sort(),
+      CRASH_POINTS.filter((point) => !point.startsWith("sweeper.")).sort(),
+      "every point has a moment",
     );
-    for (const lane of lanes) if (lane.status === "rejected") throw lane.reason;
+    // beside each other, each on a service of its own: waiting is most of it
+    const unsanitized = { sanitizeOps: false, sanitizeResources: false, sanitizeExit: false };
+    const ended = await Promise.allSettled([
+      t.step({ name: "deposits", fn: surviveDeposits, ...unsanitized }),
+      t.step({ name: "payouts", fn: survivePayouts, ...unsanitized }),
+    ]);
+    for (const story of ended) if (story.status === "rejected") throw story.reason;
   },
 });

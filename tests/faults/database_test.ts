@@ -2,7 +2,7 @@ import { assertEquals, assertGreater, assertLess, assertNotEquals } from "@std/a
 import { needs } from "../support/permissions.ts";
 
 /** Clients at the same time, each of a merchant of its own. */
-const CLIENTS = 32;
+const CLIENTS = 16;
 /** How often the database is killed under load. */
 const KILLS = 2;
 /** Within this a request must succeed again; what is wanted is 2 s, the figure is printed. */
@@ -24,13 +24,13 @@ Deno.test({
     await withService(async (service) => {
       await using shop = await openShop(service);
       const payers = await crowds.openPayers(service, CLIENTS, "100000");
-      const crowd = crowds.startCrowd(service, payers, "load", 5);
+      const crowd = crowds.startCrowd(service, payers, "load", 20);
       const figures: Record<string, number>[] = [];
       for (let kill = 1; kill <= KILLS; kill++) {
         const before = crowd.acknowledged.length;
         await eventually(
           "load",
-          () => Promise.resolve(crowd.acknowledged.length > before + 10 * CLIENTS),
+          () => Promise.resolve(crowd.acknowledged.length > before + 5 * CLIENTS),
         );
         const pid = await serverPid(service.dataDir);
         const killedAt = performance.now();
@@ -66,8 +66,14 @@ Deno.test({
 
       // no actor is wedged, and what was not answered can be asked again
       const open = crowd.requests.filter(({ acknowledged }) => acknowledged === null);
+      // connections that have not noticed yet may still answer 503: nothing was done, ask again
+      const ask = (request: Parameters<typeof crowds.withdrawOnce>[1]) =>
+        eventually("an answer", async () => {
+          const answer = await crowds.withdrawOnce(service, request);
+          return answer.status === 503 ? null : answer;
+        }, BOUND_MS);
       for (const request of open) {
-        const answer = await crowds.withdrawOnce(service, request);
+        const answer = await ask(request);
         assertEquals([201, 409].includes(answer.status), true, JSON.stringify(answer));
         request.acknowledged = crowds.idOf(answer);
         request.status = answer.status;
@@ -79,7 +85,7 @@ Deno.test({
         acknowledged: null,
         status: 0,
       }));
-      const answers = await Promise.all(last.map((one) => crowds.withdrawOnce(service, one)));
+      const answers = await Promise.all(last.map(ask));
       assertEquals(answers.map(({ status }) => status), payers.map(() => 201));
       assertEquals(await crowds.requestFaults(service, crowd), []);
       assertEquals(await booksFaults(service.sql), []);

@@ -1,56 +1,24 @@
 import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { needs } from "../support/permissions.ts";
 
-const ignore = needs({ net: true, read: true, write: true, run: true, env: true, sys: true });
+/** Clients at the same time, each of a merchant of its own. */
+const CLIENTS = 8;
+/** How many requests of theirs are acknowledged before the service is stopped. */
+const LOAD = 50;
 
+// One service for all of it: each step finds what the ones before it left behind.
 Deno.test({
-  name: "a service that stops under load, told or killed, loses nothing it acknowledged",
-  ignore,
-  fn: async () => {
-    const { withService } = await import("../support/service.ts");
-    const { booksFaults } = await import("../support/books.ts");
-    const { openShop, SHOP_ENV } = await import("./support/shop.ts");
-    const { eventually } = await import("./support/client.ts");
-    const crowds = await import("./support/crowd.ts");
-
-    await withService(async (service) => {
-      await using _shop = await openShop(service);
-      const payers = await crowds.openPayers(service, 8, "100000");
-      const figures: Record<string, number | string>[] = [];
-      for (const signal of ["SIGKILL", "SIGTERM", "SIGINT"] as const) {
-        const crowd = crowds.startCrowd(service, payers, signal, 0);
-        await eventually("load", () => Promise.resolve(crowd.acknowledged.length > 100));
-        const signalledAt = performance.now();
-        const repeats = signal === "SIGKILL" ? 1 : 3;
-        for (let n = 0; n < repeats; n++) service.signal(signal);
-        const end = await service.ended;
-        const stopMs = Math.round(performance.now() - signalledAt);
-        await crowd.stop();
-        if (signal === "SIGKILL") assertEquals(end, { code: 137, signal });
-        else {
-          assertEquals(end, { code: 0, signal: null });
-          assertMatch(await service.log(), /stopped\n$/);
-        }
-        const startMs = await service.start();
-        figures.push({ signal, "stop, ms": stopMs, "start, ms": startMs });
-        assertEquals(await crowds.requestFaults(service, crowd), []);
-        assertEquals(await booksFaults(service.sql), []);
-      }
-      // deno-lint-ignore no-console -- measured figures
-      console.log(figures);
-    }, { env: SHOP_ENV });
-  },
-});
-
-Deno.test({
-  name: "a service that is killed finds its running database again, and one more start is refused",
-  ignore,
+  name: "a service that is killed or stopped under load, or started twice, loses nothing",
+  ignore: needs({ net: true, read: true, write: true, run: true, env: true, sys: true }),
   fn: async (t) => {
     const { withService } = await import("../support/service.ts");
+    const { booksFaults } = await import("../support/books.ts");
     const { mine, openShop, SHOP_ENV } = await import("./support/shop.ts");
     const { audit } = await import("./support/audit.ts");
+    const { eventually } = await import("./support/client.ts");
     const { assertCreditedOnce, confirmDeposit, payIn } = await import("./support/deposit.ts");
     const { assertPaidOnce, confirmPayout, withdraw } = await import("./support/payout.ts");
+    const crowds = await import("./support/crowd.ts");
 
     await withService(async (service) => {
       await using shop = await openShop(service);
@@ -99,6 +67,32 @@ Deno.test({
         const payout = await withdraw(shop, "undisturbed");
         await confirmPayout(shop, payout);
         await audit(shop);
+      });
+
+      await t.step("told or killed under load, it loses nothing it acknowledged", async () => {
+        const payers = await crowds.openPayers(service, CLIENTS, "100000");
+        const figures: Record<string, number | string>[] = [];
+        for (const signal of ["SIGKILL", "SIGTERM", "SIGINT"] as const) {
+          const crowd = crowds.startCrowd(service, payers, signal, 0);
+          await eventually("load", () => Promise.resolve(crowd.acknowledged.length > LOAD));
+          const signalledAt = performance.now();
+          const repeats = signal === "SIGKILL" ? 1 : 3;
+          for (let n = 0; n < repeats; n++) service.signal(signal);
+          const end = await service.ended;
+          const stopMs = Math.round(performance.now() - signalledAt);
+          await crowd.stop();
+          if (signal === "SIGKILL") assertEquals(end, { code: 137, signal });
+          else {
+            assertEquals(end, { code: 0, signal: null });
+            assertMatch(await service.log(), /stopped\n$/);
+          }
+          const startMs = await service.start();
+          figures.push({ signal, "stop, ms": stopMs, "start, ms": startMs });
+          assertEquals(await crowds.requestFaults(service, crowd), []);
+          assertEquals(await booksFaults(service.sql), []);
+        }
+        // deno-lint-ignore no-console -- measured figures
+        console.log(figures);
       });
     }, { env: SHOP_ENV });
   },

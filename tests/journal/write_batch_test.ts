@@ -1,5 +1,6 @@
 import { assertEquals, assertLess } from "@std/assert";
 import { createJournalStore } from "../../ledger/journal/store.ts";
+import { chunksAndBlocks } from "../../ledger/reconcile/lists_and_counts.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import {
   addMerchant,
@@ -88,7 +89,7 @@ test("kept plans read by index, however small the tables were when they were mad
     const [row] = await sql<{ n: number }[]>`
       SELECT sum(seq_tup_read + idx_tup_fetch)::int AS n FROM pg_stat_user_tables
       WHERE schemaname = 'book' AND relname IN ('withdrawal', 'transaction', 'outgoing', 'entry',
-        'charge', 'charge_day', 'balance', 'account', 'list_block')`;
+        'charge', 'balance', 'account', 'list_block')`;
     return row?.n ?? 0;
   };
   // the pool's only connection makes its plans now, and keeps them from the sixth time on
@@ -101,5 +102,43 @@ test("kept plans read by index, however small the tables were when they were mad
   // a few records each, and none of the 1,200 withdrawals that lie there
   assertLess(between - before, 20);
   assertLess(await rowsRead() - between, 40);
+  await journal.stop(1_000);
+});
+
+test("a change of a row in a summed chunk is kept in its sums", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const journal = openJournal(sql);
+  const merchantId = await addMerchant(sql);
+  await fund(sql, journal, merchantId, "100");
+  const command = reserveCommand();
+  assertEquals((await journal.ask(merchantId, command, 5_000)).kind, "done");
+  // as if 64,000 rows were there
+  await sql`
+    INSERT INTO book.list_chunk
+    SELECT merchant_id, list, block / 256, currency, network, status, type, count, effect
+    FROM book.list_block WHERE list IN ('withdrawal', 'transaction')`;
+  await sql`
+    INSERT INTO book.list_summed SELECT ${merchantId}, list, 1
+    FROM unnest(ARRAY['withdrawal', 'transaction']) list`;
+  const outcome = await journal.ask(merchantId, {
+    type: "release",
+    at: Date.now(),
+    withdrawalId: command.withdrawalId,
+    reason: "test",
+    chargeIds: [newId("chg"), newId("chg")],
+    eventIds: [newId("evt"), newId("evt")],
+    from: "queued",
+  }, 5_000);
+  assertEquals(outcome.kind, "done");
+  const counts = await sql`
+    SELECT list, status, count::int FROM book.list_chunk
+    WHERE type <> 'DEPOSIT' AND count > 0 ORDER BY list`;
+  assertEquals(counts.map((row) => ({ ...row })), [
+    { list: "transaction", status: "FAILED", count: 1 },
+    { list: "withdrawal", status: "FAILED", count: 1 },
+  ]);
+  assertEquals([...await chunksAndBlocks(sql)], []);
+  assertEquals(await booksFaults(sql), []);
   await journal.stop(1_000);
 });

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { binance } from "../../rates/binance.ts";
 import { coinbase } from "../../rates/coinbase.ts";
 import { coinGecko } from "../../rates/coingecko.ts";
 import { kraken } from "../../rates/kraken.ts";
@@ -42,6 +43,14 @@ function recorded(): Recorded {
   };
   return source;
 }
+
+/** What sources answer when they are asked for a chain's own coin. */
+const COIN: Readonly<Record<string, string>> = {
+  "/0/public/Ticker": `{"error":[],"result":{
+    "TRXUSD":{"c":["0.30012","120.5"]},"TRXEUR":{"c":["0.25811","55.1"]}}}`,
+  "/api/v3/simple/price": `{"tron":{"usd":0.2999,"eur":0.258}}`,
+  "/api/v3/ticker/price": `{"symbol":"TRXUSDT","price":"0.30030000"}`,
+};
 
 const signal = () => AbortSignal.timeout(5_000);
 
@@ -151,4 +160,36 @@ test("a source that hangs holds nobody up when the service stops", async () => {
   board.start();
   await asked.promise;
   await board.stop();
+});
+
+test("a chain's own coin has a rate where sources agree on it; a stablecoin's sources are asked for no coin", async () => {
+  await using source = recorded();
+  source.answer = (path) => new Response(COIN[path] ?? "{}");
+  assertEquals(await binance(source.url).read("TRX", signal()), new Map([["USD", "0.3003"]]));
+  assertEquals(
+    await kraken(source.url).read("TRX", signal()),
+    new Map([["USD", "0.30012"], ["EUR", "0.25811"]]),
+  );
+  const asked: string[] = [];
+  const listed = coinbase(source.url);
+  const board = new RateBoard({
+    sources: [
+      {
+        ...listed,
+        read: (priced, bound) => {
+          asked.push(priced);
+          return listed.read(priced, bound);
+        },
+      },
+      kraken(source.url),
+      coinGecko(source.url),
+      binance(source.url),
+    ],
+    now: () => 5,
+  });
+  await board.refresh();
+  assertEquals(board.find("TRX", "USD"), { rate: "0.30012", at: 5 });
+  assertEquals(asked.toSorted(), ["USDC", "USDT"]);
+  source.answer = () => new Response(`{"symbol":"TRXBTC","price":"0.3"}`);
+  await assertRejects(() => binance(source.url).read("TRX", signal()), RateUnavailable);
 });

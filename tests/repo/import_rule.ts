@@ -13,9 +13,10 @@ const PARTS: readonly { readonly of: RegExp; readonly may: RegExp; readonly in: 
   { of: /^(tests|bench)\//, may: /^/, in: "anything" },
   { of: /^(main\.ts$|setup\/|commands\/)/, may: /^(?!tests\/)/, in: "anything but tests" },
   {
-    of: /^(config|secret)\.ts$/,
-    may: /^(secret|ledger\/(amount|pair))\.ts$/,
-    in: "secret.ts, ledger/amount.ts and ledger/pair.ts",
+    of: /^(config|signer_config|sweep_config|treasury_config|secret)\.ts$/,
+    may: /^(signer_config|sweep_config|treasury_config|secret|ledger\/(amount|pair))\.ts$/,
+    in:
+      "signer_config.ts, sweep_config.ts, treasury_config.ts, secret.ts, ledger/amount.ts and ledger/pair.ts",
   },
   {
     of: /^api\//,

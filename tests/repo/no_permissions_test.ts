@@ -11,7 +11,7 @@ Deno.test({
       cwd: ROOT,
       env: { NO_COLOR: "1" },
       stderr: "null",
-      signal: AbortSignal.timeout(120_000),
+      signal: AbortSignal.timeout(600_000),
     }).output();
     const said = new TextDecoder().decode(stdout);
     const failures = said.slice(said.lastIndexOf("\n FAILURES ")).split("\n")

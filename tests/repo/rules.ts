@@ -245,6 +245,6 @@ export const RULES: readonly Rule[] = [
       use: "a relative path, or no address at all",
     }),
     broken: { path: "README.md", text: "cd /home/somebody/engine" },
-    kept: { path: "README.md", text: "cd engine/work/files" },
+    kept: { path: "README.md", text: "cd engine/mnt/files" },
   },
 ];

@@ -49,7 +49,11 @@ test("a node whose journal does not move is not ready", async () => {
   let now = Date.now();
   const engine = engineOn(sql, { now: () => now });
   const merchantId = await addMerchant(sql);
-  assertEquals((await readiness(sql, engine, now)).status, "ok");
+  assertEquals((await readiness(sql, engine, now, null)).status, "ok");
+  assertEquals(await readiness(sql, engine, now, "the signer is paused"), {
+    status: "degraded",
+    reasons: ["payouts wait: the signer is paused"],
+  });
   const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const holding = sql.begin(async (tx) => {
     await tx`LOCK TABLE book.merchant IN ACCESS EXCLUSIVE MODE`;
@@ -60,11 +64,11 @@ test("a node whose journal does not move is not ready", async () => {
   const asked = engine.merchants.ask(merchantId, reserveCommand(), 60_000);
   await until(() => engine.merchants.busyMs > 0 || (now++, false));
   now += 30_000;
-  const found = await readiness(sql, engine, now);
+  const found = await readiness(sql, engine, now, null);
   assertEquals(found, { status: "unready", reasons: ["the journal does not move"] });
   released.resolve();
   await holding;
   assert((await asked).kind === "refused");
-  assertEquals((await readiness(sql, engine, now)).status, "ok");
+  assertEquals((await readiness(sql, engine, now, null)).status, "ok");
   await engine.stop(1_000);
 });

@@ -77,8 +77,9 @@ Deno.test({
       }
       assertEquals(await lost, "connection");
       // What is sent before the end of the session has arrived is lost as well; then it works again.
-      const next = [await kindOf(pool`SELECT 1`), await kindOf(pool`SELECT 1`)];
-      assertEquals(next.at(-1), "no error");
+      let next = await kindOf(pool`SELECT 1`);
+      while (next === "connection" && Date.now() < deadline) next = await kindOf(pool`SELECT 1`);
+      assertEquals(next, "no error");
     }, { migrated: false }),
 });
 

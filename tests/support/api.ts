@@ -22,7 +22,7 @@ import type { Sql } from "../../ledger/database/connect.ts";
 import type { Network } from "../../ledger/pair.ts";
 import { fixedRates } from "../../rates/fixed_rates.ts";
 import { createSender } from "../../webhooks/sender.ts";
-import { addMerchant, fund, openJournal } from "./books.ts";
+import { addMerchant, emptyFeeBoard, fund, openJournal } from "./books.ts";
 import { testDatabase } from "./database.ts";
 import { responseFaults } from "./documented.ts";
 
@@ -52,6 +52,7 @@ export const EMPTY_CHAIN = {
     lifetimeMs: 60_000,
   },
   hotWallet: HOT_WALLET,
+  deriveAddress: (index: number) => addressOf(0x10000 + index),
 };
 
 /** What a key in a test may do. */
@@ -120,6 +121,8 @@ export async function testApi(
       },
     },
     liquidity: () => null,
+    fees: emptyFeeBoard(),
+    treasury: () => ({ policy: null, status: null }),
     payoutsOpen: () => true,
     rates: fixedRates(() => Date.now()),
     sessionTokens: createSessionTokens("a secret of the tests, long enough"),

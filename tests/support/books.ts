@@ -6,8 +6,9 @@
 
 import type { Reserve } from "../../actors/merchant/messages.ts";
 import { Journal, type JournalOptions } from "../../actors/merchant/journal.ts";
+import { FeeBoard } from "../../actors/treasury/fee_board.ts";
 import { newId } from "../../actors/runtime/ids.ts";
-import { type Amount, parseAmount } from "../../ledger/amount.ts";
+import { type Amount, parseAmount, ZERO } from "../../ledger/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { createJournalStore } from "../../ledger/journal/store.ts";
 import type { Network } from "../../ledger/pair.ts";
@@ -85,6 +86,19 @@ export function openJournal(sql: Sql, options: Partial<JournalOptions> = {}): Jo
   });
 }
 
+/** What a dynamic network fee is while nothing is known of the chain's prices. */
+export const NO_ESTIMATE = { estimate: null, floor: ZERO };
+
+/** A fee board that knows of no chain. */
+export function emptyFeeBoard(): FeeBoard {
+  return new FeeBoard({
+    chains: new Map(),
+    coinRate: () => null,
+    terms: () => ({ receiver: "new", margin: "0", floor: ZERO }),
+    now: () => Date.now(),
+  });
+}
+
 /** A withdrawal command; 10 USDT on TRX to {@linkcode SOMEWHERE} unless told otherwise. */
 export function reserveCommand(fields: Partial<Reserve> = {}): Reserve {
   return {
@@ -104,6 +118,7 @@ export function reserveCommand(fields: Partial<Reserve> = {}): Reserve {
     referenceId: null,
     description: null,
     liquidity: null,
+    dynamicFee: NO_ESTIMATE,
     ...fields,
   };
 }

@@ -112,6 +112,8 @@ export function responseFaults(method: string, path: string, called: Called): st
   if (response.content === undefined) {
     return called.body === "" ? common : [...common, `${name} has a body that is not documented`];
   }
+  const isPage = called.headers.get("content-type")?.startsWith("text/html") === true;
+  if (isPage && response.content["text/html"] !== undefined) return common;
   const schema = response.content["application/json"]?.schema;
   if (schema === undefined || method === "HEAD") return common;
   return [...common, ...faultsOf(name, schema, called.body)];
@@ -123,7 +125,8 @@ function commonFaults({ headers, status, body }: Called): string[] {
     faults.push("X-Request-Id is missing");
   }
   if (headers.get("x-content-type-options") !== "nosniff") faults.push("nosniff is missing");
-  if (status >= 400 && typeof body !== "object") faults.push("an error is not JSON");
+  const isPage = headers.get("content-type")?.startsWith("text/html") === true;
+  if (status >= 400 && typeof body !== "object" && !isPage) faults.push("an error is not JSON");
   if (status === 429 && headers.get("retry-after") === null) faults.push("no Retry-After");
   return faults;
 }

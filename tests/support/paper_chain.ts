@@ -36,6 +36,22 @@ export function paperChain(network: Network, replaced: Partial<Chain> = {}): Cha
     envelope: ({ time }) => ({ network, fields: {}, expiresAt: time + 60_000 }),
     broadcast: () => Promise.resolve(accepted),
     balanceOf: () => Promise.resolve(amount("1000000")),
+    gas: {
+      means: () =>
+        Promise.resolve({
+          isActive: true,
+          coin: amount("100"),
+          fee: { fee: amount("1"), limit: amount("2") },
+          burn: amount("1"),
+          burnAtMost: amount("2"),
+          burnWithLoan: amount("0"),
+          loan: null,
+          costByCoin: amount("1"),
+          costByLoan: amount("1"),
+        }),
+      lendable: () => Promise.resolve(amount("0")),
+      lentTo: () => Promise.resolve(amount("0")),
+    },
     ...replaced,
   };
 }

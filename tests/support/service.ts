@@ -56,6 +56,8 @@ export interface Service extends AsyncDisposable {
   readonly sql: Sql;
   /** Starts it; resolves when it serves. Answers how many milliseconds that took. */
   start(options?: StartOptions): Promise<number>;
+  /** Arms a crash point of the running service, `name` or `name@n`; returns when it is armed. */
+  arm(crashAt: string): Promise<void>;
   /** Starts another one on the same folder beside it; resolves when that one has ended. */
   secondStart(): Promise<{ readonly code: number; readonly printed: string }>;
   /** Resolves when the process of the last start has ended. */
@@ -172,6 +174,18 @@ async function openService(options: ServiceOptions): Promise<Service> {
       return sql ??= connect(databaseUrl(dataDir), { max: 4, applicationName: "audit" });
     },
     start,
+    arm: async (crashAt) => {
+      const file = join(dataDir, "crash-point");
+      await Deno.writeTextFile(file, crashAt);
+      child?.kill("SIGUSR2");
+      const began = performance.now();
+      while (await exists(file)) {
+        if (performance.now() - began > START_MS) {
+          throw new Error(`Cannot go on as a crash point was not armed in time: ${crashAt}`);
+        }
+        await delay(5);
+      }
+    },
     secondStart: async () => {
       const { code, stdout, stderr } = await new Deno.Command("/bin/sh", {
         ...launch,
@@ -226,6 +240,16 @@ function inherited(): Record<string, string> {
 async function printedSince(logFile: string, offset: number): Promise<string> {
   const bytes = await Deno.readFile(logFile);
   return new TextDecoder().decode(bytes.subarray(offset));
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
 }
 
 function signalIfAlive(child: Deno.ChildProcess | null, signal: Deno.Signal): void {

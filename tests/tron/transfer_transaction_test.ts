@@ -97,6 +97,43 @@ testWithTronweb("a transfer of TRX is byte for byte what tronweb builds", async 
   );
 });
 
+testWithTronweb(
+  "lending energy and taking it back is byte for byte what tronweb builds",
+  async () => {
+    const { tronweb } = await loadTronweb();
+    const sun = fc.integer({ min: 1_000_000, max: Number.MAX_SAFE_INTEGER });
+    await fc.assert(
+      fc.asyncProperty(address, address, sun, header, async (from, to, amount, fields) => {
+        fc.pre(from !== to);
+        const ends = { owner: addressToHex(from), to: addressToHex(to), sun: amount };
+        const builder = tronweb.transactionBuilder;
+        const options = { blockHeader: blockHeader(fields) };
+        const pairs = [
+          [
+            buildTransferTransaction({ kind: "energy", action: "lend", ...ends }, {
+              ...fields,
+              feeLimit: 0,
+            }),
+            await builder.delegateResource(amount, to, "ENERGY", from, false, undefined, options),
+          ],
+          [
+            buildTransferTransaction({ kind: "energy", action: "take-back", ...ends }, {
+              ...fields,
+              feeLimit: 0,
+            }),
+            await builder.undelegateResource(amount, to, "ENERGY", from, options),
+          ],
+        ] as const;
+        for (const [ours, theirs] of pairs) {
+          assertEquals(ours.txid, theirs.txID);
+          assertEquals(ours.json["raw_data_hex"], theirs.raw_data_hex);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  },
+);
+
 testWithTronweb("a signature is byte for byte tronweb's, and names its signer", async () => {
   const { TronWeb, tronweb } = await loadTronweb();
   await fc.assert(

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertFalse, assertStringIncludes, assertThrows } from "@std/assert";
 import { envExample } from "../../commands/env_example.ts";
 import { type Config, loadConfig } from "../../config.ts";
+import { amountOf } from "../../ledger/amount.ts";
 import { needs } from "../support/permissions.ts";
 
 const SECRET = "0123456789abcdef0123456789abcdef";
@@ -11,7 +12,7 @@ const PRODUCTION = {
   SESSION_SECRET: SECRET,
   INGEST_SECRET: SECRET,
   WALLET_FILE: "/run/wallet",
-  WALLET_PASSPHRASE_FILE: "/run/passphrase",
+  SIGNER_SOCKET: "/run/signer/signer.sock",
   TRX_NODE_URLS: "https://one.example/, https://two.example",
   TRX_NODE_API_KEY: "node-key",
 };
@@ -60,7 +61,7 @@ Deno.test("staging and production name everything that is missing, at once", () 
       "SESSION_SECRET",
       "INGEST_SECRET",
       "WALLET_FILE",
-      "WALLET_PASSPHRASE_FILE",
+      "SIGNER_SOCKET",
       "TRX_NODE_URLS",
     ]);
   }
@@ -93,6 +94,47 @@ Deno.test("malformed and missing variables are told together, by name and never 
   assertFalse(told.some((fault) => fault.includes("value") || fault.includes("80 80")));
 });
 
+Deno.test("outside development the service is told nothing that only the signer may know", () => {
+  const secrets = {
+    WALLET_PASSPHRASE_FILE: "/run/passphrase",
+    SIGNER_DATABASE_URL: "postgres://signer:s@db.example/engine",
+  };
+  const config = load({ ...PRODUCTION, ...secrets });
+  assertEquals([config.walletPassphraseFile, config.signer.databaseUrl], [null, null]);
+});
+
+Deno.test("the signer needs its files, its socket and its role, and nothing of the service's", () => {
+  const answer = loadConfig({ ENVIRONMENT: "production" }, "signer");
+  assertEquals(answer.ok ? [] : answer.faults.map((fault) => fault.split(" ")[0]), [
+    "WALLET_FILE",
+    "WALLET_PASSPHRASE_FILE",
+    "SIGNER_SOCKET",
+    "SIGNER_STATE_DIR",
+    "SIGNER_DATABASE_URL",
+  ]);
+});
+
+Deno.test("caps are amounts by asset, and anything else is a fault", () => {
+  const { TRX } = load({ TRX_SIGNER_PER_TRANSACTION: "USDT:1000.5, coin:20" }).networks;
+  assertEquals(TRX.caps, {
+    perTransaction: { USDT: amountOf("1000.5"), native: amountOf("20") },
+    perDay: {},
+  });
+  for (
+    const wrong of ["USDT", "USDT:", "EUR:1", "USDT:1,USDT:2", "USDT:-1", "USDT:1:2", "toString:1"]
+  ) {
+    assertEquals(faults({ TRX_SIGNER_PER_DAY: wrong }), [
+      "TRX_SIGNER_PER_DAY is not a list of caps (USDT:10000,coin:500)",
+    ]);
+  }
+});
+
+Deno.test("a socket path that the system cannot take is a fault", () => {
+  for (const wrong of ["signer.sock", "/a,b", `/${"x".repeat(100)}`]) {
+    assertEquals(faults({ SIGNER_SOCKET: wrong }).length, 1);
+  }
+});
+
 Deno.test("an environment that is none is a fault, not development", () => {
   assertEquals(faults({ ENVIRONMENT: "prod" }).length, 1);
 });
@@ -117,6 +159,53 @@ Deno.test("no printed form of the settings shows a secret", () => {
     assertFalse(text.includes("node-key"));
     assertStringIncludes(text, "[secret]");
   }
+});
+
+Deno.test("a treasury needs no variable; what is half configured is a fault, by name", () => {
+  assertEquals(load({}).networks.TRX.treasury, {
+    proof: null,
+    fee: { receiver: "new", margin: "0.1", floor: "0.1" },
+    low: { coin: "200", USDT: "1000", USDC: "0" },
+    levels: { USDT: null, USDC: null },
+  });
+  const { treasury } = load({
+    ...PRODUCTION,
+    TRX_PROOF_NODE_URLS: "https://other.example/, https://third.example",
+    TRX_PROOF_ABOVE: "5000",
+    TRX_COLD_ADDRESS: "T",
+    TRX_USDT_CEILING: "80000",
+    TRX_USDT_TARGET: "50000.5",
+    TRX_FEE_RECEIVER: "holder",
+  }).networks.TRX;
+  assertEquals(treasury.proof, {
+    nodeUrls: ["https://other.example", "https://third.example"],
+    above: "5000",
+  });
+  assertEquals(treasury.levels.USDT, { ceiling: "80000", target: "50000.5" });
+  assertEquals(treasury.fee.receiver, "holder");
+  const wrong: readonly [Record<string, string>, string][] = [
+    [{ TRX_PROOF_ABOVE: "1" }, "TRX_PROOF_NODE_URLS is missing although TRX_PROOF_ABOVE is set"],
+    [
+      { TRX_PROOF_NODE_URLS: "https://two.example/v1" },
+      "TRX_PROOF_NODE_URLS names a node of TRX_NODE_URLS",
+    ],
+    [
+      { TRX_USDT_CEILING: "5", TRX_COLD_ADDRESS: "T" },
+      "TRX_USDT_TARGET is missing, which a cold wallet's levels need",
+    ],
+    [
+      { TRX_USDC_CEILING: "5", TRX_USDC_TARGET: "1" },
+      "TRX_COLD_ADDRESS is missing, which a cold wallet's levels need",
+    ],
+    [
+      { TRX_USDT_CEILING: "5", TRX_USDT_TARGET: "5", TRX_COLD_ADDRESS: "T" },
+      "TRX_USDT_TARGET is not below TRX_USDT_CEILING",
+    ],
+    [{ TRX_FEE_FLOOR: "0.123" }, "TRX_FEE_FLOOR is not an amount with up to 2 decimals"],
+    [{ TRX_FEE_MARGIN: "-1" }, "TRX_FEE_MARGIN is not a fraction from 0 to 9"],
+    [{ TRX_LOW_COIN: "many" }, "TRX_LOW_COIN is not an amount with up to 6 decimals"],
+  ];
+  for (const [env, fault] of wrong) assertEquals(faults({ ...PRODUCTION, ...env }), [fault]);
 });
 
 Deno.test("settings cannot be changed after they were read", () => {

@@ -11,6 +11,7 @@ import { z } from "zod";
 import type { BlockRef, Envelope, FeeEstimate } from "../../chains/chain.ts";
 import type { Intent, IntentSource, SignAnswer } from "../../chains/signer.ts";
 import { createSigner, type SignerOptions } from "../../chains/signer/create_signer.ts";
+import { SpendingLimits } from "../../chains/signer/spending_limits.ts";
 import { addressToHex } from "../../chains/tron/address.ts";
 import { makeEnvelope } from "../../chains/tron/envelope.ts";
 import {
@@ -32,9 +33,20 @@ const account = HDKey.fromMasterSeed(mnemonicToSeedSync(MNEMONIC)).derive("m/44'
 const keys: KeySource = {
   walletId: "wal_test",
   key: (network, wallet) => (network === "TRX" ? signingKey(account, network, wallet) : null),
+  address: (network, wallet) => (
+    network === "TRX" ? signingKey(account, network, wallet).address : null
+  ),
   lock: () => {},
 };
 const HOT = signingKey(account, "TRX", "hot").address;
+const DEPOSIT = signingKey(account, "TRX", 7).address;
+/** Coin for a deposit address of ours. */
+const GAS: Partial<Intent> = {
+  kind: "gas",
+  currency: "native",
+  destination: DEPOSIT,
+  destinationIndex: 7,
+};
 
 /** Intents as the database would hold them. */
 class Intents implements IntentSource {
@@ -49,10 +61,12 @@ class Intents implements IntentSource {
   put(outgoingId: string, changes: Partial<Intent> = {}): string {
     this.rows.set(outgoingId, {
       outgoingId,
+      kind: "payout",
       network: "TRX",
       currency: "USDT",
       amount: amountOf("12.5"),
       destination: DESTINATION,
+      destinationIndex: null,
       wallet: "hot",
       status: "queued",
       ...changes,
@@ -79,6 +93,7 @@ function setUp(
     keys,
     intents,
     builders: [createTronTransferBuilder({ ...BUILDER, ...builder })],
+    spending: new SpendingLimits({}),
     now: () => NOW,
     ...changes,
   });
@@ -166,8 +181,8 @@ testWithTronweb(
 
 Deno.test("a deposit address signs its own sweep, in TRX as well", async () => {
   const { intents, signer } = setUp();
-  intents.put("out_1", { wallet: 3 });
-  intents.put("out_2", { currency: "native", amount: amountOf("30.000001") });
+  intents.put("out_1", { kind: "sweep", wallet: 3, destination: HOT });
+  intents.put("out_2", { ...GAS, amount: amountOf("30.000001") });
   const [sweep, gas] = await signer.sign([
     { outgoingId: "out_1", envelope: envelope() },
     { outgoingId: "out_2", envelope: envelope() },
@@ -178,7 +193,7 @@ Deno.test("a deposit address signs its own sweep, in TRX as well", async () => {
   const call = signedOf(gas).json.raw_data.contract[0];
   assertEquals(call?.type, "TransferContract");
   assertEquals(call?.parameter.value, {
-    to_address: addressToHex(DESTINATION),
+    to_address: addressToHex(DEPOSIT),
     owner_address: addressToHex(HOT),
     amount: 30_000_001,
   });
@@ -199,7 +214,7 @@ Deno.test("payments alike in everything but their id are different transactions"
   const { intents, signer } = setUp();
   const ids = Array.from({ length: 200 }, (_, i) => intents.put(`out_${i}`));
   for (let i = 0; i < 20; i++) {
-    ids.push(intents.put(`out_gas_${i}`, { currency: "native", amount: amountOf("1") }));
+    ids.push(intents.put(`out_gas_${i}`, { ...GAS, amount: amountOf("1") }));
   }
   const answers = await signer.sign(
     ids.map((outgoingId) => ({ outgoingId, envelope: envelope() })),
@@ -272,7 +287,7 @@ for (const [what, bad] of Object.entries(envelopes)) {
     const { intents, signer } = setUp();
     intents.put("out_1");
     const [answer] = await signer.sign([{ outgoingId: "out_1", envelope: bad }]);
-    const expected = bad.network === "TRX" ? "bad-envelope" : "wrong-network";
+    const expected = bad.network === "TRX" ? "bad-envelope" : "no-signer";
     assertEquals(refusalOf(answer), expected);
   });
 }
@@ -296,7 +311,7 @@ Deno.test("a locked wallet or a paused signer signs nothing", async () => {
   const { intents, signer } = setUp({ isPaused: () => paused });
   intents.put("out_1");
   const [second] = await signer.sign([{ outgoingId: "out_1", envelope: envelope() }]);
-  assertEquals(refusalOf(second), "locked");
+  assertEquals(refusalOf(second), "paused");
   paused = false;
   signedOf((await signer.sign([{ outgoingId: "out_1", envelope: envelope() }]))[0]);
 });
@@ -337,7 +352,9 @@ Deno.test("an intent that changed after it was signed is not signed again while 
 Deno.test("limits bind one transaction and the sum of a day, and only their own asset", async () => {
   let now = NOW;
   const { intents, signer } = setUp({
-    limits: { "USDT/TRX": { perTransaction: amountOf("100"), perDay: amountOf("150") } },
+    spending: new SpendingLimits({
+      "USDT/TRX": { perTransaction: amountOf("100"), perDay: amountOf("150") },
+    }),
     now: () => now,
   }, { clockToleranceMs: null });
   const ask = async (id: string, changes: Partial<Intent>) => {
@@ -350,7 +367,7 @@ Deno.test("limits bind one transaction and the sum of a day, and only their own 
   assertEquals(refusalOf(await ask("out_3", { amount: amountOf("50.000001") })), "over-limit");
   signedOf(await ask("out_4", { amount: amountOf("50") }));
   assertEquals(refusalOf(await ask("out_5", { amount: amountOf("0.000001") })), "over-limit");
-  signedOf(await ask("out_6", { amount: amountOf("1000"), currency: "native" }));
+  signedOf(await ask("out_6", { ...GAS, amount: amountOf("1000") }));
   now += 26 * 60 * 60 * 1000;
   signedOf(await ask("out_7", { amount: amountOf("100") }));
 });

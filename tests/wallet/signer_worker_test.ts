@@ -26,12 +26,13 @@ async function putOutgoing(
   { sql }: TestDatabase,
   id: string,
   status: string,
-  currency = "USDT",
+  kind: "payout" | "gas" = "payout",
 ): Promise<void> {
   await sql`
     INSERT INTO book.outgoing
-      (id, merchant_id, kind, network, currency, amount, wallet, destination, status, created_at, updated_at)
-    VALUES (${id}, 'mer_1', ${currency === "native" ? "gas" : "sweep"}, 'TRX', ${currency}, 12.5,
+      (id, merchant_id, kind, payment_id, network, currency, amount, wallet, destination, status, created_at, updated_at)
+    VALUES (${id}, ${kind === "gas" ? "mer_platform" : "mer_1"}, ${kind},
+      ${kind === "gas" ? null : `wd_${id}`}, 'TRX', ${kind === "gas" ? "native" : "USDT"}, 12.5,
       'hot', ${DESTINATION}, ${status}, now(), now())`;
 }
 
@@ -60,7 +61,7 @@ test("the service's own worker signs what the database says, with its few permis
   await putOutgoing(database, "out_1", "queued");
   await putOutgoing(database, "out_2", "signed");
   await putOutgoing(database, "out_3", "queued");
-  await putOutgoing(database, "out_4", "queued", "native");
+  await putOutgoing(database, "out_4", "queued", "gas");
   const signer = createWorkerSigner({
     entry: new URL("commands/signer_worker.ts", ROOT),
     settings,
@@ -81,7 +82,7 @@ test("the service's own worker signs what the database says, with its few permis
       "signed",
       "not-queued",
       "over-limit",
-      "signed",
+      "wrong-destination",
       "unknown-intent",
     ]);
     const [first] = answers;

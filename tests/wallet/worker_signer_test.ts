@@ -115,7 +115,7 @@ test("a paused worker refuses, and signs again when resumed", async () => {
   await place.signer.ready();
   place.signer.setPaused(true);
   const [refused] = await place.signer.sign(requests("out_1"));
-  assert(refused !== undefined && "refused" in refused && refused.refused === "locked");
+  assert(refused !== undefined && "refused" in refused && refused.refused === "paused");
   place.signer.setPaused(false);
   const [signed] = await place.signer.sign(requests("out_1"));
   assert(signed !== undefined && "signed" in signed);
@@ -138,7 +138,7 @@ test("a pause outlives the worker", async () => {
   place.signer.setPaused(true);
   await assertRejects(() => place.signer.sign(requests("crash")));
   const [answer] = await signAfterRestart(place.signer);
-  assert(answer !== undefined && "refused" in answer && answer.refused === "locked");
+  assert(answer !== undefined && "refused" in answer && answer.refused === "paused");
 });
 
 test("a worker that does not answer in time is replaced", async () => {

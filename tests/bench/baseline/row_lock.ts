@@ -74,17 +74,13 @@ const MOVE = `
     UPDATE book.balance SET available = available - $8, reserved = reserved + $9, updated_at = $5
     WHERE merchant_id = $1 AND currency = $6 AND network = $7
   ), lists AS (
-    INSERT INTO book.list_block AS b (merchant_id, list, block, currency, network, status, count, effect)
-    VALUES ($1, 'withdrawal', ($2::bigint - 1) / 1000, $6, $7, 'PENDING', 1, 0),
-           ($1, 'transaction', ($3::bigint - 1) / 1000, $6, $7, 'PENDING', 1, -$8::numeric)
-    ON CONFLICT (merchant_id, list, block, currency, network, status)
+    INSERT INTO book.list_block AS b (merchant_id, list, block, currency, network, status, type, count, effect)
+    VALUES ($1, 'withdrawal', ($2::bigint - 1) / 250, $6, $7, 'PENDING', '', 1, 0),
+           ($1, 'transaction', ($3::bigint - 1) / 250, $6, $7, 'PENDING', 'WITHDRAWAL', 1, -$8::numeric),
+           ($1, 'charge', ($4::bigint - 2) / 250, $6, $7, '', 'WITHDRAWAL_COMMISSION', 1, $11::numeric),
+           ($1, 'charge', ($4::bigint - 1) / 250, $6, $7, '', 'NETWORK_FEE', 1, $12::numeric)
+    ON CONFLICT (merchant_id, list, block, currency, network, status, type)
     DO UPDATE SET count = b.count + excluded.count, effect = b.effect + excluded.effect
-  ), days AS (
-    INSERT INTO book.charge_day AS d (merchant_id, day, type, currency, network, count, amount)
-    VALUES ($1, ($5::timestamptz AT TIME ZONE 'UTC')::date, 'NETWORK_FEE', $6, $7, 1, $12::numeric),
-           ($1, ($5::timestamptz AT TIME ZONE 'UTC')::date, 'WITHDRAWAL_COMMISSION', $6, $7, 1, $11::numeric)
-    ON CONFLICT (merchant_id, day, type, currency, network)
-    DO UPDATE SET count = d.count + excluded.count, amount = d.amount + excluded.amount
   )
   INSERT INTO book.system_balance AS b (account, currency, network, balance)
   VALUES ('commission/' || $10::text, $6, $7, $11::numeric), ('network_fee/' || $10::text, $6, $7, $12::numeric)
@@ -216,6 +212,7 @@ function decideOn(
       withdrawalsEnabled: locked.withdrawals_enabled,
       minWithdrawal: amountOf(locked.min_withdrawal),
       networkFee: amountOf(locked.network_fee),
+      networkFeeMode: "fixed" as const,
     }]]),
   };
   const view: MerchantView = {

@@ -72,17 +72,16 @@ BEGIN
     transaction_seq = x.transaction_seq + 1,
     charge_seq = x.charge_seq + (v_commission > 0)::int + (network_fee > 0)::int, last_at = v_at
   WHERE x.merchant_id = p_merchant_id;
-  INSERT INTO book.list_block AS b (merchant_id, list, block, currency, network, status, count, effect)
-  VALUES (p_merchant_id, 'withdrawal', a.withdrawal_seq / 1000, p_currency, p_network, 'PENDING', 1, 0),
-         (p_merchant_id, 'transaction', a.transaction_seq / 1000, p_currency, p_network, 'PENDING', 1, -v_gross)
-  ON CONFLICT (merchant_id, list, block, currency, network, status)
+  INSERT INTO book.list_block AS b (merchant_id, list, block, currency, network, status, type, count, effect)
+  SELECT p_merchant_id, l.list, l.seq / 250, p_currency, p_network, l.status, l.type, 1, l.effect
+  FROM (VALUES ('withdrawal', a.withdrawal_seq, 'PENDING', '', 0),
+               ('transaction', a.transaction_seq, 'PENDING', 'WITHDRAWAL', -v_gross),
+               ('charge', a.charge_seq, '', 'WITHDRAWAL_COMMISSION', NULLIF(v_commission, 0)),
+               ('charge', a.charge_seq + (v_commission > 0)::int, '', 'NETWORK_FEE', NULLIF(network_fee, 0)))
+    l(list, seq, status, type, effect)
+  WHERE l.effect IS NOT NULL
+  ON CONFLICT (merchant_id, list, block, currency, network, status, type)
   DO UPDATE SET count = b.count + excluded.count, effect = b.effect + excluded.effect;
-  INSERT INTO book.charge_day AS d (merchant_id, day, type, currency, network, count, amount)
-  SELECT p_merchant_id, (v_at AT TIME ZONE 'UTC')::date, c.type, p_currency, p_network, 1, c.amount
-  FROM (VALUES ('NETWORK_FEE', network_fee), ('WITHDRAWAL_COMMISSION', v_commission)) c(type, amount)
-  WHERE c.amount > 0
-  ON CONFLICT (merchant_id, day, type, currency, network)
-  DO UPDATE SET count = d.count + excluded.count, amount = d.amount + excluded.amount;
   INSERT INTO book.system_balance AS b (account, currency, network, balance)
   VALUES ('commission/' || p_shard, p_currency, p_network, v_commission),
          ('network_fee/' || p_shard, p_currency, p_network, network_fee)

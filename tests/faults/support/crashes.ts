@@ -1,79 +1,141 @@
-import { assertEquals } from "@std/assert";
 import type { CrashPointName } from "../../../actors/runtime/crash_point.ts";
 import { withService } from "../../support/service.ts";
 import { audit } from "./audit.ts";
-import { assertCreditedOnce, confirmDeposit, payIn } from "./deposit.ts";
-import { assertPaidOnce, confirmPayout, withdraw } from "./payout.ts";
-import { openShop, SHOP_ENV } from "./shop.ts";
+import { chainInfo, transfersTo } from "./chain_audit.ts";
+import { eventually } from "./client.ts";
+import { dieAt } from "./deaths.ts";
+import {
+  assertCreditedOnce,
+  confirmDeposit,
+  expectCredit,
+  newAddress,
+  type PaidIn,
+  payIn,
+  untilSeen,
+} from "./deposit.ts";
+import { assertPaidOnce, expectPaid, type Payout, untilSent, withdraw } from "./payout.ts";
+import { hasStatus, mine, openShop, payOnce, type Shop, SHOP_ENV } from "./shop.ts";
 
-/**
- * Which passings of each point a story is interrupted at. A story is one customer's deposit and one
- * payout, to the end; whatever is not answered meanwhile is asked again with the same identifiers.
- * It passes, in this order: the journal for the address, the deposit seen, the deposit credited, the
- * withdrawal, the payout settled; the watcher for a block before the deposit's, for the deposit's,
- * for one before the payout's, for the payout's; the webhook for the deposit and the withdrawal. A
- * new point needs a line here, otherwise this does not compile.
- */
-export const PASSINGS = {
-  "journal.before-write": [1, 2, 3, 4, 5],
-  "journal.after-write": [1, 2, 3, 4, 5],
-  "addresses.after-watch": [1],
-  "watcher.after-inbox": [2, 4],
-  "watcher.after-cursor": [2, 4],
-  "treasury.after-sign": [1],
-  "treasury.after-commit": [1],
-  "treasury.after-broadcast": [1],
-  "webhook.after-claim": [1, 2],
-  "webhook.after-send": [1, 2],
-} as const satisfies Record<CrashPointName, readonly number[]>;
+/** Where the service dies, one death after the other, while something happens. */
+type Deaths = readonly CrashPointName[];
 
-/**
- * Tells one story per passing of the given points, each interrupted there by `kill -9` of the
- * service, and audits after each that everything happened once. All on one data folder, so that
- * every start also finds the history of the crashes before it.
- */
-export async function surviveCrashes(
-  points: readonly (keyof typeof PASSINGS)[],
-  step: (name: string, body: () => Promise<void>) => Promise<boolean>,
-): Promise<void> {
+const ONCE_FINAL: Deaths = [
+  "watcher.after-inbox",
+  "journal.before-write",
+  "journal.after-write",
+  "webhook.after-claim",
+  "webhook.after-send",
+];
+
+/** Every moment of a deposit and of a payout with its deaths; those of sweeps are in tests/sweeps. */
+export const DEATHS = {
+  deposits: {
+    "an address is asked for": [
+      "addresses.after-watch",
+      "journal.before-write",
+      "journal.after-write",
+    ],
+    "a deposit is seen": ["journal.before-write", "journal.after-write"],
+    "a deposit is final": ONCE_FINAL,
+    "the scan moves past a deposit": ["watcher.after-cursor"],
+  },
+  payouts: {
+    "a payout is asked for and sent": [
+      "journal.before-write",
+      "journal.after-write",
+      "treasury.after-sign",
+      "treasury.after-commit",
+      "treasury.after-broadcast",
+    ],
+    "a payout is final": ONCE_FINAL,
+    "the scan moves past a payout": ["watcher.after-cursor"],
+  },
+} as const satisfies Record<string, Record<string, Deaths>>;
+
+/** Customers pay, the service dies at every moment of it, and each payment is credited once. */
+export async function surviveDeposits(): Promise<void> {
+  const deaths = DEATHS.deposits;
+  await withShop(async (shop) => {
+    const { service } = shop;
+    const address = await dieAt(
+      service,
+      deaths["an address is asked for"],
+      () => newAddress(shop, "first"),
+    );
+    const txid = await payOnce(shop, address, "100");
+    const first = await dieAt(service, deaths["a deposit is seen"], async () => {
+      await mine(shop, 1);
+      return await untilSeen(shop, { name: "first", address, amount: 100n, txid });
+    });
+    await untilAlmostFinal(shop, address);
+    await dieAt(service, deaths["a deposit is final"], () => credit(shop, first));
+    await audit(shop);
+    await assertCreditedOnce(shop, first);
+
+    const second = await payIn(shop, "second");
+    await untilAlmostFinal(shop, second.address);
+    await dieAt(service, deaths["the scan moves past a deposit"], () => credit(shop, second));
+    await audit(shop);
+    await assertCreditedOnce(shop, second);
+  });
+}
+
+/** A merchant asks for payouts, the service dies at every moment of it, and each is paid once. */
+export async function survivePayouts(): Promise<void> {
+  const deaths = DEATHS.payouts;
+  await withShop(async (shop) => {
+    const { service } = shop;
+    await confirmDeposit(shop, await payIn(shop, "funds"));
+    const first = await dieAt(
+      service,
+      deaths["a payout is asked for and sent"],
+      () => withdraw(shop, "first"),
+    );
+    await intoBlock(shop, first);
+    await dieAt(service, deaths["a payout is final"], () => settle(shop, first));
+    await audit(shop);
+    await assertPaidOnce(shop, first);
+
+    const second = await withdraw(shop, "second");
+    await intoBlock(shop, second);
+    await dieAt(service, deaths["the scan moves past a payout"], () => settle(shop, second));
+    await audit(shop);
+    await assertPaidOnce(shop, second);
+  });
+}
+
+async function withShop(story: (shop: Shop) => Promise<void>): Promise<void> {
   await withService(async (service) => {
     await using shop = await openShop(service);
-    for (const point of points) {
-      for (const passing of PASSINGS[point]) {
-        const crashAt = `${point}@${passing}`;
-        const survived = await step(crashAt, async () => {
-          await service.kill9();
-          await service.start({ crashAt });
-          let armed = true;
-          const crash = service.ended.then(async (end) => {
-            if (armed) await service.start();
-            return end;
-          });
-          const name = crashAt.replace("@", "-");
-          const paid = await payIn(shop, name);
-          await confirmDeposit(shop, paid);
-          const payout = await withdraw(shop, name);
-          await confirmPayout(shop, payout);
-          await audit(shop);
-          const end = await within(20_000, crash);
-          armed = false;
-          assertEquals(end, { code: 137, signal: "SIGKILL" }, "the point was not passed");
-          await assertCreditedOnce(shop, paid);
-          await assertPaidOnce(shop, payout);
-        });
-        if (!survived) throw new Error(`Cannot go on after a story that went wrong: ${crashAt}`);
-      }
-    }
+    await story(shop);
   }, { env: SHOP_ENV });
 }
 
-/** The promise's value, or `null` after a while. */
-async function within<T>(ms: number, promise: Promise<T>): Promise<T | null> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<null>((resolve) => timer = setTimeout(() => resolve(null), ms));
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+/** Makes the block that lets a deposit become final, and waits for its credit. */
+async function credit(shop: Shop, paid: PaidIn): Promise<void> {
+  expectCredit(shop, paid);
+  await mine(shop, 1);
+  await eventually("the credit", () => hasStatus(shop, paid.depositId, "CONFIRMED"));
+}
+
+/** Puts a payout into a block that is not final yet. */
+async function intoBlock(shop: Shop, payout: Payout): Promise<void> {
+  await untilSent(shop);
+  await mine(shop, 1);
+  await untilAlmostFinal(shop, payout.destination);
+}
+
+/** Makes the block that lets a payout become final, and waits for its settlement. */
+async function settle(shop: Shop, payout: Payout): Promise<void> {
+  expectPaid(shop, payout);
+  await mine(shop, 1);
+  await eventually("the settlement", () => hasStatus(shop, payout.withdrawalId, "CONFIRMED"));
+}
+
+/** Makes blocks until the next one makes a transfer final; what is final then has been read. */
+async function untilAlmostFinal(shop: Shop, to: string): Promise<void> {
+  const [transfer] = await transfersTo(shop.service, to);
+  if (transfer === undefined) throw new Error(`Cannot go on as nothing was paid to: ${to}`);
+  const { solid } = await chainInfo(shop.service);
+  await mine(shop, transfer.height - 1 - solid);
 }

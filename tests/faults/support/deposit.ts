@@ -34,12 +34,17 @@ export async function payIn(
   const address = await newAddress(shop, name);
   const txid = await payOnce(shop, address, String(amount), expiresInMs);
   await mine(shop, 1);
-  const depositId = await eventually(`deposit of ${name}`, async () => {
+  return await untilSeen(shop, { name, address, amount, txid });
+}
+
+/** Waits until the service has seen a payment. */
+export async function untilSeen(shop: Shop, paid: Omit<PaidIn, "depositId">): Promise<PaidIn> {
+  const depositId = await eventually(`deposit of ${paid.name}`, async () => {
     const [row] = await shop.service.sql<{ id: string }[]>`
-      SELECT id FROM book.deposit WHERE txid = ${txid}`;
+      SELECT id FROM book.deposit WHERE txid = ${paid.txid}`;
     return row?.id;
   });
-  return { name, address, amount, txid, depositId };
+  return { ...paid, depositId };
 }
 
 /** Makes the blocks that let a payment become final, and waits for the credit and its event. */

@@ -19,8 +19,11 @@ export interface Shop extends AsyncDisposable {
   readonly payments: Map<string, string>;
 }
 
-/** Block pace of the first start; afterwards blocks are made on demand. */
-export const SHOP_ENV = { DEV_CHAIN_BLOCK_MS: "150" } as const;
+/**
+ * Block pace of the first start; afterwards blocks are made on demand. Sweeps have tests of their own:
+ * here the hot wallet is compared with what was paid out alone.
+ */
+export const SHOP_ENV = { DEV_CHAIN_BLOCK_MS: "150", TRX_SWEEPS: "off" } as const;
 
 const FUNDS = 1_000_000_000_000n;
 
@@ -114,9 +117,4 @@ export async function hasStatus(shop: Shop, paymentId: string, status: string): 
     SELECT FROM book.deposit WHERE id = ${paymentId} AND status = ${status}
     UNION ALL SELECT FROM book.withdrawal WHERE id = ${paymentId} AND status = ${status}`;
   return rows.length > 0;
-}
-
-/** Lets the chain make blocks by itself again. @param blockMs milliseconds between them */
-export async function resumeBlocks(shop: Shop, blockMs: number): Promise<void> {
-  await control(shop.service, "/dev/config", { blockMs });
 }

@@ -17,7 +17,13 @@ import { buryExpired } from "../../../ledger/treasury/bury_expired.ts";
 import { commitSigned } from "../../../ledger/treasury/commit_signed.ts";
 import { findOwnTransactions } from "../../../ledger/watcher/find_own_transactions.ts";
 import { recordOutcomes, recordVanished } from "../../../ledger/watcher/record_findings.ts";
-import { addTransfer, amount, reserveCommand, SOMEWHERE } from "../../support/books.ts";
+import {
+  addTransfer,
+  amount,
+  NO_ESTIMATE,
+  reserveCommand,
+  SOMEWHERE,
+} from "../../support/books.ts";
 import { type Heard, type Merchant, SETTLEMENT_THRESHOLD, type Withdrawal } from "./bank_model.ts";
 import type { Fault } from "./faulty_store.ts";
 import { compare, settleDown, type World } from "./bank_world.ts";
@@ -286,6 +292,7 @@ function settle(
     destination: SOMEWHERE,
     fromAddress: null,
     liquidity: null,
+    dynamicFee: NO_ESTIMATE,
     idempotencyKey: null,
     bodyHash: null,
   }, DEADLINE_MS);

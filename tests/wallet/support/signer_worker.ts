@@ -6,6 +6,7 @@
 
 import { z } from "zod";
 import { createSigner } from "../../../chains/signer/create_signer.ts";
+import { SpendingLimits } from "../../../chains/signer/spending_limits.ts";
 import { serveSigner } from "../../../chains/signer/serve_signer.ts";
 import type { Intent } from "../../../chains/signer.ts";
 import { createTronTransferBuilder } from "../../../chains/tron/tron_transfer_builder.ts";
@@ -54,10 +55,12 @@ serveSigner(async (settings, isPaused) => {
       const destination = known[outgoingId];
       return destination === undefined ? [] : [{
         outgoingId,
+        kind: "payout",
         network: "TRX",
         currency: "USDT",
         amount: amountOf("1"),
         destination,
+        destinationIndex: null,
         wallet: "hot",
         status: "queued",
       }];
@@ -68,6 +71,7 @@ serveSigner(async (settings, isPaused) => {
       keys,
       intents: { read },
       builders: settings.networks.map(createTronTransferBuilder),
+      spending: new SpendingLimits({}),
       isPaused,
       now: Date.now,
     }),

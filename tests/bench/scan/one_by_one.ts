@@ -1,0 +1,34 @@
+/**
+ * Reading blocks as people write it: for every transfer, is its receiver ours, and if so a row of
+ * its own; then the cursor. The same adapter and the same rows.
+ *
+ * @module
+ */
+
+import type { Chain } from "../../../chains/chain.ts";
+import type { Sql } from "../../../ledger/database/connect.ts";
+import { findAddresses } from "../../../ledger/watcher/find_addresses.ts";
+import { findOwnTransactions } from "../../../ledger/watcher/find_own_transactions.ts";
+import { recordTransfers } from "../../../ledger/watcher/record_findings.ts";
+
+/** Reads blocks one transfer at a time. */
+export async function scanOneByOne(
+  sql: Sql,
+  chain: Pick<Chain, "blocks">,
+  from: number,
+  to: number,
+): Promise<void> {
+  for await (const answer of chain.blocks(from, to, "solid")) {
+    if (answer.kind !== "block") throw new Error(`Cannot measure as a block is ${answer.kind}`);
+    const { height, hash, transfers, transactions } = answer.block;
+    for (const transfer of transfers) {
+      const owner = (await findAddresses(sql, "TRX", [transfer.to])).get(transfer.to);
+      if (owner === undefined) continue;
+      await recordTransfers(sql, "TRX", "solid", [{ ...transfer, ...owner, height }]);
+    }
+    for (const { txid } of transactions) await findOwnTransactions(sql, "TRX", [txid]);
+    await sql`
+      UPDATE hub.cursor SET height = ${height}, hash = ${hash}
+      WHERE network = 'TRX' AND view = 'solid' AND height = ${height - 1}`;
+  }
+}

@@ -1,0 +1,51 @@
+import { assertEquals } from "@std/assert";
+import type { CrashPointName } from "../../../actors/runtime/crash_point.ts";
+import type { Service } from "../../support/service.ts";
+
+/** Bound of one death, the leases that the one before it left behind included. */
+const DEATH_MS = 45_000;
+
+/**
+ * Does something while the service dies at one point after the other, as if by `kill -9`: the first
+ * is armed before, each other one when the service starts again, so that what one death leaves half
+ * done meets the next. After the last the service lives on.
+ *
+ * @param act goes on asking while nobody answers
+ * @returns what `act` returned
+ * @throws when one of the points was not passed
+ */
+export async function dieAt<T>(
+  service: Service,
+  points: readonly CrashPointName[],
+  act: () => Promise<T>,
+): Promise<T> {
+  const [first, ...others] = points;
+  if (first === undefined) throw new RangeError("Cannot die as no point is named");
+  await service.arm(first);
+  const deaths = async () => {
+    await dead(service, first);
+    for (const point of others) {
+      await service.start({ crashAt: point });
+      await dead(service, point);
+    }
+    await service.start();
+  };
+  const [done] = await Promise.all([act(), deaths()]);
+  return done;
+}
+
+async function dead(service: Service, point: CrashPointName): Promise<void> {
+  const end = await within(DEATH_MS, service.ended);
+  assertEquals(end, { code: 137, signal: "SIGKILL" }, `${point} was not passed`);
+}
+
+/** The promise's value, or `null` after a while. */
+async function within<T>(ms: number, promise: Promise<T>): Promise<T | null> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<null>((resolve) => timer = setTimeout(() => resolve(null), ms));
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

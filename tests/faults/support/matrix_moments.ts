@@ -1,0 +1,87 @@
+import { eventually } from "./client.ts";
+import type { Rig, RigFault } from "./matrix_rig.ts";
+import type { Misbehaviour } from "./matrix_table.ts";
+
+/** Path that transactions are sent to. */
+export const BROADCAST = "/wallet/broadcasttransaction";
+const SOLID_BLOCKS = [
+  "/walletsolidity/getblockbynum",
+  "/walletsolidity/getblockbylimitnext",
+  "/walletsolidity/gettransactioninfobyblocknum",
+];
+
+/** What a node does wrong. */
+export type Does = Misbehaviour["does"];
+
+/** Solid blocks wait while they cannot be read, and the metrics say so. */
+export async function holdSolid(rig: Rig, does: Does): Promise<void> {
+  if ("reorganise" in does) throw new Error("Cannot take solid blocks back");
+  await rig.setFaults(faultsOn(SOLID_BLOCKS, does));
+  await rig.mine(4);
+  await rig.untilHit();
+  await eventually("the lag in the metrics", async () => {
+    const lag = await rig.metric("chain_lag_blocks");
+    return lag !== null && lag > 0;
+  }, 30_000);
+}
+
+export async function untilSent(rig: Rig): Promise<void> {
+  await eventually("a transaction in the pool", async () => (await rig.info()).pending > 0, 30_000);
+}
+
+/** Waits until the treasury shows a transfer in flight, with its transaction and its end. */
+export async function untilInFlight(
+  rig: Rig,
+  isMeant: (transfer: Waiting) => boolean,
+): Promise<void> {
+  await eventually("the transfer in flight", async () => {
+    const { inFlight } = await treasuryOf(rig);
+    return inFlight.some((row) => isMeant(row) && row.txid !== null && row.expiresAt !== null);
+  }, 30_000);
+}
+
+/** A transfer as the treasury shows it. */
+export interface Waiting {
+  readonly kind: string;
+  readonly destination: string;
+  readonly paymentId: string | null;
+  readonly reason: string | null;
+  readonly txid: string | null;
+  readonly expiresAt: string | null;
+}
+
+const admins = new WeakMap<Rig, Promise<string>>();
+
+/** The network as `GET /api/admin/treasury` shows it. */
+export async function treasuryOf(
+  rig: Rig,
+): Promise<{
+  readonly queued: readonly Waiting[];
+  readonly inFlight: readonly Waiting[];
+  readonly sweeps: {
+    readonly addresses: readonly { readonly address: string; readonly reason: string }[];
+  };
+}> {
+  const key = admins.get(rig) ?? rig.api.addKey(null, { permissions: ["admin:read"] });
+  admins.set(rig, key);
+  const { body } = await rig.api.call("GET", "/api/admin/treasury", { key: await key });
+  return body.networks[0];
+}
+
+export async function untilRead(rig: Rig): Promise<void> {
+  const { solid } = await rig.info();
+  await eventually(`solid block ${solid} read`, async () => {
+    const [cursor] = await rig.sql<{ height: string }[]>`
+      SELECT height FROM hub.cursor WHERE network = 'TRX' AND view = 'solid'`;
+    return Number(cursor?.height ?? 0) >= solid;
+  }, 30_000);
+}
+
+export async function reorganise(rig: Rig, how: "return" | "drop"): Promise<void> {
+  await rig.control("/dev/reorg", { depth: 1, drop: how === "drop" });
+}
+
+export function faultsOn(paths: readonly string[], does: Does): readonly RigFault[] {
+  if ("reorganise" in does) return [];
+  return paths.map((path) => ({ path, ...does }));
+}

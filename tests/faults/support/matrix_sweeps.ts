@@ -1,0 +1,154 @@
+import { assertEquals } from "@std/assert";
+import { readTransfers } from "./chain_transfers.ts";
+import { eventually } from "./client.ts";
+import {
+  BROADCAST,
+  type Does,
+  faultsOn,
+  holdSolid,
+  reorganise,
+  treasuryOf,
+  untilInFlight,
+  untilSent,
+} from "./matrix_moments.ts";
+import type { Rig } from "./matrix_rig.ts";
+import { newDeposit, pay, type Subject, until } from "./matrix_subject.ts";
+import type { Step } from "./matrix_table.ts";
+
+/** What a sweep's planning asks of a node. */
+const PLAN_READS = [
+  "/walletsolidity/triggerconstantcontract",
+  "/walletsolidity/getaccount",
+  "/wallet/triggerconstantcontract",
+  "/wallet/getaccountresource",
+];
+const WAIT_MS = 30_000;
+
+/** The steps of a sweep, each up to the moment at which the node is at peace again. */
+export const SWEEP_STEPS = {
+  "sweep plan": async (rig, does) => {
+    const subject = await seen(rig);
+    await rig.setPlanning(false);
+    await rig.mine(4);
+    await untilReason(rig, subject, ["paused"]);
+    // a reorganisation needs a moment at which the step is under way
+    await rig.setFaults(faultsOn(PLAN_READS, "reorganise" in does ? { kind: "error-500" } : does));
+    await rig.setPlanning(true);
+    await untilReason(rig, subject, ["chain_unavailable"]);
+    if ("reorganise" in does) await reorganise(rig, does.reorganise);
+    return subject;
+  },
+  "sweep gas": async (rig, does) => {
+    const subject = await seen(rig);
+    await rig.setFaults(faultsOn([BROADCAST], does));
+    await rig.mine(4);
+    if ("reorganise" in does) {
+      await untilSent(rig);
+      await rig.mine(1);
+      await reorganise(rig, does.reorganise);
+    } else await rig.untilHit();
+    await untilInFlight(
+      rig,
+      ({ kind, destination }) => kind === "gas" && destination === subject.address,
+    );
+    await untilReason(rig, subject, ["waiting_gas", "address_not_activated"]);
+    return subject;
+  },
+  "sweep broadcast": async (rig, does) => {
+    const subject = await seen(rig);
+    await rig.mine(4);
+    await untilSent(rig);
+    // the coin is on its way: what is sent for the first time from here on is the sweep
+    await rig.setFaults(faultsOn([BROADCAST], does));
+    await untilSweepSigned(rig, subject);
+    if ("reorganise" in does) {
+      await untilSent(rig);
+      await rig.mine(1);
+      await reorganise(rig, does.reorganise);
+    } else await rig.untilHitAgain();
+    await untilInFlight(rig, ({ kind }) => kind === "sweep");
+    await untilReason(rig, subject, ["in_flight"]);
+    return subject;
+  },
+  "sweep solid": async (rig, does) => {
+    const subject = await seen(rig);
+    await rig.mine(4);
+    await untilSweepSigned(rig, subject);
+    await untilSent(rig);
+    await rig.mine(1);
+    await holdSolid(rig, does);
+    await untilInFlight(rig, ({ kind }) => kind === "sweep");
+    await untilReason(rig, subject, ["in_flight"]);
+    return subject;
+  },
+} as const satisfies Readonly<
+  Partial<Record<Step, (rig: Rig, does: Does) => Promise<Subject>>>
+>;
+
+/**
+ * Waits until everything of an address is in the hot wallet, and compares: carried once, by one
+ * transaction, with no more helpers than sweeps were tried.
+ */
+export async function assertSwept(rig: Rig, subject: Subject): Promise<void> {
+  const { sql, hotWallet } = rig;
+  await eventually(`${subject.address} swept`, async () => {
+    const rows = await sql<{ done: boolean }[]>`
+      SELECT done FROM book.sweep_item WHERE address = ${subject.address}`;
+    if (rows.length > 0 && rows.every(({ done }) => done)) return true;
+    await rig.mine(1);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    return false;
+  }, 30_000);
+  const transfers = await readTransfers(rig.chainUrl, subject.since);
+  const carried = transfers.filter(({ from }) => from === subject.address);
+  assertEquals(
+    carried.map(({ to, units }) => [to, units]),
+    [[hotWallet, 100_000_000n]],
+    "carried to the hot wallet",
+  );
+  const steps = await stepsOf(rig, subject);
+  const count = (kind: string, status: string) =>
+    steps.filter((step) => step.kind === kind && step.status === status).length;
+  assertEquals(count("sweep", "final"), 1, "sweeps that landed");
+  assertEquals(count("gas", "final"), count("sweep", "final") + count("sweep", "void"), "helpers");
+  assertEquals(steps.filter(({ status }) => !["final", "void"].includes(status)), []);
+}
+
+/** A deposit that is seen; once it is solid its address is to be swept. */
+async function seen(rig: Rig): Promise<Subject> {
+  const subject = await newDeposit(rig);
+  await pay(rig, subject);
+  await rig.mine(1);
+  await until(rig, subject, "PENDING", "waiting");
+  return subject;
+}
+
+/** What the operator reads about an address that is not swept yet. */
+async function untilReason(rig: Rig, subject: Subject, reasons: readonly string[]): Promise<void> {
+  await eventually(`${subject.address}: ${reasons.join(" or ")}`, async () => {
+    const { sweeps } = await treasuryOf(rig);
+    return sweeps.addresses.some(({ address, reason }) =>
+      address === subject.address && reasons.includes(reason)
+    );
+  }, WAIT_MS);
+}
+
+/** Makes blocks until the coin has arrived and the sweep is signed. */
+async function untilSweepSigned(rig: Rig, subject: Subject): Promise<void> {
+  await eventually(`a sweep of ${subject.address}`, async () => {
+    const steps = await stepsOf(rig, subject);
+    if (steps.some(({ kind, attempts }) => kind === "sweep" && attempts > 0)) return true;
+    await rig.mine(1);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    return false;
+  }, WAIT_MS);
+}
+
+/** Sweeps of an address and what they needed. */
+async function stepsOf({ sql }: Rig, { address }: Subject) {
+  return await sql<{ kind: string; status: string; attempts: number }[]>`
+    SELECT o.kind, o.status, o.attempts FROM book.outgoing o
+    WHERE o.merchant_id = 'mer_platform' AND (o.destination = ${address} OR o.wallet =
+      (SELECT wallet_index::text FROM hub.address WHERE network = 'TRX' AND address = ${address}))
+    ORDER BY o.id`;
+}

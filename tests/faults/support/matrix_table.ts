@@ -1,0 +1,305 @@
+/**
+ * What a node can do wrong, at which step of a payment, and how that ends: data that the tests carry
+ * out cell by cell, and that `docs/fault-matrix.md` is made of.
+ *
+ * @module
+ */
+
+import type { FaultKind } from "../../../chains/dev/faults.ts";
+
+/** One way for a node to fail, as the development chain knows it. */
+export interface Misbehaviour {
+  readonly text: string;
+  /** `reorganise`: blocks are taken back, with or without their transactions. */
+  readonly does:
+    | { readonly kind: FaultKind; readonly late?: true; readonly forget?: true }
+    | { readonly reorganise: "return" | "drop" };
+}
+
+/** Every kind of fault. */
+export const KINDS = {
+  "error-500": { text: "answers HTTP 500", does: { kind: "error-500" } },
+  "error-500 late": {
+    text: "carries the request out and answers HTTP 500",
+    does: { kind: "error-500", late: true },
+  },
+  "busy-429": { text: "answers HTTP 429", does: { kind: "busy-429" } },
+  "timeout": { text: "does not answer", does: { kind: "timeout" } },
+  "timeout late": {
+    text: "carries the request out and does not answer",
+    does: { kind: "timeout", late: true },
+  },
+  "lagging-receipts": {
+    text: "gives blocks without their receipts",
+    does: { kind: "lagging-receipts" },
+  },
+  "lagging-receipts late": {
+    text: "gives blocks without their last receipt",
+    does: { kind: "lagging-receipts", late: true },
+  },
+  "lost-broadcast": {
+    text: "accepts a transaction and forgets it",
+    does: { kind: "lost-broadcast" },
+  },
+  "silent-accept": {
+    text: "refuses a transaction and keeps it",
+    does: { kind: "silent-accept" },
+  },
+  "duplicate": {
+    text: "calls a new transaction a duplicate and keeps it",
+    does: { kind: "duplicate" },
+  },
+  "duplicate forget": {
+    text: "calls a new transaction a duplicate and forgets it",
+    does: { kind: "duplicate", forget: true },
+  },
+  "revert": { text: "includes a call that reverts", does: { kind: "revert" } },
+  "out-of-energy": {
+    text: "includes a call that runs out of energy",
+    does: { kind: "out-of-energy" },
+  },
+  "reorganisation": {
+    text: "takes blocks back, their transactions return",
+    does: { reorganise: "return" },
+  },
+  "reorganisation drop": {
+    text: "takes blocks back, their transactions vanish",
+    does: { reorganise: "drop" },
+  },
+} as const satisfies Readonly<Record<string, Misbehaviour>>;
+
+/** One of {@linkcode KINDS}. */
+export type Kind = keyof typeof KINDS;
+
+/** How a payment ends. */
+export type End =
+  | "credited once"
+  /** While the fault lasts: the step does not need the node. */
+  | "credited meanwhile"
+  /** FAILED, after the proof that the transaction can no longer land. */
+  | "failed on proof"
+  /** No deposit, ever: nothing moved on the chain. */
+  | "nothing booked"
+  | "paid once"
+  /** FAILED, everything given back, the reference free. */
+  | "refunded"
+  /** The address's money is in the hot wallet, moved once. */
+  | "swept once";
+
+/** A cell: how it ends, or `-` and why there is nothing to try. */
+export type Cell = End | `- ${string}`;
+
+/** What is common to a row of the matrix. */
+export interface StepRow {
+  /** What happens in this step. */
+  readonly text: string;
+  /** What waits while the fault lasts, and where that can be seen. */
+  readonly visible: string;
+  readonly cells: Readonly<Record<Kind, Cell>>;
+}
+
+/** Reads: the node fails, nothing is known, it is asked again. */
+const unread = <const E extends End>(end: E) => ({
+  "error-500": end,
+  "busy-429": end,
+  "timeout": end,
+});
+const READ_ONLY = {
+  "error-500 late": "- a read leaves nothing behind",
+  "timeout late": "- a read leaves nothing behind",
+} as const;
+const unreceipted = <const E extends End>(end: E) => ({
+  "lagging-receipts": end,
+  "lagging-receipts late": end,
+});
+const NO_RECEIPTS = {
+  "lagging-receipts": "- reads no receipts",
+  "lagging-receipts late": "- reads no receipts",
+} as const;
+const NOTHING_SENT = {
+  "lost-broadcast": "- sends nothing",
+  "silent-accept": "- sends nothing",
+  "duplicate": "- sends nothing",
+  "duplicate forget": "- sends nothing",
+  "revert": "- sends nothing",
+  "out-of-energy": "- sends nothing",
+} as const;
+const SOLID = {
+  "reorganisation": "- solid blocks stay",
+  "reorganisation drop": "- solid blocks stay",
+} as const;
+const reorganised = <const E extends End>(end: E) => ({
+  "reorganisation": end,
+  "reorganisation drop": end,
+});
+/** Our own broadcast: whatever the node says or keeps, the same bytes are sent until a solid block tells. */
+const broadcast = <const E extends End, const F extends End>(end: E, failed: F) => ({
+  "error-500": end,
+  "error-500 late": end,
+  "busy-429": end,
+  "timeout": end,
+  "timeout late": end,
+  "lost-broadcast": end,
+  "silent-accept": end,
+  "duplicate": end,
+  "duplicate forget": end,
+  "revert": failed,
+  "out-of-energy": failed,
+});
+
+/** The matrix. */
+export const MATRIX = {
+  "deposit seen": {
+    text: "the head's blocks are read: PENDING",
+    visible: "metric `chain_head_height` stands; solid blocks tell it all the same",
+    cells: {
+      ...unread("credited once"),
+      ...READ_ONLY,
+      ...unreceipted("credited once"),
+      ...NOTHING_SENT,
+      "revert": "nothing booked",
+      "out-of-energy": "- as REVERT: moves nothing",
+      "reorganisation": "credited once",
+      "reorganisation drop": "failed on proof",
+    },
+  },
+  "deposit solid": {
+    text: "solid blocks are read into the inbox",
+    visible: "metric `chain_lag_blocks`; readiness after a minute",
+    cells: {
+      ...unread("credited once"),
+      ...READ_ONLY,
+      ...unreceipted("credited once"),
+      ...NOTHING_SENT,
+      ...SOLID,
+    },
+  },
+  "deposit credited": {
+    text: "the merchant books what its inbox says",
+    visible: "nothing waits: no node is asked",
+    cells: {
+      ...unread("credited meanwhile"),
+      ...READ_ONLY,
+      ...unreceipted("credited meanwhile"),
+      ...NOTHING_SENT,
+      ...SOLID,
+    },
+  },
+  "payout estimate": {
+    text: "the transfer is simulated with its sender and receiver",
+    visible: 'treasury: `queued`, "waiting for another try"',
+    cells: {
+      ...unread("paid once"),
+      ...READ_ONLY,
+      ...NO_RECEIPTS,
+      ...NOTHING_SENT,
+      ...reorganised("paid once"),
+    },
+  },
+  "payout sign": {
+    text: "balances and the solid block of the envelope are read",
+    visible: 'treasury: `queued`, "waiting for another try"',
+    cells: {
+      ...unread("paid once"),
+      ...READ_ONLY,
+      ...NO_RECEIPTS,
+      ...NOTHING_SENT,
+      ...reorganised("paid once"),
+    },
+  },
+  "payout broadcast": {
+    text: "the signed bytes, committed before, are offered to the nodes",
+    visible: "treasury: `inFlight` with transaction id and expiry",
+    cells: {
+      ...broadcast("paid once", "refunded"),
+      ...NO_RECEIPTS,
+      ...reorganised("paid once"),
+    },
+  },
+  "payout seen": {
+    text: "the transaction is in a block that is not solid",
+    visible: "treasury: `inFlight` with transaction id and expiry",
+    cells: {
+      ...unread("paid once"),
+      ...READ_ONLY,
+      ...unreceipted("paid once"),
+      ...NOTHING_SENT,
+      ...reorganised("paid once"),
+    },
+  },
+  "payout solid": {
+    text: "the transaction is met in a solid block, and settled",
+    visible: "metric `chain_lag_blocks`; treasury: `inFlight`",
+    cells: {
+      ...unread("paid once"),
+      ...READ_ONLY,
+      ...unreceipted("paid once"),
+      ...NOTHING_SENT,
+      ...SOLID,
+    },
+  },
+  "sweep plan": {
+    text: "balance, coin and energy of an address are read",
+    visible: "treasury: `sweeps`, `chain_unavailable`",
+    cells: {
+      ...unread("swept once"),
+      ...READ_ONLY,
+      ...NO_RECEIPTS,
+      ...NOTHING_SENT,
+      ...reorganised("swept once"),
+    },
+  },
+  "sweep gas": {
+    text: "coin for the address is offered to the nodes",
+    visible: "treasury: `inFlight`; `sweeps`, `waiting_gas` or `address_not_activated`",
+    cells: {
+      ...broadcast("swept once", "swept once"),
+      "revert": "- calls no contract",
+      "out-of-energy": "- calls no contract",
+      ...NO_RECEIPTS,
+      ...reorganised("swept once"),
+    },
+  },
+  "sweep broadcast": {
+    text: "the sweep's signed bytes are offered to the nodes",
+    visible: "treasury: `inFlight`; `sweeps`, `in_flight`",
+    cells: {
+      ...broadcast("swept once", "swept once"),
+      ...NO_RECEIPTS,
+      ...reorganised("swept once"),
+    },
+  },
+  "sweep solid": {
+    text: "the sweep is met in a solid block",
+    visible: "metric `chain_lag_blocks`; treasury: `sweeps`, `in_flight`",
+    cells: {
+      ...unread("swept once"),
+      ...READ_ONLY,
+      ...unreceipted("swept once"),
+      ...NOTHING_SENT,
+      ...SOLID,
+    },
+  },
+} as const satisfies Readonly<Record<string, StepRow>>;
+
+/** One of the steps. */
+export type Step = keyof typeof MATRIX;
+
+/** A cell that can be tried. */
+export interface LiveCell {
+  readonly step: Step;
+  readonly kind: Kind;
+  readonly end: End;
+}
+
+/** The cells that can be tried, step by step. */
+export function liveCells(): readonly LiveCell[] {
+  const steps = Object.keys(MATRIX) as Step[];
+  const kinds = Object.keys(KINDS) as Kind[];
+  return steps.flatMap((step) =>
+    kinds.flatMap((kind) => {
+      const cell: Cell = MATRIX[step].cells[kind];
+      return cell.startsWith("- ") ? [] : [{ step, kind, end: cell as End }];
+    })
+  );
+}

@@ -1,0 +1,76 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { grantSignerRole } from "../../ledger/admin/grant_signer_role.ts";
+import { connect } from "../../ledger/database/connect.ts";
+import { createIntentSource } from "../../ledger/queries/read_intents.ts";
+import { amountOf } from "../../ledger/amount.ts";
+import { testDatabase } from "../support/database.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { signerRole } from "./support/signer_role.ts";
+
+const test = testNeeding(DATABASE);
+
+/** What a stolen connection of the signer could be used for. */
+const FORBIDDEN = [
+  "SELECT * FROM book.outgoing",
+  "SELECT merchant_id FROM book.outgoing",
+  "SELECT merchant_id FROM hub.address",
+  "SELECT hash FROM hub.api_key",
+  "SELECT webhook_secret FROM book.merchant",
+  "UPDATE book.outgoing SET destination = 'thief'",
+  "INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index) VALUES ('a', 'TRX', 'm', 'a', 1)",
+  "DELETE FROM book.attempt",
+  "TRUNCATE book.outgoing CASCADE",
+  "CREATE TABLE book.mine (id int)",
+];
+
+test("with its grants the signer reads intents and addresses, and can do nothing else", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await sql`
+    INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, created_at, updated_at)
+    VALUES ('out_1', 'mer_1', 'payout', 'wd_1', 'TRX', 'USDT', 12.5, 'T1', 'queued', now(), now())`;
+  await sql`
+    INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index)
+    VALUES ('T1', 'TRX', 'mer_1', 'adr_1', 7), ('T1', 'TRX_SHASTA', 'mer_1', 'adr_2', 8)`;
+  await using role = await signerRole(sql, database.url);
+  // what somebody granted by hand is taken away again
+  await sql.unsafe(`GRANT ALL ON ALL TABLES IN SCHEMA book, hub TO ${role.name}`);
+  await sql.unsafe(`GRANT SELECT (webhook_secret) ON book.merchant TO ${role.name}`);
+  await grantSignerRole(sql, role.name);
+
+  const own = connect(role.url, { max: 1 });
+  try {
+    const source = createIntentSource(own);
+    assertEquals(await source.read(["out_1", "out_x"]), [{
+      outgoingId: "out_1",
+      kind: "payout",
+      network: "TRX",
+      currency: "USDT",
+      amount: amountOf("12.5"),
+      destination: "T1",
+      destinationIndex: 7,
+      wallet: "hot",
+      status: "queued",
+    }]);
+    for (const statement of FORBIDDEN) {
+      await assertRejects(
+        () => own.begin("read write", (tx) => tx.unsafe(statement)),
+        Error,
+        "permission denied",
+        statement,
+      );
+    }
+    await assertRejects(
+      () => own`CREATE TEMP TABLE t (id int)`,
+      Error,
+      "read-only transaction",
+    );
+  } finally {
+    await own.end({ timeout: 2 });
+  }
+});
+
+test("a role that does not exist is not granted anything", async () => {
+  await using database = await testDatabase();
+  await assertRejects(() => grantSignerRole(database.sql, "nobody_here"), Error, "does not exist");
+});

@@ -1,0 +1,40 @@
+/**
+ * Deposits and payouts of the real service while its node fails, its chain reorganises and everything
+ * is killed, all drawn from a seed; then peace, and an independent audit.
+ *
+ * @module
+ */
+
+import { type ChainSoakOptions, parseOptions } from "./chain_options.ts";
+import { runChainSoak } from "./run_chain_soak.ts";
+
+export { USAGE } from "./chain_options.ts";
+
+/** Faults that are printed; thousands of one kind say no more than the first ones. */
+const SHOWN = 50;
+
+/** Runs a soak and prints what it found. */
+export async function run(args: readonly string[]): Promise<number> {
+  const options = parseOptions(args);
+  const began = performance.now();
+  const seconds = () => Math.round((performance.now() - began) / 1_000);
+  print(`seed ${options.seed} (repeat with: ${commandOf(options)})`);
+  const { faults, figures } = await runChainSoak(
+    options,
+    (text) => print(`${String(seconds()).padStart(4)} s  ${text}`),
+  );
+  for (const [name, value] of Object.entries(figures)) print(`  ${name.padEnd(36)}${value}`);
+  for (const fault of faults.slice(0, SHOWN)) print(`  WRONG  ${fault}`);
+  if (faults.length > SHOWN) print(`  ... and ${faults.length - SHOWN} more`);
+  print(`${faults.length} faults in ${seconds()} s, seed ${options.seed}`);
+  return faults.length === 0 ? 0 : 1;
+}
+
+function commandOf({ seed, deposits, payouts, kills }: ChainSoakOptions): string {
+  return `deno task soak chain --seed ${seed} --deposits ${deposits} --payouts ${payouts} --kills ${kills}`;
+}
+
+function print(text: string): void {
+  // deno-lint-ignore no-console -- a report is for whoever started the run
+  console.log(text);
+}

@@ -1,0 +1,170 @@
+import { z } from "zod";
+import { delay } from "../../ledger/database/delay.ts";
+import { someAddress } from "../faults/support/chain_audit.ts";
+import { ask, eventually } from "../faults/support/client.ts";
+import type { ChainProcess } from "./chain_process.ts";
+import {
+  issueAddress,
+  type IssuedAddress,
+  type SoakMerchant,
+  type SoakWorld,
+} from "./chain_world.ts";
+import { textOf } from "./units.ts";
+
+/** How far customers are. */
+export interface Progress {
+  paid: number;
+  asked: number;
+}
+
+/** Payments that one transaction may carry; and how many of a hundred payments are such ones. */
+const MOST_TOGETHER = 4;
+const TOGETHER_PERCENT = 4;
+/** How long a customer waits before trying again what was refused. */
+const AGAIN_MS = 250;
+/** Part of the payouts that may be asked for before the same part of the deposits is paid. */
+const AHEAD = 0.05;
+
+/**
+ * Customers: each gets an address and pays to it, now and then several payments in one transaction,
+ * now and then less than the threshold of fees. A payment whose answer was lost is not repeated:
+ * {@linkcode payWhoIsMissing} looks at the end, as a customer would.
+ */
+export async function payIn(world: SoakWorld, progress: Progress): Promise<void> {
+  const draw = world.draws("customers");
+  const { merchants, options } = world;
+  let next = 0;
+  const customer = async () => {
+    while (next < options.deposits) {
+      const together = draw() * 100 < TOGETHER_PERCENT ? 1 + Math.ceil(draw() * MOST_TOGETHER) : 1;
+      const first = next;
+      next = Math.min(options.deposits, next + together);
+      const plan = Array.from({ length: next - first }, (_, n) => ({
+        merchant: pick(merchants, draw),
+        identifier: `customer-${first + n}`,
+        units: drawUnits(draw),
+      }));
+      const payments = await Promise.all(plan.map(async ({ merchant, identifier, units }) => ({
+        issued: await issueAddress(world, merchant, identifier),
+        units,
+      })));
+      await pay(world, payments);
+      progress.paid += payments.length;
+    }
+  };
+  await Promise.all(Array.from({ length: options.workers }, customer));
+}
+
+/** Merchants' systems: each payout is asked for until it is answered for good. */
+export async function askForPayouts(world: SoakWorld, progress: Progress): Promise<void> {
+  const draw = world.draws("payouts");
+  const { merchants, options, payouts } = world;
+  let next = 0;
+  const system = async () => {
+    for (let number = next++; number < options.payouts; number = next++) {
+      // so that payouts and deposits meet the same troubles, from the first to the last
+      while (progress.asked / options.payouts > progress.paid / options.deposits + AHEAD) {
+        await delay(AGAIN_MS);
+      }
+      const referenceId = `payout-${number}`;
+      const merchant = pick(merchants, draw);
+      const amount = textOf(1_000_000n + BigInt(Math.floor(draw() * 4_000_000)));
+      const destination = someAddress();
+      const withdrawalId = await withdraw(world, merchant, { referenceId, amount, destination });
+      payouts.push({ merchant, referenceId, destination, amount, withdrawalId });
+      progress.asked++;
+    }
+  };
+  await Promise.all(Array.from({ length: options.workers }, system));
+}
+
+/**
+ * Pays once more to every address that nothing was paid to on the chain: a reorganisation dropped
+ * the payment, it expired, or its node died. Nothing may wait for a block.
+ *
+ * @param paid addresses that have a transfer
+ * @returns how many were missing
+ */
+export async function payWhoIsMissing(
+  world: SoakWorld,
+  paid: ReadonlySet<string>,
+): Promise<number> {
+  const draw = world.draws("late");
+  const missing = world.addresses.filter(({ address }) => !paid.has(address));
+  for (const issued of missing) await pay(world, [{ issued, units: drawUnits(draw) }]);
+  return missing.length;
+}
+
+interface Payment {
+  readonly issued: IssuedAddress;
+  readonly units: bigint;
+}
+
+async function pay({ chain }: SoakWorld, payments: readonly Payment[]): Promise<void> {
+  const [first] = payments;
+  if (first === undefined) return;
+  for (;;) {
+    try {
+      if (payments.length === 1) {
+        const { issued: { address: to }, units } = first;
+        await chain.control("/dev/transfer", { to, amount: textOf(units), currency: "USDT" });
+      } else {
+        await chain.control("/dev/emit", {
+          steps: payments.map(({ issued, units }) => ({
+            do: "transfer",
+            to: issued.address,
+            amount: String(units),
+          })),
+        });
+      }
+      return;
+    } catch (error) {
+      // a refusal is final for this transaction; silence may mean that it was taken
+      if (!(error instanceof RangeError)) return await untilBack(chain);
+      await delay(AGAIN_MS);
+    }
+  }
+}
+
+/** Nobody pays while the node is away; the others would all be lost like this payment. */
+async function untilBack(chain: ChainProcess): Promise<void> {
+  await eventually("the chain's node", () => chain.info());
+}
+
+const Created = z.object({ withdrawalId: z.string() });
+
+async function withdraw(
+  { service }: SoakWorld,
+  merchant: SoakMerchant,
+  wanted: {
+    readonly referenceId: string;
+    readonly amount: string;
+    readonly destination: string;
+  },
+): Promise<string> {
+  const body = { ...wanted, currency: "USDT", network: "TRX" };
+  for (;;) {
+    const answer = await ask(service, "POST", "/api/withdrawals", body, merchant.apiKey);
+    const created = Created.safeParse(answer.body);
+    // 409: an earlier try was acknowledged by nobody who heard it
+    if ((answer.status === 201 || answer.status === 409) && created.success) {
+      return created.data.withdrawalId;
+    }
+    const text = JSON.stringify(answer.body);
+    if (answer.status < 500 && !text.includes("Insufficient balance")) {
+      throw new Error(`Cannot withdraw as it is refused: ${answer.status} ${text}`);
+    }
+    await delay(AGAIN_MS);
+  }
+}
+
+/** One in ten below a dollar, which is free of fees; the rest up to fifty. */
+function drawUnits(draw: () => number): bigint {
+  return draw() < 0.1
+    ? BigInt(1 + Math.floor(draw() * 999_999))
+    : 1_000_000n + BigInt(Math.floor(draw() * 49_000_000));
+}
+
+function pick<T>(items: readonly T[], draw: () => number): T {
+  return items[Math.floor(draw() * items.length)] as T;
+}

@@ -1,0 +1,68 @@
+import { parseArgs } from "node:util";
+
+/** What a chain soak does. */
+export interface ChainSoakOptions {
+  /** Amounts, troubles and their moments are drawn from it. */
+  readonly seed: number;
+  /** Addresses that are issued and paid to; some are paid more than once. */
+  readonly deposits: number;
+  readonly payouts: number;
+  /** How often the service is killed (SIGKILL) and started again. */
+  readonly kills: number;
+  /** How often the chain's node is. */
+  readonly chainKills: number;
+  /** How often PostgreSQL is. */
+  readonly databaseKills: number;
+  readonly merchants: number;
+  /** Customers, and merchants' systems, that are at work at the same time. */
+  readonly workers: number;
+  readonly blockMs: number;
+  /** Bound of the time until nothing is in flight any more, once there is peace. */
+  readonly peaceMs: number;
+}
+
+export const USAGE = `deno task soak chain [options]
+  --seed n            repeats a run; drawn and printed when left out
+  --deposits n        default 10000, each to an address of its own
+  --payouts n         default 5000
+  --kills n           of the service, default 10
+  --chain-kills n     of the chain's node, default 3
+  --database-kills n  of PostgreSQL, default 2`;
+
+/**
+ * Reads the command line.
+ *
+ * @throws {TypeError} when it cannot be read; the message says why
+ */
+export function parseOptions(args: readonly string[]): ChainSoakOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      "seed": { type: "string" },
+      "deposits": { type: "string", default: "10000" },
+      "payouts": { type: "string", default: "5000" },
+      "kills": { type: "string", default: "10" },
+      "chain-kills": { type: "string", default: "3" },
+      "database-kills": { type: "string", default: "2" },
+    },
+  });
+  return {
+    seed: values.seed === undefined ? Date.now() % 1_000_000 : count("--seed", values.seed),
+    deposits: count("--deposits", values.deposits),
+    payouts: count("--payouts", values.payouts),
+    kills: count("--kills", values.kills),
+    chainKills: count("--chain-kills", values["chain-kills"]),
+    databaseKills: count("--database-kills", values["database-kills"]),
+    merchants: 20,
+    workers: 8,
+    blockMs: 250,
+    peaceMs: 300_000,
+  };
+}
+
+function count(name: string, text: string): number {
+  if (!/^\d{1,9}$/.test(text)) {
+    throw new TypeError(`Cannot use ${name} as it is no whole number: ${text}`);
+  }
+  return Number(text);
+}

@@ -1,0 +1,84 @@
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { eventually, send } from "../faults/support/client.ts";
+
+const ENTRY = fileURLToPath(new URL("../../commands/dev_chain.ts", import.meta.url));
+const START_MS = 20_000;
+
+const Info = z.object({
+  usdt: z.string(),
+  faucetAddress: z.string(),
+  head: z.number(),
+  solid: z.number(),
+  pending: z.number(),
+});
+
+/** What the chain says about itself. */
+export type ChainInfo = z.infer<typeof Info>;
+
+/** A development chain in a process of its own, on a port and a folder that it keeps. */
+export interface ChainProcess extends AsyncDisposable {
+  readonly url: string;
+  info(): Promise<ChainInfo>;
+  /** Sends a control request once. @throws when nobody answered, or it was refused */
+  control(path: string, body: unknown): Promise<unknown>;
+  /** `kill -9`, a pause, and a start on the same folder; returns when it answers again. */
+  killAndStart(pauseMs: number): Promise<void>;
+}
+
+/** Starts a chain. */
+export async function startChain(
+  pace: { readonly blockMs: number; readonly solidLag: number },
+): Promise<ChainProcess> {
+  const folder = await Deno.makeTempDir({ prefix: "engine-soak-chain-" });
+  const port = freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const spawn = () =>
+    new Deno.Command(Deno.execPath(), {
+      args: [
+        "run",
+        "--no-prompt",
+        "--allow-net=127.0.0.1",
+        "--allow-read",
+        "--allow-write",
+        ENTRY,
+        ...["--network", "TRX", "--port", String(port), "--data", folder],
+        ...["--block-ms", String(pace.blockMs), "--solid-lag", String(pace.solidLag)],
+      ],
+      stdin: "null",
+      stdout: "null",
+      stderr: "inherit",
+    }).spawn();
+  const info = async () => Info.parse((await send(`${url}/dev/info`, "GET")).body);
+  let child = spawn();
+  const kill = async () => {
+    child.kill("SIGKILL");
+    await child.status;
+  };
+  await eventually("the chain", info, START_MS);
+  return {
+    url,
+    info,
+    control: async (path, body) => {
+      const answer = await send(url + path, "POST", body);
+      if (answer.status === 200) return answer.body;
+      throw new RangeError(`The chain refused ${path}: ${JSON.stringify(answer.body)}`);
+    },
+    killAndStart: async (pauseMs) => {
+      await kill();
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      child = spawn();
+      await eventually("the chain", info, START_MS);
+    },
+    [Symbol.asyncDispose]: async () => {
+      await kill();
+      await Deno.remove(folder, { recursive: true });
+    },
+  };
+}
+
+/** The chain must come back where it was, so its port is chosen beforehand. */
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}

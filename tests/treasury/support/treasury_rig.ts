@@ -1,0 +1,258 @@
+/**
+ * A whole house for tests of the treasury, in this process: a real development chain over HTTP that
+ * makes blocks on demand, a real database, the real engine, a signer with keys of its own, and the
+ * interface.
+ *
+ * @module
+ */
+
+import { HDKey } from "@scure/bip32";
+import { z } from "zod";
+import { Engine } from "../../../actors/engine.ts";
+import { FeeBoard } from "../../../actors/treasury/fee_board.ts";
+import type { TreasuryPolicy } from "../../../actors/treasury/treasury_policy.ts";
+import type { Chain } from "../../../chains/chain.ts";
+import type { Fault } from "../../../chains/dev/faults.ts";
+import { startDevChain } from "../../../chains/dev/start.ts";
+import { createSigner } from "../../../chains/signer/create_signer.ts";
+import { SpendingLimits } from "../../../chains/signer/spending_limits.ts";
+import { createTronChain, type TronChain } from "../../../chains/tron/tron_chain.ts";
+import { createTronTransferBuilder } from "../../../chains/tron/tron_transfer_builder.ts";
+import { accountKey, signingKey } from "../../../chains/wallet/account_key.ts";
+import { registerWallet } from "../../../ledger/addresses/watch_addresses.ts";
+import { ZERO } from "../../../ledger/amount.ts";
+import type { Sql } from "../../../ledger/database/connect.ts";
+import type { Network } from "../../../ledger/pair.ts";
+import { createIntentSource } from "../../../ledger/queries/read_intents.ts";
+import { readCursor } from "../../../ledger/watcher/cursor.ts";
+import { type TestApi, testApi } from "../../support/api.ts";
+import { amount, until } from "../../support/books.ts";
+
+const NETWORK = "TRX";
+const LIFETIME_MS = 30_000;
+/** Blocks that anything is waited for at most. */
+const MOST_BLOCKS = 60;
+
+/** A policy that alarms nobody and moves nothing. */
+export const CALM: TreasuryPolicy = {
+  second: null,
+  low: { native: ZERO, USDT: ZERO, USDC: ZERO },
+  cold: null,
+};
+
+/** What a rig is made of before its engine runs. */
+export interface RigParts {
+  /** The network as a node of its own tells it. */
+  chainAt(url: string): TronChain;
+  readonly chainUrl: string;
+}
+
+/** How a rig differs from the usual one. */
+export interface RigOptions {
+  readonly policy?: (parts: RigParts) => TreasuryPolicy;
+  /** Whether the signer signs for the network; read at every request. */
+  readonly signs?: () => boolean;
+  readonly coldAddress?: string;
+  /** Where blocks are final behind the head; default 2. */
+  readonly solidLag?: number;
+}
+
+/** A payout as the database has it. */
+export interface PayoutState {
+  readonly id: string;
+  readonly status: string;
+  readonly reason: string | null;
+  /** Of its attempts, in order; `open` while the chain has not decided. */
+  readonly outcomes: readonly string[];
+  readonly evidence: Readonly<Record<string, unknown>> | null;
+}
+
+/** What tests do with a rig. */
+export interface TreasuryRig extends AsyncDisposable {
+  readonly sql: Sql;
+  readonly api: TestApi;
+  readonly engine: Engine;
+  readonly chain: Chain;
+  readonly chainUrl: string;
+  readonly fees: FeeBoard;
+  /** A merchant with money, and its key. */
+  merchant(funds: string): Promise<{ readonly id: string; readonly key: string }>;
+  /** Asks for a payout; answers its id. @throws where it is refused */
+  withdraw(key: string, amount: string, destination: string): Promise<string>;
+  payout(withdrawalId: string): Promise<PayoutState>;
+  /** Makes blocks and waits until the engine has read what became final. */
+  mine(blocks: number, intervalMs?: number): Promise<void>;
+  /** Makes blocks until something is true. */
+  mineUntil(what: string, condition: () => boolean | Promise<boolean>): Promise<void>;
+  setFaults(faults: readonly Partial<Fault>[]): Promise<void>;
+  control(path: string, body: unknown): Promise<unknown>;
+}
+
+const Info = z.object({ solid: z.number() });
+
+/** Opens a rig; its hot wallet is funded and solid. */
+export async function openTreasuryRig(options: RigOptions = {}): Promise<TreasuryRig> {
+  await using stack = new AsyncDisposableStack();
+  const seed = crypto.getRandomValues(new Uint8Array(32));
+  const account = accountKey(HDKey.fromMasterSeed(seed), NETWORK);
+  const hot = signingKey(account, NETWORK, "hot");
+  const dataDir = await Deno.makeTempDir({ prefix: "engine-treasury-" });
+  stack.defer(() => Deno.remove(dataDir, { recursive: true }));
+  const dev = await startDevChain({
+    network: NETWORK,
+    dataDir,
+    port: 0,
+    blockMs: 0,
+    solidLag: options.solidLag ?? 2,
+    treasury: hot.address,
+  });
+  stack.defer(() => dev.stop());
+  const contracts = { USDT: dev.usdt };
+  const chainAt = (url: string) =>
+    createTronChain({
+      network: NETWORK,
+      nodeUrls: [url],
+      contracts,
+      xpub: account.publicExtendedKey,
+      hotWallet: hot.address,
+      lifetimeMs: LIFETIME_MS,
+      requestTimeoutMs: 1_000,
+    });
+  const chain = chainAt(dev.url);
+  const policy = options.policy?.({ chainAt, chainUrl: dev.url }) ?? CALM;
+  const fees = new FeeBoard({
+    chains: new Map<Network, Chain>([[NETWORK, chain]]),
+    coinRate: () => ({ rate: "0.3", at: Date.now() }),
+    terms: () => ({ receiver: "new", margin: "0.1", floor: amount("0.1") }),
+    now: Date.now,
+  });
+  let engine: Engine | null = null;
+  const running = () => {
+    if (engine === null) throw new Error("Cannot ask the engine as it is not started");
+    return engine;
+  };
+  const chains = new Map<Network, TronChain>([[NETWORK, chain]]);
+  const api = stack.use(
+    await testApi({
+      chains,
+      fees,
+      addressBook: { take: (network, id) => running().addressBook.take(network, id) },
+      liquidity: (network, currency) => running().liquidity(network, currency),
+      payoutsOpen: (network) => running().signerOpen(network),
+      treasury: (network) => ({ policy, status: running().treasuries.get(network) ?? null }),
+      merchantsOf: () => ({
+        ask: (id, command, timeoutMs) => running().merchants.ask(id, command, timeoutMs),
+        wake: (id) => running().merchants.wake(id),
+      }),
+    }),
+  );
+  const { sql } = api;
+  await registerWallet(sql, NETWORK, "wal_treasury", hot.address);
+  engine = new Engine({
+    sql,
+    journalSql: sql,
+    chains,
+    signer: signerOf(sql, account, contracts, options),
+    webhooks: { wake: () => {}, start: () => {}, stop: () => Promise.resolve() },
+    pace: { pollMs: 40, leaseMs: 1_000, resendMs: 200, recheckMs: 200, attemptLimit: 2 },
+    now: Date.now,
+    usdRate: () => "1",
+    treasuryPolicy: () => policy,
+    coinRate: () => "0.3",
+  });
+  stack.defer(() => running().stop(5_000));
+  const control = async (path: string, body: unknown): Promise<unknown> => {
+    const response = await fetch(dev.url + path, { method: "POST", body: JSON.stringify(body) });
+    const answer: unknown = await response.json();
+    if (response.ok) return answer;
+    throw new Error(`Cannot control the chain as it refused: ${JSON.stringify(answer)}`);
+  };
+  await control("/dev/mine", { blocks: 4 });
+  await engine.start();
+  const mine = async (blocks: number, intervalMs = 1_000) => {
+    await control("/dev/mine", { blocks, intervalMs });
+    const { solid } = Info.parse(await control("/dev/config", {}));
+    await until(async () => (await readCursor(sql, NETWORK, "solid"))?.height === solid);
+  };
+  await mine(1);
+  await until(() => (running().liquidity(NETWORK, "USDT") ?? 0n) > 0n);
+  const owned = stack.move();
+  return {
+    sql,
+    api,
+    engine,
+    chain,
+    chainUrl: dev.url,
+    fees,
+    control,
+    mine,
+    merchant: (funds) => api.addMerchant(funds),
+    async withdraw(key, text, destination) {
+      const { status, body } = await api.call("POST", "/api/withdrawals", {
+        key,
+        body: { amount: text, currency: "USDT", network: NETWORK, destination },
+      });
+      if (status !== 201) throw new Error(`Cannot withdraw: ${JSON.stringify(body)}`);
+      return body.withdrawalId;
+    },
+    async payout(withdrawalId) {
+      const [row] = await sql<PayoutState[]>`
+        SELECT o.id, o.status, o.reason,
+          ARRAY(SELECT coalesce(a.outcome, 'open') FROM book.attempt a
+                WHERE a.outgoing_id = o.id ORDER BY a.number) AS outcomes,
+          (SELECT a.evidence FROM book.attempt a WHERE a.outgoing_id = o.id
+           ORDER BY a.number LIMIT 1) AS evidence
+        FROM book.outgoing o WHERE o.payment_id = ${withdrawalId}`;
+      if (row === undefined) throw new Error(`Cannot find the payout of ${withdrawalId}`);
+      return row;
+    },
+    async mineUntil(what, condition) {
+      for (let i = 0; i < MOST_BLOCKS; i++) {
+        if (await condition()) return;
+        await mine(1);
+        await new Promise((resolve) => setTimeout(resolve, 40));
+      }
+      throw new Error(`Cannot go on as it did not come true: ${what}`);
+    },
+    async setFaults(faults) {
+      await control("/dev/config", {
+        faults: faults.map((fault) => ({ times: 1_000, ...fault })),
+      });
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+function signerOf(
+  sql: Sql,
+  account: HDKey,
+  contracts: { readonly USDT: string },
+  { signs = () => true, coldAddress }: RigOptions,
+) {
+  const keyOf = (network: string, wallet: "hot" | number) =>
+    network === NETWORK ? signingKey(account, NETWORK, wallet) : null;
+  const make = (isOpen: boolean) =>
+    createSigner({
+      keys: {
+        walletId: "wal_treasury",
+        key: keyOf,
+        address: (network, wallet) => keyOf(network, wallet)?.address ?? null,
+        lock: () => {},
+      },
+      intents: createIntentSource(sql),
+      builders: !isOpen ? [] : [createTronTransferBuilder({
+        network: NETWORK,
+        contracts,
+        longestLifetimeMs: LIFETIME_MS,
+        highestFeeLimitSun: 150_000_000,
+        clockToleranceMs: null,
+      })],
+      ...(coldAddress === undefined ? {} : { coldAddresses: { [NETWORK]: coldAddress } }),
+      spending: new SpendingLimits({}),
+      now: Date.now,
+    });
+  const [open, closed] = [make(true), make(false)];
+  return {
+    sign: (requests: Parameters<typeof open.sign>[0]) => (signs() ? open : closed).sign(requests),
+  };
+}

@@ -1,0 +1,108 @@
+/**
+ * A watcher over the production adapter, a development chain and a database of its own, one look at
+ * a time.
+ *
+ * @module
+ */
+
+import { HDKey } from "@scure/bip32";
+import { mnemonicToSeedSync } from "@scure/bip39";
+import type { Actor } from "../../../actors/runtime/actor.ts";
+import { watcherActors, type WatcherMessage } from "../../../actors/watcher/watcher_actor.ts";
+import type { WatcherStatus } from "../../../actors/watcher/watcher_status.ts";
+import type { Chain } from "../../../chains/chain.ts";
+import { addressFromLogHex } from "../../../chains/tron/address.ts";
+import { createTronChain, type TronChain } from "../../../chains/tron/tron_chain.ts";
+import type { Journal } from "../../../actors/merchant/journal.ts";
+import type { Sql } from "../../../ledger/database/connect.ts";
+import { addMerchant, openJournal } from "../../support/books.ts";
+
+const ACCOUNT = HDKey.fromMasterSeed(
+  mnemonicToSeedSync(
+    "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about",
+  ),
+).derive("m/44'/195'/0'");
+
+/** Where payouts would leave from; nobody's. */
+const HOT_WALLET = addressFromLogHex("ffff".padStart(40, "0"));
+
+/** The production adapter over nodes on this machine. */
+export function adapterOver(
+  urls: readonly string[],
+  usdt: string,
+  options: { readonly checksIdentity?: boolean; readonly dailyCalls?: number } = {},
+): TronChain {
+  return createTronChain({
+    network: "TRX",
+    nodeUrls: urls,
+    contracts: { USDT: usdt },
+    xpub: ACCOUNT.publicExtendedKey,
+    hotWallet: HOT_WALLET,
+    requestTimeoutMs: 2_000,
+    ...options,
+  });
+}
+
+/** A watcher that looks when it is told to. */
+export interface Watch {
+  readonly journal: Journal;
+  /** The clock that back-off and rests go by; a test moves it. */
+  clock: number;
+  /** As last told. */
+  status(): WatcherStatus;
+  /** One look at the chain; a failure of the chain is thrown. */
+  look(): Promise<void>;
+  /** Looks until nothing more is asked for at once. */
+  lookOn(): Promise<void>;
+  /** A watcher that starts anew, as after a death of the process. */
+  restart(): void;
+}
+
+/** Makes a watcher. */
+export function watch(sql: Sql, chainOf: () => Chain & Partial<TronChain>): Watch {
+  const journal = openJournal(sql);
+  let status: WatcherStatus | null = null;
+  let again = false;
+  let actor: Promise<Actor<WatcherMessage>> | null = null;
+  const activate = () => {
+    const chain = chainOf();
+    return watcherActors({
+      sql,
+      chains: new Map([["TRX", chain]]),
+      nodes: () => chain.nodes?.states ?? [],
+      now: () => self.clock,
+      wakeMerchants: (ids) => {
+        for (const id of ids) journal.wake(id);
+      },
+      onSolid: () => {},
+      onStatus: (_network, told) => status = told,
+      again: () => again = true,
+    }).activate("TRX");
+  };
+  const self: Watch = {
+    journal,
+    clock: Date.now(),
+    status: () => {
+      if (status === null) throw new Error("Cannot tell a status as nobody has looked yet");
+      return status;
+    },
+    look: async () => {
+      again = false;
+      await (await (actor ??= activate())).receive({ type: "tick" });
+    },
+    lookOn: async () => {
+      do await self.look(); while (again);
+    },
+    restart: () => actor = null,
+  };
+  return self;
+}
+
+/** A merchant with a watched address. */
+export async function addWatched(sql: Sql, address: string): Promise<string> {
+  const merchantId = await addMerchant(sql);
+  await sql`
+    INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index)
+    VALUES (${address}, 'TRX', ${merchantId}, ${`adr_${address}`}, 0)`;
+  return merchantId;
+}
