@@ -8,6 +8,7 @@ export async function releaseSweepItems(
   sql: AnySql,
   outgoingIds: readonly string[],
 ): Promise<void> {
+  if (outgoingIds.length === 0) return;
   await sql`
     UPDATE book.sweep_item SET outgoing_id = NULL
     WHERE outgoing_id = ANY (${[...outgoingIds]}::text[]) AND NOT done`;

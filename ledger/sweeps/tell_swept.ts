@@ -1,4 +1,5 @@
 import type { AnySql } from "../database/connect.ts";
+import { PLATFORM_ACCOUNT } from "../treasury/platform_account.ts";
 
 /**
  * Tells merchants that their top-ups were carried to the hot wallet by final sweeps, and closes what
@@ -11,13 +12,17 @@ export async function tellSwept(
   sql: AnySql,
   outgoingIds: readonly string[],
 ): Promise<readonly string[]> {
+  if (outgoingIds.length === 0) return [];
   const rows = await sql<{ merchant_id: string }[]>`
-    WITH carried AS (
-      SELECT i.merchant_id, i.network, i.txid, i.log_index, i.address, o.id AS outgoing_id, a.txid AS sweep, a.height
-      FROM book.sweep_item i
-      JOIN book.outgoing o ON o.id = i.outgoing_id AND o.kind = 'sweep' AND o.status = 'final'
+    WITH item AS MATERIALIZED (
+      SELECT merchant_id, network, txid, log_index, address, outgoing_id FROM book.sweep_item
+      WHERE outgoing_id = ANY (${[...outgoingIds]}::text[]) AND NOT done
+      ORDER BY network, txid, log_index, merchant_id FOR UPDATE
+    ), carried AS (
+      SELECT i.*, a.txid AS sweep, a.height FROM item i
+      JOIN book.outgoing o ON o.id = i.outgoing_id AND o.merchant_id = ${PLATFORM_ACCOUNT}
+        AND o.kind = 'sweep' AND o.status = 'final'
       JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome = 'paid'
-      WHERE i.outgoing_id = ANY (${[...outgoingIds]}::text[]) AND NOT i.done
     ), waiting AS (
       SELECT c.* FROM carried c
       JOIN book.deposit_address w ON w.network = c.network AND w.address = c.address

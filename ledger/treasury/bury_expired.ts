@@ -1,7 +1,7 @@
 import type { Sql } from "postgres";
 import { type Amount, formatAmount } from "../amount.ts";
 import type { Network } from "../pair.ts";
-import { endHouseTransfer } from "../sweeps/end_house_transfer.ts";
+import { endHouseTransfers } from "../sweeps/end_house_transfers.ts";
 import type { Cursor } from "../watcher/cursor.ts";
 
 /** What became of transfers whose transaction is proven dead. */
@@ -110,31 +110,38 @@ export async function buryExpired(
         UPDATE book.outgoing SET status = 'queued', lease_until = NULL, updated_at = now()
         WHERE id = ANY (${again}::text[]) AND status = 'dead'`;
     }
-    for (const row of over.filter((one) => one.payment_id === null)) {
-      await endHouseTransfer(tx, network, {
+    await endHouseTransfers(
+      tx,
+      network,
+      over.filter((row) => row.payment_id === null).map((row) => ({
         outgoingId: row.id,
         kind: row.kind,
         result: "failed",
         reason: "expired",
-      });
-    }
-    for (const row of over.filter((one) => one.payment_id !== null)) {
+      })),
+    );
+    const payouts = over.filter((row) => row.payment_id !== null);
+    const data = payouts.map((row) =>
+      JSON.stringify({
+        outgoingId: row.id,
+        withdrawalId: row.payment_id,
+        settlementId: row.settlement_id,
+        result: "abandoned",
+        reason: "the network did not include the transaction before it expired",
+        height: null,
+      })
+    );
+    if (payouts.length > 0) {
       await tx`
         INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
-        VALUES (${row.merchant_id}, ${network}, ${row.txid}, -1, 'outcome', ${
-        tx.json({
-          outgoingId: row.id,
-          withdrawalId: row.payment_id,
-          settlementId: row.settlement_id,
-          result: "abandoned",
-          reason: "the network did not include the transaction before it expired",
-          height: null,
-        })
-      }) ON CONFLICT DO NOTHING`;
+        SELECT merchant_id, ${network}, txid, -1, 'outcome', data::jsonb
+        FROM unnest(${payouts.map((row) => row.merchant_id)}::text[],
+          ${payouts.map((row) => row.txid)}::text[], ${data}::text[]) AS f(merchant_id, txid, data)
+        ON CONFLICT DO NOTHING`;
     }
     return {
       requeued: again,
-      abandoned: over.filter((row) => row.payment_id !== null).map((row) => ({
+      abandoned: payouts.map((row) => ({
         outgoingId: row.id,
         merchantId: row.merchant_id,
       })),

@@ -1,8 +1,8 @@
-import type { Sql } from "postgres";
+import type { Sql, TransactionSql } from "postgres";
 import { LOST_ACCOUNT, LOST_REASON } from "../addresses/lost_account.ts";
 import { type Amount, formatAmount } from "../amount.ts";
 import type { Currency, Network } from "../pair.ts";
-import { endHouseTransfer } from "../sweeps/end_house_transfer.ts";
+import { endHouseTransfers } from "../sweeps/end_house_transfers.ts";
 import { recordSweepItems } from "../sweeps/record_sweep_items.ts";
 import type { OwnTransaction } from "./find_own_transactions.ts";
 
@@ -66,7 +66,8 @@ export async function recordTransfers(
 
 /**
  * Records the end of transactions of ours: the attempt's outcome and cost, the transfer's state,
- * and a line in the merchant's inbox, in one transaction. What was recorded already stays.
+ * and a line in the merchant's inbox, in one transaction. What was recorded already stays. As many
+ * statements for a thousand as for one: blocks that end hundreds of sweeps must not hold the scan.
  *
  * An unexpected one is over as well: money may have left, so that nothing is signed or refunded
  * again. Its line is set aside for the operator, who knows better whether to call it paid.
@@ -78,52 +79,93 @@ export async function recordOutcomes(
   network: Network,
   findings: readonly OutcomeFinding[],
 ): Promise<ReadonlySet<string>> {
-  const told = new Set<string>();
-  if (findings.length === 0) return told;
-  const sorted = [...findings].sort((a, b) => a.own.outgoingId < b.own.outgoingId ? -1 : 1);
-  await sql.begin(async (tx) => {
-    for (const { own, result, reason, height, fee } of sorted) {
-      const moved = await tx`
-        UPDATE book.outgoing SET status = ${
-        result === "failed" ? "dead" : "final"
-      }, reason = ${reason}, updated_at = now()
-        WHERE id = ${own.outgoingId} AND merchant_id = ${own.merchantId} AND status = 'signed' RETURNING 1`;
-      if (moved.length === 0) continue;
-      await tx`
-        UPDATE book.attempt SET outcome = ${result}, reason = ${reason}, height = ${height}, fee = ${
-        formatAmount(fee)
-      }
-        WHERE outgoing_id = ${own.outgoingId} AND number = ${own.number} AND merchant_id = ${own.merchantId}
-          AND outcome IS NULL`;
-      if (own.paymentId === null) {
-        const heard = await endHouseTransfer(tx, network, {
-          outgoingId: own.outgoingId,
-          kind: own.kind,
-          result,
-          reason,
-        });
-        for (const merchantId of heard) told.add(merchantId);
-        continue;
-      }
-      told.add(own.merchantId);
-      const isUnexpected = result === "unexpected";
-      await tx`
-        INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, quarantine, data)
-        VALUES (${own.merchantId}, ${network}, ${own.txid}, -1, 'outcome', ${
-        isUnexpected ? `unexpected: ${reason}` : null
-      }, ${
-        tx.json({
-          outgoingId: own.outgoingId,
-          withdrawalId: own.paymentId,
-          settlementId: own.settlementId,
-          result: isUnexpected ? "paid" : result,
-          reason,
-          height,
-        })
-      }) ON CONFLICT DO NOTHING`;
-    }
+  if (findings.length === 0) return new Set();
+  return await sql.begin(async (tx) => {
+    const moved = await endOutgoing(tx, findings);
+    if (moved.length === 0) return new Set<string>();
+    await endAttempts(tx, moved);
+    const heard = await endHouseTransfers(
+      tx,
+      network,
+      moved.filter(({ own }) => own.paymentId === null).map(({ own, result, reason }) => ({
+        outgoingId: own.outgoingId,
+        kind: own.kind,
+        result,
+        reason,
+      })),
+    );
+    const payouts = moved.filter(({ own }) => own.paymentId !== null);
+    await tellPayouts(tx, network, payouts);
+    return new Set([...heard, ...payouts.map(({ own }) => own.merchantId)]);
   });
-  return told;
+}
+
+/** Moves transfers to their last state. @returns those that had none, in the order of their ids */
+async function endOutgoing(
+  tx: TransactionSql,
+  findings: readonly OutcomeFinding[],
+): Promise<readonly OutcomeFinding[]> {
+  // locked one after the other: two nodes that read the same blocks wait for each other, and no more
+  await tx`
+    SELECT FROM book.outgoing WHERE id = ANY (${findings.map(({ own }) => own.outgoingId)}::text[])
+    ORDER BY id FOR UPDATE`;
+  const rows = await tx<{ id: string }[]>`
+    UPDATE book.outgoing o SET status = f.status, reason = f.reason, updated_at = now()
+    FROM unnest(${findings.map(({ own }) => own.outgoingId)}::text[],
+      ${findings.map(({ own }) => own.merchantId)}::text[],
+      ${findings.map(({ result }) => result === "failed" ? "dead" : "final")}::text[],
+      ${findings.map(({ reason }) => reason)}::text[]) AS f(id, merchant_id, status, reason)
+    WHERE o.id = f.id AND o.merchant_id = f.merchant_id AND o.status = 'signed' RETURNING o.id`;
+  const moved = new Set(rows.map(({ id }) => id));
+  return findings.filter(({ own }) => moved.has(own.outgoingId))
+    .sort((a, b) => a.own.outgoingId < b.own.outgoingId ? -1 : 1);
+}
+
+async function endAttempts(
+  tx: TransactionSql,
+  findings: readonly OutcomeFinding[],
+): Promise<void> {
+  await tx`
+    UPDATE book.attempt a SET outcome = f.result, reason = f.reason, height = f.height, fee = f.fee
+    FROM unnest(${findings.map(({ own }) => own.outgoingId)}::text[],
+      ${findings.map(({ own }) => own.number)}::int[],
+      ${findings.map(({ own }) => own.merchantId)}::text[],
+      ${findings.map(({ result }) => result)}::text[],
+      ${findings.map(({ reason }) => reason)}::text[],
+      ${findings.map(({ height }) => height)}::bigint[],
+      ${findings.map(({ fee }) => formatAmount(fee))}::numeric[])
+      AS f(outgoing_id, number, merchant_id, result, reason, height, fee)
+    WHERE a.outgoing_id = f.outgoing_id AND a.number = f.number AND a.merchant_id = f.merchant_id
+      AND a.outcome IS NULL`;
+}
+
+/** Writes the ends of payouts into their merchants' inboxes. */
+async function tellPayouts(
+  tx: TransactionSql,
+  network: Network,
+  findings: readonly OutcomeFinding[],
+): Promise<void> {
+  if (findings.length === 0) return;
+  const data = findings.map(({ own, result, reason, height }) =>
+    JSON.stringify({
+      outgoingId: own.outgoingId,
+      withdrawalId: own.paymentId,
+      settlementId: own.settlementId,
+      result: result === "unexpected" ? "paid" : result,
+      reason,
+      height,
+    })
+  );
+  await tx`
+    INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, quarantine, data)
+    SELECT merchant_id, ${network}, txid, -1, 'outcome', quarantine, data::jsonb
+    FROM unnest(${findings.map(({ own }) => own.merchantId)}::text[],
+      ${findings.map(({ own }) => own.txid)}::text[],
+      ${
+    findings.map(({ result, reason }) => result === "unexpected" ? `unexpected: ${reason}` : null)
+  }::text[],
+      ${data}::text[]) AS f(merchant_id, txid, quarantine, data)
+    ON CONFLICT DO NOTHING`;
 }
 
 /**
