@@ -12,7 +12,9 @@ import { crashPoint } from "./actors/runtime/crash_point.ts";
 import { newId } from "./actors/runtime/ids.ts";
 import { FeeBoard } from "./actors/treasury/fee_board.ts";
 import { createWebhooks } from "./actors/webhook/webhooks.ts";
-import { createApi } from "./api/app.ts";
+import { createApi, createOps } from "./api/app.ts";
+import type { ApiDeps } from "./api/context.ts";
+import { MERCHANT_ROUTES } from "./api/routes.ts";
 import { createSessionTokens } from "./api/session_token.ts";
 import { loadConfig } from "./config.ts";
 import { createOutbox } from "./ledger/outbox/outbox.ts";
@@ -141,8 +143,20 @@ const { reconciler, close: closeReconciler } = openReconciler(
 );
 if (reconciler !== null) registerReconcileMetrics(registry, reconciler);
 
-const server = serve(config, (baseUrl) =>
-  createApi({
+/** Ends everything but the server. */
+async function close(): Promise<void> {
+  await closeReconciler();
+  await engine.stop(STOP_MS);
+  await fees.stop();
+  await closeRates();
+  await keptNodes.close();
+  await signer.close();
+  await chains.close();
+  await database.close();
+}
+
+const serving = await serve(config, (baseUrl) => {
+  const deps: ApiDeps = {
     merchants: engine.merchants,
     sql,
     chains: chains.chains,
@@ -164,7 +178,16 @@ const server = serve(config, (baseUrl) =>
     trustedProxies: config.trustedProxies,
     askTimeoutMs: ASK_MS,
     registry,
-    readiness: () => readiness(sql, engine, now(), signer.trouble(), fees, reconciler),
+    readiness: () =>
+      readiness({
+        sql,
+        migrations: database.migrations,
+        engine,
+        now: now(),
+        signerTrouble: signer.trouble(),
+        fees,
+        reconciler,
+      }),
     scanOf: (network) => {
       const status = engine.watched.get(network) ?? null;
       return { status, nodes: engine.nodes(network) };
@@ -172,7 +195,18 @@ const server = serve(config, (baseUrl) =>
     urlRules,
     webhookSender: sender,
     wakeWebhooks: (merchantId) => webhooks.wake(merchantId),
-  }));
+  };
+  return config.ops === null
+    ? { merchants: createApi(deps), ops: null }
+    : { merchants: createApi(deps, MERCHANT_ROUTES), ops: createOps(deps) };
+});
+if (!serving.ok) {
+  // deno-lint-ignore no-console -- for the person who started it
+  console.error(`Cannot start as ${serving.fault}`);
+  await close();
+  Deno.exit(2);
+}
+const { server } = serving;
 const stopped = untilStopped();
 await engine.start();
 await reconciler?.start();
@@ -182,17 +216,11 @@ if (development) {
   console.log(quickStart(credentials, config.dataDir));
 }
 log.info("serving on {url}", { url: server.baseUrl });
+if (server.opsUrl !== null) log.info("health and metrics on {url}", { url: server.opsUrl });
 
 await stopped;
 log.info("stopping");
 await server.stop(STOP_MS);
-await closeReconciler();
-await engine.stop(STOP_MS);
-await fees.stop();
-await closeRates();
-await keptNodes.close();
-await signer.close();
-await chains.close();
-await database.close();
+await close();
 log.info("stopped");
 Deno.exit(0);

@@ -1,7 +1,7 @@
 import type { Config } from "../config.ts";
 import { connect, type Sql } from "../ledger/database/connect.ts";
 import { startEmbeddedPostgres } from "../ledger/database/embedded.ts";
-import { migrate } from "../ledger/database/migrate.ts";
+import { migrate, type Migration, readMigrations } from "../ledger/database/migrate.ts";
 
 /** The database, migrated, with its pools. */
 export interface Database {
@@ -10,6 +10,8 @@ export interface Database {
   /** Pool of the journal: reads never wait in front of money. */
   readonly journalSql: Sql;
   readonly url: string;
+  /** What its schema was brought to. */
+  readonly migrations: readonly Migration[];
   /** Closes the pools, and the server where it is embedded. */
   close(): Promise<void>;
 }
@@ -29,11 +31,13 @@ export async function openDatabase(config: Config): Promise<Database> {
     applicationName: "engine-journal",
     looksUpOnly: true,
   });
-  await migrate(sql);
+  const migrations = await readMigrations();
+  await migrate(sql, migrations);
   return {
     sql,
     journalSql,
     url,
+    migrations,
     async close() {
       await Promise.all([sql.end({ timeout: 5 }), journalSql.end({ timeout: 5 })]);
       await embedded?.stop();

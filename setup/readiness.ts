@@ -3,7 +3,7 @@ import type { Reconciler } from "../actors/reconcile/reconciler.ts";
 import type { FeeBoard } from "../actors/treasury/fee_board.ts";
 import type { Readiness } from "../api/context.ts";
 import type { Sql } from "../ledger/database/connect.ts";
-import { assertMigrated } from "../ledger/database/migrate.ts";
+import { assertMigrated, type Migration } from "../ledger/database/migrate.ts";
 import { readSettings } from "../ledger/journal/read_settings.ts";
 import { readHealth } from "../ledger/queries/read_health.ts";
 import { chainReasons } from "./chain_reasons.ts";
@@ -18,28 +18,36 @@ const JOURNAL_MS = 15_000;
 /** Bound of the whole check. */
 const CHECK_MS = 2_000;
 
-/**
- * Whether this node can serve, and what is not as it should be.
- *
- * @param signerTrouble why nothing is signed now; `null` while all is well
- * @param fees what dynamic network fees are; `null`: nobody is charged one
- * @param reconciler what compares the books; `null`: nobody does
- */
-export async function readiness(
-  sql: Sql,
-  engine: Engine,
-  now: number,
-  signerTrouble: string | null,
-  fees: Pick<FeeBoard, "basis"> | null = null,
-  reconciler: Pick<Reconciler, "newest" | "patienceMs"> | null = null,
-): Promise<Readiness> {
+/** What a node's readiness is made of. */
+export interface ReadinessParts {
+  readonly sql: Sql;
+  /** The migrations that this process started with; the files on disk may be newer by now. */
+  readonly migrations: readonly Migration[];
+  readonly engine: Engine;
+  /** Unix milliseconds. */
+  readonly now: number;
+  /** Why nothing is signed now; `null` while all is well. */
+  readonly signerTrouble: string | null;
+  /** What dynamic network fees are; `null`: nobody is charged one. */
+  readonly fees: Pick<FeeBoard, "basis"> | null;
+  /** What compares the books; `null`: nobody does. */
+  readonly reconciler: Pick<Reconciler, "newest" | "patienceMs"> | null;
+}
+
+/** Whether this node can serve, and what is not as it should be. */
+export async function readiness(parts: ReadinessParts): Promise<Readiness> {
+  const { sql, migrations, engine, now, signerTrouble, fees, reconciler } = parts;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error("no answer in time")), CHECK_MS);
   });
   try {
     const [health, settings] = await Promise.race([
-      Promise.all([readHealth(sql, UNTRIED_SECONDS), readSettings(sql), assertMigrated(sql)]),
+      Promise.all([
+        readHealth(sql, UNTRIED_SECONDS),
+        readSettings(sql),
+        assertMigrated(sql, migrations),
+      ]),
       late,
     ]);
     if (engine.merchants.busyMs > JOURNAL_MS) {

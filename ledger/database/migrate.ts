@@ -67,14 +67,15 @@ export async function readMigrations(folder: string = FOLDER): Promise<readonly 
 /**
  * Applies what is missing, each file in one transaction with its record in `hub.migration`.
  *
+ * @param migrations what this version of the service is made for
  * @returns the names of the files applied now
  * @throws {MigrationMismatch} when the database is newer, or was made by files that have changed
  */
 export async function migrate(
   sql: Sql,
-  folder: string = FOLDER,
+  migrations?: readonly Migration[],
 ): Promise<{ readonly applied: readonly string[] }> {
-  const migrations = await readMigrations(folder);
+  const wanted = migrations ?? await readMigrations();
   const applied: string[] = [];
   await sql.begin(async (tx) => {
     await lock(tx);
@@ -86,13 +87,13 @@ export async function migrate(
         checksum   text NOT NULL,
         applied_at timestamptz NOT NULL DEFAULT now()
       )`;
-    pending(migrations, await readApplied(tx));
+    pending(wanted, await readApplied(tx));
   });
-  for (const migration of migrations) {
+  for (const migration of wanted) {
     const done = await sql.begin(async (tx) => {
       await lock(tx);
       // Read again under the lock: another node may have been quicker.
-      if (!pending(migrations, await readApplied(tx)).includes(migration)) return false;
+      if (!pending(wanted, await readApplied(tx)).includes(migration)) return false;
       await tx.unsafe(migration.text);
       await tx`
         INSERT INTO hub.migration (number, name, checksum)
@@ -107,13 +108,18 @@ export async function migrate(
 /**
  * Makes sure that the database has exactly the schema of this version.
  *
+ * @param migrations what this version is made for. A process that serves for long gives what it
+ *   read when it started: an upgrade may replace the files on disk under it
  * @throws {MigrationMismatch} when it has not
  */
-export async function assertMigrated(sql: AnySql, folder: string = FOLDER): Promise<void> {
+export async function assertMigrated(
+  sql: AnySql,
+  migrations?: readonly Migration[],
+): Promise<void> {
   const [table] = await sql<{ there: boolean }[]>`
     SELECT to_regclass('hub.migration') IS NOT NULL AS there`;
   const applied = table?.there ? await readApplied(sql) : [];
-  const missing = pending(await readMigrations(folder), applied);
+  const missing = pending(migrations ?? await readMigrations(), applied);
   if (missing.length > 0) {
     throw new MigrationMismatch(
       `Cannot use the database as migrations are missing: ${

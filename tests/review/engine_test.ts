@@ -1,7 +1,8 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { Engine, type EngineDeps } from "../../actors/engine.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
+import { type Migration, readMigrations } from "../../ledger/database/migrate.ts";
 import { readiness } from "../../setup/readiness.ts";
 import { addMerchant, addTransfer, openJournal, reserveCommand, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
@@ -43,14 +44,35 @@ test("a deposit that another node has booked and not told of is watched until it
   }
 });
 
+test("a serving node is measured by the migrations it started with", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const engine = engineOn(sql);
+  const now = Date.now();
+  const started = await readMigrations();
+  const ready = (migrations: readonly Migration[]) =>
+    readiness({ sql, migrations, engine, now, signerTrouble: null, fees: null, reconciler: null });
+  assertEquals((await ready(started)).status, "ok");
+  // a file that is new on disk is nothing to this node, one that it was started with is
+  const another = { ...started[0], number: "9999", name: "9999_other.sql" } as Migration;
+  const found = await ready([...started, another]);
+  assertEquals(found.status, "unready");
+  assertMatch(found.reasons.join(), /9999_other\.sql/);
+  await engine.stop(1_000);
+});
+
 test("a node whose journal does not move is not ready", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   let now = Date.now();
   const engine = engineOn(sql, { now: () => now });
   const merchantId = await addMerchant(sql);
-  assertEquals((await readiness(sql, engine, now, null)).status, "ok");
-  assertEquals(await readiness(sql, engine, now, "the signer is paused"), {
+  const migrations = await readMigrations();
+  const parts = { sql, migrations, engine, fees: null, reconciler: null };
+  const ready = async (trouble: string | null = null) =>
+    await readiness({ ...parts, now, signerTrouble: trouble });
+  assertEquals((await ready()).status, "ok");
+  assertEquals(await ready("the signer is paused"), {
     status: "degraded",
     reasons: ["payouts wait: the signer is paused"],
   });
@@ -64,11 +86,11 @@ test("a node whose journal does not move is not ready", async () => {
   const asked = engine.merchants.ask(merchantId, reserveCommand(), 60_000);
   await until(() => engine.merchants.busyMs > 0 || (now++, false));
   now += 30_000;
-  const found = await readiness(sql, engine, now, null);
+  const found = await ready();
   assertEquals(found, { status: "unready", reasons: ["the journal does not move"] });
   released.resolve();
   await holding;
   assert((await asked).kind === "refused");
-  assertEquals((await readiness(sql, engine, now, null)).status, "ok");
+  assertEquals((await ready()).status, "ok");
   await engine.stop(1_000);
 });

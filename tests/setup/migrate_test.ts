@@ -45,54 +45,96 @@ function test(name: string, body: Parameters<typeof withMigrations>[0]): void {
 
 test("only what is missing is applied, in order", async ({ sql }, folder, set) => {
   await set(FIRST);
-  assertEquals(await migrate(sql, folder), { applied: ["0001_first.sql"] });
+  assertEquals(await migrate(sql, await readMigrations(folder)), { applied: ["0001_first.sql"] });
   await set(SECOND);
-  assertEquals(await migrate(sql, folder), { applied: ["0002_second.sql"] });
-  assertEquals(await migrate(sql, folder), { applied: [] });
-  await assertMigrated(sql, folder);
+  assertEquals(await migrate(sql, await readMigrations(folder)), { applied: ["0002_second.sql"] });
+  assertEquals(await migrate(sql, await readMigrations(folder)), { applied: [] });
+  await assertMigrated(sql, await readMigrations(folder));
   assertEquals((await sql`SELECT n FROM a ORDER BY n`).map((row) => row.n), [1, 2]);
 });
 
 test("nodes that start together apply a migration once", async (database, folder, set) => {
   await set(SECOND);
   const nodes = [1, 2, 3, 4].map(() => database.connect({ max: 1 }));
-  const answers = await Promise.all(nodes.map((sql) => migrate(sql, folder)));
+  const answers = await Promise.all(
+    nodes.map(async (sql) => await migrate(sql, await readMigrations(folder))),
+  );
   assertEquals(answers.flatMap((answer) => answer.applied).sort(), Object.keys(SECOND));
   assertEquals((await database.sql`SELECT n FROM a`).length, 2);
 });
 
 test("a migration that fails leaves nothing of itself behind", async ({ sql }, folder, set) => {
   await set({ ...FIRST, "0002_broken.sql": "INSERT INTO a VALUES (2); SELECT nonsense;" });
-  await assertRejects(() => migrate(sql, folder), Error, "nonsense");
+  await assertRejects(
+    async () => await migrate(sql, await readMigrations(folder)),
+    Error,
+    "nonsense",
+  );
   assertEquals((await sql`SELECT n FROM a`).map((row) => row.n), [1]);
-  await assertRejects(() => assertMigrated(sql, folder), MigrationMismatch, "0002_broken.sql");
+  await assertRejects(
+    async () => await assertMigrated(sql, await readMigrations(folder)),
+    MigrationMismatch,
+    "0002_broken.sql",
+  );
 });
 
 test("a database of a newer version is refused", async ({ sql }, folder, set) => {
   await set(SECOND);
-  await migrate(sql, folder);
+  await migrate(sql, await readMigrations(folder));
   await set(FIRST);
-  await assertRejects(() => migrate(sql, folder), MigrationMismatch, "newer");
-  await assertRejects(() => assertMigrated(sql, folder), MigrationMismatch, "newer");
+  await assertRejects(
+    async () => await migrate(sql, await readMigrations(folder)),
+    MigrationMismatch,
+    "newer",
+  );
+  await assertRejects(
+    async () => await assertMigrated(sql, await readMigrations(folder)),
+    MigrationMismatch,
+    "newer",
+  );
 });
 
 test("a migration that changed after it was applied is refused", async ({ sql }, folder, set) => {
   await set(FIRST);
-  await migrate(sql, folder);
+  await migrate(sql, await readMigrations(folder));
   await set({ "0001_first.sql": `${FIRST["0001_first.sql"]} -- changed` });
-  await assertRejects(() => migrate(sql, folder), MigrationMismatch, "changed");
+  await assertRejects(
+    async () => await migrate(sql, await readMigrations(folder)),
+    MigrationMismatch,
+    "changed",
+  );
 });
+
+test(
+  "who serves already is not disturbed by files that change on disk",
+  async ({ sql }, folder, set) => {
+    await set(FIRST);
+    const started = await readMigrations(folder);
+    await migrate(sql, started);
+    await set({ ...SECOND, "0001_first.sql": `${FIRST["0001_first.sql"]} -- changed` });
+    await assertMigrated(sql, started);
+    await assertRejects(async () => await assertMigrated(sql, await readMigrations(folder)), Error);
+  },
+);
 
 test("a migration that comes late is refused", async ({ sql }, folder, set) => {
   await set({ "0002_second.sql": "CREATE TABLE b (n int)" });
-  await migrate(sql, folder);
+  await migrate(sql, await readMigrations(folder));
   await set({ ...FIRST, "0002_second.sql": "CREATE TABLE b (n int)" });
-  await assertRejects(() => migrate(sql, folder), MigrationMismatch, "added before");
+  await assertRejects(
+    async () => await migrate(sql, await readMigrations(folder)),
+    MigrationMismatch,
+    "added before",
+  );
 });
 
 test("an empty database is not taken for a migrated one", async ({ sql }, folder, set) => {
   await set(FIRST);
-  await assertRejects(() => assertMigrated(sql, folder), MigrationMismatch, "0001_first.sql");
+  await assertRejects(
+    async () => await assertMigrated(sql, await readMigrations(folder)),
+    MigrationMismatch,
+    "0001_first.sql",
+  );
 });
 
 test("file names have one form and numbers are not shared", async (_, folder, set) => {

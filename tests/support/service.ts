@@ -43,6 +43,8 @@ export interface End {
 export interface StartOptions {
   /** Crash point to arm, `name` or `name@n`. */
   readonly crashAt?: string;
+  /** Environment of this start besides that of every start. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A service that a test may treat badly. */
@@ -125,14 +127,18 @@ async function openService(options: ServiceOptions): Promise<Service> {
   let sql: Sql | null = null;
   let disposed = false;
 
-  async function start({ crashAt }: StartOptions = {}): Promise<number> {
+  async function start({ crashAt, env }: StartOptions = {}): Promise<number> {
     if (disposed) throw new Error("Cannot start the service as its test is over");
     const began = performance.now();
     const printedBefore = (await Deno.stat(logFile)).size;
     const started = new Deno.Command("/bin/sh", {
       ...launch,
       args: ["-c", `${command} >>"$SERVICE_LOG" 2>&1`],
-      env: { ...launch.env, ...(crashAt === undefined ? {} : { CRASH_POINT: crashAt }) },
+      env: {
+        ...launch.env,
+        ...(crashAt === undefined ? {} : { CRASH_POINT: crashAt }),
+        ...env,
+      },
       stdout: "null",
       stderr: "null",
     }).spawn();

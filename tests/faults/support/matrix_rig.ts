@@ -11,6 +11,7 @@ import { createTronTransferBuilder } from "../../../chains/tron/tron_transfer_bu
 import { accountKey, signingKey, type WalletName } from "../../../chains/wallet/account_key.ts";
 import { registerWallet } from "../../../ledger/addresses/watch_addresses.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
+import { readMigrations } from "../../../ledger/database/migrate.ts";
 import type { Network } from "../../../ledger/pair.ts";
 import { createIntentSource } from "../../../ledger/queries/read_intents.ts";
 import { readCursor } from "../../../ledger/watcher/cursor.ts";
@@ -106,6 +107,7 @@ export async function openRig(options: { readonly sweeps: boolean }): Promise<Ri
     totalTimeoutMs: 1_000,
   });
   const registry = new Registry();
+  const migrations = await readMigrations();
   const state = { planning: true };
   let engine: Engine | null = null;
   const running = () => {
@@ -118,7 +120,16 @@ export async function openRig(options: { readonly sweeps: boolean }): Promise<Ri
       chains,
       registry,
       addressBook: { take: (network, id) => running().addressBook.take(network, id) },
-      readiness: () => readiness(api.sql, running(), Date.now(), null),
+      readiness: () =>
+        readiness({
+          sql: api.sql,
+          migrations,
+          engine: running(),
+          now: Date.now(),
+          signerTrouble: null,
+          fees: null,
+          reconciler: null,
+        }),
       merchantsOf: () => ({
         ask: (id, command, timeoutMs) => running().merchants.ask(id, command, timeoutMs),
         wake: (id) => running().merchants.wake(id),
