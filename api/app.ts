@@ -174,7 +174,12 @@ async function handle(
   identity: Pick<AnyRequest, "caller" | "merchantId" | "params" | "now">,
 ): Promise<Answer> {
   const { caller, merchantId, params, now } = identity;
-  const input = await readInput(route, c.req.raw);
+  const { headers } = c.req.raw;
+  const input = await readInput(
+    route,
+    c.req.raw,
+    (body) => route.verify?.({ body, headers, now }, context) ?? null,
+  );
   if (input.kind === "refused") return input.answer;
   const request: AnyRequest = {
     caller,
@@ -182,7 +187,7 @@ async function handle(
     params,
     query: input.query,
     body: input.body,
-    headers: c.req.raw.headers,
+    headers,
     now,
     requestId,
   };

@@ -18,12 +18,19 @@ export type Input =
   | { readonly kind: "input"; readonly query: unknown; readonly body: unknown }
   | { readonly kind: "refused"; readonly answer: Answer };
 
+/**
+ * Says whether what was sent is authentic, before anything is told of what it should look like.
+ *
+ * @returns the answer that refuses it, otherwise null
+ */
+export type Verify = (body: unknown) => Answer | null;
+
 function refuse(answer: Answer): Input {
   return { kind: "refused", answer };
 }
 
 /** Reads what the route's schemas ask for. */
-export async function readInput(route: Route, request: Request): Promise<Input> {
+export async function readInput(route: Route, request: Request, verify: Verify): Promise<Input> {
   const query = parseQuery(request.url);
   if (query.kind === "fault") return refuse(invalidRequest([faultOf(query.code)]));
   let queryValue: unknown;
@@ -33,12 +40,17 @@ export async function readInput(route: Route, request: Request): Promise<Input> 
     queryValue = checked.data;
   }
   if (route.body === null) return { kind: "input", query: queryValue, body: undefined };
-  return await readJsonBody(route.body, request, queryValue);
+  return await readJsonBody(route.body, request, queryValue, verify);
 }
 
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
 
-async function readJsonBody(schema: z.ZodType, request: Request, query: unknown): Promise<Input> {
+async function readJsonBody(
+  schema: z.ZodType,
+  request: Request,
+  query: unknown,
+  verify: Verify,
+): Promise<Input> {
   // without an announced length only reading tells whether there is a body
   const announced = request.headers.get("content-length");
   const early = announced === null ? await readBody(request) : null;
@@ -59,6 +71,8 @@ async function readJsonBody(schema: z.ZodType, request: Request, query: unknown)
     case "text": {
       const parsed = parseStrictJson(body.text);
       if (parsed.kind === "fault") return refuse(invalidRequest([faultOf(parsed.code)]));
+      const refusal = verify(parsed.value);
+      if (refusal !== null) return refuse(refusal);
       const checked = schema.safeParse(parsed.value);
       if (!checked.success) return refuse(invalidRequest(detailsOf(checked.error)));
       return { kind: "input", query, body: checked.data };

@@ -108,6 +108,18 @@ export interface AnyRequest extends PublicRequest<unknown, unknown> {
 /** Makes a page of an error where the request asks for one; otherwise answers it as it is. */
 export type ProblemPage = (answer: Answer, request: { readonly headers: Headers }) => Answer;
 
+/** What a route looks at to tell whether a body is authentic. */
+export interface SignedRequest {
+  /** As it was sent, before its schema. */
+  readonly body: unknown;
+  readonly headers: Headers;
+  /** When the request arrived, Unix milliseconds. */
+  readonly now: number;
+}
+
+/** The answer that refuses a body which is not authentic, otherwise null. */
+export type RouteVerify = (request: SignedRequest, context: ApiContext) => Answer | null;
+
 /** Everything about a route but its handler. */
 interface RouteFacts<Q extends z.ZodType, B extends z.ZodType> {
   readonly method: Method;
@@ -119,6 +131,8 @@ interface RouteFacts<Q extends z.ZodType, B extends z.ZodType> {
   readonly rateCategory: RateCategory;
   readonly query?: Q;
   readonly body?: B;
+  /** Where bodies are signed: comes after authentication and before the body's schema. */
+  readonly verify?: RouteVerify;
   /** Headers it reads besides the common ones. */
   readonly headers?: readonly HeaderDoc[];
   readonly responses: Responses;
@@ -180,6 +194,7 @@ export interface Route {
   readonly rateCategory: RateCategory;
   readonly query: z.ZodType | null;
   readonly body: z.ZodType | null;
+  readonly verify: RouteVerify | null;
   readonly headers: readonly HeaderDoc[];
   readonly responses: Responses;
   readonly errors: readonly ErrorDoc[];
@@ -197,6 +212,7 @@ function facts<Q extends z.ZodType, B extends z.ZodType>(definition: RouteFacts<
     rateCategory: definition.rateCategory,
     query: definition.query ?? null,
     body: definition.body ?? null,
+    verify: definition.verify ?? null,
     headers: definition.headers ?? [],
     responses: definition.responses,
     errors: definition.errors ?? [],

@@ -66,10 +66,16 @@ export const ingestEvent = staffRoute({
   access: { scope: "admin", anyOf: ["admin:write"] },
   rateCategory: "webhooks",
   body,
+  verify: ({ body, headers, now }, { ingestSecret }) => {
+    const isAuthentic = isRecent(headers.get("x-timestamp"), now) &&
+      isSigned(body, headers.get("x-signature"), ingestSecret);
+    return isAuthentic ? null : unauthorized;
+  },
   headers: [
     {
       name: "x-signature",
-      description: "Hex HMAC-SHA256 of the body with its keys sorted on every level",
+      description: "Hex HMAC-SHA256 of the body with its keys sorted on every level. Numbers are " +
+        "signed as JavaScript writes them: `1.0` is signed as `1`, `1e3` as `1000`",
       required: true,
       schema: z.string().regex(/^[0-9a-fA-F]{64}$/),
     },
@@ -98,12 +104,8 @@ export const ingestEvent = staffRoute({
     REFUSALS.payment_used,
   ],
   handler: async (request, context) => {
-    const { body, headers, now } = request;
-    const { ingestSecret, sql } = context;
-    const isAuthentic = isRecent(headers.get("x-timestamp"), now) &&
-      isSigned(body, headers.get("x-signature"), ingestSecret);
-    if (!isAuthentic) return unauthorized;
-    const known = await findIngested(sql, body.eventId);
+    const { body } = request;
+    const known = await findIngested(context.sql, body.eventId);
     if (known === bodyHash(body)) {
       return ok({ success: true, message: "Event was taken in before" });
     }

@@ -128,6 +128,35 @@ test("an event without the right signature or a recent timestamp changes nothing
   assertEquals(row?.status, "PENDING");
 });
 
+test("what an event should look like is told only to those who sign, and after permissions", async (t) => {
+  const { api, admin } = await upstream();
+  await using _ = api;
+  const { key } = await api.addMerchant();
+  const shapeless: unknown = { foo: 1 };
+  const stale = { "x-timestamp": String(Date.now() - 301_000) };
+  const rows: readonly [string, string, unknown, Record<string, string>, number][] = [
+    ["a wrong signature", admin, shapeless, { "x-signature": sign(shapeless, "x") }, 401],
+    ["no signature", admin, shapeless, { "x-signature": "" }, 401],
+    ["a stale timestamp", admin, shapeless, stale, 401],
+    ["no object, unsigned", admin, [1], { "x-signature": sign([]) }, 401],
+    ["another key, whatever it signs", key, shapeless, {}, 403],
+    ["signed, in time, and nothing we know", admin, shapeless, {}, 400],
+    ["signed in any case of its digits", admin, shapeless, {
+      "x-signature": sign(shapeless).toUpperCase(),
+    }, 400],
+  ];
+  for (const [name, by, body, headers, status] of rows) {
+    await t.step(name, async () => {
+      const answer = await send(api, by, body, headers);
+      assertEquals(answer.status, status);
+      assertEquals("details" in answer.body, status === 400);
+    });
+  }
+  const headers = { "x-signature": sign({ foo: 1 }), "x-timestamp": String(Date.now()) };
+  const spelled = await api.call("POST", PATH, { key: admin, raw: '{"foo":1.0}', headers });
+  assertEquals(spelled.status, 400, "1.0 is signed as 1");
+});
+
 test("an event takes effect once, and its id is not used for another", async () => {
   const { api, admin } = await upstream();
   await using _ = api;
