@@ -5,7 +5,6 @@
  */
 
 import { z } from "zod";
-import { findResellerById } from "../../ledger/admin/find_reseller_by_id.ts";
 import { readHostedPayments } from "../../ledger/queries/read_hosted_payments.ts";
 import { readPageMerchant } from "../../ledger/queries/read_page_merchant.ts";
 import type { Answer } from "../answer.ts";
@@ -22,7 +21,6 @@ import { renderDocument } from "./document.tsx";
 import { chooseLanguage, type Language } from "./language.ts";
 import { PACE } from "./pace.ts";
 import { pageHeaders } from "./page_headers.ts";
-import type { PageState } from "./page_state.ts";
 import { type PageView, pageView } from "./page_view.ts";
 import { problemPage, wantsPage } from "./problem_page.tsx";
 import { redirectOf } from "./redirect.ts";
@@ -100,14 +98,10 @@ async function pageOf(
   const isOver = now >= session.expiresAt;
   if (isOver && !wantsPage(headers)) return sessionExpired;
   const merchant = await readPageMerchant(sql, session.merchantId);
-  const reseller = merchant.resellerId === null
-    ? null
-    : await findResellerById(sql, merchant.resellerId);
   const view = pageView({
     session,
     payment,
     merchant,
-    reseller: reseller?.name ?? null,
     isDevelopment: environment === "development",
     language: chooseLanguage(wanted ?? null, headers.get("accept-language")),
     now,
@@ -127,7 +121,7 @@ function renderPage(view: PageView, { statusPath, addressOf }: Addresses): strin
     title: texts.pageTitle(merchant.name),
     language: view.language,
     merchant,
-    reseller: view.reseller,
+    reseller: merchant.reseller,
     referenceId: session.referenceId,
     isTest: view.isTest,
     inLanguage: addressOf,
@@ -148,7 +142,7 @@ function renderPage(view: PageView, { statusPath, addressOf }: Addresses): strin
           data-say={`${told.title}. ${told.detail}`}
           data-status={JSON.stringify(statusView(session, payment))}
           data-status-path={statusPath}
-          data-poll={pollOf(state, view.overMs)}
+          data-poll={view.poll}
           data-pace={JSON.stringify(PACE)}
           data-left={Math.max(-view.overMs, 0)}
           data-life={session.expiresAt - session.createdAt}
@@ -167,18 +161,4 @@ function renderPage(view: PageView, { statusPath, addressOf }: Addresses): strin
       </>
     ),
   });
-}
-
-/** How long after its time a page still looks for a late payment. */
-const LOOKS_ON_MS = 60 * 60_000;
-
-/**
- * What the page asks to see whether something changed: the status while its time lasts, afterwards
- * itself (the status is a 410 by then), nothing once there is nothing to wait for. A tab that is
- * left open does not ask for ever.
- */
-function pollOf(state: PageState, overMs: number): "status" | "page" | "none" {
-  if (overMs < 0) return state.kind === "completed" ? "none" : "status";
-  if (state.kind === "received") return "page";
-  return state.kind === "completed" || overMs > LOOKS_ON_MS ? "none" : "page";
 }

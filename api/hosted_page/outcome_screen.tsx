@@ -9,7 +9,7 @@ import type { Redirect } from "./redirect.ts";
 import { isolated, type PageView } from "./page_view.ts";
 import { Steps } from "./steps.tsx";
 import type { Told } from "./texts/texts.ts";
-import { Amount, Code, CopyButton } from "./values.tsx";
+import { Amount, Code, CopyButton, FiatAmount } from "./values.tsx";
 
 const ICONS = {
   received: "clock",
@@ -17,6 +17,7 @@ const ICONS = {
   failed: "cross",
   expired: "clock",
   short: "part",
+  unchecked: "clock",
 } as const;
 
 /** What became of the payment, and where to go from here. */
@@ -72,6 +73,15 @@ function Receipt({ view }: { readonly view: PageView }) {
           <dt>{texts.askedAmount}</dt>
           <dd>
             <Amount amount={progress.asked} token={session.currency} />
+          </dd>
+        </div>
+      )}
+      {progress.isUnpriced && session.requestedAmount !== null &&
+        session.requestedCurrency !== null && (
+        <div>
+          <dt>{texts.amountDue}</dt>
+          <dd>
+            <FiatAmount amount={session.requestedAmount} currency={session.requestedCurrency} />
           </dd>
         </div>
       )}

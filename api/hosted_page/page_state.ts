@@ -27,6 +27,11 @@ export interface Progress {
   readonly credited: Amount;
   /** What is still to be sent; null without a quote. */
   readonly missing: Amount | null;
+  /**
+   * Whether the merchant named a price and no rate was at hand for it: then only the merchant knows
+   * how much of the token pays it.
+   */
+  readonly isUnpriced: boolean;
 }
 
 /** What the page tells. */
@@ -39,6 +44,8 @@ export type PageState =
   | { readonly kind: "received"; readonly late: boolean }
   /** Enough was credited; `over`: that much more than was asked, zero where it was exact. */
   | { readonly kind: "completed"; readonly over: Amount }
+  /** Something was credited, and only the merchant can tell whether it is enough. */
+  | { readonly kind: "unchecked" }
   /** What was seen has come to nothing. */
   | { readonly kind: "failed" }
   /** The page's time is over and nothing was seen. */
@@ -48,7 +55,7 @@ export type PageState =
 
 /** Compares what has come in with the quote. */
 export function progressOf(
-  session: Pick<SessionRow, "amount" | "currency" | "network">,
+  session: Pick<SessionRow, "amount" | "currency" | "network" | "requestedAmount">,
   payment: SessionPayment | null,
 ): Progress {
   const asked = session.amount === null
@@ -61,12 +68,13 @@ export function progressOf(
     seen,
     credited,
     missing: asked === null ? null : max(subtract(asked, seen), ZERO),
+    isUnpriced: asked === null && session.requestedAmount !== null,
   };
 }
 
 /**
- * Says how the payment stands. A quote is met by the sum of what came in; without one the first
- * payment is enough.
+ * Says how the payment stands. A quote is met by the sum of what came in. Where any amount was asked
+ * for the first payment is enough; where a price could not be quoted none is known to be.
  *
  * @param now Unix milliseconds
  */
@@ -77,10 +85,15 @@ export function pageState(
   now: number,
 ): PageState {
   const isOver = now >= session.expiresAt;
-  const { asked, seen, credited } = progress;
+  const { asked, seen, credited, isUnpriced } = progress;
   if (payment === null) return { kind: isOver ? "expired" : "waiting" };
   const { status } = payment.deposit;
   if (status === "FAILED" || status === "CANCELLED") return { kind: "failed" };
+  if (isUnpriced) {
+    return status === "CONFIRMED" && seen === credited
+      ? { kind: "unchecked" }
+      : { kind: "received", late: isOver };
+  }
   if (asked === null) {
     return status === "CONFIRMED"
       ? { kind: "completed", over: ZERO }

@@ -2,9 +2,11 @@ import { type Amount, formatAmount } from "../../ledger/amount.ts";
 import type { PageMerchant } from "../../ledger/queries/read_page_merchant.ts";
 import type { SessionPayment } from "../../ledger/queries/read_hosted_payments.ts";
 import type { SessionRow } from "../../ledger/queries/session_row.ts";
+import { fiatText } from "./fiat.ts";
 import { type Language, LANGUAGES } from "./language.ts";
 import { NETWORK_NAMES, type NetworkName } from "./network_names.ts";
 import { type PageState, pageState, type Progress, progressOf } from "./page_state.ts";
+import { type Poll, pollOf } from "./poll.ts";
 import type { Texts } from "./texts/texts.ts";
 
 /** Everything that a hosted page is drawn from. */
@@ -12,8 +14,6 @@ export interface PageView {
   readonly session: SessionRow;
   readonly payment: SessionPayment | null;
   readonly merchant: PageMerchant;
-  /** Who provides the page to the merchant, where somebody does. */
-  readonly reseller: string | null;
   readonly progress: Progress;
   readonly state: PageState;
   readonly network: NetworkName;
@@ -21,6 +21,8 @@ export interface PageView {
   readonly isTest: boolean;
   readonly language: Language;
   readonly texts: Texts;
+  /** What the page asks to see whether something changed. */
+  readonly poll: Poll;
   /** Since the page's time was over, milliseconds; below zero while it lasts. */
   readonly overMs: number;
 }
@@ -30,7 +32,6 @@ export interface PageFacts {
   readonly session: SessionRow;
   readonly payment: SessionPayment | null;
   readonly merchant: PageMerchant;
-  readonly reseller: string | null;
   readonly isDevelopment: boolean;
   readonly language: Language;
   readonly now: number;
@@ -40,15 +41,18 @@ export interface PageFacts {
 export function pageView({ isDevelopment, now, ...facts }: PageFacts): PageView {
   const { session, payment, language } = facts;
   const progress = progressOf(session, payment);
+  const state = pageState(session, payment, progress, now);
+  const overMs = now - session.expiresAt;
   const network = NETWORK_NAMES[session.network];
   return {
     ...facts,
     progress,
-    state: pageState(session, payment, progress, now),
+    state,
     network,
     isTest: isDevelopment || network.isTest,
     texts: LANGUAGES[language],
-    overMs: now - session.expiresAt,
+    poll: pollOf(state, overMs),
+    overMs,
   };
 }
 
@@ -63,4 +67,15 @@ export function isolated(text: string): string {
 /** An amount with its token, for a sentence. */
 export function money(amount: Amount, token: string): string {
   return isolated(`${formatAmount(amount)}\u00a0${token}`);
+}
+
+/** The price that the merchant named, for a sentence; null where none was named. */
+export function price(
+  { requestedAmount, requestedCurrency }: Pick<
+    SessionRow,
+    "requestedAmount" | "requestedCurrency"
+  >,
+): string | null {
+  if (requestedAmount === null || requestedCurrency === null) return null;
+  return isolated(`${fiatText(requestedAmount, requestedCurrency)}\u00a0${requestedCurrency}`);
 }

@@ -6,12 +6,13 @@
 
 import { type Amount as Money, formatAmount } from "../../ledger/amount.ts";
 import { formatQuote } from "../../rates/quote.ts";
+import { fiatText } from "./fiat.ts";
 import { Icon } from "./icon.tsx";
 import { isolated, type PageView } from "./page_view.ts";
 import { QrCode } from "./qr_code.tsx";
 import { Steps } from "./steps.tsx";
 import type { Told } from "./texts/texts.ts";
-import { Amount, Code, CopyButton } from "./values.tsx";
+import { Amount, Code, CopyButton, FiatAmount } from "./values.tsx";
 
 /** Everything that a customer needs to pay. */
 export function PaymentScreen({ view, told }: { readonly view: PageView; readonly told: Told }) {
@@ -71,6 +72,7 @@ export function PaymentScreen({ view, told }: { readonly view: PageView; readonl
 function AmountToSend({ view }: { readonly view: PageView }) {
   const { session, texts, progress, state } = view;
   const { currency } = session;
+  if (progress.isUnpriced) return <AmountDue view={view} />;
   if (progress.asked === null || progress.missing === null) {
     return <p class="sum any">{texts.anyAmount(currency)}</p>;
   }
@@ -98,6 +100,23 @@ function AmountToSend({ view }: { readonly view: PageView }) {
   );
 }
 
+/** The price where no rate was at hand: nobody here can say how much of the token pays it. */
+function AmountDue({ view }: { readonly view: PageView }) {
+  const { session, texts, merchant } = view;
+  const { requestedAmount, requestedCurrency, currency } = session;
+  if (requestedAmount === null || requestedCurrency === null) return null;
+  return (
+    <>
+      <h2>{texts.amountDue}</h2>
+      <div class="sum">
+        <FiatAmount amount={requestedAmount} currency={requestedCurrency} />
+      </div>
+      <p class="ask">{texts.noRate(isolated(merchant.name), isolated(currency))}</p>
+      <p class="fees">{texts.feesOnTop}</p>
+    </>
+  );
+}
+
 /** What the amount is worth in the money that the merchant asked for. */
 function Fiat({ view }: { readonly view: PageView }) {
   const { requestedAmount, requestedCurrency, exchangeRate, currency } = view.session;
@@ -105,7 +124,7 @@ function Fiat({ view }: { readonly view: PageView }) {
   return (
     <p class="fiat">
       <bdi class="requested">
-        {fiatAmount(requestedAmount, requestedCurrency)} {requestedCurrency}
+        {fiatText(requestedAmount, requestedCurrency)} {requestedCurrency}
       </bdi>
       {exchangeRate !== null && (
         <bdi class="rate" dir="ltr">
@@ -114,17 +133,6 @@ function Fiat({ view }: { readonly view: PageView }) {
       )}
     </p>
   );
-}
-
-/** An amount with the decimals that its currency is written with, or more where it has more. */
-function fiatAmount(amount: Money, currency: string): string {
-  const { maximumFractionDigits: decimals = 0 } = new Intl.NumberFormat("en", {
-    style: "currency",
-    currency,
-  }).resolvedOptions();
-  const [whole = "", fraction = ""] = formatAmount(amount).split(".");
-  const padded = fraction.padEnd(decimals, "0");
-  return padded === "" ? whole : `${whole}.${padded}`;
 }
 
 function TimeLeft({ view }: { readonly view: PageView }) {

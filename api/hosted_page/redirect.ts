@@ -15,7 +15,8 @@ const FAILURE_S = 10;
 
 /**
  * Where a terminal state leads, if the merchant has set it. Money that is on its way or too little
- * is nothing to be sent away from: there the customer is offered the way and takes it or not.
+ * is nothing to be sent away from: there the customer is offered the way and takes it or not. Money
+ * that only the merchant can judge leads nowhere: neither address would be true.
  */
 export function redirectOf(
   state: PageState,
@@ -26,6 +27,7 @@ export function redirectOf(
     case "waiting":
     case "partial":
     case "received":
+    case "unchecked":
       return null;
     case "completed":
       return to(merchant.successUrl, SUCCESS_S);

@@ -1,8 +1,8 @@
 import { OutcomeScreen } from "./outcome_screen.tsx";
-import { isolated, money, type PageView } from "./page_view.ts";
+import { isolated, money, type PageView, price } from "./page_view.ts";
 import { PaymentScreen } from "./payment_screen.tsx";
-import { redirectOf } from "./redirect.ts";
-import type { Told } from "./texts/texts.ts";
+import { type Redirect, redirectOf } from "./redirect.ts";
+import type { Texts, Told } from "./texts/texts.ts";
 
 /** A screen, and what is said of it to those who do not see it change. */
 export interface Screen {
@@ -46,10 +46,12 @@ export function screenOf(view: PageView): Screen {
         texts.completed(seen, shop),
         state.over > 0n ? [texts.paidTooMuch(money(state.over, session.currency), shop)] : [],
       );
+    case "unchecked":
+      return outcome("unchecked", texts.unchecked(seen, price(session) ?? asked, shop));
     case "failed":
       return outcome("failed", texts.failed(shop));
     case "expired":
-      return outcome("expired", texts.expired(shop), [texts.expiredPaid]);
+      return outcome("expired", texts.expired(shop), [texts.expiredPaid[lookout(view, redirect)]]);
     case "short":
       return outcome("short", texts.short(seen, asked, missing, shop));
     default: {
@@ -57,6 +59,12 @@ export function screenOf(view: PageView): Screen {
       return never;
     }
   }
+}
+
+/** Where a payment that comes late will be seen: only a page that stays open, and asks, shows it. */
+function lookout({ poll }: PageView, redirect: Redirect | null): keyof Texts["expiredPaid"] {
+  if (poll === "none") return "nowhere";
+  return redirect === null || redirect.afterS === null ? "here" : "hereIfYouStay";
 }
 
 /** What has come in; in the token that came where it is not the one that was asked for. */

@@ -16,7 +16,7 @@ const PAYMENT_STATUS = {
 
 /** How a hosted payment stands, as the interface tells it. */
 export function statusView(
-  session: Pick<SessionRow, "amount" | "currency" | "network">,
+  session: Pick<SessionRow, "amount" | "currency" | "network" | "requestedAmount">,
   payment: SessionPayment | null,
 ) {
   if (payment === null) return { status: "waiting" } as const;

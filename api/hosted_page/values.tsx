@@ -6,6 +6,7 @@
  */
 
 import { type Amount as Money, formatAmount } from "../../ledger/amount.ts";
+import { fiatText } from "./fiat.ts";
 import { Icon } from "./icon.tsx";
 import type { Texts } from "./texts/texts.ts";
 
@@ -22,15 +23,28 @@ export function Amount(
   },
 ) {
   const text = formatAmount(amount);
+  return <Sum text={text} unit={token} exact={exact ?? text} />;
+}
+
+/** An amount in the money that the merchant named. */
+export function FiatAmount(
+  { amount, currency }: { readonly amount: Money; readonly currency: string },
+) {
+  return <Sum text={fiatText(amount, currency)} unit={currency} exact={formatAmount(amount)} />;
+}
+
+function Sum(
+  { text, unit, exact }: { readonly text: string; readonly unit: string; readonly exact: string },
+) {
   const [whole = "", fraction] = text.split(".");
   const groups = whole.length > 4 ? whole.split(/(?=(?:\d{3})+$)/) : [whole];
   return (
     <bdi class={text.length > LONG ? "amount long" : "amount"} dir="ltr">
-      <data value={exact ?? text}>
+      <data value={exact}>
         {groups.map((group, at) => at === 0 ? group : <span class="group">{group}</span>)}
         {fraction === undefined ? "" : <span class="fraction">.{fraction}</span>}
       </data>{" "}
-      <span class="token">{token}</span>
+      <span class="token">{unit}</span>
     </bdi>
   );
 }
@@ -61,6 +75,7 @@ export function CopyButton(
       class={primary === true ? "button scripted" : "quiet scripted"}
       data-copy={text}
       data-copied={texts.copied}
+      data-not-copied={texts.notCopied}
       aria-label={label}
     >
       <Icon name="copy" />

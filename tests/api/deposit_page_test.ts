@@ -9,6 +9,8 @@ const test = testNeeding(DATABASE);
 
 const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 const ONE_TO_SEVEN: Rates = { find: () => ({ rate: "7.15", at: Date.now() }) };
+/** No source answers, or none for a long time, or none knows the currency. */
+const NO_RATE: Rates = { find: () => null };
 
 /** A page of a new merchant, what it shows, and what the chain tells of its address. */
 async function openPage(api: TestApi, fields: object = {}, profile: object = {}) {
@@ -176,6 +178,59 @@ test("without a quote the first credited payment completes", async () => {
   assertStringIncludes(body.replaceAll(/<[^>]+>/g, ""), txid);
 });
 
+test("without a rate the page shows the price, and calls no payment of it complete", async () => {
+  await using api = await testApi({ rates: NO_RATE });
+  const page = await openPage(api, { requestedAmount: "100.5", requestedCurrency: "XTS" }, {
+    successUrl: "https://shop.example/done",
+    failureUrl: "https://shop.example/sorry",
+  });
+  await api.sql`UPDATE book.merchant SET name = 'Bob' WHERE merchant_id = ${page.id}`;
+  const textIn = async (lang: string) =>
+    (await page.look(`?lang=${lang}`)).body.replaceAll(/<style>.*?<\/style>|<[^>]+>/gs, "");
+  const said = {
+    en: ["Amount due", "No exchange rate is at hand just now: \u2068Bob\u2069 tells you how much"],
+    zh: ["应付金额", "目前没有可用的汇率"],
+    es: ["Importe a pagar", "Ahora mismo no hay tipo de cambio"],
+    ar: ["المبلغ المستحق", "لا يتوفر سعر صرف الآن"],
+  };
+  for (const [lang, texts] of Object.entries(said)) {
+    const text = await textIn(lang);
+    for (const one of [...texts, "100.50 XTS", page.address]) assertStringIncludes(text, one);
+  }
+  assert(!(await page.look()).body.includes("any amount"), "any amount was asked for");
+  const txid = await page.hear("1.5", "seen");
+  await page.reach("received");
+  await page.hear("1.5", "solid", txid);
+  await page.reach("unchecked");
+  const { body } = await page.look();
+  assertStringIncludes(body, "1.5\u00a0USDT\u2069 has arrived. \u2068Bob\u2069 will check it");
+  assertStringIncludes(body, "the amount due, \u2068100.50\u00a0XTS\u2069");
+  assert(!body.includes("data-go=") && !body.includes("shop.example"), "led to an end");
+  // the interface has no other word for a credited payment
+  const status = await api.call("GET", `/api/deposit-page/status?token=${page.token}`);
+  assertEquals([status.body.status, status.body.progress.amount], ["completed", null]);
+  // another part changes what has arrived, also after the page's time
+  await page.hear("2", "solid");
+  await until(async () => (await textIn("en")).includes("3.5\u00a0USDT\u2069 has arrived"));
+  await page.end();
+  const over = await page.look();
+  assertEquals([over.status, stateOf(over)], [410, "unchecked"]);
+});
+
+test("an expired page says where a late payment will be seen, and only what is so", async () => {
+  await using api = await testApi();
+  const staying = await openPage(api);
+  const leaving = await openPage(api, {}, { failureUrl: "https://shop.example/sorry" });
+  await Promise.all([staying.end(), leaving.end()]);
+  const here = "and this page will show it";
+  assertStringIncludes((await staying.look()).body, here);
+  const { body } = await leaving.look();
+  assertStringIncludes(body, "If you stay here, this page will show it");
+  assert(!body.includes(here), "a page that leaves shows nothing");
+  await api.sql`UPDATE hub.session SET expires_at = now() - interval '61 minutes'`;
+  assert(!(await staying.look()).body.includes("will show it"), "a page that asks nothing");
+});
+
 test("after its time the page shows no address, and goes on telling of what was paid", async () => {
   await using api = await testApi({ rates: ONE_TO_SEVEN });
   const profile = {
@@ -230,7 +285,7 @@ test("unknown pages and other errors are explained to people, and JSON to progra
   assertStringIncludes(bare.body, "There is no such payment page");
   const program = await api.call("GET", "/api/deposit-page");
   assertEquals([program.status, program.body], [400, { error: "Token is required" }]);
-  for (let i = 0; i < 240; i++) await page.look("", { accept: "*/*" });
+  await Promise.all(Array.from({ length: 240 }, () => page.look("", { accept: "*/*" })));
   const limited = await page.look();
   assertEquals([limited.status, limited.headers.get("retry-after") !== null], [429, true]);
   assertStringIncludes(limited.body, "One moment, please");

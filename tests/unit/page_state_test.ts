@@ -23,10 +23,14 @@ function paymentOf(
   };
 }
 
-/** The state of a page with a quote, or without one. */
+/** A price for which no rate was at hand. */
+const UNPRICED = "no rate";
+
+/** The state of a page with a quote, without a rate for one, or for any amount. */
 function stateOf(quote: string | null, payment: SessionPayment | null, isOver = false): string {
   const session = {
-    amount: quote === null ? null : amountOf(quote),
+    amount: quote === null || quote === UNPRICED ? null : amountOf(quote),
+    requestedAmount: quote === null ? null : amountOf("100.5"),
     currency: "USDT",
     network: "TRX",
     expiresAt: isOver ? NOW : NOW + 1,
@@ -45,6 +49,13 @@ Deno.test("hosted page: what the customer is told, by quote, sums and time", () 
     [null, paymentOf("PENDING", "0", "5"), "received", "received late"],
     [null, paymentOf("CONFIRMED", "5", "0"), "completed", "completed"],
     [null, paymentOf("FAILED", "0", "0"), "failed", "failed"],
+    [UNPRICED, nothing, "waiting", "expired"],
+    [UNPRICED, paymentOf("PENDING", "0", "5"), "received", "received late"],
+    [UNPRICED, paymentOf("CONFIRMED", "5", "0"), "unchecked", "unchecked"],
+    [UNPRICED, paymentOf("CONFIRMED", "5", "4"), "received", "received late"],
+    [UNPRICED, paymentOf("FAILED", "0", "0"), "failed", "failed"],
+    // another token than the one that was named was credited
+    [UNPRICED, paymentOf("CONFIRMED", "0", "0"), "unchecked", "unchecked"],
     ["10", nothing, "waiting", "expired"],
     ["10", paymentOf("PENDING", "0", "9.999999"), "partial", "short"],
     ["10", paymentOf("CONFIRMED", "4", "5"), "partial", "short"],
@@ -65,7 +76,12 @@ Deno.test("hosted page: what the customer is told, by quote, sums and time", () 
 
 Deno.test("hosted page: what is asked for is the quote rounded up to what the token carries", () => {
   const askedOf = (amount: string, network: Network) => {
-    const session = { amount: amountOf(amount), currency: "USDT", network } as const;
+    const session = {
+      amount: amountOf(amount),
+      requestedAmount: null,
+      currency: "USDT",
+      network,
+    } as const;
     const { asked, missing } = progressOf(session, null);
     assertEquals(missing, asked);
     return formatAmount(asked as Amount);
@@ -88,6 +104,7 @@ Deno.test("hosted page: only an end leads back to the merchant, and too little o
   assertEquals(leads({ kind: "waiting" }), null);
   assertEquals(leads({ kind: "partial" }), null);
   assertEquals(leads({ kind: "received", late: true }), null);
+  assertEquals(leads({ kind: "unchecked" }), null);
   assertEquals(leads({ kind: "completed", over }), ["https://s.example/", true]);
   assertEquals(leads({ kind: "failed" }), ["https://f.example/", true]);
   assertEquals(leads({ kind: "expired" }), ["https://f.example/", true]);

@@ -14,6 +14,8 @@ export const ar: Texts = {
   amountToSend: "أرسل بالضبط",
   stillMissing: "المبلغ المتبقي",
   anyAmount: (token) => `أرسل أي مبلغ من ${token}`,
+  amountDue: "المبلغ المستحق",
+  noRate: (shop, token) => `لا يتوفر سعر صرف الآن: سيخبرك ${shop} بمقدار ${token} الذي عليك إرساله.`,
   rate: (one, fiat) => `${one} = ${fiat}`,
   feesOnTop: "تُضاف رسوم الشبكة فوق المبلغ، وتعرضها محفظتك.",
   network: "الشبكة",
@@ -23,6 +25,7 @@ export const ar: Texts = {
   otherwiseLost: "كل ما يُرسل بعملة أخرى أو عبر شبكة أخرى يضيع.",
   copy: "نسخ",
   copied: "تم النسخ",
+  notCopied: "تعذّر النسخ: يُرجى التحديد يدوياً",
   copyAmount: "نسخ المبلغ",
   copyAddress: "نسخ العنوان",
   copyTransaction: "نسخ المعاملة",
@@ -54,6 +57,10 @@ export const ar: Texts = {
     detail: `استلم ${shop} مبلغ ${credited}. شكراً لك!`,
   }),
   paidTooMuch: (over, shop) => `أرسلت ${over} زيادة عن المطلوب. يُرجى مراجعة ${shop} بشأنها.`,
+  unchecked: (seen, due, shop) => ({
+    title: "تم استلام الدفعة",
+    detail: `وصل ${seen}. سيتحقق ${shop} من أنه يغطي المبلغ المستحق، ${due}.`,
+  }),
   failed: (shop) => ({
     title: "لم تنجح الدفعة",
     detail:
@@ -63,8 +70,12 @@ export const ar: Texts = {
     title: "انتهت صلاحية صفحة الدفع هذه",
     detail: `يُرجى عدم إرسال أي شيء إليها بعد الآن. يمكن لـ ${shop} أن يعطيك صفحة جديدة.`,
   }),
-  expiredPaid:
-    "هل أرسلت الدفعة بالفعل؟ دفعتك آمنة: ستُقيَّد فور تأكيد الشبكة لها، وستعرضها هذه الصفحة.",
+  expiredPaid: {
+    here: "هل أرسلت الدفعة بالفعل؟ دفعتك آمنة: ستُقيَّد فور تأكيد الشبكة لها، وستعرضها هذه الصفحة.",
+    hereIfYouStay:
+      "هل أرسلت الدفعة بالفعل؟ دفعتك آمنة: ستُقيَّد فور تأكيد الشبكة لها. إذا بقيت هنا فستعرضها هذه الصفحة.",
+    nowhere: "هل أرسلت الدفعة بالفعل؟ دفعتك آمنة: ستُقيَّد فور تأكيد الشبكة لها.",
+  },
   short: (seen, asked, missing, shop) => ({
     title: "وصل جزء فقط في الوقت المحدد",
     detail: `وصل ${seen} من ${asked}، والمتبقي ${missing}. يُرجى التواصل مع ${shop}.`,

@@ -14,6 +14,9 @@ export const en: Texts = {
   amountToSend: "Send exactly",
   stillMissing: "Still missing",
   anyAmount: (token) => `Send any amount of ${token}`,
+  amountDue: "Amount due",
+  noRate: (shop, token) =>
+    `No exchange rate is at hand just now: ${shop} tells you how much ${token} to send.`,
   rate: (one, fiat) => `${one} = ${fiat}`,
   feesOnTop: "Network fees come on top; your wallet shows them.",
   network: "Network",
@@ -23,6 +26,7 @@ export const en: Texts = {
   otherwiseLost: "Anything sent as another token or over another network is lost.",
   copy: "Copy",
   copied: "Copied",
+  notCopied: "Not copied: please select it by hand",
   copyAmount: "Copy the amount",
   copyAddress: "Copy the address",
   copyTransaction: "Copy the transaction",
@@ -55,6 +59,10 @@ export const en: Texts = {
     detail: `${shop} has received ${credited}. Thank you!`,
   }),
   paidTooMuch: (over, shop) => `You sent ${over} more than was asked. Please ask ${shop} about it.`,
+  unchecked: (seen, due, shop) => ({
+    title: "Payment received",
+    detail: `${seen} has arrived. ${shop} will check it against the amount due, ${due}.`,
+  }),
   failed: (shop) => ({
     title: "The payment did not go through",
     detail:
@@ -64,8 +72,14 @@ export const en: Texts = {
     title: "This payment page has expired",
     detail: `Please do not send anything for it any more. ${shop} can give you a new one.`,
   }),
-  expiredPaid:
-    "Already sent? Your payment is safe: it is credited as soon as the network confirms it, and this page will show it.",
+  expiredPaid: {
+    here:
+      "Already sent? Your payment is safe: it is credited as soon as the network confirms it, and this page will show it.",
+    hereIfYouStay:
+      "Already sent? Your payment is safe: it is credited as soon as the network confirms it. If you stay here, this page will show it.",
+    nowhere:
+      "Already sent? Your payment is safe: it is credited as soon as the network confirms it.",
+  },
   short: (seen, asked, missing, shop) => ({
     title: "Only a part arrived in time",
     detail: `${seen} of ${asked} was received, ${missing} is missing. Please contact ${shop}.`,

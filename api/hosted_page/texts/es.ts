@@ -14,6 +14,9 @@ export const es: Texts = {
   amountToSend: "Envíe exactamente",
   stillMissing: "Falta por enviar",
   anyAmount: (token) => `Envíe cualquier importe en ${token}`,
+  amountDue: "Importe a pagar",
+  noRate: (shop, token) =>
+    `Ahora mismo no hay tipo de cambio: ${shop} le indicará cuántos ${token} debe enviar.`,
   rate: (one, fiat) => `${one} = ${fiat}`,
   feesOnTop: "Las comisiones de red van aparte; su monedero las muestra.",
   network: "Red",
@@ -23,6 +26,7 @@ export const es: Texts = {
   otherwiseLost: "Lo que se envíe en otra moneda o por otra red se pierde.",
   copy: "Copiar",
   copied: "Copiado",
+  notCopied: "No se ha copiado: selecciónelo a mano",
   copyAmount: "Copiar el importe",
   copyAddress: "Copiar la dirección",
   copyTransaction: "Copiar la transacción",
@@ -55,6 +59,10 @@ export const es: Texts = {
     detail: `${shop} ha recibido ${credited}. ¡Gracias!`,
   }),
   paidTooMuch: (over, shop) => `Ha enviado ${over} de más. Consúltelo con ${shop}.`,
+  unchecked: (seen, due, shop) => ({
+    title: "Pago recibido",
+    detail: `Han llegado ${seen}. ${shop} comprobará si cubren el importe a pagar, ${due}.`,
+  }),
   failed: (shop) => ({
     title: "El pago no se realizó",
     detail:
@@ -64,8 +72,13 @@ export const es: Texts = {
     title: "Esta página de pago ha caducado",
     detail: `No envíe nada más para ella. ${shop} puede darle una nueva.`,
   }),
-  expiredPaid:
-    "¿Ya ha enviado el pago? Está a salvo: se acredita en cuanto la red lo confirme, y esta página lo mostrará.",
+  expiredPaid: {
+    here:
+      "¿Ya ha enviado el pago? Está a salvo: se acredita en cuanto la red lo confirme, y esta página lo mostrará.",
+    hereIfYouStay:
+      "¿Ya ha enviado el pago? Está a salvo: se acredita en cuanto la red lo confirme. Si se queda aquí, esta página lo mostrará.",
+    nowhere: "¿Ya ha enviado el pago? Está a salvo: se acredita en cuanto la red lo confirme.",
+  },
   short: (seen, asked, missing, shop) => ({
     title: "Solo llegó una parte a tiempo",
     detail: `Recibido: ${seen} de ${asked}; faltan ${missing}. Póngase en contacto con ${shop}.`,

@@ -28,6 +28,9 @@ export interface Texts {
   readonly amountToSend: string;
   readonly stillMissing: string;
   readonly anyAmount: (token: string) => string;
+  /** Above the merchant's price where no rate was at hand. */
+  readonly amountDue: string;
+  readonly noRate: (shop: string, token: string) => string;
   readonly rate: (one: string, fiat: string) => string;
   readonly feesOnTop: string;
   readonly network: string;
@@ -37,6 +40,7 @@ export interface Texts {
   readonly otherwiseLost: string;
   readonly copy: string;
   readonly copied: string;
+  readonly notCopied: string;
   readonly copyAmount: string;
   readonly copyAddress: string;
   readonly copyTransaction: string;
@@ -57,9 +61,16 @@ export interface Texts {
   readonly receivedLate: (seen: string) => Told;
   readonly completed: (credited: string, shop: string) => Told;
   readonly paidTooMuch: (over: string, shop: string) => string;
+  /** Without a rate nobody but the merchant knows whether it is enough. */
+  readonly unchecked: (seen: string, due: string, shop: string) => Told;
   readonly failed: (shop: string) => Told;
   readonly expired: (shop: string) => Told;
-  readonly expiredPaid: string;
+  /** For those who have paid: by where it will be seen. */
+  readonly expiredPaid: {
+    readonly here: string;
+    readonly hereIfYouStay: string;
+    readonly nowhere: string;
+  };
   readonly short: (seen: string, asked: string, missing: string, shop: string) => Told;
 
   readonly receivedAmount: string;

@@ -14,6 +14,8 @@ export const zh: Texts = {
   amountToSend: "请准确发送",
   stillMissing: "还需发送",
   anyAmount: (token) => `请发送任意金额的 ${token}`,
+  amountDue: "应付金额",
+  noRate: (shop, token) => `目前没有可用的汇率：应发送多少 ${token}，请以 ${shop} 告知的为准。`,
   rate: (one, fiat) => `${one} = ${fiat}`,
   feesOnTop: "网络手续费另计，钱包中会显示。",
   network: "网络",
@@ -23,6 +25,7 @@ export const zh: Texts = {
   otherwiseLost: "使用其他币种或其他网络发送的资金将会丢失。",
   copy: "复制",
   copied: "已复制",
+  notCopied: "未能复制，请手动选择",
   copyAmount: "复制金额",
   copyAddress: "复制地址",
   copyTransaction: "复制交易哈希",
@@ -54,6 +57,10 @@ export const zh: Texts = {
     detail: `${shop} 已收到 ${credited}。谢谢！`,
   }),
   paidTooMuch: (over, shop) => `您多付了 ${over}。请就此联系 ${shop}。`,
+  unchecked: (seen, due, shop) => ({
+    title: "已收到付款",
+    detail: `已收到 ${seen}。${shop} 将核对是否足以支付应付金额 ${due}。`,
+  }),
   failed: (shop) => ({
     title: "付款未成功",
     detail:
@@ -63,7 +70,12 @@ export const zh: Texts = {
     title: "此付款页面已过期",
     detail: `请不要再为此页面付款。${shop} 可以为您提供新的付款页面。`,
   }),
-  expiredPaid: "已经付款了吗？您的款项是安全的：网络确认后即会入账，本页面也会显示。",
+  expiredPaid: {
+    here: "已经付款了吗？您的款项是安全的：网络确认后即会入账，本页面也会显示。",
+    hereIfYouStay:
+      "已经付款了吗？您的款项是安全的：网络确认后即会入账。如果您留在此页，本页面也会显示。",
+    nowhere: "已经付款了吗？您的款项是安全的：网络确认后即会入账。",
+  },
   short: (seen, asked, missing, shop) => ({
     title: "规定时间内只收到部分款项",
     detail: `已收到 ${seen}，共需 ${asked}，还差 ${missing}。请联系 ${shop}。`,
