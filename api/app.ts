@@ -27,6 +27,7 @@ import { createKeyRing } from "./key_ring.ts";
 import { createUsageNotes } from "./key_usage.ts";
 import { RateLimits } from "./rate_limits.ts";
 import { createRequestMetrics, type RequestMetrics } from "./request_metrics.ts";
+import { mangledLink } from "./hosted_page/mangled_link.ts";
 import { POLL_LINGER_MS } from "./hosted_page/pace.ts";
 import { newRequestId } from "./request_id.ts";
 import { readInput } from "./read_input.ts";
@@ -68,9 +69,12 @@ function appOf(routes: readonly Route[], context: ApiContext, measure: RequestMe
     app.on(route.method, path, (c) => serve(route, c, context, measure));
   }
   const methodsOf = methodFinder(routes);
+  const hasPages = routes.some(({ problemPage }) => problemPage !== null);
   app.notFound((c) => {
     const allowed = methodsOf(new URL(c.req.url).pathname);
-    const answer = allowed.length === 0 ? notFound : methodNotAllowed(allowed);
+    const answer = allowed.length > 0
+      ? methodNotAllowed(allowed)
+      : (hasPages ? mangledLink(c.req.raw) : null) ?? notFound;
     return toResponse(answer, newRequestId());
   });
   app.onError((error) => {
@@ -132,9 +136,12 @@ async function serve(
   if (route.problemPage !== null && answer.status >= 400 && typeof answer.body === "object") {
     answer = route.problemPage(answer, { headers: c.req.raw.headers });
   }
+  if (route.anyOrigin) answer = { ...answer, headers: { ...ANY_ORIGIN, ...answer.headers } };
   measure(route, answer.status, performance.now() - started);
   return toResponse(answer, requestId);
 }
+
+const ANY_ORIGIN = { "access-control-allow-origin": "*" };
 
 /** The checks that every route shares, in the documented order, and then its handler. */
 async function answerTo(

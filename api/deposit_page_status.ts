@@ -19,9 +19,11 @@ export const getDepositPageStatus = publicRoute({
   path: "/api/deposit-page/status",
   summary: "Status of a hosted payment",
   description:
-    "Safe to poll from a browser: the session token is all it needs. `completed` is the " +
-    "first credited payment; whether a quote is met, `progress.missing` tells.",
+    "Safe to poll from a browser, by a page of any origin: the session token is all it needs. " +
+    "`completed` is the first credited payment; whether a quote is met, `progress.missing` tells, " +
+    "and where no rate was at hand only the merchant can.",
   rateCategory: "hosted",
+  anyOrigin: true,
   query: z.object({ token: z.string().optional() }),
   responses: {
     200: {

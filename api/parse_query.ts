@@ -23,16 +23,8 @@ const NONE: Query = { kind: "fields", fields: {} };
  * @param url the whole URL as it was requested
  */
 export function parseQuery(url: string): Query {
-  const start = url.indexOf("?");
-  if (start === -1) return NONE;
-  const end = url.indexOf("#", start);
-  const text = url.slice(start + 1, end === -1 ? undefined : end);
   const fields = new Map<string, string>();
-  for (const part of text.split("&")) {
-    if (part === "") continue;
-    const equals = part.indexOf("=");
-    const name = decode(equals === -1 ? part : part.slice(0, equals));
-    const value = equals === -1 ? "" : decode(part.slice(equals + 1));
+  for (const { name, value } of partsOf(url)) {
     if (name === null || value === null) return { kind: "fault", code: "malformed" };
     if (isForbiddenText(name) || isForbiddenText(value)) {
       return { kind: "fault", code: "forbidden_text" };
@@ -40,7 +32,40 @@ export function parseQuery(url: string): Query {
     if (fields.has(name)) return { kind: "fault", code: "duplicate_key" };
     fields.set(name, value);
   }
-  return { kind: "fields", fields: Object.fromEntries(fields) };
+  return fields.size === 0 ? NONE : { kind: "fields", fields: Object.fromEntries(fields) };
+}
+
+/**
+ * Reads what can be read of a link that people were sent. On its way to them mail programs and
+ * trackers add to it, double parts and break them: such parts are passed over, of several with the
+ * same name the first counts.
+ *
+ * @param url the whole URL as it was requested
+ */
+export function readableFields(url: string): Readonly<Record<string, string>> {
+  const fields = new Map<string, string>();
+  for (const { name, value } of partsOf(url)) {
+    if (name === null || value === null || fields.has(name)) continue;
+    if (isForbiddenText(name) || isForbiddenText(value)) continue;
+    fields.set(name, value);
+  }
+  return Object.fromEntries(fields);
+}
+
+/** The parts of a query string, decoded; null where that is not possible. */
+function* partsOf(url: string): Generator<{ name: string | null; value: string | null }> {
+  const start = url.indexOf("?");
+  if (start === -1) return;
+  const end = url.indexOf("#", start);
+  const text = url.slice(start + 1, end === -1 ? undefined : end);
+  for (const part of text.split("&")) {
+    if (part === "") continue;
+    const equals = part.indexOf("=");
+    yield {
+      name: decode(equals === -1 ? part : part.slice(0, equals)),
+      value: equals === -1 ? "" : decode(part.slice(equals + 1)),
+    };
+  }
 }
 
 /** Text of one percent-encoded part, or null when it is broken or not UTF-8. */

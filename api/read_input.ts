@@ -8,7 +8,7 @@ import type { z } from "zod";
 import type { Answer } from "./answer.ts";
 import { detailsOf, faultOf } from "./details.ts";
 import { bodyTooLarge, invalidRequest, unsupportedMediaType } from "./errors.ts";
-import { parseQuery } from "./parse_query.ts";
+import { parseQuery, readableFields } from "./parse_query.ts";
 import { LARGEST_BODY, readBody } from "./read_body.ts";
 import type { Route } from "./route.ts";
 import { parseStrictJson } from "./strict_json.ts";
@@ -31,7 +31,9 @@ function refuse(answer: Answer): Input {
 
 /** Reads what the route's schemas ask for. */
 export async function readInput(route: Route, request: Request, verify: Verify): Promise<Input> {
-  const query = parseQuery(request.url);
+  const query = route.problemPage === null
+    ? parseQuery(request.url)
+    : { kind: "fields" as const, fields: readableFields(request.url) };
   if (query.kind === "fault") return refuse(invalidRequest([faultOf(query.code)]));
   let queryValue: unknown;
   if (route.query !== null) {

@@ -138,8 +138,16 @@ interface RouteFacts<Q extends z.ZodType, B extends z.ZodType> {
   readonly responses: Responses;
   /** Errors of its own; those that every route of its kind has are added by the reference. */
   readonly errors?: readonly ErrorDoc[];
-  /** Shows an error to people, where a route's answers are read by them. */
+  /**
+   * Shows an error to people, where a route's answers are read by them. They come by links, of whose
+   * query what cannot be read is passed over.
+   */
   readonly problemPage?: ProblemPage;
+  /**
+   * Whether pages of any origin may read the answers: only where no key is needed, and as nothing
+   * that browsers add by themselves is asked for.
+   */
+  readonly anyOrigin?: boolean;
 }
 
 /** A route that needs a key. */
@@ -199,6 +207,7 @@ export interface Route {
   readonly responses: Responses;
   readonly errors: readonly ErrorDoc[];
   readonly problemPage: ProblemPage | null;
+  readonly anyOrigin: boolean;
   /** Query and body have gone through their schemas, or are undefined where there is none. */
   readonly handler: (request: AnyRequest, context: ApiContext) => Answer | Promise<Answer>;
 }
@@ -217,6 +226,7 @@ function facts<Q extends z.ZodType, B extends z.ZodType>(definition: RouteFacts<
     responses: definition.responses,
     errors: definition.errors ?? [],
     problemPage: definition.problemPage ?? null,
+    anyOrigin: definition.anyOrigin ?? false,
   };
 }
 

@@ -101,6 +101,10 @@ const HEADERS: JsonObject = {
     description: "Seconds after which a repetition is worth it",
     schema: { type: "integer", minimum: 0 },
   },
+  "Access-Control-Allow-Origin": {
+    description: "Pages of any origin may read the answer",
+    schema: { const: "*" },
+  },
 };
 
 const SECURITY_SCHEMES: JsonObject = {

@@ -29,6 +29,7 @@ export function responsesOf(route: Route, components: Components): JsonObject {
 
 const REQUEST_ID = headersNamed("X-Request-Id");
 const RETRY_AFTER = headersNamed("Retry-After");
+const ANY_ORIGIN = headersNamed("Access-Control-Allow-Origin");
 const LIMITS = headersNamed("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset");
 
 function headersNamed(...names: readonly string[]): JsonObject {
@@ -37,8 +38,16 @@ function headersNamed(...names: readonly string[]): JsonObject {
   );
 }
 
+/** Headers of every answer of a route. */
+function commonHeaders(route: Route): JsonObject {
+  return route.anyOrigin ? { ...REQUEST_ID, ...ANY_ORIGIN } : REQUEST_ID;
+}
+
 function success(route: Route, doc: ResponseDoc, components: Components): JsonObject {
-  const headers = route.rateCategory === "none" ? REQUEST_ID : { ...REQUEST_ID, ...LIMITS };
+  const headers = {
+    ...commonHeaders(route),
+    ...(route.rateCategory === "none" ? {} : LIMITS),
+  };
   const contentType = doc.contentType ?? "application/json";
   if (doc.schema === null && doc.contentType === undefined) {
     return { description: doc.description, headers };
@@ -90,7 +99,10 @@ function failure(
   }
   return {
     description: docs.map(({ description }) => description).join("; "),
-    headers: status === 429 || status === 503 ? { ...REQUEST_ID, ...RETRY_AFTER } : REQUEST_ID,
+    headers: {
+      ...commonHeaders(route),
+      ...(status === 429 || status === 503 ? RETRY_AFTER : {}),
+    },
     content: {
       "application/json": {
         schema: more.length === 0 ? first : { anyOf: [first, ...more] },
