@@ -13,6 +13,7 @@
   let looked = 0;
   let end = 0;
   let leaving = 0;
+  let stayed = null;
   let ended = false;
   let warned = false;
 
@@ -118,9 +119,18 @@
     ended = false;
     pace = main.dataset.pace === undefined ? pace : JSON.parse(main.dataset.pace);
     clearTimeout(leaving);
-    const { go, goAfter } = main.dataset;
-    if (go !== undefined) leaving = setTimeout(() => location.assign(go), goAfter * 1000);
+    const { go, goAfter, state } = main.dataset;
+    if (go !== undefined) {
+      if (state === stayed) find(".returning").remove();
+      else leaving = setTimeout(leave, goAfter * 1000, go);
+    }
     tick();
+  }
+
+  function leave(url) {
+    // without a network what is said here would give way to the browser's error page
+    if (navigator.onLine) location.assign(url);
+    else leaving = setTimeout(leave, 1000, url);
   }
 
   function tick() {
@@ -144,8 +154,11 @@
 
   // ---- copying
 
+  const labels = new WeakMap();
+
   async function copy(button) {
     const text = button.dataset.copy;
+    let isCopied = true;
     try {
       await navigator.clipboard.writeText(text);
     } catch {
@@ -155,20 +168,18 @@
       field.className = "unseen";
       document.body.append(field);
       field.select();
-      const isCopied = document.execCommand("copy");
+      isCopied = document.execCommand?.("copy") === true;
       field.remove();
       button.focus();
-      if (!isCopied) return;
     }
     const label = button.lastElementChild;
+    const said = isCopied ? button.dataset.copied : button.dataset.notCopied;
     button.dataset.label ??= label.textContent;
-    label.textContent = button.dataset.copied;
-    button.classList.add("copied");
-    tell(button.dataset.copied);
-    setTimeout(() => {
-      label.textContent = button.dataset.label;
-      button.classList.remove("copied");
-    }, 2000);
+    label.textContent = said;
+    tell(said);
+    clearTimeout(labels.get(button));
+    const back = () => label.textContent = button.dataset.label;
+    labels.set(button, setTimeout(back, isCopied ? 2000 : 6000));
   }
 
   document.addEventListener("click", (event) => {
@@ -177,6 +188,7 @@
     if (button.dataset.copy !== undefined) copy(button);
     if (button.id === "stay") {
       clearTimeout(leaving);
+      stayed = main.dataset.state;
       button.parentElement.remove();
       find("#return").focus();
     }
@@ -186,7 +198,8 @@
     else lookNow();
   });
   addEventListener("online", lookNow);
-  addEventListener("offline", () => connected(false));
+  // a page that asks nothing any more misses nothing
+  addEventListener("offline", () => connected(main.dataset.poll === "none"));
   addEventListener("pageshow", (event) => {
     if (event.persisted) location.reload();
   });
