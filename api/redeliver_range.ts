@@ -17,11 +17,12 @@ import { endDate, startDate } from "./fields.ts";
 import { notFoundDoc, validationFailedDoc } from "./openapi/error_catalogue.ts";
 import { type ApiRequest, keyedRoute } from "./route.ts";
 import { WEBHOOK_REDELIVERED_EXAMPLE, webhookRedelivered } from "./schemas/webhook_endpoint.ts";
+import { refuseUnknown } from "./unknown_fields.ts";
 
 /** The most events that one request puts back in line. */
 const LIMIT = 10_000;
 
-const range = z.object({
+const range = z.looseObject({
   status: z.enum(["FAILED", "SKIPPED", "DELIVERED"]).default("FAILED"),
   event: z.enum([...EVENT_TYPES, TEST_EVENT]).optional(),
   startDate,
@@ -76,6 +77,8 @@ async function redeliver(
   context: ApiContext,
 ): Promise<Answer> {
   const { merchantId, caller, body } = request;
+  const unknown = refuseUnknown(caller, body, range.shape);
+  if (unknown !== null) return unknown;
   const reversed = refuseReversed(body);
   if (reversed !== null) return reversed;
   const merchant = await readMerchant(context.sql, merchantId);

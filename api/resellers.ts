@@ -23,6 +23,7 @@ import { pagination } from "./paging.ts";
 import type { Caller } from "./permission.ts";
 import { conflictDoc, notFoundDoc, validationFailedDoc } from "./openapi/error_catalogue.ts";
 import { staffRoute } from "./route.ts";
+import { refuseUnknown } from "./unknown_fields.ts";
 import {
   RESELLER_EXAMPLE,
   RESELLER_PAGE_EXAMPLE,
@@ -37,6 +38,13 @@ const READ = {
 } as const;
 
 const name = z.string().trim().min(1).max(200);
+
+/** What can be changed of a reseller. */
+const CHANGES = {
+  name: name.optional(),
+  withdrawalAddress: onChainAddress.optional(),
+  network: network.optional(),
+};
 
 /** The reseller in the path, if the caller may see it; otherwise the answer that says no. */
 export async function resellerFor(
@@ -166,11 +174,7 @@ export const putReseller = staffRoute({
   summary: "Change a reseller; its registered address only as an administrator",
   access: { scope: "reseller", anyOf: ["write"], adminAnyOf: ["admin:write"] },
   rateCategory: "transactions",
-  body: z.strictObject({
-    name: name.optional(),
-    withdrawalAddress: onChainAddress.optional(),
-    network: network.optional(),
-  }),
+  body: z.looseObject(CHANGES),
   responses: {
     200: {
       description: "The reseller after the change",
@@ -181,14 +185,17 @@ export const putReseller = staffRoute({
   errors: [notFoundDoc],
   handler: async ({ body, ...request }, context) => {
     const { caller, params } = request;
+    const unknown = refuseUnknown(caller, body, CHANGES);
+    if (unknown !== null) return unknown;
     const found = await resellerFor(caller, params.resellerId ?? "", context);
     if (isRefused(found)) return found;
-    const moves = body.withdrawalAddress !== undefined || body.network !== undefined;
+    const { name, withdrawalAddress, network } = body;
+    const moves = withdrawalAddress !== undefined || network !== undefined;
     if (moves && caller.role !== "ADMIN") return forbidden();
     if (moves) {
       const refusal = await refuseAddress(
-        body.withdrawalAddress ?? found.withdrawalAddress,
-        body.network ?? found.network,
+        withdrawalAddress ?? found.withdrawalAddress,
+        network ?? found.network,
         context,
       );
       if (refusal !== null) return refusal;
@@ -202,7 +209,8 @@ export const putReseller = staffRoute({
       null,
       null,
     );
-    const updated = await updateReseller(context.sql, found.id, body, audit);
+    const patch = { name, withdrawalAddress, network };
+    const updated = await updateReseller(context.sql, found.id, patch, audit);
     return updated === null ? notFound : ok(resellerView(updated));
   },
 });

@@ -29,8 +29,9 @@ import {
   settlementPage,
   settlementSchema,
 } from "./schemas/settlement.ts";
+import { refuseUnknown } from "./unknown_fields.ts";
 
-const newSettlement = z.object({
+const newSettlement = z.looseObject({
   userId: z.string().min(1).max(128).nullish(),
   currency,
   requestedAmount: signedAmount,
@@ -82,6 +83,8 @@ export const createSettlement = staffRoute({
   ],
   handler: async ({ body, ...request }, context) => {
     const { caller, headers, now } = request;
+    const unknown = refuseUnknown(caller, body, newSettlement.shape);
+    if (unknown !== null) return unknown;
     const account = await accountOf(caller, body.userId ?? null, context);
     if (account.kind === "refused") return account.answer;
     const idempotencyKey = headers.get("idempotency-key");

@@ -23,6 +23,7 @@ import {
   webhookTested,
 } from "./schemas/webhook_delivery.ts";
 import { refuseUnknown } from "./refuse_unknown.ts";
+import { refuseUnknown as refuseUnknownFields } from "./unknown_fields.ts";
 
 /** `POST /api/merchants/{merchantId}/webhook/test`. */
 export const testWebhook = keyedRoute({
@@ -93,6 +94,8 @@ function toldOf(outcome: AttemptOutcome) {
 
 const HOUR_MS = 3_600_000;
 
+const overlap = { overlapHours: z.int().min(0).max(168).default(24) };
+
 /** `POST /api/merchants/{merchantId}/webhook/rotate-secret`. */
 export const rotateWebhookSecret = keyedRoute({
   method: "POST",
@@ -100,7 +103,7 @@ export const rotateWebhookSecret = keyedRoute({
   summary: "Make a new signing secret; the old one signs beside it for a while",
   access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:write"] },
   rateCategory: "transactions",
-  body: z.object({ overlapHours: z.int().min(0).max(168).default(24) }).prefault({}),
+  body: z.looseObject(overlap).prefault({}),
   responses: {
     200: {
       description: "The new secret, shown this once",
@@ -111,7 +114,8 @@ export const rotateWebhookSecret = keyedRoute({
   errors: [notFoundDoc],
   handler: async ({ body, ...request }, context) => {
     const { caller, merchantId, now } = request;
-    const refusal = await refuseUnknown(context.sql, caller, merchantId);
+    const refusal = refuseUnknownFields(caller, body, overlap) ??
+      await refuseUnknown(context.sql, caller, merchantId);
     if (refusal !== null) return refusal;
     const until = body.overlapHours === 0 ? null : now + body.overlapHours * HOUR_MS;
     const outcome = await context.merchants.ask(merchantId, {
