@@ -105,13 +105,37 @@ export const limit = count(100, "Expected a whole number from 1 to 100", {
 const DATE_ONLY = /^\d{4}-\d{2}-\d{2}$/;
 const DAY_MS = 86_400_000;
 
-const isoDate = z.union([z.iso.date(), z.iso.datetime({ offset: true })], {
-  message: "Expected an ISO 8601 date or date-time with offset",
-});
+const DATE_TIME = /^(.+T\d{2}:\d{2})(:\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}(?::\d{2})?)?$/;
+
+/** Writes out what ISO 8601 lets a date-time leave out: seconds, and the offset, which is UTC's. */
+function inFull(text: string): string {
+  return text.replace(
+    DATE_TIME,
+    (_, minutes: string, seconds = ":00", offset = "Z") =>
+      `${minutes}${seconds}${offset.length === 3 ? `${offset}:00` : offset}`,
+  );
+}
+
+const isoDate = z.union([
+  z.iso.date(),
+  z.string().transform(inFull).pipe(z.iso.datetime({ offset: true })),
+], { message: "Expected an ISO 8601 date or date-time" });
+
+/** As clients may write it; the schema above also knows which days there are. */
+const DOCUMENTED_DATE_TIME = String.raw`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}` +
+  String.raw`(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}(:\d{2})?)?$`;
 
 function documentedDate(description: string) {
-  const anyOf = ["date", "date-time"].map((format) => ({ type: "string", format }));
-  return { documented: { anyOf, description, examples: ["2026-08-13"] } };
+  return {
+    documented: {
+      anyOf: [
+        { type: "string", format: "date" },
+        { type: "string", pattern: DOCUMENTED_DATE_TIME },
+      ],
+      description: `${description}. A date-time without an offset is in UTC`,
+      examples: ["2026-08-13", "2026-08-13T09:30:00Z"],
+    },
+  };
 }
 
 /** Start of a range: Unix milliseconds, included. */

@@ -129,6 +129,34 @@ test("pages of a list, with and without a status, add up to the list, newest fir
   assertEquals(empty.body.withdrawals, []);
 });
 
+test("a date filter takes dates and date-times of ISO 8601; without an offset they are UTC's", async (t) => {
+  await using api = await testApi();
+  const { key } = await api.addMerchant();
+  const body = { amount: "5", currency: "USDT", network: "TRX", source: "bank" };
+  assertEquals((await api.call("POST", "/api/deposits", { key, body })).status, 201);
+  await api.sql`UPDATE book.deposit SET created_at = '2026-03-05T16:00:00.000Z'`;
+  const total = async (query: string) =>
+    (await api.call("GET", `/api/deposits?${query}`, { key })).body.pagination?.total;
+  const rows: readonly [string, number][] = [
+    ["startDate=2026-03-05", 1],
+    ["startDate=2026-03-06", 0],
+    ["endDate=2026-03-05", 1],
+    ["endDate=2026-03-04", 0],
+    ["startDate=2026-03-05&endDate=2026-03-05", 1],
+    ...["", ":00", ":00.000", ":00.000000"].flatMap((seconds): [string, number][] => [
+      [`startDate=2026-03-05T16:00${seconds}`, 1],
+      [`startDate=2026-03-05T16:01${seconds}`, 0],
+      [`endDate=2026-03-05T16:00${seconds}Z`, 1],
+      [`endDate=2026-03-05T15:59${seconds}Z`, 0],
+      [`startDate=2026-03-06T00:00${seconds}%2B08:00&endDate=2026-03-06T00:00${seconds}%2B08`, 1],
+      [`endDate=2026-03-05T23:59${seconds}%2B08:00`, 0],
+    ]),
+  ];
+  for (const [query, found] of rows) {
+    await t.step(query, async () => assertEquals(await total(query), found));
+  }
+});
+
 test("page numbers, limits and dates that make no sense are refused", async (t) => {
   await using api = await testApi();
   const { key } = await api.addMerchant();
@@ -143,7 +171,10 @@ test("page numbers, limits and dates that make no sense are refused", async (t) 
     "status=DONE",
     "startDate=yesterday",
     "endDate=2026-13-01",
-    "startDate=2026-01-01T00:00:00",
+    "endDate=2026-02-30T00:00",
+    "startDate=2026-01-01T24:00:00",
+    "startDate=2026-01-01T00:00:00%2B0800",
+    "startDate=2026-01-01T00",
   ];
   for (const query of faults) {
     await t.step(query, async () => {
