@@ -7,13 +7,18 @@
  */
 
 import type { SweepMeans } from "../../chains/gas.ts";
-import { add, type Amount, formatAmount, max, subtract, ZERO } from "../../ledger/amount.ts";
+import { type Amount, formatAmount, max, subtract, ZERO } from "../../ledger/amount.ts";
 import { worthOf } from "../../ledger/fees.ts";
 import { tokenDecimals } from "../../ledger/pair.ts";
 import type { SweepTarget } from "../../ledger/sweeps/due_targets.ts";
-import type { OpenItem, SweepFacts } from "../../ledger/sweeps/read_sweep_facts.ts";
+import {
+  MOST_ITEMS,
+  type OpenItem,
+  type SweepFacts,
+} from "../../ledger/sweeps/read_sweep_facts.ts";
 import type { SweepReason } from "../../ledger/sweeps/sweep_reason.ts";
 import type { SweepPace, SweepTerms } from "./sweep_terms.ts";
+import { listableOf, splitAt, sumOf } from "./what_is_there.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 /** How often an address is looked at that only other money or other prices can make worth it. */
@@ -71,7 +76,7 @@ export function listed(facts: SweepFacts): {
   readonly sum: Amount;
 } {
   const items = facts.open.filter((item) => item.listable);
-  return { items, sum: items.reduce((sum, { amount }) => add(sum, amount), ZERO) };
+  return { items, sum: sumOf(items) };
 }
 
 /**
@@ -83,8 +88,8 @@ export function stepWithoutChain(look: Look): NextStep | null {
   const { facts, terms, pace, isSupported, now } = look;
   const { living, failures, failedAt } = facts;
   if (living !== null) return waitFor(look, living);
-  if (facts.isUnexpected) {
-    const detail = "a sweep succeeded without the intended transfer";
+  if (facts.unexpected !== null) {
+    const detail = `${facts.unexpected} succeeded without the intended transfer`;
     return takenBack(facts, wait("unexpected", detail, STUCK_LOOK_MS));
   }
   if (listed(facts).items.length === 0) return end(look);
@@ -140,12 +145,48 @@ function takenBack({ lent, isShared }: SweepFacts, otherwise: Wait): NextStep {
   return lent > 0n && !isShared ? { do: "take-back", amount: lent } : otherwise;
 }
 
+/**
+ * What a sweep of an address would list, or why there is none.
+ *
+ * @param balance what it holds of the currency, in solid blocks
+ * @param isRead whether the scan has passed all that the balance shows; looked at only where more or
+ *   less is there than is noted
+ */
+export function whatToList(
+  look: Look,
+  balance: Amount,
+  isRead: boolean,
+): { readonly items: readonly OpenItem[] } | NextStep {
+  const { facts, pace, now } = look;
+  const { items, sum } = listed(facts);
+  // where it is as much as is noted, whoever brought it: all of them together, or as much as they
+  if (balance === sum) return { items };
+  const detail = `${formatAmount(balance)} of ${formatAmount(sum)} in solid blocks`;
+  if (!isRead) {
+    return wait("balance_differs", `${detail}, which are not all read yet`, pace.lookMs);
+  }
+  if (balance >= sumOf(facts.open)) return { items };
+  const there = listableOf(splitAt(facts.open, balance).there, now, pace.staleMs);
+  if (there.length > 0) return { items: there };
+  // a node may lag behind what was noted a moment ago
+  if (items.some(({ foundAt }) => now - foundAt < pace.staleMs)) {
+    return wait("balance_differs", detail, pace.lookMs);
+  }
+  if (facts.unheard.length > 0) {
+    const held = wait("balance_differs", detail, STUCK_LOOK_MS);
+    return { do: "tell", outgoingIds: facts.unheard, wait: held };
+  }
+  // newer money has it looked at again at once, and is swept with what is left of this
+  return takenBack(facts, wait("balance_differs", detail, POOR_LOOK_MS));
+}
+
 /** What the chain says of an address. */
 export interface ChainView {
   /** What it holds of the currency, in solid blocks. */
   readonly balance: Amount;
-  /** Null when the balance is not enough to ask for more. */
-  readonly means: SweepMeans | null;
+  /** What a sweep of that would list, see {@linkcode whatToList}. */
+  readonly items: readonly OpenItem[];
+  readonly means: SweepMeans;
   /** Stake that can still be lent. */
   readonly lendable: Amount;
   /** Units of the currency per coin; null where nobody knows. */
@@ -154,13 +195,8 @@ export interface ChainView {
 
 /** What the books and the chain decide together; only where the books alone do not. */
 export function stepOnChain(look: Look, view: ChainView): NextStep {
-  const { facts, pace } = look;
-  const { items, sum } = listed(facts);
-  const { balance, means } = view;
-  if (balance < sum || means === null) {
-    const detail = `${formatAmount(balance)} of ${formatAmount(sum)} in solid blocks`;
-    return wait("balance_differs", detail, pace.lookMs);
-  }
+  const { facts } = look;
+  const { balance, items, means } = view;
   const lends = canLend(look, means, view.lendable);
   const poor = unlessItPays(look, view, lends ? means.costByLoan : means.costByCoin);
   if (poor !== null) return takenBack(facts, poor);
@@ -195,18 +231,20 @@ export function stepByMemory(
   const { facts } = look;
   // what was begun is looked at in full
   if (facts.lent > 0n || facts.coin > 0n || facts.failures > 0) return null;
-  return unlessItPays(look, { balance: listed(facts).sum, coinRate }, leastCost);
+  const { items, sum } = listed(facts);
+  return unlessItPays(look, { balance: sum, items, coinRate }, leastCost);
 }
 
 /** Why it does not pay to sweep now; null when it does, or has to be done anyway. */
 function unlessItPays(
   look: Look,
-  view: Pick<ChainView, "balance" | "coinRate">,
+  view: Pick<ChainView, "balance" | "items" | "coinRate">,
   coinCost: Amount,
 ): Wait | null {
   const { target, facts, terms, now } = look;
-  const oldest = Math.min(...listed(facts).items.map(({ foundAt }) => foundAt));
-  const dueIn = oldest + terms.topUpWaitMs - now;
+  const oldest = Math.min(...view.items.map(({ foundAt }) => foundAt));
+  // beyond so many there may be older ones that nobody sees
+  const dueIn = facts.open.length < MOST_ITEMS ? oldest + terms.topUpWaitMs - now : 0;
   if (target.isTopUp && dueIn <= 0) return null;
   const lookMs = target.isTopUp ? Math.min(dueIn, POOR_LOOK_MS) : POOR_LOOK_MS;
   if (view.coinRate === null) {
@@ -229,10 +267,21 @@ function spentLoan({ facts, pace, now }: Look): NextStep {
     : { do: "take-back", amount: facts.lent };
 }
 
+/**
+ * Whether coin that the books have given had long enough to be seen: what is not there by then is
+ * gone, or was never this chain's. Coin that goes again and again is given ever more rarely.
+ */
+export function isGiftOver({ facts, pace, now }: Look): boolean {
+  if (facts.gift === null) return true;
+  const { at, count } = facts.gift;
+  return now - at > Math.min(pace.staleMs * 2 ** Math.min(Math.max(count - 1, 0), 16), DAY_MS);
+}
+
 /** Coin for the address: what it lacks by the chain, and by the books, so that none is sent twice. */
-function giveCoin({ facts, pace }: Look, means: SweepMeans, lends: boolean): NextStep {
+function giveCoin(look: Look, means: SweepMeans, lends: boolean): NextStep {
+  const { facts, pace } = look;
   const target = lends ? means.burnWithLoan : means.burnAtMost;
-  const has = max(means.coin, facts.coin);
+  const has = isGiftOver(look) ? means.coin : max(means.coin, facts.coin);
   const missing = subtract(target, has);
   if (missing > 0n) return { do: "give-coin", amount: missing, wakes: !means.isActive };
   const detail = `${formatAmount(facts.coin)} were given and are not seen yet`;

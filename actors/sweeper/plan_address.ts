@@ -5,19 +5,16 @@ import type { Sql } from "../../ledger/database/connect.ts";
 import type { Currency } from "../../ledger/pair.ts";
 import { attachToSweep, readSpareSweeps } from "../../ledger/sweeps/attach_to_sweep.ts";
 import type { SweepTarget } from "../../ledger/sweeps/due_targets.ts";
-import {
-  type OpenItem,
-  readSweepFacts,
-  type SweepFacts,
-} from "../../ledger/sweeps/read_sweep_facts.ts";
+import { readSweepFacts, type SweepFacts } from "../../ledger/sweeps/read_sweep_facts.ts";
 import { closeTarget, keepWaiting } from "../../ledger/sweeps/settle_target.ts";
 import { tellSwept } from "../../ledger/sweeps/tell_swept.ts";
 import { withdrawStep } from "../../ledger/sweeps/withdraw_step.ts";
 import { type NewStep, writeStep } from "../../ledger/sweeps/write_step.ts";
+import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { newId } from "../runtime/ids.ts";
 import {
-  type ChainView,
+  isGiftOver,
   listed,
   type Look,
   type NextStep,
@@ -25,8 +22,10 @@ import {
   stepOnChain,
   stepWithoutChain,
   type Wait,
+  whatToList,
 } from "./next_step.ts";
 import type { CoinRate, SweepPace, SweepTerms } from "./sweep_terms.ts";
+import { carriedBy, sumOf } from "./what_is_there.ts";
 
 const log = getLogger(["engine", "sweeper"]);
 
@@ -99,9 +98,13 @@ export async function planAddress(
   const facts = await readSweepFacts(sql, target);
   const isSupported = chain.capabilities.currencies.includes(target.currency);
   const look: Look = { target, facts, terms, pace, isSupported, now: now() };
+  return await goOn(deps, look, stake);
+}
+
+async function goOn(deps: PlanDeps, look: Look, stake: Stake): Promise<boolean> {
   const known = stepWithoutChain(look);
   // before the balance is looked at: newer money may stand in for what a sweep has moved already
-  if (known === null && await attach(deps, target, listed(facts).items)) return false;
+  if (known === null && await attach(deps, look)) return false;
   const step = known ?? remember(deps, look) ?? await askChain(deps, look, stake);
   return await carryOut(deps, look, step, stake);
 }
@@ -115,27 +118,49 @@ function remember({ costs, coinRate }: PlanDeps, look: Look): NextStep | null {
 async function askChain(deps: PlanDeps, look: Look, stake: Stake): Promise<NextStep> {
   const { target, facts } = look;
   const { chain } = deps;
-  const balance = await chain.balanceOf(target.address, target.currency);
-  const isThere = balance > 0n && balance >= listed(facts).sum;
+  const { balance, isRead } = await askBalance(deps, look);
+  const found = whatToList(look, balance, isRead);
+  if ("do" in found) return found;
   try {
-    const means = !isThere ? null : await chain.gas.means({
+    const means = await chain.gas.means({
       from: target.address,
       to: chain.hotWallet,
       currency: target.currency,
       amount: balance,
     });
-    if (means !== null) {
-      const cost = min(means.costByCoin, means.loan === null ? means.costByCoin : means.costByLoan);
-      deps.costs.note(target.currency, cost, look.now);
-    }
+    const cost = min(means.costByCoin, means.loan === null ? means.costByCoin : means.costByLoan);
+    deps.costs.note(target.currency, cost, look.now);
     const coinRate = deps.coinRate(target.network, target.currency);
-    const view: ChainView = { balance, means, lendable: stake.left, coinRate };
-    return stepOnChain(look, view);
+    const step = stepOnChain(look, { balance, ...found, means, lendable: stake.left, coinRate });
+    if (step.do === "give-coin" && means.coin < facts.coin && isGiftOver(look)) {
+      log.warn("{network}: {given} coin were given to {address} by the books, {coin} are there", {
+        network: target.network,
+        given: formatAmount(facts.coin),
+        address: target.address,
+        coin: formatAmount(means.coin),
+      });
+    }
+    return step;
   } catch (error) {
     if (!(error instanceof ChainUnavailable) || error.category !== "reverted") throw error;
     if (facts.lent > 0n) return { do: "take-back", amount: facts.lent };
     return { do: "wait", reason: "would_fail", detail: error.message, lookMs: deps.pace.restMs };
   }
+}
+
+/** What an address holds in solid blocks, and whether the scan has passed them. */
+async function askBalance(
+  { sql, chain }: PlanDeps,
+  { target, facts }: Look,
+): Promise<{ readonly balance: Amount; readonly isRead: boolean }> {
+  const balance = await chain.balanceOf(target.address, target.currency);
+  // as expected: nobody has to know how far the scan is
+  if (balance === listed(facts).sum) return { balance, isRead: true };
+  // after the balance, so that this block is not before what it shows; what the scan has noted since
+  // the facts were read touches the address, and then nothing is written
+  const { height } = await chain.solid();
+  const cursor = await readCursor(sql, target.network, "solid");
+  return { balance, isRead: cursor === null || cursor.height >= height };
 }
 
 async function carryOut(
@@ -185,19 +210,25 @@ async function carryOut(
 /** Takes back what the chain knows to be lent: asking for more would fail for ever. */
 async function takeBack(
   deps: PlanDeps,
-  { target, facts }: Look,
+  look: Look,
   lent: Amount,
   stake: Stake,
 ): Promise<boolean> {
+  const { target, facts, pace, now } = look;
   const known = min(lent, await deps.chain.gas.lentTo(target.address));
   if (known > 0n) return await queue(deps, target, { do: "take-back", amount: known }, stake);
-  await keep(deps, target, facts, {
-    do: "wait",
-    reason: "balance_differs",
-    detail: `${formatAmount(lent)} of stake are lent by the books, none in solid blocks`,
-    lookMs: deps.pace.lookMs,
+  const detail = `${formatAmount(lent)} of stake are lent by the books, none in solid blocks`;
+  if (facts.loan !== null && now - facts.loan.at < pace.staleMs) {
+    const { lookMs } = pace;
+    await keep(deps, target, facts, { do: "wait", reason: "balance_differs", detail, lookMs });
+    return false;
+  }
+  log.warn("{network}: {address} is taken to have no energy of ours: {detail}", {
+    network: target.network,
+    address: target.address,
+    detail,
   });
-  return false;
+  return await goOn(deps, { ...look, facts: { ...facts, lent: ZERO } }, stake);
 }
 
 /** What is said of a transfer that is being signed just now. */
@@ -273,26 +304,26 @@ function shapeOf(step: Transfer): Pick<NewStep, "kind" | "reason" | "detail"> {
 }
 
 /** Lists transfers under final sweeps that have moved them; false where there is none. */
-async function attach(
-  { sql, wakeMerchants }: PlanDeps,
-  target: SweepTarget,
-  items: readonly OpenItem[],
-): Promise<boolean> {
-  for (const { outgoingId, spare, height } of await readSpareSweeps(sql, target)) {
-    const fitting: OpenItem[] = [];
-    let left = spare;
-    for (const item of items) {
-      if (item.height >= height || item.amount > left) continue;
-      left = subtract(left, item.amount);
-      fitting.push(item);
-    }
-    if (fitting.length === 0) continue;
+async function attach(deps: PlanDeps, look: Look): Promise<boolean> {
+  const { sql, pace, wakeMerchants } = deps;
+  const { target, facts, now } = look;
+  const sweeps = await readSpareSweeps(sql, target);
+  const isShort = sweeps.some(({ spare, height }) => {
+    const earlier = facts.open.filter((item) => item.height < height);
+    return earlier.some(({ listable }) => listable) && sumOf(earlier) > spare;
+  });
+  const seen = isShort ? await askBalance(deps, look) : null;
+  const balance = seen === null || !seen.isRead ? null : seen.balance;
+  for (const sweep of sweeps) {
+    const { outgoingId } = sweep;
+    const carried = carriedBy(sweep, facts.open, balance, now, pace.staleMs);
+    if (carried.length === 0) continue;
     // the others are looked at again, which is due at once
-    const told = await attachToSweep(sql, target, outgoingId, fitting);
+    const told = await attachToSweep(sql, target, outgoingId, carried);
     if (told === null) return true;
     log.info("{network}: {count} transfers to {address} were carried by {outgoingId} already", {
       network: target.network,
-      count: fitting.length,
+      count: carried.length,
       address: target.address,
       outgoingId,
     });

@@ -49,7 +49,48 @@ CREATE TABLE book.sweep_item (
 CREATE INDEX sweep_item_open ON book.sweep_item (network, address, currency) WHERE NOT done;
 CREATE INDEX sweep_item_of_sweep ON book.sweep_item (outgoing_id) WHERE outgoing_id IS NOT NULL;
 
--- An item leaves its sweep only when that sweep can never land any more.
+-- What an operator has found out about a sweep that succeeded without the intended transfer, checked
+-- against its receipt: what left the address by it, and what of that reached the hot wallet.
+CREATE TABLE book.sweep_verdict (
+  outgoing_id text COLLATE "C" PRIMARY KEY,
+  verdict     text COLLATE "C" NOT NULL CHECK (verdict IN ('moved','nothing_moved','lost')),
+  taken       numeric(38,18) NOT NULL,
+  arrived     numeric(38,18) NOT NULL CHECK (arrived >= 0 AND arrived <= taken),
+  reason      text NOT NULL CHECK (trim(reason) <> ''),
+  actor       text COLLATE "C" NOT NULL,
+  created_at  timestamptz NOT NULL,
+  CHECK ((verdict = 'moved') = (arrived > 0)),
+  CHECK (verdict <> 'nothing_moved' OR taken = 0)
+);
+CREATE TRIGGER sweep_verdict_is_written_once BEFORE UPDATE OR DELETE ON book.sweep_verdict FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
+CREATE TRIGGER sweep_verdict_is_not_truncated BEFORE TRUNCATE ON book.sweep_verdict FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
+
+CREATE FUNCTION book.check_sweep_verdict() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT EXISTS (
+    SELECT FROM book.outgoing o
+    JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome = 'unexpected'
+    WHERE o.id = NEW.outgoing_id AND o.merchant_id = 'mer_platform' AND o.kind = 'sweep' AND o.status = 'final') THEN
+    RAISE EXCEPTION 'Cannot settle a sweep as its end needs no verdict: %', NEW.outgoing_id USING ERRCODE = 'check_violation';
+  END IF;
+  NEW.created_at := now();
+  RETURN NEW;
+END $$;
+CREATE TRIGGER sweep_verdict_is_needed BEFORE INSERT ON book.sweep_verdict FOR EACH ROW EXECUTE FUNCTION book.check_sweep_verdict();
+
+-- What did not arrive has left its sweep when the verdict commits: in a statement of its own.
+CREATE FUNCTION book.check_settled_items() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.arrived < (SELECT coalesce(sum(i.amount), 0) FROM book.sweep_item i WHERE i.outgoing_id = NEW.outgoing_id) THEN
+    RAISE EXCEPTION 'Cannot settle a sweep as it lists more than has arrived: %', NEW.outgoing_id USING ERRCODE = 'check_violation';
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER sweep_verdict_settles_items AFTER INSERT ON book.sweep_verdict
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION book.check_settled_items();
+
+-- An item leaves its sweep only when that sweep can never land any more, or in the verdict on it; later
+-- only where nothing has arrived.
 CREATE FUNCTION book.keep_sweep_item() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF (NEW.merchant_id, NEW.network, NEW.txid, NEW.log_index, NEW.address, NEW.currency, NEW.amount)
@@ -58,9 +99,13 @@ BEGIN
     RAISE EXCEPTION 'Cannot change what is to be swept as it is written once: %/%', OLD.txid, OLD.log_index
       USING ERRCODE = 'check_violation';
   END IF;
-  IF OLD.outgoing_id IS NOT NULL AND NEW.outgoing_id IS DISTINCT FROM OLD.outgoing_id AND NOT EXISTS (
-    SELECT FROM book.outgoing o
-    WHERE o.id = OLD.outgoing_id AND o.merchant_id = 'mer_platform' AND o.status = 'void') THEN
+  IF OLD.outgoing_id IS NOT NULL AND NEW.outgoing_id IS DISTINCT FROM OLD.outgoing_id AND (OLD.done
+    OR NOT EXISTS (
+      SELECT FROM book.outgoing o
+      WHERE o.id = OLD.outgoing_id AND o.merchant_id = 'mer_platform' AND o.status = 'void')
+    AND NOT EXISTS (
+      SELECT FROM book.sweep_verdict v
+      WHERE v.outgoing_id = OLD.outgoing_id AND (v.arrived = 0 OR v.created_at = now()))) THEN
     RAISE EXCEPTION 'Cannot take a transfer from its sweep as that may land: %', OLD.outgoing_id
       USING ERRCODE = 'check_violation';
   END IF;
@@ -80,11 +125,13 @@ BEGIN
     IF EXISTS (
       SELECT FROM book.outgoing o
       WHERE o.id = v_sweep AND o.merchant_id = 'mer_platform' AND (o.kind <> 'sweep'
-        OR o.amount < (SELECT sum(i.amount) FROM book.sweep_item i WHERE i.outgoing_id = v_sweep)
+        OR coalesce((SELECT v.arrived FROM book.sweep_verdict v WHERE v.outgoing_id = v_sweep), o.amount)
+           < (SELECT sum(i.amount) FROM book.sweep_item i WHERE i.outgoing_id = v_sweep)
         OR EXISTS (SELECT FROM book.sweep_item i WHERE i.outgoing_id = v_sweep
                    AND (i.network, i.currency) <> (o.network, o.currency))
         OR EXISTS (SELECT FROM book.sweep_item i JOIN book.attempt a
-                     ON a.outgoing_id = v_sweep AND a.merchant_id = o.merchant_id AND a.outcome = 'paid'
+                     ON a.outgoing_id = v_sweep AND a.merchant_id = o.merchant_id
+                       AND a.outcome IN ('paid', 'unexpected')
                    WHERE i.outgoing_id = v_sweep AND i.height >= a.height))) THEN
       RAISE EXCEPTION 'Cannot carry transfers as their sweep moves less: %', v_sweep USING ERRCODE = 'check_violation';
     END IF;

@@ -22,15 +22,17 @@ CREATE CONSTRAINT TRIGGER outgoing_ends_by_proof AFTER UPDATE OF status ON book.
   DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
   WHEN (NEW.status IN ('queued', 'dead', 'void') AND NEW.attempts > 0) EXECUTE FUNCTION book.check_nothing_lands();
 
--- A top-up is available only by a sweep that lists it and is final.
+-- A top-up is available only by a sweep that lists it, is final and has moved money: the transfer that was
+-- intended, or what an operator has found to have arrived (a sweep never lists more than that).
 CREATE FUNCTION book.check_top_up() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT EXISTS (
     SELECT FROM book.sweep_item i
     JOIN book.outgoing o ON o.id = i.outgoing_id AND o.merchant_id = 'mer_platform' AND o.status = 'final'
-    JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome = 'paid'
+    JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id
+    LEFT JOIN book.sweep_verdict v ON v.outgoing_id = o.id
     WHERE i.network = NEW.network AND i.txid = NEW.txid AND i.log_index = NEW.log_index
-      AND i.merchant_id = NEW.merchant_id) THEN
+      AND i.merchant_id = NEW.merchant_id AND (a.outcome = 'paid' OR a.outcome = 'unexpected' AND v.verdict = 'moved')) THEN
     RAISE EXCEPTION 'Cannot confirm a top-up as no final sweep lists it: %', NEW.id USING ERRCODE = 'check_violation';
   END IF;
   RETURN NEW;

@@ -31,11 +31,13 @@ export async function readAddressHoldings(
         WHERE i.network = ${network} AND i.phase = 'solid' AND (i.data ->> 'height')::bigint <= ${height}
         ORDER BY i.txid, i.log_index) came
       UNION ALL
-      SELECT h.address, o.currency, -o.amount
+      SELECT h.address, o.currency, -CASE a.outcome WHEN 'paid' THEN o.amount ELSE v.taken END
       FROM book.outgoing o
-      JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome = 'paid'
+      JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id
+      LEFT JOIN book.sweep_verdict v ON v.outgoing_id = o.id AND a.outcome = 'unexpected'
       JOIN hub.address h ON h.network = o.network AND h.wallet_index::text = o.wallet
-      WHERE o.network = ${network} AND o.wallet <> 'hot' AND o.status = 'final' AND a.height <= ${height}) moved
+      WHERE o.network = ${network} AND o.wallet <> 'hot' AND o.status = 'final' AND a.height <= ${height}
+        AND (a.outcome = 'paid' OR v.taken > 0)) moved
     GROUP BY 1, 2 ORDER BY 1, 2`;
   return rows.map((row) => ({ ...row, amount: amountOf(row.amount) }));
 }

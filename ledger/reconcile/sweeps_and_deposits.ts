@@ -2,24 +2,27 @@ import { type BookCheck, type Difference, MOST_DIFFERENCES } from "./difference.
 
 /**
  * Sweeps and what they carry tell the same story: what counts as carried was moved by a sweep that is
- * final and paid, no sweep lists more than it moved, and no top-up is available without one that
- * lists it.
+ * final and paid (or of which an operator found that money has arrived), no sweep lists more than it
+ * moved, and no top-up is available without one that lists it.
  */
 export const sweepsAndDeposits: BookCheck = async (sql) =>
   await sql<Difference[]>`
     WITH moved AS (
       SELECT o.id FROM book.outgoing o
-      JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome = 'paid'
+      JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id
+      LEFT JOIN book.sweep_verdict v ON v.outgoing_id = o.id
       WHERE o.kind = 'sweep' AND o.status = 'final'
+        AND (a.outcome = 'paid' OR a.outcome = 'unexpected' AND v.verdict = 'moved')
     )
     SELECT format('%s/%s to %s', i.txid, i.log_index, i.address) AS subject,
       format('counts as carried by %s, which is not final and paid', i.outgoing_id) AS detail
     FROM book.sweep_item i
     WHERE i.done AND NOT EXISTS (SELECT 1 FROM moved m WHERE m.id = i.outgoing_id)
     UNION ALL
-    SELECT o.id, format('moves %s and lists %s', trim_scale(o.amount), trim_scale(sum(i.amount)))
+    SELECT o.id, format('moves %s and lists %s', trim_scale(coalesce(v.arrived, o.amount)), trim_scale(sum(i.amount)))
     FROM book.outgoing o JOIN book.sweep_item i ON i.outgoing_id = o.id
-    GROUP BY o.id, o.merchant_id, o.amount HAVING sum(i.amount) > o.amount
+    LEFT JOIN book.sweep_verdict v ON v.outgoing_id = o.id
+    GROUP BY o.id, o.merchant_id, o.amount, v.arrived HAVING sum(i.amount) > coalesce(v.arrived, o.amount)
     UNION ALL
     SELECT format('%s of %s', d.id, d.merchant_id), 'a top-up is available without a final sweep that lists it'
     FROM book.deposit d

@@ -24,9 +24,11 @@ export async function readSpareSweeps(
 ): Promise<readonly SpareSweep[]> {
   const rows = await sql<{ id: string; spare: string; height: string }[]>`
     SELECT id, trim_scale(spare)::text AS spare, height FROM (
-      SELECT o.id, a.height, o.amount - coalesce((SELECT sum(i.amount) FROM book.sweep_item i WHERE i.outgoing_id = o.id), 0) AS spare
+      SELECT o.id, a.height, CASE a.outcome WHEN 'paid' THEN o.amount ELSE v.arrived END
+        - coalesce((SELECT sum(i.amount) FROM book.sweep_item i WHERE i.outgoing_id = o.id), 0) AS spare
       FROM book.outgoing o JOIN book.attempt a
-        ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome = 'paid'
+        ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IN ('paid', 'unexpected')
+      LEFT JOIN book.sweep_verdict v ON v.outgoing_id = o.id
       WHERE o.network = ${target.network} AND o.wallet = ${
     String(target.walletIndex)
   } AND o.wallet <> 'hot'

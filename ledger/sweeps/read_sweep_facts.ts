@@ -5,7 +5,7 @@ import { PLATFORM_ACCOUNT } from "../treasury/platform_account.ts";
 import type { SweepTarget } from "./due_targets.ts";
 
 /** The most transfers that one sweep lists; what is beyond is attached to it afterwards. */
-const ITEMS = 500;
+export const MOST_ITEMS = 500;
 
 /** A final transfer to the address that no sweep carries yet. */
 export interface OpenItem {
@@ -32,10 +32,13 @@ export interface LivingStep {
 
 /** What the books know of an address that may be swept. */
 export interface SweepFacts {
+  /** The newest first, at most {@linkcode MOST_ITEMS}. */
   readonly open: readonly OpenItem[];
   readonly living: LivingStep | null;
   /** Coin that was given to it and not burned by its sweeps, by the books. */
   readonly coin: Amount;
+  /** When coin was last given to it, and how often since its last sweep ended; null: never. */
+  readonly gift: { readonly at: number; readonly count: number } | null;
   /** Stake that is lent to it, by the books. */
   readonly lent: Amount;
   /** Whether another currency of the address waits for what it was given. */
@@ -48,8 +51,8 @@ export interface SweepFacts {
   readonly failure: string | null;
   /** Final sweeps whose transfers somebody still waits for. */
   readonly unheard: readonly string[];
-  /** Among them is one that succeeded without moving the money. */
-  readonly isUnexpected: boolean;
+  /** One among them that succeeded without the intended transfer and has no verdict. */
+  readonly unexpected: string | null;
 }
 
 /** Reads what the books know of one address. */
@@ -67,6 +70,7 @@ export async function readSweepFacts(sql: Sql, target: SweepTarget): Promise<Swe
       createdAt: Date.parse(steps.living.createdAt),
     },
     coin: amountOf(steps.coin),
+    gift: steps.given_at === null ? null : { at: steps.given_at.getTime(), count: steps.gifts },
     lent: amountOf(steps.lent),
     isShared: steps.shared,
     loan: steps.lent_at === null ? null : {
@@ -77,7 +81,7 @@ export async function readSweepFacts(sql: Sql, target: SweepTarget): Promise<Swe
     failedAt: steps.failed_at?.getTime() ?? null,
     failure: steps.failure,
     unheard: unheard.map(({ id }) => id),
-    isUnexpected: unheard.some(({ unexpected }) => unexpected),
+    unexpected: unheard.find(({ unexpected }) => unexpected)?.id ?? null,
   };
 }
 
@@ -99,7 +103,7 @@ async function readOpenItems(sql: Sql, target: SweepTarget): Promise<readonly Op
     FROM book.sweep_item i
     WHERE i.network = ${target.network} AND i.address = ${target.address} AND i.currency = ${target.currency}
       AND NOT i.done AND i.outgoing_id IS NULL
-    ORDER BY i.height, i.txid, i.log_index LIMIT ${ITEMS}`;
+    ORDER BY i.height DESC, i.txid, i.log_index LIMIT ${MOST_ITEMS}`;
   return rows.map(({ found_at, ...row }) => ({
     ...row,
     amount: amountOf(row.amount),
@@ -111,6 +115,8 @@ async function readOpenItems(sql: Sql, target: SweepTarget): Promise<readonly Op
 interface StepsRow {
   readonly living: (Omit<LivingStep, "createdAt"> & { readonly createdAt: string }) | null;
   readonly coin: string;
+  readonly given_at: Date | null;
+  readonly gifts: number;
   readonly lent: string;
   readonly shared: boolean;
   readonly lent_at: Date | null;
@@ -146,6 +152,9 @@ async function readSteps(sql: Sql, target: SweepTarget): Promise<readonly StepsR
       trim_scale(
         coalesce((SELECT sum(amount) FROM step WHERE kind = 'delegation' AND status = 'final'), 0)
         - coalesce((SELECT sum(amount) FROM step WHERE kind = 'reclaim' AND status = 'final'), 0))::text AS lent,
+      (SELECT max(updated_at) FROM step WHERE kind = 'gas' AND status = 'final') AS given_at,
+      (SELECT count(*)::int FROM step WHERE kind = 'gas' AND status = 'final' AND id > coalesce(
+        (SELECT max(id) FROM step WHERE kind = 'sweep' AND (status = 'final' OR reason LIKE 'failed:%')), '')) AS gifts,
       EXISTS (SELECT FROM book.sweep_target t
         WHERE t.network = ${network} AND t.address = ${address} AND t.currency <> ${currency}
           AND t.reason IN ('in_flight', 'waiting_gas', 'address_not_activated')) AS shared,
@@ -159,12 +168,13 @@ async function readSteps(sql: Sql, target: SweepTarget): Promise<readonly StepsR
 /** Final sweeps with transfers that are not done. */
 async function readUnheard(sql: Sql, target: SweepTarget) {
   return await sql<{ id: string; unexpected: boolean }[]>`
-    SELECT o.id, bool_or(a.outcome = 'unexpected') AS unexpected
+    SELECT o.id, bool_or(a.outcome = 'unexpected' AND v.outgoing_id IS NULL) AS unexpected
     FROM (
       SELECT DISTINCT i.outgoing_id FROM book.sweep_item i
       WHERE i.network = ${target.network} AND i.address = ${target.address} AND i.currency = ${target.currency}
         AND NOT i.done AND i.outgoing_id IS NOT NULL) carried
     JOIN book.outgoing o ON o.id = carried.outgoing_id AND o.merchant_id = ${PLATFORM_ACCOUNT} AND o.status = 'final'
     JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id
+    LEFT JOIN book.sweep_verdict v ON v.outgoing_id = o.id
     GROUP BY o.id`;
 }

@@ -22,7 +22,9 @@ export async function tellSwept(
       SELECT i.*, a.txid AS sweep, a.height FROM item i
       JOIN book.outgoing o ON o.id = i.outgoing_id AND o.merchant_id = ${PLATFORM_ACCOUNT}
         AND o.kind = 'sweep' AND o.status = 'final'
-      JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome = 'paid'
+      JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id
+      LEFT JOIN book.sweep_verdict v ON v.outgoing_id = o.id
+      WHERE a.outcome = 'paid' OR a.outcome = 'unexpected' AND v.verdict = 'moved'
     ), waiting AS (
       SELECT c.* FROM carried c
       JOIN book.deposit_address w ON w.network = c.network AND w.address = c.address

@@ -5,7 +5,9 @@ import {
   stepByMemory,
   stepOnChain,
   stepWithoutChain,
+  whatToList,
 } from "../../actors/sweeper/next_step.ts";
+import { carriedBy } from "../../actors/sweeper/what_is_there.ts";
 import type { SweepMeans } from "../../chains/gas.ts";
 import type { SweepFacts } from "../../ledger/sweeps/read_sweep_facts.ts";
 import { amount } from "../support/books.ts";
@@ -40,6 +42,7 @@ function look(facts: Partial<SweepFacts> = {}, more: Partial<Look> = {}): Look {
       open: [item("100")],
       living: null,
       coin: NONE,
+      gift: null,
       lent: NONE,
       isShared: false,
       loan: null,
@@ -47,7 +50,7 @@ function look(facts: Partial<SweepFacts> = {}, more: Partial<Look> = {}): Look {
       failedAt: null,
       failure: null,
       unheard: [],
-      isUnexpected: false,
+      unexpected: null,
       ...facts,
     },
     terms: { enabled: true, gas: "auto", factor: "2", topUpWaitMs: 22 * HOUR },
@@ -73,6 +76,7 @@ const MEANS: SweepMeans = {
 function view(means: Partial<SweepMeans> = {}, more: Partial<ChainView> = {}): ChainView {
   return {
     balance: amount("100"),
+    items: [item("100")],
     means: { ...MEANS, ...means },
     lendable: NONE,
     coinRate: "0.3",
@@ -88,7 +92,7 @@ function told(step: ReturnType<typeof stepWithoutChain>): string {
 }
 
 const onChain = (facts: Partial<SweepFacts>, seen: ChainView, more: Partial<Look> = {}) =>
-  told(stepOnChain(look(facts, more), seen));
+  told(stepOnChain(look(facts, more), { ...seen, items: facts.open ?? seen.items }));
 
 Deno.test("coin that is on the address is used before any is given", () => {
   assertEquals(onChain({}, view({ coin: amount("8") })), "sweep 100");
@@ -97,7 +101,8 @@ Deno.test("coin that is on the address is used before any is given", () => {
 });
 
 Deno.test("coin that the books gave and a node does not show yet is never given again", () => {
-  assertEquals(onChain({ coin: amount("8") }, view()), "waiting_gas");
+  const gift = { at: NOW - 1_000, count: 1 };
+  assertEquals(onChain({ coin: amount("8"), gift }, view()), "waiting_gas");
   // what a failed sweep has burned is made up for
   assertEquals(onChain({ coin: amount("3") }, view({ coin: amount("3") })), "give-coin 5");
 });
@@ -143,10 +148,8 @@ Deno.test("an issued address has to be worth its cost several times, a top-up on
     "give-coin 8",
   );
   // the look that makes it due is not later than that
-  const young = stepOnChain(
-    look({ open: [item("1", { foundAt: NOW - 22 * HOUR + 7_000 })] }, topUp),
-    dust,
-  );
+  const items = [item("1", { foundAt: NOW - 22 * HOUR + 7_000 })];
+  const young = stepOnChain(look({ open: items }, topUp), { ...dust, items });
   assertEquals(young.do === "wait" && young.lookMs, 7_000);
 });
 
@@ -191,8 +194,77 @@ Deno.test("an address that coin is to wake up says so until it is awake", () => 
   assertEquals([toldOf("gas"), toldOf("delegation")], ["address_not_activated", "waiting_gas"]);
 });
 
-Deno.test("what is not there is waited for", () => {
-  assertEquals(told(stepOnChain(look(), view({}, { balance: amount("99") }))), "balance_differs");
+Deno.test("coin that was given and is not there after long is given again, each time more rarely", () => {
+  const given = (count: number, ago: number) =>
+    onChain({ coin: amount("8"), gift: { at: NOW - ago, count } }, view());
+  assertEquals([given(1, 60_000), given(1, 60_001)], ["waiting_gas", "give-coin 8"]);
+  assertEquals([given(3, 240_000), given(3, 240_001)], ["waiting_gas", "give-coin 8"]);
+  assertEquals([given(99, 24 * HOUR), given(99, 24 * HOUR + 1)], ["waiting_gas", "give-coin 8"]);
+});
+
+/** What would be listed of transfers, newest first, while so much is there. */
+function lists(open: SweepFacts["open"], balance: string, isRead = true): string {
+  const found = whatToList(look({ open }), amount(balance), isRead);
+  if ("do" in found) return told(found);
+  return found.items.map((one) => Number(one.amount) / 1e18).join(" ");
+}
+const OLD = { foundAt: NOW - HOUR };
+
+Deno.test("where less is there than is noted, the newest that are there in whole are listed", () => {
+  const open = [item("30", OLD), item("50", OLD), item("100", OLD), item("5", OLD)];
+  assertEquals(lists(open, "185"), "30 50 100 5");
+  assertEquals(lists(open, "184"), "30 50 100");
+  // 5 would fit, and is older than what is gone
+  assertEquals(lists(open, "90"), "30 50");
+  assertEquals(lists(open, "80"), "30 50");
+  assertEquals(lists(open, "79"), "30");
+  assertEquals(lists(open, "29"), "balance_differs");
+  assertEquals(lists(open, "0"), "balance_differs");
+  // more than is noted was brought by others
+  assertEquals(lists(open, "186"), "30 50 100 5");
+});
+
+Deno.test("nothing is listed on a balance that shows blocks which are not read yet", () => {
+  const open = [item("50", OLD), item("20", OLD)];
+  assertEquals(lists(open, "69", false), "balance_differs");
+  assertEquals(lists(open, "1070", false), "balance_differs");
+  // as much as is noted is there, whoever brought it
+  assertEquals(lists(open, "70", false), "50 20");
+});
+
+Deno.test("what was noted a moment ago, or may not be listed, keeps its place from older ones", () => {
+  const young = item("30", { foundAt: NOW - 59_999 });
+  assertEquals(lists([young, item("50", OLD), item("20", OLD)], "80"), "50");
+  assertEquals(lists([young, item("50", OLD), item("20", OLD)], "50"), "balance_differs");
+  const held = item("30", { ...OLD, listable: false });
+  assertEquals(lists([held, item("50", OLD), item("20", OLD)], "80"), "50");
+  // all that may be listed is there, as noted
+  assertEquals(lists([held, item("50", OLD), item("20", OLD)], "100"), "50 20");
+  assertEquals(lists([held, item("50", OLD), item("20", OLD)], "70"), "50 20");
+});
+
+Deno.test("energy goes back from an address whose money is gone", () => {
+  const open = [item("50", OLD)];
+  const gone = whatToList(look({ open, lent: amount("8000") }), NONE, true);
+  assertEquals("do" in gone && told(gone), "take-back 8000");
+});
+
+Deno.test("a sweep that moved less than what is open is not said to have carried what is still there", () => {
+  const late = item("20", { ...OLD, height: 9 });
+  const held = item("30", { ...OLD, height: 8, listable: false });
+  const sweep = { spare: amount("30"), height: 10 };
+  const carried = (open: SweepFacts["open"], balance: string | null) =>
+    carriedBy(sweep, open, balance === null ? null : amount(balance), NOW, 60_000)
+      .map((one) => Number(one.amount) / 1e18).join(" ");
+  // it was there after the sweep was planned, so that the place belongs to the older one
+  assertEquals(carried([late, held], "20"), "");
+  assertEquals(carried([late, { ...held, listable: true }], "20"), "30");
+  assertEquals(carried([late, held], null), "");
+  // where all of it fits nothing has to be known
+  assertEquals(carried([late], null), "20");
+  const gone = item("25", { ...OLD, height: 2 });
+  assertEquals(carried([{ ...held, listable: true }, gone], "0"), "30");
+  assertEquals(carried([item("25", { ...OLD, height: 10 })], "0"), "");
 });
 
 Deno.test("an address that surely does not pay asks no node", () => {

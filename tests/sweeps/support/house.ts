@@ -8,6 +8,7 @@
 import { HDKey } from "@scure/bip32";
 import { z } from "zod";
 import { Engine } from "../../../actors/engine.ts";
+import type { Merchants } from "../../../actors/merchant/messages.ts";
 import type { SweepTerms } from "../../../actors/sweeper/sweep_terms.ts";
 import type { Chain } from "../../../chains/chain.ts";
 import { startDevChain } from "../../../chains/dev/start.ts";
@@ -35,6 +36,7 @@ const READ_MS = 30_000;
 
 const Sent = z.object({ txid: z.string() });
 const Info = z.object({ solid: z.number(), head: z.number() });
+const Token = z.object({ address: z.string() });
 const Built = z.object({ txID: z.string() }).loose();
 
 /** How a house differs from the usual one. */
@@ -44,6 +46,8 @@ export interface HouseOptions {
   readonly stake?: number;
   /** Whether a second node works on the same database. */
   readonly second?: boolean;
+  /** What the token keeps of each transfer, in 1/10,000; then it is another one than USDT itself. */
+  readonly tokenFee?: number;
 }
 
 /** A transfer of the house, as the database has it. */
@@ -63,6 +67,12 @@ export interface House extends AsyncDisposable {
   readonly chain: Chain;
   readonly merchantId: string;
   readonly terms: SweepTerms;
+  /** The merchants of the engine that works now. */
+  readonly merchants: Merchants;
+  /** The contract of the currency that is swept. */
+  readonly token: string;
+  /** Switches sweeps on or off. */
+  setSweeping(enabled: boolean): void;
   /** An address of the merchant: a customer's, or its own. */
   address(kind: "issued" | "top_up", identifier?: string): Promise<string>;
   /** Somebody pays to an address; answers the transaction's id. */
@@ -116,7 +126,19 @@ async function furnish(stack: AsyncDisposableStack, options: HouseOptions): Prom
     treasury: hot.address,
   });
   stack.defer(() => dev.stop());
-  const contracts = { USDT: dev.usdt };
+  const control = async (command: string, body: unknown): Promise<unknown> => {
+    const response = await fetch(`${dev.url}/${command}`, {
+      method: "POST",
+      body: JSON.stringify(body),
+    });
+    const answer: unknown = await response.json();
+    if (response.ok) return answer;
+    throw new Error(`Cannot ${command} as the chain refused: ${JSON.stringify(answer)}`);
+  };
+  const token = options.tokenFee === undefined ? dev.usdt : Token.parse(
+    await control("dev/token", { symbol: "USDT", feeBasisPoints: options.tokenFee }),
+  ).address;
+  const contracts = { USDT: token };
   const chain = createTronChain({
     network: NETWORK,
     nodeUrls: [dev.url],
@@ -128,21 +150,12 @@ async function furnish(stack: AsyncDisposableStack, options: HouseOptions): Prom
   await registerWallet(sql, NETWORK, "wal_test", hot.address);
   const merchantId = await addMerchant(sql);
   const signer = signerOf(sql, account, contracts);
-  const terms: SweepTerms = {
+  const terms = {
     enabled: true,
-    gas: "auto",
+    gas: "auto" as const,
     factor: "2",
     topUpWaitMs: 22 * 3_600_000,
     ...options.terms,
-  };
-  const control = async (command: string, body: unknown): Promise<unknown> => {
-    const response = await fetch(`${dev.url}/${command}`, {
-      method: "POST",
-      body: JSON.stringify(body),
-    });
-    const answer: unknown = await response.json();
-    if (response.ok) return answer;
-    throw new Error(`Cannot ${command} as the chain refused: ${JSON.stringify(answer)}`);
   };
   await control("dev/mine", { blocks: 4 });
   if (options.stake !== undefined) {
@@ -172,6 +185,13 @@ async function furnish(stack: AsyncDisposableStack, options: HouseOptions): Prom
     chain,
     merchantId,
     terms,
+    get merchants() {
+      return engine.merchants;
+    },
+    token,
+    setSweeping(enabled) {
+      terms.enabled = enabled;
+    },
     control,
     async address(kind, identifier = "customer") {
       const fresh = await engine.addressBook.take(NETWORK, merchantId);
@@ -189,7 +209,8 @@ async function furnish(stack: AsyncDisposableStack, options: HouseOptions): Prom
       return outcome.value.address;
     },
     async pay(to, amount, currency = "USDT") {
-      return Sent.parse(await control("dev/transfer", { to, amount, currency })).txid;
+      const asset = currency === "USDT" ? token : currency;
+      return Sent.parse(await control("dev/transfer", { to, amount, currency: asset })).txid;
     },
     async mine(blocks, intervalMs = 1_000) {
       await control("dev/mine", { blocks, intervalMs });
