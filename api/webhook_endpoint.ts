@@ -19,8 +19,10 @@ import { WEBHOOK_ENDPOINT_EXAMPLE, webhookEndpoint } from "./schemas/webhook_end
 const PAUSES =
   `An endpoint that acknowledges nothing for five minutes is paused: what was begun keeps \
 its retries, what is new waits. It is probed with its oldest event after 30 seconds, then after twice \
-that, and so on up to 10 minutes. The first acknowledgement, also of a test event, ends the pause, and \
-so do another URL, a redelivery that was asked for, and \`POST .../webhook/resume\`.`;
+that, and so on up to 10 minutes; where nothing waits, with the oldest of the last 72 hours that ran \
+out of retries. The first acknowledgement, also of a test event, ends the pause, and so do another \
+URL, a redelivery that was asked for, and \`POST .../webhook/resume\`. After an acknowledgement, also \
+of a test event, and after \`resume\`, what ran out of retries in the last 72 hours is sent once more.`;
 
 /** `GET /api/merchants/{merchantId}/webhook/status`. */
 export const getWebhookStatus = keyedRoute({

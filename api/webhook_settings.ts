@@ -12,7 +12,7 @@ import { TEST_EVENT } from "../webhooks/event_type.ts";
 import { webhookTestPayload } from "../webhooks/payloads/webhook_test.ts";
 import { newWebhookSecret } from "../webhooks/secret.ts";
 import { ok } from "./answer.ts";
-import { auditStamp } from "./audit_stamp.ts";
+import { auditStamp, hubAudit } from "./audit_stamp.ts";
 import { notDone, notFound, validationFailed } from "./errors.ts";
 import { notFoundDoc, validationFailedDoc } from "./openapi/error_catalogue.ts";
 import { keyedRoute } from "./route.ts";
@@ -40,7 +40,9 @@ export const testWebhook = keyedRoute({
     },
   },
   errors: [notFoundDoc, validationFailedDoc],
-  handler: async ({ merchantId, now }, { sql, webhookSender, wakeWebhooks, newId }) => {
+  handler: async (request, context) => {
+    const { caller, merchantId, now } = request;
+    const { sql, webhookSender, wakeWebhooks, newId } = context;
     const merchant = await readMerchant(sql, merchantId);
     if (merchant === null) return notFound;
     const { webhookUrl, webhookPreviousUntil } = merchant;
@@ -67,15 +69,15 @@ export const testWebhook = keyedRoute({
     );
     const told = toldOf(outcome);
     const acknowledged = outcome.category === "acknowledged";
-    await recordTestEvent(sql, {
-      eventId,
-      merchantId,
-      type: TEST_EVENT,
-      payload,
-      acknowledged,
-      ...told,
-      createdAt: now,
-    });
+    const { outcome: word } = told;
+    const audit = caller.role === "ADMIN"
+      ? hubAudit(request, "webhook.test", merchantId, context, null, { eventId, outcome: word })
+      : null;
+    await recordTestEvent(
+      sql,
+      { eventId, merchantId, type: TEST_EVENT, payload, acknowledged, ...told, createdAt: now },
+      audit,
+    );
     if (acknowledged) wakeWebhooks(merchantId);
     const { httpStatus: status, ...rest } = told;
     return ok({ success: acknowledged, eventId, event: TEST_EVENT, status, ...rest });

@@ -33,11 +33,15 @@ export class AttemptMarker {
   #lost = 0;
 
   /**
-   * @param onMarked is told of every batch after its commit
+   * @param onMarked is told of every batch after its commit, and of the merchants that may be owed a
+   * second chance and whose endpoints acknowledge again
    */
   constructor(
     private readonly outbox: Pick<Outbox, "mark">,
-    private readonly onMarked: (marks: readonly AttemptMark[]) => void,
+    private readonly onMarked: (
+      marks: readonly AttemptMark[],
+      recovered: readonly string[],
+    ) => void,
   ) {}
 
   /** Attempts that are not written down yet. */
@@ -90,8 +94,7 @@ export class AttemptMarker {
    */
   async #write(batch: readonly AttemptMark[]): Promise<void> {
     try {
-      await this.outbox.mark(batch);
-      this.onMarked(batch);
+      this.onMarked(batch, await this.outbox.mark(batch));
     } catch (error) {
       if (isPassing(error)) throw error;
       const [first] = batch;
@@ -114,8 +117,7 @@ export class AttemptMarker {
     });
     const plain: AttemptMark = { ...mark, outcome: UNREADABLE, answer: null };
     try {
-      await this.outbox.mark([plain]);
-      this.onMarked([plain]);
+      this.onMarked([plain], await this.outbox.mark([plain]));
     } catch (error) {
       if (isPassing(error)) throw error;
       this.#lost++;

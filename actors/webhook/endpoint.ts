@@ -15,8 +15,6 @@ const CROWDED = 4;
 export class Endpoint {
   /** Deliveries under way. */
   inFlight = 0;
-  /** Whether events failed for good since the last second chance; unknown counts as yes. */
-  mayHaveFailed = true;
   /** When something last happened, milliseconds of the monotonic clock. */
   touchedAt = 0;
   #width = UNKNOWN;

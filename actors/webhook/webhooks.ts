@@ -91,13 +91,18 @@ class Deliveries implements Webhooks {
   #inFlight = 0;
   #claiming: Promise<void> | null = null;
   #sweeping: Promise<void> | null = null;
+  #reviving: Promise<void> | null = null;
   #sweepTimer: ReturnType<typeof setInterval> | undefined;
   #sweptUpTo = "";
   #stopped = false;
 
   constructor(deps: WebhookDeps) {
     this.#deps = deps;
-    this.#marker = new AttemptMarker(deps.outbox, (marks) => this.#marked(marks));
+    this.#marker = new AttemptMarker(deps.outbox, (marks, recovered) => {
+      this.#marked(marks);
+      // only what was just learnt; the sweep finds whatever is left of it
+      if (recovered.length > 0 && !this.#stopped) this.#reviving ??= this.#revive();
+    });
     this.#alarm = new RetryAlarm((merchantId) => this.wake(merchantId));
   }
 
@@ -133,6 +138,7 @@ class Deliveries implements Webhooks {
     await Promise.all(this.#running);
     clearTimeout(drain);
     await this.#marker.close();
+    await this.#reviving;
     this.#deps.sender.close();
   }
 
@@ -258,29 +264,20 @@ class Deliveries implements Webhooks {
 
   /** After a batch of attempts is durable: retries get their alarm, endpoints their next events. */
   #marked(marks: readonly AttemptMark[]): void {
-    const revivable = new Set<string>();
     for (const { merchantId, verdict } of marks) {
-      const endpoint = this.#endpoint(merchantId);
       if (verdict.kind === "retry") this.#alarm.set(merchantId, verdict.delayMs);
-      if (verdict.kind === "failed") endpoint.mayHaveFailed = true;
-      if (verdict.kind === "delivered" && endpoint.mayHaveFailed) revivable.add(merchantId);
       this.wake(merchantId);
     }
-    if (revivable.size > 0 && !this.#stopped) void this.#revive(revivable);
   }
 
-  /** An endpoint that acknowledges again gets what it missed. */
-  async #revive(merchantIds: ReadonlySet<string>): Promise<void> {
-    for (const merchantId of merchantIds) this.#endpoint(merchantId).mayHaveFailed = false;
+  /** Endpoints that acknowledge again get what they missed. */
+  async #revive(): Promise<void> {
     try {
-      for (const merchantId of await this.#deps.outbox.revive([...merchantIds])) {
-        this.#endpoint(merchantId).mayHaveFailed = true;
-        this.wake(merchantId);
-      }
+      for (const merchantId of await this.#deps.outbox.revive()) this.wake(merchantId);
     } catch (error) {
-      for (const merchantId of merchantIds) this.#endpoint(merchantId).mayHaveFailed = true;
       log.error("cannot revive failed events: {error}", { error });
     }
+    this.#reviving = null;
   }
 
   /** Frees what this node held when it died; where that fails, the leases run out by themselves. */
@@ -301,9 +298,11 @@ class Deliveries implements Webhooks {
       const off = found.filter(({ state }) => state === "off").map(({ merchantId }) => merchantId);
       if (off.length > 0) await this.#deps.outbox.skip(off);
       for (const { merchantId, state } of found) if (state === "on") this.wake(merchantId);
+      for (const merchantId of await this.#deps.outbox.probe()) this.wake(merchantId);
     } catch (error) {
       log.error("cannot sweep the outbox: {error}", { error });
     }
+    await (this.#reviving ??= this.#revive());
     this.#forgetIdle();
     this.#sweeping = null;
   }

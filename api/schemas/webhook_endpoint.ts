@@ -22,7 +22,9 @@ export const webhookEndpoint = z.object({
   waiting: z.int().min(0).meta({
     description: `Events still to be delivered; counted up to ${COUNTED_AT_MOST}`,
   }),
-  lastDeliveredAt: timestamp.nullable(),
+  lastDeliveredAt: timestamp.nullable().meta({
+    description: "When an event that is still kept was last acknowledged, a test event too",
+  }),
 }).meta({ id: "WebhookEndpoint" });
 
 /** Answer to the redelivery of a range. */

@@ -5,6 +5,8 @@ CREATE INDEX outbox_of_payment ON book.outbox (payment_id, id) WHERE status = 'P
 -- Events by status: the merchant's delivery log, and those that ran out of retries, for the second
 -- chance after their endpoint recovers.
 CREATE INDEX outbox_list ON book.outbox (merchant_id, status, id);
+-- When an endpoint last acknowledged anything: events are not acknowledged in the order of their ids.
+CREATE INDEX outbox_acknowledged ON book.outbox (merchant_id, delivered_at) WHERE delivered_at IS NOT NULL;
 
 -- One row per attempt of an event, for the merchant's delivery log.
 CREATE TABLE book.delivery_attempt (
@@ -25,6 +27,13 @@ CREATE TABLE book.event_revival (
   merchant_id text COLLATE "C" NOT NULL,
   revived_at  timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (event_id, merchant_id)
+);
+
+-- Merchants with events that ran out of retries and may be owed their second chance. recovered_at:
+-- the endpoint acknowledges again, so they are queued, part by part; whoever does it may die between.
+CREATE TABLE book.second_chance (
+  merchant_id  text COLLATE "C" PRIMARY KEY,
+  recovered_at timestamptz
 );
 
 -- Endpoints that do not acknowledge; the first acknowledgement removes the row. While it is paused an

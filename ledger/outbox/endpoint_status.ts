@@ -1,5 +1,6 @@
 import { type HubAudit, writeAudit } from "../admin/write_audit.ts";
 import type { Sql } from "../database/connect.ts";
+import { endpointRecovered } from "./revive_events.ts";
 
 /** The most waiting or failed events that are counted. */
 export const COUNTED_AT_MOST = 100_000;
@@ -20,7 +21,7 @@ export interface EndpointStatus {
   } | null;
   /** Events that are still to be delivered; counted up to {@linkcode COUNTED_AT_MOST}. */
   readonly waiting: number;
-  /** When an event was last acknowledged; null: never. */
+  /** When an event that is still kept was last acknowledged; null: none ever was. */
   readonly lastDeliveredAt: number | null;
 }
 
@@ -45,9 +46,8 @@ export async function readEndpointStatus(
       (SELECT count(*) FROM (
         SELECT FROM book.outbox o WHERE o.merchant_id = m.merchant_id AND o.status = 'PENDING'
         LIMIT ${COUNTED_AT_MOST}) w) AS waiting,
-      (SELECT o.delivered_at FROM book.outbox o
-       WHERE o.merchant_id = m.merchant_id AND o.status = 'DELIVERED'
-       ORDER BY o.id DESC LIMIT 1) AS delivered_at
+      (SELECT max(o.delivered_at) FROM book.outbox o
+       WHERE o.merchant_id = m.merchant_id AND o.delivered_at IS NOT NULL) AS delivered_at
     FROM book.merchant m
     LEFT JOIN book.webhook_endpoint e ON e.merchant_id = m.merchant_id AND e.url = m.webhook_url
     WHERE m.merchant_id = ${merchantId}`;
@@ -68,7 +68,8 @@ export async function readEndpointStatus(
 }
 
 /**
- * Forgets that an endpoint fails, and with it a pause: everything that is due goes out at once.
+ * Forgets that an endpoint fails, and with it a pause: everything that is due goes out at once, and
+ * what ran out of retries lately once more.
  *
  * @param audit the line of the audit, null where none is due; in the same transaction
  */
@@ -79,6 +80,7 @@ export async function resumeEndpoint(
 ): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`DELETE FROM book.webhook_endpoint WHERE merchant_id = ${merchantId}`;
+    await endpointRecovered(tx, merchantId);
     if (audit !== null) await writeAudit(tx, audit);
   });
 }

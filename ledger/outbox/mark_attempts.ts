@@ -7,14 +7,17 @@ import type { AttemptMark } from "./outbox.ts";
  * acknowledgement counts whenever it comes; any other end only while its attempt is the newest.
  *
  * The same statement keeps what is known of endpoints that fail: an acknowledgement ends that (and
- * a pause), and one that has failed for long is paused.
+ * a pause), and one that has failed for long is paused. It also keeps which merchants may be owed a
+ * second chance for events that ran out of retries, so that a crash does not forget it.
+ *
+ * @returns the merchants among them whose endpoints acknowledge again
  */
 export async function markAttempts(
   sql: Sql,
   marks: readonly AttemptMark[],
   { pauseAfterMs, firstProbeMs }: EndpointPolicy,
-): Promise<void> {
-  await sql`
+): Promise<readonly string[]> {
+  const rows = await sql<{ merchant_id: string }[]>`
     WITH told AS MATERIALIZED (
       SELECT * FROM unnest(
         ${marks.map((mark) => mark.eventId)}::text[],
@@ -55,16 +58,31 @@ export async function markAttempts(
           THEN coalesce(e.paused_at, now()) END,
         next_probe_at = CASE WHEN e.url = excluded.url
           AND e.failing_since <= now() - make_interval(secs => ${pauseAfterMs}::float8 / 1000)
-          THEN coalesce(e.next_probe_at, now() + make_interval(secs => ${firstProbeMs}::float8 / 1000)) END)
-    UPDATE book.outbox o SET
-      status = CASE t.verdict WHEN 'delivered' THEN 'DELIVERED' WHEN 'failed' THEN 'FAILED'
-                              ELSE 'PENDING' END,
-      delivered_at = CASE t.verdict WHEN 'delivered' THEN now() END,
-      next_attempt_at = now() + make_interval(secs => t.delay_ms / 1000.0),
-      attempts = CASE t.verdict WHEN 'released' THEN o.attempts - 1 ELSE o.attempts END,
-      claimed_until = NULL,
-      last_outcome = t.outcome
-    FROM told t
-    WHERE o.id = t.id AND o.merchant_id = t.merchant_id AND o.status = 'PENDING'
-      AND (o.attempts = t.attempt OR t.verdict = 'delivered')`;
+          THEN coalesce(e.next_probe_at, now() + make_interval(secs => ${firstProbeMs}::float8 / 1000)) END),
+    missed AS (
+      INSERT INTO book.second_chance AS s (merchant_id, recovered_at)
+      SELECT t.merchant_id, CASE WHEN t.merchant_id IN (SELECT merchant_id FROM answered) THEN now() END
+      FROM told t WHERE t.verdict = 'failed' GROUP BY t.merchant_id ORDER BY t.merchant_id
+      ON CONFLICT (merchant_id) DO UPDATE SET recovered_at = excluded.recovered_at
+      RETURNING merchant_id, recovered_at),
+    answers_again AS (
+      UPDATE book.second_chance s SET recovered_at = now() FROM answered a
+      WHERE s.merchant_id = a.merchant_id AND s.recovered_at IS NULL
+        AND s.merchant_id NOT IN (SELECT merchant_id FROM told WHERE verdict = 'failed')
+      RETURNING s.merchant_id),
+    marked AS (
+      UPDATE book.outbox o SET
+        status = CASE t.verdict WHEN 'delivered' THEN 'DELIVERED' WHEN 'failed' THEN 'FAILED'
+                                ELSE 'PENDING' END,
+        delivered_at = CASE t.verdict WHEN 'delivered' THEN now() ELSE o.delivered_at END,
+        next_attempt_at = now() + make_interval(secs => t.delay_ms / 1000.0),
+        attempts = CASE t.verdict WHEN 'released' THEN o.attempts - 1 ELSE o.attempts END,
+        claimed_until = NULL,
+        last_outcome = t.outcome
+      FROM told t
+      WHERE o.id = t.id AND o.merchant_id = t.merchant_id AND o.status = 'PENDING'
+        AND (o.attempts = t.attempt OR t.verdict = 'delivered'))
+    SELECT merchant_id FROM missed WHERE recovered_at IS NOT NULL
+    UNION ALL SELECT merchant_id FROM answers_again`;
+  return rows.map((row) => row.merchant_id);
 }

@@ -10,6 +10,7 @@ import type { Sql } from "../database/connect.ts";
 import { claimEvents } from "./claim_events.ts";
 import { ENDPOINT_POLICY, type EndpointPolicy } from "./endpoint_policy.ts";
 import { markAttempts } from "./mark_attempts.ts";
+import { queueProbes } from "./queue_probes.ts";
 import { claimSession, releaseClaims } from "./release_claims.ts";
 import { reviveEvents } from "./revive_events.ts";
 import { skipEvents } from "./skip_events.ts";
@@ -68,7 +69,10 @@ export interface AttemptMark {
 /** A merchant with undelivered events, and whether it wants them now. */
 export interface WaitingEndpoint {
   readonly merchantId: string;
-  /** `paused`: its next probe is not due yet. `off`: it has no webhook, or switched it off. */
+  /**
+   * `paused`: its next probe is not due yet, and nothing that was begun is. `off`: it has no webhook,
+   * or switched it off.
+   */
   readonly state: "on" | "paused" | "off";
 }
 
@@ -87,14 +91,22 @@ export interface Outbox {
   claim(wants: readonly Want[]): Promise<readonly ClaimedEvent[]>;
   /** Frees what earlier sessions of this node held when they died. Answers whose that is. */
   release(): Promise<readonly string[]>;
-  /** Writes down what became of attempts. */
-  mark(marks: readonly AttemptMark[]): Promise<void>;
+  /**
+   * Writes down what became of attempts. Answers the merchants that may be owed a second chance for
+   * events that ran out of retries and whose endpoints acknowledge again.
+   */
+  mark(marks: readonly AttemptMark[]): Promise<readonly string[]>;
   /** Merchants with undelivered events, in the order of their ids. */
   waiting(after: string, limit: number): Promise<readonly WaitingEndpoint[]>;
   /** Skips undelivered events of merchants that have switched deliveries off. */
   skip(merchantIds: readonly string[]): Promise<void>;
-  /** Gives events that ran out of retries their one second chance. Answers whose there were. */
-  revive(merchantIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /**
+   * Gives events that ran out of retries their one second chance where the endpoint acknowledges
+   * again, a part at a time. Answers whose there were.
+   */
+  revive(): Promise<readonly string[]>;
+  /** Queues probes of endpoints for which nothing waits. Answers whose they are. */
+  probe(): Promise<readonly string[]>;
 }
 
 /** The outbox of a database. */
@@ -108,6 +120,7 @@ export function createOutbox(sql: Sql, options: OutboxOptions = {}): Outbox {
     mark: (marks) => markAttempts(sql, marks, policy),
     waiting: (after, limit) => waitingEndpoints(sql, after, limit),
     skip: (merchantIds) => skipEvents(sql, merchantIds),
-    revive: (merchantIds) => reviveEvents(sql, merchantIds),
+    revive: () => reviveEvents(sql),
+    probe: () => queueProbes(sql, policy),
   };
 }

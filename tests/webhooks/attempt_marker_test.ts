@@ -28,7 +28,7 @@ Deno.test("what the database refuses stands alone: the others are written, and n
       );
       if (isRefused) return Promise.reject(new Error("invalid byte sequence"));
       written.push(...marks);
-      return Promise.resolve();
+      return Promise.resolve([]);
     },
   };
   const marker = new AttemptMarker(
@@ -64,7 +64,7 @@ Deno.test("a database that is away is waited for, and nothing is lost", async ()
         return Promise.reject(Object.assign(new Error("gone"), { code: "CONNECTION_CLOSED" }));
       }
       written.push(...marks.map(({ eventId }) => eventId));
-      return Promise.resolve();
+      return Promise.resolve([]);
     },
   }, () => done.resolve());
   marker.add(mark("e1"));

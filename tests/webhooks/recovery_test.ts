@@ -1,0 +1,209 @@
+import { assert, assertEquals } from "@std/assert";
+import { ENDPOINT_POLICY } from "../../ledger/outbox/endpoint_policy.ts";
+import { createOutbox } from "../../ledger/outbox/outbox.ts";
+import type { AttemptMark, ClaimedEvent, Verdict } from "../../ledger/outbox/outbox.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { addMerchant, until } from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
+import { addEvent, eventState, openHook, openWebhooks } from "../support/hooks.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+
+const HOUR_MS = 3_600_000;
+
+/** A merchant whose events get one attempt. */
+async function listener(sql: Sql, url = "https://shop.example/"): Promise<string> {
+  const merchantId = await addMerchant(sql, { webhookUrl: url });
+  await sql`UPDATE book.merchant SET webhook_retry_count = 0 WHERE merchant_id = ${merchantId}`;
+  return merchantId;
+}
+
+function markOf(event: ClaimedEvent, kind: Exclude<Verdict["kind"], "retry">): AttemptMark {
+  const { eventId, merchantId, attempt, url } = event;
+  const outcome = kind === "delivered" ? "acknowledged" : "timeout";
+  const rest = { httpStatus: null, durationMs: 1, answer: null };
+  return { eventId, merchantId, attempt, url, verdict: { kind }, outcome, ...rest };
+}
+
+/** Events that ran out of retries, as deliveries write it down; the newest end of them is wanted. */
+async function fail(sql: Sql, merchantId: string, count: number): Promise<readonly string[]> {
+  const outbox = createOutbox(sql);
+  const ids = [];
+  for (let i = 0; i < count; i++) ids.push(await addEvent(sql, merchantId));
+  const claimed = await outbox.claim([{ merchantId, room: count }]);
+  assertEquals(claimed.length, count);
+  await outbox.mark(claimed.map((event) => markOf(event, "failed")));
+  return ids;
+}
+
+const statuses = async (sql: Sql, ids: readonly string[]) =>
+  await Promise.all(ids.map(async (id) => (await eventState(sql, id)).status));
+
+test("a recovery that a crash forgot is found by any node: what was missed is sent once more", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await using hook = openHook();
+  const merchantId = await listener(sql, hook.url);
+  const missed = await fail(sql, merchantId, 3);
+  // a node writes the acknowledgement down, and dies
+  const dead = createOutbox(sql);
+  await addEvent(sql, merchantId);
+  const claimed = await dead.claim([{ merchantId, room: 1 }]);
+  const recovered = await dead.mark(claimed.map((event) => markOf(event, "delivered")));
+  assertEquals(recovered, [merchantId]);
+  assertEquals(await statuses(sql, missed), ["FAILED", "FAILED", "FAILED"]);
+  const other = openWebhooks(sql);
+  other.start();
+  for (const id of missed) {
+    await until(async () => (await eventState(sql, id)).status === "DELIVERED");
+  }
+  await other.stop();
+  assertEquals((await sql`SELECT FROM book.second_chance`).length, 0);
+});
+
+test("nodes that revive at once give each event one second chance, and miss none", async () => {
+  await using database = await testDatabase({ max: 8 });
+  const { sql } = database;
+  const merchantId = await listener(sql);
+  const missed = await fail(sql, merchantId, 40);
+  await sql`UPDATE book.second_chance SET recovered_at = now()`;
+  const nodes = Array.from({ length: 4 }, () => createOutbox(sql));
+  await Promise.all(nodes.map((node) => node.revive()));
+  await until(async () => {
+    await nodes[0]?.revive();
+    return (await sql`SELECT FROM book.second_chance`).length === 0;
+  });
+  assertEquals(new Set(await statuses(sql, missed)), new Set(["PENDING"]));
+  assertEquals((await sql`SELECT FROM book.event_revival`).length, 40);
+});
+
+test("more events than are queued at once follow part by part, while the endpoint acknowledges", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const merchantId = await listener(sql);
+  await sql`
+    INSERT INTO book.outbox (id, merchant_id, payment_id, type, payload, status, attempts, created_at)
+    SELECT 'evt_f' || i, ${merchantId}, 'dep_' || i, 'deposit.confirmed', '{}', 'FAILED', 4, now()
+    FROM generate_series(1, 2100) i`;
+  await sql`INSERT INTO book.second_chance VALUES (${merchantId}, now())`;
+  const outbox = createOutbox(sql);
+  const waiting = async () => (await sql`SELECT FROM book.outbox WHERE status = 'PENDING'`).length;
+  assertEquals(await outbox.revive(), [merchantId]);
+  assertEquals(await waiting(), 1_000);
+  // it fails again: the rest keeps its second chance until the next acknowledgement
+  const [event] = await outbox.claim([{ merchantId, room: 1 }]);
+  assert(event !== undefined);
+  assertEquals(await outbox.mark([markOf(event, "failed")]), []);
+  assertEquals(await outbox.revive(), []);
+  const [next] = await outbox.claim([{ merchantId, room: 1 }]);
+  assert(next !== undefined);
+  assertEquals(await outbox.mark([markOf(next, "delivered")]), [merchantId]);
+  assertEquals([await outbox.revive(), await outbox.revive()], [[merchantId], [merchantId]]);
+  assertEquals(await waiting(), 2_098);
+  assertEquals((await sql`SELECT FROM book.second_chance`).length, 0);
+});
+
+test("an endpoint for which nothing waits is paused and probed with its oldest failed event", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  let answer = () => new Response("no", { status: 500 });
+  await using hook = openHook(() => answer());
+  const merchantId = await listener(sql, hook.url);
+  const old = await addEvent(sql, merchantId, {
+    status: "FAILED",
+    attempts: 1,
+    createdAt: new Date(Date.now() - 73 * HOUR_MS),
+  });
+  const [first = "", second = ""] = await fail(sql, merchantId, 2);
+  const policy = { ...ENDPOINT_POLICY, pauseAfterMs: HOUR_MS };
+  const outbox = createOutbox(sql, { policy });
+  assertEquals(await outbox.probe(), []);
+  const endpoint = async () => (await sql`SELECT * FROM book.webhook_endpoint`)[0];
+  assertEquals((await endpoint())?.paused_at, null);
+  await sql`UPDATE book.webhook_endpoint SET failing_since = now() - interval '2 hours'`;
+  // it is paused, and the first probe comes after a while
+  assertEquals(await outbox.probe(), []);
+  assert((await endpoint())?.paused_at !== null);
+  assertEquals(await statuses(sql, [first, second]), ["FAILED", "FAILED"]);
+  assertEquals(await outbox.probe(), []);
+
+  const webhooks = openWebhooks(sql, { outbox });
+  webhooks.start();
+  for (const attempt of [1, 2]) {
+    await sql`UPDATE book.webhook_endpoint SET next_probe_at = now()`;
+    await until(async () => {
+      const { status, attempts } = await eventState(sql, first);
+      return status === "FAILED" && attempts === 1 + attempt;
+    });
+    assertEquals((await endpoint())?.probes, attempt);
+  }
+  assertEquals(hook.arrived.map(({ eventId }) => eventId), [first, first]);
+  const [revived] = await sql`SELECT count(*)::int AS n FROM book.event_revival`;
+  assertEquals(revived?.n, 0, "a probe is not the second chance");
+  answer = () => Response.json({ ok: true });
+  await sql`UPDATE book.webhook_endpoint SET next_probe_at = now()`;
+  for (const id of [first, second]) {
+    await until(async () => (await eventState(sql, id)).status === "DELIVERED");
+  }
+  await webhooks.stop();
+  assertEquals(await endpoint(), undefined);
+  assertEquals((await eventState(sql, old)).status, "FAILED");
+});
+
+test("of nodes that probe at once one does, and none does without anything to send", async () => {
+  await using database = await testDatabase({ max: 8 });
+  const { sql } = database;
+  const merchantId = await listener(sql);
+  const missed = await fail(sql, merchantId, 5);
+  const nodes = Array.from({ length: 4 }, () => createOutbox(sql));
+  const due = () => sql`UPDATE book.webhook_endpoint SET paused_at = now(), next_probe_at = now()`;
+  await due();
+  const probed = await Promise.all(nodes.map((node) => node.probe()));
+  assertEquals(probed.flat(), [merchantId]);
+  const [oldest, ...others] = await statuses(sql, missed);
+  assertEquals([oldest, new Set(others)], ["PENDING", new Set(["FAILED"])]);
+  // while something waits, that is the probe
+  await due();
+  assertEquals(await nodes[0]?.probe(), []);
+  await sql`DELETE FROM book.outbox WHERE status = 'PENDING'`;
+  await sql`INSERT INTO book.event_revival SELECT id, merchant_id FROM book.outbox`;
+  assertEquals(await nodes[0]?.probe(), []);
+  // nothing is owed: nobody looks again until something else runs out of retries
+  assertEquals((await sql`SELECT FROM book.second_chance`).length, 0);
+});
+
+test("what was begun is found by the sweep while the endpoint is paused, what is new is not", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const outbox = createOutbox(sql);
+  const pause = async () => {
+    const merchantId = await listener(sql);
+    await sql`
+      INSERT INTO book.webhook_endpoint (merchant_id, url, failures, last_outcome, paused_at, next_probe_at)
+      VALUES (${merchantId}, 'https://shop.example/', 9, 'timeout', now(), now() + interval '1 hour')`;
+    return merchantId;
+  };
+  const at = (ms: number) => new Date(Date.now() + ms);
+  const fresh = await pause();
+  await addEvent(sql, fresh);
+  const held = await pause();
+  await addEvent(sql, held, { attempts: 1, claimedUntil: at(HOUR_MS) });
+  const later = await pause();
+  const retry = await addEvent(sql, later, { attempts: 1 });
+  await sql`UPDATE book.outbox SET next_attempt_at = now() + interval '1 hour' WHERE id = ${retry}`;
+  const due = await pause();
+  await addEvent(sql, due, { attempts: 1 });
+  const leaseOver = await pause();
+  await addEvent(sql, leaseOver, { attempts: 1, claimedUntil: at(-1_000) });
+  const states = new Map(
+    (await outbox.waiting("", 100)).map(({ merchantId, state }) => [merchantId, state]),
+  );
+  assertEquals([fresh, held, later, due, leaseOver].map((id) => states.get(id)), [
+    "paused",
+    "paused",
+    "paused",
+    "on",
+    "on",
+  ]);
+});
