@@ -1,8 +1,12 @@
 import type { Sql } from "../database/connect.ts";
 import type { WaitingEndpoint } from "./outbox.ts";
 
+/** Oldest events of a paused endpoint that are looked at; as many as a claim looks at. */
+const BACKLOG_LOOKED_AT = 100;
+
 /**
- * Merchants with undelivered events. Jumps from merchant to merchant in the index, so that a
+ * Merchants with undelivered events. A pause holds back only what was never sent: an endpoint for
+ * which something begun is due, and in nobody's hands, wants it now. Jumps from merchant to merchant in the index, so that a
  * merchant with a million of them costs as much as one with a single event.
  *
  * @param after the id after which the search begins, `""` for the first
@@ -24,7 +28,14 @@ export async function waitingEndpoints(
         ORDER BY o.merchant_id LIMIT 1) n)
     SELECT w.merchant_id, CASE
         WHEN NOT (m.webhook_enabled AND m.webhook_url IS NOT NULL) THEN 'off'
-        WHEN e.next_probe_at > now() THEN 'paused'
+        WHEN e.next_probe_at > now() AND NOT EXISTS (
+          SELECT FROM (
+            SELECT o.attempts, o.next_attempt_at, o.claimed_until FROM book.outbox o
+            WHERE o.merchant_id >= m.merchant_id AND o.merchant_id <= m.merchant_id
+              AND o.status = 'PENDING'
+            ORDER BY o.merchant_id, o.id LIMIT ${BACKLOG_LOOKED_AT}) o
+          WHERE o.attempts > 0 AND o.next_attempt_at <= now()
+            AND (o.claimed_until IS NULL OR o.claimed_until <= now())) THEN 'paused'
         ELSE 'on' END AS state
     FROM (SELECT * FROM waiting LIMIT ${limit}) w JOIN book.merchant m USING (merchant_id)
     LEFT JOIN book.webhook_endpoint e ON e.merchant_id = m.merchant_id AND e.url = m.webhook_url
