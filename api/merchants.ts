@@ -10,6 +10,7 @@ import { formatAmount } from "../ledger/amount.ts";
 import { readMerchant } from "../ledger/queries/read_merchant.ts";
 import type { MerchantRow } from "../ledger/rows.ts";
 import { checkHost } from "../webhooks/check_host.ts";
+import { EVENT_TYPES, LISTED_EVENT } from "../webhooks/event_type.ts";
 import { checkUrl, LONGEST_URL, type UrlRefusal } from "../webhooks/url_guard.ts";
 import { type Answer, ok } from "./answer.ts";
 import { auditStamp } from "./audit_stamp.ts";
@@ -45,12 +46,21 @@ const url = z.string().min(1).max(LONGEST_URL).nullable().optional();
 const MOST_ORIGINS = 16;
 const LONGEST_ORIGIN = 261;
 
-/** Events a merchant may list; more than exist, but bounded. */
-const eventNames = z.array(z.string().min(1).max(64)).max(64);
+/** Events a merchant may list. */
+const eventNames = z.array(
+  z.string().regex(LISTED_EVENT, { message: `Expected one of ${EVENT_TYPES.join(", ")}` }),
+).max(64).meta({
+  description: `Only these are sent; null: all, an empty list: none. What is sent: \
+${EVENT_TYPES.join(", ")}. Pending states and \`payout.*\` may be listed and are never sent.`,
+});
 
 /** What a merchant sets for itself. */
 export const OWN_FIELDS = {
-  webhookUrl: url,
+  webhookUrl: url.meta({
+    description:
+      "https, at a public address; the host needs an IPv4 address, since callbacks are " +
+      "sent over IPv4",
+  }),
   webhookEnabled: z.boolean().optional(),
   webhookEvents: eventNames.nullable().optional(),
   webhookTimeout: z.int().min(1_000).max(30_000).optional(),
@@ -164,9 +174,9 @@ export async function refuseUrls(body: Patch, context: ApiContext): Promise<Answ
       return validationFailed(field, REFUSED_URL[check.reason], check.reason);
     }
     // A redirect is followed by the customer's browser, not by us: its host may be anywhere.
-    if (field === "webhookUrl" && !await checkHost(check.url, context.urlRules, context.resolve)) {
-      return validationFailed(field, REFUSED_URL.not_public, "not_public");
-    }
+    if (field !== "webhookUrl") continue;
+    const reason = await checkHost(check.url, context.urlRules, context.resolve);
+    if (reason !== null) return validationFailed(field, REFUSED_URL[reason], reason);
   }
   for (const text of body.pageOrigins ?? []) {
     const check = checkUrl(text, pageRules);

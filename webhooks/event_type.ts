@@ -32,3 +32,11 @@ export type SentType = EventType | typeof TEST_EVENT;
 export function isSentType(text: string): text is SentType {
   return text === TEST_EVENT || isEventType(text);
 }
+
+/**
+ * What a merchant may list in its subscription: everything that is sent, and what is known not to be
+ * (pending states have no event, `payout.*` is not emitted), so that a list made for more than this
+ * service sends is taken. Anything else is a mistake after which nothing would arrive.
+ */
+export const LISTED_EVENT =
+  /^((deposit|withdrawal)\.(pending|confirmed|failed)|transaction\.(confirmed|failed)|webhook\.test|payout\.[a-z0-9_.-]{1,57})$/;

@@ -75,11 +75,16 @@ Deno.test("an address that is no address is not called", () => {
   }
 });
 
-Deno.test("a host is refused when any of its addresses is private", async () => {
+Deno.test("a host is refused when any of its addresses is private, or none is IPv4; the reason is told", async () => {
   const resolving = (...addresses: string[]) =>
     ((_host: string, _options: unknown, done: (error: null, found: unknown) => void) =>
       done(null, addresses.map((address) => ({ address, family: 4 })))) as never;
   const url = new URL("https://shop.example/");
-  assertEquals(await checkHost(url, PUBLIC, resolving("8.8.8.8")), true);
-  assertEquals(await checkHost(url, PUBLIC, resolving("8.8.8.8", "10.0.0.1")), false);
+  const check = (...addresses: string[]) => checkHost(url, PUBLIC, resolving(...addresses));
+  assertEquals(await check("8.8.8.8"), null);
+  assertEquals(await check("8.8.8.8", "2606:4700::1111"), null);
+  assertEquals(await check("8.8.8.8", "10.0.0.1"), "not_public");
+  assertEquals(await check("2606:4700::1111"), "only_ipv6");
+  assertEquals(await check("2606:4700::1111", "fd00::1"), "not_public");
+  assertEquals(await check(), "not_public");
 });
