@@ -1,6 +1,6 @@
 /**
- * Entry of the signer's worker in development: see `setup/open_signer.ts`. What was spent is kept in
- * memory, because the worker may write nothing.
+ * Entry of the signer's worker in development: see `setup/open_signer.ts`. What was spent and what
+ * was signed is kept in memory, because the worker may write nothing.
  *
  * @module
  */

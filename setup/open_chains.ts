@@ -23,7 +23,7 @@ export const LIFETIME_MS = 5 * 60_000;
 const DEV_LIFETIME_MS = 30_000;
 /** The most one transaction may burn, in sun: 150 TRX. */
 export const FEE_LIMIT_SUN = 150_000_000;
-/** How far block time may be from ours before the signer refuses: a node that lies or hangs. */
+/** How far block time may be behind ours before the signer refuses: a node that lies or hangs. */
 export const CLOCK_TOLERANCE_MS = 10 * 60_000;
 
 /** The chains of this node. */

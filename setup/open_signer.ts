@@ -7,6 +7,7 @@
 
 import { getLogger } from "@logtape/logtape";
 import { createSigner } from "../chains/signer/create_signer.ts";
+import type { KeptSignature, SignedMemory } from "../chains/signer/signed_memory.ts";
 import { SpendingLimits, type SpentHours } from "../chains/signer/spending_limits.ts";
 import type { SignerSettings } from "../chains/signer/worker_protocol.ts";
 import { createTronTransferBuilder } from "../chains/tron/tron_transfer_builder.ts";
@@ -24,13 +25,17 @@ const STATEMENT_TIMEOUT_MS = 5_000;
 /** How long the database may take to answer when it is only asked whether it is there. */
 const CHECK_MS = 3_000;
 
-/** What a signer remembers beside its memory. */
+/** What a signer takes over from an earlier life and leaves to the next. */
 export interface SignerState {
   readonly isPaused: () => boolean | Promise<boolean>;
   /** What an earlier life signed away. */
   readonly spent?: SpentHours;
   /** Makes durable what is signed away. */
   readonly keepSpent?: (spent: SpentHours) => Promise<void>;
+  /** What an earlier life signed of late. */
+  readonly memory?: SignedMemory;
+  /** Makes durable what is signed. */
+  readonly keepSigned?: (batch: readonly KeptSignature[]) => Promise<void>;
 }
 
 /** A composed signer. */
@@ -79,7 +84,7 @@ export async function openSigner(
     applicationName: "signer",
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
   });
-  const { isPaused, keepSpent } = state;
+  const { isPaused, keepSpent, memory, keepSigned } = state;
   const intents = createIntentSource(sql);
   const spending = new SpendingLimits(settings.limits ?? {}, state.spent);
   return {
@@ -90,6 +95,8 @@ export async function openSigner(
       ...(settings.coldAddresses === undefined ? {} : { coldAddresses: settings.coldAddresses }),
       spending,
       ...(keepSpent === undefined ? {} : { keepSpent }),
+      ...(memory === undefined ? {} : { memory }),
+      ...(keepSigned === undefined ? {} : { keepSigned }),
       isPaused,
       now: Date.now,
     }),

@@ -15,7 +15,7 @@ import {
 } from "../signer.ts";
 import type { KeySource } from "../wallet/unlock_wallet.ts";
 import { type ColdAddresses, destinationFault } from "./destination_rule.ts";
-import { SignedMemory } from "./signed_memory.ts";
+import { type KeptSignature, SignedMemory } from "./signed_memory.ts";
 import { type SpendingLimits, type SpentHours } from "./spending_limits.ts";
 import type { TransferBuilder } from "./transfer_builder.ts";
 
@@ -23,6 +23,12 @@ import type { TransferBuilder } from "./transfer_builder.ts";
 const SIGNABLE = "queued";
 /** Salts tried until a transaction id is new; the second one practically always is. */
 const SALTS = 8;
+/**
+ * How long after its expiry, by the clock, a signature still counts as live: a block that takes it
+ * may be on its way, slots may be missed, and clocks differ a little. A solid block that has passed
+ * the expiry is older than this.
+ */
+const SETTLING_MS = 30_000;
 
 /** What a signer is made of. */
 export interface SignerOptions {
@@ -34,6 +40,10 @@ export interface SignerOptions {
   readonly spending: SpendingLimits;
   /** Makes durable what was signed away; no signature leaves before it is. */
   readonly keepSpent?: (spent: SpentHours) => Promise<void>;
+  /** What was signed of late; an empty one where there is no earlier life to know of. */
+  readonly memory?: SignedMemory;
+  /** Makes signatures durable; none leaves before it is. */
+  readonly keepSigned?: (batch: readonly KeptSignature[]) => Promise<void>;
   /** While true every request is refused as `paused`; asked once for each batch. */
   readonly isPaused?: () => boolean | Promise<boolean>;
   /** Wall clock, Unix milliseconds. */
@@ -52,7 +62,9 @@ interface Desk extends SignerOptions {
   readonly builderOf: ReadonlyMap<string, TransferBuilder>;
   readonly memory: SignedMemory;
   /** Whether something was signed away that is not durably counted yet. */
-  hasUnkept: boolean;
+  hasUncounted: boolean;
+  /** What was signed and is not durable yet. */
+  unkept: KeptSignature[];
 }
 
 /** Builds and signs with the first salt that gives a transaction id of its own. */
@@ -99,31 +111,53 @@ function answer(desk: Desk, request: SignRequest, intent: Intent | undefined): S
   }
   const envelopeFault = builder.envelopeFault(envelope, now);
   if (envelopeFault !== null) return refuse(outgoingId, "bad-envelope", envelopeFault);
-  const earlier = desk.memory.find(intent, builder.blockTime(envelope));
+  const blockTime = builder.blockTime(envelope);
+  // the caller tells the block's time: alone it must not end the life of a signature
+  const passed = builder.followsClock ? Math.min(blockTime, now - SETTLING_MS) : blockTime;
+  desk.memory.pass(envelope.network, passed);
+  const earlier = desk.memory.find(intent, passed);
   if (earlier === "changed") {
     return refuse(outgoingId, "not-queued", "other details were signed and have not expired");
   }
-  if (earlier !== null) return { outgoingId, signed: earlier };
+  if (earlier !== null) {
+    if (earlier.expiresAt > blockTime) return { outgoingId, signed: earlier };
+    const reason = "by the signer's clock its earlier signature may still be valid";
+    return refuse(outgoingId, "not-queued", reason);
+  }
+  if (desk.memory.isFull) {
+    return refuse(outgoingId, "over-limit", "too many signatures have not expired yet");
+  }
   const limitFault = desk.spending.fault(intent, now);
   if (limitFault !== null) return refuse(outgoingId, "over-limit", `it is ${limitFault}`);
   const signed = signFresh(desk, intent, (salt) => builder.sign(intent, envelope, key, salt));
-  desk.memory.keep(intent, signed);
-  if (desk.spending.count(intent, now)) desk.hasUnkept = true;
+  const kept = desk.memory.keep(intent, signed);
+  desk.unkept.push(kept);
+  if (desk.spending.count(intent, now)) desk.hasUncounted = true;
   return { outgoingId, signed };
 }
 
-/** Makes the sums durable, one write after the other; a failed one is made up for by the next. */
+/**
+ * Makes sums and signatures durable, one write after the other; what a failed one left is made up
+ * for by the next. The sums come first: a crash in between counts twice, never not at all.
+ */
 function keeper(desk: Desk): () => Promise<void> {
-  const { keepSpent } = desk;
+  const { keepSpent, keepSigned } = desk;
   let last: Promise<void> = Promise.resolve();
   return () => {
     const turn = async () => {
-      if (keepSpent === undefined || !desk.hasUnkept) return;
-      desk.hasUnkept = false;
+      // taken before the sums are: what is signed while those are written may not be in them
+      const batch = desk.unkept;
+      desk.unkept = [];
+      const { hasUncounted } = desk;
+      desk.hasUncounted = false;
+      let isCounted = !hasUncounted;
       try {
-        await keepSpent(desk.spending.spent(desk.now()));
+        if (hasUncounted) await keepSpent?.(desk.spending.spent(desk.now()));
+        isCounted = true;
+        if (batch.length > 0) await keepSigned?.(batch);
       } catch (error) {
-        desk.hasUnkept = true;
+        desk.unkept = [...batch, ...desk.unkept];
+        desk.hasUncounted ||= !isCounted;
         throw error;
       }
     };
@@ -137,8 +171,9 @@ export function createSigner(options: SignerOptions): Signer {
   const desk: Desk = {
     ...options,
     builderOf: new Map(options.builders.map((builder) => [builder.network, builder])),
-    memory: new SignedMemory(),
-    hasUnkept: false,
+    memory: options.memory ?? new SignedMemory(),
+    hasUncounted: false,
+    unkept: [],
   };
   const keep = keeper(desk);
   return {
@@ -159,6 +194,7 @@ export function createSigner(options: SignerOptions): Signer {
       const answers = requests.map((request) =>
         answer(desk, request, intents.get(request.outgoingId))
       );
+      desk.memory.sweep();
       await keep();
       return answers;
     },

@@ -8,39 +8,66 @@
  * @module
  */
 
+import type { Network } from "../../ledger/pair.ts";
 import type { SignedTransaction } from "../chain.ts";
 import type { Intent } from "../signer.ts";
 
-/** About 40 MB; at 100 signatures/s eight minutes, longer than the gap until the commit. */
-const KEPT = 50_000;
+/**
+ * About 150 MB. A signature is remembered for its five minutes and the minute until a solid block
+ * has passed it, so this is 270 signatures/s without end.
+ */
+const MOST = 100_000;
+/** So many more than were left by one look for dead ones make it worth another. */
+const SWEEP_STEP = 5_000;
 
-interface Entry {
+/** A signature, with what it commits to. */
+export interface KeptSignature {
+  readonly outgoingId: string;
+  readonly network: Network;
   readonly details: string;
   readonly signed: SignedTransaction;
 }
 
 /** The details a signature commits to. */
 function detailsOf(intent: Intent): string {
-  return [intent.network, intent.currency, intent.amount, intent.destination, intent.wallet]
-    .join("|");
+  const { network, kind, currency, amount, destination, wallet } = intent;
+  return [network, kind, currency, amount, destination, wallet].join("|");
 }
 
 /** Signatures by intent. */
 export class SignedMemory {
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, KeptSignature>();
   readonly #txids = new Set<string>();
+  readonly #passed = new Map<Network, number>();
+  readonly #most: number;
+  #sweepAt: number;
+
+  /**
+   * @param kept of an earlier life, oldest first
+   * @param most signatures that are remembered at a time
+   */
+  constructor(kept: readonly KeptSignature[] = [], most: number = MOST) {
+    this.#most = most;
+    for (const entry of kept) this.#put(entry);
+    this.#sweepAt = Math.min(this.#entries.size + SWEEP_STEP, most);
+  }
+
+  /** Whether no more can be remembered: a live signature is never forgotten to make room. */
+  get isFull(): boolean {
+    return this.#entries.size >= this.#most;
+  }
 
   /**
    * The earlier signature of an intent.
    *
-   * @param blockTime newest block time known; what expired before it is forgotten
+   * @param passed time that has passed for certain; what expired by it is forgotten
    * @returns `changed` when an unexpired signature says something else than the intent does now
    */
-  find(intent: Intent, blockTime: number): SignedTransaction | "changed" | null {
+  find(intent: Intent, passed: number): SignedTransaction | "changed" | null {
     const entry = this.#entries.get(intent.outgoingId);
     if (entry === undefined) return null;
-    if (entry.signed.expiresAt <= blockTime) {
-      this.#forget(intent.outgoingId, entry);
+    if (entry.signed.expiresAt <= passed) {
+      this.#forget(entry);
       return null;
     }
     return entry.details === detailsOf(intent) ? entry.signed : "changed";
@@ -52,18 +79,41 @@ export class SignedMemory {
   }
 
   /** Remembers a signature. */
-  keep(intent: Intent, signed: SignedTransaction): void {
-    this.#entries.set(intent.outgoingId, { details: detailsOf(intent), signed });
-    this.#txids.add(signed.txid);
-    if (this.#entries.size <= KEPT) return;
-    for (const [id, entry] of this.#entries) {
-      this.#forget(id, entry);
-      break;
-    }
+  keep(intent: Intent, signed: SignedTransaction): KeptSignature {
+    const { outgoingId, network } = intent;
+    const entry: KeptSignature = { outgoingId, network, details: detailsOf(intent), signed };
+    this.#put(entry);
+    return entry;
   }
 
-  #forget(id: string, entry: Entry): void {
-    this.#entries.delete(id);
-    this.#txids.delete(entry.signed.txid);
+  /** Learns the time that has passed on a network. */
+  pass(network: Network, passed: number): void {
+    if (passed > this.passed(network)) this.#passed.set(network, passed);
+  }
+
+  /** The latest time that is known to have passed on a network. */
+  passed(network: Network): number {
+    return this.#passed.get(network) ?? -Infinity;
+  }
+
+  /** Forgets what has expired, whenever enough has come together for it. */
+  sweep(): void {
+    if (this.#entries.size < this.#sweepAt) return;
+    for (const entry of this.#entries.values()) {
+      if (entry.signed.expiresAt <= this.passed(entry.network)) this.#forget(entry);
+    }
+    this.#sweepAt = Math.min(this.#entries.size + SWEEP_STEP, this.#most);
+  }
+
+  #put(entry: KeptSignature): void {
+    const earlier = this.#entries.get(entry.outgoingId);
+    if (earlier !== undefined) this.#forget(earlier);
+    this.#entries.set(entry.outgoingId, entry);
+    this.#txids.add(entry.signed.txid);
+  }
+
+  #forget({ outgoingId, signed }: KeptSignature): void {
+    this.#entries.delete(outgoingId);
+    this.#txids.delete(signed.txid);
   }
 }

@@ -13,6 +13,8 @@ import type { SigningKey } from "../wallet/account_key.ts";
 /** Builds and signs the transfers of one network. */
 export interface TransferBuilder {
   readonly network: Network;
+  /** Whether block time follows the wall clock; not where blocks are made on demand. */
+  readonly followsClock: boolean;
   /**
    * Why an envelope must not be signed.
    *

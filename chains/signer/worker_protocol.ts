@@ -19,7 +19,7 @@ export interface SignerNetwork {
   readonly longestLifetimeMs: number;
   /** The most one transaction may burn, in sun. */
   readonly highestFeeLimitSun: number;
-  /** How far block time may be from the wall clock, in milliseconds; `null`: any distance. */
+  /** How far block time may be behind the wall clock, in milliseconds; `null`: any distance. */
   readonly clockToleranceMs: number | null;
 }
 

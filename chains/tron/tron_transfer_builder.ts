@@ -27,6 +27,13 @@ const SALT_TIME_MS = 3_600_000;
 /** Salts raise the fee limit of a contract call by less than 0.1 TRX. */
 const SALT_SUN = 100_000;
 
+/**
+ * How far block time may be ahead of the wall clock where it follows one. A solid block is about a
+ * minute old, so this is all for the clocks' difference; whoever asks with a later one wants a
+ * signature beside one that still lives, or one that lives longer than it may.
+ */
+const FUTURE_MS = 60_000;
+
 /** What a builder is bound to. */
 export interface TronTransferBuilderOptions {
   readonly network: Network;
@@ -36,8 +43,8 @@ export interface TronTransferBuilderOptions {
   /** The most one transaction may burn, in sun. */
   readonly highestFeeLimitSun: number;
   /**
-   * How far block time may be from the wall clock, in milliseconds: an envelope on an old block
-   * comes from a stale view. `null` where blocks are made on demand.
+   * How far block time may be behind the wall clock, in milliseconds: an envelope on an old block
+   * comes from a stale view. `null` where blocks are made on demand, at any time.
    */
   readonly clockToleranceMs: number | null;
 }
@@ -65,9 +72,10 @@ function envelopeFault(
     return `its fee limit is too high: ${fee_limit} sun`;
   }
   const { clockToleranceMs } = options;
-  if (clockToleranceMs !== null && Math.abs(now - timestamp) > clockToleranceMs) {
-    return `its block is ${now - timestamp} ms off the clock`;
-  }
+  if (clockToleranceMs === null) return null;
+  const age = now - timestamp;
+  if (age > clockToleranceMs) return `its block is ${age} ms behind the signer's clock`;
+  if (age < -FUTURE_MS) return `its block is ${-age} ms ahead of the signer's clock`;
   return null;
 }
 
@@ -109,6 +117,7 @@ export function createTronTransferBuilder(options: TronTransferBuilderOptions): 
 
   return {
     network,
+    followsClock: options.clockToleranceMs !== null,
     envelopeFault: (envelope, now) => envelopeFault(options, envelope, now),
     intentFault({ currency, amount, destination }) {
       if (currency !== "native" && !contracts.has(currency)) {

@@ -9,6 +9,7 @@ import { getLogger } from "@logtape/logtape";
 import { listenSocket } from "../../chains/signer/listen_socket.ts";
 import { isPaused } from "../../chains/signer/pause_file.ts";
 import { serveSocket } from "../../chains/signer/serve_socket.ts";
+import { openSignedJournal } from "../../chains/signer/signed_journal.ts";
 import { readSpent, writeSpent } from "../../chains/signer/spent_file.ts";
 import { fingerprintOf, openPublicWallet } from "../../chains/wallet/public_wallet.ts";
 import { lockDataDir } from "../../setup/lock_data_dir.ts";
@@ -40,11 +41,14 @@ if (!lock.ok) {
 }
 const spentFile = `${settings.stateDir}/spent.json`;
 const pauseFile = `${settings.stateDir}/paused`;
+const { journal, spent } = await earlierLife();
 const wallet = await openPublicWallet(settings.walletFile);
 const opened = await openSigner(settings, {
   isPaused: () => isPaused(pauseFile),
-  spent: await readSpent(spentFile),
+  spent,
   keepSpent: (spent) => writeSpent(spentFile, spent),
+  memory: journal.memory,
+  keepSigned: (batch) => journal.append(batch),
 });
 for (const { network, contracts } of settings.networks) {
   for (const currency of Object.keys(contracts)) {
@@ -84,4 +88,20 @@ await Promise.race([stopped.promise, ended()]);
 log.info("stopping");
 await server.close(STOP_MS);
 await opened.close();
+journal.close();
 Deno.exit(0);
+
+/** What an earlier life left; without it neither the caps nor "signed once" would hold. */
+async function earlierLife() {
+  try {
+    return {
+      journal: await openSignedJournal(settings.stateDir),
+      spent: await readSpent(spentFile),
+    };
+  } catch (error) {
+    log.error("Cannot start: {reason}", {
+      reason: error instanceof Error ? error.message : String(error),
+    });
+    Deno.exit(2);
+  }
+}

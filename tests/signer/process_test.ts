@@ -92,7 +92,7 @@ Deno.test({
       });
 
       await t.step("the day's cap holds over restarts of the signer", async () => {
-        // what was signed around a kill and asked for again counts twice
+        // what a kill kept from being given, and was asked for again, may count twice
         const { printed } = await signer.verb("status");
         const spent = Number(/24 hours: (\d+) USDT\/TRX/.exec(printed)?.[1]);
         assert(spent >= 170, printed);

@@ -94,6 +94,7 @@ test("no signature leaves before it is durably counted, not even at the second a
     },
     builders: [{
       network: "TRX",
+      followsClock: true,
       envelopeFault: () => null,
       intentFault: () => null,
       blockTime: () => NOW,

@@ -1,0 +1,202 @@
+/**
+ * The signatures of the last minutes, in files of the signer's own, so that a signer that starts
+ * again gives the very bytes that it gave before.
+ *
+ * Each batch is one line, appended and synced before any of its signatures leaves. A file that has
+ * its fill is followed by the next one and deleted once everything in it has expired. A line without
+ * its end was cut off by a crash, so nobody holds a signature of it; anything else that cannot be
+ * read keeps the signer from starting.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import { z } from "zod";
+import { type Network, NETWORKS } from "../../ledger/pair.ts";
+import { type KeptSignature, SignedMemory } from "./signed_memory.ts";
+
+const log = getLogger(["engine", "chains", "signer"]);
+
+/** About 8 MB. */
+const FILL = 5_000;
+const NEWLINE = 0x0a;
+const FILE_NAME = /^signed-(\d{1,15})\.jsonl$/;
+
+const lineSchema = z.array(z.strictObject({
+  outgoingId: z.string().min(1),
+  network: z.enum(NETWORKS),
+  details: z.string().min(1),
+  signed: z.strictObject({
+    txid: z.string().min(1),
+    bytes: z.string().min(1),
+    expiresAt: z.int().min(0),
+  }),
+})).min(1);
+
+/** One file. */
+interface Part {
+  readonly path: string;
+  /** Signatures in it. */
+  count: number;
+  /** The latest expiry in it, by network. */
+  readonly latest: Map<Network, number>;
+}
+
+/** Where signatures are made durable. */
+export interface SignedJournal {
+  /** Begins with what an earlier life signed; what it knows to have passed is deleted. */
+  readonly memory: SignedMemory;
+  /**
+   * Makes a batch durable. One call at a time.
+   *
+   * @throws when it is not durable; then the whole batch has to be given again
+   */
+  append(batch: readonly KeptSignature[]): Promise<void>;
+  close(): void;
+}
+
+/** Bounds of {@linkcode openSignedJournal}. */
+export interface JournalBounds {
+  /** Signatures of one file. */
+  readonly fill: number;
+}
+
+/**
+ * Opens the journal of a folder; an empty one begins with nothing.
+ *
+ * @throws {Error} when a file is damaged: what it held might be signed a second time
+ */
+export async function openSignedJournal(
+  folder: string,
+  { fill }: JournalBounds = { fill: FILL },
+): Promise<SignedJournal> {
+  const numbers: number[] = [];
+  for await (const { name } of Deno.readDir(folder)) {
+    const digits = FILE_NAME.exec(name)?.[1];
+    if (digits !== undefined) numbers.push(Number(digits));
+  }
+  numbers.sort((one, other) => one - other);
+  const parts: Part[] = [];
+  const kept: KeptSignature[] = [];
+  for (const number of numbers) {
+    const part = newPart(folder, number);
+    for (const signature of await readPart(part.path)) {
+      note(part, signature);
+      kept.push(signature);
+    }
+    parts.push(part);
+  }
+  return new Journal(folder, fill, new SignedMemory(kept), parts, (numbers.at(-1) ?? 0) + 1);
+}
+
+class Journal implements SignedJournal {
+  readonly memory: SignedMemory;
+  readonly #folder: string;
+  readonly #fill: number;
+  /** Full ones, and those of earlier lives. */
+  #past: Part[];
+  #next: number;
+  #current: { readonly part: Part; readonly file: Deno.FsFile } | null = null;
+
+  constructor(folder: string, fill: number, memory: SignedMemory, past: Part[], next: number) {
+    this.#folder = folder;
+    this.#fill = fill;
+    this.memory = memory;
+    this.#past = past;
+    this.#next = next;
+  }
+
+  async append(batch: readonly KeptSignature[]): Promise<void> {
+    const { part, file } = this.#current ??= await this.#open();
+    for (const signature of batch) note(part, signature);
+    try {
+      await writeAll(file, new TextEncoder().encode(`${JSON.stringify(batch)}\n`));
+      await file.syncData();
+    } catch (error) {
+      // its end may be half a line, which nothing may follow
+      this.close();
+      throw error;
+    }
+    if (part.count >= this.#fill) this.close();
+  }
+
+  close(): void {
+    if (this.#current === null) return;
+    const { part, file } = this.#current;
+    this.#current = null;
+    this.#past.push(part);
+    file.close();
+  }
+
+  async #open() {
+    await this.#removeExpired();
+    const part = newPart(this.#folder, this.#next++);
+    const file = await Deno.open(part.path, { write: true, createNew: true, mode: 0o600 });
+    try {
+      using directory = await Deno.open(this.#folder, { read: true });
+      await directory.sync();
+    } catch (error) {
+      file.close();
+      this.#past.push(part);
+      throw error;
+    }
+    return { part, file };
+  }
+
+  async #removeExpired(): Promise<void> {
+    const left: Part[] = [];
+    for (const part of this.#past) {
+      const isExpired = [...part.latest]
+        .every(([network, latest]) => latest <= this.memory.passed(network));
+      if (isExpired) await removeIfThere(part.path);
+      else left.push(part);
+    }
+    this.#past = left;
+  }
+}
+
+function newPart(folder: string, number: number): Part {
+  const path = `${folder}/signed-${String(number).padStart(6, "0")}.jsonl`;
+  return { path, count: 0, latest: new Map() };
+}
+
+/** Counts a signature in. */
+function note(part: Part, { network, signed }: KeptSignature): void {
+  part.count += 1;
+  part.latest.set(network, Math.max(signed.expiresAt, part.latest.get(network) ?? -Infinity));
+}
+
+async function readPart(path: string): Promise<KeptSignature[]> {
+  const bytes = await Deno.readFile(path);
+  const end = bytes.lastIndexOf(NEWLINE) + 1;
+  if (end < bytes.length) {
+    log.warn("the last {count} bytes were cut off by a crash and are nobody's: {path}", {
+      count: bytes.length - end,
+      path,
+    });
+  }
+  try {
+    const lines = new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, end))
+      .split("\n").slice(0, -1);
+    return lines.flatMap((line) => lineSchema.parse(JSON.parse(line)));
+  } catch {
+    throw new Error(
+      `Cannot rule out signing twice as the file of what was signed is damaged: ${path} ` +
+        "(ten minutes after the last signature it may be deleted)",
+    );
+  }
+}
+
+async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
+  for (let written = 0; written < bytes.length;) {
+    written += await file.write(bytes.subarray(written));
+  }
+}
+
+async function removeIfThere(path: string): Promise<void> {
+  try {
+    await Deno.remove(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}

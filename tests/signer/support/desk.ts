@@ -1,0 +1,112 @@
+/**
+ * A signer with the service's own bounds over an intent that is always queued, as a treasury gone
+ * wrong would find it.
+ *
+ * @module
+ */
+
+import { HDKey } from "@scure/bip32";
+import type { Envelope } from "../../../chains/chain.ts";
+import type { Intent, SignAnswer, Signer } from "../../../chains/signer.ts";
+import { createSigner, type SignerOptions } from "../../../chains/signer/create_signer.ts";
+import { SpendingLimits } from "../../../chains/signer/spending_limits.ts";
+import { makeEnvelope } from "../../../chains/tron/envelope.ts";
+import { createTronTransferBuilder } from "../../../chains/tron/tron_transfer_builder.ts";
+import { signingKey } from "../../../chains/wallet/account_key.ts";
+import { amountOf } from "../../../ledger/amount.ts";
+import { CLOCK_TOLERANCE_MS, FEE_LIMIT_SUN, LIFETIME_MS } from "../../../setup/open_chains.ts";
+
+/** Where its clock begins. */
+export const START = 1_750_000_000_000;
+
+const account = HDKey.fromMasterSeed(new Uint8Array(32).fill(7)).derive("m/44'/195'/0'");
+const HOT = signingKey(account, "TRX", "hot");
+/** A deposit address of its keys. */
+export const OWN = { index: 7, address: signingKey(account, "TRX", 7).address } as const;
+
+/** What {@linkcode openDesk} gives. */
+export interface Desk {
+  readonly signer: Signer;
+  /** Its clock, Unix milliseconds; a test moves it. */
+  now: number;
+  /** What every intent says besides its id. */
+  intent: Omit<Intent, "outgoingId">;
+  /** Asks for one signature. @param blockTime of the envelope, Unix milliseconds */
+  ask(blockTime: number, outgoingId?: string): Promise<SignAnswer>;
+}
+
+/** An envelope on a block of a time. */
+export function envelopeAt(blockTime: number): Envelope {
+  const height = Math.floor(blockTime / 3_000);
+  const hash = `${height.toString(16).padStart(16, "0")}${"5e".repeat(24)}`;
+  const fee = { fee: amountOf("7"), limit: amountOf("8") };
+  return makeEnvelope(
+    "TRX",
+    { height, hash, parentHash: "00".repeat(32), time: blockTime },
+    fee,
+    LIFETIME_MS,
+  );
+}
+
+/** Opens one. @param clockToleranceMs `null`: blocks are made on demand, at any time */
+export function openDesk(
+  changes: Partial<SignerOptions> = {},
+  clockToleranceMs: number | null = CLOCK_TOLERANCE_MS,
+): Desk {
+  const signer = createSigner({
+    keys: {
+      walletId: "wal_1",
+      key: (_, wallet) => (wallet === "hot" ? HOT : null),
+      address: (_, wallet) => (wallet === "hot" ? HOT.address : OWN.address),
+      lock: () => {},
+    },
+    intents: {
+      read: (ids) => Promise.resolve(ids.map((outgoingId) => ({ ...desk.intent, outgoingId }))),
+    },
+    builders: [createTronTransferBuilder({
+      network: "TRX",
+      contracts: { USDT: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t" },
+      longestLifetimeMs: LIFETIME_MS,
+      highestFeeLimitSun: FEE_LIMIT_SUN,
+      clockToleranceMs,
+    })],
+    spending: new SpendingLimits({}),
+    now: () => desk.now,
+    ...changes,
+  });
+  const desk: Desk = {
+    signer,
+    now: START,
+    intent: {
+      kind: "payout",
+      network: "TRX",
+      currency: "USDT",
+      amount: amountOf("12.5"),
+      destination: "TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8",
+      destinationIndex: null,
+      wallet: "hot",
+      status: "queued",
+    },
+    async ask(blockTime, outgoingId = "out_1") {
+      const [answer] = await signer.sign([{ outgoingId, envelope: envelopeAt(blockTime) }]);
+      if (answer === undefined) throw new Error("The signer did not answer");
+      return answer;
+    },
+  };
+  return desk;
+}
+
+/** The transaction of an answer. */
+export function signedOf(answer: SignAnswer | undefined) {
+  if (answer === undefined || "refused" in answer) {
+    throw new Error(`The signer refused: ${JSON.stringify(answer)}`);
+  }
+  return answer.signed;
+}
+
+/** A refusal and why; `null` when it signed. */
+export function refusalOf(answer: SignAnswer | undefined): string | null {
+  return answer !== undefined && "refused" in answer
+    ? `${answer.refused}: ${answer.message}`
+    : null;
+}
