@@ -1,20 +1,30 @@
 /**
- * An endpoint for callbacks, as a merchant would write it: verify, deduplicate, act, acknowledge. It
- * needs nothing but Node's own modules, so it runs on Node and Deno alike:
+ * An endpoint for callbacks, as a merchant would write it: verify, deduplicate, book, acknowledge. It
+ * needs nothing but Node's own modules, so it runs on Node and Deno alike; here with the `postgres`
+ * package and a table `CREATE TABLE webhook_event (id text PRIMARY KEY)`:
  *
  * ```ts
  * import { createServer } from "node:http";
+ * import postgres from "postgres";
  * import { createReceiver } from "./webhook_receiver.ts";
  *
+ * const sql = postgres();
  * const receiver = createReceiver({
- *   secrets: [process.env.WEBHOOK_SECRET],
- *   isNew: (eventId) => insertIntoYourTable(eventId), // false where the row was there already
- *   act: (event) => bookIt(event),
+ *   secrets: [process.env.WEBHOOK_SECRET ?? ""],
+ *   book: async (event) => {
+ *     await sql.begin(async (tx) => {
+ *       const [isNew] = await tx`
+ *         INSERT INTO webhook_event (id) VALUES (${event.eventId})
+ *         ON CONFLICT DO NOTHING RETURNING id`;
+ *       if (isNew) await bookIt(tx, event); // your own tables, in the same transaction
+ *     });
+ *   },
  * });
  * createServer(receiver).listen(9000);
  * ```
  *
- * `deno task webhooks listen` runs it against the service on this machine.
+ * `deno task webhooks listen` verifies with the same code, and prints what arrives instead of booking
+ * it.
  *
  * @module
  */
@@ -38,12 +48,12 @@ export interface ReceiverOptions {
   /** Your webhook secret; while you rotate it, the old one too. */
   readonly secrets: readonly string[];
   /**
-   * Remembers an event's id and answers whether it was unknown. Do this in the same transaction as
-   * {@linkcode ReceiverOptions.act}: then a crash between the two loses nothing and books nothing twice.
+   * Books an event, once per `eventId`: deliveries are repeated, also at the same time. Remember the
+   * id in the transaction that books what the event means, as in the example above. With the id
+   * remembered first and the booking lost, the next delivery would be acknowledged for nothing. What
+   * is thrown or rejected here has the event delivered again.
    */
-  readonly isNew: (eventId: string) => boolean | Promise<boolean>;
-  /** What the event means to you. Throw, and it is delivered again. */
-  readonly act: (event: ReceivedEvent) => void | Promise<void>;
+  readonly book: (event: ReceivedEvent) => Promise<void>;
   /** Unix milliseconds; default `Date.now`. */
   readonly now?: () => number;
 }
@@ -114,11 +124,16 @@ async function readBody(request: IncomingMessage): Promise<Uint8Array | null> {
 /**
  * A handler for `createServer` of `node:http`. Only a 2xx answer with `{"ok": true}` acknowledges;
  * anything else has the event delivered again, under the same `eventId`.
+ *
+ * @throws {Error} where a secret is missing: with an empty one anybody could sign
  */
 export function createReceiver(
   options: ReceiverOptions,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const now = options.now ?? Date.now;
+  if (options.secrets.length === 0 || options.secrets.includes("")) {
+    throw new Error("Cannot receive callbacks as a webhook secret is missing");
+  }
   return async (request, response) => {
     const answer = (code: number, body: unknown) => {
       response.writeHead(code, { "content-type": "application/json" });
@@ -130,10 +145,8 @@ export function createReceiver(
       const verdict = verify(request.headers, body, options.secrets, now());
       if (verdict !== "verified") return answer(401, { ok: false, reason: verdict });
       const payload = JSON.parse(new TextDecoder().decode(body));
-      const eventId = String(payload.eventId);
-      if (await options.isNew(eventId)) {
-        await options.act({ name: textOf(request.headers, "x-webhook-event"), eventId, payload });
-      }
+      const name = textOf(request.headers, "x-webhook-event");
+      await options.book({ name, eventId: String(payload.eventId), payload });
       answer(200, { ok: true });
     } catch (error) {
       answer(500, { ok: false, reason: error instanceof Error ? error.message : "failed" });
