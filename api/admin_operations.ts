@@ -42,6 +42,7 @@ import { createReseller, getReseller, getResellers, putReseller } from "./resell
 import { getReconciliation } from "./reconcile.ts";
 import { rescanChain } from "./rescan.ts";
 import { getSettings, updateSettings } from "./settings.ts";
+import { settleUnexpectedSweep } from "./settle_sweep.ts";
 import { getTreasury } from "./treasury.ts";
 import { getTreasuryCosts } from "./treasury_costs.ts";
 import { ingestEvent } from "./webhook_event.ts";
@@ -82,6 +83,7 @@ export const ADMIN_OPERATIONS = {
   getChains,
   getReconciliation,
   getTreasuryCosts,
+  settleUnexpectedSweep,
   rescanChain,
   getAside,
   retryInboxRow,

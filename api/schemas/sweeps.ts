@@ -6,6 +6,7 @@
 
 import { z } from "zod";
 import { SWEEP_REASONS } from "../../ledger/sweeps/sweep_reason.ts";
+import { SWEEP_VERDICTS } from "../../ledger/sweeps/write_verdict.ts";
 import { address, decimal, EXAMPLE, exampleId, shownCurrency, timestamp } from "./formats.ts";
 
 const reason = z.enum(SWEEP_REASONS);
@@ -44,4 +45,24 @@ export const SWEEPS_EXAMPLE = {
     since: EXAMPLE.time,
     lookAt: EXAMPLE.later,
   }],
+};
+
+/** Answer to a verdict on a sweep. */
+export const settledSweep = z.object({
+  success: z.literal(true),
+  sweepId: z.string(),
+  verdict: z.enum(SWEEP_VERDICTS),
+  arrived: decimal.meta({ description: "What its transaction brought to the hot wallet" }),
+  carried: z.int().min(0).meta({ description: "Transfers that count as moved by it" }),
+  released: z.int().min(0).meta({ description: "Transfers that wait for another sweep" }),
+});
+
+/** What the reference shows for it. */
+export const SETTLED_SWEEP_EXAMPLE = {
+  success: true,
+  sweepId: exampleId("out"),
+  verdict: "moved",
+  arrived: "99",
+  carried: 1,
+  released: 0,
 };

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Fields } from "./client.ts";
-import { table } from "./table.ts";
+import { record, table } from "./table.ts";
 import { given, type Verb } from "./verb.ts";
 
 const Sweeps = z.object({ counts: z.array(Fields), addresses: z.array(Fields) });
@@ -96,5 +96,18 @@ export const TREASURY_VERBS: readonly Verb[] = [
       const answer = await client.send("GET", "/api/admin/treasury");
       return z.array(Fields).parse(answer.networks).map(treasuryText).join("\n\n");
     },
+  },
+  {
+    name: "sweeps settle",
+    args: ["sweep-id", "moved|nothing_moved|lost"],
+    options: { reason: { type: "string" } },
+    help: "settles a sweep that ended unexpected, as the chain shows it; --reason TEXT",
+    run: async (client, [id, verdict], options) =>
+      record(
+        await client.send("POST", `/api/admin/sweeps/${id}/settle`, {
+          verdict,
+          ...given(options, { reason: "reason" }),
+        }),
+      ),
   },
 ];

@@ -120,6 +120,7 @@ const EXPECTED: Readonly<Record<string, Let>> = {
   "GET /api/admin/inbox": ADMIN_READERS,
   "POST /api/admin/inbox/retry": ADMINS,
   "POST /api/admin/inbox/acknowledge": ADMINS,
+  "POST /api/admin/sweeps/{sweepId}/settle": ADMINS,
   "PUT /api/admin/pairs": ADMINS,
   "PUT /api/admin/settings": ADMINS,
   "POST /api/admin/withdrawals/{withdrawalId}/approve": ADMINS,

@@ -1,0 +1,128 @@
+/**
+ * The desk of an operator who settles sweeps: the interface over HTTP on the database and chain of a
+ * house, and sweeps that ended unexpected.
+ *
+ * @module
+ */
+
+import { assertEquals } from "@std/assert";
+import { Buffer } from "node:buffer";
+import { z } from "zod";
+import { newId } from "../../../actors/runtime/ids.ts";
+import { hashApiKey, mintApiKey } from "../../../api/api_key.ts";
+import { admin } from "../../../commands/admin.ts";
+import { type Called, testApi } from "../../support/api.ts";
+import type { House } from "./house.ts";
+
+/** An event of the house's token that moves nothing. */
+export interface Event {
+  readonly from: string;
+  readonly to: string;
+  /** In the token's smallest unit. */
+  readonly amount: string;
+}
+
+/** What an operator does. */
+export interface Desk extends AsyncDisposable {
+  settle(sweepId: string, verdict: string, reason?: string): Promise<Called>;
+  /** A line of `deno task admin`; answers what it printed. */
+  command(...line: readonly string[]): Promise<string>;
+  /** Who settled what: refusals and effects, oldest first. */
+  audit(): Promise<readonly string[]>;
+  /** Verdicts and transfers with the sweeps that list them: what a refusal must not change. */
+  standing(): Promise<string>;
+}
+
+/** Opens the desk of a house. */
+export async function openDesk(house: House): Promise<Desk> {
+  const { sql, chain, merchants } = house;
+  const api = await testApi({ sql, merchants, chains: new Map([["TRX" as const, chain]]) });
+  const key = mintApiKey("development");
+  await sql`
+    INSERT INTO hub.api_key (id, hash, merchant_id, role, permissions, label, created_at)
+    VALUES (${newId("key")}, ${
+    Buffer.from(hashApiKey(key), "hex")
+  }, NULL, 'ADMIN', ARRAY['admin:write'], 'desk', now())`;
+  return {
+    settle: (sweepId, verdict, reason = "looked at it") =>
+      api.call("POST", `/api/admin/sweeps/${sweepId}/settle`, { key, body: { verdict, reason } }),
+    async command(...line) {
+      const lines: string[] = [];
+      const say = (...parts: unknown[]) => lines.push(parts.map(String).join(" "));
+      const env = { PUBLIC_URL: api.url, ADMIN_API_KEY: key };
+      await admin(line, env, { log: say, error: say });
+      return lines.join("\n");
+    },
+    async audit() {
+      const rows = await sql<{ line: string }[]>`
+        SELECT subject || ' ' || coalesce(refused, after ->> 'verdict') AS line FROM hub.audit
+        WHERE action = 'sweep.settle' ORDER BY id`;
+      return rows.map(({ line }) => line);
+    },
+    async standing() {
+      const rows = await sql`
+        SELECT i.txid, i.outgoing_id, i.done, v.verdict FROM book.sweep_item i
+        LEFT JOIN book.sweep_verdict v ON v.outgoing_id = i.outgoing_id ORDER BY i.txid`;
+      return JSON.stringify(rows);
+    },
+    [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),
+  };
+}
+
+/** The chain tells of transfers that did not take place; the transaction is in the next block. */
+export async function tellOf(house: House, ...events: readonly Event[]): Promise<string> {
+  const steps = events.map((event) => ({ do: "event", token: house.token, ...event }));
+  return z.object({ txid: z.string() }).parse(await house.control("dev/emit", { steps })).txid;
+}
+
+/**
+ * A sweep of everything noted at an address whose transaction succeeds with these events instead of
+ * its transfer. Sweeps are switched off meanwhile, so that the planner plans none.
+ *
+ * @returns its id
+ */
+export async function sweepWith(
+  house: House,
+  address: string,
+  ...events: readonly Event[]
+): Promise<string> {
+  const { sql } = house;
+  const id = newId("out");
+  const txid = await tellOf(house, ...events);
+  await sql.begin(async (tx) => {
+    await tx`
+      INSERT INTO book.outgoing (id, merchant_id, kind, network, currency, amount, wallet, destination, status, attempts, created_at, updated_at)
+      SELECT ${id}, 'mer_platform', 'sweep', 'TRX', 'USDT', sum(i.amount), max(h.wallet_index)::text,
+        ${house.chain.hotWallet}, 'signed', 1, now(), now()
+      FROM book.sweep_item i JOIN hub.address h ON h.network = i.network AND h.address = i.address
+      WHERE i.address = ${address} AND i.outgoing_id IS NULL`;
+    const attempt = {
+      outgoing_id: id,
+      number: 1,
+      merchant_id: "mer_platform",
+      network: "TRX",
+      txid,
+      bytes: "{}",
+      expires_at: new Date(Date.now() + 600_000).toISOString(),
+      created_at: new Date().toISOString(),
+      fee_limit: 1,
+    };
+    await tx`
+      INSERT INTO book.attempt
+      SELECT * FROM jsonb_populate_record(NULL::book.attempt, ${tx.json(attempt)})`;
+    await tx`
+      UPDATE book.sweep_item SET outgoing_id = ${id} WHERE address = ${address} AND outgoing_id IS NULL`;
+  });
+  await untilUnexpected(house, address);
+  const [row] = await sql`SELECT outcome FROM book.attempt WHERE outgoing_id = ${id}`;
+  assertEquals(row?.["outcome"], "unexpected");
+  return id;
+}
+
+/** Until the address waits for its operator. */
+export async function untilUnexpected(house: House, address: string): Promise<void> {
+  await house.until("the reason", async () => {
+    await house.lookNow();
+    return await house.reason(address) === "unexpected";
+  });
+}
