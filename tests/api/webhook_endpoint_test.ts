@@ -51,10 +51,9 @@ test("an endpoint that fails for long is paused, shown, probed, and recovers wit
   assert(Date.parse(paused.nextProbeAt) > Date.now() + 50_000);
   const backlog: string[] = [];
   for (let i = 0; i < 5; i++) backlog.push(await addEvent(api.sql, id));
-  first.start();
-  first.wake(id);
-  // nobody wakes anybody: after a restart, or where another node died, the sweep has to find it
   const begun = await addEvent(api.sql, id, { attempts: 1 });
+  // nobody wakes anybody: after a restart, or where another node died, the sweep has to find it
+  first.start();
   await until(async () => (await eventState(api.sql, begun)).status === "FAILED");
   assertEquals(hook.arrived.length, 3, "only what was begun is sent while the endpoint is paused");
   await first.stop();
