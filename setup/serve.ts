@@ -1,8 +1,11 @@
-import type { Hono } from "hono";
 import type { Bindings } from "../api/app.ts";
 import type { Config } from "../config.ts";
 
-type App = Hono<{ Bindings: Bindings }>;
+/** What answers requests. */
+export interface App {
+  fetch(request: Request, bindings: Bindings): Response | Promise<Response>;
+}
+
 type HttpServer = Deno.HttpServer<Deno.NetAddr>;
 
 /** What is served where. */
