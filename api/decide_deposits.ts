@@ -79,8 +79,9 @@ function decideRoute(verb: keyof typeof VERBS) {
     handler: async (request, context) => {
       const depositId = request.params.depositId ?? "";
       const { newId } = context;
-      const merchantId = await findDepositOwner(context.sql, depositId);
-      if (merchantId === null) return notFound;
+      const found = await findDepositOwner(context.sql, depositId);
+      if (found === null) return notFound;
+      const { merchantId, status } = found;
       if (verb === "confirm" && await isTransferOfAnother(context, merchantId, depositId)) {
         const accountable = { ...request, merchantId };
         await noteRefusal(
@@ -90,7 +91,7 @@ function decideRoute(verb: keyof typeof VERBS) {
           "transfer_of_another",
           context,
         );
-        return transferOfAnother;
+        return transferOfAnother(status, to);
       }
       const outcome = await askAsAdmin(request, merchantId, `deposit.${verb}`, depositId, {
         type: "decide-deposit",

@@ -70,10 +70,17 @@ export function conflict(message: string): Answer {
   return error(409, { error: "Conflict", message });
 }
 
+/** 409 of a move from one state to another, with why where the states alone do not say it. */
+function refusedMove(from: string, to: string, why?: string): Answer {
+  const move = `Cannot move from ${from} to ${to}`;
+  const message = why === undefined ? `${move}.` : `${move}: ${why}.`;
+  return error(409, { error: "Conflict", message, from, to });
+}
+
 /** 409 of a deposit by hand whose transaction is somebody else's. */
-export const transferOfAnother: Answer = conflict(
-  "The named transaction paid, or was booked by, another merchant.",
-);
+export function transferOfAnother(from: string, to: string): Answer {
+  return refusedMove(from, to, "the named transaction paid, or was booked by, another merchant");
+}
 
 /** 413. */
 export function bodyTooLarge(limit: number): Answer {
@@ -223,10 +230,11 @@ export function refused(refusal: Refusal, amountField = "amount"): Answer {
     case "record_not_found":
       return notFound;
     case "not_manual":
-      return error(409, {
-        error: "Conflict",
-        message: "The chain decides on this deposit; an operator cannot.",
-      });
+      return refusedMove(
+        refusal.from,
+        refusal.to,
+        "the chain decides on this deposit; an operator cannot",
+      );
     case "transfer_known":
       return error(409, {
         error: "Conflict",
@@ -250,19 +258,19 @@ export function refused(refusal: Refusal, amountField = "amount"): Answer {
         message: "This eventId was used with another body.",
       });
     case "wrong_state":
-      return error(409, {
-        error: "Conflict",
-        message: `Cannot move from ${refusal.from} to ${refusal.to}.`,
-        from: refusal.from,
-        to: refusal.to,
-      });
+      return refusedMove(refusal.from, refusal.to);
     case "already_sent":
-      return error(409, {
-        error: "Conflict",
-        message: "A payout of this withdrawal may be on its way; it cannot be taken back.",
-      });
+      return refusedMove(
+        refusal.from,
+        refusal.to,
+        "a payout of this withdrawal may be on its way; it cannot be taken back",
+      );
     case "payment_used":
-      return conflict("That transaction has paid another withdrawal.");
+      return refusedMove(
+        refusal.from,
+        refusal.to,
+        "that transaction has paid another withdrawal",
+      );
     case "address_exists":
       return error(409, { error: "Deposit address already exists" });
     default: {

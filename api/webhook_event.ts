@@ -139,13 +139,14 @@ async function decideDeposit(
   const { depositId, reason } = body.data;
   const { newId } = context;
   if (depositId === undefined) return missing("depositId");
-  const merchantId = await findDepositOwner(context.sql, depositId);
-  if (merchantId === null) return notFound;
+  const found = await findDepositOwner(context.sql, depositId);
+  if (found === null) return notFound;
+  const { merchantId, status } = found;
   if (to === "CONFIRMED" && await isTransferOfAnother(context, merchantId, depositId)) {
     const accountable = { ...request, merchantId };
     const action = `ingest.${body.type}`;
     await noteRefusal(accountable, action, depositId, "transfer_of_another", context);
-    return transferOfAnother;
+    return transferOfAnother(status, to);
   }
   const outcome = await askAsAdmin(request, merchantId, `ingest.${body.type}`, depositId, {
     type: "decide-deposit",

@@ -42,6 +42,12 @@ export const REFUSAL_CODES = [
 /** One code of {@linkcode REFUSAL_CODES}. */
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
+/** A move from one state to another that is refused. */
+interface RefusedMove {
+  readonly from: string;
+  readonly to: string;
+}
+
 /** An expected no, with what its message needs. */
 export type Refusal =
   | { readonly code: "merchant_not_active" }
@@ -86,16 +92,16 @@ export type Refusal =
   | { readonly code: "treasury_short" }
   | { readonly code: "record_not_found" }
   /** An operator cannot decide on what the chain decides. */
-  | { readonly code: "not_manual" }
+  | { readonly code: "not_manual" } & RefusedMove
   /** The transfer that a manual deposit names is booked already. */
   | { readonly code: "transfer_known"; readonly depositId: string }
   /** With it the pair's balances would exceed what an amount can say. */
   | { readonly code: "balance_too_large" }
-  | { readonly code: "wrong_state"; readonly from: string; readonly to: string }
+  | { readonly code: "wrong_state" } & RefusedMove
   /** A payout of this withdrawal may be on its way: it cannot be taken back. */
-  | { readonly code: "already_sent" }
+  | { readonly code: "already_sent" } & RefusedMove
   /** The transaction that is said to pay this withdrawal paid another one. */
-  | { readonly code: "payment_used" }
+  | { readonly code: "payment_used" } & RefusedMove
   | { readonly code: "address_exists" }
   | { readonly code: "settlement_address_exists" }
   /** The same upstream event came with another body. */

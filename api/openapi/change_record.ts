@@ -14,6 +14,14 @@ export interface Change {
 /** Every change that was announced. */
 export const CHANGE_RECORD: readonly Change[] = [
   {
+    date: "2026-11-22",
+    change:
+      "Every 409 of a refused transition names both states (`from`, `to`); date filters take " +
+      "date-times without seconds or offset (UTC); `POST /api/webhook/event` answers 401 before it " +
+      "tells of the body's fields; unknown fields in the body of `PUT /api/resellers/{resellerId}` " +
+      "are ignored for resellers, and refused for administrators wherever both call",
+  },
+  {
     date: "2026-08-13",
     change:
       "Hosted deposit page redesigned; no behavioral change (tokens, 404/410 expiry handling, " +

@@ -17,6 +17,9 @@ import { type ErrorDoc, errorDoc } from "./error_doc.ts";
 
 const message = z.string();
 
+/** Of a move that is refused. */
+const states = { from: z.string(), to: z.string() };
+
 /** One fault of a request. */
 const detail = z.object({
   path: z.array(z.string()).meta({ description: "Where; empty for the request as a whole" }),
@@ -54,9 +57,9 @@ export const validationFailedDoc = errorDoc(
 export const transferOfAnotherDoc = errorDoc(
   "TransferOfAnother",
   "The transaction that the deposit names paid another merchant, or another one's deposit by hand",
-  errors.transferOfAnother,
+  errors.transferOfAnother("PENDING", "CONFIRMED"),
   "Conflict",
-  { message },
+  { message, ...states },
 );
 
 /** 401 without a key. */
@@ -371,7 +374,8 @@ export const REFUSALS: Readonly<Record<RefusalCode, ErrorDoc>> = {
   not_manual: conflict(
     "NotManual",
     "The deposit came over a chain, which alone decides on it",
-    { code: "not_manual" },
+    { code: "not_manual", from: "PENDING", to: "CONFIRMED" },
+    states,
   ),
   transfer_known: conflict(
     "TransferKnown",
@@ -388,17 +392,19 @@ export const REFUSALS: Readonly<Record<RefusalCode, ErrorDoc>> = {
     "WrongState",
     "The record is in a state that this move does not leave",
     { code: "wrong_state", from: "CONFIRMED", to: "CANCELLED" },
-    { from: z.string(), to: z.string() },
+    states,
   ),
   already_sent: conflict(
     "AlreadySent",
     "A transaction of the payout may be on its way",
-    { code: "already_sent" },
+    { code: "already_sent", from: "PENDING", to: "FAILED" },
+    states,
   ),
   payment_used: conflict(
     "PaymentUsed",
     "The named transaction has paid another withdrawal",
-    { code: "payment_used" },
+    { code: "payment_used", from: "PENDING", to: "CONFIRMED" },
+    states,
   ),
   address_exists: refusal(
     "DepositAddressExists",

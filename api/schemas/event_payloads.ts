@@ -115,7 +115,11 @@ function transactionSettled(status: "confirmed" | "failed") {
     status: z.literal(status),
     txHash: txHash.nullable(),
     referenceId,
-    balanceAfter: decimal.nullable(),
+    balanceAfter: decimal.nullable().meta({
+      description:
+        "Available balance of the pair at this event. It may differ from `balanceAfter` " +
+        "of the statement's row, which counts all rows in the order of their creation",
+    }),
     createdAt: timestamp,
     eventId,
   });

@@ -223,6 +223,7 @@ test("a transaction of another merchant is confirmed by hand for nobody else", a
     const refused = await confirm(await book(bob.key, paid));
     assertEquals([refused.status, refused.body.error], [409, "Conflict"]);
     assertStringIncludes(refused.body.message, "another merchant");
+    assertEquals([refused.body.from, refused.body.to], ["PENDING", "CONFIRMED"]);
 
     const elsewhere = await pay(dev, HOT_WALLET, "5");
     await dev.mine(20);

@@ -252,10 +252,12 @@ test("a withdrawal is confirmed only by a solid transfer of its own token, amoun
     type: "withdrawal.confirmed",
     data: { withdrawalId: second, txHash: txid },
   });
-  assertEquals([again.status, again.body.message], [
-    409,
-    "That transaction has paid another withdrawal.",
-  ]);
+  assertEquals([again.status, again.body], [409, {
+    error: "Conflict",
+    message: "Cannot move from PENDING to CONFIRMED: that transaction has paid another withdrawal.",
+    from: "PENDING",
+    to: "CONFIRMED",
+  }]);
   assertEquals((await send(api, admin, event(txid))).status, 200);
   assertEquals(await booksFaults(api.sql), []);
 });
@@ -281,10 +283,20 @@ test("nothing is confirmed or failed from outside while a signed transaction may
     data: { withdrawalId, ...(txHash === undefined ? {} : { txHash }) },
   });
   const failed = await send(api, admin, event("e1", "withdrawal.failed"));
-  assertEquals(failed.status, 409);
+  assertEquals([failed.status, failed.body], [409, {
+    error: "Conflict",
+    message: "Cannot move from PENDING to FAILED: a payout of this withdrawal may be on its way; " +
+      "it cannot be taken back.",
+    from: "PENDING",
+    to: "FAILED",
+  }]);
   solid.set(foreign, payment(foreign));
   const elsewhere = await send(api, admin, event("e2", "withdrawal.confirmed", foreign));
-  assertEquals(elsewhere.status, 409);
+  assertEquals([elsewhere.status, elsewhere.body.from, elsewhere.body.to], [
+    409,
+    "PENDING",
+    "CONFIRMED",
+  ]);
   const other = await withdraw(api, key);
   solid.set(own, payment(own));
   const stolen = await send(api, admin, {

@@ -136,8 +136,9 @@ Deno.test("reference: the webhooks section holds every event and nothing else", 
   assertEquals(Object.keys(toJsonObject(webhooks as object)), [...EVENT_TYPES]);
 });
 
-/** Section "Versioning" of the contract. */
+/** Section "Versioning" of the contract, and what changed since. */
 const CHANGE_DATES = [
+  "2026-11-22",
   "2026-08-13",
   "2026-07-31",
   "2026-07-30",
@@ -163,7 +164,7 @@ test("versioning: the reference shows the dated change record and the latest dat
   const page = await api.call("GET", "/api/docs");
   assertEquals(page.status, 200);
   assertMatch(page.headers.get("content-type") ?? "", /^text\/html/);
-  assertMatch(page.body, /Latest change: <time datetime="2026-08-13">/);
+  assertMatch(page.body, /Latest change: <time datetime="2026-11-22">/);
   for (const date of CHANGE_DATES) assertStringIncludes(page.body, date);
 });
 

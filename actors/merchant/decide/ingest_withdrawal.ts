@@ -41,9 +41,10 @@ function fail(
   const { status, merchantId } = withdrawal;
   const ingested = [ingestedRow(message.ingestion, merchantId, at)];
   if (status === "FAILED") return decided(at, { status, changed: false }, { ingested });
-  if (status !== "PENDING") return refused({ code: "wrong_state", from: status, to: "FAILED" });
+  const move = { from: status, to: "FAILED" };
+  if (status !== "PENDING") return refused({ code: "wrong_state", ...move });
   const payout = view.records.outgoing.get(withdrawal.outgoingId);
-  if (payout !== "queued" && payout !== "dead") return refused({ code: "already_sent" });
+  if (payout !== "queued" && payout !== "dead") return refused({ code: "already_sent", ...move });
   const reason = message.reason ?? "failed upstream";
   const stamp = { ...message, reason, txid: null, height: null };
   return decided(at, { status: "FAILED", changed: true }, {
@@ -72,9 +73,10 @@ function confirm(
     const again = { ...ingested, network: null, txid: null };
     return decided(at, { status, changed: false }, { ingested: [again] });
   }
-  if (status !== "PENDING") return refused({ code: "wrong_state", from: status, to: "CONFIRMED" });
+  const move = { from: status, to: "CONFIRMED" };
+  if (status !== "PENDING") return refused({ code: "wrong_state", ...move });
   if (!own && records.payments.has(paymentKey(network, txid))) {
-    return refused({ code: "payment_used" });
+    return refused({ code: "payment_used", ...move });
   }
   const payout = records.outgoing.get(outgoingId);
   let voided: Decision["voided"] = [];
@@ -86,7 +88,7 @@ function confirm(
     }
   } else {
     // signed bytes may still be included: confirming now could pay twice
-    if (payout !== "queued" && payout !== "dead") return refused({ code: "already_sent" });
+    if (payout !== "queued" && payout !== "dead") return refused({ code: "already_sent", ...move });
     voided = [{ id: outgoingId, merchantId, fromStatus: payout, reason: `paid by ${txid}` }];
   }
   const { eventIds } = message;

@@ -111,7 +111,7 @@ export function decideDeposit(
   const deposit = records.depositsById.get(message.depositId);
   if (deposit === undefined) return refused({ code: "record_not_found" });
   if (deposit.logIndex !== null && deposit.logIndex !== CLAIM) {
-    return refused({ code: "not_manual" });
+    return refused({ code: "not_manual", from: deposit.status, to });
   }
   const { merchantId } = state.merchant;
   const ingested = ingestion === null ? [] : [ingestedRow(ingestion, merchantId, at)];

@@ -13,11 +13,10 @@ export function release(view: MerchantView, message: Release): Verdict<Answers["
   if (withdrawal === undefined || withdrawal.settlementId !== null) {
     return refused({ code: "record_not_found" });
   }
-  if (withdrawal.status !== "PENDING") {
-    return refused({ code: "wrong_state", from: withdrawal.status, to: "FAILED" });
-  }
+  const move = { from: withdrawal.status, to: "FAILED" };
+  if (withdrawal.status !== "PENDING") return refused({ code: "wrong_state", ...move });
   if (view.records.outgoing.get(withdrawal.outgoingId) !== message.from) {
-    return refused({ code: "already_sent" });
+    return refused({ code: "already_sent", ...move });
   }
   return decided(
     timeOf(view.state, message.at),
