@@ -22,6 +22,7 @@ test("hosted page: what customers see in a real browser", async (t) => {
   const { openPage } = await import("./support/customer.ts");
   const { openTill } = await import("./support/till.ts");
   const { openShop } = await import("./support/shop.ts");
+  const { showEnds } = await import("./support/ends.ts");
   await Deno.mkdir(PICTURES, { recursive: true });
   await using shop = openShop();
 
@@ -42,15 +43,18 @@ test("hosted page: what customers see in a real browser", async (t) => {
     };
 
     const bills = {
-      calm: await till.ask({ usd: "100.5" }),
-      paid: await till.ask({ usd: "25" }),
-      parts: await till.ask({ usd: "30" }),
-      over: await till.ask({ usd: "40" }),
-      late: await till.ask({ usd: "50" }),
-      dropped: await till.ask({ usd: "60", network: "TRX_SHASTA" }),
+      calm: await till.ask({ price: "100.5" }),
+      paid: await till.ask({ price: "25" }),
+      parts: await till.ask({ price: "30" }),
+      over: await till.ask({ price: "40" }),
+      late: await till.ask({ price: "50" }),
+      short: await till.ask({ price: "80" }),
+      // no source has a rate for the code that ISO 4217 keeps for tests
+      unpriced: await till.ask({ price: "100.5", currency: "XTS" }),
+      dropped: await till.ask({ price: "60", network: "TRX_SHASTA" }),
       free: await till.ask(),
-      long: await till.ask({ usd: "12345678901234567890.123456" }),
-      expiring: await till.ask({ usd: "70", secondsLeft: 5 }),
+      long: await till.ask({ price: "12345678901234567890.123456" }),
+      expiring: await till.ask({ price: "70", secondsLeft: 5 }),
     };
     const expiring = await come(bills.expiring.url, { expected: GONE });
     const calm = await come(bills.calm.url);
@@ -59,6 +63,7 @@ test("hosted page: what customers see in a real browser", async (t) => {
     const over = await come(bills.over.url, { viewport: WIDE });
     const late = await come(bills.late.url, { expected: GONE });
     const dropped = await come(bills.dropped.url);
+    const unpriced = await come(bills.unpriced.url);
 
     await step("waiting: address, exact amount, network; the clock runs", async () => {
       await calm.reaches("waiting");
@@ -83,6 +88,34 @@ test("hosted page: what customers see in a real browser", async (t) => {
         getSelection().selectAllChildren(document.querySelector("#address"));
         getSelection().toString()`);
       assertEquals(selected, bills.calm.address);
+    });
+
+    await step("a copy that fails is told, in words and to those who do not see it", async () => {
+      const { page } = calm;
+      await page.evaluate(`
+        navigator.clipboard.writeText = () => Promise.reject(new Error("refused"));
+        document.execCommand = () => false`);
+      for (const button of ["#copy-amount", "#copy-address"]) {
+        await page.click(button);
+        await page.waitForSelector(`${button}:has-text("Not copied: select it by hand")`);
+        assertEquals(
+          await page.innerText("#say"),
+          "Not copied: select it by hand",
+        );
+      }
+      await calm.photographs("not_copied");
+      await calm.fits();
+    });
+
+    await step("no rate: the price is shown, and who knows the amount of the token", async () => {
+      await unpriced.reaches("waiting");
+      const text = await unpriced.reads();
+      assertMatch(text, /Amount due\s+100\.50 XTS/);
+      assertStringIncludes(text, "tells you how much \u2068USDT\u2069 to send");
+      assert(!text.includes("any amount"), "any amount was asked for");
+      assertEquals(await unpriced.page.locator("#copy-amount").count(), 0);
+      await unpriced.photographs("no_rate");
+      await unpriced.isAccessible();
     });
 
     await step("dark, narrow, wide, from right to left, in four languages: it fits", async () => {
@@ -202,6 +235,8 @@ test("hosted page: what customers see in a real browser", async (t) => {
     await till.pay(bills.parts, "10.5");
     await till.pay(bills.over, "42.25");
     await till.pay(bills.late, "50");
+    await till.pay(bills.short, "30");
+    await till.pay(bills.unpriced, "1.5");
     await till.pay(bills.dropped, "60", { network: "TRX_SHASTA", expiresInMs: 6_000 });
     await Promise.all([till.mine(1), till.mine(1, { network: "TRX_SHASTA" })]);
 
@@ -262,6 +297,18 @@ test("hosted page: what customers see in a real browser", async (t) => {
       },
     );
 
+    await step("no rate: what arrived is for the shop to check, and leads to no end", async () => {
+      await unpriced.reaches("unchecked");
+      const text = await unpriced.reads();
+      assertStringIncludes(text, "Payment received");
+      assertStringIncludes(text, "check it against the amount due, \u2068100.50\u00a0XTS\u2069");
+      assertEquals(await unpriced.page.locator("[data-go], #return").count(), 0);
+      assertEquals(unpriced.page.url(), bills.unpriced.url);
+      await unpriced.photographs("no_rate_received");
+      await unpriced.isAccessible();
+      await unpriced.leaves();
+    });
+
     await step("failed: nothing was taken, and the shop's page for it follows", async () => {
       await dropped.reaches("failed");
       assertStringIncludes(await dropped.reads(), "nothing was transferred");
@@ -290,6 +337,8 @@ test("hosted page: what customers see in a real browser", async (t) => {
     await step("credited after the page's time: it is told, and leads back too", async () => {
       await late.page.waitForURL(`${shop.url}/thanks`);
     });
+
+    await showEnds({ bills, come, step, till, shop, service });
 
     await step("no page had an error, broke its policy, or asked anybody else", () => {
       assert(opened.length > 15);

@@ -26,7 +26,7 @@ export const en: Texts = {
   otherwiseLost: "Anything sent as another token or over another network is lost.",
   copy: "Copy",
   copied: "Copied",
-  notCopied: "Not copied: please select it by hand",
+  notCopied: "Not copied: select it by hand",
   copyAmount: "Copy the amount",
   copyAddress: "Copy the address",
   copyTransaction: "Copy the transaction",

@@ -23,8 +23,8 @@ export interface Bill {
 
 /** Asks for payments and pays them. */
 export interface Till {
-  /** A new page, for so much in US dollars; the page's time can be shortened. */
-  ask(fields?: { usd?: string; network?: Network; secondsLeft?: number }): Promise<Bill>;
+  /** A new page, for any amount or a price, in US dollars by default; its time can be shortened. */
+  ask(fields?: AskFields): Promise<Bill>;
   pay(bill: Bill, amount: string, options?: PayOptions): Promise<string>;
   /** Makes blocks; `apartMs`: how far their times lie apart. */
   mine(blocks: number, options?: { network?: TestNetwork; apartMs?: number }): Promise<void>;
@@ -36,6 +36,13 @@ export interface Till {
 
 /** Networks with a chain to control. */
 export type TestNetwork = "TRX" | "TRX_SHASTA";
+
+interface AskFields {
+  readonly price?: string;
+  readonly currency?: string;
+  readonly network?: Network;
+  readonly secondsLeft?: number;
+}
 
 interface PayOptions {
   readonly network?: TestNetwork;
@@ -81,13 +88,13 @@ export async function openTill(service: Service): Promise<Till> {
   }
 
   return {
-    ask: async ({ usd, network = "TRX", secondsLeft } = {}) => {
+    ask: async ({ price, currency = "USD", network = "TRX", secondsLeft } = {}) => {
       const created = CreatedPage.parse(
         await send(`${baseUrl}/api/deposit-url`, {
           network,
           identifier: "customer-1",
           referenceId: "order-1001",
-          ...(usd === undefined ? {} : { requestedAmount: usd, requestedCurrency: "USD" }),
+          ...(price === undefined ? {} : { requestedAmount: price, requestedCurrency: currency }),
         }),
       );
       if (secondsLeft !== undefined) {
