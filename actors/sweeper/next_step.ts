@@ -146,6 +146,14 @@ function takenBack({ lent, isShared }: SweepFacts, otherwise: Wait): NextStep {
 }
 
 /**
+ * Whether as much is there as is noted, or as a sweep may list of that. Then it does not matter who
+ * has brought it: should it be newer money than what is listed, that is as much.
+ */
+export function isAsNoted(facts: SweepFacts, balance: Amount): boolean {
+  return balance === listed(facts).sum || balance === sumOf(facts.open);
+}
+
+/**
  * What a sweep of an address would list, or why there is none.
  *
  * @param balance what it holds of the currency, in solid blocks
@@ -159,8 +167,7 @@ export function whatToList(
 ): { readonly items: readonly OpenItem[] } | NextStep {
   const { facts, pace, now } = look;
   const { items, sum } = listed(facts);
-  // where it is as much as is noted, whoever brought it: all of them together, or as much as they
-  if (balance === sum) return { items };
+  if (isAsNoted(facts, balance)) return { items };
   const detail = `${formatAmount(balance)} of ${formatAmount(sum)} in solid blocks`;
   if (!isRead) {
     return wait("balance_differs", `${detail}, which are not all read yet`, pace.lookMs);

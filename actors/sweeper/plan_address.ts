@@ -14,6 +14,7 @@ import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { newId } from "../runtime/ids.ts";
 import {
+  isAsNoted,
   isGiftOver,
   listed,
   type Look,
@@ -154,8 +155,7 @@ async function askBalance(
   { target, facts }: Look,
 ): Promise<{ readonly balance: Amount; readonly isRead: boolean }> {
   const balance = await chain.balanceOf(target.address, target.currency);
-  // as expected: nobody has to know how far the scan is
-  if (balance === listed(facts).sum) return { balance, isRead: true };
+  if (isAsNoted(facts, balance)) return { balance, isRead: true };
   // after the balance, so that this block is not before what it shows; what the scan has noted since
   // the facts were read touches the address, and then nothing is written
   const { height } = await chain.solid();

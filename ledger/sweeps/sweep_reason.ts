@@ -18,7 +18,7 @@ export const SWEEP_REASONS = [
   "paused",
   /** The network has no contract of the currency configured. */
   "unsupported",
-  /** What should be there is not there in solid blocks (yet). */
+  /** What should be there is not there in solid blocks (yet); what comes later is swept all the same. */
   "balance_differs",
   /** The node says that the transfer would fail. */
   "would_fail",

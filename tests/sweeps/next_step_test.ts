@@ -1,4 +1,5 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
 import {
   type ChainView,
   type Look,
@@ -241,6 +242,22 @@ Deno.test("what was noted a moment ago, or may not be listed, keeps its place fr
   // all that may be listed is there, as noted
   assertEquals(lists([held, item("50", OLD), item("20", OLD)], "100"), "50 20");
   assertEquals(lists([held, item("50", OLD), item("20", OLD)], "70"), "50 20");
+});
+
+Deno.test("whatever was moved unknown to us is listed by no later sweep, and all that came since by the next", () => {
+  const amounts = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 6 });
+  fc.assert(fc.property(amounts, amounts, fc.nat(6), (gone, since, unseen) => {
+    // newest first; a node that lags does not show the youngest
+    const open = [...since, ...gone].map((units, index) =>
+      item(`${units}`, index < unseen ? {} : OLD)
+    );
+    const units = since.slice(unseen).reduce((sum, one) => sum + one, 0);
+    const found = whatToList(look({ open }), amount(`${units}`), true);
+    const items = "do" in found ? [] : found.items;
+    assert(items.every((one) => open.indexOf(one) < since.length));
+    assert(items.reduce((sum, one) => sum + one.amount, 0n) <= amount(`${units}`));
+    if (unseen === 0) assertEquals(items.length, since.length);
+  }));
 });
 
 Deno.test("energy goes back from an address whose money is gone", () => {
