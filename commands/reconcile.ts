@@ -4,7 +4,8 @@
  * difference; 2: something could not be compared.
  *
  * `--quick` compares what costs the same however many payments there were. `--accept-hot-wallet`
- * takes what hot wallets hold for right from now on: after a transfer that was made by hand.
+ * takes what hot wallets hold, the coin too, for right from now on: after a transfer that was made, or
+ * coin that was staked, by hand.
  *
  * @module
  */
@@ -72,7 +73,7 @@ export async function reconcile(
 function tell({ network, rules, holdings }: ReportedPart, out: Output): void {
   out.log(network === null ? "Books" : `\n${network}`);
   for (const { rule, differences, unchecked } of rules) {
-    const mark = unchecked !== null ? "??" : differences.length === 0 ? "ok" : "NO";
+    const mark = differences.length > 0 ? "NO" : unchecked !== null ? "??" : "ok";
     out.log(`  ${mark}  ${rule}${unchecked === null ? "" : `: ${unchecked}`}`);
     for (const { subject, detail } of differences) out.log(`        ${subject}: ${detail}`);
   }

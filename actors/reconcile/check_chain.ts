@@ -9,7 +9,7 @@ import { ChainUnavailable } from "../../chains/chain.ts";
 import { add, type Amount, formatAmount, subtract, ZERO } from "../../ledger/amount.ts";
 import type { Currency } from "../../ledger/pair.ts";
 import type { Difference } from "../../ledger/reconcile/difference.ts";
-import { listPaidAttempts, type PaidAttempt } from "../../ledger/reconcile/list_paid_attempts.ts";
+import { listPaidAttempts } from "../../ledger/reconcile/list_paid_attempts.ts";
 import {
   type AddressHolding,
   readAddressHoldings,
@@ -49,6 +49,8 @@ export interface Holding {
 export interface ChainResult {
   readonly rule: string;
   readonly differences: readonly Difference[];
+  /** Why it, or a part of it, could not be compared; null: all of it was. */
+  readonly unchecked: string | null;
 }
 
 /** What became of comparing a network. */
@@ -71,38 +73,69 @@ export interface ChainCheckOptions {
   readonly acceptsHotWallet?: boolean;
 }
 
-/** Compares the books with one network. */
+/** Compares the books with one network; a rule that cannot be compared does not keep others from it. */
 export async function checkChain(
   check: ChainCheck,
   options: ChainCheckOptions = {},
 ): Promise<ChainReport> {
-  const { sql, chain } = check;
   const { scope = "full", sparesNodes = false, acceptsHotWallet = false } = options;
-  try {
-    const results: ChainResult[] = [];
-    let holdings: readonly Holding[] = [];
-    if (scope === "full") {
-      const differences = await compareAddresses(check, sparesNodes);
-      results.push({ rule: "addresses hold what was paid to them", differences });
-    }
-    const attempts = await listPaidAttempts(sql, chain.network, PAYOUTS);
-    const payouts = await comparePayouts(chain, attempts);
-    results.push({ rule: "payouts that count as paid are on the chain", differences: payouts });
-    if (scope === "full") {
-      const wallets = await compareWallets(check);
-      const { differences } = wallets;
-      results.push({ rule: "the wallets hold what merchants are owed", differences });
-      holdings = wallets.holdings;
-    }
-    const moves = await checkHotWallet(check, acceptsHotWallet);
-    results.push({ rule: "the hot wallet moved by our orders only", differences: moves });
-    return { kind: "checked", results, holdings };
-  } catch (error) {
-    if (error instanceof ChainUnavailable || error instanceof ScanBehind) {
-      return { kind: "unchecked", reason: error.message };
-    }
-    throw error;
+  let holdings: readonly Holding[] = [];
+  const addresses: Rule = [
+    "addresses hold what was paid to them",
+    async () => whole(await compareAddresses(check, sparesNodes)),
+  ];
+  const payouts: Rule = [
+    "payouts that count as paid are on the chain",
+    async () => whole(await comparePayouts(check)),
+  ];
+  const wallets: Rule = ["the wallets hold what merchants are owed", async () => {
+    const found = await compareWallets(check);
+    holdings = found.holdings;
+    return whole(found.differences);
+  }];
+  const hotWallet: Rule = [
+    "the hot wallet moved by our orders only",
+    () => checkHotWallet(check, acceptsHotWallet),
+  ];
+  const rules = scope === "full" ? [addresses, payouts, wallets, hotWallet] : [payouts, hotWallet];
+  const results = await compareEach(rules);
+  const [first] = results;
+  if (first !== undefined && first.unchecked !== null && results.every(isUnread)) {
+    return { kind: "unchecked", reason: first.unchecked };
   }
+  return { kind: "checked", results, holdings };
+}
+
+/** What comparing one rule came to. */
+type Compared = Omit<ChainResult, "rule">;
+type Rule = readonly [rule: string, compare: () => Promise<Compared>];
+
+function whole(differences: readonly Difference[]): Compared {
+  return { differences, unchecked: null };
+}
+
+function isUnread({ differences, unchecked }: Compared): boolean {
+  return unchecked !== null && differences.length === 0;
+}
+
+async function compareEach(rules: readonly Rule[]): Promise<readonly ChainResult[]> {
+  const results: ChainResult[] = [];
+  // it was waited for once: the rules after it would wait as long, for nothing
+  let behind: string | null = null;
+  for (const [rule, compare] of rules) {
+    if (behind !== null) {
+      results.push({ rule, differences: [], unchecked: behind });
+      continue;
+    }
+    try {
+      results.push({ rule, ...await compare() });
+    } catch (error) {
+      if (!(error instanceof ChainUnavailable || error instanceof ScanBehind)) throw error;
+      if (error instanceof ScanBehind) behind = error.message;
+      results.push({ rule, differences: [], unchecked: error.message });
+    }
+  }
+  return results;
 }
 
 /** Compares until it holds, or until it does not although no block came in between. */
@@ -154,10 +187,8 @@ async function wrongBalances(chain: ReconciledChain, expected: readonly AddressH
   return wrong;
 }
 
-async function comparePayouts(
-  chain: ReconciledChain,
-  attempts: readonly PaidAttempt[],
-): Promise<readonly Difference[]> {
+async function comparePayouts({ sql, chain }: ChainCheck): Promise<readonly Difference[]> {
+  const attempts = await listPaidAttempts(sql, chain.network, PAYOUTS);
   const differences: Difference[] = [];
   await eachOf(attempts, async (attempt) => {
     const found = await chain.transaction(attempt.txid, "solid", AbortSignal.timeout(NODE_MS));
@@ -226,6 +257,12 @@ async function readHoldings(check: ChainCheck): Promise<readonly Holding[]> {
 async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const left = [...items];
   await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-    for (let next = left.shift(); next !== undefined; next = left.shift()) await work(next);
+    try {
+      for (let next = left.shift(); next !== undefined; next = left.shift()) await work(next);
+    } catch (error) {
+      // the others end with what they are at: nothing is asked for an answer that nobody awaits
+      left.length = 0;
+      throw error;
+    }
   }));
 }

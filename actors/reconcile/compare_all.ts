@@ -19,7 +19,7 @@ import type { ReconciledChain } from "./passed_block.ts";
 export interface ReportedRule {
   readonly rule: string;
   readonly differences: readonly Difference[];
-  /** Why it could not be compared, null where it was. */
+  /** Why it, or a part of it, could not be compared; null: all of it was. */
   readonly unchecked: string | null;
 }
 
@@ -89,7 +89,7 @@ export async function compareAll(deps: CompareDeps, options: CompareOptions): Pr
       found.kind === "checked"
         ? {
           network,
-          rules: found.results.map((one) => ({ ...one, unchecked: null })),
+          rules: found.results,
           holdings: found.holdings.map(reported),
         }
         : {

@@ -5,6 +5,8 @@ import { readCursor } from "../../ledger/watcher/cursor.ts";
 /** How often a comparison is made again that may have been overtaken by a new block. */
 export const TRIES = 20;
 export const PAUSE_MS = 500;
+/** How often it is looked whether the scan has passed a block: one that has used up its calls rests a minute. */
+const LOOKS = 180;
 /** Bound of one question to a node. */
 export const NODE_MS = 10_000;
 
@@ -27,11 +29,20 @@ export interface ChainCheck {
 export class ScanBehind extends Error {}
 
 /** The chain's newest solid block, once our scan has passed it. @throws {ScanBehind} */
-export async function passedBlock({ sql, chain, pause }: ChainCheck): Promise<number> {
-  const { height } = await chain.solid(AbortSignal.timeout(NODE_MS));
-  for (let i = 0; i < TRIES; i++) {
+export async function passedBlock(check: ChainCheck): Promise<number> {
+  const { height } = await check.chain.solid(AbortSignal.timeout(NODE_MS));
+  await untilPassed(check, height);
+  return height;
+}
+
+/** Waits until our scan has passed a block. @throws {ScanBehind} */
+export async function untilPassed(
+  { sql, chain, pause }: ChainCheck,
+  height: number,
+): Promise<void> {
+  for (let i = 0; i < LOOKS; i++) {
     const cursor = await readCursor(sql, chain.network, "solid");
-    if (cursor !== null && cursor.height >= height) return height;
+    if (cursor !== null && cursor.height >= height) return;
     await pause(PAUSE_MS);
   }
   throw new ScanBehind(`Cannot compare as the service's scan has not passed block ${height}`);

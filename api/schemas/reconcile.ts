@@ -22,8 +22,12 @@ const difference = z.object({
 
 const rule = z.object({
   rule: z.string().meta({ description: "What should hold" }),
-  differences: z.array(difference).meta({ description: "At most 100; empty: it holds" }),
-  unchecked: z.string().nullable().meta({ description: "Why it could not be compared" }),
+  differences: z.array(difference).meta({
+    description: "At most 100; empty: it holds where it was compared",
+  }),
+  unchecked: z.string().nullable().meta({
+    description: "Why it, or a part of it, could not be compared; null: all of it was",
+  }),
 });
 
 const holding = z.object({
@@ -50,7 +54,9 @@ export const reconcileSchema = z.object({
       startedAt: timestamp,
       finishedAt: timestamp,
       differences: z.int().min(0),
-      unchecked: z.int().min(0).meta({ description: "Rules that could not be compared" }),
+      unchecked: z.int().min(0).meta({
+        description: "Rules that could not be compared, or not in full",
+      }),
       parts: z.array(z.object({
         network: shownNetwork.nullable().meta({ description: "null: the books with themselves" }),
         rules: z.array(rule),

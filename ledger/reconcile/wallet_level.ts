@@ -1,8 +1,8 @@
 import { type Amount, amountOf, formatAmount } from "../amount.ts";
 import type { Sql } from "../database/connect.ts";
-import type { Currency, Network } from "../pair.ts";
+import type { Network, OutgoingAsset } from "../pair.ts";
 
-/** What the hot wallet held at a block. */
+/** What the hot wallet held of an asset at a block. */
 export interface WalletLevel {
   readonly height: number;
   readonly balance: Amount;
@@ -12,11 +12,11 @@ export interface WalletLevel {
 export async function readWalletLevel(
   sql: Sql,
   network: Network,
-  currency: Currency,
+  asset: OutgoingAsset,
 ): Promise<WalletLevel | null> {
   const [row] = await sql<{ height: string; balance: string }[]>`
     SELECT height, trim_scale(balance)::text AS balance FROM hub.wallet_level
-    WHERE network = ${network} AND currency = ${currency}`;
+    WHERE network = ${network} AND currency = ${asset}`;
   return row === undefined ? null : { height: Number(row.height), balance: amountOf(row.balance) };
 }
 
@@ -24,42 +24,70 @@ export async function readWalletLevel(
 export async function keepWalletLevel(
   sql: Sql,
   network: Network,
-  currency: Currency,
+  asset: OutgoingAsset,
   { height, balance }: WalletLevel,
 ): Promise<void> {
   await sql`
     INSERT INTO hub.wallet_level AS l (network, currency, height, balance)
-    VALUES (${network}, ${currency}, ${height}, ${formatAmount(balance)}::text::numeric)
+    VALUES (${network}, ${asset}, ${height}, ${formatAmount(balance)}::text::numeric)
     ON CONFLICT (network, currency) DO UPDATE SET height = excluded.height, balance = excluded.balance
     WHERE l.height <= excluded.height`;
 }
 
-/** What our own transfers brought to and took from the hot wallet in a stretch of solid blocks. */
+/** What our own transactions did to one asset of the hot wallet, in one block or in several. */
 export interface WalletMoves {
+  /** The last of these blocks. */
+  readonly height: number;
+  /** Brought by our transfers. */
   readonly came: Amount;
+  /** Taken by our transfers. Stake that is lent or taken back is none of it: it was never held as coin. */
   readonly went: Amount;
+  /** What the chain took for transactions of this wallet, failed ones too; of the coin alone. */
+  readonly fees: Amount;
+}
+
+/** The stretch of solid blocks whose moves are asked for; all of it was read by the scan. */
+export interface MovesRange {
+  /** The moves after this block. */
+  readonly after: number;
+  /** The moves up to this block are one sum. */
+  readonly low: number;
+  /** Those from there up to this one are told block by block. */
+  readonly high: number;
 }
 
 /**
- * Sums up our transfers to and from the hot wallet that were in the blocks after `from` up to `to`.
+ * What our own transactions did to the hot wallet. Outcome and fee of a transaction are recorded
+ * before the solid cursor passes its block, so nothing is missing up to a block that it has passed.
  *
  * @param hotWallet its address
- * @param to height of a solid block that the scan has passed
+ * @returns by height, the lowest first; blocks without any are left out
  */
 export async function readWalletMoves(
   sql: Sql,
   network: Network,
-  currency: Currency,
+  asset: OutgoingAsset,
   hotWallet: string,
-  from: number,
-  to: number,
-): Promise<WalletMoves> {
-  const [row] = await sql<{ came: string; went: string }[]>`
-    SELECT trim_scale(coalesce(sum(o.amount) FILTER (WHERE o.wallet <> 'hot'), 0))::text AS came,
-      trim_scale(coalesce(sum(o.amount) FILTER (WHERE o.wallet = 'hot'), 0))::text AS went
+  { after, low, high }: MovesRange,
+): Promise<readonly WalletMoves[]> {
+  const rows = await sql<{ height: string; came: string; went: string; fees: string }[]>`
+    SELECT greatest(a.height, ${low}) AS height,
+      trim_scale(coalesce(sum(o.amount) FILTER (WHERE m.is_moved AND o.wallet <> 'hot'), 0))::text AS came,
+      trim_scale(coalesce(sum(o.amount) FILTER (WHERE m.is_moved AND o.wallet = 'hot'), 0))::text AS went,
+      trim_scale(coalesce(sum(a.fee) FILTER (WHERE m.is_charged), 0))::text AS fees
     FROM book.attempt a
     JOIN book.outgoing o ON o.id = a.outgoing_id AND o.merchant_id = a.merchant_id
-    WHERE a.network = ${network} AND a.outcome = 'paid' AND a.height > ${from} AND a.height <= ${to}
-      AND o.currency = ${currency} AND (o.wallet = 'hot') <> (o.destination = ${hotWallet})`;
-  return { came: amountOf(row?.came ?? "0"), went: amountOf(row?.went ?? "0") };
+    CROSS JOIN LATERAL (SELECT
+      a.outcome = 'paid' AND o.currency = ${asset} AND o.kind NOT IN ('delegation', 'reclaim')
+        AND (o.wallet = 'hot') <> (o.destination = ${hotWallet}) AS is_moved,
+      ${asset} = 'native' AND o.wallet = 'hot' AS is_charged) m
+    WHERE a.network = ${network} AND a.height > ${after} AND a.height <= ${high}
+      AND (m.is_moved OR m.is_charged)
+    GROUP BY 1 ORDER BY 1`;
+  return rows.map((row) => ({
+    height: Number(row.height),
+    came: amountOf(row.came),
+    went: amountOf(row.went),
+    fees: amountOf(row.fees),
+  }));
 }

@@ -1,16 +1,12 @@
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { checkHotWallet } from "../../actors/reconcile/check_hot_wallet.ts";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { heldOf } from "../../actors/reconcile/check_chain.ts";
 import { compareAll } from "../../actors/reconcile/compare_all.ts";
-import type { ReconciledChain } from "../../actors/reconcile/passed_block.ts";
 import { nextHour, Reconciler } from "../../actors/reconcile/reconciler.ts";
 import { rescanBlocks } from "../../actors/watcher/rescan_blocks.ts";
 import { ChainUnavailable } from "../../chains/chain.ts";
 import { type Amount, formatAmount } from "../../ledger/amount.ts";
-import type { Sql } from "../../ledger/database/connect.ts";
 import { checkBooks } from "../../ledger/reconcile/check_books.ts";
 import { ensureJob, takeJob } from "../../ledger/reconcile/jobs.ts";
-import { PLATFORM_ACCOUNT } from "../../ledger/treasury/platform_account.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
 import { readScannedRanges } from "../../ledger/watcher/scanned_ranges.ts";
 import { reconcileReasons } from "../../setup/reconcile_metrics.ts";
@@ -19,77 +15,10 @@ import { addMerchant, amount, fund, openJournal } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { moved, movingChain, passed } from "./support/moving_chain.ts";
 
 const test = testNeeding(DATABASE);
 const pause = () => Promise.resolve();
-let rows = 0;
-
-/** A chain whose newest solid block and balances a test moves. */
-function movingChain(held: Record<string, Amount>) {
-  const at = { height: 10 };
-  const solid = () =>
-    Promise.resolve({ height: at.height, hash: `h${at.height}`, parentHash: "", time: 0 });
-  const chain: ReconciledChain = {
-    ...paperChain("TRX"),
-    capabilities: { ...paperChain("TRX").capabilities, currencies: ["USDT"] },
-    solid,
-    balanceOf: (address) => Promise.resolve(held[address] ?? amount("0")),
-  };
-  return { at, chain };
-}
-
-/** A transfer of the house that is in a block. */
-async function moved(
-  sql: Sql,
-  kind: "sweep" | "cold",
-  text: string,
-  height: number,
-  destination: string,
-): Promise<void> {
-  const id = `out_${kind}_${++rows}`;
-  await sql`
-    INSERT INTO book.outgoing
-      (id, merchant_id, kind, network, currency, amount, wallet, destination, status, attempts, created_at, updated_at)
-    VALUES (${id}, ${PLATFORM_ACCOUNT}, ${kind}, 'TRX', 'USDT', ${text}::text::numeric,
-      ${kind === "sweep" ? "5" : "hot"}, ${destination}, 'final', 1, now(), now())`;
-  await sql`
-    INSERT INTO book.attempt
-      (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, outcome, height)
-    VALUES (${id}, 1, ${PLATFORM_ACCOUNT}, 'TRX', ${
-    id.padEnd(64, "0")
-  }, '{}', now(), now(), 'paid', ${height})`;
-}
-
-async function passed(sql: Sql, height: number): Promise<void> {
-  await sql`DELETE FROM hub.cursor`;
-  const hash = `h${height}`;
-  await moveCursor(sql, "TRX", "solid", null, { height, hash, time: 0, previousTime: 0 });
-}
-
-test("the hot wallet moves by our orders only: what else leaves it is an alarm until somebody accepts it", async () => {
-  await using database = await testDatabase();
-  const { sql } = database;
-  const held: Record<string, Amount> = { "hot-wallet": amount("100") };
-  const { at, chain } = movingChain(held);
-  const check = { sql, chain, coldAddress: null, pause };
-  const look = async (height: number, text: string) => {
-    at.height = height;
-    await passed(sql, height);
-    held["hot-wallet"] = amount(text);
-    return (await checkHotWallet(check)).map(({ detail }) => detail);
-  };
-  assertEquals(await look(10, "100"), [], "the first one is the basis");
-  await moved(sql, "sweep", "30", 11, "hot-wallet");
-  await moved(sql, "cold", "50", 12, "cold-wallet");
-  assertEquals(await look(12, "80"), [], "explained by a sweep and a transfer to the cold wallet");
-  assertEquals(await look(13, "85"), [], "money from outside is nobody's harm");
-  await moved(sql, "cold", "5", 14, "cold-wallet");
-  const [told] = await look(14, "79.5");
-  assertMatch(told ?? "", /^0\.5 left it without an order of ours between block 13 \(85\)/);
-  assertEquals((await look(15, "79.5")).length, 1, "it stays told");
-  assertEquals(await checkHotWallet(check, true), []);
-  assertEquals(await look(16, "79.5"), []);
-});
 
 test("what is on its way between wallets of ours is in one of them, and nothing is missing meanwhile", async () => {
   await using database = await testDatabase();
@@ -118,10 +47,10 @@ test("what is on its way between wallets of ours is in one of them, and nothing 
   };
   assertEquals((await compare(10)).differences, 0, "at the address");
   // swept, and from there to the cold wallet: the sum stays
-  await moved(sql, "sweep", "60", 11, "hot-wallet");
+  await moved(sql, { kind: "sweep", amount: "60", height: 11, destination: "hot-wallet" });
   Object.assign(held, { [address]: amount("0"), "hot-wallet": amount("60") });
   assertEquals((await compare(11)).differences, 0, "in the hot wallet");
-  await moved(sql, "cold", "55", 12, "cold-wallet");
+  await moved(sql, { kind: "cold", amount: "55", height: 12, destination: "cold-wallet" });
   Object.assign(held, { "hot-wallet": amount("5"), "cold-wallet": amount("55") });
   const { differences, body } = await compare(12);
   assertEquals(differences, 0, "in the cold wallet");
@@ -180,13 +109,14 @@ test("a block that was passed unread is told, and reading it again closes the ga
     },
   });
   const signal = AbortSignal.timeout(5_000);
-  await rescanBlocks({ sql, chain, network: "TRX", wake: () => {} }, 19, 29, signal);
+  const deps = { sql, chain, network: "TRX" as const, stopped: null, wake: () => {} };
+  await rescanBlocks(deps, 19, 29, signal);
   assertEquals(await gapRules(), [[], []]);
   assertEquals(await readScannedRanges(sql, "TRX"), [{ first: 10, last: 29 }]);
   // long before anything was watched: no gap, as nobody said that what follows was read
-  await rescanBlocks({ sql, chain, network: "TRX", wake: () => {} }, 1, 3, signal);
+  await rescanBlocks(deps, 1, 3, signal);
   assertEquals(await gapRules(), [[], []]);
-  await rescanBlocks({ sql, chain, network: "TRX", wake: () => {} }, 4, 9, signal);
+  await rescanBlocks(deps, 4, 9, signal);
   assertEquals(await readScannedRanges(sql, "TRX"), [{ first: 4, last: 29 }]);
 });
 

@@ -5,7 +5,7 @@ import { ChainUnavailable } from "../../chains/chain.ts";
 import type { Amount } from "../../ledger/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
-import { commitSigned } from "../../ledger/treasury/commit_signed.ts";
+import { commitSigned } from "../support/commit_signed.ts";
 import { findOwnTransactions } from "../../ledger/watcher/find_own_transactions.ts";
 import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";
 import { addressOf, EMPTY_CHAIN, HOT_WALLET } from "../support/api.ts";
@@ -151,10 +151,22 @@ test("books and chain are compared as of one block", async (t) => {
     assertStringIncludes(detail, "USDT/TRX: 13 are missing");
     await sql`UPDATE book.balance SET available = available - 30`;
   });
-  await t.step("a node that is silent or a scan that stands still: nothing is known", async () => {
-    const silent = chainOf(right, {
-      solid: () => Promise.reject(new ChainUnavailable("timeout", "Cannot ask as it is silent")),
+  await t.step("what is found is told although something else cannot be read", async () => {
+    const reason = "Cannot ask as it is silent";
+    const chain = chainOf({ ...right, [two]: amount("39"), [hot]: amount("4.5") }, {
+      transaction: () => Promise.reject(new ChainUnavailable("timeout", reason)),
     });
+    const report = await checkChain({ sql, chain, pause, coldAddress: null });
+    assert(report.kind === "checked");
+    assertEquals(
+      report.results.map(({ differences, unchecked }) => [differences.length, unchecked]),
+      [[1, null], [0, reason], [0, null], [2, null]],
+    );
+  });
+  await t.step("a node that is silent or a scan that stands still: nothing is known", async () => {
+    const silence = () =>
+      Promise.reject(new ChainUnavailable("timeout", "Cannot ask as it is silent"));
+    const silent = chainOf(right, { solid: silence, transaction: silence });
     assertEquals(
       (await checkChain({ sql, chain: silent, pause, coldAddress: null })).kind,
       "unchecked",
