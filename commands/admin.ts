@@ -32,16 +32,28 @@ const VERBS: readonly Verb[] = [
 
 type Env = Readonly<Record<string, string>>;
 
+/** Width of the column of verbs. */
+const COLUMN = 42;
+
+/** One line of the usage; two where the verb fills its column. */
+function usageLine(verb: string, help: string): string {
+  const column = verb.length < COLUMN ? verb.padEnd(COLUMN) : `${verb}\n${" ".repeat(COLUMN + 2)}`;
+  return `  ${column}${help}`;
+}
+
 function usage(): string {
-  const lines = VERBS.map(({ name, args, help }) =>
-    `  ${[name, ...args.map((arg) => `<${arg}>`)].join(" ").padEnd(42)}${help}`
-  );
+  const lines = [
+    ...VERBS.map(({ name, args, help }) =>
+      usageLine([name, ...args.map((arg) => `<${arg}>`)].join(" "), help)
+    ),
+    usageLine("bootstrap", "the first administrator's key of a new installation, shown once"),
+    usageLine("reconcile", "compares the books with themselves and with the chains"),
+  ];
   return `deno task admin <verb>
 
 ${lines.join("\n")}
-  ${"bootstrap".padEnd(42)}the first administrator's key of a new installation, shown once
-  ${"reconcile".padEnd(42)}compares the books with themselves and with the chains
 
+A word alone shows its list: \`deno task admin pairs\`.
 Speaks to the service at PUBLIC_URL with ADMIN_API_KEY; in development with the credentials that the
 first start wrote to DATA_DIR.`;
 }
@@ -62,17 +74,32 @@ export async function admin(
       out.log(`${await bootstrap(env)}\n\nThe key is shown this once; keep it safe.`);
       return 0;
     }
-    const verb = VERBS.find(({ name }) => name.split(" ").every((word, i) => args[i] === word));
-    if (verb === undefined) {
+    const found = findVerb(args);
+    if (found === null) {
       out.error(usage());
       return 2;
     }
-    return await carryOut(verb, args.slice(verb.name.split(" ").length), env, out);
+    return await carryOut(found.verb, found.rest, env, out);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     out.error(error.message);
     return 1;
   }
+}
+
+/** The verb of a command line and what follows it; null where there is none. */
+function findVerb(
+  args: readonly string[],
+): { readonly verb: Verb; readonly rest: readonly string[] } | null {
+  const named = VERBS.find(({ name }) => name.split(" ").every((word, i) => args[i] === word));
+  if (named !== undefined) {
+    return { verb: named, rest: args.slice(named.name.split(" ").length) };
+  }
+  const [noun, ...rest] = args;
+  if (rest[0] !== undefined && !rest[0].startsWith("-")) return null;
+  const shown = [`${noun} list`, `${noun} show`];
+  const verb = VERBS.find(({ name, args }) => shown.includes(name) && args.length === 0);
+  return verb === undefined ? null : { verb, rest };
 }
 
 async function carryOut(

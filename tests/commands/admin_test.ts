@@ -142,9 +142,38 @@ test("resellers, deposits by hand and settlement addresses from the command line
   assertMatch((await run(dealt, env)).text, /success +true/);
 });
 
+test("a word alone shows its list, with the options of that", async () => {
+  await using api = await testApi();
+  const env = { PUBLIC_URL: api.url, ADMIN_API_KEY: await api.addKey(null, { permissions: ALL }) };
+  const lists = ["merchants", "approvals", "deposits", "addresses", "resellers", "inbox", "pairs"];
+  for (const word of lists) {
+    assertEquals(await run([word], env), await run([word, "list"], env), word);
+    assertEquals((await run([word], env)).code, 0, word);
+  }
+  assertEquals(await run(["fees"], env), await run(["fees", "show"], env));
+  const { id } = await api.addMerchant();
+  assertStringIncludes((await run(["merchants", "--status", "ACTIVE"], env)).text, id);
+  assertEquals((await run(["merchants", "--status", "SUSPENDED"], env)).text, "(none)");
+});
+
+test("in the usage a verb and its text are apart, however long the verb is", async () => {
+  const { text } = await run([], {});
+  const lines = text.split("\n");
+  for (const verb of ["retry", "acknowledge"]) {
+    const at = lines.findIndex((line) => line.startsWith(`  inbox ${verb} `));
+    assertMatch(lines[at] ?? "", /<network\/txid\/log\/phase>$/);
+    assertMatch(lines[at + 1] ?? "", /^ {44}\S/);
+  }
+  assertMatch(text, /^ {2}keys rotate <merchant-id\|admin> <key-id> {2}a new key/m);
+});
+
 test("a command line that makes no sense says what would", async () => {
   const nowhere = { DATA_DIR: "/nonexistent" };
-  for (const line of [[], ["merchants"], ["merchants", "show"], ["treasury", "--x"]]) {
+  const senseless = [[], ["keys"], ["merchants", "shwo"], ["merchants", "show"], [
+    "treasury",
+    "--x",
+  ]];
+  for (const line of [...senseless, ["pairs", "--x"]]) {
     const { code, text } = await run(line, nowhere);
     assertEquals(code, 2);
     assert(text.length > 0);
