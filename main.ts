@@ -92,8 +92,9 @@ const sender = createWorkerSender({
   rules: urlRules,
   permissions: senderPermissions(urlRules),
 });
+const node = await nodeName(config);
 const webhooks = createWebhooks({
-  outbox: createOutbox(sql, { node: await nodeName(config) }),
+  outbox: createOutbox(sql, { node }),
   sender,
   now,
   random: Math.random,
@@ -106,6 +107,7 @@ const engine = new Engine({
   chains: chains.chains,
   nodes: (network) => chains.nodes.get(network)?.states ?? [],
   signer: signer.signer,
+  node,
   webhooks,
   pace: development
     ? { pollMs: 250, leaseMs: 5_000, resendMs: 3_000, recheckMs: 1_000, attemptLimit: 3 }

@@ -57,7 +57,7 @@ export interface Webhooks {
 export interface Pace {
   /** How often each network is looked at, milliseconds. */
   readonly pollMs: number;
-  /** How long queued transfers that a node died with are left alone, milliseconds. */
+  /** How long another node waits for one that died while it was signing, milliseconds. */
   readonly leaseMs: number;
   /** How long a signed transaction is left alone before it is sent again, milliseconds. */
   readonly resendMs: number;
@@ -77,6 +77,8 @@ export interface EngineDeps {
   /** How the nodes of a network fare; without it nobody counts their calls. */
   readonly nodes?: (network: Network) => readonly NodeState[];
   readonly signer: Signer;
+  /** Name of this node that outlives the process; without it every start is a new node. */
+  readonly node?: string;
   readonly webhooks: Webhooks;
   readonly pace: Pace;
   /** Days that consumed inbox rows and ended events are kept, 0 for ever; without it everything is. */
@@ -136,6 +138,7 @@ export class Engine {
       chains,
       signer: deps.signer,
       now,
+      node: deps.node ?? crypto.randomUUID(),
       leaseMs: pace.leaseMs,
       resendMs: pace.resendMs,
       attemptLimit: pace.attemptLimit,

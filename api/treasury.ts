@@ -71,17 +71,25 @@ async function networkView(
   context: ApiContext,
 ) {
   const { sql } = context;
-  const [commitments, cursor, waiting, costs, costsOf30Days, oldest, native, ...tokens] =
-    await Promise.all([
-      readCommitments(sql, network),
-      readCursor(sql, network, "solid"),
-      sumWaiting(sql, network),
-      sumCosts(sql, network, null),
-      sumCosts(sql, network, 30),
-      readOldestQueued(sql, network),
-      balanceOf(chain, "native"),
-      ...chain.capabilities.currencies.map((currency) => balanceOf(chain, currency)),
-    ]);
+  const [
+    { assets: commitments },
+    cursor,
+    waiting,
+    costs,
+    costsOf30Days,
+    oldest,
+    native,
+    ...tokens
+  ] = await Promise.all([
+    readCommitments(sql, network),
+    readCursor(sql, network, "solid"),
+    sumWaiting(sql, network),
+    sumCosts(sql, network, null),
+    sumCosts(sql, network, 30),
+    readOldestQueued(sql, network),
+    balanceOf(chain, "native"),
+    ...chain.capabilities.currencies.map((currency) => balanceOf(chain, currency)),
+  ]);
   const { policy, status } = context.treasury(network);
   return {
     network,
@@ -94,8 +102,10 @@ async function networkView(
       ? null
       : Math.max(0, Math.floor((context.clock() - oldest) / 1_000)),
     native: shown(native),
+    nativeFree: balanceView(native, commitments.get("native")).liquidity,
     balances: chain.capabilities.currencies.map((currency, index) => ({
-      ...balanceView(currency, tokens[index] ?? null, commitments.get(currency)),
+      currency,
+      ...balanceView(tokens[index] ?? null, commitments.get(currency)),
       ...levelsView(policy?.cold?.levels.get(currency)),
     })),
     readUntil: cursorView(cursor),
@@ -143,10 +153,9 @@ function shown(amount: Amount | null): string | null {
   return amount === null ? null : formatAmount(amount);
 }
 
-function balanceView(currency: Currency, balance: Amount | null, commitment?: Commitment) {
+function balanceView(balance: Amount | null, commitment?: Commitment) {
   const { queued, signed } = commitment ?? { queued: ZERO, signed: ZERO };
   return {
-    currency,
     balance: shown(balance),
     queued: formatAmount(queued),
     inFlight: formatAmount(signed),

@@ -24,7 +24,7 @@ export function registerTreasuryMetrics(
     registers,
     collect() {
       for (const [network, { coin, funds }] of engine.treasuries) {
-        this.set({ network, asset: "native" }, approximately(coin));
+        this.set({ network, asset: "native" }, approximately(coin.balance));
         for (const [asset, { balance }] of funds) {
           this.set({ network, asset }, approximately(balance));
         }
@@ -37,7 +37,8 @@ export function registerTreasuryMetrics(
     labelNames: ["network", "asset"],
     registers,
     collect() {
-      for (const [network, { funds }] of engine.treasuries) {
+      for (const [network, { coin, funds }] of engine.treasuries) {
+        this.set({ network, asset: "native" }, approximately(coin.free));
         for (const [asset, { free }] of funds) this.set({ network, asset }, approximately(free));
       }
     },

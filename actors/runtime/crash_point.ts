@@ -9,6 +9,7 @@
 export const CRASH_POINTS = [
   "journal.before-write",
   "journal.after-write",
+  "treasury.after-pull",
   "treasury.after-sign",
   "treasury.after-commit",
   "treasury.after-broadcast",

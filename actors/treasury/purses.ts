@@ -2,7 +2,7 @@ import type { Chain } from "../../chains/chain.ts";
 import { type Amount, subtract, ZERO } from "../../ledger/amount.ts";
 import type { OutgoingAsset } from "../../ledger/pair.ts";
 import type { OutgoingRow } from "../../ledger/rows.ts";
-import type { Commitment } from "../../ledger/treasury/read_commitments.ts";
+import type { Commitments } from "../../ledger/treasury/read_commitments.ts";
 
 /** The address that a row's wallet names. */
 export function payerOf(chain: Pick<Chain, "hotWallet" | "deriveAddress">, wallet: string): string {
@@ -12,12 +12,12 @@ export function payerOf(chain: Pick<Chain, "hotWallet" | "deriveAddress">, walle
 /** What paying wallets still hold while a batch is made: read once, less what is promised. */
 export class Purses {
   readonly #chain: Chain;
-  readonly #commitments: ReadonlyMap<OutgoingAsset, Commitment>;
+  readonly #commitments: Commitments;
   readonly #left = new Map<string, Amount>();
   #stake: Amount | null = null;
 
   /** @param commitments what the hot wallet has signed away and solid blocks do not show yet */
-  constructor(chain: Chain, commitments: ReadonlyMap<OutgoingAsset, Commitment>) {
+  constructor(chain: Chain, commitments: Commitments) {
     this.#chain = chain;
     this.#commitments = commitments;
   }
@@ -33,7 +33,7 @@ export class Purses {
     if (known !== undefined) return known;
     const balance = await this.#chain.balanceOf(payerOf(this.#chain, wallet), asset);
     // a deposit address has one sweep at a time, so that nothing of it is promised besides
-    const promised = wallet === "hot" ? this.#commitments.get(asset)?.signed ?? ZERO : ZERO;
+    const promised = wallet === "hot" ? this.#commitments.assets.get(asset)?.signed ?? ZERO : ZERO;
     const left = subtract(balance, promised);
     this.#left.set(key, left);
     return left;
@@ -48,9 +48,13 @@ export class Purses {
     return this.#stake ??= await this.#chain.gas.lendable();
   }
 
-  /** Takes out what a row will move and burn. */
-  async spend(row: OutgoingRow, fee: Amount): Promise<void> {
-    await this.#take(row.wallet, "native", fee);
+  /**
+   * Takes out what a row will move, and the coin that it may burn.
+   *
+   * @param burn of the hot wallet the most: what it burns is known only when it is final
+   */
+  async spend(row: OutgoingRow, burn: Amount): Promise<void> {
+    await this.#take(row.wallet, "native", burn);
     if (row.kind === "delegation") this.#stake = subtract(await this.lendable(), row.amount);
     if (!isLoan(row)) await this.#take(row.wallet, row.currency, row.amount);
   }

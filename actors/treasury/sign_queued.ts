@@ -9,10 +9,11 @@ import { SignerUnavailable } from "../../chains/signer.ts";
 import { add, type Amount, formatAmount, ZERO } from "../../ledger/amount.ts";
 import type { OutgoingRow } from "../../ledger/rows.ts";
 import { commitSigned, type SignedRow } from "../../ledger/treasury/commit_signed.ts";
-import { pullQueued, type QueueOf } from "../../ledger/treasury/pull_queued.ts";
+import { type Pulled, pullQueued, type QueueOf } from "../../ledger/treasury/pull_queued.ts";
 import { readCommitments } from "../../ledger/treasury/read_commitments.ts";
 import { returnQueued } from "../../ledger/treasury/return_queued.ts";
-import { readCursor } from "../../ledger/watcher/cursor.ts";
+import { passTurn } from "../../ledger/treasury/signing_turn.ts";
+import { type Cursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { pricesAhead } from "./prices_ahead.ts";
 import { isLoan, payerOf, Purses } from "./purses.ts";
@@ -29,10 +30,14 @@ const AT_ONCE = 8;
 const RETRY_MS = 3_000;
 /** What is said of a transfer that a node did not answer for. */
 const ANOTHER_TRY = "waiting for another try";
+/** What is said while the node that is asked shows money that has left. */
+const NEWER_NODE = "waiting for a node that is up to date";
 
 interface Payable {
   readonly row: OutgoingRow;
   readonly envelope: Envelope;
+  /** See {@linkcode SignedRow.feeLimit}. */
+  readonly feeLimit: Amount;
 }
 
 /** What one round of signing came to. */
@@ -47,9 +52,13 @@ export interface Signed {
  * Signs the next queued transfers of a network and commits the signatures. A transfer that the
  * wallet cannot pay now waits in the queue with its reason.
  *
+ * Nodes take turns, and a batch is committed only when nothing was signed since it was pulled: its
+ * wallets held what it needs besides everything that was promised. A node that dies here has
+ * promised nothing, and another one follows when its turn has run out.
+ *
  * @param limit the most that are taken, at most {@linkcode BATCH_LIMIT}
  * @param of whose transfers are taken
- * @throws when the chain, the signer or the database does not answer; nothing stays leased then
+ * @throws when the chain, the signer or the database does not answer; the turn is given up then
  */
 export async function signQueued(
   chain: Chain,
@@ -57,16 +66,22 @@ export async function signQueued(
   limit = BATCH_LIMIT,
   of: QueueOf = "merchants",
 ): Promise<Signed> {
-  const { sql, leaseMs } = deps;
-  const rows = await pullQueued(sql, chain.network, limit, leaseMs, of);
-  if (rows.length === 0) return { transactions: [], mayBeMore: false };
+  const { sql, node, leaseMs } = deps;
+  const { network } = chain;
+  const pulled = await pullQueued(sql, { network, node, turnMs: leaseMs, limit, of });
+  if (pulled === null) return { transactions: [], mayBeMore: false };
+  const { rows } = pulled;
+  crashPoint("treasury.after-pull");
   try {
-    return { transactions: await sign(chain, deps, rows), mayBeMore: rows.length === limit };
+    const transactions = await sign(chain, deps, pulled);
+    // what it lacked, such as a signer, another node may have
+    if (transactions.length === 0) await passTurn(sql, network, node);
+    return { transactions, mayBeMore: rows.length === limit };
   } catch (error) {
-    // without this a node's one bad answer would hold payouts up for the rest of the lease
     const reason = error instanceof SignerUnavailable ? "waiting for the signer" : ANOTHER_TRY;
     await returnQueued(sql, rows.map((row) => row.id), reason, 0)
-      .catch((late: unknown) => log.warn("cannot give up a lease, it runs out: {late}", { late }));
+      .then(() => passTurn(sql, network, node))
+      .catch((late: unknown) => log.warn("cannot give up a turn, it runs out: {late}", { late }));
     throw error;
   }
 }
@@ -74,7 +89,7 @@ export async function signQueued(
 async function sign(
   chain: Chain,
   deps: TreasuryDeps,
-  rows: readonly OutgoingRow[],
+  { rows, turn }: Pulled,
 ): Promise<readonly SignedRow[]> {
   const { sql, signer, onSignerState } = deps;
   // preparing asks the node about each transfer: not while nothing can be signed anyway
@@ -83,62 +98,86 @@ async function sign(
   const cursor = await readCursor(sql, chain.network, "solid");
   // where nothing was read yet the scan may begin above it: that gap must keep it from being buried
   const sinceHeight = cursor?.height ?? (await chain.solid()).height;
-  const payable = await prepare(chain, deps, rows);
+  const payable = await prepare(chain, deps, rows, cursor);
   const answers = await signer.sign(
     payable.map(({ row, envelope }) => ({ outgoingId: row.id, envelope })),
   );
   crashPoint("treasury.after-sign");
-  const byId = new Map(rows.map((row) => [row.id, row]));
+  const byId = new Map(payable.map((one) => [one.row.id, one]));
   const signed: SignedRow[] = [];
   for (const answer of answers) {
-    const row = byId.get(answer.outgoingId);
-    if (row === undefined) {
+    const asked = byId.get(answer.outgoingId);
+    if (asked === undefined) {
       throw new Error(`Cannot use a signature as nobody asked for it: ${answer.outgoingId}`);
     }
     if ("signed" in answer) {
-      const { txid, bytes, expiresAt } = answer.signed;
-      const { id: outgoingId, merchantId, network } = row;
-      signed.push({ outgoingId, merchantId, network, txid, bytes, expiresAt, sinceHeight });
+      const { row: { id: outgoingId, merchantId, network }, feeLimit } = asked;
+      signed.push({ outgoingId, merchantId, network, ...answer.signed, feeLimit, sinceHeight });
       continue;
     }
     log.error("{network}: the signer refused {outgoingId}: {refused} {message}", {
       network: chain.network,
       ...answer,
     });
-    await returnQueued(sql, [row.id], `signer: ${answer.refused}: ${answer.message}`, RETRY_MS);
+    await returnQueued(
+      sql,
+      [answer.outgoingId],
+      `signer: ${answer.refused}: ${answer.message}`,
+      RETRY_MS,
+    );
   }
   if (answers.length > 0) {
     const closed = answers.every((answer) => "refused" in answer && isClosed(answer.refused));
     onSignerState(chain.network, !closed);
   }
-  const committed = await commitSigned(sql, signed);
+  const committed = await commitSigned(sql, signed, turn);
   crashPoint("treasury.after-commit");
-  if (committed.size < signed.length) {
+  if (committed === null) {
+    log.warn("{network}: another node has signed meanwhile, {count} signatures are forgotten", {
+      network: chain.network,
+      count: signed.length,
+    });
+    return [];
+  }
+  const forgotten = signed.filter(({ outgoingId }) => !committed.has(outgoingId));
+  if (forgotten.length > 0) {
     log.warn("{network}: {count} signatures were not committed and are forgotten", {
       network: chain.network,
-      count: signed.length - committed.size,
+      count: forgotten.length,
     });
+    // those that are still queued would be signed in vain again and again
+    await returnQueued(sql, forgotten.map(({ outgoingId }) => outgoingId), ANOTHER_TRY, RETRY_MS);
   }
   return signed.filter(({ outgoingId }) => committed.has(outgoingId));
 }
 
-/** Finds out what can be paid now, oldest first, and makes the envelopes. */
+/**
+ * Finds out what can be paid now, oldest first, and makes the envelopes.
+ *
+ * @param cursor our own solid scan, read before
+ */
 async function prepare(
   chain: Chain,
   deps: TreasuryDeps,
   rows: readonly OutgoingRow[],
+  cursor: Cursor | null,
 ): Promise<readonly Payable[]> {
+  // promises first, balances later: what becomes final in between counts twice, which is safe
+  const commitments = await readCommitments(deps.sql, chain.network);
+  const known = Math.max(cursor?.height ?? -1, commitments.endedHeight ?? -1);
   const solid = await chain.solid();
-  const purses = new Purses(chain, await readCommitments(deps.sql, chain.network));
+  if (solid.height < known) return await waitForNode(chain, deps, rows, solid.height);
+  const purses = new Purses(chain, commitments);
   const payable: Payable[] = [];
   const price = (row: OutgoingRow) => priceOf(chain, row);
   const prepareNext = async (left: OutgoingRow[], priceOfNext: PriceOf) => {
     for (let row = left.shift(); row !== undefined; row = left.shift()) {
       try {
-        const fee = await feeIfPayable(chain, deps, row, purses, priceOfNext);
-        if (fee === null) continue;
-        payable.push({ row, envelope: chain.envelope(solid, fee) });
-        await purses.spend(row, fee.fee);
+        const price = await priceIfPayable(chain, deps, row, purses, priceOfNext);
+        if (price === null) continue;
+        const { fee, burn, feeLimit } = price;
+        payable.push({ row, envelope: chain.envelope(solid, fee), feeLimit });
+        await purses.spend(row, burn);
       } catch (error) {
         if (!(error instanceof ChainUnavailable) || payable.length === 0) throw error;
         // at one bad answer in fifty, whole batches would hardly ever get through
@@ -151,7 +190,28 @@ async function prepare(
   await prepareNext([...payouts], pricesAhead(payouts, price));
   const sweeps = rows.filter(({ wallet }) => wallet !== "hot");
   await Promise.all(Array.from({ length: AT_ONCE }, () => prepareNext(sweeps, price)));
-  return payable;
+  if (payable.length === 0) return payable;
+  // another node of the list may have answered in between
+  const { height } = await chain.solid();
+  if (height >= known) return payable;
+  return await waitForNode(chain, deps, payable.map(({ row }) => row), height);
+}
+
+/** Gives up transfers on the word of a node that is behind what we have read ourselves. */
+async function waitForNode(
+  { network }: Chain,
+  { sql }: TreasuryDeps,
+  rows: readonly OutgoingRow[],
+  height: number,
+): Promise<readonly Payable[]> {
+  log.warn("{network}: {count} transfers are {reason}: it is at block {height}", {
+    network,
+    count: rows.length,
+    reason: NEWER_NODE,
+    height,
+  });
+  await returnQueued(sql, rows.map((row) => row.id), NEWER_NODE, RETRY_MS);
+  return [];
 }
 
 /** Gives up transfers that a node did not answer for: those before them are signed all the same. */
@@ -167,14 +227,14 @@ async function putBack(
   await returnQueued(sql, rows.map((row) => row.id), ANOTHER_TRY, 0);
 }
 
-/** The fee of a transfer that its wallet can pay now; `null`: it waits in the queue, with its reason. */
-async function feeIfPayable(
+/** The price of a transfer that its wallet can pay now; `null`: it waits in the queue, with its reason. */
+async function priceIfPayable(
   chain: Chain,
   deps: TreasuryDeps,
   row: OutgoingRow,
   purses: Purses,
   price: PriceOf,
-): Promise<FeeEstimate | null> {
+): Promise<Price | null> {
   const wait = async (reason: string, detail: string) => {
     await returnQueued(deps.sql, [row.id], reason, RETRY_MS);
     log.warn("{network}: {outgoingId} ({kind}) is {reason}: {detail}", {
@@ -200,9 +260,11 @@ async function feeIfPayable(
     }
   }
   try {
-    const { fee, needed } = await price(row);
+    const found = await price(row);
+    const moved = currency === "native" && !isLoan(row) ? amount : ZERO;
+    const needed = add(found.burn, moved);
     const coin = await purses.left(wallet, "native");
-    if (coin >= needed) return fee;
+    if (coin >= needed) return found;
     return await wait(
       "waiting for the chain's coin",
       `${formatAmount(coin)} of ${formatAmount(needed)}`,
@@ -216,21 +278,31 @@ async function feeIfPayable(
   }
 }
 
-type PriceOf = (row: OutgoingRow) => ReturnType<typeof priceOf>;
+/** What a row's transaction costs. */
+interface Price {
+  readonly fee: FeeEstimate;
+  /** Coin that its wallet has to hold for it, besides what it moves. */
+  readonly burn: Amount;
+  /** See {@linkcode SignedRow.feeLimit}. */
+  readonly feeLimit: Amount;
+}
 
-/** What a row's transaction costs, and the coin that its wallet has to hold for it. */
-async function priceOf(
-  chain: Chain,
-  row: OutgoingRow,
-): Promise<{ readonly fee: FeeEstimate; readonly needed: Amount }> {
+type PriceOf = (row: OutgoingRow) => Promise<Price>;
+
+async function priceOf(chain: Chain, row: OutgoingRow): Promise<Price> {
   const { currency, amount, wallet } = row;
   const transfer = { from: payerOf(chain, wallet), to: row.destination, amount };
   if (wallet !== "hot" && currency !== "native" && chain.capabilities.needsGasToSweep) {
     // a deposit address sends one thing at a time, so that its own energy and bytes count
     const { fee, burn } = await chain.gas.means({ ...transfer, currency });
-    return { fee: { ...fee, fee: burn }, needed: burn };
+    return { fee: { ...fee, fee: burn }, burn, feeLimit: ZERO };
   }
   const fee = await chain.estimateFee({ ...transfer, currency });
-  const moved = currency === "native" && !isLoan(row) ? amount : ZERO;
-  return { fee, needed: add(fee.limit, moved) };
+  const burn = mostOf(fee);
+  return { fee, burn, feeLimit: wallet === "hot" ? burn : ZERO };
+}
+
+/** A small limit can be less than what is expected: bytes are paid besides it. */
+function mostOf({ fee, limit }: FeeEstimate): Amount {
+  return fee > limit ? fee : limit;
 }

@@ -56,7 +56,9 @@ export interface TreasuryDeps {
   readonly signer: Signer;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** How long a pulled transfer belongs to this node; the commit, not this, is the safety. */
+  /** Name of this node; with one that outlives the process it goes on at once after a restart. */
+  readonly node: string;
+  /** How long only this node signs after a pull; the commit, not this, is the safety. */
   readonly leaseMs: number;
   /** How long a signed transaction is left alone before it is sent again. */
   readonly resendMs: number;

@@ -1,17 +1,20 @@
 import type { Amount } from "../../ledger/amount.ts";
 import type { Currency } from "../../ledger/pair.ts";
 
-/** What a hot wallet holds of one currency, and what of it is not promised to anybody. */
+/** What a hot wallet holds of one asset, and what of it is not promised to anybody. */
 export interface Fund {
   readonly balance: Amount;
-  /** Balance less what is queued and what is signed and not final; may be negative. */
+  /**
+   * Balance less what is queued and what is signed and not final, of the chain's own coin also less
+   * the most that those signed may take as fees; may be negative.
+   */
   readonly free: Amount;
 }
 
 /** How a treasury stood when it last looked. */
 export interface TreasuryStatus {
   /** The chain's own coin in the hot wallet. */
-  readonly coin: Amount;
+  readonly coin: Fund;
   readonly funds: ReadonlyMap<Currency, Fund>;
   /** What is low, for people: `USDT: 90 of at least 1000`. */
   readonly low: readonly string[];

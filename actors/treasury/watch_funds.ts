@@ -3,7 +3,7 @@ import type { Sql } from "postgres";
 import type { Chain } from "../../chains/chain.ts";
 import { type Amount, formatAmount, subtract, ZERO } from "../../ledger/amount.ts";
 import type { Currency, OutgoingAsset } from "../../ledger/pair.ts";
-import { type Commitment, readCommitments } from "../../ledger/treasury/read_commitments.ts";
+import { type Commitments, readCommitments } from "../../ledger/treasury/read_commitments.ts";
 import type { TreasuryPolicy } from "./treasury_policy.ts";
 import type { Fund } from "./treasury_status.ts";
 
@@ -12,14 +12,12 @@ const log = getLogger(["engine", "treasury"]);
 /** What a hot wallet holds and has promised, at one moment. */
 export interface Funds {
   /** The chain's own coin. */
-  readonly coin: Amount;
+  readonly coin: Fund;
   readonly funds: ReadonlyMap<Currency, Fund>;
 }
 
 /** What is read of a chain for it. */
 export type HotWallet = Pick<Chain, "network" | "hotWallet" | "capabilities" | "balanceOf">;
-
-type Commitments = ReadonlyMap<OutgoingAsset, Commitment>;
 
 interface Balances {
   readonly coin: Amount;
@@ -46,13 +44,14 @@ async function readBalances(wallet: HotWallet): Promise<Balances> {
   return { coin: await wallet.balanceOf(hotWallet, "native"), tokens };
 }
 
-function fundsOf(commitments: Commitments, { coin, tokens }: Balances): Funds {
+function fundsOf({ assets }: Commitments, { coin, tokens }: Balances): Funds {
+  const fundOf = (asset: OutgoingAsset, balance: Amount): Fund => {
+    const { queued, signed } = assets.get(asset) ?? { queued: ZERO, signed: ZERO };
+    return { balance, free: subtract(subtract(balance, queued), signed) };
+  };
   const funds = new Map<Currency, Fund>();
-  for (const [currency, balance] of tokens) {
-    const { queued, signed } = commitments.get(currency) ?? { queued: ZERO, signed: ZERO };
-    funds.set(currency, { balance, free: subtract(subtract(balance, queued), signed) });
-  }
-  return { coin, funds };
+  for (const [currency, balance] of tokens) funds.set(currency, fundOf(currency, balance));
+  return { coin: fundOf("native", coin), funds };
 }
 
 /** The funds of one hot wallet, with as few questions to the node as that takes. */
@@ -83,7 +82,7 @@ export class FundsWatch {
    */
   async look(height: number | null): Promise<Funds> {
     const commitments = await readCommitments(this.#sql, this.#wallet.network);
-    const promised = [...commitments].map(([asset, { queued, signed }]) =>
+    const promised = [...commitments.assets].map(([asset, { queued, signed }]) =>
       `${asset} ${queued} ${signed}`
     ).sort().join();
     const known = this.#known;
@@ -134,7 +133,7 @@ export class LowFunds {
       if (now - since < this.#patienceMs) return;
       shortages.set(name, `${name}: ${formatAmount(held)} of at least ${formatAmount(least)}`);
     };
-    check("coin", coin, low.native);
+    check("coin", coin.free, low.native);
     for (const [currency, { free }] of funds) check(currency, free, low[currency]);
     for (const [name, text] of shortages) {
       if (this.#told.has(name)) continue;

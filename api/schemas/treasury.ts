@@ -68,6 +68,9 @@ export const treasurySchema = z.object({
         description: "Age of the oldest transfer without a signature; null: none waits",
       }),
       native: decimal.nullable().meta({ description: "The network's own coin; null: node silent" }),
+      nativeFree: signedDecimal.nullable().meta({
+        description: "What of it is promised to nobody, and no transaction under way may take",
+      }),
       balances: z.array(z.object({
         currency: shownCurrency,
         balance: decimal.nullable().meta({ description: "In solid blocks; null: node silent" }),
@@ -118,6 +121,7 @@ export const TREASURY_EXAMPLE = {
     unproven: 0,
     oldestQueuedSeconds: null,
     native: "100000",
+    nativeFree: "99985",
     balances: [{
       currency: "USDT",
       balance: "1000000",

@@ -1,5 +1,7 @@
 import type { Sql } from "postgres";
+import { type Amount, formatAmount } from "../amount.ts";
 import type { Network } from "../pair.ts";
+import type { SigningTurn } from "./signing_turn.ts";
 
 /** A signature about to be made durable. */
 export interface SignedRow {
@@ -9,6 +11,8 @@ export interface SignedRow {
   readonly txid: string;
   readonly bytes: string;
   readonly expiresAt: number;
+  /** The most coin that it may take from the hot wallet, besides what it moves; a sweep takes none. */
+  readonly feeLimit: Amount;
   /** A solid block that it can only come after, as of before it was signed; absent: not known. */
   readonly sinceHeight?: number | null;
 }
@@ -18,26 +22,34 @@ export interface SignedRow {
  * one statement. A transfer that was given up meanwhile, whose merchant was suspended, or whose
  * transaction was tried before, is not among the answer, and its signature must be forgotten.
  *
- * @returns ids of the transfers that are signed now
+ * @param turn the turn they were pulled in
+ * @returns ids of the transfers that are signed now; null, and none is, where something else was
+ *   signed for the network since the turn began: what the wallet has promised was read too early
  * @throws a connection error: unknown; what was committed is found among the signed ones later
  */
 export async function commitSigned(
   sql: Sql,
   rows: readonly SignedRow[],
-): Promise<ReadonlySet<string>> {
+  turn: SigningTurn,
+): Promise<ReadonlySet<string> | null> {
   if (rows.length === 0) return new Set();
-  const signed = await sql<{ outgoing_id: string }[]>`
-    WITH input AS (
+  const [answer] = await sql<{ held: boolean; ids: string[] }[]>`
+    WITH turn AS (
+      -- whoever commits at the same time waits here, and then finds another number
+      UPDATE book.signing_turn SET batches = batches + 1
+      WHERE network = ${turn.network} AND batches = ${String(turn.batches)}::bigint RETURNING 1
+    ), input AS (
       SELECT * FROM unnest(
         ${rows.map((row) => row.outgoingId)}::text[], ${rows.map((row) => row.merchantId)}::text[],
         ${rows.map((row) => row.network)}::text[], ${rows.map((row) => row.txid)}::text[],
         ${rows.map((row) => row.bytes)}::text[],
         ${rows.map((row) => new Date(row.expiresAt).toISOString())}::timestamptz[],
+        ${rows.map((row) => formatAmount(row.feeLimit))}::numeric[],
         ${rows.map((row) => row.sinceHeight ?? null)}::bigint[])
-        AS i(id, merchant_id, network, txid, bytes, expires_at, since_height)
+        AS i(id, merchant_id, network, txid, bytes, expires_at, fee_limit, since_height)
     ), locked AS (
       SELECT o.id, o.merchant_id FROM book.outgoing o JOIN input i ON i.id = o.id AND i.merchant_id = o.merchant_id
-      WHERE o.status = 'queued'
+      WHERE EXISTS (SELECT FROM turn) AND o.network = ${turn.network} AND o.status = 'queued'
         AND NOT EXISTS (SELECT FROM book.merchant m WHERE m.merchant_id = o.merchant_id AND m.status <> 'ACTIVE')
         -- the signer's old answer (a node that lags shows it a block before its expiry) would break
         -- the unique key, and with it every other signature of the batch
@@ -56,10 +68,14 @@ export async function commitSigned(
       FROM moved m JOIN input i ON i.id = m.id AND i.merchant_id = m.merchant_id
       JOIN book.withdrawal w ON w.id = m.payment_id AND w.merchant_id = m.merchant_id
       WHERE m.kind = 'settlement' ON CONFLICT DO NOTHING
+    ), kept AS (
+      INSERT INTO book.attempt
+        (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit, since_height)
+      SELECT m.id, m.attempts, m.merchant_id, i.network, i.txid, i.bytes, i.expires_at, now(), i.fee_limit, i.since_height
+      FROM moved m JOIN input i ON i.id = m.id AND i.merchant_id = m.merchant_id
+      RETURNING outgoing_id
     )
-    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, since_height)
-    SELECT m.id, m.attempts, m.merchant_id, i.network, i.txid, i.bytes, i.expires_at, now(), i.since_height
-    FROM moved m JOIN input i ON i.id = m.id AND i.merchant_id = m.merchant_id
-    RETURNING outgoing_id`;
-  return new Set(signed.map((row) => row.outgoing_id));
+    SELECT EXISTS (SELECT FROM turn) AS held, ARRAY(SELECT outgoing_id FROM kept) AS ids`;
+  if (answer === undefined) throw new Error("Cannot commit signatures as the answer has no row");
+  return answer.held ? new Set(answer.ids) : null;
 }

@@ -2,33 +2,62 @@ import type { Sql } from "postgres";
 import type { Network } from "../pair.ts";
 import { type OutgoingRow, outgoingTable } from "../rows.ts";
 import { PLATFORM_ACCOUNT } from "./platform_account.ts";
+import type { SigningTurn } from "./signing_turn.ts";
 
 /** Whose transfers are taken: those that carry merchants' payments, or the house's own. */
 export type QueueOf = "merchants" | "house";
 
+/** What is to be pulled, and by whom. */
+export interface Pull {
+  readonly network: Network;
+  /** Name of the node; one that starts again under its name goes on with its own turn. */
+  readonly node: string;
+  /** How long no other node signs for the network, by the database's clock. */
+  readonly turnMs: number;
+  readonly limit: number;
+  readonly of: QueueOf;
+}
+
+/** Transfers to be signed, oldest first, at least one. */
+export interface Pulled {
+  readonly rows: readonly OutgoingRow[];
+  readonly turn: SigningTurn;
+}
+
 /**
- * Takes the oldest queued transfers of a network under a lease, but for those of merchants that are
- * suspended: they wait. The lease is a hint that keeps two
- * nodes from signing in vain; that only one of them can is the compare-and-set of the commit.
+ * Takes the turn to sign for a network and the oldest queued transfers, but for those of merchants
+ * that are suspended: they wait. Whoever holds the turn takes it again with every pull; a node that
+ * died with it is followed when it runs out.
  *
- * @param leaseMs how long nobody else takes them, by the database's clock
+ * @returns null where nothing can be signed now, or another node is at it
  */
-export async function pullQueued(
-  sql: Sql,
-  network: Network,
-  limit: number,
-  leaseMs: number,
-  of: QueueOf = "merchants",
-): Promise<readonly OutgoingRow[]> {
+export async function pullQueued(sql: Sql, pull: Pull): Promise<Pulled | null> {
+  const { network, node, turnMs, limit, of } = pull;
+  // an idle queue, and a turn of another node, are found out without a write
   const rows = await sql`
     WITH next AS (
-      SELECT q.id, q.merchant_id FROM book.outgoing q
+      SELECT q.* FROM book.outgoing q
       WHERE q.network = ${network} AND q.status = 'queued' AND (q.lease_until IS NULL OR q.lease_until < now())
         AND NOT EXISTS (SELECT FROM book.merchant m WHERE m.merchant_id = q.merchant_id AND m.status <> 'ACTIVE')
         AND (q.merchant_id = ${PLATFORM_ACCOUNT}) = ${of === "house"}
-      ORDER BY q.id LIMIT ${limit} FOR UPDATE OF q SKIP LOCKED)
-    UPDATE book.outgoing o SET lease_until = now() + make_interval(secs => ${leaseMs / 1_000})
-    FROM next WHERE o.id = next.id AND o.merchant_id = next.merchant_id
-    RETURNING o.*`;
-  return rows.map((row) => outgoingTable.decode(row)).sort((a, b) => a.id < b.id ? -1 : 1);
+      ORDER BY q.id LIMIT ${limit}
+    ), first AS (
+      INSERT INTO book.signing_turn (network, node, until)
+      SELECT ${network}, ${node}, now() + make_interval(secs => ${turnMs / 1_000})
+      WHERE EXISTS (SELECT FROM next)
+        AND NOT EXISTS (SELECT FROM book.signing_turn WHERE network = ${network})
+      ON CONFLICT DO NOTHING RETURNING batches
+    ), taken AS (
+      UPDATE book.signing_turn
+      SET node = ${node}, until = now() + make_interval(secs => ${turnMs / 1_000})
+      WHERE network = ${network} AND (node = ${node} OR until <= now()) AND EXISTS (SELECT FROM next)
+      RETURNING batches
+    )
+    SELECT next.*, turn.batches AS turn_batches
+    FROM next CROSS JOIN (SELECT batches FROM first UNION ALL SELECT batches FROM taken) turn
+    ORDER BY next.id`;
+  const [oldest] = rows;
+  if (oldest === undefined) return null;
+  const turn = { network, batches: BigInt(oldest.turn_batches) };
+  return { rows: rows.map((row) => outgoingTable.decode(row)), turn };
 }

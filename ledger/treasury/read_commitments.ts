@@ -5,26 +5,45 @@ import type { Network, OutgoingAsset } from "../pair.ts";
 /** What a hot wallet has promised in one currency. */
 export interface Commitment {
   readonly queued: Amount;
+  /** Signed and not final; of the chain's coin also the most that transactions may take as fees. */
   readonly signed: Amount;
+}
+
+/** What a hot wallet has promised at one moment. */
+export interface Commitments {
+  readonly assets: ReadonlyMap<OutgoingAsset, Commitment>;
+  /** The highest block by which one of our transactions has ended and left the sums; null: none has. */
+  readonly endedHeight: number | null;
 }
 
 /**
  * Sums of what waits for a signature and of what is signed and not final, per asset. Stake that is
- * lent stays ours and is not among them.
+ * lent stays ours and is not among them, but the fees of lending it are; sweeps pay theirs from
+ * their own addresses. In one statement: what ends in between would be in none of two.
  */
-export async function readCommitments(
-  sql: Sql,
-  network: Network,
-): Promise<ReadonlyMap<OutgoingAsset, Commitment>> {
-  const rows = await sql<{ currency: OutgoingAsset; queued: string; signed: string }[]>`
-    SELECT currency,
-      trim_scale(coalesce(sum(amount) FILTER (WHERE status = 'queued'), 0))::text AS queued,
-      trim_scale(coalesce(sum(amount) FILTER (WHERE status = 'signed'), 0))::text AS signed
-    FROM book.outgoing
-    WHERE network = ${network} AND wallet = 'hot' AND status IN ('queued', 'signed')
-      AND kind NOT IN ('delegation', 'reclaim') GROUP BY currency`;
-  return new Map(rows.map((row) => [
-    row.currency,
-    { queued: amountOf(row.queued), signed: amountOf(row.signed) },
-  ]));
+export async function readCommitments(sql: Sql, network: Network): Promise<Commitments> {
+  const rows = await sql<
+    { asset: OutgoingAsset | null; queued: string; signed: string; ended: string | null }[]
+  >`
+    WITH promised AS (
+      SELECT currency, sum(amount) FILTER (WHERE status = 'queued') AS queued,
+        sum(amount) FILTER (WHERE status = 'signed') AS signed
+      FROM book.outgoing
+      WHERE network = ${network} AND wallet = 'hot' AND status IN ('queued', 'signed')
+        AND kind NOT IN ('delegation', 'reclaim') GROUP BY currency
+      UNION ALL
+      SELECT 'native', 0, sum(fee_limit) FROM book.attempt WHERE network = ${network} AND outcome IS NULL
+    )
+    SELECT currency AS asset, trim_scale(coalesce(sum(queued), 0))::text AS queued,
+      trim_scale(coalesce(sum(signed), 0))::text AS signed, NULL AS ended
+    FROM promised GROUP BY currency HAVING sum(queued) > 0 OR sum(signed) > 0
+    UNION ALL
+    SELECT NULL, '0', '0', max(height)::text FROM book.attempt WHERE network = ${network} AND height IS NOT NULL`;
+  const assets = new Map<OutgoingAsset, Commitment>();
+  let endedHeight: number | null = null;
+  for (const { asset, queued, signed, ended } of rows) {
+    if (asset !== null) assets.set(asset, { queued: amountOf(queued), signed: amountOf(signed) });
+    if (ended !== null) endedHeight = Number(ended);
+  }
+  return { assets, endedHeight };
 }

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { ChainUnavailable } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/pair.ts";
-import { commitSigned } from "../../ledger/treasury/commit_signed.ts";
+import { commitSigned } from "../support/commit_signed.ts";
 import { EMPTY_CHAIN, HOT_WALLET, testApi } from "../support/api.ts";
 import { amount, reserveCommand } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import type { FoundTransaction } from "../../chains/chain.ts";
 import { canonicalJson } from "../../api/ingest_signature.ts";
 import type { Network } from "../../ledger/pair.ts";
-import { commitSigned } from "../../ledger/treasury/commit_signed.ts";
+import { commitSigned } from "../support/commit_signed.ts";
 import { findOwnTransactions } from "../../ledger/watcher/find_own_transactions.ts";
 import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";
 import { addressOf, EMPTY_CHAIN, HOT_WALLET, INGEST_SECRET, testApi } from "../support/api.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { commitSigned } from "../../ledger/treasury/commit_signed.ts";
+import { commitSigned } from "../support/commit_signed.ts";
 import { testApi } from "../support/api.ts";
 import { booksFaults } from "../support/books.ts";
 import { eventFaults } from "../support/documented.ts";

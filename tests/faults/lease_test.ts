@@ -46,6 +46,7 @@ test("a node that does not answer leaves no payout leased", async () => {
               : Promise.reject(new Error("nothing is to be signed")),
         },
         now: Date.now,
+        node: "node",
         leaseMs: 60_000,
         resendMs: 1_000,
         attemptLimit: 3,

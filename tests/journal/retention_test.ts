@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { pruneEvents } from "../../ledger/retention/prune_events.ts";
 import { pruneInbox } from "../../ledger/retention/prune_inbox.ts";
-import { commitSigned } from "../../ledger/treasury/commit_signed.ts";
+import { commitSigned } from "../support/commit_signed.ts";
 import { findOwnTransactions } from "../../ledger/watcher/find_own_transactions.ts";
 import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";
 import { foldEventCounts } from "../../ledger/outbox/fold_event_counts.ts";

@@ -6,7 +6,7 @@ import { EVENT_PAYLOADS } from "../../api/schemas/event_payloads.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { findOwnTransactions } from "../../ledger/watcher/find_own_transactions.ts";
 import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";
-import { commitSigned } from "../../ledger/treasury/commit_signed.ts";
+import { commitSigned } from "../support/commit_signed.ts";
 import { isEventType } from "../../webhooks/event_type.ts";
 import {
   addMerchant,

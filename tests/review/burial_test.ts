@@ -33,6 +33,7 @@ test("what was signed before the scan began is dead only when the blocks in betw
     chains: new Map([["TRX", chain]]),
     signer: paperSigner(),
     now: () => Date.now(),
+    node: "node",
     leaseMs: 60_000,
     resendMs: 60_000,
     attemptLimit: 3,

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { commitSigned } from "../../ledger/treasury/commit_signed.ts";
+import { commitSigned } from "../support/commit_signed.ts";
 import {
   addMerchant,
   addTransfer,

@@ -63,8 +63,8 @@ async function openAddress(sql: Sql) {
     async land(height: number): Promise<void> {
       await sql`UPDATE book.outgoing SET status = 'signed' WHERE status = 'queued'`;
       await sql`
-        INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, outcome, height)
-        SELECT id, 1, merchant_id, network, id, '{}', now(), now(), 'paid', ${height}
+        INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit, outcome, height)
+        SELECT id, 1, merchant_id, network, id, '{}', now(), now(), 1, 'paid', ${height}
         FROM book.outgoing WHERE status = 'signed'`;
       await sql`UPDATE book.outgoing SET status = 'final' WHERE status = 'signed'`;
       await sql`UPDATE book.sweep_item SET done = true WHERE outgoing_id IS NOT NULL`;

@@ -6,7 +6,7 @@ import type { Chain } from "../../chains/chain.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { buryExpired } from "../../ledger/treasury/bury_expired.ts";
-import { commitSigned } from "../../ledger/treasury/commit_signed.ts";
+import { commitSigned } from "../support/commit_signed.ts";
 import { addMerchant, amount, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperChain, paperSigner } from "../support/paper_chain.ts";
@@ -20,6 +20,7 @@ function deps(sql: Sql, chain: Chain): TreasuryDeps {
     chains: new Map([["TRX", chain]]),
     signer: paperSigner(),
     now: () => Date.now(),
+    node: "node",
     leaseMs: 60_000,
     resendMs: 60_000,
     attemptLimit: 3,

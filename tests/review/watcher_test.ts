@@ -4,7 +4,7 @@ import { Timers } from "../../actors/runtime/timers.ts";
 import { recordBlocks } from "../../actors/watcher/record_blocks.ts";
 import type { Block, Transfer } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { commitSigned } from "../../ledger/treasury/commit_signed.ts";
+import { commitSigned } from "../support/commit_signed.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
 import {
   addMerchant,

@@ -56,13 +56,14 @@ export function paperChain(network: Network, replaced: Partial<Chain> = {}): Cha
   };
 }
 
-/** A signer without keys; every intent gets a transaction id of its own. */
+/** A signer without keys; every intent gets a transaction id of its own, at every signer another. */
 export function paperSigner(): Signer {
+  const own = crypto.randomUUID().replaceAll("-", "");
   let signed = 0;
   return {
     sign: (requests) =>
       Promise.resolve(requests.map(({ outgoingId, envelope }) => {
-        const txid = `5${(++signed).toString(16).padStart(63, "0")}`;
+        const txid = own + (++signed).toString(16).padStart(64 - own.length, "0");
         return { outgoingId, signed: { txid, bytes: "{}", expiresAt: envelope.expiresAt } };
       })),
   };

@@ -142,7 +142,7 @@ Deno.test("a shortage is told once it lasts, and no longer when it has passed", 
   const low = new LowFunds("TRX", { native: amount("10"), USDT: amount("100"), USDC: ZERO }, 1_000);
   const look = (coin: string, free: string, now: number) =>
     low.look({
-      coin: amount(coin),
+      coin: { balance: amount("500"), free: amount(coin) },
       funds: new Map([["USDT" as const, { balance: amount("500"), free: amount(free) }]]),
     }, now);
   assertEquals(look("9", "100", 0), []);

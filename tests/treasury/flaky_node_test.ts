@@ -30,6 +30,7 @@ test("a node's one bad answer does not take the payouts before it along", async 
     chains: new Map([["TRX", chain]]),
     signer: paperSigner(),
     now: Date.now,
+    node: "node",
     leaseMs: 60_000,
     resendMs: 1_000,
     attemptLimit: 3,

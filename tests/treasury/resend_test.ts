@@ -61,6 +61,7 @@ test("whatever a node says to a broadcast, the same bytes are sent again, and no
     chains: new Map<Network, Chain>([["TRX", chain]]),
     signer: paperSigner(),
     now: () => now,
+    node: "node",
     leaseMs: 60_000,
     resendMs: 1,
     attemptLimit: 3,

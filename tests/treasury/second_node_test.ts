@@ -133,8 +133,8 @@ test("no attempt is dead without its proof, whoever writes it", async () => {
     INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, created_at, updated_at)
     VALUES ('out_1', 'mer_1', 'payout', 'wd_1', 'TRX', 'USDT', 1, 'T', 'signed', now(), now())`;
   await sql`
-    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at)
-    VALUES ('out_1', 1, 'mer_1', 'TRX', 'ab', '{}', now(), now())`;
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit)
+    VALUES ('out_1', 1, 'mer_1', 'TRX', 'ab', '{}', now(), now(), 1)`;
   for (const evidence of [null, "{}", `{"height":1,"hash":"x"}`]) {
     await assertRejects(
       () => sql`UPDATE book.attempt SET outcome = 'expired', evidence = ${evidence}::text::jsonb`,

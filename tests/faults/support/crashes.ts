@@ -43,6 +43,7 @@ export const DEATHS = {
     "a payout is asked for and sent": [
       "journal.before-write",
       "journal.after-write",
+      "treasury.after-pull",
       "treasury.after-sign",
       "treasury.after-commit",
       "treasury.after-broadcast",

@@ -14,7 +14,7 @@ import type { Refusal } from "../../../actors/merchant/refusal.ts";
 import { newId } from "../../../actors/runtime/ids.ts";
 import { type Amount, formatAmount, fromUnits } from "../../../ledger/amount.ts";
 import { buryExpired } from "../../../ledger/treasury/bury_expired.ts";
-import { commitSigned } from "../../../ledger/treasury/commit_signed.ts";
+import { commitSigned } from "../../support/commit_signed.ts";
 import { findOwnTransactions } from "../../../ledger/watcher/find_own_transactions.ts";
 import { recordOutcomes, recordVanished } from "../../../ledger/watcher/record_findings.ts";
 import {

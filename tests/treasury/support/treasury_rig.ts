@@ -20,7 +20,7 @@ import { createTronChain, type TronChain } from "../../../chains/tron/tron_chain
 import { createTronTransferBuilder } from "../../../chains/tron/tron_transfer_builder.ts";
 import { accountKey, signingKey } from "../../../chains/wallet/account_key.ts";
 import { registerWallet } from "../../../ledger/addresses/watch_addresses.ts";
-import { ZERO } from "../../../ledger/amount.ts";
+import { type Amount, subtract, ZERO } from "../../../ledger/amount.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import type { Network } from "../../../ledger/pair.ts";
 import { createIntentSource } from "../../../ledger/queries/read_intents.ts";
@@ -53,6 +53,8 @@ export interface RigOptions {
   /** Whether the signer signs for the network; read at every request. */
   readonly signs?: () => boolean;
   readonly coldAddress?: string;
+  /** What is left of the hot wallet's coin; default 100,000. */
+  readonly coin?: string;
   /** Where blocks are final behind the head; default 2. */
   readonly solidLag?: number;
 }
@@ -168,6 +170,11 @@ export async function openTreasuryRig(options: RigOptions = {}): Promise<Treasur
     throw new Error(`Cannot control the chain as it refused: ${JSON.stringify(answer)}`);
   };
   await control("/dev/mine", { blocks: 4 });
+  if (options.coin !== undefined) {
+    const spare = subtract(await chain.balanceOf(hot.address, "native"), amount(options.coin));
+    await sendCoin(chain, hot, dev.faucetAddress, spare);
+    await control("/dev/mine", { blocks: 4 });
+  }
   await engine.start();
   const mine = async (blocks: number, intervalMs = 1_000) => {
     await control("/dev/mine", { blocks, intervalMs });
@@ -223,6 +230,43 @@ export async function openTreasuryRig(options: RigOptions = {}): Promise<Treasur
   };
 }
 
+const builder = (contracts: { readonly USDT?: string }) =>
+  createTronTransferBuilder({
+    network: NETWORK,
+    contracts,
+    longestLifetimeMs: LIFETIME_MS,
+    highestFeeLimitSun: 150_000_000,
+    clockToleranceMs: null,
+  });
+
+/** Sends coin of the hot wallet as its owner can, past the service. */
+async function sendCoin(
+  chain: Chain,
+  key: ReturnType<typeof signingKey>,
+  destination: string,
+  coin: Amount,
+): Promise<void> {
+  const envelope = chain.envelope(await chain.solid(), { fee: ZERO, limit: ZERO });
+  const signed = builder({}).sign(
+    {
+      outgoingId: "out_by_hand",
+      kind: "gas",
+      network: NETWORK,
+      currency: "native",
+      amount: coin,
+      destination,
+      destinationIndex: null,
+      wallet: "hot",
+      status: "queued",
+    },
+    envelope,
+    key,
+    "by hand",
+  );
+  const { category } = await chain.broadcast(signed);
+  if (category !== "accepted") throw new Error(`Cannot send coin as it was not taken: ${category}`);
+}
+
 function signerOf(
   sql: Sql,
   account: HDKey,
@@ -240,13 +284,7 @@ function signerOf(
         lock: () => {},
       },
       intents: createIntentSource(sql),
-      builders: !isOpen ? [] : [createTronTransferBuilder({
-        network: NETWORK,
-        contracts,
-        longestLifetimeMs: LIFETIME_MS,
-        highestFeeLimitSun: 150_000_000,
-        clockToleranceMs: null,
-      })],
+      builders: isOpen ? [builder(contracts)] : [],
       ...(coldAddress === undefined ? {} : { coldAddresses: { [NETWORK]: coldAddress } }),
       spending: new SpendingLimits({}),
       now: Date.now,

@@ -1,0 +1,185 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { newId } from "../../actors/runtime/ids.ts";
+import { signQueued } from "../../actors/treasury/sign_queued.ts";
+import type { Signer } from "../../chains/signer.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { pullQueued } from "../../ledger/treasury/pull_queued.ts";
+import { moveCursor } from "../../ledger/watcher/cursor.ts";
+import { addMerchant, amount } from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
+import { paperChain, paperSigner } from "../support/paper_chain.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { nodeOf } from "./support/node_of.ts";
+
+const test = testNeeding(DATABASE);
+
+/** A wallet with 5 USDT and coin enough. */
+const scarce = () =>
+  paperChain("TRX", {
+    balanceOf: (_, asset) => Promise.resolve(amount(asset === "USDT" ? "5" : "1000")),
+  });
+
+/** Payouts of 1 USDT each. */
+async function addQueued(sql: Sql, count: number): Promise<void> {
+  const merchantId = await addMerchant(sql);
+  const ids = Array.from({ length: count }, () => newId("out"));
+  await sql`
+    INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, created_at, updated_at)
+    SELECT id, ${merchantId}, 'payout', 'wd_' || id, 'TRX', 'USDT', 1, 'somewhere', 'queued', now(), now()
+    FROM unnest(${ids}::text[]) AS id`;
+}
+
+/** How many are in which state, for which reason. */
+async function states(sql: Sql): Promise<Readonly<Record<string, number>>> {
+  const rows = await sql<{ state: string; count: number }[]>`
+    SELECT concat_ws(': ', status, reason) AS state, count(*)::int AS count
+    FROM book.outgoing GROUP BY 1 ORDER BY 1`;
+  return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
+}
+
+/** What waits for money is looked at again at once. */
+async function lookAgain(sql: Sql): Promise<void> {
+  await sql`UPDATE book.outgoing SET lease_until = NULL WHERE status = 'queued'`;
+}
+
+/** A signer that answers when it is let. */
+function heldSigner() {
+  const [asked, let_] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const real = paperSigner();
+  const signer: Signer = {
+    async sign(requests) {
+      if (requests.length === 0) return [];
+      asked.resolve();
+      await let_.promise;
+      return await real.sign(requests);
+    },
+  };
+  return { signer, asked: asked.promise, answer: let_.resolve };
+}
+
+test("two nodes that sign at once promise what the wallet holds once, and the rest waits in sight", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addQueued(sql, 10);
+  const chain = scarce();
+  // turns that have run out when they begin: both nodes work all the time, each in the other's way
+  const nodes = ["one", "two"].map((node) => nodeOf(sql, chain, { node, leaseMs: 0 }));
+  for (let round = 0; round < 6; round++) {
+    await Promise.all(nodes.map((deps) => signQueued(chain, deps, 3)));
+    await lookAgain(sql);
+  }
+  await signQueued(chain, nodeOf(sql, chain));
+  assertEquals(await states(sql), { "queued: waiting for USDT": 5, "signed": 5 });
+});
+
+test("what was read before another node signed is never committed, however late it comes", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addQueued(sql, 10);
+  const chain = scarce();
+  const held = heldSigner();
+  const slow = signQueued(chain, nodeOf(sql, chain, { node: "slow", signer: held.signer }), 3);
+  await held.asked;
+  // its turn runs out while it works
+  const next = nodeOf(sql, chain, { node: "next" });
+  assertEquals((await signQueued(chain, next)).transactions, []);
+  await sql`UPDATE book.signing_turn SET until = now()`;
+  assertEquals((await signQueued(chain, next)).transactions.length, 5);
+  held.answer();
+  assertEquals((await slow).transactions, []);
+  assertEquals(await states(sql), { "queued: waiting for USDT": 5, "signed": 5 });
+  // the wallet's turn is still the other node's
+  const [turn] = await sql<{ node: string; held: boolean; batches: string }[]>`
+    SELECT node, until > now() AS held, batches FROM book.signing_turn`;
+  assertEquals({ ...turn }, { node: "next", held: true, batches: "1" });
+});
+
+test("a node that dies while it signs stops others for its turn, and itself not at all", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addQueued(sql, 3);
+  const chain = scarce();
+  const dying = {
+    network: "TRX",
+    node: "dying",
+    turnMs: 60_000,
+    limit: 10,
+    of: "merchants",
+  } as const;
+  const die = () => pullQueued(sql, dying);
+  assertEquals((await die())?.rows.length, 3);
+  const other = nodeOf(sql, chain, { node: "other" });
+  assertEquals((await signQueued(chain, other, 1)).transactions, []);
+  // started again under its name it goes on at once
+  const again = nodeOf(sql, chain, { node: "dying" });
+  assertEquals((await signQueued(chain, again, 1)).transactions.length, 1);
+  // it dies for good: the turn runs out, and its transfers are free
+  await die();
+  assertEquals((await signQueued(chain, other, 1)).transactions, []);
+  await sql`UPDATE book.signing_turn SET until = now()`;
+  assertEquals((await signQueued(chain, other)).transactions.length, 2);
+});
+
+test("a node that cannot sign gives its turn up at once", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addQueued(sql, 3);
+  const chain = scarce();
+  const broken = nodeOf(sql, chain, {
+    node: "broken",
+    signer: { sign: () => Promise.reject(new Error("no hands")) },
+  });
+  await assertRejects(() => signQueued(chain, broken), Error, "no hands");
+  const other = nodeOf(sql, chain, { node: "other" });
+  assertEquals((await signQueued(chain, other)).transactions.length, 3);
+});
+
+test("a turn only moves on, and is never forgotten", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await sql`INSERT INTO book.signing_turn (network, node, until, batches) VALUES ('TRX', 'a', now(), 7)`;
+  for (
+    const change of [
+      () => sql`UPDATE book.signing_turn SET batches = 6`,
+      () => sql`UPDATE book.signing_turn SET batches = 9`,
+      () => sql`DELETE FROM book.signing_turn`,
+    ]
+  ) await assertRejects(change, Error, "written once");
+});
+
+test("nothing is signed on the balance of a node that is behind what was read of the chain", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addQueued(sql, 4);
+  const heights: number[] = [];
+  const chain = paperChain("TRX", {
+    balanceOf: (_, asset) => Promise.resolve(amount(asset === "USDT" ? "2" : "1000")),
+    solid: () =>
+      Promise.resolve({
+        height: heights.shift() ?? 9,
+        hash: "h",
+        parentHash: "p",
+        time: 1_700_000_000_000,
+      }),
+  });
+  const deps = nodeOf(sql, chain);
+  const sign = async (...told: number[]) => {
+    heights.splice(0, heights.length, ...told);
+    await lookAgain(sql);
+    await signQueued(chain, deps, 2);
+    return await states(sql);
+  };
+  const cursor = { height: 9, hash: "9", time: 2, previousTime: 1 };
+  await moveCursor(sql, "TRX", "solid", null, cursor);
+  const behind = "queued: waiting for a node that is up to date";
+  assertEquals(await sign(8), { [behind]: 2, "queued": 2 });
+  // another node of the list answers while balances are read
+  assertEquals(await sign(9, 8), { [behind]: 2, "queued": 2 });
+  assertEquals(await sign(9, 9), { "queued": 2, "signed": 2 });
+  // an end that was recorded counts, also while the cursor stands before its block
+  await sql`
+    UPDATE book.attempt SET outcome = 'paid', height = 10, fee = 1`;
+  await sql`UPDATE book.outgoing SET status = 'final' WHERE status = 'signed'`;
+  assertEquals(await sign(9), { "final": 2, [behind]: 2 });
+  assertEquals(await sign(10, 10), { "final": 2, "signed": 2 });
+});
