@@ -4,16 +4,20 @@
  * @module
  */
 
+import { getLogger } from "@logtape/logtape";
 import { z } from "zod";
 import { claimTransaction } from "../actors/watcher/claim_transaction.ts";
 import { findDepositsOfTransaction } from "../ledger/queries/find_deposits_of_transaction.ts";
 import { ok } from "./answer.ts";
+import { cannotBelieve, whyStopped } from "./chain_in_doubt.ts";
 import { depositView } from "./deposits.ts";
 import { depositsNotSupported, invalidField, refused, unavailable } from "./errors.ts";
 import { network } from "./fields.ts";
 import { invalidRequestDoc, REFUSALS } from "./openapi/error_catalogue.ts";
 import { keyedRoute } from "./route.ts";
 import { CLAIM_EXAMPLES, claimResult } from "./schemas/claim.ts";
+
+const log = getLogger(["engine", "api"]);
 
 /** `POST /api/deposits/claim`. */
 export const claimDeposit = keyedRoute({
@@ -50,7 +54,13 @@ export const claimDeposit = keyedRoute({
       return invalidField("txHash", "Not a transaction id of this network", "invalid_string");
     }
     const outcome = await claimTransaction(
-      { sql, chain, network: body.network, wake: (id) => merchants.wake(id) },
+      {
+        sql,
+        chain,
+        network: body.network,
+        stopped: whyStopped(context, body.network),
+        wake: (id) => merchants.wake(id),
+      },
       merchantId,
       txid,
       askTimeoutMs,
@@ -60,6 +70,14 @@ export const claimDeposit = keyedRoute({
         const { currency } = outcome;
         return refused({ code: "deposits_closed_for_pair", currency, network: body.network });
       }
+      case "in_doubt":
+        log.warn("{network}: {txid} is not credited to {merchantId} for now: {reason}", {
+          network: body.network,
+          txid,
+          merchantId,
+          reason: outcome.doubt.reason,
+        });
+        return cannotBelieve(body.network);
       case "recorded":
         return unavailable("The transaction is recorded and will be credited; ask again.");
       case "credited":

@@ -4,9 +4,11 @@
  * @module
  */
 
+import { type ChainInDoubt, orInDoubt, readBelieved } from "../actors/watcher/chain_in_doubt.ts";
 import type { FoundTransaction } from "../chains/chain.ts";
 import { findAttempt } from "../ledger/admin/find_attempt.ts";
 import type { WithdrawalRow } from "../ledger/rows.ts";
+import { whyStopped } from "./chain_in_doubt.ts";
 import type { ApiContext } from "./context.ts";
 
 /** Why a transaction is not the payment of a withdrawal. */
@@ -25,7 +27,8 @@ export type Payment =
     readonly kind: "payment";
     readonly payment: { readonly txid: string; readonly height: number; readonly own: boolean };
   }
-  | { readonly kind: "fault"; readonly fault: PaymentFault };
+  | { readonly kind: "fault"; readonly fault: PaymentFault }
+  | ChainInDoubt;
 
 /** How far a block's time may be before ours, milliseconds: it is that of the block's slot. */
 const CLOCK_MS = 60_000;
@@ -37,25 +40,34 @@ function fault(fault: PaymentFault): Payment {
 }
 
 /**
- * Looks a transaction up among solid blocks and compares it with a withdrawal.
+ * Looks a transaction up among the solid blocks that our own scan has passed, at a node that has the
+ * newest of them, and compares it with a withdrawal.
  *
  * @throws {ChainUnavailable} when the node does not answer
  */
 export async function findPayment(
   withdrawal: WithdrawalRow,
   txHash: string,
-  context: Pick<ApiContext, "chains" | "sql">,
+  context: Pick<ApiContext, "chains" | "sql" | "scanOf">,
 ): Promise<Payment> {
-  const chain = context.chains.get(withdrawal.network);
+  const { network } = withdrawal;
+  const chain = context.chains.get(network);
   if (chain === undefined) return fault("no_network");
   const txid = chain.transactionId(txHash);
   if (txid === null) return fault("no_transaction_id");
-  const found = await chain.transaction(txid, "solid", AbortSignal.timeout(NODE_MS));
-  if (found.kind !== "found") return fault("not_final");
+  const believed = await readBelieved(context.sql, network, whyStopped(context, network));
+  if (believed.kind === "in_doubt") return believed;
+  const { cursor } = believed;
+  const signal = AbortSignal.timeout(NODE_MS);
+  const found = await orInDoubt(chain.transaction(txid, "solid", signal, cursor));
+  if (found.kind === "in_doubt") return found;
+  if (found.kind !== "found" || found.transaction.height > cursor.height) {
+    return fault("not_final");
+  }
   const { transaction } = found;
   if (!transaction.success) return fault("failed");
   if (!pays(transaction, withdrawal)) return fault("other_transfer");
-  const outgoingId = await findAttempt(context.sql, withdrawal.network, transaction.txid);
+  const outgoingId = await findAttempt(context.sql, network, transaction.txid);
   if (outgoingId !== null && outgoingId !== withdrawal.outgoingId) return fault("other_payout");
   // an earlier payment of the same amount to the same address is another payment
   if (outgoingId === null && transaction.time < withdrawal.createdAt - CLOCK_MS) {

@@ -11,6 +11,7 @@ import { isNetwork } from "../ledger/pair.ts";
 import { readCursor } from "../ledger/watcher/cursor.ts";
 import { ok } from "./answer.ts";
 import { hubAudit } from "./audit_stamp.ts";
+import { cannotBelieveAs, whyStopped } from "./chain_in_doubt.ts";
 import { notFound, validationFailed } from "./errors.ts";
 import { notFoundDoc, validationFailedDoc } from "./openapi/error_catalogue.ts";
 import { staffRoute } from "./route.ts";
@@ -65,12 +66,22 @@ export const rescanChain = staffRoute({
       },
     );
     await writeAudit(sql, audit);
-    const { blocks, merchants: told } = await rescanBlocks(
-      { sql, chain, network, wake: (merchantId) => merchants.wake(merchantId) },
+    const outcome = await rescanBlocks(
+      {
+        sql,
+        chain,
+        network,
+        stopped: whyStopped(context, network),
+        wake: (merchantId) => merchants.wake(merchantId),
+      },
       from,
       to,
       AbortSignal.timeout(RESCAN_MS),
     );
+    if (outcome.kind === "in_doubt") {
+      return cannotBelieveAs(outcome, `${outcome.blocks} blocks were read again and no more`);
+    }
+    const { blocks, merchants: told } = outcome;
     return ok({ network, from, to, blocks, merchants: told });
   },
 });

@@ -10,6 +10,7 @@ import { findIngested } from "../ledger/admin/find_ingested.ts";
 import { findWithdrawalOwner } from "../ledger/admin/find_withdrawal_owner.ts";
 import { type Answer, ok } from "./answer.ts";
 import { askAsAdmin, noteRefusal } from "./ask_as_admin.ts";
+import { cannotBelieveAs } from "./chain_in_doubt.ts";
 import type { ApiContext } from "./context.ts";
 import {
   invalidRequest,
@@ -174,6 +175,7 @@ async function decideWithdrawal(
   if (withdrawal === null) return notFound;
   if (isPaid && (txHash === undefined || txHash === null)) return missing("txHash");
   const found = isPaid ? await findPayment(withdrawal, txHash ?? "", context) : null;
+  if (found?.kind === "in_doubt") return cannotBelieveAs(found);
   if (found !== null && found.kind === "fault") {
     return validationFailed("data.txHash", FAULTS[found.fault], found.fault);
   }
@@ -196,7 +198,7 @@ async function decideWithdrawal(
 const FAULTS: Readonly<Record<PaymentFault, string>> = {
   no_network: "The service has no node of the withdrawal's network",
   no_transaction_id: "Not a transaction id of the withdrawal's network",
-  not_final: "The transaction is not in a solid block",
+  not_final: "The transaction is not in a solid block that was read",
   failed: "The transaction failed",
   other_transfer: "The transaction does not pay this amount of this token to this destination",
   too_old: "The transaction is older than the withdrawal",

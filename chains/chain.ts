@@ -32,6 +32,12 @@ export interface BlockRef {
   readonly time: number;
 }
 
+/**
+ * A solid block that our own scan has read. A node that has another one in its place is of another
+ * chain, whatever its first block; a node without it cannot be told from one. Neither is believed.
+ */
+export type Landmark = Pick<BlockRef, "height" | "hash">;
+
 /** Which view of the chain is asked: `head` may still change, `solid` never does. */
 export type Finality = "head" | "solid";
 
@@ -159,6 +165,14 @@ export class ChainUnavailable extends Error {
   }
 }
 
+/** No node that answers is known to be of the chain that was read; see {@linkcode Landmark}. */
+export class NotOurChain extends ChainUnavailable {
+  constructor(message: string, options?: ErrorOptions) {
+    super("malformed", message, options);
+    this.name = "NotOurChain";
+  }
+}
+
 /** How one node of a network fares; for pace, metrics and operators. */
 export interface NodeState {
   /** Host and port; a path or credentials in its URL may be secret. */
@@ -199,20 +213,31 @@ export interface Chain {
   /**
    * The blocks `from` to `to` (inclusive) in order, fetched ahead and in bulk where the node allows
    * it. Ends after the first answer that is not a whole block, so a consumer never sees a gap.
+   *
+   * @param landmark what the very node that is read must have; without it any node is believed
+   * @throws {NotOurChain} when only nodes without the landmark answer
    */
   blocks(
     from: number,
     to: number,
     finality: Finality,
     signal?: AbortSignal,
+    landmark?: Landmark,
   ): AsyncIterable<BlockAnswer>;
   /**
    * One transaction with its receipt, by the same rules as a block's. For what somebody claims to
    * have sent; what is watched is found by scanning.
    *
    * @param txid in any spelling that names one; the answer has the canonical one
+   * @param landmark what the very node that answers must have; without it any node is believed
+   * @throws {NotOurChain} when only nodes without the landmark answer
    */
-  transaction(txid: string, finality: Finality, signal?: AbortSignal): Promise<TransactionLookup>;
+  transaction(
+    txid: string,
+    finality: Finality,
+    signal?: AbortSignal,
+    landmark?: Landmark,
+  ): Promise<TransactionLookup>;
   /** Estimates a transfer with the real sender and receiver. */
   estimateFee(
     transfer: {

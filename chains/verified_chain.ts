@@ -37,13 +37,13 @@ export function verifiedFirst(chain: Verifiable): Chain {
       await verified();
       return await chain.block(height, finality, signal);
     },
-    blocks: async function* (from, to, finality, signal) {
+    blocks: async function* (from, to, finality, signal, landmark) {
       await verified();
-      yield* chain.blocks(from, to, finality, signal);
+      yield* chain.blocks(from, to, finality, signal, landmark);
     },
-    transaction: async (txid, finality, signal) => {
+    transaction: async (txid, finality, signal, landmark) => {
       await verified();
-      return await chain.transaction(txid, finality, signal);
+      return await chain.transaction(txid, finality, signal, landmark);
     },
     estimateFee: async (transfer, signal) => {
       await verified();

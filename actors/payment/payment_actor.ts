@@ -4,7 +4,7 @@
  *
  * Today: the expiry of a deposit that was seen but is not final. A reorganisation alone changes
  * nothing; the deposit is given up only when our own scan of solid blocks has passed the expiry of
- * its transaction without meeting it.
+ * its transaction without meeting it, and has left out no block that could hold it.
  *
  * @module
  */
@@ -13,8 +13,12 @@ import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import type { Network } from "../../ledger/pair.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
-import { readPendingDeposit } from "../../ledger/watcher/read_pending_deposits.ts";
+import {
+  type PendingTransfer,
+  readPendingDeposit,
+} from "../../ledger/watcher/read_pending_deposits.ts";
 import { recordVanished } from "../../ledger/watcher/record_findings.ts";
+import { readUnbrokenScan } from "../../ledger/watcher/scanned_ranges.ts";
 import { isAway } from "../runtime/is_away.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import type { Timers } from "../runtime/timers.ts";
@@ -23,6 +27,11 @@ const log = getLogger(["engine", "payment"]);
 
 /** Name of the timer that looks at a deposit's expiry. */
 const EXPIRY = "expiry";
+/**
+ * How far below the block it was seen in a transfer may be after a reorganisation: far more than a
+ * chain is ahead of its newest solid block. Where nothing is missing, nobody has to know.
+ */
+const DEEPEST_RETURN = 1_000;
 
 /** What a payment actor is told. */
 export type PaymentMessage =
@@ -45,22 +54,26 @@ export interface PaymentDeps {
 
 /** The kind of actor that looks after one payment each. */
 export function paymentActors(deps: PaymentDeps): ActorKind<PaymentMessage> {
+  const told = new Map<Network, number>();
   return {
     name: "payment",
     mailboxCapacity: 16,
     idleMs: 0,
     isTransient: isAway,
-    activate: (id) => Promise.resolve(new PaymentActor(id, deps)),
+    activate: (id) => Promise.resolve(new PaymentActor(id, deps, told)),
   };
 }
 
 class PaymentActor implements Actor<PaymentMessage> {
   readonly #id: string;
   readonly #deps: PaymentDeps;
+  /** The gaps that were told of: where each ends. */
+  readonly #told: Map<Network, number>;
 
-  constructor(id: string, deps: PaymentDeps) {
+  constructor(id: string, deps: PaymentDeps, told: Map<Network, number>) {
     this.#id = id;
     this.#deps = deps;
+    this.#told = told;
   }
 
   async receive(message: PaymentMessage): Promise<void> {
@@ -86,7 +99,7 @@ class PaymentActor implements Actor<PaymentMessage> {
     const { sql, wakeMerchant } = this.#deps;
     const deposit = await readPendingDeposit(sql, this.#id);
     if (deposit === null) return true;
-    if (!await this.#provenDead(deposit.network, deposit.expiresAt)) return false;
+    if (!await this.#provenDead(deposit)) return false;
     const vanished = await recordVanished(sql, deposit, {
       reason: "the transaction expired without being included",
       to: deposit.to,
@@ -97,9 +110,21 @@ class PaymentActor implements Actor<PaymentMessage> {
     return true;
   }
 
-  async #provenDead(network: Network, expiresAt: number): Promise<boolean> {
-    const solid = await readCursor(this.#deps.sql, network, "solid");
+  async #provenDead({ depositId, network, height, expiresAt }: PendingTransfer): Promise<boolean> {
+    const { sql } = this.#deps;
     // inbox rows are written before the cursor moves: what the scan has met is in the inbox already
-    return solid !== null && solid.previousTime > expiresAt;
+    const solid = await readCursor(sql, network, "solid");
+    if (solid === null || solid.previousTime <= expiresAt) return false;
+    const { from, hasGap } = await readUnbrokenScan(sql, network, solid.height);
+    if (from <= (hasGap ? height - DEEPEST_RETURN : height)) return true;
+    if (this.#told.get(network) !== from) {
+      this.#told.set(network, from);
+      log.error("{network}: {depositId} stays pending as blocks before {from} were not all read", {
+        network,
+        depositId,
+        from,
+      });
+    }
+    return false;
   }
 }

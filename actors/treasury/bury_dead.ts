@@ -10,7 +10,7 @@ import { noteUnproven } from "../../ledger/treasury/note_unproven.ts";
 import { readUnproven } from "../../ledger/treasury/read_unproven.ts";
 import { readUnscanned } from "../../ledger/treasury/read_unscanned.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
-import { readScannedRanges } from "../../ledger/watcher/scanned_ranges.ts";
+import { readUnbrokenScan } from "../../ledger/watcher/scanned_ranges.ts";
 import { SecondOpinion, type SecondOpinionPolicy } from "./second_opinion.ts";
 
 const log = getLogger(["engine", "treasury"]);
@@ -78,10 +78,8 @@ export class Burials {
   /** Where the unbroken scan up to the cursor begins; what a gap keeps from being proven is told. */
   async #scannedFrom(solid: Cursor): Promise<number> {
     const { sql, network } = this.#options;
-    const ranges = await readScannedRanges(sql, network);
-    const range = ranges.find(({ first, last }) => first <= solid.height && solid.height <= last);
-    const scannedFrom = range?.first ?? solid.height + 1;
-    if (range !== undefined && ranges.length === 1) return scannedFrom;
+    const { from: scannedFrom, hasGap } = await readUnbrokenScan(sql, network, solid.height);
+    if (!hasGap && scannedFrom <= solid.height) return scannedFrom;
     const reason = `expired, and not dead yet: blocks before ${scannedFrom} were not all read`;
     const ids = await readUnscanned(sql, network, solid.previousTime, scannedFrom, ASKED_AT_ONCE);
     const told = await noteUnproven(sql, new Map(ids.map((id) => [id, reason])));

@@ -1,17 +1,26 @@
 /**
  * Reads one transaction again that a merchant says has paid it, and credits what is missing: paid
  * before its address was watched, or while the service did not watch. What is credited is what
- * scanning would have credited; both write the same rows, and nothing is credited twice.
+ * scanning would have credited; both write the same rows, and nothing is credited twice. Only what
+ * lies below the scan's own newest solid block counts, said by a node that has that very block: what
+ * is above is the scan's to credit, or to refuse.
  *
  * @module
  */
 
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
-import type { Chain, Finality, FoundTransaction, TransactionLookup } from "../../chains/chain.ts";
+import type {
+  Chain,
+  Finality,
+  FoundTransaction,
+  Landmark,
+  TransactionLookup,
+} from "../../chains/chain.ts";
 import type { Currency, Network } from "../../ledger/pair.ts";
 import { readTransferStates } from "../../ledger/watcher/read_transfer_states.ts";
 import { recordTransfers, type TransferFinding } from "../../ledger/watcher/record_findings.ts";
+import { type ChainInDoubt, orInDoubt, readBelieved } from "./chain_in_doubt.ts";
 import { findingsOf } from "./record_blocks.ts";
 
 const log = getLogger(["engine", "watcher"]);
@@ -24,6 +33,8 @@ export interface ClaimDeps {
   readonly sql: Sql;
   readonly chain: Pick<Chain, "transaction">;
   readonly network: Network;
+  /** Why the scan of the network does not go on; null while it does. */
+  readonly stopped: string | null;
   /** Says that a merchant's inbox has rows. */
   readonly wake: (merchantId: string) => void;
 }
@@ -34,7 +45,9 @@ export type ClaimOutcome =
   /** Recorded and set aside: the pair takes no deposits now. */
   | { readonly status: "pair_closed"; readonly currency: Currency }
   /** Recorded, and not booked within the bound; it will be. */
-  | { readonly status: "recorded" };
+  | { readonly status: "recorded" }
+  /** Nothing was looked up or recorded. */
+  | { readonly status: "in_doubt"; readonly doubt: ChainInDoubt };
 
 /**
  * Claims a transaction for a merchant. Doing it again changes nothing.
@@ -50,14 +63,19 @@ export async function claimTransaction(
   txid: string,
   boundMs: number,
 ): Promise<ClaimOutcome> {
-  const { sql, chain, network } = deps;
-  const found = await lookUp(chain, txid, AbortSignal.timeout(boundMs));
+  const { sql, chain, network, stopped } = deps;
+  const believed = await readBelieved(sql, network, stopped);
+  if (believed.kind === "in_doubt") return { status: "in_doubt", doubt: believed };
+  const { cursor } = believed;
+  const found = await orInDoubt(lookUp(chain, txid, AbortSignal.timeout(boundMs), cursor));
+  if (found.kind === "in_doubt") return { status: "in_doubt", doubt: found };
   if (found.kind !== "found") {
     return { status: found.kind === "missing" ? "not_found" : "not_final" };
   }
   const findings = await transfersTo(deps, merchantId, found.transaction);
   if (findings.length === 0) return { status: "not_ours" };
-  if (found.view === "head") return { status: "not_final" };
+  const isPassed = found.view === "solid" && found.transaction.height <= cursor.height;
+  if (!isPassed) return { status: "not_final" };
   const states = () => readTransferStates(sql, merchantId, { network, txid }, findings.map(logOf));
   if ((await states()).every(({ booked }) => booked)) return { status: "already_credited" };
   await recordTransfers(sql, network, "solid", findings);
@@ -87,10 +105,11 @@ async function lookUp(
   chain: ClaimDeps["chain"],
   txid: string,
   signal: AbortSignal,
+  landmark: Landmark,
 ): Promise<View> {
-  const solid = await chain.transaction(txid, "solid", signal);
+  const solid = await chain.transaction(txid, "solid", signal, landmark);
   if (solid.kind !== "missing") return { ...solid, view: "solid" };
-  return { ...await chain.transaction(txid, "head", signal), view: "head" };
+  return { ...await chain.transaction(txid, "head", signal, landmark), view: "head" };
 }
 
 async function transfersTo(

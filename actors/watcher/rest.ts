@@ -5,7 +5,7 @@ const KEPT_FOR_OTHERS = 0.1;
 /** Part of a day's calls down to which catching up is not slowed. */
 const FREE_DOWN_TO = 0.25;
 /** The longest rest: a budget that is used up slows the scan and never ends it. */
-const LONGEST_MS = 60_000;
+export const LONGEST_REST_MS = 60_000;
 const DAY_MS = 24 * 3_600_000;
 
 /** How many calls are left today; null where some node has no bound. */
@@ -44,6 +44,6 @@ export function restAfter(
   if (catchingUp && calls.left > calls.limit * FREE_DOWN_TO) return 0;
   const untilMidnight = DAY_MS - now % DAY_MS;
   const usable = calls.left - calls.limit * KEPT_FOR_OTHERS * (untilMidnight / DAY_MS);
-  if (usable <= used) return LONGEST_MS;
-  return Math.min(LONGEST_MS, used * untilMidnight / usable);
+  if (usable <= used) return LONGEST_REST_MS;
+  return Math.min(LONGEST_REST_MS, used * untilMidnight / usable);
 }

@@ -52,6 +52,9 @@ export async function scanSolid(deps: SolidScanDeps): Promise<SolidTurn> {
   memory.chainSolid = Math.max(memory.chainSolid, newest.height);
   const before = await readCursor(sql, network, "solid") ?? await begin(deps, newest);
   noteCursor(memory, before);
+  // another service may have read all that there is, so that no block of ours would tell
+  const isThere = newest.height === before.height && newest.hash === before.hash;
+  if (isThere && memory.stopped !== null) goOn(deps, before);
   const waiting = memory.unreadAt("solid", before.height + 1);
   if (waiting !== undefined && waiting.nextTryAt > now()) {
     return { cursor: before, hasMore: false };
@@ -95,7 +98,7 @@ async function readOn(deps: SolidScanDeps, from: Cursor, to: number): Promise<Cu
       chunk.push(answer.block);
       if (chunk.length < CHUNK) continue;
       const next = await record(deps, cursor, chunk);
-      if (next === null) return await movedByOther(deps, cursor);
+      if (next === null) return await movedByOther(deps, cursor, true);
       cursor = next;
       chunk = [];
     }
@@ -105,7 +108,7 @@ async function readOn(deps: SolidScanDeps, from: Cursor, to: number): Promise<Cu
   }
   if (chunk.length > 0) {
     const next = await record(deps, cursor, chunk);
-    if (next === null) return await movedByOther(deps, cursor);
+    if (next === null) return await movedByOther(deps, cursor, stranger === null);
     cursor = next;
   }
   if (stranger !== null) stop(deps, stranger, cursor);
@@ -143,8 +146,17 @@ async function record(
   return next;
 }
 
-/** Another service reads the same network: what it has read need not be read here. */
-async function movedByOther({ sql, chain, memory }: SolidScanDeps, old: Cursor): Promise<Cursor> {
+/**
+ * Another service reads the same network: what it has read need not be read here.
+ *
+ * @param continues whether all blocks that were read here continue what was read before
+ */
+async function movedByOther(
+  deps: SolidScanDeps,
+  old: Cursor,
+  continues: boolean,
+): Promise<Cursor> {
+  const { sql, chain, memory } = deps;
   const { network } = chain;
   log.debug("{network}: another service moved the cursor from {height}", {
     network,
@@ -154,6 +166,7 @@ async function movedByOther({ sql, chain, memory }: SolidScanDeps, old: Cursor):
   if (cursor === null) throw new Error(`Cannot read on as the cursor is gone: ${network}`);
   noteCursor(memory, cursor);
   await forgetUnread(sql, network, "solid", cursor.height, memory);
+  if (continues && memory.stopped !== null) goOn(deps, cursor);
   return cursor;
 }
 

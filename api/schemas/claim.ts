@@ -10,7 +10,8 @@ import { DEPOSIT_PAGE_EXAMPLE, depositSchema } from "./deposit.ts";
 const status = z.enum(["credited", "already_credited", "not_final", "not_found", "not_ours"]).meta({
   id: "ClaimStatus",
   description: "`credited`: something was missing and is booked now. `already_credited`: nothing " +
-    "was missing. `not_final`: it may still change; it is credited when it is final. " +
+    "was missing. `not_final`: its block may still change, or was not read yet; it is credited when " +
+    "it is. " +
     "`not_found`: the network does not know it. `not_ours`: it paid none of your addresses",
 });
 

@@ -29,6 +29,12 @@ export const blockHeadSchema = z.object({
 /** A block without its transactions. */
 export type BlockHeadAnswer = z.infer<typeof blockHeadSchema>;
 
+/** Head of a block, or `{}` from a node that does not have it. */
+export const headOrNothingSchema = z.union([
+  blockHeadSchema,
+  z.strictObject({}).transform(() => null),
+]);
+
 const transactionSchema = z.object({
   txID: hash,
   raw_data: z.object({ expiration: whole.optional() }),

@@ -5,15 +5,11 @@
  * @module
  */
 
-import { z } from "zod";
 import { ChainUnavailable } from "../chain.ts";
-import { blockHeadSchema } from "./answers.ts";
+import { headOrNothingSchema } from "./answers.ts";
 import { ForeignNode } from "./foreign_node.ts";
 import type { TronNode } from "./node.ts";
 import { readFrom } from "./node_pool.ts";
-
-/** Block 0, or `{}` from a node that does not keep it. */
-const firstBlockSchema = z.union([blockHeadSchema, z.strictObject({}).transform(() => null)]);
 
 /** The chain that all nodes of a network must be of. */
 export class ChainIdentity {
@@ -37,7 +33,7 @@ export class ChainIdentity {
    */
   async require(node: TronNode, signal: AbortSignal): Promise<void> {
     const request = { path: "/wallet/getblockbynum", body: { num: 0 } };
-    const block = await readFrom(node, request, firstBlockSchema, signal);
+    const block = await readFrom(node, request, headOrNothingSchema, signal);
     if (block === null) return;
     const { number } = block.block_header.raw_data;
     if (number !== 0) {

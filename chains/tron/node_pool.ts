@@ -271,7 +271,10 @@ export class NodePool {
   #succeeded(node: TronNode): void {
     const health = this.#healthOf(node);
     if (health.failures === 0) return;
+    // what was under way when it was found out does not clear it
+    if (health.isForeign && this.#isCooling(node)) return;
     health.failures = 0;
+    health.isForeign = false;
     health.coolUntil = 0;
     health.failure = null;
     logger.info("Node {node} answers again", { node: node.label });
@@ -279,12 +282,13 @@ export class NodePool {
 
   #failed(node: TronNode, error: ChainUnavailable): void {
     const health = this.#healthOf(node);
+    const isForeign = error instanceof ForeignNode;
     // Several reads that were under way fail together; together they are one failure.
-    if (this.#isCooling(node)) return;
+    if (this.#isCooling(node) && !isForeign) return;
     health.failures += 1;
     health.failure = error.message;
     health.admitted = this.#admit === null;
-    if (error instanceof ForeignNode) {
+    if (isForeign) {
       if (!health.isForeign) logger.fatal("{reason}", { reason: error.message });
       health.isForeign = true;
       health.coolUntil = performance.now() + FOREIGN_MS;

@@ -4,7 +4,13 @@
  * @module
  */
 
-import { type BlockAnswer, type BlockRef, ChainUnavailable, type Finality } from "../chain.ts";
+import {
+  type BlockAnswer,
+  type BlockRef,
+  ChainUnavailable,
+  type Finality,
+  type Landmark,
+} from "../chain.ts";
 import {
   blockHeadSchema,
   blockOrNothingSchema,
@@ -15,6 +21,7 @@ import { blockListShape, receiptsShape } from "./busy_answers.ts";
 import type { TronNode } from "./node.ts";
 import { type NodePool, readEither, readFrom } from "./node_pool.ts";
 import { blockRefOf, parseBlock, type ParseContext } from "./parse_block.ts";
+import { readKnown } from "./read_known.ts";
 
 /** Blocks per range call; nodes allow 100, but more than 10 busy ones at once cost time in the collector. */
 const RANGE_BLOCKS = 10;
@@ -145,9 +152,10 @@ async function readRange(
   finality: Finality,
   context: ParseContext,
   signal: AbortSignal,
+  landmark: Landmark | undefined,
 ): Promise<BlockAnswer[]> {
-  return await pool.read(
-    async (node, bound) => {
+  return await readKnown(pool, landmark, {
+    attempt: async (node, bound) => {
       try {
         return await rangeOf(node, from, to, finality, context, bound);
       } catch (error) {
@@ -155,10 +163,9 @@ async function readRange(
         return await oneByOne(node, from, to, finality, context, bound);
       }
     },
-    signal,
-    (answers) => answers.every(isWhole),
-    (kept, found) => (found.length > kept.length ? found : kept),
-  );
+    isEnough: (answers) => answers.every(isWhole),
+    better: (kept, found) => (found.length > kept.length ? found : kept),
+  }, signal);
 }
 
 async function rangeOf(
@@ -225,6 +232,7 @@ function isMalformed(error: unknown): error is ChainUnavailable {
 /**
  * The blocks of any range in order, fetched ahead.
  *
+ * @param landmark what the nodes that are read must have; each looked at with each of its ranges
  * @throws {ChainUnavailable} when a range cannot be read from any node
  */
 export async function* readBlocks(
@@ -234,6 +242,7 @@ export async function* readBlocks(
   finality: Finality,
   context: ParseContext,
   signal?: AbortSignal,
+  landmark?: Landmark,
 ): AsyncGenerator<BlockAnswer> {
   const stop = new AbortController();
   const bound = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
@@ -243,7 +252,7 @@ export async function* readBlocks(
     while (true) {
       while (ahead.length < RANGES_AHEAD && next <= to) {
         const end = Math.min(next + RANGE_BLOCKS - 1, to);
-        const range = readRange(pool, next, end, finality, context, bound);
+        const range = readRange(pool, next, end, finality, context, bound, landmark);
         // Its turn to be awaited comes later; until then a failure must not count as unhandled.
         range.catch(() => {});
         ahead.push(range);

@@ -4,12 +4,18 @@
  * @module
  */
 
-import { ChainUnavailable, type Finality, type TransactionLookup } from "../chain.ts";
+import {
+  ChainUnavailable,
+  type Finality,
+  type Landmark,
+  type TransactionLookup,
+} from "../chain.ts";
 import { receiptOrNothingSchema, transactionOrNothingSchema } from "./answers.ts";
 import type { TronNode } from "./node.ts";
 import { type NodePool, readFrom } from "./node_pool.ts";
 import { type ParseContext, parseTransaction } from "./parse_block.ts";
 import { prefixOf } from "./read_blocks.ts";
+import { readKnown } from "./read_known.ts";
 import { tronTransactionId } from "./transaction_id.ts";
 
 /** How much an answer tells. */
@@ -20,6 +26,7 @@ const WORTH = { missing: 0, incomplete: 1, found: 2 } as const;
  *
  * @param text 64 hex digits of either case, `0x` before them or not; anything else names none
  * @param context its running totals are left alone: a block's own reading counts them
+ * @param landmark what the node that answers must have
  * @throws {ChainUnavailable} when no node can be read, or one contradicts itself
  */
 export async function readTransaction(
@@ -28,16 +35,16 @@ export async function readTransaction(
   finality: Finality,
   context: ParseContext,
   signal?: AbortSignal,
+  landmark?: Landmark,
 ): Promise<TransactionLookup> {
   const txid = tronTransactionId(text);
   if (txid === null) return { kind: "missing", txid: text };
   const uncounted = { ...context, ignored: { zeroValue: 0, otherContract: 0 } };
-  return await pool.read(
-    (node, bound) => readFromOne(node, txid, finality, uncounted, bound),
-    signal,
-    (answer) => answer.kind === "found",
-    (kept, found) => WORTH[found.kind] > WORTH[kept.kind] ? found : kept,
-  );
+  return await readKnown(pool, landmark, {
+    attempt: (node, bound) => readFromOne(node, txid, finality, uncounted, bound),
+    isEnough: (answer) => answer.kind === "found",
+    better: (kept, found) => WORTH[found.kind] > WORTH[kept.kind] ? found : kept,
+  }, signal);
 }
 
 async function readFromOne(

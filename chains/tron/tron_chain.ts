@@ -313,8 +313,10 @@ export function createTronChain(options: TronChainOptions): TronChain {
     head: (signal) => readNewest(pool, "head", signal),
     solid: (signal) => readNewest(pool, "solid", signal),
     block: (height, finality, signal) => readBlock(pool, height, finality, context, signal),
-    blocks: (from, to, finality, signal) => readBlocks(pool, from, to, finality, context, signal),
-    transaction: (txid, finality, signal) => readTransaction(pool, txid, finality, context, signal),
+    blocks: (from, to, finality, signal, landmark) =>
+      readBlocks(pool, from, to, finality, context, signal, landmark),
+    transaction: (txid, finality, signal, landmark) =>
+      readTransaction(pool, txid, finality, context, signal, landmark),
     estimateFee: (transfer, signal) => estimateFee(parts, transfer, signal),
     envelope: (solid, fee) => makeEnvelope(network, solid, fee, lifetimeMs),
     broadcast: async (signed, signal) => {

@@ -9,6 +9,8 @@ export interface PendingTransfer {
   readonly txid: string;
   readonly logIndex: number;
   readonly to: string;
+  /** Height of the block it was first seen in. */
+  readonly height: number;
   readonly expiresAt: number;
 }
 
@@ -19,6 +21,7 @@ interface Columns {
   readonly txid: string;
   readonly log_index: number;
   readonly address: string;
+  readonly height: string | null;
   readonly expires_at: Date;
 }
 
@@ -28,7 +31,7 @@ export async function readPendingDeposit(
   depositId: string,
 ): Promise<PendingTransfer | null> {
   const [row] = await sql<Columns[]>`
-    SELECT id, merchant_id, network, txid, log_index, address, expires_at FROM book.deposit
+    SELECT id, merchant_id, network, txid, log_index, address, height, expires_at FROM book.deposit
     WHERE id = ${depositId} AND status = 'PENDING' AND txid IS NOT NULL AND expires_at IS NOT NULL`;
   if (row === undefined) return null;
   return {
@@ -38,6 +41,8 @@ export async function readPendingDeposit(
     txid: row.txid,
     logIndex: row.log_index,
     to: row.address,
+    // without one nothing is ever proven
+    height: Number(row.height ?? 0),
     expiresAt: row.expires_at.getTime(),
   };
 }

@@ -40,6 +40,30 @@ export async function readScannedRanges(
   return rows.map(({ first, last }) => ({ first: Number(first), last: Number(last) }));
 }
 
+/** How far back our own scan is without a gap. */
+export interface UnbrokenScan {
+  /** The lowest height from which on every solid block up to the cursor was read. */
+  readonly from: number;
+  /** Whether blocks below were read as well, so that there is a gap between. */
+  readonly hasGap: boolean;
+}
+
+/**
+ * What absence on a chain is proven by: nothing is, before its first height.
+ *
+ * @param cursor height of the solid cursor, read before
+ */
+export async function readUnbrokenScan(
+  sql: AnySql,
+  network: Network,
+  cursor: number,
+): Promise<UnbrokenScan> {
+  const ranges = await readScannedRanges(sql, network);
+  const range = ranges.find(({ first, last }) => first <= cursor && cursor <= last);
+  if (range === undefined) return { from: cursor + 1, hasGap: ranges.length > 0 };
+  return { from: range.first, hasGap: range.first !== ranges[0]?.first };
+}
+
 /**
  * The heights between the first solid block that was read and the cursor that no read block stands
  * for.

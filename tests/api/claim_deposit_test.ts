@@ -9,7 +9,10 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
 
-/** An interface over a real node that makes blocks on demand, read by the real adapter. */
+/**
+ * An interface over a real node that makes blocks on demand, read by the real adapter. The scan has
+ * always just passed the newest solid block.
+ */
 async function withClaims(
   run: (api: TestApi, dev: TestChain) => Promise<void>,
   overrides: Parameters<typeof testApi>[0] = {},
@@ -24,7 +27,20 @@ async function withClaims(
       hotWallet: HOT_WALLET,
     });
     await using api = await testApi({ chains: new Map([["TRX", chain]]), ...overrides });
-    await run(api, dev);
+    const scan = async () => {
+      const { height, hash, time } = await chain.solid();
+      await api.sql`
+        INSERT INTO hub.cursor (network, view, height, hash, time, previous_time)
+        VALUES ('TRX', 'solid', ${height}, ${hash}, ${new Date(time)}, ${new Date(time)})
+        ON CONFLICT (network, view) DO UPDATE SET height = excluded.height, hash = excluded.hash`;
+    };
+    await scan();
+    const mine = async (blocks = 1) => {
+      const mined = await dev.mine(blocks);
+      await scan();
+      return mined;
+    };
+    await run(api, { ...dev, mine });
   });
 }
 

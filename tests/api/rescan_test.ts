@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Block, BlockAnswer } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/pair.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
@@ -88,4 +88,38 @@ test("blocks that are read again book what was missed, once, and what was not pa
   const { body } = await api.call("GET", "/api/admin/audit?action=chain.rescan", { key: admin });
   assertEquals(body.pagination.total, 2);
   assertEquals(await booksFaults(api.sql), []);
+});
+
+test("blocks that do not end in the scan's newest one, or do not continue each other, are not booked", async () => {
+  let broken = 0;
+  let address = "";
+  const chain = {
+    ...EMPTY_CHAIN,
+    async *blocks(from: number, to: number): AsyncGenerator<BlockAnswer> {
+      for (let height = from; height <= to; height++) {
+        await Promise.resolve();
+        const block = blockOf(height, address);
+        yield { kind: "block", block: height === broken ? { ...block, parentHash: "x" } : block };
+      }
+    },
+  };
+  await using api = await testApi({ chains: new Map<Network, typeof chain>([["TRX", chain]]) });
+  const admin = await api.addKey(null, { permissions: ["admin:write"] });
+  const { key } = await api.addMerchant();
+  const body = { network: "TRX", identifier: "c" };
+  address = (await api.call("POST", "/api/deposit-address", { key, body })).body.address;
+  const passed = { height: 60, hash: "another", time: 60_000, previousTime: 59_000 };
+  await moveCursor(api.sql, "TRX", "solid", null, passed);
+  const rescan = (from: number, to: number) =>
+    api.call("POST", "/api/admin/chains/TRX/rescan", { key: admin, body: { from, to } });
+  const other = await rescan(41, 60);
+  assertEquals(other.status, 503);
+  assertStringIncludes(other.body.message, "0 blocks were read again and no more");
+  assertStringIncludes(other.body.message, "solid block 60 is h60, not another");
+  broken = 46;
+  const gap = await rescan(41, 50);
+  assertEquals(gap.status, 503);
+  assertStringIncludes(gap.body.message, "block 46 does not continue block 45");
+  assertEquals((await api.sql`SELECT FROM book.inbox`).length, 0);
+  assertEquals((await api.sql`SELECT FROM hub.scanned_range`).length, 0);
 });

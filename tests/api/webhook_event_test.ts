@@ -4,6 +4,7 @@ import type { FoundTransaction } from "../../chains/chain.ts";
 import { canonicalJson } from "../../api/ingest_signature.ts";
 import type { Network } from "../../ledger/pair.ts";
 import { commitSigned } from "../support/commit_signed.ts";
+import { moveCursor } from "../../ledger/watcher/cursor.ts";
 import { findOwnTransactions } from "../../ledger/watcher/find_own_transactions.ts";
 import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";
 import { addressOf, EMPTY_CHAIN, HOT_WALLET, INGEST_SECRET, testApi } from "../support/api.ts";
@@ -30,6 +31,8 @@ async function upstream() {
     },
   };
   const api = await testApi({ chains: new Map<Network, typeof chain>([["TRX", chain]]) });
+  const passed = { height: 9, hash: "h9", time: Date.now(), previousTime: Date.now() };
+  await moveCursor(api.sql, "TRX", "solid", null, passed);
   return { api, solid, admin: await api.addKey(null, { permissions: ["admin:write"] }) };
 }
 
@@ -215,6 +218,7 @@ test("a withdrawal is confirmed only by a solid transfer of its own token, amoun
   assert(transfer !== undefined);
   const cases: readonly [string, FoundTransaction | null][] = [
     ["not_final", null],
+    ["not_final", { ...base, height: 10 }],
     ["failed", { ...base, success: false, failure: "REVERT", transfers: [] }],
     ["other_transfer", { ...base, transfers: [{ ...transfer, amount: amount("9") }] }],
     ["other_transfer", { ...base, transfers: [{ ...transfer, to: addressOf(9) }] }],

@@ -24,6 +24,8 @@ import {
   ChainUnavailable,
   type Envelope,
   type Finality,
+  type Landmark,
+  NotOurChain,
   type SignedTransaction,
   type Transfer,
 } from "../../chains/chain.ts";
@@ -638,6 +640,31 @@ function lookupRules(rule: Rule): void {
     await harness.trouble("receipts-late", 1);
     assertEquals((await chain.transaction(txid, "solid")).kind, "incomplete");
     assertEquals((await chain.transaction(txid, "solid")).kind, "found");
+  });
+
+  rule("what has to come from a chain with a landmark comes from no other", async (harness) => {
+    const { chain, currency } = harness;
+    await harness.mine(ENOUGH);
+    const txid = await harness.pay({
+      to: chain.deriveAddress(0),
+      asset: currency,
+      amount: amountOf("1"),
+    });
+    await harness.mine(ENOUGH);
+    const landmark = await chain.solid();
+    const { height } = landmark;
+    const transaction = (mark: Landmark) => chain.transaction(txid, "solid", undefined, mark);
+    const blocks = async (mark: Landmark) => {
+      const answers = chain.blocks(height - 2, height, "solid", undefined, mark);
+      return (await Array.fromAsync(answers)).map(({ kind }) => kind);
+    };
+    assertEquals(await transaction(landmark), await chain.transaction(txid, "solid"));
+    assertEquals(await blocks(landmark), ["block", "block", "block"]);
+    const later = { height: height + 1, hash: landmark.hash };
+    await assertRejects(() => transaction(later), NotOurChain);
+    await assertRejects(() => blocks(later), NotOurChain);
+    assertEquals(await blocks(landmark), ["block", "block", "block"], "behind is not wrong");
+    await assertRejects(() => transaction({ height, hash: landmark.parentHash }), NotOurChain);
   });
 
   rule("what names no transaction is missing", async ({ chain }) => {

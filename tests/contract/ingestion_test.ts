@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { assertEquals } from "@std/assert";
+import { moveCursor } from "../../ledger/watcher/cursor.ts";
 import { INGEST_SECRET, type TestApi, testApi } from "../support/api.ts";
 import { booksFaults } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -120,6 +121,8 @@ test("POST /api/webhook/event: each type moves its record, and only where it may
   assertEquals(await send("deposit.pending", { depositId: failed }), 400);
   const { body } = await shop.post("/api/withdrawals", PAYOUT);
   const { withdrawalId } = body;
+  const passed = { height: 9, hash: "9".repeat(64), time: Date.now(), previousTime: Date.now() };
+  await moveCursor(api.sql, "TRX", "solid", null, passed);
   assertEquals(
     await send("withdrawal.confirmed", { withdrawalId, txHash: "a".repeat(64) }),
     422,

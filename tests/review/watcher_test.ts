@@ -140,12 +140,9 @@ test("a deposit whose transfer is final but set aside is not told as failed", as
     (await sql`SELECT 1 FROM book.inbox WHERE quarantine IS NOT NULL`).length === 1
   );
   const later = expiresAt + 60_000;
-  await moveCursor(sql, "TRX", "solid", null, {
-    height: 99,
-    hash: "99",
-    time: later,
-    previousTime: later,
-  });
+  const begin = { height: 5, hash: "5", time: later, previousTime: later };
+  await moveCursor(sql, "TRX", "solid", null, begin);
+  await moveCursor(sql, "TRX", "solid", begin, { ...begin, height: 99, hash: "99" }, 94);
   const timers = new Timers(sql, () => {});
   const actor = await paymentActors({
     sql,
