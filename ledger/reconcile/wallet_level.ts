@@ -72,13 +72,14 @@ export async function readWalletMoves(
 ): Promise<readonly WalletMoves[]> {
   const rows = await sql<{ height: string; came: string; went: string; fees: string }[]>`
     SELECT greatest(a.height, ${low}) AS height,
-      trim_scale(coalesce(sum(o.amount) FILTER (WHERE m.is_moved AND o.wallet <> 'hot'), 0))::text AS came,
+      trim_scale(coalesce(sum(coalesce(v.arrived, o.amount)) FILTER (WHERE m.is_moved AND o.wallet <> 'hot'), 0))::text AS came,
       trim_scale(coalesce(sum(o.amount) FILTER (WHERE m.is_moved AND o.wallet = 'hot'), 0))::text AS went,
       trim_scale(coalesce(sum(a.fee) FILTER (WHERE m.is_charged), 0))::text AS fees
     FROM book.attempt a
     JOIN book.outgoing o ON o.id = a.outgoing_id AND o.merchant_id = a.merchant_id
+    LEFT JOIN book.sweep_verdict v ON v.outgoing_id = o.id AND a.outcome = 'unexpected'
     CROSS JOIN LATERAL (SELECT
-      a.outcome = 'paid' AND o.currency = ${asset} AND o.kind NOT IN ('delegation', 'reclaim')
+      (a.outcome = 'paid' OR v.arrived > 0) AND o.currency = ${asset} AND o.kind NOT IN ('delegation', 'reclaim')
         AND (o.wallet = 'hot') <> (o.destination = ${hotWallet}) AS is_moved,
       ${asset} = 'native' AND o.wallet = 'hot' AS is_charged) m
     WHERE a.network = ${network} AND a.height > ${after} AND a.height <= ${high}

@@ -1,6 +1,7 @@
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { readAddressHoldings } from "../../ledger/reconcile/read_address_holdings.ts";
-import { booksFaults, SOMEWHERE } from "../support/books.ts";
+import { readWalletMoves } from "../../ledger/reconcile/wallet_level.ts";
+import { amount, booksFaults, SOMEWHERE } from "../support/books.ts";
 import { needs } from "../support/permissions.ts";
 import { openDesk, sweepWith, tellOf, untilUnexpected } from "./support/desk.ts";
 import { type House, openHouse } from "./support/house.ts";
@@ -72,6 +73,9 @@ test("of a sweep that arrived in part, top-ups become available by what arrived 
   // what has left and what was lost on the way are told apart
   const [holding] = await readAddressHoldings(sql, "TRX", Number.MAX_SAFE_INTEGER);
   assertEquals([holding?.address, holding?.amount], [own, 0n]);
+  const blocks = { after: 0, low: 0, high: Number.MAX_SAFE_INTEGER };
+  const moves = await readWalletMoves(sql, "TRX", "USDT", house.chain.hotWallet, blocks);
+  assertEquals(moves.map(({ came, went }) => [came, went]), [[amount("107.811"), 0n]]);
   assertEquals(await booksFaults(sql), []);
   // neither by code nor by hand
   const list = () => sql`UPDATE book.sweep_item SET outgoing_id = ${id} WHERE outgoing_id IS NULL`;

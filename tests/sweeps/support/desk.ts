@@ -96,20 +96,9 @@ export async function sweepWith(
         ${house.chain.hotWallet}, 'signed', 1, now(), now()
       FROM book.sweep_item i JOIN hub.address h ON h.network = i.network AND h.address = i.address
       WHERE i.address = ${address} AND i.outgoing_id IS NULL`;
-    const attempt = {
-      outgoing_id: id,
-      number: 1,
-      merchant_id: "mer_platform",
-      network: "TRX",
-      txid,
-      bytes: "{}",
-      expires_at: new Date(Date.now() + 600_000).toISOString(),
-      created_at: new Date().toISOString(),
-      fee_limit: 1,
-    };
     await tx`
-      INSERT INTO book.attempt
-      SELECT * FROM jsonb_populate_record(NULL::book.attempt, ${tx.json(attempt)})`;
+      INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit)
+      VALUES (${id}, 1, 'mer_platform', 'TRX', ${txid}, '{}', now() + interval '10 minutes', now(), 1)`;
     await tx`
       UPDATE book.sweep_item SET outgoing_id = ${id} WHERE address = ${address} AND outgoing_id IS NULL`;
   });
