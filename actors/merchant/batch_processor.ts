@@ -14,6 +14,7 @@ import { crashPoint } from "../runtime/crash_point.ts";
 import { ActiveMerchants } from "./active_merchants.ts";
 import { type Committed, committed } from "./committed.ts";
 import { decideBatch, type Deciding, type Work } from "./decide_batch.ts";
+import { apartFromIngestions } from "./ingestions.ts";
 import type { Decidable } from "./envelope.ts";
 import { untilAnswered } from "./patience.ts";
 import type { Slice } from "./slice.ts";
@@ -87,6 +88,8 @@ export class BatchProcessor {
         return await this.#finish(slices, outcome.misses, dirty, work, attempt);
       case "unknown":
         return await this.#resolve(slices, outcome, work, attempt);
+      case "taken":
+        return await this.#decideAgain(this.#unsettled(work), attempt);
       case "poisoned":
         return await this.#isolate(this.#unsettled(work), outcome.error);
       case "setback":
@@ -122,6 +125,7 @@ export class BatchProcessor {
       // after any failure nothing that is cached is trusted: stale actors would refuse for ever
       for (const slice of slices) this.active.drop(slice.merchantId);
       if (this.#store.isSetback(error)) return { kind: "setback", error };
+      if (this.#store.isTakenMeanwhile(error)) return { kind: "taken" };
       if (!this.#store.isConnectionError(error)) return { kind: "poisoned", error };
       log.warn("the answer to a commit was lost: {error}", { error });
       return { kind: "unknown", commitId, error };
@@ -308,6 +312,28 @@ export class BatchProcessor {
     }
   }
 
+  /**
+   * What upstream systems say comes once for all merchants. Where two say it at once nobody is to
+   * blame: decided one after the other, the second is told of the first.
+   */
+  async #decideAgain(work: Work, attempt: number): Promise<void> {
+    log.info("an upstream event was taken meanwhile, deciding {count} merchants again", {
+      count: work.size,
+    });
+    const { ingestions, others } = apartFromIngestions(work);
+    await this.process(others);
+    for (const [merchantId, envelopes] of ingestions) {
+      if (attempt < TRIES) {
+        await this.process(new Map([[merchantId, envelopes]]), attempt + 1);
+        continue;
+      }
+      for (const envelope of envelopes) {
+        // a fact's row is still there, and found again by the sweep
+        if (envelope.kind === "command") envelope.settle({ kind: "overloaded" });
+      }
+    }
+  }
+
   /** The messages whose senders still wait; they may be decided again. */
   #unsettled(work: Work): Work {
     const left: Map<string, readonly Decidable[]> = new Map();
@@ -329,6 +355,8 @@ type WriteOutcome =
   | { readonly kind: "durable"; readonly misses: readonly SliceMiss[] }
   /** The connection was lost before the answer. */
   | { readonly kind: "unknown"; readonly commitId: string; readonly error: unknown }
+  /** The database rolled it back as what it takes was taken by another. */
+  | { readonly kind: "taken" }
   /** The database rolled it back for reasons of its own. */
   | { readonly kind: "setback"; readonly error: unknown }
   /** The database refused it: a bug in one of its messages. */

@@ -3,6 +3,7 @@ import { classifyDatabaseError } from "../database/classify_database_error.ts";
 import { isSetback } from "../database/is_setback.ts";
 import { checkVersions } from "./check_versions.ts";
 import { findReferences } from "./find_reference_holders.ts";
+import { isTakenMeanwhile } from "./is_taken_meanwhile.ts";
 import { readAccounts } from "./read_accounts.ts";
 import { readFacts } from "./read_facts.ts";
 import {
@@ -36,6 +37,8 @@ export interface JournalStore {
   isConnectionError(error: unknown): boolean;
   /** Whether an error is the server's own: nothing was written, and no message is to blame. */
   isSetback(error: unknown): boolean;
+  /** Whether a write came second to what can be taken once; decided again, it is refused. */
+  isTakenMeanwhile(error: unknown): boolean;
 }
 
 /** The journal's store on PostgreSQL. */
@@ -55,5 +58,6 @@ export function createJournalStore(sql: Sql): JournalStore {
     releaseBroken: () => releaseBroken(sql),
     isConnectionError: (error) => classifyDatabaseError(error) === "connection",
     isSetback,
+    isTakenMeanwhile,
   };
 }

@@ -1,0 +1,188 @@
+import { configure, type LogRecord, reset } from "@logtape/logtape";
+import { assert, assertEquals } from "@std/assert";
+import type { Journal } from "../../actors/merchant/journal.ts";
+import type { DecideDeposit, IngestWithdrawal } from "../../actors/merchant/messages.ts";
+import { newId } from "../../actors/runtime/ids.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { createJournalStore, type JournalStore } from "../../ledger/journal/store.ts";
+import {
+  addMerchant,
+  amount,
+  booksFaults,
+  fund,
+  openJournal,
+  reserveCommand,
+} from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+const ASK_MS = 20_000;
+
+/** What was logged from warnings upwards while a function ran. */
+async function alarmsOf(body: () => Promise<void>): Promise<readonly string[]> {
+  const records: LogRecord[] = [];
+  await configure({
+    sinks: { kept: (record) => void records.push(record) },
+    loggers: [
+      { category: ["engine"], lowestLevel: "warning", sinks: ["kept"] },
+      { category: ["logtape"], lowestLevel: "error", sinks: ["kept"] },
+    ],
+  });
+  try {
+    await body();
+  } finally {
+    await reset();
+  }
+  return records.map(({ message }) => message.join(""));
+}
+
+/** A store whose writes wait for a gate, and how many merchants each of them wrote. */
+function gatedStore(sql: Sql) {
+  const store = createJournalStore(sql);
+  const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const sizes: number[] = [];
+  const gated: JournalStore = {
+    ...store,
+    async writeBatch(...args) {
+      reached.resolve();
+      await gate.promise;
+      sizes.push(args[2].length);
+      return await store.writeBatch(...args);
+    },
+  };
+  return { store: gated, sizes, reached: reached.promise, open: () => gate.resolve() };
+}
+
+/** Books a deposit by hand. */
+async function bookDeposit(journal: Journal, merchantId: string): Promise<string> {
+  const depositId = newId("dep");
+  const outcome = await journal.ask(merchantId, {
+    type: "create-deposit",
+    at: Date.now(),
+    depositId,
+    transactionId: newId("txn"),
+    currency: "USDT",
+    network: "TRX",
+    amount: amount("10"),
+    source: "bank",
+    description: null,
+    metadata: {},
+    depositAddressId: null,
+    txid: null,
+    usdRate: "1",
+  }, ASK_MS);
+  assertEquals(outcome.kind, "done");
+  return depositId;
+}
+
+/** An upstream event of one id that confirms a deposit. */
+function confirms(depositId: string): DecideDeposit {
+  return {
+    type: "decide-deposit",
+    at: Date.now(),
+    depositId,
+    to: "CONFIRMED",
+    reason: null,
+    chargeIds: [newId("chg"), newId("chg")],
+    eventIds: [newId("evt"), newId("evt")],
+    ingestion: { eventId: "upstream 1", bodyHash: depositId },
+  };
+}
+
+/** How both ended, sorted: the code of a refusal, otherwise the kind of the outcome. */
+async function endsOf(
+  asked: readonly ReturnType<Journal["ask"]>[],
+): Promise<readonly string[]> {
+  const outcomes = await Promise.all(asked);
+  return outcomes.map((outcome) => outcome.kind === "refused" ? outcome.refusal.code : outcome.kind)
+    .sort();
+}
+
+test("two merchants of one batch that are told of one event: one is, the other refused, without alarm", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const { store, sizes, reached, open } = gatedStore(sql);
+  const booking = openJournal(sql);
+  const merchants = await Promise.all([1, 2, 3].map(() => addMerchant(sql)));
+  const [first = "", second = "", other = ""] = merchants;
+  const deposits = [await bookDeposit(booking, first), await bookDeposit(booking, second)];
+  await booking.stop(1_000);
+  const journal = openJournal(sql, { store });
+  const alarms = await alarmsOf(async () => {
+    // what is asked while a batch is written is the next batch
+    const before = bookDeposit(journal, other);
+    await reached;
+    const asked = [first, second].map((merchantId, n) =>
+      journal.ask(merchantId, confirms(deposits[n] ?? ""), ASK_MS)
+    );
+    const bystander = bookDeposit(journal, other);
+    open();
+    assertEquals(await endsOf(asked), ["done", "event_conflict"]);
+    await Promise.all([before, bystander]);
+  });
+  assertEquals(alarms, []);
+  assert(sizes.includes(3), `the race did not take place: ${sizes}`);
+  const rows = await sql`SELECT status FROM book.deposit WHERE merchant_id <> ${other}`;
+  assertEquals(rows.map(({ status }) => status).sort(), ["CONFIRMED", "PENDING"]);
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});
+
+test("two nodes that are told of one event for two merchants: one takes it, the other refuses", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const late = gatedStore(sql);
+  const [node, lateNode] = [openJournal(sql), openJournal(sql, { store: late.store })];
+  const [first, second] = [await addMerchant(sql), await addMerchant(sql)];
+  const [deposit, lateDeposit] = [
+    await bookDeposit(node, first),
+    await bookDeposit(node, second),
+  ];
+  const alarms = await alarmsOf(async () => {
+    const asked = lateNode.ask(second, confirms(lateDeposit), ASK_MS);
+    await late.reached;
+    assertEquals(await endsOf([node.ask(first, confirms(deposit), ASK_MS)]), ["done"]);
+    late.open();
+    assertEquals(await endsOf([asked]), ["event_conflict"]);
+  });
+  assertEquals(alarms, []);
+  assertEquals(await booksFaults(sql), []);
+  await Promise.all([node.stop(1_000), lateNode.stop(1_000)]);
+});
+
+test("a payment of another wallet that is named for two withdrawals at once pays one of them", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const late = gatedStore(sql);
+  const [node, lateNode] = [openJournal(sql), openJournal(sql, { store: late.store })];
+  const paid = async (n: number): Promise<[string, IngestWithdrawal]> => {
+    const merchantId = await addMerchant(sql);
+    await fund(sql, node, merchantId, "100");
+    const reserve = reserveCommand();
+    assertEquals((await node.ask(merchantId, reserve, ASK_MS)).kind, "done");
+    return [merchantId, {
+      type: "ingest-withdrawal",
+      at: Date.now(),
+      withdrawalId: reserve.withdrawalId,
+      settlementId: null,
+      network: "TRX",
+      paidBy: { txid: "ab".repeat(32), height: 9, own: false },
+      reason: null,
+      chargeIds: [newId("chg"), newId("chg")],
+      eventIds: [newId("evt"), newId("evt")],
+      ingestion: { eventId: `upstream ${n}`, bodyHash: String(n) },
+    }];
+  };
+  const [[first, message], [second, lateMessage]] = [await paid(1), await paid(2)];
+  const alarms = await alarmsOf(async () => {
+    const asked = lateNode.ask(second, lateMessage, ASK_MS);
+    await late.reached;
+    assertEquals(await endsOf([node.ask(first, message, ASK_MS)]), ["done"]);
+    late.open();
+    assertEquals(await endsOf([asked]), ["payment_used"]);
+  });
+  assertEquals(alarms, []);
+  assertEquals(await booksFaults(sql), []);
+  await Promise.all([node.stop(1_000), lateNode.stop(1_000)]);
+});
