@@ -163,7 +163,6 @@ const serving = await serve(config, (baseUrl) => {
     sql,
     chains: chains.chains,
     addressBook: engine.addressBook,
-    liquidity: (network, currency) => engine.liquidity(network, currency),
     fees,
     treasury: (network) => ({
       policy: policies.get(network) ?? null,

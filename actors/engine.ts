@@ -20,13 +20,14 @@ import { pruneEvents } from "../ledger/retention/prune_events.ts";
 import { pruneInbox } from "../ledger/retention/prune_inbox.ts";
 import { readUnwatchedDeposits } from "../ledger/watcher/read_pending_deposits.ts";
 import { AddressBook } from "./addresses/address_book.ts";
+import { LiquidityBoard } from "./liquidity_board.ts";
 import type { Committed } from "./merchant/committed.ts";
 import { Journal } from "./merchant/journal.ts";
 import { paymentActors } from "./payment/payment_actor.ts";
 import { Actors } from "./runtime/actor.ts";
 import { type DueTimer, Timers } from "./runtime/timers.ts";
 import { sweeperActors, type SweeperDeps } from "./sweeper/sweeper_actor.ts";
-import { type Liquidity, treasuryActors } from "./treasury/treasury_actor.ts";
+import { treasuryActors } from "./treasury/treasury_actor.ts";
 import type { TreasuryPolicy } from "./treasury/treasury_policy.ts";
 import type { TreasuryStatus } from "./treasury/treasury_status.ts";
 import { watcherActors } from "./watcher/watcher_actor.ts";
@@ -105,7 +106,7 @@ export class Engine {
   readonly #treasuries;
   readonly #sweepers;
   readonly #watchers;
-  readonly #liquidity = new Map<Network, Liquidity>();
+  readonly #liquidity = new LiquidityBoard();
   readonly #signerOpen = new Map<Network, boolean>();
   readonly #treasuryStatus = new Map<Network, TreasuryStatus>();
   readonly #status = new Map<Network, WatcherStatus>();
@@ -120,6 +121,7 @@ export class Engine {
       now,
       usdRate: deps.usdRate,
       onCommitted: (news) => this.#announce(news),
+      liquidity: (network, currency) => this.liquidity(network, currency),
     });
     this.addressBook = new AddressBook(sql, chains);
     this.#timers = new Timers(sql, (timer) => this.#deliver(timer));
@@ -143,7 +145,8 @@ export class Engine {
       resendMs: pace.resendMs,
       attemptLimit: pace.attemptLimit,
       wakeMerchants,
-      onLiquidity: (network, liquidity) => this.#liquidity.set(network, liquidity),
+      onLook: (network, currencies) => this.#liquidity.begin(network, currencies),
+      onLiquidity: (network, liquidity) => this.#liquidity.end(network, liquidity),
       onSignerState: (network, open) => this.#signerOpen.set(network, open),
       onStatus: (network, status) => this.#treasuryStatus.set(network, status),
       ...(deps.treasuryPolicy === undefined ? {} : { policy: deps.treasuryPolicy }),
@@ -175,7 +178,7 @@ export class Engine {
 
   /** What the hot wallet can still promise; null where it is not known. */
   liquidity(network: Network, currency: Currency): Amount | null {
-    return this.#liquidity.get(network)?.get(currency) ?? null;
+    return this.#liquidity.left(network, currency);
   }
 
   /** Whether payouts of a network can be signed, as far as is known. */
@@ -300,6 +303,7 @@ export class Engine {
   }
 
   #announce(news: Committed): void {
+    this.#liquidity.promised(news.promises);
     for (const merchantId of news.events) this.#deps.webhooks.wake(merchantId);
     for (const network of news.networks) this.#treasuries.tell(network, { type: "look" });
     for (const { depositId, expiresAt } of news.pendingDeposits) {

@@ -12,10 +12,9 @@ import type { WatcherStatus } from "../actors/watcher/watcher_status.ts";
 import type { Chain, NodeState } from "../chains/chain.ts";
 import type { TreasuryPolicy } from "../actors/treasury/treasury_policy.ts";
 import type { TreasuryStatus } from "../actors/treasury/treasury_status.ts";
-import type { Amount } from "../ledger/amount.ts";
 import type { Sql } from "../ledger/database/connect.ts";
 import type { Settings } from "../ledger/journal/read_settings.ts";
-import type { Currency, Network } from "../ledger/pair.ts";
+import type { Network } from "../ledger/pair.ts";
 import type { LoadOne } from "../ledger/queries/batcher.ts";
 import type { HostedPayment } from "../ledger/queries/read_hosted_payments.ts";
 import type { Balances } from "../ledger/queries/read_balances.ts";
@@ -75,8 +74,6 @@ export interface ApiDeps {
     >
   >;
   readonly addressBook: AddressBook;
-  /** What the hot wallet can still pay, or null where it is not known. */
-  readonly liquidity: (network: Network, currency: Currency) => Amount | null;
   /** What dynamic network fees are at the moment. */
   readonly fees: Pick<FeeBoard, "dynamicFee" | "basis">;
   /** How the scan of a network goes, and how its nodes fare; absent where nobody reads chains. */

@@ -113,7 +113,6 @@ export const createSettlement = staffRoute({
       amount: body.requestedAmount,
       destination: body.destinationAddress,
       fromAddress: chain.hotWallet,
-      liquidity: context.liquidity(destinationNetwork, body.currency),
       dynamicFee: context.fees.dynamicFee(destinationNetwork, body.currency),
       idempotencyKey,
       bodyHash: idempotencyKey === null ? null : hashOf(body),

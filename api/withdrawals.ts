@@ -114,7 +114,6 @@ export const createWithdrawal = keyedRoute({
       pinnedTo: reseller,
       referenceId: body.referenceId ?? null,
       description: body.description ?? null,
-      liquidity: context.liquidity(body.network, body.currency),
       dynamicFee: context.fees.dynamicFee(body.network, body.currency),
     };
     const outcome = await context.merchants.ask(merchantId, command, context.askTimeoutMs);

@@ -47,6 +47,11 @@ export function portion(amount: Amount, rate: Rate, decimals: number): Amount {
   return round(amount, rate, decimals, Decimal.ROUND_HALF_UP);
 }
 
+/** An amount rounded half up to a token's decimals: what is taken must be something that can be paid. */
+export function roundTo(amount: Amount, decimals: number): Amount {
+  return portion(amount, "1", decimals);
+}
+
 /** `amount x rate`, rounded down to a token's decimals: used for margins, which must not exceed their fee. */
 export function portionDown(amount: Amount, rate: Rate, decimals: number): Amount {
   return round(amount, rate, decimals, Decimal.ROUND_DOWN);
@@ -149,7 +154,7 @@ export interface WithdrawalFees {
  * What a withdrawal of `amount` costs under the given settings.
  *
  * @param networkFee the pair's quoted network fee, locked by this call
- * @param decimals the token's decimals; the markup is rounded half up to them
+ * @param decimals the token's decimals; both parts of the commission are rounded half up to them
  */
 export function withdrawalFees(
   amount: Amount,
@@ -157,7 +162,7 @@ export function withdrawalFees(
   networkFee: Amount,
   decimals: number,
 ): WithdrawalFees {
-  const baseFee = settings.enabled ? settings.baseFee : ZERO;
+  const baseFee = settings.enabled ? roundTo(settings.baseFee, decimals) : ZERO;
   const markupRate = settings.enabled ? settings.markupRate : "0";
   const markupAmount = portion(amount, markupRate, decimals);
   const commission = add(baseFee, markupAmount);
@@ -233,9 +238,15 @@ export function depositFees(
  *
  * @param flatFee the merchant's, in the deposit's currency
  * @param exempt under the 1 USD threshold: no fee at all
+ * @param decimals the token's decimals; the fee is rounded half up to them
  */
-export function topUpFees(amount: Amount, flatFee: Amount, exempt: boolean): DepositFees {
-  const taken = exempt ? ZERO : min(flatFee, amount);
+export function topUpFees(
+  amount: Amount,
+  flatFee: Amount,
+  exempt: boolean,
+  decimals: number,
+): DepositFees {
+  const taken = exempt ? ZERO : min(roundTo(flatFee, decimals), amount);
   return {
     commission: ZERO,
     commissionRate: "0",

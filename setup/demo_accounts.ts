@@ -150,7 +150,7 @@ function accountsOf(credentials: DevCredentials): readonly DemoAccount[] {
       apiKey: reseller.apiKey,
       merchantId: reseller.merchantId,
       role: "RESELLER",
-      permissions: ["read", "payout"],
+      permissions: ["read", "write", "payout"],
       label: "demo reseller",
     },
   ];

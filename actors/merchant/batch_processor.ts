@@ -16,6 +16,7 @@ import { type Committed, committed } from "./committed.ts";
 import { decideBatch, type Deciding, type Work } from "./decide_batch.ts";
 import { apartFromIngestions } from "./ingestions.ts";
 import type { Decidable } from "./envelope.ts";
+import type { Liquidity } from "./hot_funds.ts";
 import { untilAnswered } from "./patience.ts";
 import type { Slice } from "./slice.ts";
 
@@ -32,6 +33,7 @@ const SETBACK_MS = 50;
 export interface BatchOptions {
   readonly store: JournalStore;
   readonly onCommitted: (news: Committed) => void;
+  readonly liquidity: Liquidity;
   /** Says that a merchant's inbox still has rows. */
   readonly wake: (merchantId: string) => void;
   /** Told of a merchant whose message broke a batch. */
@@ -58,6 +60,7 @@ export class BatchProcessor {
     this.#deciding = {
       store: options.store,
       active: this.active,
+      liquidity: options.liquidity,
       untilAnswered: (ask) => this.#untilAnswered(ask),
     };
   }

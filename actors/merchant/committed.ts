@@ -1,4 +1,5 @@
 import type { Network } from "../../ledger/pair.ts";
+import { type Promised, promisesOf } from "./hot_funds.ts";
 import type { Slice } from "./slice.ts";
 
 /** What a commit means to other actors; only a wake-up, the rows are durable. */
@@ -7,6 +8,8 @@ export interface Committed {
   readonly events: ReadonlySet<string>;
   /** Networks with new payouts. */
   readonly networks: ReadonlySet<Network>;
+  /** What new payouts promise. */
+  readonly promises: readonly Promised[];
   /** Deposits that were seen and are not final yet. */
   readonly pendingDeposits: readonly PendingDeposit[];
 }
@@ -21,12 +24,14 @@ export interface PendingDeposit {
 export function committed(slices: readonly Slice[]): Committed | null {
   const events = new Set<string>();
   const networks = new Set<Network>();
+  const promises: Promised[] = [];
   const pendingDeposits: PendingDeposit[] = [];
   for (const { draft, merchantId } of slices) {
     if (!draft.dirty) continue;
     const changes = draft.changes();
     if (changes.events.some((event) => event.status === "PENDING")) events.add(merchantId);
     for (const row of changes.newOutgoing) if (row.status === "queued") networks.add(row.network);
+    promises.push(...promisesOf(changes.newOutgoing));
     for (const row of changes.newDeposits) {
       if (row.status === "PENDING" && row.expiresAt !== null) {
         pendingDeposits.push({ depositId: row.id, expiresAt: row.expiresAt });
@@ -34,5 +39,5 @@ export function committed(slices: readonly Slice[]): Committed | null {
     }
   }
   if (events.size + networks.size + pendingDeposits.length === 0) return null;
-  return { events, networks, pendingDeposits };
+  return { events, networks, promises, pendingDeposits };
 }

@@ -13,6 +13,7 @@ import type { ActiveMerchant, ActiveMerchants } from "./active_merchants.ts";
 import { doubtfulReferences, withHolders } from "./doubtful_references.ts";
 import { Draft } from "./draft.ts";
 import type { Decidable } from "./envelope.ts";
+import { HotFunds, type Liquidity, promisesOf } from "./hot_funds.ts";
 import { needsOf } from "./needs.ts";
 import { decideSlice, type Slice } from "./slice.ts";
 import { Records } from "./state.ts";
@@ -26,6 +27,7 @@ export type Work = ReadonlyMap<string, readonly Decidable[]>;
 export interface Deciding {
   readonly store: JournalStore;
   readonly active: ActiveMerchants;
+  readonly liquidity: Liquidity;
   /** Asks the database until it answers. */
   readonly untilAnswered: <T>(ask: () => Promise<T>) => Promise<T>;
 }
@@ -42,6 +44,7 @@ export async function decideBatch(
     envelopes.map(({ message }) => ({ merchantId, message }))
   );
   const facts = await untilAnswered(() => store.readFacts(needsOf(messages)));
+  const hotFunds = new HotFunds(deciding.liquidity);
   const slices: Slice[] = [];
   for (const [merchantId, envelopes] of work) {
     const actor = actors.get(merchantId);
@@ -52,7 +55,8 @@ export async function decideBatch(
       }
       continue;
     }
-    const slice = decideInOrder(merchantId, actor, facts, settings, envelopes);
+    const slice = decideInOrder(merchantId, actor, facts, settings, envelopes, hotFunds);
+    hotFunds.promise(promisesOf(slice.draft.records.newOutgoing.values()));
     for (const { envelope } of slice.messages) {
       if (envelope.kind === "command") envelope.decided = true;
     }
@@ -105,9 +109,11 @@ function decideInOrder(
   facts: Facts,
   settings: Settings,
   envelopes: readonly Decidable[],
+  hotFunds: HotFunds,
 ): Slice {
   const decide = () => {
-    const draft = new Draft(state, Records.of(merchantId, facts), references);
+    const funds = new HotFunds((network, currency) => hotFunds.left(network, currency));
+    const draft = new Draft(state, Records.of(merchantId, facts), references, funds);
     return decideSlice(merchantId, draft, settings, envelopes);
   };
   const slice = decide();

@@ -29,6 +29,7 @@ import type {
 } from "../../ledger/rows.ts";
 import { apply } from "./apply.ts";
 import type { Decision } from "./decision.ts";
+import { type HotFunds, promisesOf } from "./hot_funds.ts";
 import type { MerchantState, MerchantView, Records } from "./state.ts";
 
 /** Rows by name, in their final image; `created` are not in the database yet. */
@@ -72,11 +73,15 @@ export class Draft implements MerchantView {
   #dirty = false;
   #changes: SliceChanges | null = null;
 
-  /** @param references living withdrawals known to hold a reference, by reference */
+  /**
+   * @param references living withdrawals known to hold a reference, by reference
+   * @param hotFunds what hot wallets can promise; what is decided here is taken off
+   */
   constructor(
     state: MerchantState,
     readonly records: Records,
     references: ReadonlyMap<string, string>,
+    readonly hotFunds: HotFunds,
   ) {
     this.#base = state;
     this.#state = state;
@@ -138,6 +143,7 @@ export class Draft implements MerchantView {
       );
       this.records.putAddress(row);
     }
+    this.hotFunds.promise(promisesOf(decision.outgoing));
     for (const row of decision.outgoing) {
       this.records.newOutgoing.set(row.id, row);
       this.records.outgoing.set(row.id, row.status);

@@ -16,6 +16,7 @@ import type { Committed } from "./committed.ts";
 import type { Work } from "./decide_batch.ts";
 import { CommandEnvelope, type Decidable } from "./envelope.ts";
 import { factOf } from "./facts.ts";
+import type { Liquidity } from "./hot_funds.ts";
 import type { Answers, MerchantCommand, Merchants } from "./messages.ts";
 import { untilAnswered } from "./patience.ts";
 import { MerchantQueue, type Taken } from "./queue.ts";
@@ -41,6 +42,8 @@ export interface JournalOptions {
   /** US dollars per unit of a currency. */
   readonly usdRate: (currency: Currency) => string;
   readonly onCommitted: (committed: Committed) => void;
+  /** What hot wallets can still promise; without it nobody is refused for want of it. */
+  readonly liquidity?: Liquidity;
   readonly queueCapacity?: number;
   readonly mailboxCapacity?: number;
   /** The most messages of one batch, default 500; what it is worth is measured with 1. */
@@ -74,6 +77,7 @@ export class Journal implements Merchants {
     this.#processor = new BatchProcessor({
       store: options.store,
       onCommitted: options.onCommitted,
+      liquidity: options.liquidity ?? (() => null),
       wake: (merchantId) => this.wake(merchantId),
       suspect: (merchantId) => this.#suspects.set(merchantId, options.now() + SUSPECT_MS),
       givenUp: () => this.#abandoned,

@@ -58,8 +58,6 @@ export interface Reserve {
   readonly pinnedTo: { readonly address: string; readonly network: Network } | null;
   readonly referenceId: string | null;
   readonly description: string | null;
-  /** What the hot wallet can still pay, or null where the treasury has not looked yet. */
-  readonly liquidity: Amount | null;
   /** The network fee of a dynamic pair as of this request; it is locked with it. */
   readonly dynamicFee: DynamicFee;
 }
@@ -115,7 +113,6 @@ export interface CreateSettlement extends Audited {
   readonly amount: Amount;
   readonly destination: string;
   readonly fromAddress: string | null;
-  readonly liquidity: Amount | null;
   readonly dynamicFee: DynamicFee;
   /** Header of the request, null without; the same key gets the same answer for 24 h. */
   readonly idempotencyKey: string | null;

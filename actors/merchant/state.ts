@@ -19,6 +19,7 @@ import type {
   WithdrawalRow,
 } from "../../ledger/rows.ts";
 import type { OutgoingStatus } from "../../ledger/transitions.ts";
+import type { HotFunds } from "./hot_funds.ts";
 
 /** A merchant's account as of one version. Replaced as a whole, never edited. */
 export type MerchantState = AccountSnapshot;
@@ -112,6 +113,8 @@ export class Records {
 export interface MerchantView {
   readonly state: MerchantState;
   readonly records: Records;
+  /** What hot wallets can still promise, after what earlier messages of the batch were promised. */
+  readonly hotFunds: Pick<HotFunds, "left">;
   /** The living withdrawal that is known to hold a reference. */
   holderOf(referenceId: string): string | undefined;
 }

@@ -91,7 +91,7 @@ async function sign(
   deps: TreasuryDeps,
   { rows, turn }: Pulled,
 ): Promise<readonly SignedRow[]> {
-  const { sql, signer, onSignerState } = deps;
+  const { sql, signer, onSignerState, wakeMerchants } = deps;
   // preparing asks the node about each transfer: not while nothing can be signed anyway
   await signer.sign([]);
   // before anything is signed: what is signed now can only be in a block after it
@@ -148,7 +148,15 @@ async function sign(
     // those that are still queued would be signed in vain again and again
     await returnQueued(sql, forgotten.map(({ outgoingId }) => outgoingId), ANOTHER_TRY, RETRY_MS);
   }
-  return signed.filter(({ outgoingId }) => committed.has(outgoingId));
+  const toSend = signed.filter(({ outgoingId }) => committed.has(outgoingId));
+  // settlements show that they are on their way
+  wakeMerchants(
+    new Set(
+      toSend.filter(({ outgoingId }) => byId.get(outgoingId)?.row.kind === "settlement")
+        .map(({ merchantId }) => merchantId),
+    ),
+  );
+  return toSend;
 }
 
 /**

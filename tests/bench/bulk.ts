@@ -6,6 +6,7 @@
  */
 
 import { Draft } from "../../actors/merchant/draft.ts";
+import { HotFunds } from "../../actors/merchant/hot_funds.ts";
 import { CommandEnvelope } from "../../actors/merchant/envelope.ts";
 import { decideSlice } from "../../actors/merchant/slice.ts";
 import { type MerchantState, Records } from "../../actors/merchant/state.ts";
@@ -76,7 +77,7 @@ export async function decideAll(
     batches.push([...work].map(([merchantId, envelopes]) => {
       const state = states.get(merchantId);
       if (state === undefined) throw new Error(`Cannot decide as nobody is there: ${merchantId}`);
-      const draft = new Draft(state, new Records(), new Map());
+      const draft = new Draft(state, new Records(), new Map(), new HotFunds(() => null));
       const { messages } = decideSlice(merchantId, draft, settings, envelopes);
       if (messages.some(({ outcome }) => outcome.kind !== "done")) {
         throw new Error("Cannot measure as a withdrawal was refused");

@@ -67,7 +67,6 @@ function withInterface(sql: Sql, merchants: Merchants, batches: () => number): P
     addressBook: {
       take: () => Promise.reject(new Error("Cannot issue an address as this bench has no wallet")),
     },
-    liquidity: () => null,
     fees: emptyFeeBoard(),
     treasury: () => ({ policy: null, status: null }),
     payoutsOpen: () => true,

@@ -35,7 +35,6 @@ function settlementCommand(fields: Partial<CreateSettlement> = {}): CreateSettle
     amount: amount("10"),
     destination: SOMEWHERE,
     fromAddress: null,
-    liquidity: null,
     dynamicFee: NO_ESTIMATE,
     idempotencyKey: null,
     bodyHash: null,

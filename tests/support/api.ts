@@ -20,6 +20,7 @@ import { tronTransactionId } from "../../chains/tron/transaction_id.ts";
 import { ZERO } from "../../ledger/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { Network } from "../../ledger/pair.ts";
+import type { Liquidity } from "../../actors/merchant/hot_funds.ts";
 import { fixedRates } from "../../rates/fixed_rates.ts";
 import { createSender } from "../../webhooks/sender.ts";
 import { addMerchant, emptyFeeBoard, fund, openJournal } from "./books.ts";
@@ -95,12 +96,15 @@ export interface TestApi extends AsyncDisposable {
 
 /** Starts an interface; `overrides` replace single ports. */
 export async function testApi(
-  overrides: Partial<ApiDeps> & { readonly merchantsOf?: (journal: Journal) => Merchants } = {},
+  overrides: Partial<ApiDeps> & {
+    readonly merchantsOf?: (journal: Journal) => Merchants;
+    readonly liquidity?: Liquidity;
+  } = {},
 ): Promise<TestApi> {
-  const { merchantsOf, ...deps } = overrides;
+  const { merchantsOf, liquidity, ...deps } = overrides;
   const database = await testDatabase({ max: 8 });
   const { sql } = database;
-  const journal = openJournal(sql);
+  const journal = openJournal(sql, liquidity === undefined ? {} : { liquidity });
   const sender = createSender({ rules: { allowLoopback: true } });
   let nextAddress = 1;
   const api = createApi({
@@ -120,7 +124,6 @@ export async function testApi(
         return fresh;
       },
     },
-    liquidity: () => null,
     fees: emptyFeeBoard(),
     treasury: () => ({ policy: null, status: null }),
     payoutsOpen: () => true,

@@ -117,7 +117,6 @@ export function reserveCommand(fields: Partial<Reserve> = {}): Reserve {
     pinnedTo: null,
     referenceId: null,
     description: null,
-    liquidity: null,
     dynamicFee: NO_ESTIMATE,
     ...fields,
   };

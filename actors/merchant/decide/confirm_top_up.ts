@@ -1,4 +1,5 @@
 import { isWorthLessThanOne, topUpFees } from "../../../ledger/fees.ts";
+import { tokenDecimals } from "../../../ledger/pair.ts";
 import { decided, timeOf, type Verdict } from "../decision.ts";
 import type { SweptFact } from "../facts.ts";
 import { type MerchantView, transferKey } from "../state.ts";
@@ -29,7 +30,12 @@ export function confirmTopUp(view: MerchantView, fact: SweptFact): Verdict<null>
     at,
     deposit,
     line,
-    fees: topUpFees(deposit.amount, view.state.merchant.directDepositFee, exempt),
+    fees: topUpFees(
+      deposit.amount,
+      view.state.merchant.directDepositFee,
+      exempt,
+      tokenDecimals(deposit.currency, network),
+    ),
     exempt,
     address,
     from: deposit.status === "FAILED" ? "world" : "pending",

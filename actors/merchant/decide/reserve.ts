@@ -1,4 +1,4 @@
-import { type Amount, isExactIn } from "../../../ledger/amount.ts";
+import { isExactIn } from "../../../ledger/amount.ts";
 import { networkFeeOf, type WithdrawalFees, withdrawalFees } from "../../../ledger/fees.ts";
 import type { Settings } from "../../../ledger/journal/read_settings.ts";
 import { type Currency, type Network, pairKey, tokenDecimals } from "../../../ledger/pair.ts";
@@ -37,7 +37,7 @@ export function reserve(
   if (holder !== undefined) return refused({ code: "reference_taken", withdrawalId: holder });
   const networkFee = networkFeeOf(pair, message.dynamicFee);
   const fees = withdrawalFees(amount, settings.fees, networkFee, decimals);
-  const short = fundsRefusal(view, currency, network, fees, message.liquidity);
+  const short = fundsRefusal(view, currency, network, fees);
   if (short !== null) return refused(short);
 
   const needsApproval = pinnedTo !== null;
@@ -59,7 +59,6 @@ export function fundsRefusal(
   currency: Currency,
   network: Network,
   fees: WithdrawalFees,
-  liquidity: Amount | null,
 ): Refusal | null {
   const balance = view.state.balances.get(pairKey(currency, network));
   if (balance === undefined) return { code: "no_balance_row", currency, network };
@@ -68,5 +67,6 @@ export function fundsRefusal(
   if (available < requested) {
     return { code: "insufficient_balance", available, requested, currency, network, fees };
   }
-  return liquidity !== null && liquidity < fees.amount ? { code: "treasury_short" } : null;
+  const left = view.hotFunds.left(network, currency);
+  return left !== null && left < fees.amount ? { code: "treasury_short" } : null;
 }

@@ -48,7 +48,7 @@ export function settle(
   if (listed === undefined) return refused({ code: "destination_not_whitelisted" });
   const networkFee = networkFeeOf(pair, message.dynamicFee);
   const fees = withdrawalFees(amount, settings.fees, networkFee, decimals);
-  const short = fundsRefusal(view, currency, network, fees, message.liquidity);
+  const short = fundsRefusal(view, currency, network, fees);
   if (short !== null) return refused(short);
 
   const threshold = settings.settlementThresholds.get(currency);

@@ -17,6 +17,7 @@ import type {
   Reserved,
 } from "../../../actors/merchant/messages.ts";
 import type { Refusal } from "../../../actors/merchant/refusal.ts";
+import { HotFunds } from "../../../actors/merchant/hot_funds.ts";
 import { reserve } from "../../../actors/merchant/decide/reserve.ts";
 import { type MerchantState, type MerchantView, Records } from "../../../actors/merchant/state.ts";
 import type { Verdict } from "../../../actors/merchant/decision.ts";
@@ -218,6 +219,7 @@ function decideOn(
   const view: MerchantView = {
     records: new Records(),
     holderOf: () => holder,
+    hotFunds: new HotFunds(() => null),
     state: {
       ...known.profile,
       merchant: { ...known.profile.merchant, status: locked.status },

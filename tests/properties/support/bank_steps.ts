@@ -291,7 +291,6 @@ function settle(
     amount: toAmount(millionths),
     destination: SOMEWHERE,
     fromAddress: null,
-    liquidity: null,
     dynamicFee: NO_ESTIMATE,
     idempotencyKey: null,
     bodyHash: null,

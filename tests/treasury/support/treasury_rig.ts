@@ -139,7 +139,6 @@ export async function openTreasuryRig(options: RigOptions = {}): Promise<Treasur
       chains,
       fees,
       addressBook: { take: (network, id) => running().addressBook.take(network, id) },
-      liquidity: (network, currency) => running().liquidity(network, currency),
       payoutsOpen: (network) => running().signerOpen(network),
       treasury: (network) => ({ policy, status: running().treasuries.get(network) ?? null }),
       merchantsOf: () => ({
