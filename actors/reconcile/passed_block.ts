@@ -1,12 +1,13 @@
 import type { Chain } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
+import { LONGEST_REST_MS } from "../watcher/rest.ts";
 
 /** How often a comparison is made again that may have been overtaken by a new block. */
 export const TRIES = 20;
 export const PAUSE_MS = 500;
-/** How often it is looked whether the scan has passed a block: one that has used up its calls rests a minute. */
-const LOOKS = 180;
+/** How often it is looked whether the scan has passed a block, which may just have begun to rest. */
+const LOOKS = TRIES + LONGEST_REST_MS / PAUSE_MS;
 /** Bound of one question to a node. */
 export const NODE_MS = 10_000;
 
