@@ -19,7 +19,10 @@ export const CHANGE_RECORD: readonly Change[] = [
       "Every 409 of a refused transition names both states (`from`, `to`); date filters take " +
       "date-times without seconds or offset (UTC); `POST /api/webhook/event` answers 401 before it " +
       "tells of the body's fields; unknown fields in the body of `PUT /api/resellers/{resellerId}` " +
-      "are ignored for resellers, and refused for administrators wherever both call",
+      "are ignored for resellers, and refused for administrators wherever both call; " +
+      "`webhookEvents` refuses names that do not exist, and an endpoint whose host has IPv6 " +
+      "addresses alone is refused with that reason; `GET /api/deposit-page/status` may be read " +
+      "by pages of any origin",
   },
   {
     date: "2026-08-13",
