@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
+import { createHmac } from "node:crypto";
 import { mintApiKey } from "../../api/api_key.ts";
 import { ROUTES } from "../../api/routes.ts";
-import { testApi } from "../support/api.ts";
+import { INGEST_SECRET, testApi } from "../support/api.ts";
 import { addTransfer, SOMEWHERE, until } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
@@ -134,6 +135,9 @@ const EXPECTED: Readonly<Record<string, Let>> = {
   "POST /api/admin/settlement-addresses/{addressId}/deactivate": ADMINS,
 };
 
+/** What an upstream system signs an empty body with. */
+const SIGNED = createHmac("sha256", INGEST_SECRET).update("{}").digest("hex");
+
 /** The 403 of the routes that have a text of their own. */
 const FORBIDDEN: Readonly<Record<string, string>> = {
   "POST /api/withdrawals": "Insufficient permissions to initiate a withdrawal",
@@ -184,6 +188,8 @@ test("every caller gets past the checks of exactly its routes", async (t) => {
         const answer = await api.call(route.method, path, {
           ...(key === undefined ? {} : { key }),
           ...(route.method === "GET" || route.method === "DELETE" ? {} : { body: {} }),
+          // signed for everybody: it is the key that decides
+          headers: { "x-signature": SIGNED, "x-timestamp": String(now) },
         });
         const { status, body } = answer;
         const said = `${caller}: ${status} ${JSON.stringify(body)}`;
