@@ -7,7 +7,8 @@ import { moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import { markScanned } from "../../ledger/watcher/scanned_ranges.ts";
 import { addMerchant } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
-import { paperChain, paperSigner } from "../support/paper_chain.ts";
+import { nodeOf } from "../support/node_of.ts";
+import { paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
@@ -28,19 +29,7 @@ test("what was signed before the scan began is dead only when the blocks in betw
     VALUES (${
     newId("out")
   }, ${merchantId}, 'payout', 'wd_1', 'TRX', 'USDT', 1, 'somewhere', 'queued', now(), now())`;
-  await signQueued(chain, {
-    sql,
-    chains: new Map([["TRX", chain]]),
-    signer: paperSigner(),
-    now: () => Date.now(),
-    node: "node",
-    leaseMs: 60_000,
-    resendMs: 60_000,
-    attemptLimit: 3,
-    wakeMerchants: () => {},
-    onLiquidity: () => {},
-    onSignerState: () => {},
-  });
+  await signQueued(chain, nodeOf(sql, chain));
   assertEquals(await statusOf(sql), "signed");
   // the node answered the treasury and not the watcher, which begins long after the expiry
   const late = 1_700_000_000_000 + 3_600_000;

@@ -1,34 +1,18 @@
 import { assert, assertEquals } from "@std/assert";
 import { Actors } from "../../actors/runtime/actor.ts";
 import { signQueued } from "../../actors/treasury/sign_queued.ts";
-import { treasuryActors, type TreasuryDeps } from "../../actors/treasury/treasury_actor.ts";
-import type { Chain } from "../../chains/chain.ts";
+import { treasuryActors } from "../../actors/treasury/treasury_actor.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { buryExpired } from "../../ledger/treasury/bury_expired.ts";
 import { commitSigned } from "../support/commit_signed.ts";
 import { addMerchant, amount, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
-import { paperChain, paperSigner } from "../support/paper_chain.ts";
+import { nodeOf } from "../support/node_of.ts";
+import { paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
-
-function deps(sql: Sql, chain: Chain): TreasuryDeps {
-  return {
-    sql,
-    chains: new Map([["TRX", chain]]),
-    signer: paperSigner(),
-    now: () => Date.now(),
-    node: "node",
-    leaseMs: 60_000,
-    resendMs: 60_000,
-    attemptLimit: 3,
-    wakeMerchants: () => {},
-    onLiquidity: () => {},
-    onSignerState: () => {},
-  };
-}
 
 /** Transfers waiting for a signature, as the journal leaves them; oldest first. */
 async function addQueued(
@@ -59,7 +43,7 @@ test("payouts of a suspended merchant are not signed until it is active again", 
   await addQueued(sql, merchantId, 2);
   await addQueued(sql, other, 1);
   await sql`UPDATE book.merchant SET status = 'SUSPENDED' WHERE merchant_id = ${merchantId}`;
-  const treasury = deps(sql, chain);
+  const treasury = nodeOf(sql, chain);
   await signQueued(chain, treasury);
   assertEquals([await count(sql, "queued"), await count(sql, "signed")], [2, 1]);
   // suspended between the pull and the commit
@@ -89,7 +73,7 @@ test("payouts that wait for funds do not stand in the way of those that can be p
   const merchantId = await addMerchant(sql);
   await addQueued(sql, merchantId, 350, "USDC");
   await addQueued(sql, merchantId, 5);
-  const treasury = new Actors(treasuryActors(deps(sql, chain)));
+  const treasury = new Actors(treasuryActors(nodeOf(sql, chain)));
   treasury.tell("TRX", { type: "look" });
   await until(async () => await count(sql, "signed") === 5);
   assertEquals(await count(sql, "queued", "USDC"), 350);
@@ -109,7 +93,9 @@ test("a turn ends however many payouts come in, so that the dead are buried in b
     },
   });
   await addQueued(sql, merchantId, 100);
-  const treasury = new Actors(treasuryActors({ ...deps(sql, chain), onLiquidity: () => looks++ }));
+  const treasury = new Actors(
+    treasuryActors(nodeOf(sql, chain, { onLiquidity: () => looks++ })),
+  );
   treasury.tell("TRX", { type: "look" });
   treasury.tell("TRX", { type: "look" });
   await until(() => looks >= 2);
@@ -128,7 +114,7 @@ test("no more is signed than is sent: a signature that waits too long only expir
   });
   const merchantId = await addMerchant(sql);
   await addQueued(sql, merchantId, 3_000);
-  const treasury = new Actors(treasuryActors(deps(sql, chain)));
+  const treasury = new Actors(treasuryActors(nodeOf(sql, chain)));
   for (let turn = 0; turn < 4; turn++) treasury.tell("TRX", { type: "look" });
   await treasury.stop(30_000);
   const [row] = await sql<{ txids: string[] }[]>`SELECT array_agg(txid) AS txids FROM book.attempt`;

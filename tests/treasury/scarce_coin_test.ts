@@ -7,7 +7,7 @@ import { amount, booksFaults, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
-import { nodeOf } from "./support/node_of.ts";
+import { nodeOf } from "../support/node_of.ts";
 import { CALM, openTreasuryRig } from "./support/treasury_rig.ts";
 
 const test = testNeeding(DATABASE);

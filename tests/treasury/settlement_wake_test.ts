@@ -4,7 +4,7 @@ import { signQueued } from "../../actors/treasury/sign_queued.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
-import { nodeOf } from "./support/node_of.ts";
+import { nodeOf } from "../support/node_of.ts";
 
 const test = testNeeding(DATABASE);
 

@@ -9,7 +9,7 @@ import { addMerchant, amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperChain, paperSigner } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
-import { nodeOf } from "./support/node_of.ts";
+import { nodeOf } from "../support/node_of.ts";
 
 const test = testNeeding(DATABASE);
 
