@@ -157,8 +157,8 @@ export function isAsNoted(facts: SweepFacts, balance: Amount): boolean {
  * What a sweep of an address would list, or why there is none.
  *
  * @param balance what it holds of the currency, in solid blocks
- * @param isRead whether the scan has passed all that the balance shows; looked at only where more or
- *   less is there than is noted
+ * @param isRead whether the balance is of the blocks that the scan has read; looked at only where more
+ *   or less is there than is noted
  */
 export function whatToList(
   look: Look,
@@ -170,7 +170,11 @@ export function whatToList(
   if (isAsNoted(facts, balance)) return { items };
   const detail = `${formatAmount(balance)} of ${formatAmount(sum)} in solid blocks`;
   if (!isRead) {
-    return wait("balance_differs", `${detail}, which are not all read yet`, pace.lookMs);
+    return wait(
+      "balance_differs",
+      `${detail} of a node that is not where the scan is`,
+      pace.lookMs,
+    );
   }
   if (balance >= sumOf(facts.open)) return { items };
   const there = listableOf(splitAt(facts.open, balance).there, now, pace.staleMs);
@@ -179,12 +183,11 @@ export function whatToList(
   if (items.some(({ foundAt }) => now - foundAt < pace.staleMs)) {
     return wait("balance_differs", detail, pace.lookMs);
   }
-  if (facts.unheard.length > 0) {
-    const held = wait("balance_differs", detail, STUCK_LOOK_MS);
-    return { do: "tell", outgoingIds: facts.unheard, wait: held };
-  }
   // newer money has it looked at again at once, and is swept with what is left of this
-  return takenBack(facts, wait("balance_differs", detail, POOR_LOOK_MS));
+  const gone = takenBack(facts, wait("balance_differs", detail, POOR_LOOK_MS));
+  if (gone.do === "take-back" || facts.unheard.length === 0) return gone;
+  const held = wait("balance_differs", detail, STUCK_LOOK_MS);
+  return { do: "tell", outgoingIds: facts.unheard, wait: held };
 }
 
 /** What the chain says of an address. */

@@ -149,18 +149,21 @@ async function askChain(deps: PlanDeps, look: Look, stake: Stake): Promise<NextS
   }
 }
 
-/** What an address holds in solid blocks, and whether the scan has passed them. */
+/** What an address holds in solid blocks, and whether those are the blocks that the scan has read. */
 async function askBalance(
   { sql, chain }: PlanDeps,
   { target, facts }: Look,
 ): Promise<{ readonly balance: Amount; readonly isRead: boolean }> {
+  const before = await readCursor(sql, target.network, "solid");
   const balance = await chain.balanceOf(target.address, target.currency);
   if (isAsNoted(facts, balance)) return { balance, isRead: true };
   // after the balance, so that this block is not before what it shows; what the scan has noted since
   // the facts were read touches the address, and then nothing is written
   const { height } = await chain.solid();
-  const cursor = await readCursor(sql, target.network, "solid");
-  return { balance, isRead: cursor === null || cursor.height >= height };
+  const after = await readCursor(sql, target.network, "solid");
+  if (before === null || after === null) return { balance, isRead: true };
+  // a node that is behind shows what was there once: nothing is gone for that
+  return { balance, isRead: before.height <= height && height <= after.height };
 }
 
 async function carryOut(

@@ -262,6 +262,10 @@ Deno.test("whatever was moved unknown to us is listed by no later sweep, and all
 
 Deno.test("energy goes back from an address whose money is gone", () => {
   const open = [item("50", OLD)];
+  // energy goes back first, also where somebody waits for an earlier sweep
+  const heard = look({ open, lent: amount("8000"), unheard: ["out_1"] });
+  const first = whatToList(heard, NONE, true);
+  assertEquals("do" in first && told(first), "take-back 8000");
   const gone = whatToList(look({ open, lent: amount("8000") }), NONE, true);
   assertEquals("do" in gone && told(gone), "take-back 8000");
 });
