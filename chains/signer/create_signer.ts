@@ -44,7 +44,7 @@ export interface SignerOptions {
   readonly memory?: SignedMemory;
   /** Makes signatures durable; none leaves before it is. */
   readonly keepSigned?: (batch: readonly KeptSignature[]) => Promise<void>;
-  /** While true every request is refused as `paused`; asked once for each batch. */
+  /** While true every request is refused as `paused`; asked before a batch is signed. */
   readonly isPaused?: () => boolean | Promise<boolean>;
   /** Wall clock, Unix milliseconds. */
   readonly now: () => number;
@@ -65,6 +65,8 @@ interface Desk extends SignerOptions {
   hasUncounted: boolean;
   /** What was signed and is not durable yet. */
   unkept: KeptSignature[];
+  /** Whether the last write failed; nothing new is signed until one has succeeded. */
+  isBroken: boolean;
 }
 
 /** Builds and signs with the first salt that gives a transaction id of its own. */
@@ -155,9 +157,11 @@ function keeper(desk: Desk): () => Promise<void> {
         if (hasUncounted) await keepSpent?.(desk.spending.spent(desk.now()));
         isCounted = true;
         if (batch.length > 0) await keepSigned?.(batch);
+        desk.isBroken = false;
       } catch (error) {
         desk.unkept = [...batch, ...desk.unkept];
         desk.hasUncounted ||= !isCounted;
+        desk.isBroken = true;
         throw error;
       }
     };
@@ -174,29 +178,35 @@ export function createSigner(options: SignerOptions): Signer {
     memory: options.memory ?? new SignedMemory(),
     hasUncounted: false,
     unkept: [],
+    isBroken: false,
   };
   const keep = keeper(desk);
-  return {
-    async sign(requests) {
-      if (requests.length > LARGEST_BATCH) {
-        throw new RangeError(`Cannot sign as the batch is too large: ${requests.length}`);
-      }
-      if (requests.length === 0) return [];
-      const ids = [...new Set(requests.map((request) => request.outgoingId))];
-      const read = await options.intents.read(ids);
-      const intents = new Map(read.map((intent) => [intent.outgoingId, intent]));
-      if (intents.size !== read.length) {
-        throw new Error("Cannot sign as two intents have one id: the database was tampered with");
-      }
-      if (await options.isPaused?.() === true) {
-        return requests.map(({ outgoingId }) => refuse(outgoingId, "paused", "signing is paused"));
-      }
-      const answers = requests.map((request) =>
-        answer(desk, request, intents.get(request.outgoingId))
-      );
-      desk.memory.sweep();
+  const sign = async (requests: readonly SignRequest[]): Promise<readonly SignAnswer[]> => {
+    if (requests.length > LARGEST_BATCH) {
+      throw new RangeError(`Cannot sign as the batch is too large: ${requests.length}`);
+    }
+    if (requests.length === 0) return [];
+    const ids = [...new Set(requests.map((request) => request.outgoingId))];
+    const read = await options.intents.read(ids);
+    const intents = new Map(read.map((intent) => [intent.outgoingId, intent]));
+    if (intents.size !== read.length) {
+      throw new Error("Cannot sign as two intents have one id: the database was tampered with");
+    }
+    if (await options.isPaused?.() === true) {
+      return requests.map(({ outgoingId }) => refuse(outgoingId, "paused", "signing is paused"));
+    }
+    if (desk.isBroken) {
+      // signatures that cannot leave would use up the caps, one for each expiry
       await keep();
-      return answers;
-    },
+      // a write may have taken long: what was read before it may no longer be so
+      return await sign(requests);
+    }
+    const answers = requests.map((request) =>
+      answer(desk, request, intents.get(request.outgoingId))
+    );
+    desk.memory.sweep();
+    await keep();
+    return answers;
   };
+  return { sign };
 }
