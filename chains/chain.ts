@@ -252,8 +252,19 @@ export interface Chain {
   envelope(solid: BlockRef, fee: FeeEstimate): Envelope;
   /** Offers the bytes to every configured node; never retried here. */
   broadcast(signed: SignedTransaction, signal?: AbortSignal): Promise<BroadcastOutcome>;
-  /** Solid balance of an address. `native` is the chain's own coin. */
-  balanceOf(address: string, asset: Asset, signal?: AbortSignal): Promise<Amount>;
+  /**
+   * Solid balance of an address. `native` is the chain's own coin.
+   *
+   * @param landmark what the very node that answers must have: one behind it still shows money that
+   *   has left. Without it any node is believed
+   * @throws {NotOurChain} when only nodes without the landmark answer
+   */
+  balanceOf(
+    address: string,
+    asset: Asset,
+    signal?: AbortSignal,
+    landmark?: Landmark,
+  ): Promise<Amount>;
   /** What sweeps need, where `needsGasToSweep`. */
   readonly gas: GasPort;
 }

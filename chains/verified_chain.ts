@@ -49,9 +49,9 @@ export function verifiedFirst(chain: Verifiable): Chain {
       await verified();
       return await chain.estimateFee(transfer, signal);
     },
-    balanceOf: async (address, asset, signal) => {
+    balanceOf: async (address, asset, signal, landmark) => {
       await verified();
-      return await chain.balanceOf(address, asset, signal);
+      return await chain.balanceOf(address, asset, signal, landmark);
     },
     gas: {
       means: async (transfer, signal) => {

@@ -1,4 +1,4 @@
-import type { Chain } from "../../chains/chain.ts";
+import type { Chain, Landmark } from "../../chains/chain.ts";
 import { type Amount, subtract, ZERO } from "../../ledger/amount.ts";
 import type { OutgoingAsset } from "../../ledger/pair.ts";
 import type { OutgoingRow } from "../../ledger/rows.ts";
@@ -13,25 +13,32 @@ export function payerOf(chain: Pick<Chain, "hotWallet" | "deriveAddress">, walle
 export class Purses {
   readonly #chain: Chain;
   readonly #commitments: Commitments;
+  readonly #landmark: Landmark | undefined;
   readonly #left = new Map<string, Amount>();
   #stake: Amount | null = null;
 
-  /** @param commitments what the hot wallet has signed away and solid blocks do not show yet */
-  constructor(chain: Chain, commitments: Commitments) {
+  /**
+   * @param commitments what the hot wallet has signed away and solid blocks do not show yet
+   * @param landmark what a node must have for its balances to be believed; undefined: any is
+   */
+  constructor(chain: Chain, commitments: Commitments, landmark: Landmark | undefined) {
     this.#chain = chain;
     this.#commitments = commitments;
+    this.#landmark = landmark;
   }
 
   /**
    * What a wallet can still pay.
    *
+   * @throws {NotOurChain} when only nodes without the landmark answer
    * @throws {ChainUnavailable} when its balance cannot be read
    */
   async left(wallet: string, asset: OutgoingAsset): Promise<Amount> {
     const key = `${wallet}/${asset}`;
     const known = this.#left.get(key);
     if (known !== undefined) return known;
-    const balance = await this.#chain.balanceOf(payerOf(this.#chain, wallet), asset);
+    const payer = payerOf(this.#chain, wallet);
+    const balance = await this.#chain.balanceOf(payer, asset, undefined, this.#landmark);
     // a deposit address has one sweep at a time, so that nothing of it is promised besides
     const promised = wallet === "hot" ? this.#commitments.assets.get(asset)?.signed ?? ZERO : ZERO;
     const left = subtract(balance, promised);

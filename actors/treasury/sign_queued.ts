@@ -4,13 +4,15 @@ import {
   ChainUnavailable,
   type Envelope,
   type FeeEstimate,
+  type Landmark,
+  NotOurChain,
 } from "../../chains/chain.ts";
 import { SignerUnavailable } from "../../chains/signer.ts";
 import { add, type Amount, formatAmount, ZERO } from "../../ledger/amount.ts";
 import type { OutgoingRow } from "../../ledger/rows.ts";
 import { commitSigned, type SignedRow } from "../../ledger/treasury/commit_signed.ts";
 import { type Pulled, pullQueued, type QueueOf } from "../../ledger/treasury/pull_queued.ts";
-import { readCommitments } from "../../ledger/treasury/read_commitments.ts";
+import { type Commitments, readCommitments } from "../../ledger/treasury/read_commitments.ts";
 import { returnQueued } from "../../ledger/treasury/return_queued.ts";
 import { passTurn } from "../../ledger/treasury/signing_turn.ts";
 import { type Cursor, readCursor } from "../../ledger/watcher/cursor.ts";
@@ -18,6 +20,7 @@ import { crashPoint } from "../runtime/crash_point.ts";
 import { pricesAhead } from "./prices_ahead.ts";
 import { isLoan, payerOf, Purses } from "./purses.ts";
 import { isClosed } from "./signer_state.ts";
+import { solidLandmark } from "./solid_landmark.ts";
 import type { TreasuryDeps } from "./treasury_actor.ts";
 
 const log = getLogger(["engine", "treasury"]);
@@ -30,7 +33,7 @@ const AT_ONCE = 8;
 const RETRY_MS = 3_000;
 /** What is said of a transfer that a node did not answer for. */
 const ANOTHER_TRY = "waiting for another try";
-/** What is said while the node that is asked shows money that has left. */
+/** What is said while the nodes that answer may show money that has left. */
 const NEWER_NODE = "waiting for a node that is up to date";
 
 interface Payable {
@@ -94,11 +97,13 @@ async function sign(
   const { sql, signer, onSignerState, wakeMerchants } = deps;
   // preparing asks the node about each transfer: not while nothing can be signed anyway
   await signer.sign([]);
+  // promises first, balances later: what becomes final in between counts twice, which is safe
+  const commitments = await readCommitments(sql, chain.network);
   // before anything is signed: what is signed now can only be in a block after it
   const cursor = await readCursor(sql, chain.network, "solid");
   // where nothing was read yet the scan may begin above it: that gap must keep it from being buried
   const sinceHeight = cursor?.height ?? (await chain.solid()).height;
-  const payable = await prepare(chain, deps, rows, cursor);
+  const payable = await prepare(chain, deps, rows, commitments, cursor);
   const answers = await signer.sign(
     payable.map(({ row, envelope }) => ({ outgoingId: row.id, envelope })),
   );
@@ -162,20 +167,30 @@ async function sign(
 /**
  * Finds out what can be paid now, oldest first, and makes the envelopes.
  *
- * @param cursor our own solid scan, read before
+ * @param cursor our own solid scan, read after the promises: what they count as ended, it mostly has
  */
 async function prepare(
   chain: Chain,
   deps: TreasuryDeps,
   rows: readonly OutgoingRow[],
+  commitments: Commitments,
   cursor: Cursor | null,
 ): Promise<readonly Payable[]> {
-  // promises first, balances later: what becomes final in between counts twice, which is safe
-  const commitments = await readCommitments(deps.sql, chain.network);
-  const known = Math.max(cursor?.height ?? -1, commitments.endedHeight ?? -1);
+  const { endedHeight } = commitments;
   const solid = await chain.solid();
-  if (solid.height < known) return await waitForNode(chain, deps, rows, solid.height);
-  const purses = new Purses(chain, commitments);
+  if (solid.height < Math.max(cursor?.height ?? -1, endedHeight ?? -1)) {
+    await waitForNode(chain, deps, rows, `it is at block ${solid.height}`);
+    return [];
+  }
+  let landmark: Landmark | undefined;
+  try {
+    landmark = await solidLandmark(chain, cursor, endedHeight);
+  } catch (error) {
+    if (!(error instanceof NotOurChain)) throw error;
+    await waitForNode(chain, deps, rows, error.message);
+    return [];
+  }
+  const purses = new Purses(chain, commitments, landmark);
   const payable: Payable[] = [];
   const price = (row: OutgoingRow) => priceOf(chain, row);
   const prepareNext = async (left: OutgoingRow[], priceOfNext: PriceOf) => {
@@ -187,6 +202,10 @@ async function prepare(
         payable.push({ row, envelope: chain.envelope(solid, fee), feeLimit });
         await purses.spend(row, burn);
       } catch (error) {
+        if (error instanceof NotOurChain) {
+          await waitForNode(chain, deps, [row, ...left.splice(0)], error.message);
+          continue;
+        }
         if (!(error instanceof ChainUnavailable) || payable.length === 0) throw error;
         // at one bad answer in fifty, whole batches would hardly ever get through
         await putBack(deps, [row, ...left.splice(0)], error);
@@ -198,28 +217,23 @@ async function prepare(
   await prepareNext([...payouts], pricesAhead(payouts, price));
   const sweeps = rows.filter(({ wallet }) => wallet !== "hot");
   await Promise.all(Array.from({ length: AT_ONCE }, () => prepareNext(sweeps, price)));
-  if (payable.length === 0) return payable;
-  // another node of the list may have answered in between
-  const { height } = await chain.solid();
-  if (height >= known) return payable;
-  return await waitForNode(chain, deps, payable.map(({ row }) => row), height);
+  return payable;
 }
 
-/** Gives up transfers on the word of a node that is behind what we have read ourselves. */
+/** Gives up transfers that only nodes answer for which are behind what we have read ourselves. */
 async function waitForNode(
   { network }: Chain,
   { sql }: TreasuryDeps,
   rows: readonly OutgoingRow[],
-  height: number,
-): Promise<readonly Payable[]> {
-  log.warn("{network}: {count} transfers are {reason}: it is at block {height}", {
+  detail: string,
+): Promise<void> {
+  log.warn("{network}: {count} transfers are {reason}: {detail}", {
     network,
     count: rows.length,
     reason: NEWER_NODE,
-    height,
+    detail,
   });
   await returnQueued(sql, rows.map((row) => row.id), NEWER_NODE, RETRY_MS);
-  return [];
 }
 
 /** Gives up transfers that a node did not answer for: those before them are signed all the same. */
@@ -278,7 +292,7 @@ async function priceIfPayable(
       `${formatAmount(coin)} of ${formatAmount(needed)}`,
     );
   } catch (error) {
-    if (!(error instanceof ChainUnavailable)) throw error;
+    if (!(error instanceof ChainUnavailable) || error instanceof NotOurChain) throw error;
     if (error.category === "reverted") return await wait("the transfer would fail", error.message);
     // what one transfer would cost is no reason to hold up the others
     if (error.category === "malformed") return await wait("waiting for its price", error.message);

@@ -5,10 +5,12 @@
  */
 
 import { hexToBytes } from "@noble/hashes/utils.js";
-import { ChainUnavailable, type Finality } from "../chain.ts";
+import { ChainUnavailable, type Finality, type Landmark } from "../chain.ts";
 import { type ConstantCallAnswer, constantCallSchema } from "./answers.ts";
 import { decodeNodeMessage } from "./node_message.ts";
+import type { TronNode } from "./node.ts";
 import { type NodePool, readEither, readFrom } from "./node_pool.ts";
+import { readKnown } from "./read_known.ts";
 
 /** A call to simulate; addresses are 42 hex digits starting with `41`. */
 export interface ConstantCall {
@@ -45,6 +47,7 @@ function failureOf(answer: ConstantCallAnswer): {
  * The solid view is asked at `/walletsolidity`; a node that does not serve it there answers from
  * its head, which may include money that is not final yet.
  *
+ * @param landmark what the node that answers must have
  * @throws {ChainUnavailable} `reverted` when the call would fail as things stand
  */
 export async function constantCall(
@@ -52,6 +55,7 @@ export async function constantCall(
   call: ConstantCall,
   finality: Finality,
   signal?: AbortSignal,
+  landmark?: Landmark,
 ): Promise<ConstantCallAnswer> {
   const body = {
     owner_address: call.owner,
@@ -61,7 +65,7 @@ export async function constantCall(
     call_value: 0,
   };
   const head = { path: "/wallet/triggerconstantcontract", body };
-  return await pool.read(async (node, bound) => {
+  const attempt = async (node: TronNode, bound: AbortSignal) => {
     const answer = finality === "head"
       ? await readFrom(node, head, constantCallSchema, bound)
       : await readEither(
@@ -77,7 +81,9 @@ export async function constantCall(
       failure.category,
       `Cannot simulate ${call.selector} as it fails: ${failure.reason} (${node.label})`,
     );
-  }, signal);
+  };
+  const one = { attempt, isEnough: () => true, better: (kept: ConstantCallAnswer) => kept };
+  return await readKnown(pool, landmark, one, signal);
 }
 
 /**

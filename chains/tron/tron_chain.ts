@@ -16,6 +16,7 @@ import {
   type Chain,
   ChainUnavailable,
   type FeeEstimate,
+  type Landmark,
   type SignedTransaction,
 } from "../chain.ts";
 import type { GasPort } from "../gas.ts";
@@ -36,6 +37,7 @@ import { TronNode } from "./node.ts";
 import { type Admit, NodePool, readFrom } from "./node_pool.ts";
 import { type IgnoredTransfers, type ParseContext, TRX_DECIMALS } from "./parse_block.ts";
 import { readBlock, readBlocks, readNewest } from "./read_blocks.ts";
+import { readKnown } from "./read_known.ts";
 import { readTransaction } from "./read_transaction.ts";
 import { nodesOf, type TronNodes } from "./tron_nodes.ts";
 import { tronTransactionId } from "./transaction_id.ts";
@@ -202,14 +204,16 @@ async function balanceOf(
   address: string,
   asset: Asset,
   signal?: AbortSignal,
+  landmark?: Landmark,
 ): Promise<Amount> {
   const hex = addressToHex(address);
   if (asset === "native") {
     const request = { path: "/walletsolidity/getaccount", body: { address: hex } };
-    const account = await parts.pool.read(
-      (node, bound) => readFrom(node, request, accountSchema, bound),
-      signal,
-    );
+    const account = await readKnown(parts.pool, landmark, {
+      attempt: (node, bound) => readFrom(node, request, accountSchema, bound),
+      isEnough: () => true,
+      better: (kept) => kept,
+    }, signal);
     return fromTokenUnits(BigInt(account.balance), TRX_DECIMALS);
   }
   const selector = "balanceOf(address)";
@@ -223,6 +227,7 @@ async function balanceOf(
     },
     "solid",
     signal,
+    landmark,
   );
   return fromTokenUnits(returnedInteger(answer, selector), tokenDecimals(asset, parts.network));
 }
@@ -323,7 +328,8 @@ export function createTronChain(options: TronChainOptions): TronChain {
       requireOwnBytes(signed);
       return await offerToAll(pool.nodes, signed, signal);
     },
-    balanceOf: (address, asset, signal) => balanceOf(parts, address, asset, signal),
+    balanceOf: (address, asset, signal, landmark) =>
+      balanceOf(parts, address, asset, signal, landmark),
     gas: {
       means: (transfer, signal) => sweepMeans(parts, callOf(parts, transfer), signal),
       lendable: (signal) => lendableStake(parts, signal),

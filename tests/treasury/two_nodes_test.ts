@@ -4,7 +4,6 @@ import { signQueued } from "../../actors/treasury/sign_queued.ts";
 import type { Signer } from "../../chains/signer.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { pullQueued } from "../../ledger/treasury/pull_queued.ts";
-import { moveCursor } from "../../ledger/watcher/cursor.ts";
 import { addMerchant, amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperChain, paperSigner } from "../support/paper_chain.ts";
@@ -145,41 +144,4 @@ test("a turn only moves on, and is never forgotten", async () => {
       () => sql`DELETE FROM book.signing_turn`,
     ]
   ) await assertRejects(change, Error, "written once");
-});
-
-test("nothing is signed on the balance of a node that is behind what was read of the chain", async () => {
-  await using database = await testDatabase();
-  const { sql } = database;
-  await addQueued(sql, 4);
-  const heights: number[] = [];
-  const chain = paperChain("TRX", {
-    balanceOf: (_, asset) => Promise.resolve(amount(asset === "USDT" ? "2" : "1000")),
-    solid: () =>
-      Promise.resolve({
-        height: heights.shift() ?? 9,
-        hash: "h",
-        parentHash: "p",
-        time: 1_700_000_000_000,
-      }),
-  });
-  const deps = nodeOf(sql, chain);
-  const sign = async (...told: number[]) => {
-    heights.splice(0, heights.length, ...told);
-    await lookAgain(sql);
-    await signQueued(chain, deps, 2);
-    return await states(sql);
-  };
-  const cursor = { height: 9, hash: "9", time: 2, previousTime: 1 };
-  await moveCursor(sql, "TRX", "solid", null, cursor);
-  const behind = "queued: waiting for a node that is up to date";
-  assertEquals(await sign(8), { [behind]: 2, "queued": 2 });
-  // another node of the list answers while balances are read
-  assertEquals(await sign(9, 8), { [behind]: 2, "queued": 2 });
-  assertEquals(await sign(9, 9), { "queued": 2, "signed": 2 });
-  // an end that was recorded counts, also while the cursor stands before its block
-  await sql`
-    UPDATE book.attempt SET outcome = 'paid', height = 10, fee = 1`;
-  await sql`UPDATE book.outgoing SET status = 'final' WHERE status = 'signed'`;
-  assertEquals(await sign(9), { "final": 2, [behind]: 2 });
-  assertEquals(await sign(10, 10), { "final": 2, "signed": 2 });
 });
