@@ -4,42 +4,47 @@
  * then, is the least it must hold at a later one: less means that somebody else moves it. More is
  * money from outside, which is nobody's harm.
  *
- * A node does not say of which block a balance is: it lies between the newest before and the newest
- * after it was asked, `low` and `high`. Let `N(x)` be what our transactions did after `low` up to
- * block `x`. A balance that is right is at least `kept + moves up to low + N(x)` for the one `x` it is
- * of, hence at least that with the smallest `N(x)` of all of them: this is the rule. It may miss what
- * was taken up to the spread of `N`, so such a balance is never kept: the next comparison begins at
- * the same old block, and no spread adds to another. Where `N` is the same for all of them (one block,
- * or no transaction of ours), the rule is exact, and what was held is kept as the next basis.
+ * A node does not say of which block a balance is. Usually it is one from the newest before to the
+ * newest after it was asked, `low` to `high`. Taking our moves out of it, for each of these blocks,
+ * says between which amounts the wallet would be, had we not moved it. If it is exactly the level kept
+ * last, that level is carried on, which can neither hide nor invent anything. If the level is between
+ * them, our transfers explain it, and nothing is kept: the next comparison begins at the same old
+ * block, and what hid in them is told as soon as a balance is exact.
+ *
+ * Where nodes stand in for each other the balance may also be of the block before `low` or after
+ * `high`, so no deviation is believed of one look. It is looked again at a later block, when all from
+ * `low - 1` to `high + 1` is known. What counts is the smaller deviation of both looks, each for the
+ * block of these that makes it the smallest:
+ *
+ * - What both lack was taken. A theft lacks in every later look from the same kept level on: it is
+ *   told in the first comparison around which no move of ours is as large, and until then as not
+ *   confirmed, or as above. A node that is a block off in every look is never an alarm: the blocks
+ *   around the first look explain it, whatever was paid in each of them.
+ * - What both have too much came from outside, and becomes part of the kept level.
+ * - What is lacking otherwise is told as not confirmed, and no level is kept.
+ *
+ * A first level, or one that an operator accepts, is taken at once if we moved nothing just before it,
+ * and otherwise of two looks too: the least that they allow.
  *
  * @module
  */
 
 import { getLogger } from "@logtape/logtape";
-import { ChainUnavailable } from "../../chains/chain.ts";
 import { add, type Amount, formatAmount, max, min, subtract, ZERO } from "../../ledger/amount.ts";
 import type { OutgoingAsset } from "../../ledger/pair.ts";
 import type { Difference } from "../../ledger/reconcile/difference.ts";
 import {
   keepWalletLevel,
-  readWalletLevel,
-  readWalletMoves,
   type WalletLevel,
   type WalletMoves,
 } from "../../ledger/reconcile/wallet_level.ts";
-import {
-  type ChainCheck,
-  NODE_MS,
-  PAUSE_MS,
-  ScanBehind,
-  TRIES,
-  untilPassed,
-} from "./passed_block.ts";
+import { type Look, lookAtWallet, type Unmoved, unmovedOf } from "./look_at_wallet.ts";
+import { type ChainCheck, ScanBehind, untilPassed } from "./passed_block.ts";
 
 const log = getLogger(["engine", "reconcile"]);
 
-/** How often a look is tried that no block comes into; the narrowest one counts otherwise. */
-const MOMENTS = 5;
+/** By how many blocks a balance may be off those it was read between. */
+const OFF = 1;
 
 /** What comparing the hot wallet came to. */
 export interface HotWalletResult {
@@ -48,15 +53,18 @@ export interface HotWalletResult {
   readonly unchecked: string | null;
 }
 
-/** What it holds of an asset, at one of the solid blocks from `low` to `high`. */
-interface Look {
-  readonly asset: OutgoingAsset;
-  readonly balance: Amount;
-  readonly low: number;
-  readonly high: number;
-  /** The level it is compared with, which is not of a later block; null: there is none yet. */
-  readonly last: WalletLevel | null;
+/** A look that is not as expected, or one whose balance is to be the basis. */
+interface Doubt {
+  readonly look: Look;
+  /** What is seen, in words. */
+  readonly seen: string;
 }
+
+/** What a second look came to; null: there is nothing to tell. */
+type Settled =
+  | { readonly kind: "difference"; readonly difference: Difference }
+  | { readonly kind: "open"; readonly reason: string }
+  | null;
 
 /**
  * Compares the hot wallet with what it held when it was last found right.
@@ -67,122 +75,163 @@ export async function checkHotWallet(check: ChainCheck, accept = false): Promise
   const looks: Look[] = [];
   const unread: string[] = [];
   for (const asset of [...check.chain.capabilities.currencies, "native" as const]) {
-    const look = await tryToLook(check, asset);
-    if (look.kind === "unread") unread.push(`${asset}: ${look.reason}`);
-    else looks.push(look.look);
+    const answer = await lookAtWallet(check, asset);
+    if (answer.kind === "unread") unread.push(`${asset}: ${answer.reason}`);
+    else looks.push(answer.look);
   }
   const differences: Difference[] = [];
-  try {
-    if (looks.length > 0) await untilPassed(check, Math.max(...looks.map(({ high }) => high)));
+  const behind = await reasonNotPassed(check, looks);
+  if (behind !== null) unread.push(behind);
+  else {
+    const doubts: Doubt[] = [];
     for (const look of looks) {
-      const difference = await compare(check, look, accept);
-      if (difference !== null) differences.push(difference);
+      const doubt = await doubtOf(check, look, accept);
+      if (doubt !== null) doubts.push(doubt);
     }
-  } catch (error) {
-    if (!(error instanceof ScanBehind)) throw error;
-    unread.push(error.message);
+    for (const settled of await lookAgain(check, doubts, accept)) {
+      if (settled?.kind === "difference") differences.push(settled.difference);
+      else if (settled?.kind === "open") unread.push(settled.reason);
+    }
   }
   return { differences, unchecked: unread.length === 0 ? null : unread.join("; ") };
 }
 
-type LookAnswer =
-  | { readonly kind: "read"; readonly look: Look }
-  | { readonly kind: "unread"; readonly reason: string };
-
-/** Reads an asset; one that no node tells must not hide what is found of the others. */
-async function tryToLook(check: ChainCheck, asset: OutgoingAsset): Promise<LookAnswer> {
+/** Waits for the scan; null: it has passed all of them. */
+async function reasonNotPassed(check: ChainCheck, looks: readonly Look[]): Promise<string | null> {
+  if (looks.length === 0) return null;
   try {
-    return await lookAt(check, asset);
+    await untilPassed(check, Math.max(...looks.map(({ high }) => high)));
+    return null;
   } catch (error) {
-    if (!(error instanceof ChainUnavailable)) throw error;
-    return { kind: "unread", reason: error.message };
+    if (!(error instanceof ScanBehind)) throw error;
+    return error.message;
   }
 }
 
-/** Reads what it holds, of one block if there is a moment for it, otherwise of as few as possible. */
-async function lookAt(check: ChainCheck, asset: OutgoingAsset): Promise<LookAnswer> {
-  const { sql, chain, pause } = check;
-  // before the chain is asked: beside another comparison a later level may be kept at any time
-  const last = await readWalletLevel(sql, chain.network, asset);
-  let best: Look | null = null;
-  let newest = 0;
-  let moments = 0;
-  for (let tries = 0; tries < TRIES && moments < MOMENTS; tries++) {
-    if (tries > 0) await pause(PAUSE_MS);
-    const low = await newestOf(check);
-    const balance = await chain.balanceOf(chain.hotWallet, asset, AbortSignal.timeout(NODE_MS));
-    const high = await newestOf(check);
-    newest = Math.max(newest, low);
-    // a node that lags stood in for another one: the balance may be of a block before all of these
-    if (high < low || low < (last?.height ?? 0)) continue;
-    moments++;
-    if (best === null || high - low <= best.high - best.low) {
-      best = { asset, balance, low, high, last };
-    }
-    if (low === high) break;
-  }
-  if (best !== null) return { kind: "read", look: best };
-  const reason = last !== null && newest < last.height
-    ? `its nodes are at block ${newest}, before block ${last.height} that was compared already`
-    : "its nodes do not agree on the newest block";
-  return { kind: "unread", reason };
-}
-
-async function newestOf({ chain }: ChainCheck): Promise<number> {
-  return (await chain.solid(AbortSignal.timeout(NODE_MS))).height;
-}
-
-/** Compares what was read, and keeps it where it is right and exact. */
-async function compare(
-  { sql, chain }: ChainCheck,
-  look: Look,
-  accept: boolean,
-): Promise<Difference | null> {
-  const { network, hotWallet } = chain;
+/** What a first look leaves to a second one; null: nothing, its level is kept if it is exact. */
+async function doubtOf(check: ChainCheck, look: Look, accept: boolean): Promise<Doubt | null> {
   const { asset, balance, low, high, last } = look;
-  const range = { after: last?.height ?? low, low, high };
-  const moves = await readWalletMoves(sql, network, asset, hotWallet, range);
-  const until = sumOf(moves.filter(({ height }) => height <= low));
-  const { least, most, end } = spreadOf(moves.filter(({ height }) => height > low));
-  if (last === null || accept) {
-    // the least it can hold after block `high`, whichever block the balance is of
-    const basis = max(ZERO, add(balance, subtract(end, most)));
-    await keepWalletLevel(sql, network, asset, { height: high, balance: basis });
-    log.info("{network}: the {asset} of the hot wallet is compared from block {height} on", {
-      network,
-      asset,
-      height: high,
-    });
+  const found = last === null ? null : await unmovedOf(check, look, last.height, low, high);
+  if (last !== null && found !== null && isExact(found, last)) {
+    await keepWalletLevel(check.sql, check.chain.network, asset, { height: high, balance });
     return null;
   }
-  const expected = add(last.balance, until);
-  const smallest = add(expected, least);
-  if (balance < smallest) return differenceOf(chain, look, last, moves, smallest);
-  if (least !== most) return null;
-  await keepWalletLevel(sql, network, asset, { height: high, balance });
-  if (balance > expected) tellFunded(network, asset, subtract(balance, expected));
-  return null;
-}
-
-function netOf({ came, went, fees }: WalletMoves): Amount {
-  return subtract(subtract(came, went), fees);
-}
-
-function sumOf(moves: readonly WalletMoves[]): Amount {
-  return moves.reduce((sum, one) => add(sum, netOf(one)), ZERO);
-}
-
-/** The smallest, the largest and the last of the sums of moves, from none of them to all of them. */
-function spreadOf(moves: readonly WalletMoves[]) {
-  let least = ZERO;
-  let most = ZERO;
-  let end = ZERO;
-  for (const one of moves) {
-    end = add(end, netOf(one));
-    least = min(least, end);
-    most = max(most, end);
+  if (last === null || found === null || accept) {
+    const around = await unmovedOf(check, look, last?.height ?? high, low - OFF, high);
+    const seen = `${formatAmount(balance)} at block ${high} is no basis while transfers go on`;
+    if (around.least !== around.most) return { look, seen };
+    await keepBasis(check, asset, { height: high, balance });
+    return null;
   }
-  return { least, most, end };
+  if (found.most < last.balance) return { look, seen: lackOf(look, last, found) };
+  // our own transfers of these blocks explain it, up to which of them cannot be told
+  if (found.least !== found.most) return null;
+  const more = formatAmount(subtract(found.least, last.balance));
+  return { look, seen: `${more} more than expected at block ${high}` };
+}
+
+function isExact({ least, most }: Unmoved, { balance }: WalletLevel): boolean {
+  return least === balance && most === balance;
+}
+
+/** Looks again at all that is in doubt, at later blocks. */
+async function lookAgain(
+  check: ChainCheck,
+  doubts: readonly Doubt[],
+  accept: boolean,
+): Promise<readonly Settled[]> {
+  const settled: Settled[] = [];
+  const pairs: { readonly doubt: Doubt; readonly second: Look }[] = [];
+  for (const doubt of doubts) {
+    const answer = await lookAtWallet(check, doubt.look.asset, doubt.look);
+    if (answer.kind === "read") pairs.push({ doubt, second: answer.look });
+    else settled.push(openOf(doubt, answer.reason));
+  }
+  const behind = await reasonNotPassed(check, pairs.map(({ second }) => second));
+  for (const { doubt, second } of pairs) {
+    if (behind !== null) settled.push(openOf(doubt, behind));
+    else if (doubt.look.last === null || accept) await keepLeast(check, doubt.look, second);
+    else settled.push(await settle(check, doubt, second, doubt.look.last));
+  }
+  return settled;
+}
+
+/** What two looks say together; all blocks up to the one after the first look are known. */
+async function settle(
+  check: ChainCheck,
+  doubt: Doubt,
+  second: Look,
+  last: WalletLevel,
+): Promise<Settled> {
+  const { network } = check.chain;
+  const { low, high, asset, balance } = second;
+  const found = await unmovedOf(check, second, last.height, low, high);
+  if (isExact(found, last)) {
+    await keepWalletLevel(check.sql, network, asset, { height: high, balance });
+    return null;
+  }
+  const [one, two] = await bothAround(check, last.height, doubt.look, second);
+  const lacking = subtract(last.balance, max(one.most, two.most));
+  if (lacking > ZERO) {
+    const difference = differenceOf(check.chain, second, last, two.moves, lacking);
+    return { kind: "difference", difference };
+  }
+  const more = subtract(min(one.least, two.least), last.balance);
+  if (more > ZERO) {
+    const least = max(ZERO, add(add(last.balance, more), two.moved));
+    await keepWalletLevel(check.sql, network, asset, { height: high, balance: least });
+    tellFunded(network, asset, more);
+    return null;
+  }
+  const first = await unmovedOf(check, doubt.look, last.height, doubt.look.low, doubt.look.high);
+  const isShort = found.most < last.balance;
+  if (!isShort && first.most >= last.balance) return null;
+  if (!isShort) return openOf(doubt, `${formatAmount(balance)} held at block ${high}`);
+  return openOf(doubt, `${lackOf(second, last, found)}, and either look may be a block off`);
+}
+
+/** Keeps the least that two looks allow, whichever blocks they are of. */
+async function keepLeast(check: ChainCheck, first: Look, second: Look): Promise<void> {
+  const [one, two] = await bothAround(check, first.last?.height ?? first.high, first, second);
+  const balance = max(ZERO, add(min(one.least, two.least), two.moved));
+  await keepBasis(check, first.asset, { height: second.high, balance });
+}
+
+/** Both looks, for all blocks that they may be of. */
+async function bothAround(
+  check: ChainCheck,
+  since: number,
+  first: Look,
+  second: Look,
+): Promise<readonly [Unmoved, Unmoved]> {
+  return [
+    await unmovedOf(check, first, since, first.low - OFF, first.high + OFF),
+    // the block after it may not be known yet: what it explains is explained for the first one too
+    await unmovedOf(check, second, since, second.low - OFF, second.high),
+  ];
+}
+
+async function keepBasis(
+  { sql, chain: { network } }: ChainCheck,
+  asset: OutgoingAsset,
+  level: WalletLevel,
+): Promise<void> {
+  await keepWalletLevel(sql, network, asset, level);
+  log.info("{network}: the {asset} of the hot wallet is compared from block {height} on", {
+    network,
+    asset,
+    height: level.height,
+  });
+}
+
+function openOf({ look, seen }: Doubt, reason: string): Settled {
+  return { kind: "open", reason: `${look.asset}: ${seen}; not confirmed: ${reason}` };
+}
+
+function lackOf({ balance, high }: Look, last: WalletLevel, { most }: Unmoved): string {
+  const lacking = subtract(last.balance, most);
+  return `${formatAmount(lacking)} less than expected at block ${high} ` +
+    `(${formatAmount(balance)} held, ${formatAmount(add(balance, lacking))} expected)`;
 }
 
 function differenceOf(
@@ -190,13 +239,13 @@ function differenceOf(
   { asset, balance, high }: Look,
   last: WalletLevel,
   moves: readonly WalletMoves[],
-  smallest: Amount,
+  lacking: Amount,
 ): Difference {
   const sum = (part: "came" | "went" | "fees") =>
     formatAmount(moves.reduce((all, one) => add(all, one[part]), ZERO));
   return {
     subject: `${hotWallet} ${asset}/${network}`,
-    detail: `${formatAmount(subtract(smallest, balance))} left it without an order of ours ` +
+    detail: `${formatAmount(lacking)} left it without an order of ours ` +
       `between block ${last.height} (${formatAmount(last.balance)}) and block ${high} ` +
       `(${formatAmount(balance)}): ${sum("came")} came and ${sum("went")} went by our transfers` +
       (asset === "native" ? `, ${sum("fees")} were taken as fees` : ""),

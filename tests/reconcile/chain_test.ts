@@ -21,6 +21,7 @@ import {
 } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { passed } from "./support/moving_chain.ts";
 
 const test = testNeeding(DATABASE);
 const TXID = "ab".repeat(32);
@@ -153,15 +154,21 @@ test("books and chain are compared as of one block", async (t) => {
   });
   await t.step("what is found is told although something else cannot be read", async () => {
     const reason = "Cannot ask as it is silent";
+    let height = 10;
+    const mine = async () => {
+      await passed(sql, ++height);
+    };
     const chain = chainOf({ ...right, [two]: amount("39"), [hot]: amount("4.5") }, {
+      solid: () => Promise.resolve({ height, hash: "h", parentHash: "p", time: 0 }),
       transaction: () => Promise.reject(new ChainUnavailable("timeout", reason)),
     });
-    const report = await checkChain({ sql, chain, pause, coldAddress: null });
+    const report = await checkChain({ sql, chain, pause: mine, coldAddress: null });
     assert(report.kind === "checked");
     assertEquals(
       report.results.map(({ differences, unchecked }) => [differences.length, unchecked]),
       [[1, null], [0, reason], [0, null], [2, null]],
     );
+    await passed(sql, 10);
   });
   await t.step("a node that is silent or a scan that stands still: nothing is known", async () => {
     const silence = () =>
