@@ -12,9 +12,15 @@ export async function noteUnproven(
 ): Promise<readonly string[]> {
   if (reasons.size === 0) return [];
   const rows = await sql<{ id: string }[]>`
-    UPDATE book.outgoing o SET reason = n.reason, updated_at = now()
-    FROM unnest(${[...reasons.keys()]}::text[], ${[...reasons.values()]}::text[]) AS n(id, reason)
-    WHERE o.id = n.id AND o.status = 'signed' AND o.reason IS DISTINCT FROM n.reason
-    RETURNING o.id`;
+    WITH locked AS (
+      -- in the order in which they are buried: another node may be at it with the same ones
+      SELECT o.id, n.reason FROM book.outgoing o
+      JOIN unnest(${[...reasons.keys()]}::text[], ${[...reasons.values()]}::text[]) AS n(id, reason)
+        ON n.id = o.id
+      WHERE o.status = 'signed' AND o.reason IS DISTINCT FROM n.reason
+      ORDER BY o.id FOR UPDATE OF o
+    )
+    UPDATE book.outgoing o SET reason = l.reason, updated_at = now()
+    FROM locked l WHERE o.id = l.id AND o.status = 'signed' RETURNING o.id`;
   return rows.map((row) => row.id);
 }

@@ -13,9 +13,14 @@ export async function returnQueued(
 ): Promise<void> {
   if (outgoingIds.length === 0) return;
   await sql`
-    UPDATE book.outgoing
-    SET lease_until = now() + make_interval(secs => ${
-    retryMs / 1_000
-  }), reason = ${reason}, updated_at = now()
-    WHERE id = ANY (${[...outgoingIds]}::text[]) AND status = 'queued'`;
+    WITH locked AS (
+      -- in the order in which signatures are committed: another node may be at it with the same ones
+      SELECT o.id FROM book.outgoing o
+      WHERE o.id = ANY (${[...outgoingIds]}::text[]) AND o.status = 'queued'
+      ORDER BY o.id FOR UPDATE
+    )
+    UPDATE book.outgoing o
+    SET lease_until = now() + make_interval(secs => ${retryMs / 1_000}), reason = ${reason},
+      updated_at = now()
+    FROM locked l WHERE o.id = l.id AND o.status = 'queued'`;
 }
