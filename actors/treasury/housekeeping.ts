@@ -59,7 +59,7 @@ export class Housekeeping {
   async #lookAtFunds(solid: Cursor | null): Promise<Funds> {
     const { sql, onLook, onLiquidity } = this.#deps;
     const { network, capabilities } = this.#chain;
-    onLook?.(network, capabilities.currencies);
+    onLook(network, capabilities.currencies);
     const cold = this.#policy?.cold ?? null;
     const seen = await this.#funds.look(solid?.height ?? null);
     const changed = cold !== null && await planCold(sql, this.#chain, cold, seen);

@@ -66,7 +66,7 @@ export interface TreasuryDeps {
   readonly attemptLimit: number;
   readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
   /** Says that the funds are about to be looked at: what was promised before will be seen. */
-  readonly onLook?: (network: Network, currencies: readonly Currency[]) => void;
+  readonly onLook: (network: Network, currencies: readonly Currency[]) => void;
   /** What new withdrawals may count on; a hint, the queue waits for the rest. */
   readonly onLiquidity: (network: Network, liquidity: Liquidity) => void;
   /** Whether payouts of the network can be signed at all. */

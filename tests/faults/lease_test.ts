@@ -51,6 +51,7 @@ test("a node that does not answer leaves no payout leased", async () => {
         resendMs: 1_000,
         attemptLimit: 3,
         wakeMerchants: () => {},
+        onLook: () => {},
         onLiquidity: () => {},
         onSignerState: () => {},
       }), ChainUnavailable);

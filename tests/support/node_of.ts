@@ -15,6 +15,7 @@ export function nodeOf(sql: Sql, chain: Chain, replaced: Partial<TreasuryDeps> =
     resendMs: 60_000,
     attemptLimit: 3,
     wakeMerchants: () => {},
+    onLook: () => {},
     onLiquidity: () => {},
     onSignerState: () => {},
     ...replaced,

@@ -35,6 +35,7 @@ test("a node's one bad answer does not take the payouts before it along", async 
     resendMs: 1_000,
     attemptLimit: 3,
     wakeMerchants: () => {},
+    onLook: () => {},
     onLiquidity: () => {},
     onSignerState: () => {},
   });

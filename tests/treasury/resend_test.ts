@@ -66,6 +66,7 @@ test("whatever a node says to a broadcast, the same bytes are sent again, and no
     resendMs: 1,
     attemptLimit: 3,
     wakeMerchants: () => {},
+    onLook: () => {},
     onLiquidity: () => {},
     onSignerState: () => {},
   }));
