@@ -15,6 +15,7 @@ import {
 import { type Answer, ok } from "./answer.ts";
 import { noteRefusal } from "./ask_as_admin.ts";
 import { hubAudit } from "./audit_stamp.ts";
+import { cannotBelieveAs, whyStopped } from "./chain_in_doubt.ts";
 import { conflict, notFound, unavailable } from "./errors.ts";
 import { conflictDoc, notFoundDoc } from "./openapi/error_catalogue.ts";
 import { staffRoute } from "./route.ts";
@@ -55,7 +56,8 @@ export const settleUnexpectedSweep = staffRoute({
     const chain = chains.get(sweep.network);
     if (chain === undefined) return unavailable(`${sweep.network} is not configured here.`);
     const audit = hubAudit(accountable, ACTION, sweepId, context, null, null);
-    const outcome = await settleSweep({ sql, chain }, sweep, verdict, reason, audit, askTimeoutMs);
+    const deps = { sql, chain, stopped: whyStopped(context, sweep.network) };
+    const outcome = await settleSweep(deps, sweep, verdict, reason, audit, askTimeoutMs);
     if (outcome.kind === "settled") {
       for (const merchantId of outcome.told) merchants.wake(merchantId);
     } else await noteRefusal(accountable, ACTION, sweepId, outcome.kind, context);
@@ -76,6 +78,8 @@ function answerTo(outcome: SettleOutcome, sweepId: string, verdict: SweepVerdict
       return unavailable("No node shows what the transaction did; ask again.");
     case "not_so":
       return conflict(outcome.why);
+    case "in_doubt":
+      return cannotBelieveAs(outcome);
     default: {
       const never: never = outcome;
       return never;

@@ -1,12 +1,12 @@
 /**
  * Settles a sweep that succeeded without the intended transfer, as an operator says and the chain
- * confirms: nothing is settled on a word alone.
+ * confirms: nothing is settled on a word alone, and the chain is the one that our own scan has read.
  *
  * @module
  */
 
 import { getLogger } from "@logtape/logtape";
-import type { Chain } from "../../chains/chain.ts";
+import type { Chain, FoundTransaction } from "../../chains/chain.ts";
 import type { HubAudit } from "../../ledger/admin/write_audit.ts";
 import { add, type Amount, formatAmount, ZERO } from "../../ledger/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
@@ -16,11 +16,23 @@ import {
   type UnexpectedSweep,
   writeVerdict,
 } from "../../ledger/sweeps/write_verdict.ts";
+import type { Cursor } from "../../ledger/watcher/cursor.ts";
+import { type ChainInDoubt, orInDoubt, readBelieved } from "../watcher/chain_in_doubt.ts";
 
 const log = getLogger(["engine", "sweeper"]);
 
-/** What settling asks of a chain. */
-export type SettledChain = Pick<Chain, "deriveAddress" | "transaction" | "balanceOf">;
+/** What settling asks of a chain. One that cannot tell its newest solid block shows no balance. */
+export type SettledChain =
+  & Pick<Chain, "deriveAddress" | "transaction" | "balanceOf">
+  & Partial<Pick<Chain, "solid">>;
+
+/** What settling works with. */
+export interface SettleDeps {
+  readonly sql: Sql;
+  readonly chain: SettledChain;
+  /** Why the scan of the network does not go on; null while it does. */
+  readonly stopped: string | null;
+}
 
 /** What became of it. */
 export type SettleOutcome =
@@ -30,7 +42,9 @@ export type SettleOutcome =
   /** No node has the whole receipt at the moment. */
   | { readonly kind: "unread" }
   /** The chain says otherwise. */
-  | { readonly kind: "not_so"; readonly why: string };
+  | { readonly kind: "not_so"; readonly why: string }
+  /** What the nodes say cannot be believed now. */
+  | ChainInDoubt;
 
 /**
  * Settles a sweep, once. What is carried is never more than what its own transaction has brought to
@@ -40,17 +54,24 @@ export type SettleOutcome =
  * @throws {ChainUnavailable} when the chain cannot be read
  */
 export async function settleSweep(
-  { sql, chain }: { readonly sql: Sql; readonly chain: SettledChain },
+  { sql, chain, stopped }: SettleDeps,
   sweep: UnexpectedSweep,
   verdict: SweepVerdict,
   reason: string,
   audit: Omit<HubAudit, "before" | "after">,
   boundMs: number,
 ): Promise<SettleOutcome> {
+  const believed = await readBelieved(sql, sweep.network, stopped);
+  if (believed.kind === "in_doubt") return believed;
+  const { cursor } = believed;
   const signal = AbortSignal.timeout(boundMs);
   const address = chain.deriveAddress(sweep.walletIndex);
-  const found = await chain.transaction(sweep.txid, "solid", signal);
+  const found = await orInDoubt(chain.transaction(sweep.txid, "solid", signal, cursor));
+  if (found.kind === "in_doubt") return found;
   if (found.kind !== "found") return { kind: "unread" };
+  const doubt = doubtOf(found.transaction, sweep, cursor) ??
+    await doubtOfBalances(chain, cursor, signal);
+  if (doubt !== null) return { kind: "in_doubt", reason: doubt };
   const left = found.transaction.transfers.filter((transfer) =>
     transfer.currency === sweep.currency && transfer.from === address && transfer.to !== address
   );
@@ -83,6 +104,34 @@ export async function settleSweep(
     reason,
   });
   return { kind: "settled", arrived, ...settled };
+}
+
+/** Why a transaction is not the one that our own scan has read and passed; null: it is. */
+function doubtOf(
+  { txid, height, success }: FoundTransaction,
+  sweep: UnexpectedSweep,
+  cursor: Cursor,
+): string | null {
+  if (height !== sweep.height || !success) {
+    const end = success ? "" : ", failed";
+    return `${txid} is in block ${height}${end}; the scan has read its success in ${sweep.height}`;
+  }
+  if (height <= cursor.height) return null;
+  return `${txid} is in block ${height}, the scan has passed ${cursor.height}`;
+}
+
+/** Why balances are not believed: of a node behind our scan they are of before the sweep, perhaps. */
+async function doubtOfBalances(
+  chain: SettledChain,
+  cursor: Cursor,
+  signal: AbortSignal,
+): Promise<string | null> {
+  // before the balance, so that it is not of an earlier block
+  const newest = await chain.solid?.(signal) ?? null;
+  if (newest !== null && newest.height >= cursor.height) return null;
+  return `balances are of block ${
+    newest?.height ?? "unknown"
+  }, the scan has passed ${cursor.height}`;
 }
 
 function sumOf(transfers: readonly { readonly amount: Amount }[]): Amount {

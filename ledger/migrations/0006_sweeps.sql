@@ -65,8 +65,12 @@ CREATE TABLE book.sweep_verdict (
 CREATE TRIGGER sweep_verdict_is_written_once BEFORE UPDATE OR DELETE ON book.sweep_verdict FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER sweep_verdict_is_not_truncated BEFORE TRUNCATE ON book.sweep_verdict FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
 
+-- Two transactions at once would each miss what the other writes: one that settles a sweep, or lists
+-- transfers under it, holds its row until it has committed, and looks with a statement begun after that. It
+-- is held before anything else is: in the order in which the scan ends sweeps, row first, transfers later.
 CREATE FUNCTION book.check_sweep_verdict() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+  PERFORM FROM book.outgoing o WHERE o.id = NEW.outgoing_id AND o.merchant_id = 'mer_platform' FOR NO KEY UPDATE;
   IF NOT EXISTS (
     SELECT FROM book.outgoing o
     JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome = 'unexpected'
@@ -78,9 +82,11 @@ BEGIN
 END $$;
 CREATE TRIGGER sweep_verdict_is_needed BEFORE INSERT ON book.sweep_verdict FOR EACH ROW EXECUTE FUNCTION book.check_sweep_verdict();
 
--- What did not arrive has left its sweep when the verdict commits: in a statement of its own.
+-- What did not arrive has left its sweep when the verdict commits: in a statement of its own. The row of
+-- the sweep is held since the verdict was written; held here too, so that this does not rest on that.
 CREATE FUNCTION book.check_settled_items() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+  PERFORM FROM book.outgoing o WHERE o.id = NEW.outgoing_id AND o.merchant_id = 'mer_platform' FOR NO KEY UPDATE;
   IF NEW.arrived < (SELECT coalesce(sum(i.amount), 0) FROM book.sweep_item i WHERE i.outgoing_id = NEW.outgoing_id) THEN
     RAISE EXCEPTION 'Cannot settle a sweep as it lists more than has arrived: %', NEW.outgoing_id USING ERRCODE = 'check_violation';
   END IF;
@@ -93,8 +99,9 @@ CREATE CONSTRAINT TRIGGER sweep_verdict_settles_items AFTER INSERT ON book.sweep
 -- only where nothing has arrived.
 CREATE FUNCTION book.keep_sweep_item() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF (NEW.merchant_id, NEW.network, NEW.txid, NEW.log_index, NEW.address, NEW.currency, NEW.amount)
-     IS DISTINCT FROM (OLD.merchant_id, OLD.network, OLD.txid, OLD.log_index, OLD.address, OLD.currency, OLD.amount)
+  IF (NEW.merchant_id, NEW.network, NEW.txid, NEW.log_index, NEW.address, NEW.currency, NEW.amount, NEW.height)
+     IS DISTINCT FROM
+     (OLD.merchant_id, OLD.network, OLD.txid, OLD.log_index, OLD.address, OLD.currency, OLD.amount, OLD.height)
      OR (OLD.done AND NOT NEW.done) THEN
     RAISE EXCEPTION 'Cannot change what is to be swept as it is written once: %/%', OLD.txid, OLD.log_index
       USING ERRCODE = 'check_violation';
@@ -116,12 +123,14 @@ CREATE TRIGGER sweep_item_is_never_deleted BEFORE DELETE ON book.sweep_item FOR 
 
 -- A sweep carries no more than it moves, and nothing that came after it: otherwise money would become
 -- available that was never moved. One sweep at a time and by its key, whatever the database knows of
--- sizes: a join was planned as a look at every transfer of the house, for each item that changed.
+-- sizes: a join was planned as a look at every transfer of the house, for each item that changed. Their
+-- rows are held in the order of their ids, as everybody does who holds several.
 CREATE FUNCTION book.check_sweep_items() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
   v_sweep text;
 BEGIN
-  FOR v_sweep IN SELECT DISTINCT n.outgoing_id FROM changed n WHERE n.outgoing_id IS NOT NULL LOOP
+  FOR v_sweep IN SELECT DISTINCT n.outgoing_id FROM changed n WHERE n.outgoing_id IS NOT NULL ORDER BY 1 LOOP
+    PERFORM FROM book.outgoing o WHERE o.id = v_sweep AND o.merchant_id = 'mer_platform' FOR NO KEY UPDATE;
     IF EXISTS (
       SELECT FROM book.outgoing o
       WHERE o.id = v_sweep AND o.merchant_id = 'mer_platform' AND (o.kind <> 'sweep'

@@ -24,6 +24,8 @@ export interface UnexpectedSweep {
   /** The hot wallet it was to reach. */
   readonly destination: string;
   readonly txid: string;
+  /** The block in which our own scan has read it. */
+  readonly height: number;
   /** What the transfers come to that it lists. */
   readonly listed: Amount;
 }
@@ -34,16 +36,25 @@ export async function readUnexpectedSweep(
   outgoingId: string,
 ): Promise<UnexpectedSweep | null> {
   const [row] = await sql<
-    (Omit<UnexpectedSweep, "walletIndex" | "listed"> & { wallet: string; listed: string })[]
+    (Omit<UnexpectedSweep, "walletIndex" | "height" | "listed"> & {
+      wallet: string;
+      height: string;
+      listed: string;
+    })[]
   >`
-    SELECT o.id AS "outgoingId", o.network, o.currency, o.wallet, o.destination, a.txid,
+    SELECT o.id AS "outgoingId", o.network, o.currency, o.wallet, o.destination, a.txid, a.height,
       (SELECT trim_scale(coalesce(sum(i.amount), 0)) FROM book.sweep_item i WHERE i.outgoing_id = o.id)::text AS listed
     FROM book.outgoing o JOIN book.attempt a
       ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome = 'unexpected'
     WHERE o.id = ${outgoingId} AND o.merchant_id = ${PLATFORM_ACCOUNT} AND o.kind = 'sweep' AND o.status = 'final'`;
   if (row === undefined) return null;
-  const { wallet, listed, ...rest } = row;
-  return { ...rest, walletIndex: Number(wallet), listed: amountOf(listed) };
+  const { wallet, height, listed, ...rest } = row;
+  return {
+    ...rest,
+    walletIndex: Number(wallet),
+    height: Number(height),
+    listed: amountOf(listed),
+  };
 }
 
 /** A verdict, with what the chain says to it. */

@@ -1,8 +1,14 @@
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { newId } from "../../actors/runtime/ids.ts";
+import { settleSweep } from "../../actors/sweeper/settle_sweep.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
 import { readAddressHoldings } from "../../ledger/reconcile/read_address_holdings.ts";
 import { readWalletMoves } from "../../ledger/reconcile/wallet_level.ts";
-import { amount, booksFaults, SOMEWHERE } from "../support/books.ts";
-import { needs } from "../support/permissions.ts";
+import { readUnexpectedSweep, writeVerdict } from "../../ledger/sweeps/write_verdict.ts";
+import { readCursor } from "../../ledger/watcher/cursor.ts";
+import { amount, booksFaults, SOMEWHERE, until } from "../support/books.ts";
+import { type TestDatabase, testDatabase } from "../support/database.ts";
+import { DATABASE, needs, testNeeding } from "../support/permissions.ts";
 import { openDesk, sweepWith, tellOf, untilUnexpected } from "./support/desk.ts";
 import { type House, openHouse } from "./support/house.ts";
 
@@ -11,6 +17,17 @@ const ignore = needs({ net: true, read: true, write: true, run: true, env: true,
 function test(name: string, fn: () => Promise<void>): void {
   Deno.test({ name, ignore, fn });
 }
+
+const databaseTest = testNeeding(DATABASE);
+
+const AUDIT = {
+  id: "aud_test",
+  merchantId: null,
+  actor: "me",
+  action: "sweep.settle",
+  subject: "a sweep",
+  requestId: null,
+};
 
 async function noted(house: House, count: number): Promise<void> {
   await house.until("the transfers", async () => {
@@ -162,4 +179,148 @@ test("a sweep whose money went elsewhere is settled as lost, and later top-ups a
   assertEquals((await house.deposit(gone)).split(" ")[0], "PENDING");
   assertEquals(await house.balance(), "49/100");
   assertEquals(await booksFaults(sql), []);
+});
+
+test("no balance of a node behind the scan is believed, and no other end than the scan has read", async () => {
+  await using house = await openHouse({ terms: { enabled: false } });
+  const { sql, chain } = house;
+  await using desk = await openDesk(house);
+  const own = await house.address("top_up");
+  await house.pay(own, "100");
+  await noted(house, 1);
+  const id = await sweepWith(house, own, { from: SOMEWHERE, to: SOMEWHERE, amount: "1" });
+  const sweep = await readUnexpectedSweep(sql, id);
+  const cursor = await readCursor(sql, "TRX", "solid");
+  if (sweep === null || cursor === null) throw new Error("Cannot go on as nothing was swept");
+  const before = await desk.standing();
+  const solid = await chain.solid();
+  const { solid: _, ...mute } = chain;
+  const asks = [
+    [{ ...chain, solid: () => Promise.resolve({ ...solid, height: cursor.height - 1 }) }, sweep],
+    [mute, sweep],
+    [chain, { ...sweep, height: sweep.height + 1 }],
+  ] as const;
+  const reasons: string[] = [];
+  for (const [asked, of] of asks) {
+    const deps = { sql, chain: asked, stopped: null };
+    const outcome = await settleSweep(deps, of, "nothing_moved", "because", AUDIT, 5_000);
+    reasons.push(outcome.kind === "in_doubt" ? outcome.reason : outcome.kind);
+  }
+  assertEquals(reasons, [
+    `balances are of block ${cursor.height - 1}, the scan has passed ${cursor.height}`,
+    `balances are of block unknown, the scan has passed ${cursor.height}`,
+    `${sweep.txid} is in block ${sweep.height}; the scan has read its success in ${
+      sweep.height + 1
+    }`,
+  ]);
+  assertEquals(await desk.standing(), before);
+  assertEquals((await desk.settle(id, "nothing_moved")).status, 200);
+});
+
+/** A sweep of 200 that ended unexpected and lists one transfer of 100; two more of 100 are open. */
+async function addUnexpected({ sql }: TestDatabase, number: number): Promise<string> {
+  const id = newId("out");
+  await sql`
+    INSERT INTO book.outgoing
+      (id, merchant_id, kind, network, currency, amount, wallet, destination, status, attempts, created_at, updated_at)
+    VALUES (${id}, 'mer_platform', 'sweep', 'TRX', 'USDT', 200, ${
+    String(number)
+  }, 'hot', 'final', 1, now(), now())`;
+  await sql`
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit, outcome, height, fee)
+    VALUES (${id}, 1, 'mer_platform', 'TRX', ${`sweep ${number}`}, '{}', now(), now(), 1, 'unexpected', 9, 1)`;
+  await sql`
+    INSERT INTO book.sweep_item (merchant_id, network, txid, log_index, address, currency, amount, height)
+    SELECT 'mer_test', 'TRX', ${`to ${number}`}, n, ${`T${number}`}, 'USDT', 100, n FROM generate_series(1, 3) n`;
+  await list(sql, id, number, 1);
+  return id;
+}
+
+async function list(sql: Sql, id: string, number: number, item: number): Promise<void> {
+  await sql`
+    UPDATE book.sweep_item SET outgoing_id = ${id} WHERE txid = ${`to ${number}`} AND log_index = ${item}`;
+}
+
+async function claim(sql: Sql, id: string): Promise<void> {
+  await sql`INSERT INTO book.sweep_verdict VALUES (${id}, 'moved', 100, 100, 'because', 'me', now())`;
+}
+
+/**
+ * Begins a second transaction before a first one commits, and commits that once the other waits for
+ * it or is over.
+ *
+ * @returns what the second one failed with
+ */
+async function atOnce(
+  database: TestDatabase,
+  first: (sql: Sql) => Promise<unknown>,
+  second: (sql: Sql) => Promise<unknown>,
+): Promise<string> {
+  const [one, two] = [database.connect({ max: 1 }), database.connect({ max: 1 })];
+  const [place] = await two<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`;
+  const held = await one.reserve();
+  await held`BEGIN`;
+  await first(held);
+  let isOver = false;
+  const end = second(two).then(() => "nothing", String).finally(() => isOver = true);
+  await until(async () => {
+    const [row] = await database.sql<{ waits: boolean }[]>`
+      SELECT cardinality(pg_blocking_pids(${place?.pid ?? 0})) > 0 AS waits`;
+    return isOver || row?.waits === true;
+  });
+  await held`COMMIT`;
+  held.release();
+  return await end;
+}
+
+databaseTest(
+  "whoever lists under a sweep and whoever settles it at once, one of them sees the other",
+  async () => {
+    await using database = await testDatabase();
+    const ids: string[] = [];
+    for (const number of [1, 2, 3, 4]) ids.push(await addUnexpected(database, number));
+    const [a = "", b = "", c = "", d = ""] = ids;
+    assertStringIncludes(
+      await atOnce(database, (sql) => list(sql, a, 1, 2), (sql) => claim(sql, a)),
+      "lists more than has arrived",
+    );
+    assertStringIncludes(
+      await atOnce(database, (sql) => claim(sql, b), (sql) => list(sql, b, 2, 2)),
+      "moves less",
+    );
+    assertStringIncludes(
+      await atOnce(database, (sql) => list(sql, c, 3, 2), (sql) => list(sql, c, 3, 3)),
+      "moves less",
+    );
+    // settled in the proper way, what was listed meanwhile is given back
+    const sweep = await readUnexpectedSweep(database.sql, d);
+    if (sweep === null) throw new Error("Cannot go on as there is no sweep");
+    const arrived = amount("100");
+    const verdict = {
+      sweep,
+      address: "T4",
+      verdict: "moved" as const,
+      taken: arrived,
+      arrived,
+      reason: "because",
+    };
+    const settle = (sql: Sql) => writeVerdict(sql, verdict, AUDIT);
+    assertEquals(await atOnce(database, (sql) => list(sql, d, 4, 2), settle), "nothing");
+    const rows = await database.sql<{ line: string }[]>`
+    SELECT o.wallet || ' ' || coalesce(v.verdict, '-') || ' ' || string_agg(i.log_index::text, ',' ORDER BY i.log_index) AS line
+    FROM book.outgoing o JOIN book.sweep_item i ON i.outgoing_id = o.id
+    LEFT JOIN book.sweep_verdict v ON v.outgoing_id = o.id GROUP BY o.wallet, v.verdict ORDER BY o.wallet`;
+    assertEquals(rows.map(({ line }) => line), ["1 - 1,2", "2 moved 1", "3 - 1,2", "4 moved 1"]);
+  },
+);
+
+databaseTest("in which block a transfer to be swept came is written once", async () => {
+  await using database = await testDatabase();
+  const id = await addUnexpected(database, 1);
+  const change = () => database.sql`UPDATE book.sweep_item SET height = 1 WHERE log_index = 3`;
+  await assertRejects(change, Error, "written once");
+  await database.sql`
+    INSERT INTO book.sweep_item (merchant_id, network, txid, log_index, address, currency, amount, height)
+    VALUES ('mer_test', 'TRX', 'to 1', 9, 'T1', 'USDT', 1, 9)`;
+  await assertRejects(() => list(database.sql, id, 1, 9), Error, "moves less");
 });

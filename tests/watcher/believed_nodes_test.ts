@@ -1,12 +1,13 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { createHmac } from "node:crypto";
+import { newId } from "../../actors/runtime/ids.ts";
 import { canonicalJson } from "../../api/ingest_signature.ts";
 import type { TronChain } from "../../chains/tron/tron_chain.ts";
 import type { Network } from "../../ledger/pair.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { readScannedRanges } from "../../ledger/watcher/scanned_ranges.ts";
 import { newWallet, type TestChain } from "../dev_chain/support/chain.ts";
-import { INGEST_SECRET, type TestApi, testApi } from "../support/api.ts";
+import { HOT_WALLET, INGEST_SECRET, type TestApi, testApi } from "../support/api.ts";
 import { booksFaults, SOMEWHERE, until } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { withFork } from "./support/fork.ts";
@@ -32,6 +33,8 @@ interface Scene {
   claim(txHash: string): Promise<{ status: number; body: { status: string; message: string } }>;
   rescan(from: number, to: number): ReturnType<TestApi["call"]>;
   confirm(withdrawalId: string, txHash: string): ReturnType<TestApi["call"]>;
+  /** Says of an unexpected sweep that it moved what it should have. */
+  settle(sweepId: string): ReturnType<TestApi["call"]>;
   available(): Promise<string>;
   /** Everything that a foreign block could have changed. */
   written(): Promise<unknown>;
@@ -90,6 +93,11 @@ async function scene(body: (at: Scene) => Promise<void>): Promise<void> {
             headers: { "x-signature": signature, "x-timestamp": String(Date.now()) },
           });
         },
+        settle: (sweepId) =>
+          api.call("POST", `/api/admin/sweeps/${sweepId}/settle`, {
+            key: admin,
+            body: { verdict: "moved", reason: "looked at it" },
+          }),
         available: async () => {
           const path = "/api/balance?currency=USDT&network=TRX";
           return (await api.call("GET", path, { key })).body.available;
@@ -99,6 +107,7 @@ async function scene(body: (at: Scene) => Promise<void>): Promise<void> {
           await readScannedRanges(sql, "TRX"),
           await sql`SELECT txid, phase FROM book.inbox ORDER BY txid, phase`,
           await sql`SELECT id, status, txid FROM book.withdrawal ORDER BY id`,
+          await sql`SELECT outgoing_id, verdict FROM book.sweep_verdict ORDER BY outgoing_id`,
           await sql`SELECT available, pending, reserved FROM book.balance ORDER BY currency, network`,
         ],
       });
@@ -116,6 +125,26 @@ async function withdraw({ api, key }: Scene): Promise<string> {
   return made.withdrawalId;
 }
 
+/** What a sweep did instead of its transfer, in the next block: half of it reached the hot wallet. */
+async function sweepOn(chain: TestChain, usdt: string): Promise<string> {
+  const from = adapterOver([chain.url], usdt).deriveAddress(1);
+  const moved = { do: "event", token: usdt, from, to: HOT_WALLET, amount: "5000000" };
+  return (await chain.post("/dev/emit", { steps: [moved] })).txid;
+}
+
+/** A sweep of 10 that the scan has read as unexpected. @returns its id */
+async function unexpected({ api }: Scene, txid: string, height: number): Promise<string> {
+  const id = newId("out");
+  await api.sql`
+    INSERT INTO book.outgoing
+      (id, merchant_id, kind, network, currency, amount, wallet, destination, status, attempts, created_at, updated_at)
+    VALUES (${id}, 'mer_platform', 'sweep', 'TRX', 'USDT', 10, '1', ${HOT_WALLET}, 'final', 1, now(), now())`;
+  await api.sql`
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit, outcome, height, fee)
+    VALUES (${id}, 1, 'mer_platform', 'TRX', ${txid}, '{}', now(), now(), 1, 'unexpected', ${height}, 1)`;
+  return id;
+}
+
 /** Pays the merchant and the destination of its withdrawal on the fork alone, in solid blocks. */
 async function payOnFork({ fork, address }: Scene): Promise<readonly [string, string]> {
   const credit = await fork.post("/dev/transfer", { to: address, amount: "1000" });
@@ -124,15 +153,17 @@ async function payOnFork({ fork, address }: Scene): Promise<readonly [string, st
   return [credit.txid, payout.txid];
 }
 
-test("nothing is claimed, confirmed or read again from a node that has another solid block than the scan", () =>
+test("nothing is claimed, confirmed, settled or read again from a node that has another solid block than the scan", () =>
   scene(async (at) => {
     const withdrawalId = await withdraw(at);
     await at.right.post("/dev/transfer", { to: newWallet().base58, amount: "1" });
     await at.watcher.look();
     await at.right.mine(20);
     await at.watcher.look();
+    const swept = await sweepOn(at.fork, at.right.usdt);
     const [credit, payout] = await payOnFork(at);
     const { readSolid } = at.watcher.status();
+    const sweepId = await unexpected(at, swept, readSolid);
     const before = await at.written();
 
     const asks = [
@@ -140,6 +171,7 @@ test("nothing is claimed, confirmed or read again from a node that has another s
       () => at.rescan(readSolid - 9, readSolid - 5),
       () => at.rescan(readSolid, readSolid),
       () => at.confirm(withdrawalId, payout),
+      () => at.settle(sweepId),
     ];
     for (const ask of asks) {
       const chain = at.use(at.fork);
@@ -190,12 +222,18 @@ test("what is above the scan's newest solid block is not final for anybody, what
     await at.watcher.look();
     const claimed = await at.right.post("/dev/transfer", { to: at.address, amount: "5" });
     const paid = await at.right.post("/dev/transfer", { to: SOMEWHERE, amount: "10" });
+    const swept = await sweepOn(at.right, at.right.usdt);
     const { head: height }: { head: number } = await at.right.mine(1);
     await at.right.mine(10);
+    // the scan writes what ended before it goes on
+    const sweepId = await unexpected(at, swept, height);
     const before = await at.written();
     assertEquals((await at.claim(claimed.txid)).body.status, "not_final");
     const early = await at.confirm(withdrawalId, paid.txid);
     assertEquals([early.status, early.body.details[0].code], [422, "not_final"]);
+    const settled = await at.settle(sweepId);
+    assertEquals(settled.status, 503);
+    assertStringIncludes(settled.body.message, `is in block ${height}, the scan has passed`);
     assertEquals(await at.written(), before);
 
     // a scan that has just read that block, and whose writes this service has not made
@@ -205,15 +243,19 @@ test("what is above the scan's newest solid block is not final for anybody, what
       UPDATE hub.cursor SET height = ${height}, hash = ${block.block.hash} WHERE view = 'solid'`;
     assertEquals((await at.claim(claimed.txid)).body.status, "credited");
     assertEquals((await at.confirm(withdrawalId, paid.txid)).status, 200);
+    const { status, body } = await at.settle(sweepId);
+    assertEquals([status, body.arrived], [200, "5"]);
   }));
 
-test("while the scan has stopped nothing is claimed, confirmed or read again, whoever answers", () =>
+test("while the scan has stopped nothing is claimed, confirmed, settled or read again, whoever answers", () =>
   scene(async (at) => {
     const withdrawalId = await withdraw(at);
     const early = await at.right.post("/dev/transfer", { to: at.address, amount: "3" });
     await at.right.mine(5);
     await at.watcher.look();
+    const swept = await sweepOn(at.fork, at.right.usdt);
     const [credit, payout] = await payOnFork(at);
+    const sweepId = await unexpected(at, swept, at.watcher.status().readSolid);
     at.use(at.fork);
     await at.watcher.look();
     assertStringIncludes(at.watcher.status().stopped ?? "", "does not continue block");
@@ -229,7 +271,9 @@ test("while the scan has stopped nothing is claimed, confirmed or read again, wh
       const again = await at.rescan(readSolid, readSolid);
       assertStringIncludes(again.body.message, "is read no further: solid block");
       const confirmed = await at.confirm(withdrawalId, payout);
-      assertEquals([again.status, confirmed.status], [503, 503]);
+      const settled = await at.settle(sweepId);
+      assertStringIncludes(settled.body.message, "is read no further: solid block");
+      assertEquals([again.status, confirmed.status, settled.status], [503, 503, 503]);
     }
     assertEquals(await at.written(), before);
 
