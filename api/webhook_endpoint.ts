@@ -17,10 +17,12 @@ import { keyedRoute } from "./route.ts";
 import { WEBHOOK_ENDPOINT_EXAMPLE, webhookEndpoint } from "./schemas/webhook_endpoint.ts";
 
 const PAUSES =
-  `An endpoint that acknowledges nothing for five minutes is paused: what was begun keeps \
-its retries, what is new waits. It is probed with its oldest event after 30 seconds, then after twice \
-that, and so on up to 10 minutes; where nothing waits, with the oldest of the last 72 hours that ran \
-out of retries. The first acknowledgement, also of a test event, ends the pause, and so do another \
+  `An endpoint that has acknowledged nothing for five minutes is paused as soon as another delivery \
+fails: what was begun keeps its retries, what is new waits. It is probed with its oldest new event \
+after 30 seconds, then after twice that, and so on up to 10 minutes. Where nothing waits, an endpoint \
+that has acknowledged nothing for five minutes is sent, just as rarely and in turn, the events of the \
+last 72 hours that ran out of retries; when it does not acknowledge these, that pauses nothing. The \
+first acknowledgement, also of a test event, ends the pause, and so do another \
 URL, a redelivery that was asked for, and \`POST .../webhook/resume\`. After an acknowledgement, also \
 of a test event, and after \`resume\`, what ran out of retries in the last 72 hours is sent once more.`;
 

@@ -47,7 +47,8 @@ export const chainsSchema = z.object({
         name: z.string(),
         state: z.enum(["ready", "resting", "spent", "foreign"]).meta({
           description:
-            "resting: left alone after a failure; spent: its calls of today are used up; foreign: of another chain",
+            "resting: left alone after a failure; spent: its calls of today are used up; foreign: of " +
+            "another chain, or with another block in place of our newest solid one; asked again after a minute",
         }),
         restingSeconds: z.number().min(0),
         callsToday: z.int().min(0),

@@ -18,7 +18,9 @@ export const webhookEndpoint = z.object({
   failures: z.int().min(0).meta({ description: "Attempts since then" }),
   lastOutcome: z.string().nullable().meta({ examples: ["timeout"] }),
   lastFailedAt: timestamp.nullable(),
-  nextProbeAt: timestamp.nullable().meta({ description: "While paused" }),
+  nextProbeAt: timestamp.nullable().meta({
+    description: "While paused: from when on the oldest new event is sent as a probe",
+  }),
   waiting: z.int().min(0).meta({
     description: `Events still to be delivered; counted up to ${COUNTED_AT_MOST}`,
   }),

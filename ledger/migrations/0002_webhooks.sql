@@ -31,14 +31,28 @@ CREATE TABLE book.event_revival (
 
 -- Merchants with events that ran out of retries and may be owed their second chance. recovered_at:
 -- the endpoint acknowledges again, so they are queued, part by part; whoever does it may die between.
+--
+-- owed_from: no event before it is owed anything; null where that is not known. The rest is the
+-- schedule of an endpoint for which nothing waits: the last of its failed events that it was probed
+-- with. It has its own schedule because it holds nothing back, as a pause would: the endpoint may
+-- refuse these events alone.
 CREATE TABLE book.second_chance (
-  merchant_id  text COLLATE "C" PRIMARY KEY,
-  recovered_at timestamptz
+  merchant_id   text COLLATE "C" PRIMARY KEY,
+  recovered_at  timestamptz,
+  owed_from     text COLLATE "C",
+  next_probe_at timestamptz,
+  probes        integer NOT NULL DEFAULT 0 CHECK (probes >= 0),
+  probed_id     text COLLATE "C",
+  CHECK (recovered_at IS NULL OR next_probe_at IS NULL),
+  CHECK (next_probe_at IS NOT NULL OR probes = 0 AND probed_id IS NULL)
 );
 
 -- Endpoints that do not acknowledge; the first acknowledgement removes the row. While it is paused an
--- endpoint is sent only what was begun, and now and then its oldest event as a probe. A row counts
--- for the URL that it names: another URL is another endpoint.
+-- endpoint is sent only what was begun, and now and then its oldest new event as a probe. A row
+-- counts for the URL that it names: another URL is another endpoint.
+--
+-- Who locks rows of both tables and of the outbox does it in this order: book.second_chance,
+-- book.webhook_endpoint, book.outbox; or does not wait.
 CREATE TABLE book.webhook_endpoint (
   merchant_id    text COLLATE "C" PRIMARY KEY,
   url            text NOT NULL,
@@ -111,7 +125,8 @@ END $$;
 -- over everything that waits, and a claim of 20 out of 20,000 took 11 ms.
 --
 -- A paused endpoint is given what was begun, so that retries keep their schedule; when its probe is
--- due also its oldest event, and the next probe is set. Of its backlog 100 rows are looked at.
+-- due also its oldest new event, and the next probe is set. What was begun is no probe: one event
+-- that the endpoint refuses would take the place of all others. Of its backlog 100 rows are looked at.
 CREATE FUNCTION book.claim_events(
   p_merchants        text[],
   p_rooms            integer[],
@@ -134,7 +149,7 @@ BEGIN
   SELECT array_agg(p.id), array_agg(w.merchant_id), array_agg(w.merchant_id) FILTER (WHERE w.probes)
   INTO v_ids, v_owners, v_probed
   FROM (
-    SELECT w.room, m.merchant_id, e.next_probe_at, e.next_probe_at <= now() AS probes,
+    SELECT w.room, m.merchant_id, e.next_probe_at, k.probes,
       CASE WHEN e.next_probe_at IS NULL THEN '~' ELSE (
         SELECT max(x.id) FROM (
           SELECT b.id FROM book.outbox b WHERE b.merchant_id = m.merchant_id AND b.status = 'PENDING'
@@ -142,6 +157,7 @@ BEGIN
     FROM unnest(p_merchants, p_rooms) AS w (id, room)
     JOIN book.merchant m ON m.merchant_id = w.id
     LEFT JOIN book.webhook_endpoint e ON e.merchant_id = m.merchant_id AND e.url = m.webhook_url
+    JOIN (VALUES (false), (true)) AS k (probes) ON NOT k.probes OR e.next_probe_at <= now()
     WHERE m.webhook_enabled AND m.webhook_url IS NOT NULL) w
   CROSS JOIN LATERAL (
     SELECT o.id FROM book.outbox o
@@ -149,7 +165,7 @@ BEGIN
       AND o.status = 'PENDING' AND o.next_attempt_at <= now()
       AND (o.claimed_until IS NULL OR o.claimed_until <= now())
       AND o.id <= w.up_to
-      AND (w.next_probe_at IS NULL OR w.probes OR o.attempts > 0)
+      AND (w.next_probe_at IS NULL OR (o.attempts = 0) = w.probes)
       AND o.id = (
         SELECT older.id FROM book.outbox older
         WHERE older.payment_id = o.payment_id AND older.merchant_id = o.merchant_id
@@ -162,7 +178,9 @@ BEGIN
   IF v_probed IS NOT NULL THEN
     UPDATE book.webhook_endpoint e SET probes = e.probes + 1, next_probe_at = now() +
       make_interval(secs => least(p_first_probe_ms * 2.0 ^ least(e.probes + 1, 20), p_longest_probe_ms) / 1000)
-    WHERE e.merchant_id = ANY (v_probed);
+    WHERE e.merchant_id IN (
+      SELECT x.merchant_id FROM book.webhook_endpoint x WHERE x.merchant_id = ANY (v_probed)
+      FOR UPDATE SKIP LOCKED);
   END IF;
   RETURN QUERY
     UPDATE book.outbox o SET attempts = o.attempts + 1, claimed_by = p_claimed_by, claimed_until =

@@ -79,7 +79,6 @@ export async function resumeEndpoint(
   audit: HubAudit | null,
 ): Promise<void> {
   await sql.begin(async (tx) => {
-    await tx`DELETE FROM book.webhook_endpoint WHERE merchant_id = ${merchantId}`;
     await endpointRecovered(tx, merchantId);
     if (audit !== null) await writeAudit(tx, audit);
   });

@@ -7,8 +7,12 @@ import type { AttemptMark } from "./outbox.ts";
  * acknowledgement counts whenever it comes; any other end only while its attempt is the newest.
  *
  * The same statement keeps what is known of endpoints that fail: an acknowledgement ends that (and
- * a pause), and one that has failed for long is paused. It also keeps which merchants may be owed a
- * second chance for events that ran out of retries, so that a crash does not forget it.
+ * a pause), and one that has failed for long is paused, unless all that failed now was a probe with
+ * an event that had failed before. It also keeps which merchants may be owed a second chance for
+ * events that ran out of retries, so that a crash does not forget it.
+ *
+ * Rows are locked table by table, each in the order of merchants, before any is written: nodes that
+ * write at the same time, and whoever resumes an endpoint or sends again, wait for each other in turn.
  *
  * @returns the merchants among them whose endpoints acknowledge again
  */
@@ -17,8 +21,13 @@ export async function markAttempts(
   marks: readonly AttemptMark[],
   { pauseAfterMs, firstProbeMs }: EndpointPolicy,
 ): Promise<readonly string[]> {
+  const merchantIds = [...new Set(marks.map((mark) => mark.merchantId))];
   const rows = await sql<{ merchant_id: string }[]>`
-    WITH told AS MATERIALIZED (
+    WITH known AS MATERIALIZED (
+      SELECT FROM book.second_chance s
+      WHERE s.merchant_id = ANY (${merchantIds}::text[]) ORDER BY s.merchant_id FOR UPDATE),
+    -- the count makes the lock come first: everything else reads this
+    told AS MATERIALIZED (
       SELECT * FROM unnest(
         ${marks.map((mark) => mark.eventId)}::text[],
         ${marks.map((mark) => mark.merchantId)}::text[],
@@ -30,7 +39,8 @@ export async function markAttempts(
         ${marks.map((mark) => mark.durationMs)}::int[],
         ${marks.map((mark) => mark.answer)}::text[],
         ${marks.map((mark) => mark.verdict.kind === "delivered" ? null : mark.url)}::text[])
-      AS t (id, merchant_id, attempt, verdict, delay_ms, outcome, http_status, duration_ms, answer, url)),
+      AS t (id, merchant_id, attempt, verdict, delay_ms, outcome, http_status, duration_ms, answer, url)
+      WHERE (SELECT count(*) FROM known) >= 0),
     logged AS (
       INSERT INTO book.delivery_attempt
         (event_id, number, merchant_id, outcome, http_status, duration_ms, answer)
@@ -39,12 +49,54 @@ export async function markAttempts(
       ON CONFLICT DO NOTHING),
     answered AS (
       SELECT DISTINCT merchant_id FROM told WHERE verdict = 'delivered'),
+    -- what had its second chance and fails again is owed nothing
+    owed AS MATERIALIZED (
+      SELECT t.merchant_id, min(t.id) AS id, t.merchant_id IN (SELECT merchant_id FROM answered) AS answers
+      FROM told t
+      WHERE t.verdict = 'failed' AND (
+        SELECT r.event_id FROM book.event_revival r
+        WHERE r.event_id = t.id AND r.merchant_id = t.merchant_id) IS NULL
+      GROUP BY t.merchant_id),
+    missed AS (
+      INSERT INTO book.second_chance AS s (merchant_id, recovered_at, owed_from)
+      SELECT o.merchant_id, CASE WHEN o.answers THEN now() END, o.id FROM owed o ORDER BY o.merchant_id
+      ON CONFLICT (merchant_id) DO UPDATE SET
+        recovered_at = excluded.recovered_at,
+        owed_from = CASE WHEN s.owed_from > excluded.owed_from THEN excluded.owed_from ELSE s.owed_from END,
+        next_probe_at = CASE WHEN excluded.recovered_at IS NULL THEN s.next_probe_at END,
+        probes = CASE WHEN excluded.recovered_at IS NULL THEN s.probes ELSE 0 END,
+        probed_id = CASE WHEN excluded.recovered_at IS NULL THEN s.probed_id END
+      RETURNING merchant_id, recovered_at),
+    turned AS (
+      UPDATE book.second_chance s SET recovered_at = CASE WHEN t.answers THEN now() END,
+        next_probe_at = NULL, probes = 0, probed_id = NULL
+      FROM (
+        SELECT merchant_id, bool_or(verdict = 'delivered') AS answers FROM told
+        WHERE verdict IN ('delivered', 'failed') GROUP BY merchant_id) t
+      WHERE s.merchant_id = t.merchant_id AND (s.recovered_at IS NULL) = t.answers
+        AND s.merchant_id NOT IN (SELECT merchant_id FROM owed)
+      RETURNING s.merchant_id, s.recovered_at),
+    chances AS MATERIALIZED (
+      SELECT merchant_id, recovered_at FROM missed UNION ALL SELECT merchant_id, recovered_at FROM turned),
+    endpoints AS MATERIALIZED (
+      SELECT FROM book.webhook_endpoint e
+      WHERE e.merchant_id = ANY (${merchantIds}::text[]) AND (SELECT count(*) FROM chances) >= 0
+      ORDER BY e.merchant_id FOR UPDATE),
     recovered AS (
-      DELETE FROM book.webhook_endpoint e USING answered a WHERE e.merchant_id = a.merchant_id),
+      DELETE FROM book.webhook_endpoint e USING answered a
+      WHERE e.merchant_id = a.merchant_id AND (SELECT count(*) FROM endpoints) >= 0
+      RETURNING e.merchant_id),
+    -- with more than an event that had failed before, as a probe
+    in_earnest AS MATERIALIZED (
+      SELECT DISTINCT t.merchant_id FROM told t
+      WHERE t.verdict IN ('retry', 'failed') AND (
+        SELECT s.merchant_id FROM book.second_chance s
+        WHERE s.merchant_id = t.merchant_id AND s.probed_id = t.id) IS NULL),
     failing AS (
       INSERT INTO book.webhook_endpoint AS e (merchant_id, url, failures, last_outcome)
       SELECT t.merchant_id, max(t.url), count(*), max(t.outcome) FROM told t
       WHERE t.verdict IN ('retry', 'failed') AND t.merchant_id NOT IN (SELECT merchant_id FROM answered)
+        AND (SELECT count(*) FROM endpoints) >= 0
       GROUP BY t.merchant_id ORDER BY t.merchant_id
       ON CONFLICT (merchant_id) DO UPDATE SET
         url = excluded.url,
@@ -55,21 +107,13 @@ export async function markAttempts(
         probes = CASE WHEN e.url = excluded.url THEN e.probes ELSE 0 END,
         paused_at = CASE WHEN e.url = excluded.url
           AND e.failing_since <= now() - make_interval(secs => ${pauseAfterMs}::float8 / 1000)
-          THEN coalesce(e.paused_at, now()) END,
+          THEN coalesce(e.paused_at, CASE WHEN e.merchant_id IN (SELECT merchant_id FROM in_earnest)
+            THEN now() END) END,
         next_probe_at = CASE WHEN e.url = excluded.url
           AND e.failing_since <= now() - make_interval(secs => ${pauseAfterMs}::float8 / 1000)
-          THEN coalesce(e.next_probe_at, now() + make_interval(secs => ${firstProbeMs}::float8 / 1000)) END),
-    missed AS (
-      INSERT INTO book.second_chance AS s (merchant_id, recovered_at)
-      SELECT t.merchant_id, CASE WHEN t.merchant_id IN (SELECT merchant_id FROM answered) THEN now() END
-      FROM told t WHERE t.verdict = 'failed' GROUP BY t.merchant_id ORDER BY t.merchant_id
-      ON CONFLICT (merchant_id) DO UPDATE SET recovered_at = excluded.recovered_at
-      RETURNING merchant_id, recovered_at),
-    answers_again AS (
-      UPDATE book.second_chance s SET recovered_at = now() FROM answered a
-      WHERE s.merchant_id = a.merchant_id AND s.recovered_at IS NULL
-        AND s.merchant_id NOT IN (SELECT merchant_id FROM told WHERE verdict = 'failed')
-      RETURNING s.merchant_id),
+          THEN coalesce(e.next_probe_at, CASE WHEN e.merchant_id IN (SELECT merchant_id FROM in_earnest)
+            THEN now() + make_interval(secs => ${firstProbeMs}::float8 / 1000) END) END
+      RETURNING e.merchant_id),
     marked AS (
       UPDATE book.outbox o SET
         status = CASE t.verdict WHEN 'delivered' THEN 'DELIVERED' WHEN 'failed' THEN 'FAILED'
@@ -81,8 +125,8 @@ export async function markAttempts(
         last_outcome = t.outcome
       FROM told t
       WHERE o.id = t.id AND o.merchant_id = t.merchant_id AND o.status = 'PENDING'
-        AND (o.attempts = t.attempt OR t.verdict = 'delivered'))
-    SELECT merchant_id FROM missed WHERE recovered_at IS NOT NULL
-    UNION ALL SELECT merchant_id FROM answers_again`;
+        AND (o.attempts = t.attempt OR t.verdict = 'delivered')
+        AND (SELECT count(*) FROM recovered) + (SELECT count(*) FROM failing) >= 0)
+    SELECT merchant_id FROM chances WHERE recovered_at IS NOT NULL`;
   return rows.map((row) => row.merchant_id);
 }

@@ -13,17 +13,23 @@ const MARGIN_HOURS = 1;
  * that what is too old is not read at all.
  *
  * @param merchantId an expression
+ * @param from an expression: the id with which they begin at the earliest, null for any
  * @param limit the most that are found
  */
-export function owedEvents(sql: AnySql, merchantId: Fragment, limit: number): Fragment {
+export function owedEvents(
+  sql: AnySql,
+  merchantId: Fragment,
+  from: Fragment,
+  limit: number,
+): Fragment {
   // asked row by row: as NOT EXISTS it may become a join over everything that was ever revived
   return sql`
     SELECT o.id FROM book.outbox o
     WHERE o.merchant_id = ${merchantId} AND o.status = 'FAILED'
-      AND o.id >= 'evt_' || lpad(to_hex(floor(extract(epoch FROM
+      AND o.id >= greatest(${from}, 'evt_' || lpad(to_hex(floor(extract(epoch FROM
         now() - make_interval(hours => ${
     WINDOW_HOURS + MARGIN_HOURS
-  })) * 1000 / 16777216)::bigint), 6, '0')
+  })) * 1000 / 16777216)::bigint), 6, '0'))
       AND o.created_at > now() - make_interval(hours => ${WINDOW_HOURS})
       AND (SELECT r.event_id FROM book.event_revival r
            WHERE r.event_id = o.id AND r.merchant_id = o.merchant_id) IS NULL

@@ -7,9 +7,11 @@ const ENDPOINTS = 20;
 
 /**
  * Probes endpoints for which nothing waits: otherwise one whose events have all run out of retries
- * would not be tried before the merchant's next event. One that has acknowledged nothing for long is
- * paused first, as if something had been sent to it; each probe after that is its oldest event that
- * is owed a second chance, which it keeps while the endpoint fails.
+ * would not be tried before the merchant's next event. A while after it has begun to fail each is
+ * sent, ever more rarely, one event that is owed a second chance, which the event keeps while the
+ * endpoint fails. They take turns: the endpoint may refuse one of them and want all others.
+ *
+ * That an endpoint does not acknowledge these says nothing of new events, so it is not paused.
  *
  * @returns the merchants for which a probe was queued
  */
@@ -18,39 +20,40 @@ export async function queueProbes(
   { pauseAfterMs, firstProbeMs, longestProbeMs }: EndpointPolicy,
 ): Promise<readonly string[]> {
   return await sql.begin(async (tx) => {
-    const due = await tx<{ merchant_id: string; is_paused: boolean }[]>`
-      SELECT e.merchant_id, e.paused_at IS NOT NULL AS is_paused FROM book.second_chance s
+    const due = await tx<{ merchant_id: string }[]>`
+      SELECT s.merchant_id FROM book.second_chance s
       JOIN book.webhook_endpoint e USING (merchant_id) JOIN book.merchant m USING (merchant_id)
-      WHERE m.webhook_enabled AND m.webhook_url = e.url
-        AND (e.next_probe_at <= now() OR e.paused_at IS NULL
-          AND e.failing_since <= now() - make_interval(secs => ${pauseAfterMs}::float8 / 1000))
+      WHERE m.webhook_enabled AND m.webhook_url = e.url AND s.recovered_at IS NULL
+        AND (s.next_probe_at IS NULL OR s.next_probe_at <= now())
+        AND e.failing_since <= now() - make_interval(secs => ${pauseAfterMs}::float8 / 1000)
         AND (SELECT o.id FROM book.outbox o
              WHERE o.merchant_id >= e.merchant_id AND o.merchant_id <= e.merchant_id
                AND o.status = 'PENDING' ORDER BY o.merchant_id, o.id LIMIT 1) IS NULL
-      LIMIT ${ENDPOINTS} FOR UPDATE OF s, e SKIP LOCKED`;
+      LIMIT ${ENDPOINTS} FOR UPDATE OF s SKIP LOCKED`;
     if (due.length === 0) return [];
-    const paused = due.filter((row) => row.is_paused).map((row) => row.merchant_id);
     // a second statement, and so a second look: what ran out of retries before the lock is seen
     const rows = await tx<{ merchant_id: string }[]>`
       WITH due AS MATERIALIZED (
-        SELECT d.merchant_id, d.merchant_id = ANY (${paused}::text[]) AS is_paused
-        FROM unnest(${due.map((row) => row.merchant_id)}::text[]) AS d (merchant_id)),
-      oldest AS MATERIALIZED (
-        SELECT d.merchant_id, d.is_paused, o.id FROM due d
-        CROSS JOIN LATERAL (${owedEvents(tx, tx`d.merchant_id`, 1)}) o),
+        SELECT s.* FROM book.second_chance s
+        WHERE s.merchant_id = ANY (${due.map((row) => row.merchant_id)}::text[])),
+      next AS MATERIALIZED (
+        SELECT d.merchant_id, d.next_probe_at IS NOT NULL AS is_probed, coalesce(
+          (${owedEvents(tx, tx`d.merchant_id`, tx`d.probed_id || chr(1)`, 1)}),
+          (${owedEvents(tx, tx`d.merchant_id`, tx`d.owed_from`, 1)})) AS id
+        FROM due d),
       scheduled AS (
-        UPDATE book.webhook_endpoint e SET
-          paused_at = coalesce(e.paused_at, now()),
-          probes = CASE WHEN p.is_paused THEN e.probes + 1 ELSE e.probes END,
-          next_probe_at = now() + make_interval(secs => CASE WHEN p.is_paused
-            THEN least(${firstProbeMs}::float8 * 2.0 ^ least(e.probes + 1, 20), ${longestProbeMs}::float8)
+        UPDATE book.second_chance s SET
+          probes = CASE WHEN n.is_probed THEN s.probes + 1 ELSE 0 END,
+          probed_id = CASE WHEN n.is_probed THEN n.id END,
+          next_probe_at = now() + make_interval(secs => CASE WHEN n.is_probed
+            THEN least(${firstProbeMs}::float8 * 2.0 ^ least(s.probes + 1, 20), ${longestProbeMs}::float8)
             ELSE ${firstProbeMs}::float8 END / 1000)
-        FROM oldest p WHERE e.merchant_id = p.merchant_id),
+        FROM next n WHERE s.merchant_id = n.merchant_id AND n.id IS NOT NULL),
       nothing_owed AS (
-        DELETE FROM book.second_chance s USING due d
-        WHERE s.merchant_id = d.merchant_id AND s.merchant_id NOT IN (SELECT merchant_id FROM oldest))
+        DELETE FROM book.second_chance s USING next n
+        WHERE s.merchant_id = n.merchant_id AND n.id IS NULL)
       UPDATE book.outbox o SET status = 'PENDING', next_attempt_at = now(), claimed_until = NULL
-      FROM oldest p WHERE p.is_paused AND o.id = p.id AND o.merchant_id = p.merchant_id
+      FROM next n WHERE n.is_probed AND o.id = n.id AND o.merchant_id = n.merchant_id
       RETURNING o.merchant_id`;
     return rows.map((row) => row.merchant_id);
   });

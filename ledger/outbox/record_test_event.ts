@@ -32,6 +32,7 @@ export async function recordTestEvent(
 ): Promise<void> {
   const { acknowledged, merchantId } = event;
   await sql.begin(async (tx) => {
+    if (acknowledged) await endpointRecovered(tx, merchantId);
     await tx`
       WITH event AS (
         INSERT INTO book.outbox (id, merchant_id, payment_id, type, payload, status, attempts,
@@ -42,15 +43,12 @@ export async function recordTestEvent(
         RETURNING id, merchant_id),
       -- without this line the next event that gets through would have it sent once more
       spent AS (
-        INSERT INTO book.event_revival (event_id, merchant_id) SELECT id, merchant_id FROM event),
-      resumed AS (
-        DELETE FROM book.webhook_endpoint WHERE ${acknowledged} AND merchant_id = ${merchantId})
+        INSERT INTO book.event_revival (event_id, merchant_id) SELECT id, merchant_id FROM event)
       INSERT INTO book.delivery_attempt
         (event_id, number, merchant_id, outcome, http_status, duration_ms, answer)
       SELECT id, 1, merchant_id, ${event.outcome}, ${event.httpStatus}::int,
         ${event.durationMs}::int, ${event.answer}
       FROM event`;
-    if (acknowledged) await endpointRecovered(tx, merchantId);
     if (audit !== null) await writeAudit(tx, audit);
   });
 }

@@ -13,12 +13,15 @@ export async function redeliverEvent(
   eventId: string,
 ): Promise<boolean> {
   const rows = await sql`
-    WITH queued AS (
-      UPDATE book.outbox o SET status = 'PENDING', next_attempt_at = now(),
-        claimed_until = CASE o.status WHEN 'PENDING' THEN o.claimed_until END
-      WHERE o.id = ${eventId} AND o.merchant_id = ${merchantId} RETURNING o.merchant_id),
+    WITH wanted AS (
+      SELECT o.merchant_id FROM book.outbox o WHERE o.id = ${eventId} AND o.merchant_id = ${merchantId}),
+    -- before the event is locked, as when an attempt is written down: otherwise both deadlock
     resumed AS (
-      DELETE FROM book.webhook_endpoint WHERE merchant_id IN (SELECT merchant_id FROM queued))
-    SELECT 1 FROM queued`;
+      DELETE FROM book.webhook_endpoint WHERE merchant_id IN (SELECT merchant_id FROM wanted)
+      RETURNING merchant_id)
+    UPDATE book.outbox o SET status = 'PENDING', next_attempt_at = now(),
+      claimed_until = CASE o.status WHEN 'PENDING' THEN o.claimed_until END
+    WHERE o.id = ${eventId} AND o.merchant_id = ${merchantId} AND (SELECT count(*) FROM resumed) >= 0
+    RETURNING o.id`;
   return rows.length > 0;
 }

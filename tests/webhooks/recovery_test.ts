@@ -104,7 +104,15 @@ test("more events than are queued at once follow part by part, while the endpoin
   assertEquals((await sql`SELECT FROM book.second_chance`).length, 0);
 });
 
-test("an endpoint for which nothing waits is paused and probed with its oldest failed event", async () => {
+const chance = async (sql: Sql) => (await sql`SELECT * FROM book.second_chance`)[0];
+const endpoint = async (sql: Sql) => (await sql`SELECT * FROM book.webhook_endpoint`)[0];
+/** Moves the beginning of the failures so far back that endpoints are probed. */
+const failLong = (sql: Sql) =>
+  sql`UPDATE book.webhook_endpoint SET failing_since = now() - interval '2 hours'`;
+/** Makes the next probe with a failed event due. */
+const probeNow = (sql: Sql) => sql`UPDATE book.second_chance SET next_probe_at = now()`;
+
+test("an endpoint for which nothing waits is probed with its failed events in turn, ever more rarely", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   let answer = () => new Response("no", { status: 500 });
@@ -116,39 +124,90 @@ test("an endpoint for which nothing waits is paused and probed with its oldest f
     createdAt: new Date(Date.now() - 73 * HOUR_MS),
   });
   const [first = "", second = ""] = await fail(sql, merchantId, 2);
-  const policy = { ...ENDPOINT_POLICY, pauseAfterMs: HOUR_MS };
-  const outbox = createOutbox(sql, { policy });
+  const policy = { ...ENDPOINT_POLICY, pauseAfterMs: HOUR_MS, firstProbeMs: HOUR_MS };
+  const outbox = createOutbox(sql, { policy: { ...policy, longestProbeMs: 4 * HOUR_MS } });
   assertEquals(await outbox.probe(), []);
-  const endpoint = async () => (await sql`SELECT * FROM book.webhook_endpoint`)[0];
-  assertEquals((await endpoint())?.paused_at, null);
-  await sql`UPDATE book.webhook_endpoint SET failing_since = now() - interval '2 hours'`;
-  // it is paused, and the first probe comes after a while
+  assertEquals((await chance(sql))?.next_probe_at, null);
+  await failLong(sql);
+  // the first probe comes after a while
   assertEquals(await outbox.probe(), []);
-  assert((await endpoint())?.paused_at !== null);
+  assert((await chance(sql))?.next_probe_at !== null);
   assertEquals(await statuses(sql, [first, second]), ["FAILED", "FAILED"]);
   assertEquals(await outbox.probe(), []);
 
   const webhooks = openWebhooks(sql, { outbox });
   webhooks.start();
-  for (const attempt of [1, 2]) {
-    await sql`UPDATE book.webhook_endpoint SET next_probe_at = now()`;
+  const probed = [first, second, first, second];
+  for (const [i, id] of probed.entries()) {
+    const { attempts } = await eventState(sql, id);
+    await probeNow(sql);
     await until(async () => {
-      const { status, attempts } = await eventState(sql, first);
-      return status === "FAILED" && attempts === 1 + attempt;
+      const now = await eventState(sql, id);
+      return now.status === "FAILED" && now.attempts === attempts + 1;
     });
-    assertEquals((await endpoint())?.probes, attempt);
+    const row = await chance(sql);
+    assertEquals([row?.probes, row?.probed_id], [i + 1, id]);
+    const waitsHours = Math.round((row?.next_probe_at.getTime() - Date.now()) / HOUR_MS);
+    assertEquals(waitsHours, i === 0 ? 2 : 4);
   }
-  assertEquals(hook.arrived.map(({ eventId }) => eventId), [first, first]);
+  assertEquals(hook.arrived.map(({ eventId }) => eventId), probed);
   const [revived] = await sql`SELECT count(*)::int AS n FROM book.event_revival`;
   assertEquals(revived?.n, 0, "a probe is not the second chance");
+  assertEquals((await endpoint(sql))?.paused_at, null);
   answer = () => Response.json({ ok: true });
-  await sql`UPDATE book.webhook_endpoint SET next_probe_at = now()`;
+  await probeNow(sql);
   for (const id of [first, second]) {
     await until(async () => (await eventState(sql, id)).status === "DELIVERED");
   }
   await webhooks.stop();
-  assertEquals(await endpoint(), undefined);
+  assertEquals(await endpoint(sql), undefined);
   assertEquals((await eventState(sql, old)).status, "FAILED");
+});
+
+test("one event that an endpoint refuses holds nothing back: what is new is sent at once, what is owed gets its turn", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const merchantId = await listener(sql);
+  const [poison = ""] = await fail(sql, merchantId, 1);
+  const outbox = createOutbox(sql);
+  await failLong(sql);
+  await outbox.probe();
+  await probeNow(sql);
+  assertEquals(await outbox.probe(), [merchantId]);
+  const claim = () => outbox.claim([{ merchantId, room: 8 }]);
+  const [probe] = await claim();
+  assert(probe !== undefined);
+  assertEquals(probe.eventId, poison);
+  await outbox.mark([markOf(probe, "failed")]);
+  assertEquals((await endpoint(sql))?.paused_at, null, "the probe alone pauses nothing");
+  const fresh = await addEvent(sql, merchantId);
+  assertEquals((await claim()).map(({ eventId }) => eventId), [fresh]);
+
+  // where the endpoint is paused for other reasons, the refused event does not take the new one's place
+  await sql`
+    UPDATE book.outbox SET attempts = 0, claimed_until = NULL WHERE id = ${fresh}`;
+  await sql`UPDATE book.webhook_endpoint SET paused_at = now(), next_probe_at = now()`;
+  await sql`UPDATE book.outbox SET status = 'PENDING' WHERE id = ${poison}`;
+  assertEquals(
+    new Set((await claim()).map(({ eventId }) => eventId)),
+    new Set([poison, fresh]),
+  );
+  assertEquals((await endpoint(sql))?.probes, 1);
+});
+
+test("what was begun is no probe of a paused endpoint: the next event that is new still is one at once", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const outbox = createOutbox(sql);
+  const merchantId = await listener(sql);
+  await fail(sql, merchantId, 1);
+  await sql`UPDATE book.webhook_endpoint SET paused_at = now(), next_probe_at = now()`;
+  const begun = await addEvent(sql, merchantId, { attempts: 1 });
+  const claim = async () =>
+    (await outbox.claim([{ merchantId, room: 8 }])).map(({ eventId }) => eventId);
+  assertEquals(await claim(), [begun]);
+  const [fresh] = [await addEvent(sql, merchantId), await addEvent(sql, merchantId)];
+  assertEquals([await claim(), await claim()], [[fresh], []]);
 });
 
 test("of nodes that probe at once one does, and none does without anything to send", async () => {
@@ -157,14 +216,14 @@ test("of nodes that probe at once one does, and none does without anything to se
   const merchantId = await listener(sql);
   const missed = await fail(sql, merchantId, 5);
   const nodes = Array.from({ length: 4 }, () => createOutbox(sql));
-  const due = () => sql`UPDATE book.webhook_endpoint SET paused_at = now(), next_probe_at = now()`;
-  await due();
+  await failLong(sql);
+  await probeNow(sql);
   const probed = await Promise.all(nodes.map((node) => node.probe()));
   assertEquals(probed.flat(), [merchantId]);
   const [oldest, ...others] = await statuses(sql, missed);
   assertEquals([oldest, new Set(others)], ["PENDING", new Set(["FAILED"])]);
   // while something waits, that is the probe
-  await due();
+  await probeNow(sql);
   assertEquals(await nodes[0]?.probe(), []);
   await sql`DELETE FROM book.outbox WHERE status = 'PENDING'`;
   await sql`INSERT INTO book.event_revival SELECT id, merchant_id FROM book.outbox`;
