@@ -51,8 +51,8 @@ CREATE TABLE book.second_chance (
 -- endpoint is sent only what was begun, and now and then its oldest new event as a probe. A row
 -- counts for the URL that it names: another URL is another endpoint.
 --
--- Who locks rows of both tables and of the outbox does it in this order: book.second_chance,
--- book.webhook_endpoint, book.outbox; or does not wait.
+-- Who writes this table or book.second_chance takes the merchant's advisory lock before any row, or
+-- skips rows that are locked.
 CREATE TABLE book.webhook_endpoint (
   merchant_id    text COLLATE "C" PRIMARY KEY,
   url            text NOT NULL,

@@ -1,5 +1,6 @@
 import type { Sql } from "../database/connect.ts";
 import type { EndpointPolicy } from "./endpoint_policy.ts";
+import { endpointKey, endpointLock } from "./lock_endpoint.ts";
 import type { AttemptMark } from "./outbox.ts";
 
 /**
@@ -11,8 +12,9 @@ import type { AttemptMark } from "./outbox.ts";
  * an event that had failed before. It also keeps which merchants may be owed a second chance for
  * events that ran out of retries, so that a crash does not forget it.
  *
- * Rows are locked table by table, each in the order of merchants, before any is written: nodes that
- * write at the same time, and whoever resumes an endpoint or sends again, wait for each other in turn.
+ * Endpoints that fail, or did, are locked before any row: nodes that write at the same time, and
+ * whoever resumes an endpoint or sends again, wait for each other in turn. All others are not: most
+ * endpoints acknowledge, and of those nothing but the attempt is written.
  *
  * @returns the merchants among them whose endpoints acknowledge again
  */
@@ -23,11 +25,7 @@ export async function markAttempts(
 ): Promise<readonly string[]> {
   const merchantIds = [...new Set(marks.map((mark) => mark.merchantId))];
   const rows = await sql<{ merchant_id: string }[]>`
-    WITH known AS MATERIALIZED (
-      SELECT FROM book.second_chance s
-      WHERE s.merchant_id = ANY (${merchantIds}::text[]) ORDER BY s.merchant_id FOR UPDATE),
-    -- the count makes the lock come first: everything else reads this
-    told AS MATERIALIZED (
+    WITH said AS MATERIALIZED (
       SELECT * FROM unnest(
         ${marks.map((mark) => mark.eventId)}::text[],
         ${marks.map((mark) => mark.merchantId)}::text[],
@@ -39,8 +37,17 @@ export async function markAttempts(
         ${marks.map((mark) => mark.durationMs)}::int[],
         ${marks.map((mark) => mark.answer)}::text[],
         ${marks.map((mark) => mark.verdict.kind === "delivered" ? null : mark.url)}::text[])
-      AS t (id, merchant_id, attempt, verdict, delay_ms, outcome, http_status, duration_ms, answer, url)
-      WHERE (SELECT count(*) FROM known) >= 0),
+      AS t (id, merchant_id, attempt, verdict, delay_ms, outcome, http_status, duration_ms, answer, url)),
+    locked AS MATERIALIZED (
+      SELECT ${endpointLock(sql, sql`k.key`)} FROM (
+        SELECT DISTINCT ${endpointKey(sql, sql`w.merchant_id`)} AS key FROM (
+          SELECT merchant_id FROM said WHERE verdict IN ('retry', 'failed')
+          UNION ALL SELECT merchant_id FROM book.second_chance WHERE merchant_id = ANY (${merchantIds}::text[])
+          UNION ALL SELECT merchant_id FROM book.webhook_endpoint WHERE merchant_id = ANY (${merchantIds}::text[])) w
+        ORDER BY key OFFSET 0) k),
+    -- the count makes the locks come first: everything else reads this
+    told AS MATERIALIZED (
+      SELECT * FROM said WHERE (SELECT count(*) FROM locked) >= 0),
     logged AS (
       INSERT INTO book.delivery_attempt
         (event_id, number, merchant_id, outcome, http_status, duration_ms, answer)
@@ -76,16 +83,8 @@ export async function markAttempts(
       WHERE s.merchant_id = t.merchant_id AND (s.recovered_at IS NULL) = t.answers
         AND s.merchant_id NOT IN (SELECT merchant_id FROM owed)
       RETURNING s.merchant_id, s.recovered_at),
-    chances AS MATERIALIZED (
-      SELECT merchant_id, recovered_at FROM missed UNION ALL SELECT merchant_id, recovered_at FROM turned),
-    endpoints AS MATERIALIZED (
-      SELECT FROM book.webhook_endpoint e
-      WHERE e.merchant_id = ANY (${merchantIds}::text[]) AND (SELECT count(*) FROM chances) >= 0
-      ORDER BY e.merchant_id FOR UPDATE),
     recovered AS (
-      DELETE FROM book.webhook_endpoint e USING answered a
-      WHERE e.merchant_id = a.merchant_id AND (SELECT count(*) FROM endpoints) >= 0
-      RETURNING e.merchant_id),
+      DELETE FROM book.webhook_endpoint e USING answered a WHERE e.merchant_id = a.merchant_id),
     -- with more than an event that had failed before, as a probe
     in_earnest AS MATERIALIZED (
       SELECT DISTINCT t.merchant_id FROM told t
@@ -96,7 +95,6 @@ export async function markAttempts(
       INSERT INTO book.webhook_endpoint AS e (merchant_id, url, failures, last_outcome)
       SELECT t.merchant_id, max(t.url), count(*), max(t.outcome) FROM told t
       WHERE t.verdict IN ('retry', 'failed') AND t.merchant_id NOT IN (SELECT merchant_id FROM answered)
-        AND (SELECT count(*) FROM endpoints) >= 0
       GROUP BY t.merchant_id ORDER BY t.merchant_id
       ON CONFLICT (merchant_id) DO UPDATE SET
         url = excluded.url,
@@ -112,8 +110,7 @@ export async function markAttempts(
         next_probe_at = CASE WHEN e.url = excluded.url
           AND e.failing_since <= now() - make_interval(secs => ${pauseAfterMs}::float8 / 1000)
           THEN coalesce(e.next_probe_at, CASE WHEN e.merchant_id IN (SELECT merchant_id FROM in_earnest)
-            THEN now() + make_interval(secs => ${firstProbeMs}::float8 / 1000) END) END
-      RETURNING e.merchant_id),
+            THEN now() + make_interval(secs => ${firstProbeMs}::float8 / 1000) END) END),
     marked AS (
       UPDATE book.outbox o SET
         status = CASE t.verdict WHEN 'delivered' THEN 'DELIVERED' WHEN 'failed' THEN 'FAILED'
@@ -125,8 +122,8 @@ export async function markAttempts(
         last_outcome = t.outcome
       FROM told t
       WHERE o.id = t.id AND o.merchant_id = t.merchant_id AND o.status = 'PENDING'
-        AND (o.attempts = t.attempt OR t.verdict = 'delivered')
-        AND (SELECT count(*) FROM recovered) + (SELECT count(*) FROM failing) >= 0)
-    SELECT merchant_id FROM chances WHERE recovered_at IS NOT NULL`;
+        AND (o.attempts = t.attempt OR t.verdict = 'delivered'))
+    SELECT merchant_id FROM missed WHERE recovered_at IS NOT NULL
+    UNION ALL SELECT merchant_id FROM turned WHERE recovered_at IS NOT NULL`;
   return rows.map((row) => row.merchant_id);
 }

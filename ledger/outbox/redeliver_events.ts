@@ -1,6 +1,7 @@
 import { type HubAudit, writeAudit } from "../admin/write_audit.ts";
 import type { Sql } from "../database/connect.ts";
 import type { EventRow } from "../rows.ts";
+import { lockEndpoint } from "./lock_endpoint.ts";
 
 /** Which events are to be sent once more. */
 export interface RedeliverRange {
@@ -37,26 +38,23 @@ export async function redeliverEvents(
   audit: (found: Redelivered) => HubAudit | null,
 ): Promise<Redelivered> {
   return await sql.begin(async (tx) => {
-    const matching = tx`
-      o.merchant_id = ${merchantId} AND o.status = ${range.status}
-        AND o.created_at >= ${new Date(range.from)} AND o.created_at < ${new Date(range.until)}
-        AND o.id > ${range.after ?? ""}
-        ${
-      range.type === undefined ? tx`AND o.type <> 'webhook.test'` : tx`AND o.type = ${range.type}`
-    }`;
+    await lockEndpoint(tx, merchantId);
     const [row] = await tx<{ count: string; last_id: string | null }[]>`
-      WITH wanted AS MATERIALIZED (
-        SELECT o.merchant_id FROM book.outbox o WHERE ${matching} ORDER BY o.id LIMIT 1),
-      -- before any event is locked, as when attempts are written down: otherwise both deadlock
-      resumed AS (
-        DELETE FROM book.webhook_endpoint WHERE merchant_id IN (SELECT merchant_id FROM wanted)
-        RETURNING merchant_id),
-      due AS MATERIALIZED (
-        SELECT o.id FROM book.outbox o WHERE ${matching} AND (SELECT count(*) FROM resumed) >= 0
+      WITH due AS MATERIALIZED (
+        SELECT o.id FROM book.outbox o
+        WHERE o.merchant_id = ${merchantId} AND o.status = ${range.status}
+          AND o.created_at >= ${new Date(range.from)} AND o.created_at < ${new Date(range.until)}
+          AND o.id > ${range.after ?? ""}
+          ${
+      range.type === undefined ? tx`AND o.type <> 'webhook.test'` : tx`AND o.type = ${range.type}`
+    }
         ORDER BY o.id LIMIT ${limit} FOR UPDATE),
       queued AS (
         UPDATE book.outbox o SET status = 'PENDING', next_attempt_at = now(), claimed_until = NULL
-        FROM due d WHERE o.id = d.id AND o.merchant_id = ${merchantId} RETURNING o.id)
+        FROM due d WHERE o.id = d.id AND o.merchant_id = ${merchantId} RETURNING o.id),
+      resumed AS (
+        DELETE FROM book.webhook_endpoint
+        WHERE merchant_id = ${merchantId} AND EXISTS (SELECT FROM due))
       SELECT count(*) AS count, max(id) AS last_id FROM queued`;
     const found = { count: Number(row?.count ?? 0), lastId: row?.last_id ?? null };
     const line = audit(found);

@@ -1,4 +1,5 @@
 import type { AnySql, Sql } from "../database/connect.ts";
+import { lockEndpoint } from "./lock_endpoint.ts";
 import { owedEvents } from "./owed_events.ts";
 
 /** Events revived at once per merchant. */
@@ -41,10 +42,10 @@ export async function reviveEvents(sql: Sql): Promise<readonly string[]> {
  * of it any more, a pause ends, and the first of what it is owed is queued. Where deliveries are
  * switched off that waits until they are on.
  *
- * @param tx the transaction in which that became known; nothing else of the outbox is locked by it
+ * @param tx the transaction in which that became known; it has locked no row of the outbox yet
  */
 export async function endpointRecovered(tx: AnySql, merchantId: string): Promise<void> {
-  // one statement each, in the order in which attempts are written down: otherwise both deadlock
+  await lockEndpoint(tx, merchantId);
   const [row] = await tx`
     WITH noted AS (
       INSERT INTO book.second_chance (merchant_id, recovered_at) VALUES (${merchantId}, now())

@@ -104,6 +104,24 @@ test("more events than are queued at once follow part by part, while the endpoin
   assertEquals((await sql`SELECT FROM book.second_chance`).length, 0);
 });
 
+test("what fails again after its second chance is owed nothing: nobody looks for it any more", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const merchantId = await listener(sql);
+  const [first = ""] = await fail(sql, merchantId, 2);
+  assertEquals((await chance(sql))?.owed_from, first);
+  await sql`UPDATE book.second_chance SET recovered_at = now()`;
+  const outbox = createOutbox(sql);
+  assertEquals(await outbox.revive(), [merchantId]);
+  const revived = await outbox.claim([{ merchantId, room: 2 }]);
+  assertEquals(revived.length, 2);
+  await outbox.mark(revived.map((event) => markOf(event, "failed")));
+  assertEquals(await chance(sql), undefined);
+  // what fails later is looked for from there on
+  const [later = ""] = await fail(sql, merchantId, 1);
+  assertEquals((await chance(sql))?.owed_from, later);
+});
+
 const chance = async (sql: Sql) => (await sql`SELECT * FROM book.second_chance`)[0];
 const endpoint = async (sql: Sql) => (await sql`SELECT * FROM book.webhook_endpoint`)[0];
 /** Moves the beginning of the failures so far back that endpoints are probed. */
