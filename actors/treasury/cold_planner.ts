@@ -1,21 +1,14 @@
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
-import type { Chain } from "../../chains/chain.ts";
 import { cutTo, formatAmount, subtract } from "../../ledger/amount.ts";
 import { type Currency, tokenDecimals } from "../../ledger/pair.ts";
 import { giveUpCold, queueCold } from "../../ledger/treasury/cold_transfers.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { newId } from "../runtime/ids.ts";
 import type { ColdPolicy, HotLevels } from "./treasury_policy.ts";
-import { type Funds, readFunds } from "./watch_funds.ts";
+import { type Funds, type HotWallet, readFunds } from "./watch_funds.ts";
 
 const log = getLogger(["engine", "treasury"]);
-
-/** What is asked of a chain. */
-type PlannedChain = Pick<
-  Chain,
-  "network" | "hotWallet" | "capabilities" | "balanceOf" | "solid"
->;
 
 /**
  * Sends what the hot wallet need not hold to the cold wallet: above the ceiling of a currency the
@@ -24,11 +17,12 @@ type PlannedChain = Pick<
  *
  * @param seen the funds as of this turn, to see whether there is anything to do
  * @returns whether the funds have changed by it
+ * @throws {NotOurChain} when only nodes answer that may show money that has left
  * @throws {ChainUnavailable} when the chain cannot be read; nothing is planned then
  */
 export async function planCold(
   sql: Sql,
-  chain: PlannedChain,
+  chain: HotWallet,
   policy: ColdPolicy,
   seen: Funds,
 ): Promise<boolean> {
@@ -44,7 +38,7 @@ export async function planCold(
   return changed;
 }
 
-async function makeWay(sql: Sql, chain: PlannedChain, currency: Currency): Promise<boolean> {
+async function makeWay(sql: Sql, chain: HotWallet, currency: Currency): Promise<boolean> {
   const { network } = chain;
   const outgoingId = await giveUpCold(sql, network, currency);
   if (outgoingId === null) return false;
@@ -57,15 +51,14 @@ async function makeWay(sql: Sql, chain: PlannedChain, currency: Currency): Promi
 
 async function sendSurplus(
   sql: Sql,
-  chain: PlannedChain,
+  chain: HotWallet,
   destination: string,
   currency: Currency,
   { ceiling, target }: HotLevels,
 ): Promise<boolean> {
   const { network } = chain;
-  // a node behind our own scan shows money that has left: nothing is planned on its word
-  const cursor = await readCursor(sql, network, "solid");
-  if (cursor === null || (await chain.solid()).height < cursor.height) return false;
+  // before the scan has begun nothing tells a node that is behind from one that is not
+  if (await readCursor(sql, network, "solid") === null) return false;
   const free = (await readFunds(sql, chain)).funds.get(currency)?.free;
   if (free === undefined || free <= ceiling) return false;
   const amount = cutTo(subtract(free, target), tokenDecimals(currency, network));

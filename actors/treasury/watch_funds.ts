@@ -4,6 +4,8 @@ import type { Chain } from "../../chains/chain.ts";
 import { type Amount, formatAmount, subtract, ZERO } from "../../ledger/amount.ts";
 import type { Currency, OutgoingAsset } from "../../ledger/pair.ts";
 import { type Commitments, readCommitments } from "../../ledger/treasury/read_commitments.ts";
+import { readCursor } from "../../ledger/watcher/cursor.ts";
+import { solidLandmark } from "./solid_landmark.ts";
 import type { TreasuryPolicy } from "./treasury_policy.ts";
 import type { Fund } from "./treasury_status.ts";
 
@@ -17,7 +19,10 @@ export interface Funds {
 }
 
 /** What is read of a chain for it. */
-export type HotWallet = Pick<Chain, "network" | "hotWallet" | "capabilities" | "balanceOf">;
+export type HotWallet = Pick<
+  Chain,
+  "network" | "hotWallet" | "capabilities" | "balanceOf" | "blocks"
+>;
 
 interface Balances {
   readonly coin: Amount;
@@ -28,20 +33,29 @@ interface Balances {
  * Reads what the hot wallet holds and what of it is free. The promises are read first: what becomes
  * final in between is then counted twice, as gone and as promised, which errs on the safe side.
  *
+ * @throws {NotOurChain} when only nodes answer that may show money that has left
  * @throws {ChainUnavailable} when a balance cannot be read
  */
 export async function readFunds(sql: Sql, wallet: HotWallet): Promise<Funds> {
   const commitments = await readCommitments(sql, wallet.network);
-  return fundsOf(commitments, await readBalances(wallet));
+  return fundsOf(commitments, await readBalances(sql, wallet, commitments));
 }
 
-async function readBalances(wallet: HotWallet): Promise<Balances> {
-  const { hotWallet, capabilities } = wallet;
+/** Balances by which everything has left that the promises count as ended. */
+async function readBalances(
+  sql: Sql,
+  wallet: HotWallet,
+  { endedHeight }: Commitments,
+): Promise<Balances> {
+  const { network, hotWallet, capabilities } = wallet;
+  const cursor = await readCursor(sql, network, "solid");
+  const landmark = await solidLandmark(wallet, cursor, endedHeight);
+  const held = (asset: OutgoingAsset) => wallet.balanceOf(hotWallet, asset, undefined, landmark);
   const tokens = new Map<Currency, Amount>();
   for (const currency of capabilities.currencies) {
-    tokens.set(currency, await wallet.balanceOf(hotWallet, currency));
+    tokens.set(currency, await held(currency));
   }
-  return { coin: await wallet.balanceOf(hotWallet, "native"), tokens };
+  return { coin: await held("native"), tokens };
 }
 
 function fundsOf({ assets }: Commitments, { coin, tokens }: Balances): Funds {
@@ -54,15 +68,21 @@ function fundsOf({ assets }: Commitments, { coin, tokens }: Balances): Funds {
   return { coin: fundOf("native", coin), funds };
 }
 
+/** Whether a wallet waits to be filled. */
+function isShort({ coin, funds }: Funds): boolean {
+  return [coin, ...funds.values()].some(({ free }) => free <= ZERO);
+}
+
 /** The funds of one hot wallet, with as few questions to the node as that takes. */
 export class FundsWatch {
   readonly #sql: Sql;
   readonly #wallet: HotWallet;
-  /** How long balances are believed while nothing is promised, milliseconds. */
+  /** How long balances are believed while nothing of ours ends, milliseconds. */
   readonly #idleMs: number;
   #known: {
     readonly balances: Balances;
-    readonly promised: string;
+    /** See {@linkcode Commitments.endedHeight}. */
+    readonly endedHeight: number | null;
     readonly height: number | null;
     readonly at: number;
   } | null = null;
@@ -74,27 +94,25 @@ export class FundsWatch {
   }
 
   /**
-   * The funds by now: promises as of now, balances as of the newest block while payouts are on
-   * their way, and a little older while nothing happens.
+   * The funds by now: promises as of now, and balances that are read again whenever one of our
+   * transactions has ended. What else changes them comes from outside: it is waited for with every
+   * block while something is short, and seen a little later while nothing is.
    *
    * @param height of the solid cursor: solid balances change with blocks only
    * @throws {ChainUnavailable} when a balance cannot be read
    */
   async look(height: number | null): Promise<Funds> {
     const commitments = await readCommitments(this.#sql, this.#wallet.network);
-    const promised = [...commitments.assets].map(([asset, { queued, signed }]) =>
-      `${asset} ${queued} ${signed}`
-    ).sort().join();
+    const { endedHeight } = commitments;
     const known = this.#known;
     const now = performance.now();
-    // an empty wallet is looked at with every block: it is about to be filled
-    const isEmpty = [...known?.balances.tokens.values() ?? []].some((balance) => balance === ZERO);
-    const isBusy = promised !== "" || known?.promised !== promised || isEmpty;
-    const isKnown = known !== null && now - known.at < this.#idleMs &&
-      (!isBusy || (height !== null && known.height === height));
-    if (isKnown) return fundsOf(commitments, known.balances);
-    const balances = await readBalances(this.#wallet);
-    this.#known = { balances, promised, height, at: now };
+    // what was promised has left with its end: a balance from before it must not be counted then
+    if (known !== null && known.endedHeight === endedHeight && now - known.at < this.#idleMs) {
+      const funds = fundsOf(commitments, known.balances);
+      if (!isShort(funds) || (height !== null && known.height === height)) return funds;
+    }
+    const balances = await readBalances(this.#sql, this.#wallet, commitments);
+    this.#known = { balances, endedHeight, height, at: now };
     return fundsOf(commitments, balances);
   }
 }

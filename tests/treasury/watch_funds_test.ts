@@ -1,0 +1,70 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { planCold } from "../../actors/treasury/cold_planner.ts";
+import { FundsWatch } from "../../actors/treasury/watch_funds.ts";
+import { type Landmark, NotOurChain } from "../../chains/chain.ts";
+import { moveCursor } from "../../ledger/watcher/cursor.ts";
+import { amount } from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
+import { paperChain } from "../support/paper_chain.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+
+test("money that has left counts as promised or as gone, also when its end is recorded ahead of the cursor", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  let [solid, balance, reads] = [7, "1000", 0];
+  const block = (height: number) => ({
+    kind: "block" as const,
+    block: {
+      height,
+      hash: `${height}`,
+      parentHash: `${height - 1}`,
+      time: 1,
+      transactions: [],
+      transfers: [],
+    },
+  });
+  const asked = new Set<string>();
+  const chain = paperChain("TRX", {
+    async *blocks(from) {
+      yield from <= solid ? block(from) : { kind: "missing", height: from };
+    },
+    balanceOf: (_address, asset, _signal, landmark?: Landmark) => {
+      asked.add(`${landmark?.height} ${landmark?.hash}`);
+      reads++;
+      return Promise.resolve(amount(asset === "USDT" ? balance : "1000"));
+    },
+  });
+  const cursor = { height: 7, hash: "7", time: 2, previousTime: 1 };
+  await moveCursor(sql, "TRX", "solid", null, cursor);
+  await sql`
+    INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, created_at, updated_at)
+    VALUES ('out_1', 'mer_1', 'payout', 'wd_1', 'TRX', 'USDT', 400, 'T', 'signed', now(), now())`;
+  await sql`
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit)
+    VALUES ('out_1', 1, 'mer_1', 'TRX', 'ab', '{}', now(), now(), 1)`;
+  const watch = new FundsWatch(sql, chain, 3_600_000);
+  const free = async () => (await watch.look(cursor.height)).funds.get("USDT")?.free;
+  assertEquals(await free(), amount("600"));
+  const before = reads;
+  assertEquals(await free(), amount("600"));
+  assertEquals(reads, before, "nothing of ours has ended");
+  assertEquals([...asked], ["7 7"]);
+
+  // its end is recorded while the cursor stands, and the nodes are behind its block
+  await sql`UPDATE book.attempt SET outcome = 'paid', height = 8, fee = 1`;
+  await sql`UPDATE book.outgoing SET status = 'final'`;
+  await assertRejects(free, NotOurChain);
+  const levels = new Map([["USDT" as const, { ceiling: amount("700"), target: amount("300") }]]);
+  const stale = { balance: amount("1000"), free: amount("1000") };
+  const seen = { coin: stale, funds: new Map([["USDT" as const, stale]]) };
+  const plan = () => planCold(sql, chain, { address: "cold", levels }, seen);
+  await assertRejects(plan, NotOurChain);
+
+  [solid, balance] = [8, "600"];
+  asked.clear();
+  assertEquals(await free(), amount("600"));
+  assertEquals(await plan(), false);
+  assertEquals([...asked], ["8 8"]);
+});
