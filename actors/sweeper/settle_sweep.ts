@@ -21,10 +21,8 @@ import { type ChainInDoubt, orInDoubt, readBelieved } from "../watcher/chain_in_
 
 const log = getLogger(["engine", "sweeper"]);
 
-/** What settling asks of a chain. One that cannot tell its newest solid block shows no balance. */
-export type SettledChain =
-  & Pick<Chain, "deriveAddress" | "transaction" | "balanceOf">
-  & Partial<Pick<Chain, "solid">>;
+/** What settling asks of a chain. */
+export type SettledChain = Pick<Chain, "deriveAddress" | "transaction" | "balanceOf">;
 
 /** What settling works with. */
 export interface SettleDeps {
@@ -69,15 +67,16 @@ export async function settleSweep(
   const found = await orInDoubt(chain.transaction(sweep.txid, "solid", signal, cursor));
   if (found.kind === "in_doubt") return found;
   if (found.kind !== "found") return { kind: "unread" };
-  const doubt = doubtOf(found.transaction, sweep, cursor) ??
-    await doubtOfBalances(chain, cursor, signal);
+  const doubt = doubtOf(found.transaction, sweep, cursor);
   if (doubt !== null) return { kind: "in_doubt", reason: doubt };
   const left = found.transaction.transfers.filter((transfer) =>
     transfer.currency === sweep.currency && transfer.from === address && transfer.to !== address
   );
   const taken = sumOf(left);
   const arrived = sumOf(left.filter(({ to }) => to === sweep.destination));
-  const balance = await chain.balanceOf(address, sweep.currency, signal);
+  // a node behind our scan would show what was there before the sweep
+  const balance = await orInDoubt(chain.balanceOf(address, sweep.currency, signal, cursor));
+  if (typeof balance !== "bigint") return balance;
   const isSo = {
     moved: arrived > 0n,
     nothing_moved: taken === 0n && balance >= sweep.listed,
@@ -118,20 +117,6 @@ function doubtOf(
   }
   if (height <= cursor.height) return null;
   return `${txid} is in block ${height}, the scan has passed ${cursor.height}`;
-}
-
-/** Why balances are not believed: of a node behind our scan they are of before the sweep, perhaps. */
-async function doubtOfBalances(
-  chain: SettledChain,
-  cursor: Cursor,
-  signal: AbortSignal,
-): Promise<string | null> {
-  // before the balance, so that it is not of an earlier block
-  const newest = await chain.solid?.(signal) ?? null;
-  if (newest !== null && newest.height >= cursor.height) return null;
-  return `balances are of block ${
-    newest?.height ?? "unknown"
-  }, the scan has passed ${cursor.height}`;
 }
 
 function sumOf(transfers: readonly { readonly amount: Amount }[]): Amount {
