@@ -99,8 +99,10 @@ export type TransactionLookup =
 export interface FeeEstimate {
   /** Expected cost in the chain's own coin. */
   readonly fee: Amount;
-  /** The most the transaction is allowed to burn, in the chain's own coin. */
+  /** What the transaction is allowed to burn, in the chain's own coin, as its envelope says. */
   readonly limit: Amount;
+  /** The most that it takes altogether, where more is taken than the limit bounds. */
+  readonly atMost?: Amount;
 }
 
 /**

@@ -324,7 +324,7 @@ async function priceOf(chain: Chain, row: OutgoingRow): Promise<Price> {
   return { fee, burn, feeLimit: wallet === "hot" ? burn : ZERO };
 }
 
-/** A small limit can be less than what is expected: bytes are paid besides it. */
-function mostOf({ fee, limit }: FeeEstimate): Amount {
-  return fee > limit ? fee : limit;
+/** The most that a transaction may take. */
+function mostOf({ fee, limit, atMost = limit }: FeeEstimate): Amount {
+  return fee > atMost ? fee : atMost;
 }

@@ -10,6 +10,9 @@ import { toTokenUnits } from "../../ledger/amount.ts";
 import type { BlockRef, Envelope, FeeEstimate } from "../chain.ts";
 import { TRX_DECIMALS } from "./parse_block.ts";
 
+/** The signer's salt raises the fee limit of a contract call by less than this: 0.1 TRX. */
+export const SALT_SUN = 100_000;
+
 /** Fields of a TRON envelope. */
 export const envelopeFieldsSchema = z.strictObject({
   ref_block_bytes: z.string().regex(/^[0-9a-f]{4}$/),

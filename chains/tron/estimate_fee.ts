@@ -9,6 +9,7 @@ import { ChainUnavailable, type FeeEstimate } from "../chain.ts";
 import { accountSchema } from "./answers.ts";
 import type { ChainPrices } from "./chain_parameters.ts";
 import { constantCall } from "./constant_call.ts";
+import { SALT_SUN } from "./envelope.ts";
 import { type NodePool, readFrom } from "./node_pool.ts";
 import { TRX_DECIMALS } from "./parse_block.ts";
 import { transferArguments } from "./transfer_transaction.ts";
@@ -83,10 +84,13 @@ export function tokenTransferFee(
       `Cannot estimate a transfer as it would burn ${energyCost} sun, above the limit: ${highestLimit}`,
     );
   }
-  const withMargin = energyWithMargin(energyCost);
+  const limit = Math.min(energyWithMargin(energyCost), highestLimit);
+  const bytes = TOKEN_TRANSFER_BYTES * prices.byte;
   return {
-    fee: sun(energyCost + TOKEN_TRANSFER_BYTES * prices.byte),
-    limit: sun(Math.min(withMargin, highestLimit)),
+    fee: sun(energyCost + bytes),
+    limit: sun(limit),
+    // the limit is for energy alone, and salted: another attempt is another transaction
+    atMost: sun(limit + SALT_SUN + bytes),
   };
 }
 

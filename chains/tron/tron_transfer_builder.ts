@@ -12,7 +12,7 @@ import type { Asset, Envelope } from "../chain.ts";
 import type { Intent } from "../signer.ts";
 import type { TransferBuilder } from "../signer/transfer_builder.ts";
 import { addressToHex, isTronAddress } from "./address.ts";
-import { type EnvelopeFields, envelopeFieldsSchema } from "./envelope.ts";
+import { type EnvelopeFields, envelopeFieldsSchema, SALT_SUN } from "./envelope.ts";
 import { TRX_DECIMALS } from "./parse_block.ts";
 import { contractEntries, type TokenContracts } from "./token_contracts.ts";
 import { signTransactionId } from "./transaction_signature.ts";
@@ -24,8 +24,6 @@ import {
 
 /** Salts move the timestamp back by less than an hour; nodes do not look at it. */
 const SALT_TIME_MS = 3_600_000;
-/** Salts raise the fee limit of a contract call by less than 0.1 TRX. */
-const SALT_SUN = 100_000;
 
 /**
  * How far block time may be ahead of the wall clock where it follows one. A solid block is about a

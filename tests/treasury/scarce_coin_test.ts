@@ -66,8 +66,10 @@ test("coin is promised for the fees of what leaves the hot wallet, and not for s
       INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, wallet, destination, status, created_at, updated_at)
       VALUES (${id}, ${merchant}, ${kind}, ${payment}, 'TRX', ${currency}, ${text}, ${wallet}, ${id}, 'queued', now(), now())`;
   };
-  // fees of 2 at most
+  // fees of 2 at most, of which the limit bounds 1.5
   const chain = paperChain("TRX", {
+    estimateFee: () =>
+      Promise.resolve({ fee: amount("1"), limit: amount("1.5"), atMost: amount("2") }),
     capabilities: { ...paperChain("TRX").capabilities, needsGasToSweep: true },
     gas: { ...paperChain("TRX").gas, lendable: () => Promise.resolve(amount("1000")) },
   });
