@@ -1,13 +1,17 @@
 import type { Sql } from "../database/connect.ts";
 import type { WaitingEndpoint } from "./outbox.ts";
 
-/** Oldest events of a paused endpoint that are looked at; as many as a claim looks at. */
+/**
+ * Oldest events of a paused endpoint that are looked at; as many as a claim looks at. An index of
+ * what was begun would have every claim, which counts an attempt, write all indexes of the row anew.
+ */
 const BACKLOG_LOOKED_AT = 100;
 
 /**
  * Merchants with undelivered events. A pause holds back only what was never sent: an endpoint for
- * which something begun is due, and in nobody's hands, wants it now. Jumps from merchant to merchant in the index, so that a
- * merchant with a million of them costs as much as one with a single event.
+ * which something begun is due, and in nobody's hands, wants it now; it is looked for where a claim
+ * looks, too. Jumps from merchant to merchant in the index, so that one with a million events costs
+ * no more than one with a few.
  *
  * @param after the id after which the search begins, `""` for the first
  */
