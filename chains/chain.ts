@@ -181,7 +181,8 @@ export interface NodeState {
   readonly name: string;
   /**
    * `resting`: left alone after a failure. `spent`: today's calls are used up, so it is asked last.
-   * `foreign`: it is a node of another chain and is not believed.
+   * `foreign`: it is of another chain, or has another block in place of our newest solid one, and is not
+   * believed.
    */
   readonly state: "ready" | "resting" | "spent" | "foreign";
   /** How much longer it is left alone, milliseconds. */
