@@ -22,8 +22,11 @@ import type { Slice } from "./slice.ts";
 
 const log = getLogger(["engine", "journal"]);
 
-/** How often a slice is decided again before its senders are told to come back later. */
-const TRIES = 3;
+/**
+ * How often a slice is decided before its senders are told to come back later: an account that
+ * another node has changed, a lost connection and a reference that is taken may come one by one.
+ */
+const TRIES = 4;
 /** How many merchants stay in memory. */
 const ACTIVE_MERCHANTS = 10_000;
 /** Pause after the server refused a batch for reasons of its own. */
