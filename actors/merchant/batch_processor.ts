@@ -1,6 +1,7 @@
 /**
  * What the journal does with one batch: read what it speaks of, decide, write once, reply after
- * the commit; and what it does when the write misses, breaks, or loses its answer.
+ * the commit; and what it does when the write misses some of it or loses its answer. A batch that
+ * was rolled back as a whole is `recover.ts`.
  *
  * @module
  */
@@ -14,23 +15,23 @@ import { crashPoint } from "../runtime/crash_point.ts";
 import { ActiveMerchants } from "./active_merchants.ts";
 import { type Committed, committed } from "./committed.ts";
 import { decideBatch, type Deciding, type Work } from "./decide_batch.ts";
-import { apartFromIngestions } from "./ingestions.ts";
 import type { Decidable } from "./envelope.ts";
 import type { Liquidity } from "./hot_funds.ts";
 import { untilAnswered } from "./patience.ts";
+import {
+  comeBackLater,
+  recover,
+  type Recovering,
+  type RolledBack,
+  TRIES,
+  unsettled,
+} from "./recover.ts";
 import type { Slice } from "./slice.ts";
 
 const log = getLogger(["engine", "journal"]);
 
-/**
- * How often a slice is decided before its senders are told to come back later: an account that
- * another node has changed, a lost connection and a reference that is taken may come one by one.
- */
-const TRIES = 4;
 /** How many merchants stay in memory. */
 const ACTIVE_MERCHANTS = 10_000;
-/** Pause after the server refused a batch for reasons of its own. */
-const SETBACK_MS = 50;
 
 /** What a batch processor works with. */
 export interface BatchOptions {
@@ -52,6 +53,7 @@ export class BatchProcessor {
   readonly #options: BatchOptions;
   readonly #store: JournalStore;
   readonly #deciding: Deciding;
+  readonly #recovering: Recovering;
   #settings: Settings | null = null;
   #batches = 0;
   #messages = 0;
@@ -64,6 +66,12 @@ export class BatchProcessor {
       store: options.store,
       active: this.active,
       liquidity: options.liquidity,
+      untilAnswered: (ask) => this.#untilAnswered(ask),
+    };
+    this.#recovering = {
+      store: options.store,
+      process: (work, attempt) => this.process(work, attempt),
+      suspect: options.suspect,
       untilAnswered: (ask) => this.#untilAnswered(ask),
     };
   }
@@ -94,16 +102,8 @@ export class BatchProcessor {
         return await this.#finish(slices, outcome.misses, dirty, work, attempt);
       case "unknown":
         return await this.#resolve(slices, outcome, work, attempt);
-      case "taken":
-        return await this.#decideAgain(this.#unsettled(work), attempt);
-      case "poisoned":
-        return await this.#isolate(this.#unsettled(work), outcome.error);
-      case "setback":
-        return await this.#bear(this.#unsettled(work), outcome.error, attempt);
-      default: {
-        const never: never = outcome;
-        return never;
-      }
+      default:
+        return await recover(this.#recovering, outcome, unsettled(work), attempt);
     }
   }
 
@@ -156,7 +156,7 @@ export class BatchProcessor {
     const again = this.#askedOf(new Map(left));
     if (attempt < TRIES) return await this.process(again, attempt + 1);
     // a write that takes its connection down every time is as good as refused
-    await this.#isolate(again, lost.error);
+    await recover(this.#recovering, { kind: "poisoned", error: lost.error }, again, attempt);
   }
 
   /** After the commit: states are replaced, replies leave, what was missed is decided again. */
@@ -184,9 +184,7 @@ export class BatchProcessor {
       new Map([...work].filter(([merchantId]) => missed.has(merchantId))),
     );
     if (attempt < TRIES) return await this.process(again, attempt + 1);
-    for (const envelope of [...again.values()].flat()) {
-      if (envelope.kind === "command") envelope.settle({ kind: "overloaded" });
-    }
+    comeBackLater(again);
   }
 
   /**
@@ -195,7 +193,7 @@ export class BatchProcessor {
    */
   #askedOf(work: Work): Work {
     const asked: Map<string, readonly Decidable[]> = new Map();
-    for (const [merchantId, envelopes] of this.#unsettled(work)) {
+    for (const [merchantId, envelopes] of unsettled(work)) {
       const commands = envelopes.filter(({ kind }) => kind === "command");
       if (commands.length < envelopes.length) this.#options.wake(merchantId);
       if (commands.length > 0) asked.set(merchantId, commands);
@@ -250,107 +248,6 @@ export class BatchProcessor {
     }
   }
 
-  /**
-   * Finds the message that breaks a batch: merchants one by one, then messages one by one. What
-   * still fails alone is set aside with an alarm; everything else goes on.
-   */
-  async #isolate(work: Work, error: unknown): Promise<void> {
-    const merchants = [...work];
-    if (merchants.length > 1) {
-      log.error("a batch was refused by the database, trying its merchants one by one: {error}", {
-        error,
-      });
-      for (const [merchantId, envelopes] of merchants) {
-        await this.process(new Map([[merchantId, envelopes]]));
-      }
-      return;
-    }
-    const [merchantId, envelopes] = merchants[0] ?? ["", []];
-    this.#options.suspect(merchantId);
-    if (envelopes.length > 1) {
-      for (const envelope of envelopes) {
-        await this.process(new Map([[merchantId, [envelope]]]));
-      }
-      return;
-    }
-    for (const envelope of envelopes) {
-      log.error("a message cannot be written and is set aside: {type} of {merchantId}: {error}", {
-        type: envelope.message.type,
-        merchantId,
-        error,
-      });
-      if (envelope.kind === "command") {
-        envelope.settle({ kind: "failed" });
-        continue;
-      }
-      const { key } = envelope.message;
-      // a database that keeps going away is not the row's fault: a later wake-up tries again
-      if (this.#store.isConnectionError(error)) continue;
-      await this.#untilAnswered(() => this.#store.quarantineInboxRow(key, `bug: ${error}`));
-    }
-  }
-
-  /**
-   * What the server refused for reasons of its own is tried again, then merchant by merchant (it
-   * may be one of them whose row is locked), and given back in the end; nothing is set aside.
-   */
-  async #bear(work: Work, error: unknown, attempt: number): Promise<void> {
-    log.warn("the database refused a batch of {count} merchants, trying again: {error}", {
-      count: work.size,
-      error,
-    });
-    if (attempt === 1 || (attempt < TRIES && work.size === 1)) {
-      await new Promise((resolve) => setTimeout(resolve, SETBACK_MS));
-      return await this.process(work, attempt + 1);
-    }
-    if (work.size > 1) {
-      for (const [merchantId, envelopes] of work) {
-        await this.process(new Map([[merchantId, envelopes]]), TRIES);
-      }
-      return;
-    }
-    for (const [merchantId, envelopes] of work) {
-      this.#options.suspect(merchantId);
-      for (const envelope of envelopes) {
-        // a fact's row is still there, and found again by the sweep
-        if (envelope.kind === "command") envelope.settle({ kind: "overloaded" });
-      }
-    }
-  }
-
-  /**
-   * What upstream systems say comes once for all merchants. Where two say it at once nobody is to
-   * blame: decided one after the other, the second is told of the first.
-   */
-  async #decideAgain(work: Work, attempt: number): Promise<void> {
-    log.info("an upstream event was taken meanwhile, deciding {count} merchants again", {
-      count: work.size,
-    });
-    const { ingestions, others } = apartFromIngestions(work);
-    await this.process(others);
-    for (const [merchantId, envelopes] of ingestions) {
-      if (attempt < TRIES) {
-        await this.process(new Map([[merchantId, envelopes]]), attempt + 1);
-        continue;
-      }
-      for (const envelope of envelopes) {
-        // a fact's row is still there, and found again by the sweep
-        if (envelope.kind === "command") envelope.settle({ kind: "overloaded" });
-      }
-    }
-  }
-
-  /** The messages whose senders still wait; they may be decided again. */
-  #unsettled(work: Work): Work {
-    const left: Map<string, readonly Decidable[]> = new Map();
-    for (const [merchantId, envelopes] of work) {
-      const open = envelopes.filter((envelope) => envelope.kind === "fact" || !envelope.settled);
-      for (const envelope of open) if (envelope.kind === "command") envelope.decided = false;
-      if (open.length > 0) left.set(merchantId, open);
-    }
-    return left;
-  }
-
   #untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
     return untilAnswered(this.#store, this.#options.givenUp, ask);
   }
@@ -361,9 +258,4 @@ type WriteOutcome =
   | { readonly kind: "durable"; readonly misses: readonly SliceMiss[] }
   /** The connection was lost before the answer. */
   | { readonly kind: "unknown"; readonly commitId: string; readonly error: unknown }
-  /** The database rolled it back as what it takes was taken by another. */
-  | { readonly kind: "taken" }
-  /** The database rolled it back for reasons of its own. */
-  | { readonly kind: "setback"; readonly error: unknown }
-  /** The database refused it: a bug in one of its messages. */
-  | { readonly kind: "poisoned"; readonly error: unknown };
+  | RolledBack;
