@@ -19,7 +19,8 @@ import { createChain, type Identity, readIdentity } from "./genesis.ts";
 import { type Changes, Overlay, type StateReader } from "./overlay.ts";
 import { MAX_BLOCK_SIZE, MAX_PENDING } from "./parameters.ts";
 import { type NodeRefusal, REFUSALS } from "./refusal.ts";
-import type { Store, StoredBlock } from "./store.ts";
+import type { Store } from "./store.ts";
+import type { StoredBlock } from "./stored_rows.ts";
 import { assemble, type Transaction } from "./transaction.ts";
 
 /** A waiting transaction. */

@@ -8,6 +8,18 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { ForcedFailure } from "./execute.ts";
 import type { Changes, StateReader } from "./overlay.ts";
+import {
+  blockOf,
+  type Bytes,
+  bytesOf,
+  forcedOf,
+  isRow,
+  pendingOf,
+  type Row,
+  type StoredBlock,
+  type StoredPending,
+  textOf,
+} from "./stored_rows.ts";
 
 const SCHEMA = `
 create table if not exists meta (key text primary key, value text not null) without rowid;
@@ -31,18 +43,6 @@ create table if not exists pool (
 
 const CACHED_KEYS = 200_000;
 
-/** Bytes as they are read from the file. */
-export type Bytes = Uint8Array<ArrayBuffer>;
-
-/** A block as it is stored. */
-export interface StoredBlock {
-  readonly height: number;
-  readonly id: string;
-  readonly parentId: string;
-  readonly time: number;
-  readonly transactions: number;
-}
-
 /** Where a transaction's texts lie in its block's. */
 export interface Included {
   readonly txid: string;
@@ -50,14 +50,6 @@ export interface Included {
   readonly bodyLength: number;
   readonly receiptFrom: number;
   readonly receiptLength: number;
-  readonly forced: ForcedFailure | null;
-}
-
-/** A waiting transaction as it is stored. */
-export interface StoredPending {
-  readonly txid: string;
-  readonly raw: string;
-  readonly signatures: readonly string[];
   readonly forced: ForcedFailure | null;
 }
 
@@ -170,12 +162,8 @@ export class Store implements StateReader {
 
   /** All waiting transactions in the order they came. */
   pending(): StoredPending[] {
-    return this.#all("select txid, raw, signatures, forced from pool order by seq").map((row) => ({
-      txid: String(row["txid"]),
-      raw: String(row["raw"]),
-      signatures: String(row["signatures"]).split(","),
-      forced: forcedOf(row["forced"]),
-    }));
+    const sql = "select txid, raw, signatures, forced from pool order by seq";
+    return this.#all(sql).map(pendingOf);
   }
 
   /** Adds a block; call within {@linkcode transaction}. */
@@ -354,36 +342,5 @@ export class Store implements StateReader {
 }
 
 type SqlValue = string | number | null | Uint8Array;
-type Row = Record<string, unknown>;
 
 const BLOCK = "select height, id, parent_id, time, transactions from block";
-
-function isRow(value: unknown): value is Row {
-  return typeof value === "object" && value !== null;
-}
-
-function blockOf(row: Row | undefined): StoredBlock | null {
-  if (row === undefined) return null;
-  return {
-    height: Number(row["height"]),
-    id: String(row["id"]),
-    parentId: String(row["parent_id"]),
-    time: Number(row["time"]),
-    transactions: Number(row["transactions"]),
-  };
-}
-
-function bytesOf(row: Row | undefined): Bytes | null {
-  const bytes = row?.["bytes"];
-  return bytes instanceof Uint8Array && bytes.buffer instanceof ArrayBuffer
-    ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    : null;
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
-
-function forcedOf(value: unknown): ForcedFailure | null {
-  return value === "REVERT" || value === "OUT_OF_ENERGY" ? value : null;
-}
