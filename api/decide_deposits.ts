@@ -10,10 +10,10 @@ import { listOpenDeposits } from "../ledger/admin/list_open_deposits.ts";
 import { ok } from "./answer.ts";
 import { askAsAdmin, noteRefusal } from "./ask_as_admin.ts";
 import { depositView } from "./deposits.ts";
-import { notFound, transferOfAnother } from "./errors.ts";
+import { notFound, refused } from "./errors.ts";
 import { limit, page } from "./fields.ts";
 import { isTransferOfAnother } from "./is_transfer_of_another.ts";
-import { notFoundDoc, REFUSALS, transferOfAnotherDoc } from "./openapi/error_catalogue.ts";
+import { notFoundDoc, REFUSALS } from "./openapi/error_catalogue.ts";
 import { pagination } from "./paging.ts";
 import { staffRoute } from "./route.ts";
 import {
@@ -74,7 +74,7 @@ function decideRoute(verb: keyof typeof VERBS) {
       },
     },
     errors: verb === "confirm"
-      ? [notFoundDoc, REFUSALS.not_manual, REFUSALS.wrong_state, transferOfAnotherDoc]
+      ? [notFoundDoc, REFUSALS.not_manual, REFUSALS.wrong_state, REFUSALS.transfer_of_another]
       : [notFoundDoc, REFUSALS.not_manual, REFUSALS.wrong_state],
     handler: async (request, context) => {
       const depositId = request.params.depositId ?? "";
@@ -91,7 +91,7 @@ function decideRoute(verb: keyof typeof VERBS) {
           "transfer_of_another",
           context,
         );
-        return transferOfAnother(status, to);
+        return refused({ code: "transfer_of_another", from: status, to });
       }
       const outcome = await askAsAdmin(request, merchantId, `deposit.${verb}`, depositId, {
         type: "decide-deposit",

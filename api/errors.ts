@@ -77,11 +77,6 @@ function refusedMove(from: string, to: string, why?: string): Answer {
   return error(409, { error: "Conflict", message, from, to });
 }
 
-/** 409 of a deposit by hand whose transaction is somebody else's. */
-export function transferOfAnother(from: string, to: string): Answer {
-  return refusedMove(from, to, "the named transaction paid, or was booked by, another merchant");
-}
-
 /** 413. */
 export function bodyTooLarge(limit: number): Answer {
   return error(413, {
@@ -270,6 +265,12 @@ export function refused(refusal: Refusal, amountField = "amount"): Answer {
         refusal.from,
         refusal.to,
         "that transaction has paid another withdrawal",
+      );
+    case "transfer_of_another":
+      return refusedMove(
+        refusal.from,
+        refusal.to,
+        "the named transaction paid, or was booked by, another merchant",
       );
     case "address_exists":
       return error(409, { error: "Deposit address already exists" });

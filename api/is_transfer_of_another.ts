@@ -4,9 +4,9 @@ import { findNamedTransaction } from "../ledger/admin/find_named_transaction.ts"
 import type { ApiContext } from "./context.ts";
 
 /**
- * Whether the transaction that a deposit by hand names is another merchant's: booked by hand for
- * that one, or paid to one of its addresses. Asked before an operator confirms it, as the same
- * money would be credited twice.
+ * Whether the transaction that a deposit by hand names paid an address of another merchant. Asked
+ * before an operator confirms it, as the same money would be credited twice. Whether it was booked
+ * by hand for another one is the account's own question, asked when it decides.
  *
  * @throws {ChainUnavailable} when its network cannot be read; then nothing is known
  */
@@ -17,7 +17,6 @@ export async function isTransferOfAnother(
 ): Promise<boolean> {
   const named = await findNamedTransaction(sql, merchantId, depositId);
   if (named === null) return false;
-  if (named.isBookedByAnother) return true;
   const { network, txid } = named;
   const signal = AbortSignal.timeout(askTimeoutMs);
   const found = await chains.get(network)?.transaction(txid, "head", signal);

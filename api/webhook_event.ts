@@ -12,23 +12,11 @@ import { type Answer, ok } from "./answer.ts";
 import { askAsAdmin, noteRefusal } from "./ask_as_admin.ts";
 import { cannotBelieveAs } from "./chain_in_doubt.ts";
 import type { ApiContext } from "./context.ts";
-import {
-  invalidRequest,
-  notFound,
-  refused,
-  transferOfAnother,
-  unauthorized,
-  validationFailed,
-} from "./errors.ts";
+import { invalidRequest, notFound, refused, unauthorized, validationFailed } from "./errors.ts";
 import { findPayment, type PaymentFault } from "./find_payment.ts";
 import { bodyHash, isRecent, isSigned } from "./ingest_signature.ts";
 import { isTransferOfAnother } from "./is_transfer_of_another.ts";
-import {
-  notFoundDoc,
-  REFUSALS,
-  transferOfAnotherDoc,
-  validationFailedDoc,
-} from "./openapi/error_catalogue.ts";
+import { notFoundDoc, REFUSALS, validationFailedDoc } from "./openapi/error_catalogue.ts";
 import { type StaffRequest, staffRoute } from "./route.ts";
 import { INGESTED_EXAMPLE, ingestedSchema } from "./schemas/ingested.ts";
 
@@ -99,7 +87,7 @@ export const ingestEvent = staffRoute({
     validationFailedDoc,
     REFUSALS.event_conflict,
     REFUSALS.not_manual,
-    transferOfAnotherDoc,
+    REFUSALS.transfer_of_another,
     REFUSALS.wrong_state,
     REFUSALS.already_sent,
     REFUSALS.payment_used,
@@ -147,7 +135,7 @@ async function decideDeposit(
     const accountable = { ...request, merchantId };
     const action = `ingest.${body.type}`;
     await noteRefusal(accountable, action, depositId, "transfer_of_another", context);
-    return transferOfAnother(status, to);
+    return refused({ code: "transfer_of_another", from: status, to });
   }
   const outcome = await askAsAdmin(request, merchantId, `ingest.${body.type}`, depositId, {
     type: "decide-deposit",

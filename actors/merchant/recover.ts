@@ -4,7 +4,7 @@
  *
  * | The database says | To blame | What is done | In the end |
  * |---|---|---|---|
- * | taken meanwhile | nobody: two upstream events met | those decided one by one, the rest together | come back later |
+ * | taken meanwhile | nobody: two reached for what is there once | those decided one by one, the rest together | come back later |
  * | a setback | the server, or a locked row | once more, then merchant by merchant | come back later |
  * | poisoned | one message: a bug | merchant by merchant, then message by message | set aside, with an alarm |
  *
@@ -18,7 +18,7 @@ import { getLogger } from "@logtape/logtape";
 import type { JournalStore } from "../../ledger/journal/store.ts";
 import type { Work } from "./decide_batch.ts";
 import type { Decidable } from "./envelope.ts";
-import { apartFromIngestions } from "./ingestions.ts";
+import { apartFromTakers } from "./takers.ts";
 
 const log = getLogger(["engine", "journal"]);
 
@@ -99,18 +99,18 @@ export function comeBackLater(work: Work): void {
 }
 
 /**
- * What upstream systems say comes once for all merchants. Where two say it at once nobody is to
- * blame: decided one after the other, the second is told of the first.
+ * What is there once for all merchants was reached for by two at once, and nobody is to blame:
+ * decided one after the other, the second is told of the first.
  */
 async function decideApart(recovering: Recovering, work: Work, attempt: number): Promise<void> {
-  log.info("an upstream event was taken meanwhile, deciding {count} merchants again", {
+  log.info("what is there once was taken meanwhile, deciding {count} merchants again", {
     count: work.size,
   });
-  const { ingestions, others } = apartFromIngestions(work);
+  const { takers, others } = apartFromTakers(work);
   // these lost nothing but their company, so their tries begin anew
   await recovering.process(others, 1);
-  if (attempt < TRIES) return await oneByOne(recovering, ingestions, attempt + 1);
-  comeBackLater(ingestions);
+  if (attempt < TRIES) return await oneByOne(recovering, takers, attempt + 1);
+  comeBackLater(takers);
 }
 
 /**

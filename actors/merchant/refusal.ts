@@ -34,6 +34,7 @@ export const REFUSAL_CODES = [
   "wrong_state",
   "already_sent",
   "payment_used",
+  "transfer_of_another",
   "address_exists",
   "settlement_address_exists",
   "event_conflict",
@@ -102,6 +103,8 @@ export type Refusal =
   | { readonly code: "already_sent" } & RefusedMove
   /** The transaction that is said to pay this withdrawal paid another one. */
   | { readonly code: "payment_used" } & RefusedMove
+  /** The transaction that a manual deposit names paid, or was booked by hand for, another merchant. */
+  | { readonly code: "transfer_of_another" } & RefusedMove
   | { readonly code: "address_exists" }
   | { readonly code: "settlement_address_exists" }
   /** The same upstream event came with another body. */
@@ -136,6 +139,7 @@ export function isTransient(code: RefusalCode): boolean {
     case "wrong_state":
     case "already_sent":
     case "payment_used":
+    case "transfer_of_another":
     case "address_exists":
       return false;
     default: {

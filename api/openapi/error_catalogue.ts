@@ -53,15 +53,6 @@ export const validationFailedDoc = errorDoc(
   { details },
 );
 
-/** 409 of a deposit by hand that is about to be confirmed. */
-export const transferOfAnotherDoc = errorDoc(
-  "TransferOfAnother",
-  "The transaction that the deposit names paid another merchant, or another one's deposit by hand",
-  errors.transferOfAnother("PENDING", "CONFIRMED"),
-  "Conflict",
-  { message, ...states },
-);
-
 /** 401 without a key. */
 export const authenticationRequiredDoc = errorDoc(
   "AuthenticationRequired",
@@ -404,6 +395,12 @@ export const REFUSALS: Readonly<Record<RefusalCode, ErrorDoc>> = {
     "PaymentUsed",
     "The named transaction has paid another withdrawal",
     { code: "payment_used", from: "PENDING", to: "CONFIRMED" },
+    states,
+  ),
+  transfer_of_another: conflict(
+    "TransferOfAnother",
+    "The transaction that the deposit names paid another merchant, or another one's deposit by hand",
+    { code: "transfer_of_another", from: "PENDING", to: "CONFIRMED" },
     states,
   ),
   address_exists: refusal(

@@ -73,6 +73,8 @@ export interface Facts {
   readonly settlements: readonly SettlementRow[];
   readonly whitelist: readonly SettlementAddressRow[];
   readonly ingested: readonly IngestedRow[];
+  /** Transactions named by those deposits that a confirmed deposit by hand stands for, whosever. */
+  readonly bookedByHand: readonly { readonly network: Network; readonly txid: string }[];
   /** States of the payouts of the withdrawals. */
   readonly outgoing: readonly {
     readonly id: string;
@@ -89,6 +91,7 @@ const NONE: Facts = {
   settlements: [],
   whitelist: [],
   ingested: [],
+  bookedByHand: [],
   outgoing: [],
 };
 
@@ -111,7 +114,10 @@ export async function readFacts(sql: Sql, needs: Needs): Promise<Facts> {
     withdrawals: withdrawals.map((row) => withdrawalTable.decode(row)),
     deposits: deposits.map((row) => depositTable.decode(row)),
   };
-  const linked = needs.deposits.length === 0 ? [] : await readAddressesOf(sql, found.deposits);
+  const [linked, bookedByHand] = needs.deposits.length === 0 ? [[], []] : await Promise.all([
+    readAddressesOf(sql, found.deposits),
+    readBookedByHand(sql, found.deposits),
+  ]);
   const lines = [...found.withdrawals, ...found.deposits];
   const transactions = lines.length === 0 ? [] : await sql`
     SELECT t.* FROM book.transaction t
@@ -121,6 +127,7 @@ export async function readFacts(sql: Sql, needs: Needs): Promise<Facts> {
   return {
     ...found,
     ...rare,
+    bookedByHand,
     addresses: [...addresses, ...linked].map((row) => depositAddressTable.decode(row)),
     transactions: transactions.map((row) => transactionTable.decode(row)),
     outgoing: withdrawals.filter((row) => row["outgoing_status"] !== null).map((row) => ({
@@ -168,6 +175,20 @@ async function readAddressesOf(
     SELECT a.* FROM book.deposit_address a
     JOIN unnest(${column(ids, "addressId")}::text[], ${column(ids, "merchantId")}::text[])
       AS k(id, merchant_id) ON a.id = k.id AND a.merchant_id IS NOT DISTINCT FROM k.merchant_id`;
+}
+
+/** Which of the transactions that deposits name are booked by hand, for whichever merchant. */
+async function readBookedByHand(
+  sql: Sql,
+  deposits: readonly DepositRow[],
+): Promise<Facts["bookedByHand"]> {
+  const named = deposits.flatMap(({ network, txid }) => txid === null ? [] : [{ network, txid }]);
+  if (named.length === 0) return [];
+  return await sql<{ network: Network; txid: string }[]>`
+    SELECT d.network, d.txid FROM book.deposit d
+    JOIN unnest(${column(named, "network")}::text[], ${column(named, "txid")}::text[])
+      AS k(network, txid) ON d.network = k.network AND d.txid = k.txid
+    WHERE d.log_index = -1 AND d.status = 'CONFIRMED'`;
 }
 
 async function readAddresses(sql: Sql, needs: Needs): Promise<readonly Row[]> {

@@ -120,6 +120,92 @@ test("a claim that came to nothing stands for its transaction no more", async ()
   assertEquals(await booksFaults(api.sql), []);
 });
 
+/**
+ * Holds a merchant's account as a write of somebody else's would, so that the batch that writes it
+ * waits. Answers how to let go.
+ */
+async function holdAccount({ sql }: TestApi, merchantId: string): Promise<() => Promise<void>> {
+  const [held, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const holding = sql.begin(async (tx) => {
+    await tx`SELECT 1 FROM book.account WHERE merchant_id = ${merchantId} FOR UPDATE`;
+    held.resolve();
+    await free.promise;
+  });
+  await held.promise;
+  return async () => {
+    free.resolve();
+    await holding;
+  };
+}
+
+/** Waits until a batch waits for an account that is held. */
+async function untilBlocked({ sql }: TestApi): Promise<void> {
+  await until(async () => {
+    const rows = await sql`
+      SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    return rows.length > 0;
+  });
+}
+
+for (const when of ["of one batch", "of two batches"] as const) {
+  test(`of two deposits by hand that name one transaction, confirmed at once by decisions ${when}, one is`, async () => {
+    await using api = await testApi();
+    const admin = await api.addKey(null, { permissions: ["admin:read", "admin:write"] });
+    const bystander = await api.addMerchant();
+    const merchants = [await api.addMerchant(), await api.addMerchant()];
+    const deposits = await Promise.all(merchants.map(async ({ key }) => {
+      const body = { ...DEPOSIT, metadata: { txHash: TXID } };
+      return (await api.call("POST", "/api/deposits", { key, body })).body.id as string;
+    }));
+    const confirm = (id: string | undefined) =>
+      api.call("POST", `/api/admin/deposits/${id}/confirm`, { key: admin, body: {} });
+
+    const answers: ReturnType<typeof confirm>[] = [];
+    const { id: held, key } = when === "of one batch" ? bystander : merchants[0] ?? bystander;
+    const letGo = await holdAccount(api, held);
+    // what is asked while a batch waits has been looked at by then, and is decided in the next one
+    if (held === bystander.id) {
+      const before = api.call("POST", "/api/deposits", { key, body: DEPOSIT });
+      await untilBlocked(api);
+      answers.push(...deposits.map(confirm));
+      await until(() => Promise.resolve(api.journal.figures.waiting === 2));
+      await letGo();
+      assertEquals((await before).status, 201);
+    } else {
+      answers.push(confirm(deposits[0]));
+      await untilBlocked(api);
+      answers.push(confirm(deposits[1]));
+      await until(() => Promise.resolve(api.journal.figures.waiting === 1));
+      await letGo();
+    }
+
+    const ended = (await Promise.all(answers)).sort((a, b) => a.status - b.status);
+    assertEquals(ended.map(({ status }) => status), [200, 409]);
+    assertEquals(ended[1]?.body, {
+      error: "Conflict",
+      message: "Cannot move from PENDING to CONFIRMED: " +
+        "the named transaction paid, or was booked by, another merchant.",
+      from: "PENDING",
+      to: "CONFIRMED",
+    });
+    const rows = await api
+      .sql`SELECT status FROM book.deposit WHERE txid = ${TXID} ORDER BY status`;
+    assertEquals(rows.map(({ status }) => status), ["CONFIRMED", "PENDING"]);
+    const noted = await api.sql`
+      SELECT action FROM hub.audit WHERE refused = 'transfer_of_another'`;
+    assertEquals(noted.map(({ action }) => action), ["deposit.confirm"]);
+    assertEquals(await booksFaults(api.sql), []);
+    // the operator ends the other one; what it pretends to have is given back
+    const left = deposits.find((id) => id !== ended[0]?.body.depositId);
+    const cancel = { key: admin, body: { reason: "booked twice" } };
+    assertEquals(
+      (await api.call("POST", `/api/admin/deposits/${left}/cancel`, cancel)).status,
+      200,
+    );
+    assertEquals(await booksFaults(api.sql), []);
+  });
+}
+
 test("a deposit by hand may be linked to an address of the merchant's", async () => {
   await using api = await testApi();
   const { key, id } = await api.addMerchant();

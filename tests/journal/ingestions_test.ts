@@ -55,7 +55,11 @@ function gatedStore(sql: Sql) {
 }
 
 /** Books a deposit by hand. */
-async function bookDeposit(journal: Journal, merchantId: string): Promise<string> {
+async function bookDeposit(
+  journal: Journal,
+  merchantId: string,
+  txid: string | null = null,
+): Promise<string> {
   const depositId = newId("dep");
   const outcome = await journal.ask(merchantId, {
     type: "create-deposit",
@@ -69,15 +73,18 @@ async function bookDeposit(journal: Journal, merchantId: string): Promise<string
     description: null,
     metadata: {},
     depositAddressId: null,
-    txid: null,
+    txid,
     usdRate: "1",
   }, ASK_MS);
   assertEquals(outcome.kind, "done");
   return depositId;
 }
 
-/** An upstream event of one id that confirms a deposit. */
-function confirms(depositId: string): DecideDeposit {
+/** An upstream event, of one id unless told otherwise, that confirms a deposit. */
+function confirms(
+  depositId: string,
+  ingestion = { eventId: "upstream 1", bodyHash: depositId },
+): DecideDeposit {
   return {
     type: "decide-deposit",
     at: Date.now(),
@@ -86,7 +93,7 @@ function confirms(depositId: string): DecideDeposit {
     reason: null,
     chargeIds: [newId("chg"), newId("chg")],
     eventIds: [newId("evt"), newId("evt")],
-    ingestion: { eventId: "upstream 1", bodyHash: depositId },
+    ingestion,
   };
 }
 
@@ -147,6 +154,33 @@ test("two nodes that are told of one event for two merchants: one takes it, the 
     assertEquals(await endsOf([asked]), ["event_conflict"]);
   });
   assertEquals(alarms, []);
+  assertEquals(await booksFaults(sql), []);
+  await Promise.all([node.stop(1_000), lateNode.stop(1_000)]);
+});
+
+test("two nodes that confirm deposits by hand of one transaction: one does, the other refuses", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const late = gatedStore(sql);
+  const [node, lateNode] = [openJournal(sql), openJournal(sql, { store: late.store })];
+  const [first, second] = [await addMerchant(sql), await addMerchant(sql)];
+  const txid = "cd".repeat(32);
+  const [deposit, lateDeposit] = [
+    await bookDeposit(node, first, txid),
+    await bookDeposit(node, second, txid),
+  ];
+  const event = (n: number) => ({ eventId: `upstream ${n}`, bodyHash: String(n) });
+  const alarms = await alarmsOf(async () => {
+    const asked = lateNode.ask(second, confirms(lateDeposit, event(2)), ASK_MS);
+    await late.reached;
+    assertEquals(await endsOf([node.ask(first, confirms(deposit, event(1)), ASK_MS)]), ["done"]);
+    late.open();
+    assertEquals(await endsOf([asked]), ["transfer_of_another"]);
+  });
+  assertEquals(alarms, []);
+  // what was refused was not taken in: the event may be told again
+  const taken = await sql`SELECT event_id FROM book.ingested`;
+  assertEquals(taken.map((row) => row["event_id"]), ["upstream 1"]);
   assertEquals(await booksFaults(sql), []);
   await Promise.all([node.stop(1_000), lateNode.stop(1_000)]);
 });

@@ -5,7 +5,7 @@ import { pairKey, tokenDecimals } from "../../../ledger/pair.ts";
 import type { DepositRow, IngestedRow } from "../../../ledger/rows.ts";
 import { decided, refused, timeOf, type Verdict } from "../decision.ts";
 import type { Answers, CreateDeposit, DecideDeposit, Ingestion } from "../messages.ts";
-import { CLAIM, type MerchantView } from "../state.ts";
+import { CLAIM, type MerchantView, paymentKey } from "../state.ts";
 import { confirmDeposit } from "./confirm_deposit.ts";
 import { giveUpDeposit } from "./fail_deposit.ts";
 import { pendingPosting } from "./see_transfer.ts";
@@ -118,6 +118,12 @@ export function decideDeposit(
   if (deposit.status === to) return decided(at, { deposit, changed: false }, { ingested });
   if (deposit.status !== "PENDING") {
     return refused({ code: "wrong_state", from: deposit.status, to });
+  }
+  const { network, txid } = deposit;
+  if (
+    to === "CONFIRMED" && txid !== null && records.bookedByHand.has(paymentKey(network, txid))
+  ) {
+    return refused({ code: "transfer_of_another", from: deposit.status, to });
   }
   const changes = to === "CONFIRMED"
     ? confirmManual(view, deposit, message, at)
