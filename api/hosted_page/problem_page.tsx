@@ -51,6 +51,7 @@ export function problemPage(answer: Answer, request: { readonly headers: Headers
   return { status: answer.status, body, headers: { ...answer.headers, ...pageHeaders(null) } };
 }
 
+/** What is told of an error. A page whose time is over is none: it explains itself, in its own colours. */
 function problemOf(
   status: number,
   texts: Texts,
@@ -59,8 +60,6 @@ function problemOf(
     case 400:
     case 404:
       return { told: texts.unknownPage, canRetry: false };
-    case 410:
-      return { told: texts.expiredPage, canRetry: false };
     case 429:
       return { told: texts.tooManyRequests, canRetry: true };
     default:

@@ -104,10 +104,6 @@ export const en: Texts = {
     title: "There is no such payment page",
     detail: "The link is incomplete or mistyped. Please open it again from where you got it.",
   },
-  expiredPage: {
-    title: "This payment page has expired",
-    detail: "Please ask for a new one. A payment that was already sent is credited all the same.",
-  },
   tooManyRequests: {
     title: "One moment, please",
     detail: "This page was opened too often just now. Please try again in a minute.",

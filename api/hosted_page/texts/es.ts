@@ -103,10 +103,6 @@ export const es: Texts = {
     title: "Esta página de pago no existe",
     detail: "El enlace está incompleto o mal escrito. Ábralo de nuevo desde donde lo recibió.",
   },
-  expiredPage: {
-    title: "Esta página de pago ha caducado",
-    detail: "Pida una nueva. Un pago que ya se haya enviado se acredita igualmente.",
-  },
   tooManyRequests: {
     title: "Un momento, por favor",
     detail: "Esta página se ha abierto demasiadas veces. Inténtelo de nuevo en un minuto.",

@@ -86,7 +86,6 @@ export interface Texts {
   readonly checkAgain: string;
 
   readonly unknownPage: Told;
-  readonly expiredPage: Told;
   readonly tooManyRequests: Told;
   readonly somethingWrong: Told;
 }

@@ -100,10 +100,6 @@ export const zh: Texts = {
     title: "没有这个付款页面",
     detail: "链接不完整或有误。请从原处重新打开。",
   },
-  expiredPage: {
-    title: "此付款页面已过期",
-    detail: "请索取新的付款页面。已经发送的款项仍会入账。",
-  },
   tooManyRequests: {
     title: "请稍候",
     detail: "此页面打开次数过多，请一分钟后再试。",
