@@ -107,7 +107,7 @@ export const rejectWithdrawal = staffRoute({
       example: withdrawalMovedExample("CANCELLED"),
     },
   },
-  errors: [notFoundDoc, REFUSALS.wrong_state, REFUSALS.already_sent],
+  errors: [notFoundDoc, REFUSALS.wrong_state],
   handler: async (request, context) => {
     const withdrawalId = request.params.withdrawalId ?? "";
     const { newId } = context;
@@ -175,7 +175,7 @@ export const rejectSettlement = staffRoute({
       example: settlementMovedExample("REJECTED"),
     },
   },
-  errors: [notFoundDoc, REFUSALS.wrong_state, REFUSALS.already_sent],
+  errors: [notFoundDoc, REFUSALS.wrong_state],
   handler: async (request, context) => {
     const settlementId = request.params.settlementId ?? "";
     const { newId } = context;

@@ -196,7 +196,7 @@ export const cancelWithdrawal = keyedRoute({
       },
     },
   },
-  errors: [notFoundDoc, REFUSALS.wrong_state, REFUSALS.already_sent],
+  errors: [notFoundDoc, REFUSALS.wrong_state],
   handler: async ({ merchantId, params, now }, context) => {
     const { newId } = context;
     const withdrawalId = params.withdrawalId ?? "";
