@@ -28,7 +28,7 @@ import { createUsageNotes } from "./key_usage.ts";
 import { RateLimits } from "./rate_limits.ts";
 import { createRequestMetrics, type RequestMetrics } from "./request_metrics.ts";
 import { mangledLink } from "./hosted_page/mangled_link.ts";
-import { POLL_LINGER_MS } from "./hosted_page/pace.ts";
+import { POLL_SPACING_MS } from "./hosted_page/pace.ts";
 import { newRequestId } from "./request_id.ts";
 import { readInput } from "./read_input.ts";
 import type { AnyRequest, Route } from "./route.ts";
@@ -97,7 +97,7 @@ function contextOf(deps: ApiDeps): ApiContext {
     ),
     balances: batcher((merchantIds) => readBalances(sql, merchantIds)),
     hostedPayments: batcher((hashes) => readHostedPayments(sql, hashes), {
-      lingerMs: POLL_LINGER_MS,
+      spacingMs: POLL_SPACING_MS,
     }),
     isOwnAddress: batcher((addresses) => findOwnAddresses(sql, addresses)),
     rateLimits: new RateLimits(),

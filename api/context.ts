@@ -116,7 +116,7 @@ export interface ApiContext extends ApiDeps {
   readonly keys: KeyRing;
   readonly balances: LoadOne<Balances>;
   readonly isOwnAddress: LoadOne<true>;
-  /** Hosted pages by the hash of their token; see {@linkcode POLL_LINGER_MS}. */
+  /** Hosted pages by the hash of their token; see {@linkcode POLL_SPACING_MS}. */
   readonly hostedPayments: LoadOne<HostedPayment>;
   readonly rateLimits: RateLimits;
   readonly settings: () => Promise<Settings>;

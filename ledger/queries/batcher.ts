@@ -19,11 +19,27 @@ export interface BatcherOptions {
   /** Most keys of one query; default 500. */
   readonly largest?: number;
   /**
-   * How long a read waits for others to travel with, milliseconds; without it only what arrives in
-   * the same turn of the event loop travels together.
+   * Least time from the beginning of one query to that of the next, milliseconds. A read that comes
+   * alone starts at once, those of a crowd travel together; a full query waits for nobody. Default
+   * 0: only what arrives in the same turn of the event loop, or during a query, travels together.
    */
-  readonly lingerMs?: number;
+  readonly spacingMs?: number;
+  /** What the spacing is measured and waited for with; the system's where absent. */
+  readonly clock?: BatcherClock;
 }
+
+/** Time as a batcher knows it. */
+export interface BatcherClock {
+  /** Milliseconds that never go back. */
+  now(): number;
+  /** Does something after a while. */
+  after(ms: number, what: () => void): void;
+}
+
+const SYSTEM_CLOCK: BatcherClock = {
+  now: () => performance.now(),
+  after: (ms, what) => void setTimeout(what, ms),
+};
 
 /** Reads one key, together with whatever others are asking for. */
 export type LoadOne<V> = (key: string) => Promise<V | undefined>;
@@ -42,6 +58,9 @@ interface Waiting<V> {
 export function batcher<V>(load: LoadMany<V>, options: BatcherOptions = {}): LoadOne<V> {
   const concurrency = options.concurrency ?? 2;
   const largest = options.largest ?? 500;
+  const spacingMs = options.spacingMs ?? 0;
+  const clock = options.clock ?? SYSTEM_CLOCK;
+  let begun = -Infinity;
   let waiting = new Map<string, Waiting<V>>();
   let running = 0;
   let scheduled = false;
@@ -58,8 +77,22 @@ export function batcher<V>(load: LoadMany<V>, options: BatcherOptions = {}): Loa
         waiting = new Map(entries.slice(largest));
       }
       running++;
+      if (spacingMs > 0) begun = clock.now();
       void run(batch);
     }
+  }
+
+  /** How long the next query has to wait yet, milliseconds. */
+  function rest(): number {
+    if (spacingMs === 0 || waiting.size >= largest) return 0;
+    return Math.max(begun + spacingMs - clock.now(), 0);
+  }
+
+  function schedule(): void {
+    scheduled = true;
+    const ms = rest();
+    if (ms > 0) clock.after(ms, pump);
+    else setImmediate(pump);
   }
 
   async function run(batch: ReadonlyMap<string, Waiting<V>>): Promise<void> {
@@ -70,7 +103,8 @@ export function batcher<V>(load: LoadMany<V>, options: BatcherOptions = {}): Loa
       for (const one of batch.values()) one.reject(error);
     } finally {
       running--;
-      pump();
+      if (rest() === 0) pump();
+      else if (!scheduled && waiting.size > 0) schedule();
     }
   }
 
@@ -79,11 +113,7 @@ export function batcher<V>(load: LoadMany<V>, options: BatcherOptions = {}): Loa
     if (present !== undefined) return present.promise;
     const { promise, resolve, reject } = Promise.withResolvers<V | undefined>();
     waiting.set(key, { promise, resolve, reject });
-    if (!scheduled && running < concurrency) {
-      scheduled = true;
-      if (options.lingerMs === undefined) setImmediate(pump);
-      else setTimeout(pump, options.lingerMs);
-    }
+    if (!scheduled && running < concurrency) schedule();
     return promise;
   };
 }

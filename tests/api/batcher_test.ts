@@ -62,6 +62,71 @@ Deno.test("a read that fails fails for those that asked, and for nobody after th
   assertEquals(await bad[1], "b!");
 });
 
+/** A clock that stands still until it is moved. */
+function heldClock() {
+  let now = 0;
+  const timers: { readonly at: number; readonly what: () => void }[] = [];
+  return {
+    now: () => now,
+    after: (ms: number, what: () => void) => void timers.push({ at: now + ms, what }),
+    pass: (ms: number) => {
+      now += ms;
+      for (const { at, what } of timers.splice(0)) at <= now ? what() : timers.push({ at, what });
+    },
+  };
+}
+
+Deno.test("of spaced reads one that comes alone starts at once, those of a crowd wait for each other", async () => {
+  const { calls, load } = heldLoad();
+  const clock = heldClock();
+  const read = batcher(load, { spacingMs: 200, clock });
+  const keysOf = () => calls.map(({ keys }) => keys);
+  const alone = read("a");
+  await turn();
+  assertEquals(keysOf(), [["a"]]);
+  const crowd = [read("b")];
+  await turn();
+  // neither the end of a read nor its time lets a crowd go before the spacing is over
+  clock.pass(100);
+  calls[0]?.end();
+  assertEquals(await alone, "a!");
+  crowd.push(read("c"), read("a"));
+  await turn();
+  clock.pass(99);
+  assertEquals(keysOf(), [["a"]]);
+  clock.pass(1);
+  assertEquals(keysOf(), [["a"], ["b", "c", "a"]]);
+  calls[1]?.end();
+  assertEquals(await Promise.all(crowd), ["b!", "c!", "a!"]);
+  clock.pass(200);
+  const late = read("d");
+  await turn();
+  assertEquals(keysOf().at(-1), ["d"]);
+  calls[2]?.end();
+  assertEquals(await late, "d!");
+});
+
+Deno.test("a full read waits for no spacing, what is left of it does", async () => {
+  const { calls, load } = heldLoad();
+  const clock = heldClock();
+  const read = batcher(load, { spacingMs: 200, clock, concurrency: 1, largest: 2 });
+  const keysOf = () => calls.map(({ keys }) => keys);
+  const first = read("a");
+  await turn();
+  const crowd = ["b", "c", "d"].map(read);
+  calls[0]?.end();
+  assertEquals(await first, "a!");
+  assertEquals(keysOf(), [["a"], ["b", "c"]]);
+  calls[1]?.end();
+  assertEquals(await Promise.all(crowd.slice(0, 2)), ["b!", "c!"]);
+  await turn();
+  assertEquals(keysOf().length, 2);
+  clock.pass(200);
+  assertEquals(keysOf()[2], ["d"]);
+  calls[2]?.end();
+  assertEquals(await crowd[2], "d!");
+});
+
 Deno.test("a key without a value is undefined", async () => {
   const read = batcher(() => Promise.resolve(new Map<string, string>()));
   assertEquals(await read("x"), undefined);
