@@ -7,9 +7,11 @@
  * @module
  */
 
-import { createHmac } from "node:crypto";
 import type { SentType } from "./event_type.ts";
+import { hmacSha256 } from "./hmac.ts";
 import { standardKey } from "./secret.ts";
+
+const encoder = new TextEncoder();
 
 /** What a delivery is signed with. */
 export interface SigningSecrets {
@@ -36,13 +38,13 @@ export interface Signable {
  * @param body the exact bytes (or their UTF-8 text) of the request body
  */
 export function hexSignature(secret: string, body: string): string {
-  return createHmac("sha256", secret).update(body).digest("hex");
+  return hmacSha256(encoder.encode(secret), body, "hex");
 }
 
 /** One entry of the `webhook-signature` header: `v1,<base64>`. */
 export function standardSignature(secret: string, delivery: Signable): string {
   const signed = `${delivery.eventId}.${delivery.timestamp}.${delivery.body}`;
-  return `v1,${createHmac("sha256", standardKey(secret)).update(signed).digest("base64")}`;
+  return `v1,${hmacSha256(standardKey(secret), signed, "base64")}`;
 }
 
 /**
