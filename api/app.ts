@@ -10,7 +10,7 @@ import { markKeysUsed } from "../ledger/admin/mark_keys_used.ts";
 import { batcher } from "../ledger/queries/batcher.ts";
 import { findApiKeys } from "../ledger/queries/find_api_keys.ts";
 import { findOwnAddresses } from "../ledger/queries/find_own_addresses.ts";
-import { readHostedPayments } from "../ledger/queries/read_hosted_payments.ts";
+import { readHostedStatuses } from "../ledger/queries/read_hosted_statuses.ts";
 import { readBalances } from "../ledger/queries/read_balances.ts";
 import { readSettings } from "../ledger/journal/read_settings.ts";
 import { type Answer, toResponse } from "./answer.ts";
@@ -96,7 +96,7 @@ function contextOf(deps: ApiDeps): ApiContext {
       createUsageNotes((keyIds) => markKeysUsed(sql, keyIds)),
     ),
     balances: batcher((merchantIds) => readBalances(sql, merchantIds)),
-    hostedPayments: batcher((hashes) => readHostedPayments(sql, hashes), {
+    hostedStatuses: batcher((hashes) => readHostedStatuses(sql, hashes), {
       spacingMs: POLL_SPACING_MS,
     }),
     isOwnAddress: batcher((addresses) => findOwnAddresses(sql, addresses)),

@@ -16,7 +16,7 @@ import type { Sql } from "../ledger/database/connect.ts";
 import type { Settings } from "../ledger/journal/read_settings.ts";
 import type { Network } from "../ledger/pair.ts";
 import type { LoadOne } from "../ledger/queries/batcher.ts";
-import type { HostedPayment } from "../ledger/queries/read_hosted_payments.ts";
+import type { HostedStatus } from "../ledger/queries/read_hosted_statuses.ts";
 import type { Balances } from "../ledger/queries/read_balances.ts";
 import type { Rates } from "../rates/rates.ts";
 import type { Resolve, Sender } from "../webhooks/sender.ts";
@@ -116,8 +116,8 @@ export interface ApiContext extends ApiDeps {
   readonly keys: KeyRing;
   readonly balances: LoadOne<Balances>;
   readonly isOwnAddress: LoadOne<true>;
-  /** Hosted pages by the hash of their token; see {@linkcode POLL_SPACING_MS}. */
-  readonly hostedPayments: LoadOne<HostedPayment>;
+  /** Hosted payments by the hash of their page's token; see {@linkcode POLL_SPACING_MS}. */
+  readonly hostedStatuses: LoadOne<HostedStatus>;
   readonly rateLimits: RateLimits;
   readonly settings: () => Promise<Settings>;
 }

@@ -33,9 +33,9 @@ export const getDepositPageStatus = publicRoute({
     },
   },
   errors: [tokenRequiredDoc, invalidTokenDoc, sessionExpiredDoc],
-  handler: async ({ query, now }, { hostedPayments }) => {
+  handler: async ({ query, now }, { hostedStatuses }) => {
     if (query.token === undefined || query.token === "") return tokenRequired;
-    const found = await hostedPayments(hashSessionToken(query.token).toHex());
+    const found = await hostedStatuses(hashSessionToken(query.token).toHex());
     if (found === undefined) return invalidToken;
     if (now >= found.session.expiresAt) return sessionExpired;
     return ok(statusView(found.session, found.payment));

@@ -5,8 +5,7 @@
  */
 
 import { z } from "zod";
-import { readHostedPayments } from "../../ledger/queries/read_hosted_payments.ts";
-import { readPageMerchant } from "../../ledger/queries/read_page_merchant.ts";
+import { readHostedPage } from "../../ledger/queries/read_hosted_page.ts";
 import type { Answer } from "../answer.ts";
 import type { ApiContext } from "../context.ts";
 import { invalidToken, sessionExpired, tokenRequired } from "../errors.ts";
@@ -91,13 +90,11 @@ async function pageOf(
   { headers, now }: Pick<PublicRequest<unknown, unknown>, "headers" | "now">,
   { sql, environment }: ApiContext,
 ): Promise<Answer> {
-  const hash = hashSessionToken(token).toHex();
-  const found = (await readHostedPayments(sql, [hash])).get(hash);
+  const found = await readHostedPage(sql, hashSessionToken(token));
   if (found === undefined) return invalidToken;
-  const { session, payment } = found;
+  const { session, payment, merchant } = found;
   const isOver = now >= session.expiresAt;
   if (isOver && !wantsPage(headers)) return sessionExpired;
-  const merchant = await readPageMerchant(sql, session.merchantId);
   const view = pageView({
     session,
     payment,

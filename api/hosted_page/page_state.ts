@@ -15,7 +15,7 @@ import {
   ZERO,
 } from "../../ledger/amount.ts";
 import { tokenDecimals } from "../../ledger/pair.ts";
-import type { SessionPayment } from "../../ledger/queries/read_hosted_payments.ts";
+import type { SessionPayment } from "../../ledger/queries/session_payment.ts";
 import type { SessionRow } from "../../ledger/queries/session_row.ts";
 
 /** What was asked for and what has come, in the token that the page asks for. */

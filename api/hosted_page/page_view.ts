@@ -1,6 +1,6 @@
 import { type Amount, formatAmount } from "../../ledger/amount.ts";
-import type { PageMerchant } from "../../ledger/queries/read_page_merchant.ts";
-import type { SessionPayment } from "../../ledger/queries/read_hosted_payments.ts";
+import type { PageMerchant } from "../../ledger/queries/read_hosted_page.ts";
+import type { SessionPayment } from "../../ledger/queries/session_payment.ts";
 import type { SessionRow } from "../../ledger/queries/session_row.ts";
 import { fiatText } from "./fiat.ts";
 import { type Language, LANGUAGES } from "./language.ts";

@@ -1,7 +1,6 @@
 import { formatAmount } from "../../ledger/amount.ts";
-import type { SessionPayment } from "../../ledger/queries/read_hosted_payments.ts";
+import type { SessionPayment } from "../../ledger/queries/session_payment.ts";
 import type { SessionRow } from "../../ledger/queries/session_row.ts";
-import type { DepositRow } from "../../ledger/rows.ts";
 import type { DepositStatus } from "../../ledger/transitions.ts";
 import { formatQuote } from "../../rates/quote.ts";
 import { progressOf } from "./page_state.ts";
@@ -34,7 +33,7 @@ export function statusView(
   };
 }
 
-function depositView(deposit: DepositRow) {
+function depositView(deposit: SessionPayment["deposit"]) {
   return {
     amount: formatAmount(deposit.amount),
     currency: deposit.currency,

@@ -4,7 +4,7 @@ import { pageState, progressOf } from "../../api/hosted_page/page_state.ts";
 import { redirectOf } from "../../api/hosted_page/redirect.ts";
 import { type Amount, amountOf, formatAmount } from "../../ledger/amount.ts";
 import type { Network } from "../../ledger/pair.ts";
-import type { SessionPayment } from "../../ledger/queries/read_hosted_payments.ts";
+import type { SessionPayment } from "../../ledger/queries/session_payment.ts";
 import type { DepositRow } from "../../ledger/rows.ts";
 
 const NOW = 1_000_000;
@@ -17,7 +17,7 @@ function paymentOf(
   const deposit: Pick<DepositRow, "status"> = { status };
   return {
     // the states go by the status and the sums alone
-    deposit: deposit as DepositRow,
+    deposit: deposit as SessionPayment["deposit"],
     credited: amountOf(credited),
     pending: amountOf(pending),
   };

@@ -1,0 +1,56 @@
+import type { Sql } from "../database/connect.ts";
+import type { MerchantRow } from "../rows.ts";
+import { decodePayment, paymentOf, type SessionPayment } from "./session_payment.ts";
+import { type SessionRow, sessionTable } from "./session_row.ts";
+
+/** A hosted payment page with all that it shows. */
+export interface HostedPage {
+  readonly session: SessionRow;
+  /** Null while nothing was seen. */
+  readonly payment: SessionPayment | null;
+  readonly merchant: PageMerchant;
+}
+
+/** What a hosted payment page shows of its merchant. */
+export interface PageMerchant
+  extends Pick<MerchantRow, "name" | "successUrl" | "failureUrl" | "pageOrigins" | "logoColor"> {
+  /** Name of who provides the page to the merchant, where somebody does. */
+  readonly reseller: string | null;
+}
+
+/**
+ * Reads a hosted payment page in one statement.
+ *
+ * @param tokenHash SHA-256 of the token that opens it, 32 bytes
+ * @returns undefined where there is no such page
+ * @throws {Error} when its merchant does not exist: a page always belongs to one
+ */
+export async function readHostedPage(
+  sql: Sql,
+  tokenHash: Uint8Array,
+): Promise<HostedPage | undefined> {
+  const [row] = await sql`
+    SELECT s.*, p.*, m.name, m.success_url, m.failure_url, m.page_origins, m.logo_color,
+      r.name AS reseller
+    FROM hub.session s
+      LEFT JOIN book.merchant m ON m.merchant_id = s.merchant_id
+      LEFT JOIN hub.reseller r ON r.id = m.reseller_id
+      ${paymentOf(sql)}
+    WHERE s.token_hash = ${tokenHash}::bytea`;
+  if (row === undefined) return undefined;
+  if (row.name === null) {
+    throw new Error(`Cannot show a page as its merchant does not exist: ${row.merchant_id}`);
+  }
+  return {
+    session: sessionTable.decode(row),
+    payment: decodePayment(row),
+    merchant: {
+      name: row.name,
+      successUrl: row.success_url,
+      failureUrl: row.failure_url,
+      pageOrigins: row.page_origins,
+      logoColor: row.logo_color,
+      reseller: row.reseller,
+    },
+  };
+}
