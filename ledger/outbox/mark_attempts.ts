@@ -1,6 +1,7 @@
 import type { Sql } from "../database/connect.ts";
 import type { EndpointPolicy } from "./endpoint_policy.ts";
 import { endpointKey, endpointLock } from "./lock_endpoint.ts";
+import { markAcknowledged } from "./mark_acknowledged.ts";
 import type { AttemptMark } from "./outbox.ts";
 
 /**
@@ -14,7 +15,8 @@ import type { AttemptMark } from "./outbox.ts";
  *
  * Endpoints that fail, or did, are locked before any row: nodes that write at the same time, and
  * whoever resumes an endpoint or sends again, wait for each other in turn. All others are not: most
- * endpoints acknowledge, and of those nothing but the attempt is written.
+ * endpoints acknowledge, and of those nothing but the attempt is written. A batch of those alone is
+ * written by a shorter statement: what this one costs beside its rows is twice as much.
  *
  * @returns the merchants among them whose endpoints acknowledge again
  */
@@ -23,6 +25,7 @@ export async function markAttempts(
   marks: readonly AttemptMark[],
   { pauseAfterMs, firstProbeMs }: EndpointPolicy,
 ): Promise<readonly string[]> {
+  if (await markAcknowledged(sql, marks)) return [];
   const merchantIds = [...new Set(marks.map((mark) => mark.merchantId))];
   const rows = await sql<{ merchant_id: string }[]>`
     WITH said AS MATERIALIZED (
