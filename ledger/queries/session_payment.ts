@@ -56,9 +56,7 @@ export function paymentOf(sql: AnySql): Fragment {
         coalesce(sum(d.amount) FILTER (WHERE d.status = 'PENDING' AND d.currency = s.currency)
           OVER (), 0) AS pending_sum
       FROM book.deposit d
-      WHERE d.address_id = s.address_id
-        -- not by =, or a plan that was made of an empty table may read the merchant's whole index
-        AND d.merchant_id IS NOT DISTINCT FROM s.merchant_id
+      WHERE d.address_id = s.address_id AND d.merchant_id = s.merchant_id
       ORDER BY CASE d.status WHEN 'CONFIRMED' THEN 0 WHEN 'PENDING' THEN 1 ELSE 2 END,
         d.cleared_at, d.id
       LIMIT 1) p ON true`;
