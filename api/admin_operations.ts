@@ -47,6 +47,7 @@ import { getTreasury } from "./treasury.ts";
 import { getTreasuryCosts } from "./treasury_costs.ts";
 import { ingestEvent } from "./webhook_event.ts";
 import { getWithdrawalFees, setWithdrawalFees, testWithdrawalFees } from "./withdrawal_fees.ts";
+import { writeOffTransfers } from "./write_off_sweep.ts";
 
 /** Operations of administrators and resellers. */
 export const ADMIN_OPERATIONS = {
@@ -84,6 +85,7 @@ export const ADMIN_OPERATIONS = {
   getReconciliation,
   getTreasuryCosts,
   settleUnexpectedSweep,
+  writeOffTransfers,
   rescanChain,
   getAside,
   retryInboxRow,

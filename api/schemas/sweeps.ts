@@ -7,7 +7,15 @@
 import { z } from "zod";
 import { SWEEP_REASONS } from "../../ledger/sweeps/sweep_reason.ts";
 import { SWEEP_VERDICTS } from "../../ledger/sweeps/write_verdict.ts";
-import { address, decimal, EXAMPLE, exampleId, shownCurrency, timestamp } from "./formats.ts";
+import {
+  address,
+  decimal,
+  EXAMPLE,
+  exampleId,
+  shownCurrency,
+  shownNetwork,
+  timestamp,
+} from "./formats.ts";
 
 const reason = z.enum(SWEEP_REASONS);
 
@@ -65,4 +73,24 @@ export const SETTLED_SWEEP_EXAMPLE = {
   arrived: "99",
   carried: 1,
   released: 0,
+};
+
+/** Answer to a write-off. */
+export const writtenOff = z.object({
+  success: z.literal(true),
+  network: shownNetwork,
+  address,
+  currency: shownCurrency,
+  amount: decimal,
+  transfers: z.int().min(1).meta({ description: "How many are swept no more" }),
+});
+
+/** What the reference shows for it. */
+export const WRITTEN_OFF_EXAMPLE = {
+  success: true,
+  network: "TRX",
+  address: EXAMPLE.address,
+  currency: "USDT",
+  amount: "100",
+  transfers: 1,
 };

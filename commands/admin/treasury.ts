@@ -110,4 +110,20 @@ export const TREASURY_VERBS: readonly Verb[] = [
         }),
       ),
   },
+  {
+    name: "sweeps write-off",
+    args: ["network", "address", "currency", "amount"],
+    options: { reason: { type: "string" } },
+    help: "takes what is gone from an address off the list of what is swept; --reason TEXT",
+    run: async (client, [network, address, currency, amount], options) =>
+      record(
+        await client.send("POST", "/api/admin/sweeps/write-off", {
+          network,
+          address,
+          currency,
+          amount,
+          ...given(options, { reason: "reason" }),
+        }),
+      ),
+  },
 ];

@@ -1,4 +1,4 @@
-import type { Sql } from "postgres";
+import type { PendingQuery, Row, Sql } from "postgres";
 import type { Currency, Network } from "../pair.ts";
 import type { SweepReason } from "./sweep_reason.ts";
 
@@ -23,12 +23,34 @@ export async function dueTargets(
   network: Network,
   limit: number,
 ): Promise<readonly SweepTarget[]> {
+  return await readTargets(
+    sql,
+    sql`WHERE network = ${network} AND look_at <= now() ORDER BY look_at LIMIT ${limit}`,
+  );
+}
+
+/** An address with something to sweep; null where nothing waits there. */
+export async function findTarget(
+  sql: Sql,
+  network: Network,
+  address: string,
+  currency: Currency,
+): Promise<SweepTarget | null> {
+  const [target] = await readTargets(
+    sql,
+    sql`WHERE network = ${network} AND address = ${address} AND currency = ${currency}`,
+  );
+  return target ?? null;
+}
+
+async function readTargets(
+  sql: Sql,
+  which: PendingQuery<Row[]>,
+): Promise<readonly SweepTarget[]> {
   const rows = await sql<(Omit<SweepTarget, "touched"> & { touched: string })[]>`
     SELECT t.network, t.address, t.currency, h.wallet_index AS "walletIndex",
       coalesce(a.kind = 'top_up', false) AS "isTopUp", t.reason, t.touched
-    FROM (
-      SELECT * FROM book.sweep_target
-      WHERE network = ${network} AND look_at <= now() ORDER BY look_at LIMIT ${limit}) t
+    FROM (SELECT * FROM book.sweep_target ${which}) t
     JOIN hub.address h ON h.address = t.address AND h.network = t.network
     LEFT JOIN book.deposit_address a ON a.id = h.address_id AND a.merchant_id = h.merchant_id
     ORDER BY t.look_at`;

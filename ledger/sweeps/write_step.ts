@@ -50,7 +50,7 @@ export async function writeStep(sql: Sql, target: SweepTarget, step: NewStep): P
 }
 
 /** Locks the address; false: something happened to it, or a transfer for it is under way. */
-async function holdTarget(tx: TransactionSql, target: SweepTarget): Promise<boolean> {
+export async function holdTarget(tx: TransactionSql, target: SweepTarget): Promise<boolean> {
   // every currency of the address: they share its coin and its energy
   const rows = await tx<{ currency: string; touched: string }[]>`
     SELECT currency, touched FROM book.sweep_target

@@ -122,6 +122,7 @@ const EXPECTED: Readonly<Record<string, Let>> = {
   "POST /api/admin/inbox/retry": ADMINS,
   "POST /api/admin/inbox/acknowledge": ADMINS,
   "POST /api/admin/sweeps/{sweepId}/settle": ADMINS,
+  "POST /api/admin/sweeps/write-off": ADMINS,
   "PUT /api/admin/pairs": ADMINS,
   "PUT /api/admin/settings": ADMINS,
   "POST /api/admin/withdrawals/{withdrawalId}/approve": ADMINS,

@@ -25,9 +25,11 @@ export interface Event {
 /** What an operator does. */
 export interface Desk extends AsyncDisposable {
   settle(sweepId: string, verdict: string, reason?: string): Promise<Called>;
+  /** Writes off what is gone from an address; of USDT on TRX unless told otherwise. */
+  writeOff(address: string, amount: string, change?: object): Promise<Called>;
   /** A line of `deno task admin`; answers what it printed. */
   command(...line: readonly string[]): Promise<string>;
-  /** Who settled what: refusals and effects, oldest first. */
+  /** Who settled or wrote off what: refusals and effects, oldest first. */
   audit(): Promise<readonly string[]>;
   /** Verdicts and transfers with the sweeps that list them: what a refusal must not change. */
   standing(): Promise<string>;
@@ -46,6 +48,18 @@ export async function openDesk(house: House): Promise<Desk> {
   return {
     settle: (sweepId, verdict, reason = "looked at it") =>
       api.call("POST", `/api/admin/sweeps/${sweepId}/settle`, { key, body: { verdict, reason } }),
+    writeOff: (address, amount, change = {}) =>
+      api.call("POST", "/api/admin/sweeps/write-off", {
+        key,
+        body: {
+          network: "TRX",
+          address,
+          currency: "USDT",
+          amount,
+          reason: "looked at it",
+          ...change,
+        },
+      }),
     async command(...line) {
       const lines: string[] = [];
       const say = (...parts: unknown[]) => lines.push(parts.map(String).join(" "));
@@ -55,13 +69,13 @@ export async function openDesk(house: House): Promise<Desk> {
     },
     async audit() {
       const rows = await sql<{ line: string }[]>`
-        SELECT subject || ' ' || coalesce(refused, after ->> 'verdict') AS line FROM hub.audit
-        WHERE action = 'sweep.settle' ORDER BY id`;
+        SELECT subject || ' ' || coalesce(refused, after ->> 'verdict', after ->> 'amount') AS line FROM hub.audit
+        WHERE action IN ('sweep.settle', 'sweep.write-off') ORDER BY id`;
       return rows.map(({ line }) => line);
     },
     async standing() {
       const rows = await sql`
-        SELECT i.txid, i.outgoing_id, i.done, v.verdict FROM book.sweep_item i
+        SELECT i.txid, i.outgoing_id, i.done, i.write_off, v.verdict FROM book.sweep_item i
         LEFT JOIN book.sweep_verdict v ON v.outgoing_id = i.outgoing_id ORDER BY i.txid`;
       return JSON.stringify(rows);
     },

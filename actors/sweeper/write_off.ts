@@ -1,0 +1,123 @@
+/**
+ * Writes off transfers that are on their address no more although no sweep of ours has taken them:
+ * a sweep that an older copy of the database does not know, somebody with the keys, the issuer. An
+ * operator says so and names the amount; the chain and the books have to say the same.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import type { Chain } from "../../chains/chain.ts";
+import type { HubAudit } from "../../ledger/admin/write_audit.ts";
+import { type Amount, formatAmount, subtract, ZERO } from "../../ledger/amount.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { readAddressHoldings } from "../../ledger/reconcile/read_address_holdings.ts";
+import { readSpareSweeps } from "../../ledger/sweeps/attach_to_sweep.ts";
+import type { SweepTarget } from "../../ledger/sweeps/due_targets.ts";
+import { type OpenItem, readSweepFacts } from "../../ledger/sweeps/read_sweep_facts.ts";
+import { writeOffItems } from "../../ledger/sweeps/write_off_items.ts";
+import { type ChainInDoubt, orInDoubt, readBelieved } from "../watcher/chain_in_doubt.ts";
+import { splitAt, sumOf } from "./what_is_there.ts";
+
+const log = getLogger(["engine", "sweeper"]);
+
+/** What writing off works with. */
+export interface WriteOffDeps {
+  readonly sql: Sql;
+  readonly chain: Pick<Chain, "balanceOf" | "capabilities">;
+  /** Why the scan of the network does not go on; null while it does. */
+  readonly stopped: string | null;
+}
+
+/** What became of it. */
+export type WriteOffOutcome =
+  | { readonly kind: "written_off"; readonly transfers: number }
+  /** Something happened to the address meanwhile. */
+  | { readonly kind: "changed" }
+  /** The chain or the books say otherwise, or somebody else has to decide first. */
+  | { readonly kind: "not_so"; readonly why: string }
+  /** What the nodes say cannot be believed now. */
+  | ChainInDoubt;
+
+/**
+ * Writes off what is gone from an address. Gone is what the planner takes for gone: the oldest
+ * transfers, where the balance does not hold them beside the newer ones. It has to end between two
+ * of them, so that nothing that is still there is written off.
+ *
+ * @param amount what the operator says is gone
+ * @param boundMs how long the chain is asked
+ * @throws {ChainUnavailable} when the chain cannot be read
+ */
+export async function writeOff(
+  { sql, chain, stopped }: WriteOffDeps,
+  target: SweepTarget,
+  amount: Amount,
+  reason: string,
+  audit: Omit<HubAudit, "before" | "after">,
+  boundMs: number,
+): Promise<WriteOffOutcome> {
+  const { network, address, currency } = target;
+  if (!chain.capabilities.currencies.includes(currency)) {
+    return notSo(`${currency} has no contract on ${network}.`);
+  }
+  const { open, living, unexpected } = await readSweepFacts(sql, target);
+  if (living !== null) return notSo(`${living.kind} ${living.id} is ${living.status}.`);
+  if (unexpected !== null) return notSo(`${unexpected} ended unexpected; settle that first.`);
+  // after the transfers were read: whoever has this block has theirs
+  const believed = await readBelieved(sql, network, stopped);
+  if (believed.kind === "in_doubt") return believed;
+  const { cursor } = believed;
+  const signal = AbortSignal.timeout(boundMs);
+  const balance = await orInDoubt(chain.balanceOf(address, currency, signal, cursor));
+  if (typeof balance !== "bigint") return balance;
+
+  const { gone } = splitAt(open, balance);
+  const [missing, noted] = [subtract(sumOf(open), balance), sumOf(gone)];
+  if (gone.length === 0 || missing !== noted || noted !== amount) {
+    return notSo(
+      `${formatAmount(balance)} is there of ${formatAmount(sumOf(open))} that waits to be swept; ` +
+        `transfers of ${formatAmount(noted)} are not there in whole.`,
+    );
+  }
+  const carrier = await mayBeCarriedBy(sql, target, gone);
+  if (carrier !== null) {
+    return notSo(`${carrier} moved more than it lists; it may have moved this.`);
+  }
+  const [held] = await readAddressHoldings(sql, network, cursor.height, { address, currency });
+  const unexplained = subtract(held?.amount ?? ZERO, balance);
+  if (unexplained < 0n || unexplained > amount) {
+    return notSo(
+      `${formatAmount(balance)} is there, and by the transactions of this address ` +
+        `${formatAmount(held?.amount ?? ZERO)} should be.`,
+    );
+  }
+  const { height } = cursor;
+  const found = { items: gone, amount, unexplained, balance, height, reason };
+  if (!await writeOffItems(sql, target, found, audit)) return { kind: "changed" };
+  log.warn("{network}: {amount} {currency} of {address} were written off by {actor}: {reason}", {
+    network,
+    amount: formatAmount(amount),
+    currency,
+    address,
+    actor: audit.actor,
+    reason,
+  });
+  return { kind: "written_off", transfers: gone.length };
+}
+
+function notSo(why: string): WriteOffOutcome {
+  return { kind: "not_so", why };
+}
+
+/** A final sweep that has moved one of these without listing it, for all that is known; or null. */
+async function mayBeCarriedBy(
+  sql: Sql,
+  target: SweepTarget,
+  items: readonly OpenItem[],
+): Promise<string | null> {
+  const sweeps = await readSpareSweeps(sql, target);
+  const carrier = sweeps.find(({ spare, height }) =>
+    items.some((item) => item.height < height && item.amount <= spare)
+  );
+  return carrier?.outgoingId ?? null;
+}
