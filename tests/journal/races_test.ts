@@ -223,6 +223,79 @@ test("a write that is still under way while its outcome is asked for cannot land
   await journal.stop(1_000);
 });
 
+/** A store whose server refuses, for a reason of its own, what some merchants are part of. */
+function refusingStore(store: JournalStore, refuses: (merchantIds: readonly string[]) => boolean) {
+  const locked = new Error("canceling statement due to lock timeout");
+  const writes: string[][] = [];
+  const refusing: JournalStore = {
+    ...store,
+    isSetback: (error) => error === locked || store.isSetback(error),
+    writeBatch: (commitId, epoch, slices) => {
+      const merchantIds = slices.map(({ slice }) => slice.merchantId);
+      writes.push(merchantIds);
+      if (refuses(merchantIds)) return Promise.reject(locked);
+      return store.writeBatch(commitId, epoch, slices);
+    },
+  };
+  return { store: refusing, writes };
+}
+
+test("a merchant whose row stays locked is sent away alone, and nothing of it is set aside", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const funding = openJournal(sql);
+  const [held, other] = [await addMerchant(sql), await addMerchant(sql)];
+  for (const merchantId of [held, other]) await fund(sql, funding, merchantId, "500");
+  await funding.stop(1_000);
+  let isLocked = true;
+  const { store, writes } = refusingStore(
+    createJournalStore(sql),
+    (merchantIds) => isLocked && merchantIds.includes(held),
+  );
+  const journal = openJournal(sql, { store });
+  const txid = await addTransfer(sql, held, "7");
+  const both = [held, other];
+  const asked = both.map((merchantId) => journal.ask(merchantId, reserveCommand(), 5_000));
+  journal.wake(held);
+  const outcomes = await Promise.all(asked);
+  assertEquals(outcomes.map(({ kind }) => kind), ["overloaded", "done"]);
+  // twice together, then each alone
+  assertEquals(writes.slice(0, 4), [both, both, [held], [other]]);
+  const [row] = await sql`SELECT consumed_at, quarantine FROM book.inbox WHERE txid = ${txid}`;
+  assertEquals([row?.["consumed_at"], row?.["quarantine"]], [null, null]);
+  isLocked = false;
+  assertEquals((await journal.ask(held, reserveCommand(), 5_000)).kind, "done");
+  journal.wake(held);
+  await until(async () => {
+    const rows =
+      await sql`SELECT 1 FROM book.deposit WHERE txid = ${txid} AND status = 'CONFIRMED'`;
+    return rows.length === 1;
+  });
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});
+
+test("what the server refuses for a reason that passes is decided again and done", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const funding = openJournal(sql);
+  const merchantId = await addMerchant(sql);
+  await fund(sql, funding, merchantId, "500");
+  await funding.stop(1_000);
+  let left = 3;
+  const { store, writes } = refusingStore(createJournalStore(sql), () => left-- > 0);
+  const journal = openJournal(sql, { store });
+  assertEquals((await journal.ask(merchantId, reserveCommand(), 5_000)).kind, "done");
+  assertEquals(writes.length, 4);
+  // one time more is once too often
+  left = 4;
+  assertEquals((await journal.ask(merchantId, reserveCommand(), 5_000)).kind, "overloaded");
+  const [row] = await sql`SELECT count(*)::int AS n FROM book.withdrawal`;
+  assertEquals([row?.["n"], writes.length], [1, 8]);
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});
+
 test("settings that change between decision and commit are decided again, never mixed", async () => {
   await using database = await testDatabase();
   const { sql } = database;
