@@ -21,7 +21,10 @@ export interface OwnTransaction {
   readonly wasBuried: boolean;
 }
 
-/** Which of the given transaction ids are ours and not decided by the chain, by unique index. */
+/**
+ * Which of the given transaction ids are ours and not decided by the chain, by unique index. They
+ * are sent as one text, see `findAddresses`.
+ */
 export async function findOwnTransactions(
   sql: Sql,
   network: Network,
@@ -36,7 +39,7 @@ export async function findOwnTransactions(
       a.outcome IS NOT NULL AS "wasBuried"
     FROM book.attempt a JOIN book.outgoing o ON o.id = a.outgoing_id AND o.merchant_id = a.merchant_id
     LEFT JOIN book.withdrawal w ON w.id = o.payment_id AND w.merchant_id = o.merchant_id
-    WHERE a.txid = ANY (${[...txids]}::text[]) AND a.network = ${network} 
+    WHERE a.txid = ANY (string_to_array(${txids.join(",")}, ',')) AND a.network = ${network}
       AND (a.outcome IS NULL OR a.outcome = 'expired')`;
   return rows.map((row) => ({ ...row, amount: amountOf(row.amount) }));
 }
