@@ -1,17 +1,20 @@
 /**
- * One delivery attempt over HTTP. node:http and node:https are used because their `lookup` hook
- * pins the connection to the address that was judged: with fetch, the name would be resolved a
- * second time, and a hostile name server would answer something else.
+ * One delivery attempt over HTTP. Connections are opened here and not by fetch because the `lookup`
+ * of node:net and node:tls pins a connection to the address that was judged: otherwise the name would
+ * be resolved a second time, and a hostile name server would answer something else.
  *
  * @module
  */
 
+import { Buffer } from "node:buffer";
 import { lookup as systemLookup } from "node:dns";
-import http from "node:http";
-import https from "node:https";
-import type { LookupFunction, Socket } from "node:net";
+import net, { type LookupFunction, type Socket } from "node:net";
+import tls from "node:tls";
 import { isAcknowledgement } from "./acknowledgement.ts";
+import type { Answer } from "./answer_parser.ts";
 import type { AttemptOutcome } from "./attempt_outcome.ts";
+import { Connections, type Exchange, type Listener } from "./connections.ts";
+import { type Deadline, Deadlines } from "./deadlines.ts";
 import type { SentType } from "./event_type.ts";
 import { signedHeaders, type SigningSecrets } from "./signature.ts";
 import {
@@ -48,14 +51,11 @@ export interface Sender {
   close(): void;
 }
 
-/** Connections to one endpoint, and how many of all are too many to keep idle ones. */
-const SOCKETS_PER_ENDPOINT = 64;
-const SOCKETS = 2_048;
-const IDLE_SOCKET_MS = 15_000;
-
-/** Bytes of an answer that are read, and of those, bytes that are kept for the delivery log. */
-const READ_CAP = 65_536;
+/** Bytes of an answer that are kept for the delivery log. */
 const KEEP_CAP = 2_048;
+
+/** Endpoints whose URLs are known to be good; more than any node calls within minutes. */
+const KNOWN_TARGETS = 10_000;
 
 const USER_AGENT = "Stablecoin-Payments-Webhooks/1";
 
@@ -72,197 +72,177 @@ export interface SenderOptions {
   readonly trusted?: string;
 }
 
+/** A sender that tells its outcomes without a promise for each; a thousand a second are many. */
+export interface DirectSender extends Sender {
+  /**
+   * Begins an attempt.
+   *
+   * @param conclude is told the outcome once, never before this returns
+   * @returns gives the attempt up
+   */
+  begin(delivery: Delivery, now: number, conclude: (outcome: AttemptOutcome) => void): () => void;
+}
+
 /** A sender with its own kept-alive connections. */
-export function createSender(options: SenderOptions): Sender {
-  const { rules } = options;
+export function createSender(options: SenderOptions): DirectSender {
+  const { rules, trusted = null } = options;
   const mayConnect = options.mayConnect ?? (() => true);
   const lookup = guardedLookup(rules, options.resolve ?? systemLookup, mayConnect);
-  const settings = {
-    keepAlive: true,
-    maxSockets: SOCKETS_PER_ENDPOINT,
-    maxFreeSockets: SOCKETS_PER_ENDPOINT,
-    timeout: IDLE_SOCKET_MS,
-  };
-  const plain = new http.Agent(settings);
-  // null, not left out: where NODE_EXTRA_CA_CERTS is set, Deno would read the system's certificates
-  // for each connection and fail without a permission that cannot be given by name
-  const secureSettings: https.AgentOptions = { ...settings };
-  Object.assign(secureSettings, { ca: options.trusted ?? null });
-  const secure = new https.Agent(secureSettings);
-  const sockets = new WeakSet<Socket>();
-  let open = 0;
+  const connections = new Connections((url) => open(url, lookup, trusted));
+  const deadlines = new Deadlines();
+  const attempts = new Set<Attempt>();
+  const targets = new Map<string, Target>();
 
-  /** Idle connections make room: no request waits for those that others keep. */
-  function count(socket: Socket): void {
-    if (sockets.has(socket)) return;
-    sockets.add(socket);
-    open++;
-    socket.once("close", () => open--);
-    if (open < SOCKETS) return;
-    for (const agent of [plain, secure]) {
-      for (const idle of Object.values(agent.freeSockets)) {
-        for (const one of idle ?? []) one.destroy();
-      }
+  function targetOf(text: string): Target {
+    let target = targets.get(text);
+    if (target === undefined) {
+      target = judge(text, rules, mayConnect);
+      // all of it depends on the text alone
+      if (targets.size >= KNOWN_TARGETS) targets.clear();
+      targets.set(text, target);
     }
+    return target;
   }
 
-  function request(url: URL, delivery: Delivery, now: number): http.ClientRequest {
-    const body = new TextEncoder().encode(delivery.body);
-    const signed = signedHeaders(delivery.secrets, {
-      eventId: delivery.eventId,
-      type: delivery.type,
-      timestamp: Math.floor(now / 1_000),
-      body: delivery.body,
+  const begin: DirectSender["begin"] = (delivery, now, conclude) => {
+    const target = targetOf(delivery.url);
+    const attempt = new Attempt((outcome) => {
+      attempts.delete(attempt);
+      conclude(outcome);
     });
-    const isSecure = url.protocol === "https:";
-    const outgoing = (isSecure ? https : http).request(url, {
-      method: "POST",
-      agent: isSecure ? secure : plain,
-      lookup,
-      headers: {
-        "Content-Type": "application/json",
-        "Content-Length": body.byteLength,
-        "User-Agent": USER_AGENT,
-        "Accept": "application/json",
-        ...signed,
-      },
-    });
-    outgoing.on("socket", count);
-    outgoing.end(body);
-    return outgoing;
-  }
+    if (target.kind === "refused") {
+      queueMicrotask(() => attempt.finish({ category: "refused_url", reason: target.reason }));
+    } else {
+      const bytes = requestBytes(target.head, delivery, now);
+      const isOver = () => attempt.finish({ category: "timeout" });
+      attempt.deadline = deadlines.set(delivery.timeoutMs, isOver);
+      attempt.exchange = connections.request(target.url, bytes, attempt);
+    }
+    attempts.add(attempt);
+    return () => attempt.finish({ category: "stopped" });
+  };
 
   return {
-    send(delivery, now, signal): Promise<AttemptOutcome> {
-      const started = performance.now();
-      const elapsed = () => Math.round(performance.now() - started);
-      const check = checkUrl(delivery.url, rules);
-      if (check.kind === "refused") {
-        return Promise.resolve({
-          category: "refused_url",
-          reason: check.reason,
-          durationMs: elapsed(),
+    begin,
+    send: (delivery, now, signal) =>
+      new Promise((resolve) => {
+        if (signal.aborted) return resolve({ category: "stopped", durationMs: 0 });
+        const giveUp = begin(delivery, now, (outcome) => {
+          signal.removeEventListener("abort", giveUp);
+          resolve(outcome);
         });
-      }
-      if (signal.aborted) return Promise.resolve({ category: "stopped", durationMs: elapsed() });
-      const literal = addressLiteral(check.url);
-      if (literal !== null && !mayConnect(literal)) {
-        return Promise.resolve({
-          category: "refused_url",
-          reason: "not_public",
-          durationMs: elapsed(),
-        });
-      }
-      return conclude(() => request(check.url, delivery, now), delivery.timeoutMs, signal, elapsed);
-    },
+        signal.addEventListener("abort", giveUp);
+      }),
     close(): void {
-      plain.destroy();
-      secure.destroy();
+      for (const attempt of attempts) attempt.finish({ category: "stopped" });
+      connections.close();
+      deadlines.clear();
     },
   };
 }
 
-/**
- * Waits for the verdict on one request; whatever comes first decides. A kept connection that the
- * endpoint closed while it was idle is no failure of the endpoint: the request goes out once more,
- * over a new one.
- */
-function conclude(
-  begin: () => http.ClientRequest,
-  timeoutMs: number,
-  signal: AbortSignal,
-  elapsed: () => number,
-): Promise<AttemptOutcome> {
-  return new Promise((resolve) => {
-    let concluded = false;
-    let outgoing: http.ClientRequest;
-    const finish = (outcome: AttemptOutcome) => {
-      if (concluded) return;
-      concluded = true;
-      clearTimeout(timer);
-      signal.removeEventListener("abort", stop);
-      // An answer that was read to its end leaves its connection to the next delivery.
-      if (outcome.category !== "acknowledged" && outcome.category !== "not_acknowledged") {
-        outgoing.destroy();
-      }
-      resolve(outcome);
-    };
-    const stop = () => finish({ category: "stopped", durationMs: elapsed() });
-    const attempt = (isAgain: boolean) => {
-      let answered = false;
-      const mine = outgoing = begin();
-      mine.on("error", (error: Error & { code?: string }) => {
-        if (error instanceof AddressRefused) {
-          finish({ category: "refused_url", reason: error.reason, durationMs: elapsed() });
-        } else if (mine.reusedSocket && !answered && !isAgain && !concluded) {
-          attempt(true);
-        } else {
-          finish({ category: "network", code: error.code ?? error.name, durationMs: elapsed() });
-        }
-      });
-      mine.on("response", (response) => {
-        answered = true;
-        readAnswer(response, elapsed, finish);
-      });
-    };
-    const timer = setTimeout(
-      () => finish({ category: "timeout", durationMs: elapsed() }),
-      timeoutMs,
-    );
-    signal.addEventListener("abort", stop);
-    attempt(false);
-  });
+/** What is known of a URL before anything is sent to it. */
+type Target =
+  | { readonly kind: "refused"; readonly reason: UrlRefusal }
+  | { readonly kind: "allowed"; readonly url: URL; readonly head: string };
+
+function judge(text: string, rules: UrlRules, mayConnect: (address: string) => boolean): Target {
+  const check = checkUrl(text, rules);
+  if (check.kind === "refused") return check;
+  const { url } = check;
+  const literal = addressLiteral(url);
+  if (literal !== null && !mayConnect(literal)) return { kind: "refused", reason: "not_public" };
+  const head = `POST ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\n` +
+    "Content-Type: application/json\r\nAccept: application/json\r\n" +
+    `User-Agent: ${USER_AGENT}\r\nConnection: keep-alive\r\n`;
+  return { kind: "allowed", url, head };
 }
 
-function readAnswer(
-  response: http.IncomingMessage,
-  elapsed: () => number,
-  finish: (outcome: AttemptOutcome) => void,
-): void {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  const status = response.statusCode ?? 0;
-  const told = () => {
-    const bytes = join(chunks, size);
-    return { status, answer: printable(bytes.subarray(0, KEEP_CAP)), durationMs: elapsed() };
-  };
-  response.on("data", (chunk: Uint8Array) => {
-    chunks.push(chunk);
-    size += chunk.byteLength;
-    if (size > READ_CAP) finish({ category: "answer_too_long", ...told() });
+/** What a head may hold; anything else could end a line of it. */
+const HEAD = /^[\r\n\x20-\x7e]*$/;
+
+function requestBytes(head: string, delivery: Delivery, now: number): Uint8Array {
+  const signed = signedHeaders(delivery.secrets, {
+    eventId: delivery.eventId,
+    type: delivery.type,
+    timestamp: Math.floor(now / 1_000),
+    body: delivery.body,
   });
-  response.on("end", () => {
-    if (!response.complete) {
-      finish({ category: "network", code: "ECONNRESET", durationMs: elapsed() });
-    } else if (status < 200 || status > 299) {
-      finish({ category: "bad_status", ...told() });
-    } else if (isAcknowledgement(new TextDecoder().decode(join(chunks, size)))) {
-      finish({ category: "acknowledged", ...told() });
-    } else {
-      finish({ category: "not_acknowledged", ...told() });
+  let lines = head + `Content-Length: ${Buffer.byteLength(delivery.body)}\r\n`;
+  for (const [name, value] of Object.entries(signed)) {
+    if (/[\r\n]/.test(value)) {
+      throw new TypeError(`Cannot send a header as it has more than one line: ${name}`);
     }
-  });
-  response.on("error", (error: Error & { code?: string }) => {
-    finish({ category: "network", code: error.code ?? error.name, durationMs: elapsed() });
-  });
-}
-
-function join(chunks: readonly Uint8Array[], size: number): Uint8Array {
-  const [first] = chunks;
-  if (chunks.length === 1 && first !== undefined) return first;
-  const whole = new Uint8Array(size);
-  let offset = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, offset);
-    offset += chunk.byteLength;
+    lines += `${name}: ${value}\r\n`;
   }
-  return whole;
+  if (!HEAD.test(lines)) throw new TypeError("Cannot send a request as its head is not ASCII");
+  return Buffer.from(`${lines}\r\n${delivery.body}`);
 }
 
-/** PostgreSQL stores no NUL in text. */
-function printable(bytes: Uint8Array): string {
-  return new TextDecoder().decode(bytes).replaceAll("\0", "\u{fffd}");
+/** Opens a connection to exactly those addresses that the lookup gives, or to the one in the URL. */
+function open(url: URL, lookup: LookupFunction, trusted: string | null): Socket {
+  const isSecure = url.protocol === "https:";
+  const literal = addressLiteral(url);
+  const host = literal ?? url.hostname;
+  const port = url.port === "" ? (isSecure ? 443 : 80) : Number(url.port);
+  const options = { host, port, lookup, noDelay: true, keepAlive: true };
+  if (!isSecure) return net.connect(options);
+  const secureOptions: tls.ConnectionOptions = { ...options, ALPNProtocols: ["http/1.1"] };
+  if (literal === null) secureOptions.servername = host;
+  // null, not left out: where NODE_EXTRA_CA_CERTS is set, Deno would read the system's certificates
+  // for each connection and fail without a permission that cannot be given by name
+  Object.assign(secureOptions, { ca: trusted });
+  return tls.connect(secureOptions);
 }
+
+type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+type Untimed = Without<AttemptOutcome, "durationMs">;
+
+/** Waits for the verdict on one request; whatever comes first decides. */
+class Attempt implements Listener {
+  deadline: Deadline | null = null;
+  exchange: Exchange | null = null;
+  readonly #startedAt = performance.now();
+  #isOver = false;
+
+  constructor(private readonly conclude: (outcome: AttemptOutcome) => void) {}
+
+  answered(answer: Answer): void {
+    // what was answered is over, its connection may serve another by now
+    this.exchange = null;
+    this.finish(verdict(answer));
+  }
+
+  failed(error: Error & { readonly code?: string }): void {
+    this.exchange = null;
+    this.finish(
+      error instanceof AddressRefused
+        ? { category: "refused_url", reason: error.reason }
+        : { category: "network", code: error.code ?? error.name },
+    );
+  }
+
+  finish(outcome: Untimed): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.deadline?.clear();
+    this.exchange?.giveUp();
+    const durationMs = Math.round(performance.now() - this.#startedAt);
+    this.conclude({ ...outcome, durationMs });
+  }
+}
+
+function verdict({ status, body, isTooLong }: Answer): Untimed {
+  const text = decoder.decode(body);
+  const kept = body.length <= KEEP_CAP ? text : decoder.decode(body.subarray(0, KEEP_CAP));
+  // PostgreSQL stores no NUL in text
+  const told = { status, answer: kept.replaceAll("\0", "\u{fffd}") };
+  if (isTooLong) return { category: "answer_too_long", ...told };
+  if (status < 200 || status > 299) return { category: "bad_status", ...told };
+  return { category: isAcknowledgement(text) ? "acknowledged" : "not_acknowledged", ...told };
+}
+
+const decoder = new TextDecoder();
 
 /** A name resolved to an address that is not called. */
 class AddressRefused extends Error {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { createSender, type Resolve, type Sender } from "./sender.ts";
+import { createSender, type DirectSender, type Resolve } from "./sender.ts";
 import type { Done, FromSender, Job, ResolvedAddress, ToSender } from "./sender_protocol.ts";
 
 type Resolved = Extract<ToSender, { readonly kind: "resolved" }>;
@@ -22,8 +22,8 @@ export function serveSender(): void {
 function serve(port: MessagePort): void {
   const tell = (message: FromSender): void => port.postMessage(message);
   const asked = new Map<number, (answer: Resolved) => void>();
-  const underWay = new Map<number, AbortController>();
-  let sender: Sender | null = null;
+  const underWay = new Map<number, () => void>();
+  let sender: DirectSender | null = null;
   let nextQuestion = 1;
   let done: Done[] = [];
 
@@ -38,23 +38,21 @@ function serve(port: MessagePort): void {
     tell({ kind: "resolve", id, hostname });
   }) as Resolve;
 
+  const flush = () => {
+    tell({ kind: "done", done });
+    done = [];
+  };
+
   const conclude = (one: Done) => {
     underWay.delete(one.id);
     done.push(one);
-    if (done.length > 1) return;
     // what ends in the same turn of the event loop is told together
-    setImmediate(() => {
-      tell({ kind: "done", done });
-      done = [];
-    });
+    if (done.length === 1) setImmediate(flush);
   };
 
-  const start = async (job: Job) => {
+  const start = ({ id, delivery, now }: Job) => {
     if (sender === null) throw new Error("Cannot send as the worker was not started");
-    const controller = new AbortController();
-    underWay.set(job.id, controller);
-    const outcome = await sender.send(job.delivery, job.now, controller.signal);
-    conclude({ id: job.id, outcome });
+    underWay.set(id, sender.begin(delivery, now, (outcome) => conclude({ id, outcome })));
   };
 
   port.onmessage = ({ data }: MessageEvent<ToSender>) => {
@@ -63,10 +61,10 @@ function serve(port: MessagePort): void {
         sender = createSender({ rules: data.rules, resolve, mayConnect });
         return;
       case "send":
-        for (const job of data.jobs) void start(job);
+        for (const job of data.jobs) start(job);
         return;
       case "stop":
-        for (const id of data.ids) underWay.get(id)?.abort();
+        for (const id of data.ids) underWay.get(id)?.();
         return;
       case "resolved":
         asked.get(data.id)?.(data);
