@@ -18,6 +18,12 @@ const log = getLogger(["engine", "webhook"]);
 /** Attempts written by one statement. */
 const LARGEST_BATCH = 500;
 
+/**
+ * From the begin of one write to the next, milliseconds: the first attempt after a pause is written at
+ * once, and where many end they share the cost of a write.
+ */
+const PACE_MS = 15;
+
 /** Pauses before a write is repeated because the database is away, milliseconds; doubling. */
 const FIRST_RETRY_MS = 200;
 const LONGEST_RETRY_MS = 5_000;
@@ -72,10 +78,12 @@ export class AttemptMarker {
     let pause = FIRST_RETRY_MS;
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, LARGEST_BATCH);
+      const startedAt = performance.now();
       try {
         await this.#write(batch);
         this.#waiting = this.#waiting.slice(batch.length);
         pause = FIRST_RETRY_MS;
+        await this.#rest(startedAt + PACE_MS - performance.now());
       } catch (error) {
         log.error("cannot write down {count} deliveries: {error}", { count: batch.length, error });
         // Their leases run out, and they are delivered again: at least once.
@@ -85,6 +93,11 @@ export class AttemptMarker {
       }
     }
     this.#running = null;
+  }
+
+  async #rest(ms: number): Promise<void> {
+    if (this.#closing || ms <= 0 || this.#waiting.length >= LARGEST_BATCH) return;
+    await new Promise((resolve) => setTimeout(resolve, ms));
   }
 
   /**

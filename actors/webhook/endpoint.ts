@@ -17,6 +17,8 @@ export class Endpoint {
   inFlight = 0;
   /** When something last happened, milliseconds of the monotonic clock. */
   touchedAt = 0;
+  /** Whether the last claim was filled, so that more events are likely to wait. */
+  hasMore = false;
   #width = UNKNOWN;
 
   constructor(readonly merchantId: string) {}
@@ -27,8 +29,19 @@ export class Endpoint {
    * @param isCrowded whether so many are under way that slow endpoints must not take the rest
    */
   room(isCrowded: boolean): number {
-    const width = isCrowded ? Math.min(this.#width, CROWDED) : this.#width;
-    return Math.max(width - this.inFlight, 0);
+    return Math.max(this.#widthWhen(isCrowded) - this.inFlight, 0);
+  }
+
+  /**
+   * Whether events are to be claimed before the deliveries that ended are written down: where more
+   * wait, by halves, so that one half is delivered while the other is claimed.
+   */
+  isRunningDry(isCrowded: boolean): boolean {
+    return this.hasMore && this.room(isCrowded) >= this.#widthWhen(isCrowded) / 2;
+  }
+
+  #widthWhen(isCrowded: boolean): number {
+    return isCrowded ? Math.min(this.#width, CROWDED) : this.#width;
   }
 
   /** Whether nothing is known that a new one would not know. */

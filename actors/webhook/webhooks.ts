@@ -7,7 +7,13 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import type { AttemptMark, ClaimedEvent, Outbox, Verdict } from "../../ledger/outbox/outbox.ts";
+import type {
+  AttemptMark,
+  ClaimedEvent,
+  Outbox,
+  Verdict,
+  Want,
+} from "../../ledger/outbox/outbox.ts";
 import type { AttemptOutcome } from "../../webhooks/attempt_outcome.ts";
 import { isSentType } from "../../webhooks/event_type.ts";
 import { isRetried, retryDelayMs } from "../../webhooks/retry.ts";
@@ -24,6 +30,9 @@ const IN_FLIGHT = 1_024;
 
 /** Merchants served by one claim. */
 const CLAIM_MERCHANTS = 200;
+
+/** The longest that a claim waits until half of an endpoint's deliveries have ended. */
+const REFILL_MS = 25;
 
 /** How often lost wake-ups, expired leases and retries of other nodes are looked for. */
 const SWEEP_MS = 1_000;
@@ -158,6 +167,7 @@ class Deliveries implements Webhooks {
     for (let wants = this.#wants(); wants.length > 0; wants = this.#wants()) {
       try {
         const events = await this.#deps.outbox.claim(wants);
+        this.#noteFilled(wants, events);
         if (events.length > 0) this.#deps.crashPoint("webhook.after-claim");
         for (const event of events) this.#deliver(event);
       } catch (error) {
@@ -170,15 +180,24 @@ class Deliveries implements Webhooks {
     this.#claiming = null;
   }
 
+  /** Deliveries that may still begin; what cannot be written down counts, or it would grow without bound. */
+  get #left(): number {
+    return IN_FLIGHT - this.#inFlight - this.#marker.size;
+  }
+
+  /** Whether so many are under way that slow endpoints must not take the rest. */
+  get #isCrowded(): boolean {
+    return this.#left < IN_FLIGHT / 2;
+  }
+
   /**
-   * Takes the next endpoints out of the line. One without room is left out: it comes back when one
-   * of its deliveries is written down.
+   * Takes the next endpoints out of the line. One without room is left out: it comes back when its
+   * deliveries end, or when one is written down.
    */
-  #wants() {
-    const wants: { merchantId: string; room: number }[] = [];
-    // what cannot be written down counts too: otherwise it would grow without bound
-    let left = IN_FLIGHT - this.#inFlight - this.#marker.size;
-    const isCrowded = left < IN_FLIGHT / 2;
+  #wants(): Want[] {
+    const wants: Want[] = [];
+    const isCrowded = this.#isCrowded;
+    let left = this.#left;
     for (const merchantId of this.#wanting) {
       if (left <= 0 || wants.length === CLAIM_MERCHANTS) break;
       this.#wanting.delete(merchantId);
@@ -188,6 +207,15 @@ class Deliveries implements Webhooks {
       left -= room;
     }
     return wants;
+  }
+
+  /** Remembers which endpoints were given all that they had room for. */
+  #noteFilled(wants: readonly Want[], events: readonly ClaimedEvent[]): void {
+    const given = new Map<string, number>();
+    for (const { merchantId } of events) given.set(merchantId, (given.get(merchantId) ?? 0) + 1);
+    for (const { merchantId, room } of wants) {
+      this.#endpoint(merchantId).hasMore = given.get(merchantId) === room;
+    }
   }
 
   #deliver(event: ClaimedEvent): void {
@@ -201,7 +229,9 @@ class Deliveries implements Webhooks {
       endpoint.inFlight--;
       this.#inFlight--;
       this.#running.delete(running);
-      if (this.#wanting.size > 0 && !this.#stopped) this.#claiming ??= this.#claim();
+      if (this.#stopped) return;
+      if (endpoint.isRunningDry(this.#isCrowded)) this.wake(event.merchantId);
+      else if (this.#wanting.size > 0) this.#claiming ??= this.#claim();
     });
     this.#running.add(running);
   }
@@ -264,9 +294,16 @@ class Deliveries implements Webhooks {
 
   /** After a batch of attempts is durable: retries get their alarm, endpoints their next events. */
   #marked(marks: readonly AttemptMark[]): void {
+    if (this.#stopped) return;
     for (const { merchantId, verdict } of marks) {
       if (verdict.kind === "retry") this.#alarm.set(merchantId, verdict.delayMs);
-      this.wake(merchantId);
+      const endpoint = this.#endpoints.get(merchantId);
+      if (endpoint?.hasMore === true && !endpoint.isRunningDry(this.#isCrowded)) {
+        // soon its deliveries will have made room for more; where they hang, it takes what it can
+        this.#alarm.set(merchantId, REFILL_MS);
+      } else {
+        this.wake(merchantId);
+      }
     }
   }
 
