@@ -33,11 +33,17 @@ export class Endpoint {
   }
 
   /**
-   * Whether events are to be claimed before the deliveries that ended are written down: where more
-   * wait, by halves, so that one half is delivered while the other is claimed.
+   * Whether a claim may wait until half of what may be under way has ended: where more events wait
+   * they are claimed by halves, one half while the other is delivered. Not for an endpoint that
+   * answers badly: it would be called, and the database asked for it, all the more often.
    */
-  isRunningDry(isCrowded: boolean): boolean {
-    return this.hasMore && this.room(isCrowded) >= this.#widthWhen(isCrowded) / 2;
+  get goesByHalves(): boolean {
+    return this.hasMore && this.#width >= UNKNOWN;
+  }
+
+  /** Whether half of what may be under way has ended. */
+  isHalfEmpty(isCrowded: boolean): boolean {
+    return this.room(isCrowded) >= this.#widthWhen(isCrowded) / 2;
   }
 
   #widthWhen(isCrowded: boolean): number {

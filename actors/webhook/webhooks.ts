@@ -230,7 +230,8 @@ class Deliveries implements Webhooks {
       this.#inFlight--;
       this.#running.delete(running);
       if (this.#stopped) return;
-      if (endpoint.isRunningDry(this.#isCrowded)) this.wake(event.merchantId);
+      const isDue = endpoint.goesByHalves && endpoint.isHalfEmpty(this.#isCrowded);
+      if (isDue) this.wake(event.merchantId);
       else if (this.#wanting.size > 0) this.#claiming ??= this.#claim();
     });
     this.#running.add(running);
@@ -298,7 +299,7 @@ class Deliveries implements Webhooks {
     for (const { merchantId, verdict } of marks) {
       if (verdict.kind === "retry") this.#alarm.set(merchantId, verdict.delayMs);
       const endpoint = this.#endpoints.get(merchantId);
-      if (endpoint?.hasMore === true && !endpoint.isRunningDry(this.#isCrowded)) {
+      if (endpoint?.goesByHalves === true && !endpoint.isHalfEmpty(this.#isCrowded)) {
         // soon its deliveries will have made room for more; where they hang, it takes what it can
         this.#alarm.set(merchantId, REFILL_MS);
       } else {
