@@ -19,8 +19,15 @@ const SOCKETS = 2_048;
 /** How often idle connections are looked at. */
 const LOOK_MS = 1_000;
 
-/** Opens a connection to the endpoint of a URL; whoever is called must not wait. */
-export type Open = (url: URL) => Socket;
+/** Where requests go; those of one origin share their connections. */
+export interface Endpoint {
+  /** Scheme, host and port. */
+  readonly origin: string;
+  readonly url: URL;
+}
+
+/** Opens a connection to an endpoint; whoever is called must not wait. */
+export type Open = (endpoint: Endpoint) => Socket;
 
 /** Is told how a request ended, once. */
 export interface Listener {
@@ -51,8 +58,8 @@ export class Connections {
    *
    * @param bytes head and body
    */
-  request(url: URL, bytes: Uint8Array, listener: Listener): Exchange {
-    const pool = this.#pool(url);
+  request(endpoint: Endpoint, bytes: Uint8Array, listener: Listener): Exchange {
+    const pool = this.#pool(endpoint);
     const exchange = new Request(pool, bytes, listener);
     const kept = pool.idle.pop();
     if (kept !== undefined) kept.send(exchange);
@@ -67,12 +74,11 @@ export class Connections {
     clearInterval(this.#look);
   }
 
-  #pool(url: URL): Pool {
-    const key = `${url.protocol}//${url.host}`;
-    let pool = this.#pools.get(key);
+  #pool(endpoint: Endpoint): Pool {
+    let pool = this.#pools.get(endpoint.origin);
     if (pool === undefined) {
-      pool = { key, url, all: new Set(), idle: [], waiting: new Set() };
-      this.#pools.set(key, pool);
+      pool = { endpoint, all: new Set(), idle: [], waiting: new Set() };
+      this.#pools.set(endpoint.origin, pool);
     }
     return pool;
   }
@@ -86,7 +92,7 @@ export class Connections {
         for (const one of idle.splice(0)) one.destroy();
       }
     }
-    const connection = new Connection(this, pool, this.#open(pool.url));
+    const connection = new Connection(this, pool, this.#open(pool.endpoint));
     this.#all.add(connection);
     pool.all.add(connection);
     connection.send(request);
@@ -120,7 +126,7 @@ export class Connections {
       pool.waiting.delete(next);
       this.connect(next);
     } else if (pool.all.size === 0) {
-      this.#pools.delete(pool.key);
+      this.#pools.delete(pool.endpoint.origin);
     }
   }
 
@@ -139,8 +145,7 @@ export class Connections {
 
 /** Connections to one endpoint, and what waits for one. */
 interface Pool {
-  readonly key: string;
-  readonly url: URL;
+  readonly endpoint: Endpoint;
   readonly all: Set<Connection>;
   /** The one used last is the last. */
   readonly idle: Connection[];

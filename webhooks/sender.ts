@@ -13,7 +13,7 @@ import tls from "node:tls";
 import { isAcknowledgement } from "./acknowledgement.ts";
 import type { Answer } from "./answer_parser.ts";
 import type { AttemptOutcome } from "./attempt_outcome.ts";
-import { Connections, type Exchange, type Listener } from "./connections.ts";
+import { Connections, type Endpoint, type Exchange, type Listener } from "./connections.ts";
 import { type Deadline, Deadlines } from "./deadlines.ts";
 import type { SentType } from "./event_type.ts";
 import { signedHeaders, type SigningSecrets } from "./signature.ts";
@@ -88,7 +88,7 @@ export function createSender(options: SenderOptions): DirectSender {
   const { rules, trusted = null } = options;
   const mayConnect = options.mayConnect ?? (() => true);
   const lookup = guardedLookup(rules, options.resolve ?? systemLookup, mayConnect);
-  const connections = new Connections((url) => open(url, lookup, trusted));
+  const connections = new Connections(({ url }) => open(url, lookup, trusted));
   const deadlines = new Deadlines();
   const attempts = new Set<Attempt>();
   const targets = new Map<string, Target>();
@@ -116,7 +116,7 @@ export function createSender(options: SenderOptions): DirectSender {
       const bytes = requestBytes(target.head, delivery, now);
       const isOver = () => attempt.finish({ category: "timeout" });
       attempt.deadline = deadlines.set(delivery.timeoutMs, isOver);
-      attempt.exchange = connections.request(target.url, bytes, attempt);
+      attempt.exchange = connections.request(target, bytes, attempt);
     }
     attempts.add(attempt);
     return () => attempt.finish({ category: "stopped" });
@@ -144,7 +144,7 @@ export function createSender(options: SenderOptions): DirectSender {
 /** What is known of a URL before anything is sent to it. */
 type Target =
   | { readonly kind: "refused"; readonly reason: UrlRefusal }
-  | { readonly kind: "allowed"; readonly url: URL; readonly head: string };
+  | (Endpoint & { readonly kind: "allowed"; readonly head: string });
 
 function judge(text: string, rules: UrlRules, mayConnect: (address: string) => boolean): Target {
   const check = checkUrl(text, rules);
@@ -155,28 +155,22 @@ function judge(text: string, rules: UrlRules, mayConnect: (address: string) => b
   const head = `POST ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\n` +
     "Content-Type: application/json\r\nAccept: application/json\r\n" +
     `User-Agent: ${USER_AGENT}\r\nConnection: keep-alive\r\n`;
-  return { kind: "allowed", url, head };
+  return { kind: "allowed", origin: url.origin, url, head };
 }
 
-/** What a head may hold; anything else could end a line of it. */
-const HEAD = /^[\r\n\x20-\x7e]*$/;
+/** What an event may be called: anything else could end the line that names it. */
+const EVENT_ID = /^[\x21-\x7e]+$/;
 
 function requestBytes(head: string, delivery: Delivery, now: number): Uint8Array {
-  const signed = signedHeaders(delivery.secrets, {
-    eventId: delivery.eventId,
-    type: delivery.type,
-    timestamp: Math.floor(now / 1_000),
-    body: delivery.body,
-  });
-  let lines = head + `Content-Length: ${Buffer.byteLength(delivery.body)}\r\n`;
-  for (const [name, value] of Object.entries(signed)) {
-    if (/[\r\n]/.test(value)) {
-      throw new TypeError(`Cannot send a header as it has more than one line: ${name}`);
-    }
-    lines += `${name}: ${value}\r\n`;
+  const { eventId, type, body } = delivery;
+  if (!EVENT_ID.test(eventId)) {
+    throw new TypeError(`Cannot send an event as its id is no header: ${JSON.stringify(eventId)}`);
   }
-  if (!HEAD.test(lines)) throw new TypeError("Cannot send a request as its head is not ASCII");
-  return Buffer.from(`${lines}\r\n${delivery.body}`);
+  const timestamp = Math.floor(now / 1_000);
+  const signed = signedHeaders(delivery.secrets, { eventId, type, timestamp, body });
+  let lines = `${head}Content-Length: ${Buffer.byteLength(body)}\r\n`;
+  for (const name in signed) lines += `${name}: ${signed[name]}\r\n`;
+  return Buffer.from(`${lines}\r\n${body}`);
 }
 
 /** Opens a connection to exactly those addresses that the lookup gives, or to the one in the URL. */

@@ -10,6 +10,10 @@ import type { Done, FromSender, Job, ResolvedAddress, ToSender } from "./sender_
 
 type Resolved = Extract<ToSender, { readonly kind: "resolved" }>;
 
+/** How many outcomes are told at once, and how long one waits for others, milliseconds. */
+const TOLD_TOGETHER = 32;
+const TELLING_MS = 2;
+
 /** Serves the service that sends this worker a port, until the worker ends. */
 export function serveSender(): void {
   globalThis.addEventListener("message", (event) => {
@@ -26,6 +30,7 @@ function serve(port: MessagePort): void {
   let sender: DirectSender | null = null;
   let nextQuestion = 1;
   let done: Done[] = [];
+  let telling: ReturnType<typeof setTimeout> | undefined;
 
   const resolve = ((hostname: string, _options: unknown, callback: ResolveCallback) => {
     const id = nextQuestion++;
@@ -39,6 +44,9 @@ function serve(port: MessagePort): void {
   }) as Resolve;
 
   const flush = () => {
+    clearTimeout(telling);
+    telling = undefined;
+    if (done.length === 0) return;
     tell({ kind: "done", done });
     done = [];
   };
@@ -46,8 +54,9 @@ function serve(port: MessagePort): void {
   const conclude = (one: Done) => {
     underWay.delete(one.id);
     done.push(one);
-    // what ends in the same turn of the event loop is told together
-    if (done.length === 1) setImmediate(flush);
+    // what ends at about the same time is told together; the last waits for nothing
+    if (underWay.size === 0 || done.length === TOLD_TOGETHER) setImmediate(flush);
+    else telling ??= setTimeout(flush, TELLING_MS);
   };
 
   const start = ({ id, delivery, now }: Job) => {
