@@ -52,3 +52,18 @@ BEGIN
 END $$;
 CREATE CONSTRAINT TRIGGER sweep_write_off_is_of_items AFTER INSERT ON book.sweep_write_off
   DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION book.check_sweep_write_off();
+
+-- Nor more than that, when what is looked at in the end was looked at before all of it was written.
+CREATE FUNCTION book.check_written_off_items() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (
+    SELECT FROM (SELECT DISTINCT n.write_off FROM changed n WHERE n.write_off IS NOT NULL) c
+    JOIN book.sweep_write_off w ON w.id = c.write_off
+    WHERE w.amount < (SELECT sum(i.amount) FROM book.sweep_item i WHERE i.write_off = c.write_off)) THEN
+    RAISE EXCEPTION 'Cannot write off another amount than that of its transfers: %',
+      (SELECT min(n.write_off) FROM changed n) USING ERRCODE = 'check_violation';
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER sweep_write_off_has_its_items AFTER UPDATE ON book.sweep_item REFERENCING NEW TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION book.check_written_off_items();
