@@ -9,11 +9,11 @@
 import { getLogger } from "@logtape/logtape";
 import type { Chain } from "../../chains/chain.ts";
 import type { HubAudit } from "../../ledger/admin/write_audit.ts";
-import { type Amount, formatAmount, subtract, ZERO } from "../../ledger/amount.ts";
+import { add, type Amount, formatAmount, subtract } from "../../ledger/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { readAddressHoldings } from "../../ledger/reconcile/read_address_holdings.ts";
 import { readSpareSweeps } from "../../ledger/sweeps/attach_to_sweep.ts";
 import type { SweepTarget } from "../../ledger/sweeps/due_targets.ts";
+import { readAccountedFor } from "../../ledger/sweeps/read_accounted_for.ts";
 import { type OpenItem, readSweepFacts } from "../../ledger/sweeps/read_sweep_facts.ts";
 import { writeOffItems } from "../../ledger/sweeps/write_off_items.ts";
 import { type ChainInDoubt, orInDoubt, readBelieved } from "../watcher/chain_in_doubt.ts";
@@ -60,13 +60,22 @@ export async function writeOff(
   if (!chain.capabilities.currencies.includes(currency)) {
     return notSo(`${currency} has no contract on ${network}.`);
   }
-  const { open, living, unexpected } = await readSweepFacts(sql, target);
+  // all of them: of an address with more than a sweep lists, the rest would never be explained
+  const { open, living, unexpected } = await readSweepFacts(sql, target, null);
   if (living !== null) return notSo(`${living.kind} ${living.id} is ${living.status}.`);
   if (unexpected !== null) return notSo(`${unexpected} ended unexpected; settle that first.`);
-  // after the transfers were read: whoever has this block has theirs
+  const accounted = await readAccountedFor(sql, target);
   const believed = await readBelieved(sql, network, stopped);
   if (believed.kind === "in_doubt") return believed;
   const { cursor } = believed;
+  // what a block did is noted before the cursor passes it: whoever has the cursor's block must have theirs
+  const newest = open.reduce((height, item) => Math.max(height, item.height), accounted.height);
+  if (newest > cursor.height) {
+    return {
+      kind: "in_doubt",
+      reason: `${network} is read to block ${cursor.height}, block ${newest} is being read`,
+    };
+  }
   const signal = AbortSignal.timeout(boundMs);
   const balance = await orInDoubt(chain.balanceOf(address, currency, signal, cursor));
   if (typeof balance !== "bigint") return balance;
@@ -83,12 +92,11 @@ export async function writeOff(
   if (carrier !== null) {
     return notSo(`${carrier} moved more than it lists; it may have moved this.`);
   }
-  const [held] = await readAddressHoldings(sql, network, cursor.height, { address, currency });
-  const unexplained = subtract(held?.amount ?? ZERO, balance);
+  const unexplained = subtract(amount, accounted.amount);
   if (unexplained < 0n || unexplained > amount) {
     return notSo(
       `${formatAmount(balance)} is there, and by the transactions of this address ` +
-        `${formatAmount(held?.amount ?? ZERO)} should be.`,
+        `${formatAmount(add(balance, unexplained))} should be.`,
     );
   }
   const { height } = cursor;

@@ -1,5 +1,3 @@
-import type { PendingQuery, Row } from "postgres";
-import { LOST_ACCOUNT } from "../addresses/lost_account.ts";
 import { type Amount, amountOf } from "../amount.ts";
 import type { Sql } from "../database/connect.ts";
 import type { Currency, Network } from "../pair.ts";
@@ -17,13 +15,11 @@ export interface AddressHolding {
  * off. Addresses that nobody ever paid to are not among them.
  *
  * @param height of a solid block that the scan has passed
- * @param only the one that is asked for; all where there is none
  */
 export async function readAddressHoldings(
   sql: Sql,
   network: Network,
   height: number,
-  only?: Pick<AddressHolding, "address" | "currency">,
 ): Promise<readonly AddressHolding[]> {
   const rows = await sql<{ address: string; currency: Currency; amount: string }[]>`
     SELECT address, currency, trim_scale(sum(amount))::text AS amount FROM (
@@ -33,7 +29,6 @@ export async function readAddressHoldings(
           (i.data ->> 'amount')::numeric AS amount
         FROM book.inbox i
         WHERE i.network = ${network} AND i.phase = 'solid' AND (i.data ->> 'height')::bigint <= ${height}
-          ${only === undefined ? sql`` : toldOf(sql, network, only.address)}
         ORDER BY i.txid, i.log_index) came
       UNION ALL
       SELECT h.address, o.currency, -CASE a.outcome WHEN 'paid' THEN o.amount ELSE v.taken END
@@ -42,22 +37,10 @@ export async function readAddressHoldings(
       LEFT JOIN book.sweep_verdict v ON v.outgoing_id = o.id AND a.outcome = 'unexpected'
       JOIN hub.address h ON h.network = o.network AND h.wallet_index::text = o.wallet
       WHERE o.network = ${network} AND o.wallet <> 'hot' AND o.status = 'final' AND a.height <= ${height}
-        AND (a.outcome = 'paid' OR v.taken > 0) ${
-    only === undefined ? sql`` : sql`AND h.address = ${only.address}`
-  }
+        AND (a.outcome = 'paid' OR v.taken > 0)
       UNION ALL
       SELECT w.address, w.currency, -w.unexplained FROM book.sweep_write_off w
-      WHERE w.network = ${network} AND w.height <= ${height} ${
-    only === undefined ? sql`` : sql`AND w.address = ${only.address}`
-  }) moved
-    ${only === undefined ? sql`` : sql`WHERE currency = ${only.currency}`}
+      WHERE w.network = ${network} AND w.height <= ${height}) moved
     GROUP BY 1, 2 ORDER BY 1, 2`;
   return rows.map((row) => ({ ...row, amount: amountOf(row.amount) }));
-}
-
-/** What was told of an address: to its owner, or to the account of the house before it had one. */
-function toldOf(sql: Sql, network: Network, address: string): PendingQuery<Row[]> {
-  return sql`AND i.data ->> 'to' = ${address} AND i.merchant_id IN (
-    SELECT h.merchant_id FROM hub.address h WHERE h.network = ${network} AND h.address = ${address}
-    UNION ALL SELECT ${LOST_ACCOUNT})`;
 }

@@ -32,7 +32,7 @@ export interface LivingStep {
 
 /** What the books know of an address that may be swept. */
 export interface SweepFacts {
-  /** The newest first, at most {@linkcode MOST_ITEMS}. */
+  /** The newest first, not more than were asked for. */
   readonly open: readonly OpenItem[];
   readonly living: LivingStep | null;
   /** Coin that was given to it and not burned by its sweeps, by the books. */
@@ -55,10 +55,18 @@ export interface SweepFacts {
   readonly unexpected: string | null;
 }
 
-/** Reads what the books know of one address. */
-export async function readSweepFacts(sql: Sql, target: SweepTarget): Promise<SweepFacts> {
+/**
+ * Reads what the books know of one address.
+ *
+ * @param most open transfers that are read, the newest ones; null: all of them
+ */
+export async function readSweepFacts(
+  sql: Sql,
+  target: SweepTarget,
+  most: number | null = MOST_ITEMS,
+): Promise<SweepFacts> {
   const [open, [steps], unheard] = await Promise.all([
-    readOpenItems(sql, target),
+    readOpenItems(sql, target, most),
     readSteps(sql, target),
     readUnheard(sql, target),
   ]);
@@ -85,7 +93,11 @@ export async function readSweepFacts(sql: Sql, target: SweepTarget): Promise<Swe
   };
 }
 
-async function readOpenItems(sql: Sql, target: SweepTarget): Promise<readonly OpenItem[]> {
+async function readOpenItems(
+  sql: Sql,
+  target: SweepTarget,
+  most: number | null,
+): Promise<readonly OpenItem[]> {
   const rows = await sql<
     (Omit<OpenItem, "amount" | "height" | "foundAt"> & {
       amount: string;
@@ -103,7 +115,7 @@ async function readOpenItems(sql: Sql, target: SweepTarget): Promise<readonly Op
     FROM book.sweep_item i
     WHERE i.network = ${target.network} AND i.address = ${target.address} AND i.currency = ${target.currency}
       AND NOT i.done AND i.outgoing_id IS NULL
-    ORDER BY i.height DESC, i.txid, i.log_index LIMIT ${MOST_ITEMS}`;
+    ORDER BY i.height DESC, i.txid, i.log_index LIMIT ${most}`;
   return rows.map(({ found_at, ...row }) => ({
     ...row,
     amount: amountOf(row.amount),

@@ -1,0 +1,135 @@
+/**
+ * Writing off at its bounds: more transfers than one sweep lists, transfers of blocks that the scan
+ * has not passed yet, and what the schema refuses whoever writes.
+ *
+ * @module
+ */
+
+import { assertEquals, assertRejects } from "@std/assert";
+import { writeOff, type WriteOffDeps } from "../../actors/sweeper/write_off.ts";
+import { watchAddresses } from "../../ledger/addresses/watch_addresses.ts";
+import { ZERO } from "../../ledger/amount.ts";
+import { readAddressHoldings } from "../../ledger/reconcile/read_address_holdings.ts";
+import { findTarget } from "../../ledger/sweeps/due_targets.ts";
+import { MOST_ITEMS } from "../../ledger/sweeps/read_sweep_facts.ts";
+import { moveCursor } from "../../ledger/watcher/cursor.ts";
+import { recordTransfers } from "../../ledger/watcher/record_findings.ts";
+import { amount, booksFaults, SOMEWHERE } from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
+import { paperChain } from "../support/paper_chain.ts";
+import { needs } from "../support/permissions.ts";
+import { openDesk, tellOf } from "./support/desk.ts";
+import { type House, openHouse } from "./support/house.ts";
+
+const ignore = needs({ net: true, read: true, write: true, run: true, env: true, sys: true });
+
+function test(name: string, fn: () => Promise<void>): void {
+  Deno.test({ name, ignore, fn });
+}
+
+const AUDIT = {
+  id: "aud_test",
+  merchantId: null,
+  actor: "me",
+  action: "sweep.write-off",
+  subject: SOMEWHERE,
+  requestId: null,
+};
+
+async function untilNoted({ sql, until }: House, count: number): Promise<void> {
+  await until("the transfers", async () => {
+    const rows = await sql`SELECT 1 FROM book.sweep_item`;
+    return rows.length === count;
+  });
+}
+
+test("however many transfers are gone from an address, they are written off at once", async () => {
+  await using house = await openHouse({ terms: { enabled: false } });
+  const { sql } = house;
+  await using desk = await openDesk(house);
+  const own = await house.address("issued");
+  const count = MOST_ITEMS + 1;
+  const event = { from: SOMEWHERE, to: own, amount: "2000000" };
+  await tellOf(house, ...Array.from({ length: count }, () => event));
+  await untilNoted(house, count);
+  const { status, body } = await desk.writeOff(own, String(2 * count));
+  assertEquals([status, body.message, body.transfers], [200, undefined, count]);
+  const [held] = await readAddressHoldings(sql, "TRX", Number.MAX_SAFE_INTEGER);
+  assertEquals(held?.amount, 0n);
+  assertEquals(await booksFaults(sql), []);
+});
+
+test("nothing of a block that is being read is written off", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const cursor = { height: 7, hash: "07", time: 7_000, previousTime: 4_000 };
+  await moveCursor(sql, "TRX", "solid", null, cursor);
+  await watchAddresses(sql, [{
+    address: SOMEWHERE,
+    network: "TRX",
+    merchantId: "mer_x",
+    addressId: "adr_x",
+    walletIndex: 0,
+  }]);
+  // what a block brought is noted before the cursor passes it
+  const transfer = {
+    merchantId: "mer_x",
+    addressId: "adr_x",
+    txid: "ab".repeat(32),
+    logIndex: 0,
+    currency: "USDT" as const,
+    amount: amount("100"),
+    from: SOMEWHERE,
+    to: SOMEWHERE,
+    height: 8,
+    expiresAt: 9_000,
+  };
+  await recordTransfers(sql, "TRX", "solid", [transfer]);
+  const target = await findTarget(sql, "TRX", SOMEWHERE, "USDT");
+  if (target === null) throw new Error("Cannot go on as nothing waits");
+  // a node that has the newest block that was passed shows nothing of the next one
+  const asked: unknown[] = [];
+  const chain: WriteOffDeps["chain"] = {
+    capabilities: paperChain("TRX").capabilities,
+    balanceOf: (_address, _asset, _signal, landmark) => {
+      asked.push(landmark?.height);
+      return Promise.resolve(ZERO);
+    },
+  };
+  const ask = () =>
+    writeOff({ sql, chain, stopped: null }, target, amount("100"), "because", AUDIT, 5_000);
+  assertEquals(await ask(), {
+    kind: "in_doubt",
+    reason: "TRX is read to block 7, block 8 is being read",
+  });
+  assertEquals(asked, []);
+  // a node that has that block as well shows what is so
+  const passed = { height: 8, hash: "08", time: 10_000, previousTime: 7_000 };
+  assertEquals(await moveCursor(sql, "TRX", "solid", cursor, passed, 1), true);
+  assertEquals(await ask(), { kind: "written_off", transfers: 1 });
+  assertEquals(asked, [8]);
+});
+
+test("nobody writes more off than is said, not even in that transaction", async () => {
+  await using house = await openHouse({ terms: { enabled: false } });
+  const { sql } = house;
+  const own = await house.address("issued");
+  const event = { from: SOMEWHERE, to: own, amount: "5000000" };
+  const txid = await tellOf(house, event, event);
+  await untilNoted(house, 2);
+  const more = () =>
+    sql.begin(async (tx) => {
+      await tx`
+        INSERT INTO book.sweep_write_off VALUES ('aud_x', 'TRX', ${own}, 'USDT', 5, 0, 7, 'because', 'me', now())`;
+      const done = (logIndex: number) =>
+        tx`
+        UPDATE book.sweep_item SET done = true, write_off = 'aud_x'
+        WHERE txid = ${txid} AND log_index = ${logIndex}`;
+      await done(0);
+      // what is looked at when a transaction commits may be looked at before
+      await tx`SET CONSTRAINTS ALL IMMEDIATE`;
+      await done(1);
+    });
+  await assertRejects(more, Error, "another amount");
+  assertEquals(await booksFaults(sql), []);
+});
