@@ -303,6 +303,35 @@ test("a name that does not resolve is told with the resolver's word", async () =
   }
 });
 
+test("an attempt that times out while its name is resolved connects to nothing", async () => {
+  const asked: ((error: null, all: unknown) => void)[] = [];
+  const resolve: Resolve =
+    ((_host: string, _options: unknown, done: (error: null, all: unknown) => void) => {
+      asked.push(done);
+    }) as never;
+  await using hook = endpoint((line) => line.always(OK));
+  using sender = opened({ resolve });
+  for (const protocol of ["http", "https"]) {
+    const delivery = deliveryTo(`${protocol}://shop.example:${hook.port}/`, { timeoutMs: 50 });
+    assertEquals((await sender.send(delivery)).category, "timeout");
+  }
+  assertEquals(asked.length, 2);
+  for (const done of asked) done(null, [{ address: "127.0.0.1", family: 4 }]);
+  // what connected late would be the first
+  assertEquals((await sender.send(deliveryTo(hook.url))).category, "acknowledged");
+  assertEquals(hook.seen.lines, 1);
+});
+
+test("a handshake that does not come is a timeout", async () => {
+  await using hook = endpoint(async (line) => {
+    assertEquals(await line.hears(), false);
+  });
+  using sender = opened();
+  const delivery = deliveryTo(hook.url.replace("http:", "https:"), { timeoutMs: 50 });
+  assertEquals((await sender.send(delivery)).category, "timeout");
+  await hook.ended();
+});
+
 test("a header is one line, whatever an event is called", async () => {
   using sender = opened();
   for (const eventId of ["evt_1\r\nX-Webhook-Event: deposit.failed", "evt_\u00fc", "evt_\0"]) {
