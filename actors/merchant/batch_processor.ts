@@ -131,7 +131,7 @@ export class BatchProcessor {
       // after any failure nothing that is cached is trusted: stale actors would refuse for ever
       for (const slice of slices) this.active.drop(slice.merchantId);
       if (this.#store.isSetback(error)) return { kind: "setback", error };
-      if (this.#store.isTakenMeanwhile(error)) return { kind: "taken" };
+      if (this.#store.isTakenMeanwhile(error)) return { kind: "taken", error };
       if (!this.#store.isConnectionError(error)) return { kind: "poisoned", error };
       log.warn("the answer to a commit was lost: {error}", { error });
       return { kind: "unknown", commitId, error };

@@ -33,7 +33,7 @@ const SETBACK_MS = 50;
 /** Why the database rolled a batch back. */
 export type RolledBack =
   /** What it takes was taken by another. */
-  | { readonly kind: "taken" }
+  | { readonly kind: "taken"; readonly error: unknown }
   /** For reasons of the server's own. */
   | { readonly kind: "setback"; readonly error: unknown }
   /** A bug in one of its messages, or a write that takes its connection down every time. */
@@ -66,7 +66,7 @@ export async function recover(
 ): Promise<void> {
   switch (why.kind) {
     case "taken":
-      return await decideApart(recovering, work, attempt);
+      return await decideApart(recovering, work, why.error, attempt);
     case "setback":
       return await bear(recovering, work, why.error, attempt);
     case "poisoned":
@@ -102,11 +102,18 @@ export function comeBackLater(work: Work): void {
  * What is there once for all merchants was reached for by two at once, and nobody is to blame:
  * decided one after the other, the second is told of the first.
  */
-async function decideApart(recovering: Recovering, work: Work, attempt: number): Promise<void> {
+async function decideApart(
+  recovering: Recovering,
+  work: Work,
+  error: unknown,
+  attempt: number,
+): Promise<void> {
+  const { takers, others } = apartFromTakers(work);
+  // a message that takes what it is not known to take: a bug, and together they would fail for ever
+  if (takers.size === 0) return await isolate(recovering, work, error);
   log.info("what is there once was taken meanwhile, deciding {count} merchants again", {
     count: work.size,
   });
-  const { takers, others } = apartFromTakers(work);
   // these lost nothing but their company, so their tries begin anew
   await recovering.process(others, 1);
   if (attempt < TRIES) return await oneByOne(recovering, takers, attempt + 1);

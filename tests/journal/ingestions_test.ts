@@ -220,3 +220,35 @@ test("a payment of another wallet that is named for two withdrawals at once pays
   assertEquals(await booksFaults(sql), []);
   await Promise.all([node.stop(1_000), lateNode.stop(1_000)]);
 });
+
+test("what is taken by a message that is not known to take anything is a bug of that message alone", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const booking = openJournal(sql);
+  const [broken, fine] = [await addMerchant(sql), await addMerchant(sql)];
+  for (const merchantId of [broken, fine]) await fund(sql, booking, merchantId, "50");
+  await booking.stop(1_000);
+  class TakenMeanwhile extends Error {}
+  const late = gatedStore(sql);
+  const store: JournalStore = {
+    ...late.store,
+    writeBatch: async (...args) => {
+      if (args[2].some(({ slice }) => slice.merchantId === broken)) throw new TakenMeanwhile();
+      return await late.store.writeBatch(...args);
+    },
+    isTakenMeanwhile: (error) => error instanceof TakenMeanwhile,
+  };
+  const journal = openJournal(sql, { store });
+  const alarms = await alarmsOf(async () => {
+    const before = journal.ask(fine, reserveCommand(), ASK_MS);
+    await late.reached;
+    const asked = [broken, fine].map((merchantId) =>
+      journal.ask(merchantId, reserveCommand(), ASK_MS)
+    );
+    late.open();
+    assertEquals(await endsOf([before, ...asked]), ["done", "done", "failed"]);
+  });
+  assertEquals(alarms.length, 2, "of the batch, and of the message");
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});
