@@ -17,7 +17,7 @@ import { readAccountedFor } from "../../ledger/sweeps/read_accounted_for.ts";
 import { type OpenItem, readSweepFacts } from "../../ledger/sweeps/read_sweep_facts.ts";
 import { writeOffItems } from "../../ledger/sweeps/write_off_items.ts";
 import { type ChainInDoubt, orInDoubt, readBelieved } from "../watcher/chain_in_doubt.ts";
-import { splitAt, sumOf } from "./what_is_there.ts";
+import { carriedBy, splitAt, sumOf } from "./what_is_there.ts";
 
 const log = getLogger(["engine", "sweeper"]);
 
@@ -88,7 +88,7 @@ export async function writeOff(
         `transfers of ${formatAmount(noted)} are not there in whole.`,
     );
   }
-  const carrier = await mayBeCarriedBy(sql, target, gone);
+  const carrier = await mayBeListedBy(sql, target, open, balance);
   if (carrier !== null) {
     return notSo(`${carrier} moved more than it lists; it may have moved this.`);
   }
@@ -117,15 +117,21 @@ function notSo(why: string): WriteOffOutcome {
   return { kind: "not_so", why };
 }
 
-/** A final sweep that has moved one of these without listing it, for all that is known; or null. */
-async function mayBeCarriedBy(
+/**
+ * A final sweep that the planner may yet list some of these under, as it moved more than it lists;
+ * or null. What the planner would never list waits for nothing.
+ */
+async function mayBeListedBy(
   sql: Sql,
   target: SweepTarget,
-  items: readonly OpenItem[],
+  open: readonly OpenItem[],
+  balance: Amount,
 ): Promise<string | null> {
   const sweeps = await readSpareSweeps(sql, target);
-  const carrier = sweeps.find(({ spare, height }) =>
-    items.some((item) => item.height < height && item.amount <= spare)
+  // as if all were booked and had been there long enough
+  const listable = open.map((item) => ({ ...item, listable: true }));
+  const carrier = sweeps.find((sweep) =>
+    carriedBy(sweep, listable, balance, Infinity, 0).length > 0
   );
   return carrier?.outgoingId ?? null;
 }

@@ -133,3 +133,28 @@ test("nobody writes more off than is said, not even in that transaction", async 
   await assertRejects(more, Error, "another amount");
   assertEquals(await booksFaults(sql), []);
 });
+
+test("what a sweep moved beside what it lists holds up a write-off only while that may be listed", async () => {
+  await using house = await openHouse();
+  const { sql } = house;
+  await using desk = await openDesk(house);
+  const own = await house.address("top_up");
+  await house.pay(own, "50");
+  await house.mine(1);
+  // it is half of this one that is there, or all of the one before: nobody knows
+  await tellOf(house, { from: SOMEWHERE, to: own, amount: "100000000" });
+  await house.mine(1);
+  const last = await house.pay(own, "10");
+  await house.until("the sweep of what is there", async () => {
+    await sql`UPDATE book.sweep_item SET found_at = now() - interval '1 hour' WHERE NOT done`;
+    await house.lookNow();
+    return await house.deposit(last) === "CONFIRMED 10 fee 1 effect 9";
+  });
+  assertEquals(await house.held(own), 0n);
+  const { status, body } = await desk.writeOff(own, "150");
+  assertEquals([status, body.message, body.transfers], [200, undefined, 2]);
+  assertEquals(await house.balance(), "9/150");
+  const [held] = await readAddressHoldings(sql, "TRX", Number.MAX_SAFE_INTEGER);
+  assertEquals(held?.amount, 0n);
+  assertEquals(await booksFaults(sql), []);
+});
