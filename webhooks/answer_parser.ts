@@ -39,6 +39,7 @@ const IDLE_MS = 15_000;
 /** An endpoint that names a limit of its own closes at that very time: ours ends before it. */
 const IDLE_MARGIN_MS = 1_000;
 
+const VERSION = "HTTP/1.";
 const HEAD_END = "\r\n\r\n";
 const LINE_FEED = 10;
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
@@ -59,7 +60,8 @@ export class AnswerParser {
   /** Bytes that are still to come of a body or of a chunk. */
   #needed = 0;
   #line: "size" | "end of data" | "trailer" = "size";
-  #pieces: Uint8Array[] = [];
+  /** What was read of the body, and behind it room for more: many small pieces hold much memory. */
+  #body: Uint8Array = new Uint8Array(0);
   #size = 0;
   #hasBegun = false;
 
@@ -102,7 +104,12 @@ export class AnswerParser {
   /** @returns what follows the head, null while it has no end */
   #readHead(bytes: Buffer): Buffer | null {
     const before = this.#partial.length;
-    const text = this.#partial + bytes.toString("latin1");
+    // one byte more than is read shows that it is too much
+    const text = this.#partial + bytes.toString("latin1", 0, HEAD_CAP + 1 - this.#headBytes);
+    // who speaks something else may wait for an answer of ours
+    if (before < VERSION.length && !text.startsWith(VERSION.slice(0, text.length))) {
+      throw new MalformedAnswer("it has no status");
+    }
     const end = text.indexOf(HEAD_END, Math.max(before - HEAD_END.length, 0));
     this.#spend((end < 0 ? text.length : end + HEAD_END.length) - before);
     if (end < 0) {
@@ -125,6 +132,8 @@ export class AnswerParser {
     this.#idleMs = idleMs(fields, minor === "1");
     const { length, coding } = fields;
     if (this.#status === 204 || this.#status === 304) {
+      // such an answer has no body: one that is announced may come all the same, as what answers next
+      if (coding !== null || (length ?? "0") !== "0") this.#idleMs = 0;
       this.#framing = "length";
     } else if (coding !== null) {
       if (length !== null || minor === "0" || coding.toLowerCase() !== "chunked") {
@@ -205,13 +214,20 @@ export class AnswerParser {
 
   /** @returns whether that is no more than is read */
   #collect(piece: Uint8Array): boolean {
-    if (piece.length > 0) this.#pieces.push(piece);
-    this.#size += piece.length;
-    return this.#size <= READ_CAP;
+    const size = this.#size + piece.length;
+    if (this.#size === 0) {
+      // nearly every body comes in one piece
+      this.#body = piece;
+    } else {
+      if (size > this.#body.length) this.#body = enlarged(this.#body, size);
+      this.#body.set(piece, this.#size);
+    }
+    this.#size = size;
+    return size <= READ_CAP;
   }
 
   #answer(isTooLong: boolean, idleMs: number): Answer {
-    return { status: this.#status, body: join(this.#pieces, this.#size), isTooLong, idleMs };
+    return { status: this.#status, body: this.#body.subarray(0, this.#size), isTooLong, idleMs };
   }
 }
 
@@ -272,14 +288,9 @@ function isSpace(text: string, at: number): boolean {
   return text[at] === " " || text[at] === "\t";
 }
 
-function join(pieces: readonly Uint8Array[], size: number): Uint8Array {
-  const [first] = pieces;
-  if (pieces.length === 1 && first !== undefined) return first;
-  const whole = new Uint8Array(size);
-  let offset = 0;
-  for (const piece of pieces) {
-    whole.set(piece, offset);
-    offset += piece.length;
-  }
-  return whole;
+/** A copy with room for so many bytes, and for more. */
+function enlarged(bytes: Uint8Array, size: number): Uint8Array {
+  const copy = new Uint8Array(Math.max(size, bytes.length * 2));
+  copy.set(bytes);
+  return copy;
 }

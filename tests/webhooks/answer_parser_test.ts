@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertLess, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { Buffer } from "node:buffer";
 import { type Answer, AnswerParser, MalformedAnswer } from "../../webhooks/answer_parser.ts";
@@ -28,6 +28,14 @@ const answers: readonly (readonly [string, string, number, string, number])[] = 
   ["without a reason", `HTTP/1.1 200\r\ncontent-length:11\r\n\r\n${OK}`, 200, OK, 15_000],
   ["empty", "HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n", 500, "", 15_000],
   ["without a body", "HTTP/1.1 204 No Content\r\nX: y\r\n\r\n", 204, "", 15_000],
+  [
+    "that announces a body and has none",
+    "HTTP/1.1 204 No\r\nContent-Length: 2\r\n\r\n",
+    204,
+    "",
+    0,
+  ],
+  ["not modified", "HTTP/1.1 304 No\r\nTransfer-Encoding: chunked\r\n\r\n", 304, "", 0],
   [
     "in chunks",
     `HTTP/1.1 201 OK\r\nTransfer-Encoding: Chunked\r\n\r\n4\r\n{"ok\r\n07;a="b"\r\n":true}\r\n0\r\n\r\n`,
@@ -100,7 +108,8 @@ Deno.test("answers are read, however they are cut", async (t) => {
 
 Deno.test("what is not exactly an answer is none", async (t) => {
   const bad: readonly (readonly [string, string])[] = [
-    ["garbage", "SSH-2.0-OpenSSH_9.2\r\n\r\n"],
+    ["the greeting of another protocol", "SSH-2.0-OpenSSH_9.2\r\n"],
+    ["a body alone", OK],
     ["another version", "HTTP/2.0 200 OK\r\n\r\n"],
     ["no status", "HTTP/1.1 OK\r\n\r\n"],
     ["a status of two digits", "HTTP/1.1 20 OK\r\n\r\n"],
@@ -190,6 +199,18 @@ Deno.test("of a long body 64 kB are read, however it is framed", () => {
   const most = "x".repeat(65_536);
   const answer = read(`HTTP/1.1 200 OK\r\nContent-Length: 65536\r\n\r\n${most}`);
   assertEquals([answer?.isTooLong, bodyOf(answer)], [false, most]);
+});
+
+Deno.test("a body in very many pieces takes no more memory than its size", () => {
+  const head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const text = Buffer.from(head + "1\r\nx\r\n".repeat(60_000));
+  const parsers = Array.from({ length: 10 }, () => new AnswerParser());
+  const before = Deno.memoryUsage().heapUsed;
+  for (const parser of parsers) assertEquals(parser.push(text), null);
+  // kept one by one they would take 6 MB each
+  assertLess(Deno.memoryUsage().heapUsed - before, 30_000_000);
+  const last = parsers.map((parser) => parser.push(Buffer.from("0\r\n\r\n")));
+  assertEquals(last.map((answer) => answer?.body.length), parsers.map(() => 60_000));
 });
 
 Deno.test("whatever arrives is an answer, none yet, or malformed", () => {
