@@ -16,6 +16,9 @@ import { type Answer, AnswerParser, MalformedAnswer } from "./answer_parser.ts";
 const SOCKETS_PER_ENDPOINT = 64;
 const SOCKETS = 2_048;
 
+/** The longest that one is used: the addresses of its name are asked for and judged again. */
+const LIFE_MS = 300_000;
+
 /** How often idle connections are looked at. */
 const LOOK_MS = 1_000;
 
@@ -86,16 +89,13 @@ export class Connections {
   /** Sends a request over a new connection. */
   connect(request: Request): void {
     const { pool } = request;
-    // no request waits for connections that others keep
-    if (this.#all.size >= SOCKETS) {
-      for (const { idle } of this.#pools.values()) {
-        for (const one of idle.splice(0)) one.destroy();
-      }
-    }
     const connection = new Connection(this, pool, this.#open(pool.endpoint));
     this.#all.add(connection);
+    // before any other of the pool is closed: an empty one is forgotten
     pool.all.add(connection);
     connection.send(request);
+    // no request waits for connections that others keep
+    if (this.#all.size > SOCKETS) this.#closeAllIdle();
   }
 
   /** A connection has nothing to do. */
@@ -127,6 +127,12 @@ export class Connections {
       this.connect(next);
     } else if (pool.all.size === 0) {
       this.#pools.delete(pool.endpoint.origin);
+    }
+  }
+
+  #closeAllIdle(): void {
+    for (const { idle } of this.#pools.values()) {
+      for (const one of idle.splice(0)) one.destroy();
     }
   }
 
@@ -172,6 +178,7 @@ class Connection {
   idleUntil = 0;
   #request: Request | null = null;
   #parser = new AnswerParser();
+  readonly #openedAt = performance.now();
   #hasServed = false;
   #isGone = false;
 
@@ -226,9 +233,10 @@ class Connection {
   #conclude(answer: Answer): void {
     const request = this.#take();
     this.#hasServed = true;
+    const now = performance.now();
+    this.idleUntil = Math.min(now + answer.idleMs, this.#openedAt + LIFE_MS);
     // an endpoint that answered before it had heard all may take the rest for the next request
-    if (answer.idleMs > 0 && this.socket.writableLength === 0) {
-      this.idleUntil = performance.now() + answer.idleMs;
+    if (this.idleUntil > now && this.socket.writableLength === 0) {
       this.owner.free(this);
     } else {
       this.destroy();

@@ -1,0 +1,105 @@
+import { assertEquals, assertNotEquals } from "@std/assert";
+import { Buffer } from "node:buffer";
+import { EventEmitter } from "node:events";
+import type { Socket } from "node:net";
+import { Connections, type Listener } from "../../webhooks/connections.ts";
+
+const REQUEST = Buffer.from("POST / HTTP/1.1\r\n\r\n");
+const OK = Buffer.from("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+const SHOP = new URL("https://shop.example/");
+const SOCKETS = 2_048;
+const LIFE_MS = 300_000;
+
+/** What is used of a socket, without a network. */
+class Line extends EventEmitter {
+  readonly writableLength = 0;
+  requests = 0;
+  isOpen = true;
+
+  write(): boolean {
+    this.requests++;
+    return true;
+  }
+
+  destroy(): void {
+    this.isOpen = false;
+  }
+
+  answers(): void {
+    this.emit("data", OK);
+  }
+
+  breaks(): void {
+    this.emit("error", Object.assign(new Error("reset"), { code: "ECONNRESET" }));
+  }
+}
+
+function opened() {
+  const lines: Line[] = [];
+  const connections = new Connections(() => {
+    const line = new Line();
+    lines.push(line);
+    return line as unknown as Socket;
+  });
+  let answers = 0;
+  let failures = 0;
+  const listener: Listener = { answered: () => answers++, failed: () => failures++ };
+  return {
+    lines,
+    send: (url = SHOP) => connections.request({ origin: url.origin, url }, REQUEST, listener),
+    told: () => [answers, failures],
+    [Symbol.dispose]: () => connections.close(),
+  };
+}
+
+/** Moves the clock for one test. */
+function clock() {
+  const { now } = performance;
+  let ahead = 0;
+  performance.now = () => now.call(performance) + ahead;
+  return {
+    advance: (ms: number) => {
+      ahead += ms;
+    },
+    [Symbol.dispose]: () => {
+      performance.now = now;
+    },
+  };
+}
+
+Deno.test("a connection in use without a pause is replaced: its name may be elsewhere by now", () => {
+  using time = clock();
+  using pool = opened();
+  for (let elapsed = 0; elapsed < LIFE_MS; elapsed += 10_000) {
+    pool.send();
+    pool.lines[0]?.answers();
+    assertEquals([pool.lines.length, pool.lines[0]?.isOpen], [1, true]);
+    time.advance(10_000);
+  }
+  pool.send();
+  pool.lines[0]?.answers();
+  assertEquals(pool.lines[0]?.isOpen, false);
+  pool.send();
+  assertEquals(pool.lines.length, 2);
+  assertEquals(pool.told(), [LIFE_MS / 10_000 + 1, 0]);
+});
+
+Deno.test("one that breaks where all are crowded keeps the others of its endpoint together", () => {
+  using pool = opened();
+  for (let i = 0; i < SOCKETS; i++) pool.send(new URL(`https://shop${i}.example/`));
+  pool.send();
+  pool.send();
+  const [first, second] = pool.lines.slice(-2);
+  first?.answers();
+  second?.answers();
+  // over the one that was used last; its second try makes room by closing the other
+  pool.send();
+  second?.breaks();
+  assertEquals([first?.isOpen, second?.isOpen], [false, false]);
+  const third = pool.lines.at(-1);
+  assertNotEquals(third, second);
+  third?.answers();
+  pool.send();
+  assertEquals([pool.lines.at(-1) === third, third?.requests], [true, 2]);
+  assertEquals(pool.told(), [3, 0]);
+});
