@@ -181,7 +181,9 @@ function open(url: URL, lookup: LookupFunction, trusted: string | null): Socket 
   const port = url.port === "" ? (isSecure ? 443 : 80) : Number(url.port);
   const options = { host, port, lookup, noDelay: true, keepAlive: true };
   if (!isSecure) return net.connect(options);
-  const secureOptions: tls.ConnectionOptions = { ...options, ALPNProtocols: ["http/1.1"] };
+  // said, as NODE_TLS_REJECT_UNAUTHORIZED would otherwise switch the check of certificates off
+  const checked = { rejectUnauthorized: true, ALPNProtocols: ["http/1.1"] };
+  const secureOptions: tls.ConnectionOptions = { ...options, ...checked };
   if (literal === null) secureOptions.servername = host;
   // null, not left out: where NODE_EXTRA_CA_CERTS is set, Deno would read the system's certificates
   // for each connection and fail without a permission that cannot be given by name

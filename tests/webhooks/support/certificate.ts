@@ -1,6 +1,7 @@
 /**
- * A certificate for `shop.example` and 127.0.0.1, its key, and the authority that signed it. They are
- * worth nothing: the key of the authority is gone, and nobody but these tests trusts it.
+ * A certificate for `shop.example` and 127.0.0.1, its key, and the authority that signed it; and one
+ * for the same that signed itself. They are worth nothing: the key of the authority is gone, and
+ * nobody but these tests trusts it.
  *
  * @module
  */
@@ -34,5 +35,25 @@ export const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgVa9DAZNPDehl7hm/
 mPCBoMiql7ccEAVSCBrhKXQJyOqhRANCAATitWkDX42KYoxccpB0vDIkXkm22s0g
 u1qCvVlWHMHq+RZ9fINBRAcn7ChFuUOdpOSEG27StHsyfV77huY7poYr
+-----END PRIVATE KEY-----
+`;
+
+export const SELF_SIGNED = `-----BEGIN CERTIFICATE-----
+MIIBpDCCAUqgAwIBAgIUdDur7GnH+7SKO4nIuRxat/gTIy4wCgYIKoZIzj0EAwIw
+FzEVMBMGA1UEAwwMc2hvcC5leGFtcGxlMCAXDTI2MTEyMjA0NTQxOFoYDzIxMjYx
+MDI5MDQ1NDE4WjAXMRUwEwYDVQQDDAxzaG9wLmV4YW1wbGUwWTATBgcqhkjOPQIB
+BggqhkjOPQMBBwNCAARISrTEiRHcBmGZ/DiOCf9IbBK95OX1UMMuC8bK4EE0clut
+gK4jMu3y8RbkZFIQQ03QJbRjIq5K71zO7Sa1djMGo3IwcDAdBgNVHQ4EFgQU0gOu
+xhfzgDaMAMdj3sKKqFdhpYwwHwYDVR0jBBgwFoAU0gOuxhfzgDaMAMdj3sKKqFdh
+pYwwDwYDVR0TAQH/BAUwAwEB/zAdBgNVHREEFjAUggxzaG9wLmV4YW1wbGWHBH8A
+AAEwCgYIKoZIzj0EAwIDSAAwRQIhAKiyYhhMTjhUguSQ7PlV/MAt0wrZsyAwcuP+
+EXGsYSwkAiBggiMF/lMkH1P+BLkrMIVXe00082RKwsrVpfXNVXf5Ig==
+-----END CERTIFICATE-----
+`;
+
+export const SELF_SIGNED_KEY = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgd51BFW+phU3x7zPi
+oh4D1FcUVlzWlwduNlX8krYEufWhRANCAARISrTEiRHcBmGZ/DiOCf9IbBK95OX1
+UMMuC8bK4EE0clutgK4jMu3y8RbkZFIQQ03QJbRjIq5K71zO7Sa1djMG
 -----END PRIVATE KEY-----
 `;
