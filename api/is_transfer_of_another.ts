@@ -5,8 +5,8 @@ import type { ApiContext } from "./context.ts";
 
 /**
  * Whether the transaction that a deposit by hand names paid an address of another merchant. Asked
- * before an operator confirms it, as the same money would be credited twice. Whether it was booked
- * by hand for another one is the account's own question, asked when it decides.
+ * before an operator confirms it, as the same money would be credited twice. Whether our own books
+ * know it as another's is the account's question, asked when it decides: no node can forget that.
  *
  * @throws {ChainUnavailable} when its network cannot be read; then nothing is known
  */

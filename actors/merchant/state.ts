@@ -56,8 +56,8 @@ export class Records {
   readonly ingested = new Map<string, string>();
   /** Transactions of other wallets that paid a withdrawal, of whatever merchant. */
   readonly payments = new Set<string>();
-  /** Transactions that a confirmed deposit by hand stands for, of whatever merchant. */
-  readonly bookedByHand = new Set<string>();
+  /** Transactions, named by deposits by hand, that paid or were booked by hand for another one. */
+  readonly ofAnother = new Set<string>();
   readonly outgoing = new Map<string, OutgoingStatus>();
   /** Rows of this batch that the database does not have yet. */
   readonly newOutgoing = new Map<string, OutgoingRow>();
@@ -81,8 +81,8 @@ export class Records {
     }
     // of whatever merchant: an event's id is used once
     for (const row of facts.ingested) records.putIngested(row);
-    for (const { network, txid } of facts.bookedByHand) {
-      records.bookedByHand.add(paymentKey(network, txid));
+    for (const row of facts.ofAnother) {
+      if (row.merchantId === merchantId) records.ofAnother.add(paymentKey(row.network, row.txid));
     }
     for (const row of facts.outgoing) {
       if (row.merchantId === merchantId) records.outgoing.set(row.id, row.status);

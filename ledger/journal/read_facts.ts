@@ -1,4 +1,5 @@
 import type { Row, Sql } from "postgres";
+import { LOST_ACCOUNT } from "../addresses/lost_account.ts";
 import type { Network } from "../pair.ts";
 import {
   type DepositAddressRow,
@@ -64,6 +65,9 @@ export interface Needs {
   readonly payments: readonly { readonly network: Network; readonly txid: string }[];
 }
 
+/** Log index of a deposit by hand that names a transaction. */
+const BY_HAND = -1;
+
 /** The records that exist among the needed ones; payments come with their statement lines. */
 export interface Facts {
   readonly withdrawals: readonly WithdrawalRow[];
@@ -73,8 +77,12 @@ export interface Facts {
   readonly settlements: readonly SettlementRow[];
   readonly whitelist: readonly SettlementAddressRow[];
   readonly ingested: readonly IngestedRow[];
-  /** Transactions named by those deposits that a confirmed deposit by hand stands for, whosever. */
-  readonly bookedByHand: readonly { readonly network: Network; readonly txid: string }[];
+  /** Transactions named by those of them that were booked by hand, and that are another's. */
+  readonly ofAnother: readonly {
+    readonly merchantId: string;
+    readonly network: Network;
+    readonly txid: string;
+  }[];
   /** States of the payouts of the withdrawals. */
   readonly outgoing: readonly {
     readonly id: string;
@@ -91,7 +99,7 @@ const NONE: Facts = {
   settlements: [],
   whitelist: [],
   ingested: [],
-  bookedByHand: [],
+  ofAnother: [],
   outgoing: [],
 };
 
@@ -114,9 +122,9 @@ export async function readFacts(sql: Sql, needs: Needs): Promise<Facts> {
     withdrawals: withdrawals.map((row) => withdrawalTable.decode(row)),
     deposits: deposits.map((row) => depositTable.decode(row)),
   };
-  const [linked, bookedByHand] = needs.deposits.length === 0 ? [[], []] : await Promise.all([
+  const [linked, ofAnother] = needs.deposits.length === 0 ? [[], []] : await Promise.all([
     readAddressesOf(sql, found.deposits),
-    readBookedByHand(sql, found.deposits),
+    readOfAnother(sql, found.deposits),
   ]);
   const lines = [...found.withdrawals, ...found.deposits];
   const transactions = lines.length === 0 ? [] : await sql`
@@ -127,7 +135,7 @@ export async function readFacts(sql: Sql, needs: Needs): Promise<Facts> {
   return {
     ...found,
     ...rare,
-    bookedByHand,
+    ofAnother,
     addresses: [...addresses, ...linked].map((row) => depositAddressTable.decode(row)),
     transactions: transactions.map((row) => transactionTable.decode(row)),
     outgoing: withdrawals.filter((row) => row["outgoing_status"] !== null).map((row) => ({
@@ -177,18 +185,28 @@ async function readAddressesOf(
       AS k(id, merchant_id) ON a.id = k.id AND a.merchant_id IS NOT DISTINCT FROM k.merchant_id`;
 }
 
-/** Which of the transactions that deposits name are booked by hand, for whichever merchant. */
-async function readBookedByHand(
+/**
+ * Which of the transactions that deposits by hand name are booked by hand already, for whichever
+ * merchant, or paid another one. What paid a lost address is credited by hand: nobody else is.
+ */
+async function readOfAnother(
   sql: Sql,
   deposits: readonly DepositRow[],
-): Promise<Facts["bookedByHand"]> {
-  const named = deposits.flatMap(({ network, txid }) => txid === null ? [] : [{ network, txid }]);
+): Promise<Facts["ofAnother"]> {
+  const named = deposits.flatMap(({ merchantId, network, txid, logIndex }) =>
+    txid === null || logIndex !== BY_HAND ? [] : [{ merchantId, network, txid }]
+  );
   if (named.length === 0) return [];
-  return await sql<{ network: Network; txid: string }[]>`
-    SELECT d.network, d.txid FROM book.deposit d
-    JOIN unnest(${column(named, "network")}::text[], ${column(named, "txid")}::text[])
-      AS k(network, txid) ON d.network = k.network AND d.txid = k.txid
-    WHERE d.log_index = -1 AND d.status = 'CONFIRMED'`;
+  return await sql<Facts["ofAnother"]>`
+    SELECT k.merchant_id AS "merchantId", k.network, k.txid
+    FROM unnest(${column(named, "merchantId")}::text[], ${column(named, "network")}::text[],
+                ${column(named, "txid")}::text[]) AS k(merchant_id, network, txid)
+    WHERE EXISTS (
+        SELECT FROM book.deposit d
+        WHERE d.network = k.network AND d.txid = k.txid AND d.log_index = -1 AND d.status = 'CONFIRMED')
+      OR EXISTS (
+        SELECT FROM book.sweep_item i
+        WHERE i.network = k.network AND i.txid = k.txid AND i.merchant_id NOT IN (k.merchant_id, ${LOST_ACCOUNT}))`;
 }
 
 async function readAddresses(sql: Sql, needs: Needs): Promise<readonly Row[]> {

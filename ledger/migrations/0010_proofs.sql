@@ -43,3 +43,21 @@ CREATE TRIGGER top_up_by_sweep BEFORE INSERT OR UPDATE OF status ON book.deposit
 -- One transaction, one confirmed deposit by hand, whichever merchant booked it: operators look before they
 -- confirm, and two who confirm at once cannot both.
 CREATE UNIQUE INDEX deposit_by_hand ON book.deposit (network, txid) WHERE log_index = -1 AND status = 'CONFIRMED';
+
+-- Nor one that has paid another merchant: the scan knows whom, whatever a node says. What paid an address that
+-- a restore forgot is credited by hand. Told like the index above, so that it is decided again and refused.
+CREATE FUNCTION book.check_deposit_by_hand() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'UPDATE' AND OLD.status = 'CONFIRMED' THEN
+    RETURN NEW;
+  END IF;
+  IF EXISTS (
+    SELECT FROM book.sweep_item i
+    WHERE i.network = NEW.network AND i.txid = NEW.txid AND i.merchant_id NOT IN (NEW.merchant_id, 'mer_lost')) THEN
+    RAISE EXCEPTION 'Cannot confirm a deposit by hand as its transaction paid another merchant: %', NEW.id
+      USING ERRCODE = 'unique_violation', CONSTRAINT = 'deposit_by_hand';
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER deposit_by_hand_is_nobodys BEFORE INSERT OR UPDATE OF status ON book.deposit FOR EACH ROW
+  WHEN (NEW.status = 'CONFIRMED' AND NEW.log_index = -1) EXECUTE FUNCTION book.check_deposit_by_hand();

@@ -1,10 +1,12 @@
 import { configure, type LogRecord, reset } from "@logtape/logtape";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Journal } from "../../actors/merchant/journal.ts";
 import type { DecideDeposit, IngestWithdrawal } from "../../actors/merchant/messages.ts";
 import { newId } from "../../actors/runtime/ids.ts";
+import { LOST_ACCOUNT } from "../../ledger/addresses/lost_account.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { createJournalStore, type JournalStore } from "../../ledger/journal/store.ts";
+import { recordTransfers } from "../../ledger/watcher/record_findings.ts";
 import {
   addMerchant,
   amount,
@@ -12,6 +14,7 @@ import {
   fund,
   openJournal,
   reserveCommand,
+  SOMEWHERE,
 } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -183,6 +186,66 @@ test("two nodes that confirm deposits by hand of one transaction: one does, the 
   assertEquals(taken.map((row) => row["event_id"]), ["upstream 1"]);
   assertEquals(await booksFaults(sql), []);
   await Promise.all([node.stop(1_000), lateNode.stop(1_000)]);
+});
+
+/** The scan reads a final transfer. */
+async function scan(sql: Sql, merchantId: string, txid: string): Promise<void> {
+  await recordTransfers(sql, "TRX", "solid", [{
+    merchantId,
+    addressId: "adr_test",
+    txid,
+    logIndex: 3,
+    currency: "USDT",
+    amount: amount("10"),
+    from: SOMEWHERE,
+    to: `address of ${merchantId}`,
+    height: 7,
+    expiresAt: 1_800_000_000_000,
+  }]);
+}
+
+test("what was scanned as paid to another merchant is confirmed by hand for nobody, whatever a node says", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const journal = openJournal(sql);
+  const [merchant, payee] = [await addMerchant(sql), await addMerchant(sql)];
+  const ends: string[] = [];
+  for (const [n, paid] of [payee, merchant, LOST_ACCOUNT].entries()) {
+    const txid = `${n}`.repeat(64);
+    const deposit = await bookDeposit(journal, merchant, txid);
+    await scan(sql, paid, txid);
+    const event = { eventId: `upstream ${n}`, bodyHash: "" };
+    ends.push(...await endsOf([journal.ask(merchant, confirms(deposit, event), ASK_MS)]));
+  }
+  assertEquals(ends, ["transfer_of_another", "done", "done"]);
+  // neither by hand in the database
+  await assertRejects(
+    () => sql`UPDATE book.deposit SET status = 'CONFIRMED' WHERE status = 'PENDING'`,
+    Error,
+    "paid another merchant",
+  );
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});
+
+test("what is scanned while a deposit by hand of it is confirmed is told, without alarm", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const late = gatedStore(sql);
+  const [booking, journal] = [openJournal(sql), openJournal(sql, { store: late.store })];
+  const [merchant, payee] = [await addMerchant(sql), await addMerchant(sql)];
+  const txid = "ef".repeat(32);
+  const deposit = await bookDeposit(booking, merchant, txid);
+  const alarms = await alarmsOf(async () => {
+    const asked = journal.ask(merchant, confirms(deposit), ASK_MS);
+    await late.reached;
+    await scan(sql, payee, txid);
+    late.open();
+    assertEquals(await endsOf([asked]), ["transfer_of_another"]);
+  });
+  assertEquals(alarms, []);
+  assertEquals(await booksFaults(sql), []);
+  await Promise.all([booking.stop(1_000), journal.stop(1_000)]);
 });
 
 test("a payment of another wallet that is named for two withdrawals at once pays one of them", async () => {

@@ -121,7 +121,7 @@ export function decideDeposit(
   }
   const { network, txid } = deposit;
   if (
-    to === "CONFIRMED" && txid !== null && records.bookedByHand.has(paymentKey(network, txid))
+    to === "CONFIRMED" && txid !== null && records.ofAnother.has(paymentKey(network, txid))
   ) {
     return refused({ code: "transfer_of_another", from: deposit.status, to });
   }
