@@ -1,5 +1,5 @@
 import { configure, type LogRecord, reset } from "@logtape/logtape";
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { Journal } from "../../actors/merchant/journal.ts";
 import type { DecideDeposit, IngestWithdrawal } from "../../actors/merchant/messages.ts";
 import { newId } from "../../actors/runtime/ids.ts";
@@ -225,6 +225,11 @@ test("what was scanned as paid to another merchant is confirmed by hand for nobo
     "paid another merchant",
   );
   assertEquals(await booksFaults(sql), []);
+  // what is scanned only afterwards is credited all the same, and no secret
+  await scan(sql, payee, "1".repeat(64));
+  const [fault, ...others] = await booksFaults(sql);
+  assertMatch(String(fault), /stands for 1{64}, which paid mer_/);
+  assertEquals(others, []);
   await journal.stop(1_000);
 });
 
