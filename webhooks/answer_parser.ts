@@ -39,6 +39,7 @@ const IDLE_MS = 15_000;
 /** An endpoint that names a limit of its own closes at that very time: ours ends before it. */
 const IDLE_MARGIN_MS = 1_000;
 
+const NOTHING = new Uint8Array(0);
 const VERSION = "HTTP/1.";
 const HEAD_END = "\r\n\r\n";
 const LINE_FEED = 10;
@@ -61,7 +62,7 @@ export class AnswerParser {
   #needed = 0;
   #line: "size" | "end of data" | "trailer" = "size";
   /** What was read of the body, and behind it room for more: many small pieces hold much memory. */
-  #body: Uint8Array = new Uint8Array(0);
+  #body: Uint8Array = NOTHING;
   #size = 0;
   #hasBegun = false;
 
@@ -227,7 +228,8 @@ export class AnswerParser {
   }
 
   #answer(isTooLong: boolean, idleMs: number): Answer {
-    return { status: this.#status, body: this.#body.subarray(0, this.#size), isTooLong, idleMs };
+    const body = this.#body.length === this.#size ? this.#body : this.#body.subarray(0, this.#size);
+    return { status: this.#status, body, isTooLong, idleMs };
   }
 }
 
