@@ -196,7 +196,6 @@ class Connection {
   send(request: Request): void {
     request.connection = this;
     this.#request = request;
-    this.#parser = new AnswerParser();
     this.socket.write(request.bytes);
   }
 
@@ -237,6 +236,8 @@ class Connection {
     this.idleUntil = Math.min(now + answer.idleMs, this.#openedAt + LIFE_MS);
     // an endpoint that answered before it had heard all may take the rest for the next request
     if (this.idleUntil > now && this.socket.writableLength === 0) {
+      // now and not with the next request: an idle connection holds nothing that was read
+      this.#parser = new AnswerParser();
       this.owner.free(this);
     } else {
       this.destroy();

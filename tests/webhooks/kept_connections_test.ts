@@ -1,6 +1,8 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { EventEmitter } from "node:events";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { Connections, type Listener } from "../../webhooks/connections.ts";
 
 const REQUEST = Buffer.from("POST / HTTP/1.1\r\n\r\n");
@@ -24,8 +26,8 @@ class Line extends EventEmitter {
     this.isOpen = false;
   }
 
-  answers(): void {
-    this.emit("data", OK);
+  answers(answer = OK): void {
+    this.emit("data", answer);
   }
 
   breaks(): void {
@@ -40,13 +42,17 @@ function opened() {
     lines.push(line);
     return line as never;
   });
-  let answers = 0;
+  const bodies: WeakRef<Uint8Array>[] = [];
   let failures = 0;
-  const listener: Listener = { answered: () => answers++, failed: () => failures++ };
+  const listener: Listener = {
+    answered: ({ body }) => bodies.push(new WeakRef(body)),
+    failed: () => failures++,
+  };
   return {
     lines,
+    bodies,
     send: (url = SHOP) => connections.request({ origin: url.origin, url }, REQUEST, listener),
-    told: () => [answers, failures],
+    told: () => [bodies.length, failures],
     [Symbol.dispose]: () => connections.close(),
   };
 }
@@ -101,4 +107,16 @@ Deno.test("one that breaks where all are crowded keeps the others of its endpoin
   pool.send();
   assertEquals([pool.lines.at(-1) === third, third?.requests], [true, 2]);
   assertEquals(pool.told(), [3, 0]);
+});
+
+Deno.test("a connection that waits for its next request does not hold its last answer", async () => {
+  using pool = opened();
+  pool.send();
+  pool.lines[0]?.answers(Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"ok": 1}'));
+  // what a turn of the event loop has read is held until its end
+  await new Promise((resolve) => setTimeout(resolve));
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+  assertEquals([pool.lines[0]?.isOpen, pool.bodies.length], [true, 1]);
+  assertEquals(pool.bodies[0]?.deref(), undefined);
 });
