@@ -160,7 +160,6 @@ interface Pool {
 
 class Request implements Exchange {
   connection: Connection | null = null;
-  isAgain = false;
 
   constructor(
     readonly pool: Pool,
@@ -249,9 +248,9 @@ class Connection {
     if (!this.#leave()) return;
     const request = this.#take();
     const isStale = this.#hasServed && !this.#parser.hasBegun;
-    if (request !== null && isStale && !request.isAgain) {
-      request.isAgain = true;
-      // the place of this connection is free, and nobody else has taken it yet
+    if (request !== null && isStale) {
+      // the place of this connection is free, and nobody else has taken it yet; the new one has
+      // served nothing, so that this try is the last
       this.owner.connect(request);
     } else {
       this.owner.refill(this.pool);
