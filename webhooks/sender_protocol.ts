@@ -45,5 +45,7 @@ export type ToSender =
 /** From the worker. */
 export type FromSender =
   | { readonly kind: "done"; readonly done: readonly Done[] }
+  /** An attempt that could not be begun, by a fault of ours. */
+  | { readonly kind: "broken"; readonly id: number; readonly reason: string }
   /** Asks for the addresses of a name, which the worker itself may not look up. */
   | { readonly kind: "resolve"; readonly id: number; readonly hostname: string };

@@ -61,7 +61,12 @@ function serve(port: MessagePort): void {
 
   const start = ({ id, delivery, now }: Job) => {
     if (sender === null) throw new Error("Cannot send as the worker was not started");
-    underWay.set(id, sender.begin(delivery, now, (outcome) => conclude({ id, outcome })));
+    try {
+      underWay.set(id, sender.begin(delivery, now, (outcome) => conclude({ id, outcome })));
+    } catch (error) {
+      // told and not thrown: that would end the worker, and with it what others have under way
+      tell({ kind: "broken", id, reason: String(error) });
+    }
   };
 
   port.onmessage = ({ data }: MessageEvent<ToSender>) => {

@@ -46,6 +46,7 @@ interface Life {
 interface Pending {
   readonly job: Job;
   readonly conclude: (outcome: AttemptOutcome) => void;
+  readonly fail: (error: Error) => void;
   readonly startedAt: number;
   readonly stuckAt: number;
 }
@@ -87,7 +88,7 @@ class WorkerSender implements Sender {
     this.#watch ??= setInterval(() => this.#look(), WATCH_MS);
     this.#queue.push(job);
     if (this.#queue.length === 1) queueMicrotask(() => this.#flush());
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       this.#pending.set(job.id, {
         job,
         startedAt,
@@ -95,6 +96,10 @@ class WorkerSender implements Sender {
         conclude: (outcome) => {
           ids.delete(job.id);
           resolve(outcome);
+        },
+        fail: (error) => {
+          ids.delete(job.id);
+          reject(error);
         },
       });
     });
@@ -155,6 +160,12 @@ class WorkerSender implements Sender {
       case "done":
         for (const { id, outcome } of message.done) this.#conclude(id, outcome);
         return;
+      case "broken": {
+        const broken = this.#pending.get(message.id);
+        this.#pending.delete(message.id);
+        broken?.fail(new Error(`Cannot make an attempt as it broke: ${message.reason}`));
+        return;
+      }
       case "resolve":
         this.#lookUp(life, message.id, message.hostname);
         return;

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import { testNeeding } from "../support/permissions.ts";
 import type { Delivery, Resolve } from "../../webhooks/sender.ts";
@@ -178,4 +178,16 @@ test("a worker that dies is started again, and what it had under way is an attem
     assert(outcome.category === "network", outcome.category);
     assertEquals(outcome.code, "SENDER_ENDED");
   }
+});
+
+test("a delivery that cannot be made is a fault of its own, and no other notices", async () => {
+  const held = Promise.withResolvers<Response>();
+  await using hook = openHook(() => held.promise);
+  using sender = workerSender();
+  const other = sender.send(deliveryTo(hook.url));
+  const secrets = { current: "not a secret", previous: null };
+  await assertRejects(() => sender.send(deliveryTo(hook.url, { secrets })), Error, "is malformed");
+  held.resolve(Response.json({ ok: true }));
+  assertEquals((await other).category, "acknowledged");
+  assertEquals(hook.arrived.length, 1);
 });
