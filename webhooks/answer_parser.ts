@@ -137,7 +137,7 @@ export class AnswerParser {
       if (coding !== null || (length ?? "0") !== "0") this.#idleMs = 0;
       this.#framing = "length";
     } else if (coding !== null) {
-      if (length !== null || minor === "0" || coding.toLowerCase() !== "chunked") {
+      if (length !== null || minor === "0" || coding !== "chunked") {
         throw new MalformedAnswer("where it ends is not said in one way");
       }
       this.#framing = "chunked";
@@ -251,10 +251,15 @@ function readFields(lines: readonly string[]): Fields {
         if (fields.length !== null) throw new MalformedAnswer("it has two lengths");
         fields.length = trim(text);
         break;
-      case "transfer-encoding":
-        if (fields.coding !== null) throw new MalformedAnswer("it is coded twice");
-        fields.coding = trim(text);
+      case "transfer-encoding": {
+        const coding = trim(text).toLowerCase();
+        // application servers are known to say it twice, once each by two of their layers
+        if (fields.coding !== null && coding !== fields.coding) {
+          throw new MalformedAnswer("it is coded twice");
+        }
+        fields.coding = coding;
         break;
+      }
       case "connection":
         fields.connection += `,${text.toLowerCase()}`;
         break;

@@ -44,6 +44,13 @@ const answers: readonly (readonly [string, string, number, string, number])[] = 
     15_000,
   ],
   [
+    "in chunks, said twice",
+    `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: Chunked\r\n\r\nB\r\n${OK}\r\n0\r\n\r\n`,
+    200,
+    OK,
+    15_000,
+  ],
+  [
     "with a trailer",
     `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nB\r\n${OK}\r\n0\r\nDigest: x\r\n\r\n`,
     200,
@@ -130,7 +137,7 @@ Deno.test("what is not exactly an answer is none", async (t) => {
     ["another coding", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"],
     [
       "coded twice",
-      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     ],
     ["chunks of 1.0", "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"],
     ["no size", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n"],
