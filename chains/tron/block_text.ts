@@ -7,7 +7,8 @@
  * schema reads or refuses it. Where a text has no escapes, a quoted name with its colon is a key and
  * nothing else. Each transaction has three keys of which each has one value; where they are found one
  * of each before the next of any, they belong together. What is read is held to the receipts
- * afterwards, transaction by transaction, which also shows when a member of the list is none.
+ * afterwards, transaction by transaction, which also shows when a member of the list is none; a list
+ * in which nothing is found is therefore left to the schema.
  *
  * Ids of transactions are pieces of the text: whoever keeps one keeps all of it.
  *
@@ -40,7 +41,8 @@ interface Key {
 
 const NEXT_BLOCK = keyOf(`,${BLOCK_BEGINS}`, "k");
 const ID = keyOf('"txID":"', "x");
-const RESULT = keyOf('"contractRet":"', "R");
+/** With its list's bracket: of several results the first counts, and a list has but one first. */
+const RESULT = keyOf('[{"contractRet":"', "R");
 const EXPIRATION = keyOf('"expiration":', "x");
 
 const SUCCESS = "SUCCESS";
@@ -70,7 +72,8 @@ export function readBlockList(text: string): BlockListAnswer | null {
   const block: FullBlockAnswer[] = [];
   for (let start = RANGE_BEGINS.length; start < end;) {
     const next = placeOf(NEXT_BLOCK, text, start + BLOCK_BEGINS.length);
-    const one = readBlock(text, start, Math.min(next, end));
+    // a piece, for what one block does not have is not to be searched for in all that follow
+    const one = readBlock(text.slice(start, Math.min(next, end)));
     if (one === null) return null;
     block.push(one);
     start = next + 1;
@@ -78,20 +81,18 @@ export function readBlockList(text: string): BlockListAnswer | null {
   return { block };
 }
 
-/** The block from one place of the text to another. */
-function readBlock(text: string, start: number, end: number): FullBlockAnswer | null {
-  if (!isAt(text, start, BLOCK_BEGINS)) return null;
-  const list = text.indexOf(LIST_BEGINS, start);
-  if (list < 0 || list >= end) {
-    const empty = fullBlockSchema.safeParse(parsed(text.slice(start, end)));
+function readBlock(text: string): FullBlockAnswer | null {
+  if (!isAt(text, 0, BLOCK_BEGINS)) return null;
+  const list = text.indexOf(LIST_BEGINS);
+  if (list < 0) {
+    const empty = fullBlockSchema.safeParse(parsed(text));
     return empty.success ? empty.data : null;
   }
   // the list is the last thing in the block
-  const listEnd = end - LIST_ENDS.length;
-  if (!isAt(text, listEnd, LIST_ENDS)) return null;
-  const head = blockHeadSchema.safeParse(parsed(`${text.slice(start, list)}}`));
+  if (!isAt(text, text.length - LIST_ENDS.length, LIST_ENDS)) return null;
+  const head = blockHeadSchema.safeParse(parsed(`${text.slice(0, list)}}`));
   if (!head.success) return null;
-  const transactions = readTransactions(text, list + LIST_BEGINS.length, listEnd);
+  const transactions = readTransactions(text, list + LIST_BEGINS.length);
   return transactions === null ? null : { ...head.data, transactions };
 }
 
@@ -103,16 +104,18 @@ function parsed(text: string): unknown {
   }
 }
 
-function readTransactions(text: string, start: number, end: number): TransactionAnswer[] | null {
+/** The transactions from a place on, or `null` when not every one, or none, is in its usual form. */
+function readTransactions(text: string, start: number): TransactionAnswer[] | null {
   const found: TransactionAnswer[] = [];
   let id = placeOf(ID, text, start);
   let result = placeOf(RESULT, text, start);
   let expiration = placeOf(EXPIRATION, text, start);
   for (let before = start;;) {
     const first = Math.min(id, result, expiration);
-    if (first >= end) return found;
+    // a block that is taken as empty is not held to receipts
+    if (first === Infinity) return found.length === 0 ? null : found;
     const last = Math.max(id, result, expiration);
-    if (first < before || last >= end) return null;
+    if (first < before || last === Infinity) return null;
     const one = readTransaction(
       text,
       id + ID.text.length,
