@@ -7,8 +7,7 @@
  * schema reads or refuses it. Where a text has no escapes, a quoted name with its colon is a key and
  * nothing else. Each transaction has three keys of which each has one value; where they are found one
  * of each before the next of any, they belong together. What is read is held to the receipts
- * afterwards, transaction by transaction, which also shows when a member of the list is none; a list
- * in which nothing is found is therefore left to the schema.
+ * afterwards, transaction by transaction, which also shows when a member of the list is none.
  *
  * Ids of transactions are pieces of the text: whoever keeps one keeps all of it.
  *
@@ -41,8 +40,7 @@ interface Key {
 
 const NEXT_BLOCK = keyOf(`,${BLOCK_BEGINS}`, "k");
 const ID = keyOf('"txID":"', "x");
-/** With its list's bracket: of several results the first counts, and a list has but one first. */
-const RESULT = keyOf('[{"contractRet":"', "R");
+const RESULT = keyOf('"contractRet":"', "R");
 const EXPIRATION = keyOf('"expiration":', "x");
 
 const SUCCESS = "SUCCESS";
@@ -72,8 +70,7 @@ export function readBlockList(text: string): BlockListAnswer | null {
   const block: FullBlockAnswer[] = [];
   for (let start = RANGE_BEGINS.length; start < end;) {
     const next = placeOf(NEXT_BLOCK, text, start + BLOCK_BEGINS.length);
-    // a piece, for what one block does not have is not to be searched for in all that follow
-    const one = readBlock(text.slice(start, Math.min(next, end)));
+    const one = readBlock(text, start, Math.min(next, end));
     if (one === null) return null;
     block.push(one);
     start = next + 1;
@@ -81,18 +78,20 @@ export function readBlockList(text: string): BlockListAnswer | null {
   return { block };
 }
 
-function readBlock(text: string): FullBlockAnswer | null {
-  if (!isAt(text, 0, BLOCK_BEGINS)) return null;
-  const list = text.indexOf(LIST_BEGINS);
-  if (list < 0) {
-    const empty = fullBlockSchema.safeParse(parsed(text));
+/** The block from one place of the text to another. */
+function readBlock(text: string, start: number, end: number): FullBlockAnswer | null {
+  if (!isAt(text, start, BLOCK_BEGINS)) return null;
+  const list = text.indexOf(LIST_BEGINS, start);
+  if (list < 0 || list >= end) {
+    const empty = fullBlockSchema.safeParse(parsed(text.slice(start, end)));
     return empty.success ? empty.data : null;
   }
   // the list is the last thing in the block
-  if (!isAt(text, text.length - LIST_ENDS.length, LIST_ENDS)) return null;
-  const head = blockHeadSchema.safeParse(parsed(`${text.slice(0, list)}}`));
+  const listEnd = end - LIST_ENDS.length;
+  if (!isAt(text, listEnd, LIST_ENDS)) return null;
+  const head = blockHeadSchema.safeParse(parsed(`${text.slice(start, list)}}`));
   if (!head.success) return null;
-  const transactions = readTransactions(text, list + LIST_BEGINS.length);
+  const transactions = readTransactions(text, list + LIST_BEGINS.length, listEnd);
   return transactions === null ? null : { ...head.data, transactions };
 }
 
@@ -104,18 +103,16 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The transactions from a place on, or `null` when not every one, or none, is in its usual form. */
-function readTransactions(text: string, start: number): TransactionAnswer[] | null {
+function readTransactions(text: string, start: number, end: number): TransactionAnswer[] | null {
   const found: TransactionAnswer[] = [];
   let id = placeOf(ID, text, start);
   let result = placeOf(RESULT, text, start);
   let expiration = placeOf(EXPIRATION, text, start);
   for (let before = start;;) {
     const first = Math.min(id, result, expiration);
-    // a block that is taken as empty is not held to receipts
-    if (first === Infinity) return found.length === 0 ? null : found;
+    if (first >= end) return found;
     const last = Math.max(id, result, expiration);
-    if (first < before || last === Infinity) return null;
+    if (first < before || last >= end) return null;
     const one = readTransaction(
       text,
       id + ID.text.length,

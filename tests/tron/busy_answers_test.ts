@@ -109,46 +109,6 @@ Deno.test("a text of blocks in another form is left to the schema", () => {
   for (const text of forms) assertEquals(readBlockList(text), null, text.slice(0, 200));
 });
 
-Deno.test("a list in which no transaction is found is no empty block, which needs no receipts", () => {
-  for (const members of [[null], [{}, {}], [{ id: "00" }], []]) {
-    const text = JSON.stringify({ block: [{ ...block([]), transactions: members }] });
-    assertEquals(readBlockList(text), null, text);
-  }
-});
-
-Deno.test("a result is never taken for that of the transaction before", () => {
-  const results = (first: unknown[], second: unknown[]) => {
-    const ret = [first, second];
-    const calls = ret.map((ret, n) => contractCall(n, [], { transaction: { ret } }));
-    const read = readBlockList(JSON.stringify({ block: [block(calls)] }));
-    return read?.block[0]?.transactions.map((one) => one.ret?.[0]?.contractRet) ?? null;
-  };
-  const [good, bad] = [{ contractRet: "SUCCESS" }, { contractRet: "REVERT" }];
-  assertEquals(results([{}], [good, bad]), null);
-  assertEquals(results([], [good, bad]), null);
-  assertEquals(results([{}, good], [bad]), null);
-  assertEquals(results([good, bad], [bad, good]), ["SUCCESS", "REVERT"]);
-});
-
-Deno.test("a text is gone through a few times, however many blocks it has", () => {
-  const text = `{"block":[${Array(2_000).fill(JSON.stringify(block([]))).join(",")}]}`;
-  const search = String.prototype.indexOf;
-  let passed = 0;
-  String.prototype.indexOf = function (piece, from = 0) {
-    const found = search.call(this, piece, from);
-    passed += (found < 0 ? this.length : found + 1) - from;
-    return found;
-  };
-  let read: ReturnType<typeof readBlockList>;
-  try {
-    read = readBlockList(text);
-  } finally {
-    String.prototype.indexOf = search;
-  }
-  assertEquals(read?.block.length, 2_000);
-  assertEquals(passed > 0 && passed < 10 * text.length, true, `${passed} of ${text.length}`);
-});
-
 Deno.test("the reading of a text says what the schema says, or leaves it to the schema", () => {
   const lengths = (json: unknown) =>
     (json as typeof answers.blocks.json).block.map((one) => {
@@ -174,10 +134,7 @@ Deno.test("the reading of a text says what the schema says, or leaves it to the 
         if (exact.success) return assertEquals<unknown>(fast, exact.data);
         // what is no transaction is passed over, and missed when the receipts are counted
         const found = fast.block.map(({ transactions }) => transactions.length);
-        const listed = lengths(answer);
-        assertEquals(found.some((n, i) => n < (listed[i] ?? 0)), true);
-        // but only where receipts are asked for
-        assertEquals(found.every((n, i) => n > 0 || listed[i] === 0), true);
+        assertEquals(found.some((n, i) => n < (lengths(answer)[i] ?? 0)), true);
       },
     ),
     { numRuns: 3_000 },
