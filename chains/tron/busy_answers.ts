@@ -17,12 +17,10 @@ import {
   receiptsSchema,
   type TransactionAnswer,
 } from "./answers.ts";
-import { readBlockList } from "./block_text.ts";
 import type { AnswerShape } from "./node_pool.ts";
 
 /** Blocks of a range. */
 export const blockListShape: AnswerShape<BlockListAnswer> = {
-  readText: readBlockList,
   safeParse: (json) => {
     const block = isObject(json) ? listOf(json["block"], readBlock) : null;
     return block === null ? blockListSchema.safeParse(json) : { success: true, data: { block } };

@@ -1,7 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { blockListSchema, receiptsSchema } from "../../chains/tron/answers.ts";
-import { readBlockList } from "../../chains/tron/block_text.ts";
 import { blockListShape, receiptsShape } from "../../chains/tron/busy_answers.ts";
 import {
   block,
@@ -74,70 +73,3 @@ for (const [name, { json, shape, schema }] of Object.entries(answers)) {
     );
   });
 }
-
-const usual = JSON.stringify(answers.blocks.json);
-
-Deno.test("the text of blocks in their usual form is read without the schema, and says the same", () => {
-  const exact = blockListSchema.parse(answers.blocks.json);
-  for (const text of [usual, `${usual}\n`]) assertEquals<unknown>(readBlockList(text), exact);
-  const many = { block: [block([]), block(pairs), block(pairs), block([])] };
-  assertEquals<unknown>(readBlockList(JSON.stringify(many)), blockListSchema.parse(many));
-  assertEquals(readBlockList('{"block":[]}'), { block: [] });
-});
-
-Deno.test("a text of blocks in another form is left to the schema", () => {
-  const [first = "", ...rest] = usual.split('"txID":');
-  const forms = [
-    "",
-    "{}",
-    "[]",
-    JSON.stringify(answers.blocks.json, null, 2),
-    usual.slice(0, -1),
-    usual.slice(0, -3),
-    `${usual}x`,
-    usual.replace('"block":', '"Error":"busy","block":'),
-    usual.replace("triggersmartcontract", "\\u0074").replace("Trigger", "\\u0054rigger"),
-    usual.replace('"contractRet"', '"code"'),
-    usual.replace('"expiration"', '"timestamp2"'),
-    first + rest.join('"id":'),
-    // two of one transaction and none of the next
-    usual.replace('"contractRet":"REVERT"', '"code":1').replace(
-      '"ret":[{',
-      '"ret":[{"contractRet":"SUCCESS"},{',
-    ),
-  ];
-  for (const text of forms) assertEquals(readBlockList(text), null, text.slice(0, 200));
-});
-
-Deno.test("the reading of a text says what the schema says, or leaves it to the schema", () => {
-  const lengths = (json: unknown) =>
-    (json as typeof answers.blocks.json).block.map((one) => {
-      const list = (one as { readonly transactions?: unknown })?.transactions;
-      return Array.isArray(list) ? list.length : 0;
-    });
-  let read = 0;
-  fc.assert(
-    fc.property(
-      fc.array(fc.tuple(fc.constantFrom(...places(answers.blocks.json)), fc.constantFrom(...odd)), {
-        minLength: 0,
-        maxLength: 3,
-      }),
-      (changes) => {
-        const answer = changes.reduce<unknown>(
-          (was, [at, put]) => changed(was, at, put),
-          answers.blocks.json,
-        );
-        const fast = readBlockList(JSON.stringify(answer) ?? "");
-        if (fast === null) return;
-        read++;
-        const exact = blockListSchema.safeParse(answer);
-        if (exact.success) return assertEquals<unknown>(fast, exact.data);
-        // what is no transaction is passed over, and missed when the receipts are counted
-        const found = fast.block.map(({ transactions }) => transactions.length);
-        assertEquals(found.some((n, i) => n < (lengths(answer)[i] ?? 0)), true);
-      },
-    ),
-    { numRuns: 3_000 },
-  );
-  assertEquals(read > 300, true);
-});
