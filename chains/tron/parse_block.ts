@@ -33,6 +33,7 @@ import type {
 export const TRANSFER_TOPIC = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 /** TRX has 6 decimals; its smallest unit is the sun. */
 export const TRX_DECIMALS = 6;
+const SUN = fromTokenUnits(1n, TRX_DECIMALS);
 /** The longest a transaction may wait, after java-tron: 24 hours past the block. */
 const MAX_LIFETIME_MS = 24 * 60 * 60 * 1000;
 /** Amounts have at most 20 integer digits everywhere in the service. */
@@ -253,7 +254,7 @@ function parseIncluded(
     txid: transaction.txID,
     success: failure === null,
     failure,
-    fee: fromTokenUnits(BigInt(receipt.fee), TRX_DECIMALS),
+    fee: fromUnits(BigInt(receipt.fee) * SUN),
   };
 }
 
