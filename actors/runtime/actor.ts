@@ -34,6 +34,11 @@ export interface ActorKind<M> {
    * then tried until it comes back, and is not to blame.
    */
   isTransient(error: unknown): boolean;
+  /**
+   * How long what is away asks to be left alone, milliseconds; 0: unknown. The actor then tries at
+   * that moment: with pauses of its own it would always find others there before it.
+   */
+  restMs?(id: string): number;
   /** Loads an actor from its durable rows. */
   activate(id: string): Promise<Actor<M>>;
 }
@@ -141,7 +146,9 @@ export class Actors<M> {
         });
         // waiting ends with the actor's part in it: when the process stops, or the bound is over
         if (transient && this.#closed) return;
-        await new Promise((resolve) => setTimeout(resolve, pause));
+        const rest = transient ? this.kind.restMs?.(id) ?? 0 : 0;
+        const wait = Math.min(rest > 0 ? rest : pause, backoffMaxMs);
+        await new Promise((resolve) => setTimeout(resolve, wait));
         pause = Math.min(pause * 2, backoffMaxMs);
       }
     }

@@ -49,14 +49,22 @@ export interface WatcherDeps {
 /** The kind of actor that reads one network each. */
 export function watcherActors(deps: WatcherDeps): ActorKind<WatcherMessage> {
   const memories = new Map<Network, ScanMemory>();
+  const chainOf = (id: string) => [...deps.chains.values()].find(({ network }) => network === id);
   return {
     name: "watcher",
     // one more look after the present one is all there is to ask for
     mailboxCapacity: 1,
     idleMs: null,
     isTransient: isAway,
+    // a node that refuses only what others ask of it would be at rest whenever this came by
+    restMs: (id) => {
+      const chain = chainOf(id);
+      if (chain === undefined) return 0;
+      const rests = deps.nodes(chain.network).map(({ restingMs }) => restingMs);
+      return rests.length === 0 ? 0 : Math.min(...rests);
+    },
     activate: async (id) => {
-      const chain = [...deps.chains.values()].find(({ network }) => network === id);
+      const chain = chainOf(id);
       if (chain === undefined) throw new Error(`Cannot watch a network as it is unknown: ${id}`);
       const { network } = chain;
       const memory = memories.get(network) ?? new ScanMemory(network, deps.now);

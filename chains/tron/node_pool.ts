@@ -172,7 +172,7 @@ export class NodePool {
   get states(): readonly NodeState[] {
     return this.nodes.map((node): NodeState => {
       const { coolUntil, isForeign, failure } = this.#healthOf(node);
-      const restingMs = Math.max(0, Math.round(coolUntil - performance.now()));
+      const restingMs = Math.max(0, Math.ceil(coolUntil - performance.now()));
       return {
         name: node.label,
         state: isForeign

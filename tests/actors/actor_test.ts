@@ -106,6 +106,25 @@ Deno.test("what is away is waited for and blamed on no message", async () => {
   await actors.stop(5_000);
 });
 
+Deno.test("what says how long it is away is tried at that moment, but within the longest pause", async () => {
+  const patient: Supervision = { backoffMs: 3_600_000, backoffMaxMs: 3_600_000, tries: 3 };
+  for (const [restMs, supervision] of [[1, patient], [3_600_000, FAST]] as const) {
+    let away = 3;
+    const heard: string[] = [];
+    const actors = new Actors(
+      kind((_id, message) => {
+        if (away-- > 0) return Promise.reject(new Error("away"));
+        heard.push(message);
+        return Promise.resolve();
+      }, { isTransient: () => true, restMs: () => restMs }),
+      supervision,
+    );
+    actors.tell("one", "patient");
+    await until(() => heard.length === 1);
+    await actors.stop(5_000);
+  }
+});
+
 Deno.test("an idle actor is dropped and comes back with its next message", async () => {
   let loads = 0;
   let released = 0;

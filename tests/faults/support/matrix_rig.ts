@@ -142,6 +142,7 @@ export async function openRig(options: { readonly sweeps: boolean }): Promise<Ri
   const webhooks = openWebhooks(sql, { sweepMs: 60_000 });
   engine = new Engine({
     sql,
+    nodes: () => chain.nodes.states,
     journalSql: sql,
     chains,
     signer: createSigner({
