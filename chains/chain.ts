@@ -49,6 +49,12 @@ export interface Transfer {
   readonly currency: Currency;
   readonly from: string;
   readonly to: string;
+  /**
+   * The receiver in the form in which the chain's events carry it, one text per place on the chain:
+   * what `hub.address.event_address` holds (TRON: 40 lower-case hex digits). Scans look it up, so
+   * that no other form of a stranger's address is ever computed.
+   */
+  readonly eventTo: string;
   readonly amount: Amount;
   /** When the carrying transaction can no longer be included, Unix milliseconds of block time. */
   readonly expiresAt: number;

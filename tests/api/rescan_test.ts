@@ -4,6 +4,7 @@ import type { Network } from "../../ledger/pair.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
 import { EMPTY_CHAIN, testApi } from "../support/api.ts";
 import { amount, booksFaults, SOMEWHERE, until } from "../support/books.ts";
+import { eventAddressOf } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
@@ -23,6 +24,7 @@ function blockOf(height: number, to: string): Block {
       currency: "USDT",
       from: SOMEWHERE,
       to,
+      eventTo: eventAddressOf(to),
       amount: amount("12"),
       expiresAt: 90_000,
     }],

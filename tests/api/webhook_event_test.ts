@@ -9,6 +9,7 @@ import { findOwnTransactions } from "../../ledger/watcher/find_own_transactions.
 import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";
 import { addressOf, EMPTY_CHAIN, HOT_WALLET, INGEST_SECRET, testApi } from "../support/api.ts";
 import { amount, booksFaults, SOMEWHERE, until } from "../support/books.ts";
+import { eventAddressOf } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
@@ -85,6 +86,7 @@ function payment(txid: string, fields: Partial<FoundTransaction> = {}): FoundTra
       currency: "USDT",
       from: HOT_WALLET,
       to: SOMEWHERE,
+      eventTo: eventAddressOf(SOMEWHERE),
       amount: amount("10"),
       expiresAt: Date.now(),
     }],

@@ -20,6 +20,7 @@ import {
   until,
 } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
+import { eventAddressOf } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { passed } from "./support/moving_chain.ts";
 
@@ -52,6 +53,7 @@ function chainOf(
             currency: "USDT" as const,
             from: HOT_WALLET,
             to: SOMEWHERE,
+            eventTo: eventAddressOf(SOMEWHERE),
             amount: amount("10"),
             expiresAt: 0,
           }],

@@ -18,7 +18,7 @@ import {
   until,
 } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
-import { paperChain } from "../support/paper_chain.ts";
+import { eventAddressOf, paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
@@ -39,6 +39,7 @@ function blockWith(transfers: readonly Partial<Transfer>[]): Block {
       currency: "USDT",
       from: chain.hotWallet,
       to: SOMEWHERE,
+      eventTo: eventAddressOf(transfer.to ?? SOMEWHERE),
       amount: amount("10"),
       expiresAt: 1_700_000_060_000,
       ...transfer,

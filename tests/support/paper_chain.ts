@@ -5,6 +5,7 @@
  * @module
  */
 
+import { addressToLogHex, isTronAddress } from "../../chains/tron/address.ts";
 import type { BroadcastOutcome, Chain } from "../../chains/chain.ts";
 import type { Signer } from "../../chains/signer.ts";
 import type { Network } from "../../ledger/pair.ts";
@@ -54,6 +55,11 @@ export function paperChain(network: Network, replaced: Partial<Chain> = {}): Cha
     },
     ...replaced,
   };
+}
+
+/** How events would carry a receiver: an address of TRON as hex, a made-up one as it is. */
+export function eventAddressOf(address: string): string {
+  return isTronAddress(address) ? addressToLogHex(address) : address;
 }
 
 /** A signer without keys; every intent gets a transaction id of its own, at every signer another. */

@@ -57,6 +57,7 @@ Deno.test("a USDT transfer is credited although transfer() returned false", () =
     currency: "USDT",
     from: PAYER,
     to: OURS,
+    eventTo: addressToLogHex(OURS),
     amount: amountOf("12.345678"),
     expiresAt: EXPIRATION,
   }]);

@@ -10,7 +10,7 @@ import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { readHealth } from "../../ledger/queries/read_health.ts";
 import { addMerchant, amount, openJournal, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
-import { paperChain } from "../support/paper_chain.ts";
+import { eventAddressOf, paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
@@ -30,6 +30,7 @@ function paymentTo(address: string, height: number): Block {
       currency: "USDT",
       from: "somebody",
       to: address,
+      eventTo: eventAddressOf(address),
       amount: amount("25.5"),
       expiresAt: 1_700_000_060_000,
     }],
