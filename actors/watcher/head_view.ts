@@ -93,7 +93,8 @@ async function readOn(deps: HeadViewDeps, from: SeenBlock, newest: BlockRef): Pr
     next = block;
   }
   await see(deps, blocks);
-  memory.head = next;
+  // not the block itself, which would keep the text it was read from
+  memory.head = next === null ? null : { height: next.height, hash: next.hash };
   const last = blocks.at(-1);
   if (next !== null && next === last) await keepHead(sql, network, last);
 }

@@ -35,7 +35,10 @@ interface Health {
 }
 
 /** What an answer must look like; a zod schema is one. */
-export type AnswerShape<T> = Pick<z.ZodType<T>, "safeParse">;
+export interface AnswerShape<T> extends Pick<z.ZodType<T>, "safeParse"> {
+  /** Reads the usual form of a long answer from its text; `null`: it has another one. */
+  readonly readText?: (text: string) => T | null;
+}
 
 /** Whether a node is of the right chain; throws when it is not, or does not answer. */
 export type Admit = (node: TronNode, signal: AbortSignal) => Promise<void>;
@@ -64,6 +67,8 @@ function failureOf(answer: NodeAnswer, place: string): ChainUnavailable | null {
  * @throws {ChainUnavailable} when it is not what the schema says
  */
 function parseAnswer<T>(text: string, schema: AnswerShape<T>, place: string): T {
+  const usual = schema.readText?.(text) ?? null;
+  if (usual !== null) return usual;
   let json: unknown;
   try {
     json = JSON.parse(text);

@@ -17,7 +17,7 @@ import {
   type FullBlockAnswer,
   type ReceiptAnswer,
 } from "./answers.ts";
-import { blockListShape, receiptsShape } from "./busy_answers.ts";
+import { blockListShape, receiptsShape } from "./answer_text.ts";
 import type { TronNode } from "./node.ts";
 import { type NodePool, readEither, readFrom } from "./node_pool.ts";
 import { blockRefOf, parseBlock, type ParseContext } from "./parse_block.ts";

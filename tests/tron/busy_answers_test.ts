@@ -12,6 +12,7 @@ import {
   transferLog,
   USDT,
 } from "./support/block_fixture.ts";
+import { changed, ODD, places } from "./support/changed_json.ts";
 
 const pairs = [
   contractCall(1, [transferLog(USDT, PAYER, OURS, 5), { address: "ab" }]),
@@ -19,30 +20,6 @@ const pairs = [
   nativeTransfer(3),
 ];
 
-/** Every place of a JSON value, as keys from its root. */
-function places(value: unknown, path: readonly string[] = []): (readonly string[])[] {
-  if (typeof value !== "object" || value === null) return [path];
-  return [path, ...Object.entries(value).flatMap(([key, inner]) => places(inner, [...path, key]))];
-}
-
-/** A copy in which one place is gone, or something else. */
-function changed(value: unknown, [key, ...rest]: readonly string[], put: unknown): unknown {
-  if (key === undefined) return put;
-  if (Array.isArray(value)) {
-    return value.flatMap((inner, i) => {
-      if (String(i) !== key) return [inner];
-      const next = changed(inner, rest, put);
-      return next === undefined ? [] : [next];
-    });
-  }
-  const entries = Object.entries(value ?? {}).map(([name, inner]) => [
-    name,
-    name === key ? changed(inner, rest, put) : inner,
-  ]);
-  return Object.fromEntries(entries.filter(([, inner]) => inner !== undefined));
-}
-
-const odd = [undefined, null, 0, -1, 1.5, 2 ** 60, "", "zz", "a".repeat(65), {}, [], [null], true];
 const answers = {
   blocks: {
     json: { block: [block(pairs), block([])] },
@@ -57,7 +34,7 @@ for (const [name, { json, shape, schema }] of Object.entries(answers)) {
     assertEquals(shape.safeParse(json).success, true);
     fc.assert(
       fc.property(
-        fc.array(fc.tuple(fc.constantFrom(...places(json)), fc.constantFrom(...odd)), {
+        fc.array(fc.tuple(fc.constantFrom(...places(json)), fc.constantFrom(...ODD)), {
           minLength: 0,
           maxLength: 3,
         }),

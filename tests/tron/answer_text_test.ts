@@ -1,0 +1,180 @@
+import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
+import fc from "fast-check";
+import { readBlockList, readReceipts } from "../../chains/tron/answer_text.ts";
+import { blockListSchema, receiptsSchema } from "../../chains/tron/answers.ts";
+import {
+  block,
+  contractCall,
+  type Json,
+  nativeTransfer,
+  OURS,
+  type Pair,
+  PAYER,
+  receipts,
+  transferLog,
+  USDT,
+} from "./support/block_fixture.ts";
+import { changed, ODD, places } from "./support/changed_json.ts";
+
+/** A transfer in the form of nearly all others. */
+const usual = [1, 2, 3].map((n) => contractCall(n, [transferLog(USDT, PAYER, OURS, n)]));
+const mixed: readonly Pair[] = [
+  contractCall(1, [transferLog(USDT, PAYER, OURS, 5), { address: "ab" }]),
+  contractCall(2, [], { result: "REVERT" }),
+  nativeTransfer(3),
+  contractCall(4, [], {
+    transaction: { signature: ["aa", "bb"] },
+    receipt: { internal_transactions: [{ hash: "aa", callValueInfo: [{}], log: [{ id: "x" }] }] },
+  }),
+];
+
+const read = {
+  blocks: {
+    json: (pairs: readonly Pair[]): unknown => ({ block: [block(pairs), block([])] }),
+    text: readBlockList,
+    schema: blockListSchema,
+  },
+  receipts: {
+    json: receipts as (pairs: readonly Pair[]) => unknown,
+    text: readReceipts,
+    schema: receiptsSchema,
+  },
+};
+
+/** How often the text is given to the platform's parser. */
+function parses(work: () => unknown): number {
+  const parse = JSON.parse;
+  let times = 0;
+  JSON.parse = (...args: Parameters<typeof parse>) => {
+    times++;
+    return parse(...args);
+  };
+  try {
+    work();
+  } finally {
+    JSON.parse = parse;
+  }
+  return times;
+}
+
+for (const [name, { json, text, schema }] of Object.entries(read)) {
+  Deno.test(`the text of ${name} says what its JSON says, whatever is in it`, () => {
+    for (const pairs of [usual, mixed, mixed.toReversed()]) {
+      const answer = json(pairs);
+      for (const end of ["", "\n"]) {
+        assertEquals<unknown>(text(JSON.stringify(answer) + end), schema.parse(answer));
+      }
+    }
+  });
+
+  Deno.test(`the text of ${name} is never read as anything but what the schema says`, () => {
+    let known = 0;
+    const answer = json(mixed);
+    const all = places(answer);
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.constantFrom(...all), fc.constantFrom<unknown>(...ODD)), {
+          maxLength: 3,
+        }),
+        (changes) => {
+          const other = changes.reduce<unknown>((was, [at, put]) => changed(was, at, put), answer);
+          const found = text(JSON.stringify(other) ?? "");
+          if (found === null) return;
+          known++;
+          assertEquals<unknown>(found, schema.parse(other));
+        },
+      ),
+      { numRuns: 5_000 },
+    );
+    assertGreater(known, 500);
+  });
+
+  Deno.test(`a piece of text anywhere in ${name} changes what is read as it changes the JSON`, () => {
+    const whole = JSON.stringify(json(mixed));
+    const pieces = ['"', ",", "{", "}", "[", "]", ":", "0", "1", "e5", ".5", "-", " ", "\\u0041"]
+      .concat('"result":"FAILED",', '"expiration":7,', '"id":"7",', '"log":[],', '},{"id":"a"');
+    let known = 0;
+    fc.assert(
+      fc.property(
+        fc.nat(whole.length),
+        fc.nat(3),
+        fc.constantFrom("", ...pieces),
+        (at, gone, piece) => {
+          const other = whole.slice(0, at) + piece + whole.slice(at + gone);
+          const found = text(other);
+          if (found === null) return;
+          let parsed: unknown;
+          try {
+            parsed = JSON.parse(other);
+          } catch {
+            // what is passed over is not looked at
+            return;
+          }
+          known++;
+          assertEquals<unknown>(found, schema.parse(parsed));
+        },
+      ),
+      { numRuns: 20_000 },
+    );
+    assertGreater(known, 1_000);
+  });
+
+  Deno.test(`${name} with spaces, escapes or a broken end are left to the schema`, () => {
+    const whole = JSON.stringify(json(usual));
+    const forms = [
+      "",
+      "{}",
+      "null",
+      JSON.stringify(json(usual), null, 1),
+      whole.slice(0, -1),
+      whole.slice(0, -3),
+      `${whole}x`,
+      `${whole}${" ".repeat(20)}`,
+      whole.replace("a", "\\u0061"),
+      `{"Error":"class java.lang.Exception : lack of computing resources"}`,
+    ];
+    for (const form of forms) assertEquals(text(form), null, form.slice(0, 200));
+  });
+}
+
+Deno.test("transactions in their usual form cost no object, others one each", () => {
+  const range = JSON.stringify({ block: [block(usual)] });
+  assertEquals(parses(() => readBlockList(range)), 1, "the head");
+  assertEquals(parses(() => readReceipts(JSON.stringify(receipts(usual)))), 0);
+  assertEquals(parses(() => readBlockList(JSON.stringify({ block: [block(mixed)] }))), 1);
+  assertEquals(parses(() => readReceipts(JSON.stringify(receipts(mixed)))), 1);
+});
+
+Deno.test("blocks with and without transactions are told apart in any order", () => {
+  const [full, empty] = [block(usual), block([])];
+  const none: Json = { ...empty, transactions: [] };
+  for (
+    const blocks of [[empty], [empty, full], [full, empty, empty, full], [full, full], [none, full]]
+  ) {
+    const answer = { block: blocks };
+    assertEquals<unknown>(readBlockList(JSON.stringify(answer)), blockListSchema.parse(answer));
+  }
+});
+
+Deno.test("a text is gone through a few times only, however many blocks and odd members it has", () => {
+  const odd = contractCall(1, [], { transaction: { visible: false } });
+  const search = String.prototype.indexOf;
+  for (const one of [block([]), block([odd]), block([odd, odd]), block([...usual, odd])]) {
+    const text = `{"block":[${Array(1_000).fill(JSON.stringify(one)).join(",")}]}`;
+    let passed = 0;
+    String.prototype.indexOf = function (piece, from = 0) {
+      const found = search.call(this, piece, from);
+      passed += (found < 0 ? this.length : found + 1) - from;
+      return found;
+    };
+    let found: ReturnType<typeof readBlockList>;
+    try {
+      found = readBlockList(text);
+    } finally {
+      String.prototype.indexOf = search;
+    }
+    assertEquals(found?.block.length, 1_000);
+    assert(passed > 0);
+    assertLess(passed, 10 * text.length);
+  }
+});
