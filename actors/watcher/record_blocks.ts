@@ -60,13 +60,13 @@ export async function findingsOf(
   blocks: readonly Pick<Block, "height" | "transfers">[],
 ): Promise<readonly TransferFinding[]> {
   const receivers = new Set<string>();
-  for (const { transfers } of blocks) for (const { to } of transfers) receivers.add(to);
+  for (const { transfers } of blocks) for (const { eventTo } of transfers) receivers.add(eventTo);
   const owners = await findAddresses(sql, network, [...receivers]);
   if (owners.size === 0) return [];
   const findings: TransferFinding[] = [];
   for (const { height, transfers } of blocks) {
     for (const transfer of transfers) {
-      const owner = owners.get(transfer.to);
+      const owner = owners.get(transfer.eventTo);
       if (owner === undefined) continue;
       const { merchantId, addressId } = owner;
       findings.push({ ...transfer, height, merchantId, addressId });

@@ -716,15 +716,57 @@ CREATE TABLE hub.audit (
 CREATE INDEX audit_of_merchant ON hub.audit (merchant_id, id) WHERE merchant_id IS NOT NULL;
 CREATE TRIGGER audit_is_written_once BEFORE UPDATE OR DELETE ON hub.audit FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
 
+-- An address in the form in which its network's event logs carry it. A scan looks that up as it is,
+-- so that it never makes the text of a stranger's address: two SHA-256 and a long division each.
+-- TRON: base58 of 25 bytes, which are 0x41, the 20 bytes of the event (40 lower-case hex digits
+-- here) and 4 of a checksum, which is not looked at: whoever inserts has derived or checked it.
+-- What is no such text, and any address of another network, is returned unchanged.
+CREATE FUNCTION hub.event_address(network text, address text) RETURNS text
+  LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+DECLARE
+  -- value of a base58 digit by its character code; with strpos() the whole takes twice as long
+  digits CONSTANT bytea := '\x000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001020304050607080000000'
+                           '0000000090a0b0c0d0e0f1000111213141500161718191a1b1c1d1e1f200000000000002122232425262728292a2b002c2d2e2f30313233343536373839';
+  code  bytea;
+  chunk bigint;
+  value numeric := 0;
+BEGIN
+  IF network NOT IN ('TRX','TRX_SHASTA') OR length(address) <> 34
+     OR address ~ '[^1-9A-HJ-NP-Za-km-z]' THEN
+    RETURN address;
+  END IF;
+  code := convert_to(address, 'UTF8');
+  -- 7 digits, then three times 9, which is as many as a bigint holds: numerics are slow
+  FOR part IN 0..3 LOOP
+    chunk := 0;
+    FOR place IN greatest(0, 9 * part - 2)..9 * part + 6 LOOP
+      chunk := chunk * 58 + get_byte(digits, get_byte(code, place));
+    END LOOP;
+    value := value * 7427658739644928 + chunk;  -- 58^9
+  END LOOP;
+  value := div(value, 4294967296);  -- without the checksum
+  IF div(value, 1461501637330902918203684832716283019655932542976) <> 65 THEN  -- 2^160
+    RETURN address;
+  END IF;
+  value := value - 94997606426508689683239514126558396277635615293440;  -- 65 * 2^160
+  -- 10 hex digits, then two times 15 (2^60), which is as many as a bigint holds
+  RETURN lpad(to_hex(div(value, 1329227995784915872903807060280344576)::bigint), 10, '0')
+    || lpad(to_hex(mod(div(value, 1152921504606846976), 1152921504606846976)::bigint), 15, '0')
+    || lpad(to_hex(mod(value, 1152921504606846976)::bigint), 15, '0');
+END $$;
+
 -- Every address that was ever handed out is watched for ever.
 CREATE TABLE hub.address (
-  address      text COLLATE "C" NOT NULL,
-  network      text COLLATE "C" NOT NULL,
-  merchant_id  text COLLATE "C" NOT NULL,
-  address_id   text COLLATE "C" NOT NULL,
-  wallet_index integer NOT NULL CHECK (wallet_index >= 0),
-  created_at   timestamptz NOT NULL DEFAULT now(),
-  PRIMARY KEY (address, network)
+  address       text COLLATE "C" NOT NULL,
+  network       text COLLATE "C" NOT NULL,
+  merchant_id   text COLLATE "C" NOT NULL,
+  address_id    text COLLATE "C" NOT NULL,
+  wallet_index  integer NOT NULL CHECK (wallet_index >= 0),
+  created_at    timestamptz NOT NULL DEFAULT now(),
+  -- what scans look up, in whatever form it was inserted: one place on the chain has one row
+  event_address text COLLATE "C" NOT NULL GENERATED ALWAYS AS (hub.event_address(network, address)) STORED,
+  PRIMARY KEY (address, network),
+  UNIQUE (event_address, network)
 );
 
 -- How far a network was read. `head` informs, `solid` moves money.

@@ -7,7 +7,7 @@
 
 import type { Chain } from "../../../chains/chain.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
-import { findAddresses } from "../../../ledger/watcher/find_addresses.ts";
+import type { AddressOwner } from "../../../ledger/watcher/find_addresses.ts";
 import { findOwnTransactions } from "../../../ledger/watcher/find_own_transactions.ts";
 import { recordTransfers } from "../../../ledger/watcher/record_findings.ts";
 
@@ -22,7 +22,9 @@ export async function scanOneByOne(
     if (answer.kind !== "block") throw new Error(`Cannot measure as a block is ${answer.kind}`);
     const { height, hash, transfers, transactions } = answer.block;
     for (const transfer of transfers) {
-      const owner = (await findAddresses(sql, "TRX", [transfer.to])).get(transfer.to);
+      const [owner] = await sql<AddressOwner[]>`
+        SELECT merchant_id AS "merchantId", address_id AS "addressId"
+        FROM hub.address WHERE network = 'TRX' AND address = ${transfer.to}`;
       if (owner === undefined) continue;
       await recordTransfers(sql, "TRX", "solid", [{ ...transfer, ...owner, height }]);
     }

@@ -1,0 +1,169 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import fc from "fast-check";
+import { recordBlocks } from "../../actors/watcher/record_blocks.ts";
+import type { Block, Transfer } from "../../chains/chain.ts";
+import { addressFromLogHex, addressToLogHex } from "../../chains/tron/address.ts";
+import { fullBlockSchema, receiptsSchema } from "../../chains/tron/answers.ts";
+import { encodeBase58Check } from "../../chains/tron/base58check.ts";
+import { parseBlock } from "../../chains/tron/parse_block.ts";
+import { amountOf } from "../../ledger/amount.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { NETWORKS } from "../../ledger/pair.ts";
+import { testDatabase } from "../support/database.ts";
+import { paperChain } from "../support/paper_chain.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { block, contractCall, receipts, transferLog, USDT } from "../tron/support/block_fixture.ts";
+import { addWatched } from "./support/watch.ts";
+
+const test = testNeeding(DATABASE);
+const ADDRESS = "TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH";
+/** The same 20 bytes with another checksum, which makes it no address. */
+const OTHER_SPELLING = "TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdJ";
+
+/** What the database makes of each address, in one query. */
+async function eventAddresses(
+  sql: Sql,
+  network: string,
+  addresses: readonly string[],
+): Promise<readonly string[]> {
+  const rows = await sql<{ found: string }[]>`
+    SELECT hub.event_address(${network}, address) AS found
+    FROM unnest(${[...addresses]}::text[]) WITH ORDINALITY AS a(address, place) ORDER BY place`;
+  return rows.map(({ found }) => found);
+}
+
+test("the database knows an address in the form in which events carry it", async () => {
+  await using database = await testDatabase();
+  const bytes = fc.uint8Array({ minLength: 20, maxLength: 20 });
+  const zeros = fc.integer({ min: 0, max: 20 });
+  const drawn = fc.sample(
+    fc.tuple(bytes, zeros).map(([value, count]) => value.fill(0, 0, count).toHex()),
+    5_000,
+  );
+  // where one of the numbers that it is decoded with is full or empty, and both ends
+  const edges = Array.from({ length: 40 }, (_, i) => [
+    "f".repeat(i).padStart(40, "0"),
+    "f".repeat(i).padEnd(40, "0"),
+    "1".padEnd(i + 1, "0").padStart(40, "0"),
+  ]).flat();
+  const hexes = [...edges, "f".repeat(40), ...drawn];
+  for (const network of ["TRX", "TRX_SHASTA"]) {
+    const found = await eventAddresses(database.sql, network, hexes.map(addressFromLogHex));
+    assertEquals(found, hexes);
+  }
+});
+
+test("what is no address in form, or of another network, is looked up as it is", async () => {
+  await using database = await testDatabase();
+  const prefixed = [0x00, 0x40, 0x42, 0xff].flatMap((prefix) =>
+    [0, 0xff].map((rest) => encodeBase58Check(new Uint8Array(21).fill(rest).fill(prefix, 0, 1)))
+  );
+  // those of the prefixes next to ours are as long, and begin with T as well
+  assertEquals(prefixed.filter((text) => /^T.{33}$/.test(text)).length, 3);
+  const none = [
+    "",
+    "T",
+    "customer",
+    ADDRESS.slice(0, -1),
+    `${ADDRESS}1`,
+    `1${ADDRESS}`,
+    ` ${ADDRESS.slice(1)}`,
+    `${ADDRESS.slice(0, -1)}\n`,
+    `${ADDRESS}\n`,
+    ADDRESS.toLowerCase(),
+    ADDRESS.toUpperCase(),
+    addressToLogHex(ADDRESS),
+    `41${addressToLogHex(ADDRESS)}`,
+    `0x${addressToLogHex(ADDRESS)}`,
+    "z".repeat(34),
+    "1".repeat(34),
+    ...["0", "O", "I", "l", "é", "\u{1f600}", "\\"].map((foreign) =>
+      ADDRESS.slice(0, 20) + foreign + ADDRESS.slice(21)
+    ),
+    ...prefixed,
+  ];
+  assertEquals(await eventAddresses(database.sql, "TRX", none), none);
+  for (const network of NETWORKS) {
+    const [found] = await eventAddresses(database.sql, network, [ADDRESS]);
+    assertEquals(found, network.startsWith("TRX") ? addressToLogHex(ADDRESS) : ADDRESS, network);
+  }
+});
+
+test("one place on a chain has one row, whatever its spelling", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const add = (address: string, network: string) =>
+    sql`
+      INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index)
+      VALUES (${address}, ${network}, 'mer_1', ${`${network} ${address}`}, 1)`;
+  await add(ADDRESS, "TRX");
+  await assertRejects(() => add(OTHER_SPELLING, "TRX"), Error, "event_address");
+  await assertRejects(() => add(addressToLogHex(ADDRESS), "TRX"), Error, "event_address");
+  await add(OTHER_SPELLING, "TRX_SHASTA");
+  await assertRejects(
+    () => sql`UPDATE hub.address SET event_address = 'x' WHERE network = 'TRX'`,
+    Error,
+    "event_address",
+  );
+  const rows = await sql`SELECT event_address AS found FROM hub.address ORDER BY network`;
+  assertEquals(rows.map(({ found }) => found), Array(2).fill(addressToLogHex(ADDRESS)));
+});
+
+/** A block as the adapter reads it, and how often the text of an address in it was made. */
+function blockOf(receivers: readonly string[]): { block: Block; made: () => number } {
+  const pairs = receivers.map((receiver, n) =>
+    contractCall(n + 1, [transferLog(USDT, addressFromLogHex("7".repeat(40)), receiver, n + 1)])
+  );
+  const answer = parseBlock(
+    fullBlockSchema.parse(block(pairs)),
+    receiptsSchema.parse(receipts(pairs)),
+    {
+      tokens: new Map([[addressToLogHex(USDT), { currency: "USDT", unit: amountOf("0.000001") }]]),
+      ignored: { zeroValue: 0, otherContract: 0 },
+    },
+  );
+  assert(answer.kind === "block");
+  let made = 0;
+  const transfers = answer.block.transfers.map((transfer): Transfer => {
+    const counted = Object.getOwnPropertyDescriptors(transfer);
+    for (const { get, value } of [counted.from, counted.to]) {
+      assert(get !== undefined && value === undefined, "made while the block was read");
+    }
+    const count = (name: "from" | "to") => ({
+      enumerable: true,
+      get: () => {
+        made += 1;
+        return transfer[name];
+      },
+    });
+    return Object.defineProperties({} as Transfer, {
+      ...counted,
+      from: count("from"),
+      to: count("to"),
+    });
+  });
+  return { block: { ...answer.block, transfers }, made: () => made };
+}
+
+test("reading a block makes no text of a stranger's address", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const ours = addressFromLogHex("ab".repeat(20));
+  const merchantId = await addWatched(sql, ours);
+  const stranger = (n: number) => addressFromLogHex(n.toString(16).padStart(40, "c"));
+  const strangers = Array.from({ length: 50 }, (_, n) => stranger(n));
+
+  for (const view of ["head", "solid"] as const) {
+    const { block, made } = blockOf(strangers);
+    assertEquals([...await recordBlocks(sql, paperChain("TRX"), [block], view)], []);
+    assertEquals(made(), 0);
+  }
+  const { block, made } = blockOf([...strangers, ours]);
+  assertEquals([...await recordBlocks(sql, paperChain("TRX"), [block], "solid")], [merchantId]);
+  // the sender and the receiver of the one that is
+  assertEquals(made(), 2);
+  const rows = await sql`SELECT merchant_id, data FROM book.inbox`;
+  assertEquals(rows.map(({ merchant_id, data }) => [merchant_id, data.from, data.to]), [
+    [merchantId, addressFromLogHex("7".repeat(40)), ours],
+  ]);
+});
