@@ -14,68 +14,107 @@ const HEIGHT_MARK = "5111111111";
 const TIME_MARK = "1611111111111";
 /** First eight digits of every id; the block's number takes their place. */
 const ID_MARK = "deadc0de";
-/** The receiver's last 16 digits: block and place in it. */
-const RECEIVER_MARK = "feedfacefeedface";
+/** The receiver's last digits; all that differs from block to block. */
+const RECEIVER_MARK = "feedfacefeed";
 
-/** The lowest height that a template can carry, and the highest: all have ten digits. */
+/** The lowest height that a template can carry. */
 export const FIRST_HEIGHT = 5_000_000_000;
+/** So many heights have ten digits, a time of thirteen and a number of eight hex digits. */
+const HEIGHTS = 2 ** 31;
+
+/** A chain on which everybody pays USDT. */
+export interface BusyChain {
+  /** Transfers per block. */
+  readonly transfers: number;
+  /** How many of a block's transfers go to issued addresses. */
+  readonly owned: number;
+  /** Issued addresses: those of the numbers from 1 on. */
+  readonly addresses: number;
+  /** The token's contract, base58. */
+  readonly usdt: string;
+}
+
+/** What is sent before and after a text, given its length. */
+export type Frame = (size: number) => readonly [before: string, after: string];
 
 /** Bytes with places to fill in. */
 interface Template {
-  readonly bytes: Uint8Array;
-  readonly heights: readonly number[];
-  readonly times: readonly number[];
-  readonly ids: readonly number[];
-  readonly receivers: readonly number[];
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly heights: Int32Array;
+  readonly times: Int32Array;
+  readonly ids: Int32Array;
+  readonly receivers: Int32Array;
+  readonly ownBlock: Int32Array;
+  readonly parentBlock: Int32Array;
 }
 
-/** Makes the blocks of a chain on which everybody pays USDT. */
+/**
+ * Makes the blocks of a busy chain. Each is written over the one before, at the places where they
+ * differ: copying a text costs more than making it. Who sends several at once takes as many makers.
+ */
 export class BlockMaker {
+  readonly #chain: BusyChain;
   readonly #body: Template;
   readonly #receipts: Template;
 
-  /**
-   * @param transfers how many each block has
-   * @param usdt contract, base58
-   * @param receiverOf the receiver of the n-th transfer of a block, 40 hex digits
-   */
-  constructor(
-    readonly transfers: number,
-    usdt: string,
-    readonly receiverOf: (height: number, n: number) => string,
-  ) {
+  private constructor(chain: BusyChain, body: Template, receipts: Template) {
+    this.#chain = chain;
+    this.#body = body;
+    this.#receipts = receipts;
+  }
+
+  /** The first maker of a chain; what it makes stands within the frames. */
+  static of(chain: BusyChain, body: Frame, receipts: Frame): BlockMaker {
+    const { transfers, owned, usdt } = chain;
     const contract = addressToLogHex(usdt);
     const payer = "a614f803b6fd780986a42c78ec9c7f77e6ded13c";
     const range = Array.from({ length: transfers }, (_, n) => n);
-    this.#body = template(blockText(range, contract, payer));
-    this.#receipts = template(receiptsText(range, contract, payer));
+    return new BlockMaker(
+      chain,
+      template(blockText(range, contract, payer), body),
+      template(receiptsText(range, contract, payer, owned), receipts),
+    );
   }
 
-  /** A block's JSON. */
+  /** A maker with bytes of its own. */
+  another(): BlockMaker {
+    return new BlockMaker(this.#chain, copyOf(this.#body), copyOf(this.#receipts));
+  }
+
+  /** A block's JSON in its frame, until the next one is made. */
   body(height: number): Uint8Array<ArrayBuffer> {
-    return this.#fill(this.#body, height);
+    fill(this.#body, height);
+    return this.#body.bytes;
   }
 
-  /** The JSON of its receipts. */
+  /** The JSON of its receipts in its frame, until the next ones are made. */
   receipts(height: number): Uint8Array<ArrayBuffer> {
-    return this.#fill(this.#receipts, height);
-  }
-
-  #fill(from: Template, height: number): Uint8Array<ArrayBuffer> {
-    const bytes = new Uint8Array(from.bytes);
-    for (const at of from.heights) putText(bytes, at, String(height));
-    const time = String(timeOf(height));
-    for (const at of from.times) putText(bytes, at, time);
-    const id = idMark(height);
-    for (const at of from.ids) putText(bytes, at, id);
-    from.receivers.forEach((at, n) => putText(bytes, at, this.receiverOf(height, n)));
-    if (from === this.#body) {
-      const place = blockIds(from.bytes);
-      putText(bytes, place.own, blockId(height));
-      putText(bytes, place.parent, blockId(height - 1));
+    const { transfers, owned, addresses } = this.#chain;
+    const { bytes, receivers } = this.#receipts;
+    fill(this.#receipts, height);
+    for (let n = 0; n < receivers.length; n++) {
+      const place = (height - FIRST_HEIGHT) * transfers + n;
+      // spread over the issued addresses, and over all others
+      const receiver = n < owned
+        ? 1 + (place * 7_919) % addresses
+        : (place * 2_654_435_761) % 2 ** 48;
+      putHex(bytes, receivers[n] as number, receiver);
     }
     return bytes;
   }
+}
+
+/** Puts a block's own values where they go, all but the receivers. */
+function fill(into: Template, height: number): void {
+  const number = height - FIRST_HEIGHT;
+  if (!Number.isInteger(number) || number < 0 || number >= HEIGHTS) {
+    throw new RangeError(`Cannot make a block as its height is out of range: ${height}`);
+  }
+  putText(into.bytes, into.heights, String(height));
+  putText(into.bytes, into.times, String(timeOf(height)));
+  putText(into.bytes, into.ids, number.toString(16).padStart(ID_MARK.length, "0"));
+  putText(into.bytes, into.ownBlock, blockId(height));
+  putText(into.bytes, into.parentBlock, blockId(height - 1));
 }
 
 /** Time of a block, Unix milliseconds: three seconds apart and in the past. */
@@ -150,7 +189,12 @@ function blockText(range: readonly number[], contract: string, payer: string): s
   });
 }
 
-function receiptsText(range: readonly number[], contract: string, payer: string): string {
+function receiptsText(
+  range: readonly number[],
+  contract: string,
+  payer: string,
+  owned: number,
+): string {
   return JSON.stringify(range.map((n) => ({
     id: idOf(n),
     fee: 13_845_000,
@@ -167,7 +211,7 @@ function receiptsText(range: readonly number[], contract: string, payer: string)
     },
     log: [{
       address: contract,
-      topics: [TRANSFER, payer.padStart(64, "0"), RECEIVER_MARK.padStart(64, "0")],
+      topics: [TRANSFER, payer.padStart(64, "0"), receiverOf(n < owned).padStart(64, "0")],
       data: word(1_000_000 + n),
     }],
   })));
@@ -177,37 +221,60 @@ function idOf(n: number): string {
   return ID_MARK + String(n).padStart(56, "c");
 }
 
-function idMark(height: number): string {
-  return (height - FIRST_HEIGHT).toString(16).padStart(8, "0");
+/** Issued addresses are small numbers; all others start with fives. */
+function receiverOf(isOwned: boolean): string {
+  return (isOwned ? "0" : "5").repeat(16) + RECEIVER_MARK.padStart(24, "0");
 }
 
 function word(value: number): string {
   return value.toString(16).padStart(64, "0");
 }
 
-function template(text: string): Template {
-  const places = (mark: string, before = 0) => {
+function template(text: string, frame: Frame): Template {
+  const [before, after] = frame(text.length);
+  const whole = before + text + after;
+  const places = (mark: string) => {
     const found: number[] = [];
-    for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at + mark.length)) {
-      found.push(at - before);
+    for (let at = whole.indexOf(mark); at >= 0; at = whole.indexOf(mark, at + mark.length)) {
+      found.push(at);
     }
-    return found;
+    return Int32Array.from(found);
   };
   return {
-    bytes: new TextEncoder().encode(text),
+    bytes: new TextEncoder().encode(whole),
     heights: places(HEIGHT_MARK),
     times: places(TIME_MARK),
     ids: places(ID_MARK),
-    // the whole address is filled in: 24 digits more than the mark
-    receivers: places(RECEIVER_MARK, 24),
+    receivers: places(RECEIVER_MARK),
+    ownBlock: places(OWN),
+    parentBlock: places(PARENT),
   };
 }
 
-function blockIds(bytes: Uint8Array): { own: number; parent: number } {
-  const text = new TextDecoder().decode(bytes.subarray(0, 1_000));
-  return { own: text.indexOf(OWN), parent: text.indexOf(PARENT) };
+function copyOf(one: Template): Template {
+  return { ...one, bytes: one.bytes.slice() };
 }
 
-function putText(bytes: Uint8Array, at: number, text: string): void {
-  for (let i = 0; i < text.length; i++) bytes[at + i] = text.charCodeAt(i);
+/** Puts the same text in several places. */
+function putText(bytes: Uint8Array, places: Int32Array, text: string): void {
+  const value = new TextEncoder().encode(text);
+  for (const at of places) {
+    for (let i = 0; i < value.length; i++) bytes[at + i] = value[i] as number;
+  }
+}
+
+const DIGITS = new TextEncoder().encode("0123456789abcdef");
+/** Half of a receiver's digits, as many as shifts can reach. */
+const HALF = RECEIVER_MARK.length / 2;
+
+/** Puts a number below 2^48 as twelve hex digits. */
+function putHex(bytes: Uint8Array, at: number, value: number): void {
+  let high = Math.floor(value / 16 ** HALF);
+  let low = value % 16 ** HALF;
+  for (let i = HALF - 1; i >= 0; i--) {
+    bytes[at + i] = DIGITS[high & 15] as number;
+    bytes[at + HALF + i] = DIGITS[low & 15] as number;
+    high >>>= 4;
+    low >>>= 4;
+  }
 }
