@@ -68,6 +68,7 @@ export interface ApiDeps {
       | "transaction"
       | "blocks"
       | "hotWallet"
+      | "addressOf"
       | "deriveAddress"
       | "balanceOf"
       | "capabilities"

@@ -5,7 +5,7 @@
  */
 
 import { type ChainInDoubt, orInDoubt, readBelieved } from "../actors/watcher/chain_in_doubt.ts";
-import type { FoundTransaction } from "../chains/chain.ts";
+import type { Chain, FoundTransaction } from "../chains/chain.ts";
 import { findAttempt } from "../ledger/admin/find_attempt.ts";
 import type { WithdrawalRow } from "../ledger/rows.ts";
 import { whyStopped } from "./chain_in_doubt.ts";
@@ -66,7 +66,7 @@ export async function findPayment(
   }
   const { transaction } = found;
   if (!transaction.success) return fault("failed");
-  if (!pays(transaction, withdrawal)) return fault("other_transfer");
+  if (!pays(chain, transaction, withdrawal)) return fault("other_transfer");
   const outgoingId = await findAttempt(context.sql, network, transaction.txid);
   if (outgoingId !== null && outgoingId !== withdrawal.outgoingId) return fault("other_payout");
   // an earlier payment of the same amount to the same address is another payment
@@ -80,9 +80,13 @@ export async function findPayment(
   };
 }
 
-function pays(transaction: FoundTransaction, withdrawal: WithdrawalRow): boolean {
+function pays(
+  chain: Pick<Chain, "addressOf">,
+  transaction: FoundTransaction,
+  withdrawal: WithdrawalRow,
+): boolean {
   return transaction.transfers.some((transfer) =>
-    transfer.currency === withdrawal.currency && transfer.to === withdrawal.destination &&
-    transfer.amount === withdrawal.amount
+    transfer.currency === withdrawal.currency && transfer.amount === withdrawal.amount &&
+    chain.addressOf(transfer.eventTo) === withdrawal.destination
   );
 }

@@ -19,9 +19,13 @@ export async function isTransferOfAnother(
   if (named === null) return false;
   const { network, txid } = named;
   const signal = AbortSignal.timeout(askTimeoutMs);
-  const found = await chains.get(network)?.transaction(txid, "head", signal);
-  if (found?.kind !== "found") return false;
-  const findings = await findingsOf(sql, network, [found.transaction]);
+  const chain = chains.get(network);
+  if (chain === undefined) return false;
+  const found = await chain.transaction(txid, "head", signal);
+  if (found.kind !== "found") return false;
+  const findings = await findingsOf(sql, { network, addressOf: chain.addressOf }, [
+    found.transaction,
+  ]);
   // what paid an address that a restore forgot is credited by hand: nobody else is
   return findings.some((finding) =>
     finding.merchantId !== merchantId && finding.merchantId !== LOST_ACCOUNT

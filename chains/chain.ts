@@ -41,19 +41,18 @@ export type Landmark = Pick<BlockRef, "height" | "hash">;
 /** Which view of the chain is asked: `head` may still change, `solid` never does. */
 export type Finality = "head" | "solid";
 
-/** One token transfer, read from a successful transaction's logs. */
+/**
+ * One token transfer, read from a successful transaction's logs. Its addresses are in the form in
+ * which events carry them, one text per place on the chain: what `hub.address.event_address` holds
+ * (TRON: 40 lower-case hex digits), so that the text of a stranger's address is never computed.
+ * {@linkcode Chain.addressOf} gives the text.
+ */
 export interface Transfer {
   readonly txid: string;
   /** Index of the log within its transaction; with `txid` it names the transfer for ever. */
   readonly logIndex: number;
   readonly currency: Currency;
-  readonly from: string;
-  readonly to: string;
-  /**
-   * The receiver in the form in which the chain's events carry it, one text per place on the chain:
-   * what `hub.address.event_address` holds (TRON: 40 lower-case hex digits). Scans look it up, so
-   * that no other form of a stranger's address is ever computed.
-   */
+  readonly eventFrom: string;
   readonly eventTo: string;
   readonly amount: Amount;
   /** When the carrying transaction can no longer be included, Unix milliseconds of block time. */
@@ -209,6 +208,8 @@ export interface Chain {
   readonly hotWallet: string;
   /** Whether the text is a well-formed address that merchants may name as a destination. */
   isAddress(text: string): boolean;
+  /** The text of an address in the form in which events carry it. */
+  addressOf(eventAddress: string): string;
   /** The canonical spelling of a transaction id, `null` for a text that names no transaction. */
   transactionId(text: string): string | null;
   /** The deposit address with this index; from the public key alone. */

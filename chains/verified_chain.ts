@@ -22,6 +22,7 @@ export function verifiedFirst(chain: Verifiable): Chain {
     capabilities: chain.capabilities,
     hotWallet: chain.hotWallet,
     isAddress: (text) => chain.isAddress(text),
+    addressOf: (eventAddress) => chain.addressOf(eventAddress),
     transactionId: (text) => chain.transactionId(text),
     deriveAddress: (index) => chain.deriveAddress(index),
     envelope: (solid, fee) => chain.envelope(solid, fee),

@@ -194,7 +194,8 @@ async function comparePayouts({ sql, chain }: ChainCheck): Promise<readonly Diff
     const found = await chain.transaction(attempt.txid, "solid", AbortSignal.timeout(NODE_MS));
     const pays = found.kind === "found" && found.transaction.success &&
       found.transaction.transfers.some((transfer) =>
-        transfer.from === chain.hotWallet && transfer.to === attempt.destination &&
+        chain.addressOf(transfer.eventFrom) === chain.hotWallet &&
+        chain.addressOf(transfer.eventTo) === attempt.destination &&
         transfer.currency === attempt.currency && transfer.amount === attempt.amount
       );
     if (pays) return;

@@ -14,7 +14,7 @@ export const NODE_MS = 10_000;
 /** What is asked of a chain. */
 export type ReconciledChain = Pick<
   Chain,
-  "network" | "capabilities" | "hotWallet" | "solid" | "balanceOf" | "transaction"
+  "network" | "capabilities" | "hotWallet" | "addressOf" | "solid" | "balanceOf" | "transaction"
 >;
 
 /** What the comparison works with. */

@@ -22,7 +22,10 @@ import { type ChainInDoubt, orInDoubt, readBelieved } from "../watcher/chain_in_
 const log = getLogger(["engine", "sweeper"]);
 
 /** What settling asks of a chain. */
-export type SettledChain = Pick<Chain, "deriveAddress" | "transaction" | "balanceOf">;
+export type SettledChain = Pick<
+  Chain,
+  "deriveAddress" | "addressOf" | "transaction" | "balanceOf"
+>;
 
 /** What settling works with. */
 export interface SettleDeps {
@@ -69,11 +72,13 @@ export async function settleSweep(
   if (found.kind !== "found") return { kind: "unread" };
   const doubt = doubtOf(found.transaction, sweep, cursor);
   if (doubt !== null) return { kind: "in_doubt", reason: doubt };
-  const left = found.transaction.transfers.filter((transfer) =>
-    transfer.currency === sweep.currency && transfer.from === address && transfer.to !== address
+  const left = found.transaction.transfers.filter(({ currency, eventFrom, eventTo }) =>
+    currency === sweep.currency && chain.addressOf(eventFrom) === address && eventTo !== eventFrom
   );
   const taken = sumOf(left);
-  const arrived = sumOf(left.filter(({ to }) => to === sweep.destination));
+  const arrived = sumOf(
+    left.filter(({ eventTo }) => chain.addressOf(eventTo) === sweep.destination),
+  );
   // a node behind our scan would show what was there before the sweep
   const balance = await orInDoubt(chain.balanceOf(address, sweep.currency, signal, cursor));
   if (typeof balance !== "bigint") return balance;

@@ -31,7 +31,7 @@ const LOOK_MS = 20;
 /** What claiming works with. */
 export interface ClaimDeps {
   readonly sql: Sql;
-  readonly chain: Pick<Chain, "transaction">;
+  readonly chain: Pick<Chain, "transaction" | "addressOf">;
   readonly network: Network;
   /** Why the scan of the network does not go on; null while it does. */
   readonly stopped: string | null;
@@ -113,11 +113,11 @@ async function lookUp(
 }
 
 async function transfersTo(
-  { sql, network }: ClaimDeps,
+  { sql, chain: { addressOf }, network }: ClaimDeps,
   merchantId: string,
   { height, transfers }: FoundTransaction,
 ): Promise<readonly TransferFinding[]> {
-  const findings = await findingsOf(sql, network, [{ height, transfers }]);
+  const findings = await findingsOf(sql, { network, addressOf }, [{ height, transfers }]);
   return findings.filter((finding) => finding.merchantId === merchantId);
 }
 

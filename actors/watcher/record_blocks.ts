@@ -18,7 +18,7 @@ import {
 const log = getLogger(["engine", "watcher"]);
 
 /** What has to be known of a chain to read its blocks. */
-export type WatchedChain = Pick<Chain, "network" | "hotWallet" | "deriveAddress">;
+export type WatchedChain = Pick<Chain, "network" | "hotWallet" | "deriveAddress" | "addressOf">;
 
 /**
  * Writes what blocks say about our merchants: transfers to their addresses and, from solid blocks,
@@ -35,7 +35,7 @@ export async function recordBlocks(
 ): Promise<ReadonlySet<string>> {
   const { network } = chain;
   const [findings, own] = await Promise.all([
-    findingsOf(sql, network, blocks),
+    findingsOf(sql, chain, blocks),
     view === "head" ? [] : findOwnTransactions(
       sql,
       network,
@@ -56,20 +56,20 @@ export async function recordBlocks(
 /** The transfers that go to addresses of our merchants; one query for all of them. */
 export async function findingsOf(
   sql: Sql,
-  network: Network,
+  { network, addressOf }: Pick<Chain, "network" | "addressOf">,
   blocks: readonly Pick<Block, "height" | "transfers">[],
 ): Promise<readonly TransferFinding[]> {
-  const receivers = new Set<string>();
-  for (const { transfers } of blocks) for (const { eventTo } of transfers) receivers.add(eventTo);
-  const owners = await findAddresses(sql, network, [...receivers]);
+  // some stand there twice, which the database looks up once
+  const receivers = blocks.flatMap(({ transfers }) => transfers.map(({ eventTo }) => eventTo));
+  const owners = await findAddresses(sql, network, receivers);
   if (owners.size === 0) return [];
   const findings: TransferFinding[] = [];
   for (const { height, transfers } of blocks) {
-    for (const transfer of transfers) {
-      const owner = owners.get(transfer.eventTo);
+    for (const { eventFrom, eventTo, ...transfer } of transfers) {
+      const owner = owners.get(eventTo);
       if (owner === undefined) continue;
-      const { merchantId, addressId } = owner;
-      findings.push({ ...transfer, height, merchantId, addressId });
+      const { address: to, merchantId, addressId } = owner;
+      findings.push({ ...transfer, from: addressOf(eventFrom), to, height, merchantId, addressId });
     }
   }
   return findings;
@@ -128,8 +128,8 @@ function paid(chain: WatchedChain, own: OwnTransaction, transfers: readonly Tran
   if (own.currency === "native") return true;
   const sender = own.wallet === "hot" ? chain.hotWallet : chain.deriveAddress(Number(own.wallet));
   return transfers.some((transfer) =>
-    transfer.txid === own.txid && transfer.from === sender &&
-    transfer.to === own.destination && transfer.currency === own.currency &&
+    transfer.txid === own.txid && chain.addressOf(transfer.eventFrom) === sender &&
+    chain.addressOf(transfer.eventTo) === own.destination && transfer.currency === own.currency &&
     transfer.amount === own.amount
   );
 }

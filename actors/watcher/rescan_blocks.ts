@@ -14,7 +14,7 @@ const CHUNK = 20;
 /** What reading again works with. */
 export interface RescanDeps {
   readonly sql: Sql;
-  readonly chain: Pick<Chain, "blocks" | "hotWallet" | "deriveAddress">;
+  readonly chain: Pick<Chain, "blocks" | "hotWallet" | "deriveAddress" | "addressOf">;
   readonly network: Network;
   /** Why the scan of the network does not go on; null while it does. */
   readonly stopped: string | null;

@@ -43,9 +43,11 @@ export const receiptsShape: AnswerShape<ReceiptAnswer[]> = {
 };
 
 const TRANSACTIONS = ',"transactions":[';
-const NEXT_BLOCK = ',{"blockID":"';
+const BLOCK = '{"blockID":"';
+const NEXT_BLOCK = `,${BLOCK}`;
 const NEXT_TRANSACTION = '},{"ret":';
 const NEXT_RECEIPT = '},{"id":';
+const RESULT = '"result"';
 
 const HASH_DIGITS = 64;
 const LONGEST_WORD = 64;
@@ -169,12 +171,15 @@ export function readReceipts(text: string): ReceiptAnswer[] | null {
 
 /** Nodes end an answer with a line feed. */
 function endsHere({ text, at }: Cursor): boolean {
-  return text.length - at < 10 && text.slice(at).trim() === "";
+  const rest = text.slice(at);
+  return rest === "" || rest === "\n" || rest === "\r\n";
 }
 
 /** @param list where the next list of transactions begins, which may be another block's */
 function nextBlock(cursor: Cursor, list: number): FullBlockAnswer | null {
   const { text, at: start } = cursor;
+  // otherwise its predecessors would have looked for it up to the end of the text, each of them
+  if (!text.startsWith(BLOCK, start)) return null;
   const head = text.slice(start, list < 0 ? text.length : list);
   const next = head.indexOf(NEXT_BLOCK);
   if (list < 0 || next >= 0) {
@@ -308,8 +313,9 @@ function placeOf(cursor: Cursor): Place | null {
 
 /** The result among what a transaction used, where there is one. */
 function resultOf(used: string): ReceiptAnswer["receipt"] | null {
-  const place = used.lastIndexOf('"result":');
-  if (place < 0) return used.includes('"result"') ? null : {};
+  const place = used.lastIndexOf(RESULT);
+  if (place < 0) return {};
+  if (used.indexOf(RESULT) !== place) return null;
   const cursor = new Cursor(used);
   cursor.at = place;
   const result = cursor.over('"result":"') ? cursor.result() : null;

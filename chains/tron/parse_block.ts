@@ -20,7 +20,6 @@ import {
   type IncludedTransaction,
   type Transfer,
 } from "../chain.ts";
-import { addressFromLogHex } from "./address.ts";
 import type {
   BlockHeadAnswer,
   FullBlockAnswer,
@@ -144,35 +143,6 @@ function topicHex(topic: string | undefined, txid: string): string {
   return topic.slice(ADDRESS_OFFSET);
 }
 
-/** What a Transfer event of a token says; the addresses are 40 lower-case hex digits. */
-export interface TransferEvent
-  extends Pick<Transfer, "txid" | "logIndex" | "currency" | "amount" | "expiresAt"> {
-  readonly sender: string;
-  readonly receiver: string;
-}
-
-/**
- * The port's transfer. Its addresses become text when they are asked for, which is when the
- * receiver is ours: for all of a busy block it costs 2 ms.
- */
-export function transferOf(event: TransferEvent): Transfer {
-  const { txid, logIndex, currency, sender, receiver, amount, expiresAt } = event;
-  return {
-    txid,
-    logIndex,
-    currency,
-    get from() {
-      return addressFromLogHex(sender);
-    },
-    get to() {
-      return addressFromLogHex(receiver);
-    },
-    eventTo: receiver,
-    amount,
-    expiresAt,
-  };
-}
-
 /** Appends the transfers of one successful transaction. */
 function collectTransfers(
   into: Transfer[],
@@ -193,15 +163,15 @@ function collectTransfers(
       context.ignored.zeroValue += 1;
       continue;
     }
-    into.push(transferOf({
+    into.push({
       txid: receipt.id,
       logIndex,
       currency: token.currency,
-      sender: topicHex(log.topics[1], receipt.id),
-      receiver: topicHex(log.topics[2], receipt.id),
+      eventFrom: topicHex(log.topics[1], receipt.id),
+      eventTo: topicHex(log.topics[2], receipt.id),
       amount,
       expiresAt,
-    }));
+    });
   }
 }
 

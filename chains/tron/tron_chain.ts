@@ -20,7 +20,7 @@ import {
   type SignedTransaction,
 } from "../chain.ts";
 import type { GasPort } from "../gas.ts";
-import { addressOfPublicKey, addressToHex, isTronAddress } from "./address.ts";
+import { addressFromLogHex, addressOfPublicKey, addressToHex, isTronAddress } from "./address.ts";
 import { accountSchema } from "./answers.ts";
 import { ChainIdentity } from "./chain_identity.ts";
 import { ChainParameters } from "./chain_parameters.ts";
@@ -313,6 +313,7 @@ export function createTronChain(options: TronChainOptions): TronChain {
     },
     ignored: context.ignored,
     isAddress: isTronAddress,
+    addressOf: addressFromLogHex,
     transactionId: tronTransactionId,
     deriveAddress: depositAddresses(options.xpub),
     head: (signal) => readNewest(pool, "head", signal),

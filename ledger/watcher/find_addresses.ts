@@ -3,6 +3,7 @@ import type { Network } from "../pair.ts";
 
 /** Whose an address is. */
 export interface AddressOwner {
+  readonly address: string;
   readonly merchantId: string;
   readonly addressId: string;
 }
@@ -23,7 +24,8 @@ export async function findAddresses(
 ): Promise<ReadonlyMap<string, AddressOwner>> {
   if (eventAddresses.length === 0) return new Map();
   const rows = await sql<(AddressOwner & { readonly eventAddress: string })[]>`
-    SELECT event_address AS "eventAddress", merchant_id AS "merchantId", address_id AS "addressId"
+    SELECT address, event_address AS "eventAddress", merchant_id AS "merchantId",
+      address_id AS "addressId"
     FROM hub.address WHERE network = ${network} AND event_address = ANY (string_to_array(${
     eventAddresses.join(",")
   }, ','))`;

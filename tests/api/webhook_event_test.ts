@@ -84,8 +84,7 @@ function payment(txid: string, fields: Partial<FoundTransaction> = {}): FoundTra
       txid,
       logIndex: 0,
       currency: "USDT",
-      from: HOT_WALLET,
-      to: SOMEWHERE,
+      eventFrom: eventAddressOf(HOT_WALLET),
       eventTo: eventAddressOf(SOMEWHERE),
       amount: amount("10"),
       expiresAt: Date.now(),
@@ -223,7 +222,10 @@ test("a withdrawal is confirmed only by a solid transfer of its own token, amoun
     ["not_final", { ...base, height: 10 }],
     ["failed", { ...base, success: false, failure: "REVERT", transfers: [] }],
     ["other_transfer", { ...base, transfers: [{ ...transfer, amount: amount("9") }] }],
-    ["other_transfer", { ...base, transfers: [{ ...transfer, to: addressOf(9) }] }],
+    ["other_transfer", {
+      ...base,
+      transfers: [{ ...transfer, eventTo: eventAddressOf(addressOf(9)) }],
+    }],
     ["other_transfer", { ...base, transfers: [{ ...transfer, currency: "USDC" }] }],
     ["too_old", { ...base, time: Date.now() - 3_600_000 }],
   ];

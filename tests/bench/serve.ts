@@ -46,6 +46,7 @@ function withInterface(sql: Sql, merchants: Merchants, batches: () => number): P
   const registry = new Registry();
   const chain = {
     isAddress: isTronAddress,
+    addressOf: (event: string) => event,
     transactionId: tronTransactionId,
     transaction: (txid: string) => Promise.resolve({ kind: "missing" as const, txid }),
     async *blocks(): AsyncGenerator<BlockAnswer> {},

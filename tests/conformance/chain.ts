@@ -116,7 +116,8 @@ function findIn(blocks: readonly Block[], txid: string) {
 }
 
 /** A transfer without the times that a test cannot know. */
-function essence({ from, to, currency, amount, logIndex }: Transfer) {
+function essence(chain: Chain, { eventFrom, eventTo, currency, amount, logIndex }: Transfer) {
+  const [from, to] = [chain.addressOf(eventFrom), chain.addressOf(eventTo)];
   return { from, to, currency, amount, logIndex };
 }
 
@@ -285,7 +286,7 @@ function blockRules(rule: Rule): void {
     const replaced = after.find((block) => block.height === seen.height);
     assertNotEquals(replaced?.hash, seen.hash);
     assertEquals(
-      after.flatMap((block) => block.transfers).map((t) => t.to).includes(
+      after.flatMap((block) => block.transfers).map((t) => chain.addressOf(t.eventTo)).includes(
         chain.deriveAddress(0),
       ),
       false,
@@ -339,10 +340,10 @@ function transferRules(rule: Rule): void {
     assertEquals(seen?.transaction.failure, null);
     const [transfer, ...more] = seen?.transfers ?? [];
     assert(transfer !== undefined && more.length === 0);
-    assertEquals(transfer.to, to);
+    assertEquals(chain.addressOf(transfer.eventTo), to);
     assertEquals(transfer.currency, currency);
     assertEquals(transfer.amount, amountOf("12.345678"));
-    assert(chain.isAddress(transfer.from));
+    assert(chain.isAddress(chain.addressOf(transfer.eventFrom)));
     assertGreater(transfer.expiresAt, seen?.block.time ?? Infinity);
   });
 
@@ -358,7 +359,11 @@ function transferRules(rule: Rule): void {
     await harness.mine(1);
     const found = findIn(await blocksSince(chain, height, "head"), txid);
     assertEquals(
-      found?.transfers.map(({ to, currency: asset, amount }) => ({ to, asset, amount })),
+      found?.transfers.map(({ eventTo, currency: asset, amount }) => ({
+        to: chain.addressOf(eventTo),
+        asset,
+        amount,
+      })),
       payments,
     );
     const indexes = found?.transfers.map((transfer) => transfer.logIndex) ?? [];
@@ -480,7 +485,7 @@ function broadcastRules(rule: Rule): void {
     assertNotEquals((await chain.broadcast(signed)).category, "rejected");
     const blocks = await blocksSince(chain, height, "solid");
     const found = findIn(blocks, signed.txid);
-    assertEquals(found?.transfers.map(essence), [{
+    assertEquals(found?.transfers.map((transfer) => essence(chain, transfer)), [{
       from: chain.hotWallet,
       to: payment.to,
       currency,

@@ -37,9 +37,8 @@ function blockWith(transfers: readonly Partial<Transfer>[]): Block {
       txid: TXID,
       logIndex,
       currency: "USDT",
-      from: chain.hotWallet,
-      to: SOMEWHERE,
-      eventTo: eventAddressOf(transfer.to ?? SOMEWHERE),
+      eventFrom: eventAddressOf(chain.hotWallet),
+      eventTo: eventAddressOf(SOMEWHERE),
       amount: amount("10"),
       expiresAt: 1_700_000_060_000,
       ...transfer,
@@ -89,9 +88,9 @@ for (const kind of ["payout", "settlement"] as const) {
 
   const WRONG: readonly Partial<Transfer>[] = [
     { amount: amount("9.99") },
-    { to: "somebody" },
+    { eventTo: "somebody" },
     { currency: "USDC" },
-    { from: "another-wallet" },
+    { eventFrom: "another-wallet" },
   ];
   const wrongs = kind === "payout" ? WRONG : [];
   for (const transfers of [[], ...wrongs.map((wrong) => [wrong])]) {
@@ -104,7 +103,7 @@ for (const kind of ["payout", "settlement"] as const) {
       await sql`
         INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index)
         VALUES ('customer', 'TRX', ${other}, 'adr_1', 1)`;
-      const block = blockWith([...transfers, { to: "customer", logIndex: 7 }]);
+      const block = blockWith([...transfers, { eventTo: "customer", logIndex: 7 }]);
       const told = await recordBlocks(sql, chain, [block], "solid");
       for (const one of told) journal.wake(one);
       await until(async () => {

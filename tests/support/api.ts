@@ -41,6 +41,7 @@ export function addressOf(number: number): string {
 /** A chain on which nothing has happened. */
 export const EMPTY_CHAIN = {
   isAddress: isTronAddress,
+  addressOf: addressFromLogHex,
   transactionId: tronTransactionId,
   transaction: (txid: string) => Promise.resolve({ kind: "missing" as const, txid }),
   async *blocks(): AsyncGenerator<BlockAnswer> {},

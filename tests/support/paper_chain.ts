@@ -5,7 +5,7 @@
  * @module
  */
 
-import { addressToLogHex, isTronAddress } from "../../chains/tron/address.ts";
+import { addressFromLogHex, addressToLogHex, isTronAddress } from "../../chains/tron/address.ts";
 import type { BroadcastOutcome, Chain } from "../../chains/chain.ts";
 import type { Signer } from "../../chains/signer.ts";
 import type { Network } from "../../ledger/pair.ts";
@@ -26,6 +26,7 @@ export function paperChain(network: Network, replaced: Partial<Chain> = {}): Cha
     },
     hotWallet: "hot-wallet",
     isAddress: () => true,
+    addressOf: (event) => /^[0-9a-f]{40}$/.test(event) ? addressFromLogHex(event) : event,
     transactionId: (text) => text,
     deriveAddress: (index) => `address-${index}`,
     head: () => Promise.resolve(solid),

@@ -92,7 +92,8 @@ for (const [name, { json, text, schema }] of Object.entries(read)) {
   Deno.test(`a piece of text anywhere in ${name} changes what is read as it changes the JSON`, () => {
     const whole = JSON.stringify(json(mixed));
     const pieces = ['"', ",", "{", "}", "[", "]", ":", "0", "1", "e5", ".5", "-", " ", "\\u0041"]
-      .concat('"result":"FAILED",', '"expiration":7,', '"id":"7",', '"log":[],', '},{"id":"a"');
+      .concat('"result":"FAILED",', '"expiration":7,', '"id":"7",', '"log":[],', '},{"id":"a"')
+      .concat('"result" :"FAILED",', '"expiration" :7,', '"x":"}",', '"x":"}}",', '"x":"}}]",');
     let known = 0;
     fc.assert(
       fc.property(
@@ -130,6 +131,8 @@ for (const [name, { json, text, schema }] of Object.entries(read)) {
       whole.slice(0, -3),
       `${whole}x`,
       `${whole}${" ".repeat(20)}`,
+      `${whole}\u00a0`,
+      `${whole}\ufeff`,
       whole.replace("a", "\\u0061"),
       `{"Error":"class java.lang.Exception : lack of computing resources"}`,
     ];
@@ -156,25 +159,51 @@ Deno.test("blocks with and without transactions are told apart in any order", ()
   }
 });
 
+Deno.test("a result that is there twice is the last one, with whatever spaces", () => {
+  const text = JSON.stringify(receipts(usual));
+  for (
+    const more of ['"result":"REVERT"', '"result" :"REVERT"', '"x":"result","result" : "REVERT"']
+  ) {
+    for (const at of ['"result":"SUCCESS"', '"energy_fee":13500000']) {
+      const other = text.replace(at, `${at},${more}`);
+      assertEquals(readReceipts(other), receiptsSchema.parse(JSON.parse(other)), more);
+    }
+  }
+});
+
+/** How many characters are searched, and what is found in them. */
+function searched<T>(work: () => T): { readonly found: T; readonly passed: number } {
+  const { indexOf, lastIndexOf } = String.prototype;
+  let passed = 0;
+  String.prototype.indexOf = function (piece, from = 0) {
+    const at = indexOf.call(this, piece, from);
+    passed += (at < 0 ? this.length : at + 1) - from;
+    return at;
+  };
+  String.prototype.lastIndexOf = function (piece, from = Infinity) {
+    const at = lastIndexOf.call(this, piece, from);
+    passed += Math.min(from, this.length) - at;
+    return at;
+  };
+  try {
+    return { found: work(), passed };
+  } finally {
+    Object.assign(String.prototype, { indexOf, lastIndexOf });
+  }
+}
+
 Deno.test("a text is gone through a few times only, however many blocks and odd members it has", () => {
   const odd = contractCall(1, [], { transaction: { visible: false } });
-  const search = String.prototype.indexOf;
-  for (const one of [block([]), block([odd]), block([odd, odd]), block([...usual, odd])]) {
-    const text = `{"block":[${Array(1_000).fill(JSON.stringify(one)).join(",")}]}`;
-    let passed = 0;
-    String.prototype.indexOf = function (piece, from = 0) {
-      const found = search.call(this, piece, from);
-      passed += (found < 0 ? this.length : found + 1) - from;
-      return found;
-    };
-    let found: ReturnType<typeof readBlockList>;
-    try {
-      found = readBlockList(text);
-    } finally {
-      String.prototype.indexOf = search;
+  for (const pairs of [[], [odd], [odd, odd], [...usual, odd], [odd, ...usual]]) {
+    const one = JSON.stringify(block(pairs));
+    for (const [form, isRead] of [[one, true], [one.replace("{", '{"x":1,'), false]] as const) {
+      for (const end of ["]}", " ]}"]) {
+        const text = `{"block":[${Array(1_000).fill(form).join(",")}${end}`;
+        const { found, passed } = searched(() => readBlockList(text));
+        if (isRead && end === "]}") assertEquals(found?.block.length, 1_000);
+        assert(passed > 0);
+        assertLess(passed, 10 * text.length);
+      }
     }
-    assertEquals(found?.block.length, 1_000);
-    assert(passed > 0);
-    assertLess(passed, 10 * text.length);
   }
 });

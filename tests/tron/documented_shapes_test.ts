@@ -166,16 +166,18 @@ Deno.test("documented shapes: every way money moves or does not, in one block", 
   ];
   const { transfers, transactions } = parse(pairs, ignored);
   assertEquals(
-    transfers.filter(({ to }) => to === OURS).map(({ txid, logIndex, from, amount }) => [
+    transfers.filter(({ eventTo }) => eventTo === addressToLogHex(OURS)).map((
+      { txid, logIndex, eventFrom, amount },
+    ) => [
       txid,
       logIndex,
-      from,
+      eventFrom,
       amount,
     ]),
     [
-      [txid(1), 0, PAYER, amountOf("2.5")],
-      [txid(2), 2, ROUTER, amountOf("1.000001")],
-      [txid(4), 1, STRANGER, amountOf("2")],
+      [txid(1), 0, addressToLogHex(PAYER), amountOf("2.5")],
+      [txid(2), 2, addressToLogHex(ROUTER), amountOf("1.000001")],
+      [txid(4), 1, addressToLogHex(STRANGER), amountOf("2")],
     ],
   );
   assertEquals(transactions.map(({ failure }) => failure), [

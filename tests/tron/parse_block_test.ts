@@ -55,8 +55,7 @@ Deno.test("a USDT transfer is credited although transfer() returned false", () =
     txid: txid(1),
     logIndex: 0,
     currency: "USDT",
-    from: PAYER,
-    to: OURS,
+    eventFrom: addressToLogHex(PAYER),
     eventTo: addressToLogHex(OURS),
     amount: amountOf("12.345678"),
     expiresAt: EXPIRATION,
@@ -77,7 +76,7 @@ Deno.test("a block names its place: height, hash, parent, time", () => {
 Deno.test("the sender is topic 1, never the transaction's owner", () => {
   // The owner in the fixture is STRANGER: an exchange's bot moved PAYER's money.
   const { transfers } = parseWhole([contractCall(1, [transferLog(USDT, PAYER, OURS, 1)])]);
-  assertEquals(transfers[0]?.from, PAYER);
+  assertEquals(transfers[0]?.eventFrom, addressToLogHex(PAYER));
 });
 
 Deno.test("several transfers of one transaction keep the index of their log", () => {
@@ -89,10 +88,10 @@ Deno.test("several transfers of one transaction keep the index of their log", ()
     transferLog(USDT, PAYER, OURS, 4),
   ];
   const { transfers } = parseWhole([contractCall(1, logs)]);
-  assertEquals(transfers.map(({ logIndex, to }) => [logIndex, to]), [
-    [1, OURS],
-    [3, STRANGER],
-    [4, OURS],
+  assertEquals(transfers.map(({ logIndex, eventTo }) => [logIndex, eventTo]), [
+    [1, addressToLogHex(OURS)],
+    [3, addressToLogHex(STRANGER)],
+    [4, addressToLogHex(OURS)],
   ]);
 });
 
@@ -222,10 +221,4 @@ Deno.test("amounts beyond 2^53 keep every digit", () => {
   const units = 12_345_678_901_234_567_890n;
   const { transfers } = parseWhole([contractCall(1, [transferLog(USDT, PAYER, OURS, units)])]);
   assertEquals(transfers[0]?.amount, amountOf("12345678901234.56789"));
-});
-
-Deno.test("a transfer survives copying, spreading and JSON with its sender", () => {
-  const { transfers } = parseWhole([contractCall(1, [transferLog(USDT, PAYER, OURS, 1)])]);
-  assertEquals({ ...transfers[0] }.from, PAYER);
-  assertEquals(structuredClone(transfers[0])?.from, PAYER);
 });

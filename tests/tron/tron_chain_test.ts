@@ -656,7 +656,9 @@ test("a transaction is asked for by its canonical id in the view that was asked"
   assert(answer.kind === "found");
   assertEquals(answer.transaction.txid, txid(1));
   assertEquals(answer.transaction.height, HEIGHT);
-  assertEquals(answer.transaction.transfers.map(({ to }) => to), [OURS]);
+  assertEquals(answer.transaction.transfers.map(({ eventTo }) => eventTo), [
+    addressToLogHex(OURS),
+  ]);
   assertEquals(node.requests.map(({ path, body }) => [path, JSON.parse(body)]), [
     ["/walletsolidity/gettransactionbyid", { value: txid(1) }],
     ["/walletsolidity/gettransactioninfobyid", { value: txid(1) }],

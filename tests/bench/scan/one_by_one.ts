@@ -14,19 +14,21 @@ import { recordTransfers } from "../../../ledger/watcher/record_findings.ts";
 /** Reads blocks one transfer at a time. */
 export async function scanOneByOne(
   sql: Sql,
-  chain: Pick<Chain, "blocks">,
+  chain: Pick<Chain, "blocks" | "addressOf">,
   from: number,
   to: number,
 ): Promise<void> {
   for await (const answer of chain.blocks(from, to, "solid")) {
     if (answer.kind !== "block") throw new Error(`Cannot measure as a block is ${answer.kind}`);
     const { height, hash, transfers, transactions } = answer.block;
-    for (const transfer of transfers) {
-      const [owner] = await sql<AddressOwner[]>`
+    for (const { eventFrom, eventTo, ...transfer } of transfers) {
+      const to = chain.addressOf(eventTo);
+      const [owner] = await sql<Omit<AddressOwner, "address">[]>`
         SELECT merchant_id AS "merchantId", address_id AS "addressId"
-        FROM hub.address WHERE network = 'TRX' AND address = ${transfer.to}`;
+        FROM hub.address WHERE network = 'TRX' AND address = ${to}`;
       if (owner === undefined) continue;
-      await recordTransfers(sql, "TRX", "solid", [{ ...transfer, ...owner, height }]);
+      const from = chain.addressOf(eventFrom);
+      await recordTransfers(sql, "TRX", "solid", [{ ...transfer, from, to, ...owner, height }]);
     }
     for (const { txid } of transactions) await findOwnTransactions(sql, "TRX", [txid]);
     await sql`
