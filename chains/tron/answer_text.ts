@@ -109,8 +109,7 @@ class Cursor {
       const code = this.text.charCodeAt(i);
       if (!(code >= ZERO && code <= NINE) && !(code >= SMALL_A && code <= SMALL_F)) return null;
     }
-    const hash = this.word(HASH_DIGITS);
-    return hash?.length === HASH_DIGITS ? hash : null;
+    return this.word(HASH_DIGITS);
   }
 
   /** A number without sign, fraction and exponent, or -1; what follows is for the next step to say. */
@@ -135,7 +134,7 @@ class Cursor {
     const end = this.text.indexOf("}", start);
     if (end < 0) return null;
     const inside = this.text.slice(start, end);
-    if (inside.includes("{") || inside.includes("[")) return null;
+    if (inside.includes("{")) return null;
     this.at = end + 1;
     return inside;
   }
@@ -144,7 +143,7 @@ class Cursor {
 /** Blocks of a range, or `null` when the text has another form. */
 export function readBlockList(text: string): BlockListAnswer | null {
   const cursor = new Cursor(text);
-  if (!cursor.over('{"block":[') || text.includes("\\")) return null;
+  if (!cursor.over('{"block":[') || isOdd(text)) return null;
   const block: FullBlockAnswer[] = [];
   let list = text.indexOf(TRANSACTIONS);
   do {
@@ -159,7 +158,7 @@ export function readBlockList(text: string): BlockListAnswer | null {
 /** Receipts of a block, or `null` when the text has another form. */
 export function readReceipts(text: string): ReceiptAnswer[] | null {
   const cursor = new Cursor(text);
-  if (!cursor.over("[") || text.includes("\\")) return null;
+  if (!cursor.over("[") || isOdd(text)) return null;
   const receipts = members(cursor, {
     usual: usualReceipt,
     next: NEXT_RECEIPT,
@@ -167,6 +166,11 @@ export function readReceipts(text: string): ReceiptAnswer[] | null {
     read: readReceipt,
   });
   return receipts !== null && endsHere(cursor) ? receipts : null;
+}
+
+/** Whether it has an escape, or zeros, which stand where a piece was lost on the way. */
+function isOdd(text: string): boolean {
+  return text.includes("\\") || text.includes("\0");
 }
 
 /** Nodes end an answer with a line feed. */
@@ -270,7 +274,7 @@ function usualTransaction(cursor: Cursor): TransactionAnswer | null {
 
 /** Whether this is what may follow an expiration: other fields, and not another one. */
 function isRest(text: string): boolean {
-  return text === "" || (text.startsWith(",") && !text.includes('"expiration"'));
+  return text === "" || (text.startsWith(',"') && !text.includes('"expiration"'));
 }
 
 /** Protobuf leaves out what is zero or empty. */
@@ -311,11 +315,10 @@ function placeOf(cursor: Cursor): Place | null {
   return cursor.place = { piece, blockNumber, blockTimeStamp };
 }
 
-/** The result among what a transaction used, where there is one. */
+/** The result among what a transaction used, where there is one; of several the last one counts. */
 function resultOf(used: string): ReceiptAnswer["receipt"] | null {
   const place = used.lastIndexOf(RESULT);
   if (place < 0) return {};
-  if (used.indexOf(RESULT) !== place) return null;
   const cursor = new Cursor(used);
   cursor.at = place;
   const result = cursor.over('"result":"') ? cursor.result() : null;

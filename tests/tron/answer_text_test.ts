@@ -1,6 +1,11 @@
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
 import fc from "fast-check";
-import { readBlockList, readReceipts } from "../../chains/tron/answer_text.ts";
+import {
+  blockListShape,
+  readBlockList,
+  readReceipts,
+  receiptsShape,
+} from "../../chains/tron/answer_text.ts";
 import { blockListSchema, receiptsSchema } from "../../chains/tron/answers.ts";
 import {
   block,
@@ -28,7 +33,7 @@ const mixed: readonly Pair[] = [
   }),
 ];
 
-const read = {
+const reads = {
   blocks: {
     json: (pairs: readonly Pair[]): unknown => ({ block: [block(pairs), block([])] }),
     text: readBlockList,
@@ -57,11 +62,11 @@ function parses(work: () => unknown): number {
   return times;
 }
 
-for (const [name, { json, text, schema }] of Object.entries(read)) {
+for (const [name, { json, text, schema }] of Object.entries(reads)) {
   Deno.test(`the text of ${name} says what its JSON says, whatever is in it`, () => {
     for (const pairs of [usual, mixed, mixed.toReversed()]) {
       const answer = json(pairs);
-      for (const end of ["", "\n"]) {
+      for (const end of ["", "\n", "\r\n"]) {
         assertEquals<unknown>(text(JSON.stringify(answer) + end), schema.parse(answer));
       }
     }
@@ -120,6 +125,64 @@ for (const [name, { json, text, schema }] of Object.entries(read)) {
     assertGreater(known, 1_000);
   });
 
+  Deno.test(`a field more anywhere in ${name} is read as JSON reads it`, () => {
+    const fields = ["result", "expiration", "id", "txID", "contractRet", "fee", "log", "x"]
+      .flatMap((key) =>
+        ['"FAILED"', "7", "[]", "{}", '{"a":{}}', '"}"', '"}}"'].map((put) => [key, put])
+      )
+      .flatMap(([key, put]) => [`"${key}":${put}`, `"${key}" :${put}`]);
+    let known = 0;
+    for (const pairs of [usual.slice(0, 1), [nativeTransfer(1)]]) {
+      const whole = JSON.stringify(json(pairs));
+      for (const { index } of whole.matchAll(/(?<=[{,])"\w+":/g)) {
+        for (const field of fields) {
+          const other = `${whole.slice(0, index)}${field},${whole.slice(index)}`;
+          const found = text(other);
+          if (found === null) continue;
+          known++;
+          assertEquals<unknown>(found, schema.parse(JSON.parse(other)), other);
+        }
+      }
+    }
+    assertGreater(known, 500);
+  });
+
+  Deno.test(`numbers of ${name} are read as JSON and the schema read them`, () => {
+    const whole = JSON.stringify(json(usual));
+    const odd = [
+      "-0",
+      "-1",
+      "1.0",
+      "1e1",
+      "999999999999999",
+      "9007199254740991",
+      "9007199254740993",
+    ];
+    for (const { index, 0: key, 1: digits = "" } of whole.matchAll(/"\w+":(\d+)/g)) {
+      const put = (number: string) =>
+        whole.slice(0, index) + key.slice(0, -digits.length) + number +
+        whole.slice(index + key.length);
+      for (const number of odd) {
+        const found = text(put(number));
+        const right = schema.safeParse(JSON.parse(put(number)));
+        assertEquals<unknown>(found, right.success ? right.data : null, key + number);
+      }
+      if (!/"(expiration|fee|number|blockNumber|blockTimeStamp)"/.test(key)) continue;
+      for (const number of ["01", "", "7x", "7,1"]) {
+        assertEquals(text(put(number)), null, key + number);
+      }
+    }
+  });
+
+  Deno.test(`${name} that end early, lack a bracket or have zeros in them are not read`, () => {
+    const whole = JSON.stringify(json(usual));
+    for (let end = 0; end < whole.length; end++) assertEquals(text(whole.slice(0, end)), null);
+    for (const { index } of whole.matchAll(/[[\]{}]/g)) {
+      assertEquals(text(whole.slice(0, index) + whole.slice(index + 1)), null, `without ${index}`);
+    }
+    assertEquals(text(whole.replace(/(?<=")a/, "\0")), null);
+  });
+
   Deno.test(`${name} with spaces, escapes or a broken end are left to the schema`, () => {
     const whole = JSON.stringify(json(usual));
     const forms = [
@@ -127,8 +190,6 @@ for (const [name, { json, text, schema }] of Object.entries(read)) {
       "{}",
       "null",
       JSON.stringify(json(usual), null, 1),
-      whole.slice(0, -1),
-      whole.slice(0, -3),
       `${whole}x`,
       `${whole}${" ".repeat(20)}`,
       `${whole}\u00a0`,
@@ -140,8 +201,21 @@ for (const [name, { json, text, schema }] of Object.entries(read)) {
   });
 }
 
+Deno.test("a receipt with more topics than there are is refused, one with a nested object is read", () => {
+  const topics = Array<string>(5).fill("ab");
+  const more = (receipt: Json) => JSON.stringify(receipts([contractCall(1, [], { receipt })]));
+  assertEquals(readReceipts(more({ log: [{ address: "ab", topics }] })), null);
+  assertEquals(
+    readReceipts(more({ log: [{ address: "ab", topics: topics.slice(1) }] }))?.length,
+    1,
+  );
+  const found = readReceipts(more({ receipt: { result: "SUCCESS", more: {} } }));
+  assertEquals(found?.[0]?.receipt, { result: "SUCCESS" });
+});
+
 Deno.test("transactions in their usual form cost no object, others one each", () => {
   const range = JSON.stringify({ block: [block(usual)] });
+  assertEquals([blockListShape.readText, receiptsShape.readText], [readBlockList, readReceipts]);
   assertEquals(parses(() => readBlockList(range)), 1, "the head");
   assertEquals(parses(() => readReceipts(JSON.stringify(receipts(usual)))), 0);
   assertEquals(parses(() => readBlockList(JSON.stringify({ block: [block(mixed)] }))), 1);
@@ -205,5 +279,12 @@ Deno.test("a text is gone through a few times only, however many blocks and odd 
         assertLess(passed, 10 * text.length);
       }
     }
+  }
+  const odds = Array<Pair>(1_000).fill(contractCall(1, [{ address: "ab", topics: [] }], {
+    transaction: { visible: false },
+  }));
+  for (const { json, text: read } of [reads.blocks, reads.receipts]) {
+    const text = JSON.stringify(json(odds)).replace(/\]\}?$/, " $&");
+    assertLess(searched(() => read(text)).passed, 10 * text.length);
   }
 });
