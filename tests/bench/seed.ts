@@ -7,6 +7,7 @@
 import { newId } from "../../actors/runtime/ids.ts";
 import { hashApiKey, mintApiKey } from "../../api/api_key.ts";
 import { addressFromLogHex } from "../../chains/tron/address.ts";
+import { issuedAddress } from "./scan/block_template.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { openJournal, SOMEWHERE, until } from "../support/books.ts";
 
@@ -33,7 +34,7 @@ export interface Seed {
 }
 
 function addressOf(number: number): string {
-  return addressFromLogHex(number.toString(16).padStart(40, "0"));
+  return addressFromLogHex(issuedAddress(number));
 }
 
 /** Fills a migrated, empty database. */

@@ -14,8 +14,11 @@ const HEIGHT_MARK = "5111111111";
 const TIME_MARK = "1611111111111";
 /** First eight digits of every id; the block's number takes their place. */
 const ID_MARK = "deadc0de";
-/** The receiver's last digits; all that differs from block to block. */
+/** The receiver's first digits; all that differs from block to block. */
 const RECEIVER_MARK = "feedfacefeed";
+/** The receiver's other digits, where it was issued and where it was not. */
+const ISSUED_PAD = "0";
+const STRANGER_PAD = "5";
 
 /** The lowest height that a template can carry. */
 export const FIRST_HEIGHT = 5_000_000_000;
@@ -221,9 +224,17 @@ function idOf(n: number): string {
   return ID_MARK + String(n).padStart(56, "c");
 }
 
-/** Issued addresses are small numbers; all others start with fives. */
 function receiverOf(isOwned: boolean): string {
-  return (isOwned ? "0" : "5").repeat(16) + RECEIVER_MARK.padStart(24, "0");
+  return RECEIVER_MARK.padEnd(40, isOwned ? ISSUED_PAD : STRANGER_PAD);
+}
+
+/**
+ * The issued address of a number below 2^48, as events carry it. The digits are turned around, so
+ * that neighbours are far from each other in an index, as keys make them.
+ */
+export function issuedAddress(number: number): string {
+  const digits = Array.from(number.toString(16).padStart(RECEIVER_MARK.length, "0"));
+  return digits.toReversed().join("").padEnd(40, ISSUED_PAD);
 }
 
 function word(value: number): string {
@@ -267,13 +278,13 @@ const DIGITS = new TextEncoder().encode("0123456789abcdef");
 /** Half of a receiver's digits, as many as shifts can reach. */
 const HALF = RECEIVER_MARK.length / 2;
 
-/** Puts a number below 2^48 as twelve hex digits. */
+/** Puts a number below 2^48 as twelve hex digits, the last one first. */
 function putHex(bytes: Uint8Array, at: number, value: number): void {
   let high = Math.floor(value / 16 ** HALF);
   let low = value % 16 ** HALF;
-  for (let i = HALF - 1; i >= 0; i--) {
-    bytes[at + i] = DIGITS[high & 15] as number;
-    bytes[at + HALF + i] = DIGITS[low & 15] as number;
+  for (let i = 0; i < HALF; i++) {
+    bytes[at + i] = DIGITS[low & 15] as number;
+    bytes[at + HALF + i] = DIGITS[high & 15] as number;
     high >>>= 4;
     low >>>= 4;
   }
