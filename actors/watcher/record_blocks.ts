@@ -1,6 +1,7 @@
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import type { Block, Chain, Finality, IncludedTransaction, Transfer } from "../../chains/chain.ts";
+import { textKey } from "../../chains/text_key.ts";
 import { LOST_ACCOUNT } from "../../ledger/addresses/lost_account.ts";
 import type { Network } from "../../ledger/pair.ts";
 import { findAddresses } from "../../ledger/watcher/find_addresses.ts";
@@ -63,11 +64,14 @@ export async function findingsOf(
   const receivers = blocks.flatMap(({ transfers }) => transfers.map(({ eventTo }) => eventTo));
   const owners = await findAddresses(sql, network, receivers);
   if (owners.size === 0) return [];
+  const keys = new Set(Array.from(owners.keys(), textKey));
   const findings: TransferFinding[] = [];
   for (const { height, transfers } of blocks) {
-    for (const { eventFrom, eventTo, ...transfer } of transfers) {
-      const owner = owners.get(eventTo);
+    for (const found of transfers) {
+      if (!keys.has(textKey(found.eventTo))) continue;
+      const owner = owners.get(found.eventTo);
       if (owner === undefined) continue;
+      const { eventFrom, eventTo: _, ...transfer } = found;
       const { address: to, merchantId, addressId } = owner;
       findings.push({ ...transfer, from: addressOf(eventFrom), to, height, merchantId, addressId });
     }

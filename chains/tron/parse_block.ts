@@ -20,6 +20,7 @@ import {
   type IncludedTransaction,
   type Transfer,
 } from "../chain.ts";
+import { areDistinct } from "../text_key.ts";
 import type {
   BlockHeadAnswer,
   FullBlockAnswer,
@@ -184,7 +185,6 @@ function matchReceipts(
   if (receipts.length !== transactions.length) {
     return `${receipts.length} receipts for ${transactions.length} transactions`;
   }
-  const byId = new Map<string, ReceiptAnswer>();
   // nodes give both lists in one order, which is compared without a look-up
   let inOrder = true;
   for (let i = 0; i < receipts.length; i++) {
@@ -193,10 +193,10 @@ function matchReceipts(
       return `receipt of another block: ${receipt.id}`;
     }
     inOrder &&= receipt.id === transactions[i]?.txID;
-    byId.set(receipt.id, receipt);
   }
-  if (byId.size !== receipts.length) return "a receipt is there twice";
+  if (!areDistinct(receipts.map(({ id }) => id))) return "a receipt is there twice";
   if (inOrder) return receipts;
+  const byId = new Map(receipts.map((receipt) => [receipt.id, receipt]));
   const seen = new Set<string>();
   const ordered: ReceiptAnswer[] = [];
   for (const { txID } of transactions) {
