@@ -3,11 +3,11 @@
  * of each receipt a few short values are used out of a kilobyte, and to make objects of all of it,
  * and to collect them again, was a third of what a busy block cost.
  *
- * Nodes write what they answer in one order and without spaces, so a transaction is read by stepping
- * over exactly that form. One that has any other form is read by `JSON.parse` from where it stands to
- * where the next one begins, which also proves that it ends there; and where that fails, the whole
- * answer is left to the schema. A text with an escape is left to it from the start, so that a quote
- * always begins or ends a word.
+ * It goes through an answer from its first character to its last, knows each value by its key and its
+ * depth, in whatever order a node writes them, and steps over all others. What nodes do not write
+ * (spaces between values, escapes, values of other types) makes it give up, and the answer is left to
+ * `JSON.parse` and the schema, which read or refuse it. As there are no escapes, a quote always begins
+ * or ends a word.
  *
  * Words are pieces of the text: whoever keeps one keeps all of it, so only the newest blocks may.
  *
@@ -24,8 +24,6 @@ import type {
 import {
   blockListShape as blockListObject,
   readBlock,
-  readReceipt,
-  readTransaction,
   receiptsShape as receiptsObject,
 } from "./busy_answers.ts";
 import type { AnswerShape } from "./node_pool.ts";
@@ -42,54 +40,70 @@ export const receiptsShape: AnswerShape<ReceiptAnswer[]> = {
   safeParse: receiptsObject.safeParse,
 };
 
-const TRANSACTIONS = ',"transactions":[';
-const BLOCK = '{"blockID":"';
-const NEXT_BLOCK = `,${BLOCK}`;
-const NEXT_TRANSACTION = '},{"ret":';
-const NEXT_RECEIPT = '},{"id":';
-const RESULT = '"result"';
-
 const HASH_DIGITS = 64;
 const LONGEST_WORD = 64;
 const MOST_TOPICS = 4;
 /** So many digits are an exact double. */
 const MOST_DIGITS = 15;
+/** Far more than a block has; a hostile answer must not overflow the stack. */
+const DEEPEST = 32;
+
+const SUCCESS = "SUCCESS";
+/** Nearly all end well; what they say is not made for each of them. */
+const SUCCEEDED: TransactionAnswer["ret"] = [{ contractRet: SUCCESS }];
+const SUCCEEDED_RECEIPT: ReceiptAnswer["receipt"] = { result: SUCCESS };
+const NO_RESULT: ReceiptAnswer["receipt"] = {};
+
+const QUOTE = 0x22;
+const PLUS = 0x2b;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const DOT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
+const COLON = 0x3a;
+const CAPITAL_A = 0x41;
+const CAPITAL_Z = 0x5a;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
 const SMALL_A = 0x61;
 const SMALL_F = 0x66;
+const SMALL_Z = 0x7a;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
 
-/** The block that receipts say they are of, and the piece of text in which they say it. */
-interface Place extends Pick<ReceiptAnswer, "blockNumber" | "blockTimeStamp"> {
-  readonly piece: string;
+/** Whether it is of a number, or of `true`, `false` or `null`. */
+function isAtom(code: number): boolean {
+  return (code >= ZERO && code <= NINE) || code === MINUS || code === PLUS || code === DOT ||
+    (code >= CAPITAL_A && code <= CAPITAL_Z) || (code >= SMALL_A && code <= SMALL_Z);
 }
 
-/** A place in a text, and what can be stepped over from there. */
+/** A place in a text, and what can be stepped over from there. Every step says whether it was there. */
 class Cursor {
   at = 0;
-  /** What the receipt before said of its block. */
-  place: Place | null = null;
 
   constructor(readonly text: string) {}
 
-  /** Steps over a piece where it stands here. To compare it whole is faster than by characters. */
-  over(piece: string): boolean {
-    const end = this.at + piece.length;
-    if (this.text.slice(this.at, end) !== piece) return false;
-    this.at = end;
+  /** Steps over one character. */
+  over(code: number): boolean {
+    if (this.text.charCodeAt(this.at) !== code) return false;
+    this.at++;
     return true;
   }
 
-  /** Steps over the rest of a word, of any length, and its closing quote. */
-  overWord(): boolean {
-    const end = this.text.indexOf('"', this.at);
-    if (end < 0) return false;
-    this.at = end + 1;
-    return true;
+  /** Steps over a key and its colon. */
+  key(): string | null {
+    if (!this.over(QUOTE)) return null;
+    const start = this.at;
+    const end = this.text.indexOf('"', start);
+    if (end < 0 || this.text.charCodeAt(end + 1) !== COLON) return null;
+    this.at = end + 2;
+    return this.text.slice(start, end);
   }
 
-  /** The rest of a word, or `null` when it is a longer one; its closing quote is stepped over. */
-  word(longest: number): string | null {
+  /** Steps over a word. */
+  word(longest = Infinity): string | null {
+    if (!this.over(QUOTE)) return null;
     const start = this.at;
     const end = this.text.indexOf('"', start);
     if (end < 0 || end - start > longest) return null;
@@ -97,75 +111,112 @@ class Cursor {
     return this.text.slice(start, end);
   }
 
-  /** Why a transaction ended as it did; mostly well. */
-  result(): string | null {
-    return this.over('SUCCESS"') ? "SUCCESS" : this.word(LONGEST_WORD);
-  }
-
-  /** 64 lower-case hex digits and the closing quote. */
+  /** Steps over a word of 64 lower-case hex digits. */
   hash(): string | null {
-    const start = this.at;
+    const start = this.at + 1;
     for (let i = start; i < start + HASH_DIGITS; i++) {
       const code = this.text.charCodeAt(i);
       if (!(code >= ZERO && code <= NINE) && !(code >= SMALL_A && code <= SMALL_F)) return null;
     }
-    return this.word(HASH_DIGITS);
+    const hash = this.word(HASH_DIGITS);
+    return hash?.length === HASH_DIGITS ? hash : null;
   }
 
-  /** A number without sign, fraction and exponent, or -1; what follows is for the next step to say. */
+  /** Steps over a number without sign, fraction and exponent; -1: it is no such. */
   whole(): number {
-    const start = this.at;
+    const { text, at: start } = this;
     let value = 0;
     let at = start;
-    for (let code = this.text.charCodeAt(at); code >= ZERO && code <= NINE;) {
+    for (let code = text.charCodeAt(at); code >= ZERO && code <= NINE;) {
       value = value * 10 + code - ZERO;
-      code = this.text.charCodeAt(++at);
+      code = text.charCodeAt(++at);
     }
     const digits = at - start;
     if (digits === 0 || digits > MOST_DIGITS) return -1;
-    if (digits > 1 && this.text.charCodeAt(start) === ZERO) return -1;
+    if (digits > 1 && text.charCodeAt(start) === ZERO) return -1;
     this.at = at;
     return value;
   }
 
-  /** Steps over the rest of an object that has no other in it, and gives it without its brace. */
-  flat(): string | null {
-    const start = this.at;
-    const end = this.text.indexOf("}", start);
-    if (end < 0) return null;
-    const inside = this.text.slice(start, end);
-    if (inside.includes("{")) return null;
-    this.at = end + 1;
-    return inside;
+  /** Steps over any value. */
+  value(depth = 0): boolean {
+    const { text } = this;
+    const code = text.charCodeAt(this.at);
+    if (code === QUOTE) {
+      const end = text.indexOf('"', this.at + 1);
+      this.at = end + 1;
+      return end >= 0;
+    }
+    if (code === OPEN) return this.#object(depth);
+    if (code === OPEN_LIST) return this.#list(depth);
+    let at = this.at;
+    // a number, or a name that no value of ours is
+    while (isAtom(text.charCodeAt(at))) at++;
+    if (at === this.at) return false;
+    this.at = at;
+    return true;
+  }
+
+  #object(depth: number): boolean {
+    const { text } = this;
+    this.at++;
+    if (this.over(CLOSE)) return true;
+    if (depth === DEEPEST) return false;
+    for (;;) {
+      if (text.charCodeAt(this.at) !== QUOTE) return false;
+      const end = text.indexOf('"', this.at + 1);
+      if (end < 0 || text.charCodeAt(end + 1) !== COLON) return false;
+      this.at = end + 2;
+      if (!this.value(depth + 1)) return false;
+      if (text.charCodeAt(this.at) !== COMMA) return this.over(CLOSE);
+      this.at++;
+    }
+  }
+
+  #list(depth: number): boolean {
+    this.at++;
+    if (this.over(CLOSE_LIST)) return true;
+    if (depth === DEEPEST) return false;
+    do {
+      if (!this.value(depth + 1)) return false;
+    } while (this.over(COMMA));
+    return this.over(CLOSE_LIST);
+  }
+
+  /** Steps over a list whose members are read one by one. */
+  list<T>(read: (cursor: Cursor) => T | null): T[] | null {
+    if (!this.over(OPEN_LIST)) return null;
+    const found: T[] = [];
+    if (this.over(CLOSE_LIST)) return found;
+    do {
+      const one = read(this);
+      if (one === null) return null;
+      found.push(one);
+    } while (this.over(COMMA));
+    return this.over(CLOSE_LIST) ? found : null;
+  }
+
+  /** Whether nothing follows but the line feed with which nodes end an answer. */
+  endsHere(): boolean {
+    const rest = this.text.slice(this.at);
+    return rest === "" || rest === "\n" || rest === "\r\n";
   }
 }
 
 /** Blocks of a range, or `null` when the text has another form. */
 export function readBlockList(text: string): BlockListAnswer | null {
   const cursor = new Cursor(text);
-  if (!cursor.over('{"block":[') || isOdd(text)) return null;
-  const block: FullBlockAnswer[] = [];
-  let list = text.indexOf(TRANSACTIONS);
-  do {
-    if (list >= 0 && list < cursor.at) list = text.indexOf(TRANSACTIONS, cursor.at);
-    const one = nextBlock(cursor, list);
-    if (one === null) return null;
-    block.push(one);
-  } while (cursor.over(","));
-  return cursor.over("]}") && endsHere(cursor) ? { block } : null;
+  if (isOdd(text) || !cursor.over(OPEN) || cursor.key() !== "block") return null;
+  const block = cursor.list(readOneBlock);
+  return block !== null && cursor.over(CLOSE) && cursor.endsHere() ? { block } : null;
 }
 
 /** Receipts of a block, or `null` when the text has another form. */
 export function readReceipts(text: string): ReceiptAnswer[] | null {
   const cursor = new Cursor(text);
-  if (!cursor.over("[") || isOdd(text)) return null;
-  const receipts = members(cursor, {
-    usual: usualReceipt,
-    next: NEXT_RECEIPT,
-    end: () => text.lastIndexOf("]"),
-    read: readReceipt,
-  });
-  return receipts !== null && endsHere(cursor) ? receipts : null;
+  if (isOdd(text)) return null;
+  const receipts = cursor.list(readOneReceipt);
+  return receipts !== null && cursor.endsHere() ? receipts : null;
 }
 
 /** Whether it has an escape, or zeros, which stand where a piece was lost on the way. */
@@ -173,71 +224,22 @@ function isOdd(text: string): boolean {
   return text.includes("\\") || text.includes("\0");
 }
 
-/** Nodes end an answer with a line feed. */
-function endsHere({ text, at }: Cursor): boolean {
-  const rest = text.slice(at);
-  return rest === "" || rest === "\n" || rest === "\r\n";
-}
-
-/** @param list where the next list of transactions begins, which may be another block's */
-function nextBlock(cursor: Cursor, list: number): FullBlockAnswer | null {
-  const { text, at: start } = cursor;
-  // otherwise its predecessors would have looked for it up to the end of the text, each of them
-  if (!text.startsWith(BLOCK, start)) return null;
-  const head = text.slice(start, list < 0 ? text.length : list);
-  const next = head.indexOf(NEXT_BLOCK);
-  if (list < 0 || next >= 0) {
-    const end = next < 0 ? text.lastIndexOf("]}") : start + next;
-    cursor.at = end;
-    return readBlock(parsed(text.slice(start, end)));
-  }
-  const block = readBlock(parsed(`${head}}`));
-  cursor.at = list + TRANSACTIONS.length;
-  if (block === null) return null;
-  const transactions = members(cursor, {
-    usual: usualTransaction,
-    next: NEXT_TRANSACTION,
-    end: () => {
-      const end = text.indexOf(`]}${NEXT_BLOCK}`, list);
-      return end < 0 ? text.lastIndexOf("]}]}") : end;
-    },
-    read: readTransaction,
-  });
-  return transactions !== null && cursor.over("}") ? { ...block, transactions } : null;
-}
-
-/** How the members of a list are read. */
-interface Members<T> {
-  /** Steps over one in the form that nodes give it. */
-  readonly usual: (cursor: Cursor) => T | null;
-  /** The end of one and the beginning of the next. */
-  readonly next: string;
-  /** Where the list's bracket is. */
-  readonly end: () => number;
-  /** Reads one in any form. */
-  readonly read: (json: unknown) => T | null;
-}
-
-/** What is left of a list, and steps over its bracket; `null` when something else is in it. */
-function members<T>(cursor: Cursor, { usual, next, end, read }: Members<T>): T[] | null {
-  const found: T[] = [];
-  if (cursor.over("]")) return found;
-  const { text } = cursor;
-  let last: number | null = null;
+function readOneBlock(cursor: Cursor): FullBlockAnswer | null {
+  if (!cursor.over(OPEN)) return null;
+  // all but the transactions, which is short
+  const head: string[] = [];
+  let transactions: TransactionAnswer[] | null = [];
   do {
     const start = cursor.at;
-    let one = usual(cursor);
-    if (one === null) {
-      last ??= end();
-      const rest = text.slice(start, last);
-      const place = rest.indexOf(next);
-      cursor.at = place < 0 ? last : start + place + 1;
-      one = read(parsed(text.slice(start, cursor.at)));
-    }
-    if (one === null) return null;
-    found.push(one);
-  } while (cursor.over(","));
-  return cursor.over("]") ? found : null;
+    const key = cursor.key();
+    if (key === "transactions") transactions = cursor.list(readOneTransaction);
+    else if (key === null || !cursor.value()) return null;
+    else head.push(cursor.text.slice(start, cursor.at));
+    if (transactions === null) return null;
+  } while (cursor.over(COMMA));
+  if (!cursor.over(CLOSE)) return null;
+  const block = readBlock(parsed(`{${head.join(",")}}`));
+  return block === null ? null : { ...block, transactions };
 }
 
 function parsed(text: string): unknown {
@@ -248,101 +250,146 @@ function parsed(text: string): unknown {
   }
 }
 
-function usualTransaction(cursor: Cursor): TransactionAnswer | null {
-  if (!cursor.over('{"ret":[{"contractRet":"')) return null;
-  const contractRet = cursor.result();
-  if (contractRet === null || !cursor.over('}],"signature":["')) return null;
+function readOneTransaction(cursor: Cursor): TransactionAnswer | null {
+  if (!cursor.over(OPEN)) return null;
+  let txID: string | null = null;
+  let ret: TransactionAnswer["ret"] | null = null;
+  let raw: TransactionAnswer["raw_data"] | null = null;
   do {
-    if (!cursor.overWord()) return null;
-  } while (cursor.over(',"'));
-  if (!cursor.over('],"txID":"')) return null;
-  const txID = cursor.hash();
-  if (txID === null || !cursor.over(',"raw_data":{"contract":[{"parameter":{"value":{')) {
-    return null;
-  }
-  if (cursor.flat() === null || !cursor.over(',"type_url":"')) return null;
-  if (!cursor.overWord() || !cursor.over('},"type":"')) return null;
-  if (!cursor.overWord() || !cursor.over('}],"ref_block_bytes":"')) return null;
-  if (!cursor.overWord() || !cursor.over(',"ref_block_hash":"')) return null;
-  if (!cursor.overWord() || !cursor.over(',"expiration":')) return null;
-  const expiration = cursor.whole();
-  const rest = cursor.flat();
-  if (expiration < 0 || rest === null || !isRest(rest)) return null;
-  if (!cursor.over(',"raw_data_hex":"') || !cursor.overWord() || !cursor.over("}")) return null;
-  return { txID, raw_data: { expiration }, ret: [{ contractRet }] };
+    switch (cursor.key()) {
+      case "txID":
+        if ((txID = cursor.hash()) === null) return null;
+        break;
+      case "ret":
+        if ((ret = readResults(cursor)) === null) return null;
+        break;
+      case "raw_data":
+        if ((raw = readRawData(cursor)) === null) return null;
+        break;
+      case null:
+        return null;
+      default:
+        if (!cursor.value()) return null;
+    }
+  } while (cursor.over(COMMA));
+  if (!cursor.over(CLOSE) || txID === null || ret === null || raw === null) return null;
+  return { txID, raw_data: raw, ret };
 }
 
-/** Whether this is what may follow an expiration: other fields, and not another one. */
-function isRest(text: string): boolean {
-  return text === "" || (text.startsWith(',"') && !text.includes('"expiration"'));
+/** A list of one result; the service knows no other. */
+function readResults(cursor: Cursor): TransactionAnswer["ret"] | null {
+  if (!cursor.over(OPEN_LIST) || !cursor.over(OPEN)) return null;
+  let result: string | null = null;
+  do {
+    const key = cursor.key();
+    if (key === "contractRet") result = cursor.word(LONGEST_WORD);
+    else if (key === null || !cursor.value()) return null;
+  } while (cursor.over(COMMA));
+  if (!cursor.over(CLOSE) || !cursor.over(CLOSE_LIST) || result === null) return null;
+  return result === SUCCESS ? SUCCEEDED : [{ contractRet: result }];
+}
+
+function readRawData(cursor: Cursor): TransactionAnswer["raw_data"] | null {
+  if (!cursor.over(OPEN)) return null;
+  let expiration = -1;
+  do {
+    const key = cursor.key();
+    if (key === "expiration") {
+      if ((expiration = cursor.whole()) < 0) return null;
+    } else if (key === null || !cursor.value()) return null;
+  } while (cursor.over(COMMA));
+  return cursor.over(CLOSE) && expiration >= 0 ? { expiration } : null;
 }
 
 /** Protobuf leaves out what is zero or empty. */
-function usualReceipt(cursor: Cursor): ReceiptAnswer | null {
-  if (!cursor.over('{"id":"')) return null;
-  const id = cursor.word(HASH_DIGITS);
-  if (id?.length !== HASH_DIGITS) return null;
-  const fee = cursor.over(',"fee":') ? cursor.whole() : 0;
-  const place = fee < 0 ? null : placeOf(cursor);
-  if (place === null || !cursor.over(',"contractResult":["')) return null;
-  if (!cursor.overWord() || !cursor.over("]")) return null;
-  if (cursor.over(',"contract_address":"') && !cursor.overWord()) return null;
-  if (!cursor.over(',"receipt":{')) return null;
-  const used = cursor.flat();
-  if (used === null) return null;
-  const receipt = resultOf(used);
-  if (receipt === null) return null;
-  const log = cursor.over(',"log":[') ? logs(cursor) : [];
-  if (log === null) return null;
-  const { blockNumber, blockTimeStamp } = place;
+function readOneReceipt(cursor: Cursor): ReceiptAnswer | null {
+  if (!cursor.over(OPEN)) return null;
+  let id: string | null = null;
+  let fee = 0;
+  let blockNumber = -1;
+  let blockTimeStamp = 0;
+  let receipt: ReceiptAnswer["receipt"] | null = NO_RESULT;
+  let result: string | null = null;
+  let log: LogAnswer[] | null = [];
+  do {
+    switch (cursor.key()) {
+      case "id":
+        if ((id = cursor.word(HASH_DIGITS)) === null) return null;
+        break;
+      case "fee":
+        if ((fee = cursor.whole()) < 0) return null;
+        break;
+      case "blockNumber":
+        if ((blockNumber = cursor.whole()) < 0) return null;
+        break;
+      case "blockTimeStamp":
+        if ((blockTimeStamp = cursor.whole()) < 0) return null;
+        break;
+      case "receipt":
+        if ((receipt = readUsed(cursor)) === null) return null;
+        break;
+      case "result":
+        if ((result = cursor.word(LONGEST_WORD)) === null) return null;
+        break;
+      case "log":
+        if ((log = cursor.list(readLog)) === null) return null;
+        break;
+      case null:
+        return null;
+      default:
+        if (!cursor.value()) return null;
+    }
+  } while (cursor.over(COMMA));
+  if (!cursor.over(CLOSE) || id?.length !== HASH_DIGITS || blockNumber < 0) return null;
   const told = { id, fee, blockNumber, blockTimeStamp, receipt, log };
-  if (cursor.over("}")) return told;
-  const result = cursor.over(',"result":"') ? cursor.result() : null;
-  if (result === null || (cursor.over(',"resMessage":"') && !cursor.overWord())) return null;
-  return cursor.over("}") ? { ...told, result } : null;
+  return result === null ? told : { ...told, result };
 }
 
-/** The block of a receipt: the same as that of the one before. */
-function placeOf(cursor: Cursor): Place | null {
-  const { text, at: start, place } = cursor;
-  if (place !== null && cursor.over(place.piece)) return place;
-  if (!cursor.over(',"blockNumber":')) return null;
-  const blockNumber = cursor.whole();
-  if (blockNumber < 0 || !cursor.over(',"blockTimeStamp":')) return null;
-  const blockTimeStamp = cursor.whole();
-  if (blockTimeStamp < 0) return null;
-  const piece = text.slice(start, cursor.at);
-  return cursor.place = { piece, blockNumber, blockTimeStamp };
-}
-
-/** The result among what a transaction used, where there is one; of several the last one counts. */
-function resultOf(used: string): ReceiptAnswer["receipt"] | null {
-  const place = used.lastIndexOf(RESULT);
-  if (place < 0) return {};
-  const cursor = new Cursor(used);
-  cursor.at = place;
-  const result = cursor.over('"result":"') ? cursor.result() : null;
-  return result === null ? null : { result };
-}
-
-function logs(cursor: Cursor): LogAnswer[] | null {
-  const found: LogAnswer[] = [];
+/** What a transaction used, of which its result is read. */
+function readUsed(cursor: Cursor): ReceiptAnswer["receipt"] | null {
+  if (!cursor.over(OPEN)) return null;
+  if (cursor.over(CLOSE)) return NO_RESULT;
+  let result: string | undefined;
   do {
-    if (!cursor.over('{"address":"')) return null;
-    const address = cursor.word(LONGEST_WORD);
-    const topics = cursor.over(',"topics":[') ? words(cursor) : [];
-    const data = cursor.over(',"data":"') ? cursor.word(Infinity) : "";
-    if (address === null || topics === null || data === null || !cursor.over("}")) return null;
-    found.push({ address, topics, data });
-  } while (cursor.over(","));
-  return cursor.over("]") ? found : null;
+    const key = cursor.key();
+    if (key === "result") {
+      const word = cursor.word(LONGEST_WORD);
+      if (word === null) return null;
+      result = word;
+    } else if (key === null || !cursor.value()) return null;
+  } while (cursor.over(COMMA));
+  if (!cursor.over(CLOSE)) return null;
+  if (result === undefined) return NO_RESULT;
+  return result === SUCCESS ? SUCCEEDED_RECEIPT : { result };
 }
 
-function words(cursor: Cursor): string[] | null {
-  const found: string[] = [];
+function readLog(cursor: Cursor): LogAnswer | null {
+  if (!cursor.over(OPEN)) return null;
+  let address: string | null = null;
+  let topics: string[] | null = [];
+  let data: string | null = "";
   do {
-    const word = cursor.over('"') ? cursor.word(LONGEST_WORD) : null;
-    if (word === null || found.push(word) > MOST_TOPICS) return null;
-  } while (cursor.over(","));
-  return cursor.over("]") ? found : null;
+    switch (cursor.key()) {
+      case "address":
+        address = cursor.word(LONGEST_WORD);
+        break;
+      case "topics":
+        topics = cursor.list(readTopic);
+        break;
+      case "data":
+        data = cursor.word();
+        break;
+      case null:
+        return null;
+      default:
+        if (!cursor.value()) return null;
+    }
+    if (topics === null || data === null) return null;
+  } while (cursor.over(COMMA));
+  if (!cursor.over(CLOSE) || address === null || topics.length > MOST_TOPICS) return null;
+  return { address, topics, data };
+}
+
+function readTopic(cursor: Cursor): string | null {
+  return cursor.word(LONGEST_WORD);
 }
