@@ -26,7 +26,7 @@ import { readKnown } from "./read_known.ts";
 /** Blocks per range call; nodes allow 100, but more than 10 busy ones at once cost time in the collector. */
 const RANGE_BLOCKS = 10;
 /** Ranges fetched ahead of the consumer. */
-const RANGES_AHEAD = 2;
+const RANGES_AHEAD = 3;
 /** A minute more than a solid block is old in regular operation. */
 const STALE_MS = 2 * 60 * 1000;
 /** Receipt calls under way at once within a range. */
