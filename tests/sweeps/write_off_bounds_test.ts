@@ -17,24 +17,12 @@ import { recordTransfers } from "../../ledger/watcher/record_findings.ts";
 import { amount, booksFaults, SOMEWHERE } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperChain } from "../support/paper_chain.ts";
-import { needs } from "../support/permissions.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { AUDIT } from "./support/audit.ts";
 import { openDesk, tellOf } from "./support/desk.ts";
 import { type House, openHouse } from "./support/house.ts";
 
-const ignore = needs({ net: true, read: true, write: true, run: true, env: true, sys: true });
-
-function test(name: string, fn: () => Promise<void>): void {
-  Deno.test({ name, ignore, fn });
-}
-
-const AUDIT = {
-  id: "aud_test",
-  merchantId: null,
-  actor: "me",
-  action: "sweep.write-off",
-  subject: SOMEWHERE,
-  requestId: null,
-};
+const test = testNeeding(DATABASE);
 
 async function untilNoted({ sql, until }: House, count: number): Promise<void> {
   await until("the transfers", async () => {

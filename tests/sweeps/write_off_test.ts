@@ -9,24 +9,12 @@ import { readSweepHealth } from "../../ledger/sweeps/read_sweep_health.ts";
 import { writeOffItems } from "../../ledger/sweeps/write_off_items.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { amount, booksFaults, SOMEWHERE } from "../support/books.ts";
-import { needs } from "../support/permissions.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { AUDIT } from "./support/audit.ts";
 import { openDesk, sweepWith, tellOf } from "./support/desk.ts";
 import { type House, openHouse } from "./support/house.ts";
 
-const ignore = needs({ net: true, read: true, write: true, run: true, env: true, sys: true });
-
-function test(name: string, fn: () => Promise<void>): void {
-  Deno.test({ name, ignore, fn });
-}
-
-const AUDIT = {
-  id: "aud_test",
-  merchantId: null,
-  actor: "me",
-  action: "sweep.write-off",
-  subject: "an address",
-  requestId: null,
-};
+const test = testNeeding(DATABASE);
 
 /** Money that the chain says has come to an address, and that is not there. */
 async function payNothing(house: House, to: string, units: string): Promise<string> {

@@ -1,0 +1,11 @@
+import { SOMEWHERE } from "../../support/books.ts";
+
+/** Who writes off, in tests. */
+export const AUDIT = {
+  id: "aud_test",
+  merchantId: null,
+  actor: "me",
+  action: "sweep.write-off",
+  subject: SOMEWHERE,
+  requestId: null,
+};
