@@ -25,7 +25,7 @@ import { readKnown } from "./read_known.ts";
 
 /** Blocks per range call; nodes allow 100, but more than 10 busy ones at once cost time in the collector. */
 const RANGE_BLOCKS = 10;
-/** Ranges fetched ahead of the consumer. */
+/** Ranges under way or waiting at once: while one is written, two are read. */
 const RANGES_AHEAD = 3;
 /** A minute more than a solid block is old in regular operation. */
 const STALE_MS = 2 * 60 * 1000;
