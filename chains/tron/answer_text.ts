@@ -5,7 +5,7 @@
  *
  * It goes through an answer from its first character to its last, knows each value by its key and its
  * depth, in whatever order a node writes them, and steps over all others. What nodes do not write
- * (spaces between values, escapes, values of other types) makes it give up, and the answer is left to
+ * (spaces between values, escapes, fractions, values of other types) makes it give up, and the answer is left to
  * `JSON.parse` and the schema, which read or refuse it. As there are no escapes, a quote always begins
  * or ends a word.
  *
@@ -47,6 +47,7 @@ const MOST_TOPICS = 4;
 const MOST_DIGITS = 15;
 /** Far more than a block has; a hostile answer must not overflow the stack. */
 const DEEPEST = 32;
+const NAMES = ["true", "false", "null"];
 
 const SUCCESS = "SUCCESS";
 /** Nearly all end well; what they say is not made for each of them. */
@@ -55,28 +56,17 @@ const SUCCEEDED_RECEIPT: ReceiptAnswer["receipt"] = { result: SUCCESS };
 const NO_RESULT: ReceiptAnswer["receipt"] = {};
 
 const QUOTE = 0x22;
-const PLUS = 0x2b;
 const COMMA = 0x2c;
 const MINUS = 0x2d;
-const DOT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
 const COLON = 0x3a;
-const CAPITAL_A = 0x41;
-const CAPITAL_Z = 0x5a;
 const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
 const SMALL_A = 0x61;
 const SMALL_F = 0x66;
-const SMALL_Z = 0x7a;
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
-
-/** Whether it is of a number, or of `true`, `false` or `null`. */
-function isAtom(code: number): boolean {
-  return (code >= ZERO && code <= NINE) || code === MINUS || code === PLUS || code === DOT ||
-    (code >= CAPITAL_A && code <= CAPITAL_Z) || (code >= SMALL_A && code <= SMALL_Z);
-}
 
 /** A place in a text, and what can be stepped over from there. Every step says whether it was there. */
 class Cursor {
@@ -149,11 +139,21 @@ class Cursor {
     }
     if (code === OPEN) return this.#object(depth);
     if (code === OPEN_LIST) return this.#list(depth);
-    let at = this.at;
-    // a number, or a name that no value of ours is
-    while (isAtom(text.charCodeAt(at))) at++;
-    if (at === this.at) return false;
+    if (code >= SMALL_A) return this.#name();
+    // without fraction and exponent, as all numbers of nodes are
+    const start = code === MINUS ? this.at + 1 : this.at;
+    let at = start;
+    for (let digit = text.charCodeAt(at); digit >= ZERO && digit <= NINE;) {
+      digit = text.charCodeAt(++at);
+    }
     this.at = at;
+    return at === start + 1 || (at > start && text.charCodeAt(start) !== ZERO);
+  }
+
+  #name(): boolean {
+    const name = NAMES.find((one) => this.text.startsWith(one, this.at));
+    if (name === undefined) return false;
+    this.at += name.length;
     return true;
   }
 
@@ -219,9 +219,14 @@ export function readReceipts(text: string): ReceiptAnswer[] | null {
   return receipts !== null && cursor.endsHere() ? receipts : null;
 }
 
-/** Whether it has an escape, or zeros, which stand where a piece was lost on the way. */
+/**
+ * Whether it has an escape, or what stands in a text that was damaged on the way: zeros where a piece
+ * was lost, a line feed where one was put in. A word that holds them would be another word, and an
+ * address another contract's, whose transfers are no money.
+ */
 function isOdd(text: string): boolean {
-  return text.includes("\\") || text.includes("\0");
+  const feed = text.indexOf("\n");
+  return text.includes("\\") || text.includes("\0") || (feed >= 0 && feed < text.length - 1);
 }
 
 function readOneBlock(cursor: Cursor): FullBlockAnswer | null {
