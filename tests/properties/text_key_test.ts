@@ -37,3 +37,13 @@ Deno.test("ids that look alike have keys of their own", () => {
   const ids = Array.from({ length: 10_000 }, (_, n) => `${n}`.padStart(64, "c"));
   assertEquals(new Set(ids.map(textKey)).size, ids.length);
 });
+
+Deno.test("ids that differ in one place near an end have keys of their own", () => {
+  for (const place of [0, 1, 2, 3, 4, 59, 60, 61, 62, 63]) {
+    const ids = Array.from(
+      "0123456789abcdef",
+      (digit) => "c".repeat(place) + digit.padEnd(64 - place, "c"),
+    );
+    assertEquals(new Set(ids.map(textKey)).size, ids.length, `${place}`);
+  }
+});

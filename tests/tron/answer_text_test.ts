@@ -201,6 +201,11 @@ Deno.test("what is passed over is read past just when it is JSON", () => {
   const put = (value: string) => whole.replace('"fee"', `"x":${value},"fee"`);
   const found = readReceipts(whole);
   const passed = [
+    "[]",
+    "{}",
+    '""',
+    '[[],{},[[]],""]',
+    '{"a":[],"b":{"c":{}}}',
     "0",
     "-0",
     "-7",
@@ -226,6 +231,29 @@ Deno.test("an answer into which a line was broken is left to the schema, whereve
       }
     }
     assertEquals(text(`${whole}\n\n`), null);
+  }
+});
+
+Deno.test("a block is read whatever more it says of itself, before and after what is used", () => {
+  const more = { x: 1, y: [], z: "z" };
+  for (const head of [block([]), block(usual)]) {
+    const answer = { block: [{ ...more, ...head }, { ...head, ...more }] };
+    assertEquals<unknown>(readBlockList(JSON.stringify(answer)), blockListSchema.parse(answer));
+  }
+});
+
+Deno.test("a block with a head that is no JSON, or an id that is none, is left to the schema", () => {
+  const whole = JSON.stringify({ block: [block(usual)] });
+  const { blockID } = block(usual);
+  for (const put of ["\t", `${blockID}\t`, "\u0001"]) {
+    assertEquals(readBlockList(whole.replace(`${blockID}`, put)), null);
+  }
+  const id = `${usual[0]?.transaction["txID"]}`;
+  for (const digit of ["g", "G", "A", "/", ":", "`", "\t"]) {
+    assertEquals(readBlockList(whole.replace(id, id.slice(1) + digit)), null, digit);
+  }
+  for (const put of [id.slice(1), `${id}0`, ""]) {
+    assertEquals(readBlockList(whole.replace(id, put)), null, put);
   }
 });
 
