@@ -119,7 +119,8 @@ function failureOf(transaction: TransactionAnswer, receipt: ReceiptAnswer): stri
 
 /** A 32-byte word; nearly all of them are small, which is faster to read and to check. */
 function wordOf(hex: string, txid: string): bigint {
-  if (hex.length === WORD_DIGITS && hex.startsWith(LEADING_ZEROS)) {
+  // a number may be read with white space at its end, a word may not
+  if (hex.length === WORD_DIGITS && hex.startsWith(LEADING_ZEROS) && hex.trimEnd() === hex) {
     const small = Number(`0x${hex.slice(-EXACT_DIGITS)}`);
     if (!Number.isNaN(small)) return BigInt(small);
   }

@@ -203,6 +203,12 @@ const contradictions: Record<string, Pair> = {
   "a Transfer with a malformed topic": contractCall(1, [
     log(USDT, [TRANSFER, "zz", word(2)], word(1)),
   ]),
+  ...Object.fromEntries(
+    [" ", "\t", "\n", "\u00a0"].map((blank) => [
+      `a Transfer whose amount ends in ${JSON.stringify(blank)}`,
+      contractCall(1, [log(USDT, [TRANSFER, word(1), word(2)], word(0x12).slice(1) + blank)]),
+    ]),
+  ),
 };
 for (const [what, pair] of Object.entries(contradictions)) {
   Deno.test(`a contradiction stops the scan instead of being guessed: ${what}`, () => {
