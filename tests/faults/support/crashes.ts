@@ -119,10 +119,16 @@ async function credit(shop: Shop, paid: PaidIn): Promise<void> {
   await eventually("the credit", () => hasStatus(shop, paid.depositId, "CONFIRMED"));
 }
 
-/** Puts a payout into a block that is not final yet. */
+/**
+ * Puts a payout into a block that is not final yet. Blocks carry the present time, and a transaction
+ * lives for 30 s: one that expired over the deaths on a busy machine is proven dead and sent anew.
+ */
 async function intoBlock(shop: Shop, payout: Payout): Promise<void> {
   await untilSent(shop);
-  await mine(shop, 1);
+  await eventually("the payout in a block", async () => {
+    await mine(shop, 1);
+    return (await transfersTo(shop.service, payout.destination)).length > 0;
+  });
   await untilAlmostFinal(shop, payout.destination);
 }
 
