@@ -68,6 +68,24 @@ const SMALL_F = 0x66;
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
 
+/** Keys by length and first character, by which they differ: most of an answer's are of no use. */
+const KEYS = Array<string | undefined>(2_048).fill(undefined);
+for (
+  const key of [
+    ...["block", "transactions", "txID", "ret", "contractRet", "raw_data", "expiration"],
+    ...["id", "fee", "blockNumber", "blockTimeStamp", "receipt", "result"],
+    ...["log", "address", "topics", "data"],
+  ]
+) {
+  const place = placeOf(key.length, key.charCodeAt(0));
+  if (KEYS[place] !== undefined) throw new Error(`Cannot tell keys apart: ${KEYS[place]}, ${key}`);
+  KEYS[place] = key;
+}
+
+function placeOf(length: number, first: number): number {
+  return length * 128 + first;
+}
+
 /** A place in a text, and what can be stepped over from there. Every step says whether it was there. */
 class Cursor {
   at = 0;
@@ -81,14 +99,15 @@ class Cursor {
     return true;
   }
 
-  /** Steps over a key and its colon. */
+  /** Steps over a key and its colon; a key that nobody asks for is as good as an empty one. */
   key(): string | null {
     if (!this.over(QUOTE)) return null;
     const start = this.at;
     const end = this.text.indexOf('"', start);
     if (end < 0 || this.text.charCodeAt(end + 1) !== COLON) return null;
     this.at = end + 2;
-    return this.text.slice(start, end);
+    const known = KEYS[placeOf(end - start, this.text.charCodeAt(start))];
+    return known !== undefined && this.text.slice(start, end) === known ? known : "";
   }
 
   /** Steps over a word. */
@@ -379,7 +398,7 @@ function readLog(cursor: Cursor): LogAnswer | null {
         address = cursor.word(LONGEST_WORD);
         break;
       case "topics":
-        topics = cursor.list(readTopic);
+        topics = readTopics(cursor);
         break;
       case "data":
         data = cursor.word();
@@ -391,10 +410,17 @@ function readLog(cursor: Cursor): LogAnswer | null {
     }
     if (topics === null || data === null) return null;
   } while (cursor.over(COMMA));
-  if (!cursor.over(CLOSE) || address === null || topics.length > MOST_TOPICS) return null;
+  if (!cursor.over(CLOSE) || address === null) return null;
   return { address, topics, data };
 }
 
-function readTopic(cursor: Cursor): string | null {
-  return cursor.word(LONGEST_WORD);
+function readTopics(cursor: Cursor): string[] | null {
+  if (!cursor.over(OPEN_LIST)) return null;
+  const found: string[] = [];
+  if (cursor.over(CLOSE_LIST)) return found;
+  do {
+    const topic = cursor.word(LONGEST_WORD);
+    if (topic === null || found.push(topic) > MOST_TOPICS) return null;
+  } while (cursor.over(COMMA));
+  return cursor.over(CLOSE_LIST) ? found : null;
 }
