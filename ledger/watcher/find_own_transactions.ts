@@ -39,7 +39,9 @@ export async function findOwnTransactions(
       a.outcome IS NOT NULL AS "wasBuried"
     FROM book.attempt a JOIN book.outgoing o ON o.id = a.outgoing_id AND o.merchant_id = a.merchant_id
     LEFT JOIN book.withdrawal w ON w.id = o.payment_id AND w.merchant_id = o.merchant_id
-    WHERE a.txid = ANY (string_to_array(${txids.join(",")}, ',')) AND a.network = ${network}
+    WHERE a.txid = ANY ((SELECT string_to_array(${
+    txids.join(",")
+  }, ','))::text[]) AND a.network = ${network}
       AND (a.outcome IS NULL OR a.outcome = 'expired')`;
   return rows.map((row) => ({ ...row, amount: amountOf(row.amount) }));
 }
