@@ -222,7 +222,7 @@ function readLog(cursor: Cursor): LogAnswer | null {
         address = cursor.word(LONGEST_WORD);
         break;
       case "topics":
-        topics = readTopics(cursor);
+        topics = cursor.list(readTopic);
         break;
       case "data":
         data = cursor.word();
@@ -234,17 +234,10 @@ function readLog(cursor: Cursor): LogAnswer | null {
     }
     if (topics === null || data === null) return null;
   } while (cursor.over(COMMA));
-  if (!cursor.over(CLOSE) || address === null) return null;
+  if (!cursor.over(CLOSE) || address === null || topics.length > MOST_TOPICS) return null;
   return { address, topics, data };
 }
 
-function readTopics(cursor: Cursor): string[] | null {
-  if (!cursor.over(OPEN_LIST)) return null;
-  const found: string[] = [];
-  if (cursor.over(CLOSE_LIST)) return found;
-  do {
-    const topic = cursor.word(LONGEST_WORD);
-    if (topic === null || found.push(topic) > MOST_TOPICS) return null;
-  } while (cursor.over(COMMA));
-  return cursor.over(CLOSE_LIST) ? found : null;
+function readTopic(cursor: Cursor): string | null {
+  return cursor.word(LONGEST_WORD);
 }

@@ -89,19 +89,28 @@ Deno.test("a message that keeps failing is set aside and the next one is handled
   await actors.stop(5_000);
 });
 
-Deno.test("what is away is waited for and blamed on no message", async () => {
-  let away = 20;
+/** Tells an actor something that is away for a while, until it is heard. */
+async function heardThough(
+  away: number,
+  supervision: Supervision,
+  options: Partial<ActorKind<string>> = {},
+): Promise<Actors<string>> {
   const heard: string[] = [];
   const actors = new Actors(
     kind((_id, message) => {
       if (away-- > 0) return Promise.reject(new Error("away"));
       heard.push(message);
       return Promise.resolve();
-    }, { isTransient: () => true }),
-    FAST,
+    }, { isTransient: () => true, ...options }),
+    supervision,
   );
   actors.tell("one", "patient");
   await until(() => heard.length === 1);
+  return actors;
+}
+
+Deno.test("what is away is waited for and blamed on no message", async () => {
+  const actors = await heardThough(20, FAST);
   assertEquals(actors.figures.quarantined, 0);
   await actors.stop(5_000);
 });
@@ -109,18 +118,7 @@ Deno.test("what is away is waited for and blamed on no message", async () => {
 Deno.test("what says how long it is away is tried at that moment, but within the longest pause", async () => {
   const patient: Supervision = { backoffMs: 3_600_000, backoffMaxMs: 3_600_000, tries: 3 };
   for (const [restMs, supervision] of [[1, patient], [3_600_000, FAST]] as const) {
-    let away = 3;
-    const heard: string[] = [];
-    const actors = new Actors(
-      kind((_id, message) => {
-        if (away-- > 0) return Promise.reject(new Error("away"));
-        heard.push(message);
-        return Promise.resolve();
-      }, { isTransient: () => true, restMs: () => restMs }),
-      supervision,
-    );
-    actors.tell("one", "patient");
-    await until(() => heard.length === 1);
+    const actors = await heardThough(3, supervision, { restMs: () => restMs });
     await actors.stop(5_000);
   }
 });
