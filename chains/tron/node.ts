@@ -7,9 +7,8 @@
 
 import { ChainUnavailable } from "../chain.ts";
 import { CallMeter } from "./call_meter.ts";
+import { readBody } from "./read_body.ts";
 
-/** Far above any real block with its receipts; a node cannot fill our memory. */
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 /** How long a path that a node does not know is not asked for. */
 const UNKNOWN_PATH_MS = 10 * 60 * 1000;
 
@@ -35,30 +34,6 @@ export interface NodeAnswer {
 /** Whether the host is this machine. */
 function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
-}
-
-/** Reads a body, giving up when it grows past the bound. */
-async function readBounded(response: Response, label: string): Promise<string> {
-  const announced = Number(response.headers.get("content-length") ?? "NaN");
-  // HTTP ends a body at its announced length; one piece of text parses faster than many.
-  if (announced <= MAX_ANSWER_BYTES && !response.headers.has("content-encoding")) {
-    return await response.text();
-  }
-  if (response.body === null) return "";
-  const decoder = new TextDecoder();
-  let text = "";
-  let size = 0;
-  for await (const chunk of response.body) {
-    size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) {
-      throw new ChainUnavailable(
-        "malformed",
-        `Cannot read an answer as it is larger than ${MAX_ANSWER_BYTES} bytes: ${label}`,
-      );
-    }
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
 }
 
 /** The header's seconds as milliseconds; dates and nonsense count as absent. */
@@ -144,7 +119,7 @@ export class TronNode {
       return {
         status: response.status,
         retryAfterMs: retryAfterMs(response),
-        text: await readBounded(response, this.label + path),
+        text: await readBody(response, this.label + path),
       };
     } catch (error) {
       if (error instanceof ChainUnavailable) throw error;

@@ -38,7 +38,8 @@ const SUN = fromTokenUnits(1n, TRX_DECIMALS);
 const MAX_LIFETIME_MS = 24 * 60 * 60 * 1000;
 /** Amounts have at most 20 integer digits everywhere in the service. */
 const ABOVE_ANY_AMOUNT = 10n ** BigInt(20 + AMOUNT_SCALE);
-const HEX_WORD = /^[0-9a-f]{64}$/;
+/** Looking for what does not belong takes half the time of matching all that does. */
+const NOT_HEX = /[^0-9a-f]/;
 const WORD_DIGITS = 64;
 /** So many digits are an exact double. */
 const EXACT_DIGITS = 13;
@@ -117,6 +118,10 @@ function failureOf(transaction: TransactionAnswer, receipt: ReceiptAnswer): stri
   return word;
 }
 
+function isWord(hex: string): boolean {
+  return hex.length === WORD_DIGITS && !NOT_HEX.test(hex);
+}
+
 /** A 32-byte word; nearly all of them are small, which is faster to read and to check. */
 function wordOf(hex: string, txid: string): bigint {
   // a number may be read with white space at its end, a word may not
@@ -124,7 +129,7 @@ function wordOf(hex: string, txid: string): bigint {
     const small = Number(`0x${hex.slice(-EXACT_DIGITS)}`);
     if (!Number.isNaN(small)) return BigInt(small);
   }
-  if (!HEX_WORD.test(hex)) throw contradiction("a Transfer event has no amount", txid);
+  if (!isWord(hex)) throw contradiction("a Transfer event has no amount", txid);
   return BigInt(`0x${hex}`);
 }
 
@@ -139,7 +144,7 @@ function eventAmount(log: LogAnswer, { unit }: Token, txid: string): Amount {
 
 /** The address in a topic, 40 hex digits. */
 function topicHex(topic: string | undefined, txid: string): string {
-  if (topic === undefined || !HEX_WORD.test(topic)) {
+  if (topic === undefined || !isWord(topic)) {
     throw contradiction("a Transfer event has a malformed topic", txid);
   }
   return topic.slice(ADDRESS_OFFSET);

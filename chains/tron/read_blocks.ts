@@ -25,8 +25,10 @@ import { readKnown } from "./read_known.ts";
 
 /** Blocks per range call; nodes allow 100, but more than 10 busy ones at once cost time in the collector. */
 const RANGE_BLOCKS = 10;
-/** Ranges under way or waiting at once: while one is written, two are read. */
-const RANGES_AHEAD = 3;
+/** Ranges under way or waiting: while forty blocks are written, as many are read. */
+const RANGES_AHEAD = 8;
+/** Ranges that are asked for at once: nodes refuse whoever asks for too much. */
+const RANGES_AT_ONCE = 3;
 /** A minute more than a solid block is old in regular operation. */
 const STALE_MS = 2 * 60 * 1000;
 /** Receipt calls under way at once within a range. */
@@ -248,16 +250,27 @@ export async function* readBlocks(
   const bound = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
   const ahead: Promise<BlockAnswer[]>[] = [];
   let next = from;
+  let underWay = 0;
+  function askOn(): void {
+    while (underWay < RANGES_AT_ONCE && ahead.length < RANGES_AHEAD && next <= to) {
+      const end = Math.min(next + RANGE_BLOCKS - 1, to);
+      const range = readRange(pool, next, end, finality, context, bound, landmark);
+      ahead.push(range);
+      next = end + 1;
+      underWay++;
+      range.then(
+        () => {
+          underWay--;
+          if (!bound.aborted) askOn();
+        },
+        // It is told when its turn comes; until then a failure must not count as unhandled.
+        () => {},
+      );
+    }
+  }
   try {
     while (true) {
-      while (ahead.length < RANGES_AHEAD && next <= to) {
-        const end = Math.min(next + RANGE_BLOCKS - 1, to);
-        const range = readRange(pool, next, end, finality, context, bound, landmark);
-        // Its turn to be awaited comes later; until then a failure must not count as unhandled.
-        range.catch(() => {});
-        ahead.push(range);
-        next = end + 1;
-      }
+      askOn();
       const range = ahead.shift();
       if (range === undefined) return;
       for (const answer of await range) {
