@@ -19,8 +19,8 @@ const log = getLogger(["engine", "watcher"]);
 
 /** Blocks that are read and written together while catching up: the more, the nearer in the index are their receivers. */
 const CHUNK = 40;
-/** Blocks of one turn, whole chunks; then health is told and the mailbox is looked at again. */
-const TURN = 15 * CHUNK;
+/** Blocks of one turn; then health is told and the mailbox is looked at again. */
+const TURN = 500;
 
 /** What the scan works with. */
 export interface SolidScanDeps {

@@ -276,8 +276,8 @@ export class NodePool {
   #succeeded(node: TronNode): void {
     const health = this.#healthOf(node);
     if (health.failures === 0) return;
-    // what was under way when it was found out does not clear it
-    if (health.isForeign && this.#isCooling(node)) return;
+    // what was under way when it refused, failed or was found out does not clear it
+    if (this.#isCooling(node)) return;
     health.failures = 0;
     health.isForeign = false;
     health.coolUntil = 0;

@@ -251,6 +251,10 @@ export async function* readBlocks(
   const ahead: Promise<BlockAnswer[]>[] = [];
   let next = from;
   let underWay = 0;
+  /** What comes after a block that cannot be told is never told. */
+  function askNoMore(): void {
+    next = to + 1;
+  }
   function askOn(): void {
     while (underWay < RANGES_AT_ONCE && ahead.length < RANGES_AHEAD && next <= to) {
       const end = Math.min(next + RANGE_BLOCKS - 1, to);
@@ -259,12 +263,13 @@ export async function* readBlocks(
       next = end + 1;
       underWay++;
       range.then(
-        () => {
+        (answers) => {
           underWay--;
+          if (!answers.every(isWhole)) askNoMore();
           if (!bound.aborted) askOn();
         },
         // It is told when its turn comes; until then a failure must not count as unhandled.
-        () => {},
+        askNoMore,
       );
     }
   }

@@ -42,6 +42,22 @@ function giveBack(buffer: ArrayBuffer): void {
 export async function readBody(response: Response, place: string): Promise<string> {
   if (response.body === null) return "";
   const reader = response.body.getReader({ mode: "byob" });
+  try {
+    const bytes = await readAll(reader, place);
+    const text = decoder.decode(bytes);
+    giveBack(bytes.buffer);
+    return text;
+  } catch (error) {
+    // the rest is not wanted; a connection that failed fails to be given up as well
+    await reader.cancel().catch(() => {});
+    throw error;
+  }
+}
+
+async function readAll(
+  reader: ReadableStreamBYOBReader,
+  place: string,
+): Promise<Uint8Array<ArrayBuffer>> {
   let buffer = take();
   let size = 0;
   while (true) {
@@ -51,16 +67,12 @@ export async function readBody(response: Response, place: string): Promise<strin
     // the same memory, which belongs to whoever has it now
     buffer = value.buffer;
     size += value.byteLength;
-    if (done) break;
+    if (done) return new Uint8Array(buffer, 0, size);
     if (size > MAX_BODY_BYTES) {
-      await reader.cancel();
       throw new ChainUnavailable(
         "malformed",
         `Cannot read an answer as it is larger than ${MAX_BODY_BYTES} bytes: ${place}`,
       );
     }
   }
-  const text = decoder.decode(new Uint8Array(buffer, 0, size));
-  giveBack(buffer);
-  return text;
 }

@@ -5,16 +5,19 @@ import { NodePool } from "../../chains/tron/node_pool.ts";
 import { readBlocks } from "../../chains/tron/read_blocks.ts";
 import { needs } from "../support/permissions.ts";
 import { block, contractCall, receipts } from "./support/block_fixture.ts";
-import { type ScriptedNode, startScriptedNode } from "./support/scripted_node.ts";
+import { type Script, type ScriptedNode, startScriptedNode } from "./support/scripted_node.ts";
 
 const ignore = needs({ net: true });
 const CONTEXT = { tokens: new Map(), ignored: { zeroValue: 0, otherContract: 0 } };
 const RANGE = "/walletsolidity/getblockbylimitnext";
 const RECEIPTS = "/walletsolidity/gettransactioninfobyblocknum";
 
+function poolOf(node: ScriptedNode): NodePool {
+  return new NodePool([new TronNode({ url: node.url, requestTimeoutMs: 10_000 })], 20_000);
+}
+
 function blocksOf(node: ScriptedNode, to: number): AsyncGenerator<BlockAnswer> {
-  const pool = new NodePool([new TronNode({ url: node.url, requestTimeoutMs: 10_000 })], 20_000);
-  return readBlocks(pool, 1, to, "solid", CONTEXT);
+  return readBlocks(poolOf(node), 1, to, "solid", CONTEXT);
 }
 
 function heightOf(answer: BlockAnswer | undefined): number {
@@ -98,23 +101,68 @@ Deno.test({
   },
 });
 
-Deno.test({
-  name: "a range that cannot be read ends the blocks where it begins, whatever comes after it",
-  ignore,
-  fn: async () => {
-    await using node = startScriptedNode({
-      [RANGE]: (body) =>
-        body["startNum"] === 31 ? new Response(null, { status: 500 }) : rangeOf(body),
-      [RECEIPTS]: receiptsOf,
-    });
-    let height = 0;
-    const error = await assertRejects(async () => {
-      for await (const answer of blocksOf(node, 205)) assertEquals(heightOf(answer), ++height);
-    }, ChainUnavailable);
-    // what was read of a node before it failed counts, but it is asked no more
-    assertEquals([height, error.category], [30, "server-error"]);
-    const starts = node.requests.filter(({ path }) => path === RANGE)
-      .map(({ body }): unknown => JSON.parse(body).startNum);
-    assertEquals(new Set(starts).size, starts.length);
+/** Waits until nothing more is asked of a node; bounded. */
+async function untilQuiet(node: ScriptedNode): Promise<void> {
+  let quiet = 0;
+  let seen = -1;
+  for (let i = 0; i < 1_000 && quiet < 20; i++) {
+    quiet = node.requests.length === seen ? quiet + 1 : 0;
+    seen = node.requests.length;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  assertEquals(quiet, 20, "a node is asked without end");
+}
+
+/** Where ranges begin that were asked of a node. */
+function startsOf(node: ScriptedNode, since = 0): readonly number[] {
+  return node.requests.slice(since).filter(({ path }) => path === RANGE)
+    .map(({ body }) => Number(JSON.parse(body).startNum));
+}
+
+const refusal = () => new Response(null, { status: 429, headers: { "retry-after": "60" } });
+const ends: Record<string, { readonly script: Script; readonly read: number }> = {
+  "is refused": { script: refusal, read: 20 },
+  "has a block that is not whole": {
+    script: () => ({ block: [block([], 21), block([contractCall(1, [])], 22)] }),
+    read: 21,
   },
-});
+};
+for (const [what, { script, read }] of Object.entries(ends)) {
+  Deno.test({
+    name: `when a range ${what} no later one is asked for, also while blocks are written`,
+    ignore,
+    fn: async () => {
+      let told = 0;
+      await using node = startScriptedNode({
+        [RANGE]: (body) => {
+          if (body["startNum"] !== 21) return rangeOf(body);
+          told = node.requests.length;
+          return script(body);
+        },
+        [RECEIPTS]: (body) => body["num"] === 22 ? [] : receiptsOf(body),
+      });
+      const pool = poolOf(node);
+      const blocks = readBlocks(pool, 1, 1_000, "solid", CONTEXT);
+      let height = 0;
+      const readOn = async () => {
+        for (let next = await blocks.next(); next.value?.kind === "block";) {
+          assertEquals(heightOf(next.value), ++height);
+          // as if it were writing
+          if (height === 1) await untilQuiet(node);
+          next = await blocks.next();
+        }
+      };
+      if (script !== refusal) await readOn();
+      else {
+        const error = await assertRejects(readOn, ChainUnavailable);
+        assertEquals(error.category, "rate-limit");
+        // what it had begun to answer before does not end its rest
+        assertEquals(pool.states[0]?.state, "resting");
+      }
+      assertEquals(height, read);
+      // one may have been on its way
+      assertLess(startsOf(node, told).length, 2);
+      assertEquals(new Set(startsOf(node)).size, startsOf(node).length);
+    },
+  });
+}
