@@ -25,8 +25,8 @@ import { readKnown } from "./read_known.ts";
 
 /** Blocks per range call; nodes allow 100, but more than 10 busy ones at once cost time in the collector. */
 const RANGE_BLOCKS = 10;
-/** Ranges under way or waiting: while forty blocks are written, as many are read. */
-const RANGES_AHEAD = 8;
+/** Ranges under way or waiting: while blocks are written, these are read; more of them cost the collector time. */
+const RANGES_AHEAD = 5;
 /** Ranges that are asked for at once: nodes refuse whoever asks for too much. */
 const RANGES_AT_ONCE = 3;
 /** A minute more than a solid block is old in regular operation. */
