@@ -24,6 +24,7 @@ Deno.test({
     const { withService } = await import("../support/service.ts");
     const { ask, eventually, send } = await import("../faults/support/client.ts");
     const { transfersTo, usdtOf } = await import("../faults/support/chain_audit.ts");
+    const { untilDead } = await import("../faults/support/deaths.ts");
     const { booksFaults } = await import("../support/books.ts");
 
     await withService(async (service) => {
@@ -48,11 +49,7 @@ Deno.test({
         } catch {
           // the chain dies with the service: whether it was paid, the chain itself says at the end
         }
-        const end = await Promise.race([
-          service.ended,
-          new Promise((resolve) => setTimeout(() => resolve("it lives"), 30_000)),
-        ]);
-        assertEquals(end, { code: 137, signal: "SIGKILL" }, `${crashAt} was not passed`);
+        await untilDead(service, crashAt);
       }
       await service.start();
       const { sql } = service;

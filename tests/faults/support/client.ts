@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { delay } from "../../../ledger/database/delay.ts";
 import type { Service } from "../../support/service.ts";
+import { LONGEST_DYING_MS } from "./deaths.ts";
 
 /** An answer of the service. */
 export interface Answer {
@@ -8,8 +9,8 @@ export interface Answer {
   readonly body: unknown;
 }
 
-/** How long a client goes on asking. */
-const PATIENCE_MS = 60_000;
+/** How long a client goes on asking: the service may die and start again all the while. */
+const PATIENCE_MS = LONGEST_DYING_MS;
 const REQUEST_MS = 15_000;
 
 /**

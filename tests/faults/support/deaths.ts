@@ -1,9 +1,17 @@
 import { assertEquals } from "@std/assert";
 import type { CrashPointName } from "../../../actors/runtime/crash_point.ts";
-import type { Service } from "../../support/service.ts";
+import { type Service, START_MS } from "../../support/service.ts";
 
 /** Bound of one death, the leases that the one before it left behind included. */
-const DEATH_MS = 45_000;
+const DEATH_MS = 60_000;
+/** The most deaths in a row. */
+const DEATHS = 6;
+
+/**
+ * Longer than the service may take to die so often and to recover after it, so that what waits
+ * meanwhile never gives up before a death that failed has told of itself.
+ */
+export const LONGEST_DYING_MS = (DEATHS + 1) * (START_MS + DEATH_MS);
 
 /**
  * Does something while the service dies at one point after the other, as if by `kill -9`: the first
@@ -21,12 +29,15 @@ export async function dieAt<T>(
 ): Promise<T> {
   const [first, ...others] = points;
   if (first === undefined) throw new RangeError("Cannot die as no point is named");
+  if (points.length > DEATHS) {
+    throw new RangeError(`Cannot die more than ${DEATHS} times: nobody waits for so long`);
+  }
   await service.arm(first);
   const deaths = async () => {
-    await dead(service, first);
+    await untilDead(service, first);
     for (const point of others) {
       await service.start({ crashAt: point });
-      await dead(service, point);
+      await untilDead(service, point);
     }
     await service.start();
   };
@@ -34,7 +45,12 @@ export async function dieAt<T>(
   return done;
 }
 
-async function dead(service: Service, point: CrashPointName): Promise<void> {
+/**
+ * Waits until the service has died at a crash point, `name` or `name@n`.
+ *
+ * @throws when it did not, which is to say that the point was not passed
+ */
+export async function untilDead(service: Service, point: string): Promise<void> {
   const end = await within(DEATH_MS, service.ended);
   assertEquals(end, { code: 137, signal: "SIGKILL" }, `${point} was not passed`);
 }
