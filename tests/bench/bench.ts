@@ -24,6 +24,7 @@ import { casesOf } from "./scan/scan_report.ts";
 import { measurePages } from "./page/measure_page.ts";
 import { type ServerProcess, startServer } from "./server_process.ts";
 import type { Side } from "./side.ts";
+import { coreTime, stolenShare } from "./stolen_time.ts";
 
 const OUTPUT = new URL("../output/", import.meta.url);
 const CASES: readonly Case[] = ["hot", "spread"];
@@ -48,6 +49,7 @@ function note(text: string): void {
 }
 
 async function run(options: Options): Promise<void> {
+  const began = await coreTime();
   await showWarnings();
   await using stack = new AsyncDisposableStack();
   const generator = await chooseGenerator(options.ownLoad);
@@ -56,6 +58,7 @@ async function run(options: Options): Promise<void> {
     startedAt: new Date().toISOString(),
     machine: cluster.machine,
     generator: generator.name,
+    stolen: null,
     options: { ...options, sections: [...options.sections] },
     pools: {},
     measurements: [],
@@ -67,7 +70,13 @@ async function run(options: Options): Promise<void> {
     lives: [],
   };
   const servers = await startServers(stack, cluster, generator, options, results);
-  await using _progress = { [Symbol.asyncDispose]: () => writeResults(results) };
+  await using _progress = {
+    [Symbol.asyncDispose]: async () => {
+      // of a run that failed too
+      results.stolen ??= stolenShare(began, await coreTime());
+      await writeResults(results);
+    },
+  };
   const rounds = servers.size > 0 || options.sections.has("bulk") ? options.rounds : 0;
   for (let round = 1; round <= rounds; round++) {
     note(`round ${round} of ${rounds}`);
@@ -85,6 +94,7 @@ async function run(options: Options): Promise<void> {
   if (options.sections.has("callbacks") || options.sections.has("isolation")) {
     results.callbacks.push(...await measureCallbacks(cluster, options, note));
   }
+  results.stolen = stolenShare(began, await coreTime());
   print(report(results));
 }
 

@@ -12,10 +12,13 @@ import { lifeTable } from "./life/life_report.ts";
 import { scanTable } from "./scan/scan_report.ts";
 import { type Side, SIDES } from "./side.ts";
 import { median } from "./statistics.ts";
+import { percent } from "./stolen_time.ts";
 import { verdicts } from "./targets.ts";
 
 const CASES: readonly Case[] = ["hot", "spread"];
 const WIDTH = 56;
+/** From this share on absolute figures tell of the host as well. */
+const MUCH_STOLEN = 0.05;
 
 function whole(value: number): string {
   return Number.isNaN(value) ? "-" : Math.round(value).toLocaleString("en");
@@ -36,6 +39,7 @@ export function report(results: Results): string {
     `Deno ${machine.deno}; PostgreSQL ${machine.postgres}: fsync ${machine.fsync}, ` +
     `synchronous_commit ${machine.synchronousCommit}, full_page_writes ${machine.fullPageWrites}, ` +
     `shared_buffers ${machine.sharedBuffers}; one flush ${machine.flushMs.toFixed(2)} ms`,
+    hostLine(results),
     ...warning(results),
     `Load: ${results.generator}, closed loop, on the same cores; ${results.options.seconds} s per ` +
     `measurement, medians of ${results.options.rounds} interleaved rounds [lowest-highest]`,
@@ -52,11 +56,27 @@ export function report(results: Results): string {
   ].join("\n") + "\n";
 }
 
-function warning({ machine }: Results): string[] {
-  if (machine.loadBefore < machine.cores / 4) return [];
+/** What the host took over the whole run, and at most while blocks were read. */
+function hostLine({ stolen, scans }: Results): string {
+  if (stolen === null) return "How much of the cores' time the host took is unknown";
+  const most = mostStolen(scans);
+  return `The host took ${stolen === 0 ? "nothing" : percent(stolen)} of the cores' time while ` +
+    `this ran` + (most > 0 ? ` (most in one measurement of blocks: ${percent(most)})` : "");
+}
+
+function mostStolen(scans: Results["scans"]): number {
+  return Math.max(0, ...scans.map((one) => one.stolen ?? 0));
+}
+
+function warning({ machine, stolen, scans }: Results): string[] {
   return [
-    "OTHERS USED THIS MACHINE WHEN THE BENCH BEGAN: figures of different rounds do not compare, and",
-    "baselines that wait for locks suffer less than what needs the processor",
+    ...(machine.loadBefore < machine.cores / 4 ? [] : [
+      "OTHERS USED THIS MACHINE WHEN THE BENCH BEGAN: figures of different rounds do not compare, and",
+      "baselines that wait for locks suffer less than what needs the processor",
+    ]),
+    ...(Math.max(stolen ?? 0, mostStolen(scans)) <= MUCH_STOLEN ? [] : [
+      "THE HOST GAVE THE CORES TO OTHERS AS WELL: absolute figures are lower than on cores of one's own",
+    ]),
   ];
 }
 

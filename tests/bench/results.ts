@@ -21,6 +21,8 @@ export interface Results {
   readonly startedAt: string;
   readonly machine: Machine;
   readonly generator: string;
+  /** Share of the cores' time that the host took during the whole run; null: unknown. */
+  stolen: number | null;
   readonly options: Omit<Options, "sections"> & { readonly sections: readonly string[] };
   /** Pool size that was best for each baseline and case. */
   readonly pools: Record<string, number>;

@@ -12,6 +12,7 @@ import type { BenchCluster } from "../bench_cluster.ts";
 import { serverTimeUs } from "../processor_time.ts";
 import { ISSUED_ADDRESSES } from "../seed.ts";
 import { engineFlags, firstLine } from "../server_process.ts";
+import { coreTime, stolenShare } from "../stolen_time.ts";
 import { issuedAddress } from "./block_template.ts";
 import type { ScanArgs, ScanFigures } from "./scan_process.ts";
 
@@ -39,6 +40,8 @@ export interface ScanMeasurement {
   readonly readerUs: number;
   readonly databaseUs: number | null;
   readonly memoryMb: number;
+  /** Share of the cores' time that the host took while the reader ran; null: unknown. */
+  readonly stolen: number | null;
 }
 
 const TRANSFERS = 300;
@@ -93,6 +96,7 @@ export class ScanBench implements AsyncDisposable {
     const blocks = Math.ceil(WORK[which].blocks * this.#share);
     this.#skip.set(which, skip + warmUp + blocks);
     const before = await serverTimeUs(this.#cluster.pid);
+    const coresBefore = await coreTime();
     const figures = await runReader({
       side: WORK[which].side,
       warmUp,
@@ -101,6 +105,7 @@ export class ScanBench implements AsyncDisposable {
       chainUrl: node.url,
       skip,
     });
+    const stolen = stolenShare(coresBefore, await coreTime());
     const after = await serverTimeUs(this.#cluster.pid);
     const all = warmUp + blocks;
     const deposits = figures.deposits;
@@ -117,6 +122,7 @@ export class ScanBench implements AsyncDisposable {
       readerUs: figures.cpuUs / blocks,
       databaseUs: before === null || after === null ? null : (after - before) / all,
       memoryMb: figures.memory / 1e6,
+      stolen,
     };
   }
 

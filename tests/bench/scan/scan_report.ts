@@ -5,6 +5,7 @@
  */
 
 import { median } from "../statistics.ts";
+import { percent } from "../stolen_time.ts";
 import { SCAN_CASES, type ScanCase, type ScanMeasurement } from "./measure_scan.ts";
 
 const WIDTH = 60;
@@ -35,11 +36,13 @@ function table(
         whole(median(found.map((one) => one.readerUs))).padStart(14),
         whole(median(found.map((one) => one.databaseUs ?? NaN))).padStart(13),
         whole(Math.max(...found.map((one) => one.memoryMb))).padStart(6),
+        percent(median(found.map((one) => one.stolen ?? NaN))).padStart(8),
       ].join("");
   });
   return [
     "",
-    `${title.padEnd(WIDTH)}${unit.padStart(9)}            range  app us/block  db us/block    MB`,
+    `${title.padEnd(WIDTH)}${unit.padStart(9)}            range  app us/block  db us/block    MB` +
+    "  stolen",
     ...rows,
   ];
 }
