@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { eventually } from "./client.ts";
+import { eventually, UNDISTURBED_MS } from "./client.ts";
 import {
   BROADCAST,
   type Does,
@@ -17,8 +17,8 @@ import { assertEnd } from "./matrix_ends.ts";
 import { SWEEP_STEPS } from "./matrix_sweeps.ts";
 import { KINDS, type LiveCell, type Step } from "./matrix_table.ts";
 
-/** Lifetime of a payment that is to vanish: its expiry is waited for. */
-const SHORT_MS = 3_000;
+/** Lifetime of a payment that is to vanish: its expiry is waited for, its block must not be late. */
+const SHORT_MS = 10_000;
 const HEAD_READS = [
   "/wallet/getblock",
   "/wallet/getnowblock",
@@ -64,7 +64,7 @@ const STEPS: Readonly<Record<Step, (rig: Rig, does: Does) => Promise<Subject>>> 
     await eventually("the head standing in the metrics", async () => {
       const [seen, { head }] = await Promise.all([rig.metric("chain_head_height"), rig.info()]);
       return seen !== null && seen < head;
-    }, 30_000);
+    }, UNDISTURBED_MS);
     await rig.setFaults([]);
     await until(rig, subject, "PENDING", "waiting");
     return subject;
@@ -97,7 +97,7 @@ const STEPS: Readonly<Record<Step, (rig: Rig, does: Does) => Promise<Subject>>> 
         const rows = await rig.sql`
           SELECT FROM book.inbox WHERE txid = ${subject.txid} AND phase = 'solid'`;
         return rows.length > 0;
-      }, 30_000);
+      }, UNDISTURBED_MS);
       await rig.setFaults(faultsOn(["*"], does));
     } finally {
       released.resolve();
@@ -160,7 +160,7 @@ async function queuedWhile(rig: Rig, does: Does, paths: readonly string[]): Prom
     return queued.some(({ paymentId, reason }) =>
       paymentId === subject.paymentId && reason !== null
     );
-  }, 30_000);
+  }, UNDISTURBED_MS);
   if ("reorganise" in does) await reorganise(rig, does.reorganise);
   return subject;
 }

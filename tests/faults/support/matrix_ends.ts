@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { readTransfers } from "./chain_transfers.ts";
-import { eventually } from "./client.ts";
+import { eventually, UNDISTURBED_MS } from "./client.ts";
 import type { Rig } from "./matrix_rig.ts";
 import { balanceOf, FUNDS, type Subject, until } from "./matrix_subject.ts";
 import { assertSwept } from "./matrix_sweeps.ts";
@@ -14,7 +14,7 @@ const CREDITED = {
   available: "99.5",
   events: ["deposit.confirmed", "transaction.confirmed"],
 };
-/** Longer than any transaction of the matrix lives. */
+/** Longer than a payment lives that is to vanish. */
 const LEAP_MS = 40_000;
 
 /** Lets block time pass until nothing that was sent before can land any more, and makes that solid. */
@@ -81,7 +81,7 @@ async function compare(
       UNION ALL SELECT FROM book.outgoing WHERE merchant_id = ${merchantId} AND status NOT IN ('final', 'void')
       UNION ALL SELECT FROM book.deposit WHERE merchant_id = ${merchantId} AND status = 'PENDING'`;
     return rows.length === 0;
-  }, 30_000);
+  }, UNDISTURBED_MS);
   const moved = (await readTransfers(rig.chainUrl, since)).filter(({ to }) => to === address);
   assertEquals(moved.map(({ units }) => String(units)), [...expected.moved], "on the chain");
   assertEquals(await balanceOf(rig, merchantId), expected.available, "available");

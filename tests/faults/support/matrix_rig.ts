@@ -19,10 +19,13 @@ import { registerMetrics } from "../../../setup/engine_metrics.ts";
 import { readiness } from "../../../setup/readiness.ts";
 import { type TestApi, testApi } from "../../support/api.ts";
 import { openWebhooks } from "../../support/hooks.ts";
-import { type Answer, eventually, send } from "./client.ts";
+import { type Answer, eventually, send, UNDISTURBED_MS } from "./client.ts";
 
 const NETWORK = "TRX";
-const LIFETIME_MS = 30_000;
+/** Of our transactions: none may expire because the machine is slow. */
+const LIFETIME_MS = 120_000;
+/** How long a silent node is waited for; every lane has to get an answer within it. */
+const TIMEOUT_MS = 2_000;
 /** Blocks from head to the solid one. */
 export const SOLID_LAG = 3;
 /** Far more than a cell uses up: whether a fault happened is seen by what is left of it. */
@@ -67,7 +70,7 @@ export interface Rig extends AsyncDisposable {
 function sweepsOf(state: { planning: boolean }): NonNullable<EngineDeps["sweeps"]> {
   return {
     terms: () => ({ enabled: state.planning, gas: "coin", factor: "1", topUpWaitMs: 60_000 }),
-    pace: { staleMs: 20_000, retryMs: 50, failureLimit: 3, restMs: 600_000, lookMs: 100 },
+    pace: { staleMs: 120_000, retryMs: 50, failureLimit: 3, restMs: 600_000, lookMs: 100 },
     coinRate: () => "0.3",
   };
 }
@@ -103,8 +106,8 @@ export async function openRig(options: { readonly sweeps: boolean }): Promise<Ri
     xpub: account.publicExtendedKey,
     hotWallet: hot.address,
     lifetimeMs: LIFETIME_MS,
-    requestTimeoutMs: 250,
-    totalTimeoutMs: 1_000,
+    requestTimeoutMs: TIMEOUT_MS,
+    totalTimeoutMs: 2 * TIMEOUT_MS,
   });
   const registry = new Registry();
   const migrations = await readMigrations();
@@ -186,7 +189,7 @@ export async function openRig(options: { readonly sweeps: boolean }): Promise<Ri
     return Math.min(...faults.map(({ times }) => times ?? TIMES));
   };
   const untilFewer = async (times: number) => {
-    await eventually("a fault", async () => await timesLeft() < times, 30_000);
+    await eventually("a fault", async () => await timesLeft() < times, UNDISTURBED_MS);
   };
   await mine(SOLID_LAG + 1);
   await engine.start();

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { z } from "zod";
 import { addTransfer } from "../../support/books.ts";
 import { someAddress } from "./chain_audit.ts";
-import { eventually } from "./client.ts";
+import { eventually, UNDISTURBED_MS } from "./client.ts";
 import type { Rig } from "./matrix_rig.ts";
 
 /** What every deposit of the matrix brings. */
@@ -55,7 +55,11 @@ export async function newPayout(rig: Rig): Promise<Subject> {
     txid: crypto.randomUUID().replaceAll("-", "").padStart(64, "0"),
   });
   rig.engine.merchants.wake(merchantId);
-  await eventually("funds", async () => (await balanceOf(rig, merchantId)) === FUNDS, 30_000);
+  await eventually(
+    "funds",
+    async () => (await balanceOf(rig, merchantId)) === FUNDS,
+    UNDISTURBED_MS,
+  );
   const { head } = await rig.info();
   return { merchantId, key, address: someAddress(), paymentId: null, txid: null, since: head };
 }
@@ -99,7 +103,7 @@ export async function until(
       await new Promise((resolve) => setTimeout(resolve, 60));
     }
     return false;
-  }, 30_000);
+  }, UNDISTURBED_MS);
 }
 
 /** What a merchant can spend, when nothing of it is pending or reserved. */

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { readTransfers } from "./chain_transfers.ts";
-import { eventually } from "./client.ts";
+import { eventually, UNDISTURBED_MS } from "./client.ts";
 import {
   BROADCAST,
   type Does,
@@ -22,7 +22,6 @@ const PLAN_READS = [
   "/wallet/triggerconstantcontract",
   "/wallet/getaccountresource",
 ];
-const WAIT_MS = 30_000;
 
 /** The steps of a sweep, each up to the moment at which the node is at peace again. */
 export const SWEEP_STEPS = {
@@ -98,7 +97,7 @@ export async function assertSwept(rig: Rig, subject: Subject): Promise<void> {
     await rig.mine(1);
     await new Promise((resolve) => setTimeout(resolve, 60));
     return false;
-  }, 30_000);
+  }, UNDISTURBED_MS);
   const transfers = await readTransfers(rig.chainUrl, subject.since);
   const carried = transfers.filter(({ from }) => from === subject.address);
   assertEquals(
@@ -130,7 +129,7 @@ async function untilReason(rig: Rig, subject: Subject, reasons: readonly string[
     return sweeps.addresses.some(({ address, reason }) =>
       address === subject.address && reasons.includes(reason)
     );
-  }, WAIT_MS);
+  }, UNDISTURBED_MS);
 }
 
 /** Makes blocks until the coin has arrived and the sweep is signed. */
@@ -141,7 +140,7 @@ async function untilSweepSigned(rig: Rig, subject: Subject): Promise<void> {
     await rig.mine(1);
     await new Promise((resolve) => setTimeout(resolve, 60));
     return false;
-  }, WAIT_MS);
+  }, UNDISTURBED_MS);
 }
 
 /** Sweeps of an address and what they needed. */
