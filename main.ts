@@ -157,7 +157,13 @@ async function close(): Promise<void> {
   await database.close();
 }
 
-const serving = await serve(config, (baseUrl) => {
+let welcome = "";
+const serving = await serve(config, async (baseUrl) => {
+  // before anything is answered: who finds it ready finds the accounts and their file, too
+  if (development) {
+    const credentials = await ensureDemo(sql, config, chains.devNodes, baseUrl, ingestKey);
+    welcome = quickStart(credentials, config.dataDir);
+  }
   const deps: ApiDeps = {
     merchants: engine.merchants,
     sql,
@@ -211,11 +217,8 @@ const { server } = serving;
 const stopped = untilStopped();
 await engine.start();
 await reconciler?.start();
-if (development) {
-  const credentials = await ensureDemo(sql, config, chains.devNodes, server.baseUrl, ingestKey);
-  // deno-lint-ignore no-console -- for the person who started it, not for the log
-  console.log(quickStart(credentials, config.dataDir));
-}
+// deno-lint-ignore no-console -- for the person who started it, not for the log
+if (development) console.log(welcome);
 log.info("serving on {url}", { url: server.baseUrl });
 if (server.opsUrl !== null) log.info("health and metrics on {url}", { url: server.opsUrl });
 

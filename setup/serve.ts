@@ -35,11 +35,12 @@ export type Serving =
  * Serves the interface, and health and metrics on an address of their own where one is set.
  *
  * @param make the applications for the base address that merchants use; the port may be chosen by
- *   the system, so it is known only once the server listens
+ *   the system, so it is known only once the server listens. Until they are made everybody is
+ *   answered 503, readiness included
  */
 export async function serve(
   config: Pick<Config, "host" | "port" | "publicUrl" | "ops">,
-  make: (baseUrl: string) => Apps,
+  make: (baseUrl: string) => Apps | Promise<Apps>,
 ): Promise<Serving> {
   let apps: Apps | null = null;
   const { host, port, ops } = config;
@@ -54,7 +55,12 @@ export async function serve(
   }
   const servers = [merchants, ...(operators === null ? [] : [operators])];
   const baseUrl = config.publicUrl ?? urlOf(host, merchants.server);
-  apps = make(baseUrl);
+  try {
+    apps = await make(baseUrl);
+  } catch (error) {
+    await Promise.all(servers.map(({ server }) => server.shutdown()));
+    throw error;
+  }
   const server: Server = {
     baseUrl,
     opsUrl: ops === null || operators === null ? null : urlOf(ops.host, operators.server),

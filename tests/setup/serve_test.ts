@@ -66,6 +66,32 @@ Deno.test({
 });
 
 Deno.test({
+  name: "until what answers is made everybody hears 503, and nothing listens when that fails",
+  ignore,
+  fn: async () => {
+    const paths = ["/", "/readyz"];
+    const early: number[] = [];
+    const options = { ...ANY, ops: { host: HOST, port: 0 } };
+    const server = serverOf(
+      await serve(options, async (baseUrl) => {
+        for (const path of paths) {
+          const response = await fetch(baseUrl + path);
+          await response.body?.cancel();
+          early.push(response.status);
+        }
+        return APPS;
+      }),
+    );
+    assertEquals(early, [503, 503]);
+    assertEquals([await get(server.baseUrl), await get(server.opsUrl)], ["merchants", "operators"]);
+    await server.stop(60_000);
+    // a server that is left would fail the test as a leak
+    const failed = () => serve(options, () => Promise.reject(new Error("cannot be made")));
+    await assertRejects(failed, Error, "cannot be made");
+  },
+});
+
+Deno.test({
   name: "an address that is taken is named, and nothing is left listening",
   ignore,
   fn: async () => {
