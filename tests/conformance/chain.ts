@@ -311,7 +311,7 @@ function blockRules(rule: Rule): void {
 
 /** Tries a read until the adapter's pause after a failure is over; bounded. */
 async function eventually<T>(read: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + 15_000;
+  const deadline = performance.now() + 60_000;
   while (true) {
     try {
       return await read();

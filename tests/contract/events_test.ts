@@ -10,14 +10,14 @@ const ignore = needs({ net: true, read: true, write: true, run: true, env: true,
 /** Fast blocks, final three blocks later. */
 const ENV = { DEV_CHAIN_BLOCK_MS: "150", DEV_CHAIN_SOLID_LAG: "3" };
 
-/** Waits for something, at most 20 s. */
+/** Waits for something, at most 90 s. */
 async function eventually<T>(what: string, look: () => T | undefined | Promise<T | undefined>) {
-  for (const end = Date.now() + 20_000; Date.now() < end;) {
+  for (const end = Date.now() + 90_000; Date.now() < end;) {
     const found = await look();
     if (found !== undefined) return found;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  throw new Error(`Cannot go on as it did not happen in 20 s: ${what}`);
+  throw new Error(`Cannot go on as it did not happen in 90 s: ${what}`);
 }
 
 /** A running service with a merchant's eyes: every answer is compared with the reference. */

@@ -224,7 +224,7 @@ chainTest(
   () =>
     withChain(async (chain) => {
       const height = async () => (await chain.get("/dev/info")).head;
-      const until = Date.now() + 10_000;
+      const until = Date.now() + 60_000;
       while (await height() < 3 && Date.now() < until) await new Promise((go) => setTimeout(go, 5));
       assertGreater(await height(), 2);
       await chain.post("/dev/config", { blockMs: 0 });

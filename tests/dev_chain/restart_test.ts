@@ -73,7 +73,8 @@ chainTest(
     // Killed in the middle of a stream of broadcasts: what was answered must be there.
     const streaming = (async () => {
       for (let i = 0; i < 10_000; i++) {
-        const body = { to: payee.base58, amount: "1" };
+        // they outlive a slow start
+        const body = { to: payee.base58, amount: "1", expiresInMs: 600_000 };
         acknowledged.push((await first.chain.post("/dev/transfer", body)).txid);
       }
     })();

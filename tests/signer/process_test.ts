@@ -9,7 +9,7 @@ Deno.test({
     const { openShop, SHOP_ENV } = await import("../faults/support/shop.ts");
     const { confirmDeposit, payIn } = await import("../faults/support/deposit.ts");
     const { assertPaidOnce, expectPaid, withdraw } = await import("../faults/support/payout.ts");
-    const { eventually, ask } = await import("../faults/support/client.ts");
+    const { eventually, ask, send } = await import("../faults/support/client.ts");
     const { mineUntil } = await import("../faults/support/chain_faults.ts");
     const { audit } = await import("../faults/support/audit.ts");
     const { askStatus } = await import("../../commands/signer/ask_status.ts");
@@ -39,6 +39,10 @@ Deno.test({
         eventually("the service signs", async () => !(await told(reasons)).includes("signer"));
 
       await confirmDeposit(shop, await payIn(shop, "fund", 1_000n));
+      // blocks go on while a signer starts, so that nothing signed on an old one expires: each payout
+      // is signed once
+      const { url } = service.credentials.chains.TRX;
+      assertEquals((await send(`${url}/dev/config`, "POST", { blockMs: 250 })).status, 200);
 
       await t.step("without its signer the service serves, says so, and payouts wait", async () => {
         assertStringIncludes(await told(reasons), "payouts wait: the signer cannot be reached");

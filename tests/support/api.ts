@@ -136,7 +136,7 @@ export async function testApi(
     environment: "development",
     publicUrl: "http://localhost",
     trustedProxies: [],
-    askTimeoutMs: 5_000,
+    askTimeoutMs: 30_000,
     registry: new Registry(),
     readiness: () => Promise.resolve({ status: "ok", reasons: [] }),
     urlRules: { allowLoopback: true },

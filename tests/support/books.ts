@@ -138,11 +138,11 @@ export async function fund(
   });
 }
 
-/** Waits for a condition, at most 10 s. */
+/** Waits for a condition, for as long as a slow machine may need. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const end = Date.now() + 10_000;
+  const end = Date.now() + 60_000;
   while (!await condition()) {
-    if (Date.now() > end) throw new Error("Cannot go on as a condition did not come true in 10 s");
+    if (Date.now() > end) throw new Error("Cannot go on as a condition did not come true in 60 s");
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

@@ -307,6 +307,6 @@ async function killServer(dataDir: string): Promise<void> {
     stdin: "null",
     stdout: "null",
     stderr: "null",
-    signal: AbortSignal.timeout(10_000),
+    signal: AbortSignal.timeout(START_MS),
   }).output();
 }

@@ -27,7 +27,8 @@ export interface Ready {
   readonly keeperPid: number;
 }
 
-const START_TIMEOUT_MS = 60_000;
+/** Bound of the start, and of the wait for the files that asked before. */
+const START_TIMEOUT_MS = 180_000;
 
 /**
  * Connects to the shared server, which is started when it does not run.

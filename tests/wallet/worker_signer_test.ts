@@ -79,7 +79,7 @@ async function setUp(
         `${settings.walletFile}.intents`,
       ],
     },
-    timeoutMs: changes.timeoutMs ?? 20_000,
+    timeoutMs: changes.timeoutMs ?? 90_000,
   });
   return {
     signer,
@@ -151,7 +151,7 @@ test("a worker that does not answer in time is replaced", async () => {
 
 /** Asks until the next worker answers; bounded. */
 async function signAfterRestart(signer: WorkerSigner) {
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + 90_000;
   while (true) {
     try {
       return await signer.sign(requests("out_1"));

@@ -17,7 +17,7 @@ function deliveryTo(url: string, fields: Partial<Delivery> = {}): Delivery {
     body: '{"note":"\u{1f4b6}"}',
     url,
     secrets: { current: "whsec_dGVzdC1zZWNyZXQtdGVzdC1zZWNyZXQ=", previous: null },
-    timeoutMs: 5_000,
+    timeoutMs: 30_000,
     ...fields,
   };
 }
@@ -255,7 +255,7 @@ test("connections that time out make room for those that wait", async () => {
   using sender = opened();
   const first = Array.from(
     { length: 64 },
-    () => sender.send(deliveryTo(hook.url, { timeoutMs: 200 })),
+    () => sender.send(deliveryTo(hook.url, { timeoutMs: 1_000 })),
   );
   const second = Array.from({ length: 20 }, () => sender.send(deliveryTo(hook.url)));
   const categories = async (all: readonly Promise<{ readonly category: string }>[]) =>
@@ -327,7 +327,7 @@ test("a handshake that does not come is a timeout", async () => {
     assertEquals(await line.hears(), false);
   });
   using sender = opened();
-  const delivery = deliveryTo(hook.url.replace("http:", "https:"), { timeoutMs: 50 });
+  const delivery = deliveryTo(hook.url.replace("http:", "https:"), { timeoutMs: 500 });
   assertEquals((await sender.send(delivery)).category, "timeout");
   await hook.ended();
 });

@@ -16,7 +16,7 @@ function deliveryTo(url: string, fields: Partial<Delivery> = {}): Delivery {
     body: '{"amount":"1","note":"\u{1f4b6}"}',
     url,
     secrets: { current: newWebhookSecret(), previous: null },
-    timeoutMs: 5_000,
+    timeoutMs: 30_000,
     ...fields,
   };
 }
@@ -115,7 +115,7 @@ test("an endpoint that does not answer in time is a timeout, also in mid-answer"
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const writer = writable.getWriter();
   await using slow = endpoint(() => new Response(readable));
-  const sending = send(deliveryTo(slow.url, { timeoutMs: 200 }));
+  const sending = send(deliveryTo(slow.url, { timeoutMs: 1_000 }));
   await writer.write(new TextEncoder().encode('{"ok":'));
   assertEquals((await sending).category, "timeout");
   await writer.close().catch(() => {});

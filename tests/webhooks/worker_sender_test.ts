@@ -23,7 +23,7 @@ function deliveryTo(url: string, fields: Partial<Delivery> = {}): Delivery {
     body: '{"type":"deposit","note":"\u00fc"}',
     url,
     secrets: { current: "whsec_dGVzdC1zZWNyZXQtdGVzdC1zZWNyZXQ=", previous: null },
-    timeoutMs: 2_000,
+    timeoutMs: 30_000,
     ...fields,
   };
 }

@@ -32,7 +32,7 @@ const LIFETIME_MS = 120_000;
 /** Blocks that anything is waited for at most. */
 const MOST_BLOCKS = 150;
 /** How long one block is waited for until it is read. */
-const READ_MS = 30_000;
+const READ_MS = 120_000;
 
 const Sent = z.object({ txid: z.string() });
 const Info = z.object({ solid: z.number(), head: z.number() });

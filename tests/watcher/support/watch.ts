@@ -38,7 +38,7 @@ export function adapterOver(
     contracts: { USDT: usdt },
     xpub: ACCOUNT.publicExtendedKey,
     hotWallet: HOT_WALLET,
-    requestTimeoutMs: 2_000,
+    requestTimeoutMs: 10_000,
     ...options,
   });
 }
