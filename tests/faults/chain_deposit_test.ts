@@ -80,13 +80,13 @@ Deno.test({
       await step(
         "a deposit that vanished is given up only when it can no longer land",
         async () => {
-          const paid = await payIn(shop, "dropped", 100n, 6_000);
+          const paid = await payIn(shop, "dropped", 100n, 10_000);
           const pending = await balanceOf(shop);
           assertEquals(pending.pending, "100");
           await reorganise(shop, 1, true);
           await mine(shop, 4);
           // the head is past its expiry, the solid block is not: no proof yet
-          await letPass(shop, 10_000);
+          await letPass(shop, 20_000);
           await turns(shop);
           assertEquals(await hasStatus(shop, paid.depositId, "PENDING"), true);
           assertEquals(await balanceOf(shop), pending);

@@ -155,6 +155,7 @@ Deno.test({
       for (const drop of [false, true]) {
         const what = drop ? "vanishes with its block" : "returns to the pool with its block";
         await step(`a payout that ${what} is paid once, by the same bytes`, async () => {
+          await mine(shop, 4); // it has all of its 30 s then, counted from a solid block
           const payout = await withdraw(shop, drop ? "vanished" : "returned");
           expectPaid(shop, payout);
           await payouts.untilSent(shop);

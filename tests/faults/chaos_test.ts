@@ -20,7 +20,7 @@ Deno.test({
         merchants: 4,
         workers: 4,
         blockMs: 150,
-        peaceMs: 90_000,
+        peaceMs: 300_000,
       }, (text) => told.push(text));
       told.push(JSON.stringify(figures));
       assertEquals(faults, []);

@@ -15,7 +15,7 @@ Deno.test({
     const { withService } = await import("../support/service.ts");
     const { booksFaults } = await import("../support/books.ts");
     const { openShop, SHOP_ENV } = await import("./support/shop.ts");
-    const { eventually } = await import("./support/client.ts");
+    const { eventually, UNDISTURBED_MS } = await import("./support/client.ts");
     const { audit } = await import("./support/audit.ts");
     const { assertCreditedOnce, confirmDeposit, payIn } = await import("./support/deposit.ts");
     const { assertPaidOnce, confirmPayout, withdraw } = await import("./support/payout.ts");
@@ -35,7 +35,7 @@ Deno.test({
         const pid = await serverPid(service.dataDir);
         const killedAt = performance.now();
         await service.killDatabase();
-        await eventually("the server back", () => service.sql`SELECT 1`, 30_000);
+        await eventually("the server back", () => service.sql`SELECT 1`, UNDISTURBED_MS);
         const backAt = performance.now();
         assertNotEquals(await serverPid(service.dataDir), pid);
         const first = await eventually(
@@ -71,7 +71,7 @@ Deno.test({
         eventually("an answer", async () => {
           const answer = await crowds.withdrawOnce(service, request);
           return answer.status === 503 ? null : answer;
-        }, BOUND_MS);
+        }, UNDISTURBED_MS);
       for (const request of open) {
         const answer = await ask(request);
         assertEquals([201, 409].includes(answer.status), true, JSON.stringify(answer));

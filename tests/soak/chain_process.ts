@@ -1,9 +1,9 @@
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { eventually, send } from "../faults/support/client.ts";
+import { START_MS } from "../support/service.ts";
 
 const ENTRY = fileURLToPath(new URL("../../commands/dev_chain.ts", import.meta.url));
-const START_MS = 20_000;
 
 const Info = z.object({
   usdt: z.string(),

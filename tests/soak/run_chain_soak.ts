@@ -10,7 +10,7 @@ import { type SoakWorld, withWorld } from "./chain_world.ts";
 /** How often progress is told. */
 const NOTE_MS = 5_000;
 /** A run that nothing moves any more ends. */
-const STANDSTILL_MS = 120_000;
+const STANDSTILL_MS = 300_000;
 
 /** Runs a soak to its end. @param note told how it goes */
 export async function runChainSoak(

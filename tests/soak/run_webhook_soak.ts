@@ -19,7 +19,7 @@ export interface WebhookSoakOptions {
 const EVENTS_PER_DEPOSIT = 1.9;
 /** Bound of the wait before each death, and of that for the end of all deliveries. */
 const PORTION_MS = 20_000;
-const PEACE_MS = 180_000;
+const PEACE_MS = 600_000;
 
 /** Runs a soak to its end. @param note told how it goes */
 export async function runWebhookSoak(

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { z } from "zod";
 import { booksFaults } from "../../support/books.ts";
 import { usdtOf } from "./chain_audit.ts";
-import { ask, eventually, expectBody } from "./client.ts";
+import { ask, eventually, expectBody, UNDISTURBED_MS } from "./client.ts";
 import type { Shop } from "./shop.ts";
 
 const FUNDS = 1_000_000_000_000n;
@@ -19,7 +19,7 @@ export async function audit(shop: Shop): Promise<void> {
     await eventually("nothing in flight", async () => {
       const left = await leftOver(shop);
       return left.length === 0 ? left : Promise.reject(new Error(left.join("; ")));
-    }, 20_000),
+    }, UNDISTURBED_MS),
     [],
   );
 

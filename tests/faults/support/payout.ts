@@ -2,7 +2,8 @@ import { assertEquals } from "@std/assert";
 import { z } from "zod";
 import { chainInfo, someAddress, transfersTo } from "./chain_audit.ts";
 import { ask, eventually, expectBody } from "./client.ts";
-import { hasStatus, mine, type Shop } from "./shop.ts";
+import { mineUntil } from "./chain_faults.ts";
+import type { Shop } from "./shop.ts";
 
 /** A withdrawal of 10 USDT that was acknowledged. */
 export interface Payout {
@@ -41,16 +42,13 @@ export function expectRefund(shop: Shop, payout: Payout): void {
   shop.payments.set(payout.withdrawalId, "withdrawal.failed");
 }
 
-/** Waits for the payout's transaction on the chain, makes it final, waits for the settlement. */
+/**
+ * Makes blocks until the payout's transaction is final and settled. Its 30 s may be over before the
+ * first of them, when the service died meanwhile on a slow machine: it is proven dead and sent anew.
+ */
 export async function confirmPayout(shop: Shop, payout: Payout): Promise<void> {
   expectPaid(shop, payout);
-  await untilSent(shop);
-  await mine(shop, 1);
-  await mine(shop, 3);
-  await eventually(
-    `withdrawal of ${payout.name} confirmed`,
-    () => hasStatus(shop, payout.withdrawalId, "CONFIRMED"),
-  );
+  await mineUntil(shop, payout.withdrawalId, "CONFIRMED");
 }
 
 /** Waits until a transaction waits for its block. */

@@ -46,8 +46,8 @@ export async function openShop(service: Service): Promise<Shop> {
   const changed = await ask(service, "PATCH", `/api/merchants/${merchant.id}`, {
     webhookUrl: receiver.url,
     webhookEnabled: true,
-    // a claim lasts 5 s longer than its delivery may take: as short as it can be
-    webhookTimeout: 1_000,
+    // a claim lasts 5 s longer than its delivery may take: short, and enough for a slow machine
+    webhookTimeout: 5_000,
   });
   assertEquals(changed.status, 200);
   const [wallet] = await service.sql<{ hot_wallet: string }[]>`
