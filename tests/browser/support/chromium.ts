@@ -74,6 +74,6 @@ export async function launchChromium(): Promise<Browser> {
       "--renderer-process-limit=2",
       ...(Deno.uid() === 0 ? ["--no-sandbox"] : []),
     ],
-    timeout: 30_000,
+    timeout: 120_000,
   });
 }

@@ -10,7 +10,7 @@ import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { z } from "zod";
 
 /** How long a page may take to show something. */
-const PATIENCE_MS = 45_000;
+const PATIENCE_MS = 120_000;
 
 const Violations = z.array(z.object({
   id: z.string(),

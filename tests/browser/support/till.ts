@@ -10,7 +10,7 @@ import { delay } from "../../../ledger/database/delay.ts";
 import type { Network } from "../../../ledger/pair.ts";
 import type { Service } from "../../support/service.ts";
 
-const BOUND_MS = 45_000;
+const BOUND_MS = 120_000;
 
 /** A payment that a merchant asked for. */
 export interface Bill {
