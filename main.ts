@@ -27,6 +27,7 @@ import { ingestSecret } from "./setup/ingest_secret.ts";
 import { keepNodes } from "./setup/keep_nodes.ts";
 import { lockDataDir } from "./setup/lock_data_dir.ts";
 import { configureLogging } from "./setup/logging.ts";
+import { openReading } from "./setup/open_reading.ts";
 import { openChains } from "./setup/open_chains.ts";
 import { openDatabase } from "./setup/open_database.ts";
 import { openRates } from "./setup/open_rates.ts";
@@ -75,7 +76,11 @@ if (development) openCrashPoints(config.dataDir);
 
 const opened = await openWallet(config, SUPPORTED_NETWORKS);
 const { wallet } = opened;
-const [database, chains] = await Promise.all([openDatabase(config), openChains(config, wallet)]);
+const reading = openReading(new URL("./commands/reader_worker.ts", import.meta.url));
+const [database, chains] = await Promise.all([
+  openDatabase(config),
+  openChains(config, wallet, reading.readRange),
+]);
 const { sql } = database;
 await registerWallets(sql, wallet, chains.chains);
 const keptNodes = await keepNodes(sql, chains.nodes);
@@ -154,6 +159,7 @@ async function close(): Promise<void> {
   await keptNodes.close();
   await signer.close();
   await chains.close();
+  reading.close();
   await database.close();
 }
 

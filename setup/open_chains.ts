@@ -2,6 +2,7 @@ import { getLogger } from "@logtape/logtape";
 import { type Chain, ChainUnavailable } from "../chains/chain.ts";
 import { startDevChainInWorker } from "../chains/dev/in_worker.ts";
 import type { SignerNetwork } from "../chains/signer/worker_protocol.ts";
+import type { ReadRange } from "../chains/tron/read_range.ts";
 import { PUBLIC_CONTRACTS, type TokenContracts } from "../chains/tron/token_contracts.ts";
 import { createTronChain, type TronChain } from "../chains/tron/tron_chain.ts";
 import type { TronNodes } from "../chains/tron/tron_nodes.ts";
@@ -52,11 +53,16 @@ interface OpenNetwork {
  * chain of their own. A network whose nodes do not answer now is open as well: it is checked before
  * its first use, and its absence is seen in the service's health.
  *
+ * @param readRange reads blocks while a network is caught up with
  * @throws when a development chain is configured outside development, or a token's decimals differ
  */
-export async function openChains(config: Config, wallet: PublicWallet): Promise<Chains> {
+export async function openChains(
+  config: Config,
+  wallet: PublicWallet,
+  readRange: ReadRange,
+): Promise<Chains> {
   const results = await Promise.allSettled(
-    TRON_NETWORKS.map((network) => openNetwork(config, wallet, network)),
+    TRON_NETWORKS.map((network) => openNetwork(config, wallet, network, readRange)),
   );
   const open = results.flatMap((result) =>
     result.status === "fulfilled" && result.value !== null ? [result.value] : []
@@ -84,6 +90,7 @@ async function openNetwork(
   config: Config,
   wallet: PublicWallet,
   network: TronNetwork,
+  readRange: ReadRange,
 ): Promise<OpenNetwork | null> {
   const account = wallet.networks[network];
   const settings = config.networks[network];
@@ -114,6 +121,7 @@ async function openNetwork(
       lifetimeMs,
       highestFeeLimitSun: FEE_LIMIT_SUN,
       checksIdentity: true,
+      readRange,
       ...(settings.dailyCalls === null ? {} : { dailyCalls: settings.dailyCalls }),
     });
     // an embedded chain has funded the hot wallet in its first block

@@ -26,10 +26,10 @@ export class CallMeter {
     this.#day = Math.floor(now() / DAY_MS);
   }
 
-  /** Counts a call. */
-  count(): void {
+  /** Counts calls. */
+  count(calls = 1): void {
     this.#turn();
-    this.#own += 1;
+    this.#own += calls;
   }
 
   /** Calls of today, as far as is known. */

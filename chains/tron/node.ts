@@ -59,6 +59,7 @@ export class TronNode {
   readonly #base: string;
   readonly #headers: Headers;
   readonly #requestTimeoutMs: number;
+  readonly #options: NodeOptions;
 
   /** @throws {TypeError} when the URL is malformed or not http(s) */
   constructor(options: NodeOptions) {
@@ -69,6 +70,7 @@ export class TronNode {
     if (url.protocol !== "http:" && url.protocol !== "https:") {
       throw new TypeError(`Cannot use a node as its URL is not http or https: ${url.protocol}`);
     }
+    this.#options = options;
     this.label = url.host;
     this.meter = new CallMeter(options.dailyCalls ?? null);
     this.#headers = new Headers({ "content-type": "application/json" });
@@ -85,6 +87,11 @@ export class TronNode {
     url.hash = "";
     this.#base = url.href.replace(/\/+$/, "");
     this.#requestTimeoutMs = options.requestTimeoutMs;
+  }
+
+  /** What another thread of this service needs to ask the same node; never shown, as it holds secrets. */
+  get options(): NodeOptions {
+    return this.#options;
   }
 
   /** Notes that the node does not know a path; asked again after a while, it may be updated. */

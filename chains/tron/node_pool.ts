@@ -44,7 +44,7 @@ export interface AnswerShape<T> extends Pick<z.ZodType<T>, "safeParse"> {
 export type Admit = (node: TronNode, signal: AbortSignal) => Promise<void>;
 
 /** A failure that also says how long its node wants to be left alone. */
-class RateLimited extends ChainUnavailable {
+export class RateLimited extends ChainUnavailable {
   constructor(message: string, readonly retryAfterMs: number | null) {
     super("rate-limit", message);
   }

@@ -14,7 +14,7 @@ import { receiptOrNothingSchema, transactionOrNothingSchema } from "./answers.ts
 import type { TronNode } from "./node.ts";
 import { type NodePool, readFrom } from "./node_pool.ts";
 import { type ParseContext, parseTransaction } from "./parse_block.ts";
-import { prefixOf } from "./read_blocks.ts";
+import { prefixOf } from "./read_range.ts";
 import { readKnown } from "./read_known.ts";
 import { tronTransactionId } from "./transaction_id.ts";
 

@@ -37,6 +37,7 @@ import { TronNode } from "./node.ts";
 import { type Admit, NodePool, readFrom } from "./node_pool.ts";
 import { type IgnoredTransfers, type ParseContext, TRX_DECIMALS } from "./parse_block.ts";
 import { readBlock, readBlocks, readNewest } from "./read_blocks.ts";
+import { type ReadRange, readRangeHere } from "./read_range.ts";
 import { readKnown } from "./read_known.ts";
 import { readTransaction } from "./read_transaction.ts";
 import { nodesOf, type TronNodes } from "./tron_nodes.ts";
@@ -73,6 +74,8 @@ export interface TronChainOptions {
   readonly dailyCalls?: number;
   /** Whether nodes are asked for the chain's first block before they are believed; default not. */
   readonly checksIdentity?: boolean;
+  /** Reads the ranges of long ways, for example on a thread of its own; default where it is asked. */
+  readonly readRange?: ReadRange;
   /** The most one transaction may burn, in sun; default 150 TRX. */
   readonly highestFeeLimitSun?: number;
 }
@@ -299,6 +302,7 @@ export function createTronChain(options: TronChainOptions): TronChain {
     })),
     ignored: { zeroValue: 0, otherContract: 0 },
   };
+  const source = { pool, context, readRange: options.readRange ?? readRangeHere };
   const lifetimeMs = options.lifetimeMs ?? DEFAULT_LIFETIME_MS;
   return {
     network,
@@ -320,7 +324,7 @@ export function createTronChain(options: TronChainOptions): TronChain {
     solid: (signal) => readNewest(pool, "solid", signal),
     block: (height, finality, signal) => readBlock(pool, height, finality, context, signal),
     blocks: (from, to, finality, signal, landmark) =>
-      readBlocks(pool, from, to, finality, context, signal, landmark),
+      readBlocks(source, { from, to, finality }, signal, landmark),
     transaction: (txid, finality, signal, landmark) =>
       readTransaction(pool, txid, finality, context, signal, landmark),
     estimateFee: (transfer, signal) => estimateFee(parts, transfer, signal),

@@ -3,6 +3,7 @@ import { type BlockAnswer, ChainUnavailable } from "../../chains/chain.ts";
 import { TronNode } from "../../chains/tron/node.ts";
 import { NodePool } from "../../chains/tron/node_pool.ts";
 import { readBlocks } from "../../chains/tron/read_blocks.ts";
+import { readRangeHere } from "../../chains/tron/read_range.ts";
 import { needs } from "../support/permissions.ts";
 import { block, contractCall, receipts } from "./support/block_fixture.ts";
 import { type Script, type ScriptedNode, startScriptedNode } from "./support/scripted_node.ts";
@@ -16,8 +17,13 @@ function poolOf(node: ScriptedNode): NodePool {
   return new NodePool([new TronNode({ url: node.url, requestTimeoutMs: 10_000 })], 20_000);
 }
 
-function blocksOf(node: ScriptedNode, to: number): AsyncGenerator<BlockAnswer> {
-  return readBlocks(poolOf(node), 1, to, "solid", CONTEXT);
+function blocksOf(
+  node: ScriptedNode,
+  to: number,
+  pool = poolOf(node),
+): AsyncGenerator<BlockAnswer> {
+  const source = { pool, context: CONTEXT, readRange: readRangeHere };
+  return readBlocks(source, { from: 1, to, finality: "solid" });
 }
 
 function heightOf(answer: BlockAnswer | undefined): number {
@@ -142,7 +148,7 @@ for (const [what, { script, read }] of Object.entries(ends)) {
         [RECEIPTS]: (body) => body["num"] === 22 ? [] : receiptsOf(body),
       });
       const pool = poolOf(node);
-      const blocks = readBlocks(pool, 1, 1_000, "solid", CONTEXT);
+      const blocks = blocksOf(node, 1_000, pool);
       let height = 0;
       const readOn = async () => {
         for (let next = await blocks.next(); next.value?.kind === "block";) {
