@@ -61,7 +61,7 @@ export async function findingsOf(
   blocks: readonly Pick<Block, "height" | "transfers">[],
 ): Promise<readonly TransferFinding[]> {
   // some stand there twice, which the database looks up once
-  const receivers = blocks.flatMap(({ transfers }) => transfers.map(({ eventTo }) => eventTo));
+  const receivers = blocks.flatMap(({ transfers }) => transfers.map((one) => textKey(one.eventTo)));
   const owners = await findAddresses(sql, network, receivers);
   if (owners.size === 0) return [];
   const keys = new Set(Array.from(owners.keys(), textKey));

@@ -755,6 +755,20 @@ BEGIN
     || lpad(to_hex(mod(value, 1152921504606846976)::bigint), 15, '0');
 END $$;
 
+-- The number by which a scan looks an address up, as chains/text_key.ts makes it: a third of the
+-- index that whole texts would need, and half the time. Few share one, so the text is compared as
+-- well. Of ten bytes the sum stays below 2^63; its lowest 32 bits are those of a sum that wraps.
+CREATE FUNCTION hub.text_key(text text) RETURNS integer
+  LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+  SELECT (
+    ascii(text)               * 26439622160671 + ascii(right(text, 1))          * 852891037441 +
+    ascii(substr(text, 2, 1)) * 27512614111    + ascii(left(right(text, 2), 1)) * 887503681::bigint +
+    ascii(substr(text, 3, 1)) * 28629151::bigint + ascii(left(right(text, 3), 1)) * 923521 +
+    ascii(substr(text, 4, 1)) * 29791          + ascii(left(right(text, 4), 1)) * 961 +
+    ascii(substr(text, 5, 1)) * 31             + ascii(left(right(text, 5), 1))
+  )::bit(32)::integer
+$$;
+
 -- Every address that was ever handed out is watched for ever.
 CREATE TABLE hub.address (
   address       text COLLATE "C" NOT NULL,
@@ -765,9 +779,13 @@ CREATE TABLE hub.address (
   created_at    timestamptz NOT NULL DEFAULT now(),
   -- what scans look up, in whatever form it was inserted: one place on the chain has one row
   event_address text COLLATE "C" NOT NULL GENERATED ALWAYS AS (hub.event_address(network, address)) STORED,
+  event_key     integer NOT NULL GENERATED ALWAYS AS (hub.text_key(hub.event_address(network, address))) STORED,
   PRIMARY KEY (address, network),
-  UNIQUE (event_address, network)
+  UNIQUE (event_address, network),
+  -- where hub.text_key is the same as chains/text_key.ts
+  CHECK (event_address ~ '^[ -~]{5,}$')
 );
+CREATE INDEX address_by_event ON hub.address (event_key);
 
 -- How far a network was read. `head` informs, `solid` moves money.
 CREATE TABLE hub.cursor (

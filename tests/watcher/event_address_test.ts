@@ -2,6 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
 import { recordBlocks } from "../../actors/watcher/record_blocks.ts";
 import type { Block } from "../../chains/chain.ts";
+import { textKey } from "../../chains/text_key.ts";
 import { addressFromLogHex, addressToLogHex } from "../../chains/tron/address.ts";
 import { fullBlockSchema, receiptsSchema } from "../../chains/tron/answers.ts";
 import { encodeBase58Check } from "../../chains/tron/base58check.ts";
@@ -87,6 +88,59 @@ test("what is no address in form, or of another network, is looked up as it is",
     const [found] = await eventAddresses(database.sql, network, [ADDRESS]);
     assertEquals(found, network.startsWith("TRX") ? addressToLogHex(ADDRESS) : ADDRESS, network);
   }
+});
+
+test("the database's number of an address is the one that scans look up", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const printable = fc.string({
+    unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
+    minLength: 5,
+    maxLength: 70,
+  });
+  const hex = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => bytes.toHex());
+  const texts = [
+    ...fc.sample(printable, 2_000),
+    ...fc.sample(hex, 2_000),
+    // the smallest and the largest number of each length
+    ...Array.from({ length: 66 }, (_, n) => [" ".repeat(n + 5), "~".repeat(n + 5)]).flat(),
+  ];
+  const rows = await sql<{ key: number }[]>`
+    SELECT hub.text_key(text) AS key FROM unnest(${texts}::text[]) WITH ORDINALITY AS t(text, place)
+    ORDER BY place`;
+  assertEquals(rows.map(({ key }) => key), texts.map(textKey));
+});
+
+test("an address whose number could differ from the scans' is refused", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  for (const address of ["", "four", "f\u00fcnf5", "tab\there", "line\nfeed", "line feed\n"]) {
+    await assertRejects(
+      () =>
+        sql`
+          INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index)
+          VALUES (${address}, 'TRX', 'mer_1', 'adr_1', 1)`,
+      Error,
+      "event_address",
+    );
+  }
+});
+
+test("who shares the number of a receiver is credited nothing", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const paid = "aaaaa" + "1".repeat(30) + "bbbbb";
+  const other = "aaaaa" + "2".repeat(30) + "bbbbb";
+  assertEquals(textKey(paid), textKey(other));
+  await addWatched(sql, addressFromLogHex(other));
+  const scan = () =>
+    recordBlocks(sql, paperChain("TRX"), [blockOf([addressFromLogHex(paid)])], "solid");
+  assertEquals([...await scan()], []);
+  assertEquals((await sql`SELECT 1 FROM book.inbox`).length, 0);
+  const owner = await addWatched(sql, addressFromLogHex(paid));
+  assertEquals([...await scan()], [owner]);
+  const rows = await sql`SELECT merchant_id FROM book.inbox`;
+  assertEquals(rows.map(({ merchant_id }) => merchant_id), [owner]);
 });
 
 test("one place on a chain has one row, whatever its spelling", async () => {

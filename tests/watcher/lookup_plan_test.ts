@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import { textKey } from "../../chains/text_key.ts";
 import { findAddresses } from "../../ledger/watcher/find_addresses.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -17,7 +18,7 @@ test("however many receivers are looked up, addresses are read by key, and not t
   // as the first few times that a connection asks
   await sql`SET plan_cache_mode = force_custom_plan`;
   const strangers = Array.from({ length: ASKED }, (_, n) => n.toString(16).padStart(40, "a"));
-  const found = await findAddresses(sql, "TRX", [...strangers, "somebody 7"]);
+  const found = await findAddresses(sql, "TRX", [...strangers, "somebody 7"].map(textKey));
   assertEquals([...found.values()].map(({ address }) => address), ["somebody 7"]);
   await sql`SELECT pg_stat_force_next_flush()`;
   const [scans] = await sql<{ ofTable: number; byKey: number }[]>`
