@@ -761,11 +761,11 @@ END $$;
 CREATE FUNCTION hub.text_key(text text) RETURNS integer
   LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
   SELECT (
-    ascii(text)               * 26439622160671 + ascii(right(text, 1))          * 852891037441 +
-    ascii(substr(text, 2, 1)) * 27512614111    + ascii(left(right(text, 2), 1)) * 887503681::bigint +
-    ascii(substr(text, 3, 1)) * 28629151::bigint + ascii(left(right(text, 3), 1)) * 923521 +
-    ascii(substr(text, 4, 1)) * 29791          + ascii(left(right(text, 4), 1)) * 961 +
-    ascii(substr(text, 5, 1)) * 31             + ascii(left(right(text, 5), 1))
+    ascii(text)               * 26439622160671 + ascii(substr(text, length(text)))        * 852891037441 +
+    ascii(substr(text, 2, 1)) * 27512614111    + ascii(substr(text, length(text) - 1, 1)) * 887503681::bigint +
+    ascii(substr(text, 3, 1)) * 28629151::bigint + ascii(substr(text, length(text) - 2, 1)) * 923521 +
+    ascii(substr(text, 4, 1)) * 29791          + ascii(substr(text, length(text) - 3, 1)) * 961 +
+    ascii(substr(text, 5, 1)) * 31             + ascii(substr(text, length(text) - 4, 1))
   )::bit(32)::integer
 $$;
 
@@ -783,7 +783,7 @@ CREATE TABLE hub.address (
   PRIMARY KEY (address, network),
   UNIQUE (event_address, network),
   -- where hub.text_key is the same as chains/text_key.ts
-  CHECK (event_address ~ '^[ -~]{5,}$')
+  CHECK (event_address ~ '^[ -~]+$')
 );
 CREATE INDEX address_by_event ON hub.address (event_key);
 

@@ -95,7 +95,7 @@ test("the database's number of an address is the one that scans look up", async 
   const { sql } = database;
   const printable = fc.string({
     unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
-    minLength: 5,
+    minLength: 1,
     maxLength: 70,
   });
   const hex = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => bytes.toHex());
@@ -103,7 +103,7 @@ test("the database's number of an address is the one that scans look up", async 
     ...fc.sample(printable, 2_000),
     ...fc.sample(hex, 2_000),
     // the smallest and the largest number of each length
-    ...Array.from({ length: 66 }, (_, n) => [" ".repeat(n + 5), "~".repeat(n + 5)]).flat(),
+    ...Array.from({ length: 66 }, (_, n) => [" ".repeat(n + 1), "~".repeat(n + 1)]).flat(),
   ];
   const rows = await sql<{ key: number }[]>`
     SELECT hub.text_key(text) AS key FROM unnest(${texts}::text[]) WITH ORDINALITY AS t(text, place)
@@ -114,7 +114,7 @@ test("the database's number of an address is the one that scans look up", async 
 test("an address whose number could differ from the scans' is refused", async () => {
   await using database = await testDatabase();
   const { sql } = database;
-  for (const address of ["", "four", "f\u00fcnf5", "tab\there", "line\nfeed", "line feed\n"]) {
+  for (const address of ["", "f\u00fcnf5", "tab\there", "line\nfeed", "line feed\n"]) {
     await assertRejects(
       () =>
         sql`
