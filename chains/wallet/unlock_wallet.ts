@@ -30,7 +30,8 @@ export interface KeySource {
    */
   key(network: Network, wallet: WalletName): SigningKey | null;
   /**
-   * The address of a wallet, derived and not remembered.
+   * The address of a wallet, as its keys have it: the hot wallet's was derived when they were
+   * unlocked, a deposit address is derived each time.
    *
    * @returns `null` when locked, or when the wallet has no account of that network
    */
@@ -39,24 +40,32 @@ export interface KeySource {
   lock(): void;
 }
 
+/** What an unlocked network's keys come from. */
+interface Account {
+  readonly node: HDKey;
+  /** Address of the hot wallet, derived from the node. */
+  readonly hotWallet: string;
+}
+
 /** @throws {Error} when the file's public part is not what the mnemonic derives */
 function requireSameAccount(
-  account: HDKey,
+  node: HDKey,
   network: Network,
   stored: WalletFile["networks"][Network],
-): void {
-  const derived = publicAccount(account, network);
+): Account {
+  const derived = publicAccount(node, network);
+  const { hotWallet } = derived;
   if (
-    stored?.xpub === derived.xpub && stored.hotWallet === derived.hotWallet &&
+    stored?.xpub === derived.xpub && stored.hotWallet === hotWallet &&
     stored.accountIndex === derived.accountIndex
-  ) return;
+  ) return { node, hotWallet };
   throw new Error(
     `Cannot unlock the wallet as its public part is not of its mnemonic: ${network} ${derived.hotWallet}`,
   );
 }
 
 /** The source over unlocked account nodes. */
-function keySource(walletId: string, accounts: Map<Network, HDKey>): KeySource {
+function keySource(walletId: string, accounts: Map<Network, Account>): KeySource {
   const kept = new Map<string, SigningKey>();
   return {
     walletId,
@@ -66,7 +75,7 @@ function keySource(walletId: string, accounts: Map<Network, HDKey>): KeySource {
       if (known !== undefined) return known;
       const account = accounts.get(network);
       if (account === undefined) return null;
-      const key = signingKey(account, network, wallet);
+      const key = signingKey(account.node, network, wallet);
       if (kept.size >= KEPT_KEYS) {
         const oldest = kept.keys().next().value;
         if (oldest !== undefined) kept.delete(oldest);
@@ -77,14 +86,15 @@ function keySource(walletId: string, accounts: Map<Network, HDKey>): KeySource {
     address(network, wallet) {
       const account = accounts.get(network);
       if (account === undefined) return null;
-      const { address, privateKey } = signingKey(account, network, wallet);
+      if (wallet === "hot") return account.hotWallet;
+      const { address, privateKey } = signingKey(account.node, network, wallet);
       privateKey.fill(0);
       return address;
     },
     lock() {
       for (const { privateKey } of kept.values()) privateKey.fill(0);
       kept.clear();
-      for (const account of accounts.values()) account.wipePrivateData();
+      for (const { node } of accounts.values()) node.wipePrivateData();
       accounts.clear();
     },
   };
@@ -99,12 +109,11 @@ function keySource(walletId: string, accounts: Map<Network, HDKey>): KeySource {
 export async function unlockWallet(file: string, passphrase: string): Promise<KeySource> {
   const wallet = await readWalletFile(file);
   const master = await masterKey(await decryptMnemonic(wallet, passphrase));
-  const accounts = new Map<Network, HDKey>();
+  const accounts = new Map<Network, Account>();
   try {
     for (const network of Object.keys(wallet.networks) as Network[]) {
-      const account = accountKey(master, network);
-      accounts.set(network, account);
-      requireSameAccount(account, network, wallet.networks[network]);
+      const node = accountKey(master, network);
+      accounts.set(network, requireSameAccount(node, network, wallet.networks[network]));
     }
   } finally {
     master.wipePrivateData();
