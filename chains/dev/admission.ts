@@ -9,11 +9,14 @@ import { toBase58 } from "./address.ts";
 import { ownerOf } from "./execute.ts";
 import { MAX_EXPIRATION_MS, MAX_TRANSACTION_SIZE } from "./parameters.ts";
 import { type NodeRefusal, REFUSALS, signatureRefusal } from "./refusal.ts";
-import { recoverAddress } from "./signature.ts";
+import type { SignerFinder } from "./signature.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** Whether the owner signed; null when so. */
-export function checkSignature(transaction: Transaction): NodeRefusal | null {
+export function checkSignature(
+  transaction: Transaction,
+  signers: SignerFinder,
+): NodeRefusal | null {
   const call = transaction.raw.contract[0];
   if (transaction.signatures.length === 0 || call === undefined) {
     return signatureRefusal("miss sig or contract");
@@ -27,8 +30,9 @@ export function checkSignature(transaction: Transaction): NodeRefusal | null {
   if ((call.Permission_id ?? 0) !== 0) return signatureRefusal("permission isn't exit");
   const signature = transaction.signatures[0] as string;
   if (signature.length < 130) return signatureRefusal(`Signature size is ${signature.length / 2}`);
-  const signer = recoverAddress(Uint8Array.fromHex(transaction.txid), signature);
-  if (signer !== null && signer === ownerOf(call)) return null;
+  const owner = ownerOf(call);
+  const signer = signers.find(Uint8Array.fromHex(transaction.txid), signature, owner);
+  if (signer !== null && signer === owner) return null;
   return signatureRefusal(
     signer === null
       ? "Header byte out of range or signature not on the curve"

@@ -19,6 +19,7 @@ import { createChain, type Identity, readIdentity } from "./genesis.ts";
 import { type Changes, Overlay, type StateReader } from "./overlay.ts";
 import { MAX_BLOCK_SIZE, MAX_PENDING } from "./parameters.ts";
 import { type NodeRefusal, REFUSALS } from "./refusal.ts";
+import { SignerFinder } from "./signature.ts";
 import type { Store } from "./store.ts";
 import type { StoredBlock } from "./stored_rows.ts";
 import { assemble, type Transaction } from "./transaction.ts";
@@ -43,6 +44,7 @@ export class ChainNode {
   readonly identity: Identity;
   readonly store: Store;
   readonly #pool = new Map<string, Pending>();
+  readonly #signers = new SignerFinder();
   readonly #now: () => number;
   #head: StoredBlock;
   #solid: number;
@@ -151,7 +153,7 @@ export class ChainNode {
 
   #try(transaction: Transaction, forced: ForcedFailure | null): Admission {
     if (this.#pool.size >= MAX_PENDING) return { ok: false, refusal: REFUSALS.busy };
-    const refusal = checkSignature(transaction) ?? this.#checkPlace(transaction);
+    const refusal = checkSignature(transaction, this.#signers) ?? this.#checkPlace(transaction);
     if (refusal !== null) return { ok: false, refusal };
     if (this.#pool.has(transaction.txid) || this.store.heightOf(transaction.txid) !== null) {
       return { ok: false, refusal: REFUSALS.duplicate };

@@ -7,6 +7,18 @@
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { addressOfPublicKey, type HexAddress } from "./address.ts";
 
+type Signature = ReturnType<typeof secp256k1.Signature.fromBytes>;
+type Point = ReturnType<Signature["recoverPublicKey"]>;
+
+/** After so many signatures a signer is worth a table, which takes some 20 ms to make. */
+const FREQUENT = 16;
+/** Tables that are kept, some megabytes each: of hot wallets and who pays again and again. */
+const KNOWN_SIGNERS = 8;
+/** Signers that are counted. */
+const NOTED_SIGNERS = 10_000;
+/** Of the tables: larger ones take longer to make than they save. */
+const WINDOW_BITS = 8;
+
 /** A key of the chain's own (faucet, block producer). */
 export interface ChainKey {
   /** 32 bytes, hex. */
@@ -46,6 +58,52 @@ export function signDigest(digest: Uint8Array, key: ChainKey): string {
  * @returns the signer's address, or null when the signature is malformed
  */
 export function recoverAddress(digest: Uint8Array, signature: string): HexAddress | null {
+  const parsed = parseSignature(signature);
+  const key = parsed === null ? null : recoverKey(digest, parsed);
+  return key === null ? null : addressOfPublicKey(key.toBytes(false));
+}
+
+/**
+ * Finds who signed digests, most of which a few signers sign: to recover a key takes three times as
+ * long as to see that a key which is known gives the same signature.
+ */
+export class SignerFinder {
+  /** Keys of frequent signers; the library keeps their tables of multiples. */
+  readonly #known = new Map<HexAddress, Point>();
+  /** How often others have signed. */
+  readonly #times = new Map<HexAddress, number>();
+
+  /**
+   * As {@linkcode recoverAddress}.
+   *
+   * @param expected who is said to have signed, if anybody
+   */
+  find(digest: Uint8Array, signature: string, expected: HexAddress | null): HexAddress | null {
+    const parsed = parseSignature(signature);
+    if (parsed === null) return null;
+    const known = expected === null ? undefined : this.#known.get(expected);
+    if (known !== undefined && isBy(digest, parsed, known)) return expected;
+    const key = recoverKey(digest, parsed);
+    if (key === null) return null;
+    const signer = addressOfPublicKey(key.toBytes(false));
+    if (known === undefined && signer === expected) this.#note(signer, key);
+    return signer;
+  }
+
+  #note(signer: HexAddress, key: Point): void {
+    const times = (this.#times.get(signer) ?? 0) + 1;
+    if (this.#times.size >= NOTED_SIGNERS) this.#times.clear();
+    this.#times.set(signer, times);
+    if (times < FREQUENT) return;
+    this.#times.delete(signer);
+    const oldest = this.#known.keys().next();
+    if (this.#known.size >= KNOWN_SIGNERS && !oldest.done) this.#known.delete(oldest.value);
+    this.#known.set(signer, key.precompute(WINDOW_BITS));
+  }
+}
+
+/** r, s and which of the points with that r was meant; null when malformed. */
+function parseSignature(signature: string): Signature | null {
   if (!/^[0-9a-f]{130}$/i.test(signature)) return null;
   const bytes = Uint8Array.fromHex(signature);
   const v = bytes[64] ?? 0;
@@ -55,10 +113,34 @@ export function recoverAddress(digest: Uint8Array, signature: string): HexAddres
   recovered[0] = recovery;
   recovered.set(bytes.subarray(0, 64), 1);
   try {
-    const point = secp256k1.Signature.fromBytes(recovered, "recovered").recoverPublicKey(digest);
-    return addressOfPublicKey(point.toBytes(false));
+    return secp256k1.Signature.fromBytes(recovered, "recovered");
   } catch {
-    // The library throws for r or s out of range and for points off the curve: no signer.
+    // the library throws for r or s out of range: no signature
     return null;
   }
+}
+
+/** The key that signed; null when there is none. */
+function recoverKey(digest: Uint8Array, signature: Signature): Point | null {
+  try {
+    return signature.recoverPublicKey(digest);
+  } catch {
+    // the library throws for points off the curve: no signer
+    return null;
+  }
+}
+
+/**
+ * Whether recovery would give this key Q. It gives Q = (sR - zG) / r for the point R that r and v
+ * name (SEC 1, 4.1.6), so that is so just when (zG + rQ) / s is R.
+ */
+function isBy(digest: Uint8Array, { r, s, recovery }: Signature, key: Point): boolean {
+  const { BASE, Fn } = secp256k1.Point;
+  const z = Fn.create(BigInt(`0x${digest.toHex()}`));
+  const inverse = Fn.inv(s);
+  const point = BASE.multiplyUnsafe(Fn.mul(z, inverse))
+    .add(key.multiplyUnsafe(Fn.mul(r, inverse)));
+  if (recovery === undefined || point.is0()) return false;
+  const { x, y } = point.toAffine();
+  return x === r + (recovery < 2 ? 0n : Fn.ORDER) && Number(y & 1n) === (recovery & 1);
 }
