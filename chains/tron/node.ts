@@ -7,6 +7,7 @@
 
 import { ChainUnavailable } from "../chain.ts";
 import { CallMeter } from "./call_meter.ts";
+import { Deadline } from "./deadline.ts";
 import { readBody } from "./read_body.ts";
 
 /** How long a path that a node does not know is not asked for. */
@@ -112,8 +113,8 @@ export class TronNode {
    * @throws {ChainUnavailable} `timeout` or `network`; then nothing is known of what the node did
    */
   async post(path: string, body: string, signal?: AbortSignal): Promise<NodeAnswer> {
-    const timeout = AbortSignal.timeout(this.#requestTimeoutMs);
-    const bound = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
+    using deadline = new Deadline(this.#requestTimeoutMs);
+    const bound = deadline.with(signal);
     this.meter.count();
     try {
       const response = await fetch(this.#base + path, {
@@ -131,7 +132,7 @@ export class TronNode {
     } catch (error) {
       if (error instanceof ChainUnavailable) throw error;
       if (bound.aborted) {
-        const who = timeout.aborted ? `${this.#requestTimeoutMs} ms passed` : "the caller gave up";
+        const who = deadline.isOver ? `${this.#requestTimeoutMs} ms passed` : "the caller gave up";
         throw new ChainUnavailable("timeout", `Cannot ask a node as ${who}: ${this.label}${path}`);
       }
       throw new ChainUnavailable(

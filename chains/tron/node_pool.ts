@@ -7,6 +7,7 @@
 import { getLogger } from "@logtape/logtape";
 import type { z } from "zod";
 import { ChainUnavailable, type NodeState } from "../chain.ts";
+import { Deadline } from "./deadline.ts";
 import { ForeignNode } from "./foreign_node.ts";
 import type { NodeAnswer, TronNode } from "./node.ts";
 
@@ -215,8 +216,8 @@ export class NodePool {
     isEnough: (result: T) => boolean = () => true,
     better: (kept: T, found: T) => T = (kept) => kept,
   ): Promise<T> {
-    const total = AbortSignal.timeout(this.totalTimeoutMs);
-    const bound = signal === undefined ? total : AbortSignal.any([signal, total]);
+    using total = new Deadline(this.totalTimeoutMs);
+    const bound = total.with(signal);
     let poor: { readonly result: T } | null = null;
     let lastFailure: ChainUnavailable | null = null;
     for (const node of this.#inOrder()) {
@@ -232,7 +233,7 @@ export class NodePool {
         if (!(error instanceof ChainUnavailable)) throw error;
         // A revert is the contract's answer, the same on every node that is up to date.
         if (error.category === "reverted") throw error;
-        if (!bound.aborted || total.aborted) this.#failed(node, error);
+        if (!bound.aborted || total.isOver) this.#failed(node, error);
         lastFailure = error;
       }
     }
