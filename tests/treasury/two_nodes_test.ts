@@ -1,13 +1,13 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { newId } from "../../actors/runtime/ids.ts";
 import { signQueued } from "../../actors/treasury/sign_queued.ts";
 import type { Signer } from "../../chains/signer.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { pullQueued } from "../../ledger/treasury/pull_queued.ts";
-import { addMerchant, amount } from "../support/books.ts";
+import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperChain, paperSigner } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { addQueued } from "./support/add_queued.ts";
 import { nodeOf } from "../support/node_of.ts";
 
 const test = testNeeding(DATABASE);
@@ -17,16 +17,6 @@ const scarce = () =>
   paperChain("TRX", {
     balanceOf: (_, asset) => Promise.resolve(amount(asset === "USDT" ? "5" : "1000")),
   });
-
-/** Payouts of 1 USDT each. */
-async function addQueued(sql: Sql, count: number): Promise<void> {
-  const merchantId = await addMerchant(sql);
-  const ids = Array.from({ length: count }, () => newId("out"));
-  await sql`
-    INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, created_at, updated_at)
-    SELECT id, ${merchantId}, 'payout', 'wd_' || id, 'TRX', 'USDT', 1, 'somewhere', 'queued', now(), now()
-    FROM unnest(${ids}::text[]) AS id`;
-}
 
 /** How many are in which state, for which reason. */
 async function states(sql: Sql): Promise<Readonly<Record<string, number>>> {
