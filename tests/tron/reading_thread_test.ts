@@ -199,17 +199,23 @@ Deno.test({
   },
 });
 
+/** A module whose worker the runtime refuses to make. */
+const unstartable = new URL("./support/ending_reader.ts", import.meta.url);
+unstartable.toString = () => {
+  throw new TypeError("no such worker");
+};
+
 for (
-  const [how, file] of [
-    ["ends", "ending_reader.ts"],
-    ["cannot be loaded", "missing_reader.ts"],
+  const [how, entry] of [
+    ["ends", new URL("./support/ending_reader.ts", import.meta.url)],
+    ["cannot be loaded", new URL("./support/missing_reader.ts", import.meta.url)],
+    ["cannot be started", unstartable],
   ] as const
 ) {
   Deno.test({
     name: `what a thread that ${how} had is read without it, and the node is not blamed`,
     ignore,
     fn: async () => {
-      const entry = new URL(`./support/${file}`, import.meta.url);
       const thread = new ReadingThread({ entry });
       try {
         await using node = startNode();
