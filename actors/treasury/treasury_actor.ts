@@ -129,7 +129,7 @@ class TreasuryActor implements Actor<TreasuryMessage> {
       const givenUp = await this.#burials.look(solid);
       if (givenUp.size > 0) wakeMerchants(givenUp);
     }
-    let inFlight = await this.#resend();
+    const inFlight = await this.#resend();
     await this.#housekeeping.look(solid, this.#burials.unproven);
     await this.#signAndSend(inFlight);
   }

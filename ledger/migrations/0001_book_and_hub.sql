@@ -779,13 +779,12 @@ CREATE TABLE hub.address (
   created_at    timestamptz NOT NULL DEFAULT now(),
   -- what scans look up, in whatever form it was inserted: one place on the chain has one row
   event_address text COLLATE "C" NOT NULL GENERATED ALWAYS AS (hub.event_address(network, address)) STORED,
-  event_key     integer NOT NULL GENERATED ALWAYS AS (hub.text_key(hub.event_address(network, address))) STORED,
   PRIMARY KEY (address, network),
   UNIQUE (event_address, network),
   -- where hub.text_key is the same as chains/text_key.ts
   CHECK (event_address ~ '^[ -~]+$')
 );
-CREATE INDEX address_by_event ON hub.address (event_key);
+CREATE INDEX address_by_event ON hub.address (hub.text_key(event_address));
 
 -- How far a network was read. `head` informs, `solid` moves money.
 CREATE TABLE hub.cursor (

@@ -16,7 +16,7 @@ export interface AddressOwner {
  * for them.
  *
  * @param keys `textKey` of each address in the form in which the network's events carry it
- *   (`Transfer.eventTo`); what `hub.address.event_key` holds
+ *   (`Transfer.eventTo`); `hub.text_key` makes the same
  * @returns owners by that form; among them strangers that share a key with what was asked for
  */
 export async function findAddresses(
@@ -25,10 +25,11 @@ export async function findAddresses(
   keys: readonly number[],
 ): Promise<ReadonlyMap<string, AddressOwner>> {
   if (keys.length === 0) return new Map();
+  const array = `{${keys.join(",")}}`;
   const rows = await sql<(AddressOwner & { readonly eventAddress: string })[]>`
     SELECT address, event_address AS "eventAddress", merchant_id AS "merchantId",
       address_id AS "addressId"
     FROM hub.address WHERE network = ${network}
-      AND event_key = ANY ((SELECT ${`{${keys.join(",")}}`}::text::integer[])::integer[])`;
+      AND hub.text_key(event_address) = ANY ((SELECT ${array}::text::integer[])::integer[])`;
   return new Map(rows.map((row) => [row.eventAddress, row]));
 }
