@@ -13,7 +13,7 @@ import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { Signer } from "../../chains/signer.ts";
 import type { Amount } from "../../ledger/amount.ts";
 import type { Currency, Network } from "../../ledger/pair.ts";
-import type { QueueOf } from "../../ledger/treasury/pull_queued.ts";
+import type { SignedRow } from "../../ledger/treasury/commit_signed.ts";
 import { type InFlight, readInFlight } from "../../ledger/treasury/read_in_flight.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { isAway } from "../runtime/is_away.ts";
@@ -21,6 +21,7 @@ import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { Burials } from "./bury_dead.ts";
 import { Housekeeping } from "./housekeeping.ts";
+import { Sending } from "./sending.ts";
 import { BATCH_LIMIT, type Signed, signQueued } from "./sign_queued.ts";
 import type { TreasuryPolicy } from "./treasury_policy.ts";
 import type { TreasuryStatus } from "./treasury_status.ts";
@@ -40,8 +41,6 @@ const ROUNDS = 20;
 const BROADCASTS = 8;
 /** After this long a turn begins no further broadcast. */
 const SEND_MS = 10_000;
-
-const NOTHING: Signed = { transactions: [], mayBeMore: false };
 
 /** What a treasury is told. */
 export interface TreasuryMessage {
@@ -135,54 +134,47 @@ class TreasuryActor implements Actor<TreasuryMessage> {
   }
 
   /**
-   * Signs what is queued and can be paid, merchants first, and sends it: nodes carry out what is
-   * signed while the signer is at what follows.
+   * Signs what is queued and can be paid, merchants first, and sends it: nodes carry out one round
+   * while the signer is at the next. What is signed is sent before this ends, whatever fails.
    *
    * @param inFlight how many are signed and not final
    */
   async #signAndSend(inFlight: number): Promise<void> {
-    let signed = await this.#sign("merchants", BATCH_LIMIT, inFlight);
-    for (let round = 0; round < ROUNDS; round++) {
-      inFlight += signed.transactions.length;
-      const [following, sent] = await Promise.allSettled([
-        this.#signNext(signed.mayBeMore, inFlight),
-        this.#send(signed.transactions),
-      ]);
-      if (sent.status === "rejected") throw sent.reason;
-      if (following.status === "rejected") throw following.reason;
-      signed = following.value;
-      if (!signed.mayBeMore) break;
-    }
-    await this.#send(signed.transactions);
-  }
-
-  /** Signs transfers of the house and, as long as there may be more of either, of merchants. */
-  async #signNext(mayBeMore: boolean, inFlight: number): Promise<Signed> {
-    const house = await this.#signHouse(inFlight);
-    if (!mayBeMore && !house.mayBeMore) return house;
-    const known = inFlight + house.transactions.length;
-    const payouts = await this.#sign("merchants", BATCH_LIMIT, known);
-    return {
-      transactions: [...house.transactions, ...payouts.transactions],
-      mayBeMore: payouts.mayBeMore || house.mayBeMore,
-    };
-  }
-
-  /** As {@linkcode #sign}; what a node does not answer for the house holds up no payout. */
-  async #signHouse(inFlight: number): Promise<Signed> {
+    const sending = new Sending((batch: readonly SignedRow[]) => this.#send(batch));
     try {
-      return await this.#sign("house", HOUSE_LIMIT, inFlight);
+      for (let round = 0; round < ROUNDS && inFlight < IN_FLIGHT_LIMIT; round++) {
+        const limit = Math.min(BATCH_LIMIT, IN_FLIGHT_LIMIT - inFlight);
+        const payouts = await signQueued(this.#chain, this.#deps, limit, "merchants");
+        // where nodes are slow, no more is signed than can be sent before it expires
+        await sending.settled();
+        sending.begin(payouts.transactions);
+        const house = await this.#signHouse();
+        sending.begin(house.transactions);
+        inFlight += payouts.transactions.length + house.transactions.length;
+        if (!payouts.mayBeMore && !house.mayBeMore) break;
+      }
+    } catch (error) {
+      await sending.end().catch((late: unknown) => {
+        log.error("{network}: sending failed as well: {late}", {
+          network: this.#chain.network,
+          late,
+        });
+      });
+      throw error;
+    }
+    await sending.end();
+  }
+
+  /** Signs transfers of the house; what a node does not answer holds up no payout. */
+  async #signHouse(): Promise<Signed> {
+    try {
+      return await signQueued(this.#chain, this.#deps, HOUSE_LIMIT, "house");
     } catch (error) {
       if (!(error instanceof ChainUnavailable)) throw error;
       const { network } = this.#chain;
       log.warn("{network}: transfers of the house wait for a node: {error}", { network, error });
-      return NOTHING;
+      return { transactions: [], mayBeMore: false };
     }
-  }
-
-  async #sign(of: QueueOf, most: number, inFlight: number): Promise<Signed> {
-    const limit = Math.min(most, IN_FLIGHT_LIMIT - inFlight);
-    return limit > 0 ? await signQueued(this.#chain, this.#deps, limit, of) : NOTHING;
   }
 
   /**

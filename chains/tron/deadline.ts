@@ -7,7 +7,7 @@ export class Deadline implements Disposable {
   readonly #controller = new AbortController();
   readonly #timer: ReturnType<typeof setTimeout>;
 
-  /** @param ms from now */
+  /** @param ms from now, below 2^31, which is 24 days: a timer of more goes off at once */
   constructor(ms: number) {
     this.#timer = setTimeout(() => this.#controller.abort(), ms);
   }

@@ -784,7 +784,8 @@ CREATE TABLE hub.address (
   -- where hub.text_key is the same as chains/text_key.ts
   CHECK (event_address ~ '^[ -~]+$')
 );
-CREATE INDEX address_by_event ON hub.address (hub.text_key(event_address));
+-- with the network, so that no plan, however little is known of the table, reads all of a network
+CREATE INDEX address_by_event ON hub.address (hub.text_key(event_address), network);
 
 -- How far a network was read. `head` informs, `solid` moves money.
 CREATE TABLE hub.cursor (

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { textKey } from "../../chains/text_key.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
 import { findAddresses } from "../../ledger/watcher/find_addresses.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -8,12 +9,16 @@ const test = testNeeding(DATABASE);
 const ISSUED = 20_000;
 const ASKED = 10_000;
 
-test("however many receivers are looked up, addresses are read by key, and not the table", async () => {
-  await using database = await testDatabase();
-  const sql = database.connect({ max: 1 });
+async function addAddresses(sql: Sql): Promise<void> {
   await sql`
     INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index)
     SELECT 'somebody ' || i, 'TRX', 'mer_1', 'adr_' || i, i FROM generate_series(1, ${ISSUED}::int) i`;
+}
+
+test("however many receivers are looked up, addresses are read by key, and not the table", async () => {
+  await using database = await testDatabase();
+  const sql = database.connect({ max: 1 });
+  await addAddresses(sql);
   await sql`ANALYZE hub.address`;
   // as the first few times that a connection asks
   await sql`SET plan_cache_mode = force_custom_plan`;
@@ -25,4 +30,25 @@ test("however many receivers are looked up, addresses are read by key, and not t
     SELECT seq_scan::int AS "ofTable", (idx_scan > 0)::int AS "byKey" FROM pg_stat_user_tables
     WHERE relid = 'hub.address'::regclass`;
   assertEquals(scans, { ofTable: 0, byKey: 1 });
+});
+
+test("a connection that looked up addresses before there were any reads by key all the same, without statistics", async () => {
+  await using database = await testDatabase();
+  // as the service looks up: one plan for as long as the connection lives
+  const sql = database.connect({ max: 1, looksUpOnly: true });
+  const strangers = Array.from(
+    { length: 100 },
+    (_, n) => textKey(n.toString(16).padStart(40, "a")),
+  );
+  assertEquals((await findAddresses(sql, "TRX", strangers)).size, 0);
+  await addAddresses(database.sql);
+  await findAddresses(sql, "TRX", strangers);
+  await sql`SELECT pg_stat_force_next_flush()`;
+  const read = await sql<{ index: string }[]>`
+    SELECT indexrelname AS index FROM pg_stat_user_indexes
+    WHERE relid = 'hub.address'::regclass AND idx_tup_read >= ${ISSUED}`;
+  assertEquals(read.map(({ index }) => index), [], "indexes of which all of the network was read");
+  const [scans] = await sql<{ rows: number }[]>`
+    SELECT seq_tup_read::int AS rows FROM pg_stat_user_tables WHERE relid = 'hub.address'::regclass`;
+  assertEquals(scans, { rows: 0 });
 });
