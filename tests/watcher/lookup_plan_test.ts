@@ -2,6 +2,7 @@ import { assertEquals } from "@std/assert";
 import { textKey } from "../../chains/text_key.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { findAddresses } from "../../ledger/watcher/find_addresses.ts";
+import { findOwnTransactions } from "../../ledger/watcher/find_own_transactions.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
@@ -13,6 +14,17 @@ async function addAddresses(sql: Sql): Promise<void> {
   await sql`
     INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index)
     SELECT 'somebody ' || i, 'TRX', 'mer_1', 'adr_' || i, i FROM generate_series(1, ${ISSUED}::int) i`;
+}
+
+/** Tables and indexes of which as many rows were read as there are; the reads of this connection. */
+async function readWhole(sql: Sql, tables: readonly string[]): Promise<readonly string[]> {
+  await sql`SELECT pg_stat_force_next_flush()`;
+  const rows = await sql<{ name: string }[]>`
+    SELECT indexrelname AS name FROM pg_stat_user_indexes
+    WHERE relid = ANY (${[...tables]}::text[]::regclass[]) AND idx_tup_read >= ${ISSUED}
+    UNION ALL SELECT relname FROM pg_stat_user_tables
+    WHERE relid = ANY (${[...tables]}::text[]::regclass[]) AND seq_tup_read >= ${ISSUED}`;
+  return rows.map(({ name }) => name);
 }
 
 test("however many receivers are looked up, addresses are read by key, and not the table", async () => {
@@ -43,12 +55,23 @@ test("a connection that looked up addresses before there were any reads by key a
   assertEquals((await findAddresses(sql, "TRX", strangers)).size, 0);
   await addAddresses(database.sql);
   await findAddresses(sql, "TRX", strangers);
-  await sql`SELECT pg_stat_force_next_flush()`;
-  const read = await sql<{ index: string }[]>`
-    SELECT indexrelname AS index FROM pg_stat_user_indexes
-    WHERE relid = 'hub.address'::regclass AND idx_tup_read >= ${ISSUED}`;
-  assertEquals(read.map(({ index }) => index), [], "indexes of which all of the network was read");
-  const [scans] = await sql<{ rows: number }[]>`
-    SELECT seq_tup_read::int AS rows FROM pg_stat_user_tables WHERE relid = 'hub.address'::regclass`;
-  assertEquals(scans, { rows: 0 });
+  assertEquals(await readWhole(sql, ["hub.address"]), []);
+});
+
+test("a connection that looked up transactions of ours before there were any reads by key all the same, without statistics", async () => {
+  await using database = await testDatabase();
+  const sql = database.connect({ max: 1, looksUpOnly: true });
+  const strangers = Array.from({ length: ASKED }, (_, n) => n.toString(16).padStart(64, "a"));
+  assertEquals(await findOwnTransactions(sql, "TRX", strangers), []);
+  await database.sql`
+    INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, created_at, updated_at)
+    SELECT 'out_' || i, 'mer_1', 'payout', 'wd_' || i, 'TRX', 'USDT', 1, 'somewhere', 'signed', now(), now()
+    FROM generate_series(1, ${ISSUED}::int) i`;
+  await database.sql`
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, fee_limit, expires_at, created_at)
+    SELECT 'out_' || i, 1, 'mer_1', 'TRX', 'ours ' || i, '{}', 1, now(), now()
+    FROM generate_series(1, ${ISSUED}::int) i`;
+  const found = await findOwnTransactions(sql, "TRX", [...strangers, "ours 7"]);
+  assertEquals(found.map(({ outgoingId }) => outgoingId), ["out_7"]);
+  assertEquals(await readWhole(sql, ["book.attempt", "book.outgoing"]), []);
 });
