@@ -1,17 +1,16 @@
 import { assertEquals } from "@std/assert";
 import { HDKey } from "@scure/bip32";
-import { newId } from "../../actors/runtime/ids.ts";
 import { signQueued } from "../../actors/treasury/sign_queued.ts";
 import { createTronChain } from "../../chains/tron/tron_chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
-import { addMerchant } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { nodeOf } from "../support/node_of.ts";
 import { paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { block, blockId, HEIGHT, PAYER, USDT, word } from "../tron/support/block_fixture.ts";
 import { type ScriptedNode, startScriptedNode } from "../tron/support/scripted_node.ts";
+import { addQueued } from "./support/add_queued.ts";
 
 const test = testNeeding(DATABASE);
 
@@ -60,14 +59,9 @@ function chainOver(...nodes: readonly ScriptedNode[]) {
   return paperChain("TRX", { hotWallet: PAYER, solid, blocks, balanceOf });
 }
 
-/** Payouts of 1 USDT each, and a scan that stands at {@linkcode HEIGHT}. */
-async function addQueued(sql: Sql, count: number): Promise<void> {
-  const merchantId = await addMerchant(sql);
-  const ids = Array.from({ length: count }, () => newId("out"));
-  await sql`
-    INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, created_at, updated_at)
-    SELECT id, ${merchantId}, 'payout', 'wd_' || id, 'TRX', 'USDT', 1, 'somewhere', 'queued', now(), now()
-    FROM unnest(${ids}::text[]) AS id`;
+/** What is queued, and a scan that stands at {@linkcode HEIGHT}. */
+async function addQueuedAndScan(sql: Sql, count: number): Promise<void> {
+  await addQueued(sql, count);
   const cursor = { height: HEIGHT, hash: blockId(HEIGHT), time: 2, previousTime: 1 };
   await moveCursor(sql, "TRX", "solid", null, cursor);
 }
@@ -93,7 +87,7 @@ for (const [what, view] of Object.entries(doubtful)) {
   test(`nothing is signed on the balance of a node that ${what} while the first one fails`, async () => {
     await using database = await testDatabase();
     const { sql } = database;
-    await addQueued(sql, 2);
+    await addQueuedAndScan(sql, 2);
     await using first = startNode({ height: HEIGHT, usdt: 0 });
     const told = first.scripts[BALANCE];
     first.scripts[BALANCE] = badGateway;
@@ -109,7 +103,7 @@ for (const [what, view] of Object.entries(doubtful)) {
 test("payouts are signed on the balance of any node that has what was read of the chain", async () => {
   await using database = await testDatabase();
   const { sql } = database;
-  await addQueued(sql, 2);
+  await addQueuedAndScan(sql, 2);
   await using behind = startNode({ height: HEIGHT - 40, usdt: 0 });
   await using good = startNode({ height: HEIGHT, usdt: 4 });
   assertEquals(await signing(sql, chainOver(behind, good))(), { "signed": 2 });
@@ -118,7 +112,7 @@ test("payouts are signed on the balance of any node that has what was read of th
 test("an end that was recorded counts, also while the cursor stands before its block", async () => {
   await using database = await testDatabase();
   const { sql } = database;
-  await addQueued(sql, 4);
+  await addQueuedAndScan(sql, 4);
   await using first = startNode({ height: HEIGHT, usdt: 2 });
   const view = { height: HEIGHT, usdt: 2 };
   await using second = startNode(view);

@@ -5,6 +5,7 @@ import { type Signer, SignerUnavailable } from "../../chains/signer.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { PLATFORM_ACCOUNT } from "../../ledger/treasury/platform_account.ts";
 import { testDatabase } from "../support/database.ts";
+import { nodeOf } from "../support/node_of.ts";
 import { paperChain, paperSigner } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { addQueued } from "./support/add_queued.ts";
@@ -55,20 +56,7 @@ async function openTreasury(sql: Sql, failing: Failing = {}) {
       return { category: "accepted", retryable: true };
     },
   });
-  const treasury = await treasuryActors({
-    sql,
-    chains: new Map([["TRX", chain]]),
-    signer,
-    now: Date.now,
-    node: "node",
-    leaseMs: 60_000,
-    resendMs: 60_000,
-    attemptLimit: 3,
-    wakeMerchants: () => {},
-    onLook: () => {},
-    onLiquidity: () => {},
-    onSignerState: () => {},
-  }).activate("TRX");
+  const treasury = await treasuryActors(nodeOf(sql, chain, { signer })).activate("TRX");
   return { look: () => treasury.receive({ type: "look" }), sent };
 }
 
