@@ -13,7 +13,6 @@ import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { Signer } from "../../chains/signer.ts";
 import type { Amount } from "../../ledger/amount.ts";
 import type { Currency, Network } from "../../ledger/pair.ts";
-import type { SignedRow } from "../../ledger/treasury/commit_signed.ts";
 import { type InFlight, readInFlight } from "../../ledger/treasury/read_in_flight.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { isAway } from "../runtime/is_away.ts";
@@ -21,7 +20,6 @@ import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { Burials } from "./bury_dead.ts";
 import { Housekeeping } from "./housekeeping.ts";
-import { Sending } from "./sending.ts";
 import { BATCH_LIMIT, type Signed, signQueued } from "./sign_queued.ts";
 import type { TreasuryPolicy } from "./treasury_policy.ts";
 import type { TreasuryStatus } from "./treasury_status.ts";
@@ -128,47 +126,24 @@ class TreasuryActor implements Actor<TreasuryMessage> {
       const givenUp = await this.#burials.look(solid);
       if (givenUp.size > 0) wakeMerchants(givenUp);
     }
-    const inFlight = await this.#resend();
+    let inFlight = await this.#resend();
     await this.#housekeeping.look(solid, this.#burials.unproven);
-    await this.#signAndSend(inFlight);
-  }
-
-  /**
-   * Signs what is queued and can be paid, merchants first, and sends it: nodes carry out one round
-   * while the signer is at the next. What is signed is sent before this ends, whatever fails.
-   *
-   * @param inFlight how many are signed and not final
-   */
-  async #signAndSend(inFlight: number): Promise<void> {
-    const sending = new Sending((batch: readonly SignedRow[]) => this.#send(batch));
-    try {
-      for (let round = 0; round < ROUNDS && inFlight < IN_FLIGHT_LIMIT; round++) {
-        const limit = Math.min(BATCH_LIMIT, IN_FLIGHT_LIMIT - inFlight);
-        const payouts = await signQueued(this.#chain, this.#deps, limit, "merchants");
-        // where nodes are slow, no more is signed than can be sent before it expires
-        await sending.settled();
-        sending.begin(payouts.transactions);
-        const house = await this.#signHouse();
-        sending.begin(house.transactions);
-        inFlight += payouts.transactions.length + house.transactions.length;
-        if (!payouts.mayBeMore && !house.mayBeMore) break;
-      }
-    } catch (error) {
-      await sending.end().catch((late: unknown) => {
-        log.error("{network}: sending failed as well: {late}", {
-          network: this.#chain.network,
-          late,
-        });
-      });
-      throw error;
+    for (let round = 0; round < ROUNDS && inFlight < IN_FLIGHT_LIMIT; round++) {
+      const limit = Math.min(BATCH_LIMIT, IN_FLIGHT_LIMIT - inFlight);
+      const payouts = await signQueued(this.#chain, this.#deps, limit, "merchants");
+      await this.#send(payouts.transactions);
+      const house = await this.#signHouse();
+      inFlight += payouts.transactions.length + house.transactions.length;
+      if (!payouts.mayBeMore && !house.mayBeMore) break;
     }
-    await sending.end();
   }
 
-  /** Signs transfers of the house; what a node does not answer holds up no payout. */
+  /** Signs and sends transfers of the house; what a node does not answer holds up no payout. */
   async #signHouse(): Promise<Signed> {
     try {
-      return await signQueued(this.#chain, this.#deps, HOUSE_LIMIT, "house");
+      const house = await signQueued(this.#chain, this.#deps, HOUSE_LIMIT, "house");
+      await this.#send(house.transactions);
+      return house;
     } catch (error) {
       if (!(error instanceof ChainUnavailable)) throw error;
       const { network } = this.#chain;
