@@ -46,7 +46,7 @@ test("however many receivers are looked up, addresses are read by key, and not t
 
 test("a connection that looked up addresses before there were any reads by key all the same, without statistics", async () => {
   await using database = await testDatabase();
-  // as the service looks up: one plan for as long as the connection lives
+  // keeps the plan of its first query, as any connection does after some
   const sql = database.connect({ max: 1, looksUpOnly: true });
   const strangers = Array.from(
     { length: 100 },
