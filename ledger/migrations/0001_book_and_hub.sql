@@ -784,7 +784,7 @@ CREATE TABLE hub.address (
   -- where hub.text_key is the same as chains/text_key.ts
   CHECK (event_address ~ '^[ -~]+$')
 );
--- with the network, so that no plan, however little is known of the table, reads all of a network
+-- with the network: a plan that was made for an empty table would else read all of a network by another index
 CREATE INDEX address_by_event ON hub.address (hub.text_key(event_address), network);
 
 -- How far a network was read. `head` informs, `solid` moves money.
