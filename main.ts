@@ -5,51 +5,74 @@
  * @module
  */
 
+import { SERVED_NETWORKS } from "./ledger/pair.ts";
 import { getLogger } from "@logtape/logtape";
 import { collectDefaultMetrics, Registry } from "prom-client";
+import { AddressGuard } from "./actors/addresses/address_guard.ts";
 import { Engine } from "./actors/engine.ts";
 import { crashPoint } from "./actors/runtime/crash_point.ts";
-import { newId } from "./actors/runtime/ids.ts";
+import { idsFollow, newId } from "./actors/runtime/ids.ts";
 import { FeeBoard } from "./actors/treasury/fee_board.ts";
 import { createWebhooks } from "./actors/webhook/webhooks.ts";
 import { createApi, createOps } from "./api/app.ts";
 import type { ApiDeps } from "./api/context.ts";
-import { MERCHANT_ROUTES } from "./api/routes.ts";
+import { MERCHANT_ROUTES, ROUTES, withoutReference } from "./api/routes.ts";
 import { createSessionTokens } from "./api/session_token.ts";
+import { WalletFault } from "./chains/wallet/wallet_fault.ts";
 import { loadConfig } from "./config.ts";
+import { keepDuties } from "./ledger/admin/keep_duties.ts";
+import { DatabaseClock, readDatabaseTime } from "./ledger/database/database_clock.ts";
 import { createOutbox } from "./ledger/outbox/outbox.ts";
 import { coinRate } from "./rates/coin_rate.ts";
 import { usdRate } from "./rates/rates.ts";
+import { registerCallbackMetrics } from "./setup/callback_reasons.ts";
+import { registerClockMetrics } from "./setup/clock_reasons.ts";
+import { addressReasons, registerAddressMetrics } from "./setup/address_health.ts";
 import { openCrashPoints } from "./setup/crash_points.ts";
 import { ensureDemo } from "./setup/demo_accounts.ts";
+import { countDescriptors } from "./setup/descriptors.ts";
+import { doorReasons, registerDoorMetrics } from "./setup/door_health.ts";
+import { readFailoverFigures, registerFailoverMetrics } from "./setup/failover_reasons.ts";
 import { registerMetrics } from "./setup/engine_metrics.ts";
+import { openCallbackSecrets } from "./setup/callback_secrets.ts";
 import { ingestSecret } from "./setup/ingest_secret.ts";
 import { keepNodes } from "./setup/keep_nodes.ts";
+import { LoopDelay, registerLoopMetrics } from "./setup/loop_delay.ts";
 import { lockDataDir } from "./setup/lock_data_dir.ts";
+import { descriptorsWanted } from "./setup/connection_bounds.ts";
 import { configureLogging } from "./setup/logging.ts";
 import { openReading } from "./setup/open_reading.ts";
 import { openChains } from "./setup/open_chains.ts";
-import { openDatabase } from "./setup/open_database.ts";
+import { isUnsafeServer, openDatabase } from "./setup/open_database.ts";
 import { openRates } from "./setup/open_rates.ts";
 import { openReconciler } from "./setup/open_reconciler.ts";
-import { openWallet, registerWallets, SUPPORTED_NETWORKS } from "./setup/open_wallet.ts";
+import { deriveOn, openWallet, registerWallets } from "./setup/open_wallet.ts";
 import { nodeName } from "./setup/node_name.ts";
+import { openReadSlots, registerPoolMetrics } from "./setup/pool_health.ts";
 import { quickStart } from "./setup/quick_start.ts";
 import { readiness } from "./setup/readiness.ts";
+import { detailReads } from "./setup/readiness_details.ts";
 import { registerReconcileMetrics } from "./setup/reconcile_metrics.ts";
 import { serve } from "./setup/serve.ts";
 import { openServiceSigner } from "./setup/service_signer.ts";
+import { requireApart } from "./setup/signer_user.ts";
 import { sessionSecret } from "./setup/session_secret.ts";
 import { registerSweepMetrics } from "./setup/sweep_health.ts";
 import { DEV_SWEEP_PACE, SWEEP_PACE, sweepTerms } from "./setup/sweep_terms.ts";
 import { registerTreasuryMetrics } from "./setup/treasury_metrics.ts";
+import { registerDepositProofMetrics } from "./setup/deposit_proof_health.ts";
 import { feeTerms, policyOf, treasuryPolicies } from "./setup/treasury_policy.ts";
 import { untilStopped } from "./setup/until_stopped.ts";
+import { registerWorkMetrics } from "./setup/work_reasons.ts";
+import { Warming } from "./setup/warming.ts";
+import { openAttestation } from "./setup/wallet_attestation.ts";
 import { senderPermissions } from "./webhooks/sender_permissions.ts";
 import { createWorkerSender } from "./webhooks/worker_sender.ts";
 
 /** Bound of every step of a shutdown. */
 const STOP_MS = 30_000;
+/** How long the welcome waits for what the first requests need. */
+const WELCOME_MS = 3_000;
 /** How long a request waits for its merchant's actor. */
 const ASK_MS = 10_000;
 
@@ -60,6 +83,8 @@ if (!answer.ok) {
   Deno.exit(2);
 }
 const { config } = answer;
+// before anything else has descriptors that it could be in the way of
+const descriptors = countDescriptors(descriptorsWanted(config));
 await Deno.mkdir(config.dataDir, { recursive: true });
 const lock = await lockDataDir(config.dataDir);
 if (!lock.ok) {
@@ -74,24 +99,56 @@ const log = getLogger(["engine", "main"]);
 const development = config.environment === "development";
 if (development) openCrashPoints(config.dataDir);
 
-const opened = await openWallet(config, SUPPORTED_NETWORKS);
+const opened = await openWallet(config, SERVED_NETWORKS).catch(refuseWallet);
 const { wallet } = opened;
+if (!development && config.signer.socket !== null) {
+  const { WALLET_PASSPHRASE_FILE: passphrase } = Deno.env.toObject();
+  await requireApart({
+    socket: config.signer.socket,
+    secrets: [opened.passphraseFile, ...(passphrase === undefined ? [] : [passphrase])],
+    user: Deno.uid(),
+  }).catch(refuseWallet);
+}
 const reading = openReading(new URL("./commands/reader_worker.ts", import.meta.url));
 const [database, chains] = await Promise.all([
-  openDatabase(config),
+  openDatabase(config).catch((error): never => {
+    if (!isUnsafeServer(error)) throw error;
+    // deno-lint-ignore no-console -- for the person who started it
+    console.error(`Cannot start: ${error.message}`);
+    Deno.exit(2);
+  }),
   openChains(config, wallet, reading.readRange),
 ]);
 const { sql } = database;
-await registerWallets(sql, wallet, chains.chains);
+await registerWallets(sql, wallet, chains.chains.keys()).catch(refuseWallet);
 const keptNodes = await keepNodes(sql, chains.nodes);
 
 const signer = await openServiceSigner(config, opened, database.url, chains.signerNetworks);
 
+// a development wallet was made here, by this very service
+const signerWallet = () => development && signer.wallet() === "unknown" ? "same" : signer.wallet();
+const attestation = await openAttestation(sql, wallet, [...chains.chains.keys()], signerWallet);
+const addresses = new AddressGuard({
+  derive: (network, index) => deriveOn(chains.chains, network, index),
+  held: () => attestation.held(),
+});
+
 const urlRules = { allowLoopback: development };
-const now = () => Date.now();
+// what is kept goes by the database's time; no clock of this machine that is set can move it
+const clock = new DatabaseClock({ read: () => readDatabaseTime(sql) });
+await clock.start();
+const now = () => clock.now();
+idsFollow(now);
 const { rates, close: closeRates } = openRates(config, now);
 const sessionTokens = createSessionTokens(await sessionSecret(config));
 const ingestKey = await ingestSecret(config);
+const secrets = await openCallbackSecrets(config, sql);
+if (!secrets.ok) {
+  // deno-lint-ignore no-console -- for the person who started it
+  console.error(`Cannot start: ${secrets.reason}`);
+  await database.close();
+  Deno.exit(2);
+}
 const sender = createWorkerSender({
   entry: new URL("./commands/sender_worker.ts", import.meta.url),
   rules: urlRules,
@@ -101,6 +158,7 @@ const node = await nodeName(config);
 const webhooks = createWebhooks({
   outbox: createOutbox(sql, { node }),
   sender,
+  openSecret: (kept, merchantId) => secrets.box.open(kept, merchantId),
   now,
   random: Math.random,
   crashPoint,
@@ -117,6 +175,7 @@ const engine = new Engine({
   pace: development
     ? { pollMs: 250, leaseMs: 5_000, resendMs: 3_000, recheckMs: 1_000, attemptLimit: 3 }
     : { pollMs: 1_500, leaseMs: 30_000, resendMs: 15_000, recheckMs: 15_000, attemptLimit: 3 },
+  addressGap: config.addressGap,
   keepDays: config.keepDays,
   now,
   usdRate: (currency) => usdRate(rates, currency),
@@ -137,44 +196,91 @@ const fees = new FeeBoard({
 });
 fees.start();
 
+const { requestSql: requests, readSql: reads, operatorSql: operators } = database;
+const details = detailReads(database.detailsSql, engine);
+const readSlots = openReadSlots(reads);
 const registry = new Registry();
 collectDefaultMetrics({ register: registry });
 registerMetrics(registry, engine, webhooks);
+registerClockMetrics(registry, clock);
+registerWorkMetrics(registry, engine);
+registerCallbackMetrics(registry, { webhooks, sender });
 registerSweepMetrics(registry, engine, now);
 registerTreasuryMetrics(registry, engine, fees, now);
+registerDepositProofMetrics(registry, engine, now);
+registerPoolMetrics(registry, database.pools, readSlots);
+registerFailoverMetrics(registry, () => readFailoverFigures(database.detailsSql));
+registerAddressMetrics(registry, addresses);
 const { reconciler, close: closeReconciler } = openReconciler(
   config,
   database.url,
   chains.chains,
-  now,
 );
 if (reconciler !== null) registerReconcileMetrics(registry, reconciler);
 
+/** Ends before anything is served from a wallet that must not be used. */
+function refuseWallet(error: unknown): never {
+  if (!(error instanceof WalletFault)) throw error;
+  // deno-lint-ignore no-console -- for the person who started it
+  console.error(`Cannot start: ${error.message}`);
+  Deno.exit(2);
+}
+
 /** Ends everything but the server. */
 async function close(): Promise<void> {
+  loopDelay.stop();
   await closeReconciler();
   await engine.stop(STOP_MS);
   await fees.stop();
   await closeRates();
   await keptNodes.close();
+  await attestation.close();
   await signer.close();
   await chains.close();
   reading.close();
+  await clock.stop();
   await database.close();
 }
 
+const loopDelay = new LoopDelay();
+loopDelay.start();
+registerLoopMetrics(registry, loopDelay);
+
+const warming = new Warming({
+  networks: engine.networks,
+  isWatched: (network) => engine.addressBook.isWatched(network),
+  hasRates: () => rates.find("USDT", "USD") !== null,
+  monotonic: () => performance.now(),
+});
+
+// listens for signals before clients can use up the descriptors that it takes
+const stopped = untilStopped();
+// before anything is served: what was handed out in a lost history must not be handed out again
+await engine.history.look();
+await keepDuties(sql, config.duties, newId("aud"));
 let welcome = "";
-const serving = await serve(config, async (baseUrl) => {
+const serving = await serve({ ...config, descriptors }, async (baseUrl, doors) => {
+  registerDoorMetrics(registry, doors, descriptors);
   // before anything is answered: who finds it ready finds the accounts and their file, too
   if (development) {
-    const credentials = await ensureDemo(sql, config, chains.devNodes, baseUrl, ingestKey);
+    const credentials = await ensureDemo(
+      sql,
+      config,
+      chains.devNodes,
+      baseUrl,
+      ingestKey,
+      secrets.box,
+    );
     welcome = quickStart(credentials, config.dataDir);
   }
   const deps: ApiDeps = {
     merchants: engine.merchants,
     sql,
+    pools: { requests, reads, operators, slots: readSlots },
     chains: chains.chains,
     addressBook: engine.addressBook,
+    addresses,
+    addressGap: config.addressGap,
     fees,
     treasury: (network) => ({
       policy: policies.get(network) ?? null,
@@ -184,6 +290,7 @@ const serving = await serve(config, async (baseUrl) => {
     rates,
     sessionTokens,
     ingestSecret: ingestKey,
+    duties: config.duties,
     clock: now,
     newId,
     environment: config.environment,
@@ -193,10 +300,20 @@ const serving = await serve(config, async (baseUrl) => {
     registry,
     readiness: () =>
       readiness({
-        sql,
+        others: () => [
+          ...addressReasons(addresses),
+          ...doorReasons(doors, descriptors),
+          ...loopDelay.reasons(),
+        ],
+        starting: () => warming.reasons(),
+        sql: database.readinessSql,
+        details,
+        pools: database.pools,
         migrations: database.migrations,
         engine,
         now: now(),
+        clock,
+        callbacks: { webhooks, sender },
         signerTrouble: signer.trouble(),
         fees,
         reconciler,
@@ -206,12 +323,15 @@ const serving = await serve(config, async (baseUrl) => {
       return { status, nodes: engine.nodes(network) };
     },
     urlRules,
+    callbackSecrets: secrets.box,
     webhookSender: sender,
     wakeWebhooks: (merchantId) => webhooks.wake(merchantId),
   };
-  return config.ops === null
-    ? { merchants: createApi(deps), ops: null }
-    : { merchants: createApi(deps, MERCHANT_ROUTES), ops: createOps(deps) };
+  const all = config.ops === null ? ROUTES : MERCHANT_ROUTES;
+  return {
+    merchants: createApi(deps, config.apiDocs ? all : withoutReference(all)),
+    ops: config.ops === null ? null : createOps(deps),
+  };
 });
 if (!serving.ok) {
   // deno-lint-ignore no-console -- for the person who started it
@@ -220,9 +340,10 @@ if (!serving.ok) {
   Deno.exit(2);
 }
 const { server } = serving;
-const stopped = untilStopped();
 await engine.start();
 await reconciler?.start();
+warming.begin();
+if (development) await warming.wait(WELCOME_MS);
 // deno-lint-ignore no-console -- for the person who started it, not for the log
 if (development) console.log(welcome);
 log.info("serving on {url}", { url: server.baseUrl });

@@ -5,9 +5,10 @@
  */
 
 import { z } from "zod";
+import { databaseUrl } from "./database_config.ts";
 import { type Amount, parseAmount } from "./ledger/amount.ts";
 import { CURRENCIES, type Currency } from "./ledger/pair.ts";
-import { Secret } from "./secret.ts";
+import type { Secret } from "./secret.ts";
 
 /** What a cap may bind: a token, or the chain's own coin. */
 export type CappedAsset = Currency | "native";
@@ -24,6 +25,8 @@ export interface NetworkCaps {
 export interface SignerConfig {
   /** Where the service finds a signer of its own process; null: a worker (development). */
   readonly socket: string | null;
+  /** Group whose members may reach the socket, a name or a number; null: the signer's user alone. */
+  readonly socketGroup: string | null;
   /** Where the signer keeps what it spent and its pause. */
   readonly stateDir: string | null;
   /** The signer's own role; null in the service, which must not have it. */
@@ -53,13 +56,15 @@ export const SIGNER = {
     (text) => new TextEncoder().encode(text).length <= LONGEST_SOCKET_PATH,
     `is longer than ${LONGEST_SOCKET_PATH} bytes`,
   ).optional().describe("* unix socket of the signer; without it the signer is a worker"),
+  SIGNER_SOCKET_GROUP: z.string().regex(/^([a-z_][a-z0-9_-]{0,31}|\d{1,9})$/, "is no group")
+    .optional()
+    .describe(
+      "group that reaches the signer's socket, by name or number: the service's user is a member, the signer's too; only the signer reads it",
+    ),
   SIGNER_STATE_DIR: path.optional().describe(
     "folder of the signer alone: what it spent in the last day, and its pause",
   ),
-  SIGNER_DATABASE_URL: z.string().refine(
-    (text) => ["postgres:", "postgresql:"].includes(URL.parse(text)?.protocol ?? ""),
-    "is not a URL of the form postgres:// or postgresql://",
-  ).transform((text) => new Secret(text)).optional().describe(
+  SIGNER_DATABASE_URL: databaseUrl.optional().describe(
     "PostgreSQL as the signer's own role (deno task signer role)",
   ),
 };

@@ -5,6 +5,7 @@
  * @module
  */
 
+import ipaddr from "ipaddr.js";
 import { z } from "zod";
 import { parseAmount } from "./ledger/amount.ts";
 import { CURRENCIES, type Currency, type Network } from "./ledger/pair.ts";
@@ -24,6 +25,8 @@ interface HotLevels {
 export interface TreasuryConfig {
   /** The second opinion on dead payouts; null: our own scan alone decides. */
   readonly proof: { readonly nodeUrls: readonly string[]; readonly above: Decimal } | null;
+  /** Above this a second node has to prove an incoming transfer; null: one node's word is enough. */
+  readonly depositProofAbove: Decimal | null;
   /** What a dynamic network fee follows; see `FeeTerms`. */
   readonly fee: {
     readonly receiver: "new" | "holder";
@@ -47,10 +50,13 @@ export const TREASURY = {
   PROOF_NODE_URLS: z.string()
     .transform((text) => text.split(",").map((part) => part.trim()).filter(Boolean))
     .pipe(z.array(nodeUrl)).default([]).describe(
-      "nodes of somebody else, separated by commas: a large payout is given up as expired only when they know nothing of it either",
+      "nodes of another operator, separated by commas: a large payout is given up as expired only when they know nothing of it either, and a large deposit is credited only when they have it",
     ),
   PROOF_ABOVE: amount.optional().describe(
     "above this amount they are asked; without it for every payout, once there are any",
+  ),
+  DEPOSIT_PROOF_ABOVE: amount.optional().describe(
+    "a transfer to a deposit address above this amount stays pending until one of them has the same block and the very transfer, and none another; without it the answering node's word is enough",
   ),
   FEE_RECEIVER: z.enum(["new", "holder"], { error: "is neither new nor holder" }).default("new")
     .describe("whose transfer a dynamic network fee covers: new (holds no token yet) or holder"),
@@ -85,9 +91,19 @@ export function treasuryFaults(given: Given, network: Network, live: boolean): r
   if (has("PROOF_ABOVE") && proofNodes.length === 0) {
     faults.push(`${name("PROOF_NODE_URLS")} is missing although ${name("PROOF_ABOVE")} is set`);
   }
+  if (has("DEPOSIT_PROOF_ABOVE") && proofNodes.length === 0) {
+    faults.push(
+      `${name("PROOF_NODE_URLS")} is missing although ${name("DEPOSIT_PROOF_ABOVE")} is set`,
+    );
+  }
   const own = hostsOf(given[name("NODE_URLS")]);
   if (live && proofNodes.some((host) => own.includes(host))) {
     faults.push(`${name("PROOF_NODE_URLS")} names a node of ${name("NODE_URLS")}`);
+  }
+  if (given.ENVIRONMENT === "production") {
+    for (const list of [name("NODE_URLS"), name("PROOF_NODE_URLS")]) {
+      faults.push(...plainHttpFaults(list, given[list]));
+    }
   }
   for (const currency of CURRENCIES) {
     const [ceiling, target] = [`${currency}_CEILING`, `${currency}_TARGET`];
@@ -104,6 +120,30 @@ export function treasuryFaults(given: Given, network: Network, live: boolean): r
   return faults;
 }
 
+/**
+ * Faults of a list of node URLs where money is real: nothing between a node and the service may change
+ * what is believed about money, so that plain http is for nodes on this machine.
+ *
+ * @param name of the variable
+ * @param list URLs separated by commas, as given; malformed ones are told elsewhere
+ */
+function plainHttpFaults(name: string, list: string | undefined): readonly string[] {
+  const urls = (list ?? "").split(",").map((part) => URL.parse(part.trim()));
+  const isPlain = urls.some((url) => url?.protocol === "http:" && !isThisMachine(url.hostname));
+  if (!isPlain) return [];
+  return [
+    `${name} names a node on another machine by http, which production refuses as anybody on the ` +
+    "way could change its answers: use https, or a tunnel that ends on this machine",
+  ];
+}
+
+/** Whether a host of a URL is this machine. */
+export function isThisMachine(hostname: string): boolean {
+  if (hostname === "localhost") return true;
+  const host = hostname.replace(/^\[|\]$/g, "");
+  return ipaddr.isValid(host) && ipaddr.process(host).range() === "loopback";
+}
+
 /** Hosts of URLs that are well-formed; the others are told elsewhere. */
 function hostsOf(list: string | undefined): readonly string[] {
   return (list ?? "").split(",").flatMap((part) => URL.parse(part.trim())?.host ?? []);
@@ -118,6 +158,7 @@ export function treasuryOf(values: Values): TreasuryConfig {
       nodeUrls: values.PROOF_NODE_URLS.map((url) => url.replace(/\/+$/, "")),
       above: values.PROOF_ABOVE ?? "0",
     },
+    depositProofAbove: values.DEPOSIT_PROOF_ABOVE ?? null,
     fee: {
       receiver: values.FEE_RECEIVER,
       margin: values.FEE_MARGIN,

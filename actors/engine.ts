@@ -16,29 +16,41 @@ import { foldEventCounts } from "../ledger/outbox/fold_event_counts.ts";
 import type { Currency, Network } from "../ledger/pair.ts";
 import { sumChunks } from "../ledger/queries/sum_chunks.ts";
 import type { SweepHealth } from "../ledger/sweeps/read_sweep_health.ts";
+import { boundKeptTimes } from "../ledger/retention/bound_kept_times.ts";
 import { pruneEvents } from "../ledger/retention/prune_events.ts";
 import { pruneInbox } from "../ledger/retention/prune_inbox.ts";
+import type { UnprovenFigures } from "../ledger/watcher/deposit_proofs.ts";
 import { readUnwatchedDeposits } from "../ledger/watcher/read_pending_deposits.ts";
 import { AddressBook } from "./addresses/address_book.ts";
+import { AcknowledgedCommits, remembering } from "./failover/acknowledged_commits.ts";
+import { HistoryWatch } from "./failover/history_watch.ts";
 import { LiquidityBoard } from "./liquidity_board.ts";
 import type { Committed } from "./merchant/committed.ts";
 import { Journal } from "./merchant/journal.ts";
 import { paymentActors } from "./payment/payment_actor.ts";
 import { Actors } from "./runtime/actor.ts";
+import { Periodic, type PeriodicState } from "./runtime/periodic.ts";
 import { type DueTimer, Timers } from "./runtime/timers.ts";
 import { sweeperActors, type SweeperDeps } from "./sweeper/sweeper_actor.ts";
 import { treasuryActors } from "./treasury/treasury_actor.ts";
 import type { TreasuryPolicy } from "./treasury/treasury_policy.ts";
 import type { TreasuryStatus } from "./treasury/treasury_status.ts";
+import { DepositProver } from "./watcher/deposit_prover.ts";
 import { watcherActors } from "./watcher/watcher_actor.ts";
 import type { WatcherStatus } from "./watcher/watcher_status.ts";
 
-const log = getLogger(["engine", "actors"]);
+const log = getLogger(["engine"]);
 
 /** How often inboxes and pending deposits are looked through for what nobody was told of. */
 const SWEEP_MS = 5_000;
 /** Deposits that one sweep begins to watch. */
 const UNWATCHED_LIMIT = 1_000;
+/** How often kept times are looked through for those that a wrong clock has put off. */
+const BOUND_MS = 60_000;
+/** How often it is looked for large deposits that a second node has to prove. */
+const PROVE_MS = 1_000;
+/** How often the database's history is compared; statements that sign compare it themselves. */
+const HISTORY_MS = 1_000;
 /** How often the log of commits is cut, and how much of it is kept. */
 const PRUNE_MS = 10 * 60_000;
 const KEEP_COMMITS_MS = 3_600_000;
@@ -82,10 +94,14 @@ export interface EngineDeps {
   readonly node?: string;
   readonly webhooks: Webhooks;
   readonly pace: Pace;
+  /** Derivation indexes per network that a change of the database's history jumps over; default 1,000. */
+  readonly addressGap?: number;
   /** Days that consumed inbox rows and ended events are kept, 0 for ever; without it everything is. */
   readonly keepDays?: { readonly inbox: number; readonly events: number };
-  /** Unix milliseconds. */
+  /** Unix milliseconds, for what is kept. */
   readonly now: () => number;
+  /** Milliseconds of a clock that is never set, for pauses and deadlines; default `performance.now`. */
+  readonly monotonic?: () => number;
   /** US dollars per unit of a currency. */
   readonly usdRate: (currency: Currency) => string;
   /** How deposit addresses are swept; without it nothing is. */
@@ -100,6 +116,8 @@ export interface EngineDeps {
 export class Engine {
   readonly merchants: Journal;
   readonly addressBook: AddressBook;
+  /** Which history the database continues. */
+  readonly history: HistoryWatch;
   readonly #deps: EngineDeps;
   readonly #timers: Timers;
   readonly #payments;
@@ -111,19 +129,35 @@ export class Engine {
   readonly #treasuryStatus = new Map<Network, TreasuryStatus>();
   readonly #status = new Map<Network, WatcherStatus>();
   readonly #sweeps = new Map<Network, SweepHealth>();
-  #tickers: ReturnType<typeof setInterval>[] = [];
+  readonly #provers: ReadonlyMap<Network, DepositProver>;
+  #boundedTimes = 0;
+  /** Whether what was set aside as broken was tried once more. */
+  #hasRetried = false;
+  readonly #periodic: Periodic;
 
   constructor(deps: EngineDeps) {
     this.#deps = deps;
     const { sql, chains, now, pace } = deps;
+    const monotonic = deps.monotonic ?? (() => performance.now());
+    this.#periodic = new Periodic(monotonic);
+    const acknowledged = new AcknowledgedCommits(now, monotonic);
     this.merchants = new Journal({
-      store: createJournalStore(deps.journalSql),
+      store: remembering(createJournalStore(deps.journalSql), acknowledged),
       now,
+      monotonic,
       usdRate: deps.usdRate,
       onCommitted: (news) => this.#announce(news),
       liquidity: (network, currency) => this.liquidity(network, currency),
     });
     this.addressBook = new AddressBook(sql, chains);
+    this.history = new HistoryWatch({
+      sql,
+      chains,
+      acknowledged,
+      highestIndexes: () => this.addressBook.highest,
+      dropCaches: () => this.dropCaches(),
+      ...(deps.addressGap === undefined ? {} : { gap: deps.addressGap }),
+    });
     this.#timers = new Timers(sql, (timer) => this.#deliver(timer));
     const wakeMerchants = (merchantIds: ReadonlySet<string>) => {
       for (const merchantId of merchantIds) this.merchants.wake(merchantId);
@@ -140,6 +174,7 @@ export class Engine {
       chains,
       signer: deps.signer,
       now,
+      monotonic,
       node: deps.node ?? crypto.randomUUID(),
       leaseMs: pace.leaseMs,
       resendMs: pace.resendMs,
@@ -148,6 +183,7 @@ export class Engine {
       onLook: (network, currencies) => this.#liquidity.begin(network, currencies),
       onLiquidity: (network, liquidity) => this.#liquidity.end(network, liquidity),
       onSignerState: (network, open) => this.#signerOpen.set(network, open),
+      scanStopped: (network) => this.#status.get(network)?.stopped ?? null,
       onStatus: (network, status) => this.#treasuryStatus.set(network, status),
       ...(deps.treasuryPolicy === undefined ? {} : { policy: deps.treasuryPolicy }),
       ...(deps.coinRate === undefined ? {} : { coinRate: deps.coinRate }),
@@ -161,10 +197,21 @@ export class Engine {
       onQueued: (network) => this.#treasuries.tell(network, { type: "look" }),
       onStatus: (network, status) => this.#sweeps.set(network, status),
     }));
+    this.#provers = new Map([...chains].map(([network, chain]) => [
+      network,
+      new DepositProver({
+        sql,
+        chain,
+        nodes: deps.treasuryPolicy?.(network).second?.nodes ?? [],
+        now,
+        wake: (merchantId) => this.merchants.wake(merchantId),
+      }),
+    ]));
     this.#watchers = new Actors(watcherActors({
       sql,
       chains,
       now,
+      monotonic,
       wakeMerchants,
       onSolid: (network) => {
         this.#treasuries.tell(network, { type: "look" });
@@ -174,6 +221,15 @@ export class Engine {
       nodes: (network) => this.nodes(network),
       again: (network) => this.#watchers.tell(network, { type: "tick" }),
     }));
+  }
+
+  /**
+   * Has merchants and settings read again before anything more is decided on them: for when the
+   * history of the database may have changed, as after a failover. Safe at any moment.
+   */
+  dropCaches(): void {
+    this.merchants.dropCaches();
+    this.addressBook.dropCaches();
   }
 
   /** What the hot wallet can still promise; null where it is not known. */
@@ -196,6 +252,11 @@ export class Engine {
     return [...this.#deps.chains.keys()];
   }
 
+  /** Currencies whose token contract on a network is configured. */
+  currencies(network: Network): readonly Currency[] {
+    return this.#deps.chains.get(network)?.capabilities.currencies ?? [];
+  }
+
   /** How far each network was read; none that was never reached. */
   get watched(): ReadonlyMap<Network, WatcherStatus> {
     return this.#status;
@@ -204,6 +265,11 @@ export class Engine {
   /** How the sweeps of each network stand; none that was not looked at. */
   get sweeps(): ReadonlyMap<Network, SweepHealth> {
     return this.#sweeps;
+  }
+
+  /** Large deposits of a network that a second node has not proven, as of the last look. */
+  unprovenDeposits(network: Network): UnprovenFigures | null {
+    return this.#provers.get(network)?.figures ?? null;
   }
 
   /** How the nodes of a network fare; empty where nobody counts. */
@@ -222,11 +288,32 @@ export class Engine {
     };
   }
 
+  /** How each piece of periodic work stands. */
+  get periodic(): readonly PeriodicState[] {
+    return this.#periodic.states;
+  }
+
+  /** Actors that have handled one message for longer than that, milliseconds. */
+  busyFor(longerThanMs: number): readonly { readonly actor: string; readonly ms: number }[] {
+    const kinds = [this.#payments, this.#treasuries, this.#sweepers, this.#watchers];
+    return kinds.flatMap((actors) =>
+      (actors?.busyFor(longerThanMs) ?? []).map(({ id, ms }) => ({
+        actor: `${actors?.kind.name}/${id}`,
+        ms,
+      }))
+    );
+  }
+
+  /** Timers that cannot be delivered, and kept times that a wrong clock had put off. */
+  get timeFigures(): { readonly brokenTimers: number; readonly boundedTimes: number } {
+    return { brokenTimers: this.#timers.broken, boundedTimes: this.#boundedTimes };
+  }
+
   /** Takes up everything that is in flight and starts to look around. */
   async start(): Promise<void> {
+    await this.history.look();
     await this.merchants.settings();
-    await this.merchants.retryBroken();
-    await this.merchants.wakeAll();
+    await this.#wakeMerchants();
     await this.#watchDeposits();
     this.#timers.start(this.#deps.pace.recheckMs);
     this.#deps.webhooks.start();
@@ -238,17 +325,25 @@ export class Engine {
       }
     };
     look();
-    this.#every(this.#deps.pace.pollMs, look);
-    this.#every(SWEEP_MS, () => this.merchants.wakeAll());
-    this.#every(SWEEP_MS, () => this.#watchDeposits());
-    this.#every(SWEEP_MS, async () => {
-      await foldEventCounts(this.#deps.sql);
+    const { sql, pace } = this.#deps;
+    const tasks = this.#periodic;
+    tasks.every("look at chains", pace.pollMs, look);
+    tasks.every("compare history", HISTORY_MS, () => this.history.look());
+    for (const [network, prover] of this.#provers) {
+      tasks.every(`prove large deposits of ${network}`, PROVE_MS, () => prover.look());
+    }
+    tasks.every("wake merchants", SWEEP_MS, () => this.merchants.wakeAll());
+    tasks.every("retry broken rows", SWEEP_MS, () => this.#retryBroken());
+    tasks.every("watch deposits", SWEEP_MS, () => this.#watchDeposits());
+    tasks.every("count events", SWEEP_MS, async () => {
+      await foldEventCounts(sql);
     });
-    this.#every(PRUNE_MS, async () => {
-      while (await sumChunks(this.#deps.sql) > 0);
+    tasks.every("bound kept times", BOUND_MS, () => this.#boundTimes(), true);
+    tasks.every("sum lists", PRUNE_MS, async () => {
+      while (await sumChunks(sql) > 0);
     });
-    this.#every(PRUNE_MS, () => pruneCommitLog(this.#deps.sql, KEEP_COMMITS_MS));
-    this.#every(PRUNE_MS, () => this.#prune());
+    tasks.every("prune commits", PRUNE_MS, () => pruneCommitLog(sql, KEEP_COMMITS_MS));
+    tasks.every("prune rows", PRUNE_MS, () => this.#prune());
   }
 
   /**
@@ -257,7 +352,7 @@ export class Engine {
    * @param boundMs after this long the rest is left to the durable rows
    */
   async stop(boundMs: number): Promise<void> {
-    for (const ticker of this.#tickers) clearInterval(ticker);
+    this.#periodic.stop();
     await this.#timers.stop();
     await Promise.all([
       this.#watchers.stop(boundMs),
@@ -267,6 +362,29 @@ export class Engine {
     ]);
     await this.merchants.stop(boundMs);
     await this.#deps.webhooks.stop();
+  }
+
+  /** Wakes merchants at the start: what fails is done again by the periodic work, and stops no node. */
+  async #wakeMerchants(): Promise<void> {
+    for (const work of [() => this.#retryBroken(), () => this.merchants.wakeAll()]) {
+      try {
+        await work();
+      } catch (error) {
+        log.warn("cannot wake all merchants yet, trying again: {error}", { error });
+      }
+    }
+  }
+
+  /** Tries what was set aside as broken once more, until that was done once. */
+  async #retryBroken(): Promise<void> {
+    if (this.#hasRetried) return;
+    await this.merchants.retryBroken();
+    this.#hasRetried = true;
+  }
+
+  /** Takes back what was put off while a clock was wrong. */
+  async #boundTimes(): Promise<void> {
+    this.#boundedTimes += await boundKeptTimes(this.#deps.sql);
   }
 
   /** Deletes what is kept long enough, a bounded part at a time. */
@@ -287,21 +405,6 @@ export class Engine {
     }
   }
 
-  #every(ms: number, work: () => void | Promise<void>): void {
-    let busy = false;
-    this.#tickers.push(setInterval(async () => {
-      if (busy) return;
-      busy = true;
-      try {
-        await work();
-      } catch (error) {
-        log.warn("cannot look around, trying again: {error}", { error });
-      } finally {
-        busy = false;
-      }
-    }, ms));
-  }
-
   #announce(news: Committed): void {
     this.#liquidity.promised(news.promises);
     for (const merchantId of news.events) this.#deps.webhooks.wake(merchantId);
@@ -315,7 +418,8 @@ export class Engine {
     if (timer.address.kind === "payment") {
       this.#payments.tell(timer.address.id, { type: "timer", name: timer.name });
     } else {
-      log.error("a timer belongs to no kind of actor: {kind}/{id}", { ...timer.address });
+      const { kind, id } = timer.address;
+      throw new Error(`Cannot deliver a timer as it belongs to no kind of actor: ${kind}/${id}`);
     }
   }
 }

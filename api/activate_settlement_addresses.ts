@@ -11,7 +11,7 @@ import { ok } from "./answer.ts";
 import { askAsAdmin } from "./ask_as_admin.ts";
 import { notFound } from "./errors.ts";
 import { limit, page } from "./fields.ts";
-import { notFoundDoc } from "./openapi/error_catalogue.ts";
+import { notFoundDoc, REFUSALS } from "./openapi/error_catalogue.ts";
 import { pagination } from "./paging.ts";
 import { staffRoute } from "./route.ts";
 import { settlementAddressView } from "./settlement_addresses.ts";
@@ -61,7 +61,7 @@ function activationRoute(verb: "activate" | "deactivate", summary: string) {
     method: "POST",
     path: `/api/admin/settlement-addresses/{addressId}/${verb}`,
     summary,
-    access: { scope: "admin", anyOf: ["admin:write"] },
+    access: { scope: "admin", anyOf: ["admin:payments"] },
     rateCategory: "none",
     body: z.strictObject({}).prefault({}),
     responses: {
@@ -71,7 +71,7 @@ function activationRoute(verb: "activate" | "deactivate", summary: string) {
         example: SETTLEMENT_ADDRESS_OF_MERCHANT_EXAMPLE,
       },
     },
-    errors: [notFoundDoc],
+    errors: verb === "activate" ? [notFoundDoc, REFUSALS.same_administrator] : [notFoundDoc],
     handler: async (request, context) => {
       const addressId = request.params.addressId ?? "";
       const merchantId = await findSettlementAddressOwner(context.sql, addressId);

@@ -13,7 +13,7 @@ import { newWebhookSecret } from "../webhooks/secret.ts";
 import { created, ok } from "./answer.ts";
 import { type Accountable, auditStamp } from "./audit_stamp.ts";
 import type { ApiContext } from "./context.ts";
-import { limit, page } from "./fields.ts";
+import { limit, nameOf, page } from "./fields.ts";
 import { ADMIN_FIELDS, OWN_FIELDS, type Patch, profileView, refuseUrls } from "./merchants.ts";
 import { pagination } from "./paging.ts";
 import { validationFailedDoc } from "./openapi/error_catalogue.ts";
@@ -30,7 +30,7 @@ const ONE = parseAmount("1") as Amount;
 const newMerchant = z.strictObject({
   ...OWN_FIELDS,
   ...ADMIN_FIELDS,
-  name: z.string().trim().min(1).max(200),
+  name: nameOf(200),
 });
 
 /** `POST /api/admin/merchants`. */
@@ -38,7 +38,7 @@ export const createMerchant = staffRoute({
   method: "POST",
   path: "/api/admin/merchants",
   summary: "Create a merchant",
-  access: { scope: "admin", anyOf: ["admin:write"] },
+  access: { scope: "admin", anyOf: ["admin:merchants"] },
   rateCategory: "none",
   body: newMerchant,
   responses: {
@@ -52,8 +52,9 @@ export const createMerchant = staffRoute({
   handler: async ({ body, ...request }, context) => {
     const refusal = await refuseUrls(body, context);
     if (refusal !== null) return refusal;
-    const merchant = await makeMerchant(request, body, request.now, context);
-    return created({ ...profileView(merchant), webhookSecret: merchant.webhookSecret });
+    const webhookSecret = newWebhookSecret();
+    const merchant = await makeMerchant(request, body, webhookSecret, request.now, context);
+    return created({ ...profileView(merchant), webhookSecret });
   },
 });
 
@@ -61,18 +62,20 @@ export const createMerchant = staffRoute({
 export async function makeMerchant(
   request: Accountable,
   fields: Patch & { readonly name: string },
+  webhookSecret: string,
   now: number,
   context: ApiContext,
 ): Promise<MerchantRow> {
+  const merchantId = context.newId("mer");
   const merchant: MerchantRow = {
-    merchantId: context.newId("mer"),
+    merchantId,
     slot: 0,
     status: fields.status ?? "ACTIVE",
     name: fields.name,
     depositCommissionRate: fields.depositCommissionRate ?? "0",
     directDepositFee: fields.directDepositFee ?? ONE,
     webhookUrl: fields.webhookUrl ?? null,
-    webhookSecret: newWebhookSecret(),
+    webhookSecret: await context.callbackSecrets.seal(webhookSecret, merchantId),
     webhookSecretPrevious: null,
     webhookPreviousUntil: null,
     webhookEnabled: fields.webhookEnabled ?? false,

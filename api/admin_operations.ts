@@ -39,10 +39,13 @@ import {
   putMerchantReseller,
 } from "./reseller_line.ts";
 import { createReseller, getReseller, getResellers, putReseller } from "./resellers.ts";
+import { declareHistory, endFailover, getFailover } from "./failover.ts";
 import { getReconciliation } from "./reconcile.ts";
 import { rescanChain } from "./rescan.ts";
 import { getSettings, updateSettings } from "./settings.ts";
+import { bookSpend, matchSpend, writeOffSpend } from "./unknown_spends.ts";
 import { settleUnexpectedSweep } from "./settle_sweep.ts";
+import { settleUnexpectedWithdrawal } from "./settle_withdrawal.ts";
 import { getTreasury } from "./treasury.ts";
 import { getTreasuryCosts } from "./treasury_costs.ts";
 import { ingestEvent } from "./webhook_event.ts";
@@ -85,8 +88,15 @@ export const ADMIN_OPERATIONS = {
   getReconciliation,
   getTreasuryCosts,
   settleUnexpectedSweep,
+  settleUnexpectedWithdrawal,
   writeOffTransfers,
   rescanChain,
+  getFailover,
+  declareHistory,
+  endFailover,
+  matchSpend,
+  bookSpend,
+  writeOffSpend,
   getAside,
   retryInboxRow,
   acknowledgeInboxRow,

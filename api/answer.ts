@@ -4,11 +4,14 @@
  * @module
  */
 
+import type { Written } from "./write_body.ts";
+import type { EncodedBody } from "./written_rows.ts";
+
 /** Status, body and the headers that belong to this answer. */
 export interface Answer {
   readonly status: number;
-  /** An object is written as JSON, a text as it is; null: no body. */
-  readonly body: object | string | null;
+  /** An object is written as JSON, a text and bytes as they are; null: no body. */
+  readonly body: object | string | Uint8Array<ArrayBuffer> | null;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -43,11 +46,29 @@ const COMMON_HEADERS = {
   "x-content-type-options": "nosniff",
 };
 
-/** The HTTP response of an answer. */
-export function toResponse(answer: Answer, requestId: string): Response {
-  const { body } = answer;
-  return new Response(typeof body === "object" && body !== null ? JSON.stringify(body) : body, {
+/** The HTTP response of an answer. @param body as {@linkcode writeBody} wrote it */
+export function toResponse(answer: Answer, body: Written, requestId: string): Response {
+  const isLong = body !== null && typeof body === "object" && !(body instanceof Uint8Array);
+  return new Response(isLong ? streamOf(body.pieces) : body, {
     status: answer.status,
-    headers: { ...COMMON_HEADERS, "x-request-id": requestId, ...answer.headers },
+    headers: {
+      ...COMMON_HEADERS,
+      "x-request-id": requestId,
+      ...answer.headers,
+      // the whole is there before the first byte is sent: no answer ends halfway for a read that failed
+      ...(isLong ? { "content-length": String(body.bytes) } : {}),
+    },
   });
+}
+
+/** Sends piece by piece, the next one when the client has taken the one before. */
+function streamOf(pieces: EncodedBody["pieces"]): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let next = 0;
+  return new ReadableStream({
+    pull(controller) {
+      const piece = pieces[next++];
+      if (piece !== undefined) controller.enqueue(piece);
+      if (next >= pieces.length) controller.close();
+    },
+  }, { highWaterMark: 0 });
 }

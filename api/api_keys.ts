@@ -9,9 +9,11 @@ import { listApiKeys } from "../ledger/admin/list_api_keys.ts";
 import { readMerchant } from "../ledger/queries/read_merchant.ts";
 import { ok } from "./answer.ts";
 import { isAddressOrRange } from "./client_address.ts";
+import { isStorableTime, nameOf } from "./fields.ts";
 import { notFound } from "./errors.ts";
 import { issueKey, keyView, revokeKey, rotateKey } from "./issue_key.ts";
 import { conflictDoc, notFoundDoc } from "./openapi/error_catalogue.ts";
+import { PERMISSIONS } from "./permission.ts";
 import { keyedRoute, staffRoute } from "./route.ts";
 import {
   API_KEY_CREATED_EXAMPLE,
@@ -27,8 +29,8 @@ import { refuseUnknown } from "./unknown_fields.ts";
 
 const MERCHANT_KEYS = "/api/merchants/{merchantId}/api-keys";
 const ADMIN_KEYS = "/api/admin/api-keys";
-const NAMED = { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:write"] } as const;
-const ADMIN = { scope: "admin", anyOf: ["admin:write"] } as const;
+const NAMED = { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:keys"] } as const;
+const ADMIN = { scope: "admin", anyOf: ["admin:keys"] } as const;
 
 const ipAllowlist = z.array(
   z.string().max(64).refine(isAddressOrRange, {
@@ -37,9 +39,11 @@ const ipAllowlist = z.array(
 ).min(1).max(100).nullable().optional();
 
 const expiresAt = z.iso.datetime({ offset: true, message: "Expected an ISO 8601 date-time" })
-  .transform((text) => Date.parse(text)).nullable().optional();
+  .transform((text) => Date.parse(text))
+  .refine(isStorableTime, { message: "Expected a year from 1970 to 9998" })
+  .nullable().optional();
 
-const label = z.string().trim().min(1).max(100);
+const label = nameOf(100);
 
 function permissionsOf<const P extends readonly [string, ...string[]]>(allowed: P) {
   return z.array(z.enum(allowed)).min(1).max(allowed.length)
@@ -48,7 +52,7 @@ function permissionsOf<const P extends readonly [string, ...string[]]>(allowed: 
 
 const merchantKey = {
   label,
-  permissions: permissionsOf(["read", "write", "payout"]),
+  permissions: permissionsOf(["read", "write", "payout", "deposit"]),
   role: z.enum(["MERCHANT", "RESELLER"]).optional(),
   expiresAt,
   ipAllowlist,
@@ -56,7 +60,7 @@ const merchantKey = {
 
 const adminKey = z.strictObject({
   label,
-  permissions: permissionsOf(["read", "write", "payout", "admin:read", "admin:write"]),
+  permissions: permissionsOf(PERMISSIONS),
   expiresAt,
   ipAllowlist,
 });
@@ -91,12 +95,13 @@ export const createApiKey = keyedRoute({
   path: MERCHANT_KEYS,
   summary: "Create a key; it is shown once",
   access: NAMED,
+  needsActiveMerchant: true,
   rateCategory: "transactions",
   body: z.looseObject(merchantKey),
   responses: {
     201: { description: "The key", schema: apiKeyCreated, example: API_KEY_CREATED_EXAMPLE },
   },
-  errors: [notFoundDoc],
+  errors: [notFoundDoc, conflictDoc],
   handler: async ({ body, ...request }, context) => {
     const { caller, merchantId } = request;
     const unknown = refuseUnknown(caller, body, merchantKey);
@@ -120,6 +125,7 @@ export const rotateApiKey = keyedRoute({
   path: `${MERCHANT_KEYS}/{keyId}/rotate`,
   summary: "Replace a key; the old one stays valid for a while",
   access: NAMED,
+  needsActiveMerchant: true,
   rateCategory: "transactions",
   body: z.looseObject(overlap).prefault({}),
   responses: {

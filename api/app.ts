@@ -6,49 +6,69 @@
 
 import { getLogger } from "@logtape/logtape";
 import { type Context, Hono } from "hono";
+import { connectionFault } from "../ledger/database/connection_fault.ts";
 import { markKeysUsed } from "../ledger/admin/mark_keys_used.ts";
 import { batcher } from "../ledger/queries/batcher.ts";
 import { findApiKeys } from "../ledger/queries/find_api_keys.ts";
-import { findOwnAddresses } from "../ledger/queries/find_own_addresses.ts";
+import { findAddressOwners } from "../ledger/queries/find_address_owners.ts";
 import { readHostedStatuses } from "../ledger/queries/read_hosted_statuses.ts";
+import { findSessions } from "../ledger/queries/find_sessions.ts";
 import { readBalances } from "../ledger/queries/read_balances.ts";
 import { readSettings } from "../ledger/journal/read_settings.ts";
 import { type Answer, toResponse } from "./answer.ts";
 import { addressOf, authenticate, type Connection } from "./authenticate.ts";
 import type { ApiContext, ApiDeps } from "./context.ts";
+import { isList, poolOf } from "./database_use.ts";
 import {
   internalError,
   isSomethingAway,
+  malformedHost,
   methodNotAllowed,
   notFound,
+  outcomeUnknown,
+  unauthorized,
   unavailable,
 } from "./errors.ts";
+import { countRequest } from "./count_request.ts";
+import { isHost } from "./host_header.ts";
 import { createKeyRing } from "./key_ring.ts";
 import { createUsageNotes } from "./key_usage.ts";
-import { RateLimits } from "./rate_limits.ts";
+import { type Counting, NOT_COUNTED, RateLimits } from "./rate_limits.ts";
+import { ConfirmationsUnderWay } from "./confirmations_under_way.ts";
+import { FailedAuthentications } from "./failed_authentications.ts";
 import { createRequestMetrics, type RequestMetrics } from "./request_metrics.ts";
 import { mangledLink } from "./hosted_page/mangled_link.ts";
 import { POLL_SPACING_MS } from "./hosted_page/pace.ts";
+import { keptFor } from "./kept_for.ts";
 import { newRequestId } from "./request_id.ts";
+import { isReadablePath } from "./readable_path.ts";
 import { readInput } from "./read_input.ts";
 import type { AnyRequest, Route } from "./route.ts";
 import { OPS_ROUTES, ROUTES } from "./routes.ts";
+import { WatchedWrites } from "./watched_writes.ts";
+import { sizeOf, writeBody, writeSmall } from "./write_body.ts";
 
 const log = getLogger(["engine", "api"]);
 
 /** What the server gives with each request: the connection it came over. */
 export interface Bindings {
   readonly remoteAddr?: Connection;
+  /** Says that no more of the request is waited for. */
+  readonly bodyRead?: () => void;
 }
+
+/** How long health and measurements are told again, milliseconds: both cost more than a request. */
+const KEPT_MS = 1_000;
 
 type Env = { Bindings: Bindings };
 
-/** An application of Hono's. */
-export type Api = Hono<Env>;
+/** An application that answers requests. */
+export interface Api {
+  fetch(request: Request, bindings?: Bindings): Response | Promise<Response>;
+}
 
 /**
- * The application. Serve it with
- * `Deno.serve((request, info) => api.fetch(request, { remoteAddr: info.remoteAddr }))`.
+ * The application. Serve it with `api.fetch(request, { remoteAddr, bodyRead })`.
  *
  * @param routes every route, or only {@linkcode MERCHANT_ROUTES} where the operators' have an
  *   address of their own, see {@linkcode createOps}
@@ -71,25 +91,45 @@ function appOf(routes: readonly Route[], context: ApiContext, measure: RequestMe
   const methodsOf = methodFinder(routes);
   const hasPages = routes.some(({ problemPage }) => problemPage !== null);
   app.notFound((c) => {
-    const allowed = methodsOf(new URL(c.req.url).pathname);
+    const address = addressOf(c.req.raw.headers, c.env?.remoteAddr, context);
+    const asked = { caller: null, sessionHash: null, address };
+    const { refusal } = context.rateLimits.count("public", asked, context.clock());
+    if (refusal !== null) return textResponse(refusal, newRequestId(), context);
+    const allowed = methodsOf(c.req.path);
     const answer = allowed.length > 0
       ? methodNotAllowed(allowed)
       : (hasPages ? mangledLink(c.req.raw) : null) ?? notFound;
-    return toResponse(answer, newRequestId());
+    return textResponse(answer, newRequestId(), context);
   });
   app.onError((error) => {
     const requestId = newRequestId();
     log.error("request {requestId} failed: {error}", { requestId, error });
-    return toResponse(internalError, requestId);
+    return textResponse(internalError, requestId, context);
   });
-  return app;
+  return {
+    fetch: (request, bindings) =>
+      isHost(request.headers.get("host"))
+        ? app.fetch(request, bindings)
+        : textResponse(malformedHost, newRequestId(), context),
+  };
 }
 
+/** The response where no route answers. */
+function textResponse(answer: Answer, requestId: string, context: ApiContext): Response {
+  const headers = { ...context.transportHeaders, ...answer.headers };
+  return toResponse({ ...answer, headers }, writeSmall(answer.body), requestId);
+}
+
+/** Where clients come over TLS, which a proxy ends, they are told to come no other way; for a year. */
+const ONLY_TLS = { "strict-transport-security": "max-age=31536000" };
+
 function contextOf(deps: ApiDeps): ApiContext {
-  const { sql } = deps;
+  const sql = deps.pools?.requests ?? deps.sql;
   const settings = batcher(async () => new Map([["", await readSettings(sql)]]));
   return {
     ...deps,
+    readiness: keptFor(KEPT_MS, deps.clock, deps.readiness),
+    measurements: keptFor(KEPT_MS, deps.clock, () => deps.registry.metrics()),
     keys: createKeyRing(
       (hashes) => findApiKeys(sql, hashes),
       deps.environment,
@@ -99,8 +139,13 @@ function contextOf(deps: ApiDeps): ApiContext {
     hostedStatuses: batcher((hashes) => readHostedStatuses(sql, hashes), {
       spacingMs: POLL_SPACING_MS,
     }),
-    isOwnAddress: batcher((addresses) => findOwnAddresses(sql, addresses)),
+    sessions: batcher((hashes) => findSessions(sql, hashes), { spacingMs: POLL_SPACING_MS }),
+    addressOwners: batcher((addresses) => findAddressOwners(sql, addresses)),
     rateLimits: new RateLimits(),
+    transportHeaders: deps.publicUrl.startsWith("https:") ? ONLY_TLS : {},
+    confirmations: new ConfirmationsUnderWay(),
+    failedAuthentications: deps.failedAuthentications ?? new FailedAuthentications(),
+    webhookTests: new Set(),
     settings: async () => {
       const found = await settings("");
       if (found === undefined) throw new Error("Cannot read settings as nothing was read");
@@ -117,15 +162,13 @@ async function serve(
 ): Promise<Response> {
   const started = performance.now();
   const requestId = newRequestId();
+  const writes = new WatchedWrites();
   let answer: Answer;
+  let counting: Counting = NOT_COUNTED;
   try {
-    answer = await answerTo(route, c, context, requestId);
+    ({ answer, counting } = await answerTo(route, c, context, requestId, writes));
   } catch (error) {
-    answer = isSomethingAway(error)
-      ? unavailable(
-        "The database or the network's node cannot be reached just now; nothing was done.",
-      )
-      : internalError;
+    answer = isSomethingAway(error) ? away(writes) : internalError;
     log.error("request {requestId} to {method} {path} failed: {error}", {
       requestId,
       method: route.method,
@@ -137,8 +180,25 @@ async function serve(
     answer = route.problemPage(answer, { headers: c.req.raw.headers });
   }
   if (route.anyOrigin) answer = { ...answer, headers: { ...ANY_ORIGIN, ...answer.headers } };
+  const writing = writeBody(answer.body);
+  let body = writing instanceof Promise ? await writing : writing;
+  const weighed = context.rateLimits.weigh(counting, sizeOf(body), context.clock());
+  // what has changed something is told whatever it weighs
+  if (weighed.refusal !== null && route.method === "GET") {
+    answer = weighed.refusal;
+    body = writeSmall(answer.body);
+  }
+  const headers = { ...context.transportHeaders, ...weighed.headers, ...answer.headers };
   measure(route, answer.status, performance.now() - started);
-  return toResponse(answer, requestId);
+  return toResponse({ ...answer, headers }, body, requestId);
+}
+
+/** What is told where the database or a node was lost: "nothing was done" only where that is known. */
+function away(writes: WatchedWrites): Answer {
+  if (writes.mayBeStored) return outcomeUnknown();
+  return unavailable(
+    "The database or the network's node cannot be reached just now; nothing was done.",
+  );
 }
 
 const ANY_ORIGIN = { "access-control-allow-origin": "*" };
@@ -149,27 +209,83 @@ async function answerTo(
   c: Context<Env>,
   context: ApiContext,
   requestId: string,
-): Promise<Answer> {
+  writes: WatchedWrites,
+): Promise<{ readonly answer: Answer; readonly counting: Counting }> {
   const now = context.clock();
   const params = route.path.includes("{") ? c.req.param() : NO_PARAMS;
-  const found = authenticate(route, params, c.req.raw.headers, c.env?.remoteAddr, now, context);
-  const identity = found instanceof Promise ? await found : found;
-  const { headers } = c.req.raw;
+  const asked = authenticate(route, params, c.req.raw.headers, c.env?.remoteAddr, now, context);
+  const identity = asked instanceof Promise ? await soon(asked) : asked;
+  const { headers, url } = c.req.raw;
   const address = () => addressOf(headers, c.env?.remoteAddr, context);
-  const counting = identity.kind === "refused" && identity.caller === null
-    ? context.rateLimits.countFailure(address(), now)
-    : context.rateLimits.count(route.rateCategory, {
-      caller: identity.caller,
-      sessionToken: route.rateCategory === "hosted"
-        ? params.token ?? c.req.query("token") ?? null
-        : null,
-      address: identity.caller === null && route.rateCategory !== "none" ? address() : null,
-    }, now);
+  if (identity.kind === "refused" && identity.answer === unauthorized) {
+    const name = `${route.method} ${route.path}`;
+    context.failedAuthentications.note(address(), name, requestId, now);
+  }
+  const counted = countRequest(route, { identity, params, url, address, now }, context);
+  const { counting, sessionHash } = counted instanceof Promise ? await counted : counted;
   const answer = counting.refusal ??
     (identity.kind === "refused"
       ? identity.answer
-      : await handle(route, c, context, requestId, { ...identity, params, now }));
-  return { ...answer, headers: { ...counting.headers, ...answer.headers } };
+      : !isReadablePath(url, params)
+      ? notFound
+      : await withDatabase(
+        route,
+        { ...identity, counting, now },
+        context,
+        writes,
+        (fitted) => handle(route, c, fitted, requestId, { ...identity, params, now }),
+      ));
+  if (route.rateCategory !== "hosted" || !isOfPage(answer)) return { answer, counting };
+  const found = context.rateLimits.foundPage(counting, sessionHash, now);
+  return { answer: found.refusal ?? answer, counting: found };
+}
+
+/** Whether a hosted page was found, open or over. */
+function isOfPage({ status }: Answer): boolean {
+  return status < 400 || status === 410;
+}
+
+/** How long a request waits until its key was looked up, milliseconds. */
+const KEY_MS = 5_000;
+
+/** Bounds the wait for a key, for which there may be no free connection. Nothing was done yet. */
+async function soon<T>(found: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const fault = connectionFault("CONNECT_TIMEOUT", "no key was looked up in time");
+    timer = setTimeout(() => reject(fault), KEY_MS);
+  });
+  try {
+    return await Promise.race([found, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Gives a handler the pool of its kind; a list waits for its turn, and not for long. */
+async function withDatabase(
+  route: Route,
+  { caller, merchantId, counting, now }:
+    & Pick<AnyRequest, "caller" | "merchantId" | "now">
+    & { readonly counting: Counting },
+  context: ApiContext,
+  writes: WatchedWrites,
+  answer: (context: ApiContext) => Promise<Answer>,
+): Promise<Answer> {
+  const { pools } = context;
+  const isOperator = caller !== null && caller.merchantId === null;
+  const pool = pools === undefined ? context.sql : poolOf(route, pools, isOperator);
+  if (route.method !== "GET") return await answer({ ...context, sql: writes.watch(pool) });
+  if (pools === undefined) return await answer(context);
+  const account = merchantId ?? caller?.merchantId ?? null;
+  if (!isList(route) || account === null) return await answer({ ...context, sql: pool });
+  const release = await pools.slots.take(account);
+  if (release === null) return unavailable("Too many lists are read just now; nothing was done.");
+  try {
+    return context.rateLimits.overdrawn(counting, now) ?? await answer({ ...context, sql: pool });
+  } finally {
+    release();
+  }
 }
 
 /** Reads what a known caller sent and lets the route's handler answer it. */
@@ -187,6 +303,7 @@ async function handle(
     c.req.raw,
     (body) => route.verify?.({ body, headers, now }, context) ?? null,
   );
+  c.env?.bodyRead?.();
   if (input.kind === "refused") return input.answer;
   const request: AnyRequest = {
     caller,

@@ -5,6 +5,7 @@
  */
 
 import { z } from "zod";
+import { hasFunded } from "../ledger/admin/confirmed_by_hand.ts";
 import { findSettlementOwner } from "../ledger/admin/find_settlement_owner.ts";
 import { findWithdrawalOwner } from "../ledger/admin/find_withdrawal_owner.ts";
 import { type Approval, listApprovals } from "../ledger/admin/list_approvals.ts";
@@ -15,6 +16,7 @@ import { notFound } from "./errors.ts";
 import { limit, page } from "./fields.ts";
 import { pagination } from "./paging.ts";
 import { notFoundDoc, REFUSALS } from "./openapi/error_catalogue.ts";
+import { actorOf } from "./permission.ts";
 import { staffRoute } from "./route.ts";
 import { APPROVAL_PAGE_EXAMPLE, approvalPage } from "./schemas/admin.ts";
 import {
@@ -24,7 +26,7 @@ import {
   withdrawalMovedExample,
 } from "./schemas/moved.ts";
 
-const ACCESS = { scope: "admin", anyOf: ["admin:write"] } as const;
+const ACCESS = { scope: "admin", anyOf: ["admin:payments"] } as const;
 const noBody = z.strictObject({}).prefault({});
 const withReason = z.strictObject({ reason: z.string().trim().min(1).max(500) });
 
@@ -76,7 +78,7 @@ export const approveWithdrawal = staffRoute({
       example: withdrawalMovedExample("PENDING"),
     },
   },
-  errors: [notFoundDoc, REFUSALS.wrong_state],
+  errors: [notFoundDoc, REFUSALS.wrong_state, REFUSALS.same_administrator],
   handler: async (request, context) => {
     const withdrawalId = request.params.withdrawalId ?? "";
     const found = await findWithdrawalOwner(context.sql, withdrawalId);
@@ -86,6 +88,7 @@ export const approveWithdrawal = staffRoute({
       type: "approve-withdrawal",
       at: request.now,
       withdrawalId,
+      isFundedByApprover: await hasFunded(context.sql, withdrawalId, actorOf(request.caller)),
     }, context);
     if (outcome.kind === "answer") return outcome.answer;
     return ok({ success: true, withdrawalId, status: outcome.value.status });
@@ -142,7 +145,7 @@ export const approveSettlement = staffRoute({
       example: settlementMovedExample("PROCESSING"),
     },
   },
-  errors: [notFoundDoc, REFUSALS.wrong_state],
+  errors: [notFoundDoc, REFUSALS.wrong_state, REFUSALS.same_administrator],
   handler: async (request, context) => {
     const settlementId = request.params.settlementId ?? "";
     const found = await findSettlementOwner(context.sql, settlementId);
@@ -154,6 +157,7 @@ export const approveSettlement = staffRoute({
       at: request.now,
       settlementId,
       withdrawalId,
+      isFundedByApprover: await hasFunded(context.sql, withdrawalId, actorOf(request.caller)),
     }, context);
     if (outcome.kind === "answer") return outcome.answer;
     return ok({ success: true, settlementId, status: outcome.value.status });

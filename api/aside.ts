@@ -27,7 +27,7 @@ import {
 } from "./schemas/aside.ts";
 
 const PATH = "/api/admin/inbox";
-const WRITE = { scope: "admin", anyOf: ["admin:write"] } as const;
+const WRITE = { scope: "admin", anyOf: ["admin:treasury"] } as const;
 
 const key = {
   merchantId: z.string().min(1).max(100),
@@ -125,6 +125,11 @@ function answerTo(outcome: AsideOutcome, why: string): Answer {
       return notFound;
     case "not_so":
       return conflict(why);
+    case "needs_verdict":
+      return conflict(
+        "Its merchant's money is held until somebody says what the transaction did: " +
+          "deno task admin withdrawals settle <withdrawal> paid|not_paid --reason TEXT",
+      );
     default: {
       const never: never = outcome;
       return never;

@@ -24,10 +24,12 @@ export interface Accountable {
 export function auditStamp(
   request: Accountable,
   action: string,
-  context: Pick<ApiContext, "newId">,
+  context: Pick<ApiContext, "newId" | "duties">,
 ): AuditStamp {
   const { caller, requestId } = request;
-  return { auditId: context.newId("aud"), actor: caller.keyId, action, requestId };
+  const { keyId: actor, administrator } = caller;
+  const { newId, duties } = context;
+  return { auditId: newId("aud"), actor, action, requestId, administrator, duties };
 }
 
 /** The line of the audit for something that belongs to no merchant's books. */

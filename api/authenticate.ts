@@ -8,6 +8,7 @@ import type { Answer } from "./answer.ts";
 import { clientAddress, isListed } from "./client_address.ts";
 import type { ApiContext } from "./context.ts";
 import { authenticationRequired, forbidden, merchantNotActive, unauthorized } from "./errors.ts";
+import type { Holder } from "./key_ring.ts";
 import { type Caller, hasAnyOf, type Permission } from "./permission.ts";
 import type { Route } from "./route.ts";
 
@@ -45,13 +46,19 @@ export function authenticate(
   if (route.access.scope === "public") return NOBODY;
   const key = keyOf(headers.get("authorization"));
   if (key === null) return refuse(authenticationRequired);
-  const judge = (caller: Caller | null): Identity => {
+  let tooMany: Answer | null = null;
+  const mayLookUp = () => {
+    tooMany = context.rateLimits.countLookUp(addressOf(headers, connection, context), now).refusal;
+    return tooMany === null;
+  };
+  const judge = (caller: Holder): Identity => {
+    if (caller === "not_looked_up") return refuse(tooMany ?? unauthorized);
     if (caller === null || !isAllowedFrom(caller, headers, connection, context)) {
       return refuse(unauthorized);
     }
     return authorize(route, params, caller);
   };
-  const found = context.keys.find(key, now);
+  const found = context.keys.find(key, now, mayLookUp);
   return found instanceof Promise ? found.then(judge) : judge(found);
 }
 
@@ -97,6 +104,9 @@ function authorize(
       const isOwn = named !== null && named === caller.merchantId && hasAnyOf(caller, access.anyOf);
       const isAdmin = caller.role === "ADMIN" && hasAnyOf(caller, access.adminAnyOf);
       if (!isOwn && !isAdmin) return refuse(forbidden(route.forbiddenText), caller);
+      if (route.needsActiveMerchant && !isAdmin && !caller.isActive) {
+        return refuse(merchantNotActive, caller);
+      }
       return { kind: "known", caller, merchantId: named };
     }
     case "reseller": {

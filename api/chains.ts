@@ -80,6 +80,17 @@ function unreadView({ height, view, reason, tries, since, nextTryAt }: UnreadBlo
   };
 }
 
-function nodeView({ name, state, restingMs, callsToday, dailyCalls, failure }: NodeState) {
-  return { name, state, restingSeconds: restingMs / 1_000, callsToday, dailyCalls, failure };
+function nodeView({ name, state, callsToday, dailyCalls, failure, ...node }: NodeState) {
+  return {
+    name,
+    state,
+    restingSeconds: node.restingMs / 1_000,
+    suspendedSeconds: node.suspendedMs / 1_000,
+    callsPerSecond: node.callsPerSecond,
+    restingCalls: node.restingCalls,
+    unserved: node.unserved,
+    callsToday,
+    dailyCalls,
+    failure,
+  };
 }

@@ -14,10 +14,17 @@ import { depositView } from "./deposits.ts";
 import { depositsNotSupported, invalidField, refused, unavailable } from "./errors.ts";
 import { network } from "./fields.ts";
 import { invalidRequestDoc, REFUSALS } from "./openapi/error_catalogue.ts";
+import { ReadSlots } from "./read_slots.ts";
 import { keyedRoute } from "./route.ts";
 import { CLAIM_EXAMPLES, claimResult } from "./schemas/claim.ts";
 
 const log = getLogger(["engine", "api"]);
+
+/**
+ * Claims under way: each asks a node, and waits for its merchant. A merchant has one at a time, so
+ * that it waits behind itself, whatever number of keys it has.
+ */
+const CLAIMS = new ReadSlots({ slots: 4, perMerchant: 1, waitMs: 2_000 });
 
 /** `POST /api/deposits/claim`. */
 export const claimDeposit = keyedRoute({
@@ -53,6 +60,10 @@ export const claimDeposit = keyedRoute({
     if (txid === null) {
       return invalidField("txHash", "Not a transaction id of this network", "invalid_string");
     }
+    const release = await CLAIMS.take(merchantId);
+    if (release === null) {
+      return unavailable("Too many transactions are read just now; nothing was done.");
+    }
     const outcome = await claimTransaction(
       {
         sql,
@@ -64,7 +75,7 @@ export const claimDeposit = keyedRoute({
       merchantId,
       txid,
       askTimeoutMs,
-    );
+    ).finally(release);
     switch (outcome.status) {
       case "pair_closed": {
         const { currency } = outcome;

@@ -30,6 +30,8 @@ export function isWithin(entry: string, list: readonly string[]): boolean {
 /** Whether a text is an address or CIDR range, written in full. */
 export function isAddressOrRange(text: string): boolean {
   const address = text.split("/")[0] ?? "";
+  // a zone means something on one machine only
+  if (address.includes("%")) return false;
   const isFull = ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address);
   return isFull && parseRange(text) !== null;
 }

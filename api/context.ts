@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { AddressGuard } from "../actors/addresses/address_guard.ts";
 import type { Registry } from "prom-client";
 import type { Merchants } from "../actors/merchant/messages.ts";
 import type { IdPrefix } from "../actors/runtime/ids.ts";
@@ -13,16 +14,22 @@ import type { Chain, NodeState } from "../chains/chain.ts";
 import type { TreasuryPolicy } from "../actors/treasury/treasury_policy.ts";
 import type { TreasuryStatus } from "../actors/treasury/treasury_status.ts";
 import type { Sql } from "../ledger/database/connect.ts";
+import type { Duties } from "../ledger/duties.ts";
 import type { Settings } from "../ledger/journal/read_settings.ts";
 import type { Network } from "../ledger/pair.ts";
 import type { LoadOne } from "../ledger/queries/batcher.ts";
+import type { AddressOwner } from "../ledger/queries/find_address_owners.ts";
 import type { HostedStatus } from "../ledger/queries/read_hosted_statuses.ts";
 import type { Balances } from "../ledger/queries/read_balances.ts";
 import type { Rates } from "../rates/rates.ts";
+import type { SecretBox } from "../webhooks/secret_box.ts";
 import type { Resolve, Sender } from "../webhooks/sender.ts";
 import type { UrlRules } from "../webhooks/url_guard.ts";
 import type { Environment } from "./api_key.ts";
+import type { ApiPools } from "./database_use.ts";
+import type { FailedAuthentications } from "./failed_authentications.ts";
 import type { KeyRing } from "./key_ring.ts";
+import type { ConfirmationsUnderWay } from "./confirmations_under_way.ts";
 import type { RateLimits } from "./rate_limits.ts";
 import type { SessionTokens } from "./session_token.ts";
 
@@ -56,8 +63,10 @@ export interface ScanState {
 /** What the composition root gives. */
 export interface ApiDeps {
   readonly merchants: Merchants;
-  /** Pool for reads. */
+  /** The pool of a handler; see {@linkcode poolOf}. */
   readonly sql: Sql;
+  /** Pools of their own for kinds of requests; absent: `sql` serves all of them. */
+  readonly pools?: ApiPools;
   /** The networks that are configured. */
   readonly chains: ReadonlyMap<
     Network,
@@ -69,12 +78,17 @@ export interface ApiDeps {
       | "blocks"
       | "hotWallet"
       | "addressOf"
+      | "eventAddress"
       | "deriveAddress"
       | "balanceOf"
       | "capabilities"
     >
   >;
   readonly addressBook: AddressBook;
+  /** Decides whether deposit addresses may be part of an answer. */
+  readonly addresses: Pick<AddressGuard, "clears">;
+  /** Derivation indexes per network that a declared history jumps over; absent: 1,000. */
+  readonly addressGap?: number;
   /** What dynamic network fees are at the moment. */
   readonly fees: Pick<FeeBoard, "dynamicFee" | "basis">;
   /** How the scan of a network goes, and how its nodes fare; absent where nobody reads chains. */
@@ -91,6 +105,10 @@ export interface ApiDeps {
   readonly sessionTokens: SessionTokens;
   /** Key of the signatures of trusted upstream systems. */
   readonly ingestSecret: string;
+  /** Who may approve what. */
+  readonly duties: Duties;
+  /** Samples failed authentications into the log; absent: the program's log. */
+  readonly failedAuthentications?: FailedAuthentications;
   /** Unix milliseconds. */
   readonly clock: () => number;
   readonly newId: (prefix: IdPrefix) => string;
@@ -104,6 +122,8 @@ export interface ApiDeps {
   readonly registry: Registry;
   readonly readiness: () => Promise<Readiness>;
   readonly urlRules: UrlRules;
+  /** Encrypts the callback secrets that are kept. */
+  readonly callbackSecrets: SecretBox;
   /** Makes single deliveries, for tests of an endpoint. */
   readonly webhookSender: Pick<Sender, "send">;
   /** Says that a merchant has events to deliver. */
@@ -114,11 +134,23 @@ export interface ApiDeps {
 
 /** What handlers work with: the deps, and what is shared between requests. */
 export interface ApiContext extends ApiDeps {
+  /** What is measured, as text for Prometheus; made once a second at most, like `readiness`. */
+  readonly measurements: () => Promise<string>;
   readonly keys: KeyRing;
   readonly balances: LoadOne<Balances>;
-  readonly isOwnAddress: LoadOne<true>;
+  /** For whom an address was handed out; undefined: by nobody here. */
+  readonly addressOwners: LoadOne<readonly AddressOwner[]>;
   /** Hosted payments by the hash of their page's token; see {@linkcode POLL_SPACING_MS}. */
   readonly hostedStatuses: LoadOne<HostedStatus>;
+  /** Hashes of tokens that open a hosted page, each by itself. */
+  readonly sessions: LoadOne<string>;
   readonly rateLimits: RateLimits;
+  /** Merchants whose webhook is being tried by this node: each test holds a socket for long. */
+  readonly webhookTests: Set<string>;
   readonly settings: () => Promise<Settings>;
+  /** Headers of every answer that say how clients have to connect. */
+  readonly transportHeaders: Readonly<Record<string, string>>;
+  /** Confirmations of deposits by hand that are not decided yet. */
+  readonly confirmations: ConfirmationsUnderWay;
+  readonly failedAuthentications: FailedAuthentications;
 }

@@ -11,7 +11,9 @@ import { created } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
 import { notDone } from "./errors.ts";
 import { currency, description, network, positiveAmount } from "./fields.ts";
+import { metadata } from "./metadata.ts";
 import { notFoundDoc, REFUSALS } from "./openapi/error_catalogue.ts";
+import { actorOf } from "./permission.ts";
 import { keyedRoute } from "./route.ts";
 import { DEPOSIT_CREATED_EXAMPLE, depositCreated } from "./schemas/deposit.ts";
 
@@ -23,7 +25,7 @@ const newDeposit = z.object({
     message: "Expected 1 to 64 printable characters",
   }).meta({ description: "Where it came from", examples: ["bank transfer"] }),
   description: description.nullish(),
-  metadata: z.record(z.string(), z.unknown()).nullish(),
+  metadata: metadata.nullish(),
   depositAddressId: z.string().min(1).max(128).nullish(),
 });
 
@@ -48,12 +50,13 @@ export const createDeposit = keyedRoute({
     REFUSALS.transfer_known,
     REFUSALS.balance_too_large,
   ],
-  handler: async ({ merchantId, body, now }, context) => {
+  handler: async ({ caller, merchantId, body, now }, context) => {
     const { newId } = context;
     const depositId = newId("dep");
     const metadata = body.metadata ?? {};
     const outcome = await context.merchants.ask(merchantId, {
       type: "create-deposit",
+      by: actorOf(caller),
       at: now,
       depositId,
       transactionId: newId("txn"),

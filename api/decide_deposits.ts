@@ -8,7 +8,8 @@ import { z } from "zod";
 import { findDepositOwner } from "../ledger/admin/find_deposit_owner.ts";
 import { listOpenDeposits } from "../ledger/admin/list_open_deposits.ts";
 import { ok } from "./answer.ts";
-import { askAsAdmin, noteRefusal } from "./ask_as_admin.ts";
+import { noteRefusal } from "./ask_as_admin.ts";
+import { askToDecideDeposit } from "./ask_to_decide_deposit.ts";
 import { depositView } from "./deposits.ts";
 import { notFound, refused } from "./errors.ts";
 import { limit, page } from "./fields.ts";
@@ -45,11 +46,18 @@ export const getOpenDeposits = staffRoute({
   handler: async ({ query }, { sql }) => {
     const found = await listOpenDeposits(sql, query.merchantId, query);
     return ok({
-      deposits: found.rows.map((row) => ({ merchantId: row.merchantId, ...depositView(row) })),
+      deposits: found.rows.map((row) => ({
+        merchantId: row.merchantId,
+        ...depositView(row),
+        confirmedBy: row.endorsedBy,
+      })),
       pagination: pagination(query, found.total),
     });
   },
 });
+
+/** What is answered to the first of two administrators. */
+const SECOND_NEEDED = "Confirmed by one administrator; another one has to confirm it as well";
 
 const VERBS = {
   confirm: { to: "CONFIRMED", summary: "Confirm a deposit that was booked by hand" },
@@ -63,7 +71,7 @@ function decideRoute(verb: keyof typeof VERBS) {
     method: "POST",
     path: `/api/admin/deposits/{depositId}/${verb}`,
     summary,
-    access: { scope: "admin", anyOf: ["admin:write"] },
+    access: { scope: "admin", anyOf: ["admin:payments"] },
     rateCategory: "none",
     body: z.strictObject({ reason: z.string().trim().min(1).max(500).optional() }).prefault({}),
     responses: {
@@ -74,14 +82,20 @@ function decideRoute(verb: keyof typeof VERBS) {
       },
     },
     errors: verb === "confirm"
-      ? [notFoundDoc, REFUSALS.not_manual, REFUSALS.wrong_state, REFUSALS.transfer_of_another]
+      ? [
+        notFoundDoc,
+        REFUSALS.not_manual,
+        REFUSALS.wrong_state,
+        REFUSALS.transfer_of_another,
+        REFUSALS.same_administrator,
+      ]
       : [notFoundDoc, REFUSALS.not_manual, REFUSALS.wrong_state],
     handler: async (request, context) => {
       const depositId = request.params.depositId ?? "";
       const { newId } = context;
       const found = await findDepositOwner(context.sql, depositId);
       if (found === null) return notFound;
-      const { merchantId, status } = found;
+      const { merchantId, status: from } = found;
       if (verb === "confirm" && await isTransferOfAnother(context, merchantId, depositId)) {
         const accountable = { ...request, merchantId };
         await noteRefusal(
@@ -91,9 +105,9 @@ function decideRoute(verb: keyof typeof VERBS) {
           "transfer_of_another",
           context,
         );
-        return refused({ code: "transfer_of_another", from: status, to });
+        return refused({ code: "transfer_of_another", from, to });
       }
-      const outcome = await askAsAdmin(request, merchantId, `deposit.${verb}`, depositId, {
+      const outcome = await askToDecideDeposit(request, found, `deposit.${verb}`, {
         type: "decide-deposit",
         at: request.now,
         depositId,
@@ -104,7 +118,13 @@ function decideRoute(verb: keyof typeof VERBS) {
         ingestion: null,
       }, context);
       if (outcome.kind === "answer") return outcome.answer;
-      return ok({ success: true, depositId, status: to });
+      const status = outcome.value.deposit?.status ?? to;
+      return ok({
+        success: true,
+        depositId,
+        status,
+        ...(status === to ? {} : { message: SECOND_NEEDED }),
+      });
     },
   });
 }

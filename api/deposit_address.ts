@@ -14,7 +14,9 @@ import { addressDepositView } from "./address_deposit_view.ts";
 import { created, ok } from "./answer.ts";
 import { depositsNotSupported, notDone } from "./errors.ts";
 import { identifier, limit, network, page, referenceId } from "./fields.ts";
+import { heldBack } from "./hand_out.ts";
 import { REFUSALS } from "./openapi/error_catalogue.ts";
+import { pagination } from "./paging.ts";
 import { keyedRoute } from "./route.ts";
 import {
   DEPOSIT_ADDRESS_CREATED_EXAMPLE,
@@ -23,8 +25,8 @@ import {
   depositAddressList,
 } from "./schemas/deposit_address.ts";
 
-/** Addresses of a list without paging. */
-const NEWEST = 1_000;
+/** Rows of a list's page where the request names no limit. */
+const LONGEST_PAGE = 1_000;
 
 /** `POST /api/deposit-address`. */
 export const createDepositAddress = keyedRoute({
@@ -34,8 +36,9 @@ export const createDepositAddress = keyedRoute({
   description:
     "An address takes every supported token of its network and stays watched for ever. " +
     "The same network and identifier get the same address; a `referenceId` that is supplied " +
-    "replaces the one that later deposits carry.",
-  access: { scope: "own", anyOf: ["write"] },
+    "replaces the one that later deposits carry. Identifiers are compared character by character, " +
+    "as they are sent: nothing is trimmed, folded or normalized.",
+  access: { scope: "own", anyOf: ["write", "deposit"] },
   needsActiveMerchant: true,
   rateCategory: "deposits",
   body: z.object({ network, identifier, referenceId: referenceId.nullish() }),
@@ -54,6 +57,8 @@ export const createDepositAddress = keyedRoute({
   errors: [REFUSALS.deposits_closed_on_network, REFUSALS.address_exists],
   handler: async ({ merchantId, body, headers, now }, context) => {
     if (!context.chains.has(body.network)) return depositsNotSupported(body.network);
+    const held = await heldBack(context);
+    if (held !== null) return held;
     const known = await findDepositAddress(context.sql, merchantId, body.network, body.identifier);
     const outcome = await context.merchants.ask(merchantId, {
       type: "issue-address",
@@ -67,8 +72,11 @@ export const createDepositAddress = keyedRoute({
       fresh: known ?? await context.addressBook.take(body.network, merchantId),
     }, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, {});
+    const { address, walletIndex } = outcome.value;
+    const strange = await heldBack(context, [{ network: body.network, address, walletIndex }]);
+    if (strange !== null) return strange;
     return created({
-      address: outcome.value.address,
+      address,
       identifier: `${merchantId}_${body.identifier}`,
       network: body.network,
       networkSymbol: body.network,
@@ -86,8 +94,8 @@ export const getDepositAddresses = keyedRoute({
   rateCategory: "transactions",
   query: z.object({
     network: network.optional(),
-    page: page.optional(),
-    limit: limit.optional(),
+    page: page.default(1),
+    limit: limit.default(LONGEST_PAGE),
   }),
   responses: {
     200: {
@@ -96,17 +104,13 @@ export const getDepositAddresses = keyedRoute({
       example: DEPOSIT_ADDRESS_LIST_EXAMPLE,
     },
   },
-  handler: async ({ merchantId, query }, { sql }) => {
-    const isPaged = query.page !== undefined || query.limit !== undefined;
-    const size = query.limit ?? (isPaged ? 100 : NEWEST);
-    const found = await listDepositAddresses(
-      sql,
-      merchantId,
-      query.network ?? null,
-      ((query.page ?? 1) - 1) * size,
-      size,
-    );
-    return ok({ addresses: found.map(addressView) });
+  handler: async ({ merchantId, query }, context) => {
+    const { sql } = context;
+    const found = await listDepositAddresses(sql, merchantId, query.network ?? null, query);
+    return await heldBack(context, found.rows) ?? ok({
+      addresses: found.rows.map(addressView),
+      pagination: pagination(query, found.total),
+    });
   },
 });
 

@@ -5,7 +5,8 @@
  */
 
 import { z } from "zod";
-import { formatAmount } from "../ledger/amount.ts";
+import type { Refusal } from "../actors/merchant/refusal.ts";
+import { formatAmount, LARGEST_PAYMENT } from "../ledger/amount.ts";
 import { CURRENCIES, type Currency, pairKey } from "../ledger/pair.ts";
 import { insertSession } from "../ledger/queries/insert_session.ts";
 import { type ListedSession, listSessions } from "../ledger/queries/list_sessions.ts";
@@ -14,7 +15,7 @@ import { formatQuote, quoteAmount } from "../rates/quote.ts";
 import { addressDepositView } from "./address_deposit_view.ts";
 import { created, ok } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
-import { depositsNotSupported, notDone, validationFailed } from "./errors.ts";
+import { invalidField, notDone, refused, validationFailed } from "./errors.ts";
 import {
   fiatCode,
   identifier,
@@ -24,7 +25,9 @@ import {
   positiveAmount,
   referenceId,
 } from "./fields.ts";
+import { heldBack } from "./hand_out.ts";
 import { REFUSALS, validationFailedDoc } from "./openapi/error_catalogue.ts";
+import { pagination } from "./paging.ts";
 import { keyedRoute } from "./route.ts";
 import {
   DEPOSIT_URL_CREATED_EXAMPLE,
@@ -38,8 +41,8 @@ import { sessionUrl } from "./session_url.ts";
 /** How long a hosted page accepts, milliseconds. */
 const LIFETIME_MS = 15 * 60_000;
 
-/** Pages of a list without paging. */
-const NEWEST = 1_000;
+/** Rows of a list's page where the request names no limit. */
+const LONGEST_PAGE = 1_000;
 
 const newDepositUrl = z.object({
   network,
@@ -60,8 +63,9 @@ export const createDepositUrl = keyedRoute({
   description:
     "Send the customer to `url`. With `requestedAmount` and `requestedCurrency`, and while " +
     "a fresh rate is known, the page asks for `amount`, rounded up to 8 decimals. The page is " +
-    "open for 15 minutes; what is paid later is credited all the same.",
-  access: { scope: "own", anyOf: ["write"] },
+    "open for 15 minutes; what is paid later is credited all the same. A `token` that names a " +
+    "currency of the service is what the page asks for; any other text is a hint alone.",
+  access: { scope: "own", anyOf: ["write", "deposit"] },
   needsActiveMerchant: true,
   rateCategory: "deposits",
   body: newDepositUrl,
@@ -72,7 +76,11 @@ export const createDepositUrl = keyedRoute({
       example: DEPOSIT_URL_CREATED_EXAMPLE,
     },
   },
-  errors: [REFUSALS.deposits_closed_on_network, validationFailedDoc],
+  errors: [
+    REFUSALS.deposits_closed_on_network,
+    REFUSALS.deposits_closed_for_pair,
+    validationFailedDoc,
+  ],
   handler: async ({ merchantId, body, now }, context) => {
     const requestedAmount = body.requestedAmount ?? null;
     const requestedCurrency = body.requestedCurrency ?? null;
@@ -81,9 +89,14 @@ export const createDepositUrl = keyedRoute({
         ? validationFailed("requestedAmount", "Needed beside requestedCurrency", "required")
         : validationFailed("requestedCurrency", "Needed beside requestedAmount", "required");
     }
+    if (requestedAmount !== null && requestedAmount > LARGEST_PAYMENT) {
+      return invalidField("requestedAmount", "Expected at most 1000000000000", "too_big");
+    }
     // asked before an address is spent; the merchant's actor has the last word
     const currency = await currencyOf(body.network, body.token ?? null, context);
-    if (currency === null) return depositsNotSupported(body.network);
+    if (typeof currency !== "string") return refused(currency);
+    const held = await heldBack(context);
+    if (held !== null) return held;
     const outcome = await context.merchants.ask(merchantId, {
       type: "issue-address",
       kind: "session",
@@ -95,12 +108,15 @@ export const createDepositUrl = keyedRoute({
       fresh: await context.addressBook.take(body.network, merchantId),
     }, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, {});
+    const { addressId, address, walletIndex } = outcome.value;
+    const strange = await heldBack(context, [{ network: body.network, address, walletIndex }]);
+    if (strange !== null) return strange;
     const session: SessionRow = {
       id: context.newId("ses"),
       nonce: crypto.getRandomValues(new Uint8Array(16)).toHex(),
       merchantId,
-      addressId: outcome.value.addressId,
-      address: outcome.value.address,
+      addressId,
+      address,
       network: body.network,
       identifier: body.identifier,
       referenceId: body.referenceId ?? null,
@@ -113,21 +129,34 @@ export const createDepositUrl = keyedRoute({
       createdAt: now,
     };
     const token = context.sessionTokens.of(session.id, session.nonce);
-    await insertSession(context.sql, session, hashSessionToken(token));
+    const hash = hashSessionToken(token);
+    await insertSession(context.sql, session, hash);
+    context.rateLimits.knowPage(hash.toHex());
     return created(createdView(session, token, context.publicUrl));
   },
 });
 
-/** What the page asks for: the token that was hinted at where it is taken, otherwise the first that is. */
+/**
+ * What the page asks for: the token that was named where it is one of the service's, otherwise the
+ * first that the network takes.
+ *
+ * @returns the refusal where the network, or the named token on it, takes no deposits
+ */
 async function currencyOf(
-  on: SessionRow["network"],
+  network: SessionRow["network"],
   hint: string | null,
   context: ApiContext,
-): Promise<Currency | null> {
-  if (!context.chains.has(on)) return null;
+): Promise<Currency | Refusal> {
+  const closed: Refusal = { code: "deposits_closed_on_network", network };
+  if (!context.chains.has(network)) return closed;
   const { pairs } = await context.settings();
-  const taken = CURRENCIES.filter((one) => pairs.get(pairKey(one, on))?.depositsEnabled === true);
-  return taken.find((one) => one === hint?.toUpperCase()) ?? taken[0] ?? null;
+  const isTaken = (currency: Currency) =>
+    pairs.get(pairKey(currency, network))?.depositsEnabled === true;
+  const first = CURRENCIES.find(isTaken);
+  if (first === undefined) return closed;
+  const named = CURRENCIES.find((currency) => currency === hint?.toUpperCase());
+  if (named === undefined) return first;
+  return isTaken(named) ? named : { code: "deposits_closed_for_pair", currency: named, network };
 }
 
 /** What the customer is asked to pay; nothing where no rate is at hand. */
@@ -172,8 +201,8 @@ export const getDepositUrls = keyedRoute({
   rateCategory: "transactions",
   query: z.object({
     network: network.optional(),
-    page: page.optional(),
-    limit: limit.optional(),
+    page: page.default(1),
+    limit: limit.default(LONGEST_PAGE),
   }),
   responses: {
     200: {
@@ -183,16 +212,13 @@ export const getDepositUrls = keyedRoute({
     },
   },
   handler: async ({ merchantId, query }, context) => {
-    const isPaged = query.page !== undefined || query.limit !== undefined;
-    const size = query.limit ?? (isPaged ? 100 : NEWEST);
-    const found = await listSessions(
-      context.sql,
-      merchantId,
-      query.network ?? null,
-      ((query.page ?? 1) - 1) * size,
-      size,
-    );
-    return ok({ depositUrls: found.map((session) => listedView(session, context)) });
+    const found = await listSessions(context.sql, merchantId, query.network ?? null, query);
+    const strange = await heldBack(context, found.rows);
+    if (strange !== null) return strange;
+    return ok({
+      depositUrls: found.rows.map((session) => listedView(session, context)),
+      pagination: pagination(query, found.total),
+    });
   },
 });
 

@@ -15,6 +15,7 @@ import { validationFailedDoc } from "./openapi/error_catalogue.ts";
 import { pagination } from "./paging.ts";
 import { keyedRoute } from "./route.ts";
 import { DEPOSIT_PAGE_EXAMPLE, DEPOSIT_STATUSES, depositPage } from "./schemas/deposit.ts";
+import { WrittenRows } from "./written_rows.ts";
 
 /** `GET /api/deposits`. */
 export const getDeposits = keyedRoute({
@@ -44,18 +45,22 @@ export const getDeposits = keyedRoute({
   handler: async ({ merchantId, query }, { sql }) => {
     const reversed = refuseReversed(query);
     if (reversed !== null) return reversed;
-    const found = await listDeposits(sql, merchantId, {
-      status: query.status,
-      currency: query.currency,
-      network: query.network,
-      referenceId: query.referenceId,
-      from: query.startDate,
-      until: query.endDate,
-    }, query);
-    return ok({
-      deposits: found.rows.map(depositView),
-      pagination: pagination(query, found.total),
-    });
+    const deposits = new WrittenRows();
+    const total = await listDeposits(
+      sql,
+      merchantId,
+      {
+        status: query.status,
+        currency: query.currency,
+        network: query.network,
+        referenceId: query.referenceId,
+        from: query.startDate,
+        until: query.endDate,
+      },
+      query,
+      (row) => deposits.add(depositView(row)),
+    );
+    return ok({ deposits, pagination: pagination(query, total) });
   },
 });
 
@@ -77,6 +82,7 @@ export function depositView(row: DepositRow) {
     commission: formatAmount(row.commission),
     commissionRate: row.commissionRate,
     depositAddressId: row.addressId,
+    createdBy: row.createdBy,
     ...depositAddress(row),
     metadata: row.txid === null ? row.metadata : { ...row.metadata, txHash: row.txid },
   };

@@ -32,6 +32,13 @@ export function invalidField(path: string, message: string, code: string): Answe
   return invalidRequest([{ path: path === "" ? [] : [path], message, code }]);
 }
 
+/** 400: the Host header names no host. */
+export const malformedHost: Answer = invalidField(
+  "host",
+  "Expected a host in the Host header of HTTP/1.1",
+  "malformed",
+);
+
 /** 422: well formed, but a rule over several fields or an outside check refuses it. */
 export function validationFailed(path: string, message: string, code: string): Answer {
   return error(422, { error: "Validation failed", details: [{ path: [path], message, code }] });
@@ -117,11 +124,35 @@ export function unavailable(message: string): Answer {
   return error(503, { error: "Service unavailable", message }, { "retry-after": RETRY_SOON });
 }
 
+/**
+ * 500: the request was decided, and whether it is stored is not known.
+ *
+ * @param named the id that the record has if it exists after all, as `{withdrawalId: ...}`
+ */
+export function outcomeUnknown(named: Readonly<Record<string, string>> = {}): Answer {
+  return error(500, {
+    error: "Outcome unknown",
+    message: "The request was decided, but it is not known yet whether it is stored. " +
+      "Look the record up before you repeat it.",
+    ...named,
+  });
+}
+
 /** 500: reserved, refused by the treasury, refunded; all before the answer. */
 export function payoutInitiationFailed(withdrawalId: string): Answer {
   return error(500, {
     error: "Payout initiation failed",
     message: "The reserved amount was returned and the referenceId may be used again.",
+    withdrawalId,
+  });
+}
+
+/** 500: nothing can be signed on the network; the settlement was refunded in the commit that made it. */
+export function settlementInitiationFailed(settlementId: string, withdrawalId: string): Answer {
+  return error(500, {
+    error: "Payout initiation failed",
+    message: "The reserved amount was returned and the request may be repeated.",
+    settlementId,
     withdrawalId,
   });
 }
@@ -239,7 +270,7 @@ export function refused(refusal: Refusal, amountField = "amount"): Answer {
     case "balance_too_large":
       return invalidField(
         amountField,
-        "With it the balance would exceed what an amount can say",
+        "Expected at most 1000000000000, and a balance within what is possible",
         "too_big",
       );
     case "settlement_address_exists":
@@ -251,6 +282,11 @@ export function refused(refusal: Refusal, amountField = "amount"): Answer {
       return error(409, {
         error: "Conflict",
         message: "This eventId was used with another body.",
+      });
+    case "same_administrator":
+      return error(403, {
+        error: "Insufficient permissions",
+        message: "Another administrator has to decide on this one.",
       });
     case "wrong_state":
       return refusedMove(refusal.from, refusal.to);
@@ -301,12 +337,7 @@ export function notDone<V>(
     case "withdrawn":
       return unavailable("The request could not be handled in time; nothing was done.");
     case "unknown":
-      return error(500, {
-        error: "Outcome unknown",
-        message: "The request was decided, but it is not known yet whether it is stored. " +
-          "Look the record up before you repeat it.",
-        ...named,
-      });
+      return outcomeUnknown(named);
     case "failed":
       return internalError;
     default: {

@@ -5,9 +5,10 @@
  */
 
 import { z } from "zod";
-import { type Amount, negate, parseAmount } from "../ledger/amount.ts";
+import { type Amount, LARGEST_PAYMENT, negate, parseAmount } from "../ledger/amount.ts";
 import { parseRate, type Rate } from "../ledger/fees.ts";
 import { CURRENCIES, NETWORKS } from "../ledger/pair.ts";
+import { isFiat } from "../rates/source.ts";
 
 /** `USDT` or `USDC`. */
 export const currency = z.enum(CURRENCIES).meta({ id: "Currency", description: "Token" });
@@ -42,15 +43,27 @@ export const amount = z.string().regex(/^\d{1,20}(?:\.\d{1,18})?$/, {
   return parsed;
 });
 
+function isPayable(value: Amount): boolean {
+  return value <= LARGEST_PAYMENT;
+}
+
+const TOO_LARGE = { message: "Expected at most 1000000000000" };
+
+/** A fee or a limit that is set: it goes into sums, which need room. */
+export const boundedAmount = amount.refine(isPayable, TOO_LARGE);
+
 /** A decimal string above zero. */
 export const positiveAmount = amount.refine((value) => value > 0n, {
   message: "Expected an amount above zero",
 });
 
-/** Three capital letters that stand for the money of a state. */
-export const fiatCode = z.string().regex(/^[A-Z]{3}$/, {
-  message: "Expected a 3-letter currency code, for example EUR",
-});
+/** The same for a limit that is set. */
+export const boundedPositiveAmount = positiveAmount.refine(isPayable, TOO_LARGE);
+
+const NO_FIAT = { message: "Expected a 3-letter currency code of ISO 4217, for example EUR" };
+
+/** The money of a state, by its code of ISO 4217; whether a rate of it is known is another question. */
+export const fiatCode = z.string().regex(/^[A-Z]{3}$/, NO_FIAT).refine(isFiat, NO_FIAT);
 
 /** A fraction from 0 to 1 as a decimal string. */
 export const rate = z.string().meta({
@@ -68,6 +81,16 @@ export const referenceId = z.string().regex(/^[^\p{C}]{1,128}$/u, {
   message: "Expected 1 to 128 printable characters",
 }).meta({ description: "Your reference", examples: ["order-1001"] });
 
+/** Controls, and what turns or breaks lines: a terminal would do as they say. */
+const NO_CONTROLS = /^[^\p{Cc}\u2028-\u202e\u2066-\u2069]*$/u;
+
+/** A name that people give, on one line; spaces at its ends are cut off. */
+export function nameOf(longest: number) {
+  return z.string().trim().min(1).max(longest).regex(NO_CONTROLS, {
+    message: "Expected no control characters",
+  });
+}
+
 /** Free text that people read. */
 export const description = z.string().max(1_000).meta({ examples: ["Payout of order 1001"] });
 
@@ -77,10 +100,18 @@ export const onChainAddress = z.string().min(1).max(128).meta({
   examples: ["TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH"],
 });
 
-/** An end customer's identifier. */
-export const identifier = z.string().regex(/^[A-Za-z0-9._:@-]{1,128}$/, {
-  message: "Expected 1 to 128 characters of A-Z a-z 0-9 . _ : @ -",
-}).meta({ description: "What you call your end customer", examples: ["customer-7"] });
+/**
+ * An end customer's identifier: of any script, but nothing that breaks a line or turns the direction
+ * of what follows, by which two that differ could look the same to an operator. It is compared and
+ * given back code point by code point: to normalize it could make one customer of two.
+ */
+export const identifier = z.string().regex(
+  /^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]{1,128}$/u,
+  { message: "Expected 1 to 128 characters without control characters" },
+).meta({
+  description: "What you call your end customer, in any script",
+  examples: ["customer-7"],
+});
 
 function count(most: number, expected: string, documented: object) {
   return z.string().regex(/^[1-9]\d{0,8}$/, { message: expected }).transform(Number)
@@ -116,10 +147,21 @@ function inFull(text: string): string {
   );
 }
 
+/** Years beyond these are no dates to the database, at least not in every offset. */
+const [EARLIEST, LATEST] = [Date.UTC(1970), Date.UTC(9999)];
+
+/** True for a time that can be stored and compared whatever is added to it. */
+export function isStorableTime(ms: number): boolean {
+  return ms >= EARLIEST && ms < LATEST;
+}
+
 const isoDate = z.union([
   z.iso.date(),
   z.string().transform(inFull).pipe(z.iso.datetime({ offset: true })),
-], { message: "Expected an ISO 8601 date or date-time" });
+], { message: "Expected an ISO 8601 date or date-time" }).refine(
+  (text) => isStorableTime(Date.parse(text)),
+  { message: "Expected a year from 1970 to 9998" },
+);
 
 /** As clients may write it; the schema above also knows which days there are. */
 const DOCUMENTED_DATE_TIME = String.raw`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}` +

@@ -5,6 +5,7 @@
  */
 
 import { type ChainInDoubt, orInDoubt, readBelieved } from "../actors/watcher/chain_in_doubt.ts";
+import { askForRequest } from "../chains/call_lane.ts";
 import type { Chain, FoundTransaction } from "../chains/chain.ts";
 import { findAttempt } from "../ledger/admin/find_attempt.ts";
 import type { WithdrawalRow } from "../ledger/rows.ts";
@@ -19,7 +20,8 @@ export type PaymentFault =
   | "failed"
   | "other_transfer"
   | "too_old"
-  | "other_payout";
+  | "other_payout"
+  | "deposit_here";
 
 /** What was found. */
 export type Payment =
@@ -48,7 +50,7 @@ function fault(fault: PaymentFault): Payment {
 export async function findPayment(
   withdrawal: WithdrawalRow,
   txHash: string,
-  context: Pick<ApiContext, "chains" | "sql" | "scanOf">,
+  context: Pick<ApiContext, "chains" | "sql" | "scanOf" | "addressOwners">,
 ): Promise<Payment> {
   const { network } = withdrawal;
   const chain = context.chains.get(network);
@@ -59,7 +61,9 @@ export async function findPayment(
   if (believed.kind === "in_doubt") return believed;
   const { cursor } = believed;
   const signal = AbortSignal.timeout(NODE_MS);
-  const found = await orInDoubt(chain.transaction(txid, "solid", signal, cursor));
+  const found = await orInDoubt(
+    askForRequest(() => chain.transaction(txid, "solid", signal, cursor)),
+  );
   if (found.kind === "in_doubt") return found;
   if (found.kind !== "found" || found.transaction.height > cursor.height) {
     return fault("not_final");
@@ -69,6 +73,10 @@ export async function findPayment(
   if (!pays(chain, transaction, withdrawal)) return fault("other_transfer");
   const outgoingId = await findAttempt(context.sql, network, transaction.txid);
   if (outgoingId !== null && outgoingId !== withdrawal.outgoingId) return fault("other_payout");
+  // a customer's transfer to a deposit address is the deposit of its merchant and pays nothing else
+  if (outgoingId === null && await context.addressOwners(withdrawal.destination) !== undefined) {
+    return fault("deposit_here");
+  }
   // an earlier payment of the same amount to the same address is another payment
   if (outgoingId === null && transaction.time < withdrawal.createdAt - CLOCK_MS) {
     return fault("too_old");

@@ -13,7 +13,7 @@ export const healthz = publicRoute({
   method: "GET",
   path: "/healthz",
   summary: "Whether the process answers",
-  rateCategory: "none",
+  rateCategory: "health",
   responses: { 200: { description: "It does", schema: alive, example: { status: "ok" } } },
   handler: () => ok({ status: "ok" }),
 });
@@ -23,7 +23,7 @@ export const readyz = publicRoute({
   method: "GET",
   path: "/readyz",
   summary: "Whether this node can serve",
-  rateCategory: "none",
+  rateCategory: "health",
   responses: {
     200: {
       description: "It can; `degraded` names what is not as it should be",
@@ -47,7 +47,7 @@ export const metrics = publicRoute({
   method: "GET",
   path: "/metrics",
   summary: "Measurements",
-  rateCategory: "none",
+  rateCategory: "health",
   responses: {
     200: {
       description: "Measurements in the text format of Prometheus",
@@ -55,9 +55,9 @@ export const metrics = publicRoute({
       contentType: "text/plain",
     },
   },
-  handler: async (_request, { registry }) => ({
+  handler: async (_request, { registry, measurements }) => ({
     status: 200,
-    body: await registry.metrics(),
+    body: await measurements(),
     headers: { "content-type": registry.contentType },
   }),
 });

@@ -1,3 +1,4 @@
+import { askForRequest } from "../chains/call_lane.ts";
 import { findingsOf } from "../actors/watcher/record_blocks.ts";
 import { LOST_ACCOUNT } from "../ledger/addresses/lost_account.ts";
 import { findNamedTransaction } from "../ledger/admin/find_named_transaction.ts";
@@ -21,7 +22,7 @@ export async function isTransferOfAnother(
   const signal = AbortSignal.timeout(askTimeoutMs);
   const chain = chains.get(network);
   if (chain === undefined) return false;
-  const found = await chain.transaction(txid, "head", signal);
+  const found = await askForRequest(() => chain.transaction(txid, "head", signal));
   if (found.kind !== "found") return false;
   const findings = await findingsOf(sql, { network, addressOf: chain.addressOf }, [
     found.transaction,

@@ -6,7 +6,7 @@
  */
 
 import { findApiKey } from "../ledger/admin/find_api_key.ts";
-import { insertApiKey, type NewKey } from "../ledger/admin/insert_api_key.ts";
+import { insertApiKey, MOST_KEYS, type NewKey } from "../ledger/admin/insert_api_key.ts";
 import type { KeyRecord } from "../ledger/admin/key_record.ts";
 import { revokeApiKey } from "../ledger/admin/revoke_api_key.ts";
 import { rotateApiKey } from "../ledger/admin/rotate_api_key.ts";
@@ -16,7 +16,7 @@ import { hubAudit } from "./audit_stamp.ts";
 import { isWithin } from "./client_address.ts";
 import type { ApiContext } from "./context.ts";
 import { conflict, forbidden, invalidField, notFound } from "./errors.ts";
-import type { Caller, KeyRole, Permission } from "./permission.ts";
+import { type Caller, holds, type KeyRole, type Permission } from "./permission.ts";
 
 /** Who asks, for which account. */
 export interface KeyRequest {
@@ -40,7 +40,7 @@ export interface WantedKey {
 
 const HOUR_MS = 3_600_000;
 
-/** Whether one key may make (or replace) another with these rights. */
+/** Whether one key may make, replace or end another with these rights. */
 function mayGrant(
   caller: Caller,
   key: Pick<KeyRecord, "role" | "permissions" | "expiresAt" | "ipAllowlist">,
@@ -52,7 +52,7 @@ function mayGrant(
     RESELLER: ["RESELLER"],
   };
   return roles[caller.role].includes(key.role) &&
-    key.permissions.every((permission) => caller.permissions.includes(permission)) &&
+    key.permissions.every((permission) => holds(caller.permissions, permission)) &&
     (caller.expiresAt === null ||
       (key.expiresAt !== null && key.expiresAt <= caller.expiresAt)) &&
     (ipAllowlist === null ||
@@ -71,6 +71,7 @@ export async function issueKey(
     merchantId,
     role: wanted.role,
     permissions: wanted.permissions,
+    administrator: caller.administrator,
     label: wanted.label,
     ipAllowlist: wanted.ipAllowlist === undefined ? caller.ipAllowlist : wanted.ipAllowlist,
     expiresAt: wanted.expiresAt === undefined ? caller.expiresAt : wanted.expiresAt,
@@ -82,7 +83,9 @@ export async function issueKey(
   }
   const apiKey = mintApiKey(context.environment);
   const audit = hubAudit(request, "api-key.create", key.id, context, null, imageOf(key));
-  await insertApiKey(context.sql, { ...key, hash: hashApiKey(apiKey) }, audit);
+  if (!await insertApiKey(context.sql, { ...key, hash: hashApiKey(apiKey) }, audit)) {
+    return conflict(`An account has ${MOST_KEYS} keys at most; revoke one that is not needed.`);
+  }
   return created({ ...issued(key), apiKey });
 }
 
@@ -106,6 +109,9 @@ export async function rotateKey(
     overlapHours,
   });
   const ends = await rotateApiKey(context.sql, keyId, fresh, until, audit);
+  if (ends === "too_many") {
+    return conflict("Too many keys of the account are being replaced; revoke one first.");
+  }
   if (ends === null) return conflict("The key has ended and cannot be rotated.");
   context.keys.forget(merchantId);
   return created({
@@ -124,7 +130,7 @@ export async function revokeKey(
   const { caller, merchantId, now } = request;
   const key = await findApiKey(context.sql, merchantId, keyId);
   if (key === null) return notFound;
-  if (caller.role === "RESELLER" && key.role !== "RESELLER") return forbidden();
+  if (keyId !== caller.keyId && !mayGrant(caller, key)) return forbidden();
   const audit = hubAudit(request, "api-key.revoke", keyId, context, imageOf(key), null);
   const outcome = await revokeApiKey(context.sql, merchantId, keyId, audit);
   switch (outcome) {

@@ -17,7 +17,7 @@ import { auditStamp } from "./audit_stamp.ts";
 import type { ApiContext } from "./context.ts";
 import { detailsOf } from "./details.ts";
 import { forbidden, invalidRequest, notDone, notFound, validationFailed } from "./errors.ts";
-import { amount, rate } from "./fields.ts";
+import { boundedAmount, nameOf, rate } from "./fields.ts";
 import { notFoundDoc, validationFailedDoc } from "./openapi/error_catalogue.ts";
 import { keyedRoute } from "./route.ts";
 import { MERCHANT_PROFILE_EXAMPLE, merchantProfile } from "./schemas/merchant.ts";
@@ -40,7 +40,13 @@ export const getMerchant = keyedRoute({
   handler: ({ merchantId }, { sql }) => profile(sql, merchantId),
 });
 
-const url = z.string().min(1).max(LONGEST_URL).nullable().optional();
+/** Kept as it was parsed: what was judged is what is called. */
+const url = z.string().min(1).max(LONGEST_URL).transform((text, context) => {
+  const parsed = URL.parse(text)?.href ?? text;
+  if (parsed.length <= LONGEST_URL) return parsed;
+  context.addIssue({ code: "custom", message: `Expected at most ${LONGEST_URL} characters` });
+  return z.NEVER;
+}).nullable().optional();
 
 /** Origins that may show the hosted page in a frame. */
 const MOST_ORIGINS = 16;
@@ -78,10 +84,10 @@ const requestsPerMinute = z.int().min(0).max(10_000_000).nullable().optional();
 
 /** What only an administrator sets. */
 export const ADMIN_FIELDS = {
-  name: z.string().trim().min(1).max(200).optional(),
+  name: nameOf(200).optional(),
   status: z.enum(["ACTIVE", "SUSPENDED", "INACTIVE"]).optional(),
   depositCommissionRate: rate.optional(),
-  directDepositFee: amount.optional(),
+  directDepositFee: boundedAmount.optional(),
   rateLimits: z.strictObject({
     balance: requestsPerMinute,
     deposits: requestsPerMinute,
@@ -102,7 +108,8 @@ export const updateMerchant = keyedRoute({
   method: "PATCH",
   path: "/api/merchants/{merchantId}",
   summary: "Change a merchant's settings; status, rates, fees and limits as an administrator",
-  access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:write"] },
+  access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:merchants"] },
+  needsActiveMerchant: true,
   rateCategory: "transactions",
   body: ownPatch,
   responses: {
@@ -130,9 +137,7 @@ export const updateMerchant = keyedRoute({
       type: "update-profile",
       at: now,
       patch: changesOf(changes, caller.role === "ADMIN"),
-      ...(caller.role === "ADMIN"
-        ? { audit: auditStamp(request, "merchant.update", context) }
-        : {}),
+      audit: auditStamp(request, "merchant.update", context),
     }, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, { merchantId });
     context.keys.forget(merchantId);

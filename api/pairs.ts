@@ -11,12 +11,13 @@ import type { PairRecord } from "../ledger/admin/pair_record.ts";
 import { updatePair } from "../ledger/admin/update_pair.ts";
 import { formatAmount, isExactIn } from "../ledger/amount.ts";
 import { networkFeeOf } from "../ledger/fees.ts";
-import { tokenDecimals } from "../ledger/pair.ts";
+import { type Currency, type Network, tokenDecimals } from "../ledger/pair.ts";
 import { ok } from "./answer.ts";
 import { settingsAudit } from "./audit_stamp.ts";
 import type { ApiContext } from "./context.ts";
-import { invalidField } from "./errors.ts";
-import { amount, currency, network, positiveAmount } from "./fields.ts";
+import { conflict, invalidField } from "./errors.ts";
+import { boundedAmount, boundedPositiveAmount, currency, network } from "./fields.ts";
+import { conflictDoc } from "./openapi/error_catalogue.ts";
 import { staffRoute } from "./route.ts";
 import { PAIR_EXAMPLE, PAIR_LIST_EXAMPLE, pairList, pairSettings } from "./schemas/admin.ts";
 
@@ -53,15 +54,15 @@ export const updatePairs = staffRoute({
     "`networkFeeMode` `dynamic` lets the network fee follow what a payout costs on the " +
     "chain at the moment; while nothing fresh is known (`estimate.missing` says why) `networkFee` " +
     "is charged. Withdrawals that exist keep the fee they were quoted.",
-  access: { scope: "admin", anyOf: ["admin:write"] },
+  access: { scope: "admin", anyOf: ["admin:settings"] },
   rateCategory: "none",
   body: z.strictObject({
     currency,
     network,
     depositsEnabled: z.boolean().optional(),
     withdrawalsEnabled: z.boolean().optional(),
-    minWithdrawal: positiveAmount.optional(),
-    networkFee: amount.optional(),
+    minWithdrawal: boundedPositiveAmount.optional(),
+    networkFee: boundedAmount.optional(),
     networkFeeMode: z.enum(["fixed", "dynamic"]).optional(),
   }),
   responses: {
@@ -71,6 +72,7 @@ export const updatePairs = staffRoute({
       example: PAIR_EXAMPLE,
     },
   },
+  errors: [conflictDoc],
   handler: async ({ body, ...request }, context) => {
     const { currency, network, ...patch } = body;
     const decimals = tokenDecimals(currency, network);
@@ -81,12 +83,26 @@ export const updatePairs = staffRoute({
         return invalidField(field, message, "not_exact");
       }
     }
+    const isEnabled = patch.depositsEnabled === true || patch.withdrawalsEnabled === true;
+    if (isEnabled && lacksContract(currency, network, context)) {
+      return conflict(`${network} has no contract of ${currency} configured here.`);
+    }
     const audit = settingsAudit(request, "pair.set", `${currency}/${network}`, context);
     const { pair, released } = await updatePair(context.sql, { currency, network }, patch, audit);
     for (const merchantId of released) context.merchants.wake(merchantId);
     return ok(pairView(pair, context));
   },
 });
+
+/** Whether the network is served here without a contract of the currency: nothing of it can be moved. */
+function lacksContract(
+  currency: Currency,
+  network: Network,
+  { chains }: Pick<ApiContext, "chains">,
+): boolean {
+  const chain = chains.get(network);
+  return chain !== undefined && !chain.capabilities.currencies.includes(currency);
+}
 
 function pairView(pair: PairRecord, { chains, fees }: Pick<ApiContext, "chains" | "fees">) {
   const basis = fees.basis(pair.network, pair.currency);
@@ -100,8 +116,8 @@ function pairView(pair: PairRecord, { chains, fees }: Pick<ApiContext, "chains" 
     networkFeeMode: pair.networkFeeMode,
     quotedNetworkFee: formatAmount(networkFeeOf(pair, basis.fee)),
     estimate: chains.has(pair.network) ? estimateView(basis) : null,
-    // an enabled pair still cannot be used where this service has no node of its network
-    connected: chains.has(pair.network),
+    // an enabled pair still cannot be used where this service has no node of its network, or no contract
+    connected: chains.get(pair.network)?.capabilities.currencies.includes(pair.currency) ?? false,
   };
 }
 

@@ -4,8 +4,28 @@
  * @module
  */
 
+import type { Actor } from "../ledger/duties.ts";
+
+/** What an administrator may change, by subject. */
+export const ADMIN_SUBJECTS = [
+  "admin:payments",
+  "admin:merchants",
+  "admin:keys",
+  "admin:settings",
+  "admin:treasury",
+  "admin:ingest",
+] as const;
+
 /** Every permission there is. */
-export const PERMISSIONS = ["read", "write", "payout", "admin:read", "admin:write"] as const;
+export const PERMISSIONS = [
+  "read",
+  "write",
+  "payout",
+  "deposit",
+  "admin:read",
+  "admin:write",
+  ...ADMIN_SUBJECTS,
+] as const;
 
 /** One of {@linkcode PERMISSIONS}. */
 export type Permission = (typeof PERMISSIONS)[number];
@@ -25,6 +45,8 @@ export interface Caller {
   /** Whether that account may create payments; true for an administrator. */
   readonly isActive: boolean;
   readonly permissions: readonly string[];
+  /** The administrator who stands behind the key: whose key made it; null: none. */
+  readonly administrator: string | null;
   /** Addresses and ranges the key may be used from; null: from anywhere. */
   readonly ipAllowlist: readonly string[] | null;
   /** Unix milliseconds, null: never. */
@@ -33,7 +55,28 @@ export interface Caller {
   readonly rateLimits: Readonly<Record<string, number | null>>;
 }
 
+/** Permissions that include others: `admin:write` is all of an administrator's subjects. */
+const INCLUDED: Readonly<Record<string, readonly Permission[]>> = {
+  "write": ["deposit"],
+  "admin:write": ADMIN_SUBJECTS,
+};
+
+/** Whether a list of permissions holds one, by name or within another. */
+export function holds(permissions: readonly string[], wanted: string): boolean {
+  return permissions.some((permission) =>
+    permission === wanted || INCLUDED[permission]?.some((included) => included === wanted)
+  );
+}
+
 /** Whether the caller has at least one of the permissions. */
-export function hasAnyOf(caller: Caller, permissions: readonly Permission[]): boolean {
-  return permissions.some((permission) => caller.permissions.includes(permission));
+export function hasAnyOf(
+  caller: Pick<Caller, "permissions">,
+  permissions: readonly Permission[],
+): boolean {
+  return permissions.some((permission) => holds(caller.permissions, permission));
+}
+
+/** Who acts with a key, as records keep it. */
+export function actorOf(caller: Pick<Caller, "keyId" | "administrator">): Actor {
+  return { key: caller.keyId, administrator: caller.administrator };
 }

@@ -4,36 +4,57 @@
  * @module
  */
 
-import ipaddr from "ipaddr.js";
+import { addressBucket } from "./address_bucket.ts";
 import type { Answer } from "./answer.ts";
 import { rateLimitExceeded } from "./errors.ts";
+import { KnownSessions } from "./known_sessions.ts";
 import type { Caller } from "./permission.ts";
 import { type Allowance, RateWindows } from "./rate_windows.ts";
 import type { RateCategory } from "./route.ts";
 
+/** What has windows of its own, so that a flood of buckets costs no other category one of its own. */
+type CountedCategory =
+  | Exclude<RateCategory, "none">
+  | "authentication"
+  | "unknownKey"
+  | "unknownPage";
+
 /** Requests per minute where nothing else is set for the merchant. */
 export const DEFAULT_LIMITS: Readonly<
-  Record<Exclude<RateCategory, "none"> | "authentication", number>
+  Record<CountedCategory, number>
 > = {
   /** Failed authentications per client address. */
   authentication: 100,
+  /** Look-ups of keys that were not found before, per client address. */
+  unknownKey: 1_000,
   balance: 1_000,
   deposits: 100,
   withdrawals: 50,
   transactions: 500,
   webhooks: 1_000,
-  /** Per session token. */
+  /** Per hosted page. */
   hosted: 240,
+  /** Of hosted pages that were not found, or not yet, per client address. */
+  unknownPage: 600,
+  /** Of the reference, per client address. */
+  public: 600,
+  /** Of health and metrics, per client address; several tools may ask from one. */
+  health: 3_000,
 };
 
-/** The shape of session tokens: other text is as long, and as new each time, as its sender likes. */
-const TOKEN = /^[\w-]{43}$/;
+/** The keys of a merchant together have as many times the requests of one. */
+const KEYS_AT_ONCE = 4;
+
+/** Bytes of an answer that one request pays for: more than a page of ordinary rows has. */
+const BYTES_PER_REQUEST = 131_072;
+/** Beyond it, so many bytes count as one more request. */
+const BYTES_PER_MORE = 16_384;
 
 /** What a request tells about who should be counted. */
 export interface Counted {
   readonly caller: Caller | null;
-  /** The session token of a hosted page, where the request has one. */
-  readonly sessionToken: string | null;
+  /** Hash of the session token of a hosted page, hex; null where the request names none. */
+  readonly sessionHash: string | null;
   /** Client address, null where it is not known. */
   readonly address: string | null;
 }
@@ -42,13 +63,27 @@ export interface Counted {
 export interface Counting {
   readonly headers: Readonly<Record<string, string>>;
   readonly refusal: Answer | null;
+  /** The windows it was counted in. */
+  readonly buckets: readonly Bucket[];
 }
 
-const NOT_COUNTED: Counting = { headers: {}, refusal: null };
+/** Where a request was counted. */
+interface Bucket {
+  readonly category: CountedCategory;
+  /** Of its window. */
+  readonly name: string;
+  readonly limit: number;
+  /** End of the window, Unix milliseconds. */
+  readonly endsAt: number;
+}
+
+/** A request that counts against nothing. */
+export const NOT_COUNTED: Counting = { headers: {}, refusal: null, buckets: [] };
 
 /** The limits of one node. */
 export class RateLimits {
-  readonly #windows = new RateWindows();
+  readonly #windows = new Map<CountedCategory, RateWindows>();
+  readonly #known = new KnownSessions();
 
   /** Counts a request of a route. */
   count(category: RateCategory, request: Counted, now: number): Counting {
@@ -56,24 +91,124 @@ export class RateLimits {
     // Administrators are not merchants: seeding a thousand of them is no misuse. What upstream
     // systems send with an administrator's key is counted.
     if (request.caller?.role === "ADMIN" && category !== "webhooks") return NOT_COUNTED;
-    const limit = request.caller?.rateLimits[category] ?? DEFAULT_LIMITS[category];
+    if (category === "hosted") return this.#countPage(request, now);
+    const { caller, address } = request;
+    const limit = caller?.rateLimits[category] ?? DEFAULT_LIMITS[category];
     if (limit === 0) return NOT_COUNTED;
-    const { sessionToken } = request;
-    const bucket = category === "hosted" && sessionToken !== null && TOKEN.test(sessionToken)
-      ? sessionToken
-      : request.caller?.keyId ?? addressBucket(request.address);
-    return counting(category, this.#windows.take(`${category}/${bucket}`, limit, now), now);
+    if (caller === null) return this.#take(category, addressBucket(address), limit, now);
+    const ofKey = this.#take(category, caller.keyId, limit, now);
+    if (ofKey.refusal !== null || caller.merchantId === null) return ofKey;
+    const ofMerchant = this.#take(category, caller.merchantId, KEYS_AT_ONCE * limit, now);
+    if (ofMerchant.refusal !== null) {
+      this.#giveBack(ofKey);
+      return ofMerchant;
+    }
+    return { ...ofKey, buckets: [...ofKey.buckets, ...ofMerchant.buckets] };
+  }
+
+  /** True for a request of a hosted page that is not known, or not yet. */
+  isUnknownPage({ buckets }: Counting): boolean {
+    return buckets.some(({ category }) => category === "unknownPage");
+  }
+
+  /** A hosted page exists: requests of it are counted apart from now on. */
+  knowPage(sessionHash: string): void {
+    this.#known.add(sessionHash);
+  }
+
+  /**
+   * A request of a hosted page found its page: it counts against the page, and no longer against the
+   * client address, which may be that of many customers.
+   */
+  foundPage(counting: Counting, sessionHash: string | null, now: number): Counting {
+    if (!this.isUnknownPage(counting) || sessionHash === null) return counting;
+    if (counting.refusal === null) this.#giveBack(counting);
+    this.knowPage(sessionHash);
+    return this.#take("hosted", sessionHash, DEFAULT_LIMITS.hosted, now);
   }
 
   /** Counts a failed authentication; only requests that fail are ever turned away by it. */
   countFailure(address: string | null, now: number): Counting {
     const category = "authentication";
-    const bucket = `${category}/${addressBucket(address)}`;
-    return counting(category, this.#windows.take(bucket, DEFAULT_LIMITS[category], now), now);
+    return this.#take(category, addressBucket(address), DEFAULT_LIMITS[category], now);
+  }
+
+  /** Counts the look-up of a key that was not found before. */
+  countLookUp(address: string | null, now: number): Counting {
+    const category = "unknownKey";
+    return this.#take(category, addressBucket(address), DEFAULT_LIMITS[category], now);
+  }
+
+  /**
+   * Lets a large answer count as more than one request.
+   *
+   * @returns the headers of the answer, and the 429 where other large answers have used up meanwhile
+   *   what the request was counted against
+   */
+  weigh(counted: Counting, bytes: number, now: number): Pick<Counting, "headers" | "refusal"> {
+    let { headers } = counted;
+    if (bytes <= BYTES_PER_REQUEST) return { headers, refusal: null };
+    const more = Math.ceil((bytes - BYTES_PER_REQUEST) / BYTES_PER_MORE);
+    for (const bucket of counted.buckets) {
+      const remaining = this.#windowsOf(bucket.category).weigh(bucket.name, bucket.limit, more);
+      if (remaining === null) return usedUp(bucket, now);
+      if (remaining < Number(headers["ratelimit-remaining"])) {
+        headers = { ...headers, "ratelimit-remaining": String(remaining) };
+      }
+    }
+    return { headers, refusal: null };
+  }
+
+  /** The 429 where large answers have used up meanwhile what a request was counted against. */
+  overdrawn({ buckets }: Counting, now: number): Answer | null {
+    const used = buckets.find(({ category, name }) => this.#windowsOf(category).isOverdrawn(name));
+    return used === undefined ? null : usedUp(used, now).refusal;
+  }
+
+  #countPage({ sessionHash, address }: Counted, now: number): Counting {
+    if (sessionHash !== null && this.#known.has(sessionHash)) {
+      return this.#take("hosted", sessionHash, DEFAULT_LIMITS.hosted, now);
+    }
+    return this.#take("unknownPage", addressBucket(address), DEFAULT_LIMITS.unknownPage, now);
+  }
+
+  #take(category: CountedCategory, bucket: string, limit: number, now: number): Counting {
+    const allowance = this.#windowsOf(category).take(bucket, limit, now);
+    const { window: name, endsAt } = allowance;
+    return {
+      ...counting(category, allowance, now),
+      buckets: [{ category, name, limit, endsAt }],
+    };
+  }
+
+  #giveBack({ buckets }: Counting): void {
+    for (const { category, name, endsAt } of buckets) {
+      this.#windowsOf(category).giveBack(name, endsAt);
+    }
+  }
+
+  #windowsOf(category: CountedCategory): RateWindows {
+    let windows = this.#windows.get(category);
+    if (windows === undefined) this.#windows.set(category, windows = new RateWindows());
+    return windows;
   }
 }
 
-function counting(category: string, allowance: Allowance, now: number): Counting {
+/** The names that merchants know, where a category is counted in several ways. */
+const PUBLISHED: Partial<Record<CountedCategory, string>> = {
+  unknownKey: "authentication",
+  unknownPage: "hosted",
+};
+
+function usedUp({ category, limit, endsAt }: Bucket, now: number) {
+  return counting(category, { allowed: false, limit, remaining: 0, endsAt }, now);
+}
+
+function counting(
+  category: CountedCategory,
+  allowance: Omit<Allowance, "window">,
+  now: number,
+): Pick<Counting, "headers" | "refusal"> {
   const seconds = String(Math.ceil((allowance.endsAt - now) / 1_000));
   return {
     headers: {
@@ -81,15 +216,8 @@ function counting(category: string, allowance: Allowance, now: number): Counting
       "ratelimit-remaining": String(allowance.remaining),
       "ratelimit-reset": seconds,
     },
-    refusal: allowance.allowed ? null : rateLimitExceeded(category, allowance, seconds),
+    refusal: allowance.allowed
+      ? null
+      : rateLimitExceeded(PUBLISHED[category] ?? category, allowance, seconds),
   };
-}
-
-/** An IPv6 client has a whole /64 to send from, so that counts as one. */
-function addressBucket(address: string | null): string {
-  if (address === null || !ipaddr.isValid(address)) return "unknown";
-  const parsed = ipaddr.process(address);
-  return parsed.kind() === "ipv4"
-    ? parsed.toString()
-    : parsed.toByteArray().slice(0, 8).join(".") + "/64";
 }

@@ -7,9 +7,9 @@
 import type { z } from "zod";
 import type { Answer } from "./answer.ts";
 import { detailsOf, faultOf } from "./details.ts";
-import { bodyTooLarge, invalidRequest, unsupportedMediaType } from "./errors.ts";
-import { parseQuery, readableFields } from "./parse_query.ts";
-import { LARGEST_BODY, readBody } from "./read_body.ts";
+import { bodyTooLarge, invalidField, invalidRequest, unsupportedMediaType } from "./errors.ts";
+import { parseQuery, type Query, readableFields } from "./parse_query.ts";
+import { LARGEST_BODY, MOST_PIECES, readBody } from "./read_body.ts";
 import type { Route } from "./route.ts";
 import { parseStrictJson } from "./strict_json.ts";
 
@@ -29,11 +29,16 @@ function refuse(answer: Answer): Input {
   return { kind: "refused", answer };
 }
 
+/** Reads the query of a request as its route takes it; whatever goes by a query goes by this. */
+export function readQuery(route: Route, url: string): Query {
+  return route.problemPage === null
+    ? parseQuery(url)
+    : { kind: "fields", fields: readableFields(url) };
+}
+
 /** Reads what the route's schemas ask for. */
 export async function readInput(route: Route, request: Request, verify: Verify): Promise<Input> {
-  const query = route.problemPage === null
-    ? parseQuery(request.url)
-    : { kind: "fields" as const, fields: readableFields(request.url) };
+  const query = readQuery(route, request.url);
   if (query.kind === "fault") return refuse(invalidRequest([faultOf(query.code)]));
   let queryValue: unknown;
   if (route.query !== null) {
@@ -44,6 +49,9 @@ export async function readInput(route: Route, request: Request, verify: Verify):
   if (route.body === null) return { kind: "input", query: queryValue, body: undefined };
   return await readJsonBody(route.body, request, queryValue, verify);
 }
+
+const FRAGMENTED =
+  `Expected at most ${MOST_PIECES} pieces; send the body at once, with its Content-Length`;
 
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
 
@@ -68,6 +76,8 @@ async function readJsonBody(
   switch (body.kind) {
     case "too_large":
       return refuse(bodyTooLarge(LARGEST_BODY));
+    case "fragmented":
+      return refuse(invalidField("", FRAGMENTED, "fragmented"));
     case "unreadable":
       return refuse(invalidRequest([faultOf("malformed")]));
     case "text": {

@@ -64,7 +64,7 @@ export const redeliverMerchantWebhooks = keyedRoute({
   path: "/api/merchants/{merchantId}/webhook/redeliver",
   summary: "Send the events of a range once more, for a merchant",
   description: DESCRIPTION,
-  access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:write"] },
+  access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:merchants"] },
   rateCategory: "transactions",
   body: range,
   responses: RESPONSES,

@@ -29,7 +29,7 @@ export const rescanChain = staffRoute({
   method: "POST",
   path: "/api/admin/chains/{network}/rescan",
   summary: `Read solid blocks again and book what was missed; at most ${MOST_BLOCKS} at once`,
-  access: { scope: "admin", anyOf: ["admin:write"] },
+  access: { scope: "admin", anyOf: ["admin:treasury"] },
   rateCategory: "none",
   body: z.strictObject({ from: height, to: height }),
   responses: {

@@ -125,7 +125,7 @@ export const putMerchantReseller = staffRoute({
   method: "PUT",
   path: "/api/merchants/{merchantId}/reseller",
   summary: "Attach a merchant to a reseller's line, or detach it",
-  access: { scope: "admin", anyOf: ["admin:write"] },
+  access: { scope: "admin", anyOf: ["admin:merchants"] },
   rateCategory: "none",
   body: z.strictObject({
     resellerId: z.string().min(1).max(100).nullable(),

@@ -12,13 +12,14 @@ import type { ResellerRecord } from "../ledger/admin/reseller_record.ts";
 import { updateReseller } from "../ledger/admin/update_reseller.ts";
 import type { Network } from "../ledger/pair.ts";
 import { readMerchant } from "../ledger/queries/read_merchant.ts";
+import { newWebhookSecret } from "../webhooks/secret.ts";
 import { makeMerchant } from "./admin_merchants.ts";
 import { type Answer, created, ok } from "./answer.ts";
 import { hubAudit } from "./audit_stamp.ts";
 import type { ApiContext } from "./context.ts";
 import { conflict, forbidden, invalidField, notFound, validationFailed } from "./errors.ts";
-import { limit, network, onChainAddress, page } from "./fields.ts";
-import { isOurs } from "./is_ours.ts";
+import { limit, nameOf, network, onChainAddress, page } from "./fields.ts";
+import { isClosedDestination } from "./is_closed_destination.ts";
 import { pagination } from "./paging.ts";
 import type { Caller } from "./permission.ts";
 import { conflictDoc, notFoundDoc, validationFailedDoc } from "./openapi/error_catalogue.ts";
@@ -37,7 +38,7 @@ const READ = {
   adminAnyOf: ["admin:read", "admin:write"],
 } as const;
 
-const name = z.string().trim().min(1).max(200);
+const name = nameOf(200);
 
 /** What can be changed of a reseller. */
 const CHANGES = {
@@ -92,7 +93,7 @@ export const createReseller = staffRoute({
   method: "POST",
   path: "/api/resellers",
   summary: "Create a reseller, with a merchant account of its own unless one is named",
-  access: { scope: "admin", anyOf: ["admin:write"] },
+  access: { scope: "admin", anyOf: ["admin:merchants"] },
   rateCategory: "none",
   body: z.strictObject({
     name,
@@ -110,14 +111,19 @@ export const createReseller = staffRoute({
   errors: [validationFailedDoc, conflictDoc],
   handler: async ({ body, ...request }, context) => {
     const { name, withdrawalAddress, network } = body;
-    const refusal = await refuseAddress(withdrawalAddress, network, context);
+    const refusal = await refuseAddress(
+      body.merchantId ?? null,
+      withdrawalAddress,
+      network,
+      context,
+    );
     if (refusal !== null) return refusal;
     if (
       body.merchantId !== undefined && await readMerchant(context.sql, body.merchantId) === null
     ) return validationFailed("merchantId", "There is no such merchant", "unknown_merchant");
     // An account that is left over by a crash in between owns nothing and harms nobody.
     const merchantId = body.merchantId ??
-      (await makeMerchant(request, { name }, request.now, context)).merchantId;
+      (await makeMerchant(request, { name }, newWebhookSecret(), request.now, context)).merchantId;
     const reseller: ResellerRecord = {
       id: context.newId("rsl"),
       merchantId,
@@ -172,7 +178,7 @@ export const putReseller = staffRoute({
   method: "PUT",
   path: "/api/resellers/{resellerId}",
   summary: "Change a reseller; its registered address only as an administrator",
-  access: { scope: "reseller", anyOf: ["write"], adminAnyOf: ["admin:write"] },
+  access: { scope: "reseller", anyOf: ["write"], adminAnyOf: ["admin:merchants"] },
   rateCategory: "transactions",
   body: z.looseObject(CHANGES),
   responses: {
@@ -194,6 +200,7 @@ export const putReseller = staffRoute({
     if (moves && caller.role !== "ADMIN") return forbidden();
     if (moves) {
       const refusal = await refuseAddress(
+        found.merchantId,
         withdrawalAddress ?? found.withdrawalAddress,
         network ?? found.network,
         context,
@@ -215,8 +222,9 @@ export const putReseller = staffRoute({
   },
 });
 
-/** The 400 for an address that is none of its network, or one of ours. */
+/** The 400 for an address that is none of its network, or that the merchant may not be paid at. */
 async function refuseAddress(
+  merchantId: string | null,
   address: string,
   network: Network,
   context: ApiContext,
@@ -226,7 +234,7 @@ async function refuseAddress(
   if (chain === undefined || !chain.isAddress(address)) {
     return invalidField(field, "Not an address of this network", "invalid_address");
   }
-  return await isOurs(address, network, context)
+  return await isClosedDestination(merchantId, network, address, context)
     ? invalidField(field, "The address belongs to this service", "own_address")
     : null;
 }

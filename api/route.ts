@@ -23,6 +23,9 @@ export type RateCategory =
   | "webhooks"
   /** Polling of one hosted page, counted per session token. */
   | "hosted"
+  /** What needs no key, counted per client address; health apart from the reference. */
+  | "public"
+  | "health"
   | "none";
 
 /**

@@ -34,6 +34,8 @@ import { getWebhookStatus, resumeWebhook } from "./webhook_endpoint.ts";
 import { rotateWebhookSecret, testWebhook } from "./webhook_settings.ts";
 import { cancelWithdrawal, createWithdrawal, getWithdrawals } from "./withdrawals.ts";
 
+const REFERENCE = referenceRoutes(() => OPERATIONS);
+
 /** What merchants and administrators call, each under its operation id. */
 const MERCHANT_OPERATIONS = {
   createWithdrawal,
@@ -72,7 +74,7 @@ const MERCHANT_OPERATIONS = {
   getMerchant,
   updateMerchant,
   ...ADMIN_OPERATIONS,
-  ...referenceRoutes(() => OPERATIONS),
+  ...REFERENCE,
 };
 
 /** What operators' tools call, each under its operation id. */
@@ -92,3 +94,9 @@ export const OPS_ROUTES: readonly Route[] = Object.values(OPS_OPERATIONS);
 
 /** Every endpoint there is. */
 export const ROUTES: readonly Route[] = Object.values(OPERATIONS);
+
+/** The routes but those of the API reference, for services that do not show it. */
+export function withoutReference(routes: readonly Route[]): readonly Route[] {
+  const reference = new Set<Route>(Object.values(REFERENCE));
+  return routes.filter((route) => !reference.has(route));
+}

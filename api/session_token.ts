@@ -28,6 +28,11 @@ export function createSessionTokens(secret: string): SessionTokens {
   };
 }
 
+/** True for a text with the shape of a token; only the database knows whether it opens a page. */
+export function isSessionToken(text: string): boolean {
+  return /^[\w-]{43}$/.test(text);
+}
+
 /** What is stored of a token: its SHA-256. */
 export function hashSessionToken(token: string): Uint8Array {
   return createHash("sha256").update(token).digest();

@@ -10,7 +10,7 @@ import { type Amount, formatAmount } from "../ledger/amount.ts";
 import { CURRENCIES, type Currency } from "../ledger/pair.ts";
 import { ok } from "./answer.ts";
 import { settingsAudit } from "./audit_stamp.ts";
-import { amount } from "./fields.ts";
+import { boundedAmount } from "./fields.ts";
 import { staffRoute } from "./route.ts";
 import { globalSettings, SETTINGS_EXAMPLE } from "./schemas/admin.ts";
 
@@ -39,10 +39,13 @@ export const updateSettings = staffRoute({
   method: "PUT",
   path: PATH,
   summary: "Change from which amount on settlements wait for approval, per currency",
-  access: { scope: "admin", anyOf: ["admin:write"] },
+  access: { scope: "admin", anyOf: ["admin:settings"] },
   rateCategory: "none",
   body: z.strictObject({
-    settlementThresholds: z.strictObject({ USDT: amount.optional(), USDC: amount.optional() }),
+    settlementThresholds: z.strictObject({
+      USDT: boundedAmount.optional(),
+      USDC: boundedAmount.optional(),
+    }),
   }),
   responses: {
     200: {

@@ -32,7 +32,7 @@ export const settleUnexpectedSweep = staffRoute({
     "`nothing_moved`: all of it is still there, and is swept anew. `lost`: it is in neither " +
     "place; what was to be moved stays open. The verdict has to be what the chain shows, and " +
     "is final.",
-  access: { scope: "admin", anyOf: ["admin:write"] },
+  access: { scope: "admin", anyOf: ["admin:treasury"] },
   rateCategory: "none",
   body: z.strictObject({
     verdict: z.enum(SWEEP_VERDICTS),

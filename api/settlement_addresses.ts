@@ -9,10 +9,11 @@ import { listSettlementAddresses } from "../ledger/queries/list_settlement_addre
 import type { SettlementAddressRow } from "../ledger/rows.ts";
 import { created, ok } from "./answer.ts";
 import { invalidField, notDone } from "./errors.ts";
-import { limit, network, onChainAddress, page } from "./fields.ts";
-import { isOurs } from "./is_ours.ts";
+import { limit, nameOf, network, onChainAddress, page } from "./fields.ts";
+import { isClosedDestination } from "./is_closed_destination.ts";
 import { pagination } from "./paging.ts";
 import { notFoundDoc, REFUSALS } from "./openapi/error_catalogue.ts";
+import { actorOf } from "./permission.ts";
 import { keyedRoute } from "./route.ts";
 import {
   SETTLEMENT_ADDRESS_EXAMPLE,
@@ -33,7 +34,7 @@ export const createSettlementAddress = keyedRoute({
   body: z.object({
     address: onChainAddress,
     network,
-    label: z.string().trim().min(1).max(100),
+    label: nameOf(100),
   }),
   responses: {
     201: {
@@ -43,7 +44,7 @@ export const createSettlementAddress = keyedRoute({
     },
   },
   errors: [REFUSALS.settlement_address_exists],
-  handler: async ({ merchantId, body, now }, context) => {
+  handler: async ({ caller, merchantId, body, now }, context) => {
     const chain = context.chains.get(body.network);
     if (chain === undefined) {
       return invalidField("network", "Nothing is paid out on this network", "unsupported_network");
@@ -51,7 +52,7 @@ export const createSettlementAddress = keyedRoute({
     if (!chain.isAddress(body.address)) {
       return invalidField("address", "Not an address of this network", "invalid_address");
     }
-    if (await isOurs(body.address, body.network, context)) {
+    if (await isClosedDestination(merchantId, body.network, body.address, context)) {
       return invalidField(
         "address",
         "The address belongs to this service; a payout cannot go there",
@@ -61,6 +62,7 @@ export const createSettlementAddress = keyedRoute({
     const addressId = context.newId("adr");
     const outcome = await context.merchants.ask(merchantId, {
       type: "add-settlement-address",
+      by: actorOf(caller),
       at: now,
       addressId,
       ...body,

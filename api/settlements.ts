@@ -6,6 +6,7 @@
 
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { NOT_INITIATED } from "../actors/merchant/messages.ts";
 import { formatAmount } from "../ledger/amount.ts";
 import { findSettlement } from "../ledger/queries/find_settlement.ts";
 import { listSettlements } from "../ledger/queries/list_settlements.ts";
@@ -14,15 +15,22 @@ import type { SettlementRow } from "../ledger/rows.ts";
 import { type Answer, created, ok } from "./answer.ts";
 import { auditStamp } from "./audit_stamp.ts";
 import type { ApiContext } from "./context.ts";
-import { forbidden, invalidField, notDone, notFound, withdrawalsNotSupported } from "./errors.ts";
+import {
+  forbidden,
+  invalidField,
+  notDone,
+  notFound,
+  settlementInitiationFailed,
+  withdrawalsNotSupported,
+} from "./errors.ts";
 import { currency, limit, network, onChainAddress, page, signedAmount } from "./fields.ts";
 import { pagination } from "./paging.ts";
-import type { Caller } from "./permission.ts";
-import { notFoundDoc, REFUSALS } from "./openapi/error_catalogue.ts";
+import { actorOf, type Caller } from "./permission.ts";
+import { notFoundDoc, REFUSALS, settlementInitiationFailedDoc } from "./openapi/error_catalogue.ts";
 import { keyedRoute, staffRoute } from "./route.ts";
 import {
+  SETTLEMENT_CANCELLED_EXAMPLE,
   SETTLEMENT_CREATED_EXAMPLES,
-  SETTLEMENT_EXAMPLE,
   SETTLEMENT_PAGE_EXAMPLE,
   SETTLEMENT_STATUSES,
   settlementCreated,
@@ -51,8 +59,9 @@ export const createSettlement = staffRoute({
   summary: "Create a payout to a whitelisted address",
   description:
     "Costs what a withdrawal costs, drains this pair's balance alone, and is read here: " +
-    "settlements send no events. From the approval threshold on it waits for an administrator.",
-  access: { scope: "acting", anyOf: ["write", "payout"], adminAnyOf: ["admin:write"] },
+    "settlements send no events. From the approval threshold on it waits for an administrator. " +
+    "After a 500 `Payout initiation failed` the money is back and the key may be used again.",
+  access: { scope: "acting", anyOf: ["write", "payout"], adminAnyOf: ["admin:payments"] },
   needsActiveMerchant: true,
   closedTo: ["RESELLER"],
   rateCategory: "withdrawals",
@@ -79,6 +88,7 @@ export const createSettlement = staffRoute({
     REFUSALS.no_balance_row,
     REFUSALS.insufficient_balance,
     REFUSALS.treasury_short,
+    settlementInitiationFailedDoc,
     notFoundDoc,
   ],
   handler: async ({ body, ...request }, context) => {
@@ -116,16 +126,26 @@ export const createSettlement = staffRoute({
       dynamicFee: context.fees.dynamicFee(destinationNetwork, body.currency),
       idempotencyKey,
       bodyHash: idempotencyKey === null ? null : hashOf(body),
+      by: actorOf(caller),
+      giveUp: context.payoutsOpen(destinationNetwork) ? null : {
+        reason: NOT_INITIATED,
+        chargeIds: [newId("chg"), newId("chg")],
+        eventIds: [newId("evt"), newId("evt")],
+      },
       ...(caller.role === "ADMIN"
         ? { audit: auditStamp(request, "settlement.create", context) }
         : {}),
     }, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, { settlementId }, "requestedAmount");
-    const { settlement } = outcome.value;
+    const { settlement, created: isNew } = outcome.value;
+    if (isNew && settlement.status === "FAILED") {
+      return settlementInitiationFailed(settlement.id, settlement.withdrawalId);
+    }
     // a repeated request gets the answer of the first one, whatever has become of it since
     const status = settlement.neededApproval ? "APPROVAL_REQUIRED" : "PROCESSING";
+    const history = settlement.history.slice(0, 2);
     return created({
-      ...settlementView({ ...settlement, status, reason: null }),
+      ...settlementView({ ...settlement, status, reason: null, history }),
       message: MESSAGES[status],
     });
   },
@@ -205,7 +225,7 @@ export const cancelSettlement = keyedRoute({
     200: {
       description: "Cancelled and refunded",
       schema: settlementSchema,
-      example: { ...SETTLEMENT_EXAMPLE, status: "CANCELLED", reason: "Cancelled" },
+      example: SETTLEMENT_CANCELLED_EXAMPLE,
     },
   },
   errors: [notFoundDoc, REFUSALS.wrong_state],
@@ -225,7 +245,7 @@ export const cancelSettlement = keyedRoute({
       eventIds: [newId("evt"), newId("evt")],
     }, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, { settlementId });
-    return ok(settlementView({ ...settlement, status: "CANCELLED", reason: "Cancelled" }));
+    return ok(settlementView(outcome.value.settlement));
   },
 });
 
@@ -244,5 +264,7 @@ export function settlementView(row: SettlementRow) {
     totalFees: formatAmount(row.totalFees),
     merchantAddress: { address: row.address, label: row.label },
     withdrawalId: row.withdrawalId,
+    history: row.history,
+    createdBy: row.createdBy,
   };
 }

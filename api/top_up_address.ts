@@ -9,6 +9,7 @@ import { findTopUpAddress } from "../ledger/queries/find_top_up_address.ts";
 import { ok } from "./answer.ts";
 import { depositsNotSupported, notDone } from "./errors.ts";
 import { network } from "./fields.ts";
+import { heldBack } from "./hand_out.ts";
 import { notFoundDoc, REFUSALS } from "./openapi/error_catalogue.ts";
 import { refuseUnknown } from "./refuse_unknown.ts";
 import { keyedRoute } from "./route.ts";
@@ -35,8 +36,13 @@ export const getTopUpAddress = keyedRoute({
     const refusal = await refuseUnknown(sql, caller, merchantId);
     if (refusal !== null) return refusal;
     const known = await findTopUpAddress(sql, merchantId, query.network);
-    if (known !== null) return ok({ address: known, network: query.network });
+    if (known !== null) {
+      return await heldBack(context, [known]) ??
+        ok({ address: known.address, network: query.network });
+    }
     if (!chains.has(query.network)) return depositsNotSupported(query.network);
+    const held = await heldBack(context);
+    if (held !== null) return held;
     const outcome = await context.merchants.ask(merchantId, {
       type: "issue-address",
       kind: "top_up",
@@ -48,6 +54,8 @@ export const getTopUpAddress = keyedRoute({
       fresh: await addressBook.take(query.network, merchantId),
     }, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, {});
-    return ok({ address: outcome.value.address, network: query.network });
+    const { address, walletIndex } = outcome.value;
+    return await heldBack(context, [{ network: query.network, address, walletIndex }]) ??
+      ok({ address, network: query.network });
   },
 });

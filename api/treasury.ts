@@ -11,6 +11,7 @@ import type { Currency, Network } from "../ledger/pair.ts";
 import { countTargets, listTargets } from "../ledger/sweeps/list_targets.ts";
 import { type Commitment, readCommitments } from "../ledger/treasury/read_commitments.ts";
 import { readOldestQueued } from "../ledger/treasury/read_oldest_queued.ts";
+import { type QueueHealth, readQueueHealth } from "../ledger/treasury/read_queue_health.ts";
 import { sumCosts } from "../ledger/treasury/sum_costs.ts";
 import { sumWaiting } from "../ledger/treasury/sum_waiting.ts";
 import { type Cursor, readCursor } from "../ledger/watcher/cursor.ts";
@@ -78,6 +79,7 @@ async function networkView(
     costs,
     costsOf30Days,
     oldest,
+    queue,
     native,
     ...tokens
   ] = await Promise.all([
@@ -87,6 +89,7 @@ async function networkView(
     sumCosts(sql, network, null),
     sumCosts(sql, network, 30),
     readOldestQueued(sql, network),
+    readQueueHealth(sql, network),
     balanceOf(chain, "native"),
     ...chain.capabilities.currencies.map((currency) => balanceOf(chain, currency)),
   ]);
@@ -101,6 +104,8 @@ async function networkView(
     oldestQueuedSeconds: oldest === null
       ? null
       : Math.max(0, Math.floor((context.clock() - oldest) / 1_000)),
+    ...queueView(queue),
+    tokens: status?.tokens ?? [],
     native: shown(native),
     nativeFree: balanceView(native, commitments.get("native")).liquidity,
     balances: chain.capabilities.currencies.map((currency, index) => ({
@@ -119,6 +124,15 @@ async function networkView(
     queued: transfers.filter((row) => row.status === "queued").map(transferView),
     inFlight: transfers.filter((row) => row.status === "signed").map(transferView),
   };
+}
+
+/** Payouts that no turn helps: they wait for a person. */
+function queueView({ overCap, setAside }: QueueHealth) {
+  const view = ({ count, oldestAt }: QueueHealth["overCap"]) => ({
+    count,
+    oldestAt: oldestAt === null ? null : new Date(oldestAt).toISOString(),
+  });
+  return { overCap: view(overCap), setAside: view(setAside) };
 }
 
 /** How the treasury of a network is set up; what is not configured is null. */

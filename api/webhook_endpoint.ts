@@ -19,8 +19,8 @@ import { WEBHOOK_ENDPOINT_EXAMPLE, webhookEndpoint } from "./schemas/webhook_end
 const PAUSES =
   `An endpoint that has acknowledged nothing for five minutes is paused as soon as another delivery \
 fails: what was begun keeps its retries, what is new waits. It is probed with its oldest new event \
-after 30 seconds, then after twice that, and so on up to 10 minutes. Where nothing waits, an endpoint \
-that has acknowledged nothing for five minutes is sent, just as rarely and in turn, the events of the \
+every 30 seconds. Where nothing waits, an endpoint that has acknowledged nothing for five minutes is \
+sent, after 30 seconds, then after twice that, and so on up to 10 minutes, in turn the events of the \
 last 72 hours that ran out of retries; when it does not acknowledge these, that pauses nothing. The \
 first acknowledgement, also of a test event, ends the pause, and so do another \
 URL, a redelivery that was asked for, and \`POST .../webhook/resume\`. After an acknowledgement, also \
@@ -54,7 +54,7 @@ export const resumeWebhook = keyedRoute({
   path: "/api/merchants/{merchantId}/webhook/resume",
   summary: "End the pause of the webhook's endpoint: what waits is sent now",
   description: PAUSES,
-  access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:write"] },
+  access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:merchants"] },
   rateCategory: "transactions",
   responses: {
     200: {
@@ -65,14 +65,13 @@ export const resumeWebhook = keyedRoute({
   },
   errors: [notFoundDoc],
   handler: async (request, context) => {
-    const { caller, merchantId } = request;
+    const { merchantId } = request;
     const { sql, wakeWebhooks } = context;
     const before = await readEndpointStatus(sql, merchantId);
     if (before === null) return notFound;
     const { state, since } = statusView(before);
-    const audit = caller.role === "ADMIN"
-      ? hubAudit(request, "webhook.resume", merchantId, context, { state, since }, null)
-      : null;
+    const image = { state, since };
+    const audit = hubAudit(request, "webhook.resume", merchantId, context, image, null);
     await resumeEndpoint(sql, merchantId, audit);
     wakeWebhooks(merchantId);
     const after = await readEndpointStatus(sql, merchantId);

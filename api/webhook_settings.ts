@@ -11,11 +11,12 @@ import type { AttemptOutcome } from "../webhooks/attempt_outcome.ts";
 import { TEST_EVENT } from "../webhooks/event_type.ts";
 import { webhookTestPayload } from "../webhooks/payloads/webhook_test.ts";
 import { newWebhookSecret } from "../webhooks/secret.ts";
-import { ok } from "./answer.ts";
+import { type Answer, ok } from "./answer.ts";
 import { auditStamp, hubAudit } from "./audit_stamp.ts";
-import { notDone, notFound, validationFailed } from "./errors.ts";
-import { notFoundDoc, validationFailedDoc } from "./openapi/error_catalogue.ts";
-import { keyedRoute } from "./route.ts";
+import type { ApiContext } from "./context.ts";
+import { conflict, notDone, notFound, validationFailed } from "./errors.ts";
+import { conflictDoc, notFoundDoc, validationFailedDoc } from "./openapi/error_catalogue.ts";
+import { type ApiRequest, keyedRoute } from "./route.ts";
 import {
   WEBHOOK_SECRET_ROTATED_EXAMPLE,
   WEBHOOK_TESTED_EXAMPLE,
@@ -29,8 +30,9 @@ import { refuseUnknown as refuseUnknownFields } from "./unknown_fields.ts";
 export const testWebhook = keyedRoute({
   method: "POST",
   path: "/api/merchants/{merchantId}/webhook/test",
-  summary: "Send one signed test event to the webhook now, also while it is switched off",
-  access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:write"] },
+  summary:
+    "Send one signed test event to the webhook now; refused while callbacks are switched off",
+  access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:merchants"] },
   rateCategory: "transactions",
   responses: {
     200: {
@@ -39,50 +41,70 @@ export const testWebhook = keyedRoute({
       example: WEBHOOK_TESTED_EXAMPLE,
     },
   },
-  errors: [notFoundDoc, validationFailedDoc],
+  errors: [notFoundDoc, conflictDoc, validationFailedDoc],
   handler: async (request, context) => {
-    const { caller, merchantId, now } = request;
-    const { sql, webhookSender, wakeWebhooks, newId } = context;
-    const merchant = await readMerchant(sql, merchantId);
-    if (merchant === null) return notFound;
-    const { webhookUrl, webhookPreviousUntil } = merchant;
-    if (webhookUrl === null) {
-      return validationFailed("webhookUrl", "There is no URL to deliver to", "required");
+    const { merchantId } = request;
+    const { webhookTests } = context;
+    if (webhookTests.has(merchantId)) return conflict("A test of this webhook is under way.");
+    webhookTests.add(merchantId);
+    try {
+      return await sendTest(request, context);
+    } finally {
+      webhookTests.delete(merchantId);
     }
-    const eventId = newId("evt");
-    const payload = webhookTestPayload(eventId, now);
-    const overlaps = webhookPreviousUntil !== null && webhookPreviousUntil > now;
-    const outcome = await webhookSender.send(
-      {
-        eventId,
-        type: TEST_EVENT,
-        body: payload,
-        url: webhookUrl,
-        secrets: {
-          current: merchant.webhookSecret,
-          previous: overlaps ? merchant.webhookSecretPrevious : null,
-        },
-        timeoutMs: merchant.webhookTimeoutMs,
-      },
-      now,
-      AbortSignal.timeout(merchant.webhookTimeoutMs + 1_000),
-    );
-    const told = toldOf(outcome);
-    const acknowledged = outcome.category === "acknowledged";
-    const { outcome: word } = told;
-    const audit = caller.role === "ADMIN"
-      ? hubAudit(request, "webhook.test", merchantId, context, null, { eventId, outcome: word })
-      : null;
-    await recordTestEvent(
-      sql,
-      { eventId, merchantId, type: TEST_EVENT, payload, acknowledged, ...told, createdAt: now },
-      audit,
-    );
-    if (acknowledged) wakeWebhooks(merchantId);
-    const { httpStatus: status, ...rest } = told;
-    return ok({ success: acknowledged, eventId, event: TEST_EVENT, status, ...rest });
   },
 });
+
+async function sendTest(
+  request: ApiRequest<unknown, unknown>,
+  context: ApiContext,
+): Promise<Answer> {
+  const { caller, merchantId, now } = request;
+  const { sql, webhookSender, wakeWebhooks, newId, callbackSecrets } = context;
+  const merchant = await readMerchant(sql, merchantId);
+  if (merchant === null) return notFound;
+  const { webhookUrl, webhookPreviousUntil } = merchant;
+  if (webhookUrl === null) {
+    return validationFailed("webhookUrl", "There is no URL to deliver to", "required");
+  }
+  if (!merchant.webhookEnabled) {
+    return validationFailed("webhookEnabled", "Callbacks are switched off", "switched_off");
+  }
+  const eventId = newId("evt");
+  const payload = webhookTestPayload(eventId, now);
+  const overlaps = webhookPreviousUntil !== null && webhookPreviousUntil > now;
+  const outcome = await webhookSender.send(
+    {
+      eventId,
+      type: TEST_EVENT,
+      body: payload,
+      url: webhookUrl,
+      secrets: {
+        current: await callbackSecrets.open(merchant.webhookSecret, merchantId),
+        previous: overlaps && merchant.webhookSecretPrevious !== null
+          ? await callbackSecrets.open(merchant.webhookSecretPrevious, merchantId)
+          : null,
+      },
+      timeoutMs: merchant.webhookTimeoutMs,
+    },
+    now,
+    AbortSignal.timeout(merchant.webhookTimeoutMs + 1_000),
+  );
+  const told = toldOf(outcome);
+  const acknowledged = outcome.category === "acknowledged";
+  const { outcome: word } = told;
+  const audit = caller.role === "ADMIN"
+    ? hubAudit(request, "webhook.test", merchantId, context, null, { eventId, outcome: word })
+    : null;
+  await recordTestEvent(
+    sql,
+    { eventId, merchantId, type: TEST_EVENT, payload, acknowledged, ...told, createdAt: now },
+    audit,
+  );
+  if (acknowledged) wakeWebhooks(merchantId);
+  const { httpStatus: status, ...rest } = told;
+  return ok({ success: acknowledged, eventId, event: TEST_EVENT, status, ...rest });
+}
 
 /** An attempt as the delivery log tells it. */
 function toldOf(outcome: AttemptOutcome) {
@@ -103,7 +125,8 @@ export const rotateWebhookSecret = keyedRoute({
   method: "POST",
   path: "/api/merchants/{merchantId}/webhook/rotate-secret",
   summary: "Make a new signing secret; the old one signs beside it for a while",
-  access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:write"] },
+  access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:merchants"] },
+  needsActiveMerchant: true,
   rateCategory: "transactions",
   body: z.looseObject(overlap).prefault({}),
   responses: {
@@ -119,18 +142,20 @@ export const rotateWebhookSecret = keyedRoute({
     const refusal = refuseUnknownFields(caller, body, overlap) ??
       await refuseUnknown(context.sql, caller, merchantId);
     if (refusal !== null) return refusal;
+    const webhookSecret = newWebhookSecret();
     const until = body.overlapHours === 0 ? null : now + body.overlapHours * HOUR_MS;
     const outcome = await context.merchants.ask(merchantId, {
       type: "update-profile",
       at: now,
-      patch: { webhookSecret: newWebhookSecret(), webhookPreviousUntil: until },
-      ...(caller.role === "ADMIN"
-        ? { audit: auditStamp(request, "merchant.rotate-webhook-secret", context) }
-        : {}),
+      patch: {
+        webhookSecret: await context.callbackSecrets.seal(webhookSecret, merchantId),
+        webhookPreviousUntil: until,
+      },
+      audit: auditStamp(request, "merchant.rotate-webhook-secret", context),
     }, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, { merchantId });
     return ok({
-      webhookSecret: outcome.value.webhookSecret,
+      webhookSecret,
       previousValidUntil: until === null ? null : new Date(until).toISOString(),
     });
   },

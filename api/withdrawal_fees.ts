@@ -13,7 +13,7 @@ import { ok } from "./answer.ts";
 import { settingsAudit } from "./audit_stamp.ts";
 import { invalidField } from "./errors.ts";
 import { feeInfo } from "./fee_info.ts";
-import { amount, currency, network, positiveAmount, rate } from "./fields.ts";
+import { boundedAmount, currency, network, positiveAmount, rate } from "./fields.ts";
 import { staffRoute } from "./route.ts";
 import {
   FEE_CALCULATION_EXAMPLE,
@@ -46,10 +46,10 @@ export const setWithdrawalFees = staffRoute({
   method: "POST",
   path: PATH,
   summary: "Change the fee settings; withdrawals that exist keep theirs",
-  access: { scope: "admin", anyOf: ["admin:write"] },
+  access: { scope: "admin", anyOf: ["admin:settings"] },
   rateCategory: "none",
   body: z.strictObject({
-    baseFee: amount.optional(),
+    baseFee: boundedAmount.optional(),
     markupRate: rate.optional(),
     enabled: z.boolean().optional(),
   }).refine((body) => Object.values(body).some((value) => value !== undefined), {

@@ -5,9 +5,8 @@
  */
 
 import { z } from "zod";
-import type { Reserve } from "../actors/merchant/messages.ts";
+import { NOT_INITIATED, type Reserve } from "../actors/merchant/messages.ts";
 import { add, formatAmount } from "../ledger/amount.ts";
-import type { Network } from "../ledger/pair.ts";
 import { findReseller } from "../ledger/queries/find_reseller.ts";
 import { listWithdrawals } from "../ledger/queries/list_withdrawals.ts";
 import type { WithdrawalRow } from "../ledger/rows.ts";
@@ -25,9 +24,10 @@ import {
   referenceId,
   signedAmount,
 } from "./fields.ts";
-import { isOurs } from "./is_ours.ts";
+import { isClosedDestination } from "./is_closed_destination.ts";
 import { notFoundDoc, payoutInitiationFailedDoc, REFUSALS } from "./openapi/error_catalogue.ts";
 import { pagination } from "./paging.ts";
+import { actorOf } from "./permission.ts";
 import { keyedRoute } from "./route.ts";
 import { withdrawalCancelled, withdrawalMovedExample } from "./schemas/moved.ts";
 import {
@@ -52,6 +52,8 @@ const MESSAGES = {
   PENDING_APPROVAL: "Withdrawal created and awaiting admin approval",
 } as const;
 
+const FORBIDDEN = "Insufficient permissions to initiate a withdrawal";
+
 /** `POST /api/withdrawals`. */
 export const createWithdrawal = keyedRoute({
   method: "POST",
@@ -62,9 +64,10 @@ export const createWithdrawal = keyedRoute({
     "withdrawal is neither FAILED nor CANCELLED, a second request with it is a 409 that names the " +
     "withdrawal and never pays twice; afterwards it may be used again. A 503 created nothing. " +
     "After a 500 `Outcome unknown`, or no answer at all, repeat with the same `referenceId`. " +
-    "Withdrawals of a RESELLER key go to the registered address only and wait for approval.",
+    "Withdrawals of a RESELLER key go to the registered address only and wait for approval. " +
+    "Another merchant's deposit address is a destination like any; your own are refused.",
   access: { scope: "own", anyOf: ["write", "payout"] },
-  forbiddenText: "Insufficient permissions to initiate a withdrawal",
+  forbiddenText: FORBIDDEN,
   needsActiveMerchant: true,
   rateCategory: "withdrawals",
   body: newWithdrawal,
@@ -96,10 +99,11 @@ export const createWithdrawal = keyedRoute({
     const reseller = caller.role === "RESELLER"
       ? await findReseller(context.sql, merchantId)
       : null;
-    if (caller.role === "RESELLER" && reseller === null) return forbidden();
+    if (caller.role === "RESELLER" && reseller === null) return forbidden(FORBIDDEN);
     const withdrawalId = newId("wd");
     const command: Reserve = {
       type: "reserve",
+      by: actorOf(caller),
       at: now,
       withdrawalId,
       transactionId: newId("txn"),
@@ -109,7 +113,7 @@ export const createWithdrawal = keyedRoute({
       network: body.network,
       amount: body.amount,
       destination: body.destination,
-      destinationCheck: await checkDestination(body.network, body.destination, context),
+      destinationCheck: await checkDestination(merchantId, body, context),
       fromAddress: chain.hotWallet,
       pinnedTo: reseller,
       referenceId: body.referenceId ?? null,
@@ -136,9 +140,6 @@ export const createWithdrawal = keyedRoute({
     });
   },
 });
-
-/** Why a payout that nobody can sign is given up at once, as its callback tells it. */
-const NOT_INITIATED = "Payout initiation failed";
 
 /**
  * Gives a withdrawal up that the treasury refuses to carry out.
@@ -220,13 +221,14 @@ export const cancelWithdrawal = keyedRoute({
 
 /** What is known of a destination before the merchant's actor decides. */
 async function checkDestination(
-  on: Network,
-  destination: string,
+  merchantId: string,
+  { network, destination }: Pick<Reserve, "network" | "destination">,
   context: ApiContext,
 ): Promise<Reserve["destinationCheck"]> {
-  const chain = context.chains.get(on);
+  const chain = context.chains.get(network);
   if (chain === undefined || !chain.isAddress(destination)) return "invalid";
-  return await isOurs(destination, on, context) ? "ours" : "ok";
+  const isClosed = await isClosedDestination(merchantId, network, destination, context);
+  return isClosed ? "ours" : "ok";
 }
 
 const listQuery = z.object({
@@ -275,5 +277,6 @@ function withdrawalView(row: WithdrawalRow) {
     fee: formatAmount(row.networkFee),
     commission: formatAmount(add(row.baseFee, row.markupAmount)),
     commissionRate: row.markupRate,
+    createdBy: row.createdBy,
   };
 }

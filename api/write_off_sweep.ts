@@ -37,7 +37,7 @@ export const writeOffTransfers = staffRoute({
     "balance does not hold are taken off the list of what is to be swept; nothing is booked, and " +
     "a top-up among them stays unconfirmed. The amount has to be what the chain shows to be " +
     "gone, and it is final.",
-  access: { scope: "admin", anyOf: ["admin:write"] },
+  access: { scope: "admin", anyOf: ["admin:treasury"] },
   rateCategory: "none",
   body: newWriteOff,
   responses: {

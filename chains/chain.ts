@@ -19,6 +19,8 @@ export interface Capabilities {
   readonly needsGasToSweep: boolean;
   /** Currencies with a configured token contract. */
   readonly currencies: readonly Currency[];
+  /** The addresses of those contracts; absent where a chain has no such thing. */
+  readonly contracts?: ReadonlyMap<Currency, string>;
   /** How long a signed transaction may stay valid, in milliseconds of block time. */
   readonly lifetimeMs: number;
 }
@@ -37,6 +39,9 @@ export interface BlockRef {
  * chain, whatever its first block; a node without it cannot be told from one. Neither is believed.
  */
 export type Landmark = Pick<BlockRef, "height" | "hash">;
+
+/** A block that our own scan has read, and when it was made. */
+export type Place = Pick<BlockRef, "height" | "hash" | "time">;
 
 /** Which view of the chain is asked: `head` may still change, `solid` never does. */
 export type Finality = "head" | "solid";
@@ -108,6 +113,23 @@ export interface FeeEstimate {
   readonly limit: Amount;
   /** The most that it takes altogether, where more is taken than the limit bounds. */
   readonly atMost?: Amount;
+  /**
+   * What would reach the destination, as events of a node's simulation say; absent: the node told no
+   * events, or nothing was simulated.
+   */
+  readonly arrives?: Amount;
+}
+
+/** What a token's issuer has switched, as far as the token knows such switches. */
+export interface TokenSwitches {
+  /** Nobody can transfer it. */
+  readonly isPaused: boolean;
+  /** It keeps a part of each transfer. */
+  readonly keepsPart: boolean;
+  /** The contract that has taken its place, so that its own events may end; null: none. */
+  readonly successor: string | null;
+  /** The address that was asked about can send nothing of it. */
+  readonly isBlocked: boolean;
 }
 
 /**
@@ -130,6 +152,14 @@ export interface SignedTransaction {
   readonly expiresAt: number;
 }
 
+/** What the bytes of a signed transaction bind it to. */
+export interface SignedTerms {
+  /** Height of the block that they refer to: they can only be in a later one, whenever they are sent. */
+  readonly beginning: number;
+  /** The most that they allow to be burned, in the chain's own coin. */
+  readonly feeLimit: Amount;
+}
+
 /**
  * What a node said to a broadcast. None of these prove that a transaction is dead: only our own
  * scan of solid blocks does. `accepted` and `known` say the node has it, `unclear` says nothing,
@@ -137,8 +167,13 @@ export interface SignedTransaction {
  */
 export type BroadcastOutcome =
   | { readonly category: "accepted"; readonly retryable: true }
-  | { readonly category: "known"; readonly retryable: true; readonly code: string }
-  | { readonly category: "unclear"; readonly retryable: true; readonly code: string }
+  | {
+    readonly category: "known" | "unclear";
+    readonly retryable: true;
+    readonly code: string;
+    /** The node's own words, bounded, where it had any. */
+    readonly message?: string;
+  }
   | {
     readonly category: "rejected";
     readonly retryable: boolean;
@@ -192,6 +227,14 @@ export interface NodeState {
   readonly state: "ready" | "resting" | "spent" | "foreign";
   /** How much longer it is left alone, milliseconds. */
   readonly restingMs: number;
+  /** For how much of that it answers nothing, as it said itself, milliseconds. */
+  readonly suspendedMs: number;
+  /** Calls per second that it is sent at most now, null without a bound. */
+  readonly callsPerSecond: number | null;
+  /** Single calls that it could not answer and is not asked now, while it is asked all others. */
+  readonly restingCalls: number;
+  /** Paths that it said it does not serve: a lite node, or an API that its operator has closed. */
+  readonly unserved: readonly string[];
   /** Calls of this day (UTC). */
   readonly callsToday: number;
   /** What its provider allows per day, null without a bound. */
@@ -210,6 +253,8 @@ export interface Chain {
   isAddress(text: string): boolean;
   /** The text of an address in the form in which events carry it. */
   addressOf(eventAddress: string): string;
+  /** The form in which events carry an address: the reverse of {@linkcode addressOf}. */
+  eventAddress(address: string): string;
   /** The canonical spelling of a transaction id, `null` for a text that names no transaction. */
   transactionId(text: string): string | null;
   /** The deposit address with this index; from the public key alone. */
@@ -225,6 +270,8 @@ export interface Chain {
    * it. Ends after the first answer that is not a whole block, so a consumer never sees a gap.
    *
    * @param landmark what the very node that is read must have; without it any node is believed
+   * @param continued the block before the first: while some node continues it, others are set apart
+   *   with an alarm. Where none does, what they have is told, for the caller to judge
    * @throws {NotOurChain} when only nodes without the landmark answer
    */
   blocks(
@@ -233,6 +280,7 @@ export interface Chain {
     finality: Finality,
     signal?: AbortSignal,
     landmark?: Landmark,
+    continued?: Place,
   ): AsyncIterable<BlockAnswer>;
   /**
    * One transaction with its receipt, by the same rules as a block's. For what somebody claims to
@@ -255,11 +303,20 @@ export interface Chain {
       readonly to: string;
       readonly currency: Asset;
       readonly amount: Amount;
+      /** Whether it lends stake, or takes it back, instead of moving the coin. */
+      readonly isLoan?: boolean;
     },
     signal?: AbortSignal,
   ): Promise<FeeEstimate>;
   /** An envelope on a given solid block, valid from its time for the chain's lifetime. */
   envelope(solid: BlockRef, fee: FeeEstimate): Envelope;
+  /**
+   * What signed bytes say of themselves: the envelope of today is not that of bytes signed before.
+   *
+   * @param near height of a block of about the time at which they were signed
+   * @throws {RangeError} when the bytes are none of this chain
+   */
+  termsOf(bytes: string, near: number): SignedTerms;
   /** Offers the bytes to every configured node; never retried here. */
   broadcast(signed: SignedTransaction, signal?: AbortSignal): Promise<BroadcastOutcome>;
   /**
@@ -275,6 +332,12 @@ export interface Chain {
     signal?: AbortSignal,
     landmark?: Landmark,
   ): Promise<Amount>;
+  /** What a token's issuer has switched, seen from an address that holds it. */
+  tokenSwitches(
+    currency: Currency,
+    address: string,
+    signal?: AbortSignal,
+  ): Promise<TokenSwitches>;
   /** What sweeps need, where `needsGasToSweep`. */
   readonly gas: GasPort;
 }

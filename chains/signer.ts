@@ -34,6 +34,8 @@ export interface Intent {
    * not. A claim: the signer derives the address itself.
    */
   readonly destinationIndex: number | null;
+  /** Whether that address was handed out for the paying account, or for one not known any more. */
+  readonly isDestinationClosed: boolean;
   /** Derivation index of the paying address, or `hot` for the hot wallet. */
   readonly wallet: "hot" | number;
   readonly status: string;
@@ -44,6 +46,11 @@ export interface IntentSource {
   /** The intents that exist among the given ids, in any order. */
   read(outgoingIds: readonly string[]): Promise<readonly Intent[]>;
 }
+
+/** How the message of an `over-limit` ends that no waiting helps: the transfer alone is too large. */
+export const OVER_TRANSACTION_CAP = "per transaction";
+/** How the message of an `over-limit` ends that holds for what else is signed in these 24 hours. */
+export const OVER_DAY_CAP = "per day";
 
 /** The most requests in one call of {@linkcode Signer.sign}. */
 export const LARGEST_BATCH = 1_000;
@@ -81,6 +88,12 @@ export class SignerUnavailable extends Error {
   override readonly name = "SignerUnavailable";
 }
 
+/** A signature that a signer remembers. */
+export interface RememberedSignature {
+  readonly outgoingId: string;
+  readonly signed: SignedTransaction;
+}
+
 /** Signs committed intents. */
 export interface Signer {
   /**
@@ -91,4 +104,11 @@ export interface Signer {
    * @throws when it failed; then as well nothing was signed that anybody holds
    */
   sign(requests: readonly SignRequest[]): Promise<readonly SignAnswer[]>;
+  /**
+   * What it remembers to have signed of the given rows, at most {@linkcode LARGEST_BATCH}; nothing is
+   * signed by it. The database may have lost that they were. Absent where nothing is remembered.
+   *
+   * @throws {SignerUnavailable} when it cannot be reached
+   */
+  live?(outgoingIds: readonly string[]): Promise<readonly RememberedSignature[]>;
 }

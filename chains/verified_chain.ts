@@ -23,9 +23,11 @@ export function verifiedFirst(chain: Verifiable): Chain {
     hotWallet: chain.hotWallet,
     isAddress: (text) => chain.isAddress(text),
     addressOf: (eventAddress) => chain.addressOf(eventAddress),
+    eventAddress: (address) => chain.eventAddress(address),
     transactionId: (text) => chain.transactionId(text),
     deriveAddress: (index) => chain.deriveAddress(index),
     envelope: (solid, fee) => chain.envelope(solid, fee),
+    termsOf: (bytes, near) => chain.termsOf(bytes, near),
     head: async (signal) => {
       await verified();
       return await chain.head(signal);
@@ -38,9 +40,9 @@ export function verifiedFirst(chain: Verifiable): Chain {
       await verified();
       return await chain.block(height, finality, signal);
     },
-    blocks: async function* (from, to, finality, signal, landmark) {
+    blocks: async function* (from, to, finality, signal, landmark, continued) {
       await verified();
-      yield* chain.blocks(from, to, finality, signal, landmark);
+      yield* chain.blocks(from, to, finality, signal, landmark, continued);
     },
     transaction: async (txid, finality, signal, landmark) => {
       await verified();
@@ -53,6 +55,10 @@ export function verifiedFirst(chain: Verifiable): Chain {
     balanceOf: async (address, asset, signal, landmark) => {
       await verified();
       return await chain.balanceOf(address, asset, signal, landmark);
+    },
+    tokenSwitches: async (currency, address, signal) => {
+      await verified();
+      return await chain.tokenSwitches(currency, address, signal);
     },
     gas: {
       means: async (transfer, signal) => {

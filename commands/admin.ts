@@ -1,7 +1,7 @@
 /**
  * The administrator's command line: `deno task admin <verb>`. Speaks to the running service over
  * HTTP, with `ADMIN_API_KEY` and `PUBLIC_URL`, or in development with the credentials of the first
- * start. Only `bootstrap` and `reconcile` use the database.
+ * start. Only `bootstrap`, `audit verify`, `doctor` and `reconcile` use the database.
  *
  * @module
  */
@@ -11,6 +11,8 @@ import { readCredentials } from "../setup/read_credentials.ts";
 import { APPROVAL_VERBS } from "./admin/approvals.ts";
 import { bootstrap } from "./admin/bootstrap.ts";
 import { Client, Refused } from "./admin/client.ts";
+import { doctorCommand } from "./admin/doctor.ts";
+import { FAILOVER_VERBS } from "./admin/failover.ts";
 import { KEY_VERBS } from "./admin/keys.ts";
 import { MERCHANT_VERBS } from "./admin/merchants.ts";
 import { OPERATION_VERBS } from "./admin/operations.ts";
@@ -18,6 +20,7 @@ import { PLATFORM_VERBS } from "./admin/platform.ts";
 import { SCAN_VERBS } from "./admin/scans.ts";
 import { TREASURY_VERBS } from "./admin/treasury.ts";
 import type { Verb } from "./admin/verb.ts";
+import { verifyAuditCommand } from "./admin/verify_audit.ts";
 import { type Output, reconcile } from "./reconcile.ts";
 
 const VERBS: readonly Verb[] = [
@@ -28,6 +31,7 @@ const VERBS: readonly Verb[] = [
   ...TREASURY_VERBS,
   ...PLATFORM_VERBS,
   ...SCAN_VERBS,
+  ...FAILOVER_VERBS,
 ];
 
 type Env = Readonly<Record<string, string>>;
@@ -47,6 +51,12 @@ function usage(): string {
       usageLine([name, ...args.map((arg) => `<${arg}>`)].join(" "), help)
     ),
     usageLine("bootstrap", "the first administrator's key of a new installation, shown once"),
+    usageLine("bootstrap another", "the key of another administrator, on the server: who approves"),
+    usageLine(
+      "audit verify [number:hash]",
+      "computes the chain of the audit again, in the database",
+    ),
+    usageLine("doctor", "what is missing before real money can come, each with the way to mend it"),
     usageLine("reconcile", "compares the books with themselves and with the chains"),
   ];
   return `deno task admin <verb>
@@ -70,8 +80,19 @@ export async function admin(
 ): Promise<number> {
   try {
     if (args[0] === "reconcile") return await reconcile(env, out, args.slice(1));
+    if (args[0] === "doctor" && args.length === 1) return await doctorCommand(env, out);
+    if (args[0] === "audit" && args[1] === "verify") {
+      return await verifyAuditCommand(args.slice(2), env, out);
+    }
     if (args[0] === "bootstrap") {
-      out.log(`${await bootstrap(env)}\n\nThe key is shown this once; keep it safe.`);
+      const [, who, ...more] = args;
+      if (more.length > 0 || (who !== undefined && who !== "another")) {
+        out.error(usage());
+        return 2;
+      }
+      out.log(
+        `${await bootstrap(env, who === "another")}\n\nThe key is shown this once; keep it safe.`,
+      );
       return 0;
     }
     const found = findVerb(args);

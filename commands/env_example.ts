@@ -6,7 +6,7 @@
  */
 
 import { variableDocs } from "../config.ts";
-import { type Network, NETWORKS } from "../ledger/pair.ts";
+import { type Network, SERVED_NETWORKS } from "../ledger/pair.ts";
 
 const HEADER = `# Every variable the service reads; all are optional in development.
 # Made by: deno task env-example`;
@@ -14,7 +14,7 @@ const HEADER = `# Every variable the service reads; all are optional in developm
 /** The text of `.env.example`. */
 export function envExample(): string {
   const docs = variableDocs();
-  const [first, ...others] = NETWORKS;
+  const [first, ...others] = SERVED_NETWORKS;
   const print = (network: Network | null) =>
     docs.filter((doc) => doc.network === network)
       .map((doc) => `# ${doc.text}\n# ${doc.name}=${doc.default ?? ""}`);

@@ -11,6 +11,7 @@
  */
 
 import { compareAll, type ReportedPart } from "../actors/reconcile/compare_all.ts";
+import { WalletFault } from "../chains/wallet/wallet_fault.ts";
 import { loadConfig } from "../config.ts";
 import { delay } from "../ledger/database/delay.ts";
 import { assertMigrated } from "../ledger/database/migrate.ts";
@@ -51,7 +52,6 @@ export async function reconcile(
       sql: books.sql,
       chains: await chainsToRead(config),
       coldAddressOf: (network) => config.networks[network].coldAddress,
-      now: () => Date.now(),
       pause: delay,
     }, {
       scope: args.includes(QUICK) ? "quick" : "full",
@@ -65,6 +65,10 @@ export async function reconcile(
     else if (unchecked > 0) out.log(`\nNo difference found; ${unchecked} rules not compared.`);
     else out.log("\nNo difference.");
     return differences > 0 ? 1 : unchecked > 0 ? 2 : 0;
+  } catch (error) {
+    if (!(error instanceof WalletFault)) throw error;
+    out.error(error.message);
+    return 2;
   } finally {
     await books.close();
   }

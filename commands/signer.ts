@@ -96,6 +96,9 @@ async function status(env: Env, out: Output): Promise<number> {
   }
   out.log(`The signer answers${found.paused ? " and is paused" : ""}; wallet ${found.walletId}.`);
   if (!found.reachesDatabase) out.log("It cannot reach its database.");
+  for (const asset of found.uncapped) {
+    out.log(`Without a cap per transaction and per day: ${asset}`);
+  }
   for (const [name, sum] of Object.entries(found.spent)) {
     out.log(`Signed for in the last 24 hours: ${sum} ${name}`);
   }

@@ -6,6 +6,7 @@
  */
 
 import { parseArgs } from "node:util";
+import { WalletFault } from "../chains/wallet/wallet_fault.ts";
 import type { Output } from "./reconcile.ts";
 import { makeWallet } from "./wallet/make_wallet.ts";
 import { closeLost, recover, showLost } from "./wallet/recover.ts";
@@ -100,7 +101,7 @@ export async function wallet(
         return 0;
     }
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
+    if (!(error instanceof Refused || error instanceof WalletFault)) throw error;
     out.error(error.message);
     return 1;
   }

@@ -20,8 +20,17 @@ const INPUT_SHAPE = /^(\d{1,20})(?:\.(\d{1,18}))?$/;
 /** No money. */
 export const ZERO = 0n as Amount;
 
-/** The largest amount there is: 20 integer digits and 18 decimals, as columns are declared. */
-export const LARGEST_AMOUNT = (10n ** 38n - 1n) as Amount;
+/**
+ * The most that one payment, fee or limit may be: 10^12 of a currency. It leaves the columns room for
+ * the sums of a hundred million such payments.
+ */
+export const LARGEST_PAYMENT = (10n ** 12n * SCALE_FACTOR) as Amount;
+
+/**
+ * The most that a merchant may hold of one pair together with a deposit by hand, 10^19: what comes
+ * over a chain, which nobody can refuse, fits on top of it.
+ */
+export const LARGEST_BALANCE_BY_HAND = (10n ** 19n * SCALE_FACTOR) as Amount;
 
 /** Wraps a count of 10^-18 units. */
 export function fromUnits(units: bigint): Amount {

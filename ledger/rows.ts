@@ -33,6 +33,31 @@ export type Account =
   | "margin_held"
   | "margin_due";
 
+/**
+ * The key that made a record and the one that let it go, each with the administrator who stands
+ * behind it; null: the chain or the service itself, or not yet.
+ */
+export interface Hands {
+  readonly createdBy: string | null;
+  readonly createdAdmin: string | null;
+  readonly approvedBy: string | null;
+  readonly approvedAdmin: string | null;
+}
+const HANDS = {
+  createdBy: "text",
+  createdAdmin: "text",
+  approvedBy: "text",
+  approvedAdmin: "text",
+} as const;
+
+/** The hands of a record that no key has made. */
+export const NO_HANDS: Hands = {
+  createdBy: null,
+  createdAdmin: null,
+  approvedBy: null,
+  approvedAdmin: null,
+};
+
 /** Profile and settings of a merchant. */
 export interface MerchantRow {
   readonly merchantId: string;
@@ -140,7 +165,7 @@ export const depositAddressTable = table<DepositAddressRow>("book.deposit_addres
 });
 
 /** A deposit. `fixedFee` is the activation fee or a top-up's flat fee. */
-export interface DepositRow {
+export interface DepositRow extends Hands {
   readonly id: string;
   readonly merchantId: string;
   readonly seq: number;
@@ -171,6 +196,9 @@ export interface DepositRow {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly clearedAt: number | null;
+  /** The first of two administrators who confirm a large deposit by hand. */
+  readonly endorsedBy: string | null;
+  readonly endorsedAdmin: string | null;
 }
 export const depositTable = table<DepositRow>("book.deposit", {
   id: "text",
@@ -202,10 +230,13 @@ export const depositTable = table<DepositRow>("book.deposit", {
   createdAt: "time",
   updatedAt: "time",
   clearedAt: "time",
+  ...HANDS,
+  endorsedBy: "text",
+  endorsedAdmin: "text",
 });
 
 /** A withdrawal; `seq` is null for the one behind a settlement, which is not listed. */
-export interface WithdrawalRow {
+export interface WithdrawalRow extends Hands {
   readonly id: string;
   readonly merchantId: string;
   readonly seq: number | null;
@@ -256,6 +287,7 @@ export const withdrawalTable = table<WithdrawalRow>("book.withdrawal", {
   txid: "text",
   createdAt: "time",
   processedAt: "time",
+  ...HANDS,
 });
 
 /** One line of the merchant's statement. */
@@ -460,6 +492,8 @@ export const balanceKeyTable = table<BalanceKey>("book.balance_key", {
 export interface SliceRow {
   readonly merchantId: string;
   readonly version: number;
+  /** The commit that the slice was decided on. */
+  readonly lastCommit: string;
   readonly depositSeq: number;
   readonly withdrawalSeq: number;
   readonly transactionSeq: number;
@@ -470,6 +504,7 @@ export interface SliceRow {
 export const sliceTable = table<SliceRow>("book.slice", {
   merchantId: "text",
   version: "bigint",
+  lastCommit: "text",
   depositSeq: "bigint",
   withdrawalSeq: "bigint",
   transactionSeq: "bigint",
@@ -479,7 +514,7 @@ export const sliceTable = table<SliceRow>("book.slice", {
 });
 
 /** An address that a merchant may settle to, once an administrator has activated it. */
-export interface SettlementAddressRow {
+export interface SettlementAddressRow extends Hands {
   readonly id: string;
   readonly merchantId: string;
   readonly network: Network;
@@ -498,10 +533,18 @@ export const settlementAddressTable = table<SettlementAddressRow>("book.settleme
   active: "boolean",
   removedAt: "time",
   createdAt: "time",
+  ...HANDS,
 });
 
+/** A state that a settlement was in. */
+export interface SettlementStep {
+  readonly status: SettlementStatus;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+}
+
 /** A payout to a whitelisted address of the merchant's own. */
-export interface SettlementRow {
+export interface SettlementRow extends Hands {
   readonly id: string;
   readonly merchantId: string;
   readonly seq: number;
@@ -520,6 +563,8 @@ export interface SettlementRow {
   readonly neededApproval: boolean;
   readonly createdAt: number;
   readonly updatedAt: number;
+  /** Every state it was in, oldest first: `PENDING` first, `status` last. */
+  readonly history: readonly SettlementStep[];
 }
 export const settlementTable = table<SettlementRow>("book.settlement", {
   id: "text",
@@ -539,6 +584,8 @@ export const settlementTable = table<SettlementRow>("book.settlement", {
   neededApproval: "boolean",
   createdAt: "time",
   updatedAt: "time",
+  ...HANDS,
+  history: "json",
 });
 
 /** One share of a fee, credited or held (`earned`), or taken back (`reversed`). */

@@ -46,8 +46,9 @@ export function rateOf(text: string): string | null {
 }
 
 const FIAT_CODES: ReadonlySet<string> = new Set(
-  // X codes are metals, funds and tests, but for five currencies shared by several states
-  Intl.supportedValuesOf("currency").filter((code) =>
+  // of ISO 4217 since 2018, which the runtime's list does not have yet
+  [...Intl.supportedValuesOf("currency"), "SLE", "VED", "XCG", "ZWG"].filter((code) =>
+    // X codes are metals, funds and tests, but for five currencies shared by several states
     !code.startsWith("X") || ["XAF", "XCD", "XCG", "XOF", "XPF"].includes(code)
   ),
 );

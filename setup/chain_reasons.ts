@@ -2,6 +2,7 @@ import type { Engine } from "../actors/engine.ts";
 import { LONG_REST_MS } from "../actors/watcher/watcher_actor.ts";
 import { lagOf } from "../actors/watcher/watcher_status.ts";
 import type { Network } from "../ledger/pair.ts";
+import { nodeReasons } from "./node_reasons.ts";
 
 /** Blocks that a network may be behind before it counts as lagging. */
 const LAG_BLOCKS = 20;
@@ -10,21 +11,24 @@ const SILENT_MS = 60_000;
 /** How long a block may be unread before it is said. */
 const UNREAD_MS = 60_000;
 
-/** What is not as it should be with the scan of a network. */
+/**
+ * What is not as it should be with the scan of a network.
+ *
+ * @param now Unix milliseconds by the database's clock
+ * @param monotonic milliseconds of the clock that the scan's own pauses go by
+ */
 export function chainReasons(
   engine: Pick<Engine, "nodes" | "watched">,
   network: Network,
   now: number,
+  monotonic: number = performance.now(),
 ): string[] {
-  const reasons: string[] = [];
-  for (const { name, state } of engine.nodes(network)) {
-    if (state === "foreign") reasons.push(`${network}: node ${name} is of another chain`);
-  }
+  const reasons = nodeReasons(engine.nodes(network), network);
   const status = engine.watched.get(network);
   if (status === undefined) return reasons;
   const lag = lagOf(status);
   if (lag > LAG_BLOCKS) reasons.push(`${network} is ${lag} blocks behind`);
-  if (now - status.reachedAt > SILENT_MS + status.restMs) {
+  if (monotonic - status.reachedAt > SILENT_MS + status.restMs) {
     reasons.push(`${network} cannot be reached`);
   }
   if (status.stopped !== null) reasons.push(`${network} is read no further: ${status.stopped}`);

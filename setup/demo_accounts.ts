@@ -13,6 +13,7 @@ import { type DemoAccount, ensureDemoAccounts } from "../ledger/accounts/ensure_
 import type { Sql } from "../ledger/database/connect.ts";
 import type { Network } from "../ledger/pair.ts";
 import { newWebhookSecret } from "../webhooks/secret.ts";
+import type { SecretBox } from "../webhooks/secret_box.ts";
 import type { DevNode } from "./dev_node.ts";
 import { keep, readKept } from "./kept_file.ts";
 
@@ -52,6 +53,7 @@ export async function ensureDemo(
   devNodes: ReadonlyMap<Network, DevNode>,
   baseUrl: string,
   ingestSecret: string,
+  secrets: SecretBox,
 ): Promise<DevCredentials> {
   const path = `${config.dataDir}/${FILE}`;
   const text = await readKept(path);
@@ -62,7 +64,12 @@ export async function ensureDemo(
   const credentials = { ...made, admin, baseUrl, chains };
   const next = JSON.stringify(credentials, null, 2) + "\n";
   if (next !== text) await keep(path, next);
-  await ensureDemoAccounts(sql, accountsOf(credentials));
+  const accounts = accountsOf(credentials).map(async (account) =>
+    account.kind === "merchant"
+      ? { ...account, webhookSecret: await secrets.seal(account.webhookSecret, account.merchantId) }
+      : account
+  );
+  await ensureDemoAccounts(sql, await Promise.all(accounts));
   return credentials;
 }
 

@@ -1,8 +1,9 @@
 import { Gauge, type Registry } from "prom-client";
 import type { Engine } from "../actors/engine.ts";
 import { lagOf, type WatcherStatus } from "../actors/watcher/watcher_status.ts";
-import type { NodeState } from "../chains/chain.ts";
 import type { Webhooks } from "../actors/webhook/webhooks.ts";
+import { registerJournalMetrics } from "./journal_health.ts";
+import { registerNodeMetrics } from "./node_metrics.ts";
 
 /** Registers what the actors count; read when Prometheus asks. */
 export function registerMetrics(registry: Registry, engine: Engine, webhooks: Webhooks): void {
@@ -28,6 +29,7 @@ export function registerMetrics(registry: Registry, engine: Engine, webhooks: We
   gauge("webhook_unmarked", "Deliveries not written down yet", () => webhooks.figures.unmarked);
   gauge("webhook_lost_marks", "Deliveries the database refused", () => webhooks.figures.lostMarks);
   registerScanMetrics(registry, engine);
+  registerJournalMetrics(registry, engine);
 }
 
 /** How far each network is read, what holds it up, and what its nodes were asked. */
@@ -63,26 +65,5 @@ function registerScanMetrics(registry: Registry, engine: Engine): void {
     "Rest between two looks, so that the calls of nodes last the day",
     (one) => one.restMs / 1_000,
   );
-  const perNode = (name: string, help: string, read: (state: NodeState) => number | null) =>
-    new Gauge({
-      name,
-      help,
-      labelNames: ["network", "node"],
-      registers: [registry],
-      collect() {
-        for (const network of engine.networks) {
-          for (const state of engine.nodes(network)) {
-            const value = read(state);
-            if (value !== null) this.set({ network, node: state.name }, value);
-          }
-        }
-      },
-    });
-  perNode("chain_node_calls_today", "Calls of this day (UTC)", (state) => state.callsToday);
-  perNode("chain_node_calls_limit", "Calls that are allowed per day", (state) => state.dailyCalls);
-  perNode(
-    "chain_node_usable",
-    "1 where a node is asked, 0 while it is left alone or not believed",
-    ({ state }) => state === "ready" || state === "spent" ? 1 : 0,
-  );
+  registerNodeMetrics(registry, engine);
 }

@@ -22,6 +22,8 @@ type TronNetwork = (typeof TRON_NETWORKS)[number];
 /** Lifetime of our transactions in block time: short enough to prove death soon. */
 export const LIFETIME_MS = 5 * 60_000;
 const DEV_LIFETIME_MS = 30_000;
+/** A third of the time between two blocks of TRON. */
+const LEAST_BLOCK_MS = 1_000;
 /** The most one transaction may burn, in sun: 150 TRX. */
 export const FEE_LIMIT_SUN = 150_000_000;
 /** How far block time may be behind ours before the signer refuses: a node that lies or hangs. */
@@ -116,13 +118,15 @@ async function openNetwork(
       nodeUrls,
       ...(apiKey === undefined ? {} : { apiKey }),
       contracts,
-      xpub: account.xpub,
+      depositXpub: account.depositXpub,
       hotWallet: account.hotWallet,
       lifetimeMs,
       highestFeeLimitSun: FEE_LIMIT_SUN,
       checksIdentity: true,
+      ...(dev === null ? { leastBlockMs: LEAST_BLOCK_MS } : {}),
       readRange,
       ...(settings.dailyCalls === null ? {} : { dailyCalls: settings.dailyCalls }),
+      ...(settings.callsPerSecond === null ? {} : { callsPerSecond: settings.callsPerSecond }),
     });
     // an embedded chain has funded the hot wallet in its first block
     if (dev !== null && own === null) {

@@ -20,7 +20,6 @@ export function openReconciler(
   config: Config,
   databaseUrl: string,
   chains: ReadonlyMap<Network, Chain>,
-  now: () => number,
 ): OpenReconciler {
   const { minutes, fullHour } = config.reconcile;
   if (minutes === 0) return { reconciler: null, close: () => Promise.resolve() };
@@ -33,7 +32,6 @@ export function openReconciler(
     sql,
     chains,
     coldAddressOf: (network) => config.networks[network].coldAddress,
-    now,
     pause: delay,
   }, { everyMs: minutes * 60_000, fullHour });
   return {

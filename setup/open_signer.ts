@@ -8,6 +8,7 @@
 import { getLogger } from "@logtape/logtape";
 import { createSigner } from "../chains/signer/create_signer.ts";
 import type { KeptSignature, SignedMemory } from "../chains/signer/signed_memory.ts";
+import { steadyClock } from "../chains/signer/steady_clock.ts";
 import { SpendingLimits, type SpentHours } from "../chains/signer/spending_limits.ts";
 import type { SignerSettings } from "../chains/signer/worker_protocol.ts";
 import { createTronTransferBuilder } from "../chains/tron/tron_transfer_builder.ts";
@@ -40,7 +41,7 @@ export interface SignerState {
 
 /** A composed signer. */
 export interface OpenSigner {
-  readonly signer: Signer;
+  readonly signer: Required<Signer>;
   readonly walletId: string;
   /** Whether its connection to the database works; bounded. */
   reachesDatabase(): Promise<boolean>;
@@ -83,9 +84,11 @@ export async function openSigner(
     max: 2,
     applicationName: "signer",
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    readsOnly: true,
   });
   const { isPaused, keepSpent, memory, keepSigned } = state;
   const intents = createIntentSource(sql);
+  const steady = steadyClock();
   const spending = new SpendingLimits(settings.limits ?? {}, state.spent);
   return {
     signer: createSigner({
@@ -99,10 +102,11 @@ export async function openSigner(
       ...(keepSigned === undefined ? {} : { keepSigned }),
       isPaused,
       now: Date.now,
+      steady,
     }),
     walletId: keys.walletId,
     reachesDatabase: () => reaches(intents),
-    spent: () => spending.sums(Date.now()),
+    spent: () => spending.sums(steady()),
     async close() {
       keys.lock();
       await sql.end({ timeout: 3 });

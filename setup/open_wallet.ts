@@ -1,10 +1,17 @@
 import type { Chain } from "../chains/chain.ts";
 import type { Config } from "../config.ts";
-import { registerWallet } from "../ledger/addresses/watch_addresses.ts";
+import { registerWallet, type WalletMismatch } from "../ledger/addresses/register_wallet.ts";
 import type { Sql } from "../ledger/database/connect.ts";
 import type { Network } from "../ledger/pair.ts";
 import { createWallet } from "../chains/wallet/create_wallet.ts";
-import { openPublicWallet, type PublicWallet } from "../chains/wallet/public_wallet.ts";
+import {
+  holdsWords,
+  networkFingerprint,
+  openPublicWallet,
+  type PublicWallet,
+} from "../chains/wallet/public_wallet.ts";
+import { OLD_FORM } from "../chains/wallet/wallet_file.ts";
+import { WalletFault } from "../chains/wallet/wallet_fault.ts";
 import { keep, randomHex, readKept } from "./kept_file.ts";
 
 /** A wallet's public side, and where the signer finds the rest. */
@@ -17,7 +24,7 @@ export interface Wallet {
 /**
  * Opens the configured wallet's public side; in development a wallet is made on first start.
  *
- * @throws {Error} when there is none outside development, or one that was made for development
+ * @throws {WalletFault} when it cannot be used, when there is none outside development, or one that was made for development
  */
 export async function openWallet(config: Config, networks: readonly Network[]): Promise<Wallet> {
   const walletFile = config.walletFile ?? `${config.dataDir}/wallet.json`;
@@ -35,13 +42,18 @@ export async function openWallet(config: Config, networks: readonly Network[]): 
     });
   }
   const wallet = await openConfiguredWallet(config, walletFile);
+  if (config.environment !== "development" && await holdsWords(walletFile)) {
+    throw new WalletFault(
+      `Cannot run on the signer's wallet file, make the service's own by deno task wallet show-public: ${walletFile}`,
+    );
+  }
   return { wallet, walletFile, passphraseFile };
 }
 
 /**
  * Reads the public side of the wallet that is configured.
  *
- * @throws {Error} when there is none, or outside development one that was made for it
+ * @throws {WalletFault} when it cannot be used, when there is none, or outside development one that was made for it
  */
 export async function openConfiguredWallet(
   config: Config,
@@ -52,30 +64,67 @@ export async function openConfiguredWallet(
     wallet = await openPublicWallet(walletFile);
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new Error(`Cannot open the wallet as WALLET_FILE names no file: ${walletFile}`);
+    throw new WalletFault(`Cannot open the wallet as WALLET_FILE names no file: ${walletFile}`);
   }
   if (wallet.development && config.environment !== "development") {
-    throw new Error(
+    throw new WalletFault(
       `Cannot open the wallet as WALLET_FILE names one that was made for development: ${walletFile}`,
     );
   }
   return wallet;
 }
 
-/** Networks that a new development wallet has accounts for. */
-export const SUPPORTED_NETWORKS = ["TRX", "TRX_SHASTA"] as const satisfies readonly Network[];
-
 /**
- * Binds the database to the wallet.
+ * Binds the database to the wallet, network by network.
  *
- * @throws when the database belongs to another wallet
+ * @throws {WalletFault} when the database has addresses of another wallet, or of one of the old form, or
+ *   the public part of this one was changed
  */
 export async function registerWallets(
   sql: Sql,
   wallet: PublicWallet,
-  chains: ReadonlyMap<Network, Chain>,
+  networks: Iterable<Network>,
 ): Promise<void> {
-  for (const [network, chain] of chains) {
-    await registerWallet(sql, network, wallet.walletId, chain.hotWallet);
+  for (const network of networks) {
+    const account = wallet.networks[network];
+    const fingerprint = networkFingerprint(wallet, network);
+    if (account === undefined || fingerprint === null) {
+      throw new WalletFault(`Cannot use the wallet as it has no account of a network: ${network}`);
+    }
+    const { walletId } = wallet;
+    const { hotWallet } = account;
+    const mismatch = await registerWallet(sql, network, { walletId, hotWallet, fingerprint });
+    if (mismatch !== null) throw new WalletFault(textOf(mismatch, network, walletId));
   }
+}
+
+function textOf(mismatch: WalletMismatch, network: Network, walletId: string): string {
+  switch (mismatch) {
+    case "another":
+      return `Cannot use the wallet as the database has addresses of another one: ${network} is not of ${walletId}`;
+    case "changed":
+      return `Cannot use the wallet as its public part is not the one that the database was begun with, and may ` +
+        `have been tampered with: make it again from the signer's file (deno task wallet show-public): ${network}`;
+    case "old-form":
+      return `Cannot use the database as its wallet is ${OLD_FORM}: ${network}`;
+    default:
+      return mismatch satisfies never;
+  }
+}
+
+/**
+ * The deposit address of an index.
+ *
+ * @throws {Error} when the network is not open
+ */
+export function deriveOn(
+  chains: ReadonlyMap<Network, Pick<Chain, "deriveAddress">>,
+  network: Network,
+  walletIndex: number,
+): string {
+  const chain = chains.get(network);
+  if (chain === undefined) {
+    throw new Error(`Cannot derive an address as its network is not open: ${network}`);
+  }
+  return chain.deriveAddress(walletIndex);
 }

@@ -33,7 +33,7 @@ export function registerReconcileMetrics(
 
 /** What is not as it should be with the books, as far as the newest comparisons say. */
 export function reconcileReasons(
-  reconciler: Pick<Reconciler, "newest" | "patienceMs">,
+  reconciler: Pick<Reconciler, "newest" | "patienceMs" | "lookingMs">,
   now: number,
 ): string[] {
   const reasons = reconciler.newest.filter(({ differences }) => differences > 0).map((report) =>
@@ -44,6 +44,9 @@ export function reconcileReasons(
   const latest = Math.max(0, ...reconciler.newest.map(({ finishedAt }) => finishedAt));
   if (latest > 0 && now - latest > reconciler.patienceMs) {
     reasons.push(`the books were last compared at ${new Date(latest).toISOString()}`);
+  }
+  if (latest === 0 && reconciler.lookingMs > reconciler.patienceMs) {
+    reasons.push("the books were not compared since the start");
   }
   return reasons;
 }

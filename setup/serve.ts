@@ -1,12 +1,16 @@
+import { getLogger } from "@logtape/logtape";
 import type { Bindings } from "../api/app.ts";
 import type { Config } from "../config.ts";
+import { type ConnectionBounds, merchantBounds, operatorBounds } from "./connection_bounds.ts";
+import { Door } from "./door.ts";
+import { findServeConnection } from "./serve_connection.ts";
+
+const log = getLogger(["engine", "http"]);
 
 /** What answers requests. */
 export interface App {
   fetch(request: Request, bindings: Bindings): Response | Promise<Response>;
 }
-
-type HttpServer = Deno.HttpServer<Deno.NetAddr>;
 
 /** What is served where. */
 export interface Apps {
@@ -26,6 +30,21 @@ export interface Server {
   stop(boundMs: number): Promise<void>;
 }
 
+/** What a server listens with. */
+export interface Doors {
+  readonly merchants: Door;
+  /** `null` where operators have no address of their own. */
+  readonly ops: Door | null;
+}
+
+/** What {@linkcode serve} is told of the process and its settings. */
+export type ServeOptions =
+  & Pick<Config, "host" | "port" | "publicUrl" | "ops" | "trustedProxies" | "connections">
+  & {
+    /** Descriptors that the process can have. */
+    readonly descriptors: number;
+  };
+
 /** A server, or why there is none; then nothing listens. */
 export type Serving =
   | { readonly ok: true; readonly server: Server }
@@ -39,35 +58,42 @@ export type Serving =
  *   answered 503, readiness included
  */
 export async function serve(
-  config: Pick<Config, "host" | "port" | "publicUrl" | "ops">,
-  make: (baseUrl: string) => Apps | Promise<Apps>,
+  config: ServeOptions,
+  make: (baseUrl: string, doors: Doors) => Apps | Promise<Apps>,
 ): Promise<Serving> {
   let apps: Apps | null = null;
-  const { host, port, ops } = config;
-  const merchants = listen(host, port, "HOST and PORT", () => apps?.merchants ?? null);
+  const { host, port, ops, trustedProxies } = config;
+  const merchants = listen(
+    { host, port, trustedProxies, bounds: merchantBounds(config, config.descriptors) },
+    "HOST and PORT",
+    () => apps?.merchants ?? null,
+  );
   if (!merchants.ok) return merchants;
-  const operators = ops === null
-    ? null
-    : listen(ops.host, ops.port, "OPS_HOST and OPS_PORT", () => apps?.ops ?? null);
+  const operators = ops === null ? null : listen(
+    { ...ops, trustedProxies, bounds: operatorBounds() },
+    "OPS_HOST and OPS_PORT",
+    () => apps?.ops ?? null,
+  );
   if (operators?.ok === false) {
-    await merchants.server.shutdown();
+    await merchants.door.shutdown();
     return operators;
   }
-  const servers = [merchants, ...(operators === null ? [] : [operators])];
-  const baseUrl = config.publicUrl ?? urlOf(host, merchants.server);
+  const doors: Doors = { merchants: merchants.door, ops: operators?.door ?? null };
+  const open = doors.ops === null ? [doors.merchants] : [doors.merchants, doors.ops];
+  const baseUrl = config.publicUrl ?? urlOf(host, doors.merchants);
   try {
-    apps = await make(baseUrl);
+    apps = await make(baseUrl, doors);
   } catch (error) {
-    await Promise.all(servers.map(({ server }) => server.shutdown()));
+    await Promise.all(open.map((door) => door.shutdown()));
     throw error;
   }
   const server: Server = {
     baseUrl,
-    opsUrl: ops === null || operators === null ? null : urlOf(ops.host, operators.server),
+    opsUrl: ops === null || doors.ops === null ? null : urlOf(ops.host, doors.ops),
     async stop(boundMs) {
       let timer: ReturnType<typeof setTimeout> | undefined;
       const bound = new Promise<void>((resolve) => timer = setTimeout(resolve, boundMs));
-      const stopped = Promise.all(servers.map(({ server }) => server.shutdown()));
+      const stopped = Promise.all(open.map((door) => door.shutdown()));
       await Promise.race([stopped, bound]);
       clearTimeout(timer);
     },
@@ -76,8 +102,16 @@ export async function serve(
 }
 
 type Listening =
-  | { readonly ok: true; readonly server: HttpServer }
+  | { readonly ok: true; readonly door: Door }
   | { readonly ok: false; readonly fault: string };
+
+/** One address and how it is served. */
+interface Address {
+  readonly host: string;
+  readonly port: number;
+  readonly trustedProxies: readonly string[];
+  readonly bounds: ConnectionBounds;
+}
 
 /**
  * Listens on one address.
@@ -85,24 +119,39 @@ type Listening =
  * @param variables which variables name the address
  * @param appOf the application; null before it is made
  */
-function listen(
-  hostname: string,
-  port: number,
-  variables: string,
-  appOf: () => App | null,
-): Listening {
+function listen(address: Address, variables: string, appOf: () => App | null): Listening {
+  const { host, port, trustedProxies, bounds } = address;
+  const serveConnection = findServeConnection();
+  if (serveConnection === null) {
+    return { ok: false, fault: "this version of Deno cannot serve a connection; use Deno 2.9" };
+  }
   try {
-    const server = Deno.serve({ hostname, port, onListen: () => {} }, (request, info) => {
+    const fetch = (request: Request, bindings: Bindings): Response | Promise<Response> => {
       const app = appOf();
       if (app === null) return new Response(null, { status: 503, headers: { "retry-after": "1" } });
-      return app.fetch(request, { remoteAddr: info.remoteAddr });
+      return app.fetch(request, bindings);
+    };
+    const door = new Door({
+      hostname: host,
+      port,
+      bounds,
+      trustedProxies,
+      serveConnection,
+      fetch,
+      failed,
+      tooLate: () => new Response(null, { status: 503 }),
     });
-    return { ok: true, server };
+    return { ok: true, door };
   } catch (error) {
     const why = whyNot(error);
     if (why === null) throw error;
-    return { ok: false, fault: `the address of ${variables} ${why}: ${hostname}:${port}` };
+    return { ok: false, fault: `the address of ${variables} ${why}: ${host}:${port}` };
   }
+}
+
+function failed(error: unknown): Response {
+  log.error("a request failed outside of its route: {error}", { error });
+  return new Response(null, { status: 500 });
 }
 
 /** What is wrong with an address; `null` where the error is of another kind. */
@@ -113,6 +162,6 @@ function whyNot(error: unknown): string | null {
   return null;
 }
 
-function urlOf(host: string, { addr }: HttpServer): string {
-  return `http://${host === "0.0.0.0" ? "127.0.0.1" : host}:${addr.port}`;
+function urlOf(host: string, { port }: Door): string {
+  return `http://${host === "0.0.0.0" ? "127.0.0.1" : host}:${port}`;
 }

@@ -1,7 +1,7 @@
 import type { Signer } from "../chains/signer.ts";
 import type { ColdAddresses } from "../chains/signer/destination_rule.ts";
 import { signerPermissions } from "../chains/signer/signer_permissions.ts";
-import { createSocketSigner } from "../chains/signer/socket_client.ts";
+import { createSocketSigner, type SignerWallet } from "../chains/signer/socket_client.ts";
 import type { Limit, Limits } from "../chains/signer/spending_limits.ts";
 import { createWorkerSigner } from "../chains/signer/worker_client.ts";
 import type { SignerNetwork } from "../chains/signer/worker_protocol.ts";
@@ -9,12 +9,15 @@ import { fingerprintOf } from "../chains/wallet/public_wallet.ts";
 import type { Config } from "../config.ts";
 import { CURRENCIES, NETWORKS } from "../ledger/pair.ts";
 import type { Wallet } from "./open_wallet.ts";
+import { sharedUser, socketOwner } from "./signer_user.ts";
 
 /** The signer as the service sees it. */
 export interface ServiceSigner {
   readonly signer: Signer;
   /** Why nothing can be signed now, for an operator; `null` while all is well. */
   trouble(): string | null;
+  /** Whose keys it has, as far as it told. */
+  wallet(): SignerWallet;
   close(): Promise<void>;
 }
 
@@ -36,8 +39,17 @@ export async function openServiceSigner(
     const signer = createSocketSigner({
       path: socket,
       fingerprint: fingerprintOf(wallet.wallet),
+      // a signer may start later than the service, and as another user than before
+      ...(config.environment === "development" ? {} : {
+        ownerFault: async () => sharedUser(Deno.uid(), await socketOwner(socket)),
+      }),
     });
-    return { signer, trouble: () => signer.trouble, close: () => signer.close() };
+    return {
+      signer,
+      trouble: () => signer.trouble,
+      wallet: () => signer.wallet,
+      close: () => signer.close(),
+    };
   }
   const settings = {
     databaseUrl,
@@ -53,7 +65,8 @@ export async function openServiceSigner(
     permissions: signerPermissions(settings, new URL("../", import.meta.url)),
   });
   await signer.ready();
-  return { signer, trouble: () => null, close: () => signer.close() };
+  // it starts only where the public part of its file is derived from its keys
+  return { signer, trouble: () => null, wallet: () => "same", close: () => signer.close() };
 }
 
 /** The caps of every network, as the signer knows them. */

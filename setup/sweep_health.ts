@@ -20,6 +20,9 @@ export function sweepReasons(
     const addresses = status.waiting.get(reason) ?? 0;
     return addresses === 0 ? [] : [`${network} cannot sweep ${addresses} addresses: ${reason}`];
   });
+  if (status.failing > 0) {
+    reasons.push(`${network} cannot look at ${status.failing} addresses that are to be swept`);
+  }
   if (status.oldestTopUpAt !== null && now - status.oldestTopUpAt > TOP_UP_MS) {
     reasons.push(`${network} has a top-up that is final for more than a day and not swept`);
   }
@@ -43,6 +46,15 @@ export function registerSweepMetrics(
           this.set({ network, reason }, waiting.get(reason) ?? 0);
         }
       }
+    },
+  });
+  new Gauge({
+    name: "sweep_failing_addresses",
+    help: "Addresses that could not be looked at several times in a row",
+    labelNames: ["network"],
+    registers: [registry],
+    collect() {
+      for (const [network, { failing }] of engine.sweeps) this.set({ network }, failing);
     },
   });
   new Gauge({

@@ -2,6 +2,7 @@ import { Gauge, type Registry } from "prom-client";
 import type { Engine } from "../actors/engine.ts";
 import type { FeeBoard } from "../actors/treasury/fee_board.ts";
 import { type Amount, formatAmount } from "../ledger/amount.ts";
+import { registerQueueMetrics } from "./queue_health.ts";
 
 /** An amount as a gauge shows it: close enough for a graph, and for nothing else. */
 function approximately(amount: Amount): number {
@@ -17,6 +18,7 @@ export function registerTreasuryMetrics(
   now: () => number,
 ): void {
   const registers = [registry];
+  registerQueueMetrics(registry, engine, now);
   new Gauge({
     name: "treasury_hot_wallet",
     help: "What the hot wallet holds; asset native is the chain's own coin",
@@ -24,7 +26,7 @@ export function registerTreasuryMetrics(
     registers,
     collect() {
       for (const [network, { coin, funds }] of engine.treasuries) {
-        this.set({ network, asset: "native" }, approximately(coin.balance));
+        if (coin !== null) this.set({ network, asset: "native" }, approximately(coin.balance));
         for (const [asset, { balance }] of funds) {
           this.set({ network, asset }, approximately(balance));
         }
@@ -38,7 +40,7 @@ export function registerTreasuryMetrics(
     registers,
     collect() {
       for (const [network, { coin, funds }] of engine.treasuries) {
-        this.set({ network, asset: "native" }, approximately(coin.free));
+        if (coin !== null) this.set({ network, asset: "native" }, approximately(coin.free));
         for (const [asset, { free }] of funds) this.set({ network, asset }, approximately(free));
       }
     },

@@ -7,9 +7,11 @@ import { createTronChain } from "../chains/tron/tron_chain.ts";
 import type { PublicWallet } from "../chains/wallet/public_wallet.ts";
 import type { Config } from "../config.ts";
 import { amountOf } from "../ledger/amount.ts";
+import { noteColdWallet } from "../ledger/addresses/note_cold_wallet.ts";
 import type { Sql } from "../ledger/database/connect.ts";
 import { CURRENCIES, type Currency, type Network } from "../ledger/pair.ts";
-import { findOwnAddresses } from "../ledger/queries/find_own_addresses.ts";
+import { noteDepositProofRule } from "../ledger/watcher/deposit_proofs.ts";
+import { findAddressOwners } from "../ledger/queries/find_address_owners.ts";
 
 /** What policies are made of. */
 export interface PolicySources {
@@ -27,7 +29,8 @@ export function feeTerms(config: Config, network: Network): FeeTerms {
 }
 
 /**
- * How the treasury of every open network behaves, as configured.
+ * How the treasury of every open network behaves, as configured. Its cold wallet
+ * and the bound of deposits that need a proof are kept in the database.
  *
  * @throws {Error} when a cold address is none of its network, or one of the service's own
  */
@@ -56,14 +59,18 @@ async function makePolicy(
   network: Network,
   chain: Chain,
 ): Promise<TreasuryPolicy> {
-  const { low, proof } = sources.config.networks[network].treasury;
+  const { low, proof, depositProofAbove } = sources.config.networks[network].treasury;
+  const cold = await coldPolicy(sources, chain);
+  await noteColdWallet(sources.sql, network, cold?.address ?? null);
+  const depositsAbove = depositProofAbove === null ? null : amountOf(depositProofAbove);
+  await noteDepositProofRule(sources.sql, network, depositsAbove);
   return {
     second: proof === null ? null : {
       above: amountOf(proof.above),
       nodes: proof.nodeUrls.map((url) => secondNode(sources, chain, url)),
     },
     low: { native: amountOf(low.coin), USDT: amountOf(low.USDT), USDC: amountOf(low.USDC) },
-    cold: await coldPolicy(sources, chain),
+    cold,
   };
 }
 
@@ -83,7 +90,7 @@ function secondNode(
     network,
     nodeUrls: [url],
     contracts,
-    xpub: account.xpub,
+    depositXpub: account.depositXpub,
     hotWallet,
   });
   return { name: new URL(url).host, chain };
@@ -100,7 +107,7 @@ async function coldPolicy(
       `Cannot use the cold address as it is none of the network: ${network}_COLD_ADDRESS`,
     );
   }
-  const own = await findOwnAddresses(sql, [coldAddress]);
+  const own = await findAddressOwners(sql, [coldAddress]);
   if (coldAddress === hotWallet || own.has(coldAddress)) {
     throw new Error(
       `Cannot use the cold address as it is one of the service's own: ${network}_COLD_ADDRESS`,

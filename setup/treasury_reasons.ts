@@ -2,6 +2,7 @@ import type { Engine } from "../actors/engine.ts";
 import type { FeeBoard } from "../actors/treasury/fee_board.ts";
 import type { PairSettings } from "../ledger/journal/read_settings.ts";
 import type { Network } from "../ledger/pair.ts";
+import { queueReasons } from "./queue_health.ts";
 
 /** How long a transfer may be queued before it is said. */
 const QUEUED_MS = 10 * 60_000;
@@ -16,6 +17,10 @@ export function treasuryReasons(
   if (!engine.signerOpen(network)) reasons.push(`${network} payouts cannot be signed`);
   const status = engine.treasuries.get(network);
   if (status === undefined) return reasons;
+  for (const asset of status.unread) {
+    const name = asset === "native" ? "coin" : asset;
+    reasons.push(`${network} hot wallet cannot be asked how much ${name} it holds`);
+  }
   for (const text of status.low) reasons.push(`${network} hot wallet is low on ${text}`);
   if (status.unproven > 0) {
     reasons.push(`${network} has ${status.unproven} expired payouts that a second node must prove`);
@@ -25,6 +30,7 @@ export function treasuryReasons(
     const minutes = Math.floor(queuedMs / 60_000);
     reasons.push(`${network} has a transfer that is queued for ${minutes} minutes`);
   }
+  reasons.push(...queueReasons(status, network, now));
   return reasons;
 }
 

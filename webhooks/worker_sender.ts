@@ -12,7 +12,7 @@ import { getLogger } from "@logtape/logtape";
 import { lookup as systemLookup } from "node:dns";
 import type { AttemptOutcome } from "./attempt_outcome.ts";
 import type { Delivery, Resolve, Sender } from "./sender.ts";
-import type { FromSender, Job, ToSender } from "./sender_protocol.ts";
+import type { FromSender, Job, ResolvedAddress, ToSender } from "./sender_protocol.ts";
 import type { UrlRules } from "./url_guard.ts";
 
 const log = getLogger(["engine", "webhook"]);
@@ -20,6 +20,9 @@ const log = getLogger(["engine", "webhook"]);
 /** How much longer than its time-out an attempt may take before the worker counts as stuck. */
 const STUCK_MS = 10_000;
 const WATCH_MS = 1_000;
+
+/** How long others wait for the answer to one question, before it is asked again. */
+const LOOKUP_MS = 30_000;
 
 const FIRST_RESTART_MS = 100;
 const LONGEST_RESTART_MS = 10_000;
@@ -43,6 +46,19 @@ interface Life {
   readonly startedAt: number;
 }
 
+/** What a name resolved to. */
+interface Resolved {
+  readonly code: string | null;
+  readonly addresses: readonly ResolvedAddress[];
+}
+
+/** A question to the name servers, and who waits for its answer. */
+interface Lookup {
+  /** Milliseconds of the monotonic clock. */
+  readonly askedAt: number;
+  readonly tell: ((answer: Resolved) => void)[];
+}
+
 interface Pending {
   readonly job: Job;
   readonly conclude: (outcome: AttemptOutcome) => void;
@@ -51,12 +67,22 @@ interface Pending {
   readonly stuckAt: number;
 }
 
+/** A sender that tells how its worker fares. */
+export interface SupervisedSender extends Sender {
+  /** Attempts under way, how often the worker was started again, and for how long there is none. */
+  readonly figures: {
+    readonly underWay: number;
+    readonly restarts: number;
+    readonly awayMs: number;
+  };
+}
+
 /** Starts the worker. */
-export function createWorkerSender(options: WorkerSenderOptions): Sender {
+export function createWorkerSender(options: WorkerSenderOptions): SupervisedSender {
   return new WorkerSender(options);
 }
 
-class WorkerSender implements Sender {
+class WorkerSender implements SupervisedSender {
   readonly #options: WorkerSenderOptions;
   readonly #resolve: Resolve;
   readonly #pending = new Map<number, Pending>();
@@ -67,6 +93,11 @@ class WorkerSender implements Sender {
   #queue: Job[] = [];
   #nextId = 1;
   #failures = 0;
+  #restarts = 0;
+  /** Since when there is no worker, milliseconds of the monotonic clock; `null`: there is one. */
+  #awaySince: number | null = null;
+  /** Questions under way: however many ask for a name that hangs, it is asked for once. */
+  readonly #lookups = new Map<string, Lookup>();
   #closed = false;
   #watch: ReturnType<typeof setInterval> | undefined;
   #restart: ReturnType<typeof setTimeout> | undefined;
@@ -75,6 +106,14 @@ class WorkerSender implements Sender {
     this.#options = options;
     this.#resolve = options.resolve ?? systemLookup;
     this.#life = this.#start();
+  }
+
+  get figures() {
+    return {
+      underWay: this.#pending.size,
+      restarts: this.#restarts,
+      awayMs: this.#awaySince === null ? 0 : performance.now() - this.#awaySince,
+    };
   }
 
   send(delivery: Delivery, now: number, signal: AbortSignal): Promise<AttemptOutcome> {
@@ -175,11 +214,30 @@ class WorkerSender implements Sender {
   }
 
   #lookUp(life: Life, id: number, hostname: string): void {
-    this.#resolve(hostname, { all: true }, (error, addresses) => {
-      if (life !== this.#life) return;
-      const code = error === null ? null : error.code ?? error.name;
-      this.#tell({ kind: "resolved", id, code, addresses: error === null ? addresses : [] });
-    });
+    const tell = (answer: Resolved) => {
+      if (life === this.#life) this.#tell({ kind: "resolved", id, ...answer });
+    };
+    const now = performance.now();
+    const asked = this.#lookups.get(hostname);
+    if (asked !== undefined && now - asked.askedAt < LOOKUP_MS) {
+      asked.tell.push(tell);
+      return;
+    }
+    const lookup: Lookup = { askedAt: now, tell: [tell] };
+    this.#lookups.set(hostname, lookup);
+    const answered = (answer: Resolved) => {
+      if (this.#lookups.get(hostname) === lookup) this.#lookups.delete(hostname);
+      for (const one of lookup.tell) one(answer);
+    };
+    try {
+      this.#resolve(hostname, { all: true }, (error, addresses) => {
+        if (error === null) answered({ code: null, addresses });
+        else answered({ code: error.code ?? error.name, addresses: [] });
+      });
+    } catch (error) {
+      // a name that cannot even be asked for is this endpoint's fault alone
+      answered({ code: error instanceof Error ? error.name : "EINVAL", addresses: [] });
+    }
   }
 
   #conclude(id: number, outcome: AttemptOutcome): void {
@@ -221,10 +279,26 @@ class WorkerSender implements Sender {
     );
     this.#failures++;
     log.error("the sender ended and starts again in {pause} ms: {reason}", { pause, reason });
-    this.#restart = setTimeout(() => {
+    this.#awaySince ??= performance.now();
+    this.#restart = setTimeout(() => this.#startAgain(), pause);
+  }
+
+  /** What was queued meanwhile goes to the new worker; one that cannot be started is tried again. */
+  #startAgain(): void {
+    try {
       this.#life = this.#start();
-      this.#flush();
-    }, pause);
+    } catch (error) {
+      this.#failures++;
+      log.error("the sender cannot be started, trying again in {pause} ms: {error}", {
+        pause: LONGEST_RESTART_MS,
+        error,
+      });
+      this.#restart = setTimeout(() => this.#startAgain(), LONGEST_RESTART_MS);
+      return;
+    }
+    this.#restarts++;
+    this.#awaySince = null;
+    this.#flush();
   }
 }
 

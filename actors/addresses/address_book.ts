@@ -41,6 +41,8 @@ export class AddressBook {
   readonly #chains: ReadonlyMap<Network, Chain>;
   readonly #indexes = new Map<Network, number[]>();
   readonly #watched = new Set<Network>();
+  /** The highest index that was taken, by network. */
+  readonly #highest = new Map<Network, number>();
   #waiting: Request[] = [];
   #running = false;
 
@@ -52,16 +54,40 @@ export class AddressBook {
   /**
    * Takes a fresh address for a merchant; durable and watched when this returns.
    *
-   * @throws when too many wait, when the network has no wallet, or when the database is away
+   * @throws {ChainUnavailable} when too many wait
+   * @throws when the network has no wallet, or when the database is away
    */
   take(network: Network, merchantId: string): Promise<FreshAddress> {
     if (this.#waiting.length >= WAITING_LIMIT) {
-      return Promise.reject(new Error("Cannot take an address as too many requests wait for one"));
+      const why = "Cannot take an address as too many requests wait for one";
+      return Promise.reject(new ChainUnavailable("rate-limit", why));
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ network, merchantId, resolve, reject });
       if (!this.#running) void this.#run();
     });
+  }
+
+  /** Whether addresses of a network can be handed out. @throws when the database is away */
+  async isWatched(network: Network): Promise<boolean> {
+    try {
+      await this.#requireWatched(network);
+      return true;
+    } catch (error) {
+      if (error instanceof ChainUnavailable) return false;
+      throw error;
+    }
+  }
+
+  /** The highest derivation index that was ever taken here, by network. */
+  get highest(): ReadonlyMap<Network, number> {
+    return this.#highest;
+  }
+
+  /** Forgets indexes that were taken and not handed out: after a change of history they are jumped over. */
+  dropCaches(): void {
+    this.#indexes.clear();
+    this.#watched.clear();
   }
 
   /** One insert for all that wait: issuing is bound by commits, not by requests. */
@@ -87,6 +113,8 @@ export class AddressBook {
           request.resolve({ addressId, address, index });
         }
       } catch (error) {
+        // an index that another node has jumped over is watched as lost by now: none of these is used
+        this.dropCaches();
         for (const { request } of ready) request.reject(error);
       }
     }
@@ -125,6 +153,13 @@ export class AddressBook {
     let indexes = this.#indexes.get(network) ?? [];
     if (indexes.length === 0) {
       const first = await takeIndexes(this.#sql, network, CHUNK);
+      if (first === null) {
+        throw new ChainUnavailable(
+          "network",
+          `Cannot hand out an address as the database has another history, or no signer attested the wallet: ${network}`,
+        );
+      }
+      this.#highest.set(network, Math.max(first + CHUNK - 1, this.#highest.get(network) ?? 0));
       indexes = Array.from({ length: CHUNK }, (_, n) => first + n);
       this.#indexes.set(network, indexes);
     }

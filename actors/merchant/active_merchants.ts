@@ -44,13 +44,22 @@ export class ActiveMerchants {
     this.#merchants.delete(merchantId);
   }
 
+  /** Forgets all of them: what is remembered may be of a history that the database no longer has. */
+  clear(): void {
+    this.#merchants.clear();
+  }
+
   /** Remembers who holds a reference. */
   learnReference(merchantId: string, referenceId: string, withdrawalId: string): void {
     this.#merchants.get(merchantId)?.references.set(referenceId, withdrawalId);
   }
 
-  /** Replaces a merchant's state by what was committed, at its new version. */
-  keep(merchantId: string, draft: Draft, version: number): void {
+  /**
+   * Replaces a merchant's state by what was committed.
+   *
+   * @param commitId the commit that wrote it; null: nothing was written, it is as it was
+   */
+  keep(merchantId: string, draft: Draft, commitId: string | null): void {
     const references = this.#merchants.get(merchantId)?.references ?? new Map<string, string>();
     for (const [reference, withdrawalId] of draft.touchedReferences) {
       references.delete(reference);
@@ -60,7 +69,10 @@ export class ActiveMerchants {
       if (references.size <= KNOWN_REFERENCES) break;
       references.delete(reference);
     }
-    this.#put(merchantId, { state: { ...draft.state, version }, references });
+    const { state } = draft;
+    // a write raises the version of every slice in it, also of one that only refused
+    const fence = commitId === null ? {} : { version: state.version + 1, lastCommit: commitId };
+    this.#put(merchantId, { state: { ...state, ...fence }, references });
   }
 
   #put(merchantId: string, merchant: ActiveMerchant): void {

@@ -39,7 +39,7 @@ export function apply(state: MerchantState, decision: Decision): MerchantState {
     transactionSeq: next(state.transactionSeq, decision.transactions.map((row) => row.seq)),
     settlementSeq: next(state.settlementSeq, decision.settlements.map((row) => row.seq)),
     chargeSeq: next(state.chargeSeq, decision.charges.map((row) => row.seq)),
-    lastAt: Math.max(state.lastAt, decision.at),
+    lastAt: decision.at,
   };
 }
 

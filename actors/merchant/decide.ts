@@ -1,6 +1,7 @@
 import type { Settings } from "../../ledger/journal/read_settings.ts";
 import { approveWithdrawal, declineWithdrawal } from "./decide/approve_withdrawal.ts";
 import { auditRow, isAudited } from "./decide/audit_row.ts";
+import { bookPayout } from "./decide/book_payout.ts";
 import { confirmTopUp } from "./decide/confirm_top_up.ts";
 import { creditTransfer } from "./decide/credit_transfer.ts";
 import { failDeposit } from "./decide/fail_deposit.ts";
@@ -22,6 +23,7 @@ import {
   removeSettlementAddress,
 } from "./decide/settlement_addresses.ts";
 import { settlePayout } from "./decide/settle_payout.ts";
+import { settleWithdrawal } from "./decide/settle_withdrawal.ts";
 import { takeMargin } from "./decide/take_margin.ts";
 import { updateProfile } from "./decide/update_profile.ts";
 import type { Verdict } from "./decision.ts";
@@ -60,6 +62,8 @@ function judge(
   switch (message.type) {
     case "reserve":
       return reserve(view, settings, message);
+    case "book-payout":
+      return bookPayout(view, settings, message);
     case "release":
       return release(view, message);
     case "approve-withdrawal":
@@ -84,6 +88,8 @@ function judge(
       return decideDeposit(view, message);
     case "ingest-withdrawal":
       return ingestWithdrawal(view, message);
+    case "settle-withdrawal":
+      return settleWithdrawal(view, message);
     case "issue-address":
       return issueAddress(view, settings, message);
     case "update-profile":

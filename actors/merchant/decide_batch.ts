@@ -25,7 +25,7 @@ export type Work = ReadonlyMap<string, readonly Decidable[]>;
 
 /** What deciding works with. */
 export interface Deciding {
-  readonly store: JournalStore;
+  readonly store: Pick<JournalStore, "readAccounts" | "readFacts" | "findReferences">;
   readonly active: ActiveMerchants;
   readonly liquidity: Liquidity;
   /** Asks the database until it answers. */

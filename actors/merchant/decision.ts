@@ -78,7 +78,7 @@ export function decided<A>(
   at: number,
   answer: A,
   changes: Partial<Omit<Decision, "at">>,
-): Verdict<A> {
+): Extract<Verdict<A>, { readonly kind: "decided" }> {
   return {
     kind: "decided",
     answer,
@@ -111,9 +111,16 @@ export function refused(refusal: Refusal): Verdict<never> {
   return { kind: "refused", refusal };
 }
 
-/** Time of a decision: never before the merchant's last one, so that lists stay in order. */
+/** How far a merchant's last decision may be ahead before its time counts as a wrong clock's. */
+const AHEAD_MS = 5_000;
+
+/**
+ * Time of a decision: never before the merchant's last one, so that lists stay in order. A last one
+ * that lies further ahead than nodes' clocks differ was made while a clock was wrong, and carries no
+ * later decision with it: lists keep their order by their numbers.
+ */
 export function timeOf(state: MerchantState, at: number): number {
-  return Math.max(state.lastAt, at);
+  return state.lastAt - at > AHEAD_MS ? at : Math.max(state.lastAt, at);
 }
 
 /** A posting, or nothing when there is nothing to move. */

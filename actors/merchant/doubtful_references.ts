@@ -25,7 +25,8 @@ export function doubtfulReference(
   { message }: Decidable,
   refusal: Refusal,
 ): string | null {
-  if (message.type !== "reserve" || message.referenceId === null) return null;
+  if (message.type !== "reserve" && message.type !== "book-payout") return null;
+  if (message.referenceId === null) return null;
   const comesAfter = REFUSAL_CODES.indexOf(refusal.code) > REFUSAL_CODES.indexOf("reference_taken");
   if (!comesAfter) return null;
   // freed by an earlier message of this batch: the draft knows better than the database

@@ -193,7 +193,7 @@ export class Draft implements MerchantView {
   }
 
   #collect(): SliceChanges {
-    const { merchant: { merchantId }, version } = this.#base;
+    const { merchant: { merchantId }, version, lastCommit } = this.#base;
     const { depositSeq, withdrawalSeq, transactionSeq, chargeSeq, settlementSeq, lastAt } =
       this.#state;
     const newOutgoing: OutgoingRow[] = [...this.records.newOutgoing.values()];
@@ -201,6 +201,7 @@ export class Draft implements MerchantView {
       slice: {
         merchantId,
         version,
+        lastCommit,
         depositSeq,
         withdrawalSeq,
         transactionSeq,

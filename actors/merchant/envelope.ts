@@ -10,15 +10,19 @@ import type { Fact } from "./facts.ts";
 import type { MerchantCommand } from "./messages.ts";
 import type { Refusal } from "./refusal.ts";
 
+let turns = 0;
+
 /** A command somebody waits for. */
 export class CommandEnvelope {
   readonly kind = "command";
+  /** Orders commands as they came. */
+  readonly turn = ++turns;
   /** Whether it was decided and its durability is being found out. */
   decided = false;
   #settle: ((outcome: AskOutcome<Answer, Refusal>) => void) | null;
 
   /**
-   * @param deadline when the sender stops waiting, in the journal's clock (Unix milliseconds)
+   * @param deadline when the sender stops waiting, in milliseconds of the journal's monotonic clock
    * @param settle called exactly once
    */
   constructor(

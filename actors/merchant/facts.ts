@@ -6,7 +6,13 @@
  */
 
 import { z } from "zod";
-import { type Amount, amountOf, fromUnits } from "../../ledger/amount.ts";
+import {
+  type Amount,
+  amountOf,
+  formatAmount,
+  fromUnits,
+  LARGEST_PAYMENT,
+} from "../../ledger/amount.ts";
 import type { InboxRow } from "../../ledger/journal/read_inbox.ts";
 import { CURRENCIES, type Currency } from "../../ledger/pair.ts";
 import type { InboxKey } from "../../ledger/rows.ts";
@@ -103,6 +109,7 @@ export interface MarginFact extends Stamp {
   readonly currency: Currency;
   readonly amount: Amount;
   readonly transactionId: string;
+  readonly eventId: string;
 }
 
 /** Everything a merchant hears through its inbox. */
@@ -114,11 +121,17 @@ export type Fact =
   | MarginFact
   | SweptFact;
 
+/** Sets what no holder of the currency can have sent aside: the sums that it goes into have no room. */
+function payable(amount: Amount): Amount {
+  if (amount <= LARGEST_PAYMENT) return amount;
+  throw new RangeError(`Cannot book a payment as it is too large: ${formatAmount(amount)}`);
+}
+
 /**
  * Makes a message of an inbox row, minting time, rate and ids once.
  *
  * @param usdRate US dollars per unit of the currency, kept with the deposit
- * @throws when the row is not of a known shape: a bug in its writer
+ * @throws when the row is not of a known shape, which is a bug in its writer, or its amount is absurd
  */
 export function factOf(row: InboxRow, at: number, usdRate: (currency: Currency) => string): Fact {
   const key: InboxKey = {
@@ -138,7 +151,7 @@ export function factOf(row: InboxRow, at: number, usdRate: (currency: Currency) 
         key,
         at,
         ...data,
-        amount: amountOf(data.amount),
+        amount: payable(amountOf(data.amount)),
         usdRate: usdRate(data.currency),
         depositId: newId("dep"),
         transactionId: newId("txn"),
@@ -177,8 +190,9 @@ export function factOf(row: InboxRow, at: number, usdRate: (currency: Currency) 
         key,
         at,
         currency,
-        amount: fromUnits(BigInt(amount)),
+        amount: payable(fromUnits(BigInt(amount))),
         transactionId: newId("txn"),
+        eventId: newId("evt"),
       };
     }
     default: {

@@ -13,13 +13,15 @@ import type { Currency } from "../../ledger/pair.ts";
 import type { AskOutcome } from "../runtime/ask.ts";
 import { BatchProcessor } from "./batch_processor.ts";
 import type { Committed } from "./committed.ts";
-import type { Work } from "./decide_batch.ts";
 import { CommandEnvelope, type Decidable } from "./envelope.ts";
-import { factOf } from "./facts.ts";
+import { DoubtfulMerchants } from "./doubtful_merchants.ts";
 import type { Liquidity } from "./hot_funds.ts";
 import type { Answers, MerchantCommand, Merchants } from "./messages.ts";
+import { HeldMerchants } from "./held_merchants.ts";
+import { type Opening, openWork } from "./open_work.ts";
 import { untilAnswered } from "./patience.ts";
-import { MerchantQueue, type Taken } from "./queue.ts";
+import { quarantine } from "./quarantine.ts";
+import { MerchantQueue, type Standing, type Taken } from "./queue.ts";
 import type { Refusal } from "./refusal.ts";
 
 const log = getLogger(["engine", "journal"]);
@@ -29,7 +31,7 @@ const log = getLogger(["engine", "journal"]);
  * latency (measured).
  */
 const BATCH_LIMIT = 500;
-/** How often deadlines are looked at. */
+/** How often deadlines are looked at, and what is held while nothing else waits. */
 const TICK_MS = 50;
 /** How long a merchant that broke a batch commits alone. */
 const SUSPECT_MS = 60_000;
@@ -37,8 +39,10 @@ const SUSPECT_MS = 60_000;
 /** What the journal works with. */
 export interface JournalOptions {
   readonly store: JournalStore;
-  /** Unix milliseconds. */
+  /** Unix milliseconds, for what is kept. */
   readonly now: () => number;
+  /** Milliseconds of a clock that is never set, for deadlines; default `performance.now`. */
+  readonly monotonic?: () => number;
   /** US dollars per unit of a currency. */
   readonly usdRate: (currency: Currency) => string;
   readonly onCommitted: (committed: Committed) => void;
@@ -52,13 +56,42 @@ export interface JournalOptions {
   readonly activeMerchants?: number;
 }
 
+/** What the journal counts. */
+export interface JournalFigures {
+  /** Batches committed so far. */
+  readonly batches: number;
+  /** Messages answered so far. */
+  readonly messages: number;
+  /** Messages in mailboxes. */
+  readonly waiting: number;
+  /** Merchants in memory. */
+  readonly active: number;
+  /** Merchants that wait for a row which another transaction holds, if only for a moment. */
+  readonly held: number;
+  /** Those of them that have waited for longer than any commit takes. */
+  readonly suspended: number;
+  /** Messages set aside so far. */
+  readonly aside: number;
+  /** Batches given up so far: their senders were told that nothing, or that nothing certain, is known. */
+  readonly givenUp: number;
+}
+
 export class Journal implements Merchants {
   readonly #options: JournalOptions;
   readonly #store: JournalStore;
+  readonly #monotonic: () => number;
   readonly #queue: MerchantQueue;
   readonly #processor: BatchProcessor;
+  readonly #opening: Opening;
   readonly #waiting = new Set<CommandEnvelope>();
   readonly #suspects = new Map<string, number>();
+  readonly #held = new HeldMerchants(() => this.#monotonic());
+  readonly #doubts = new DoubtfulMerchants(() => this.#monotonic());
+  /** Ends the loop's pause while all that waits is held. */
+  #endPause: (() => void) | null = null;
+  #givenUp = 0;
+  #givenUpAt: number | null = null;
+  #unreadable = 0;
   #running: Promise<void> | null = null;
   /** Answers that may leave and are about to. */
   #answers: (() => void)[] = [];
@@ -70,6 +103,7 @@ export class Journal implements Merchants {
   constructor(options: JournalOptions) {
     this.#options = options;
     this.#store = options.store;
+    this.#monotonic = options.monotonic ?? (() => performance.now());
     this.#queue = new MerchantQueue(
       options.queueCapacity ?? 4_096,
       options.mailboxCapacity ?? 2_048,
@@ -79,27 +113,67 @@ export class Journal implements Merchants {
       onCommitted: options.onCommitted,
       liquidity: options.liquidity ?? (() => null),
       wake: (merchantId) => this.wake(merchantId),
-      suspect: (merchantId) => this.#suspects.set(merchantId, options.now() + SUSPECT_MS),
+      suspect: (merchantId) => this.#suspects.set(merchantId, this.#monotonic() + SUSPECT_MS),
+      giveBack: (merchantId, envelopes) => this.#giveBack(merchantId, envelopes),
+      hold: (merchantId, envelopes, costMs) => {
+        const until = this.#monotonic() + this.#held.pause(merchantId, costMs);
+        // found again, it would cost others as much as the first time
+        if (this.#suspects.has(merchantId)) this.#suspects.set(merchantId, until + SUSPECT_MS);
+        this.#giveBack(merchantId, envelopes);
+      },
+      freeze: (merchantId) => this.#held.freeze(merchantId),
+      release: (merchantId) => {
+        this.#held.release(merchantId);
+        this.#pump();
+      },
+      isHeld: (merchantId) => this.#held.has(merchantId),
+      doubts: this.#doubts,
       givenUp: () => this.#abandoned,
       ...(options.activeMerchants === undefined
         ? {}
         : { activeMerchants: options.activeMerchants }),
     });
+    this.#opening = {
+      store: options.store,
+      doubts: this.#doubts,
+      limit: this.#batchLimit,
+      now: options.now,
+      monotonic: this.#monotonic,
+      usdRate: options.usdRate,
+      untilAnswered: (ask) => this.#untilAnswered(ask),
+      wake: (merchantId) => this.wake(merchantId),
+      rest: (merchantId, costMs) => this.#held.pause(merchantId, costMs),
+      setAside: async (row, reason) => {
+        this.#unreadable++;
+        await quarantine(options.store, row, reason);
+      },
+    };
     this.#ticker = setInterval(() => this.#expire(), TICK_MS);
   }
 
-  /** Figures for metrics: batches and messages so far, messages waiting, merchants in memory. */
-  get figures(): { batches: number; messages: number; waiting: number; active: number } {
+  /** Figures for metrics. */
+  get figures(): JournalFigures {
+    const { batches, messages, aside } = this.#processor.figures;
     return {
-      ...this.#processor.figures,
+      batches,
+      messages,
       waiting: this.#queue.size,
       active: this.#processor.active.size,
+      held: this.#held.size,
+      suspended: this.#held.suspended,
+      aside: aside + this.#unreadable,
+      givenUp: this.#givenUp,
     };
+  }
+
+  /** How long ago a batch was last given up, milliseconds; null: never. */
+  get givenUpMs(): number | null {
+    return this.#givenUpAt === null ? null : this.#monotonic() - this.#givenUpAt;
   }
 
   /** How long the batch at hand has been under way, milliseconds; zero while there is none. */
   get busyMs(): number {
-    return this.#batchSince === null ? 0 : this.#options.now() - this.#batchSince;
+    return this.#batchSince === null ? 0 : this.#monotonic() - this.#batchSince;
   }
 
   ask<C extends MerchantCommand>(
@@ -108,7 +182,7 @@ export class Journal implements Merchants {
     timeoutMs: number,
   ): Promise<AskOutcome<Answers[C["type"]], Refusal>> {
     return new Promise((resolve) => {
-      const deadline = this.#options.now() + timeoutMs;
+      const deadline = this.#monotonic() + timeoutMs;
       const envelope = new CommandEnvelope(command, deadline, (outcome) => {
         this.#waiting.delete(envelope);
         // the answer's type follows from the command's: decide() switches on the same tag
@@ -130,10 +204,22 @@ export class Journal implements Merchants {
     this.#pump();
   }
 
-  /** Wakes every merchant that has rows waiting; at start and from time to time. */
+  /**
+   * Wakes every merchant that has rows waiting; at start and from time to time.
+   *
+   * @throws also when only giving back what waited for a decision has failed: all were woken then
+   */
   async wakeAll(): Promise<void> {
-    await this.#store.releaseClaimed();
-    for (const merchantId of await this.#store.readInboxOwners(10_000)) this.wake(merchantId);
+    try {
+      const released = await this.#store.releaseClaimed().then(() => null, (error: unknown) => ({
+        error,
+      }));
+      for (const merchantId of await this.#store.readInboxOwners(10_000)) this.wake(merchantId);
+      if (released !== null) throw released.error;
+    } catch (error) {
+      if (this.#store.isConnectionError(error)) this.dropCaches();
+      throw error;
+    }
   }
 
   /** Tries once more what was set aside as broken; when a node, perhaps of a new release, starts. */
@@ -148,6 +234,15 @@ export class Journal implements Merchants {
   }
 
   /**
+   * Forgets accounts, references and settings as they were last read; they are read again when they
+   * are next needed. For when the history of the database may have changed: a connection was lost,
+   * or another server has taken over. Safe at any moment, also while a batch is under way.
+   */
+  dropCaches(): void {
+    this.#processor.dropCaches();
+  }
+
+  /**
    * Takes no more messages and finishes those it holds.
    *
    * @param boundMs after this long what is left is given up (nothing of it was acknowledged)
@@ -159,16 +254,19 @@ export class Journal implements Merchants {
     await Promise.race([this.#running ?? Promise.resolve(), bound]);
     clearTimeout(timer);
     this.#abandoned = true;
+    this.#endPause?.();
     clearInterval(this.#ticker);
     for (const envelope of this.#waiting) envelope.expire();
   }
 
   #expire(): void {
-    const now = this.#options.now();
+    const now = this.#monotonic();
     for (const envelope of this.#waiting) if (envelope.deadline <= now) envelope.expire();
     for (const [merchantId, until] of this.#suspects) {
       if (until <= now) this.#suspects.delete(merchantId);
     }
+    this.#held.tidy();
+    this.#doubts.tidy();
   }
 
   /**
@@ -187,6 +285,7 @@ export class Journal implements Merchants {
   }
 
   #pump(): void {
+    this.#endPause?.();
     if (this.#running !== null) return;
     // setImmediate: what arrives in this turn of the event loop still joins the batch
     this.#running = new Promise((resolve) => setImmediate(resolve)).then(() => this.#run());
@@ -198,22 +297,50 @@ export class Journal implements Merchants {
 
   async #run(): Promise<void> {
     while (this.#queue.size > 0 && !this.#abandoned) {
-      const taken = this.#queue.take(
-        this.#batchLimit,
-        (merchantId) => this.#suspects.has(merchantId),
-      );
-      this.#batchSince = this.#options.now();
+      const taken = this.#queue.take(this.#batchLimit, (merchantId) => this.#standing(merchantId));
+      if (taken.size === 0) {
+        this.#batchSince = null;
+        await this.#pause();
+        continue;
+      }
+      this.#batchSince = this.#monotonic();
       try {
-        await this.#processor.process(await this.#open(taken));
+        await this.#processor.process(await openWork(this.#opening, taken));
       } catch (error) {
         // a bug of ours or a database gone for good: nothing of this batch is acknowledged
         log.error("a batch was given up: {error}", { error });
+        this.#givenUp++;
+        this.#givenUpAt = this.#monotonic();
         this.#giveUp(taken, error);
       }
     }
     this.#running = null;
     this.#batchSince = null;
     if (this.#queue.size > 0 && !this.#abandoned) this.#pump();
+  }
+
+  #standing(merchantId: string): Standing {
+    if (this.#held.has(merchantId)) return "held";
+    const isAlone = this.#suspects.has(merchantId) || this.#doubts.has(merchantId);
+    return isAlone ? "alone" : "shared";
+  }
+
+  /** Until the next held merchant is due, or a message comes. */
+  async #pause(): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    await new Promise<void>((resolve) => {
+      this.#endPause = resolve;
+      timer = setTimeout(resolve, Math.min(this.#held.nextMs ?? TICK_MS, TICK_MS));
+    });
+    this.#endPause = null;
+    clearTimeout(timer);
+  }
+
+  #giveBack(merchantId: string, envelopes: readonly Decidable[]): void {
+    const commands = envelopes.filter((envelope) => envelope.kind === "command");
+    this.#queue.putBack(merchantId, commands);
+    // the rows of the inbox are read again
+    if (commands.length < envelopes.length) this.#queue.offer(merchantId, { kind: "wake" });
   }
 
   #giveUp(taken: Taken, error: unknown): void {
@@ -229,45 +356,7 @@ export class Journal implements Merchants {
     }
   }
 
-  /** Replaces wake-ups by what the inbox holds. */
-  async #open(taken: Taken): Promise<Work> {
-    const work: Map<string, Decidable[]> = new Map();
-    const woken: string[] = [];
-    for (const [merchantId, envelopes] of taken) {
-      work.set(merchantId, envelopes.filter((envelope) => envelope.kind === "command"));
-      if (envelopes.some((envelope) => envelope.kind === "wake")) woken.push(merchantId);
-    }
-    if (woken.length > 0) await this.#readInbox(woken, work);
-    for (const [merchantId, messages] of work) if (messages.length === 0) work.delete(merchantId);
-    return work;
-  }
-
-  async #readInbox(woken: readonly string[], work: Map<string, Decidable[]>): Promise<void> {
-    // shared out, so that a merchant with thousands of rows delays nobody else's
-    const share = Math.max(Math.floor(this.#batchLimit / woken.length), 1);
-    const rows = await this.#untilAnswered(() => this.#store.readInbox(woken, share));
-    const at = this.#options.now();
-    const counts = new Map<string, number>();
-    for (const row of rows) {
-      counts.set(row.merchantId, (counts.get(row.merchantId) ?? 0) + 1);
-      try {
-        const message = factOf(row, at, this.#options.usdRate);
-        work.get(row.merchantId)?.push({ kind: "fact", message });
-      } catch (error) {
-        log.error("an inbox row cannot be read and is set aside: {txid}: {error}", {
-          txid: row.txid,
-          error,
-        });
-        await this.#untilAnswered(() =>
-          this.#store.quarantineInboxRow(row, `unreadable: ${error}`)
-        );
-      }
-    }
-    // there may be more than this batch takes on
-    for (const [merchantId, count] of counts) if (count === share) this.wake(merchantId);
-  }
-
   #untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
-    return untilAnswered(this.#store, () => this.#abandoned, ask);
+    return untilAnswered(this.#store, () => this.#abandoned, ask, () => this.dropCaches());
   }
 }

@@ -7,9 +7,11 @@
 
 import type { Amount } from "../../ledger/amount.ts";
 import type { DynamicFee, Rate, WithdrawalFees } from "../../ledger/fees.ts";
+import type { Actor, Duties } from "../../ledger/duties.ts";
 import type { Currency, Network } from "../../ledger/pair.ts";
 import type {
   DepositRow,
+  InboxKey,
   MerchantRow,
   MerchantStatus,
   SettlementAddressRow,
@@ -27,6 +29,16 @@ export interface AuditStamp {
   /** For example `withdrawal.approve`. */
   readonly action: string;
   readonly requestId: string;
+  /** The administrator who stands behind the key; absent: none. */
+  readonly administrator?: string | null;
+  /** The rules by which approvals are judged; absent: none. */
+  readonly duties?: Duties;
+}
+
+/** A command that makes a record. */
+interface Made {
+  /** Who asked for it; absent: the service itself. */
+  readonly by?: Actor;
 }
 
 /** Ids of what is told of a payment's end: its own event, then that of its statement line. */
@@ -38,7 +50,7 @@ interface Audited {
 }
 
 /** Reserve funds for a payout and hand it to the treasury. */
-export interface Reserve {
+export interface Reserve extends Made {
   readonly type: "reserve";
   readonly at: number;
   readonly withdrawalId: string;
@@ -69,6 +81,19 @@ export interface Reserved {
   readonly fees: WithdrawalFees;
 }
 
+/**
+ * Book a transfer that has left the hot wallet already as a withdrawal that the database has lost. It is
+ * a fact: neither today's settings nor what the wallet holds can refuse it.
+ */
+export interface BookPayout
+  extends Audited, Omit<Reserve, "type" | "destinationCheck" | "pinnedTo"> {
+  readonly type: "book-payout";
+  /** The transaction, from a solid block that was read. */
+  readonly paidBy: { readonly txid: string; readonly height: number };
+  readonly eventIds: EventIds;
+  readonly ingestion: Ingestion;
+}
+
 /** Give a withdrawal's money back, if no transaction of it can exist. */
 export interface Release {
   readonly type: "release";
@@ -86,6 +111,8 @@ export interface ApproveWithdrawal extends Audited {
   readonly type: "approve-withdrawal";
   readonly at: number;
   readonly withdrawalId: string;
+  /** Whether its funds may come from deposits that the approver has confirmed by hand. */
+  readonly isFundedByApprover?: boolean;
 }
 
 /** Turn a waiting withdrawal down, or take it back. */
@@ -99,8 +126,11 @@ export interface DeclineWithdrawal extends Audited {
   readonly eventIds: EventIds;
 }
 
+/** Why a payout that cannot be signed is given up at once, as merchants read it. */
+export const NOT_INITIATED = "Payout initiation failed";
+
 /** Pay out to a whitelisted address of the merchant's own. */
-export interface CreateSettlement extends Audited {
+export interface CreateSettlement extends Audited, Made {
   readonly type: "create-settlement";
   readonly at: number;
   readonly settlementId: string;
@@ -117,6 +147,15 @@ export interface CreateSettlement extends Audited {
   /** Header of the request, null without; the same key gets the same answer for 24 h. */
   readonly idempotencyKey: string | null;
   readonly bodyHash: string | null;
+  /**
+   * How it is given up in the commit that makes it, where nothing of its network can be signed; null
+   * where its payout is handed to the treasury.
+   */
+  readonly giveUp: {
+    readonly reason: typeof NOT_INITIATED;
+    readonly chargeIds: readonly [string, string];
+    readonly eventIds: EventIds;
+  } | null;
 }
 
 /** What the merchant is told of a settlement. */
@@ -132,6 +171,8 @@ export interface ApproveSettlement extends Audited {
   readonly at: number;
   readonly settlementId: string;
   readonly withdrawalId: string;
+  /** Whether its funds may come from deposits that the approver has confirmed by hand. */
+  readonly isFundedByApprover?: boolean;
 }
 
 /** Turn a waiting settlement down (`REJECTED`) or take it back (`CANCELLED`). */
@@ -147,7 +188,7 @@ export interface DeclineSettlement extends Audited {
 }
 
 /** Put an address on the whitelist. */
-export interface AddSettlementAddress {
+export interface AddSettlementAddress extends Made {
   readonly type: "add-settlement-address";
   readonly at: number;
   readonly addressId: string;
@@ -172,7 +213,7 @@ export interface ActivateSettlementAddress extends Audited {
 }
 
 /** Book a deposit by hand; pending until an operator or upstream confirms it. */
-export interface CreateDeposit {
+export interface CreateDeposit extends Made {
   readonly type: "create-deposit";
   readonly at: number;
   readonly depositId: string;
@@ -206,6 +247,8 @@ export interface DecideDeposit extends Audited {
   readonly chargeIds: readonly [string, string];
   readonly eventIds: EventIds;
   readonly ingestion: Ingestion | null;
+  /** What the same administrator has confirmed by hand in the last 24 hours; absent: nothing. */
+  readonly confirmedBefore?: Amount;
 }
 
 /** Carry out what an upstream system says of a withdrawal. */
@@ -232,6 +275,36 @@ export interface IngestWithdrawal extends Audited {
   readonly ingestion: Ingestion;
 }
 
+/** What an operator has found of a payout that succeeded without the intended transfer. */
+export type PayoutVerdict = "paid" | "not_paid";
+
+/**
+ * Settle a withdrawal whose transaction succeeded without the intended transfer, as an operator says
+ * and the chain has confirmed.
+ */
+export interface SettleWithdrawal extends Audited {
+  readonly type: "settle-withdrawal";
+  readonly at: number;
+  readonly withdrawalId: string;
+  /** The settlement that it carries out, null for an ordinary one. */
+  readonly settlementId: string | null;
+  readonly network: Network;
+  readonly verdict: PayoutVerdict;
+  /** For the audit. */
+  readonly reason: string;
+  /** What reached the destination, by all transactions that were looked at. */
+  readonly arrived: Amount;
+  /** The transaction of ours, and its block. */
+  readonly txid: string;
+  readonly height: number;
+  /** Another transaction that has brought what ours lacked; it pays only this withdrawal. */
+  readonly paidBy: { readonly txid: string; readonly height: number } | null;
+  /** The row of the inbox that was set aside for it; null: none waits. */
+  readonly aside: InboxKey | null;
+  readonly chargeIds: readonly [string, string];
+  readonly eventIds: EventIds;
+}
+
 /**
  * Hand out a deposit address. `issued`: an end customer's, the same one every time; `session`: a
  * fresh one behind a hosted page; `top_up`: the merchant's own, one per network.
@@ -253,6 +326,8 @@ export interface IssueAddress {
 export interface AddressIssued {
   readonly addressId: string;
   readonly address: string;
+  /** Its derivation index. */
+  readonly walletIndex: number;
   readonly created: boolean;
 }
 
@@ -289,18 +364,23 @@ export interface UpdateProfile extends Audited {
 /** Every command, with the answer it gets. */
 export interface Answers {
   readonly "reserve": Reserved;
+  readonly "book-payout": { readonly status: "CONFIRMED"; readonly changed: boolean };
   readonly "release": { readonly status: "FAILED" };
   readonly "approve-withdrawal": { readonly status: WithdrawalStatus; readonly changed: boolean };
   readonly "decline-withdrawal": { readonly status: "CANCELLED" };
   readonly "create-settlement": SettlementCreated;
   readonly "approve-settlement": { readonly status: SettlementStatus; readonly changed: boolean };
-  readonly "decline-settlement": { readonly status: "REJECTED" | "CANCELLED" };
+  readonly "decline-settlement": {
+    readonly status: "REJECTED" | "CANCELLED";
+    readonly settlement: SettlementRow;
+  };
   readonly "add-settlement-address": SettlementAddressRow;
   readonly "remove-settlement-address": Record<string, never>;
   readonly "activate-settlement-address": SettlementAddressRow;
   readonly "create-deposit": DepositRow;
   readonly "decide-deposit": { readonly deposit: DepositRow | null; readonly changed: boolean };
   readonly "ingest-withdrawal": { readonly status: WithdrawalStatus; readonly changed: boolean };
+  readonly "settle-withdrawal": { readonly status: WithdrawalStatus; readonly changed: boolean };
   readonly "issue-address": AddressIssued;
   readonly "update-profile": MerchantRow;
 }
@@ -308,6 +388,7 @@ export interface Answers {
 /** What a merchant actor can be asked. */
 export type MerchantCommand =
   | Reserve
+  | BookPayout
   | Release
   | ApproveWithdrawal
   | DeclineWithdrawal
@@ -320,6 +401,7 @@ export type MerchantCommand =
   | CreateDeposit
   | DecideDeposit
   | IngestWithdrawal
+  | SettleWithdrawal
   | IssueAddress
   | UpdateProfile;
 

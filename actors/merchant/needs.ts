@@ -1,6 +1,7 @@
 import type { Needs } from "../../ledger/journal/read_facts.ts";
 import { ANY_LOG } from "../../ledger/journal/read_facts.ts";
 import type { MerchantMessage } from "./decide.ts";
+import { verdictId } from "./decide/settle_withdrawal.ts";
 import { CLAIM } from "./state.ts";
 
 /** Which records the messages of a batch speak of, so that they are read with one query each. */
@@ -67,11 +68,26 @@ export function needsOf(
         deposits.push({ merchantId, id: message.depositId });
         if (message.ingestion !== null) ingested.push(message.ingestion.eventId);
         break;
+      case "book-payout": {
+        const { withdrawalId, network, paidBy, ingestion } = message;
+        withdrawals.push({ merchantId, id: withdrawalId });
+        ingested.push(ingestion.eventId);
+        payments.push({ network, txid: paidBy.txid });
+        break;
+      }
       case "ingest-withdrawal": {
         const { withdrawalId, settlementId, network, paidBy } = message;
         withdrawals.push({ merchantId, id: withdrawalId });
         if (settlementId !== null) settlements.push({ merchantId, id: settlementId });
         ingested.push(message.ingestion.eventId);
+        if (paidBy !== null) payments.push({ network, txid: paidBy.txid });
+        break;
+      }
+      case "settle-withdrawal": {
+        const { withdrawalId, settlementId, network, paidBy } = message;
+        withdrawals.push({ merchantId, id: withdrawalId });
+        if (settlementId !== null) settlements.push({ merchantId, id: settlementId });
+        ingested.push(verdictId(withdrawalId));
         if (paidBy !== null) payments.push({ network, txid: paidBy.txid });
         break;
       }

@@ -6,75 +6,144 @@
  */
 
 import { Mailbox } from "../runtime/mailbox.ts";
-import type { Envelope } from "./envelope.ts";
+import type { CommandEnvelope, Envelope } from "./envelope.ts";
 
 /** What one batch takes: messages in order, per merchant. */
 export type Taken = Map<string, Envelope[]>;
 
+/**
+ * How a merchant's messages may be taken: with those of others, `alone` as one of them broke a batch,
+ * or not at all while it is `held`.
+ */
+export type Standing = "shared" | "alone" | "held";
+
+/** The most messages of a merchant that are taken alone: finding the broken one keeps others waiting. */
+const ALONE_LIMIT = 32;
+
 export class MerchantQueue {
-  readonly #mailboxes = new Map<string, Mailbox<Envelope>>();
+  /** In the order of their turns. */
+  readonly #mailboxes = new Map<string, Mailbox<CommandEnvelope>>();
   readonly #woken = new Set<string>();
-  #size = 0;
+  #commands = 0;
+  #wasAlone = false;
 
   /**
-   * @param capacity the most messages that wait in all mailboxes together
+   * @param capacity the most commands that wait in all mailboxes together
    * @param mailboxCapacity the most that wait in one
    */
   constructor(readonly capacity: number, readonly mailboxCapacity: number) {}
 
   /** Messages waiting. */
   get size(): number {
-    return this.#size;
-  }
-
-  /** Puts a message into a merchant's mailbox; `false` when it (or the whole queue) is full. */
-  offer(merchantId: string, envelope: Envelope): boolean {
-    if (envelope.kind === "wake") {
-      // one wake-up says as much as many, and it must never be lost to a full mailbox
-      if (this.#woken.has(merchantId)) return true;
-      this.#woken.add(merchantId);
-    } else if (this.#size >= this.capacity) return false;
-    let mailbox = this.#mailboxes.get(merchantId);
-    if (mailbox === undefined) {
-      mailbox = new Mailbox(this.mailboxCapacity + 1);
-      this.#mailboxes.set(merchantId, mailbox);
-    }
-    if (envelope.kind !== "wake" && mailbox.size >= this.mailboxCapacity) return false;
-    mailbox.offer(envelope);
-    this.#size++;
-    return true;
+    return this.#commands + this.#woken.size;
   }
 
   /**
-   * Takes the next messages, merchant by merchant.
+   * Puts a message into a merchant's mailbox; `false` when that is full. A mailbox may hold as many
+   * commands as the whole queue has room left for: one merchant that floods its own gets half of the
+   * queue, two get a third each, and there is room for everybody else at any time. Wake-ups say the
+   * same however many there are, so they take no room and are never lost.
+   */
+  offer(merchantId: string, envelope: Envelope): boolean {
+    if (envelope.kind === "wake") {
+      this.#woken.add(merchantId);
+      this.#mailbox(merchantId);
+      return true;
+    }
+    const waiting = this.#mailboxes.get(merchantId)?.size ?? 0;
+    if (waiting >= Math.min(this.mailboxCapacity, this.capacity - this.#commands)) return false;
+    this.#mailbox(merchantId).offer(envelope);
+    this.#commands++;
+    return true;
+  }
+
+  /** Gives commands back that could not be decided on; they keep their places among those that wait. */
+  putBack(merchantId: string, envelopes: readonly CommandEnvelope[]): void {
+    if (envelopes.length === 0) return;
+    this.#mailbox(merchantId).putBack(envelopes, (a, b) => a.turn - b.turn);
+    this.#commands += envelopes.length;
+  }
+
+  /**
+   * Takes the next messages. Merchants whose turn it is share a batch evenly, and what is left of it
+   * goes to those with more. Batches of one merchant alone take turns with shared ones.
    *
    * @param limit the most messages in all
-   * @param alone says which merchants must not share a batch with others
+   * @returns nothing when all that waits is held
    */
-  take(limit: number, alone: (merchantId: string) => boolean): Taken {
-    const taken: Taken = new Map();
-    let left = limit;
-    for (const [merchantId, mailbox] of this.#mailboxes) {
-      if (left === 0) break;
-      if (alone(merchantId)) {
-        if (taken.size > 0) continue;
-        left = Math.min(left, mailbox.size);
+  take(limit: number, standing: (merchantId: string) => Standing): Taken {
+    const shared: string[] = [];
+    let alone: string | null = null;
+    let isAloneFirst = false;
+    for (const merchantId of this.#mailboxes.keys()) {
+      if (shared.length === limit) break;
+      const how = standing(merchantId);
+      if (how === "shared") shared.push(merchantId);
+      else if (how === "alone" && alone === null) {
+        alone = merchantId;
+        isAloneFirst = shared.length === 0;
       }
-      const envelopes: Envelope[] = [];
-      while (left > 0) {
-        const envelope = mailbox.take();
-        if (envelope === undefined) break;
-        if (envelope.kind === "wake") this.#woken.delete(merchantId);
-        envelopes.push(envelope);
-        left--;
-      }
-      this.#size -= envelopes.length;
-      taken.set(merchantId, envelopes);
-      // to the end of the line; gone when empty
-      this.#mailboxes.delete(merchantId);
-      if (mailbox.size > 0) this.#mailboxes.set(merchantId, mailbox);
-      if (alone(merchantId)) break;
     }
+    const takesAlone = alone !== null && (shared.length === 0 || (isAloneFirst && !this.#wasAlone));
+    this.#wasAlone = takesAlone;
+    const taken: Taken = new Map();
+    if (alone !== null && takesAlone) this.#share(taken, [alone], Math.min(limit, ALONE_LIMIT));
+    else this.#share(taken, shared, limit);
+    for (const merchantId of taken.keys()) this.#toTheEnd(merchantId);
     return taken;
+  }
+
+  #share(taken: Taken, merchantIds: readonly string[], limit: number): void {
+    let left = limit;
+    let waiting = merchantIds;
+    while (left > 0 && waiting.length > 0) {
+      const share = Math.max(Math.floor(left / waiting.length), 1);
+      const withMore: string[] = [];
+      for (const merchantId of waiting) {
+        const envelopes = taken.get(merchantId) ?? [];
+        const before = envelopes.length;
+        this.#takeOf(merchantId, Math.min(share, left), envelopes);
+        left -= envelopes.length - before;
+        if (envelopes.length > 0) taken.set(merchantId, envelopes);
+        if (this.#hasMore(merchantId)) withMore.push(merchantId);
+      }
+      waiting = withMore;
+    }
+  }
+
+  #takeOf(merchantId: string, count: number, into: Envelope[]): void {
+    const mailbox = this.#mailboxes.get(merchantId);
+    let left = count;
+    if (left > 0 && this.#woken.delete(merchantId)) {
+      into.push({ kind: "wake" });
+      left--;
+    }
+    for (; left > 0; left--) {
+      const envelope = mailbox?.take();
+      if (envelope === undefined) return;
+      into.push(envelope);
+      this.#commands--;
+    }
+  }
+
+  #hasMore(merchantId: string): boolean {
+    return this.#woken.has(merchantId) || (this.#mailboxes.get(merchantId)?.size ?? 0) > 0;
+  }
+
+  /** To the end of the line; gone when nothing waits. */
+  #toTheEnd(merchantId: string): void {
+    const mailbox = this.#mailboxes.get(merchantId);
+    this.#mailboxes.delete(merchantId);
+    if (mailbox === undefined || (mailbox.size === 0 && !this.#woken.has(merchantId))) return;
+    this.#mailboxes.set(merchantId, mailbox);
+  }
+
+  #mailbox(merchantId: string): Mailbox<CommandEnvelope> {
+    let mailbox = this.#mailboxes.get(merchantId);
+    if (mailbox === undefined) {
+      mailbox = new Mailbox(this.mailboxCapacity);
+      this.#mailboxes.set(merchantId, mailbox);
+    }
+    return mailbox;
   }
 }

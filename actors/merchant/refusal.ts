@@ -32,6 +32,7 @@ export const REFUSAL_CODES = [
   "transfer_known",
   "balance_too_large",
   "wrong_state",
+  "same_administrator",
   "already_sent",
   "payment_used",
   "transfer_of_another",
@@ -96,9 +97,11 @@ export type Refusal =
   | { readonly code: "not_manual" } & RefusedMove
   /** The transfer that a manual deposit names is booked already. */
   | { readonly code: "transfer_known"; readonly depositId: string }
-  /** With it the pair's balances would exceed what an amount can say. */
+  /** It, or with it the pair's balances, would be larger than any money there is. */
   | { readonly code: "balance_too_large" }
   | { readonly code: "wrong_state" } & RefusedMove
+  /** Who made it, or confirmed the money that it moves, leaves the decision to another. */
+  | { readonly code: "same_administrator" }
   /** A payout of this withdrawal may be on its way: it cannot be taken back. */
   | { readonly code: "already_sent" } & RefusedMove
   /** The transaction that is said to pay this withdrawal paid another one. */
@@ -137,6 +140,7 @@ export function isTransient(code: RefusalCode): boolean {
     case "insufficient_balance":
     case "record_not_found":
     case "wrong_state":
+    case "same_administrator":
     case "already_sent":
     case "payment_used":
     case "transfer_of_another":

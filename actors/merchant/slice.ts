@@ -6,9 +6,11 @@
 
 import { getLogger } from "@logtape/logtape";
 import type { Settings } from "../../ledger/journal/read_settings.ts";
+import type { Network } from "../../ledger/pair.ts";
 import type { AskOutcome } from "../runtime/ask.ts";
 import { type Answer, decide } from "./decide.ts";
 import { doubtfulReference } from "./doubtful_references.ts";
+import type { Decision } from "./decision.ts";
 import type { Draft } from "./draft.ts";
 import type { Decidable, FactEnvelope } from "./envelope.ts";
 import type { Refusal } from "./refusal.ts";
@@ -21,6 +23,8 @@ export interface DecidedMessage {
   readonly outcome: AskOutcome<Answer, Refusal>;
   /** A reference that may be taken, which would be the reason to tell; null where it is known. */
   readonly doubtful: string | null;
+  /** Networks of queued payouts that it gives up unpaid, which waits while signing is stopped. */
+  readonly refunds: readonly Network[];
 }
 
 /** A slice after deciding. */
@@ -48,10 +52,12 @@ export function decideSlice(
     if (envelope.kind === "command" && envelope.settled) continue;
     let outcome: AskOutcome<Answer, Refusal>;
     let doubtful: string | null = null;
+    let refunds: readonly Network[] = [];
     try {
       const verdict = decide(draft, settings, envelope.message);
       if (verdict.kind === "decided") {
         draft.take(verdict.decision);
+        refunds = refundsOf(verdict.decision);
         outcome = { kind: "done", value: verdict.answer };
       } else if (verdict.kind === "refused") {
         outcome = { kind: "refused", refusal: verdict.refusal };
@@ -69,7 +75,15 @@ export function decideSlice(
       if (envelope.kind === "fact") aside.push({ envelope, reason: `bug: ${error}` });
       outcome = { kind: "failed" };
     }
-    messages.push({ envelope, outcome, doubtful });
+    messages.push({ envelope, outcome, doubtful, refunds });
   }
   return { merchantId, draft, messages, aside };
+}
+
+/** The networks of the payouts that a decision takes out of the queue without their being paid. */
+function refundsOf({ voided, withdrawals }: Decision): readonly Network[] {
+  const queued = new Set(voided.filter((row) => row.fromStatus === "queued").map(({ id }) => id));
+  return withdrawals
+    .filter(({ outgoingId, status }) => queued.has(outgoingId ?? "") && status !== "CONFIRMED")
+    .map(({ network }) => network);
 }

@@ -12,7 +12,7 @@
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import type { Network } from "../../ledger/pair.ts";
-import { readCursor } from "../../ledger/watcher/cursor.ts";
+import { type Cursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import {
   type PendingTransfer,
   readPendingDeposit,
@@ -25,6 +25,8 @@ import type { Timers } from "../runtime/timers.ts";
 
 const log = getLogger(["engine", "payment"]);
 
+/** Payments looked at together: however many timers are due, reads of others find a connection. */
+const AT_ONCE = 4;
 /** Name of the timer that looks at a deposit's expiry. */
 const EXPIRY = "expiry";
 /**
@@ -59,6 +61,7 @@ export function paymentActors(deps: PaymentDeps): ActorKind<PaymentMessage> {
     name: "payment",
     mailboxCapacity: 16,
     idleMs: 0,
+    atOnce: AT_ONCE,
     isTransient: isAway,
     activate: (id) => Promise.resolve(new PaymentActor(id, deps, told)),
   };
@@ -99,24 +102,26 @@ class PaymentActor implements Actor<PaymentMessage> {
     const { sql, wakeMerchant } = this.#deps;
     const deposit = await readPendingDeposit(sql, this.#id);
     if (deposit === null) return true;
-    if (!await this.#provenDead(deposit)) return false;
-    const vanished = await recordVanished(sql, deposit, {
-      reason: "the transaction expired without being included",
-      to: deposit.to,
-    });
+    const proof = await this.#proofOfDeath(deposit);
+    if (proof === null) return false;
+    const told = { reason: "the transaction expired without being included", to: deposit.to };
+    const vanished = await recordVanished(sql, deposit, told, proof.history);
     if (!vanished) return false;
     log.info("deposit {depositId} can no longer become final: {txid}", { ...deposit });
     wakeMerchant(deposit.merchantId);
     return true;
   }
 
-  async #provenDead({ depositId, network, height, expiresAt }: PendingTransfer): Promise<boolean> {
+  /** The solid cursor by which it can be in no block any more, or null. */
+  async #proofOfDeath(
+    { depositId, network, height, expiresAt }: PendingTransfer,
+  ): Promise<Cursor | null> {
     const { sql } = this.#deps;
     // inbox rows are written before the cursor moves: what the scan has met is in the inbox already
     const solid = await readCursor(sql, network, "solid");
-    if (solid === null || solid.previousTime <= expiresAt) return false;
+    if (solid === null || solid.previousTime <= expiresAt) return null;
     const { from, hasGap } = await readUnbrokenScan(sql, network, solid.height);
-    if (from <= (hasGap ? height - DEEPEST_RETURN : height)) return true;
+    if (from <= (hasGap ? height - DEEPEST_RETURN : height)) return solid;
     if (this.#told.get(network) !== from) {
       this.#told.set(network, from);
       log.error("{network}: {depositId} stays pending as blocks before {from} were not all read", {
@@ -125,6 +130,6 @@ class PaymentActor implements Actor<PaymentMessage> {
         from,
       });
     }
-    return false;
+    return null;
   }
 }

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { getLogger } from "@logtape/logtape";
 import { ChainUnavailable } from "../../chains/chain.ts";
 import { add, type Amount, formatAmount, subtract, ZERO } from "../../ledger/amount.ts";
 import type { Currency } from "../../ledger/pair.ts";
@@ -26,6 +27,8 @@ import {
   ScanBehind,
   TRIES,
 } from "./passed_block.ts";
+
+const log = getLogger(["engine", "reconcile"]);
 
 /** Payouts that are looked up, the newest ones. */
 const PAYOUTS = 200;
@@ -130,9 +133,12 @@ async function compareEach(rules: readonly Rule[]): Promise<readonly ChainResult
     try {
       results.push({ rule, ...await compare() });
     } catch (error) {
-      if (!(error instanceof ChainUnavailable || error instanceof ScanBehind)) throw error;
       if (error instanceof ScanBehind) behind = error.message;
-      results.push({ rule, differences: [], unchecked: error.message });
+      const isAway = error instanceof ChainUnavailable || error instanceof ScanBehind;
+      if (!isAway) log.error("comparing broke: {rule}: {error}", { rule, error });
+      const reason = error instanceof Error ? error.message : String(error);
+      const unchecked = isAway ? reason : `comparing broke: ${reason}`;
+      results.push({ rule, differences: [], unchecked });
     }
   }
   return results;

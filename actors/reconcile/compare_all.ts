@@ -5,8 +5,10 @@
  * @module
  */
 
+import { getLogger } from "@logtape/logtape";
 import { formatAmount, subtract } from "../../ledger/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
+import { readDatabaseTime } from "../../ledger/database/database_clock.ts";
 import type { Network } from "../../ledger/pair.ts";
 import { checkBooks } from "../../ledger/reconcile/check_books.ts";
 import type { Difference } from "../../ledger/reconcile/difference.ts";
@@ -14,6 +16,11 @@ import type { KeptReport, ReconcileScope } from "../../ledger/reconcile/reports.
 import { newId } from "../runtime/ids.ts";
 import { checkChain, heldOf, type Holding } from "./check_chain.ts";
 import type { ReconciledChain } from "./passed_block.ts";
+
+const log = getLogger(["engine", "reconcile"]);
+
+/** What is said of a network that could not be compared at all. */
+const CHAIN_RULE = "books and chain agree";
 
 /** One rule of a report. */
 export interface ReportedRule {
@@ -57,8 +64,6 @@ export interface CompareDeps {
   readonly sql: Sql;
   readonly chains: ReadonlyMap<Network, ReconciledChain>;
   readonly coldAddressOf: (network: Network) => string | null;
-  /** Unix milliseconds. */
-  readonly now: () => number;
   readonly pause: (milliseconds: number) => Promise<void>;
 }
 
@@ -73,30 +78,22 @@ export interface CompareOptions {
 
 /** Compares everything, one part after the other, so that it never needs more than one connection. */
 export async function compareAll(deps: CompareDeps, options: CompareOptions): Promise<Report> {
-  const { sql, chains, coldAddressOf, now, pause } = deps;
+  const { sql, chains } = deps;
   const { scope } = options;
-  const startedAt = now();
-  const books = await checkBooks(sql, scope);
-  const parts: ReportedPart[] = [{
-    network: null,
-    rules: books.map((one) => ({ ...one, unchecked: one.unchecked ?? null })),
-    holdings: [],
-  }];
+  const startedAt = await readDatabaseTime(sql);
+  const parts = [
+    await apart(null, "the books agree with themselves", async () => ({
+      network: null,
+      rules: (await checkBooks(sql, scope)).map((one) => ({
+        ...one,
+        unchecked: one.unchecked ?? null,
+      })),
+      holdings: [],
+    })),
+  ];
   for (const [network, chain] of chains) {
-    const check = { sql, chain, coldAddress: coldAddressOf(network), pause };
-    const found = await checkChain(check, options);
     parts.push(
-      found.kind === "checked"
-        ? {
-          network,
-          rules: found.results,
-          holdings: found.holdings.map(reported),
-        }
-        : {
-          network,
-          rules: [{ rule: "books and chain agree", differences: [], unchecked: found.reason }],
-          holdings: [],
-        },
+      await apart(network, CHAIN_RULE, () => comparedWith(network, chain, deps, options)),
     );
   }
   const rules = parts.flatMap((part) => part.rules);
@@ -104,11 +101,43 @@ export async function compareAll(deps: CompareDeps, options: CompareOptions): Pr
     id: newId("rec"),
     scope,
     startedAt,
-    finishedAt: now(),
+    finishedAt: await readDatabaseTime(sql),
     differences: rules.reduce((sum, { differences }) => sum + differences.length, 0),
     unchecked: rules.filter(({ unchecked }) => unchecked !== null).length,
     body: { parts },
   };
+}
+
+/** Compares one part; one that breaks is told as not compared, and the others are compared. */
+async function apart(
+  network: Network | null,
+  rule: string,
+  compare: () => Promise<ReportedPart>,
+): Promise<ReportedPart> {
+  try {
+    return await compare();
+  } catch (error) {
+    log.error("{part} could not be compared: {error}", { part: network ?? "the books", error });
+    const unchecked = `comparing broke: ${error instanceof Error ? error.message : String(error)}`;
+    return { network, rules: [{ rule, differences: [], unchecked }], holdings: [] };
+  }
+}
+
+async function comparedWith(
+  network: Network,
+  chain: ReconciledChain,
+  { sql, coldAddressOf, pause }: CompareDeps,
+  options: CompareOptions,
+): Promise<ReportedPart> {
+  const found = await checkChain(
+    { sql, chain, coldAddress: coldAddressOf(network), pause },
+    options,
+  );
+  if (found.kind === "checked") {
+    return { network, rules: found.results, holdings: found.holdings.map(reported) };
+  }
+  const rule = { rule: CHAIN_RULE, differences: [], unchecked: found.reason };
+  return { network, rules: [rule], holdings: [] };
 }
 
 function reported(holding: Holding): ReportedHolding {

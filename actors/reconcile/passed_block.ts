@@ -1,6 +1,7 @@
 import type { Chain } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
+import { hasLateOutcome } from "../../ledger/watcher/late_outcomes.ts";
 import { LONGEST_REST_MS } from "../watcher/rest.ts";
 
 /** How often a comparison is made again that may have been overtaken by a new block. */
@@ -26,7 +27,7 @@ export interface ChainCheck {
   readonly pause: (milliseconds: number) => Promise<void>;
 }
 
-/** Our own scan does not move: is the service running? */
+/** Our own scan does not move (is the service running?), or could not write all that it has read. */
 export class ScanBehind extends Error {}
 
 /** The chain's newest solid block, once our scan has passed it. @throws {ScanBehind} */
@@ -36,15 +37,21 @@ export async function passedBlock(check: ChainCheck): Promise<number> {
   return height;
 }
 
-/** Waits until our scan has passed a block. @throws {ScanBehind} */
+/** Waits until our scan has passed a block and written the ends of all our transactions. @throws {ScanBehind} */
 export async function untilPassed(
   { sql, chain, pause }: ChainCheck,
   height: number,
 ): Promise<void> {
+  let isPassed = false;
   for (let i = 0; i < LOOKS; i++) {
     const cursor = await readCursor(sql, chain.network, "solid");
-    if (cursor !== null && cursor.height >= height) return;
+    isPassed = cursor !== null && cursor.height >= height;
+    if (isPassed && !await hasLateOutcome(sql, chain.network, height)) return;
     await pause(PAUSE_MS);
   }
-  throw new ScanBehind(`Cannot compare as the service's scan has not passed block ${height}`);
+  throw new ScanBehind(
+    isPassed
+      ? `Cannot compare as another transaction holds rows of transfers that ended up to block ${height}`
+      : `Cannot compare as the service's scan has not passed block ${height}`,
+  );
 }

@@ -7,6 +7,7 @@
  */
 
 import { getLogger } from "@logtape/logtape";
+import { readDatabaseTime } from "../../ledger/database/database_clock.ts";
 import { ensureJob, takeJob } from "../../ledger/reconcile/jobs.ts";
 import { keepReport, newestReports, type ReconcileScope } from "../../ledger/reconcile/reports.ts";
 import { compareAll, type CompareDeps, type Report, type ReportBody } from "./compare_all.ts";
@@ -34,6 +35,8 @@ export class Reconciler {
   #running: Promise<void> | null = null;
   #newest: readonly Report[] = [];
   #stopped = false;
+  /** Milliseconds of the monotonic clock; `null` before the start. */
+  #startedAt: number | null = null;
 
   constructor(deps: CompareDeps, plan: ReconcilePlan) {
     this.#deps = deps;
@@ -45,6 +48,11 @@ export class Reconciler {
     return this.#newest;
   }
 
+  /** How long it has looked whether comparisons are due, milliseconds. */
+  get lookingMs(): number {
+    return this.#startedAt === null ? 0 : performance.now() - this.#startedAt;
+  }
+
   /** How long after the last one a bounded comparison is overdue, milliseconds. */
   get patienceMs(): number {
     return 3 * this.#plan.everyMs + DAY_MS / 24;
@@ -52,10 +60,12 @@ export class Reconciler {
 
   /** Begins to look whether comparisons are due. */
   async start(): Promise<void> {
-    const { sql, now } = this.#deps;
-    await ensureJob(sql, jobOf("quick"), now() + this.#plan.everyMs);
-    await ensureJob(sql, jobOf("full"), nextHour(now(), this.#plan.fullHour));
+    const { sql } = this.#deps;
+    const now = await readDatabaseTime(sql);
+    await ensureJob(sql, jobOf("quick"), now + this.#plan.everyMs);
+    await ensureJob(sql, jobOf("full"), nextHour(now, this.#plan.fullHour));
     this.#newest = await newestReports<ReportBody>(sql);
+    this.#startedAt = performance.now();
     this.#ticker = setInterval(() => this.#look(), LOOK_MS);
   }
 
@@ -82,10 +92,12 @@ export class Reconciler {
   }
 
   async #runDue(): Promise<void> {
-    const { sql, now } = this.#deps;
+    const { sql } = this.#deps;
     const { everyMs, fullHour } = this.#plan;
-    if (await takeJob(sql, jobOf("full"), now(), nextHour(now(), fullHour))) await this.run("full");
-    if (await takeJob(sql, jobOf("quick"), now(), now() + everyMs)) await this.run("quick");
+    const now = await readDatabaseTime(sql);
+    const again = nextHour(now, fullHour);
+    if (await takeJob(sql, jobOf("full"), now, again, DAY_MS)) await this.run("full");
+    if (await takeJob(sql, jobOf("quick"), now, now + everyMs, everyMs)) await this.run("quick");
     else this.#newest = await newestReports<ReportBody>(sql);
   }
 }

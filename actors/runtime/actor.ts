@@ -39,6 +39,11 @@ export interface ActorKind<M> {
    * that moment: with pauses of its own it would always find others there before it.
    */
   restMs?(id: string): number;
+  /**
+   * The most actors of the kind that work at the same time; the others wait for their turn. Without it
+   * a thousand that wake at once would take all connections from everything else.
+   */
+  readonly atOnce?: number;
   /** Loads an actor from its durable rows. */
   activate(id: string): Promise<Actor<M>>;
 }
@@ -59,6 +64,8 @@ class Cell<M> {
   actor: Actor<M> | null = null;
   running: Promise<void> | null = null;
   idle: ReturnType<typeof setTimeout> | null = null;
+  /** Since when it handles a message, milliseconds of the monotonic clock. */
+  busySince: number | null = null;
 
   constructor(capacity: number) {
     this.mailbox = new Mailbox(capacity);
@@ -71,12 +78,26 @@ export class Actors<M> {
   #closed = false;
   #abandoned = false;
   #quarantined = 0;
+  #working = 0;
+  readonly #turns: (() => void)[] = [];
 
   constructor(readonly kind: ActorKind<M>, readonly supervision: Supervision = SUPERVISION) {}
 
   /** Actors in memory, and messages set aside so far. */
   get figures(): { readonly active: number; readonly quarantined: number } {
     return { active: this.#cells.size, quarantined: this.#quarantined };
+  }
+
+  /** Actors that have handled one message for longer than that; an actor is never broken off. */
+  busyFor(longerThanMs: number): readonly { readonly id: string; readonly ms: number }[] {
+    const now = performance.now();
+    const busy: { id: string; ms: number }[] = [];
+    for (const [id, { busySince }] of this.#cells) {
+      if (busySince !== null && now - busySince > longerThanMs) {
+        busy.push({ id, ms: now - busySince });
+      }
+    }
+    return busy;
   }
 
   /** Puts a message into an actor's mailbox; `false`: it is full, or the system is stopping. */
@@ -130,8 +151,10 @@ export class Actors<M> {
     let pause = backoffMs;
     for (let failures = 0; failures < tries && !this.#abandoned;) {
       try {
-        cell.actor ??= await this.kind.activate(id);
-        await cell.actor.receive(message);
+        await this.#inTurn(cell, async () => {
+          cell.actor ??= await this.kind.activate(id);
+          await cell.actor.receive(message);
+        });
         return;
       } catch (error) {
         cell.actor?.release?.();
@@ -159,6 +182,24 @@ export class Actors<M> {
       id,
       message,
     });
+  }
+
+  /** Works when there is room for one more of the kind; what waits for its pause holds no place. */
+  async #inTurn(cell: Cell<M>, work: () => Promise<void>): Promise<void> {
+    if (this.#working >= (this.kind.atOnce ?? Infinity)) {
+      await new Promise<void>((resolve) => this.#turns.push(resolve));
+    } else {
+      this.#working++;
+    }
+    cell.busySince = performance.now();
+    try {
+      await work();
+    } finally {
+      cell.busySince = null;
+      const next = this.#turns.shift();
+      if (next === undefined) this.#working--;
+      else next();
+    }
   }
 
   #drop(id: string, cell: Cell<M>): void {

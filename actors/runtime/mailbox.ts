@@ -26,6 +26,16 @@ export class Mailbox<M> {
     return true;
   }
 
+  /**
+   * Puts messages back that were taken, also into a full mailbox: they had their place.
+   *
+   * @param order which of two messages came first
+   */
+  putBack(messages: readonly M[], order: (a: M, b: M) => number): void {
+    this.#items = [...messages, ...this.#items.slice(this.#head)].sort(order);
+    this.#head = 0;
+  }
+
   /** Takes the oldest message. */
   take(): M | undefined {
     if (this.#head === this.#items.length) return undefined;

@@ -13,6 +13,8 @@ const log = getLogger(["engine", "timers"]);
 /** The most timers that are taken from the database at once, and how often in one look. */
 const BATCH_LIMIT = 500;
 const BATCHES = 20;
+/** Timers that cannot be delivered of which each is remembered. */
+const MOST_BROKEN = 1_000;
 
 /** Address of an actor: kind and id. */
 export interface ActorAddress {
@@ -36,11 +38,18 @@ export class Timers {
   /** The last timer that was delivered, where there may be more that are due. */
   #after: TimerRow | null = null;
   #ticking: Promise<void> = Promise.resolve();
+  /** Timers that could not be delivered, so that each is told of once. */
+  readonly #broken = new Set<string>();
 
   /** @param deliver hands a due timer to its actor; it comes again until it is cleared or moved */
   constructor(sql: Sql, deliver: (timer: DueTimer) => void) {
     this.#sql = sql;
     this.#deliver = deliver;
+  }
+
+  /** Timers that could not be delivered when they were last looked at. */
+  get broken(): number {
+    return this.#broken.size;
   }
 
   /** Sets (or moves) an actor's timer. */
@@ -92,16 +101,27 @@ export class Timers {
           .#sql`AND (due_at, actor, name) > (${after.due_text}::text::timestamptz, ${after.actor}, ${after.name})`
       }
         ORDER BY due_at, actor, name LIMIT ${BATCH_LIMIT}`;
-      for (const row of rows) {
-        const slash = row.actor.indexOf("/");
-        this.#deliver({
-          address: { kind: row.actor.slice(0, slash), id: row.actor.slice(slash + 1) },
-          name: row.name,
-          dueAt: row.due_at.getTime(),
-        });
-      }
+      for (const row of rows) this.#hand(row);
       this.#after = rows.length < BATCH_LIMIT ? null : rows.at(-1) ?? null;
       if (this.#after === null) return;
+    }
+  }
+
+  /** Hands one timer over; one that breaks is told, and those after it are delivered. */
+  #hand(row: TimerRow): void {
+    const slash = row.actor.indexOf("/");
+    const which = `${row.actor} ${row.name}`;
+    try {
+      this.#deliver({
+        address: { kind: row.actor.slice(0, slash), id: row.actor.slice(slash + 1) },
+        name: row.name,
+        dueAt: row.due_at.getTime(),
+      });
+      this.#broken.delete(which);
+    } catch (error) {
+      if (this.#broken.has(which) || this.#broken.size >= MOST_BROKEN) return;
+      this.#broken.add(which);
+      log.error("a timer cannot be delivered: {which}: {error}", { which, error });
     }
   }
 }

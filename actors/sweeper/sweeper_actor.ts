@@ -10,6 +10,7 @@ import { getLogger } from "@logtape/logtape";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { type Amount, subtract, ZERO } from "../../ledger/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
+import { classifyDatabaseError } from "../../ledger/database/classify_database_error.ts";
 import type { Network } from "../../ledger/pair.ts";
 import { dueTargets, type SweepTarget } from "../../ledger/sweeps/due_targets.ts";
 import { readPromisedStake } from "../../ledger/sweeps/read_promised_stake.ts";
@@ -26,6 +27,10 @@ const log = getLogger(["engine", "sweeper"]);
 const TURN = 200;
 /** Addresses looked at at once. */
 const AT_ONCE = 8;
+/** After so many addresses in a row that nodes did not answer for, they are taken to be away. */
+const AWAY_AFTER = AT_ONCE;
+/** The longest that an address is left alone which cannot be looked at. */
+const LONGEST_MS = 10 * 60_000;
 /** How often the whole is counted, for health and metrics. */
 const STATUS_MS = 15_000;
 /** A turn begins no further address after this long. */
@@ -93,34 +98,44 @@ class SweeperActor implements Actor<SweeperMessage> {
     const stake = new Stake(await this.#lendableFor(due, plan.terms));
     const left = [...due];
     const end = performance.now() + TURN_MS;
-    const failures: unknown[] = [];
     let queued = false;
+    let silentInARow = 0;
+    let silence: unknown = null;
     const work = async () => {
       for (let next = left.shift(); next !== undefined; next = left.shift()) {
-        if (performance.now() > end) return;
+        if (performance.now() > end || silentInARow >= AWAY_AFTER) return;
         try {
           queued = await planAddress(plan, next, stake) || queued;
+          silentInARow = 0;
         } catch (error) {
-          // one address that a node cannot answer for stops no other
-          failures.push(error);
+          if (classifyDatabaseError(error) === "connection" && isAway(error)) throw error;
+          // one address that a node cannot answer for, or that is odd, stops no other
+          silentInARow = error instanceof ChainUnavailable ? silentInARow + 1 : 0;
+          if (error instanceof ChainUnavailable) silence = error;
           this.#note(next, error);
           await this.#postpone(next, error);
         }
       }
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, work));
     if (queued) onQueued(network);
-    const bug = failures.find((error) => !isAway(error));
-    if (bug !== undefined) throw bug;
-    if (failures.length > 0) throw failures[0];
+    for (const one of ends) if (one.status === "rejected") throw one.reason;
+    // nodes that answer for none are away: the others are looked at when they are back
+    if (silentInARow >= AWAY_AFTER) throw silence;
   }
 
+  /** Counts the whole now and then; what keeps it from being counted keeps nothing from being swept. */
   async #tellStatus(): Promise<void> {
     if (performance.now() - this.#statusAt < STATUS_MS) return;
     const { sql, onStatus } = this.#deps;
     const { network } = this.#chain;
-    onStatus(network, await readSweepHealth(sql, network));
     this.#statusAt = performance.now();
+    try {
+      onStatus(network, await readSweepHealth(sql, network));
+    } catch (error) {
+      if (classifyDatabaseError(error) === "connection" && isAway(error)) throw error;
+      log.error("{network}: sweeps cannot be counted: {error}", { network, error });
+    }
   }
 
   #note({ network, address, currency }: SweepTarget, error: unknown): void {
@@ -135,7 +150,8 @@ class SweeperActor implements Actor<SweeperMessage> {
 
   async #postpone(target: SweepTarget, error: unknown): Promise<void> {
     const silence = error instanceof ChainUnavailable ? error.message : null;
-    await postpone(this.#deps.sql, target, this.#deps.pace.lookMs, silence);
+    const pause = { firstMs: this.#deps.pace.lookMs, mostMs: LONGEST_MS };
+    await postpone(this.#deps.sql, target, pause, silence);
   }
 
   /** Where nobody tells what can be lent, every address waits and says so. */

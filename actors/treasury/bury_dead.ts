@@ -36,6 +36,7 @@ export interface BurialOptions {
 export class Burials {
   readonly #options: BurialOptions;
   readonly #opinion: SecondOpinion | null;
+  /** Milliseconds of the monotonic clock. */
   #askAgainAt = -Infinity;
   #unproven = 0;
 
@@ -90,11 +91,11 @@ export class Burials {
   }
 
   async #secondProof(solid: Cursor): Promise<SecondProof | null> {
-    const { sql, network, second, askAgainMs, now } = this.#options;
+    const { sql, network, second, askAgainMs } = this.#options;
     if (second === null || this.#opinion === null) return null;
     const { above } = second;
     const testimonies = new Map<string, Testimony>();
-    if (now() < this.#askAgainAt) return { above, testimonies };
+    if (performance.now() < this.#askAgainAt) return { above, testimonies };
     const unproven = await readUnproven(sql, network, solid.previousTime, above, ASKED_AT_ONCE);
     this.#unproven = 0;
     if (unproven.length === 0) return { above, testimonies };
@@ -111,7 +112,7 @@ export class Burials {
       }
     }
     this.#unproven = reasons.size;
-    if (reasons.size > 0) this.#askAgainAt = now() + askAgainMs;
+    if (reasons.size > 0) this.#askAgainAt = performance.now() + askAgainMs;
     for (const outgoingId of await noteUnproven(sql, reasons)) {
       log[alarming.has(outgoingId) ? "fatal" : "error"]("{network}: {outgoingId} is {reason}", {
         network,

@@ -24,7 +24,7 @@ export async function planCold(
   sql: Sql,
   chain: HotWallet,
   policy: ColdPolicy,
-  seen: Funds,
+  seen: Pick<Funds, "funds">,
 ): Promise<boolean> {
   let changed = false;
   for (const [currency, levels] of policy.levels) {

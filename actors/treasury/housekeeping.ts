@@ -2,33 +2,53 @@ import { getLogger } from "@logtape/logtape";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { Currency, OutgoingAsset } from "../../ledger/pair.ts";
 import { countCosts } from "../../ledger/treasury/count_costs.ts";
+import { noteHeld } from "../../ledger/treasury/note_held.ts";
+import { wakeQueued } from "../../ledger/treasury/postpone_queued.ts";
 import { readOldestQueued } from "../../ledger/treasury/read_oldest_queued.ts";
+import { type QueueHealth, readQueueHealth } from "../../ledger/treasury/read_queue_health.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { planCold } from "./cold_planner.ts";
+import { Parts } from "./parts.ts";
+import { waitsFor } from "./prepare_batch.ts";
 import { signsFor } from "./signer_state.ts";
+import { heldBy, type TokenWatch } from "./token_watch.ts";
 import type { TreasuryDeps } from "./treasury_actor.ts";
 import type { TreasuryPolicy } from "./treasury_policy.ts";
-import { type Funds, FundsWatch, LowFunds, readFunds } from "./watch_funds.ts";
+import { type Funds, FundsWatch, grownSince, LowFunds, readFunds } from "./watch_funds.ts";
 
 const log = getLogger(["engine", "treasury"]);
 
 /** How often a signer is asked whether it signs for a network. */
 const SIGNER_MS = 2_000;
+/** How often the queue is counted. */
+const QUEUE_MS = 5_000;
 
-/** What a treasury does beside its transfers: funds, alarms, the cold wallet, costs. */
+/** What a treasury does beside its transfers: funds, alarms, the cold wallet, costs, tokens. */
 export class Housekeeping {
   readonly #chain: Chain;
   readonly #policy: TreasuryPolicy | null;
   readonly #deps: TreasuryDeps;
+  readonly #tokens: TokenWatch;
   readonly #funds: FundsWatch;
   readonly #low: LowFunds;
   #signerAskedAt = -Infinity;
+  /** What could be signed away at the last look. */
+  #left: Funds["left"] | null = null;
+  #queue: { readonly at: number; readonly health: QueueHealth } | null = null;
+  /** When the held currencies were last written into the queue. */
+  #heldAt = -Infinity;
 
   /** @param policy null: nothing is low, and nothing goes to a cold wallet */
-  constructor(chain: Chain, policy: TreasuryPolicy | null, deps: TreasuryDeps) {
+  constructor(
+    chain: Chain,
+    policy: TreasuryPolicy | null,
+    deps: TreasuryDeps,
+    tokens: TokenWatch,
+  ) {
     this.#chain = chain;
     this.#policy = policy;
     this.#deps = deps;
+    this.#tokens = tokens;
     this.#funds = new FundsWatch(deps.sql, chain, deps.resendMs);
     this.#low = new LowFunds(chain.network, policy?.low ?? null, deps.resendMs);
   }
@@ -38,22 +58,48 @@ export class Housekeeping {
    *
    * @param solid the solid cursor
    * @param unproven expired transactions that wait for a second node
-   * @throws when the database does not answer
+   * @throws what a part failed with, after all parts had their turn
    */
   async look(solid: Cursor | null, unproven: number): Promise<void> {
-    await this.#lookAtSigner();
-    await this.#countCosts();
+    const parts = new Parts(this.#chain.network);
+    await parts.run("the signer", () => this.#lookAtSigner());
+    await parts.run("costs", () => this.#countCosts());
+    await parts.run("tokens", () => this.#lookAtTokens());
+    await parts.run("the hot wallet", () => this.#lookAtWallet(solid, unproven));
+    parts.end();
+  }
+
+  async #lookAtWallet(solid: Cursor | null, unproven: number): Promise<void> {
     const { sql, now, onStatus } = this.#deps;
     const { network } = this.#chain;
     try {
-      const { coin, funds } = await this.#lookAtFunds(solid);
+      const { coin, funds, left } = await this.#lookAtFunds(solid);
+      const assets = [...this.#chain.capabilities.currencies, "native" as const];
       const low = this.#low.look({ coin, funds }, now());
       const oldestQueuedAt = await readOldestQueued(sql, network);
-      onStatus?.(network, { coin, funds, low, unproven, oldestQueuedAt, lookedAt: now() });
+      onStatus?.(network, {
+        coin,
+        funds,
+        unread: assets.filter((asset) => !left.has(asset)),
+        low,
+        unproven,
+        oldestQueuedAt,
+        queue: await this.#queueHealth(),
+        tokens: this.#tokens.troubles.map(({ currency, text }) => `${currency}: ${text}`),
+        lookedAt: now(),
+      });
     } catch (error) {
       if (!(error instanceof ChainUnavailable)) throw error;
       log.warn("{network}: the hot wallet cannot be looked at: {error}", { network, error });
     }
+  }
+
+  async #queueHealth(): Promise<QueueHealth> {
+    const now = performance.now();
+    if (this.#queue !== null && now - this.#queue.at < QUEUE_MS) return this.#queue.health;
+    const health = await readQueueHealth(this.#deps.sql, this.#chain.network);
+    this.#queue = { at: now, health };
+    return health;
   }
 
   async #lookAtFunds(solid: Cursor | null): Promise<Funds> {
@@ -61,14 +107,46 @@ export class Housekeeping {
     const { network, capabilities } = this.#chain;
     onLook(network, capabilities.currencies);
     const cold = this.#policy?.cold ?? null;
-    const seen = await this.#funds.look(solid?.height ?? null);
+    const seen = await this.#lookAtBalances(solid);
     const changed = cold !== null && await planCold(sql, this.#chain, cold, seen);
     const funds = changed ? await readFunds(sql, this.#chain) : seen;
     onLiquidity(
       network,
       new Map([...funds.funds].map(([currency, { free }]) => [currency, free])),
     );
+    // what waits for money need not wait for the end of its pause when more is there
+    await wakeQueued(sql, network, grownSince(this.#left, funds).map(waitsFor));
+    this.#left = funds.left;
     return funds;
+  }
+
+  /**
+   * While nothing is known of the balances, what was seen before counts no more: promises that were
+   * kept since would be taken from it for ever.
+   */
+  async #lookAtBalances(solid: Cursor | null): Promise<Funds> {
+    try {
+      return await this.#funds.look(solid?.height ?? null);
+    } catch (error) {
+      if (error instanceof ChainUnavailable) this.#deps.onLiquidity(this.#chain.network, new Map());
+      throw error;
+    }
+  }
+
+  async #lookAtTokens(): Promise<void> {
+    const { sql } = this.#deps;
+    const { network } = this.#chain;
+    await wakeQueued(sql, network, await this.#tokens.look());
+    const holding = this.#tokens.troubles.filter(({ holds }) => holds);
+    const now = performance.now();
+    if (holding.length === 0 || now - this.#heldAt < QUEUE_MS) return;
+    this.#heldAt = now;
+    const told = new Set<Currency>();
+    for (const trouble of holding) {
+      if (told.has(trouble.currency)) continue;
+      told.add(trouble.currency);
+      await noteHeld(sql, network, trouble.currency, heldBy(trouble));
+    }
   }
 
   async #lookAtSigner(): Promise<void> {

@@ -1,7 +1,7 @@
 /**
- * One actor per network for everything that leaves a wallet of ours. Each turn: bury what is
- * proven dead, send again what is signed and not final, look after the wallet, sign what is queued
- * and can be paid.
+ * One actor per network for everything that leaves a wallet of ours. Each turn: sign what is queued
+ * and can be paid, then bury what is proven dead, send again what is signed and not final, look
+ * after the wallet.
  * Bytes, id and expiry are committed before the first broadcast; sending again sends the same.
  *
  * @module
@@ -12,15 +12,23 @@ import type { Sql } from "postgres";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { Signer } from "../../chains/signer.ts";
 import type { Amount } from "../../ledger/amount.ts";
-import type { Currency, Network } from "../../ledger/pair.ts";
+import type { Currency, Network, OutgoingAsset } from "../../ledger/pair.ts";
+import { countInFlight } from "../../ledger/treasury/count_in_flight.ts";
+import type { QueueOf } from "../../ledger/treasury/pull_queued.ts";
 import { type InFlight, readInFlight } from "../../ledger/treasury/read_in_flight.ts";
+import { confirmDurable } from "../../ledger/database/confirm_durable.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { isAway } from "../runtime/is_away.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { Burials } from "./bury_dead.ts";
+import { CurrencyHolds } from "./currency_holds.ts";
+import { Parts } from "./parts.ts";
+import { HistoryHold } from "./history_hold.ts";
 import { Housekeeping } from "./housekeeping.ts";
+import { readAgain } from "./read_again.ts";
 import { BATCH_LIMIT, type Signed, signQueued } from "./sign_queued.ts";
+import { TokenWatch } from "./token_watch.ts";
 import type { TreasuryPolicy } from "./treasury_policy.ts";
 import type { TreasuryStatus } from "./treasury_status.ts";
 
@@ -37,8 +45,15 @@ const HOUSE_LIMIT = 25;
 const ROUNDS = 20;
 /** Broadcasts under way at once. */
 const BROADCASTS = 8;
-/** After this long a turn begins no further broadcast. */
+/** After this long no further batch is signed in a turn. */
+const SIGN_MS = 30_000;
+/** After this long no further broadcast of a batch is begun. */
 const SEND_MS = 10_000;
+/** The same for transfers of the house, which payouts wait for. */
+const HOUSE_SEND_MS = 3_000;
+
+/** A round in which nothing was signed. */
+const NOTHING: Signed = { transactions: [], mayBeMore: false };
 
 /** What a treasury is told. */
 export interface TreasuryMessage {
@@ -56,6 +71,8 @@ export interface TreasuryDeps {
   readonly signer: Signer;
   /** Unix milliseconds. */
   readonly now: () => number;
+  /** Milliseconds of a clock that is never set, for pauses; default `performance.now`. */
+  readonly monotonic?: () => number;
   /** Name of this node; with one that outlives the process it goes on at once after a restart. */
   readonly node: string;
   /** How long only this node signs after a pull; the commit, not this, is the safety. */
@@ -71,6 +88,8 @@ export interface TreasuryDeps {
   readonly onLiquidity: (network: Network, liquidity: Liquidity) => void;
   /** Whether payouts of the network can be signed at all. */
   readonly onSignerState: (network: Network, open: boolean) => void;
+  /** Why the scan of a network does not go on; without it it always does. */
+  readonly scanStopped?: (network: Network) => string | null;
   /** How a network's treasury behaves; without it nothing is low, cold, or proven twice. */
   readonly policy?: (network: Network) => TreasuryPolicy;
   /** How a network's treasury stands. */
@@ -81,6 +100,7 @@ export interface TreasuryDeps {
 
 /** The kind of actor that keeps the wallets of one network each. */
 export function treasuryActors(deps: TreasuryDeps): ActorKind<TreasuryMessage> {
+  const memories = new Map<Network, TreasuryMemory>();
   return {
     name: "treasury",
     mailboxCapacity: 4,
@@ -89,25 +109,47 @@ export function treasuryActors(deps: TreasuryDeps): ActorKind<TreasuryMessage> {
     activate: (id) => {
       const chain = [...deps.chains.values()].find(({ network }) => network === id);
       if (chain === undefined) throw new Error(`Cannot keep a wallet as it is unknown: ${id}`);
-      return Promise.resolve(new TreasuryActor(chain, deps));
+      const memory = memories.get(chain.network) ?? newMemory(chain);
+      memories.set(chain.network, memory);
+      return Promise.resolve(new TreasuryActor(chain, deps, memory));
     },
+  };
+}
+
+/** What outlives an actor that failed: without it every reload would ask nodes for all of it again. */
+interface TreasuryMemory {
+  readonly payouts: CurrencyHolds;
+  readonly house: CurrencyHolds;
+  readonly tokens: TokenWatch;
+}
+
+function newMemory(chain: Chain): TreasuryMemory {
+  return {
+    payouts: new CurrencyHolds(),
+    house: new CurrencyHolds(),
+    tokens: new TokenWatch(chain),
   };
 }
 
 class TreasuryActor implements Actor<TreasuryMessage> {
   readonly #chain: Chain;
   readonly #deps: TreasuryDeps;
+  readonly #monotonic: () => number;
   /** When each signed transaction was last sent; forgotten with the process, then sent again. */
   #sentAt = new Map<string, number>();
   readonly #burials: Burials;
   readonly #housekeeping: Housekeeping;
+  readonly #memory: TreasuryMemory;
+  readonly #hold: HistoryHold;
 
-  constructor(chain: Chain, deps: TreasuryDeps) {
+  constructor(chain: Chain, deps: TreasuryDeps, memory: TreasuryMemory) {
     const { sql, attemptLimit, resendMs, now } = deps;
     const { network } = chain;
     const policy = deps.policy?.(network) ?? null;
     this.#chain = chain;
     this.#deps = deps;
+    this.#monotonic = deps.monotonic ?? (() => performance.now());
+    this.#memory = memory;
     this.#burials = new Burials({
       sql,
       network,
@@ -116,49 +158,96 @@ class TreasuryActor implements Actor<TreasuryMessage> {
       askAgainMs: resendMs,
       now,
     });
-    this.#housekeeping = new Housekeeping(chain, policy, deps);
+    this.#housekeeping = new Housekeeping(chain, policy, deps, memory.tokens);
+    this.#hold = new HistoryHold({ sql, chain, signer: deps.signer });
   }
 
+  /**
+   * One look. Payouts of merchants go first; what is done besides is tried apart, in a bounded time,
+   * so that none of it holds them up for longer than that.
+   *
+   * @throws what a part failed with, after all parts had their turn; at once when the database is away
+   */
   async receive(_message: TreasuryMessage): Promise<void> {
-    const { sql, wakeMerchants } = this.#deps;
-    const solid = await readCursor(sql, this.#chain.network, "solid");
-    if (solid !== null) {
+    const { sql, wakeMerchants, scanStopped } = this.#deps;
+    const { network } = this.#chain;
+    const parts = new Parts(network);
+    const inFlight = await countInFlight(sql, network);
+    await parts.run("payouts", () => this.#signAll(inFlight));
+    const solid = await readCursor(sql, network, "solid");
+    await parts.run("expired transactions", async () => {
+      if (solid === null) return;
+      const stopped = scanStopped?.(network) ?? null;
+      const wake = (merchantId: string) => wakeMerchants(new Set([merchantId]));
+      await readAgain({ sql, chain: this.#chain, stopped, wake }, solid);
       const givenUp = await this.#burials.look(solid);
       if (givenUp.size > 0) wakeMerchants(givenUp);
-    }
-    let inFlight = await this.#resend();
-    await this.#housekeeping.look(solid, this.#burials.unproven);
+    });
+    await parts.run("a change of history", () => this.#hold.look());
+    await parts.run("transactions under way", () => this.#resend());
+    await parts.run("wallets", () => this.#housekeeping.look(solid, this.#burials.unproven));
+    parts.end();
+  }
+
+  /**
+   * Signs and sends what is queued, a batch at a time: transfers of the house when no payout waits.
+   * A currency that nodes do not answer for is left alone for the rest of the look.
+   *
+   * @throws {ChainUnavailable} when nodes answered for no payout that was tried
+   */
+  async #signAll(before: number): Promise<void> {
+    let inFlight = before;
+    let failure: ChainUnavailable | null = null;
+    const silent = { payouts: new Set<OutgoingAsset>(), house: new Set<OutgoingAsset>() };
+    const end = performance.now() + SIGN_MS;
     for (let round = 0; round < ROUNDS && inFlight < IN_FLIGHT_LIMIT; round++) {
       const limit = Math.min(BATCH_LIMIT, IN_FLIGHT_LIMIT - inFlight);
-      const payouts = await signQueued(this.#chain, this.#deps, limit, "merchants");
-      await this.#send(payouts.transactions);
-      const house = await this.#signHouse();
-      inFlight += payouts.transactions.length + house.transactions.length;
-      if (!payouts.mayBeMore && !house.mayBeMore) break;
+      const known = silent.payouts.size;
+      let payouts = NOTHING;
+      try {
+        payouts = await this.#sign(limit, "merchants", silent.payouts);
+      } catch (error) {
+        // nodes that answer nothing at all end the look; of a silent currency others may be behind
+        if (!(error instanceof ChainUnavailable) || silent.payouts.size === known) throw error;
+        failure = error;
+      }
+      inFlight += payouts.transactions.length;
+      const areSent = await this.#send(payouts.transactions, SEND_MS);
+      const isLast = round === ROUNDS - 1 || !areSent || performance.now() > end;
+      if ((payouts.mayBeMore || silent.payouts.size > known) && !isLast) continue;
+      const house = await this.#signHouse(silent.house);
+      inFlight += house.transactions.length;
+      if (isLast || !house.mayBeMore) break;
     }
+    if (failure !== null && inFlight === before) throw failure;
   }
 
   /** Signs and sends transfers of the house; what a node does not answer holds up no payout. */
-  async #signHouse(): Promise<Signed> {
+  async #signHouse(silent: Set<OutgoingAsset>): Promise<Signed> {
+    const known = silent.size;
     try {
-      const house = await signQueued(this.#chain, this.#deps, HOUSE_LIMIT, "house");
-      await this.#send(house.transactions);
+      const house = await this.#sign(HOUSE_LIMIT, "house", silent);
+      await this.#send(house.transactions, HOUSE_SEND_MS);
       return house;
     } catch (error) {
       if (!(error instanceof ChainUnavailable)) throw error;
       const { network } = this.#chain;
       log.warn("{network}: transfers of the house wait for a node: {error}", { network, error });
-      return { transactions: [], mayBeMore: false };
+      return { transactions: [], mayBeMore: silent.size > known };
     }
   }
 
-  /**
-   * Sends again what is signed, not final, and was not sent for a while.
-   *
-   * @returns how many are in flight
-   */
-  async #resend(): Promise<number> {
-    const { sql, now, resendMs } = this.#deps;
+  /** Signs one batch. */
+  #sign(limit: number, of: QueueOf, silent: Set<OutgoingAsset>): Promise<Signed> {
+    const { payouts, house, tokens } = this.#memory;
+    const holds = of === "merchants" ? payouts : house;
+    return signQueued(this.#chain, this.#deps, limit, of, { holds, held: tokens.held, silent });
+  }
+
+  /** Sends again what is signed, not final, and was not sent for a while. */
+  async #resend(): Promise<void> {
+    const { sql, resendMs } = this.#deps;
+    const monotonic = this.#monotonic;
     const inFlight = await readInFlight(sql, this.#chain.network, IN_FLIGHT_LIMIT);
     const sentAt = new Map<string, number>();
     for (const { txid } of inFlight) {
@@ -166,35 +255,60 @@ class TreasuryActor implements Actor<TreasuryMessage> {
       if (at !== undefined) sentAt.set(txid, at);
     }
     this.#sentAt = sentAt;
-    await this.#send(
-      inFlight.filter(({ txid }) => (sentAt.get(txid) ?? -Infinity) + resendMs <= now()),
+    const due = inFlight.filter(({ txid }) =>
+      (sentAt.get(txid) ?? -Infinity) + resendMs <= monotonic()
     );
-    return inFlight.length;
+    // a signature whose commit was never acknowledged to this process may be missing on the standby
+    if (due.some(({ txid }) => !sentAt.has(txid))) await confirmDurable(sql);
+    await this.#send(due, SEND_MS);
   }
 
-  /** Sends signed transactions: the same bytes, any number of times. */
-  async #send(transactions: readonly Omit<InFlight, "outgoingId">[]): Promise<void> {
+  /**
+   * Sends signed transactions: the same bytes, any number of times. One that cannot be sent is sent
+   * again later, the others go on.
+   *
+   * @param boundMs after this long none is begun: nodes that do not answer must not hold a turn up for
+   *   each of thousands
+   * @returns whether each of them was begun
+   */
+  async #send(
+    transactions: readonly Omit<InFlight, "outgoingId">[],
+    boundMs: number,
+  ): Promise<boolean> {
     const { network } = this.#chain;
     const due = [...transactions];
-    const end = performance.now() + SEND_MS;
+    const end = performance.now() + boundMs;
     const send = async () => {
       for (let next = due.shift(); next !== undefined; next = due.shift()) {
-        // nodes that do not answer hold a turn up for each of thousands; the next one goes on
-        if (performance.now() > end) return;
+        if (performance.now() > end) {
+          due.unshift(next);
+          return;
+        }
         const { txid, bytes, expiresAt } = next;
-        this.#sentAt.set(txid, this.#deps.now());
-        const outcome = await this.#chain.broadcast({ txid, bytes, expiresAt });
+        this.#sentAt.set(txid, this.#monotonic());
+        try {
+          const outcome = await this.#chain.broadcast({ txid, bytes, expiresAt });
+          // no answer proves death: only the solid scan decides, so all of them are just noted
+          const words = "message" in outcome ? outcome.message ?? "" : "";
+          const level = outcome.category === "rejected"
+            ? "warn"
+            : outcome.category === "unclear" && words !== ""
+            ? "info"
+            : "debug";
+          log[level]("{network}: {txid} was broadcast: {category} {code} {words}", {
+            network,
+            txid,
+            category: outcome.category,
+            code: "code" in outcome ? outcome.code : "",
+            words,
+          });
+        } catch (error) {
+          log.error("{network}: {txid} cannot be broadcast: {error}", { network, txid, error });
+        }
         crashPoint("treasury.after-broadcast");
-        // no answer proves death: only the solid scan decides, so all of them are just noted
-        const level = outcome.category === "rejected" ? "warn" : "debug";
-        log[level]("{network}: {txid} was broadcast: {category} {code}", {
-          network,
-          txid,
-          category: outcome.category,
-          code: "code" in outcome ? outcome.code : "",
-        });
       }
     };
     await Promise.all(Array.from({ length: BROADCASTS }, send));
+    return due.length === 0;
   }
 }

@@ -1,6 +1,6 @@
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
-import type { Chain } from "../../chains/chain.ts";
+import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { type Amount, formatAmount, subtract, ZERO } from "../../ledger/amount.ts";
 import type { Currency, OutgoingAsset } from "../../ledger/pair.ts";
 import { type Commitments, readCommitments } from "../../ledger/treasury/read_commitments.ts";
@@ -11,11 +11,13 @@ import type { Fund } from "./treasury_status.ts";
 
 const log = getLogger(["engine", "treasury"]);
 
-/** What a hot wallet holds and has promised, at one moment. */
+/** What a hot wallet holds and has promised, at one moment; without the assets that cannot be read. */
 export interface Funds {
-  /** The chain's own coin. */
-  readonly coin: Fund;
+  /** The chain's own coin; null: its balance cannot be read. */
+  readonly coin: Fund | null;
   readonly funds: ReadonlyMap<Currency, Fund>;
+  /** What each asset's balance comes to without what is signed and not final: what can be signed away. */
+  readonly left: ReadonlyMap<OutgoingAsset, Amount>;
 }
 
 /** What is read of a chain for it. */
@@ -24,24 +26,25 @@ export type HotWallet = Pick<
   "network" | "hotWallet" | "capabilities" | "balanceOf" | "blocks"
 >;
 
-interface Balances {
-  readonly coin: Amount;
-  readonly tokens: ReadonlyMap<Currency, Amount>;
-}
+/** The balance of each asset that can be read. */
+type Balances = ReadonlyMap<OutgoingAsset, Amount>;
 
 /**
  * Reads what the hot wallet holds and what of it is free. The promises are read first: what becomes
  * final in between is then counted twice, as gone and as promised, which errs on the safe side.
  *
  * @throws {NotOurChain} when only nodes answer that may show money that has left
- * @throws {ChainUnavailable} when a balance cannot be read
+ * @throws {ChainUnavailable} when no balance can be read
  */
 export async function readFunds(sql: Sql, wallet: HotWallet): Promise<Funds> {
   const commitments = await readCommitments(sql, wallet.network);
   return fundsOf(commitments, await readBalances(sql, wallet, commitments));
 }
 
-/** Balances by which everything has left that the promises count as ended. */
+/**
+ * Balances by which everything has left that the promises count as ended. One that cannot be read is
+ * left out, so that a token whose contract fails keeps no other asset from being known.
+ */
 async function readBalances(
   sql: Sql,
   wallet: HotWallet,
@@ -50,26 +53,59 @@ async function readBalances(
   const { network, hotWallet, capabilities } = wallet;
   const cursor = await readCursor(sql, network, "solid");
   const landmark = await solidLandmark(wallet, cursor, endedHeight);
-  const held = (asset: OutgoingAsset) => wallet.balanceOf(hotWallet, asset, undefined, landmark);
-  const tokens = new Map<Currency, Amount>();
-  for (const currency of capabilities.currencies) {
-    tokens.set(currency, await held(currency));
+  const balances = new Map<OutgoingAsset, Amount>();
+  const unread: ChainUnavailable[] = [];
+  for (const asset of [...capabilities.currencies, "native" as const]) {
+    try {
+      balances.set(asset, await wallet.balanceOf(hotWallet, asset, undefined, landmark));
+    } catch (error) {
+      if (!(error instanceof ChainUnavailable)) throw error;
+      unread.push(error);
+      log.warn("{network}: the balance of {asset} cannot be read: {error}", {
+        network,
+        asset,
+        error,
+      });
+    }
   }
-  return { coin: await held("native"), tokens };
+  const [failure] = unread;
+  if (balances.size === 0 && failure !== undefined) throw failure;
+  return balances;
 }
 
-function fundsOf({ assets }: Commitments, { coin, tokens }: Balances): Funds {
+function fundsOf({ assets }: Commitments, balances: Balances): Funds {
   const fundOf = (asset: OutgoingAsset, balance: Amount): Fund => {
     const { queued, signed } = assets.get(asset) ?? { queued: ZERO, signed: ZERO };
     return { balance, free: subtract(subtract(balance, queued), signed) };
   };
+  let coin: Fund | null = null;
   const funds = new Map<Currency, Fund>();
-  for (const [currency, balance] of tokens) funds.set(currency, fundOf(currency, balance));
-  return { coin: fundOf("native", coin), funds };
+  const left = new Map<OutgoingAsset, Amount>();
+  for (const [asset, balance] of balances) {
+    const fund = fundOf(asset, balance);
+    if (asset === "native") coin = fund;
+    else funds.set(asset, fund);
+    left.set(asset, subtract(balance, assets.get(asset)?.signed ?? ZERO));
+  }
+  return { coin, funds, left };
 }
 
-/** Whether a wallet waits to be filled. */
-function isShort({ coin, funds }: Funds): boolean {
+/**
+ * The assets of which more can be signed away than at the look before.
+ *
+ * @param before null: there was none, so that all may be
+ */
+export function grownSince(
+  before: Funds["left"] | null,
+  { left }: Funds,
+): readonly OutgoingAsset[] {
+  return [...left].filter(([asset, amount]) => amount > (before?.get(asset) ?? -1n))
+    .map(([asset]) => asset);
+}
+
+/** Whether a wallet waits to be filled, or what it holds is not known. */
+function isShort({ coin, funds }: Pick<Funds, "coin" | "funds">, currencies: number): boolean {
+  if (coin === null || funds.size < currencies) return true;
   return [coin, ...funds.values()].some(({ free }) => free <= ZERO);
 }
 
@@ -99,7 +135,7 @@ export class FundsWatch {
    * block while something is short, and seen a little later while nothing is.
    *
    * @param height of the solid cursor: solid balances change with blocks only
-   * @throws {ChainUnavailable} when a balance cannot be read
+   * @throws {ChainUnavailable} when no balance can be read
    */
   async look(height: number | null): Promise<Funds> {
     const commitments = await readCommitments(this.#sql, this.#wallet.network);
@@ -109,7 +145,10 @@ export class FundsWatch {
     // what was promised has left with its end: a balance from before it must not be counted then
     if (known !== null && known.endedHeight === endedHeight && now - known.at < this.#idleMs) {
       const funds = fundsOf(commitments, known.balances);
-      if (!isShort(funds) || (height !== null && known.height === height)) return funds;
+      const { currencies } = this.#wallet.capabilities;
+      if (!isShort(funds, currencies.length) || (height !== null && known.height === height)) {
+        return funds;
+      }
     }
     const balances = await readBalances(this.#sql, this.#wallet, commitments);
     this.#known = { balances, endedHeight, height, at: now };
@@ -125,7 +164,7 @@ export class LowFunds {
   readonly #patienceMs: number;
   /** Since when something is low. */
   readonly #since = new Map<string, number>();
-  #told: ReadonlySet<string> = new Set();
+  #told: ReadonlyMap<string, string> = new Map();
 
   constructor(network: string, low: TreasuryPolicy["low"] | null, patienceMs: number) {
     this.#network = network;
@@ -137,11 +176,13 @@ export class LowFunds {
    * @param now Unix milliseconds
    * @returns what is low and has been for a while, for people
    */
-  look({ coin, funds }: Funds, now: number): readonly string[] {
+  look({ coin, funds }: Pick<Funds, "coin" | "funds">, now: number): readonly string[] {
     const low = this.#low;
     if (low === null) return [];
     const shortages = new Map<string, string>();
+    const read = new Set<string>();
     const check = (name: string, held: Amount, least: Amount) => {
+      read.add(name);
       if (held >= least) {
         this.#since.delete(name);
         return;
@@ -151,20 +192,24 @@ export class LowFunds {
       if (now - since < this.#patienceMs) return;
       shortages.set(name, `${name}: ${formatAmount(held)} of at least ${formatAmount(least)}`);
     };
-    check("coin", coin.free, low.native);
+    if (coin !== null) check("coin", coin.free, low.native);
     for (const [currency, { free }] of funds) check(currency, free, low[currency]);
     for (const [name, text] of shortages) {
       if (this.#told.has(name)) continue;
       log.error("{network}: the hot wallet is low on {text}", { network: this.#network, text });
     }
-    for (const name of this.#told) {
+    for (const [name, text] of this.#told) {
       if (shortages.has(name)) continue;
+      if (!read.has(name)) {
+        shortages.set(name, text);
+        continue;
+      }
       log.info("{network}: the hot wallet has enough {name} again", {
         network: this.#network,
         name,
       });
     }
-    this.#told = new Set(shortages.keys());
+    this.#told = shortages;
     return [...shortages.values()];
   }
 }

@@ -10,6 +10,7 @@
 
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
+import { askForRequest } from "../../chains/call_lane.ts";
 import type {
   Chain,
   Finality,
@@ -44,7 +45,7 @@ export type ClaimOutcome =
   | { readonly status: "credited" | "already_credited" | "not_final" | "not_found" | "not_ours" }
   /** Recorded and set aside: the pair takes no deposits now. */
   | { readonly status: "pair_closed"; readonly currency: Currency }
-  /** Recorded, and not booked within the bound; it will be. */
+  /** Recorded, and not booked within the bound, or before a second node has proven it; it will be. */
   | { readonly status: "recorded" }
   /** Nothing was looked up or recorded. */
   | { readonly status: "in_doubt"; readonly doubt: ChainInDoubt };
@@ -67,7 +68,8 @@ export async function claimTransaction(
   const believed = await readBelieved(sql, network, stopped);
   if (believed.kind === "in_doubt") return { status: "in_doubt", doubt: believed };
   const { cursor } = believed;
-  const found = await orInDoubt(lookUp(chain, txid, AbortSignal.timeout(boundMs), cursor));
+  const bound = AbortSignal.timeout(boundMs);
+  const found = await orInDoubt(askForRequest(() => lookUp(chain, txid, bound, cursor)));
   if (found.kind === "in_doubt") return { status: "in_doubt", doubt: found };
   if (found.kind !== "found") {
     return { status: found.kind === "missing" ? "not_found" : "not_final" };
@@ -92,6 +94,7 @@ export async function claimTransaction(
     if (open.length === 0) return { status: "credited" };
     // one that waited for a deposit booked by hand goes on once it is noticed that it came to nothing
     const [aside] = open.filter((state) => state.aside?.startsWith("claimed:") === false);
+    if (aside?.aside?.startsWith("unproven:")) break;
     if (aside !== undefined) return setAside(findings, aside.logIndex, aside.aside ?? "");
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }

@@ -25,13 +25,14 @@ const PASS_AFTER = 3;
 /** Passed blocks that are asked for again in one turn. */
 const AGAIN_AT_ONCE = 5;
 
+/** How long nodes may say that the chain is shorter than what was seen, before they are right. */
+const SHORTER_MS = 60_000;
+
 /** What the view works with. */
 export interface HeadViewDeps {
   readonly sql: Sql;
   readonly chain: Chain;
   readonly memory: ScanMemory;
-  /** Unix milliseconds. */
-  readonly now: () => number;
   /** Says that merchants' inboxes have rows. */
   readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
 }
@@ -60,7 +61,14 @@ function placeOf(memory: ScanMemory, solid: Cursor, newest: BlockRef): SeenBlock
   const held = memory.stopped !== null || memory.unread.some(({ view }) => view === "solid");
   if (!held && memory.chainSolid - solid.height > FAR_BEHIND) return null;
   // lower: a node that lags, or a head that is being rebuilt and will be seen when it has grown
-  if (newest.height < last.height) return null;
+  if (newest.height < last.height) {
+    const now = memory.monotonic();
+    memory.headAboveSince ??= now;
+    // whoever showed what was seen was alone with it
+    if (now - memory.headAboveSince > SHORTER_MS) memory.head = null;
+    return null;
+  }
+  memory.headAboveSince = null;
   if (newest.height === last.height) {
     if (last === known && last.hash !== newest.hash) memory.head = null;
     return null;
@@ -70,15 +78,16 @@ function placeOf(memory: ScanMemory, solid: Cursor, newest: BlockRef): SeenBlock
 }
 
 async function readOn(deps: HeadViewDeps, from: SeenBlock, newest: BlockRef): Promise<void> {
-  const { sql, chain, memory, now } = deps;
+  const { sql, chain, memory } = deps;
   const { network } = chain;
-  const waiting = memory.unreadAt("head", from.height + 1);
-  if (waiting !== undefined && waiting.nextTryAt > now()) return;
+  if (memory.leavesAlone("head", from.height + 1)) return;
   const blocks: Block[] = [];
   let next: SeenBlock | null = from;
   for await (const answer of chain.blocks(from.height + 1, newest.height, "head")) {
     if (answer.kind !== "block") {
-      const tries = await retryLater(sql, network, "head", answer, memory, now());
+      // a node that boasts of blocks it does not have moves nothing: the view stays where it was
+      if (from.hash === null && from !== memory.head && blocks.length === 0) return;
+      const tries = await retryLater(sql, network, "head", answer, memory);
       if (tries >= PASS_AFTER) next = { height: answer.height, hash: null };
       break;
     }
@@ -101,14 +110,14 @@ async function readOn(deps: HeadViewDeps, from: SeenBlock, newest: BlockRef): Pr
 
 /** Asks again for blocks that the view has passed. */
 async function readPassed(deps: HeadViewDeps): Promise<void> {
-  const { sql, chain, memory, now } = deps;
-  const passed = memory.unread.filter((block) =>
-    block.view === "head" && block.height <= (memory.head?.height ?? 0) && block.nextTryAt <= now()
+  const { sql, chain, memory } = deps;
+  const passed = memory.unread.filter(({ view, height }) =>
+    view === "head" && height <= (memory.head?.height ?? 0) && !memory.leavesAlone(view, height)
   );
   for (const { height } of passed.slice(0, AGAIN_AT_ONCE)) {
     const answer = await chain.block(height, "head");
     if (answer.kind === "block") await see(deps, [answer.block]);
-    else await retryLater(sql, chain.network, "head", answer, memory, now());
+    else await retryLater(sql, chain.network, "head", answer, memory);
   }
 }
 

@@ -15,16 +15,20 @@ import {
   recordTransfers,
   type TransferFinding,
 } from "../../ledger/watcher/record_findings.ts";
+import { spendsOf, tellUnknown } from "./unknown_spends.ts";
 
 const log = getLogger(["engine", "watcher"]);
 
 /** What has to be known of a chain to read its blocks. */
-export type WatchedChain = Pick<Chain, "network" | "hotWallet" | "deriveAddress" | "addressOf">;
+export type WatchedChain = Pick<
+  Chain,
+  "network" | "hotWallet" | "deriveAddress" | "addressOf" | "eventAddress"
+>;
 
 /**
  * Writes what blocks say about our merchants: transfers to their addresses and, from solid blocks,
- * the outcomes of our own transactions. One query each for all blocks, whatever the number of
- * addresses. Doing it again changes nothing.
+ * the outcomes of our own transactions and what left our wallets without one. One query each for all
+ * blocks, whatever the number of addresses. Doing it again changes nothing.
  *
  * @returns the merchants that have something to hear
  */
@@ -35,14 +39,17 @@ export async function recordBlocks(
   view: Finality,
 ): Promise<ReadonlySet<string>> {
   const { network } = chain;
-  const [findings, own] = await Promise.all([
+  const [findings, own, spends] = await Promise.all([
     findingsOf(sql, chain, blocks),
     view === "head" ? [] : findOwnTransactions(
       sql,
       network,
       blocks.flatMap((block) => block.transactions.map((transaction) => transaction.txid)),
     ),
+    view === "head" ? [] : spendsOf(sql, chain, blocks),
   ]);
+  // before anything else is told of these blocks: what may be paid already must not be signed anew
+  if (spends.length > 0) await tellUnknown(sql, chain, spends, own);
   await recordTransfers(sql, network, view === "head" ? "seen" : "solid", findings);
   const outcomes = outcomesOf(chain, undecided(network, own), blocks);
   const told = await recordOutcomes(sql, network, outcomes);
@@ -58,7 +65,7 @@ export async function recordBlocks(
 export async function findingsOf(
   sql: Sql,
   { network, addressOf }: Pick<Chain, "network" | "addressOf">,
-  blocks: readonly Pick<Block, "height" | "transfers">[],
+  blocks: readonly (Pick<Block, "height" | "transfers"> & Partial<Pick<Block, "hash">>)[],
 ): Promise<readonly TransferFinding[]> {
   // some stand there twice, which the database looks up once
   const receivers = blocks.flatMap(({ transfers }) => transfers.map((one) => textKey(one.eventTo)));
@@ -66,14 +73,22 @@ export async function findingsOf(
   if (owners.size === 0) return [];
   const keys = new Set(Array.from(owners.keys(), textKey));
   const findings: TransferFinding[] = [];
-  for (const { height, transfers } of blocks) {
+  for (const { height, hash = null, transfers } of blocks) {
     for (const found of transfers) {
       if (!keys.has(textKey(found.eventTo))) continue;
       const owner = owners.get(found.eventTo);
       if (owner === undefined) continue;
       const { eventFrom, eventTo: _, ...transfer } = found;
       const { address: to, merchantId, addressId } = owner;
-      findings.push({ ...transfer, from: addressOf(eventFrom), to, height, merchantId, addressId });
+      findings.push({
+        ...transfer,
+        from: addressOf(eventFrom),
+        to,
+        height,
+        hash,
+        merchantId,
+        addressId,
+      });
     }
   }
   return findings;

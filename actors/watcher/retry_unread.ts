@@ -2,16 +2,25 @@ import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import type { BlockAnswer, Finality } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/pair.ts";
-import { dropOneUnread, dropUnread, noteUnread } from "../../ledger/watcher/unread_blocks.ts";
-import type { ScanMemory } from "./scan_memory.ts";
+import {
+  dropOneUnread,
+  dropUnread,
+  LONGEST_PAUSE_MS,
+  noteUnread,
+} from "../../ledger/watcher/unread_blocks.ts";
+import { type ScanMemory, waitingFrom } from "./scan_memory.ts";
 
 const log = getLogger(["engine", "watcher"]);
 
 /** Pause before a block is asked for again; doubled with each try. Receipts are often a second late. */
 const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 15_000;
 /** Tries after which it is no longer a matter of a moment. */
-const ALARM_TRIES = 10;
+export const ALARM_TRIES = 10;
+
+/** How long a block is left alone that could not be read so many times before, milliseconds. */
+export function pauseAfter(tries: number): number {
+  return Math.min(FIRST_PAUSE_MS * 2 ** Math.min(tries, 20), LONGEST_PAUSE_MS);
+}
 
 /** A block that was asked for and is not whole. */
 export type NotWhole = Exclude<BlockAnswer, { readonly kind: "block" }>;
@@ -23,20 +32,14 @@ export async function retryLater(
   view: Finality,
   answer: NotWhole,
   memory: ScanMemory,
-  now: number,
 ): Promise<number> {
   const { height } = answer;
   const known = memory.unreadAt(view, height);
-  const pause = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(known?.tries ?? 0, 20), LONGEST_PAUSE_MS);
+  const pause = pauseAfter(known?.tries ?? 0);
   const reason = answer.kind === "incomplete" ? answer.reason : "no node has it";
-  const block = await noteUnread(sql, {
-    network,
-    view,
-    height,
-    reason,
-    nextTryAt: now + pause,
-  });
-  memory.unread = [...memory.unread.filter((other) => other !== known), block];
+  const block = await noteUnread(sql, { network, view, height, reason }, pause);
+  const waiting = waitingFrom(block, memory.monotonic());
+  memory.unread = [...memory.unread.filter((other) => other !== known), waiting];
   const told = { network, view, height, reason, tries: block.tries, pause };
   if (block.tries === 1) {
     log.info(

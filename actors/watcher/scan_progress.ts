@@ -12,15 +12,15 @@ const TELL_MS = 5_000;
 /** Tells how catching up goes: every few seconds in the log, always to whoever asks. */
 export class ScanProgress {
   readonly #network: Network;
-  readonly #now: () => number;
+  readonly #monotonic: () => number;
   #began: { readonly at: number; readonly height: number } | null = null;
   #toldAt = 0;
   #toldHeight = 0;
   #state: CatchUp | null = null;
 
-  constructor(network: Network, now: () => number) {
+  constructor(network: Network, monotonic: () => number) {
     this.#network = network;
-    this.#now = now;
+    this.#monotonic = monotonic;
   }
 
   /** What is known now; null while the scan is in step. */
@@ -30,7 +30,7 @@ export class ScanProgress {
 
   /** Notes how far the scan is. @param target newest solid block of the chain */
   note(height: number, target: number): void {
-    const now = this.#now();
+    const now = this.#monotonic();
     const left = Math.max(0, target - height);
     if (this.#began === null) {
       if (left < FAR_BEHIND) return;
@@ -65,8 +65,8 @@ export class ScanProgress {
   }
 
   #end(height: number): void {
-    const { at, height: from } = this.#began ?? { at: this.#now(), height };
-    const seconds = Math.max(0.001, (this.#now() - at) / 1_000);
+    const { at, height: from } = this.#began ?? { at: this.#monotonic(), height };
+    const seconds = Math.max(0.001, (this.#monotonic() - at) / 1_000);
     log.info("{network} has caught up at block {height}: {blocks} blocks in {seconds} s", {
       network: this.#network,
       height,

@@ -27,8 +27,6 @@ export interface SolidScanDeps {
   readonly sql: Sql;
   readonly chain: Chain;
   readonly memory: ScanMemory;
-  /** Unix milliseconds. */
-  readonly now: () => number;
   /** Says that merchants' inboxes have rows. */
   readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
   /** Says that the cursor moved. */
@@ -44,21 +42,17 @@ export interface SolidTurn {
 
 /** Reads up to {@linkcode TURN} solid blocks. @throws {ChainUnavailable} when no node answers */
 export async function scanSolid(deps: SolidScanDeps): Promise<SolidTurn> {
-  const { sql, chain, memory, now } = deps;
+  const { sql, chain, memory } = deps;
   const { network } = chain;
   const newest = await chain.solid();
-  memory.reachedAt = now();
-  // a node that fell behind does not make the chain shorter
-  memory.chainSolid = Math.max(memory.chainSolid, newest.height);
+  memory.reachedAt = memory.monotonic();
+  memory.noteSolid(newest.height);
   const before = await readCursor(sql, network, "solid") ?? await begin(deps, newest);
   noteCursor(memory, before);
   // another service may have read all that there is, so that no block of ours would tell
   const isThere = newest.height === before.height && newest.hash === before.hash;
   if (isThere && memory.stopped !== null) goOn(deps, before);
-  const waiting = memory.unreadAt("solid", before.height + 1);
-  if (waiting !== undefined && waiting.nextTryAt > now()) {
-    return { cursor: before, hasMore: false };
-  }
+  if (memory.leavesAlone("solid", before.height + 1)) return { cursor: before, hasMore: false };
   const cursor = await readOn(deps, before, Math.min(newest.height, before.height + TURN));
   memory.progress.note(cursor.height, newest.height);
   const moved = cursor.height > before.height;
@@ -78,14 +72,15 @@ async function begin({ sql, chain }: SolidScanDeps, newest: BlockRef): Promise<C
 
 /** Reads and writes blocks up to a height; what was read before a failure is written first. */
 async function readOn(deps: SolidScanDeps, from: Cursor, to: number): Promise<Cursor> {
-  const { sql, chain, memory, now } = deps;
+  const { sql, chain, memory } = deps;
   let cursor = from;
   let chunk: Block[] = [];
   let unread: NotWhole | null = null;
   let stranger: Block | null = null;
   let failure: ChainUnavailable | null = null;
   try {
-    for await (const answer of chain.blocks(cursor.height + 1, to, "solid")) {
+    const read = chain.blocks(cursor.height + 1, to, "solid", undefined, undefined, cursor);
+    for await (const answer of read) {
       if (answer.kind !== "block") {
         unread = answer;
         break;
@@ -118,12 +113,12 @@ async function readOn(deps: SolidScanDeps, from: Cursor, to: number): Promise<Cu
     unread = { kind: "incomplete", height: cursor.height + 1, reason: failure.message };
     failure = null;
   }
-  if (unread !== null) await retryLater(sql, chain.network, "solid", unread, memory, now());
+  if (unread !== null) await retryLater(sql, chain.network, "solid", unread, memory);
   if (failure !== null) throw failure;
   return cursor;
 }
 
-/** Writes what blocks say, then moves the cursor. @returns `null`: another service was faster */
+/** Writes what blocks say, then moves the cursor. @returns `null`: it is not where it was, or what was written is lost */
 async function record(
   deps: SolidScanDeps,
   cursor: Cursor,
@@ -138,16 +133,18 @@ async function record(
   const next = { height: last.height, hash: last.hash, time: last.time, previousTime };
   if (!await moveCursor(sql, network, "solid", cursor, next, blocks.length)) return null;
   crashPoint("watcher.after-cursor");
-  noteCursor(memory, next);
+  const moved = { ...next, history: cursor.history };
+  noteCursor(memory, moved);
   memory.blocksRead += blocks.length;
   await forgetUnread(sql, network, "solid", next.height, memory);
   if (told.size > 0) wakeMerchants(told);
   onSolid();
-  return next;
+  return moved;
 }
 
 /**
- * Another service reads the same network: what it has read need not be read here.
+ * Another service reads the same network: what it has read need not be read here. Or the database
+ * has another history: what it lacks is read once more.
  *
  * @param continues whether all blocks that were read here continue what was read before
  */
@@ -158,7 +155,7 @@ async function movedByOther(
 ): Promise<Cursor> {
   const { sql, chain, memory } = deps;
   const { network } = chain;
-  log.debug("{network}: another service moved the cursor from {height}", {
+  log.debug("{network}: the cursor is at {height} no longer, or in another history", {
     network,
     height: old.height,
   });

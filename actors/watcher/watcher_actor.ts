@@ -10,12 +10,13 @@ import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import type { Chain, NodeState } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/pair.ts";
+import { noteContracts } from "../../ledger/watcher/scanned_contracts.ts";
 import { listUnread } from "../../ledger/watcher/unread_blocks.ts";
 import { isAway } from "../runtime/is_away.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { recallHead, viewHead } from "./head_view.ts";
 import { callsLeft, restAfter } from "./rest.ts";
-import { ScanMemory } from "./scan_memory.ts";
+import { ScanMemory, waitingFrom } from "./scan_memory.ts";
 import { scanSolid } from "./solid_scan.ts";
 import type { TellStatus } from "./watcher_status.ts";
 
@@ -35,8 +36,10 @@ export interface WatcherDeps {
   readonly chains: ReadonlyMap<Network, Chain>;
   /** How the nodes of a network fare; empty where nobody counts. */
   readonly nodes: (network: Network) => readonly NodeState[];
-  /** Unix milliseconds. */
+  /** Unix milliseconds, for the hour of the day alone. */
   readonly now: () => number;
+  /** Milliseconds of a clock that is never set; default `performance.now`. */
+  readonly monotonic?: () => number;
   /** Says that merchants' inboxes have rows. */
   readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
   /** Says that the solid cursor moved. */
@@ -67,9 +70,14 @@ export function watcherActors(deps: WatcherDeps): ActorKind<WatcherMessage> {
       const chain = chainOf(id);
       if (chain === undefined) throw new Error(`Cannot watch a network as it is unknown: ${id}`);
       const { network } = chain;
-      const memory = memories.get(network) ?? new ScanMemory(network, deps.now);
+      const memory = memories.get(network) ??
+        new ScanMemory(network, deps.monotonic ?? (() => performance.now()));
       memories.set(network, memory);
-      memory.unread = await listUnread(deps.sql, network);
+      const unread = await listUnread(deps.sql, network);
+      memory.unread = unread.filter(({ view }) => view !== "again")
+        .map((block) => waitingFrom(block, memory.monotonic()));
+      const { contracts } = chain.capabilities;
+      if (contracts !== undefined) await noteContracts(deps.sql, network, contracts);
       await recallHead({ sql: deps.sql, chain, memory });
       return new WatcherActor(chain, deps, memory);
     },
@@ -88,7 +96,7 @@ class WatcherActor implements Actor<WatcherMessage> {
   }
 
   async receive(_message: WatcherMessage): Promise<void> {
-    if (this.#deps.now() < this.#memory.restsUntil) return;
+    if (this.#memory.monotonic() < this.#memory.restsUntil) return;
     const before = this.#callsToday();
     try {
       await this.#look();
@@ -99,14 +107,13 @@ class WatcherActor implements Actor<WatcherMessage> {
   }
 
   async #look(): Promise<void> {
-    const { sql, now, wakeMerchants, onSolid, again } = this.#deps;
+    const { sql, wakeMerchants, onSolid, again } = this.#deps;
     const chain = this.#chain;
     const memory = this.#memory;
     const { cursor, hasMore } = await scanSolid({
       sql,
       chain,
       memory,
-      now,
       wakeMerchants,
       onSolid: () => {
         this.#tell();
@@ -115,7 +122,7 @@ class WatcherActor implements Actor<WatcherMessage> {
     });
     // with calls running out, what only informs goes first
     if (memory.restMs < LONG_REST_MS) {
-      await viewHead({ sql, chain, memory, now, wakeMerchants }, cursor);
+      await viewHead({ sql, chain, memory, wakeMerchants }, cursor);
     }
     if (hasMore) again(chain.network);
   }
@@ -146,6 +153,6 @@ class WatcherActor implements Actor<WatcherMessage> {
       );
     }
     memory.restMs = rest;
-    memory.restsUntil = now() + rest;
+    memory.restsUntil = memory.monotonic() + rest;
   }
 }

@@ -11,7 +11,7 @@ export interface WatcherStatus {
   readonly readSolidTime: number;
   /** Height of the newest block that was seen; it may still change. */
   readonly readHead: number;
-  /** When the chain was last reached, Unix milliseconds. */
+  /** When the chain was last reached, milliseconds of the monotonic clock. */
   readonly reachedAt: number;
   /** Blocks read since the start. */
   readonly blocksRead: number;

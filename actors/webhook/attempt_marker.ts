@@ -1,8 +1,10 @@
 /**
  * Writes attempts down in batches: what ends while one write is under way goes with the next.
  *
- * A database that is away, or busy with others, is waited for. What it refuses is not repeated for
- * ever: the batch is halved until the attempt that it cannot keep stands alone; that one is written
+ * A database that is away is waited for. Attempts of which something else holds a row are not
+ * written with the others of their batch but tried apart. Where a wait is in vain for another reason,
+ * the merchants of the batch are halved until the one that it is for stands alone. Whatever else the database refuses is not repeated
+ * for ever: the batch is halved until the attempt that it cannot keep stands alone, which is written
  * without the endpoint's words, and given up with an alarm when even that fails. Its lease runs out
  * then, and its event is delivered again.
  *
@@ -11,7 +13,9 @@
 
 import { getLogger } from "@logtape/logtape";
 import { classifyDatabaseError } from "../../ledger/database/classify_database_error.ts";
-import type { AttemptMark, Outbox } from "../../ledger/outbox/outbox.ts";
+import { isHeld } from "../../ledger/database/is_held.ts";
+import type { AttemptMark, Marked, Outbox } from "../../ledger/outbox/outbox.ts";
+import { HeldMarks } from "./held_marks.ts";
 
 const log = getLogger(["engine", "webhook"]);
 
@@ -33,10 +37,13 @@ const UNREADABLE = "unreadable_answer";
 
 /** Collects attempts and writes them down. */
 export class AttemptMarker {
-  #waiting: AttemptMark[] = [];
+  readonly #waiting = new Set<AttemptMark>();
   #running: Promise<void> | null = null;
   #closing = false;
   #lost = 0;
+  /** Attempts that are not written down, per merchant. */
+  readonly #unwritten = new Map<string, number>();
+  readonly #held = new HeldMarks((marks) => this.#writeHeld(marks));
 
   /**
    * @param onMarked is told of every batch after its commit, and of the merchants that may be owed a
@@ -52,7 +59,22 @@ export class AttemptMarker {
 
   /** Attempts that are not written down yet. */
   get size(): number {
-    return this.#waiting.length;
+    return this.#waiting.size + this.#held.size;
+  }
+
+  /** True while something else holds rows of a merchant, as far as is known. */
+  holds(merchantId: string): boolean {
+    return this.#held.holds(merchantId);
+  }
+
+  /** Attempts of a merchant that are not written down yet. */
+  of(merchantId: string): number {
+    return this.#unwritten.get(merchantId) ?? 0;
+  }
+
+  /** Attempts among them whose rows something else holds. */
+  get held(): number {
+    return this.#held.size;
   }
 
   /** Attempts that the database refused to keep. */
@@ -62,32 +84,38 @@ export class AttemptMarker {
 
   /** Notes one attempt. */
   add(mark: AttemptMark): void {
-    this.#waiting.push(mark);
+    this.#unwritten.set(mark.merchantId, this.of(mark.merchantId) + 1);
+    if (this.#held.holds(mark.merchantId) && !this.#closing) return this.#held.add(mark);
+    this.#waiting.add(mark);
     this.#running ??= this.#run();
   }
 
-  /** Waits until everything is written; a write that fails from now on is not repeated. */
+  /**
+   * Waits until everything is written; a write that fails from now on is not repeated, and what cannot
+   * be locked is left to its lease, which runs out.
+   */
   async close(): Promise<void> {
     this.#closing = true;
     await this.#running;
+    this.#held.clear();
+    this.#unwritten.clear();
   }
 
   async #run(): Promise<void> {
     // What ends in the same turn of the event loop is written together.
     await new Promise((resolve) => setImmediate(resolve));
     let pause = FIRST_RETRY_MS;
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.slice(0, LARGEST_BATCH);
+    while (this.#waiting.size > 0) {
+      const batch = [...this.#waiting.values().take(LARGEST_BATCH)];
       const startedAt = performance.now();
       try {
         await this.#write(batch);
-        this.#waiting = this.#waiting.slice(batch.length);
         pause = FIRST_RETRY_MS;
         await this.#rest(startedAt + PACE_MS - performance.now());
       } catch (error) {
         log.error("cannot write down {count} deliveries: {error}", { count: batch.length, error });
         // Their leases run out, and they are delivered again: at least once.
-        if (this.#closing) this.#waiting = [];
+        if (this.#closing) this.#settle([...this.#waiting]);
         else await new Promise((resolve) => setTimeout(resolve, pause));
         pause = Math.min(pause * 2, LONGEST_RETRY_MS);
       }
@@ -96,32 +124,112 @@ export class AttemptMarker {
   }
 
   async #rest(ms: number): Promise<void> {
-    if (this.#closing || ms <= 0 || this.#waiting.length >= LARGEST_BATCH) return;
+    if (this.#closing || ms <= 0 || this.#waiting.size >= LARGEST_BATCH) return;
     await new Promise((resolve) => setTimeout(resolve, ms));
   }
 
   /**
-   * Writes a batch, in halves where the database refuses it.
+   * Writes a batch, in parts where the database refuses it.
    *
-   * @throws when the database is away; what was written already may be written again
+   * @throws when the database is away; what is not written then still waits
    */
   async #write(batch: readonly AttemptMark[]): Promise<void> {
+    const marks = this.#closing ? batch : this.#withoutHeld(batch);
+    const [first] = marks;
+    if (first === undefined) return;
     try {
-      this.onMarked(batch, await this.outbox.mark(batch));
+      const held = await this.#mark(marks);
+      if (held.length > 0) this.#hold(held, "a row is held");
     } catch (error) {
-      if (isPassing(error)) throw error;
-      const [first] = batch;
-      if (batch.length > 1) {
-        const middle = batch.length >> 1;
-        await this.#write(batch.slice(0, middle));
-        await this.#write(batch.slice(middle));
-      } else if (first !== undefined) {
-        await this.#writePlain(first, error);
+      if (classifyDatabaseError(error) === "connection") throw error;
+      if (isWaiting(error)) {
+        // each part would wait in vain again, and the process is about to end
+        if (this.#closing) return this.#settle(marks);
+        const merchants = [...new Set(marks.map(({ merchantId }) => merchantId))];
+        if (merchants.length === 1) return this.#hold(marks, error);
+        const half = new Set(merchants.slice(0, merchants.length >> 1));
+        await this.#write(marks.filter(({ merchantId }) => half.has(merchantId)));
+        await this.#write(marks.filter(({ merchantId }) => !half.has(merchantId)));
+      } else if (marks.length > 1) {
+        const middle = marks.length >> 1;
+        await this.#write(marks.slice(0, middle));
+        await this.#write(marks.slice(middle));
+      } else {
+        await this.#writePlainOrHold(first, error);
       }
     }
   }
 
-  async #writePlain(mark: AttemptMark, reason: unknown): Promise<void> {
+  /** Writes attempts down; answers those that cannot be, as something else holds a row. */
+  async #mark(marks: readonly AttemptMark[]): Promise<readonly AttemptMark[]> {
+    const { recovered, held } = await this.outbox.mark(marks);
+    const left = new Set(held);
+    const written = held.length === 0 ? marks : marks.filter((mark) => !left.has(mark));
+    this.#settle(written);
+    this.onMarked(written, recovered);
+    return held;
+  }
+
+  /** Counts attempts as no longer waiting to be written. */
+  #settle(marks: readonly AttemptMark[]): void {
+    for (const mark of marks) {
+      this.#waiting.delete(mark);
+      const left = this.of(mark.merchantId) - 1;
+      if (left > 0) this.#unwritten.set(mark.merchantId, left);
+      else this.#unwritten.delete(mark.merchantId);
+    }
+  }
+
+  /** A batch without the attempts of merchants with held rows: those wait with the ones before them. */
+  #withoutHeld(batch: readonly AttemptMark[]): readonly AttemptMark[] {
+    return batch.filter((mark) => {
+      if (!this.#held.holds(mark.merchantId)) return true;
+      this.#letWait(mark);
+      return false;
+    });
+  }
+
+  #hold(marks: readonly AttemptMark[], reason: unknown): void {
+    if (this.#closing) return this.#settle(marks);
+    log.warn("{count} attempts of {merchantIds} are written later: {reason}", {
+      count: marks.length,
+      merchantIds: [...new Set(marks.map(({ merchantId }) => merchantId))],
+      reason,
+    });
+    for (const mark of marks) this.#letWait(mark);
+  }
+
+  #letWait(mark: AttemptMark): void {
+    this.#waiting.delete(mark);
+    this.#held.add(mark);
+  }
+
+  /** Writes attempts of one merchant that were held; answers those that still are. */
+  async #writeHeld(marks: readonly AttemptMark[]): Promise<readonly AttemptMark[]> {
+    const [first] = marks;
+    try {
+      return await this.#mark(marks);
+    } catch (error) {
+      if (first === undefined || marks.length > 1 || isPassing(error)) return marks;
+      return await this.#writePlain(first, error).catch(() => marks);
+    }
+  }
+
+  async #writePlainOrHold(mark: AttemptMark, reason: unknown): Promise<void> {
+    try {
+      const held = await this.#writePlain(mark, reason);
+      if (held.length > 0) this.#hold(held, "a row is held");
+    } catch (error) {
+      if (!isWaiting(error)) throw error;
+      this.#hold([mark], error);
+    }
+  }
+
+  /**
+   * @returns the attempt where something else holds a row
+   * @throws when the database is away, or a wait was in vain
+   */
+  async #writePlain(mark: AttemptMark, reason: unknown): Promise<readonly AttemptMark[]> {
     const { eventId, attempt } = mark;
     log.error("attempt {attempt} of {eventId} is refused by the database: {reason}", {
       attempt,
@@ -129,22 +237,33 @@ export class AttemptMarker {
       reason,
     });
     const plain: AttemptMark = { ...mark, outcome: UNREADABLE, answer: null };
+    let marked: Marked;
     try {
-      this.onMarked([plain], await this.outbox.mark([plain]));
+      marked = await this.outbox.mark([plain]);
     } catch (error) {
       if (isPassing(error)) throw error;
+      this.#settle([mark]);
       this.#lost++;
       log.error("attempt {attempt} of {eventId} is given up, its event is sent again: {error}", {
         attempt,
         eventId,
         error,
       });
+      return [];
     }
+    if (marked.held.length > 0) return [mark];
+    this.#settle([mark]);
+    this.onMarked([plain], marked.recovered);
+    return [];
   }
 }
 
 /** Whether nothing is wrong with what was to be written. */
 function isPassing(error: unknown): boolean {
-  const kind = classifyDatabaseError(error);
-  return kind === "connection" || kind === "serialization";
+  return classifyDatabaseError(error) === "connection" || isWaiting(error);
+}
+
+/** Whether a row that something else holds was waited for in vain. */
+function isWaiting(error: unknown): boolean {
+  return isHeld(error) || classifyDatabaseError(error) === "serialization";
 }

@@ -11,6 +11,18 @@ const UNKNOWN = 8;
 /** Deliveries at the same time to one endpoint when all merchants together have many. */
 const CROWDED = 4;
 
+/**
+ * Deliveries of one endpoint that are under way or not written down yet: wide enough for one that
+ * answers at once, and a part of what all endpoints have together.
+ */
+const UNWRITTEN = 256;
+
+/**
+ * The same while something else holds rows of the merchant: the first of them tell that it still
+ * does, and each further one takes memory for as long as that lasts.
+ */
+const UNWRITTEN_HELD = 16;
+
 /** An endpoint with undelivered events. */
 export class Endpoint {
   /** Deliveries under way. */
@@ -27,9 +39,13 @@ export class Endpoint {
    * How many more deliveries may start.
    *
    * @param isCrowded whether so many are under way that slow endpoints must not take the rest
+   * @param unwritten deliveries that have ended and are not written down
+   * @param isHeld whether something else holds rows of the merchant
    */
-  room(isCrowded: boolean): number {
-    return Math.max(this.#widthWhen(isCrowded) - this.inFlight, 0);
+  room(isCrowded: boolean, unwritten: number, isHeld: boolean): number {
+    const bound = isHeld ? UNWRITTEN_HELD : UNWRITTEN;
+    const most = Math.min(this.#widthWhen(isCrowded), bound - unwritten);
+    return Math.max(most - this.inFlight, 0);
   }
 
   /**
@@ -43,7 +59,8 @@ export class Endpoint {
 
   /** Whether half of what may be under way has ended. */
   isHalfEmpty(isCrowded: boolean): boolean {
-    return this.room(isCrowded) >= this.#widthWhen(isCrowded) / 2;
+    const width = this.#widthWhen(isCrowded);
+    return width - this.inFlight >= width / 2;
   }
 
   #widthWhen(isCrowded: boolean): number {
@@ -53,6 +70,11 @@ export class Endpoint {
   /** Whether nothing is known that a new one would not know. */
   get isOrdinary(): boolean {
     return this.inFlight === 0 && this.#width >= UNKNOWN;
+  }
+
+  /** Whether it has answered badly more often than well of late. */
+  get isInTrouble(): boolean {
+    return this.#width < UNKNOWN;
   }
 
   /** An acknowledgement widens the path by one. */

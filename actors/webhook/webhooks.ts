@@ -17,8 +17,11 @@ import type {
 import type { AttemptOutcome } from "../../webhooks/attempt_outcome.ts";
 import { isSentType } from "../../webhooks/event_type.ts";
 import { isRetried, retryDelayMs } from "../../webhooks/retry.ts";
+import type { SecretBox } from "../../webhooks/secret_box.ts";
 import type { Sender } from "../../webhooks/sender.ts";
 import type { CrashPointName } from "../runtime/crash_point.ts";
+import { within } from "../runtime/within.ts";
+import { ApartClaims } from "./apart_claims.ts";
 import { AttemptMarker } from "./attempt_marker.ts";
 import { Endpoint } from "./endpoint.ts";
 import { RetryAlarm } from "./retry_alarm.ts";
@@ -27,6 +30,19 @@ const log = getLogger(["engine", "webhook"]);
 
 /** Deliveries under way at the same time, all merchants together. */
 const IN_FLIGHT = 1_024;
+
+/** Those of them to endpoints that have answered badly, all of these together. */
+const IN_TROUBLE = 256;
+
+/**
+ * Attempts whose rows something else holds, all merchants together: from here on nothing more is
+ * delivered to merchants whose rows are held, so that those of very many do not fill the memory. The
+ * places of all others stay theirs.
+ */
+const HELD = 8_192;
+
+/** Outcome of an attempt for which no request could be made. */
+const UNSENDABLE = "UNSENDABLE";
 
 /** Merchants served by one claim. */
 const CLAIM_MERCHANTS = 200;
@@ -46,13 +62,15 @@ const MEMORY_MS = 60_000;
 /** Pause after a claim that failed. */
 const CLAIM_RETRY_MS = 250;
 
-/** How long {@linkcode Webhooks.stop} lets deliveries under way finish. */
+/** How long {@linkcode Webhooks.stop} lets deliveries under way finish, and each of its other steps. */
 const DRAIN_MS = 5_000;
 
 /** What the deliveries need. */
 export interface WebhookDeps {
   readonly outbox: Outbox;
   readonly sender: Sender;
+  /** Decrypts a merchant's secret; absent: secrets are kept as they are. */
+  readonly openSecret?: SecretBox["open"];
   /** Unix milliseconds. */
   readonly now: () => number;
   /** A number in [0, 1), for jitter. */
@@ -80,7 +98,17 @@ export interface Webhooks {
     readonly endpoints: number;
     readonly unmarked: number;
     readonly lostMarks: number;
+    /** Attempts whose rows something else holds. */
+    readonly heldMarks: number;
+    /** Endpoints whose events the database refused to hand out. */
+    readonly refusedClaims: number;
+    /** Events that could not be made into a request. */
+    readonly unsendable: number;
   };
+}
+
+function keptAsItIs(secret: string): Promise<string> {
+  return Promise.resolve(secret);
 }
 
 /** The deliveries over an outbox and a sender. */
@@ -93,11 +121,15 @@ class Deliveries implements Webhooks {
   readonly #endpoints = new Map<string, Endpoint>();
   /** Endpoints that may have due events, in the order in which they are served. */
   readonly #wanting = new Set<string>();
+  readonly #claims: ApartClaims;
   readonly #marker: AttemptMarker;
   readonly #alarm: RetryAlarm;
   readonly #abort = new AbortController();
   readonly #running = new Set<Promise<void>>();
   #inFlight = 0;
+  /** Those of them to endpoints that have answered badly. */
+  #inTrouble = 0;
+  #unsendable = 0;
   #claiming: Promise<void> | null = null;
   #sweeping: Promise<void> | null = null;
   #reviving: Promise<void> | null = null;
@@ -107,6 +139,7 @@ class Deliveries implements Webhooks {
 
   constructor(deps: WebhookDeps) {
     this.#deps = deps;
+    this.#claims = new ApartClaims(deps.outbox);
     this.#marker = new AttemptMarker(deps.outbox, (marks, recovered) => {
       this.#marked(marks);
       // only what was just learnt; the sweep finds whatever is left of it
@@ -121,6 +154,9 @@ class Deliveries implements Webhooks {
       endpoints: this.#endpoints.size,
       unmarked: this.#marker.size,
       lostMarks: this.#marker.lost,
+      heldMarks: this.#marker.held,
+      refusedClaims: this.#claims.refused,
+      unsendable: this.#unsendable,
     };
   }
 
@@ -141,13 +177,19 @@ class Deliveries implements Webhooks {
     clearInterval(this.#sweepTimer);
     this.#alarm.clear();
     this.#wanting.clear();
-    await this.#sweeping;
-    await this.#claiming;
-    const drain = setTimeout(() => this.#abort.abort(), this.#deps.drainMs ?? DRAIN_MS);
+    const drainMs = this.#deps.drainMs ?? DRAIN_MS;
+    // a database that does not answer must not keep the process: it would be killed, and leases run out
+    await within(drainMs, Promise.all([this.#sweeping, this.#claiming]));
+    const drain = setTimeout(() => this.#abort.abort(), drainMs);
     await Promise.all(this.#running);
     clearTimeout(drain);
-    await this.#marker.close();
-    await this.#reviving;
+    const isWritten = await within(drainMs, this.#marker.close());
+    if (!isWritten) {
+      log.warn("{count} deliveries are not written down in time, and are made again", {
+        count: this.#marker.size,
+      });
+    }
+    await within(drainMs, Promise.resolve(this.#reviving));
     this.#deps.sender.close();
   }
 
@@ -166,10 +208,11 @@ class Deliveries implements Webhooks {
     await new Promise((resolve) => setImmediate(resolve));
     for (let wants = this.#wants(); wants.length > 0; wants = this.#wants()) {
       try {
-        const events = await this.#deps.outbox.claim(wants);
-        this.#noteFilled(wants, events);
-        if (events.length > 0) this.#deps.crashPoint("webhook.after-claim");
-        for (const event of events) this.#deliver(event);
+        await this.#claims.claim(wants, (wants, events) => {
+          this.#noteFilled(wants, events);
+          if (events.length > 0) this.#deps.crashPoint("webhook.after-claim");
+          for (const event of events) this.#deliver(event);
+        });
       } catch (error) {
         log.error("cannot claim events: {error}", { error });
         if (this.#stopped) break;
@@ -180,9 +223,13 @@ class Deliveries implements Webhooks {
     this.#claiming = null;
   }
 
-  /** Deliveries that may still begin; what cannot be written down counts, or it would grow without bound. */
+  /**
+   * Deliveries that may still begin. What is not written down counts, or it would grow without bound;
+   * what held rows keep counts for their merchants alone.
+   */
   get #left(): number {
-    return IN_FLIGHT - this.#inFlight - this.#marker.size;
+    const { size, held } = this.#marker;
+    return IN_FLIGHT - this.#inFlight - (size - held);
   }
 
   /** Whether so many are under way that slow endpoints must not take the rest. */
@@ -192,19 +239,29 @@ class Deliveries implements Webhooks {
 
   /**
    * Takes the next endpoints out of the line. One without room is left out: it comes back when its
-   * deliveries end, or when one is written down.
+   * deliveries end, when one is written down, or with the sweep. Those that have answered badly
+   * share a part of all places, so that however many hang, the others are served.
    */
   #wants(): Want[] {
     const wants: Want[] = [];
-    const isCrowded = this.#isCrowded;
     let left = this.#left;
+    let leftForTrouble = IN_TROUBLE - this.#inTrouble;
     for (const merchantId of this.#wanting) {
       if (left <= 0 || wants.length === CLAIM_MERCHANTS) break;
       this.#wanting.delete(merchantId);
-      const room = Math.min(this.#endpoint(merchantId).room(isCrowded), left);
+      if (this.#claims.leavesAlone(merchantId)) continue;
+      const endpoint = this.#endpoint(merchantId);
+      // counted anew for each: together they must not take in one claim what a crowd may not have
+      const isCrowded = left < IN_FLIGHT / 2;
+      const bound = endpoint.isInTrouble ? Math.min(left, Math.max(leftForTrouble, 0)) : left;
+      const isHeld = this.#marker.holds(merchantId);
+      if (isHeld && this.#marker.held >= HELD) continue;
+      const unwritten = this.#marker.of(merchantId);
+      const room = Math.min(endpoint.room(isCrowded, unwritten, isHeld), bound);
       if (room === 0) continue;
       wants.push({ merchantId, room });
       left -= room;
+      if (endpoint.isInTrouble) leftForTrouble -= room;
     }
     return wants;
   }
@@ -220,14 +277,17 @@ class Deliveries implements Webhooks {
 
   #deliver(event: ClaimedEvent): void {
     const endpoint = this.#endpoint(event.merchantId);
+    const isInTrouble = endpoint.isInTrouble;
     endpoint.inFlight++;
     this.#inFlight++;
+    if (isInTrouble) this.#inTrouble++;
     const running = this.#attempt(event, endpoint).catch((error: unknown) => {
       // The lease runs out and the event is tried again; the fault is ours and must be seen.
       log.error("delivery of {eventId} broke: {error}", { eventId: event.eventId, error });
     }).finally(() => {
       endpoint.inFlight--;
       this.#inFlight--;
+      if (isInTrouble) this.#inTrouble--;
       this.#running.delete(running);
       if (this.#stopped) return;
       const isDue = endpoint.goesByHalves && endpoint.isHalfEmpty(this.#isCrowded);
@@ -238,21 +298,7 @@ class Deliveries implements Webhooks {
   }
 
   async #attempt(event: ClaimedEvent, endpoint: Endpoint): Promise<void> {
-    if (!isSentType(event.type)) {
-      throw new TypeError(`Cannot deliver an event as its type is unknown: ${event.type}`);
-    }
-    const outcome = await this.#deps.sender.send(
-      {
-        eventId: event.eventId,
-        type: event.type,
-        body: event.payload,
-        url: event.url,
-        secrets: { current: event.secret, previous: event.previousSecret },
-        timeoutMs: event.timeoutMs,
-      },
-      this.#deps.now(),
-      this.#abort.signal,
-    );
+    const outcome = await this.#send(event);
     this.#deps.crashPoint("webhook.after-send");
     const verdict = this.#verdict(event, outcome);
     if (verdict.kind === "delivered") endpoint.answeredWell();
@@ -269,6 +315,37 @@ class Deliveries implements Webhooks {
       durationMs: outcome.durationMs,
       answer: "answer" in outcome ? outcome.answer : null,
     });
+  }
+
+  /** Makes one attempt; what cannot be sent at all is an attempt that failed, as any other. */
+  async #send(event: ClaimedEvent): Promise<AttemptOutcome> {
+    try {
+      if (!isSentType(event.type)) {
+        throw new TypeError(`Cannot deliver an event as its type is unknown: ${event.type}`);
+      }
+      const { secret, previousSecret: previous, merchantId } = event;
+      const { openSecret = keptAsItIs } = this.#deps;
+      const secrets = {
+        current: await openSecret(secret, merchantId),
+        previous: previous === null ? null : await openSecret(previous, merchantId),
+      };
+      return await this.#deps.sender.send(
+        {
+          eventId: event.eventId,
+          type: event.type,
+          body: event.payload,
+          url: event.url,
+          secrets,
+          timeoutMs: event.timeoutMs,
+        },
+        this.#deps.now(),
+        this.#abort.signal,
+      );
+    } catch (error) {
+      this.#unsendable++;
+      log.error("{eventId} cannot be sent: {error}", { eventId: event.eventId, error });
+      return { category: "network", code: UNSENDABLE, durationMs: 0 };
+    }
   }
 
   #verdict(event: ClaimedEvent, outcome: AttemptOutcome): Verdict {
@@ -334,11 +411,15 @@ class Deliveries implements Webhooks {
       const found = await this.#deps.outbox.waiting(this.#sweptUpTo, SWEEP_MERCHANTS);
       this.#sweptUpTo = found.length < SWEEP_MERCHANTS ? "" : found.at(-1)?.merchantId ?? "";
       const off = found.filter(({ state }) => state === "off").map(({ merchantId }) => merchantId);
-      if (off.length > 0) await this.#deps.outbox.skip(off);
       for (const { merchantId, state } of found) if (state === "on") this.wake(merchantId);
-      for (const merchantId of await this.#deps.outbox.probe()) this.wake(merchantId);
+      if (off.length > 0) await this.#deps.outbox.skip(off);
     } catch (error) {
       log.error("cannot sweep the outbox: {error}", { error });
+    }
+    try {
+      for (const merchantId of await this.#deps.outbox.probe()) this.wake(merchantId);
+    } catch (error) {
+      log.error("cannot probe endpoints: {error}", { error });
     }
     await (this.#reviving ??= this.#revive());
     this.#forgetIdle();

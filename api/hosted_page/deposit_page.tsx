@@ -9,8 +9,10 @@ import { readHostedPage } from "../../ledger/queries/read_hosted_page.ts";
 import type { Answer } from "../answer.ts";
 import type { ApiContext } from "../context.ts";
 import { invalidToken, sessionExpired, tokenRequired } from "../errors.ts";
+import { heldBack } from "../hand_out.ts";
 import {
   invalidTokenDoc,
+  notFoundDoc,
   sessionExpiredDoc,
   tokenRequiredDoc,
 } from "../openapi/error_catalogue.ts";
@@ -48,7 +50,8 @@ export const getDepositPageOfToken = publicRoute({
   // what else the address carries is for the customer's eyes
   query: z.object({ lang }),
   responses,
-  errors: [invalidTokenDoc, sessionExpiredDoc],
+  // a path that is no text is that of no page either
+  errors: [invalidTokenDoc, notFoundDoc, sessionExpiredDoc],
   problemPage,
   handler: ({ params, query, ...request }, context) => {
     const addressOf = (language: Language) => `?lang=${language}`;
@@ -88,18 +91,23 @@ async function pageOf(
   wanted: string | undefined,
   addresses: Addresses,
   { headers, now }: Pick<PublicRequest<unknown, unknown>, "headers" | "now">,
-  { sql, environment }: ApiContext,
+  context: ApiContext,
 ): Promise<Answer> {
-  const found = await readHostedPage(sql, hashSessionToken(token));
+  const found = await readHostedPage(context.sql, hashSessionToken(token));
   if (found === undefined) return invalidToken;
-  const { session, payment, merchant } = found;
+  const { session, walletIndex, payment, merchant } = found;
   const isOver = now >= session.expiresAt;
   if (isOver && !wantsPage(headers)) return sessionExpired;
+  if (!isOver) {
+    const { network, address } = session;
+    const held = await heldBack(context, [{ network, address, walletIndex }]);
+    if (held !== null) return held;
+  }
   const view = pageView({
     session,
     payment,
     merchant,
-    isDevelopment: environment === "development",
+    isDevelopment: context.environment === "development",
     language: chooseLanguage(wanted ?? null, headers.get("accept-language")),
     now,
   });

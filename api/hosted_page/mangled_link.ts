@@ -16,7 +16,9 @@ const SLASHED = /^\/(?:deposit\/|api\/(?=deposit-page\/))([^/]+)\/$/;
  */
 export function mangledLink(request: Request): Answer | null {
   if (request.method !== "GET" && request.method !== "HEAD") return null;
-  const { pathname, search } = new URL(request.url);
+  const url = URL.parse(request.url);
+  if (url === null) return null;
+  const { pathname, search } = url;
   const last = SLASHED.exec(pathname)?.[1];
   if (last !== undefined) {
     // relative: a proxy may serve the page under a path of its own

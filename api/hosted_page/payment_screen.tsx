@@ -43,7 +43,7 @@ export function PaymentScreen({ view, told }: { readonly view: PageView; readonl
             <Icon name="warning" />
             <span>
               <strong>{texts.onlyThis(isolated(session.currency), isolated(place))}</strong>{" "}
-              {texts.otherwiseLost}
+              {texts.otherToken}
             </span>
           </p>
         </section>

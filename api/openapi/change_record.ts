@@ -22,7 +22,9 @@ export const CHANGE_RECORD: readonly Change[] = [
       "are ignored for resellers, and refused for administrators wherever both call; " +
       "`webhookEvents` refuses names that do not exist, and an endpoint whose host has IPv6 " +
       "addresses alone is refused with that reason; `GET /api/deposit-page/status` may be read " +
-      "by pages of any origin",
+      "by pages of any origin; `metadata` of `POST /api/deposits` is bounded (4 kB of JSON, 50 keys, " +
+      "3 levels), answers of more than 128 KiB count as more than one request, and routes without " +
+      "a key are limited per client address",
   },
   {
     date: "2026-08-13",

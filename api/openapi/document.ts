@@ -23,7 +23,9 @@ const CONVENTIONS = `Accept and send stablecoin payments.
 - **Errors** are \`{error, message?, details?}\`; every response has an \`X-Request-Id\`.
 - **Balances** are separate per (currency, network): what came in on one chain goes out on it.
 - **Limits**: \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\` (seconds left)
-  tell where a key stands; a 429 says in \`Retry-After\` when to go on.
+  tell where a key stands; a 429 says in \`Retry-After\` when to go on. An answer of more than
+  128 KiB counts as one more request for every further 16 KiB. A merchant's keys together have four
+  times the requests of one key.
 
 Send the API key as \`Authorization: <API_KEY>\` or \`Authorization: Bearer <API_KEY>\`.`;
 

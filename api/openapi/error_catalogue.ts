@@ -207,6 +207,15 @@ export const payoutInitiationFailedDoc = errorDoc(
   { message, withdrawalId: id("wd") },
 );
 
+/** 500: nothing can be signed on the network. */
+export const settlementInitiationFailedDoc = errorDoc(
+  "SettlementInitiationFailed",
+  "The treasury refused the payout; the reserved amount is back and the Idempotency-Key is free",
+  errors.settlementInitiationFailed(exampleId("stl"), exampleId("wd")),
+  "Payout initiation failed",
+  { message, settlementId: id("stl"), withdrawalId: id("wd") },
+);
+
 function amountOf(text: string): Amount {
   const parsed = parseAmount(text);
   if (parsed === null) {
@@ -376,8 +385,15 @@ export const REFUSALS: Readonly<Record<RefusalCode, ErrorDoc>> = {
   ),
   balance_too_large: invalidField(
     "BalanceTooLarge",
-    "With the deposit the balance would have more than 20 integer digits",
+    "The deposit is above 1000000000000, or with it the balance above 10^19",
     { code: "balance_too_large" },
+  ),
+  same_administrator: refusal(
+    "SameAdministrator",
+    "The key, or the administrator behind it, made the record or confirmed the money that it moves",
+    { code: "same_administrator" },
+    "Insufficient permissions",
+    { message },
   ),
   wrong_state: conflict(
     "WrongState",

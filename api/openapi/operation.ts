@@ -46,8 +46,17 @@ function descriptionOf(route: Route): string {
 }
 
 function limitOf(category: Exclude<RateCategory, "none">): string {
-  const per = category === "hosted" ? "session" : "key";
-  return `Limit: ${category}, ${DEFAULT_LIMITS[category]} requests per minute and ${per}.`;
+  return `Limit: ${category}, ${DEFAULT_LIMITS[category]} requests per minute and ${
+    bucketOf(category)
+  }.`;
+}
+
+/** What each limit is counted for. */
+function bucketOf(category: Exclude<RateCategory, "none">): string {
+  if (category === "hosted") {
+    return `session; what opens no page counts among ${DEFAULT_LIMITS.unknownPage} per client address`;
+  }
+  return category === "public" || category === "health" ? "client address" : "key";
 }
 
 function whoMay(access: Access): string {

@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { Answer } from "../answer.ts";
 import { notFound } from "../errors.ts";
 import { publicRoute, type Route } from "../route.ts";
+import { StaticFile } from "../static_file.ts";
 import { latestChange } from "./change_record.ts";
 import { DOCS_CSP, DOCS_SCRIPT, DOCS_STYLE, docsPage } from "./docs_page.ts";
 import { openApiDocument } from "./document.ts";
@@ -50,65 +50,70 @@ export interface ReferenceRoutes {
 export function referenceRoutes(
   operations: () => Readonly<Record<string, Route>>,
 ): ReferenceRoutes {
-  // Made on the first request; the routes do not change while the service runs.
-  let document: string | null = null;
-  const page = docsPage(latestChange());
-  const texts = new Map<string, string>();
-
-  async function file(name: string): Promise<Answer> {
-    const own = OWN[name];
-    if (own !== undefined) return asFile(own.text, own.type);
-    const packaged = PACKAGED[name];
-    if (packaged === undefined) return notFound;
-    const text = texts.get(name) ?? await Deno.readTextFile(new URL(packaged.url));
-    texts.set(name, text);
-    return asFile(text, packaged.type);
-  }
+  const document = new StaticFile(
+    () => JSON.stringify(openApiDocument(operations())),
+    { "content-type": "application/json", "cache-control": "no-cache" },
+  );
+  const page = new StaticFile(() => docsPage(latestChange()), {
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "no-cache",
+    "content-security-policy": DOCS_CSP,
+    "referrer-policy": "no-referrer",
+  });
+  const files = new Map([
+    ...Object.entries(OWN).map(([name, { text, type }]) =>
+      [name, asFile(() => text, type)] as const
+    ),
+    ...Object.entries(PACKAGED).map(([name, { url, type }]) =>
+      [name, asFile(() => Deno.readTextFile(new URL(url)), type, true)] as const
+    ),
+  ]);
 
   return {
     getOpenApiDocument: publicRoute({
       method: "GET",
       path: "/api/openapi.json",
       summary: "This document",
-      rateCategory: "none",
+      rateCategory: "public",
       responses: {
         200: { description: "OpenAPI 3.1", schema: null, contentType: "application/json" },
+        304: UNCHANGED,
       },
-      handler: () => ({
-        status: 200,
-        body: document ??= JSON.stringify(openApiDocument(operations())),
-      }),
+      handler: ({ headers }) => document.answer(headers),
     }),
     getDocs: publicRoute({
       method: "GET",
       path: "/api/docs",
       summary: "The interactive reference",
-      rateCategory: "none",
-      responses: { 200: { description: "A page", schema: null, contentType: "text/html" } },
-      handler: () => ({
-        status: 200,
-        body: page,
-        headers: {
-          "content-type": "text/html; charset=utf-8",
-          "content-security-policy": DOCS_CSP,
-          "referrer-policy": "no-referrer",
-        },
-      }),
+      rateCategory: "public",
+      responses: {
+        200: { description: "A page", schema: null, contentType: "text/html" },
+        304: UNCHANGED,
+      },
+      handler: ({ headers }) => page.answer(headers),
     }),
     getDocsFile: publicRoute({
       method: "GET",
       path: "/api/docs/{file}",
       summary: "A file of the interactive reference",
-      rateCategory: "none",
+      rateCategory: "public",
       responses: {
         200: { description: "A script or a style sheet", schema: null, contentType: "text/plain" },
+        304: UNCHANGED,
       },
       errors: [notFoundDoc],
-      handler: ({ params }) => file(params.file ?? ""),
+      handler: ({ params, headers }) => files.get(params.file ?? "")?.answer(headers) ?? notFound,
     }),
   };
 }
 
-function asFile(body: string, type: string): Answer {
-  return { status: 200, body, headers: { "content-type": type, "cache-control": KEPT } };
+const UNCHANGED = { description: "It is as `If-None-Match` says", schema: null };
+
+function asFile(
+  load: () => string | Promise<string>,
+  type: string,
+  isCompressedOnly = false,
+): StaticFile {
+  const headers = { "content-type": type, "cache-control": KEPT };
+  return new StaticFile(load, headers, isCompressedOnly);
 }

@@ -23,8 +23,8 @@ import type { ErrorDoc } from "./error_doc.ts";
 
 /** The errors of a route that it does not have to name. */
 export function sharedErrors(route: Route): readonly ErrorDoc[] {
-  if (route.path.startsWith("/api/docs") || route.rateCategory === "none" && isOps(route)) {
-    return [internalErrorDoc];
+  if (route.path.startsWith("/api/docs") || route.rateCategory === "health") {
+    return [invalidRequestDoc, rateLimitExceededDoc, internalErrorDoc];
   }
   const isKeyed = route.access.scope !== "public";
   return [
@@ -37,10 +37,6 @@ export function sharedErrors(route: Route): readonly ErrorDoc[] {
     ...(isKeyed && route.method !== "GET" ? [outcomeUnknownDoc] : []),
     unavailableDoc,
   ];
-}
-
-function isOps(route: Route): boolean {
-  return !route.path.startsWith("/api/");
 }
 
 function forbiddenOf(route: Route): ErrorDoc {

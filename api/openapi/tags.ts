@@ -51,7 +51,10 @@ export const TAGS: readonly Tag[] = [
   },
   {
     name: "API keys",
-    description: "Keys are shown once and stored as hashes",
+    description:
+      "Keys are shown once and stored as hashes. `read` reads, `deposit` makes deposit " +
+      "addresses and payment pages and nothing else, `payout` pays out, `write` does everything but " +
+      "reading. A key makes, replaces and ends only keys that it could have made",
     paths: /^\/api\/merchants\/\{merchantId\}\/api-keys/,
   },
   {

@@ -14,6 +14,7 @@ import {
   exampleId,
   fraction,
   id,
+  madeBy,
   onePage,
   paginationSchema,
   shownCurrency,
@@ -37,6 +38,7 @@ export const approvalPage = z.object({
       destination: address,
       status: z.enum(["PENDING_APPROVAL", "APPROVAL_REQUIRED"]),
       createdAt: timestamp,
+      createdBy: madeBy,
     }).meta({ id: "Approval" }),
   ),
   pagination: paginationSchema,
@@ -56,6 +58,7 @@ export const APPROVAL_PAGE_EXAMPLE = {
     destination: EXAMPLE.address,
     status: "PENDING_APPROVAL",
     createdAt: EXAMPLE.time,
+    createdBy: exampleId("key"),
   }],
   pagination: onePage(20),
 };
@@ -65,6 +68,7 @@ export const depositDecided = z.object({
   success: z.literal(true),
   depositId: id("dep"),
   status: z.enum(DEPOSIT_STATUSES),
+  message: z.string().optional().meta({ description: "Present while another has to confirm it" }),
 });
 
 /** What the reference shows for a decided deposit. */
@@ -101,7 +105,12 @@ export const WHITELIST_PAGE_EXAMPLE = {
 /** Answer of the deposits that wait for a decision. */
 export const openDepositPage = z.object({
   deposits: z.array(
-    depositSchema.extend({ merchantId: id("mer") }).meta({ id: "DepositOfMerchant" }),
+    depositSchema.extend({
+      merchantId: id("mer"),
+      confirmedBy: madeBy.meta({
+        description: "The first of two administrators, while another has to confirm it as well",
+      }),
+    }).meta({ id: "DepositOfMerchant" }),
   ),
   pagination: paginationSchema,
 });
@@ -116,6 +125,8 @@ export const OPEN_DEPOSIT_PAGE_EXAMPLE = {
     clearedAt: null,
     fee: "0",
     commission: "0",
+    createdBy: exampleId("key"),
+    confirmedBy: null,
   })),
   pagination: onePage(20),
 };

@@ -23,7 +23,7 @@ export const asideRow = z.object({
   logIndex: z.int(),
   phase: z.string(),
   reason: z.string().meta({
-    description: "Begins with bug, unreadable, unexpected, unclaimed or claimed",
+    description: "Begins with bug, unreadable, unexpected, unclaimed, claimed or unproven",
   }),
   data: z.record(z.string(), z.unknown()).meta({ description: "What the chain said" }),
   createdAt: timestamp,

@@ -34,12 +34,15 @@ export const chainsSchema = z.object({
       }),
       unread: z.array(z.object({
         height: z.int().min(0),
-        view: z.enum(["head", "solid"]),
+        view: z.enum(["head", "solid", "again"]),
         reason: z.string(),
         tries: z.int().min(1),
         since: timestamp,
         nextTryAt: timestamp,
-      })).meta({ description: "Blocks that no node gives whole; a solid one holds the scan" }),
+      })).meta({
+        description:
+          "Blocks that no node gives whole; a solid one holds the scan, one of `again` was passed and is due once more",
+      }),
       scanned: z.array(z.object({ from: z.int().min(0), to: z.int().min(0) })).meta({
         description: "Final blocks that were read; more than one range: a gap, to be read again",
       }),
@@ -51,6 +54,18 @@ export const chainsSchema = z.object({
             "another chain, or with another block in place of our newest solid one; asked again after a minute",
         }),
         restingSeconds: z.number().min(0),
+        suspendedSeconds: z.number().min(0).meta({
+          description: "For how much of that it answers nothing, as it said itself",
+        }),
+        callsPerSecond: z.int().min(1).nullable().meta({
+          description: "Calls per second that it is sent at most now; null: without a bound",
+        }),
+        restingCalls: z.int().min(0).meta({
+          description: "Single calls that it could not answer and is not asked now",
+        }),
+        unserved: z.array(z.string()).meta({
+          description: "Paths that it said it does not serve, such as a lite node",
+        }),
         callsToday: z.int().min(0),
         dailyCalls: z.int().min(1).nullable(),
         failure: z.string().nullable(),
@@ -83,6 +98,10 @@ export const CHAINS_EXAMPLE = {
       name: "api.trongrid.io",
       state: "ready",
       restingSeconds: 0,
+      suspendedSeconds: 0,
+      callsPerSecond: 12,
+      restingCalls: 0,
+      unserved: [],
       callsToday: 41_260,
       dailyCalls: 100_000,
       failure: null,

@@ -12,6 +12,7 @@ import {
   exampleId,
   fraction,
   id,
+  madeBy,
   onePage,
   paginationSchema,
   shownCurrency,
@@ -51,6 +52,7 @@ export const depositSchema = z.object({
   commission: decimal.meta({ description: "Percentage commission" }),
   commissionRate: fraction,
   depositAddressId: id("adr").nullable(),
+  createdBy: madeBy,
   depositAddress: linkedAddress.optional().meta({
     description: "Present when the deposit came in on an issued address",
   }),
@@ -112,6 +114,7 @@ export const DEPOSIT_PAGE_EXAMPLE = {
     commission: "1",
     commissionRate: "0.01",
     depositAddressId: exampleId("adr"),
+    createdBy: null,
     depositAddress: {
       id: exampleId("adr"),
       address: EXAMPLE.address,

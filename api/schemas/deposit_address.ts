@@ -6,7 +6,16 @@
 
 import { z } from "zod";
 import { SHORT_DEPOSIT_EXAMPLE, shortDeposit } from "./deposit.ts";
-import { address, EXAMPLE, exampleId, id, shownNetwork, timestamp } from "./formats.ts";
+import {
+  address,
+  EXAMPLE,
+  exampleId,
+  id,
+  onePage,
+  paginationSchema,
+  shownNetwork,
+  timestamp,
+} from "./formats.ts";
 
 /** As stored: the merchant's id, an underscore, what the merchant calls its customer. */
 export const storedIdentifier = z.string().min(1).meta({
@@ -34,6 +43,7 @@ export const depositAddressList = z.object({
       deposits: z.array(shortDeposit).meta({ description: "The newest 10" }),
     }).meta({ id: "DepositAddress" }),
   ),
+  pagination: paginationSchema,
 });
 
 /** What the reference shows for a new address. */
@@ -54,6 +64,7 @@ export const DEPOSIT_ADDRESS_LIST_EXAMPLE = {
     createdAt: EXAMPLE.time,
     deposits: [SHORT_DEPOSIT_EXAMPLE],
   }],
+  pagination: onePage(1_000),
 };
 
 /** Answer of the merchant's own top-up address. */

@@ -14,6 +14,8 @@ import {
   EXAMPLE,
   exampleId,
   id,
+  onePage,
+  paginationSchema,
   shownCurrency,
   shownNetwork,
   timestamp,
@@ -58,6 +60,7 @@ export const depositUrlList = z.object({
       deposits: z.array(shortDeposit).meta({ description: "The newest 10" }),
     }).meta({ id: "DepositUrl" }),
   ),
+  pagination: paginationSchema,
 });
 
 /** Answer to the page that polls. */
@@ -108,6 +111,7 @@ export const DEPOSIT_URL_LIST_EXAMPLE = {
     createdAt: EXAMPLE.time,
     deposits: [SHORT_DEPOSIT_EXAMPLE],
   }],
+  pagination: onePage(1_000),
 };
 
 /** What the reference shows for the page that polls. */

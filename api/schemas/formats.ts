@@ -67,6 +67,12 @@ export function exampleId(prefix: string): string {
   return `${prefix}_${UUID}`;
 }
 
+/** The key that asked for a record. */
+export const madeBy = z.string().nullable().meta({
+  description: "Id of the key that asked for it; null: no key did",
+  examples: [exampleId("key")],
+});
+
 /** An on-chain address. */
 export const address = z.string().min(1).meta({
   description: "Address on the network",

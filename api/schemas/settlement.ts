@@ -11,6 +11,7 @@ import {
   EXAMPLE,
   exampleId,
   id,
+  madeBy,
   onePage,
   paginationSchema,
   shownCurrency,
@@ -31,12 +32,14 @@ export const SETTLEMENT_STATUSES = [
   "REJECTED",
 ] as const;
 
+const status = z.enum(SETTLEMENT_STATUSES).meta({ id: "SettlementStatus" });
+
 const shown = {
   id: id("stl"),
   amount: decimal,
   currency: shownCurrency,
   network: shownNetwork,
-  status: z.enum(SETTLEMENT_STATUSES).meta({ id: "SettlementStatus" }),
+  status,
   reason: z.string().nullable().meta({ description: "Why it ended without a payout" }),
   destinationAddress: address,
   destinationNetwork: shownNetwork,
@@ -44,6 +47,13 @@ const shown = {
   totalFees: decimal,
   merchantAddress: z.object({ address, label: z.string() }),
   withdrawalId: id("wd"),
+  history: z.array(z.object({
+    status,
+    at: timestamp,
+  })).meta({
+    description: "Every state it was in, oldest first; several may be taken at one time",
+  }),
+  createdBy: madeBy,
 };
 
 /** A row of the list. */
@@ -76,6 +86,11 @@ export const settlementAddressPage = z.object({
   pagination: paginationSchema,
 });
 
+/** A history as the reference shows it. */
+function historyOf(...statuses: readonly (typeof SETTLEMENT_STATUSES)[number][]) {
+  return statuses.map((status) => ({ status, at: EXAMPLE.time }));
+}
+
 /** What the reference shows for one settlement. */
 export const SETTLEMENT_EXAMPLE = {
   id: exampleId("stl"),
@@ -90,6 +105,8 @@ export const SETTLEMENT_EXAMPLE = {
   totalFees: "2",
   merchantAddress: { address: EXAMPLE.address, label: "Company wallet" },
   withdrawalId: exampleId("wd"),
+  history: historyOf("PENDING", "PROCESSING"),
+  createdBy: exampleId("key"),
 };
 
 /** What the reference shows for a new settlement. */
@@ -99,13 +116,26 @@ export const SETTLEMENT_CREATED_EXAMPLES = {
     ...SETTLEMENT_EXAMPLE,
     amount: "25000",
     status: "APPROVAL_REQUIRED",
+    history: historyOf("PENDING", "APPROVAL_REQUIRED"),
     message: "Settlement created and awaiting admin approval",
   },
 };
 
+/** What the reference shows for a settlement that its merchant took back. */
+export const SETTLEMENT_CANCELLED_EXAMPLE = {
+  ...SETTLEMENT_EXAMPLE,
+  status: "CANCELLED",
+  reason: "Cancelled",
+  history: historyOf("PENDING", "APPROVAL_REQUIRED", "CANCELLED"),
+};
+
 /** What the reference shows for the list. */
 export const SETTLEMENT_PAGE_EXAMPLE = {
-  settlements: [{ ...SETTLEMENT_EXAMPLE, status: "COMPLETED" }],
+  settlements: [{
+    ...SETTLEMENT_EXAMPLE,
+    status: "COMPLETED",
+    history: historyOf("PENDING", "PROCESSING", "SUBMITTED_TO_LEDGER", "COMPLETED"),
+  }],
   pagination: onePage(20),
 };
 

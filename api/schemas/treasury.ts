@@ -44,6 +44,11 @@ const waitingGroup = z.object({
   oldestAt: timestamp.meta({ description: "Since when the oldest of them exists" }),
 }).meta({ id: "WaitingTransfers" });
 
+const stuck = z.object({
+  count: z.int().min(0),
+  oldestAt: timestamp.nullable(),
+});
+
 /** Answer of the treasury. */
 export const treasurySchema = z.object({
   networks: z.array(
@@ -66,6 +71,16 @@ export const treasurySchema = z.object({
       unproven: z.int().min(0).meta({ description: "Expired payouts they have not agreed on" }),
       oldestQueuedSeconds: z.int().min(0).nullable().meta({
         description: "Age of the oldest transfer without a signature; null: none waits",
+      }),
+      overCap: stuck.meta({
+        description: "Payouts above the signer's cap per transaction: they wait for a person",
+      }),
+      setAside: stuck.meta({
+        description: "Payouts that something about themselves keeps from being signed",
+      }),
+      tokens: z.array(z.string()).meta({
+        description: "What issuers have switched in their tokens; payouts of a paused one wait",
+        examples: [["USDT: its issuer has paused all transfers"]],
       }),
       native: decimal.nullable().meta({ description: "The network's own coin; null: node silent" }),
       nativeFree: signedDecimal.nullable().meta({
@@ -120,6 +135,9 @@ export const TREASURY_EXAMPLE = {
     secondNodes: { above: "5000", nodes: ["tron.example"] },
     unproven: 0,
     oldestQueuedSeconds: null,
+    overCap: { count: 0, oldestAt: null },
+    setAside: { count: 0, oldestAt: null },
+    tokens: [],
     native: "100000",
     nativeFree: "99985",
     balances: [{

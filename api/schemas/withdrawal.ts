@@ -13,6 +13,7 @@ import {
   exampleId,
   fraction,
   id,
+  madeBy,
   onePage,
   paginationSchema,
   shownCurrency,
@@ -48,6 +49,7 @@ export const withdrawalSchema = z.object({
   fee: decimal.meta({ description: "The network fee that was locked" }),
   commission: decimal,
   commissionRate: fraction,
+  createdBy: madeBy,
 }).meta({ id: "Withdrawal" });
 
 /** Answer of the list. */
@@ -99,6 +101,7 @@ export const WITHDRAWAL_PAGE_EXAMPLE = {
     fee: "1",
     commission: "1",
     commissionRate: "0",
+    createdBy: exampleId("key"),
   }],
   pagination: onePage(10),
 };

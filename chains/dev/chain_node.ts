@@ -24,6 +24,9 @@ import type { Store } from "./store.ts";
 import type { StoredBlock } from "./stored_rows.ts";
 import { assemble, type Transaction } from "./transaction.ts";
 
+/** Blocks below the solid one whose state can still be read, as a node that lags does. */
+const KEPT_BEHIND = 100;
+
 /** A waiting transaction. */
 export interface Pending extends Waiting {
   /** Outcome expected on the present state. */
@@ -109,12 +112,17 @@ export class ChainNode {
     return Math.max(this.#clock(), this.#head.time);
   }
 
-  /** The state after the newest block, or after the solid one. */
-  state(view: "head" | "solid"): StateReader {
-    if (view === "head") return this.store;
+  /**
+   * The state after the newest block, or after the solid one.
+   *
+   * @param behind blocks before that; those from before the last start count as none
+   */
+  state(view: "head" | "solid", behind = 0): StateReader {
+    if (view === "head" && behind === 0) return this.store;
+    const top = (view === "head" ? this.#head.height : this.#solid) - behind;
     return {
       get: (key) => {
-        for (let height = this.#solid + 1; height <= this.#head.height; height++) {
+        for (let height = top + 1; height <= this.#head.height; height++) {
           const before = this.#undo.get(height);
           if (before?.has(key)) return before.get(key);
         }
@@ -309,8 +317,10 @@ export class ChainNode {
     if (solid === this.#solid) return;
     this.store.setMeta("solid", String(solid));
     this.store.finalize(solid);
-    for (let height = this.#solid + 1; height <= solid; height++) this.#undo.delete(height);
     this.#solid = solid;
+    for (const height of this.#undo.keys()) {
+      if (height <= solid - KEPT_BEHIND) this.#undo.delete(height);
+    }
   }
 
   #loadUndo(height: number): void {

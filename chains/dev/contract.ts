@@ -21,6 +21,11 @@ export interface TokenContract {
   readonly transferReturns: boolean;
   /** Fee of the contract's own, in 1/10,000 of the amount, taken from what the receiver gets. */
   readonly feeBasisPoints: number;
+  /** Switches of its issuer (see token_switches.ts); absent: as usual. */
+  readonly maximumFee?: string;
+  readonly paused?: boolean;
+  readonly upgradedTo?: HexAddress | null;
+  readonly blocked?: readonly HexAddress[];
 }
 
 /** The contract that carries out a list of steps for the faucet (see script.ts). */

@@ -25,6 +25,19 @@ export const FAULT_KINDS = [
   "revert",
   /** Broadcast: the contract call will end with OUT_OF_ENERGY, burning its whole fee limit. */
   "out-of-energy",
+  /**
+   * As public providers: more than `perSecond` calls within a second, and nothing is answered for
+   * `suspendSeconds`, which only the body tells; each call meanwhile begins the time anew.
+   */
+  "limit-per-second",
+  /** The call is not there as this is a lite node: a text, with HTTP 200. */
+  "lite-node",
+  /** The call is closed by the node's operator. */
+  "closed-api",
+  /** Constant calls: the node ran out of time. */
+  "call-exception",
+  /** Two nodes behind one address: every second answer is of one that is `behind` blocks behind. */
+  "two-nodes",
 ] as const;
 /** One of {@linkcode FAULT_KINDS}. */
 export type FaultKind = (typeof FAULT_KINDS)[number];
@@ -47,12 +60,18 @@ export interface Fault {
   readonly forget: boolean;
   /** `silent-accept`: the code it answers. */
   readonly code: string;
-  /** `busy-429`: the HTTP status it answers. */
+  /** `busy-429`, `limit-per-second`: the HTTP status it answers. */
   readonly status: BusyStatus;
+  /** `limit-per-second`: calls that are answered within a second. */
+  readonly perSecond: number;
+  /** `limit-per-second`: how long nothing is answered then. */
+  readonly suspendSeconds: number;
+  /** `two-nodes`: blocks that the second one lacks. */
+  readonly behind: number;
 }
 
-/** How providers refuse: too many requests, a suspended client, an overloaded server. */
-const BUSY_STATUSES = [429, 403, 503] as const;
+/** How providers refuse: too many requests, a suspended client, an overloaded server, in words alone. */
+const BUSY_STATUSES = [429, 403, 503, 200] as const;
 /** One of {@linkcode BUSY_STATUSES}. */
 export type BusyStatus = (typeof BUSY_STATUSES)[number];
 
@@ -88,6 +107,11 @@ export class Faults {
     this.#draw = generator(seed);
   }
 
+  /** The first fault of a kind in force at a path, without counting it. */
+  find(path: string, kind: FaultKind): Fault | null {
+    return this.#list.find((fault) => fault.kind === kind && matches(fault.path, path)) ?? null;
+  }
+
   /**
    * Decides whether a fault happens now, and counts it.
    *
@@ -114,7 +138,8 @@ export class Faults {
 /**
  * Reads a fault list.
  *
- * @param json `[{path, kind, probability?, times?, late?, forget?, code?, status?}]`
+ * @param json `[{path, kind, probability?, times?, late?, forget?, code?, status?, perSecond?,
+ *   suspendSeconds?, behind?}]`
  * @throws {MalformedFault} when it is anything else
  */
 export function readFaults(json: unknown): Fault[] {
@@ -142,9 +167,9 @@ export function readFaults(json: unknown): Fault[] {
     }
     const code = field.get("code") ?? "OTHER_ERROR";
     if (typeof code !== "string") throw new MalformedFault("a fault's code must be a text");
-    const wanted = field.get("status") ?? 429;
+    const wanted = field.get("status") ?? (kind === "limit-per-second" ? 403 : 429);
     const status = BUSY_STATUSES.find((known) => known === wanted);
-    if (status === undefined) {
+    if (status === undefined || (status === 200 && kind !== "limit-per-second")) {
       throw new MalformedFault(`a fault's status must be one of ${BUSY_STATUSES.join(", ")}`);
     }
     return {
@@ -156,8 +181,22 @@ export function readFaults(json: unknown): Fault[] {
       forget: field.get("forget") === true,
       code,
       status,
+      perSecond: wholeOf(field, "perSecond", 15, 0),
+      suspendSeconds: wholeOf(field, "suspendSeconds", 30, 1),
+      behind: wholeOf(field, "behind", 5, 1),
     };
   });
+}
+
+function wholeOf(
+  field: ReadonlyMap<string, unknown>,
+  name: string,
+  otherwise: number,
+  least: number,
+): number {
+  const value = field.get(name) ?? otherwise;
+  if (typeof value === "number" && Number.isInteger(value) && value >= least) return value;
+  throw new MalformedFault(`a fault's ${name} must be a whole number from ${least} on: ${value}`);
 }
 
 function matches(pattern: string, path: string): boolean {

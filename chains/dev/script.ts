@@ -23,6 +23,7 @@ import {
   TRANSFER_ENERGY,
   transferLog,
 } from "./token.ts";
+import { isSwitchStep, switchToken, type TokenSwitchStep } from "./token_switches.ts";
 
 /** Selector of the script's only function. */
 export const SCRIPT_SELECTOR = "5c71c0de";
@@ -62,6 +63,8 @@ export type ScriptStep =
     readonly transferReturns: boolean;
     readonly feeBasisPoints: number;
   }
+  /** Switches a token as its issuer could. */
+  | TokenSwitchStep
   /** Ends the call with a revert after the steps before it. */
   | { readonly do: "revert" };
 
@@ -118,6 +121,8 @@ function takeStep(
       setTokenBalance(state, address, contract.origin, BigInt(step.supply));
       return true;
     }
+    case "switch":
+      return switchToken(state, step);
     case "revert":
       return false;
     default:
@@ -158,6 +163,8 @@ function isStep(step: unknown): step is ScriptStep {
     }
     case "token":
       return address("address") && digits("supply") && Number.isInteger(field.get("decimals"));
+    case "switch":
+      return isSwitchStep(field);
     case "revert":
       return true;
     default:

@@ -18,6 +18,7 @@ import {
 import type { HexAddress } from "./address.ts";
 import type { CallResult, Log, TokenContract } from "./contract.ts";
 import type { Overlay, StateReader } from "./overlay.ts";
+import { feeOf, isHeld, switchWord } from "./token_switches.ts";
 
 /** Energy of a transfer to an address that holds the token, and to one that does not. */
 export const TRANSFER_ENERGY = {
@@ -86,8 +87,10 @@ export function callToken(state: Overlay, call: TokenCall): CallResult {
     }
     case "23b872dd":
       return transferFrom(state, call, first, second, argument(call.data, 2));
-    default:
-      return reverted();
+    default: {
+      const word = switchWord(call.contract, call.data);
+      return word === null ? reverted() : view(word);
+    }
   }
 }
 
@@ -136,10 +139,11 @@ function move(
   value: bigint,
 ): CallResult {
   if (tokenBalance(state, call.token, from) < value) return reverted();
+  if (isHeld(call.contract, from)) return reverted();
   const cost = value > 0n && tokenBalance(state, call.token, to) === 0n
     ? TRANSFER_ENERGY.newHolder
     : TRANSFER_ENERGY.holder;
-  const fee = value * BigInt(call.contract.feeBasisPoints) / 10_000n;
+  const fee = feeOf(call.contract, value);
   const logs = [transferLog(call.token, from, to, value - fee)];
   moveBalance(state, call.token, from, to, value - fee);
   if (fee > 0n) {

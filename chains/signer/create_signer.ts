@@ -9,6 +9,7 @@ import {
   type Intent,
   type IntentSource,
   LARGEST_BATCH,
+  type RememberedSignature,
   type SignAnswer,
   type Signer,
   type SignRequest,
@@ -46,8 +47,13 @@ export interface SignerOptions {
   readonly keepSigned?: (batch: readonly KeptSignature[]) => Promise<void>;
   /** While true every request is refused as `paused`; asked before a batch is signed. */
   readonly isPaused?: () => boolean | Promise<boolean>;
-  /** Wall clock, Unix milliseconds. */
+  /** Wall clock, Unix milliseconds: blocks are compared with it. */
   readonly now: () => number;
+  /**
+   * A clock that nobody can set while the signer lives, Unix milliseconds: the caps of a day and the
+   * lives of signatures go by it; default `now`.
+   */
+  readonly steady?: () => number;
 }
 
 type Refused = Extract<SignAnswer, { readonly refused: string }>;
@@ -82,10 +88,16 @@ function signFresh(
   throw new Error(`Cannot sign as ${SALTS} salts gave known transactions: ${intent.outgoingId}`);
 }
 
+/** The time that caps and lives go by. */
+function steadyNow({ steady, now }: Desk): number {
+  return (steady ?? now)();
+}
+
 /** Answers one request whose intent was read. Guards stand in the order of their precedence. */
 function answer(desk: Desk, request: SignRequest, intent: Intent | undefined): SignAnswer {
   const { outgoingId, envelope } = request;
   const now = desk.now();
+  const steady = steadyNow(desk);
   // before the intent, so that asking about none tells whether the network is signed for at all
   const builder = desk.builderOf.get(envelope.network);
   if (builder === undefined) {
@@ -114,8 +126,11 @@ function answer(desk: Desk, request: SignRequest, intent: Intent | undefined): S
   const envelopeFault = builder.envelopeFault(envelope, now);
   if (envelopeFault !== null) return refuse(outgoingId, "bad-envelope", envelopeFault);
   const blockTime = builder.blockTime(envelope);
-  // the caller tells the block's time: alone it must not end the life of a signature
-  const passed = builder.followsClock ? Math.min(blockTime, now - SETTLING_MS) : blockTime;
+  // the caller tells the block's time: alone it must not end the life of a signature, nor together
+  // with a machine's clock that is ahead for a moment
+  const passed = builder.followsClock
+    ? Math.min(blockTime, Math.min(now, steady) - SETTLING_MS)
+    : blockTime;
   desk.memory.pass(envelope.network, passed);
   const earlier = desk.memory.find(intent, passed);
   if (earlier === "changed") {
@@ -129,12 +144,12 @@ function answer(desk: Desk, request: SignRequest, intent: Intent | undefined): S
   if (desk.memory.isFull) {
     return refuse(outgoingId, "over-limit", "too many signatures have not expired yet");
   }
-  const limitFault = desk.spending.fault(intent, now);
+  const limitFault = desk.spending.fault(intent, steady);
   if (limitFault !== null) return refuse(outgoingId, "over-limit", `it is ${limitFault}`);
   const signed = signFresh(desk, intent, (salt) => builder.sign(intent, envelope, key, salt));
   const kept = desk.memory.keep(intent, signed);
   desk.unkept.push(kept);
-  if (desk.spending.count(intent, now)) desk.hasUncounted = true;
+  if (desk.spending.count(intent, steady)) desk.hasUncounted = true;
   return { outgoingId, signed };
 }
 
@@ -154,7 +169,7 @@ function keeper(desk: Desk): () => Promise<void> {
       desk.hasUncounted = false;
       let isCounted = !hasUncounted;
       try {
-        if (hasUncounted) await keepSpent?.(desk.spending.spent(desk.now()));
+        if (hasUncounted) await keepSpent?.(desk.spending.spent(steadyNow(desk)));
         isCounted = true;
         if (batch.length > 0) await keepSigned?.(batch);
         desk.isBroken = false;
@@ -171,7 +186,7 @@ function keeper(desk: Desk): () => Promise<void> {
 }
 
 /** Makes the signer. It signs in the order of the requests, one after the other. */
-export function createSigner(options: SignerOptions): Signer {
+export function createSigner(options: SignerOptions): Required<Signer> {
   const desk: Desk = {
     ...options,
     builderOf: new Map(options.builders.map((builder) => [builder.network, builder])),
@@ -208,5 +223,18 @@ export function createSigner(options: SignerOptions): Signer {
     await keep();
     return answers;
   };
-  return { sign };
+  const live = async (outgoingIds: readonly string[]): Promise<readonly RememberedSignature[]> => {
+    if (outgoingIds.length > LARGEST_BATCH) {
+      throw new RangeError(
+        `Cannot tell signatures as too many are asked for: ${outgoingIds.length}`,
+      );
+    }
+    // what is not durable yet must not leave
+    if (desk.unkept.length > 0 || desk.isBroken) await keep();
+    return outgoingIds.flatMap((outgoingId) => {
+      const signed = desk.memory.recall(outgoingId);
+      return signed === null ? [] : [{ outgoingId, signed }];
+    });
+  };
+  return { sign, live };
 }

@@ -8,7 +8,7 @@
 
 import type { Network } from "../../ledger/pair.ts";
 import type { Intent, IntentKind } from "../signer.ts";
-import type { WalletName } from "../wallet/account_key.ts";
+import type { WalletName } from "../wallet/network_keys.ts";
 
 /** Derives addresses of ours; `null` where the wallet has no account of the network. */
 export interface AddressSource {
@@ -39,7 +39,7 @@ export function destinationFault(
   switch (intent.kind) {
     case "payout":
     case "settlement":
-      return sourceFault(intent, "hot", "token") ?? strangerFault(intent, own, cold);
+      return sourceFault(intent, "hot", "token") ?? receiverFault(intent, own, cold);
     case "sweep":
       return sourceFault(intent, "deposit", null) ?? hotFault(intent, own);
     case "gas":
@@ -68,12 +68,15 @@ function sourceFault(
   return null;
 }
 
-/** Paying ourselves would leave a payment in the books that nobody received. */
-function strangerFault(intent: Intent, own: AddressSource, cold: ColdAddresses): string | null {
-  const { kind, network, destination, destinationIndex } = intent;
-  const isOurs = destinationIndex !== null || destination === own.address(network, "hot") ||
+/**
+ * A payout to a wallet of the service, or to the paying account itself, would leave a payment in the
+ * books that no other account receives. The deposit address of another account is paid like any.
+ */
+function receiverFault(intent: Intent, own: AddressSource, cold: ColdAddresses): string | null {
+  const { kind, network, destination, isDestinationClosed } = intent;
+  const isClosed = isDestinationClosed || destination === own.address(network, "hot") ||
     destination === cold[network];
-  return isOurs ? `the destination of a ${kind} is our own: ${destination}` : null;
+  return isClosed ? `the destination of a ${kind} is our own: ${destination}` : null;
 }
 
 function hotFault({ kind, network, destination }: Intent, own: AddressSource): string | null {

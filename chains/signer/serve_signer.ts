@@ -9,7 +9,7 @@ import type { FromWorker, SignerSettings, ToWorker } from "./worker_protocol.ts"
 
 /** A running signer and how to stop it. */
 export interface RunningSigner {
-  readonly signer: Signer;
+  readonly signer: Required<Signer>;
   readonly walletId: string;
   close(): Promise<void>;
 }
@@ -55,6 +55,17 @@ function serve(port: MessagePort, start: StartSigner): void {
           if (running === null) throw new Error("Cannot sign as the signer is not started");
           const answers = await running.signer.sign(message.requests);
           reply({ kind: "answers", id: message.id, answers });
+        } catch (error) {
+          reply({ kind: "failed", id: message.id, message: textOf(error) });
+        }
+        return;
+      case "live":
+        try {
+          if (running === null) {
+            throw new Error("Cannot tell signatures as the signer is not started");
+          }
+          const signatures = await running.signer.live(message.outgoingIds);
+          reply({ kind: "remembered", id: message.id, signatures });
         } catch (error) {
           reply({ kind: "failed", id: message.id, message: textOf(error) });
         }

@@ -20,7 +20,7 @@ import {
 const log = getLogger(["engine", "chains", "signer"]);
 
 /** What a peer may ask for. */
-export interface SocketHandler extends Signer {
+export interface SocketHandler extends Required<Signer> {
   status(): Promise<SignerStatus>;
 }
 
@@ -169,6 +169,8 @@ class Peer {
       switch (request.op) {
         case "sign":
           return { id, answers: [...await this.#handler.sign(request.requests)] };
+        case "live":
+          return { id, remembered: [...await this.#handler.live(request.outgoingIds)] };
         case "status":
           return { id, status: await this.#handler.status() };
         default:

@@ -73,6 +73,11 @@ export class SignedMemory {
     return entry.details === detailsOf(intent) ? entry.signed : "changed";
   }
 
+  /** The signature of an intent, live or not, as long as it is remembered. */
+  recall(outgoingId: string): SignedTransaction | null {
+    return this.#entries.get(outgoingId)?.signed ?? null;
+  }
+
   /** Whether another intent has this transaction id. */
   hasTxid(txid: string): boolean {
     return this.#txids.has(txid);

@@ -7,7 +7,13 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import { type SignAnswer, type Signer, SignerUnavailable, type SignRequest } from "../signer.ts";
+import {
+  type RememberedSignature,
+  type SignAnswer,
+  type Signer,
+  SignerUnavailable,
+  type SignRequest,
+} from "../signer.ts";
 import { frameOf, FrameReader } from "./frames.ts";
 import {
   parseResponse,
@@ -28,6 +34,8 @@ export interface SocketSignerOptions {
   readonly path: string;
   /** Digest of the wallet that the service has; a signer with another one is not used. */
   readonly fingerprint: string;
+  /** Why whoever owns the socket must not be used, asked at each connection; null where it may be. */
+  readonly ownerFault?: () => Promise<string | null>;
   /** Bound of every request, milliseconds; default 10,000. */
   readonly timeoutMs?: number;
   /** How often the signer is asked how it is, milliseconds; default 2,000. */
@@ -36,10 +44,15 @@ export interface SocketSignerOptions {
   readonly longestPauseMs?: number;
 }
 
+/** What a signer last said of the service's wallet: it has the keys, or those of another one. */
+export type SignerWallet = "unknown" | "same" | "other";
+
 /** A {@linkcode Signer} in a process of its own. */
-export interface SocketSigner extends Signer {
+export interface SocketSigner extends Required<Signer> {
   /** Why nothing can be signed now, for an operator; `null` while all is well. */
   readonly trouble: string | null;
+  /** Whose keys the signer has; what it last said counts while it is away. */
+  readonly wallet: SignerWallet;
   /** Hangs up; what is under way rejects. */
   close(): Promise<void>;
 }
@@ -49,6 +62,7 @@ type Waiter = PromiseWithResolvers<SocketResponse>;
 class Client implements SocketSigner {
   readonly #path: string;
   readonly #fingerprint: string;
+  readonly #ownerFault: () => Promise<string | null>;
   readonly #timeoutMs: number;
   readonly #pollMs: number;
   readonly #longestPauseMs: number;
@@ -58,6 +72,7 @@ class Client implements SocketSigner {
   readonly #running: Promise<void>;
   #connection: Deno.UnixConn | null = null;
   #trouble: string | null = "the signer was not reached yet";
+  #wallet: SignerWallet = "unknown";
   #isClosed = false;
   #nextId = 1;
   /** Frames are written one after the other: a write may take several steps. */
@@ -66,6 +81,7 @@ class Client implements SocketSigner {
   constructor(options: SocketSignerOptions) {
     this.#path = options.path;
     this.#fingerprint = options.fingerprint;
+    this.#ownerFault = options.ownerFault ?? (() => Promise.resolve(null));
     this.#timeoutMs = options.timeoutMs ?? 10_000;
     this.#pollMs = options.pollMs ?? 2_000;
     this.#longestPauseMs = options.longestPauseMs ?? 5_000;
@@ -74,6 +90,10 @@ class Client implements SocketSigner {
 
   get trouble(): string | null {
     return this.#trouble;
+  }
+
+  get wallet(): SignerWallet {
+    return this.#wallet;
   }
 
   async sign(requests: readonly SignRequest[]): Promise<readonly SignAnswer[]> {
@@ -89,6 +109,14 @@ class Client implements SocketSigner {
     throw new SignerUnavailable(`Cannot sign as the signer failed: ${why}`);
   }
 
+  async live(outgoingIds: readonly string[]): Promise<readonly RememberedSignature[]> {
+    if (outgoingIds.length === 0) return [];
+    const response = await this.#ask((id) => ({ id, op: "live", outgoingIds: [...outgoingIds] }));
+    if ("remembered" in response) return response.remembered;
+    const why = "failed" in response ? response.failed : "the answer is none to the question";
+    throw new SignerUnavailable(`Cannot tell what was signed as the signer failed: ${why}`);
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#lose("the service stops");
@@ -101,6 +129,11 @@ class Client implements SocketSigner {
     while (!this.#isClosed) {
       try {
         const connection = await Deno.connect({ transport: "unix", path: this.#path });
+        const fault = await this.#ownerFault();
+        if (fault !== null) {
+          connection.close();
+          throw new Error(fault);
+        }
         await this.#live(connection, () => pause = FIRST_PAUSE_MS);
       } catch (error) {
         if (!this.#isClosed) this.#setTrouble(`the signer cannot be reached: ${textOf(error)}`);
@@ -163,7 +196,8 @@ class Client implements SocketSigner {
   }
 
   #judge({ walletId, fingerprint, paused, reachesDatabase }: SignerStatus): void {
-    if (fingerprint !== this.#fingerprint) {
+    this.#wallet = fingerprint === this.#fingerprint ? "same" : "other";
+    if (this.#wallet === "other") {
       this.#setTrouble(`the signer has another wallet: ${walletId}`);
     } else if (!reachesDatabase) {
       this.#setTrouble("the signer cannot reach its database");

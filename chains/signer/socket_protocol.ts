@@ -1,5 +1,5 @@
 /**
- * What goes over the signer's socket, in frames of JSON: `sign` and `status`, and nothing else.
+ * What goes over the signer's socket, in frames of JSON: `sign`, `live` and `status`, and nothing else.
  * Neither side believes the other: both parse.
  *
  * @module
@@ -32,20 +32,27 @@ const requestSchema = z.discriminatedUnion("op", [
       }),
     })).max(LARGEST_BATCH),
   }),
+  z.strictObject({
+    id,
+    op: z.literal("live"),
+    outgoingIds: z.array(outgoingId).max(LARGEST_BATCH),
+  }),
   z.strictObject({ id, op: z.literal("status") }),
 ]);
 /** From the service to the signer. */
 export type SocketRequest = z.infer<typeof requestSchema>;
 
-const answerSchema = z.union([
-  z.strictObject({
-    outgoingId,
-    signed: z.strictObject({
-      txid: z.string().min(1).max(200),
-      bytes: z.string().min(1),
-      expiresAt,
-    }),
+const rememberedSchema = z.strictObject({
+  outgoingId,
+  signed: z.strictObject({
+    txid: z.string().min(1).max(200),
+    bytes: z.string().min(1),
+    expiresAt,
   }),
+});
+
+const answerSchema = z.union([
+  rememberedSchema,
   z.strictObject({
     outgoingId,
     refused: z.enum([
@@ -70,6 +77,8 @@ const statusSchema = z.strictObject({
   paused: z.boolean(),
   /** Whether its own connection to the database works. */
   reachesDatabase: z.boolean(),
+  /** Tokens without a cap per transaction and per day, such as `USDT/TRX`. */
+  uncapped: z.array(z.string()),
   /** What was signed away in the last day, by asset and network. */
   spent: z.record(z.string(), z.string()),
 });
@@ -78,6 +87,7 @@ export type SignerStatus = z.infer<typeof statusSchema>;
 
 const responseSchema = z.union([
   z.strictObject({ id, answers: z.array(answerSchema).max(LARGEST_BATCH) }),
+  z.strictObject({ id, remembered: z.array(rememberedSchema).max(LARGEST_BATCH) }),
   z.strictObject({ id, status: statusSchema }),
   z.strictObject({ id, failed: z.string() }),
 ]);

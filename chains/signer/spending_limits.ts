@@ -8,7 +8,7 @@
 import { add, type Amount, amountOf, formatAmount, ZERO } from "../../ledger/amount.ts";
 import type { Network } from "../../ledger/pair.ts";
 import type { Asset } from "../chain.ts";
-import type { Intent } from "../signer.ts";
+import { type Intent, OVER_DAY_CAP, OVER_TRANSACTION_CAP } from "../signer.ts";
 import { isSpending } from "./destination_rule.ts";
 
 /** Bounds of one asset on one network; an absent one does not bind. */
@@ -35,6 +35,11 @@ const HOURS = 24;
 export class SpendingLimits {
   /** Sums by asset and network, then by hour since 1970. */
   readonly #spent = new Map<string, Map<number, Amount>>();
+  /**
+   * The newest hour in which something was counted, by asset and network together. Time never goes
+   * back behind it: what was signed away would lie in the future and be counted apart from the rest.
+   */
+  #newest = -Infinity;
 
   /** @param spent of an earlier life, see {@linkcode SpendingLimits.spent} */
   constructor(readonly limits: Limits, spent: SpentHours = {}) {
@@ -43,6 +48,7 @@ export class SpendingLimits {
         [Number(hour), amountOf(sum)] as const
       );
       this.#spent.set(name, new Map(sums));
+      for (const [hour] of sums) this.#newest = Math.max(this.#newest, hour);
     }
   }
 
@@ -59,10 +65,10 @@ export class SpendingLimits {
     if (limit === undefined) return null;
     const { perTransaction, perDay } = limit;
     if (perTransaction !== undefined && intent.amount > perTransaction) {
-      return `more than ${formatAmount(perTransaction)} per transaction`;
+      return `more than ${formatAmount(perTransaction)} ${OVER_TRANSACTION_CAP}`;
     }
     if (perDay !== undefined && add(this.#sum(name, now), intent.amount) > perDay) {
-      return `more than ${formatAmount(perDay)} per day`;
+      return `more than ${formatAmount(perDay)} ${OVER_DAY_CAP}`;
     }
     return null;
   }
@@ -77,7 +83,8 @@ export class SpendingLimits {
     const name = `${intent.currency}/${intent.network}`;
     const hours = this.#spent.get(name) ?? new Map<number, Amount>();
     this.#spent.set(name, hours);
-    const hour = Math.floor(now / HOUR_MS);
+    const hour = this.#hourOf(now);
+    this.#newest = hour;
     hours.set(hour, add(hours.get(hour) ?? ZERO, intent.amount));
     return true;
   }
@@ -99,10 +106,14 @@ export class SpendingLimits {
     );
   }
 
+  #hourOf(now: number): number {
+    return Math.max(this.#newest, Math.floor(now / HOUR_MS));
+  }
+
   #sum(name: string, now: number): Amount {
     const hours = this.#spent.get(name);
     if (hours === undefined) return ZERO;
-    const oldest = Math.floor(now / HOUR_MS) - HOURS;
+    const oldest = this.#hourOf(now) - HOURS;
     let sum = ZERO;
     for (const [hour, spent] of hours) {
       if (hour < oldest) hours.delete(hour);

@@ -8,7 +8,7 @@
 import type { Network } from "../../ledger/pair.ts";
 import type { Envelope, SignedTransaction } from "../chain.ts";
 import type { Intent } from "../signer.ts";
-import type { SigningKey } from "../wallet/account_key.ts";
+import type { SigningKey } from "../wallet/network_keys.ts";
 
 /** Builds and signs the transfers of one network. */
 export interface TransferBuilder {

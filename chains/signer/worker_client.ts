@@ -7,7 +7,13 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import { type SignAnswer, type Signer, SignerUnavailable, type SignRequest } from "../signer.ts";
+import {
+  type RememberedSignature,
+  type SignAnswer,
+  type Signer,
+  SignerUnavailable,
+  type SignRequest,
+} from "../signer.ts";
 import type { FromWorker, SignerSettings, ToWorker } from "./worker_protocol.ts";
 
 const logger = getLogger(["engine", "chains", "signer"]);
@@ -30,7 +36,7 @@ export interface WorkerSignerOptions {
 }
 
 /** A {@linkcode Signer} in a worker. */
-export interface WorkerSigner extends Signer {
+export interface WorkerSigner extends Required<Signer> {
   /**
    * Waits until the worker signs.
    *
@@ -44,7 +50,9 @@ export interface WorkerSigner extends Signer {
   close(): Promise<void>;
 }
 
-type Waiter = PromiseWithResolvers<readonly SignAnswer[]>;
+/** What a worker answers to a request. */
+type Answered = Extract<FromWorker, { readonly kind: "answers" | "remembered" }>;
+type Waiter = PromiseWithResolvers<Answered>;
 type Readiness = PromiseWithResolvers<{ readonly walletId: string }>;
 
 /** One worker from its start to its end. */
@@ -109,6 +117,18 @@ class Client implements WorkerSigner {
   }
 
   async sign(requests: readonly SignRequest[]): Promise<readonly SignAnswer[]> {
+    const answer = await this.#ask((id) => ({ kind: "sign", id, requests }));
+    if (answer.kind === "answers") return answer.answers;
+    throw new Error("Cannot sign as the answer is none to the question");
+  }
+
+  async live(outgoingIds: readonly string[]): Promise<readonly RememberedSignature[]> {
+    const answer = await this.#ask((id) => ({ kind: "live", id, outgoingIds }));
+    if (answer.kind === "remembered") return answer.signatures;
+    throw new Error("Cannot tell what was signed as the answer is none to the question");
+  }
+
+  async #ask(request: (id: number) => ToWorker): Promise<Answered> {
     const timeoutMs = this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const deadline = performance.now() + timeoutMs;
     await within(this.#ready.promise, timeoutMs, "reach the signer");
@@ -118,7 +138,7 @@ class Client implements WorkerSigner {
     const waiter: Waiter = Promise.withResolvers();
     this.#waiting.set(id, waiter);
     try {
-      send(life, { kind: "sign", id, requests });
+      send(life, request(id));
       return await within(waiter.promise, Math.max(1, deadline - performance.now()), "sign");
     } finally {
       // Still there after a time-out: the worker is stuck, and its late answer must not count.
@@ -176,7 +196,8 @@ class Client implements WorkerSigner {
         this.#die(life, message.message);
         return;
       case "answers":
-        this.#take(message.id)?.resolve(message.answers);
+      case "remembered":
+        this.#take(message.id)?.resolve(message);
         return;
       case "failed":
         this.#take(message.id)?.reject(new SignerUnavailable(message.message));

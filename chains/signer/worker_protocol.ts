@@ -6,7 +6,7 @@
  */
 
 import type { Network } from "../../ledger/pair.ts";
-import type { SignAnswer, SignRequest } from "../signer.ts";
+import type { RememberedSignature, SignAnswer, SignRequest } from "../signer.ts";
 import type { TokenContracts } from "../tron/token_contracts.ts";
 import type { ColdAddresses } from "./destination_rule.ts";
 import type { Limits } from "./spending_limits.ts";
@@ -38,6 +38,7 @@ export interface SignerSettings {
 export type ToWorker =
   | { readonly kind: "start"; readonly settings: SignerSettings; readonly paused: boolean }
   | { readonly kind: "sign"; readonly id: number; readonly requests: readonly SignRequest[] }
+  | { readonly kind: "live"; readonly id: number; readonly outgoingIds: readonly string[] }
   | { readonly kind: "pause"; readonly paused: boolean }
   | { readonly kind: "close" };
 
@@ -46,5 +47,10 @@ export type FromWorker =
   | { readonly kind: "ready"; readonly walletId: string }
   | { readonly kind: "start-failed"; readonly message: string }
   | { readonly kind: "answers"; readonly id: number; readonly answers: readonly SignAnswer[] }
+  | {
+    readonly kind: "remembered";
+    readonly id: number;
+    readonly signatures: readonly RememberedSignature[];
+  }
   | { readonly kind: "failed"; readonly id: number; readonly message: string }
   | { readonly kind: "closed" };

@@ -109,8 +109,15 @@ export const constantCallSchema = z.object({
   }),
   energy_used: whole.default(0),
   constant_result: z.array(z.string().regex(/^([0-9a-f]{2})*$/i).max(4096)).default([]),
+  /** Events of the simulation; absent without any, and at nodes that tell none. */
+  logs: z.array(logSchema).default([]),
   transaction: z.object({
     ret: z.array(z.object({ ret: z.string().max(64).optional() })).optional(),
+    // the newest block of the state that the call was tried on
+    raw_data: z.object({
+      ref_block_bytes: z.string().regex(/^[0-9a-f]{4}$/).optional(),
+      ref_block_hash: z.string().regex(/^[0-9a-f]{16}$/).optional(),
+    }).optional().catch(undefined),
   }).optional(),
 });
 /** A simulated contract call. */
@@ -121,6 +128,8 @@ export const accountSchema = z.object({
   address: z.string().max(64).optional(),
   balance: whole.default(0),
 });
+/** See {@linkcode accountSchema}. */
+export type AccountAnswer = z.infer<typeof accountSchema>;
 
 /** Answer of `getchainparameters`; a parameter that is zero has no `value`. */
 export const chainParametersSchema = z.object({

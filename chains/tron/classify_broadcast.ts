@@ -15,6 +15,7 @@ import { z } from "zod";
 import type { BroadcastOutcome } from "../chain.ts";
 import type { NodeAnswer } from "./node.ts";
 import { decodeNodeMessage } from "./node_message.ts";
+import { wordsOf } from "./refusal_texts.ts";
 
 type Verdict =
   | { readonly category: "known" }
@@ -50,11 +51,13 @@ const answerSchema = z.object({
   code: z.string().max(64).optional(),
   txid: z.string().max(64).optional(),
   message: z.string().max(4096).optional(),
+  // how java-tron tells an exception
+  Error: z.string().max(4096).optional(),
 });
 
 /** An outcome from which nothing follows. */
-export function unclear(code: string): BroadcastOutcome {
-  return { category: "unclear", retryable: true, code };
+export function unclear(code: string, message = ""): BroadcastOutcome {
+  return { category: "unclear", retryable: true, code, ...(message === "" ? {} : { message }) };
 }
 
 /** The answer's JSON, or `null` when it has none of the expected shape. */
@@ -73,29 +76,30 @@ function parse(text: string): z.infer<typeof answerSchema> | null {
  */
 export function classifyBroadcast(answer: NodeAnswer, txid: string): BroadcastOutcome {
   // Whatever stands in front of the node may fail after it has passed the request on.
-  if (answer.status !== 200) return unclear(`HTTP_${answer.status}`);
+  if (answer.status !== 200) return unclear(`HTTP_${answer.status}`, wordsOf(answer.text));
   const body = parse(answer.text);
-  if (body === null) return unclear("MALFORMED");
-  const { result, code, message } = body;
+  if (body === null) return unclear("MALFORMED", wordsOf(answer.text));
+  const { result, code } = body;
+  const message = decodeNodeMessage(body.message ?? body.Error ?? "");
   if (result === true) {
-    if (code !== undefined && code !== "SUCCESS") return unclear(code);
+    if (code !== undefined && code !== "SUCCESS") return unclear(code, message);
     // An acceptance of something else is no acceptance of this.
     if (body.txid !== undefined && body.txid !== txid) return unclear("OTHER_TXID");
     return { category: "accepted", retryable: true };
   }
   const verdict = code === undefined ? undefined : VERDICTS[code];
-  if (code === undefined || verdict === undefined) return unclear(code ?? "MALFORMED");
+  if (code === undefined || verdict === undefined) return unclear(code ?? "MALFORMED", message);
   switch (verdict.category) {
     case "known":
-      return { category: "known", retryable: true, code };
+      return { ...unclear(code, message), category: "known", retryable: true, code };
     case "unclear":
-      return unclear(code);
+      return unclear(code, message);
     case "rejected":
       return {
         category: "rejected",
         retryable: verdict.retryable,
         code,
-        message: decodeNodeMessage(message ?? ""),
+        message,
       };
     default:
       return verdict satisfies never;

@@ -9,8 +9,13 @@ import { ChainUnavailable, type Finality, type Landmark } from "../chain.ts";
 import { type ConstantCallAnswer, constantCallSchema } from "./answers.ts";
 import { decodeNodeMessage } from "./node_message.ts";
 import type { TronNode } from "./node.ts";
-import { type NodePool, readEither, readFrom } from "./node_pool.ts";
+import { type NodePool, readEither, readFrom, type Refused } from "./node_pool.ts";
 import { readKnown } from "./read_known.ts";
+import { saysBusy } from "./refusal_texts.ts";
+import { namesBlock, readTwice } from "./same_state.ts";
+
+/** A node behind the same address that lags answers every second call at most. */
+const NAMED_TRIES = 2;
 
 /** A call to simulate; addresses are 42 hex digits starting with `41`. */
 export interface ConstantCall {
@@ -25,16 +30,15 @@ export interface ConstantCall {
 /**
  * Why a simulated call failed, or `null`. A revert is `result: true` beside a message; without
  * `result: true` the node did not run the call at all (no such contract, constant calls not
- * supported, an exception).
+ * supported, out of time, an exception): that says nothing of what else it can do.
  */
-function failureOf(answer: ConstantCallAnswer): {
-  readonly category: "reverted" | "server-error";
-  readonly reason: string;
-} | null {
+function failureOf(answer: ConstantCallAnswer): ReturnType<Refused<ConstantCallAnswer>> {
   const { result, transaction } = answer;
   const text = result.message === undefined ? "" : decodeNodeMessage(result.message);
   if (!result.result) {
-    return { category: "server-error", reason: `${result.code ?? "no result"} ${text}`.trim() };
+    const isBusy = result.code === "SERVER_BUSY" || saysBusy(text);
+    const reason = `${result.code ?? "no result"} ${text}`.trim();
+    return { category: isBusy ? "rate-limit" : "server-error", reason };
   }
   if (text !== "") return { category: "reverted", reason: text };
   if (transaction?.ret?.[0]?.ret !== "FAILED") return null;
@@ -65,25 +69,45 @@ export async function constantCall(
     call_value: 0,
   };
   const head = { path: "/wallet/triggerconstantcontract", body };
-  const attempt = async (node: TronNode, bound: AbortSignal) => {
-    const answer = finality === "head"
-      ? await readFrom(node, head, constantCallSchema, bound)
+  const refused: Refused<ConstantCallAnswer> = (answer) => {
+    const failure = failureOf(answer);
+    if (failure === null) return null;
+    return {
+      ...failure,
+      reason: `Cannot simulate ${call.selector} as it fails: ${failure.reason}`,
+    };
+  };
+  const attempt = async (node: TronNode, bound: AbortSignal) =>
+    finality === "head"
+      ? await readFrom(node, head, constantCallSchema, bound, refused)
       : await readEither(
         node,
         { path: "/walletsolidity/triggerconstantcontract", body },
         head,
         constantCallSchema,
         bound,
+        refused,
       );
-    const failure = failureOf(answer);
-    if (failure === null) return answer;
-    throw new ChainUnavailable(
-      failure.category,
-      `Cannot simulate ${call.selector} as it fails: ${failure.reason} (${node.label})`,
-    );
+  const settled = async (node: TronNode, bound: AbortSignal) => {
+    if (landmark === undefined) return await attempt(node, bound);
+    for (let i = 0; i < NAMED_TRIES; i++) {
+      const answer = await attempt(node, bound);
+      const isNamed = namesBlock(answer, landmark);
+      if (isNamed === true) return answer;
+      if (isNamed === null) break;
+    }
+    return await readTwice(node, landmark, () => attempt(node, bound), isSameResult, bound);
   };
-  const one = { attempt, isEnough: () => true, better: (kept: ConstantCallAnswer) => kept };
+  const one = {
+    attempt: settled,
+    isEnough: () => true,
+    better: (kept: ConstantCallAnswer) => kept,
+  };
   return await readKnown(pool, landmark, one, signal);
+}
+
+function isSameResult(one: ConstantCallAnswer, other: ConstantCallAnswer): boolean {
+  return one.constant_result.join() === other.constant_result.join();
 }
 
 /**

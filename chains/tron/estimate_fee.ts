@@ -6,18 +6,20 @@
 
 import { type Amount, fromTokenUnits } from "../../ledger/amount.ts";
 import { ChainUnavailable, type FeeEstimate } from "../chain.ts";
-import { accountSchema } from "./answers.ts";
+import { accountSchema, type LogAnswer } from "./answers.ts";
 import type { ChainPrices } from "./chain_parameters.ts";
 import { constantCall } from "./constant_call.ts";
 import { SALT_SUN } from "./envelope.ts";
 import { type NodePool, readFrom } from "./node_pool.ts";
-import { TRX_DECIMALS } from "./parse_block.ts";
+import { TRANSFER_TOPIC, TRX_DECIMALS } from "./parse_block.ts";
 import { transferArguments } from "./transfer_transaction.ts";
 
 /** A signed USDT transfer as the chain counts it (345 measured, a little more with long varints). */
 export const TOKEN_TRANSFER_BYTES = 350;
 /** A signed TRX transfer (267 observed in receipts, a little more for large amounts). */
 export const NATIVE_TRANSFER_BYTES = 275;
+/** A signed loan of stake, or its end (277 to 284, by the length of the amount). */
+export const LOAN_BYTES = 285;
 /** The penalty factor and the receiver's storage may change until the transfer runs. */
 const LIMIT_NUMERATOR = 12;
 const LIMIT_DENOMINATOR = 10;
@@ -33,11 +35,20 @@ export interface TokenTransferCall {
   readonly contract: string;
   readonly to: string;
   readonly units: bigint;
+  /** Of the token. */
+  readonly decimals: number;
+}
+
+/** What a simulated transfer does. */
+export interface SimulatedTransfer {
+  readonly energy: number;
+  /** What reaches the receiver, in the token's smallest unit; null: the node told no events. */
+  readonly arrives: bigint | null;
 }
 
 /**
- * Energy of a token transfer, simulated with the real sender and receiver: a receiver that holds
- * none of the token yet costs twice as much.
+ * Simulates a token transfer with the real sender and receiver: one that holds none of the token yet
+ * costs twice as much energy, and a token may keep a part of what it moves.
  *
  * @throws {ChainUnavailable} `reverted` when the transfer would fail now
  */
@@ -45,7 +56,7 @@ export async function simulateTransfer(
   pool: NodePool,
   call: TokenTransferCall,
   signal?: AbortSignal,
-): Promise<number> {
+): Promise<SimulatedTransfer> {
   const answer = await constantCall(
     pool,
     {
@@ -57,7 +68,24 @@ export async function simulateTransfer(
     "head",
     signal,
   );
-  return answer.energy_used;
+  return { energy: answer.energy_used, arrives: arrivesBy(answer.logs, call) };
+}
+
+/** What events bring from the sender to the receiver; null without any events. */
+function arrivesBy(
+  logs: readonly LogAnswer[],
+  { owner, contract, to }: TokenTransferCall,
+): bigint | null {
+  if (logs.length === 0) return null;
+  const hex = (text: string) => text.toLowerCase().slice(-40);
+  const ours = logs.filter(({ address, topics: [topic, from, receiver] }) =>
+    hex(address) === hex(contract) && topic?.toLowerCase() === TRANSFER_TOPIC &&
+    hex(from ?? "") === hex(owner) && hex(receiver ?? "") === hex(to)
+  );
+  return ours.reduce(
+    (sum, { data }) => /^[0-9a-f]{64}$/i.test(data) ? sum + BigInt(`0x${data}`) : sum,
+    0n,
+  );
 }
 
 /** Energy with room for the penalty factor and the receiver's storage, which may change. */
@@ -109,11 +137,21 @@ export async function estimateTokenTransfer(
   highestLimit: number,
   signal?: AbortSignal,
 ): Promise<FeeEstimate> {
-  return tokenTransferFee(await simulateTransfer(pool, call, signal), prices, highestLimit);
+  const { energy, arrives } = await simulateTransfer(pool, call, signal);
+  const estimate = tokenTransferFee(energy, prices, highestLimit);
+  if (arrives === null) return estimate;
+  return { ...estimate, arrives: fromTokenUnits(arrives, call.decimals) };
+}
+
+/** What lending stake costs, or taking it back: its bytes. */
+export function loanFee(prices: ChainPrices): FeeEstimate {
+  const fee = sun(LOAN_BYTES * prices.byte);
+  return { fee, limit: fee };
 }
 
 /**
- * Estimates a transfer of TRX: bandwidth, and the activation when the receiver has no account.
+ * Estimates a transfer of TRX: its bytes or, when the receiver has no account, the activation. That
+ * takes the place of the bytes: the network charges one or the other.
  *
  * @param to 42 hex digits
  */
@@ -128,7 +166,8 @@ export async function estimateNativeTransfer(
     (node, bound) => readFrom(node, request, accountSchema, bound),
     signal,
   );
-  const activation = account.address === undefined ? prices.activation : 0;
-  const fee = sun(NATIVE_TRANSFER_BYTES * prices.byte + activation);
+  const fee = sun(
+    account.address === undefined ? prices.activation : NATIVE_TRANSFER_BYTES * prices.byte,
+  );
   return { fee, limit: fee };
 }

@@ -17,6 +17,7 @@ import {
 import type { ChainParameters, ChainPrices } from "./chain_parameters.ts";
 import {
   energyWithMargin,
+  LOAN_BYTES,
   NATIVE_TRANSFER_BYTES,
   simulateTransfer,
   TOKEN_TRANSFER_BYTES,
@@ -47,7 +48,7 @@ export async function sweepMeans(
 ): Promise<SweepMeans> {
   const { pool, parameters, hotWalletHex, highestFeeLimitSun } = context;
   const prices = await parameters.prices(signal);
-  const [account, own, hot, energy] = await Promise.all([
+  const [account, own, hot, { energy, arrives }] = await Promise.all([
     readAccount(pool, call.owner, signal),
     readResources(pool, call.owner, signal),
     readResources(pool, hotWalletHex, signal),
@@ -58,20 +59,23 @@ export async function sweepMeans(
   const bytes = bytesBurned(own, prices);
   const energyAtMost = energyWithMargin(energy);
   const burnAtMost = lacking(energyAtMost, energyLeft) * prices.energy + bytes;
-  const helper = NATIVE_TRANSFER_BYTES * prices.byte;
-  const activation = isActive ? 0 : prices.activation;
+  // what gives coin activates, and that takes the place of its bytes
+  const gift = isActive ? NATIVE_TRANSFER_BYTES * prices.byte : prices.activation;
   const burn = lacking(energy, energyLeft) * prices.energy + bytes;
   return {
     isActive,
     coin: sun(account.balance),
-    fee: tokenTransferFee(energy, prices, highestFeeLimitSun),
+    fee: {
+      ...tokenTransferFee(energy, prices, highestFeeLimitSun),
+      ...(arrives === null ? {} : { arrives: fromTokenUnits(arrives, call.decimals) }),
+    },
     burn: sun(burn),
     burnAtMost: sun(burnAtMost),
     burnWithLoan: sun(bytes),
     loan: stakeFor(lacking(energyAtMost, energyLeft), hot),
-    costByCoin: sun(burn + helper + activation),
+    costByCoin: sun(burn + gift),
     // lent, taken back, and the coin that wakes the address up
-    costByLoan: sun(bytes + 2 * helper + (isActive ? 0 : helper + activation)),
+    costByLoan: sun(bytes + 2 * LOAN_BYTES * prices.byte + (isActive ? 0 : gift)),
   };
 }
 

@@ -6,12 +6,20 @@
  */
 
 import { ChainUnavailable } from "../chain.ts";
+import ipaddr from "ipaddr.js";
 import { CallMeter } from "./call_meter.ts";
+import { CallPace, type Pace } from "./call_pace.ts";
+import { CallRests } from "./call_rests.ts";
 import { Deadline } from "./deadline.ts";
+import { CallFailed, Suspended } from "./node_failures.ts";
 import { readBody } from "./read_body.ts";
+import { suspensionIn } from "./refusal_texts.ts";
 
 /** How long a path that a node does not know is not asked for. */
 const UNKNOWN_PATH_MS = 10 * 60 * 1000;
+
+/** Public providers answer 15 calls per second and suspend whoever asks more; others use the same quota. */
+const PUBLIC_CALLS_PER_SECOND = 12;
 
 /** Where and how to reach a node. */
 export interface NodeOptions {
@@ -23,6 +31,8 @@ export interface NodeOptions {
   readonly requestTimeoutMs: number;
   /** What its provider allows per day (UTC); without it nothing bounds it. */
   readonly dailyCalls?: number;
+  /** Calls per second at most, 0 without a bound whatever it says; default 12 unless it is on a network of our own. */
+  readonly callsPerSecond?: number;
 }
 
 /** An answer as it came. */
@@ -35,6 +45,18 @@ export interface NodeAnswer {
 /** Whether the host is this machine. */
 function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
+}
+
+/** Whether the host is this machine or on a private network, where nobody counts calls. */
+export function isPrivate(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, "");
+  if (ipaddr.isValid(host)) return ipaddr.parse(host).range() !== "unicast";
+  return !host.includes(".") || /\.(local|localhost|internal|lan|home\.arpa)$/.test(host);
+}
+
+function paceOf({ callsPerSecond }: NodeOptions, hostname: string): CallPace | null {
+  const most = callsPerSecond ?? (isPrivate(hostname) ? 0 : PUBLIC_CALLS_PER_SECOND);
+  return most === 0 ? null : new CallPace(most);
 }
 
 /** The header's seconds as milliseconds; dates and nonsense count as absent. */
@@ -55,6 +77,12 @@ export class TronNode {
   readonly label: string;
   /** Counts every request, broadcasts among them. */
   readonly meter: CallMeter;
+  /** Calls that it could not answer and is not asked now. */
+  readonly calls = new CallRests();
+  #pace: CallPace | null;
+  /** Another thread's turns, where this one only stands for a node of that thread. */
+  readonly #turns: Pace | null;
+  #suspendedUntil = 0;
   /** Until when a path counts as unknown to this node. */
   readonly #unknownUntil = new Map<string, number>();
   readonly #base: string;
@@ -62,8 +90,11 @@ export class TronNode {
   readonly #requestTimeoutMs: number;
   readonly #options: NodeOptions;
 
-  /** @throws {TypeError} when the URL is malformed or not http(s) */
-  constructor(options: NodeOptions) {
+  /**
+   * @param turns gives turns in place of a pace of its own
+   * @throws {TypeError} when the URL is malformed or not http(s)
+   */
+  constructor(options: NodeOptions, turns: Pace | null = null) {
     if (!URL.canParse(options.url)) {
       throw new TypeError("Cannot use a node as its URL is malformed (value withheld)");
     }
@@ -74,6 +105,8 @@ export class TronNode {
     this.#options = options;
     this.label = url.host;
     this.meter = new CallMeter(options.dailyCalls ?? null);
+    this.#turns = turns;
+    this.#pace = turns === null ? paceOf(options, url.hostname) : null;
     this.#headers = new Headers({ "content-type": "application/json" });
     if (url.username !== "" || url.password !== "") {
       const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
@@ -95,6 +128,49 @@ export class TronNode {
     return this.#options;
   }
 
+  /** Calls per second that it is sent at most now; null without a bound. */
+  get callsPerSecond(): number | null {
+    return this.#pace?.perSecond ?? null;
+  }
+
+  /** For how much longer it answers nothing, as it said; milliseconds. */
+  get suspendedMs(): number {
+    return Math.max(0, Math.ceil(this.#suspendedUntil - performance.now()));
+  }
+
+  /**
+   * Leaves the node alone, and asks it less from then on, unless it was said that nothing bounds it.
+   *
+   * @param perSecond how many calls per second would have been answered, where it said so
+   */
+  suspend(ms: number, perSecond: number | null): void {
+    // calls that were under way together are refused together
+    if (this.suspendedMs === 0 && this.#options.callsPerSecond !== 0) {
+      if (this.#pace === null) this.#pace = CallPace.learnt(perSecond);
+      else this.#pace.slowDown(perSecond);
+    }
+    this.#suspendedUntil = Math.max(this.#suspendedUntil, performance.now() + ms);
+  }
+
+  /**
+   * Waits until the node may be asked.
+   *
+   * @throws {Suspended} while it answers nothing
+   * @throws {NotAsked} when the caller gives up before
+   */
+  async turn(path: string, signal?: AbortSignal): Promise<void> {
+    this.#requireAwake();
+    const pace = this.#turns ?? this.#pace;
+    if (pace === null) return;
+    await pace.turn(path, signal);
+    this.#requireAwake();
+  }
+
+  #requireAwake(): void {
+    const ms = this.suspendedMs;
+    if (ms > 0) throw new Suspended(`Cannot ask a node as it is suspended: ${this.label}`, ms);
+  }
+
   /** Notes that the node does not know a path; asked again after a while, it may be updated. */
   markUnknown(path: string): void {
     this.#unknownUntil.set(path, performance.now() + UNKNOWN_PATH_MS);
@@ -110,9 +186,12 @@ export class TronNode {
    *
    * @param path for example `/wallet/getblockbynum`
    * @param body JSON text
+   * @throws {Suspended} when it was not sent, as the node answers nothing now
+   * @throws {NotAsked} when it was not sent, as its turn did not come in time
    * @throws {ChainUnavailable} `timeout` or `network`; then nothing is known of what the node did
    */
   async post(path: string, body: string, signal?: AbortSignal): Promise<NodeAnswer> {
+    await this.turn(path, signal);
     using deadline = new Deadline(this.#requestTimeoutMs);
     const bound = deadline.with(signal);
     this.meter.count();
@@ -124,13 +203,14 @@ export class TronNode {
         redirect: "manual",
         signal: bound,
       });
-      return {
-        status: response.status,
-        retryAfterMs: retryAfterMs(response),
-        text: await readBody(response, this.label + path),
-      };
+      const text = await readBody(response, this.label + path);
+      const suspension = suspensionIn(text);
+      if (suspension !== null) this.suspend(suspension.ms, suspension.perSecond);
+      return { status: response.status, retryAfterMs: retryAfterMs(response), text };
     } catch (error) {
-      if (error instanceof ChainUnavailable) throw error;
+      if (error instanceof ChainUnavailable) {
+        throw new CallFailed(error.category, error.message, `${path} ${body}`, false);
+      }
       if (bound.aborted) {
         const who = deadline.isOver ? `${this.#requestTimeoutMs} ms passed` : "the caller gave up";
         throw new ChainUnavailable("timeout", `Cannot ask a node as ${who}: ${this.label}${path}`);

@@ -8,32 +8,13 @@ import { getLogger } from "@logtape/logtape";
 import type { z } from "zod";
 import { ChainUnavailable, type NodeState } from "../chain.ts";
 import { Deadline } from "./deadline.ts";
-import { ForeignNode } from "./foreign_node.ts";
+import type { ForeignNode } from "./foreign_node.ts";
 import type { NodeAnswer, TronNode } from "./node.ts";
+import { CallFailed, NotServed, RateLimited, Suspended } from "./node_failures.ts";
+import { type Admit, NodeHealth } from "./node_health.ts";
+import { saysBusy, saysNotServed, suspensionIn, wordsOf } from "./refusal_texts.ts";
 
 const logger = getLogger(["engine", "chains", "tron"]);
-
-/** First pause of a node that failed; doubles with each further failure. */
-const FIRST_COOLDOWN_MS = 500;
-/** Longest pause after failures that may end at any moment, such as a restarting node. */
-const LONGEST_COOLDOWN_MS = 5_000;
-/** Longest pause after refusals: asking on while suspended prolongs the suspension. */
-const LONGEST_RATE_LIMIT_MS = 30_000;
-/** A node may ask for a longer pause, within reason: a hostile one must not mute us for days. */
-const LONGEST_RETRY_AFTER_MS = 120_000;
-/** Pause of a node that is of another chain: only its operator can change that. */
-const FOREIGN_MS = 60_000;
-/** What java-tron's own rate limiter says, with HTTP 200. */
-const BUSY_TEXT = "lack of computing resources";
-
-interface Health {
-  failures: number;
-  coolUntil: number;
-  /** Whether it was found to be of the right chain since it last failed. */
-  admitted: boolean;
-  isForeign: boolean;
-  failure: string | null;
-}
 
 /** What an answer must look like; a zod schema is one. */
 export interface AnswerShape<T> extends Pick<z.ZodType<T>, "safeParse"> {
@@ -41,25 +22,38 @@ export interface AnswerShape<T> extends Pick<z.ZodType<T>, "safeParse"> {
   readonly readText?: (text: string) => T | null;
 }
 
-/** Whether a node is of the right chain; throws when it is not, or does not answer. */
-export type Admit = (node: TronNode, signal: AbortSignal) => Promise<void>;
-
-/** A failure that also says how long its node wants to be left alone. */
-export class RateLimited extends ChainUnavailable {
-  constructor(message: string, readonly retryAfterMs: number | null) {
-    super("rate-limit", message);
-  }
+/** What a failure is told with: which node, and which call of it. */
+interface Place {
+  readonly label: string;
+  readonly path: string;
+  /** Path and body. */
+  readonly call: string;
 }
 
 /** The failure that an HTTP answer stands for, or `null` when it is a good one. */
-function failureOf(answer: NodeAnswer, place: string): ChainUnavailable | null {
-  const { status } = answer;
+function failureOf({ status, text, retryAfterMs }: NodeAnswer, at: Place): ChainUnavailable | null {
+  const place = at.label + at.path;
+  const suspension = suspensionIn(text);
+  if (suspension !== null) {
+    return new Suspended(
+      `Cannot read from a node as it answers nothing for ${suspension.ms} ms: ${place}: ` +
+        wordsOf(text),
+      suspension.ms,
+    );
+  }
+  if (saysNotServed(text)) {
+    return new NotServed(
+      `Cannot read from a node as it does not serve this call: ${place}: ${wordsOf(text)}`,
+      at.path,
+    );
+  }
   if (status === 200) return null;
   const message = `Cannot read from a node as it answered HTTP ${status}: ${place}`;
   if (status === 429 || status === 403 || status === 503) {
-    return new RateLimited(message, answer.retryAfterMs);
+    return new RateLimited(message, retryAfterMs);
   }
-  return new ChainUnavailable(status >= 500 ? "server-error" : "malformed", message);
+  if (status >= 500) return new ChainUnavailable("server-error", message);
+  return new CallFailed("malformed", message, at.call, false);
 }
 
 /**
@@ -67,30 +61,34 @@ function failureOf(answer: NodeAnswer, place: string): ChainUnavailable | null {
  *
  * @throws {ChainUnavailable} when it is not what the schema says
  */
-function parseAnswer<T>(text: string, schema: AnswerShape<T>, place: string): T {
+function parseAnswer<T>(text: string, schema: AnswerShape<T>, at: Place): T {
   const usual = schema.readText?.(text) ?? null;
   if (usual !== null) return usual;
+  const place = at.label + at.path;
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
-    throw new ChainUnavailable("malformed", `Cannot read an answer as it is not JSON: ${place}`);
+    const message = `Cannot read an answer as it is not JSON: ${place}: ${wordsOf(text)}`;
+    throw new CallFailed("malformed", message, at.call, false);
   }
   if (typeof json === "object" && json !== null && "Error" in json) {
     // java-tron answers HTTP 200 with the exception's text.
-    const reason = String(json.Error).slice(0, 200);
+    const reason = wordsOf(String(json.Error));
     const message = `Cannot read from a node as it reported an error: ${place}: ${reason}`;
-    throw reason.includes(BUSY_TEXT)
+    throw saysBusy(reason)
       ? new RateLimited(message, null)
-      : new ChainUnavailable("server-error", message);
+      : new CallFailed("server-error", message, at.call, false);
   }
   const parsed = schema.safeParse(json);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  throw new ChainUnavailable(
+  throw new CallFailed(
     "malformed",
     `Cannot read an answer as ${issue?.path.join(".") || "its body"} is wrong ` +
       `(${issue?.message}): ${place}`,
+    at.call,
+    false,
   );
 }
 
@@ -101,10 +99,18 @@ export interface NodeRequest {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
+/** Why a well-formed answer is none, or `null` where it is one. */
+export type Refused<T> = (answer: T) => {
+  readonly category: "reverted" | "rate-limit" | "server-error";
+  readonly reason: string;
+} | null;
+
 /**
- * One read from one node.
+ * One read from one node. A call that the node could not answer is not sent again for a while, which
+ * grows; the node is asked everything else meanwhile.
  *
  * @param schema what the answer must look like; a node is not trusted
+ * @param refused for answers that say in a field of their own that the node could not do it
  * @throws {ChainUnavailable} in every other case
  */
 export async function readFrom<T>(
@@ -112,15 +118,47 @@ export async function readFrom<T>(
   { path, body }: NodeRequest,
   schema: AnswerShape<T>,
   signal: AbortSignal,
+  refused?: Refused<T>,
 ): Promise<T> {
-  const answer = await node.post(path, JSON.stringify(body), signal);
-  const place = node.label + path;
-  const failure = failureOf(answer, place);
-  if (failure !== null) {
-    if (answer.status === 404 || answer.status === 405) node.markUnknown(path);
-    throw failure;
+  const text = JSON.stringify(body);
+  const at: Place = { label: node.label, path, call: `${path} ${text}` };
+  const resting = node.calls.failureOf(path) ?? node.calls.failureOf(at.call);
+  if (resting !== null) throw resting;
+  try {
+    const answer = await node.post(path, text, signal);
+    const failure = failureOf(answer, at);
+    if (failure !== null) {
+      const isUnknown = answer.status === 404 || answer.status === 405;
+      if (isUnknown && !(failure instanceof NotServed)) node.markUnknown(path);
+      throw failure;
+    }
+    const found = parseAnswer(answer.text, schema, at);
+    const refusal = refused?.(found) ?? null;
+    if (refusal !== null) throw refusalOf(refusal, at);
+    node.calls.succeeded(at.call);
+    node.calls.succeeded(path);
+    return found;
+  } catch (error) {
+    if (error instanceof CallFailed) node.calls.failed(error);
+    throw error;
   }
-  return parseAnswer(answer.text, schema, place);
+}
+
+function refusalOf(
+  { category, reason }: NonNullable<ReturnType<Refused<unknown>>>,
+  { label, call }: Place,
+): ChainUnavailable {
+  const message = `${reason} (${label})`;
+  switch (category) {
+    case "reverted":
+      return new ChainUnavailable("reverted", message);
+    case "rate-limit":
+      return new RateLimited(message, null);
+    case "server-error":
+      return new CallFailed("server-error", message, call, true);
+    default:
+      return category satisfies never;
+  }
 }
 
 /**
@@ -134,12 +172,15 @@ export async function readEither<T>(
   fallback: NodeRequest,
   schema: AnswerShape<T>,
   signal: AbortSignal,
+  refused?: Refused<T>,
 ): Promise<T> {
-  if (!node.isUnknown(preferred.path)) {
+  const isMissing = () =>
+    node.isUnknown(preferred.path) || node.calls.failureOf(preferred.path) instanceof NotServed;
+  if (!isMissing()) {
     try {
-      return await readFrom(node, preferred, schema, signal);
+      return await readFrom(node, preferred, schema, signal, refused);
     } catch (error) {
-      if (!node.isUnknown(preferred.path)) throw error;
+      if (!isMissing()) throw error;
       logger.info("Node {node} does not know {path}, asked for {instead} instead", {
         node: node.label,
         path: preferred.path,
@@ -147,13 +188,12 @@ export async function readEither<T>(
       });
     }
   }
-  return await readFrom(node, fallback, schema, signal);
+  return await readFrom(node, fallback, schema, signal, refused);
 }
 
 /** The nodes of a network. */
 export class NodePool {
-  readonly #health: Map<TronNode, Health>;
-  readonly #admit: Admit | null;
+  readonly #health: ReadonlyMap<TronNode, NodeHealth>;
 
   /**
    * @param totalTimeoutMs bound of a read over all nodes together
@@ -164,42 +204,22 @@ export class NodePool {
     readonly totalTimeoutMs: number,
     admit: Admit | null = null,
   ) {
-    this.#admit = admit;
-    this.#health = new Map(nodes.map((node) => [node, {
-      failures: 0,
-      coolUntil: 0,
-      admitted: admit === null,
-      isForeign: false,
-      failure: null,
-    }]));
+    this.#health = new Map(nodes.map((node) => [node, new NodeHealth(node, admit)]));
   }
 
   /** How the nodes fare, in their configured order. */
   get states(): readonly NodeState[] {
-    return this.nodes.map((node): NodeState => {
-      const { coolUntil, isForeign, failure } = this.#healthOf(node);
-      const restingMs = Math.max(0, Math.ceil(coolUntil - performance.now()));
-      return {
-        name: node.label,
-        state: isForeign
-          ? "foreign"
-          : restingMs > 0
-          ? "resting"
-          : node.meter.isSpent
-          ? "spent"
-          : "ready",
-        restingMs,
-        callsToday: node.meter.today,
-        dailyCalls: node.meter.limit,
-        failure,
-      };
-    });
+    return this.nodes.map((node) => this.#healthOf(node).state);
   }
 
   /** Has every node looked at again before it is believed: the chain is known better now. */
   doubtAll(): void {
-    if (this.#admit === null) return;
-    for (const health of this.#health.values()) health.admitted = false;
+    for (const health of this.#health.values()) health.doubt();
+  }
+
+  /** See {@linkcode NodeHealth.setApart}. */
+  setApart(node: TronNode, error: ForeignNode, proof: Admit): void {
+    this.#healthOf(node).setApart(error, proof);
   }
 
   /**
@@ -221,19 +241,22 @@ export class NodePool {
     let poor: { readonly result: T } | null = null;
     let lastFailure: ChainUnavailable | null = null;
     for (const node of this.#inOrder()) {
-      if (this.#isCooling(node)) continue;
+      const health = this.#healthOf(node);
+      if (health.isCooling) continue;
       if (bound.aborted) break;
       try {
-        await this.#admitted(node, bound);
+        await health.admit(bound);
         const result = await attempt(node, bound);
-        this.#succeeded(node);
+        health.succeeded();
         if (isEnough(result)) return result;
         poor = { result: poor === null ? result : better(poor.result, result) };
       } catch (error) {
         if (!(error instanceof ChainUnavailable)) throw error;
         // A revert is the contract's answer, the same on every node that is up to date.
         if (error.category === "reverted") throw error;
-        if (!bound.aborted || total.isOver) this.#failed(node, error);
+        // a node that may be asked little is not to blame when time ran out meanwhile
+        const isToBlame = !bound.aborted || (total.isOver && node.callsPerSecond === null);
+        if (isToBlame) health.failed(error);
         lastFailure = error;
       }
     }
@@ -256,65 +279,9 @@ export class NodePool {
     ];
   }
 
-  #healthOf(node: TronNode): Health {
+  #healthOf(node: TronNode): NodeHealth {
     const health = this.#health.get(node);
     if (health === undefined) throw new Error(`Cannot use a node of another pool: ${node.label}`);
     return health;
-  }
-
-  async #admitted(node: TronNode, signal: AbortSignal): Promise<void> {
-    const health = this.#healthOf(node);
-    if (health.admitted || this.#admit === null) return;
-    await this.#admit(node, signal);
-    health.admitted = true;
-    health.isForeign = false;
-  }
-
-  #isCooling(node: TronNode): boolean {
-    return this.#healthOf(node).coolUntil > performance.now();
-  }
-
-  #succeeded(node: TronNode): void {
-    const health = this.#healthOf(node);
-    if (health.failures === 0) return;
-    // what was under way when it refused, failed or was found out does not clear it
-    if (this.#isCooling(node)) return;
-    health.failures = 0;
-    health.isForeign = false;
-    health.coolUntil = 0;
-    health.failure = null;
-    logger.info("Node {node} answers again", { node: node.label });
-  }
-
-  #failed(node: TronNode, error: ChainUnavailable): void {
-    const health = this.#healthOf(node);
-    const isForeign = error instanceof ForeignNode;
-    // Several reads that were under way fail together; together they are one failure.
-    if (this.#isCooling(node) && !isForeign) return;
-    health.failures += 1;
-    health.failure = error.message;
-    health.admitted = this.#admit === null;
-    if (isForeign) {
-      if (!health.isForeign) logger.fatal("{reason}", { reason: error.message });
-      health.isForeign = true;
-      health.coolUntil = performance.now() + FOREIGN_MS;
-      return;
-    }
-    const doubled = FIRST_COOLDOWN_MS * 2 ** Math.min(health.failures - 1, 10);
-    const asked = error instanceof RateLimited ? error.retryAfterMs ?? 0 : 0;
-    const pause = Math.max(
-      Math.min(
-        doubled,
-        error.category === "rate-limit" ? LONGEST_RATE_LIMIT_MS : LONGEST_COOLDOWN_MS,
-      ),
-      Math.min(asked, LONGEST_RETRY_AFTER_MS),
-    );
-    health.coolUntil = performance.now() + pause;
-    logger.warn("Node {node} failed ({category}), left alone for {pause} ms: {reason}", {
-      node: node.label,
-      category: error.category,
-      pause,
-      reason: error.message,
-    });
   }
 }

@@ -10,7 +10,7 @@
  * @module
  */
 
-import { type Amount, AMOUNT_SCALE, fromTokenUnits, fromUnits } from "../../ledger/amount.ts";
+import { type Amount, fromTokenUnits, fromUnits } from "../../ledger/amount.ts";
 import type { Currency } from "../../ledger/pair.ts";
 import {
   type BlockAnswer,
@@ -36,8 +36,6 @@ export const TRX_DECIMALS = 6;
 const SUN = fromTokenUnits(1n, TRX_DECIMALS);
 /** The longest a transaction may wait, after java-tron: 24 hours past the block. */
 const MAX_LIFETIME_MS = 24 * 60 * 60 * 1000;
-/** Amounts have at most 20 integer digits everywhere in the service. */
-const ABOVE_ANY_AMOUNT = 10n ** BigInt(20 + AMOUNT_SCALE);
 /** Looking for what does not belong takes half the time of matching all that does. */
 const NOT_HEX = /[^0-9a-f]/;
 const WORD_DIGITS = 64;
@@ -134,12 +132,9 @@ function wordOf(hex: string, txid: string): bigint {
 }
 
 /** The amount of a Transfer event. */
+/** Any amount: one that no books can hold is set aside where it is recorded, and holds no other. */
 function eventAmount(log: LogAnswer, { unit }: Token, txid: string): Amount {
-  const amount = wordOf(log.data, txid) * unit;
-  if (amount >= ABOVE_ANY_AMOUNT) {
-    throw contradiction("a Transfer event's amount is beyond any supply", txid);
-  }
-  return fromUnits(amount);
+  return fromUnits(wordOf(log.data, txid) * unit);
 }
 
 /** The address in a topic, 40 hex digits. */

@@ -4,13 +4,23 @@
  * @module
  */
 
-import type { BlockAnswer, BlockRef, Finality, Landmark } from "../chain.ts";
+import {
+  type BlockAnswer,
+  type BlockRef,
+  ChainUnavailable,
+  type Finality,
+  type Landmark,
+} from "../chain.ts";
 import { blockHeadSchema } from "./answers.ts";
+import { ForeignNode } from "./foreign_node.ts";
+import type { NewestPlace } from "./newest_place.ts";
+import type { TronNode } from "./node.ts";
 import { type NodePool, readEither } from "./node_pool.ts";
 import { blockRefOf, type ParseContext } from "./parse_block.ts";
-import { readKnown } from "./read_known.ts";
+import { hasLandmark, readKnown } from "./read_known.ts";
 import {
   type BlockRange,
+  CutRange,
   isWhole,
   prefixOf,
   readOne,
@@ -36,6 +46,7 @@ const STALE_MS = 2 * 60 * 1000;
 export async function readNewest(
   pool: NodePool,
   finality: Finality,
+  place: NewestPlace,
   signal?: AbortSignal,
 ): Promise<BlockRef> {
   const prefix = prefixOf(finality);
@@ -48,7 +59,9 @@ export async function readNewest(
         blockHeadSchema,
         bound,
       );
-      return blockRefOf(answer);
+      const block = blockRefOf(answer);
+      place.require(block, node.label);
+      return block;
     },
     signal,
     isFresh,
@@ -88,6 +101,7 @@ export interface BlockSource {
  * The blocks of any range in order, fetched ahead.
  *
  * @param landmark what the nodes that are read must have; each looked at with each of its ranges
+ * @param continued the block before the first; see {@linkcode Chain.blocks}
  * @throws {ChainUnavailable} when a range cannot be read from any node
  */
 export async function* readBlocks(
@@ -95,11 +109,19 @@ export async function* readBlocks(
   { from, to, finality }: BlockRange,
   signal?: AbortSignal,
   landmark?: Landmark,
+  continued?: Landmark,
 ): AsyncGenerator<BlockAnswer> {
-  const read = to - from + 1 < WORTH_A_THREAD ? readRangeHere : readRange;
+  const source: BlockSource = {
+    pool,
+    context,
+    readRange: to - from + 1 < WORTH_A_THREAD ? readRangeHere : readRange,
+  };
   const stop = new AbortController();
   const bound = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
-  const ahead: Promise<readonly BlockAnswer[]>[] = [];
+  // more at once would only wait for their turns, and be lost with the first that fails
+  const atOnce = pool.nodes.some((node) => node.callsPerSecond !== null) ? 1 : RANGES_AT_ONCE;
+  const ahead: { readonly wanted: BlockRange; readonly range: Promise<Reading> }[] = [];
+  let last = continued;
   let next = from;
   let underWay = 0;
   /** What comes after a block that cannot be told is never told. */
@@ -107,21 +129,18 @@ export async function* readBlocks(
     next = to + 1;
   }
   function askOn(): void {
-    while (underWay < RANGES_AT_ONCE && ahead.length < RANGES_AHEAD && next <= to) {
+    while (underWay < atOnce && ahead.length < RANGES_AHEAD && next <= to) {
       const end = Math.min(next + RANGE_BLOCKS - 1, to);
       const wanted = { from: next, to: end, finality };
-      const range = readKnown(pool, landmark, {
-        attempt: (node, bound) => read(node, wanted, context, bound),
-        isEnough: (answers) => answers.every(isWhole),
-        better: (kept, found) => (found.length > kept.length ? found : kept),
-      }, bound);
-      ahead.push(range);
+      const parent = next === from ? continued : undefined;
+      const range = readRangeOf(source, wanted, bound, landmark, parent);
+      ahead.push({ wanted, range });
       next = end + 1;
       underWay++;
       range.then(
-        (answers) => {
+        ({ answers, failure }) => {
           underWay--;
-          if (!answers.every(isWhole)) askNoMore();
+          if (failure !== null || !answers.every(isWhole)) askNoMore();
           if (!bound.aborted) askOn();
         },
         // It is told when its turn comes; until then a failure must not count as unhandled.
@@ -132,15 +151,106 @@ export async function* readBlocks(
   try {
     while (true) {
       askOn();
-      const range = ahead.shift();
-      if (range === undefined) return;
-      for (const answer of await range) {
+      const first = ahead.shift();
+      if (first === undefined) return;
+      let reading = await first.range;
+      // the node that was read before failed meanwhile, and this one is of another branch
+      if (last !== undefined && isStrange(reading.answers, last)) {
+        reading = await readRangeOf(source, first.wanted, bound, landmark, last);
+      }
+      const { answers, failure } = reading;
+      for (const answer of answers) {
+        if (last !== undefined && answer.kind === "block") last = placeOf(answer.block);
         yield answer;
         if (!isWhole(answer)) return;
       }
+      if (failure !== null) throw failure;
     }
   } finally {
     // Also when the consumer stops early: ranges under way are of no use then.
     stop.abort();
+  }
+}
+
+/** What was read of a range, and what ended it before its end. */
+interface Reading {
+  readonly answers: readonly BlockAnswer[];
+  readonly failure: ChainUnavailable | null;
+}
+
+/**
+ * One range from the first node that gives all of it, or as much as any did: what one has given before
+ * it failed is not lost with it.
+ *
+ * @param parent what it has to continue: nodes that do not are set apart where another one does
+ * @throws {ChainUnavailable} when no node gives even the first block
+ */
+async function readRangeOf(
+  { pool, context, readRange }: BlockSource,
+  wanted: BlockRange,
+  signal: AbortSignal,
+  landmark: Landmark | undefined,
+  parent: Landmark | undefined,
+): Promise<Reading> {
+  let cut: Reading = { answers: [], failure: null };
+  const strangers: TronNode[] = [];
+  const isOurs = (answers: readonly BlockAnswer[]) =>
+    parent === undefined || !isStrange(answers, parent);
+  const better = (kept: readonly BlockAnswer[], found: readonly BlockAnswer[]) => {
+    if (isOurs(kept) !== isOurs(found)) return isOurs(kept) ? kept : found;
+    return found.length > kept.length ? found : kept;
+  };
+  const found = (): Reading => {
+    if (parent !== undefined && cut.answers[0]?.kind === "block") {
+      setApart(pool, strangers, parent);
+    }
+    return cut;
+  };
+  try {
+    const answers = await readKnown(pool, landmark, {
+      attempt: async (node, bound) => {
+        try {
+          const answers = await readRange(node, wanted, context, bound);
+          if (!isOurs(answers)) strangers.push(node);
+          return answers;
+        } catch (error) {
+          if (!(error instanceof CutRange)) throw error;
+          const { answers, failure } = error;
+          if (!isOurs(answers)) strangers.push(node);
+          else if (answers.length > cut.answers.length) cut = { answers, failure };
+          throw failure;
+        }
+      },
+      isEnough: (answers) => isOurs(answers) && answers.every(isWhole),
+      better,
+    }, signal);
+    if (!isOurs(answers) && cut.answers.length === 0) return { answers, failure: null };
+    if (isOurs(answers) && answers.length > cut.answers.length) cut = { answers, failure: null };
+    return found();
+  } catch (error) {
+    if (!(error instanceof ChainUnavailable) || cut.answers.length === 0) throw error;
+    return found();
+  }
+}
+
+/** Whether the first block does not continue the one before. */
+function isStrange([first]: readonly BlockAnswer[], { hash }: Landmark): boolean {
+  return first?.kind === "block" && first.block.parentHash !== hash;
+}
+
+function placeOf({ height, hash }: Landmark): Landmark {
+  return { height, hash };
+}
+
+/** Nodes that another one proved wrong are believed again once they have our block. */
+function setApart(pool: NodePool, strangers: readonly TronNode[], ours: Landmark): void {
+  for (const node of strangers) {
+    const error = new ForeignNode(
+      `Cannot use a node as it is of another branch (it does not continue solid block ` +
+        `${ours.height}, as others do): ${node.label}`,
+    );
+    pool.setApart(node, error, async (asked, signal) => {
+      if (!await hasLandmark(asked, ours, signal)) throw error;
+    });
   }
 }

@@ -64,7 +64,7 @@ export async function readKnown<T>(
  *
  * @throws {ForeignNode} when it has another block in its place
  */
-async function hasLandmark(
+export async function hasLandmark(
   node: TronNode,
   { height, hash }: Landmark,
   signal: AbortSignal,

@@ -22,9 +22,18 @@ export interface BlockRange {
   readonly finality: Finality;
 }
 
+/** The node failed within a range, after blocks that were read whole. */
+export class CutRange extends ChainUnavailable {
+  /** @param failure what ended it; the node is judged by that */
+  constructor(readonly answers: readonly BlockAnswer[], readonly failure: ChainUnavailable) {
+    super(failure.category, failure.message);
+  }
+}
+
 /**
  * Reads the blocks of a range in order, up to the first that the node does not have whole.
  *
+ * @throws {CutRange} when the node failed after blocks that were read whole, which it has
  * @throws {ChainUnavailable} when not even the first can be read
  */
 export type ReadRange = (
@@ -44,7 +53,7 @@ export const readRangeHere: ReadRange = async (node, range, context, signal) => 
   try {
     return await rangeOf(node, range, context, signal);
   } catch (error) {
-    if (!isMalformed(error) || range.from === range.to) throw error;
+    if (error instanceof CutRange || !isMalformed(error) || range.from === range.to) throw error;
     return await oneByOne(node, range, context, signal);
   }
 };
@@ -128,11 +137,18 @@ async function rangeOf(
   const answers: BlockAnswer[] = [];
   for (let i = 0; i < sorted.length && answers.every(isWhole); i += RECEIPT_CALLS) {
     const group = sorted.slice(i, i + RECEIPT_CALLS);
-    answers.push(
-      ...await Promise.all(
-        group.map((answer) => completeBlock(node, answer, finality, context, signal)),
-      ),
+    const read = await Promise.allSettled(
+      group.map((answer) => completeBlock(node, answer, finality, context, signal)),
     );
+    for (const [k, one] of read.entries()) {
+      if (one.status === "fulfilled") answers.push(one.value);
+      else if (answers.length === 0) throw one.reason;
+      else if (isMalformed(one.reason)) {
+        const { message: reason } = one.reason;
+        return [...answers, { kind: "incomplete", height: from + i + k, reason }];
+      } else if (one.reason instanceof ChainUnavailable) throw new CutRange(answers, one.reason);
+      else throw one.reason;
+    }
   }
   const height = from + answers.length;
   if (answers.every(isWhole) && height <= to) answers.push({ kind: "missing", height });
@@ -156,7 +172,8 @@ async function oneByOne(
     try {
       answers.push(await readOne(node, height, finality, context, signal));
     } catch (error) {
-      if (!isMalformed(error) || height === from) throw error;
+      if (!(error instanceof ChainUnavailable) || height === from) throw error;
+      if (!isMalformed(error)) throw new CutRange(answers, error);
       answers.push({ kind: "incomplete", height, reason: error.message });
     }
   }

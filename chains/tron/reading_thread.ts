@@ -7,10 +7,12 @@
 
 import { getLogger } from "@logtape/logtape";
 import { ChainUnavailable } from "../chain.ts";
-import { RateLimited } from "./node_pool.ts";
+import type { TronNode } from "./node.ts";
+import { CallFailed, NotAsked, RateLimited, Suspended } from "./node_failures.ts";
 import { unpackAnswers } from "./packed_blocks.ts";
-import { type ReadRange, readRangeHere } from "./read_range.ts";
-import type { FromReader, ToReader } from "./reading_protocol.ts";
+import { CutRange, type ReadRange, readRangeHere } from "./read_range.ts";
+import type { FromReader, ToReader, TurnAsked } from "./reading_protocol.ts";
+import { suspensionIn } from "./refusal_texts.ts";
 
 const logger = getLogger(["engine", "chains", "tron"]);
 
@@ -45,6 +47,13 @@ export interface ReadingThreadOptions {
 /** It ended before its answer: no fault of the node's. */
 class ThreadEnded extends Error {}
 
+/** A range that the thread reads. */
+interface UnderWay {
+  readonly answer: PromiseWithResolvers<FromReader>;
+  /** Waits until its node may be asked. */
+  readonly turn: (path: string) => Promise<void>;
+}
+
 /** One worker from its start to its end. */
 interface Life {
   readonly worker: Worker;
@@ -59,7 +68,7 @@ interface Life {
  */
 export class ReadingThread {
   readonly #options: ReadingThreadOptions;
-  readonly #underWay = new Map<number, PromiseWithResolvers<FromReader>>();
+  readonly #underWay = new Map<number, UnderWay>();
   #life: Life | null = null;
   #idle: ReturnType<typeof setTimeout> | undefined;
   #restUntil = 0;
@@ -88,7 +97,9 @@ export class ReadingThread {
     try {
       const { tokens } = context;
       const id = this.#nextId++;
-      answer = await this.#ask({ kind: "read", id, node: node.options, range, tokens }, signal);
+      const isPaced = node.callsPerSecond !== null;
+      const asked = { kind: "read", id, node: node.options, range, tokens, isPaced } as const;
+      answer = await this.#ask(asked, (path) => node.turn(path, signal), signal);
     } catch (error) {
       if (!(error instanceof ThreadEnded)) throw error;
       return await readRangeHere(node, range, context, signal);
@@ -100,7 +111,7 @@ export class ReadingThread {
       case "read":
         return unpackAnswers(answer.answers);
       case "failed":
-        throw failureOf(answer);
+        throw failureOf(answer, node);
       case "broken":
         throw new Error("Cannot read blocks as the reading broke", { cause: answer.reason });
       default:
@@ -116,6 +127,7 @@ export class ReadingThread {
 
   async #ask(
     asked: Extract<ToReader, { readonly kind: "read" }>,
+    turn: UnderWay["turn"],
     signal: AbortSignal,
   ): Promise<FromReader> {
     const { id } = asked;
@@ -127,7 +139,7 @@ export class ReadingThread {
       const { stuckMs = STUCK_MS } = this.#options;
       stuck = setTimeout(() => this.#fail(life, "it does not answer", Infinity), stuckMs);
     };
-    this.#underWay.set(id, answer);
+    this.#underWay.set(id, { answer, turn });
     signal.addEventListener("abort", giveUp, { once: true });
     try {
       life.port.postMessage(asked);
@@ -163,8 +175,9 @@ export class ReadingThread {
     }
     worker.postMessage(null, [port2]);
     const life: Life = { worker, port };
-    port.onmessage = ({ data }: MessageEvent<FromReader>) => {
-      this.#underWay.get(data.id)?.resolve(data);
+    port.onmessage = ({ data }: MessageEvent<FromReader | TurnAsked>) => {
+      if (data.kind === "turn") this.#giveTurn(port, data);
+      else this.#underWay.get(data.id)?.answer.resolve(data);
     };
     port.onmessageerror = () => this.#fail(life, "it cannot be understood", restMs);
     worker.onerror = (event) => {
@@ -173,6 +186,19 @@ export class ReadingThread {
       this.#fail(life, event.message, restMs);
     };
     return life;
+  }
+
+  /** A turn that does not come is told as the end of the range: the thread need not know why. */
+  async #giveTurn(port: MessagePort, { id, turn, path }: TurnAsked): Promise<void> {
+    const range = this.#underWay.get(id);
+    if (range === undefined) return;
+    try {
+      await range.turn(path);
+      port.postMessage({ kind: "go", turn } satisfies ToReader);
+    } catch (error) {
+      if (!(error instanceof ChainUnavailable)) range.answer.reject(error);
+      port.postMessage({ kind: "stop", id } satisfies ToReader);
+    }
   }
 
   #rest(): void {
@@ -201,16 +227,31 @@ export class ReadingThread {
     this.#life?.port.close();
     this.#life?.worker.terminate();
     this.#life = null;
-    for (const { reject } of this.#underWay.values()) reject(new ThreadEnded());
+    for (const { answer } of this.#underWay.values()) answer.reject(new ThreadEnded());
   }
 }
 
-function failureOf(
-  { category, message, retryAfterMs }: Extract<FromReader, { readonly kind: "failed" }>,
+type Failed = Extract<FromReader, { readonly kind: "failed" }>;
+
+/** What ended the range; the node here learns what the thread's own one heard. */
+function failureOf(failed: Failed, node: TronNode): ChainUnavailable {
+  const failure = causeOf(failed);
+  if (failure instanceof Suspended) {
+    node.suspend(failure.retryAfterMs, suspensionIn(failure.message)?.perSecond ?? null);
+  }
+  if (failure instanceof CallFailed) node.calls.failed(failure);
+  const answers = unpackAnswers(failed.answers);
+  return answers.length === 0 ? failure : new CutRange(answers, failure);
+}
+
+function causeOf(
+  { category, message, retryAfterMs, refusal, call }: Failed,
 ): ChainUnavailable {
-  return category === "rate-limit"
-    ? new RateLimited(message, retryAfterMs)
-    : new ChainUnavailable(category, message);
+  if (call !== null) return new CallFailed(category, message, call.text, call.isRefusal);
+  if (category !== "rate-limit") return new ChainUnavailable(category, message);
+  if (refusal === "unasked") return new NotAsked(message);
+  if (refusal === "suspended" && retryAfterMs !== null) return new Suspended(message, retryAfterMs);
+  return new RateLimited(message, retryAfterMs);
 }
 
 /** Several threads as one: each range goes to the one that has the least to do. */

@@ -6,7 +6,6 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import { HDKey } from "@scure/bip32";
 import { z } from "zod";
 import { type Amount, fromTokenUnits, toTokenUnits } from "../../ledger/amount.ts";
 import { type Currency, type Network, tokenDecimals } from "../../ledger/pair.ts";
@@ -19,9 +18,16 @@ import {
   type Landmark,
   type SignedTransaction,
 } from "../chain.ts";
+import { depositBranch } from "../deposit_branch.ts";
 import type { GasPort } from "../gas.ts";
-import { addressFromLogHex, addressOfPublicKey, addressToHex, isTronAddress } from "./address.ts";
-import { accountSchema } from "./answers.ts";
+import {
+  addressFromLogHex,
+  addressOfPublicKey,
+  addressToHex,
+  addressToLogHex,
+  isTronAddress,
+} from "./address.ts";
+import { type AccountAnswer, accountSchema } from "./answers.ts";
 import { ChainIdentity } from "./chain_identity.ts";
 import { ChainParameters } from "./chain_parameters.ts";
 import { classifyBroadcast, combineOutcomes, unclear } from "./classify_broadcast.ts";
@@ -30,17 +36,23 @@ import { makeEnvelope } from "./envelope.ts";
 import {
   estimateNativeTransfer,
   estimateTokenTransfer,
+  loanFee,
   type TokenTransferCall,
 } from "./estimate_fee.ts";
 import { lendableStake, lentStake, sweepMeans } from "./gas.ts";
+import { NewestPlace } from "./newest_place.ts";
 import { TronNode } from "./node.ts";
-import { type Admit, NodePool, readFrom } from "./node_pool.ts";
+import type { Admit } from "./node_health.ts";
+import { NodePool, readFrom } from "./node_pool.ts";
 import { type IgnoredTransfers, type ParseContext, TRX_DECIMALS } from "./parse_block.ts";
 import { readBlock, readBlocks, readNewest } from "./read_blocks.ts";
 import { type ReadRange, readRangeHere } from "./read_range.ts";
 import { readKnown } from "./read_known.ts";
+import { readTokenSwitches } from "./token_switches.ts";
 import { readTransaction } from "./read_transaction.ts";
 import { nodesOf, type TronNodes } from "./tron_nodes.ts";
+import { readTwice } from "./same_state.ts";
+import { signedTerms } from "./signed_terms.ts";
 import { tronTransactionId } from "./transaction_id.ts";
 import { contractEntries, type TokenContracts } from "./token_contracts.ts";
 
@@ -60,8 +72,8 @@ export interface TronChainOptions {
   /** Sent as `TRON-PRO-API-KEY`. */
   readonly apiKey?: string;
   readonly contracts: TokenContracts;
-  /** Extended public key of the network's account, `m/44'/195'/<account>'`. */
-  readonly xpub: string;
+  /** Extended public key of the deposit branch, `m/44'/195'/<account>'/0`; confidential. */
+  readonly depositXpub: string;
   /** Address that payouts leave from. */
   readonly hotWallet: string;
   /** Validity of a transaction in milliseconds of block time; default 5 minutes. */
@@ -72,8 +84,12 @@ export interface TronChainOptions {
   readonly totalTimeoutMs?: number;
   /** Calls per node and day (UTC) that its provider allows; default without a bound. */
   readonly dailyCalls?: number;
+  /** Calls per node and second at most, 0 without a bound; see {@linkcode NodeOptions.callsPerSecond}. */
+  readonly callsPerSecond?: number;
   /** Whether nodes are asked for the chain's first block before they are believed; default not. */
   readonly checksIdentity?: boolean;
+  /** Time between two blocks at least, milliseconds; default 1, as a development chain may have it. */
+  readonly leastBlockMs?: number;
   /** Reads the ranges of long ways, for example on a thread of its own; default where it is asked. */
   readonly readRange?: ReadRange;
   /** The most one transaction may burn, in sun; default 150 TRX. */
@@ -95,21 +111,10 @@ export interface TronChain extends Chain {
   verify(signal?: AbortSignal): Promise<void>;
 }
 
-/** Addresses of the account's external branch, from its extended public key alone. */
-function depositAddresses(xpub: string): (index: number) => string {
-  const account = HDKey.fromExtendedKey(xpub);
-  if (account.privateKey !== null) {
-    throw new TypeError("Cannot use the account key as it is private; give the public one");
-  }
-  const branch = account.deriveChild(0);
-  return (index) => {
-    if (!Number.isInteger(index) || index < 0 || index >= 2 ** 31) {
-      throw new RangeError(`Cannot derive an address as its index is out of range: ${index}`);
-    }
-    const { publicKey } = branch.deriveChild(index);
-    if (publicKey === null) throw new Error(`Cannot derive an address as it has no key: ${index}`);
-    return addressOfPublicKey(publicKey);
-  };
+/** Addresses of the deposit branch, from its extended public key alone. */
+function depositAddresses(depositXpub: string): (index: number) => string {
+  const keyOf = depositBranch(depositXpub);
+  return (index) => addressOfPublicKey(keyOf(index));
 }
 
 /** The bytes offered to one node; a failure of the transport says nothing about the outcome. */
@@ -181,6 +186,7 @@ async function estimateFee(
   const { pool, parameters, highestFeeLimitSun } = parts;
   const to = addressToHex(transfer.to);
   const prices = await parameters.prices(signal);
+  if (transfer.isLoan === true) return loanFee(prices);
   if (transfer.currency === "native") {
     return await estimateNativeTransfer(pool, prices, to, signal);
   }
@@ -193,11 +199,13 @@ function callOf(
   parts: Parts,
   { from, to, currency, amount }: Parameters<GasPort["means"]>[0],
 ): TokenTransferCall {
+  const decimals = tokenDecimals(currency, parts.network);
   return {
     owner: addressToHex(from),
     contract: contractOf(parts, currency),
     to: addressToHex(to),
-    units: toTokenUnits(amount, tokenDecimals(currency, parts.network)),
+    units: toTokenUnits(amount, decimals),
+    decimals,
   };
 }
 
@@ -213,7 +221,12 @@ async function balanceOf(
   if (asset === "native") {
     const request = { path: "/walletsolidity/getaccount", body: { address: hex } };
     const account = await readKnown(parts.pool, landmark, {
-      attempt: (node, bound) => readFrom(node, request, accountSchema, bound),
+      attempt: (node, bound) => {
+        const read = () => readFrom(node, request, accountSchema, bound);
+        if (landmark === undefined) return read();
+        const isSame = (one: AccountAnswer, other: AccountAnswer) => one.balance === other.balance;
+        return readTwice(node, landmark, read, isSame, bound);
+      },
       isEnough: () => true,
       better: (kept) => kept,
     }, signal);
@@ -268,6 +281,7 @@ function poolOf(options: TronChainOptions, identity: ChainIdentity): NodePool {
       requestTimeoutMs,
       ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
       ...(options.dailyCalls === undefined ? {} : { dailyCalls: options.dailyCalls }),
+      ...(options.callsPerSecond === undefined ? {} : { callsPerSecond: options.callsPerSecond }),
     })
   );
   const admit: Admit | null = options.checksIdentity === true
@@ -304,6 +318,7 @@ export function createTronChain(options: TronChainOptions): TronChain {
   };
   const source = { pool, context, readRange: options.readRange ?? readRangeHere };
   const lifetimeMs = options.lifetimeMs ?? DEFAULT_LIFETIME_MS;
+  const place = new NewestPlace(options.leastBlockMs ?? 1);
   return {
     network,
     hotWallet,
@@ -313,28 +328,35 @@ export function createTronChain(options: TronChainOptions): TronChain {
       nonce: false,
       needsGasToSweep: true,
       currencies: entries.map(([currency]) => currency),
+      contracts: new Map(entries),
       lifetimeMs,
     },
     ignored: context.ignored,
     isAddress: isTronAddress,
     addressOf: addressFromLogHex,
+    eventAddress: addressToLogHex,
     transactionId: tronTransactionId,
-    deriveAddress: depositAddresses(options.xpub),
-    head: (signal) => readNewest(pool, "head", signal),
-    solid: (signal) => readNewest(pool, "solid", signal),
+    deriveAddress: depositAddresses(options.depositXpub),
+    head: (signal) => readNewest(pool, "head", place, signal),
+    solid: (signal) => readNewest(pool, "solid", place, signal),
     block: (height, finality, signal) => readBlock(pool, height, finality, context, signal),
-    blocks: (from, to, finality, signal, landmark) =>
-      readBlocks(source, { from, to, finality }, signal, landmark),
+    blocks: (from, to, finality, signal, landmark, continued) => {
+      if (continued !== undefined) place.note(continued);
+      return readBlocks(source, { from, to, finality }, signal, landmark, continued);
+    },
     transaction: (txid, finality, signal, landmark) =>
       readTransaction(pool, txid, finality, context, signal, landmark),
     estimateFee: (transfer, signal) => estimateFee(parts, transfer, signal),
     envelope: (solid, fee) => makeEnvelope(network, solid, fee, lifetimeMs),
+    termsOf: signedTerms,
     broadcast: async (signed, signal) => {
       requireOwnBytes(signed);
       return await offerToAll(pool.nodes, signed, signal);
     },
     balanceOf: (address, asset, signal, landmark) =>
       balanceOf(parts, address, asset, signal, landmark),
+    tokenSwitches: (currency, address, signal) =>
+      readTokenSwitches(pool, contractOf(parts, currency), addressToHex(address), signal),
     gas: {
       means: (transfer, signal) => sweepMeans(parts, callOf(parts, transfer), signal),
       lendable: (signal) => lendableStake(parts, signal),

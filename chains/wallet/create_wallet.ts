@@ -7,10 +7,10 @@
 import { generateMnemonic, validateMnemonic } from "@scure/bip39";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
 import type { Network } from "../../ledger/pair.ts";
-import { accountKey, masterKey, publicAccount } from "./account_key.ts";
 import { encryptMnemonic, KDF_COST, RANDOM_KDF_COST } from "./mnemonic_cipher.ts";
+import { masterKey, networkKeys, publicAccount, wipeNetworkKeys } from "./network_keys.ts";
 import { openPublicWallet, type PublicWallet } from "./public_wallet.ts";
-import { type WalletHeader, writeWalletFile } from "./wallet_file.ts";
+import { WALLET_VERSION, type WalletHeader, writeWalletFile } from "./wallet_file.ts";
 
 /** 24 words. */
 const ENTROPY_BITS = 256;
@@ -61,14 +61,14 @@ export async function createWallet(options: CreateWalletOptions): Promise<Public
   const master = await masterKey(mnemonic);
   const networks: WalletHeader["networks"] = {};
   for (const network of options.networks) {
-    const account = accountKey(master, network);
-    networks[network] = publicAccount(account, network);
-    account.wipePrivateData();
+    const keys = networkKeys(master, network);
+    networks[network] = publicAccount(keys, network);
+    wipeNetworkKeys(keys);
   }
   master.wipePrivateData();
   const header: WalletHeader = {
     format: "payment-wallet",
-    version: 1,
+    version: WALLET_VERSION,
     walletId: `wal_${crypto.randomUUID()}`,
     createdAt: new Date().toISOString(),
     development: options.development ?? false,

@@ -40,10 +40,12 @@ async function cipherKey(
   usage: "encrypt" | "decrypt",
 ): Promise<CryptoKey> {
   const raw = await deriveKey(passphrase, kdf);
+  const copy = Uint8Array.from(raw);
   try {
-    return await crypto.subtle.importKey("raw", Uint8Array.from(raw), "AES-GCM", false, [usage]);
+    return await crypto.subtle.importKey("raw", copy, "AES-GCM", false, [usage]);
   } finally {
     raw.fill(0);
+    copy.fill(0);
   }
 }
 
@@ -84,7 +86,9 @@ export async function decryptMnemonic(wallet: WalletFile, passphrase: string): P
       key,
       Uint8Array.fromBase64(wallet.cipher.ciphertext),
     );
-    return new TextDecoder().decode(plain);
+    const mnemonic = new TextDecoder().decode(plain);
+    new Uint8Array(plain).fill(0);
+    return mnemonic;
   } catch {
     throw new Error(
       `Cannot unlock the wallet as the passphrase is wrong or the file was changed: ${wallet.walletId}`,

@@ -15,6 +15,7 @@ import {
   type PublicAccount,
   publicPartSchema,
   readAs,
+  WALLET_VERSION,
   walletFileSchema,
 } from "./wallet_file.ts";
 
@@ -24,13 +25,13 @@ export interface PublicWallet {
   readonly walletId: string;
   /** Whether a first start in development made it. */
   readonly development: boolean;
-  /** Account by network: `accountIndex`, `xpub`, `hotWallet`. */
+  /** Deposit branch and hot wallet by network. */
   readonly networks: Readonly<Partial<Record<Network, PublicAccount>>>;
 }
 
 const publicFileSchema = publicPartSchema.extend({
   format: z.literal("payment-wallet-public"),
-  version: z.literal(1),
+  version: z.literal(WALLET_VERSION),
 });
 const eitherSchema = z.discriminatedUnion("format", [walletFileSchema, publicFileSchema]);
 
@@ -38,18 +39,30 @@ const eitherSchema = z.discriminatedUnion("format", [walletFileSchema, publicFil
  * Reads the public part of a wallet file, or a public file; no passphrase is needed.
  *
  * @throws {Deno.errors.NotFound} when there is none
- * @throws {Error} when it is malformed or other users may change it
+ * @throws {WalletFault} when it is malformed, of the old form, or other users may read or change it
  */
 export async function openPublicWallet(file: string): Promise<PublicWallet> {
   const { walletId, development, networks } = await readAs(file, eitherSchema);
   return { walletId, development, networks };
 }
 
-/** The text of a public file. It is no secret, but whoever changes it receives the deposits. */
+/**
+ * Whether a file has the encrypted words beside the public part.
+ *
+ * @throws {WalletFault} when it is malformed, of the old form, or other users may read or change it
+ */
+export async function holdsWords(file: string): Promise<boolean> {
+  return (await readAs(file, eitherSchema)).format === "payment-wallet";
+}
+
+/**
+ * The text of a public file. It is confidential: it tells all deposit addresses, and with one deposit key
+ * it gives their keys. A changed one would redirect the deposits.
+ */
 export function publicFileText({ walletId, development, networks }: PublicWallet): string {
   const file: z.infer<typeof publicFileSchema> = {
     format: "payment-wallet-public",
-    version: 1,
+    version: WALLET_VERSION,
     walletId,
     development,
     networks,
@@ -60,4 +73,18 @@ export function publicFileText({ walletId, development, networks }: PublicWallet
 /** A digest by which service and signer find out whether they have the same wallet. */
 export function fingerprintOf({ walletId, development, networks }: PublicWallet): string {
   return sha256(utf8ToBytes(canonical({ walletId, development, networks }))).toHex();
+}
+
+/**
+ * A digest of one network's public part, for the database: other networks may be added to a wallet later.
+ *
+ * @returns 64 hexadecimal digits; null where the wallet has no account of the network
+ */
+export function networkFingerprint(
+  { walletId, development, networks }: PublicWallet,
+  network: Network,
+): string | null {
+  const account = networks[network];
+  if (account === undefined) return null;
+  return sha256(utf8ToBytes(canonical({ walletId, development, network, account }))).toHex();
 }

@@ -4,18 +4,19 @@
  * @module
  */
 
-import type { HDKey } from "@scure/bip32";
 import type { Network } from "../../ledger/pair.ts";
+import { decryptMnemonic } from "./mnemonic_cipher.ts";
 import {
-  accountKey,
   masterKey,
+  type NetworkKeys,
+  networkKeys,
   publicAccount,
   type SigningKey,
   signingKey,
   type WalletName,
-} from "./account_key.ts";
-import { decryptMnemonic } from "./mnemonic_cipher.ts";
-import { readWalletFile, type WalletFile } from "./wallet_file.ts";
+  wipeNetworkKeys,
+} from "./network_keys.ts";
+import { canonical, readWalletFile, type WalletFile } from "./wallet_file.ts";
 
 /** Deposit addresses are swept now and then; their keys need not stay in memory. */
 const KEPT_KEYS = 64;
@@ -40,31 +41,28 @@ export interface KeySource {
   lock(): void;
 }
 
-/** What an unlocked network's keys come from. */
+/** An unlocked network. */
 interface Account {
-  readonly node: HDKey;
-  /** Address of the hot wallet, derived from the node. */
+  readonly keys: NetworkKeys;
+  /** Address of the hot wallet, derived from its key. */
   readonly hotWallet: string;
 }
 
 /** @throws {Error} when the file's public part is not what the mnemonic derives */
 function requireSameAccount(
-  node: HDKey,
+  keys: NetworkKeys,
   network: Network,
   stored: WalletFile["networks"][Network],
 ): Account {
-  const derived = publicAccount(node, network);
+  const derived = publicAccount(keys, network);
   const { hotWallet } = derived;
-  if (
-    stored?.xpub === derived.xpub && stored.hotWallet === hotWallet &&
-    stored.accountIndex === derived.accountIndex
-  ) return { node, hotWallet };
+  if (canonical(stored) === canonical(derived)) return { keys, hotWallet };
   throw new Error(
-    `Cannot unlock the wallet as its public part is not of its mnemonic: ${network} ${derived.hotWallet}`,
+    `Cannot unlock the wallet as its public part is not of its mnemonic: ${network} ${hotWallet}`,
   );
 }
 
-/** The source over unlocked account nodes. */
+/** The source over unlocked networks. */
 function keySource(walletId: string, accounts: Map<Network, Account>): KeySource {
   const kept = new Map<string, SigningKey>();
   return {
@@ -75,10 +73,14 @@ function keySource(walletId: string, accounts: Map<Network, Account>): KeySource
       if (known !== undefined) return known;
       const account = accounts.get(network);
       if (account === undefined) return null;
-      const key = signingKey(account.node, network, wallet);
+      const key = signingKey(account.keys, network, wallet);
       if (kept.size >= KEPT_KEYS) {
         const oldest = kept.keys().next().value;
-        if (oldest !== undefined) kept.delete(oldest);
+        if (oldest !== undefined) {
+          // who signs takes a key and uses it before asking for another
+          kept.get(oldest)?.privateKey.fill(0);
+          kept.delete(oldest);
+        }
       }
       kept.set(name, key);
       return key;
@@ -87,14 +89,14 @@ function keySource(walletId: string, accounts: Map<Network, Account>): KeySource
       const account = accounts.get(network);
       if (account === undefined) return null;
       if (wallet === "hot") return account.hotWallet;
-      const { address, privateKey } = signingKey(account.node, network, wallet);
+      const { address, privateKey } = signingKey(account.keys, network, wallet);
       privateKey.fill(0);
       return address;
     },
     lock() {
       for (const { privateKey } of kept.values()) privateKey.fill(0);
       kept.clear();
-      for (const { node } of accounts.values()) node.wipePrivateData();
+      for (const { keys } of accounts.values()) wipeNetworkKeys(keys);
       accounts.clear();
     },
   };
@@ -112,8 +114,8 @@ export async function unlockWallet(file: string, passphrase: string): Promise<Ke
   const accounts = new Map<Network, Account>();
   try {
     for (const network of Object.keys(wallet.networks) as Network[]) {
-      const node = accountKey(master, network);
-      accounts.set(network, requireSameAccount(node, network, wallet.networks[network]));
+      const keys = networkKeys(master, network);
+      accounts.set(network, requireSameAccount(keys, network, wallet.networks[network]));
     }
   } finally {
     master.wipePrivateData();

@@ -1,9 +1,9 @@
 /**
  * The wallet file: an encrypted mnemonic, and in the clear what the rest of the service needs
- * (extended public keys, hot wallet addresses).
+ * (extended public keys of deposit branches, hot wallet addresses).
  *
- * The public part is not secret but must not be exchanged unnoticed: it is authenticated with the
- * ciphertext, and unlocking derives it again and compares.
+ * The public part is confidential (see `../deposit_branch.ts`) and must not be exchanged unnoticed: it is
+ * authenticated with the ciphertext, and unlocking derives it again and compares.
  *
  * @module
  */
@@ -11,20 +11,36 @@
 import { dirname } from "node:path";
 import { z } from "zod";
 import { NETWORKS } from "../../ledger/pair.ts";
+import { depositBranch } from "../deposit_branch.ts";
 import { requireOwnerOnly } from "./secret_file.ts";
+import { WalletFault } from "./wallet_fault.ts";
 
 const base64 = (bytes: number) =>
   z.base64().refine((text) => atob(text).length === bytes, `must be ${bytes} bytes`);
 
+/** Form of the files; a later one has hot wallets or families of keys that this program cannot use. */
+export const WALLET_VERSION = 2;
+/** The form whose hot wallet shared an account with the deposit addresses. */
+const OLD_VERSION = 1;
+
+const accountIndex = z.int().min(0).max(2 ** 31 - 1);
+
 const networkSchema = z.strictObject({
-  /** Account index in the derivation path. */
-  accountIndex: z.int().min(0).max(2 ** 31 - 1),
-  /** Extended public key of the account. */
-  xpub: z.string().regex(/^xpub[1-9A-HJ-NP-Za-km-z]{100,120}$/),
+  /** Family of keys, which tells how addresses are derived; others will come with their chains. */
+  kind: z.literal("secp256k1"),
+  /** Account of the deposit addresses in the derivation path. */
+  depositAccount: accountIndex,
+  /** Extended public key of the deposit branch alone; confidential. */
+  depositXpub: z.string().regex(/^xpub[1-9A-HJ-NP-Za-km-z]{100,120}$/).refine(
+    isDepositBranch,
+    "must be the key of a deposit branch",
+  ),
+  /** Account of the hot wallet in the derivation path. */
+  hotAccount: accountIndex,
   /** Address that payouts leave from. */
   hotWallet: z.string().min(20).max(64),
 });
-/** What everybody may know of one network's account. */
+/** One network of a wallet without its secrets. */
 export type PublicAccount = z.infer<typeof networkSchema>;
 
 /** What a wallet is without its secrets. */
@@ -38,7 +54,7 @@ export const publicPartSchema = z.strictObject({
 /** Everything the ciphertext is bound to. */
 const headerSchema = publicPartSchema.extend({
   format: z.literal("payment-wallet"),
-  version: z.literal(1),
+  version: z.literal(WALLET_VERSION),
   createdAt: z.iso.datetime(),
   kdf: z.strictObject({
     name: z.literal("scrypt"),
@@ -62,6 +78,30 @@ export const walletFileSchema = headerSchema.extend({
 /** A parsed wallet file. */
 export type WalletFile = z.infer<typeof walletFileSchema>;
 
+/** Says what is wrong with wallets of the old form, and the way out; files and databases are refused with it. */
+export const OLD_FORM =
+  "of the old form, whose hot wallet is lost with one deposit key: move to a new wallet and database " +
+  '(docs/wallet.md, "Moving from an old wallet"; in development begin with a new DATA_DIR)';
+
+const oldFormSchema = z.object({
+  format: z.enum(["payment-wallet", "payment-wallet-public"]),
+  version: z.literal(OLD_VERSION),
+});
+
+function isOldForm(json: unknown): boolean {
+  return oldFormSchema.safeParse(json).success;
+}
+
+function isDepositBranch(xpub: string): boolean {
+  try {
+    depositBranch(xpub);
+    return true;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return false;
+  }
+}
+
 /** A JSON text in which the order of keys plays no part. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
@@ -84,7 +124,7 @@ export function authenticatedData(header: WalletHeader): Uint8Array<ArrayBuffer>
  * Reads and checks a wallet file; nothing is decrypted.
  *
  * @throws {Deno.errors.NotFound} when there is none
- * @throws {Error} when it is malformed or other users may change it
+ * @throws {WalletFault} when it is malformed, of the old form, or other users may read or change it
  */
 export async function readWalletFile(file: string): Promise<WalletFile> {
   return await readAs(file, walletFileSchema);
@@ -94,7 +134,7 @@ export async function readWalletFile(file: string): Promise<WalletFile> {
  * Reads a file of a wallet as one of its kinds.
  *
  * @throws {Deno.errors.NotFound} when there is none
- * @throws {Error} when it is malformed or other users may change it
+ * @throws {WalletFault} when it is malformed, of the old form, or other users may read or change it
  */
 export async function readAs<T>(file: string, schema: z.ZodType<T>): Promise<T> {
   await requireOwnerOnly(file, "wallet");
@@ -103,12 +143,13 @@ export async function readAs<T>(file: string, schema: z.ZodType<T>): Promise<T> 
     json = JSON.parse(await Deno.readTextFile(file));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw new Error(`Cannot use the wallet as it is not JSON: ${file}`);
+    throw new WalletFault(`Cannot use the wallet as it is not JSON: ${file}`);
   }
+  if (isOldForm(json)) throw new WalletFault(`Cannot use the wallet as it is ${OLD_FORM}: ${file}`);
   const parsed = schema.safeParse(json);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  throw new Error(
+  throw new WalletFault(
     `Cannot use the wallet as ${
       issue?.path.join(".") || "it"
     } is wrong (${issue?.message}): ${file}`,

@@ -1,19 +1,28 @@
 import { newId } from "../../actors/runtime/ids.ts";
 import { hashApiKey, mintApiKey } from "../../api/api_key.ts";
 import { PERMISSIONS } from "../../api/permission.ts";
-import { insertFirstAdminKey } from "../../ledger/admin/insert_first_admin_key.ts";
+import {
+  insertAnotherAdminKey,
+  insertFirstAdminKey,
+} from "../../ledger/admin/insert_first_admin_key.ts";
 import { connect } from "../../ledger/database/connect.ts";
+import { readDatabaseTime } from "../../ledger/database/database_clock.ts";
 import { migrate } from "../../ledger/database/migrate.ts";
 import { Refused } from "./client.ts";
 
 /**
- * Makes the first administrator's key of a new installation. Needs `ENVIRONMENT` and `DATABASE_URL`
- * only, and works before the service was ever started.
+ * Makes the first administrator's key of a new installation, or the key of another administrator.
+ * Needs `ENVIRONMENT` and `DATABASE_URL` only, and works before the service was ever started. Only
+ * here, on the server, does a second person begin: what one key makes over HTTP stands for its maker.
  *
+ * @param isAnother whether an administrator exists already and another person is added
  * @returns the key, to be shown once
- * @throws {Refused} in development, and when there is a usable key already
+ * @throws {Refused} in development; for a first key, when there is a usable one already
  */
-export async function bootstrap(env: Readonly<Record<string, string>>): Promise<string> {
+export async function bootstrap(
+  env: Readonly<Record<string, string>>,
+  isAnother = false,
+): Promise<string> {
   const environment = env.ENVIRONMENT || "development";
   const { DATABASE_URL: databaseUrl } = env;
   if (environment !== "staging" && environment !== "production") {
@@ -27,19 +36,25 @@ export async function bootstrap(env: Readonly<Record<string, string>>): Promise<
   try {
     await migrate(sql);
     const apiKey = mintApiKey(environment);
-    const kept = await insertFirstAdminKey(sql, {
-      id: newId("key"),
+    const id = newId("key");
+    const insert = isAnother ? insertAnotherAdminKey : insertFirstAdminKey;
+    const kept = await insert(sql, {
+      id,
       merchantId: null,
+      administrator: id,
       role: "ADMIN",
       permissions: PERMISSIONS,
-      label: "first administrator",
+      label: isAnother ? "another administrator" : "first administrator",
       ipAllowlist: null,
       expiresAt: null,
-      createdAt: Date.now(),
+      createdAt: await readDatabaseTime(sql),
       hash: hashApiKey(apiKey),
     }, newId("aud"));
     if (!kept) {
-      throw new Refused("Cannot make a first key as an administrator's key exists already");
+      throw new Refused(
+        "Cannot make a first key as an administrator's key exists already; " +
+          "`bootstrap another` makes one for another person",
+      );
     }
     return apiKey;
   } finally {

@@ -158,7 +158,8 @@ export const OPERATION_VERBS: readonly Verb[] = [
     name: "inbox list",
     args: [],
     options: { kind: { type: "string" }, merchant: { type: "string" } },
-    help: "what was set aside with its reason; --kind bug|unreadable|unexpected|unclaimed|claimed",
+    help:
+      "what was set aside with its reason; --kind bug|unreadable|unexpected|unclaimed|claimed|unproven",
     run: async (client, _args, options) => {
       const query = new URLSearchParams(given(options, { kind: "kind", merchantId: "merchant" }));
       const rows = await client.list(`/api/admin/inbox?${query}`, "rows");

@@ -66,7 +66,11 @@ export const SCAN_VERBS: readonly Verb[] = [
       for (const { network, stopped, unread } of networks) {
         if (stopped !== null) lines.push(`${network} is read no further: ${stopped}`);
         for (const { view, height, reason } of unread) {
-          lines.push(`${network} ${view} block ${height} cannot be read: ${reason}`);
+          lines.push(
+            view === "again"
+              ? `${network} block ${height} cannot be read again: ${reason}`
+              : `${network} ${view} block ${height} cannot be read: ${reason}`,
+          );
         }
       }
       return lines.join("\n");

@@ -22,7 +22,14 @@ export function record(fields: TableRow): string {
     .join("\n");
 }
 
+/** Controls, and what turns or breaks lines: merchants choose texts that operators look at. */
+const CONTROLS = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu;
+
 function cell(value: unknown): string {
+  return plain(value).replace(CONTROLS, "\ufffd");
+}
+
+function plain(value: unknown): string {
   if (value === null || value === undefined || value === "") return "-";
   if (Array.isArray(value)) return value.map(cell).join(",") || "-";
   return typeof value === "object" ? JSON.stringify(value) : String(value);

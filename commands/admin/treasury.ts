@@ -5,6 +5,13 @@ import { given, type Verb } from "./verb.ts";
 
 const Sweeps = z.object({ counts: z.array(Fields), addresses: z.array(Fields) });
 
+const Stuck = z.object({ count: z.int(), oldestAt: z.string().nullable() });
+
+function stuck(group: unknown, what: string): string[] {
+  const { count, oldestAt } = Stuck.parse(group);
+  return count === 0 ? [] : [`${count} ${what}, THE OLDEST SINCE ${oldestAt}`];
+}
+
 /** What a treasury says of itself in one line or two. */
 function headline(network: Fields): string {
   const alarms = [
@@ -13,6 +20,9 @@ function headline(network: Fields): string {
     ...(network.unproven === 0
       ? []
       : [`${network.unproven} EXPIRED PAYOUTS WAIT FOR A SECOND NODE`]),
+    ...stuck(network.overCap, "PAYOUTS ABOVE THE SIGNER'S CAP PER TRANSACTION WAIT FOR A PERSON"),
+    ...stuck(network.setAside, "PAYOUTS CANNOT BE SIGNED AS THEY ARE"),
+    ...z.array(z.string()).parse(network.tokens),
   ];
   return [
     `${network.network}  hot wallet ${network.hotWallet}  coin ${network.native ?? "node silent"}` +
@@ -96,6 +106,20 @@ export const TREASURY_VERBS: readonly Verb[] = [
       const answer = await client.send("GET", "/api/admin/treasury");
       return z.array(Fields).parse(answer.networks).map(treasuryText).join("\n\n");
     },
+  },
+  {
+    name: "withdrawals settle",
+    args: ["withdrawal-id", "paid|not_paid"],
+    options: { reason: { type: "string" }, txid: { type: "string" } },
+    help: "settles a payout that ended unexpected, as the chain shows it; --reason TEXT, --txid " +
+      "TXID of another transaction that has brought what it lacked",
+    run: async (client, [id, verdict], options) =>
+      record(
+        await client.send("POST", `/api/admin/withdrawals/${id}/settle`, {
+          verdict,
+          ...given(options, { reason: "reason", txid: "txid" }),
+        }),
+      ),
   },
   {
     name: "sweeps settle",

@@ -50,25 +50,25 @@ const opened = await openSigner(settings, {
   memory: journal.memory,
   keepSigned: (batch) => journal.append(batch),
 });
-for (const { network, contracts } of settings.networks) {
-  for (const currency of Object.keys(contracts)) {
-    const limit = Object.entries(settings.limits ?? {})
-      .find(([name]) => name === `${currency}/${network}`)?.[1];
-    if (limit?.perTransaction !== undefined && limit.perDay !== undefined) continue;
-    log.warn("{network}: {currency} is signed for without a cap per transaction and per day", {
-      network,
-      currency,
-    });
-  }
+const uncapped = settings.networks.flatMap(({ network, contracts }) =>
+  Object.keys(contracts).map((currency) => `${currency}/${network}`)
+).filter((asset) => {
+  const limit = Object.entries(settings.limits ?? {}).find(([name]) => name === asset)?.[1];
+  return limit?.perTransaction === undefined || limit.perDay === undefined;
+});
+for (const asset of uncapped) {
+  log.warn("{asset} is signed for without a cap per transaction and per day", { asset });
 }
 
-const server = serveSocket(await listenSocket(settings.socket), {
+const server = serveSocket(await listenSocket(settings.socket, settings.socketGroup), {
   sign: (requests) => opened.signer.sign(requests),
+  live: (outgoingIds) => opened.signer.live(outgoingIds),
   status: async () => ({
     walletId: opened.walletId,
     fingerprint: fingerprintOf(wallet),
     paused: await isPaused(pauseFile),
     reachesDatabase: await opened.reachesDatabase(),
+    uncapped,
     spent: { ...opened.spent() },
   }),
 });

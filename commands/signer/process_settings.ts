@@ -13,6 +13,8 @@ import { NETWORKS } from "../../ledger/pair.ts";
 /** A signer's settings, and those of its process. */
 export interface ProcessSettings extends SignerSettings {
   readonly socket: string;
+  /** Number of the group that may reach it; null: its owner alone. */
+  readonly socketGroup: number | null;
   readonly stateDir: string;
   readonly environment: "development" | "staging" | "production";
   readonly logLevel: "trace" | "debug" | "info" | "warning" | "error" | "fatal";
@@ -38,6 +40,7 @@ const schema = z.strictObject({
   ),
   coldAddresses: z.partialRecord(z.enum(NETWORKS), z.string()),
   socket: z.string(),
+  socketGroup: z.int().min(0).nullable(),
   stateDir: z.string(),
   environment: z.enum(["development", "staging", "production"]),
   logLevel: z.enum(["trace", "debug", "info", "warning", "error", "fatal"]),

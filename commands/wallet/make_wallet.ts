@@ -1,8 +1,7 @@
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import { readPassphraseFile } from "../../chains/wallet/secret_file.ts";
 import { exportMnemonic } from "../../chains/wallet/unlock_wallet.ts";
-import type { Network } from "../../ledger/pair.ts";
-import { SUPPORTED_NETWORKS } from "../../setup/open_wallet.ts";
+import { type Network, SERVED_NETWORKS } from "../../ledger/pair.ts";
 import { need, Refused } from "./refused.ts";
 
 /**
@@ -55,12 +54,12 @@ export async function makeWallet(
 }
 
 function networksOf(text: string | undefined): readonly Network[] {
-  if (text === undefined) return SUPPORTED_NETWORKS;
+  if (text === undefined) return SERVED_NETWORKS;
   return text.split(",").map((name) => {
-    const network = SUPPORTED_NETWORKS.find((known) => known === name.trim());
+    const network = SERVED_NETWORKS.find((known) => known === name.trim());
     if (network !== undefined) return network;
     throw new Refused(
-      `Cannot make a wallet as a network is none of ${SUPPORTED_NETWORKS}: ${name}`,
+      `Cannot make a wallet as a network is none of ${SERVED_NETWORKS}: ${name}`,
     );
   });
 }

@@ -3,13 +3,12 @@ import { publicAddresses } from "../../chains/wallet/public_addresses.ts";
 import { type Config, loadConfig } from "../../config.ts";
 import { closeLostPayments, listLostPayments } from "../../ledger/addresses/lost_payments.ts";
 import { recoverAddresses } from "../../ledger/addresses/recover_addresses.ts";
-import { registerWallet } from "../../ledger/addresses/watch_addresses.ts";
 import { formatAmount } from "../../ledger/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { assertMigrated } from "../../ledger/database/migrate.ts";
 import { type Network, NETWORKS } from "../../ledger/pair.ts";
 import { openBooks } from "../../setup/open_books.ts";
-import { openConfiguredWallet } from "../../setup/open_wallet.ts";
+import { openConfiguredWallet, registerWallets } from "../../setup/open_wallet.ts";
 import { table } from "../admin/table.ts";
 import { Refused } from "./refused.ts";
 
@@ -45,7 +44,7 @@ export async function recover(
       throw new Refused(`Cannot recover as the wallet has no account for it: ${network}`);
     }
     // a database of another wallet would be filled with addresses that are not its own
-    await registerWallet(sql, network, wallet.walletId, account.hotWallet);
+    await registerWallets(sql, wallet, [network]);
     const derive = publicAddresses(network, account);
     const { nextIndex, lost, readTo } = await recoverAddresses(
       sql,

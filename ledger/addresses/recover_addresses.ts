@@ -10,8 +10,8 @@ import type { Sql } from "postgres";
 import type { Network } from "../pair.ts";
 import { LOST_ACCOUNT } from "./lost_account.ts";
 
-/** Addresses that are derived and written together. */
-const CHUNK = 1_000;
+/** Addresses that are derived and written together: a running service derives them beside its requests. */
+const CHUNK = 100;
 
 /** What was recovered. */
 export interface Recovered {
@@ -45,8 +45,40 @@ export async function recoverAddresses(
   if (jumped === undefined) {
     throw new Error(`Cannot recover addresses as the network has no wallet: ${network}`);
   }
+  const lost = await watchGap(
+    sql,
+    network,
+    { first: 0, last: jumped.next - 1 },
+    derive,
+    newAddressId,
+  );
+  const [cursor] = await sql<{ height: string }[]>`
+    SELECT height FROM hub.cursor WHERE network = ${network} AND view = 'solid'`;
+  return {
+    nextIndex: jumped.next,
+    lost,
+    readTo: cursor === undefined ? null : Number(cursor.height),
+  };
+}
+
+/**
+ * Watches every address of a stretch of indexes that nobody is known for. Doing it again changes
+ * nothing.
+ *
+ * @param gap indexes, both included
+ * @param derive the address of an index
+ * @param newAddressId a fresh address id
+ * @returns how many are watched now that were not before
+ */
+export async function watchGap(
+  sql: Sql,
+  network: Network,
+  gap: { readonly first: number; readonly last: number },
+  derive: (index: number) => string,
+  newAddressId: () => string,
+): Promise<number> {
   const unknown = await sql<{ index: number }[]>`
-    SELECT i AS index FROM generate_series(0, ${jumped.next}::int - 1) i
+    SELECT i AS index FROM generate_series(${gap.first}::int, ${gap.last}::int) i
     WHERE NOT EXISTS (SELECT FROM hub.address a WHERE a.network = ${network} AND a.wallet_index = i)
     ORDER BY i`;
   let lost = 0;
@@ -60,11 +92,5 @@ export async function recoverAddresses(
       ON CONFLICT DO NOTHING`;
     lost += count;
   }
-  const [cursor] = await sql<{ height: string }[]>`
-    SELECT height FROM hub.cursor WHERE network = ${network} AND view = 'solid'`;
-  return {
-    nextIndex: jumped.next,
-    lost,
-    readTo: cursor === undefined ? null : Number(cursor.height),
-  };
+  return lost;
 }

@@ -30,38 +30,24 @@ export async function watchAddresses(
 /**
  * Takes the next derivation indexes of a network; nobody gets them again, used or not.
  *
- * @returns the first of them
+ * @returns the first of them; null, and none is taken, while the database continues another history
+ *   than before (those that come next may have been handed out in the lost one), or while no signer has
+ *   attested the wallet
  * @throws when the network has no wallet
  */
-export async function takeIndexes(sql: Sql, network: Network, count: number): Promise<number> {
+export async function takeIndexes(
+  sql: Sql,
+  network: Network,
+  count: number,
+): Promise<number | null> {
   const [row] = await sql<{ first: number }[]>`
-    UPDATE hub.wallet SET next_index = next_index + ${count} WHERE network = ${network}
+    UPDATE hub.wallet SET next_index = next_index + ${count}
+    WHERE network = ${network} AND attested_at IS NOT NULL AND NOT hub.is_other_history()
     RETURNING next_index - ${count} AS first`;
   if (row === undefined) {
+    const known = await sql`SELECT FROM hub.wallet WHERE network = ${network}`;
+    if (known.length > 0) return null;
     throw new Error(`Cannot take derivation indexes as the network has no wallet: ${network}`);
   }
   return row.first;
-}
-
-/**
- * Registers the wallet that a network's addresses are derived from.
- *
- * @throws when the database belongs to another wallet: its addresses would not be ours
- */
-export async function registerWallet(
-  sql: Sql,
-  network: Network,
-  walletId: string,
-  hotWallet: string,
-): Promise<void> {
-  await sql`
-    INSERT INTO hub.wallet (network, wallet_id, hot_wallet) VALUES (${network}, ${walletId}, ${hotWallet})
-    ON CONFLICT DO NOTHING`;
-  const [row] = await sql<{ wallet_id: string; hot_wallet: string }[]>`
-    SELECT wallet_id, hot_wallet FROM hub.wallet WHERE network = ${network}`;
-  if (row?.wallet_id !== walletId || row.hot_wallet !== hotWallet) {
-    throw new Error(
-      `Cannot use the wallet as the database belongs to another one: ${network} has ${row?.wallet_id}`,
-    );
-  }
 }

@@ -15,9 +15,16 @@ import { writeBookAudit } from "./write_book_audit.ts";
 /**
  * Why a row is set aside: `bug` and `unreadable` are faults of ours, `unexpected` a transaction of
  * ours that succeeded without its transfer; `unclaimed` waits for its pair to be enabled, `claimed`
- * for the decision on a deposit by hand.
+ * for the decision on a deposit by hand, `unproven` for the word of a second node.
  */
-export const ASIDE_KINDS = ["bug", "unreadable", "unexpected", "unclaimed", "claimed"] as const;
+export const ASIDE_KINDS = [
+  "bug",
+  "unreadable",
+  "unexpected",
+  "unclaimed",
+  "claimed",
+  "unproven",
+] as const;
 
 /** One of {@linkcode ASIDE_KINDS}. */
 export type AsideKind = (typeof ASIDE_KINDS)[number];
@@ -63,7 +70,7 @@ export async function listAside(
 }
 
 /** What became of a wish of the operator's. */
-export type AsideOutcome = "done" | "not_found" | "not_so";
+export type AsideOutcome = "done" | "not_found" | "not_so" | "needs_verdict";
 
 /**
  * Gives a row back to its merchant that was set aside by a fault of ours, because that may be
@@ -89,7 +96,9 @@ const MONEY_IN = new Set<InboxKey["phase"]>(["seen", "solid", "margin", "swept"]
 
 /**
  * Takes a row off the list that an operator has dealt with. Money that has come in cannot be waved
- * away, nor what waits for something: `not_so`. The row stays, with both reasons.
+ * away, nor what waits for something: `not_so`. A payout that succeeded without the intended transfer
+ * holds its merchant's money until somebody says what it did: `needs_verdict`. The row stays, with
+ * both reasons.
  */
 export async function acknowledgeAside(
   sql: Sql,
@@ -101,12 +110,23 @@ export async function acknowledgeAside(
     const reason = await lockAside(tx, key);
     if (reason === null) return "not_found";
     if (!/^(bug|unreadable|unexpected):/.test(reason) || MONEY_IN.has(key.phase)) return "not_so";
+    if (reason.startsWith("unexpected:") && await isOpenPayout(tx, key)) return "needs_verdict";
     const kept = `acknowledged: ${remark}; ${reason}`.slice(0, 1_000);
     await tx`
       UPDATE book.inbox i SET consumed_at = now(), quarantine = ${kept} WHERE ${named(tx, key)}`;
     await writeBookAudit(tx, { ...audit, before: { reason }, after: { remark } });
     return "done";
   });
+}
+
+/** Whether a row tells the end of a payout whose withdrawal has not ended. */
+async function isOpenPayout(sql: AnySql, key: InboxKey): Promise<boolean> {
+  const [row] = await sql<{ open: boolean }[]>`
+    SELECT EXISTS (
+      SELECT FROM book.inbox i JOIN book.withdrawal w
+        ON w.id = i.data ->> 'withdrawalId' AND w.merchant_id = i.merchant_id AND w.status = 'PENDING'
+      WHERE ${named(sql, key)} AND i.phase = 'outcome') AS open`;
+  return row?.open === true;
 }
 
 async function lockAside(sql: AnySql, key: InboxKey): Promise<string | null> {

@@ -1,3 +1,4 @@
+import { amountOf } from "../amount.ts";
 import type { Sql } from "../database/connect.ts";
 import type { DepositRow } from "../rows.ts";
 
@@ -5,8 +6,9 @@ import type { DepositRow } from "../rows.ts";
 export async function findDepositOwner(
   sql: Sql,
   depositId: string,
-): Promise<Pick<DepositRow, "merchantId" | "status"> | null> {
-  const [row] = await sql<{ merchant_id: string; status: DepositRow["status"] }[]>`
-    SELECT merchant_id, status FROM book.deposit WHERE id = ${depositId}`;
-  return row === undefined ? null : { merchantId: row.merchant_id, status: row.status };
+): Promise<Pick<DepositRow, "merchantId" | "status" | "amount"> | null> {
+  const [row] = await sql<{ merchant_id: string; status: DepositRow["status"]; amount: string }[]>`
+    SELECT merchant_id, status, trim_scale(amount)::text AS amount FROM book.deposit WHERE id = ${depositId}`;
+  if (row === undefined) return null;
+  return { merchantId: row.merchant_id, status: row.status, amount: amountOf(row.amount) };
 }

@@ -8,8 +8,9 @@ const READABLE = [
 
 /**
  * Reduces a role to what the signer reads: the columns of intents that decide who is paid how much,
- * and under which index an address is known as ours. The role has to exist; what else it may do in
- * the book's schemas is revoked. Running it again changes nothing.
+ * under which index an address is known as ours, and whether a payout would go to its own payer. The
+ * role has to exist; what else it may do in the book's schemas is revoked. Running it again changes
+ * nothing.
  *
  * @param role name of an existing role
  * @throws when the role does not exist, or the caller may not grant
@@ -26,6 +27,7 @@ export async function grantSignerRole(sql: Sql, role: string): Promise<void> {
     for (const [table, columns] of READABLE) {
       await tx`GRANT SELECT (${tx(columns.split(", "))}) ON ${tx(table)} TO ${name}`;
     }
+    await tx`GRANT EXECUTE ON FUNCTION book.closed_destinations(text[]) TO ${name}`;
     await tx`ALTER ROLE ${name} SET default_transaction_read_only = on`;
   });
 }

@@ -8,20 +8,45 @@ export interface NewKey extends Omit<KeyRecord, "lastUsedAt"> {
   readonly hash: string;
 }
 
-/** Keeps a new key, together with its line of the audit. */
-export async function insertApiKey(sql: Sql, key: NewKey, audit: HubAudit): Promise<void> {
-  await sql.begin(async (tx) => {
+/** Living keys that a merchant may make. */
+export const MOST_KEYS = 25;
+
+/** Living keys with those that are being replaced; the database refuses more. */
+export const MOST_KEYS_IN_ROTATION = 50;
+
+/**
+ * Keeps a new key, together with its line of the audit.
+ *
+ * @returns false where the merchant has as many as it may have: nothing was changed
+ */
+export async function insertApiKey(sql: Sql, key: NewKey, audit: HubAudit): Promise<boolean> {
+  return await sql.begin(async (tx) => {
+    if (!await hasRoom(tx, key.merchantId, MOST_KEYS)) return false;
     await putKey(tx, key);
     await writeAudit(tx, audit);
+    return true;
   });
+}
+
+/** True where a merchant has fewer living keys; until the transaction ends nobody adds one. */
+export async function hasRoom(
+  tx: AnySql,
+  merchantId: string | null,
+  most: number,
+): Promise<boolean> {
+  if (merchantId === null) return true;
+  const [found] = await tx<{ living: number }[]>`
+    SELECT hub.living_keys(${merchantId}) AS living`;
+  return found !== undefined && found.living < most;
 }
 
 /** The insert alone, for statements that do more in the same transaction. */
 export async function putKey(sql: AnySql, key: NewKey): Promise<void> {
   await sql`
-    INSERT INTO hub.api_key (id, hash, merchant_id, role, permissions, label, ip_allowlist, expires_at, created_at)
+    INSERT INTO hub.api_key (id, hash, merchant_id, role, permissions, administrator, label, ip_allowlist,
+      expires_at, created_at)
     VALUES (${key.id}, decode(${key.hash}, 'hex'), ${key.merchantId}, ${key.role},
-      ${[...key.permissions]}::text[], ${key.label},
+      ${[...key.permissions]}::text[], ${key.administrator}, ${key.label},
       ${key.ipAllowlist === null ? null : [...key.ipAllowlist]}::text[],
       ${key.expiresAt === null ? null : new Date(key.expiresAt)}, ${new Date(key.createdAt)})`;
 }

@@ -1,4 +1,4 @@
-import type { Sql } from "../database/connect.ts";
+import type { AnySql, Sql } from "../database/connect.ts";
 import { type NewKey, putKey } from "./insert_api_key.ts";
 import { writeAudit } from "./write_audit.ts";
 
@@ -21,17 +21,31 @@ export async function insertFirstAdminKey(
       SELECT 1 FROM hub.api_key WHERE role = 'ADMIN' AND revoked_at IS NULL
         AND (expires_at IS NULL OR expires_at > now()) LIMIT 1`;
     if (present !== undefined) return false;
-    await putKey(tx, key);
-    await writeAudit(tx, {
-      id: auditId,
-      merchantId: null,
-      actor: "bootstrap",
-      action: "api-key.create",
-      subject: key.id,
-      before: null,
-      after: { role: key.role, permissions: key.permissions },
-      requestId: null,
-    });
+    await putFirst(tx, key, auditId);
     return true;
+  });
+}
+
+/** Keeps the first key of another administrator, who approves what the others make. */
+export async function insertAnotherAdminKey(
+  sql: Sql,
+  key: NewKey,
+  auditId: string,
+): Promise<boolean> {
+  await sql.begin((tx) => putFirst(tx, key, auditId));
+  return true;
+}
+
+async function putFirst(sql: AnySql, key: NewKey, auditId: string): Promise<void> {
+  await putKey(sql, key);
+  await writeAudit(sql, {
+    id: auditId,
+    merchantId: null,
+    actor: "bootstrap",
+    action: "api-key.create",
+    subject: key.id,
+    before: null,
+    after: { role: key.role, permissions: key.permissions },
+    requestId: null,
   });
 }

@@ -7,6 +7,8 @@ export interface KeyRecord {
   readonly merchantId: string | null;
   readonly role: "MERCHANT" | "RESELLER" | "ADMIN";
   readonly permissions: readonly string[];
+  /** The administrator who stands behind it: who made the key that made it; null: none. */
+  readonly administrator: string | null;
   readonly label: string;
   readonly ipAllowlist: readonly string[] | null;
   readonly expiresAt: number | null;
@@ -22,6 +24,7 @@ export function keyRecord(row: Row): KeyRecord {
     merchantId: row.merchant_id,
     role: row.role,
     permissions: row.permissions,
+    administrator: row.administrator,
     label: row.label,
     ipAllowlist: row.ip_allowlist,
     expiresAt: row.expires_at?.getTime() ?? null,

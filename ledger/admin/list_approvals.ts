@@ -16,6 +16,8 @@ export interface Approval {
   readonly destination: string;
   readonly status: string;
   readonly createdAt: number;
+  /** The key that asked for it. */
+  readonly createdBy: string | null;
 }
 
 /** One page of everything that waits for an administrator, newest first. */
@@ -25,10 +27,11 @@ export async function listApprovals(
 ): Promise<Page<Approval>> {
   const waiting = sql`
     SELECT 'withdrawal' AS type, id, merchant_id, currency, network, amount,
-      base_fee + markup_amount + network_fee AS total_fees, destination, status, created_at
+      base_fee + markup_amount + network_fee AS total_fees, destination, status, created_at, created_by
     FROM book.withdrawal WHERE status = 'PENDING_APPROVAL' AND settlement_id IS NULL
     UNION ALL
-    SELECT 'settlement', id, merchant_id, currency, network, amount, total_fees, address, status, created_at
+    SELECT 'settlement', id, merchant_id, currency, network, amount, total_fees, address, status, created_at,
+      created_by
     FROM book.settlement WHERE status = 'APPROVAL_REQUIRED'`;
   const [[counted], rows] = await Promise.all([
     sql<{ total: string }[]>`SELECT count(*) AS total FROM (${waiting}) w`,
@@ -44,10 +47,11 @@ export async function listApprovals(
       destination: string;
       status: string;
       created_at: Date;
+      created_by: string | null;
     }[]>`
       SELECT w.type, w.id, w.merchant_id, m.name, w.currency, w.network,
         trim_scale(w.amount)::text AS amount, trim_scale(w.total_fees)::text AS total_fees,
-        w.destination, w.status, w.created_at
+        w.destination, w.status, w.created_at, w.created_by
       FROM (${waiting}) w JOIN book.merchant m ON m.merchant_id = w.merchant_id
       ORDER BY w.created_at DESC, w.id DESC OFFSET ${(page - 1) * limit}::bigint LIMIT ${limit}`,
   ]);
@@ -65,6 +69,7 @@ export async function listApprovals(
       destination: row.destination,
       status: row.status,
       createdAt: row.created_at.getTime(),
+      createdBy: row.created_by,
     })),
   };
 }

@@ -1,5 +1,5 @@
 import type { Sql } from "../database/connect.ts";
-import { type NewKey, putKey } from "./insert_api_key.ts";
+import { hasRoom, MOST_KEYS_IN_ROTATION, type NewKey, putKey } from "./insert_api_key.ts";
 import { type HubAudit, writeAudit } from "./write_audit.ts";
 
 /**
@@ -7,7 +7,7 @@ import { type HubAudit, writeAudit } from "./write_audit.ts";
  *
  * @param until when the old key ends, unless it ends before; Unix milliseconds
  * @returns when the old key ends, or `null` when it is revoked or has ended already: nothing
- *   was changed then
+ *   was changed then; `too_many`: the same, as the merchant has as many keys as it may have
  */
 export async function rotateApiKey(
   sql: Sql,
@@ -15,8 +15,9 @@ export async function rotateApiKey(
   fresh: NewKey,
   until: number,
   audit: HubAudit,
-): Promise<number | null> {
+): Promise<number | null | "too_many"> {
   return await sql.begin(async (tx) => {
+    if (!await hasRoom(tx, fresh.merchantId, MOST_KEYS_IN_ROTATION)) return "too_many";
     const [old] = await tx<{ expires_at: Date }[]>`
       UPDATE hub.api_key SET expires_at = least(expires_at, ${new Date(until)})
       WHERE id = ${oldId} AND merchant_id IS NOT DISTINCT FROM ${fresh.merchantId}

@@ -1,4 +1,5 @@
 import postgres from "postgres";
+import { CONNECTION_FAULTS } from "./connection_fault.ts";
 
 /**
  * What a failed database call means for its caller.
@@ -11,13 +12,7 @@ import postgres from "postgres";
  */
 export type DatabaseErrorKind = "connection" | "serialization" | "constraint" | "statement";
 
-/** Codes that `npm:postgres` gives to its own errors about a connection. */
-const LOST = new Set([
-  "CONNECTION_CLOSED",
-  "CONNECTION_DESTROYED",
-  "CONNECTION_ENDED",
-  "CONNECT_TIMEOUT",
-]);
+const LOST: ReadonlySet<string> = new Set(CONNECTION_FAULTS);
 
 /** Serialization failure, deadlock, lock not available (PostgreSQL manual, appendix A). */
 const RACES = new Set(["40001", "40P01", "55P03"]);

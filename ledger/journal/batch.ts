@@ -58,12 +58,16 @@ export interface SliceChanges {
 
 /** Why a merchant's slice was not written; nothing of it was. */
 export type SliceMiss =
-  /** Somebody else wrote this merchant since its state was read. */
+  /** Another node wrote this merchant since its state was read, or its history is another one. */
   | { readonly merchantId: string; readonly reason: "version" }
+  /** Its account, or a payout that it gives up, is locked by another transaction. */
+  | { readonly merchantId: string; readonly reason: "locked" }
   /** Pairs or fee settings changed since the batch was decided. */
   | { readonly merchantId: string; readonly reason: "epoch" }
   /** The payout was signed, or its state moved, before its refund. */
   | { readonly merchantId: string; readonly reason: "outgoing" }
+  /** It gives a queued payout up while signing is stopped (`hub.signing_stop`): it may be paid already. */
+  | { readonly merchantId: string; readonly reason: "stopped" }
   /** A living withdrawal holds the reference. */
   | {
     readonly merchantId: string;

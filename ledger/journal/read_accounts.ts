@@ -14,6 +14,8 @@ export interface Balance {
 export interface AccountSnapshot {
   readonly merchant: MerchantRow;
   readonly version: number;
+  /** The last commit that changed it: unlike the version, never reached again by another history. */
+  readonly lastCommit: string;
   readonly depositSeq: number;
   readonly withdrawalSeq: number;
   readonly transactionSeq: number;
@@ -25,6 +27,7 @@ export interface AccountSnapshot {
 
 interface AccountColumns extends Record<string, unknown> {
   readonly version: string;
+  readonly last_commit: string;
   readonly deposit_seq: string;
   readonly withdrawal_seq: string;
   readonly transaction_seq: string;
@@ -51,7 +54,7 @@ export async function readAccounts(
   merchantIds: readonly string[],
 ): Promise<ReadonlyMap<string, AccountSnapshot>> {
   const rows = await sql<AccountColumns[]>`
-    SELECT m.*, a.version, a.deposit_seq, a.withdrawal_seq, a.transaction_seq, a.charge_seq, a.settlement_seq, a.last_at,
+    SELECT m.*, a.version, a.last_commit, a.deposit_seq, a.withdrawal_seq, a.transaction_seq, a.charge_seq, a.settlement_seq, a.last_at,
       coalesce((SELECT json_agg(json_build_object('c', b.currency, 'n', b.network,
           'a', trim_scale(b.available)::text, 'p', trim_scale(b.pending)::text, 'r', trim_scale(b.reserved)::text))
         FROM book.balance b WHERE b.merchant_id = m.merchant_id), '[]') AS balances
@@ -62,6 +65,7 @@ export async function readAccounts(
     return [merchant.merchantId, {
       merchant,
       version: Number(row.version),
+      lastCommit: row.last_commit,
       depositSeq: Number(row.deposit_seq),
       withdrawalSeq: Number(row.withdrawal_seq),
       transactionSeq: Number(row.transaction_seq),

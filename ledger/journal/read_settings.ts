@@ -14,7 +14,8 @@ export interface PairSettings extends NetworkFeeTerms {
 
 /** Everything that is set for all merchants, as of one epoch. */
 export interface Settings {
-  readonly epoch: number;
+  /** Names this state of the settings, and no other one ever. */
+  readonly epoch: string;
   readonly fees: FeeSettings;
   /** Settlements of this amount and more wait for an administrator. */
   readonly settlementThresholds: ReadonlyMap<Currency, Amount>;
@@ -51,7 +52,7 @@ export async function readSettings(sql: Sql): Promise<Settings> {
     throw new Error(`Cannot read settings as the markup is no rate: ${first.markup_rate}`);
   }
   return {
-    epoch: Number(first.epoch),
+    epoch: first.epoch,
     fees: { enabled: first.fees_enabled, baseFee: amountOf(first.base_fee), markupRate },
     settlementThresholds: new Map(rows.map((row) => [row.currency, amountOf(row.threshold)])),
     pairs: new Map(rows.map((row) => [pairKey(row.currency, row.network), {

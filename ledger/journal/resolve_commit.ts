@@ -1,19 +1,27 @@
 import type { Sql } from "postgres";
 
+/** What became of a batch whose answer was lost, as far as it is certain. */
+export interface Resolution {
+  /** The merchants whose slices were committed; `null`: the batch has not happened. */
+  readonly survivors: ReadonlySet<string> | null;
+  /** Merchants for whom it still may happen: their accounts are locked just now. */
+  readonly waiting: ReadonlySet<string>;
+}
+
 /**
  * Finds out what became of a batch whose answer was lost with its connection. Fences the batch
- * first (raises the versions it was decided on, waiting for a write under way), so that the answer
- * is final; every touched actor must be read again afterwards.
- *
- * @returns the merchants whose slices were committed, or `null` when the batch never happened
+ * first (changes what it was decided on), so that the answer is final; waits for no lock. Every
+ * touched actor must be read again afterwards.
  */
 export async function resolveCommit(
   sql: Sql,
   commitId: string,
   merchantIds: readonly string[],
-): Promise<ReadonlySet<string> | null> {
-  const rows = await sql<{ survivors: string[] | null }[]>`
-    SELECT book.resolve_commit(${commitId}::text, ${[...merchantIds]}::text[]) AS survivors`;
-  const survivors = rows[0]?.survivors ?? null;
-  return survivors === null ? null : new Set(survivors);
+): Promise<Resolution> {
+  const [row] = await sql<{ survivors: string[] | null; waiting: string[] }[]>`
+    SELECT * FROM book.resolve_commit(${commitId}::text, ${[...merchantIds]}::text[])`;
+  if (row === undefined) throw new Error("Cannot resolve a commit as nothing was answered");
+  // a batch that happened did so as a whole, whatever is locked now
+  if (row.survivors !== null) return { survivors: new Set(row.survivors), waiting: new Set() };
+  return { survivors: null, waiting: new Set(row.waiting) };
 }

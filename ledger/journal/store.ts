@@ -1,6 +1,8 @@
 import type { Sql } from "postgres";
 import { classifyDatabaseError } from "../database/classify_database_error.ts";
+import { isHeld } from "../database/is_held.ts";
 import { isSetback } from "../database/is_setback.ts";
+import { readStoppedNetworks } from "../failover/signing_stop.ts";
 import { checkVersions } from "./check_versions.ts";
 import { findReferences } from "./find_reference_holders.ts";
 import { isTakenMeanwhile } from "./is_taken_meanwhile.ts";
@@ -29,6 +31,7 @@ export interface JournalStore {
   readonly findReferences: Bound<typeof findReferences>;
   readonly checkVersions: Bound<typeof checkVersions>;
   readonly writeBatch: Bound<typeof writeBatch>;
+  readonly readStoppedNetworks: Bound<typeof readStoppedNetworks>;
   readonly resolveCommit: Bound<typeof resolveCommit>;
   readonly quarantineInboxRow: Bound<typeof quarantineInboxRow>;
   readonly releaseClaimed: Bound<typeof releaseClaimed>;
@@ -37,6 +40,8 @@ export interface JournalStore {
   isConnectionError(error: unknown): boolean;
   /** Whether an error is the server's own: nothing was written, and no message is to blame. */
   isSetback(error: unknown): boolean;
+  /** Whether a row that another transaction locks, or a statement that took too long, is to blame. */
+  isHeld(error: unknown): boolean;
   /** Whether a write came second to what can be taken once; decided again, it is refused. */
   isTakenMeanwhile(error: unknown): boolean;
 }
@@ -52,12 +57,14 @@ export function createJournalStore(sql: Sql): JournalStore {
     findReferences: (wanted) => findReferences(sql, wanted),
     checkVersions: (epoch, slices) => checkVersions(sql, epoch, slices),
     writeBatch: (commitId, epoch, slices) => writeBatch(sql, commitId, epoch, slices),
+    readStoppedNetworks: (networks) => readStoppedNetworks(sql, networks),
     resolveCommit: (commitId, ids) => resolveCommit(sql, commitId, ids),
     quarantineInboxRow: (key, reason) => quarantineInboxRow(sql, key, reason),
     releaseClaimed: () => releaseClaimed(sql),
     releaseBroken: () => releaseBroken(sql),
     isConnectionError: (error) => classifyDatabaseError(error) === "connection",
     isSetback,
+    isHeld,
     isTakenMeanwhile,
   };
 }

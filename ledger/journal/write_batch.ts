@@ -26,7 +26,7 @@ import { findReferenceHolders } from "./find_reference_holders.ts";
 /** Why a whole call wrote nothing, as book.commit_batch says it. */
 interface Missed {
   readonly merchant_id: string;
-  readonly reason: "version" | "epoch" | "outgoing";
+  readonly reason: "version" | "locked" | "epoch" | "outgoing" | "stopped";
 }
 
 /**
@@ -42,7 +42,7 @@ interface Missed {
 export async function writeBatch(
   sql: Sql,
   commitId: string,
-  epoch: number,
+  epoch: string,
   slices: readonly SliceChanges[],
 ): Promise<readonly SliceMiss[]> {
   const misses: SliceMiss[] = [];
@@ -61,7 +61,7 @@ export async function writeBatch(
 async function writeAll(
   sql: Sql,
   commitId: string,
-  epoch: number,
+  epoch: string,
   slices: readonly SliceChanges[],
 ): Promise<readonly SliceMiss[]> {
   try {
@@ -84,7 +84,7 @@ function isReferenceTaken(error: unknown): boolean {
 async function callCommitBatch(
   sql: Sql,
   commitId: string,
-  epoch: number,
+  epoch: string,
   slices: readonly SliceChanges[],
 ): Promise<readonly Missed[]> {
   const all = <T>(pick: (slice: SliceChanges) => readonly T[]): readonly T[] =>
@@ -93,7 +93,7 @@ async function callCommitBatch(
   return await sql<Missed[]>`
     SELECT * FROM book.commit_batch(
       ${commitId}::text,
-      ${epoch}::bigint,
+      ${epoch}::uuid,
       ${sliceTable.encode(slices.map((slice) => slice.slice))}::book.slice[],
       ${balanceKeyTable.encode(all((slice) => slice.opened))}::book.balance_key[],
       ${entryTable.encode(all((slice) => slice.entries))}::book.entry_row[],

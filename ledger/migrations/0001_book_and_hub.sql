@@ -9,11 +9,12 @@ CREATE SCHEMA IF NOT EXISTS hub;
 
 -- ---------------------------------------------------------------- settings shared by all merchants
 
--- One row. Every change of a pair, a threshold or the fees bumps the epoch; the journal's write compares it,
--- so that nothing is decided on settings that have changed meanwhile.
+-- One row. Every change of a pair, a threshold or the fees begins a new epoch; the journal's write compares
+-- it, so that nothing is decided on settings that have changed meanwhile. Its id is made once and never
+-- again: a count would be reached a second time after a failover that lacks the last changes.
 CREATE TABLE book.setting (
   slot_group   smallint PRIMARY KEY DEFAULT 0 CHECK (slot_group = 0),
-  epoch        bigint NOT NULL DEFAULT 1,
+  epoch        uuid NOT NULL DEFAULT gen_random_uuid(),
   fees_enabled boolean NOT NULL DEFAULT true,
   base_fee     numeric(38,18) NOT NULL DEFAULT 1 CHECK (base_fee >= 0),
   markup_rate  numeric(19,18) NOT NULL DEFAULT 0 CHECK (markup_rate BETWEEN 0 AND 1)
@@ -43,19 +44,19 @@ SELECT c, n, c = 'USDT' AND n IN ('TRX','TRX_SHASTA'), c = 'USDT' AND n IN ('TRX
 FROM unnest(ARRAY['USDT','USDC']) c,
      unnest(ARRAY['TRX','ETH','BNB','SOL','TRX_SHASTA','SEP','tBNB','SOL_DEVNET']) n;
 
-CREATE FUNCTION book.bump_epoch() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION book.begin_epoch() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_TABLE_NAME = 'setting' THEN
-    NEW.epoch := OLD.epoch + 1;
+    NEW.epoch := gen_random_uuid();
     RETURN NEW;
   END IF;
-  UPDATE book.setting SET base_fee = base_fee;  -- its own trigger counts
+  UPDATE book.setting SET base_fee = base_fee;  -- its own trigger begins the epoch
   RETURN NULL;
 END $$;
-CREATE TRIGGER setting_epoch BEFORE UPDATE ON book.setting FOR EACH ROW EXECUTE FUNCTION book.bump_epoch();
-CREATE TRIGGER pair_epoch AFTER INSERT OR UPDATE OR DELETE ON book.pair FOR EACH STATEMENT EXECUTE FUNCTION book.bump_epoch();
+CREATE TRIGGER setting_epoch BEFORE UPDATE ON book.setting FOR EACH ROW EXECUTE FUNCTION book.begin_epoch();
+CREATE TRIGGER pair_epoch AFTER INSERT OR UPDATE OR DELETE ON book.pair FOR EACH STATEMENT EXECUTE FUNCTION book.begin_epoch();
 CREATE TRIGGER threshold_epoch AFTER INSERT OR UPDATE OR DELETE ON book.settlement_threshold
-  FOR EACH STATEMENT EXECUTE FUNCTION book.bump_epoch();
+  FOR EACH STATEMENT EXECUTE FUNCTION book.begin_epoch();
 
 -- ---------------------------------------------------------------- which status may follow which
 
@@ -82,7 +83,7 @@ INSERT INTO book.transition VALUES
   ('outgoing','signed','final'), ('outgoing','signed','dead'),
   ('outgoing','dead','queued'), ('outgoing','dead','void');
 
--- One commit may take several steps at once (approved and queued): what counts is that the end can
+-- One commit may take several steps at once (approved and paid): what counts is that the end can
 -- be reached. The common single step costs one index look-up.
 CREATE FUNCTION book.check_transition() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -440,8 +441,6 @@ CREATE TABLE book.settlement (
 CREATE INDEX settlement_key ON book.settlement (merchant_id, idempotency_key, seq) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX settlement_rare ON book.settlement (merchant_id, status, seq) WHERE status <> 'COMPLETED';
 CREATE INDEX settlement_waiting ON book.settlement (id) WHERE status = 'APPROVAL_REQUIRED';
-CREATE TRIGGER settlement_transition BEFORE UPDATE OF status ON book.settlement FOR EACH ROW
-  WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION book.check_transition('settlement');
 
 -- Messages of trusted upstream systems, kept in the commit of their effect. `txid`: the transaction
 -- of somebody else's wallet that paid a withdrawal; it pays one.

@@ -8,6 +8,7 @@
 CREATE TYPE book.slice AS (
   merchant_id     text COLLATE "C",
   version         bigint,
+  last_commit     uuid,
   deposit_seq     bigint,
   withdrawal_seq  bigint,
   transaction_seq bigint,
@@ -39,7 +40,7 @@ END $$;
 
 CREATE FUNCTION book.commit_batch(
   p_commit_id        text,
-  p_epoch            bigint,
+  p_epoch            uuid,
   p_slices           book.slice[],
   p_opened           book.balance_key[],
   p_entries          book.entry_row[],
@@ -75,14 +76,19 @@ SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
 SET enable_hashjoin = off
 SET enable_mergejoin = off
--- A row that somebody else holds (a session left open by hand, a node that lost its connection) must
--- stop its merchant alone: the caller sends the others without it.
-SET lock_timeout = '2s'
+-- Any other row of a merchant is waited for but a moment: one that another session holds (left open by
+-- hand) must stop its merchant alone, and the caller tries merchants apart to find whose it is.
+SET lock_timeout = '50ms'
 AS $$
 #variable_conflict use_column
 DECLARE
   v_ids      text[];
   v_versions bigint[];
+  v_commits  uuid[];
+  v_free     text[];
+  v_found    bigint[];
+  v_last     uuid[];
+  v_stopped  text[];
   v_count    bigint;
   v_bad      boolean;
 BEGIN
@@ -91,26 +97,50 @@ BEGIN
     RETURN;
   END IF;
 
-  -- 1. lock in order; a slice decided on another version than the row's is out
-  SELECT array_agg(s.merchant_id ORDER BY s.merchant_id), array_agg(s.version ORDER BY s.merchant_id)
-  INTO v_ids, v_versions FROM unnest(p_slices) s;
-  IF v_versions <> ARRAY(SELECT a.version FROM book.account a WHERE a.merchant_id = ANY (v_ids)
-                         ORDER BY a.merchant_id FOR UPDATE) THEN
-    RETURN QUERY SELECT s.merchant_id, 'version' FROM unnest(p_slices) s
-                 WHERE s.version IS DISTINCT FROM (SELECT a.version FROM book.account a WHERE a.merchant_id = s.merchant_id);
+  -- 1. lock in order; a slice that was decided on another version or another history than the row's is out,
+  --    and so is one whose row is locked: no batch waits for the account of one of its merchants
+  SELECT array_agg(s.merchant_id ORDER BY s.merchant_id), array_agg(s.version ORDER BY s.merchant_id),
+    array_agg(s.last_commit ORDER BY s.merchant_id)
+  INTO v_ids, v_versions, v_commits FROM unnest(p_slices) s;
+  SELECT array_agg(a.merchant_id), array_agg(a.version), array_agg(a.last_commit) INTO v_free, v_found, v_last
+  FROM (SELECT x.merchant_id, x.version, x.last_commit FROM book.account x WHERE x.merchant_id = ANY (v_ids)
+        ORDER BY x.merchant_id FOR NO KEY UPDATE SKIP LOCKED) a;
+  IF v_free IS DISTINCT FROM v_ids OR v_found <> v_versions OR v_last <> v_commits THEN
+    RETURN QUERY
+      SELECT s.merchant_id, CASE WHEN f.merchant_id IS NULL AND a.merchant_id IS NOT NULL THEN 'locked' ELSE 'version' END
+      FROM unnest(p_slices) s
+      LEFT JOIN unnest(v_free, v_found, v_last) AS f(merchant_id, version, last_commit) ON f.merchant_id = s.merchant_id
+      LEFT JOIN book.account a ON a.merchant_id = s.merchant_id
+      WHERE f.version IS DISTINCT FROM s.version OR f.last_commit IS DISTINCT FROM s.last_commit;
     RETURN;
   END IF;
 
   -- 2. money comes back only together with its payout's row: exactly one of refund and signing wins
   IF cardinality(p_voided) > 0 THEN
-    PERFORM 1 FROM book.outgoing o JOIN unnest(p_voided) v ON v.id = o.id AND v.merchant_id = o.merchant_id
-    ORDER BY o.id FOR UPDATE OF o;
+    v_free := ARRAY(SELECT o.id FROM book.outgoing o JOIN unnest(p_voided) v ON v.id = o.id AND v.merchant_id = o.merchant_id
+                    ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED);
     RETURN QUERY
-      SELECT DISTINCT v.merchant_id, 'outgoing' FROM unnest(p_voided) v
-      LEFT JOIN book.outgoing o ON o.id = v.id AND o.merchant_id = v.merchant_id AND o.status = v.from_status
-      WHERE o.id IS NULL;
+      SELECT DISTINCT ON (v.merchant_id) v.merchant_id, CASE WHEN o.id <> ALL (v_free) THEN 'locked' ELSE 'outgoing' END
+      FROM unnest(p_voided) v LEFT JOIN book.outgoing o ON o.id = v.id AND o.merchant_id = v.merchant_id
+      WHERE o.id IS NULL OR o.id <> ALL (v_free) OR o.status <> v.from_status
+      ORDER BY v.merchant_id;
     IF FOUND THEN
       RETURN;
+    END IF;
+    -- what is queued here may be signed and paid in a history that the database has lost: no refund of it while
+    -- signing is stopped. The session that commits asks: the answer of an earlier one may be of the lost history.
+    IF EXISTS (SELECT FROM unnest(p_voided) v JOIN unnest(p_withdrawals) w ON w.outgoing_id = v.id
+               WHERE v.from_status = 'queued' AND w.status <> 'CONFIRMED') THEN
+      v_stopped := ARRAY(
+        SELECT n.network FROM (SELECT DISTINCT w.network FROM unnest(p_voided) v
+          JOIN unnest(p_withdrawals) w ON w.outgoing_id = v.id WHERE v.from_status = 'queued') n
+        WHERE hub.signing_stop(n.network) IS NOT NULL);
+      RETURN QUERY
+        SELECT DISTINCT v.merchant_id, 'stopped' FROM unnest(p_voided) v JOIN unnest(p_withdrawals) w ON w.outgoing_id = v.id
+        WHERE v.from_status = 'queued' AND w.status <> 'CONFIRMED' AND w.network = ANY (v_stopped);
+      IF FOUND THEN
+        RETURN;
+      END IF;
     END IF;
   END IF;
 
@@ -137,7 +167,8 @@ BEGIN
       UNION ALL
       SELECT o.merchant_id, 'withdrawal', o.seq, o.currency, o.network, o.status, '', -1, 0
         FROM unnest(p_withdrawals) c JOIN book.withdrawal o ON o.id = c.id AND o.merchant_id IS NOT DISTINCT FROM c.merchant_id
-        WHERE o.seq IS NOT NULL
+        -- those that have a seq, said so that no plan goes through the index of all seqs
+        WHERE o.settlement_id IS NULL
       UNION ALL
       SELECT c.merchant_id, 'deposit', c.seq, c.currency, c.network, c.status, '', 1, 0 FROM unnest(p_deposits) c
       UNION ALL
@@ -179,7 +210,8 @@ BEGIN
 
   -- 4. records: changes first, so that a released reference is free for a new withdrawal
   IF cardinality(p_withdrawals) > 0 THEN
-    UPDATE book.withdrawal w SET status = c.status, reason = c.reason, txid = c.txid, processed_at = c.processed_at
+    UPDATE book.withdrawal w SET status = c.status, reason = c.reason, txid = c.txid, processed_at = c.processed_at,
+      approved_by = c.approved_by, approved_admin = c.approved_admin
     FROM unnest(p_withdrawals) c WHERE w.id = c.id AND w.merchant_id IS NOT DISTINCT FROM c.merchant_id;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     IF v_count <> cardinality(p_withdrawals) THEN
@@ -191,7 +223,8 @@ BEGIN
       sender = c.sender, commission = c.commission,
       commission_rate = c.commission_rate, fixed_fee = c.fixed_fee, usd_rate = c.usd_rate, height = c.height,
       expires_at = c.expires_at, metadata = c.metadata, updated_at = c.updated_at, cleared_at = c.cleared_at,
-      margin = c.margin, margin_to = c.margin_to
+      margin = c.margin, margin_to = c.margin_to, approved_by = c.approved_by, approved_admin = c.approved_admin,
+      endorsed_by = c.endorsed_by, endorsed_admin = c.endorsed_admin
     FROM unnest(p_deposits) c WHERE d.id = c.id AND d.merchant_id IS NOT DISTINCT FROM c.merchant_id;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     IF v_count <> cardinality(p_deposits) THEN
@@ -208,7 +241,8 @@ BEGIN
     END IF;
   END IF;
   IF cardinality(p_settlements) > 0 THEN
-    UPDATE book.settlement s SET status = c.status, reason = c.reason, updated_at = c.updated_at
+    UPDATE book.settlement s SET status = c.status, reason = c.reason, updated_at = c.updated_at, history = c.history,
+      approved_by = c.approved_by, approved_admin = c.approved_admin
     FROM unnest(p_settlements) c WHERE s.id = c.id AND s.merchant_id IS NOT DISTINCT FROM c.merchant_id;
     GET DIAGNOSTICS v_count = ROW_COUNT;
     IF v_count <> cardinality(p_settlements) THEN
@@ -216,7 +250,8 @@ BEGIN
     END IF;
   END IF;
   IF cardinality(p_whitelist) > 0 THEN
-    UPDATE book.settlement_address a SET active = c.active, removed_at = c.removed_at
+    UPDATE book.settlement_address a SET active = c.active, removed_at = c.removed_at,
+      approved_by = c.approved_by, approved_admin = c.approved_admin
     FROM unnest(p_whitelist) c WHERE a.id = c.id AND a.merchant_id IS NOT DISTINCT FROM c.merchant_id;
   END IF;
   IF cardinality(p_addresses) > 0 THEN
@@ -249,6 +284,23 @@ BEGIN
   END IF;
   IF cardinality(p_new_addresses) > 0 THEN
     INSERT INTO book.deposit_address SELECT * FROM unnest(p_new_addresses);
+    -- It was made known to the watcher in a commit before this one. Where the history changed between the
+    -- two, the account of lost addresses watches it, or nothing does: it is watched for its merchant from here on.
+    v_bad := EXISTS (
+      SELECT FROM unnest(p_new_addresses) n LEFT JOIN hub.address w ON w.address = n.address AND w.network = n.network
+      WHERE w.merchant_id IS DISTINCT FROM n.merchant_id);
+    IF v_bad THEN
+      INSERT INTO hub.address AS w (address, network, merchant_id, address_id, wallet_index)
+      SELECT n.address, n.network, n.merchant_id, n.id, n.wallet_index FROM unnest(p_new_addresses) n
+      ORDER BY n.network, n.wallet_index
+      ON CONFLICT (address, network) DO UPDATE SET merchant_id = excluded.merchant_id, address_id = excluded.address_id
+      WHERE w.merchant_id = 'mer_lost';
+      IF EXISTS (
+        SELECT FROM unnest(p_new_addresses) n JOIN hub.address w ON w.address = n.address AND w.network = n.network
+        WHERE w.merchant_id <> n.merchant_id) THEN
+        RAISE EXCEPTION 'Cannot hand out an address as another merchant has it' USING ERRCODE = 'check_violation';
+      END IF;
+    END IF;
   END IF;
   IF cardinality(p_new_outgoing) > 0 THEN
     INSERT INTO book.outgoing SELECT * FROM unnest(p_new_outgoing);
@@ -311,6 +363,8 @@ BEGIN
     IF v_bad THEN
       RAISE EXCEPTION 'Cannot post as a balance row is missing';
     END IF;
+    -- these rows are everybody's: another node's commit is waited for, however slow its disk is just now
+    PERFORM set_config('lock_timeout', '2s', true);
     INSERT INTO book.system_balance AS b (account, currency, network, balance)
     SELECT account, currency, network, sum(amount) FROM (
       SELECT to_account AS account, currency, network, amount FROM unnest(p_entries)
@@ -332,7 +386,7 @@ BEGIN
       RAISE EXCEPTION 'Cannot consume inbox rows as some are gone: % of %', v_count, cardinality(p_consumed);
     END IF;
   END IF;
-  UPDATE book.account a SET version = a.version + 1, deposit_seq = s.deposit_seq, withdrawal_seq = s.withdrawal_seq,
+  UPDATE book.account a SET version = a.version + 1, last_commit = p_commit_id::uuid, deposit_seq = s.deposit_seq, withdrawal_seq = s.withdrawal_seq,
     transaction_seq = s.transaction_seq, charge_seq = s.charge_seq, settlement_seq = s.settlement_seq, last_at = s.last_at
   FROM unnest(p_slices) s WHERE a.merchant_id = s.merchant_id;
   INSERT INTO book.commit_log (id, survivors)
@@ -364,13 +418,19 @@ BEGIN
   END LOOP;
 END $$;
 
--- Settles what became of a batch whose answer was lost. Raising the versions fences a write that is
--- still on its way; waiting for the row locks waits for one that is under way. After this returns
--- the answer is final.
-CREATE FUNCTION book.resolve_commit(p_commit_id text, p_merchant_ids text[])
-RETURNS text[] LANGUAGE plpgsql AS $$
+-- Settles what became of a batch whose answer was lost. An account that nothing holds is locked and given
+-- a fence that is never reached again: a write that is still on its way can no longer land on it. One that
+-- is locked may be just being written by that batch: it is named as waiting, and asked about again. For
+-- all others the answer is final.
+CREATE FUNCTION book.resolve_commit(p_commit_id text, p_merchant_ids text[], OUT survivors text[], OUT waiting text[])
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_fenced text[];
 BEGIN
-  PERFORM 1 FROM book.account a WHERE a.merchant_id = ANY (p_merchant_ids) ORDER BY a.merchant_id FOR UPDATE;
-  UPDATE book.account a SET version = a.version + 1 WHERE a.merchant_id = ANY (p_merchant_ids);
-  RETURN (SELECT c.survivors FROM book.commit_log c WHERE c.id = p_commit_id);
+  v_fenced := ARRAY(SELECT a.merchant_id FROM book.account a WHERE a.merchant_id = ANY (p_merchant_ids)
+                    ORDER BY a.merchant_id FOR NO KEY UPDATE SKIP LOCKED);
+  UPDATE book.account a SET version = a.version + 1, last_commit = gen_random_uuid() WHERE a.merchant_id = ANY (v_fenced);
+  survivors := (SELECT c.survivors FROM book.commit_log c WHERE c.id = p_commit_id);
+  waiting := ARRAY(SELECT a.merchant_id FROM book.account a
+                   WHERE a.merchant_id = ANY (p_merchant_ids) AND a.merchant_id <> ALL (v_fenced));
 END $$;

@@ -14,7 +14,7 @@ export async function claimEvents(
   sql: Sql,
   wants: readonly Want[],
   claimedBy: string,
-  { firstProbeMs, longestProbeMs }: EndpointPolicy,
+  { waitingProbeMs }: EndpointPolicy,
 ): Promise<readonly ClaimedEvent[]> {
   const rows = await sql<{
     id: string;
@@ -31,7 +31,7 @@ export async function claimEvents(
     SELECT * FROM book.claim_events(
       ${wants.map(({ merchantId }) => merchantId)}::text[],
       ${wants.map(({ room }) => room)}::int[],
-      ${claimedBy}, ${LEASE_MARGIN_MS}, ${firstProbeMs}, ${longestProbeMs})`;
+      ${claimedBy}, ${LEASE_MARGIN_MS}, ${waitingProbeMs})`;
   return rows.map((row) => ({
     eventId: row.id,
     merchantId: row.merchant_id,

@@ -23,3 +23,8 @@ export function endpointKey(sql: AnySql, merchantId: Fragment): Fragment {
 export function endpointLock(sql: AnySql, key: Fragment): Fragment {
   return sql`pg_advisory_xact_lock(${ENDPOINTS}::int, ${key})`;
 }
+
+/** Call that takes the lock of a key where it is free, and answers whether it was. */
+export function tryEndpointLock(sql: AnySql, key: Fragment): Fragment {
+  return sql`pg_try_advisory_xact_lock(${ENDPOINTS}::int, ${key})`;
+}

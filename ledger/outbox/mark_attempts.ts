@@ -1,8 +1,13 @@
-import type { Sql } from "../database/connect.ts";
+import type { AnySql, Sql } from "../database/connect.ts";
+import { classifyDatabaseError } from "../database/classify_database_error.ts";
 import type { EndpointPolicy } from "./endpoint_policy.ts";
+import { findHeldMarks } from "./find_held_marks.ts";
 import { endpointKey, endpointLock } from "./lock_endpoint.ts";
 import { markAcknowledged } from "./mark_acknowledged.ts";
-import type { AttemptMark } from "./outbox.ts";
+import type { AttemptMark, Marked } from "./outbox.ts";
+
+/** How long a write waits for a row that something else holds; {@linkcode markAcknowledged} the same. */
+const LOCK_TIMEOUT = "200ms";
 
 /**
  * Writes down many attempts in one statement, each with a line for the merchant's delivery log. An
@@ -18,14 +23,46 @@ import type { AttemptMark } from "./outbox.ts";
  * endpoints acknowledge, and of those nothing but the attempt is written. A batch of those alone is
  * written by a shorter statement: what this one costs beside its rows is twice as much.
  *
- * @returns the merchants among them whose endpoints acknowledge again
+ * A row that something else holds keeps only its own attempts from being written: after one wait in
+ * vain all that can be locked at once is, and the rest is answered as held. However many merchants'
+ * rows are held, the others of the batch wait once.
+ *
+ * @throws also where something else holds what is none of these rows, such as a whole table
  */
 export async function markAttempts(
   sql: Sql,
   marks: readonly AttemptMark[],
-  { pauseAfterMs, firstProbeMs }: EndpointPolicy,
+  policy: EndpointPolicy,
+): Promise<Marked> {
+  try {
+    if (await markAcknowledged(sql, marks)) return { recovered: [], held: [] };
+    return await sql.begin(async (tx) => {
+      await boundWaits(tx);
+      return { recovered: await markMixed(tx, marks, policy), held: [] };
+    });
+  } catch (error) {
+    // 55P03 and its like: the transaction was rolled back because of others' locks
+    if (classifyDatabaseError(error) !== "serialization") throw error;
+  }
+  return await sql.begin(async (tx) => {
+    await boundWaits(tx);
+    const held = await findHeldMarks(tx, marks);
+    const free = marks.filter((mark) => !held.has(mark));
+    const recovered = free.length === 0 ? [] : await markMixed(tx, free, policy);
+    return { recovered, held: [...held] };
+  });
+}
+
+/** Bounds every wait of a transaction for a row; awaited before anything is locked. */
+async function boundWaits(tx: AnySql): Promise<void> {
+  await tx`SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`;
+}
+
+async function markMixed(
+  sql: AnySql,
+  marks: readonly AttemptMark[],
+  { pauseAfterMs, waitingProbeMs }: EndpointPolicy,
 ): Promise<readonly string[]> {
-  if (await markAcknowledged(sql, marks)) return [];
   const merchantIds = [...new Set(marks.map((mark) => mark.merchantId))];
   const rows = await sql<{ merchant_id: string }[]>`
     WITH said AS MATERIALIZED (
@@ -113,7 +150,7 @@ export async function markAttempts(
         next_probe_at = CASE WHEN e.url = excluded.url
           AND e.failing_since <= now() - make_interval(secs => ${pauseAfterMs}::float8 / 1000)
           THEN coalesce(e.next_probe_at, CASE WHEN e.merchant_id IN (SELECT merchant_id FROM in_earnest)
-            THEN now() + make_interval(secs => ${firstProbeMs}::float8 / 1000) END) END),
+            THEN now() + make_interval(secs => ${waitingProbeMs}::float8 / 1000) END) END),
     marked AS (
       UPDATE book.outbox o SET
         status = CASE t.verdict WHEN 'delivered' THEN 'DELIVERED' WHEN 'failed' THEN 'FAILED'

@@ -66,6 +66,17 @@ export interface AttemptMark {
   readonly answer: string | null;
 }
 
+/** What came of writing attempts down. */
+export interface Marked {
+  /**
+   * Merchants that may be owed a second chance for events that ran out of retries and whose endpoints
+   * acknowledge again.
+   */
+  readonly recovered: readonly string[];
+  /** Attempts that were not written, as something else holds a row of their event or its endpoint. */
+  readonly held: readonly AttemptMark[];
+}
+
 /** A merchant with undelivered events, and whether it wants them now. */
 export interface WaitingEndpoint {
   readonly merchantId: string;
@@ -91,11 +102,8 @@ export interface Outbox {
   claim(wants: readonly Want[]): Promise<readonly ClaimedEvent[]>;
   /** Frees what earlier sessions of this node held when they died. Answers whose that is. */
   release(): Promise<readonly string[]>;
-  /**
-   * Writes down what became of attempts. Answers the merchants that may be owed a second chance for
-   * events that ran out of retries and whose endpoints acknowledge again.
-   */
-  mark(marks: readonly AttemptMark[]): Promise<readonly string[]>;
+  /** Writes down what became of attempts. */
+  mark(marks: readonly AttemptMark[]): Promise<Marked>;
   /** Merchants with undelivered events, in the order of their ids. */
   waiting(after: string, limit: number): Promise<readonly WaitingEndpoint[]>;
   /** Skips undelivered events of merchants that have switched deliveries off. */
@@ -118,7 +126,7 @@ export function createOutbox(sql: Sql, options: OutboxOptions = {}): Outbox {
     claim: (wants) => claimEvents(sql, wants, claimedBy, policy),
     release: () => releaseClaims(sql, node, session),
     mark: (marks) => markAttempts(sql, marks, policy),
-    waiting: (after, limit) => waitingEndpoints(sql, after, limit),
+    waiting: (after, limit) => waitingEndpoints(sql, after, limit, policy),
     skip: (merchantIds) => skipEvents(sql, merchantIds),
     revive: () => reviveEvents(sql),
     probe: () => queueProbes(sql, policy),

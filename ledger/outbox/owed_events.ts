@@ -9,18 +9,20 @@ const MARGIN_HOURS = 1;
 
 /**
  * Query for the oldest events of a merchant that ran out of retries lately and have not had their
- * second chance; locked. An event's id begins with its time in stretches of 2^24 milliseconds, so
+ * second chance, locked but for those that another transaction holds. An event's id begins with its time in stretches of 2^24 milliseconds, so
  * that what is too old is not read at all.
  *
  * @param merchantId an expression
  * @param from an expression: the id with which they begin at the earliest, null for any
  * @param limit the most that are found
+ * @param isLocked `false`: all of them, also those that are held, and none is locked
  */
 export function owedEvents(
   sql: AnySql,
   merchantId: Fragment,
   from: Fragment,
   limit: number,
+  isLocked = true,
 ): Fragment {
   // asked row by row: as NOT EXISTS it may become a join over everything that was ever revived
   return sql`
@@ -33,5 +35,5 @@ export function owedEvents(
       AND o.created_at > now() - make_interval(hours => ${WINDOW_HOURS})
       AND (SELECT r.event_id FROM book.event_revival r
            WHERE r.event_id = o.id AND r.merchant_id = o.merchant_id) IS NULL
-    ORDER BY o.id LIMIT ${limit} FOR UPDATE SKIP LOCKED`;
+    ORDER BY o.id LIMIT ${limit} ${isLocked ? sql`FOR UPDATE SKIP LOCKED` : sql``}`;
 }

@@ -24,7 +24,8 @@ export async function queueProbes(
       SELECT s.merchant_id FROM book.second_chance s
       JOIN book.webhook_endpoint e USING (merchant_id) JOIN book.merchant m USING (merchant_id)
       WHERE m.webhook_enabled AND m.webhook_url = e.url AND s.recovered_at IS NULL
-        AND (s.next_probe_at IS NULL OR s.next_probe_at <= now())
+        AND (s.next_probe_at IS NULL OR s.next_probe_at <= now()
+          OR s.next_probe_at > now() + make_interval(secs => ${longestProbeMs * 2 / 1_000}))
         AND e.failing_since <= now() - make_interval(secs => ${pauseAfterMs}::float8 / 1000)
         AND (SELECT o.id FROM book.outbox o
              WHERE o.merchant_id >= e.merchant_id AND o.merchant_id <= e.merchant_id

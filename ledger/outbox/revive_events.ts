@@ -59,7 +59,8 @@ export async function endpointRecovered(tx: AnySql, merchantId: string): Promise
 }
 
 /**
- * Queues events of a merchant, each event once in its life, for one attempt.
+ * Queues events of a merchant, each event once in its life, for one attempt. The debt ends once none is
+ * left, also none that another transaction holds at the moment.
  *
  * The merchant's row is locked by an earlier statement of the transaction: no event can run out of
  * retries unseen between the look at what is owed and the end of the debt.
@@ -72,13 +73,20 @@ async function queueOwed(tx: AnySql, merchantId: string): Promise<boolean> {
       SELECT s.merchant_id, o.id FROM book.second_chance s
       CROSS JOIN LATERAL (${owedEvents(tx, tx`s.merchant_id`, tx`s.owed_from`, AT_A_TIME)}) o
       WHERE s.merchant_id = ${merchantId}),
+    debt AS MATERIALIZED (
+      SELECT o.id FROM book.second_chance s
+      CROSS JOIN LATERAL (${owedEvents(tx, tx`s.merchant_id`, tx`s.owed_from`, AT_A_TIME, false)}) o
+      WHERE s.merchant_id = ${merchantId}),
+    missed AS (SELECT min(id) AS first_id FROM debt WHERE id NOT IN (SELECT id FROM due)),
     later AS (
-      UPDATE book.second_chance s SET recovered_at = clock_timestamp(), owed_from = d.last_id
-      FROM (SELECT max(id) AS last_id, count(*) AS n FROM due) d
-      WHERE s.merchant_id = ${merchantId} AND d.n = ${AT_A_TIME}),
+      UPDATE book.second_chance s
+      SET recovered_at = clock_timestamp(), owed_from = coalesce(m.first_id, d.last_id, s.owed_from)
+      FROM (SELECT max(id) AS last_id, count(*) AS n FROM due) d, missed m
+      WHERE s.merchant_id = ${merchantId} AND (d.n = ${AT_A_TIME} OR m.first_id IS NOT NULL)),
     done AS (
-      DELETE FROM book.second_chance s
-      WHERE s.merchant_id = ${merchantId} AND (SELECT count(*) FROM due) < ${AT_A_TIME}),
+      DELETE FROM book.second_chance s USING missed m
+      WHERE s.merchant_id = ${merchantId} AND m.first_id IS NULL
+        AND (SELECT count(*) FROM due) < ${AT_A_TIME}),
     remembered AS (
       INSERT INTO book.event_revival (event_id, merchant_id)
       SELECT id, merchant_id FROM due ON CONFLICT DO NOTHING RETURNING event_id, merchant_id)

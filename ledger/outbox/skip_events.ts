@@ -14,7 +14,7 @@ export async function skipEvents(sql: Sql, merchantIds: readonly string[]): Prom
       SELECT p.id, m.merchant_id FROM book.merchant m CROSS JOIN LATERAL (
         SELECT x.id FROM book.outbox x
         WHERE x.merchant_id = m.merchant_id AND x.status = 'PENDING'
-          AND (x.claimed_until IS NULL OR x.claimed_until <= now())
+          AND (x.claimed_until IS NULL OR book.is_over(x.claimed_until))
         ORDER BY x.id LIMIT ${AT_A_TIME} FOR UPDATE SKIP LOCKED) p
       WHERE m.merchant_id = ANY (${[...merchantIds]}::text[])
         AND NOT (m.webhook_enabled AND m.webhook_url IS NOT NULL)) p

@@ -1,4 +1,5 @@
 import type { Sql } from "../database/connect.ts";
+import type { EndpointPolicy } from "./endpoint_policy.ts";
 import type { WaitingEndpoint } from "./outbox.ts";
 
 /**
@@ -19,6 +20,7 @@ export async function waitingEndpoints(
   sql: Sql,
   after: string,
   limit: number,
+  { waitingProbeMs }: EndpointPolicy,
 ): Promise<readonly WaitingEndpoint[]> {
   const rows = await sql<{ merchant_id: string; state: WaitingEndpoint["state"] }[]>`
     WITH RECURSIVE waiting AS (
@@ -32,14 +34,16 @@ export async function waitingEndpoints(
         ORDER BY o.merchant_id LIMIT 1) n)
     SELECT w.merchant_id, CASE
         WHEN NOT (m.webhook_enabled AND m.webhook_url IS NOT NULL) THEN 'off'
-        WHEN e.next_probe_at > now() AND NOT EXISTS (
+        WHEN e.next_probe_at > now()
+          AND e.next_probe_at <= now() + make_interval(secs => ${waitingProbeMs * 2 / 1_000})
+          AND NOT EXISTS (
           SELECT FROM (
             SELECT o.attempts, o.next_attempt_at, o.claimed_until FROM book.outbox o
             WHERE o.merchant_id >= m.merchant_id AND o.merchant_id <= m.merchant_id
               AND o.status = 'PENDING'
             ORDER BY o.merchant_id, o.id LIMIT ${BACKLOG_LOOKED_AT}) o
-          WHERE o.attempts > 0 AND o.next_attempt_at <= now()
-            AND (o.claimed_until IS NULL OR o.claimed_until <= now())) THEN 'paused'
+          WHERE o.attempts > 0 AND book.is_over(o.next_attempt_at)
+            AND (o.claimed_until IS NULL OR book.is_over(o.claimed_until))) THEN 'paused'
         ELSE 'on' END AS state
     FROM (SELECT * FROM waiting LIMIT ${limit}) w JOIN book.merchant m USING (merchant_id)
     LEFT JOIN book.webhook_endpoint e ON e.merchant_id = m.merchant_id AND e.url = m.webhook_url

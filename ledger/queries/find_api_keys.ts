@@ -6,6 +6,8 @@ export interface StoredKey {
   readonly id: string;
   readonly role: "MERCHANT" | "RESELLER" | "ADMIN";
   readonly permissions: readonly string[];
+  /** The administrator who stands behind it; null: none. */
+  readonly administrator: string | null;
   readonly ipAllowlist: readonly string[] | null;
   /** Unix milliseconds, null: never. */
   readonly expiresAt: number | null;
@@ -33,6 +35,7 @@ export async function findApiKeys(
     id: string;
     role: StoredKey["role"];
     permissions: string[];
+    administrator: string | null;
     ip_allowlist: string[] | null;
     expires_at: Date | null;
     merchant_id: string | null;
@@ -41,7 +44,8 @@ export async function findApiKeys(
     last_used_at: Date | null;
   }[]>`
     SELECT encode(k.hash, 'hex') AS hash, k.id, k.role, k.permissions, k.ip_allowlist, k.expires_at,
-      k.merchant_id, k.last_used_at, m.status, m.rate_limits
+      k.merchant_id, k.last_used_at,
+      coalesce(k.administrator, CASE k.role WHEN 'ADMIN' THEN k.id END) AS administrator, m.status, m.rate_limits
     FROM hub.api_key k LEFT JOIN book.merchant m ON m.merchant_id = k.merchant_id
     WHERE k.hash = ANY (SELECT decode(h, 'hex') FROM unnest(${[...hashes]}::text[]) h)
       AND k.revoked_at IS NULL AND (k.merchant_id IS NULL OR m.merchant_id IS NOT NULL)`;
@@ -49,6 +53,7 @@ export async function findApiKeys(
     id: row.id,
     role: row.role,
     permissions: row.permissions,
+    administrator: row.administrator,
     ipAllowlist: row.ip_allowlist,
     expiresAt: row.expires_at?.getTime() ?? null,
     merchantId: row.merchant_id,

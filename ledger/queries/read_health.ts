@@ -24,10 +24,14 @@ export async function readHealth(sql: Sql, untriedSeconds: number): Promise<Heal
       (SELECT count(*) FROM (SELECT merchant_id FROM waiting LIMIT 1000) w CROSS JOIN LATERAL (
         SELECT o.attempts, o.created_at FROM book.outbox o
         WHERE o.merchant_id = w.merchant_id AND o.status = 'PENDING' ORDER BY o.id LIMIT 100) o
-       WHERE o.attempts = 0 AND o.created_at < now() - make_interval(secs => ${untriedSeconds})
+       WHERE o.attempts = 0 
+         AND (o.created_at < now() - make_interval(secs => ${untriedSeconds})
+           -- made while a clock was wrong: how long it has waited cannot be told
+           OR o.created_at > now() + make_interval(secs => ${untriedSeconds}))
          AND NOT EXISTS (SELECT FROM book.webhook_endpoint e
                          WHERE e.merchant_id = w.merchant_id AND e.paused_at IS NOT NULL)) AS untried,
       (SELECT count(*) FROM book.inbox WHERE consumed_at IS NULL AND quarantine IS NOT NULL
-        AND quarantine NOT LIKE 'unclaimed:%' AND quarantine NOT LIKE 'claimed:%') AS aside`;
+        AND quarantine NOT LIKE 'unclaimed:%' AND quarantine NOT LIKE 'claimed:%'
+        AND quarantine NOT LIKE 'unproven:%') AS aside`;
   return { untriedEvents: Number(row?.untried ?? 0), asideRows: Number(row?.aside ?? 0) };
 }

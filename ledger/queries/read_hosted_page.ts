@@ -1,11 +1,13 @@
 import type { Sql } from "../database/connect.ts";
 import type { MerchantRow } from "../rows.ts";
 import { decodePayment, paymentOf, type SessionPayment } from "./session_payment.ts";
-import { type SessionRow, sessionTable } from "./session_row.ts";
+import { indexOfSession, type SessionRow, sessionTable } from "./session_row.ts";
 
 /** A hosted payment page with all that it shows. */
 export interface HostedPage {
   readonly session: SessionRow;
+  /** Derivation index of its address; null where the address is watched for no-one. */
+  readonly walletIndex: number | null;
   /** Null while nothing was seen. */
   readonly payment: SessionPayment | null;
   readonly merchant: PageMerchant;
@@ -30,7 +32,9 @@ export async function readHostedPage(
   tokenHash: Uint8Array,
 ): Promise<HostedPage | undefined> {
   const [row] = await sql`
-    SELECT s.*, p.*, m.name, m.success_url, m.failure_url, m.page_origins, m.logo_color,
+    SELECT s.*, ${
+    indexOfSession(sql)
+  }, p.*, m.name, m.success_url, m.failure_url, m.page_origins, m.logo_color,
       r.name AS reseller
     FROM hub.session s
       LEFT JOIN book.merchant m ON m.merchant_id = s.merchant_id
@@ -43,6 +47,7 @@ export async function readHostedPage(
   }
   return {
     session: sessionTable.decode(row),
+    walletIndex: row.wallet_index,
     payment: decodePayment(row),
     merchant: {
       name: row.name,

@@ -13,6 +13,11 @@ export interface IntentRow {
   readonly destination: string;
   /** Derivation index under which the destination is known as ours; `null`: it is not. */
   readonly destinationIndex: number | null;
+  /**
+   * Whether that address was handed out for the account that pays, or for one that is not known any
+   * more: paying there would leave a payment in the books that no other account receives.
+   */
+  readonly isDestinationClosed: boolean;
   readonly wallet: "hot" | number;
   readonly status: string;
 }
@@ -27,7 +32,7 @@ export function createIntentSource(sql: Sql): {
   return {
     async read(outgoingIds) {
       const rows = await sql<
-        (Omit<IntentRow, "amount" | "wallet" | "destinationIndex"> & {
+        (Omit<IntentRow, "amount" | "wallet" | "destinationIndex" | "isDestinationClosed"> & {
           amount: string;
           wallet: string;
         })[]
@@ -35,6 +40,11 @@ export function createIntentSource(sql: Sql): {
         SELECT id AS "outgoingId", kind, network, currency, trim_scale(amount)::text AS amount, destination, wallet, status
         FROM book.outgoing WHERE id = ANY (${[...outgoingIds]}::text[])`;
       if (rows.length === 0) return [];
+      const closing = await sql<{ id: string }[]>`
+        SELECT id FROM book.closed_destinations(${
+        rows.map((row) => row.outgoingId)
+      }::text[]) AS id`;
+      const closed = new Set(closing.map(({ id }) => id));
       const known = await sql<{ network: Network; address: string; index: number }[]>`
         SELECT network, address, wallet_index AS index FROM hub.address
         WHERE address = ANY (${[...new Set(rows.map((row) => row.destination))]}::text[])`;
@@ -45,6 +55,7 @@ export function createIntentSource(sql: Sql): {
       return rows.map((row) => ({
         ...row,
         destinationIndex: indexes.get(`${row.network}/${row.destination}`) ?? null,
+        isDestinationClosed: closed.has(row.outgoingId),
         amount: amountOf(row.amount),
         wallet: row.wallet === "hot" ? "hot" : Number(row.wallet),
       }));

@@ -1,6 +1,7 @@
 import type { Amount } from "../amount.ts";
 import type { Rate } from "../fees.ts";
 import type { Currency, Network } from "../pair.ts";
+import type { Sql } from "../database/connect.ts";
 import { table } from "../table.ts";
 
 /** A hosted payment page: an address, a time limit and, where there is one, a quote. */
@@ -48,3 +49,10 @@ export const sessionTable = table<SessionRow>("hub.session", {
   expiresAt: "time",
   createdAt: "time",
 });
+
+/** Column `wallet_index` of a page `s`: the derivation index of its address, null where nothing watches it. */
+export function indexOfSession(sql: Sql) {
+  return sql`(
+    SELECT a.wallet_index FROM hub.address a
+    WHERE a.address = s.address AND a.network = s.network) AS wallet_index`;
+}

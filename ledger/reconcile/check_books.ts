@@ -1,3 +1,5 @@
+import { getLogger } from "@logtape/logtape";
+import { classifyDatabaseError } from "../database/classify_database_error.ts";
 import type { Sql, TransactionSql } from "../database/connect.ts";
 import { balancesAndEntries } from "./balances_and_entries.ts";
 import type { BookCheck, Difference } from "./difference.ts";
@@ -16,6 +18,8 @@ import { sweepsAndDeposits } from "./sweeps_and_deposits.ts";
 import { systemBalancesAndEntries } from "./system_balances_and_entries.ts";
 import { transfersAndDeposits } from "./transfers_and_deposits.ts";
 import { withdrawalsAndPayouts } from "./withdrawals_and_payouts.ts";
+
+const log = getLogger(["engine", "reconcile"]);
 
 /** PostgreSQL's code of a statement that was given up, for its bound on time among others. */
 const QUERY_CANCELED = "57014";
@@ -74,13 +78,19 @@ export async function checkBooks(
   });
 }
 
-/** One rule; where the server gives up for its length, that is told and the others go on. */
+/** One rule; where the server gives up for its length, or it breaks, that is told and the others go on. */
 async function bounded(tx: TransactionSql, rule: string, check: BookCheck): Promise<BookResult> {
   try {
     return { rule, differences: await tx.savepoint((point) => check(point)) };
   } catch (error) {
     const isGivenUp = error instanceof Error && "code" in error && error.code === QUERY_CANCELED;
-    if (!isGivenUp) throw error;
-    return { rule, differences: [], unchecked: "it takes longer than a statement may" };
+    if (isGivenUp) {
+      return { rule, differences: [], unchecked: "it takes longer than a statement may" };
+    }
+    // without its connection nothing of this snapshot can be read
+    if (classifyDatabaseError(error) === "connection") throw error;
+    log.error("comparing broke: {rule}: {error}", { rule, error });
+    const reason = error instanceof Error ? error.message : String(error);
+    return { rule, differences: [], unchecked: `comparing broke: ${reason}` };
   }
 }

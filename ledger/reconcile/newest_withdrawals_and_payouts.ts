@@ -13,7 +13,11 @@ export const newestWithdrawalsAndPayouts: BookCheck = async (sql) =>
     WHERE (w.status, coalesce(o.status, 'none')) NOT IN (
         ('PENDING_APPROVAL', 'none'), ('CANCELLED', 'none'),
         ('PENDING', 'queued'), ('PENDING', 'signed'), ('PENDING', 'final'), ('PENDING', 'dead'),
-        ('FAILED', 'void'), ('CONFIRMED', 'final'), ('CONFIRMED', 'signed'), ('CONFIRMED', 'void'))
+        ('FAILED', 'void'), ('FAILED', 'final'), ('CONFIRMED', 'final'), ('CONFIRMED', 'signed'), ('CONFIRMED', 'void'))
+      -- the operator has to say what it did: see settle_withdrawal.ts
+      OR (w.status = 'PENDING' AND o.status = 'final' AND o.updated_at < now() - interval '1 hour')
+      OR (w.status = 'FAILED' AND o.status = 'final' AND NOT EXISTS (
+        SELECT FROM book.ingested i WHERE i.event_id = 'verdict:' || w.id AND i.body_hash = 'not_paid'))
       OR (o.id IS NOT NULL AND (o.amount, o.currency, o.network, o.destination, o.payment_id)
         IS DISTINCT FROM (w.amount, w.currency, w.network, w.destination, w.id))
     ORDER BY 1 LIMIT ${MOST_DIFFERENCES}`;

@@ -19,6 +19,13 @@ export interface KeptReport<Body> {
 /** Reports of each scope that are kept. */
 const KEPT = 100;
 
+/**
+ * The newest first. One that was finished in the future was made while a clock was wrong: it comes
+ * last, or no later one would ever be seen.
+ */
+const newestFirst = (sql: AnySql) =>
+  sql`ORDER BY (finished_at <= now() + interval '1 minute') DESC, finished_at DESC, id DESC`;
+
 /** Keeps a report; the oldest ones go. */
 export async function keepReport<Body>(sql: Sql, report: KeptReport<Body>): Promise<void> {
   const { id, scope, differences, unchecked } = report;
@@ -27,11 +34,11 @@ export async function keepReport<Body>(sql: Sql, report: KeptReport<Body>): Prom
     VALUES (${id}, ${scope}, ${new Date(report.startedAt)}, ${new Date(report.finishedAt)},
       ${differences}, ${unchecked}, ${JSON.stringify(report.body)}::text::jsonb)`;
   await sql`
-    DELETE FROM hub.reconciliation WHERE scope = ${scope} AND id <= (
-      SELECT id FROM hub.reconciliation WHERE scope = ${scope} ORDER BY id DESC OFFSET ${KEPT} LIMIT 1)`;
+    DELETE FROM hub.reconciliation WHERE id IN (
+      SELECT id FROM hub.reconciliation WHERE scope = ${scope} ${newestFirst(sql)} OFFSET ${KEPT})`;
 }
 
-/** The newest report of each scope, whoever made it. */
+/** The newest report of each scope, whoever made it; none from the future. */
 export async function newestReports<Body>(sql: AnySql): Promise<readonly KeptReport<Body>[]> {
   const rows = await sql<
     {
@@ -46,7 +53,9 @@ export async function newestReports<Body>(sql: AnySql): Promise<readonly KeptRep
   >`
     SELECT r.* FROM (VALUES ('quick'), ('full')) s(scope)
     CROSS JOIN LATERAL (
-      SELECT * FROM hub.reconciliation r WHERE r.scope = s.scope ORDER BY r.id DESC LIMIT 1) r`;
+      SELECT * FROM hub.reconciliation r
+      WHERE r.scope = s.scope AND r.finished_at <= now() + interval '1 minute'
+      ${newestFirst(sql)} LIMIT 1) r`;
   return rows.map((row) => ({
     id: row.id,
     scope: row.scope,

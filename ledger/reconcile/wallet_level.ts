@@ -58,7 +58,8 @@ export interface MovesRange {
 
 /**
  * What our own transactions did to the hot wallet. Outcome and fee of a transaction are recorded
- * before the solid cursor passes its block, so nothing is missing up to a block that it has passed.
+ * before the solid cursor passes its block, or listed as late (`untilPassed` waits for those), so
+ * nothing is missing up to a block that it has passed.
  *
  * @param hotWallet its address
  * @returns by height, the lowest first; blocks without any are left out
@@ -71,10 +72,13 @@ export async function readWalletMoves(
   { after, low, high }: MovesRange,
 ): Promise<readonly WalletMoves[]> {
   const rows = await sql<{ height: string; came: string; went: string; fees: string }[]>`
+    SELECT height, trim_scale(sum(came))::text AS came, trim_scale(sum(went))::text AS went,
+      trim_scale(sum(fees))::text AS fees
+    FROM (
     SELECT greatest(a.height, ${low}) AS height,
-      trim_scale(coalesce(sum(coalesce(v.arrived, o.amount)) FILTER (WHERE m.is_moved AND o.wallet <> 'hot'), 0))::text AS came,
-      trim_scale(coalesce(sum(o.amount) FILTER (WHERE m.is_moved AND o.wallet = 'hot'), 0))::text AS went,
-      trim_scale(coalesce(sum(a.fee) FILTER (WHERE m.is_charged), 0))::text AS fees
+      coalesce(sum(coalesce(v.arrived, o.amount)) FILTER (WHERE m.is_moved AND o.wallet <> 'hot'), 0) AS came,
+      coalesce(sum(o.amount) FILTER (WHERE m.is_moved AND o.wallet = 'hot'), 0) AS went,
+      coalesce(sum(a.fee) FILTER (WHERE m.is_charged), 0) AS fees
     FROM book.attempt a
     JOIN book.outgoing o ON o.id = a.outgoing_id AND o.merchant_id = a.merchant_id
     LEFT JOIN book.sweep_verdict v ON v.outgoing_id = o.id AND a.outcome = 'unexpected'
@@ -84,6 +88,25 @@ export async function readWalletMoves(
       ${asset} = 'native' AND o.wallet = 'hot' AS is_charged) m
     WHERE a.network = ${network} AND a.height > ${after} AND a.height <= ${high}
       AND (m.is_moved OR m.is_charged)
+    GROUP BY 1
+    UNION ALL
+    -- what an operator has decided on, or went to the cold wallet, explains the wallet as our own transfers do;
+    -- what is open does not
+    SELECT greatest(s.height, ${low}), coalesce(sum(s.amount) FILTER (WHERE s.wallet <> 'hot'), 0),
+      coalesce(sum(s.amount) FILTER (WHERE s.wallet = 'hot'), 0), 0
+    FROM hub.unknown_spend s
+    WHERE s.network = ${network} AND s.currency = ${asset} AND s.height > ${after} AND s.height <= ${high}
+      AND CASE WHEN s.wallet = 'hot' THEN s.status IN ('matched', 'booked', 'written_off', 'cold')
+        ELSE s.status = 'listed' AND s.recipient = ${hotWallet} END
+    GROUP BY 1
+    UNION ALL
+    -- the wallet paid for the transaction, however many transfers of it there are
+    SELECT greatest(f.height, ${low}), 0, 0, sum(f.fee)
+    FROM (
+      SELECT DISTINCT s.txid, s.height, s.fee FROM hub.unknown_spend s
+      WHERE s.network = ${network} AND ${asset} = 'native' AND s.wallet = 'hot' AND s.height > ${after} AND s.height <= ${high}
+        AND s.status IN ('matched', 'booked', 'written_off', 'cold')) f
+    GROUP BY 1) moves
     GROUP BY 1 ORDER BY 1`;
   return rows.map((row) => ({
     height: Number(row.height),

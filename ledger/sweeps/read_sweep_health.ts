@@ -9,11 +9,13 @@ export interface SweepHealth {
   readonly waiting: ReadonlyMap<SweepReason, number>;
   /** When the oldest top-up was final that no final sweep has moved yet, Unix milliseconds. */
   readonly oldestTopUpAt: number | null;
+  /** Addresses that could not be looked at three times in a row and more. */
+  readonly failing: number;
 }
 
 /** Reads how the sweeps of a network stand; costs by the number of merchants, not of addresses. */
 export async function readSweepHealth(sql: Sql, network: Network): Promise<SweepHealth> {
-  const [counts, [oldest]] = await Promise.all([
+  const [counts, [oldest], [stuck]] = await Promise.all([
     sql<{ reason: SweepReason; addresses: number }[]>`
       SELECT reason, count(*)::int AS addresses FROM book.sweep_target
       WHERE network = ${network} AND reason IS NOT NULL GROUP BY reason`,
@@ -23,9 +25,13 @@ export async function readSweepHealth(sql: Sql, network: Network): Promise<Sweep
       WHERE a.kind = 'top_up' AND a.network = ${network} AND NOT EXISTS (
         SELECT FROM book.outgoing o
         WHERE o.id = i.outgoing_id AND o.merchant_id = ${PLATFORM_ACCOUNT} AND o.status = 'final')`,
+    sql<{ failing: number }[]>`
+      SELECT count(*)::int AS failing FROM book.sweep_target
+      WHERE network = ${network} AND tries >= 3`,
   ]);
   return {
     waiting: new Map(counts.map(({ reason, addresses }) => [reason, addresses])),
     oldestTopUpAt: oldest?.found_at?.getTime() ?? null,
+    failing: stuck?.failing ?? 0,
   };
 }

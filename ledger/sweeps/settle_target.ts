@@ -18,7 +18,7 @@ export async function keepWaiting(sql: Sql, target: SweepTarget, waiting: Waitin
     UPDATE book.sweep_target SET reason = ${waiting.reason}, detail = ${
     waiting.detail.slice(0, 500)
   },
-      amount = ${formatAmount(waiting.amount)}, updated_at = now(),
+      amount = ${formatAmount(waiting.amount)}, updated_at = now(), tries = 0,
       look_at = now() + make_interval(secs => ${waiting.lookMs / 1_000})
     WHERE network = ${target.network} AND address = ${target.address} AND currency = ${target.currency}
       AND touched = ${target.touched}`;
@@ -32,6 +32,12 @@ export async function closeTarget(sql: Sql, target: SweepTarget): Promise<void> 
       AND touched = ${target.touched}`;
 }
 
+/** How long an address is left alone that cannot be looked at; doubled with every look in vain. */
+export interface TargetPause {
+  readonly firstMs: number;
+  readonly mostMs: number;
+}
+
 /**
  * Looks at an address later, for whatever reason it could not be looked at now.
  *
@@ -40,12 +46,15 @@ export async function closeTarget(sql: Sql, target: SweepTarget): Promise<void> 
 export async function postpone(
   sql: Sql,
   target: SweepTarget,
-  lookMs: number,
+  { firstMs, mostMs }: TargetPause,
   silence: string | null,
 ): Promise<void> {
   const reason: SweepReason | null = silence === null ? null : "chain_unavailable";
   await sql`
-    UPDATE book.sweep_target SET look_at = now() + make_interval(secs => ${lookMs / 1_000}),
+    UPDATE book.sweep_target SET tries = least(tries + 1, 1000),
+      look_at = now() + make_interval(secs => least(${mostMs / 1_000}::float8, ${
+    firstMs / 1_000
+  }::float8 * 2 ^ least(tries, 20))),
       reason = coalesce(${reason}, reason),
       detail = CASE WHEN ${reason}::text IS NULL THEN detail ELSE ${
     silence?.slice(0, 500) ?? null

@@ -13,12 +13,12 @@ export async function noteUnproven(
   if (reasons.size === 0) return [];
   const rows = await sql<{ id: string }[]>`
     WITH locked AS (
-      -- in the order in which they are buried: another node may be at it with the same ones
       SELECT o.id, n.reason FROM book.outgoing o
       JOIN unnest(${[...reasons.keys()]}::text[], ${[...reasons.values()]}::text[]) AS n(id, reason)
         ON n.id = o.id
       WHERE o.status = 'signed' AND o.reason IS DISTINCT FROM n.reason
-      ORDER BY o.id FOR UPDATE OF o
+      -- what another session holds is noted at a later look
+      ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED
     )
     UPDATE book.outgoing o SET reason = l.reason, updated_at = now()
     FROM locked l WHERE o.id = l.id AND o.status = 'signed' RETURNING o.id`;

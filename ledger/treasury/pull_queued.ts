@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import type { Network } from "../pair.ts";
+import type { Network, OutgoingAsset } from "../pair.ts";
 import { type OutgoingRow, outgoingTable } from "../rows.ts";
 import { PLATFORM_ACCOUNT } from "./platform_account.ts";
 import type { SigningTurn } from "./signing_turn.ts";
@@ -16,6 +16,8 @@ export interface Pull {
   readonly turnMs: number;
   readonly limit: number;
   readonly of: QueueOf;
+  /** Assets of which nothing is taken now; default none. */
+  readonly held?: readonly OutgoingAsset[];
 }
 
 /** Transfers to be signed, oldest first, at least one. */
@@ -26,21 +28,30 @@ export interface Pulled {
 
 /**
  * Takes the turn to sign for a network and the oldest queued transfers, but for those of merchants
- * that are suspended: they wait. Whoever holds the turn takes it again with every pull; a node that
+ * that are suspended, which wait, and those whose rows another transaction holds, which are taken
+ * as soon as they can be locked. Whoever holds the turn takes it again with every pull; a node that
  * died with it is followed when it runs out.
  *
- * @returns null where nothing can be signed now, or another node is at it
+ * @returns null where nothing can be signed now, something stops signing (`hub.signing_stop`), or
+ *   another node is at it
  */
 export async function pullQueued(sql: Sql, pull: Pull): Promise<Pulled | null> {
-  const { network, node, turnMs, limit, of } = pull;
+  const { network, node, turnMs, limit, of, held = [] } = pull;
   // an idle queue, and a turn of another node, are found out without a write
   const rows = await sql`
     WITH next AS (
       SELECT q.* FROM book.outgoing q
-      WHERE q.network = ${network} AND q.status = 'queued' AND (q.lease_until IS NULL OR q.lease_until < now())
+      WHERE q.network = ${network} AND q.status = 'queued'
+        -- no pause is as long as a quarter of an hour: then a clock was wrong
+        AND (q.lease_until IS NULL OR q.lease_until < now() OR q.lease_until > now() + interval '15 minutes')
         AND NOT EXISTS (SELECT FROM book.merchant m WHERE m.merchant_id = q.merchant_id AND m.status <> 'ACTIVE')
         AND (q.merchant_id = ${PLATFORM_ACCOUNT}) = ${of === "house"}
-      ORDER BY q.id LIMIT ${limit}
+        AND q.currency <> ALL (${[...held]}::text[])
+        AND (SELECT hub.signing_stop(${network})) IS NULL
+        -- what another node signs for is not locked either, as its commit would pass it over
+        AND NOT EXISTS (
+          SELECT FROM book.signing_turn t WHERE t.network = ${network} AND t.node <> ${node} AND t.until > now())
+      ORDER BY q.id LIMIT ${limit} FOR NO KEY UPDATE OF q SKIP LOCKED
     ), first AS (
       INSERT INTO book.signing_turn (network, node, until)
       SELECT ${network}, ${node}, now() + make_interval(secs => ${turnMs / 1_000})

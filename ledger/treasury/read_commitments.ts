@@ -26,10 +26,13 @@ export async function readCommitments(sql: Sql, network: Network): Promise<Commi
     { asset: OutgoingAsset | null; queued: string; signed: string; ended: string | null }[]
   >`
     WITH promised AS (
-      SELECT currency, sum(amount) FILTER (WHERE status = 'queued') AS queued,
-        sum(amount) FILTER (WHERE status = 'signed') AS signed
-      FROM book.outgoing
-      WHERE network = ${network} AND wallet = 'hot' AND status IN ('queued', 'signed')
+      -- one part per state: each has an index of its own, and what has ended is never read
+      SELECT currency, sum(amount) AS queued, 0 AS signed FROM book.outgoing
+      WHERE network = ${network} AND wallet = 'hot' AND status = 'queued'
+        AND kind NOT IN ('delegation', 'reclaim') GROUP BY currency
+      UNION ALL
+      SELECT currency, 0, sum(amount) FROM book.outgoing
+      WHERE network = ${network} AND wallet = 'hot' AND status = 'signed'
         AND kind NOT IN ('delegation', 'reclaim') GROUP BY currency
       UNION ALL
       SELECT 'native', 0, sum(fee_limit) FROM book.attempt WHERE network = ${network} AND outcome IS NULL

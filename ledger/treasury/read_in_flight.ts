@@ -10,7 +10,7 @@ export interface InFlight {
   readonly expiresAt: number;
 }
 
-/** Signed transactions of a network without an outcome, oldest first. */
+/** Signed transactions of a network without an outcome that may be sent, oldest first. */
 export async function readInFlight(
   sql: Sql,
   network: Network,
@@ -22,6 +22,7 @@ export async function readInFlight(
     SELECT a.outgoing_id, a.txid, a.bytes, a.expires_at
     FROM book.outgoing o
     JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
+      AND NOT a.adopted
     WHERE o.network = ${network} AND o.status = 'signed' ORDER BY o.id LIMIT ${limit}`;
   return rows.map((row) => ({
     outgoingId: row.outgoing_id,

@@ -1,10 +1,21 @@
+import { getLogger } from "@logtape/logtape";
 import type { Sql, TransactionSql } from "postgres";
 import { LOST_ACCOUNT, LOST_REASON } from "../addresses/lost_account.ts";
-import { type Amount, formatAmount } from "../amount.ts";
+import { type Amount, formatAmount, LARGEST_BALANCE_BY_HAND } from "../amount.ts";
+import type { AnySql } from "../database/connect.ts";
+import { ROW_WAIT, writeApart } from "../database/write_apart.ts";
 import type { Currency, Network } from "../pair.ts";
 import { endHouseTransfers } from "../sweeps/end_house_transfers.ts";
 import { recordSweepItems } from "../sweeps/record_sweep_items.ts";
+import { noteUnprovenTransfers, readDepositProofRule, UNPROVEN } from "./deposit_proofs.ts";
 import type { OwnTransaction } from "./find_own_transactions.ts";
+import { listLateOutcomes } from "./late_outcomes.ts";
+
+const log = getLogger(["engine", "watcher"]);
+
+/** How long ends are tried apart whose rows other transactions hold, milliseconds. */
+const APART_MS = 3_000;
+const BEYOND_BOOKS = "unreadable: its amount cannot be held by any books";
 
 /** A transfer to an address of a merchant. */
 export interface TransferFinding {
@@ -17,6 +28,8 @@ export interface TransferFinding {
   readonly from: string;
   readonly to: string;
   readonly height: number;
+  /** Hash of that block; absent or null where only the transaction was read. */
+  readonly hash?: string | null;
   readonly expiresAt: number;
 }
 
@@ -31,7 +44,10 @@ export interface OutcomeFinding {
   readonly fee: Amount;
 }
 
-/** Writes transfers into their merchants' inboxes; known ones are left alone. */
+/**
+ * Writes transfers into their merchants' inboxes; known ones are left alone. A final one above the
+ * network's bound is set aside until a second node has proven it, and only seen meanwhile.
+ */
 export async function recordTransfers(
   sql: Sql,
   network: Network,
@@ -39,8 +55,46 @@ export async function recordTransfers(
   findings: readonly TransferFinding[],
 ): Promise<void> {
   if (findings.length === 0) return;
+  const above = phase === "solid" ? await readDepositProofRule(sql, network) : null;
+  const needsProof = (finding: TransferFinding) =>
+    above !== null && finding.amount > above && canBeHeld(finding) &&
+    finding.merchantId !== LOST_ACCOUNT;
+  const unproven = findings.filter(needsProof);
   // before the inbox: what is booked is surely noted to be swept
-  if (phase === "solid") await recordSweepItems(sql, network, findings);
+  const swept = findings.filter((finding) => canBeHeld(finding) && !needsProof(finding));
+  if (phase === "solid" && swept.length > 0) await recordSweepItems(sql, network, swept);
+  for (const { txid, to } of findings.filter((finding) => !canBeHeld(finding))) {
+    log.fatal(
+      "{network}: a transfer is set aside as no books can hold its amount: {txid} to {to}",
+      {
+        network,
+        txid,
+        to,
+      },
+    );
+  }
+  const write = (part: AnySql, as: "seen" | "solid", rows: readonly TransferFinding[]) =>
+    writeInbox(part, network, as, rows, needsProof);
+  if (unproven.length === 0) return void await write(sql, phase, findings);
+  await sql.begin(async (tx) => {
+    const set = await write(tx, "solid", findings);
+    await write(tx, "seen", unproven);
+    await noteUnprovenTransfers(tx, network, unproven.filter((finding) => set.has(keyOf(finding))));
+  });
+}
+
+function keyOf({ merchantId, txid, logIndex }: TransferFinding): string {
+  return `${merchantId}/${txid}/${logIndex}`;
+}
+
+/** @returns the keys of the rows that were new */
+async function writeInbox(
+  sql: AnySql,
+  network: Network,
+  phase: "seen" | "solid",
+  findings: readonly TransferFinding[],
+  needsProof: (finding: TransferFinding) => boolean,
+): Promise<ReadonlySet<string>> {
   const data = findings.map((finding) =>
     JSON.stringify({
       currency: finding.currency,
@@ -52,16 +106,28 @@ export async function recordTransfers(
       expiresAt: finding.expiresAt,
     })
   );
-  await sql`
+  const asideFor = (finding: TransferFinding) => {
+    if (!canBeHeld(finding)) return BEYOND_BOOKS;
+    return phase === "solid" && needsProof(finding) ? UNPROVEN : null;
+  };
+  const rows = await sql<{ key: string }[]>`
     INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data, quarantine)
     SELECT merchant_id, ${network}, txid, log_index, ${phase}, data::jsonb,
-      CASE WHEN merchant_id = ${LOST_ACCOUNT} THEN ${LOST_REASON} END
+      CASE WHEN merchant_id = ${LOST_ACCOUNT} THEN ${LOST_REASON} ELSE quarantine END
     FROM unnest(
       ${findings.map((finding) => finding.merchantId)}::text[],
       ${findings.map((finding) => finding.txid)}::text[],
       ${findings.map((finding) => finding.logIndex)}::int[],
-      ${data}::text[]) AS f(merchant_id, txid, log_index, data)
-    ON CONFLICT DO NOTHING`;
+      ${data}::text[],
+      ${findings.map(asideFor)}::text[])
+      AS f(merchant_id, txid, log_index, data, quarantine)
+    ON CONFLICT DO NOTHING RETURNING format('%s/%s/%s', merchant_id, txid, log_index) AS key`;
+  return new Set(rows.map(({ key }) => key));
+}
+
+/** Whether a column can hold it; no token has so many, so that a node or a contract has gone mad. */
+function canBeHeld({ amount }: TransferFinding): boolean {
+  return amount <= LARGEST_BALANCE_BY_HAND;
 }
 
 /**
@@ -72,6 +138,9 @@ export async function recordTransfers(
  * An unexpected one is over as well: money may have left, so that nothing is signed or refunded
  * again. Its line is set aside for the operator, who knows better whether to call it paid.
  *
+ * Rows that another transaction holds are not waited for: what they keep from being written is
+ * listed, so that its block is read again while the cursor moves on (see `late_outcomes.ts`).
+ *
  * @returns the merchants that have something to hear
  */
 export async function recordOutcomes(
@@ -79,12 +148,39 @@ export async function recordOutcomes(
   network: Network,
   findings: readonly OutcomeFinding[],
 ): Promise<ReadonlySet<string>> {
-  if (findings.length === 0) return new Set();
+  const heard = new Set<string>();
+  const left = new Set(findings);
+  const record = async (part: readonly OutcomeFinding[]) => {
+    const { moved, told } = await recordTogether(sql, network, part);
+    for (const finding of moved) left.delete(finding);
+    for (const merchantId of told) heard.add(merchantId);
+  };
+  // merchants first: what follows from the ends of sweeps needs rows of several tables
+  const isPayout = ({ own }: OutcomeFinding) => own.paymentId !== null;
+  await writeApart(findings.filter(isPayout), APART_MS, record);
+  await writeApart(findings.filter((finding) => !isPayout(finding)), APART_MS, record);
+  const late = [...left].map(({ own, height }) => ({ ...own, height }));
+  for (const outgoingId of await listLateOutcomes(sql, network, late)) {
+    log.error(
+      "{network}: {outgoingId} is final, and another transaction holds its row: its block is read again",
+      { network, outgoingId },
+    );
+  }
+  return heard;
+}
+
+/** Records ends in one transaction. @returns those that were not recorded before, and who hears of them */
+async function recordTogether(
+  sql: Sql,
+  network: Network,
+  findings: readonly OutcomeFinding[],
+): Promise<{ readonly moved: readonly OutcomeFinding[]; readonly told: readonly string[] }> {
   return await sql.begin(async (tx) => {
+    await tx`SELECT set_config('lock_timeout', ${ROW_WAIT}, true)`;
     const moved = await endOutgoing(tx, findings);
-    if (moved.length === 0) return new Set<string>();
+    if (moved.length === 0) return { moved, told: [] };
     await endAttempts(tx, moved);
-    const heard = await endHouseTransfers(
+    const told = await endHouseTransfers(
       tx,
       network,
       moved.filter(({ own }) => own.paymentId === null).map(({ own, result, reason }) => ({
@@ -96,26 +192,36 @@ export async function recordOutcomes(
     );
     const payouts = moved.filter(({ own }) => own.paymentId !== null);
     await tellPayouts(tx, network, payouts);
-    return new Set([...heard, ...payouts.map(({ own }) => own.merchantId)]);
+    return { moved, told: [...told, ...payouts.map(({ own }) => own.merchantId)] };
   });
 }
 
-/** Moves transfers to their last state. @returns those that had none, in the order of their ids */
+/**
+ * Moves transfers to their last state, but for those whose row or attempt another transaction holds.
+ *
+ * @returns those that had none, in the order of their ids
+ */
 async function endOutgoing(
   tx: TransactionSql,
   findings: readonly OutcomeFinding[],
 ): Promise<readonly OutcomeFinding[]> {
-  // locked one after the other: two nodes that read the same blocks wait for each other, and no more
-  await tx`
-    SELECT FROM book.outgoing WHERE id = ANY (${findings.map(({ own }) => own.outgoingId)}::text[])
-    ORDER BY id FOR UPDATE`;
   const rows = await tx<{ id: string }[]>`
-    UPDATE book.outgoing o SET status = f.status, reason = f.reason, updated_at = now()
-    FROM unnest(${findings.map(({ own }) => own.outgoingId)}::text[],
-      ${findings.map(({ own }) => own.merchantId)}::text[],
-      ${findings.map(({ result }) => result === "failed" ? "dead" : "final")}::text[],
-      ${findings.map(({ reason }) => reason)}::text[]) AS f(id, merchant_id, status, reason)
-    WHERE o.id = f.id AND o.merchant_id = f.merchant_id AND o.status = 'signed' RETURNING o.id`;
+    WITH input AS (
+      SELECT * FROM unnest(${findings.map(({ own }) => own.outgoingId)}::text[],
+        ${findings.map(({ own }) => own.merchantId)}::text[],
+        ${findings.map(({ own }) => own.number)}::int[],
+        ${findings.map(({ result }) => result === "failed" ? "dead" : "final")}::text[],
+        ${
+    findings.map(({ reason }) => reason)
+  }::text[]) AS f(id, merchant_id, number, status, reason)
+    ), locked AS (
+      SELECT o.id, o.merchant_id, f.status, f.reason FROM input f
+      JOIN book.outgoing o ON o.id = f.id AND o.merchant_id = f.merchant_id AND o.status = 'signed'
+      JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.number = f.number
+      ORDER BY o.id FOR NO KEY UPDATE OF o, a SKIP LOCKED
+    )
+    UPDATE book.outgoing o SET status = l.status, reason = l.reason, updated_at = now()
+    FROM locked l WHERE o.id = l.id AND o.merchant_id = l.merchant_id AND o.status = 'signed' RETURNING o.id`;
   const moved = new Set(rows.map(({ id }) => id));
   return findings.filter(({ own }) => moved.has(own.outgoingId))
     .sort((a, b) => a.own.outgoingId < b.own.outgoingId ? -1 : 1);
@@ -170,8 +276,10 @@ async function tellPayouts(
 
 /**
  * Tells a merchant that a transfer it saw is proven never to become final. A transfer that was met
- * in a solid block has not vanished, also where its row waits (for a pair to be enabled, say).
+ * in a solid block has not vanished, also where its row waits (for a pair to be enabled, say). In
+ * another history than the proof was read in, that row may be lost, and nothing is told.
  *
+ * @param history of the solid cursor that proves it
  * @returns whether the merchant was told, now or before
  */
 export async function recordVanished(
@@ -183,12 +291,15 @@ export async function recordVanished(
     readonly logIndex: number;
   },
   data: { readonly reason: string; readonly to: string },
+  history: string,
 ): Promise<boolean> {
   const { merchantId, network, txid, logIndex } = key;
   const [row] = await sql<{ vanished: boolean }[]>`
     WITH met AS (
       SELECT FROM book.inbox WHERE merchant_id = ${merchantId} AND network = ${network}
         AND txid = ${txid} AND log_index = ${logIndex} AND phase = 'solid'
+      UNION ALL
+      SELECT FROM hub.scan_basis WHERE name <> ${history}
     ), told AS (
       INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
       SELECT ${merchantId}, ${network}, ${txid}, ${logIndex}, 'vanished', ${

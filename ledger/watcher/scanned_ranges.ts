@@ -13,6 +13,8 @@ export interface HeightRange {
  * everything since them was read, so that there would be a gap where nothing is missing.
  *
  * @param blocks how many were really read, each the child of the one before
+ * @param history of the cursor that was read before the blocks were
+ * @returns `false`: the database has another history, which may lack what was written of them
  * @throws {PostgresError} `check_violation` when some of the range were not
  */
 export async function markScanned(
@@ -20,13 +22,17 @@ export async function markScanned(
   network: Network,
   range: HeightRange,
   blocks: number,
-): Promise<void> {
-  await sql`
-    SELECT hub.mark_scanned(${network}, ${range.first}, ${range.last}, ${blocks})
-    WHERE EXISTS (
-      SELECT FROM hub.scanned_range WHERE network = ${network} AND first_height <= ${
+  history: string,
+): Promise<boolean> {
+  const [row] = await sql<{ same: boolean }[]>`
+    SELECT h.same, (
+      SELECT hub.mark_scanned(${network}, ${range.first}, ${range.last}, ${blocks})
+      WHERE h.same AND EXISTS (
+        SELECT FROM hub.scanned_range WHERE network = ${network} AND first_height <= ${
     range.last + 1
-  })`;
+  })) AS marked
+    FROM (SELECT name = ${history} AS same FROM hub.scan_basis) h`;
+  return row?.same === true;
 }
 
 /** The ranges of solid blocks that were read without a gap, lowest first. One is as it should be. */

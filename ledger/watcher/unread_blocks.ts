@@ -4,30 +4,40 @@ import type { Network } from "../pair.ts";
 /** A block that no node gives whole, and that is asked for again. */
 export interface UnreadBlock {
   readonly network: Network;
-  readonly view: "head" | "solid";
+  /** `again`: the scan has passed it, and it has to be read once more. */
+  readonly view: "head" | "solid" | "again";
   readonly height: number;
   /** What is wrong with it, as the adapter says. */
   readonly reason: string;
   readonly tries: number;
   /** When it could first not be read, Unix milliseconds. */
   readonly since: number;
-  /** When it is asked for again, Unix milliseconds. */
+  /** When it is asked for again by the database's clock, Unix milliseconds. */
   readonly nextTryAt: number;
+  /** What was left until then when this was read, milliseconds; never more than {@linkcode LONGEST_PAUSE_MS}. */
+  readonly waitMs: number;
 }
 
-/** Notes that a block could not be read, once more; answers how often and since when. */
+/** The longest pause before a block is asked for again: a kept time further ahead is a wrong clock's. */
+export const LONGEST_PAUSE_MS = 15_000;
+
+/**
+ * Notes that a block could not be read, once more; answers how often and since when.
+ *
+ * @param pauseMs how long it is left alone, by the database's clock
+ */
 export async function noteUnread(
   sql: Sql,
-  block: Pick<UnreadBlock, "network" | "view" | "height" | "reason" | "nextTryAt">,
+  block: Pick<UnreadBlock, "network" | "view" | "height" | "reason">,
+  pauseMs: number,
 ): Promise<UnreadBlock> {
   const [row] = await sql<Columns[]>`
     INSERT INTO hub.unread_block AS u (network, view, height, reason, next_try_at)
-    VALUES (${block.network}, ${block.view}, ${block.height}, ${block.reason}, ${new Date(
-    block.nextTryAt,
-  )})
+    VALUES (${block.network}, ${block.view}, ${block.height}, ${block.reason},
+      now() + make_interval(secs => ${pauseMs}::float8 / 1000))
     ON CONFLICT (network, view, height) DO UPDATE
     SET tries = u.tries + 1, reason = excluded.reason, next_try_at = excluded.next_try_at
-    RETURNING *`;
+    RETURNING *, now() AS read_at`;
   if (row === undefined) throw new Error(`Cannot note a block as unread: ${block.height}`);
   return blockOf(row);
 }
@@ -59,18 +69,19 @@ export async function dropOneUnread(
 /** The blocks of a network that wait to be read, lowest first. */
 export async function listUnread(sql: AnySql, network: Network): Promise<readonly UnreadBlock[]> {
   const rows = await sql<Columns[]>`
-    SELECT * FROM hub.unread_block WHERE network = ${network} ORDER BY height, view LIMIT 1000`;
+    SELECT *, now() AS read_at FROM hub.unread_block WHERE network = ${network} ORDER BY height, view LIMIT 1000`;
   return rows.map(blockOf);
 }
 
 interface Columns {
   readonly network: Network;
-  readonly view: "head" | "solid";
+  readonly view: UnreadBlock["view"];
   readonly height: string;
   readonly reason: string;
   readonly tries: number;
   readonly since: Date;
   readonly next_try_at: Date;
+  readonly read_at: Date;
 }
 
 function blockOf(row: Columns): UnreadBlock {
@@ -83,5 +94,11 @@ function blockOf(row: Columns): UnreadBlock {
     tries,
     since: row.since.getTime(),
     nextTryAt: row.next_try_at.getTime(),
+    waitMs: waitOf(row.next_try_at.getTime() - row.read_at.getTime()),
   };
+}
+
+/** A wait that no pause explains is none: whoever wrote it down had a wrong clock. */
+function waitOf(ms: number): number {
+  return ms > LONGEST_PAUSE_MS ? 0 : Math.max(0, ms);
 }

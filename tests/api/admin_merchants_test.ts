@@ -83,23 +83,28 @@ test("merchants are listed newest first, by status and by part of their name", a
   assertEquals(await list("?name=AM"), [["Gamma"], 1]);
 });
 
-test("what an administrator changes of a merchant is in the audit, before and after", async () => {
+test("what an administrator or the merchant changes of a merchant is in the audit, before and after", async () => {
   await using api = await testApi();
   const admin = await api.addKey(null, ADMIN);
   const { id, key } = await api.addMerchant();
+  const own = await api.call("PATCH", `/api/merchants/${id}`, {
+    key,
+    body: { webhookEnabled: true, successUrl: "https://shop.example/done" },
+  });
+  assertEquals(own.status, 200);
   const patched = await api.call("PATCH", `/api/merchants/${id}`, {
     key: admin,
     body: { status: "SUSPENDED", directDepositFee: "3" },
   });
   assertEquals(patched.status, 200);
-  const own = await api.call("PATCH", `/api/merchants/${id}`, {
-    key,
-    body: { webhookEnabled: true },
-  });
-  assertEquals(own.status, 200);
   const trail = await api.sql`SELECT * FROM book.audit ORDER BY id`;
-  assertEquals(trail.length, 1);
-  const [row] = trail;
+  assertEquals(trail.length, 2);
+  const [first, row] = trail;
+  assertEquals(first?.before, { webhookEnabled: false, successUrl: null });
+  assertEquals(first?.after, {
+    webhookEnabled: true,
+    successUrl: "https://shop.example/done",
+  });
   assertEquals(row?.action, "merchant.update");
   assertEquals(row?.before, { status: "ACTIVE", directDepositFee: "1" });
   assertEquals(row?.after, { status: "SUSPENDED", directDepositFee: "3" });
@@ -110,6 +115,7 @@ test("what an administrator changes of a merchant is in the audit, before and af
   assertEquals(rotated.status, 200);
   const lines = await api.sql`SELECT * FROM book.audit ORDER BY id`;
   assertEquals(lines.map(({ action }) => action), [
+    "merchant.update",
     "merchant.update",
     "merchant.rotate-webhook-secret",
   ]);

@@ -135,6 +135,31 @@ test("a pair's terms hold for the next withdrawal, and make no sense are refused
   assertEquals((await api.call("PUT", "/api/admin/pairs", { key, body: {} })).status, 403);
 });
 
+test("a pair is not enabled where its network is served without a contract of its currency", async () => {
+  await using api = await testApi();
+  const admin = await api.addKey(null, ADMIN);
+  const put = (body: object) => api.call("PUT", "/api/admin/pairs", { key: admin, body });
+  const usdc = { currency: "USDC", network: "TRX" };
+  for (const side of ["depositsEnabled", "withdrawalsEnabled"]) {
+    const refused = await put({ ...usdc, [side]: true });
+    assertEquals([refused.status, refused.body], [409, {
+      error: "Conflict",
+      message: "TRX has no contract of USDC configured here.",
+    }]);
+  }
+  // its terms may be prepared, and it may be disabled
+  const prepared = await put({ ...usdc, networkFee: "2", withdrawalsEnabled: false });
+  assertEquals([prepared.status, prepared.body.connected], [200, false]);
+  assertEquals(
+    (await put({ currency: "USDT", network: "TRX", depositsEnabled: true })).status,
+    200,
+  );
+  const [row] = await api.sql`
+    SELECT deposits_enabled OR withdrawals_enabled AS enabled FROM book.pair
+    WHERE currency = 'USDC' AND network = 'TRX'`;
+  assertEquals(row?.enabled, false);
+});
+
 test("a deposit booked by hand is confirmed, failed or cancelled by an operator; a chain's is not", async () => {
   await using api = await testApi();
   const admin = await api.addKey(null, ADMIN);

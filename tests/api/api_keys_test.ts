@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { testApi } from "../support/api.ts";
 import { until } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -183,4 +183,54 @@ test("administrators' keys are managed by administrators, and the last one stays
   assertEquals(unknown.status, 400);
   assertEquals((await api.call("DELETE", `${path}/${first.id}`, { key: admin })).status, 200);
   assertEquals((await api.call("GET", path, { key: admin })).status, 401);
+});
+
+test("a merchant has 25 keys that live at most, made at once or one by one", async () => {
+  await using api = await testApi();
+  const { id, key } = await api.addMerchant();
+  const path = `/api/merchants/${id}/api-keys`;
+  const body = { label: "x", permissions: ["read"] };
+  const make = () => api.call("POST", path, { key, body });
+  const made = await Promise.all(Array.from({ length: 30 }, make));
+  const kept = made.filter(({ status }) => status === 201);
+  assertEquals(kept.length, 24);
+  const refused = made.find(({ status }) => status !== 201);
+  assertEquals([refused?.status, refused?.body.error], [409, "Conflict"]);
+  const [first] = kept;
+  assertEquals((await api.call("DELETE", `${path}/${first?.body.id}`, { key })).status, 200);
+  assertEquals([(await make()).status, (await make()).status], [201, 409]);
+  // keys that are being replaced live on for a while beside their successors, also of these so many
+  const rotated = await Promise.all(
+    Array.from(
+      { length: 30 },
+      () => api.call("POST", `${path}/${kept[1]?.body.id}/rotate`, { key }),
+    ),
+  );
+  assertEquals(rotated.filter(({ status }) => status === 201).length, 25);
+  await assertRejects(() => api.addKey(id), Error, "50 living keys at most");
+  assertEquals((await api.call("GET", path, { key })).status, 200);
+  const { key: other } = await api.addMerchant();
+  assertEquals((await api.call("GET", "/api/balance", { key: other })).status, 200);
+});
+
+test("labels hold no control characters, and a key's range and end can be compared", async (t) => {
+  await using api = await testApi();
+  const { id, key } = await api.addMerchant();
+  const rows: readonly [string, object][] = [
+    ["an escape", { label: "a\u001b[2Jb" }],
+    ["a line", { label: "a\nb" }],
+    ["a C1 control", { label: "a\u009b2Jb" }],
+    ["what turns the line", { label: "a\u202eb" }],
+    ["a zone", { ipAllowlist: ["fe80::1%eth0"] }],
+    ["a range with a zone", { ipAllowlist: ["fe80::1%eth0/64"] }],
+    ["year 10000 in UTC", { expiresAt: "9999-12-31T23:59:59-23:59" }],
+    ["year 0", { expiresAt: "0000-01-01T00:00:00Z" }],
+  ];
+  for (const [name, change] of rows) {
+    await t.step(name, async () => {
+      const body = { label: "x", permissions: ["read"], ...change };
+      const answer = await api.call("POST", `/api/merchants/${id}/api-keys`, { key, body });
+      assertEquals([answer.status, answer.body.error], [400, "Invalid request data"]);
+    });
+  }
 });

@@ -25,8 +25,8 @@ test("a reseller's withdrawal leaves only when an administrator approves it, and
   const id = made.body.withdrawalId;
   const queue = await api.call("GET", "/api/admin/approvals", { key: admin });
   assertEquals(queue.body.pagination.total, 1);
-  const { createdAt, merchantId, ...waiting } = queue.body.approvals[0];
-  assertMatch(`${createdAt} ${merchantId}`, /Z mer_/);
+  const { createdAt, merchantId, createdBy, ...waiting } = queue.body.approvals[0];
+  assertMatch(`${createdAt} ${merchantId} ${createdBy}`, /Z mer_.* key_/);
   assertEquals(waiting, {
     type: "withdrawal",
     id,
@@ -116,6 +116,11 @@ test("thresholds are per currency, and a settlement above its own waits", async 
     body: { settlementThresholds: { EUR: "20" } },
   });
   assertEquals(unknown.status, 400);
+  const above = await api.call("PUT", "/api/admin/settings", {
+    key: admin,
+    body: { settlementThresholds: { USDT: "1000000000000.000001" } },
+  });
+  assertEquals([above.status, above.body.error], [400, "Invalid request data"]);
   await api.sql`
     INSERT INTO book.settlement_address (id, merchant_id, network, address, label, created_at)
     VALUES ('adr_1', ${id}, 'TRX', ${SOMEWHERE}, 'cold', now())`;

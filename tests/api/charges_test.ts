@@ -70,6 +70,12 @@ test("a settlement's charges name it", async () => {
     at: Date.now(),
     addressId: added.body.id,
     active: true,
+    audit: {
+      auditId: newId("aud"),
+      actor: "key_admin",
+      action: "settlement-address.activate",
+      requestId: "req_test",
+    },
   }, 5_000);
   const { body } = await api.call("POST", "/api/settlements", {
     key,

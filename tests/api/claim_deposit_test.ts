@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { HDKey } from "@scure/bip32";
 import { createTronChain } from "../../chains/tron/tron_chain.ts";
-import { accountKey } from "../../chains/wallet/account_key.ts";
+import { networkKeys } from "../../chains/wallet/network_keys.ts";
 import { type TestChain, withChain } from "../dev_chain/support/chain.ts";
 import { addressOf, HOT_WALLET, type TestApi, testApi } from "../support/api.ts";
 import { addTransfer, booksFaults, until } from "../support/books.ts";
@@ -23,7 +23,7 @@ async function withClaims(
       network: "TRX",
       nodeUrls: [dev.url],
       contracts: { USDT: dev.usdt },
-      xpub: accountKey(HDKey.fromMasterSeed(seed), "TRX").publicExtendedKey,
+      depositXpub: networkKeys(HDKey.fromMasterSeed(seed), "TRX").deposits.publicExtendedKey,
       hotWallet: HOT_WALLET,
     });
     await using api = await testApi({ chains: new Map([["TRX", chain]]), ...overrides });
@@ -250,7 +250,7 @@ test("a transaction of another merchant is confirmed by hand for nobody else", a
     await assertRejects(
       () =>
         api
-          .sql`UPDATE book.deposit SET status = 'CONFIRMED', cleared_at = now() WHERE id = ${second}`,
+          .sql`UPDATE book.deposit SET status = 'CONFIRMED', cleared_at = now(), approved_by = 'key_admin' WHERE id = ${second}`,
       Error,
       "deposit_by_hand",
     );

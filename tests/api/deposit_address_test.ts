@@ -1,3 +1,5 @@
+import { AddressBook } from "../../actors/addresses/address_book.ts";
+import { isSomethingAway } from "../../api/errors.ts";
 import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { testApi } from "../support/api.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -90,7 +92,7 @@ test("a network without deposits, and what is no identifier, are refused", async
     });
     assertEquals(answer.body, { error: "Deposits on TRX_SHASTA are not currently supported" });
   });
-  for (const identifier of ["", "a b", "ä", "a/b", "x".repeat(129), 5, null, undefined]) {
+  for (const identifier of ["", "a\n", "x".repeat(129), 5, null, undefined]) {
     await t.step(`identifier ${identifier}`, async () => {
       const answer = await api.call("POST", "/api/deposit-address", {
         key,
@@ -100,4 +102,21 @@ test("a network without deposits, and what is no identifier, are refused", async
       assertEquals(answer.body.details[0].path, ["identifier"]);
     });
   }
+});
+
+test("more requests for addresses than may wait are told that nothing was done", async () => {
+  await using api = await testApi();
+  const book = new AddressBook(api.sql, new Map());
+  const asked = Array.from(
+    { length: 2_010 },
+    () => book.take("TRX", "mer_1").then(() => null, (fault: unknown) => fault),
+  );
+  const turnedAway = (await Promise.all(asked)).filter(isSomethingAway);
+  assertEquals(turnedAway.length, 9);
+  const [fault] = turnedAway;
+  await using full = await testApi({ addressBook: { take: () => Promise.reject(fault) } });
+  const { key } = await full.addMerchant();
+  const body = { network: "TRX", identifier: "me" };
+  const answer = await full.call("POST", "/api/deposit-url", { key, body });
+  assertEquals([answer.status, answer.headers.get("retry-after")], [503, "1"]);
 });

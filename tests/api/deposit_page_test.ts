@@ -180,7 +180,7 @@ test("without a quote the first credited payment completes", async () => {
 
 test("without a rate the page shows the price, and calls no payment of it complete", async () => {
   await using api = await testApi({ rates: NO_RATE });
-  const page = await openPage(api, { requestedAmount: "100.5", requestedCurrency: "XTS" }, {
+  const page = await openPage(api, { requestedAmount: "100.5", requestedCurrency: "BWP" }, {
     successUrl: "https://shop.example/done",
     failureUrl: "https://shop.example/sorry",
   });
@@ -195,7 +195,7 @@ test("without a rate the page shows the price, and calls no payment of it comple
   };
   for (const [lang, texts] of Object.entries(said)) {
     const text = await textIn(lang);
-    for (const one of [...texts, "100.50 XTS", page.address]) assertStringIncludes(text, one);
+    for (const one of [...texts, "100.50 BWP", page.address]) assertStringIncludes(text, one);
   }
   assert(!(await page.look()).body.includes("any amount"), "any amount was asked for");
   const txid = await page.hear("1.5", "seen");
@@ -204,7 +204,7 @@ test("without a rate the page shows the price, and calls no payment of it comple
   await page.reach("unchecked");
   const { body } = await page.look();
   assertStringIncludes(body, "1.5\u00a0USDT\u2069 has arrived. \u2068Bob\u2069 will check it");
-  assertStringIncludes(body, "the amount due, \u2068100.50\u00a0XTS\u2069");
+  assertStringIncludes(body, "the amount due, \u2068100.50\u00a0BWP\u2069");
   assert(!body.includes("data-go=") && !body.includes("shop.example"), "led to an end");
   // the interface has no other word for a credited payment
   const status = await api.call("GET", `/api/deposit-page/status?token=${page.token}`);
@@ -310,19 +310,26 @@ test("outside development only test networks say that it is a test", async () =>
 test("amounts of any length are whole, and copied without what sets their digits apart", async () => {
   await using api = await testApi({ rates: { find: () => ({ rate: "1", at: Date.now() }) } });
   const page = await openPage(api, {
-    requestedAmount: "12345678901234567890.123456",
+    requestedAmount: "123456789012.123456",
     requestedCurrency: "USD",
   });
   const { body } = await page.look();
-  assertStringIncludes(body, 'data-copy="12345678901234567890.123456"');
-  const shown = /<data value="12345678901234567890\.12345600">(.*?)<\/data>/.exec(body)?.[1] ?? "";
-  assertEquals(shown.replaceAll(/<[^>]+>/g, ""), "12345678901234567890.123456");
+  assertStringIncludes(body, 'data-copy="123456789012.123456"');
+  const shown = /<data value="123456789012\.12345600">(.*?)<\/data>/.exec(body)?.[1] ?? "";
+  assertEquals(shown.replaceAll(/<[^>]+>/g, ""), "123456789012.123456");
 });
 
-test("the page asks for the token that was hinted at where it is taken, and never for another", async () => {
+test("the page asks for the token that was named where it is taken, and is not made for another", async () => {
   await using api = await testApi({ rates: ONE_TO_SEVEN });
-  const refused = await openPage(api, { ...QUOTE, token: "USDC" });
-  assertStringIncludes((await refused.look()).body, "Send only \u2068USDT\u2069");
+  const shop = await api.addMerchant();
+  for (const token of ["USDC", "usdc"]) {
+    const { status, body } = await api.call("POST", "/api/deposit-url", {
+      key: shop.key,
+      body: { network: "TRX", identifier: "a", token },
+    });
+    assertEquals([status, body], [400, { error: "Deposits of USDC on TRX are not supported" }]);
+  }
+  assertEquals((await api.sql`SELECT FROM hub.session`).length, 0);
   await api.sql`
     UPDATE book.pair SET deposits_enabled = true WHERE currency = 'USDC' AND network = 'TRX'`;
   const page = await openPage(api, { ...QUOTE, token: "usdc" });
@@ -336,6 +343,20 @@ test("the page asks for the token that was hinted at where it is taken, and neve
     "14.055945\u00a0USDT\u2069 of \u206814.055945\u00a0USDC\u2069 received",
   );
   assertStringIncludes(body, 'data-copy="14.055945"');
+});
+
+test("the page tells in every language what becomes of other tokens, and calls nothing lost", async () => {
+  await using api = await testApi();
+  const page = await openPage(api);
+  const said = {
+    en: "Another token is credited where it is supported, otherwise it is set aside.",
+    zh: "其他代币若受支持则会入账，否则会被单独留存。",
+    es: "Otra moneda se abona si se admite aquí; si no, queda apartada.",
+    ar: "أي عملة أخرى تُقيَّد إن كانت مدعومة هنا، وإلا فتُحفظ جانبًا.",
+  };
+  for (const [lang, text] of Object.entries(said)) {
+    assertStringIncludes((await page.look(`?lang=${lang}`)).body, text);
+  }
 });
 
 test("who provides the page to the merchant is named", async () => {

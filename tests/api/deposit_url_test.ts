@@ -157,14 +157,17 @@ test("every refusal of a deposit url has the status and the text of the interfac
   }
   const faults: readonly [object, string][] = [
     [{ network: "trx" }, "network"],
-    [{ identifier: "a b" }, "identifier"],
+    [{ identifier: "a\tb" }, "identifier"],
     [{ identifier: undefined }, "identifier"],
     [{ referenceId: "" }, "referenceId"],
     [{ requestedAmount: "0", requestedCurrency: "EUR" }, "requestedAmount"],
     [{ requestedAmount: "-1", requestedCurrency: "EUR" }, "requestedAmount"],
     [{ requestedAmount: 1, requestedCurrency: "EUR" }, "requestedAmount"],
+    [{ requestedAmount: "1000000000000.1", requestedCurrency: "JPY" }, "requestedAmount"],
     [{ requestedAmount: "1", requestedCurrency: "EURO" }, "requestedCurrency"],
     [{ requestedAmount: "1", requestedCurrency: "eu" }, "requestedCurrency"],
+    [{ requestedAmount: "1", requestedCurrency: "ABC" }, "requestedCurrency"],
+    [{ requestedAmount: "1", requestedCurrency: "XAU" }, "requestedCurrency"],
     [{ token: "a\nb" }, "token"],
   ];
   for (const [change, path] of faults) {
@@ -174,6 +177,10 @@ test("every refusal of a deposit url has the status and the text of the interfac
       assertEquals(body.details[0].path, [path]);
     });
   }
+  await t.step("an amount that no deposit may have is refused as a deposit's own is", async () => {
+    const change = { requestedAmount: "99999999999999999999.999", requestedCurrency: "JPY" };
+    assertEquals((await call(change)).body.details[0].code, "too_big");
+  });
   await t.step("a read-only key", async () => {
     const { status, body } = await call({}, readOnly);
     assertEquals([status, body], [403, { error: "Insufficient permissions" }]);

@@ -20,14 +20,17 @@ test("rates are per network that takes deposits, as decimal strings", async () =
   await api.sql`UPDATE book.pair SET deposits_enabled = false WHERE network = 'TRX_SHASTA'`;
   assertEquals((await get("?requestedCurrency=CNY")).body.rates, { TRX: "7.1525" });
   for (
-    const query of ["", "?requestedCurrency=", "?requestedCurrency=USDT", "?requestedCurrency=1"]
+    const code of [null, "", "USDT", "1", "usd", "ABC", "ZZZ", "XBA", "XTS", "XAU", "XDR"]
   ) {
+    const query = code === null ? "" : `?requestedCurrency=${code}`;
     const answer = await get(query);
     assertEquals([answer.status, answer.body.error], [400, "Invalid request data"]);
     assertEquals(answer.body.details[0].path, ["requestedCurrency"]);
   }
-  const stale = await get("?requestedCurrency=EUR");
-  assertEquals(stale.status, 503);
-  assert(stale.headers.has("retry-after"));
+  for (const code of ["EUR", "XOF", "SLE"]) {
+    const stale = await get(`?requestedCurrency=${code}`);
+    assertEquals(stale.status, 503, code);
+    assert(stale.headers.has("retry-after"));
+  }
   assertEquals((await api.call("GET", "/api/exchange-rates?requestedCurrency=CNY")).status, 401);
 });

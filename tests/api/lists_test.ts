@@ -175,6 +175,10 @@ test("page numbers, limits and dates that make no sense are refused", async (t) 
     "startDate=2026-01-01T24:00:00",
     "startDate=2026-01-01T00:00:00%2B0800",
     "startDate=2026-01-01T00",
+    "endDate=9999-12-31",
+    "startDate=9999-12-31T23:59:59-23:59",
+    "startDate=0000-01-01",
+    "startDate=1969-12-31",
   ];
   for (const query of faults) {
     await t.step(query, async () => {
@@ -238,6 +242,7 @@ test("a deposit is listed with its fees, its transaction and its address", async
     commission: "1",
     commissionRate: "0.01",
     depositAddressId: address?.id,
+    createdBy: null,
     depositAddress: { id: address?.id, address: issued.address, networkSymbol: "TRX" },
     metadata: { txHash: txid },
   });

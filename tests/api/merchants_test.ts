@@ -115,6 +115,8 @@ test("an administrator changes everything, effective at once, and mistypes nothi
   const { status, body } = await patch({ ...changes, depositCommissionRate: "0.0150" });
   assertEquals(status, 200);
   for (const [field, value] of Object.entries(changes)) assertEquals(body[field], value);
+  const link = await patch({ successUrl: "https://SHOP.example/a/../b\u001b c" });
+  assertEquals(link.body.successUrl, "https://shop.example/b%1B%20c", "kept as it was parsed");
   const suspended = await api.call("POST", "/api/withdrawals", { key, body: {} });
   assertEquals(suspended.status, 403);
   for (

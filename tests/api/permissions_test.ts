@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { createHmac } from "node:crypto";
 import { mintApiKey } from "../../api/api_key.ts";
+import { ADMIN_SUBJECTS, hasAnyOf } from "../../api/permission.ts";
 import { ROUTES } from "../../api/routes.ts";
 import { INGEST_SECRET, testApi } from "../support/api.ts";
 import { addTransfer, SOMEWHERE, until } from "../support/books.ts";
@@ -35,6 +36,8 @@ const ADMIN_READERS: Let = ["admin", "admin reader"];
 const without = (list: Let, ...out: Caller[]): Let => list.filter((who) => !out.includes(who));
 /** The merchant in the path: its own keys and administrators, nobody else's. */
 const own = (list: Let, admins: Let): Let => [...without(list, "other merchant"), ...admins];
+/** The same where the merchant has to be active. */
+const ownActive = (list: Let, admins: Let): Let => without(own(list, admins), "suspended");
 
 /** The routes of the interface, written down apart from their code. */
 const EXPECTED: Readonly<Record<string, Let>> = {
@@ -78,14 +81,14 @@ const EXPECTED: Readonly<Record<string, Let>> = {
   "GET /api/merchants/{merchantId}/charges": own(READERS, ADMIN_READERS),
   "GET /api/merchants/{merchantId}/top-up-address": own(READERS, ADMIN_READERS),
   "GET /api/merchants/{merchantId}/api-keys": own(WRITERS, ADMIN_READERS),
-  "PATCH /api/merchants/{merchantId}": own(WRITERS, ADMINS),
+  "PATCH /api/merchants/{merchantId}": ownActive(WRITERS, ADMINS),
   "POST /api/merchants/{merchantId}/webhook/test": own(WRITERS, ADMINS),
-  "POST /api/merchants/{merchantId}/webhook/rotate-secret": own(WRITERS, ADMINS),
+  "POST /api/merchants/{merchantId}/webhook/rotate-secret": ownActive(WRITERS, ADMINS),
   "POST /api/merchants/{merchantId}/webhook/redeliver": own(WRITERS, ADMINS),
   "POST /api/merchants/{merchantId}/webhook/resume": own(WRITERS, ADMINS),
   "GET /api/merchants/{merchantId}/webhook/status": own(READERS, ADMIN_READERS),
-  "POST /api/merchants/{merchantId}/api-keys": own(WRITERS, ADMINS),
-  "POST /api/merchants/{merchantId}/api-keys/{keyId}/rotate": own(WRITERS, ADMINS),
+  "POST /api/merchants/{merchantId}/api-keys": ownActive(WRITERS, ADMINS),
+  "POST /api/merchants/{merchantId}/api-keys/{keyId}/rotate": ownActive(WRITERS, ADMINS),
   "DELETE /api/merchants/{merchantId}/api-keys/{keyId}": own(WRITERS, ADMINS),
   "GET /api/merchants/{merchantId}/reseller": ADMIN_READERS,
   "PUT /api/merchants/{merchantId}/reseller": ADMINS,
@@ -118,10 +121,17 @@ const EXPECTED: Readonly<Record<string, Let>> = {
   "DELETE /api/admin/api-keys/{keyId}": ADMINS,
   "POST /api/admin/merchants": ADMINS,
   "POST /api/admin/chains/{network}/rescan": ADMINS,
+  "GET /api/admin/failover": ADMIN_READERS,
+  "POST /api/admin/failover/declare": ADMINS,
+  "POST /api/admin/failover/end": ADMINS,
+  "POST /api/admin/failover/match": ADMINS,
+  "POST /api/admin/failover/book": ADMINS,
+  "POST /api/admin/failover/write-off": ADMINS,
   "GET /api/admin/inbox": ADMIN_READERS,
   "POST /api/admin/inbox/retry": ADMINS,
   "POST /api/admin/inbox/acknowledge": ADMINS,
   "POST /api/admin/sweeps/{sweepId}/settle": ADMINS,
+  "POST /api/admin/withdrawals/{withdrawalId}/settle": ADMINS,
   "POST /api/admin/sweeps/write-off": ADMINS,
   "PUT /api/admin/pairs": ADMINS,
   "PUT /api/admin/settings": ADMINS,
@@ -148,6 +158,31 @@ Deno.test("every route is in the table of permissions, and nothing else is", () 
   const routes = ROUTES.map((route) => `${route.method} ${route.path}`);
   assertEquals(routes.filter((route) => EXPECTED[route] === undefined), []);
   assertEquals(Object.keys(EXPECTED).filter((route) => !routes.includes(route)), []);
+});
+
+Deno.test("what changes something as an administrator belongs to one subject; admin:write is all", () => {
+  for (const route of ROUTES) {
+    const { access } = route;
+    if (access.scope === "public" || access.scope === "own") continue;
+    const staff = access.scope === "admin" ? access.anyOf : access.adminAnyOf;
+    const name = `${route.method} ${route.path}`;
+    const subjects = ADMIN_SUBJECTS.filter((subject) =>
+      hasAnyOf({ permissions: [subject] }, staff)
+    );
+    const isRead = EXPECTED[name]?.includes("admin reader") === true;
+    // who reads alone may read everything, and who may change one subject reads with `admin:read`
+    assertEquals(subjects.length, isRead ? 0 : 1, name);
+    assertEquals(hasAnyOf({ permissions: ["admin:read"] }, staff), isRead, name);
+    assert(isRead || hasAnyOf({ permissions: ["admin:write"] }, staff), name);
+  }
+});
+
+Deno.test("a key for addresses alone makes addresses and pages, and pays nothing out", () => {
+  const open = ROUTES.filter(({ access }) =>
+    access.scope !== "public" && hasAnyOf({ permissions: ["deposit"] }, access.anyOf)
+  ).map(({ method, path }) => `${method} ${path}`);
+  assertEquals(open.toSorted(), ["POST /api/deposit-address", "POST /api/deposit-url"]);
+  for (const route of open) assert(EXPECTED[route]?.includes("writer"), route);
 });
 
 test("every caller gets past the checks of exactly its routes", async (t) => {
@@ -201,7 +236,8 @@ test("every caller gets past the checks of exactly its routes", async (t) => {
         } else if (caller === "unknown key") {
           assertEquals([status, body.error], [401, "Unauthorized"], said);
         } else {
-          const isInactive = caller === "suspended" && EXPECTED[name]?.includes("other merchant");
+          const isInactive = caller === "suspended" && route.needsActiveMerchant &&
+            !EXPECTED[name]?.includes("suspended") && EXPECTED[name]?.includes("writer");
           const text = isInactive
             ? "Merchant account is not active"
             : FORBIDDEN[name] ?? "Insufficient permissions";
@@ -261,7 +297,7 @@ test("a record of another merchant is not found, whatever is wanted of it", asyn
     body: { address: SOMEWHERE, network: "TRX", label: "mine" },
   });
   await api.sql`UPDATE book.settlement_threshold SET amount = 1`;
-  await api.sql`UPDATE book.settlement_address SET active = true`;
+  await api.sql`UPDATE book.settlement_address SET active = true, approved_by = 'key_admin'`;
   const settled = await api.call("POST", "/api/settlements", {
     key,
     body: {

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { mintApiKey } from "../../api/api_key.ts";
+import { hashSessionToken } from "../../api/session_token.ts";
 import { type CallOptions, testApi } from "../support/api.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
@@ -105,12 +106,106 @@ test("failed authentications are counted per address, and only they are turned a
   assertEquals((await from("2001:db8:0:1::1")).status, 401);
 });
 
-test("polling of a hosted page is counted per session token", async () => {
-  await using api = await testApi();
-  const poll = (token: string) => api.call("GET", `/api/deposit-page/status?token=${token}`);
-  for (let i = 0; i < 240; i++) assertEquals((await poll("a".repeat(43))).status, 404);
-  assertEquals((await poll("a".repeat(43))).status, 429);
-  assertEquals((await poll("b".repeat(43))).status, 404);
+/** The statuses of requests that are sent in portions, beside each other. */
+async function all(count: number, ask: () => Promise<{ readonly status: number }>) {
+  const found = new Set<number>();
+  for (let sent = 0; sent < count; sent += 300) {
+    const portion = Array.from({ length: Math.min(300, count - sent) }, ask);
+    for (const { status } of await Promise.all(portion)) found.add(status);
+  }
+  return found;
+}
+
+test("pages are counted per session token, and tokens of no page per address", async () => {
+  const now = Date.now();
+  await using api = await testApi({ trustedProxies: ["127.0.0.1"], clock: () => now });
+  const { key } = await api.addMerchant();
+  const newPage = async (): Promise<string> => {
+    const body = { network: "TRX", identifier: crypto.randomUUID() };
+    return (await api.call("POST", "/api/deposit-url", { key, body })).body.sessionToken;
+  };
+  const from = (address: string, path: string) =>
+    api.call("GET", path, { headers: { "x-forwarded-for": address } });
+  const poll = (token: string, address = "203.0.113.9") =>
+    from(address, `/api/deposit-page/status?token=${token}`);
+  const invented = () =>
+    crypto.getRandomValues(new Uint8Array(32)).toBase64({
+      alphabet: "base64url",
+      omitPadding: true,
+    });
+  // customers behind one address, whose pages together ask more than the address may without one
+  const [first, second, third] = [await newPage(), await newPage(), await newPage()];
+  for (const page of [first, second, third]) {
+    assertEquals(await all(230, () => poll(page)), new Set([200]));
+  }
+  assertEquals(
+    await all(600, () => poll(invented())),
+    new Set([404]),
+  );
+  for (const path of ["/deposit/", "/api/deposit-page?token=", "/api/deposit-page/status?token="]) {
+    const over = await from("203.0.113.9", path + invented());
+    assertEquals([over.status, over.headers.get("ratelimit-limit")], [429, "600"]);
+  }
+  assertEquals((await poll(invented(), "203.0.113.10")).status, 404);
+  assertEquals(await all(10, () => poll(first)), new Set([200]));
+  const over = await poll(first);
+  assertEquals([over.status, over.headers.get("ratelimit-limit")], [429, "240"]);
+  // a page that is opened for the first time behind the address that is used up is opened
+  const late = await newPage();
+  assertEquals((await poll(late)).status, 200);
+  // the same of a page that another node made, or this one before it was started anew
+  const elsewhere = await pageOfAnotherNode(api, late);
+  for (const path of ["/deposit/", "/api/deposit-page?token=", "/api/deposit-page/status?token="]) {
+    assertEquals((await from("203.0.113.9", path + invented())).status, 429);
+    const found = await from("203.0.113.9", path + elsewhere);
+    assertEquals([found.status, found.headers.get("ratelimit-limit")], [200, "240"]);
+  }
+});
+
+/** Stores a page beside another, without a word to the interface. */
+async function pageOfAnotherNode(api: Api, token: string): Promise<string> {
+  const made = crypto.getRandomValues(new Uint8Array(32)).toBase64({
+    alphabet: "base64url",
+    omitPadding: true,
+  });
+  const { sql } = api;
+  const rows = await sql`
+    INSERT INTO hub.session
+      SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'ses_elsewhere', 'seq', s.seq + 1,
+        'token_hash', ${`\\x${hashSessionToken(made).toHex()}`}::text))).*
+      FROM hub.session s WHERE s.token_hash = decode(${hashSessionToken(token).toHex()}, 'hex')
+    RETURNING id`;
+  assertEquals(rows.length, 1);
+  return made;
+}
+
+test("a page counts as the one that is shown, whatever else its link carries", async () => {
+  const now = Date.now();
+  await using api = await testApi({ trustedProxies: ["127.0.0.1"], clock: () => now });
+  const { key } = await api.addMerchant();
+  const body = { network: "TRX", identifier: "me" };
+  const page = (await api.call("POST", "/api/deposit-url", { key, body })).body.sessionToken;
+  const ask = (query: string) =>
+    api.call("GET", `/api/deposit-page?${query}&token=${page}`, {
+      headers: { "x-forwarded-for": "203.0.113.9" },
+    });
+  let asked = 0;
+  const junk = [
+    () => `token=%ff${asked}`,
+    () => `token=%00${asked}`,
+    () => `token=%ff${asked}${"a".repeat(5_000)}`,
+    () => `%74oken=%ed%a0%80&${asked}`,
+  ];
+  for (const query of junk) {
+    await all(60, () => {
+      asked++;
+      return ask(query());
+    });
+  }
+  for (const query of junk) {
+    const over = await ask(query());
+    assertEquals([over.status, over.headers.get("ratelimit-limit")], [429, "240"]);
+  }
 });
 
 test("administrators are not limited", async () => {

@@ -64,6 +64,17 @@ test("a forwarded address counts only from a trusted proxy", async () => {
   assertEquals((await proxied.call("GET", "/api/balance", { key: other, headers })).status, 200);
 });
 
+function byteByByte(text: string): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const bytes = new TextEncoder().encode(text);
+  let sent = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (sent < bytes.length) controller.enqueue(bytes.slice(sent, ++sent));
+      else controller.close();
+    },
+  });
+}
+
 test("what is no request of the interface gets its error body and a request id", async (t) => {
   await using api = await testApi();
   const { key } = await api.addMerchant();
@@ -100,6 +111,12 @@ test("what is no request of the interface gets its error body and a request id",
       () => post(new Blob([`{"x":"${"y".repeat(70_000)}"}`]).stream()),
       413,
       "Request body too large",
+    ],
+    [
+      "many pieces without a length",
+      () => post(byteByByte(PAYOUT.padEnd(2_000))),
+      400,
+      "Invalid request data",
     ],
     [
       "form data",
@@ -236,4 +253,20 @@ test("a POST without a body needs neither its length nor its type, where all may
     key: (await api.addMerchant()).key,
   });
   assertEquals(status, 415);
+});
+
+test("where clients come over TLS, every answer tells them to come no other way", async () => {
+  await using api = await testApi({ publicUrl: "https://pay.example" });
+  const answers = await Promise.all([
+    api.call("GET", "/healthz"),
+    api.call("GET", "/nowhere"),
+    api.call("GET", "/api/balance"),
+    api.call("DELETE", "/api/balance"),
+  ]);
+  for (const { headers } of answers) {
+    assertEquals(headers.get("strict-transport-security"), "max-age=31536000");
+  }
+  await using plain = await testApi();
+  const { headers } = await plain.call("GET", "/healthz");
+  assertEquals(headers.get("strict-transport-security"), null);
 });

@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Block, BlockAnswer } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/pair.ts";
-import { moveCursor } from "../../ledger/watcher/cursor.ts";
+import { moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import { EMPTY_CHAIN, testApi } from "../support/api.ts";
 import { amount, booksFaults, SOMEWHERE, until } from "../support/books.ts";
 import { eventAddressOf } from "../support/paper_chain.ts";
@@ -123,4 +123,50 @@ test("blocks that do not end in the scan's newest one, or do not continue each o
   assertStringIncludes(gap.body.message, "block 46 does not continue block 45");
   assertEquals((await api.sql`SELECT FROM book.inbox`).length, 0);
   assertEquals((await api.sql`SELECT FROM hub.scanned_range`).length, 0);
+});
+
+test("what left a wallet before the scan began says nothing, however often its blocks are read again", async () => {
+  const chain = {
+    ...EMPTY_CHAIN,
+    async *blocks(from: number, to: number): AsyncGenerator<BlockAnswer> {
+      for (let height = from; height <= to; height++) {
+        await Promise.resolve();
+        const block = blockOf(height, "");
+        const txid = block.transactions[0]?.txid ?? "";
+        const spend = {
+          txid,
+          logIndex: 0,
+          currency: "USDT" as const,
+          eventFrom: eventAddressOf(EMPTY_CHAIN.hotWallet),
+          eventTo: eventAddressOf(SOMEWHERE),
+          amount: amount("1"),
+          expiresAt: 90_000,
+        };
+        yield { kind: "block", block: { ...block, transfers: [spend] } };
+      }
+    },
+  };
+  await using api = await testApi({ chains: new Map<Network, typeof chain>([["TRX", chain]]) });
+  const admin = await api.addKey(null, { permissions: ["admin:write"] });
+  const at = (height: number) => ({
+    height,
+    hash: `h${height}`,
+    time: height * 1_000,
+    previousTime: height * 1_000 - 1_000,
+  });
+  await moveCursor(api.sql, "TRX", "solid", null, at(40));
+  const told = async (from: number, to: number) => {
+    const path = "/api/admin/chains/TRX/rescan";
+    const { status } = await api.call("POST", path, { key: admin, body: { from, to } });
+    assertEquals(status, 200);
+    const rows = await api.sql<{ height: string }[]>`
+      SELECT height FROM hub.unknown_spend ORDER BY height`;
+    return rows.map(({ height }) => Number(height));
+  };
+  assertEquals(await told(1, 40), [], "nothing was scanned yet");
+  const begun = await readCursor(api.sql, "TRX", "solid");
+  assertEquals(await moveCursor(api.sql, "TRX", "solid", begun, at(60), 20), true);
+  const scanned = Array.from({ length: 20 }, (_, index) => 41 + index);
+  assertEquals(await told(33, 60), scanned);
+  assertEquals(await told(1, 60), scanned, "what is read again moves no beginning");
 });

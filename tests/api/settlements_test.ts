@@ -32,6 +32,12 @@ async function activate(api: TestApi, merchantId: string, addressId: string): Pr
     at: Date.now(),
     addressId,
     active: true,
+    audit: {
+      auditId: newId("aud"),
+      actor: "key_admin",
+      action: "settlement-address.activate",
+      requestId: "req_test",
+    },
   }, 5_000);
   assertEquals(outcome.kind, "done");
 }
@@ -41,10 +47,10 @@ test("a settlement answers what it costs, is listed once, and not as a withdrawa
   const { key } = await settler(api);
   const { status, body } = await api.call("POST", "/api/settlements", { key, body: SETTLEMENT });
   assertEquals(status, 201);
-  const { id, withdrawalId, createdAt, message, ...rest } = body;
+  const { id, withdrawalId, createdAt, message, history, createdBy, ...rest } = body;
   assertMatch(id, /^stl_/);
   assertMatch(withdrawalId, /^wd_/);
-  assertMatch(createdAt, /Z$/);
+  assertMatch(`${createdAt} ${createdBy}`, /Z key_/);
   assertEquals(typeof message, "string");
   assertEquals(rest, {
     amount: "10.5",
@@ -59,7 +65,7 @@ test("a settlement answers what it costs, is listed once, and not as a withdrawa
   });
   const get = async (path: string) => (await api.call("GET", path, { key })).body;
   const { settlements, pagination } = await get("/api/settlements");
-  assertEquals(settlements, [{ ...rest, id, withdrawalId, createdAt }]);
+  assertEquals(settlements, [{ ...rest, id, withdrawalId, createdAt, history, createdBy }]);
   assertEquals(pagination, { total: 1, page: 1, limit: 20, pages: 1 });
   assertEquals((await get("/api/withdrawals")).withdrawals, []);
   const { transactions } = await get("/api/transactions?type=SETTLEMENT");
@@ -90,8 +96,10 @@ test("at the threshold a settlement waits; the merchant may take it back, once",
   assertEquals((await cancel("stl_none")).status, 404);
   const cancelled = await cancel(waiting.body.id);
   const { message: _, ...shown } = waiting.body;
+  const { history: [, , step] } = cancelled.body;
   assertEquals([cancelled.status, cancelled.body], [200, {
     ...shown,
+    history: [...shown.history, { status: "CANCELLED", at: step.at }],
     status: "CANCELLED",
     reason: "Cancelled",
   }]);
@@ -301,12 +309,12 @@ test("what is no address to settle to is refused", async (t) => {
   const { id, key } = await api.addMerchant();
   await api.sql`
     INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index)
-    VALUES (${addressOf(77)}, 'TRX', 'mer_other', 'adr_other', 77)`;
+    VALUES (${addressOf(77)}, 'TRX', ${id}, 'adr_own', 77)`;
   const entry = { address: SOMEWHERE, network: "TRX", label: "cold" };
   const faults: readonly [string, object, string][] = [
     ["not an address", { address: "x" }, "address"],
     ["the hot wallet", { address: HOT_WALLET }, "address"],
-    ["a deposit address of the service", { address: addressOf(77) }, "address"],
+    ["a deposit address of its own", { address: addressOf(77) }, "address"],
     ["a network without a chain", { network: "ETH" }, "network"],
     ["an empty label", { label: " " }, "label"],
     ["a long label", { label: "x".repeat(101) }, "label"],

@@ -5,6 +5,7 @@ import { commitSigned } from "../support/commit_signed.ts";
 import { EMPTY_CHAIN, HOT_WALLET, testApi } from "../support/api.ts";
 import { amount, reserveCommand } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { addWallet } from "../support/wallet_row.ts";
 
 const test = testNeeding(DATABASE);
 
@@ -19,9 +20,8 @@ test("the treasury shows what is held, promised, waiting and under way, and a no
   });
   const admin = await api.addKey(null, { permissions: ["admin:read"] });
   const { id, key } = await api.addMerchant("1000");
-  for (const network of ["TRX", "TRX_SHASTA"]) {
-    await api
-      .sql`INSERT INTO hub.wallet (network, wallet_id, hot_wallet) VALUES (${network}, 'w', ${HOT_WALLET})`;
+  for (const network of ["TRX", "TRX_SHASTA"] as const) {
+    await addWallet(api.sql, network, HOT_WALLET);
   }
   const [first, second] = ["10", "95"].map((text) => reserveCommand({ amount: amount(text) }));
   for (const command of [first, second]) {

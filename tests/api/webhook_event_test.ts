@@ -246,6 +246,13 @@ test("a withdrawal is confirmed only by a solid transfer of its own token, amoun
   assertEquals((await send(api, admin, event(null))).status, 400);
   assertEquals((await send(api, admin, event("nonsense"))).status, 422);
   solid.set(txid, base);
+  // what a customer sent to a deposit address is a deposit already, and pays no withdrawal to it
+  await api.sql`
+    INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index)
+    VALUES (${SOMEWHERE}, 'TRX', 'mer_other', 'adr_other', 77)`;
+  const deposited = await send(api, admin, event(txid));
+  assertEquals([deposited.status, deposited.body.details[0].code], [422, "deposit_here"]);
+  await api.sql`DELETE FROM hub.address WHERE address_id = 'adr_other'`;
   assertEquals((await send(api, admin, event(txid))).status, 200);
   const [row] = await api.sql`
     SELECT w.status, w.txid, o.status AS payout, o.reason FROM book.withdrawal w

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
+import { createSecretBox } from "../../webhooks/secret_box.ts";
 import { hexSignature } from "../../webhooks/signature.ts";
-import { type TestApi, testApi } from "../support/api.ts";
+import { CALLBACK_SECRETS_KEY, type TestApi, testApi } from "../support/api.ts";
 import { until } from "../support/books.ts";
 import { addEvent, eventState, openHook, openWebhooks } from "../support/hooks.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -8,10 +9,10 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 const test = testNeeding(DATABASE);
 
 /** A merchant whose webhook is at a URL. */
-async function listener(api: TestApi, url: string, enabled = true) {
+async function listener(api: TestApi, url: string) {
   const merchant = await api.addMerchant();
   await api.sql`
-    UPDATE book.merchant SET webhook_url = ${url}, webhook_enabled = ${enabled}
+    UPDATE book.merchant SET webhook_url = ${url}, webhook_enabled = true
     WHERE merchant_id = ${merchant.id}`;
   return merchant;
 }
@@ -19,7 +20,7 @@ async function listener(api: TestApi, url: string, enabled = true) {
 test("a test event is signed, tells of nothing, and shows what the endpoint answered", async () => {
   await using api = await testApi();
   await using hook = openHook();
-  const { id, key } = await listener(api, hook.url, false);
+  const { id, key } = await listener(api, hook.url);
   const { status, body } = await api.call("POST", `/api/merchants/${id}/webhook/test`, { key });
   const { eventId, durationMs, ...rest } = body;
   assertEquals([status, rest], [200, {
@@ -73,6 +74,27 @@ test("an endpoint that does not acknowledge fails its test, without retries", as
     (await api.call("POST", `/api/merchants/${id}/webhook/test`, { key: readOnly })).status,
     403,
   );
+});
+
+test("a merchant's webhook is tried by one test at a time", async () => {
+  await using api = await testApi();
+  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await using hook = openHook(async () => {
+    asked.resolve();
+    await answered.promise;
+    return new Response("ok");
+  });
+  const [first, second] = [await listener(api, hook.url), await listener(api, hook.url)];
+  const tryIt = ({ id, key }: { readonly id: string; readonly key: string }) =>
+    api.call("POST", `/api/merchants/${id}/webhook/test`, { key });
+  const slow = tryIt(first);
+  await asked.promise;
+  const more = await Promise.all(Array.from({ length: 5 }, () => tryIt(first)));
+  assertEquals(more.map(({ status }) => status), [409, 409, 409, 409, 409]);
+  const beside = tryIt(second);
+  answered.resolve();
+  assertEquals([(await slow).status, (await beside).status], [200, 200]);
+  assertEquals((await tryIt(first)).status, 200);
 });
 
 test("a rotated secret signs at once, and the old one beside it for as long as was asked", async () => {
@@ -145,8 +167,11 @@ test("of rotations at once each makes the secret that stood before it the previo
   assertEquals(handedOut.size, 5);
   const [row] = await api.sql`
     SELECT webhook_secret, webhook_secret_previous FROM book.merchant WHERE merchant_id = ${id}`;
-  assert(handedOut.has(row?.webhook_secret));
-  assert(handedOut.has(row?.webhook_secret_previous));
+  const box = await createSecretBox(CALLBACK_SECRETS_KEY);
+  for (const kept of [row?.webhook_secret, row?.webhook_secret_previous]) {
+    assert(!handedOut.has(kept));
+    assert(handedOut.has(await box.open(kept, id)));
+  }
 });
 
 test("the delivery log shows every attempt, filtered and paged, and nobody else's", async () => {

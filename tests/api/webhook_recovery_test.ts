@@ -49,7 +49,7 @@ for (const route of ["test", "resume"]) {
   });
 }
 
-test("a test event that gets through while deliveries are off has them made up once they are on", async () => {
+test("a test event is refused while deliveries are off, and has them made up once they are on", async () => {
   await using hook = openHook();
   await using api = await testApi();
   const { id, key } = await listener(api, hook.url);
@@ -58,9 +58,19 @@ test("a test event that gets through while deliveries are off has them made up o
     api.call("PATCH", `/api/merchants/${id}`, { key, body: { webhookEnabled: on } });
   await turn(false);
   const path = `/api/merchants/${id}/webhook/test`;
-  assertEquals((await api.call("POST", path, { key })).body.success, true);
+  const refused = await api.call("POST", path, { key });
+  assertEquals([refused.status, refused.body.error, refused.body.details], [
+    422,
+    "Validation failed",
+    [{
+      path: ["webhookEnabled"],
+      message: "Callbacks are switched off",
+      code: "switched_off",
+    }],
+  ]);
   assertEquals((await eventState(api.sql, missed)).status, "FAILED");
   await turn(true);
+  assertEquals((await api.call("POST", path, { key })).body.success, true);
   const webhooks = openWebhooks(api.sql);
   webhooks.start();
   await until(async () => (await eventState(api.sql, missed)).status === "DELIVERED");

@@ -38,6 +38,71 @@ test("a payout that nobody can sign is refunded before the answer, its reference
   assertEquals((await api.call("POST", "/api/withdrawals", { key, body })).status, 201);
 });
 
+test("a settlement that nobody can sign is made and refunded in one commit, and its key is free again", async () => {
+  let open = false;
+  await using api = await testApi({ payoutsOpen: () => open });
+  const { id, key } = await api.addMerchant("20002");
+  // a share of the fees that was credited at once is taken back as well
+  await api.sql`
+    UPDATE book.merchant SET margin_rate = 0.5, margin_beneficiary = merchant_id`;
+  await api.sql`
+    INSERT INTO book.settlement_address (id, merchant_id, network, address, label, active, created_at)
+    VALUES ('adr_1', ${id}, 'TRX', ${SOMEWHERE}, 'own', true, now())`;
+  const settle = (requestedAmount: string) =>
+    api.call("POST", "/api/settlements", {
+      key,
+      headers: { "idempotency-key": "order 1" },
+      body: {
+        currency: "USDT",
+        requestedAmount,
+        destinationAddress: SOMEWHERE,
+        destinationNetwork: "TRX",
+      },
+    });
+  const get = async (path: string) => (await api.call("GET", path, { key })).body;
+  const failed = await settle("10");
+  assertEquals([failed.status, failed.body.error], [500, "Payout initiation failed"]);
+  const [row, ...others] = (await get("/api/settlements")).settlements;
+  assertEquals(others, []);
+  assertEquals([row.id, row.status, row.reason], [
+    failed.body.settlementId,
+    "FAILED",
+    "Payout initiation failed",
+  ]);
+  assertEquals(row.history.map(({ status }: { readonly status: string }) => status), [
+    "PENDING",
+    "PROCESSING",
+    "FAILED",
+  ]);
+  const [written] = await api.sql`
+    SELECT w.status, o.status AS payout, s.xmin = w.xmin AND w.xmin = o.xmin AND o.xmin = ALL (
+      SELECT e.xmin FROM book.entry e WHERE e.payment_id = w.id) AS together
+    FROM book.settlement s JOIN book.withdrawal w ON w.id = s.withdrawal_id
+    JOIN book.outgoing o ON o.id = w.outgoing_id`;
+  assertEquals(written, { status: "FAILED", payout: "void", together: true });
+  assertEquals((await get("/api/balance?currency=USDT&network=TRX")).available, "20002");
+  const [line] = (await get("/api/transactions?type=SETTLEMENT")).transactions;
+  assertEquals([line.status, line.amount], ["FAILED", "0"]);
+  const { totals } = await get(`/api/merchants/${id}/charges`);
+  const sums = new Map(
+    totals.map((one: { type: string; amount: string }) => [one.type, one.amount]),
+  );
+  assertEquals(Object.fromEntries(sums), {
+    WITHDRAWAL_COMMISSION: "1",
+    NETWORK_FEE: "1",
+    REVERSAL: "-2",
+  });
+  assertEquals(await booksFaults(api.sql), []);
+  // what waits for an administrator is not handed over yet
+  const waiting = await settle("10000");
+  assertEquals([waiting.status, waiting.body.status], [201, "APPROVAL_REQUIRED"]);
+  const again = await settle("10000");
+  assertEquals(again.body, waiting.body, "a settlement that goes on keeps its key");
+  open = true;
+  assertEquals((await settle("10")).status, 409, "the key is the waiting one's");
+  assertEquals(await booksFaults(api.sql), []);
+});
+
 test("a payout that was signed meanwhile goes on, whatever was thought of the treasury", async () => {
   await using api = await testApi({
     payoutsOpen: () => false,

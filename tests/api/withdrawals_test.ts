@@ -43,7 +43,8 @@ test("a withdrawal is answered 201 with what it costs, and reserves exactly that
   const list = await api.call("GET", "/api/withdrawals", { key });
   assertEquals(list.status, 200);
   assertEquals(list.body.pagination, { total: 1, page: 1, limit: 10, pages: 1 });
-  const { createdAt, ...row } = list.body.withdrawals[0];
+  const { createdAt, createdBy, ...row } = list.body.withdrawals[0];
+  assertMatch(createdBy, /^key_/);
   assertMatch(createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   assertEquals(row, {
     id: withdrawalId,
@@ -70,7 +71,7 @@ test("every refusal of a withdrawal has the status and the text of the interface
   const { id, key } = await api.addMerchant("100");
   await api.sql`
     INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index)
-    VALUES (${addressOf(77)}, 'TRX', 'mer_other', 'adr_other', 77)`;
+    VALUES (${addressOf(77)}, 'TRX', ${id}, 'adr_own', 77)`;
   const readOnly = await api.addKey(id, { permissions: ["read"] });
   const payoutOnly = await api.addKey(id, { permissions: ["payout"] });
 
@@ -141,7 +142,7 @@ test("every refusal of a withdrawal has the status and the text of the interface
       destination: "0x52908400098527886E0F7030069857D2E4169EE7",
     }, "destination"],
     ["the hot wallet", { destination: HOT_WALLET }, "destination"],
-    ["a deposit address of the service", { destination: addressOf(77) }, "destination"],
+    ["a deposit address of its own", { destination: addressOf(77) }, "destination"],
     ["exponent", { amount: "1e3" }, "amount"],
     ["19 decimals", { amount: "0.0000000000000000001" }, "amount"],
     ["21 integer digits", { amount: "1" + "0".repeat(30) }, "amount"],

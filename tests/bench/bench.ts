@@ -53,7 +53,7 @@ async function run(options: Options): Promise<void> {
   await showWarnings();
   await using stack = new AsyncDisposableStack();
   const generator = await chooseGenerator(options.ownLoad);
-  const cluster = stack.use(await startBenchCluster());
+  const cluster = stack.use(await startBenchCluster(options.database));
   const results: Results = {
     startedAt: new Date().toISOString(),
     machine: cluster.machine,

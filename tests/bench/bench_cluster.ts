@@ -1,6 +1,6 @@
 /**
  * The server and the databases of a run: the embedded PostgreSQL as the service starts it, fsync
- * on, and one database per side, all cloned from the same seed.
+ * on, or a named one; and one database per side, all cloned from the same seed.
  *
  * @module
  */
@@ -8,10 +8,12 @@
 import { join } from "node:path";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { migrate } from "../../ledger/database/migrate.ts";
+import type { Secret } from "../../secret.ts";
 import { privateCluster } from "../support/private_cluster.ts";
 import { storedFunctionText } from "./baseline/stored_function.ts";
 import { describeMachine, type Machine } from "./machine.ts";
 import { type Seed, seed } from "./seed.ts";
+import { admitHistory } from "../support/database.ts";
 
 /** One side's database. */
 export interface SideDatabase {
@@ -23,8 +25,8 @@ export interface SideDatabase {
 export interface BenchCluster extends AsyncDisposable {
   readonly machine: Machine;
   readonly seed: Seed;
-  /** Process id of the server. */
-  readonly pid: number;
+  /** Process id of the server; null where it is a named one. */
+  readonly pid: number | null;
   /** Files with what the load generator sends. */
   readonly files: {
     readonly hot: string;
@@ -37,25 +39,47 @@ export interface BenchCluster extends AsyncDisposable {
 
 /** The pools of all sides together are more than the service's own ever are. */
 const MAX_CONNECTIONS = 300;
-const TEMPLATE = "bench_template";
+const TEMPLATE = "template";
 
-/** Starts the server and seeds the template. */
-export async function startBenchCluster(): Promise<BenchCluster> {
-  const cluster = await privateCluster({
-    settings: { autovacuum: "on", max_connections: MAX_CONNECTIONS },
-    migrated: false,
-  });
+/**
+ * Starts the server and seeds the template.
+ *
+ * @param database a server that is used instead; what is made there is dropped at the end
+ */
+export async function startBenchCluster(database: Secret | null): Promise<BenchCluster> {
+  await using stack = new AsyncDisposableStack();
+  const own = database === null
+    ? stack.use(
+      await privateCluster({
+        settings: { autovacuum: "on", max_connections: MAX_CONNECTIONS },
+        migrated: false,
+      }),
+    )
+    : null;
+  const server = new URL(database?.reveal() ?? own?.url ?? "");
   const folder = await Deno.makeTempDir({ prefix: "engine-bench-" });
-  const admin = cluster.connect({ max: 1, applicationName: "bench-admin" });
-  const urlOf = (name: string) =>
-    Object.assign(new URL(cluster.url), { pathname: `/${name}` }).href;
-  await admin`CREATE DATABASE ${admin(TEMPLATE)} TEMPLATE template0`;
+  stack.defer(() => Deno.remove(folder, { recursive: true }));
+  const admin = connect(server.href, { max: 1, applicationName: "bench-admin" });
+  stack.defer(() => admin.end({ timeout: 1 }));
+  const run = crypto.randomUUID().slice(0, 8);
+  const idOf = (name: string) => `bench_${run}_${name}`;
+  const urlOf = (name: string) => Object.assign(new URL(server), { pathname: idOf(name) }).href;
+  const created: string[] = [];
+  const create = async (name: string, template: string) => {
+    await admin`CREATE DATABASE ${admin(idOf(name))} TEMPLATE ${admin(template)}`;
+    created.push(idOf(name));
+  };
+  stack.defer(async () => {
+    for (const id of own === null ? created : []) {
+      await admin`DROP DATABASE ${admin(id)} WITH (FORCE)`;
+    }
+  });
+  await create(TEMPLATE, "template0");
   const sql = connect(urlOf(TEMPLATE), { max: 6 });
+  stack.defer(() => sql.end({ timeout: 5 }));
   await migrate(sql);
   const seeded = await seed(sql);
-  const [location] = await sql<{ folder: string }[]>`
-    SELECT current_setting('data_directory') AS folder`;
-  const machine = await describeMachine(sql, location?.folder ?? folder);
+  const machine = await describeMachine(sql, own === null ? null : await folderOf(sql));
   await sql.end({ timeout: 5 });
 
   const write = async (name: string, lines: readonly string[]) => {
@@ -69,20 +93,24 @@ export async function startBenchCluster(): Promise<BenchCluster> {
     destinations: await write("destinations", seeded.destinations),
   };
   const made = new Map<string, SideDatabase>();
+  const kept = stack.move();
   return {
-    machine,
+    machine: own === null
+      ? { ...machine, postgres: `${machine.postgres} of --database, ${server.host}` }
+      : machine,
     seed: seeded,
-    pid: cluster.pid,
+    pid: own?.pid ?? null,
     files,
     database: async (name) => {
       const known = made.get(name);
       if (known !== undefined) return known;
-      await admin`CREATE DATABASE ${admin(name)} TEMPLATE ${admin(TEMPLATE)}`;
+      await create(name, idOf(TEMPLATE));
+      await admitHistory(urlOf(name));
       const database = { url: urlOf(name), sql: connect(urlOf(name), { max: 2 }) };
       if (name === "journal_slow_disk") {
         // commit_siblings 0: every commit waits that long before it flushes, also a single one
-        await admin`ALTER DATABASE ${admin(name)} SET commit_delay = 2000`;
-        await admin`ALTER DATABASE ${admin(name)} SET commit_siblings = 0`;
+        await admin`ALTER DATABASE ${admin(idOf(name))} SET commit_delay = 2000`;
+        await admin`ALTER DATABASE ${admin(idOf(name))} SET commit_siblings = 0`;
       }
       if (name === "stored_function") await database.sql.unsafe(await storedFunctionText());
       made.set(name, database);
@@ -90,8 +118,14 @@ export async function startBenchCluster(): Promise<BenchCluster> {
     },
     [Symbol.asyncDispose]: async () => {
       await Promise.all([...made.values()].map((one) => one.sql.end({ timeout: 2 })));
-      await cluster[Symbol.asyncDispose]();
-      await Deno.remove(folder, { recursive: true });
+      await kept.disposeAsync();
     },
   };
+}
+
+async function folderOf(sql: Sql): Promise<string> {
+  const [row] = await sql<{ folder: string }[]>`
+    SELECT current_setting('data_directory') AS folder`;
+  if (row === undefined) throw new Error("Cannot find the cluster's folder");
+  return row.folder;
 }

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { v7 } from "uuid";
 import { Draft } from "../../actors/merchant/draft.ts";
 import { HotFunds } from "../../actors/merchant/hot_funds.ts";
 import { CommandEnvelope } from "../../actors/merchant/envelope.ts";
@@ -38,14 +39,20 @@ export async function measureBulk(
   const store = createJournalStore(sql);
   const { epoch, batches } = await decideAll(store, seed, task.case, task.size, ROWS);
   const started = performance.now();
-  for (const batch of batches) {
-    const misses = await store.writeBatch(newId("evt"), epoch, batch);
+  for (const { commitId, slices } of batches) {
+    const misses = await store.writeBatch(commitId, epoch, slices);
     if (misses.length > 0) {
       throw new Error(`Cannot measure as a slice missed: ${misses[0]?.reason}`);
     }
   }
   const seconds = (performance.now() - started) / 1_000;
   return { ...task, perSecond: batches.length * task.size / seconds };
+}
+
+/** What is written at once; the next decision on its merchants names its commit. */
+interface Batch {
+  readonly commitId: string;
+  readonly slices: readonly SliceChanges[];
 }
 
 /** Decides batch after batch as if each had been committed. */
@@ -55,11 +62,11 @@ export async function decideAll(
   which: Case,
   size: number,
   rows: number,
-): Promise<{ readonly epoch: number; readonly batches: readonly (readonly SliceChanges[])[] }> {
+): Promise<{ readonly epoch: string; readonly batches: readonly Batch[] }> {
   const merchantIds = which === "hot" ? seed.hotMerchants : seed.spreadMerchants;
   const settings = await store.readSettings();
   const states = new Map<string, MerchantState>(await store.readAccounts(merchantIds));
-  const batches: SliceChanges[][] = [];
+  const batches: Batch[] = [];
   let next = 0;
   for (let b = 0; b < rows / size; b++) {
     const work = new Map<string, CommandEnvelope[]>();
@@ -74,7 +81,8 @@ export async function decideAll(
       envelopes.push(new CommandEnvelope(command, Infinity, () => {}));
       work.set(merchantId, envelopes);
     }
-    batches.push([...work].map(([merchantId, envelopes]) => {
+    const commitId = v7();
+    const slices = [...work].map(([merchantId, envelopes]) => {
       const state = states.get(merchantId);
       if (state === undefined) throw new Error(`Cannot decide as nobody is there: ${merchantId}`);
       const draft = new Draft(state, new Records(), new Map(), new HotFunds(() => null));
@@ -82,9 +90,14 @@ export async function decideAll(
       if (messages.some(({ outcome }) => outcome.kind !== "done")) {
         throw new Error("Cannot measure as a withdrawal was refused");
       }
-      states.set(merchantId, { ...draft.state, version: state.version + 1 });
+      states.set(merchantId, {
+        ...draft.state,
+        version: state.version + 1,
+        lastCommit: commitId,
+      });
       return draft.changes();
-    }));
+    });
+    batches.push({ commitId, slices });
   }
   return { epoch: settings.epoch, batches };
 }

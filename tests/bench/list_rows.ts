@@ -103,12 +103,17 @@ async function fill(sql: Sql, merchantId: string, rows: number): Promise<void> {
       WHEN i > ${rows}::int - 2000 THEN 'PENDING' ELSE 'CONFIRMED' END AS s) x`,
     sql`
     INSERT INTO book.settlement (id, merchant_id, seq, withdrawal_id, currency, network, amount,
-      total_fees, address, label, status, needed_approval, created_at, updated_at)
+      total_fees, address, label, status, needed_approval, created_at, updated_at, history)
     SELECT ${id("stl_")}, ${merchantId}, i, ${
       id("wd_")
     }, 'USDT', ${network}, i, 2, ${SOMEWHERE}, 'x',
-      CASE WHEN i % 1021 = 0 THEN 'REJECTED' WHEN i % 97 = 0 THEN 'FAILED' ELSE 'COMPLETED' END, false, ${at}, ${at}
-    FROM ${numbers}`,
+      s, false, ${at}, ${at}, CASE s WHEN 'REJECTED'
+        THEN '[{"status":"PENDING","at":"2026-01-01T00:00:00.000Z"},{"status":"APPROVAL_REQUIRED","at":"2026-01-01T00:00:00.000Z"},{"status":"REJECTED","at":"2026-01-01T00:00:00.000Z"}]'::jsonb
+        WHEN 'FAILED' THEN '[{"status":"PENDING","at":"2026-01-01T00:00:00.000Z"},{"status":"PROCESSING","at":"2026-01-01T00:00:00.000Z"},{"status":"FAILED","at":"2026-01-01T00:00:00.000Z"}]'
+        ELSE '[{"status":"PENDING","at":"2026-01-01T00:00:00.000Z"},{"status":"PROCESSING","at":"2026-01-01T00:00:00.000Z"},{"status":"SUBMITTED_TO_LEDGER","at":"2026-01-01T00:00:00.000Z"},{"status":"COMPLETED","at":"2026-01-01T00:00:00.000Z"}]'
+        END
+    FROM ${numbers}, LATERAL (SELECT CASE WHEN i % 1021 = 0 THEN 'REJECTED'
+      WHEN i % 97 = 0 THEN 'FAILED' ELSE 'COMPLETED' END AS s) x`,
     sql`
     INSERT INTO book.transaction (merchant_id, seq, id, payment_id, type, status, currency, network,
       effect, fee, created_at)

@@ -21,12 +21,12 @@ export interface Machine {
   readonly synchronousCommit: string;
   readonly fullPageWrites: string;
   readonly sharedBuffers: string;
-  /** Median time of one 8 kB write with fdatasync in the cluster's folder, milliseconds. */
-  readonly flushMs: number;
+  /** Median time of one 8 kB write with fdatasync in the cluster's folder, milliseconds; null: unknown. */
+  readonly flushMs: number | null;
 }
 
-/** Looks at machine and server. `folder` is the cluster's. */
-export async function describeMachine(sql: Sql, folder: string): Promise<Machine> {
+/** Looks at machine and server. `folder` is the cluster's; null: of a server elsewhere. */
+export async function describeMachine(sql: Sql, folder: string | null): Promise<Machine> {
   const [row] = await sql<Record<string, string>[]>`
     SELECT current_setting('server_version') AS version, current_setting('fsync') AS fsync,
       current_setting('synchronous_commit') AS commit, current_setting('full_page_writes') AS pages,
@@ -42,7 +42,7 @@ export async function describeMachine(sql: Sql, folder: string): Promise<Machine
     synchronousCommit: row?.["commit"] ?? "?",
     fullPageWrites: row?.["pages"] ?? "?",
     sharedBuffers: row?.["buffers"] ?? "?",
-    flushMs: await flushTime(folder),
+    flushMs: folder === null ? null : await flushTime(folder),
   };
 }
 

@@ -5,6 +5,7 @@
  */
 
 import { parseArgs } from "node:util";
+import { Secret } from "../../secret.ts";
 
 /** Parts of the bench. */
 export const SECTIONS = [
@@ -36,10 +37,14 @@ export interface Options {
   readonly pools: readonly number[];
   /** Whether the bench's own load generator is used even where wrk is installed. */
   readonly ownLoad: boolean;
+  /** Connection string of the server that is measured; null: an embedded one of the run's own. */
+  readonly database: Secret | null;
 }
 
 export const USAGE = `deno task bench [--quick] [--only ${SECTIONS.join("|")}[,...]]
-  [--rounds n] [--seconds n] [--connections n[,n]] [--pools n[,n]] [--own-load]`;
+  [--rounds n] [--seconds n] [--connections n[,n]] [--pools n[,n]] [--own-load]
+  [--database URL]: on that server instead of an embedded one (its role creates databases bench_...,
+  which are dropped at the end; life is left out, and --pools is 16 as servers take 100 connections)`;
 
 /**
  * Reads the command line.
@@ -57,11 +62,14 @@ export function parseOptions(args: readonly string[]): Options {
       connections: { type: "string" },
       pools: { type: "string" },
       "own-load": { type: "boolean", default: false },
+      database: { type: "string" },
     },
   });
   const { quick } = values;
+  const database = values.database === undefined ? null : new Secret(values.database);
   const named = values.only?.split(",") ??
-    SECTIONS.filter((section) => !quick || (section !== "disk" && section !== "lists"));
+    SECTIONS.filter((section) => !quick || (section !== "disk" && section !== "lists"))
+      .filter((section) => database === null || section !== "life");
   const sections = new Set<Section>();
   for (const name of named) {
     const section = SECTIONS.find((one) => one === name);
@@ -70,13 +78,23 @@ export function parseOptions(args: readonly string[]): Options {
     }
     sections.add(section);
   }
+  if (database !== null && !URL.canParse(database.reveal())) {
+    throw new TypeError(
+      "Cannot use --database as it is no URL (postgres://role:password@host/name)",
+    );
+  }
+  if (database !== null && sections.has("life")) {
+    throw new TypeError("Cannot measure life with --database as its service brings its own server");
+  }
   return {
     sections,
     rounds: values.rounds === undefined ? 3 : count(values.rounds),
     seconds: values.seconds === undefined ? (quick ? 1 : 4) : count(values.seconds),
     connections: values.connections?.split(",").map(count) ?? (quick ? [64] : [64, 256]),
-    pools: values.pools?.split(",").map(count) ?? (quick ? [8, 32] : [4, 8, 16, 32]),
+    pools: values.pools?.split(",").map(count) ??
+      (database !== null ? [16] : quick ? [8, 32] : [4, 8, 16, 32]),
     ownLoad: values["own-load"],
+    database,
   };
 }
 

@@ -11,10 +11,10 @@ const TICK_US = 10_000;
 /**
  * Processor time of a server and its children so far, microseconds; null where there is no /proc.
  *
- * @param postmaster process id of the server
+ * @param postmaster process id of the server; null: it is not ours to look at
  */
-export async function serverTimeUs(postmaster: number): Promise<number | null> {
-  if (Deno.build.os !== "linux") return null;
+export async function serverTimeUs(postmaster: number | null): Promise<number | null> {
+  if (postmaster === null || Deno.build.os !== "linux") return null;
   let ticks = 0;
   for await (const { name } of Deno.readDir("/proc")) {
     if (!/^\d+$/.test(name)) continue;

@@ -38,7 +38,9 @@ export function report(results: Results): string {
     }`,
     `Deno ${machine.deno}; PostgreSQL ${machine.postgres}: fsync ${machine.fsync}, ` +
     `synchronous_commit ${machine.synchronousCommit}, full_page_writes ${machine.fullPageWrites}, ` +
-    `shared_buffers ${machine.sharedBuffers}; one flush ${machine.flushMs.toFixed(2)} ms`,
+    `shared_buffers ${machine.sharedBuffers}; one flush ${
+      machine.flushMs?.toFixed(2) ?? "unknown"
+    } ms`,
     hostLine(results),
     ...warning(results),
     `Load: ${results.generator}, closed loop, on the same cores; ${results.options.seconds} s per ` +

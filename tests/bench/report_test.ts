@@ -28,6 +28,7 @@ function run(stolen: number | null, loadBefore: number, scans: ScanMeasurement[]
       connections: [],
       pools: [],
       ownLoad: false,
+      database: null,
     },
     pools: {},
     measurements: [],

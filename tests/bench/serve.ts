@@ -18,10 +18,11 @@ import { createSessionTokens } from "../../api/session_token.ts";
 import { isTronAddress } from "../../chains/tron/address.ts";
 import type { BlockAnswer } from "../../chains/chain.ts";
 import { tronTransactionId } from "../../chains/tron/transaction_id.ts";
-import { ZERO } from "../../ledger/amount.ts";
+import { amountOf, ZERO } from "../../ledger/amount.ts";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { createJournalStore } from "../../ledger/journal/store.ts";
 import { fixedRates } from "../../rates/fixed_rates.ts";
+import { createSecretBox } from "../../webhooks/secret_box.ts";
 import { emptyFeeBoard } from "../support/books.ts";
 import { rowLockMerchants } from "./baseline/row_lock.ts";
 import { storedFunctionMerchants } from "./baseline/stored_function.ts";
@@ -29,6 +30,8 @@ import { httpCeiling } from "./http_ceiling.ts";
 import { showWarnings } from "./logging.ts";
 import { HOT_WALLET } from "./seed.ts";
 import type { Figures, ServeArgs, Serving } from "./side.ts";
+
+const callbackSecrets = await createSecretBox("the key of callback secrets, in the bench");
 
 /** As in the service. */
 const READ_POOL = 10;
@@ -47,6 +50,7 @@ function withInterface(sql: Sql, merchants: Merchants, batches: () => number): P
   const chain = {
     isAddress: isTronAddress,
     addressOf: (event: string) => event,
+    eventAddress: (address: string) => address,
     transactionId: tronTransactionId,
     transaction: (txid: string) => Promise.resolve({ kind: "missing" as const, txid }),
     async *blocks(): AsyncGenerator<BlockAnswer> {},
@@ -68,12 +72,14 @@ function withInterface(sql: Sql, merchants: Merchants, batches: () => number): P
     addressBook: {
       take: () => Promise.reject(new Error("Cannot issue an address as this bench has no wallet")),
     },
+    addresses: { clears: () => Promise.resolve(true) },
     fees: emptyFeeBoard(),
     treasury: () => ({ policy: null, status: null }),
     payoutsOpen: () => true,
     rates: fixedRates(() => Date.now()),
     sessionTokens: createSessionTokens("a secret of the bench, long enough"),
     ingestSecret: "the key of upstream systems, in the bench",
+    duties: { fourEyes: "keys", aloneUpTo: amountOf("100000") },
     clock: () => Date.now(),
     newId,
     environment: "development",
@@ -83,6 +89,7 @@ function withInterface(sql: Sql, merchants: Merchants, batches: () => number): P
     registry,
     readiness: () => Promise.resolve({ status: "ok", reasons: [] }),
     urlRules: { allowLoopback: true },
+    callbackSecrets,
     webhookSender: {
       send: () => Promise.reject(new Error("Cannot deliver as this bench does not")),
     },

@@ -5,7 +5,7 @@ import type { Intent } from "../../chains/signer.ts";
 import { addressFromLogHex } from "../../chains/tron/address.ts";
 import { createTronChain } from "../../chains/tron/tron_chain.ts";
 import { createTronTransferBuilder } from "../../chains/tron/tron_transfer_builder.ts";
-import { accountKey, signingKey } from "../../chains/wallet/account_key.ts";
+import { networkKeys, signingKey } from "../../chains/wallet/network_keys.ts";
 import { formatAmount, toTokenUnits } from "../../ledger/amount.ts";
 import { tokenDecimals } from "../../ledger/pair.ts";
 import { needs } from "../support/permissions.ts";
@@ -34,11 +34,11 @@ const sentSchema = z.object({ txid: z.string() });
 
 /** The adapter against the development chain, over HTTP. */
 async function tronHarness(): Promise<ChainHarness> {
-  const account = accountKey(
+  const keys = networkKeys(
     HDKey.fromMasterSeed(crypto.getRandomValues(new Uint8Array(32))),
     NETWORK,
   );
-  const hot = signingKey(account, NETWORK, "hot");
+  const hot = signingKey(keys, NETWORK, "hot");
   const dataDir = await Deno.makeTempDir();
   const dev = await startDevChain({
     network: NETWORK,
@@ -53,7 +53,7 @@ async function tronHarness(): Promise<ChainHarness> {
     network: NETWORK,
     nodeUrls: [dev.url],
     contracts,
-    xpub: account.publicExtendedKey,
+    depositXpub: keys.deposits.publicExtendedKey,
     hotWallet: hot.address,
     lifetimeMs: LIFETIME_MS,
     requestTimeoutMs: REQUEST_TIMEOUT_MS,
@@ -123,6 +123,7 @@ async function tronHarness(): Promise<ChainHarness> {
       const intent: Intent = {
         kind: "payout",
         destinationIndex: null,
+        isDestinationClosed: false,
         outgoingId: crypto.randomUUID(),
         network: NETWORK,
         currency: asset,

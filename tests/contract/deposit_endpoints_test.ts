@@ -1,14 +1,17 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { fixedRates } from "../../rates/fixed_rates.ts";
 import type { Rates } from "../../rates/rates.ts";
-import { testApi } from "../support/api.ts";
+import { addressOf, testApi } from "../support/api.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
-import { pay } from "./support/chain.ts";
+import { eventsOf, pay } from "./support/chain.ts";
 import { issueAddress, openShop } from "./support/shop.ts";
 import { suite } from "./support/suite.ts";
 
 const test = testNeeding(DATABASE);
 const rule = suite("Deposits");
+
+/** The array that each list answers. */
+const LISTS = { "/api/deposit-address": "addresses", "/api/deposit-url": "depositUrls" } as const;
 
 rule(
   "POST /api/deposit-address: repeated, it is the same record with its reference refreshed",
@@ -35,16 +38,66 @@ rule(
 );
 
 rule(
-  "POST /api/deposit-address: the identifier is 1 to 128 characters of its alphabet",
+  "POST /api/deposit-address: the identifier is 1 to 128 characters of any script, without control characters",
   async (api) => {
     const shop = await openShop(api);
-    const status = async (identifier: string) =>
-      (await shop.post("/api/deposit-address", { network: "TRX", identifier })).status;
-    for (const right of ["a", "A.b_c:d@e-9", "x".repeat(128)]) {
-      assertEquals(await status(right), 201, right);
+    const create = (path: string, identifier: string) =>
+      shop.post(path, { network: "TRX", identifier });
+    const right = [
+      "a",
+      "A.b_c:d@e-9",
+      "x".repeat(128),
+      "👩‍👧".repeat(42),
+      "a+b/c?d#e%00&f=g",
+      "Ærøskøbing 7",
+      "客户-七",
+      "مشتری‌ها",
+      "клиент",
+      "a b",
+      `"><script>alert(1)</script>`,
+      `'; DROP TABLE hub.session; --`,
+      '{a},(b),"c"\\',
+      "NULL",
+      "../../healthz",
+      // one customer each: what a script writes in two ways is not folded into one
+      "\u00e9",
+      "e\u0301",
+      "É",
+    ];
+    const seen = new Set<string>();
+    for (const identifier of right) {
+      const { status, body } = await create("/api/deposit-address", identifier);
+      assertEquals([status, body.identifier], [201, `${shop.id}_${identifier}`]);
+      seen.add(body.address);
+      const again = await create("/api/deposit-address", identifier);
+      assertEquals([again.status, again.body.address], [201, body.address]);
+      const page = await create("/api/deposit-url", identifier);
+      assertEquals([page.status, page.body.identifier], [201, `${shop.id}_${identifier}`]);
+      const { pathname, search } = new URL(page.body.url);
+      assertEquals([pathname, search], [`/deposit/${page.body.sessionToken}`, ""]);
     }
-    for (const wrong of ["", "x".repeat(129), "a b", "ä", "a/b", "a\n", "a\u0000"]) {
-      assertEquals(await status(wrong), 400, JSON.stringify(wrong));
+    assertEquals(seen.size, right.length);
+    const address = await issueAddress(shop, '{a},(b),"c"\\');
+    await pay(api, shop.id, address, "5");
+    const told = (await eventsOf(api, shop.id)).find(({ type }) => type === "deposit.confirmed");
+    assertEquals(told?.body.identifier, `${shop.id}_{a},(b),"c"\\`);
+    for (
+      const wrong of [
+        "",
+        "x".repeat(129),
+        "客".repeat(129),
+        "a\n",
+        "a\u0000",
+        "a\u007f",
+        "a\u0085",
+        "a\u2028b",
+        "abc\u202edef",
+        "\ud800",
+      ]
+    ) {
+      for (const path of ["/api/deposit-address", "/api/deposit-url"]) {
+        assertEquals((await create(path, wrong)).status, 400, JSON.stringify(wrong));
+      }
     }
   },
 );
@@ -76,7 +129,55 @@ rule(
       assertEquals(await get("?network=SOL"), []);
       assertEquals(await get("?limit=2"), made.slice(0, 2));
       assertEquals(await get("?limit=2&page=2"), made.slice(2));
+      assertEquals(await get("?network=TRX&limit=1&page=2"), [made[2]]);
+      const paged = async (query: string) => (await shop.get(path + query)).body.pagination;
+      assertEquals(await paged(""), { total: 3, page: 1, limit: 1_000, pages: 1 });
+      assertEquals(await paged("?limit=2&page=2"), { total: 3, page: 2, limit: 2, pages: 2 });
+      assertEquals(await paged("?network=TRX"), { total: 2, page: 1, limit: 1_000, pages: 1 });
+      assertEquals(await paged("?network=SOL"), { total: 0, page: 1, limit: 1_000, pages: 0 });
+      // a page past the end is empty and still tells how many there are
+      assertEquals(await get("?limit=2&page=3"), []);
+      assertEquals((await paged("?limit=2&page=3")).total, 3);
       assertEquals((await shop.get(`${path}?network=BTC`)).status, 400);
+    }
+  },
+);
+
+rule(
+  "GET /api/deposit-address and GET /api/deposit-url: what a page leaves out is on the next ones",
+  async (api) => {
+    const shop = await openShop(api);
+    const first = await issueAddress(shop, "oldest");
+    const { body: page } = await shop.post("/api/deposit-url", { network: "TRX", identifier: "p" });
+    // 1,100 more of each, as the journal writes them
+    const indexes = Array.from({ length: 1_100 }, (_, i) => 500_000 + i);
+    await api.sql`
+      INSERT INTO book.deposit_address (id, merchant_id, network, address, wallet_index, kind, identifier, activated, created_at)
+      SELECT 'adr_z' || i, ${shop.id}, 'TRX', address, i, 'issued', 'i' || i, false, now()
+      FROM unnest(${indexes}::int[], ${indexes.map(addressOf)}::text[]) AS t(i, address)`;
+    await api.sql`
+      INSERT INTO hub.session SELECT (jsonb_populate_record(s, jsonb_build_object('id', 'ses_' || i,
+        'seq', s.seq + i, 'token_hash', sha256(i::text::bytea), 'nonce', md5('n' || i)))).*
+      FROM hub.session s, generate_series(1, 1100) i WHERE s.merchant_id = ${shop.id}`;
+    await api.sql`
+      UPDATE hub.session_counter SET last = last + 1100 WHERE merchant_id = ${shop.id}`;
+    const oldest: Record<string, string> = {
+      "/api/deposit-address": first,
+      "/api/deposit-url": page.address,
+    };
+    for (const [path, list] of Object.entries(LISTS)) {
+      for (const network of ["", "network=TRX&"]) {
+        const found = new Set<string>();
+        let pages = 1;
+        for (let at = 1; at <= pages; at++) {
+          const { body } = await shop.get(`${path}?${network}page=${at}`);
+          pages = body.pagination.pages;
+          assertEquals([body.pagination.total, pages], [1_101, 2]);
+          for (const { id } of body[list]) found.add(id);
+          if (at === pages) assertEquals(body[list].at(-1).address, oldest[path]);
+        }
+        assertEquals(found.size, 1_101);
+      }
     }
   },
 );

@@ -36,10 +36,14 @@ async function fill(sql: Sql, merchantId: string): Promise<void> {
       ELSE 'CONFIRMED' END AS s) x`;
   await sql`
     INSERT INTO book.settlement (id, merchant_id, seq, withdrawal_id, currency, network, amount,
-      total_fees, address, label, status, needed_approval, created_at, updated_at)
+      total_fees, address, label, status, needed_approval, created_at, updated_at, history)
     SELECT 'stl_' || i, ${merchantId}, i, 'wd_s' || i, 'USDT', ${network}, i, 2, ${SOMEWHERE}, 'x',
-      CASE WHEN i % 501 = 0 THEN 'REJECTED' ELSE 'COMPLETED' END, false, ${at}, ${at}
-    FROM generate_series(1, ${ROWS}::int) i`;
+      s, false, ${at}, ${at}, CASE s WHEN 'REJECTED'
+        THEN '[{"status":"PENDING","at":"2026-01-01T00:00:00.000Z"},{"status":"APPROVAL_REQUIRED","at":"2026-01-01T00:00:00.000Z"},{"status":"REJECTED","at":"2026-01-01T00:00:00.000Z"}]'::jsonb
+        ELSE '[{"status":"PENDING","at":"2026-01-01T00:00:00.000Z"},{"status":"PROCESSING","at":"2026-01-01T00:00:00.000Z"},{"status":"SUBMITTED_TO_LEDGER","at":"2026-01-01T00:00:00.000Z"},{"status":"COMPLETED","at":"2026-01-01T00:00:00.000Z"}]'
+        END
+    FROM generate_series(1, ${ROWS}::int) i,
+      LATERAL (SELECT CASE WHEN i % 501 = 0 THEN 'REJECTED' ELSE 'COMPLETED' END AS s) x`;
   await sql`
     INSERT INTO book.transaction (merchant_id, seq, id, payment_id, type, status, currency, network,
       effect, fee, created_at)

@@ -122,12 +122,18 @@ test("Admin: unknown fields are rejected in admin bodies and ignored in merchant
 
 test("Operation: health and readiness answer without a key", async () => {
   let status: "ok" | "degraded" | "unready" = "ok";
-  await using api = await testApi({ readiness: () => Promise.resolve({ status, reasons: ["x"] }) });
+  let now = Date.now();
+  await using api = await testApi({
+    clock: () => now,
+    readiness: () => Promise.resolve({ status, reasons: ["x"] }),
+  });
   assertEquals((await api.call("GET", "/healthz")).status, 200);
   assertEquals((await api.call("GET", "/readyz")).status, 200);
   status = "degraded";
+  now += 1_000;
   assertEquals((await api.call("GET", "/readyz")).body, { status: "degraded", reasons: ["x"] });
   status = "unready";
+  now += 1_000;
   assertEquals((await api.call("GET", "/readyz")).status, 503);
   const metrics = await api.call("GET", "/metrics");
   assertEquals(metrics.status, 200);

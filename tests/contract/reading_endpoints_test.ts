@@ -153,7 +153,9 @@ rule(
     const { body } = await get("?requestedCurrency=USD");
     assertEquals([body.baseCurrency, body.rates.TRX], ["USD", body.rates.TRX_SHASTA]);
     const unknown = await get("?requestedCurrency=ZZZ");
-    assertEquals([unknown.status, unknown.body.error], [503, "Service unavailable"]);
+    assertEquals([unknown.status, unknown.body.error], [400, "Invalid request data"]);
+    const unquoted = await get("?requestedCurrency=ISK");
+    assertEquals([unquoted.status, unquoted.body.error], [503, "Service unavailable"]);
   },
 );
 

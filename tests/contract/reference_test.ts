@@ -28,7 +28,7 @@ test("reference: the committed document is the one that the routes and schemas m
 Deno.test("reference: every answer of every route has a schema or a media type, and an example", () => {
   const bare = Object.entries(OPERATIONS).flatMap(([id, route]) =>
     Object.entries(route.responses).flatMap(([status, doc]) => {
-      if (status === "204") return [];
+      if (status === "204" || status === "304") return [];
       if (doc.schema === null) return doc.contentType === undefined ? [`${id} ${status}`] : [];
       return doc.example === undefined && doc.examples === undefined ? [`${id} ${status}`] : [];
     })

@@ -301,6 +301,12 @@ rule("Settlement: created settlement and list row", async (api) => {
     at: Date.now(),
     addressId: listed.id,
     active: true,
+    audit: {
+      auditId: "aud_activated",
+      actor: "key_admin",
+      action: "settlement-address.activate",
+      requestId: "req_test",
+    },
   }, 5_000);
   const created = await api.call("POST", "/api/settlements", {
     key,

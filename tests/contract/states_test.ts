@@ -174,11 +174,17 @@ test("States, Withdrawal: a reseller's is PENDING_APPROVAL, then PENDING or CANC
   assertEquals(await booksFaults(api.sql), []);
 });
 
+/** States that a settlement shows it was in. */
+function passed({ history }: { readonly history: readonly { readonly status: string }[] }) {
+  return history.map(({ status }) => status);
+}
+
 rule("Settlement: below the threshold it is processed, submitted and completed", async (api) => {
   const shop = await openShop(api, { funds: "100" });
   await whitelist(api, shop);
   const created = await shop.post("/api/settlements", SETTLEMENT);
   assertEquals([created.status, created.body.status], [201, "PROCESSING"]);
+  assertEquals(passed(created.body), ["PENDING", "PROCESSING"]);
   assertEquals(await shop.balance(), ["88", "0"]);
   const { withdrawalId } = created.body;
   await endPayout(api, withdrawalId, "paid");
@@ -192,7 +198,9 @@ rule("Settlement: below the threshold it is processed, submitted and completed",
   assertEquals((await shop.get("/api/withdrawals")).body.withdrawals, []);
   assertEquals((await told(api, shop.id)).filter((type) => type.startsWith("withdrawal")), []);
   const { settlements } = (await shop.get("/api/settlements?status=COMPLETED")).body;
-  assertEquals(settlements.length, 1);
+  assertEquals(settlements.map(passed), [
+    ["PENDING", "PROCESSING", "SUBMITTED_TO_LEDGER", "COMPLETED"],
+  ]);
   assertEquals(await booksFaults(api.sql), []);
 });
 
@@ -238,12 +246,18 @@ test("States, Settlement: at the threshold it waits; approved, rejected or cance
   const approve = await office.post(`/api/admin/settlements/${approved}/approve`);
   assertEquals(approve.status, 200);
   assert(["APPROVED", "PROCESSING"].includes(approve.body.status));
+  const rows = (await shop.get("/api/settlements")).body.settlements;
+  const row = rows.find(({ id }: { readonly id: string }) => id === approved);
+  assertEquals(passed(row), ["PENDING", "APPROVAL_REQUIRED", "APPROVED", "PROCESSING"]);
+  const { body: { audit } } = await office.get("/api/admin/audit?action=settlement.approve");
+  assertEquals(audit[0].after.steps, ["APPROVED", "PROCESSING"]);
   assertEquals((await api.sql`SELECT 1 FROM book.outgoing`).length, 1);
   const reject = await office.post(`/api/admin/settlements/${rejected}/reject`, { reason: "no" });
   assertEquals([reject.status, reject.body.status], [200, "REJECTED"]);
   assertEquals((await office.post(`/api/admin/settlements/${rejected}/approve`)).status, 409);
   const cancel = await shop.post(`/api/settlements/${cancelled}/cancel`);
   assertEquals([cancel.status, cancel.body.status], [200, "CANCELLED"]);
+  assertEquals(passed(cancel.body), ["PENDING", "APPROVAL_REQUIRED", "CANCELLED"]);
   assertEquals(await shop.balance(), ["29998", "0"]);
   assertEquals(await booksFaults(api.sql), []);
 });

@@ -67,6 +67,37 @@ rule(
 );
 
 rule(
+  "POST /api/withdrawals: another merchant's deposit address is a destination like any, also of settlements",
+  async (api) => {
+    const [shop, other] = [await openShop(api, { funds: "100" }), await openShop(api)];
+    const destination = await issueAddress(other);
+    const { status, body } = await shop.post("/api/withdrawals", { ...PAYOUT, destination });
+    assertEquals([status, body.status, body.destination], [201, "PENDING", destination]);
+    const listed = await shop.post("/api/settlement-addresses", {
+      address: destination,
+      network: "TRX",
+      label: "Supplier",
+    });
+    assertEquals(listed.status, 201);
+    const own = await issueAddress(shop);
+    const refused = await shop.post("/api/settlement-addresses", {
+      address: own,
+      network: "TRX",
+      label: "Mine",
+    });
+    assertEquals([refused.status, refused.body.details[0].path], [400, ["address"]]);
+    // an address of an account that a restore forgot has no account to credit, and an address of
+    // another network is not watched on this one
+    for (const change of [{ merchant_id: "mer_lost" }, { network: "TRX_SHASTA" }]) {
+      const closed = await issueAddress(other, `closed-${Object.keys(change)[0]}`);
+      await api.sql`UPDATE hub.address SET ${api.sql(change)} WHERE address = ${closed}`;
+      const answer = await shop.post("/api/withdrawals", { ...PAYOUT, destination: closed });
+      assertEquals([answer.status, answer.body.details?.[0].path], [400, ["destination"]]);
+    }
+  },
+);
+
+rule(
   "POST /api/withdrawals, rules 1 and 4: a referenceId is this merchant's alone, and callbacks carry it",
   async (api) => {
     const [shop, other] = [
@@ -114,6 +145,13 @@ rule(
       body: { ...PAYOUT, destination: addressOf(1_234) },
     });
     assertEquals(body.status, "PENDING");
+    const { id } = await api.addMerchant("100");
+    const unregistered = await api.addKey(id, { role: "RESELLER" });
+    const refused = await api.call("POST", "/api/withdrawals", { key: unregistered, body: PAYOUT });
+    assertEquals([refused.status, refused.body.error], [
+      403,
+      "Insufficient permissions to initiate a withdrawal",
+    ]);
   },
 );
 

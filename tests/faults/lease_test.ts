@@ -26,7 +26,7 @@ test("a node that does not answer leaves no payout leased", async () => {
       network: "TRX",
       nodeUrls: [nobodysUrl()],
       contracts: { USDT: "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t" },
-      xpub: account?.xpub ?? "",
+      depositXpub: account?.depositXpub ?? "",
       hotWallet: account?.hotWallet ?? "",
     });
     const merchantId = await addMerchant(sql);

@@ -35,6 +35,39 @@ test("a connection that ends within a transaction fails that, and nothing else",
   }
 });
 
+test("a transaction that does something else while its connection ends is lost, and nothing else", async () => {
+  const { classifyDatabaseError } = await import(
+    "../../ledger/database/classify_database_error.ts"
+  );
+  const { testDatabase } = await import("../support/database.ts");
+  await using database = await testDatabase({ migrated: false });
+  const admin = database.connect({ max: 1 });
+  for (const end of ["answers", "fails", "asks"] as const) {
+    const sql = database.connect({ max: 1 });
+    let settled = Promise.resolve("");
+    const failed = await assertRejects(() =>
+      sql.begin((tx) => {
+        const work = (async () => {
+          const [row] = await tx<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`;
+          await admin`SELECT pg_terminate_backend(${row?.pid ?? 0})`;
+          // the connection is gone for long when this goes on
+          await new Promise((resolve) => setTimeout(resolve, 300));
+          if (end === "fails") throw new Error("of its own");
+          if (end === "asks") await tx`SELECT 1`;
+        })();
+        settled = work.then(() => "answered", (error) => String(error.message));
+        return work;
+      })
+    );
+    assertEquals(classifyDatabaseError(failed), "connection");
+    const expected = { answers: "answered", fails: "of its own", asks: "its transaction lost it" };
+    assertEquals((await settled).endsWith(expected[end]), true);
+    // nothing of the lost one is told of the next
+    const [row] = await sql`SELECT 1 AS one`;
+    assertEquals(row?.["one"], 1);
+  }
+});
+
 /** Passes bytes through to a server until it is told to cut every connection. */
 function openProxy(databaseUrl: string) {
   const target = new URL(databaseUrl);

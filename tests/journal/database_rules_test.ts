@@ -100,3 +100,35 @@ test("a living reference cannot be held twice", async () => {
     "withdrawal_reference",
   );
 });
+
+test("a settlement's history leads from PENDING to its status by allowed steps, and only grows", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const at = "2026-01-01T00:00:00.000Z";
+  const steps = (...statuses: readonly string[]) =>
+    sql.json(statuses.map((status) => ({ status, at })));
+  const make = (id: number, status: string, ...history: readonly string[]) =>
+    sql`
+    INSERT INTO book.settlement (id, merchant_id, seq, withdrawal_id, currency, network, amount,
+      total_fees, address, label, status, needed_approval, created_at, updated_at, history)
+    VALUES (${`stl_${id}`}, 'mer_1', ${id}, 'wd_1', 'USDT', 'TRX', 1, 0, 'T', 'x', ${status}, false,
+      now(), now(), ${steps(...history)})`;
+  const move = (status: string, ...history: readonly string[]) =>
+    sql`UPDATE book.settlement SET status = ${status}, history = ${steps(...history)}`;
+  const refused: readonly [() => Promise<unknown>, string][] = [
+    [() => make(1, "PROCESSING"), "does not lead"],
+    [() => make(1, "PROCESSING", "PROCESSING"), "does not lead"],
+    [() => make(1, "PROCESSING", "PENDING"), "does not lead"],
+    [() => make(1, "APPROVED", "PENDING", "APPROVED"), "PENDING -> APPROVED"],
+    [async () => await make(1, "PROCESSING", "PENDING", "PROCESSING"), ""],
+    [() => move("COMPLETED", "PENDING", "PROCESSING", "COMPLETED"), "PROCESSING -> COMPLETED"],
+    [() => sql`UPDATE book.settlement SET status = 'FAILED'`, "does not lead"],
+    [() => move("FAILED", "PENDING", "FAILED"), "written once"],
+    [() => move("FAILED", "PENDING", "PROCESSING", "FAILED"), ""],
+    [() => move("PENDING", "PENDING"), "written once"],
+  ];
+  for (const [change, says] of refused) {
+    if (says === "") await change();
+    else await assertRejects(change, Error, says);
+  }
+});

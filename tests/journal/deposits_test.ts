@@ -59,6 +59,38 @@ test("a transfer is pending when seen and available net of fees when final", asy
   await journal.stop(1_000);
 });
 
+test("a deposit is charged at the rates of its first sight, whatever holds when it is final", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const merchantId = await addMerchant(sql, { rate: "0.01" });
+  await addAddress(sql, merchantId);
+  const first = openJournal(sql, { usdRate: () => "0.5" });
+  // worth 50 and 0.75 dollars
+  const txids = [
+    await addTransfer(sql, merchantId, "100", { phase: "seen" }),
+    await addTransfer(sql, merchantId, "1.5", { phase: "seen", to: "another" }),
+  ];
+  first.wake(merchantId);
+  await until(() => consumed(sql));
+  await first.stop(1_000);
+  await sql`UPDATE book.merchant SET deposit_commission_rate = 0.2 WHERE merchant_id = ${merchantId}`;
+  const later = openJournal(sql, { usdRate: () => "1" });
+  await addTransfer(sql, merchantId, "100", { phase: "solid", txid: txids[0] ?? "" });
+  await addTransfer(sql, merchantId, "1.5", {
+    phase: "solid",
+    txid: txids[1] ?? "",
+    to: "another",
+  });
+  later.wake(merchantId);
+  await until(() => consumed(sql));
+  assertEquals(await statement(sql), [
+    "CONFIRMED 100 commission 1 fee 0.5 effect 98.5",
+    "CONFIRMED 1.5 commission 0 fee 0 effect 1.5",
+  ]);
+  assertEquals(await booksFaults(sql), []);
+  await later.stop(1_000);
+});
+
 test("only the first deposit that is not exempt pays the activation fee", async () => {
   await using database = await testDatabase();
   const { sql } = database;

@@ -100,6 +100,11 @@ test("a reseller's share is held until the payment is final, then credited once"
   const [line] = await sql`
     SELECT type, category, status FROM book.transaction WHERE merchant_id = ${reseller}`;
   assertEquals({ ...line }, { type: "DEPOSIT", category: "Margin", status: "CONFIRMED" });
+  const events = await sql<{ type: string; payload: string }[]>`
+    SELECT type, payload FROM book.outbox WHERE merchant_id = ${reseller}`;
+  assertEquals(events.map(({ type }) => type), ["transaction.confirmed"]);
+  const { status, amount: told, balanceAfter } = JSON.parse(events[0]?.payload ?? "{}");
+  assertEquals([status, told, balanceAfter], ["confirmed", "0.5", "0.5"]);
   assertEquals(await booksFaults(sql), []);
   await journal.stop(1_000);
 });

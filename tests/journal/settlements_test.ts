@@ -38,6 +38,7 @@ function settlementCommand(fields: Partial<CreateSettlement> = {}): CreateSettle
     dynamicFee: NO_ESTIMATE,
     idempotencyKey: null,
     bodyHash: null,
+    giveUp: null,
     ...fields,
   };
 }

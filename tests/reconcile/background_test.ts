@@ -16,6 +16,7 @@ import { testDatabase } from "../support/database.ts";
 import { paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { moved, movingChain, passed } from "./support/moving_chain.ts";
+import { historyOf } from "../support/scan_cursor.ts";
 
 const test = testNeeding(DATABASE);
 const pause = () => Promise.resolve();
@@ -41,7 +42,6 @@ test("what is on its way between wallets of ours is in one of them, and nothing 
       sql,
       chains: new Map([["TRX", chain]]),
       coldAddressOf: () => "cold-wallet",
-      now: () => Date.now(),
       pause,
     }, { scope: "full", sparesNodes: true });
   };
@@ -80,7 +80,16 @@ test("a block that was passed unread is told, and reading it again closes the ga
   const { sql } = database;
   await moveCursor(sql, "TRX", "solid", null, { height: 9, hash: "h9", time: 0, previousTime: 0 });
   const to = { height: 29, hash: "h29", time: 0, previousTime: 0 };
-  assert(await moveCursor(sql, "TRX", "solid", { height: 9, hash: "h9" }, to, 20));
+  assert(
+    await moveCursor(
+      sql,
+      "TRX",
+      "solid",
+      { height: 9, hash: "h9", history: await historyOf(sql) },
+      to,
+      20,
+    ),
+  );
   const gapRules = async () => {
     const found = await Promise.all([checkBooks(sql, "quick"), checkBooks(sql)]);
     return found.map((results) =>
@@ -123,7 +132,14 @@ test("a block that was passed unread is told, and reading it again closes the ga
 test("the cursor cannot pass a block that was not read, nor one of another chain", async () => {
   await using database = await testDatabase();
   const { sql } = database;
-  const at = (height: number) => ({ height, hash: `h${height}`, time: 0, previousTime: 0 });
+  const history = await historyOf(sql);
+  const at = (height: number) => ({
+    height,
+    hash: `h${height}`,
+    time: 0,
+    previousTime: 0,
+    history,
+  });
   await moveCursor(sql, "TRX", "solid", null, at(9));
   const skipped = await moveCursor(sql, "TRX", "solid", at(9), at(12), 2).catch((error: unknown) =>
     error instanceof Error ? error.message : ""
@@ -158,7 +174,6 @@ test("comparisons are kept, told to operators and seen in readiness; a silent no
     sql,
     chains: new Map([["TRX", silent]]),
     coldAddressOf: () => null,
-    now: () => now,
     pause,
   }, { everyMs: 60_000, fullHour: 3 });
   const first = await reconciler.run("quick");
@@ -189,10 +204,10 @@ test("one service takes a job that is due, and it is due again later", async () 
   const { sql } = database;
   await ensureJob(sql, "compare", 1_000);
   await ensureJob(sql, "compare", 9_000);
-  assertEquals(await takeJob(sql, "compare", 999, 5_000), false);
-  const both = await Promise.all([1, 2].map(() => takeJob(sql, "compare", 1_000, 5_000)));
+  assertEquals(await takeJob(sql, "compare", 999, 5_000, 4_000), false);
+  const both = await Promise.all([1, 2].map(() => takeJob(sql, "compare", 1_000, 5_000, 4_000)));
   assertEquals(both.toSorted(), [false, true]);
-  assertEquals(await takeJob(sql, "compare", 5_000, 9_000), true);
+  assertEquals(await takeJob(sql, "compare", 5_000, 9_000, 4_000), true);
 });
 
 Deno.test("the quiet hour is the next one of the day, UTC", () => {

@@ -78,6 +78,28 @@ test("coin leaves the hot wallet as gas, as cold transfers and as fees, of faile
   assertEquals((await look(16, "native", "199")).length, 1, "what was topped up is watched too");
 });
 
+test("what an unknown payout moved and burned is explained once it is decided on, its coin too and once per transaction", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const { look } = watchedWallet(sql);
+  assertEquals(await look(10, "USDT", "100"), []);
+  assertEquals(await look(10, "native", "100"), []);
+  const spent = async (txid: string, logIndex: number, wallet = "hot") =>
+    await sql`
+      INSERT INTO hub.unknown_spend
+        (network, txid, log_index, height, block_time, wallet, sender, recipient, currency, amount, fee, status)
+      VALUES ('TRX', ${txid}, ${logIndex}, 11, now(), ${wallet}, ${HOT}, 'somewhere', 'USDT', 10, 27, 'open')`;
+  await spent("aa", 0);
+  await spent("aa", 1);
+  // the address paid for its own
+  await spent("bb", 0, "5");
+  assertEquals((await look(12, "native", "73")).length, 1, "an open one explains nothing");
+  await sql`
+    UPDATE hub.unknown_spend SET status = 'written_off', decided_at = now(), actor = 'key', reason = 'by hand'`;
+  assertEquals(await look(13, "native", "73"), []);
+  assertEquals((await look(14, "native", "72.9")).length, 1);
+});
+
 test("a balance that is read between two blocks is compared all the same: with the least of all it may be", async (t) => {
   await using database = await testDatabase();
   const { sql } = database;
@@ -157,7 +179,6 @@ test("what was not compared is told as not compared, and hides nothing else", as
       sql,
       chains: new Map([["TRX", chain]]),
       coldAddressOf: () => null,
-      now: () => Date.now(),
       pause,
     }, { scope: "quick", sparesNodes: true });
     const rules = report.body.parts.flatMap((part) => part.rules);

@@ -13,10 +13,11 @@ const PARTS: readonly { readonly of: RegExp; readonly may: RegExp; readonly in: 
   { of: /^(tests|bench)\//, may: /^/, in: "anything" },
   { of: /^(main\.ts$|setup\/|commands\/)/, may: /^(?!tests\/)/, in: "anything but tests" },
   {
-    of: /^(config|signer_config|sweep_config|treasury_config|secret)\.ts$/,
-    may: /^(signer_config|sweep_config|treasury_config|secret|ledger\/(amount|pair))\.ts$/,
+    of: /^(config|(database|duties|signer|sweep|treasury)_config|secret)\.ts$/,
+    may:
+      /^((database|duties|signer|sweep|treasury)_config|secret|ledger\/(amount|duties|pair|database\/database_url))\.ts$/,
     in:
-      "signer_config.ts, sweep_config.ts, treasury_config.ts, secret.ts, ledger/amount.ts and ledger/pair.ts",
+      "database_config.ts, duties_config.ts, signer_config.ts, sweep_config.ts, treasury_config.ts, secret.ts, ledger/amount.ts, ledger/duties.ts, ledger/pair.ts and ledger/database/database_url.ts",
   },
   {
     of: /^api\//,

@@ -132,6 +132,19 @@ export const RULES: readonly Rule[] = [
     kept: { path: "chains/wallet/a.ts", text: "const key = wallet.privateKey;" },
   },
   {
+    name: "the public key of a deposit branch stays with those who derive addresses from it",
+    check: ban({
+      files: PRODUCT,
+      except:
+        /^(chains\/(wallet\/|deposit_branch\.ts$|tron\/tron_chain\.ts$)|setup\/(chains_to_read|open_chains|treasury_policy)\.ts$)/,
+      view: "text",
+      pattern: /\w*xpub\w*/i,
+      use: "Chain.deriveAddress; the key is in no log and no answer",
+    }),
+    broken: { path: "api/treasury.ts", text: "return { key: account.depositXpub };" },
+    kept: { path: "api/treasury.ts", text: "return chain.deriveAddress(index);" },
+  },
+  {
     name: "only commands print",
     check: ban({
       files: PRODUCT,

@@ -10,6 +10,7 @@ import { testDatabase } from "../support/database.ts";
 import { nodeOf } from "../support/node_of.ts";
 import { paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { historyOf } from "../support/scan_cursor.ts";
 
 const test = testNeeding(DATABASE);
 
@@ -43,6 +44,7 @@ test("what was signed before the scan began is dead only when the blocks in betw
     askAgainMs: 1,
     now: () => Date.now(),
   });
+  const history = await historyOf(sql);
   const look = async () => {
     const solid = await readCursor(sql, "TRX", "solid");
     if (solid !== null) await burials.look(solid);
@@ -50,8 +52,8 @@ test("what was signed before the scan began is dead only when the blocks in betw
   };
   assertEquals(await look(), "signed");
   const next = { height: 41, hash: "41", time: late + 3_000, previousTime: late };
-  await moveCursor(sql, "TRX", "solid", begin, next, 1);
+  await moveCursor(sql, "TRX", "solid", { ...begin, history }, next, 1);
   assertEquals(await look(), "signed");
-  await markScanned(sql, "TRX", { first: 8, last: 40 }, 33);
+  assertEquals(await markScanned(sql, "TRX", { first: 8, last: 40 }, 33, history), true);
   assertEquals(await look(), "queued");
 });

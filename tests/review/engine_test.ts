@@ -65,7 +65,7 @@ test("a node whose journal does not move is not ready", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   let now = Date.now();
-  const engine = engineOn(sql, { now: () => now });
+  const engine = engineOn(sql, { monotonic: () => now });
   const merchantId = await addMerchant(sql);
   const migrations = await readMigrations();
   const parts = { sql, migrations, engine, fees: null, reconciler: null };

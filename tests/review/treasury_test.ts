@@ -11,6 +11,7 @@ import { testDatabase } from "../support/database.ts";
 import { nodeOf } from "../support/node_of.ts";
 import { paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { placeCursor } from "../support/scan_cursor.ts";
 
 const test = testNeeding(DATABASE);
 
@@ -139,7 +140,12 @@ test("a signature that was tried before holds up no other of its batch", async (
   });
   const [first, second] = ["1".repeat(64), "2".repeat(64)];
   assertEquals((await commitSigned(sql, [sign(0, first)])).size, 1);
-  const solid = { height: 9, hash: "9", time: 2_000, previousTime: 2_000 };
+  const solid = await placeCursor(sql, "TRX", {
+    height: 9,
+    hash: "9",
+    time: 2_000,
+    previousTime: 2_000,
+  });
   assertEquals((await buryExpired(sql, "TRX", solid, 3)).requeued.length, 1);
   const signed = await commitSigned(sql, [sign(0, first), sign(1, second)]);
   assertEquals([...signed], [rows[1]?.id]);

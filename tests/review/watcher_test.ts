@@ -20,6 +20,7 @@ import {
 import { testDatabase } from "../support/database.ts";
 import { eventAddressOf, paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { historyOf } from "../support/scan_cursor.ts";
 
 const test = testNeeding(DATABASE);
 const TXID = "a".repeat(64);
@@ -142,7 +143,11 @@ test("a deposit whose transfer is final but set aside is not told as failed", as
   const later = expiresAt + 60_000;
   const begin = { height: 5, hash: "5", time: later, previousTime: later };
   await moveCursor(sql, "TRX", "solid", null, begin);
-  await moveCursor(sql, "TRX", "solid", begin, { ...begin, height: 99, hash: "99" }, 94);
+  await moveCursor(sql, "TRX", "solid", { ...begin, history: await historyOf(sql) }, {
+    ...begin,
+    height: 99,
+    hash: "99",
+  }, 94);
   const timers = new Timers(sql, () => {});
   const actor = await paymentActors({
     sql,

@@ -4,7 +4,14 @@ import { serve, type Server, type Serving } from "../../setup/serve.ts";
 import { needs } from "../support/permissions.ts";
 
 const HOST = "127.0.0.1";
-const ANY = { host: HOST, port: 0, publicUrl: null } as const;
+const ANY = {
+  host: HOST,
+  port: 0,
+  publicUrl: null,
+  trustedProxies: [],
+  connections: { total: 100, perAddress: 100 },
+  descriptors: 1_000,
+} as const;
 const ignore = needs({ net: true });
 
 function appThatSays(text: string): Hono {

@@ -45,6 +45,16 @@ test("a signer does not start with missing files or a development wallet, and na
     await Deno.writeTextFile(env.WALLET_PASSPHRASE_FILE, "x");
     await Deno.chmod(env.WALLET_PASSPHRASE_FILE, 0o666);
     await expectRefusal({}, 1, "others may change");
+    await Deno.chmod(env.WALLET_PASSPHRASE_FILE, 0o600);
+    // a signer without caps signs for whatever it is asked
+    for (const ENVIRONMENT of ["staging", "production"]) {
+      await expectRefusal({ ENVIRONMENT }, 1, "TRX_SIGNER_PER_TRANSACTION has no cap of USDT");
+      await expectRefusal(
+        { ENVIRONMENT, TRX_SIGNER_PER_TRANSACTION: "USDT:10000", TRX_SIGNER_PER_DAY: "coin:5" },
+        1,
+        "TRX_SIGNER_PER_DAY has no cap of USDT",
+      );
+    }
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -80,6 +80,7 @@ Deno.test("a kind that changed after it was signed is not signed again while tha
     currency: "native",
     destination: OWN.address,
     destinationIndex: OWN.index,
+    isDestinationClosed: false,
   };
   signedOf(await desk.ask(START));
   desk.intent = { ...desk.intent, kind: "reclaim" };

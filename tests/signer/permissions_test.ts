@@ -24,6 +24,7 @@ const SETTINGS: ProcessSettings = {
   limits: { "USDT/TRX": { perTransaction: amountOf("0.000001"), perDay: amountOf("12.5") } },
   coldAddresses: { TRX: "TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8" },
   socket: "/s/signer.sock",
+  socketGroup: 7000,
   stateDir: "/t",
   environment: "production",
   logLevel: "info",

@@ -48,8 +48,12 @@ test("a signer that was killed gives the same signature again, and none from dam
     };
     await signer.start(env);
     const before = await ask(blockTime);
+    const uncapped = "Without a cap per transaction and per day: USDT/TRX";
+    assertStringIncludes((await signer.verb("status")).printed, uncapped);
     await signer.kill9();
-    await signer.start(env);
+    const caps = { TRX_SIGNER_PER_TRANSACTION: "USDT:500", TRX_SIGNER_PER_DAY: "USDT:1000" };
+    await signer.start({ ...env, ...caps });
+    assertEquals((await signer.verb("status")).printed.includes(uncapped), false);
     assertEquals(await ask(blockTime + 60_000), before);
     assertStringIncludes((await signer.verb("status")).printed, "24 hours: 12.5 USDT/TRX");
     await signer.kill9();

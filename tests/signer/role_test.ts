@@ -31,7 +31,12 @@ test("with its grants the signer reads intents and addresses, and can do nothing
     VALUES ('out_1', 'mer_1', 'payout', 'wd_1', 'TRX', 'USDT', 12.5, 'T1', 'queued', now(), now())`;
   await sql`
     INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index)
-    VALUES ('T1', 'TRX', 'mer_1', 'adr_1', 7), ('T1', 'TRX_SHASTA', 'mer_1', 'adr_2', 8)`;
+    VALUES ('T1', 'TRX', 'mer_2', 'adr_1', 7), ('T1', 'TRX_SHASTA', 'mer_1', 'adr_2', 8),
+      ('T2', 'TRX', 'mer_1', 'adr_3', 9), ('T3', 'TRX', 'mer_lost', 'adr_4', 10)`;
+  await sql`
+    INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, created_at, updated_at)
+    SELECT 'out_' || n, 'mer_1', 'payout', 'wd_' || n, 'TRX', 'USDT', 1, 'T' || n, 'queued', now(), now()
+    FROM generate_series(2, 3) n`;
   await using role = await signerRole(sql, database.url);
   // what somebody granted by hand is taken away again
   await sql.unsafe(`GRANT ALL ON ALL TABLES IN SCHEMA book, hub TO ${role.name}`);
@@ -49,9 +54,14 @@ test("with its grants the signer reads intents and addresses, and can do nothing
       amount: amountOf("12.5"),
       destination: "T1",
       destinationIndex: 7,
+      isDestinationClosed: false,
       wallet: "hot",
       status: "queued",
     }]);
+    const closed = (await source.read(["out_1", "out_2", "out_3"]))
+      .filter(({ isDestinationClosed }) => isDestinationClosed)
+      .map(({ outgoingId }) => outgoingId).sort();
+    assertEquals(closed, ["out_2", "out_3"], "the payer's own address, and a lost one");
     for (const statement of FORBIDDEN) {
       await assertRejects(
         () => own.begin("read write", (tx) => tx.unsafe(statement)),

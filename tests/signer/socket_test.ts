@@ -26,6 +26,7 @@ const WELL: SignerStatus = {
   fingerprint: "print",
   paused: false,
   reachesDatabase: true,
+  uncapped: [],
   spent: {},
 };
 
@@ -46,6 +47,11 @@ class Desk implements AsyncDisposable {
   async listen(bounds: SocketBounds = BOUNDS): Promise<void> {
     const handler: SocketHandler = {
       status: () => Promise.resolve(this.status),
+      live: (outgoingIds) =>
+        Promise.resolve(outgoingIds.map((outgoingId) => ({
+          outgoingId,
+          signed: { txid: `tx-${outgoingId}`, bytes: "{}", expiresAt: 7 },
+        }))),
       sign: async (asked) => {
         this.asked++;
         if (asked.some(({ outgoingId }) => outgoingId === "hang")) await this.#released.promise;

@@ -21,6 +21,7 @@ const PAYOUT: Intent = {
   amount: amountOf("60.5"),
   destination: "stranger",
   destinationIndex: null,
+  isDestinationClosed: false,
   wallet: "hot",
   status: "queued",
 };

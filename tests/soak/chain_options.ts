@@ -21,13 +21,58 @@ export interface ChainSoakOptions {
   readonly peaceMs: number;
 }
 
+/** What catching up with a node of a public provider does. */
+export interface PublicNodeOptions {
+  /** Blocks that the service is behind, with a transfer in each. */
+  readonly behind: number;
+  /** Calls that the node answers within a second. */
+  readonly perSecond: number;
+  /** How long it answers nothing after one more. */
+  readonly suspendSeconds: number;
+  /** `<NETWORK>_CALLS_PER_SECOND` of the service. */
+  readonly callsPerSecond: number;
+}
+
 export const USAGE = `deno task soak chain [options]
+deno task soak chain --node public [options]: far behind a node with a limit per second
+  --behind n          blocks, default 300
+  --per-second n      calls that the node answers, default 15
+  --suspend n         seconds of silence after more, default 30
+  --calls-per-second n  that the service is set to, default 12
   --seed n            repeats a run; drawn and printed when left out
   --deposits n        default 10000, each to an address of its own
   --payouts n         default 5000
   --kills n           of the service, default 10
   --chain-kills n     of the chain's node, default 3
   --database-kills n  of PostgreSQL, default 2`;
+
+/**
+ * Reads the command line of `--node public`; `null`: it asks for another kind of run.
+ *
+ * @throws {TypeError} when it cannot be read; the message says why
+ */
+export function parsePublicNode(args: readonly string[]): PublicNodeOptions | null {
+  if (!args.includes("--node")) return null;
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      "node": { type: "string" },
+      "behind": { type: "string", default: "300" },
+      "per-second": { type: "string", default: "15" },
+      "suspend": { type: "string", default: "30" },
+      "calls-per-second": { type: "string", default: "12" },
+    },
+  });
+  if (values.node !== "public") {
+    throw new TypeError(`Cannot use --node as it is not public: ${values.node}`);
+  }
+  return {
+    behind: count("--behind", values.behind),
+    perSecond: count("--per-second", values["per-second"]),
+    suspendSeconds: count("--suspend", values.suspend),
+    callsPerSecond: count("--calls-per-second", values["calls-per-second"]),
+  };
+}
 
 /**
  * Reads the command line.

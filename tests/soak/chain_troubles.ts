@@ -16,6 +16,9 @@ interface Fault {
   readonly probability: number;
   readonly late?: boolean;
   readonly forget?: boolean;
+  readonly perSecond?: number;
+  readonly suspendSeconds?: number;
+  readonly behind?: number;
 }
 
 /** What was done to the service and its node, by kind. */
@@ -112,6 +115,11 @@ function drawFault(draw: () => number): Fault {
   const kinds: readonly Fault[] = [
     { path: read, kind: "error-500", probability, late },
     { path: read, kind: "busy-429", probability: probability / 2, late },
+    { path: "*", kind: "limit-per-second", probability: 1, perSecond: 60, suspendSeconds: 2 },
+    { path: read, kind: "lite-node", probability: probability / 2 },
+    { path: read, kind: "closed-api", probability: probability / 2 },
+    { path: read, kind: "call-exception", probability },
+    { path: "/walletsolidity/*", kind: "two-nodes", probability: 1, behind: 2 },
     { path: read, kind: "timeout", probability: probability / 20, late },
     { path: "*", kind: "lagging-receipts", probability, late },
     { path: BROADCAST, kind: "error-500", probability, late },

@@ -15,7 +15,9 @@ export interface Soak {
 
 /** Every kind of run, loaded when it is asked for. */
 const SOAKS: Readonly<Record<string, () => Promise<Soak>>> = {
+  abuse: () => import("./abuse.ts"),
   chain: () => import("./chain.ts"),
+  failover: () => import("./failover.ts"),
   webhooks: () => import("./webhooks.ts"),
 };
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { AddressGuard } from "../../actors/addresses/address_guard.ts";
 import { assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { Registry } from "prom-client";
@@ -14,7 +15,7 @@ import { hashApiKey, mintApiKey } from "../../api/api_key.ts";
 import { createApi } from "../../api/app.ts";
 import type { ApiDeps } from "../../api/context.ts";
 import { createSessionTokens } from "../../api/session_token.ts";
-import { addressFromLogHex, isTronAddress } from "../../chains/tron/address.ts";
+import { addressFromLogHex, addressToLogHex, isTronAddress } from "../../chains/tron/address.ts";
 import type { BlockAnswer } from "../../chains/chain.ts";
 import { tronTransactionId } from "../../chains/tron/transaction_id.ts";
 import { ZERO } from "../../ledger/amount.ts";
@@ -22,13 +23,17 @@ import type { Sql } from "../../ledger/database/connect.ts";
 import type { Network } from "../../ledger/pair.ts";
 import type { Liquidity } from "../../actors/merchant/hot_funds.ts";
 import { fixedRates } from "../../rates/fixed_rates.ts";
+import { createSecretBox } from "../../webhooks/secret_box.ts";
 import { createSender } from "../../webhooks/sender.ts";
-import { addMerchant, emptyFeeBoard, fund, openJournal } from "./books.ts";
+import { addMerchant, amount, emptyFeeBoard, fund, openJournal } from "./books.ts";
 import { testDatabase } from "./database.ts";
 import { responseFaults } from "./documented.ts";
 
 /** Key of the signatures of upstream systems in these tests. */
 export const INGEST_SECRET = "the key of upstream systems, in tests";
+
+/** Key of the callback secrets in these tests. */
+export const CALLBACK_SECRETS_KEY = "the key of callback secrets, in tests";
 
 /** The address payouts leave from in these tests. */
 export const HOT_WALLET = addressOf(0xffff);
@@ -42,6 +47,7 @@ export function addressOf(number: number): string {
 export const EMPTY_CHAIN = {
   isAddress: isTronAddress,
   addressOf: addressFromLogHex,
+  eventAddress: addressToLogHex,
   transactionId: tronTransactionId,
   transaction: (txid: string) => Promise.resolve({ kind: "missing" as const, txid }),
   async *blocks(): AsyncGenerator<BlockAnswer> {},
@@ -89,6 +95,8 @@ export interface TestApi extends AsyncDisposable {
   readonly sql: Sql;
   readonly journal: Journal;
   call(method: string, path: string, options?: CallOptions): Promise<Called>;
+  /** A GET that is there at once, as the streams of one connection may be. */
+  get(path: string): Promise<Response>;
   /** Inserts a key; `merchantId` null for an administrator's. */
   addKey(merchantId: string | null, options?: KeyOptions): Promise<string>;
   /** A new active merchant, its full key and, where asked, its money. */
@@ -125,12 +133,14 @@ export async function testApi(
         return fresh;
       },
     },
+    addresses: new AddressGuard({ derive: (_, index) => addressOf(index) }),
     fees: emptyFeeBoard(),
     treasury: () => ({ policy: null, status: null }),
     payoutsOpen: () => true,
     rates: fixedRates(() => Date.now()),
     sessionTokens: createSessionTokens("a secret of the tests, long enough"),
     ingestSecret: INGEST_SECRET,
+    duties: { fourEyes: "keys", aloneUpTo: amount("100000") },
     clock: () => Date.now(),
     newId,
     environment: "development",
@@ -140,6 +150,7 @@ export async function testApi(
     registry: new Registry(),
     readiness: () => Promise.resolve({ status: "ok", reasons: [] }),
     urlRules: { allowLoopback: true },
+    callbackSecrets: await createSecretBox(CALLBACK_SECRETS_KEY),
     webhookSender: sender,
     wakeWebhooks: () => {},
     ...deps,
@@ -167,6 +178,8 @@ export async function testApi(
     sql,
     journal,
     addKey,
+    get: async (path) =>
+      await api.fetch(new Request(url + path, { headers: { host: "localhost" } })),
     call: async (method, path, options = {}) => {
       const hasBody = options.raw !== undefined || options.body !== undefined;
       const response = await fetch(url + path, {

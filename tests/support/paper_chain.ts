@@ -27,6 +27,7 @@ export function paperChain(network: Network, replaced: Partial<Chain> = {}): Cha
     hotWallet: "hot-wallet",
     isAddress: () => true,
     addressOf: (event) => /^[0-9a-f]{40}$/.test(event) ? addressFromLogHex(event) : event,
+    eventAddress: eventAddressOf,
     transactionId: (text) => text,
     deriveAddress: (index) => `address-${index}`,
     head: () => Promise.resolve(solid),
@@ -36,8 +37,11 @@ export function paperChain(network: Network, replaced: Partial<Chain> = {}): Cha
     transaction: (txid) => Promise.resolve({ kind: "missing", txid }),
     estimateFee: () => Promise.resolve({ fee: amount("1"), limit: amount("2") }),
     envelope: ({ time }) => ({ network, fields: {}, expiresAt: time + 60_000 }),
+    termsOf: (_bytes, near) => ({ beginning: near, feeLimit: amount("2") }),
     broadcast: () => Promise.resolve(accepted),
     balanceOf: () => Promise.resolve(amount("1000000")),
+    tokenSwitches: () =>
+      Promise.resolve({ isPaused: false, keepsPart: false, successor: null, isBlocked: false }),
     gas: {
       means: () =>
         Promise.resolve({

@@ -5,14 +5,19 @@
  */
 
 import { connect, type ConnectOptions, type Sql } from "../../ledger/database/connect.ts";
-import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../ledger/database/embedded.ts";
+import { startEmbeddedPostgres } from "../../ledger/database/embedded.ts";
 import { migrate } from "../../ledger/database/migrate.ts";
 import type { Settings } from "../../ledger/database/cluster_settings.ts";
 import { guardCluster } from "./cluster_guard.ts";
+import { startDebianPostgres, type TestServer } from "./debian_postgres.ts";
 import { removeCluster } from "./remove_cluster.ts";
+
+/** Which PostgreSQL runs: the embedded one, or Debian's with its default settings. */
+export type Binaries = "embedded" | "debian";
 
 /** A server that a test may treat badly. */
 export interface PrivateCluster extends AsyncDisposable {
+  readonly binaries: Binaries;
   /** Connection string of its migrated database; the same after a restart. */
   readonly url: string;
   /** Process id of the server that runs now. */
@@ -34,21 +39,29 @@ export interface PrivateCluster extends AsyncDisposable {
  *
  * @param options.settings PostgreSQL settings; fsync is on unless they say otherwise
  * @param options.migrated whether the migrations are applied; default true
+ * @param options.binaries default `embedded`
  */
 export async function privateCluster(
-  options: { readonly settings?: Settings; readonly migrated?: boolean } = {},
+  options: {
+    readonly settings?: Settings;
+    readonly migrated?: boolean;
+    readonly binaries?: Binaries;
+  } = {},
 ): Promise<PrivateCluster> {
+  const { binaries = "embedded" } = options;
   const dataDir = await Deno.makeTempDir({ prefix: "engine-cluster-" });
   await Deno.chmod(dataDir, 0o755);
-  const start = () =>
-    startEmbeddedPostgres({
-      dataDir,
-      supervise: false,
-      syncNewCluster: false,
-      settings: { autovacuum: "off", ...options.settings },
-    });
+  const start = (): Promise<TestServer> =>
+    binaries === "debian"
+      ? startDebianPostgres(dataDir, options.settings ?? {})
+      : startEmbeddedPostgres({
+        dataDir,
+        supervise: false,
+        syncNewCluster: false,
+        settings: { autovacuum: "off", ...options.settings },
+      });
   const guard = await guardCluster(dataDir);
-  let server: EmbeddedPostgres = await start();
+  let server = await start();
   const pools: Sql[] = [];
   const open = (more: ConnectOptions = {}) => {
     const pool = connect(server.url, { applicationName: "test", ...more });
@@ -56,6 +69,7 @@ export async function privateCluster(
     return pool;
   };
   const cluster: PrivateCluster = {
+    binaries,
     url: server.url,
     get pid() {
       return server.pid;

@@ -81,6 +81,8 @@ export interface Service extends AsyncDisposable {
 export interface ServiceOptions {
   /** Environment of every start, for example `DEV_CHAIN_BLOCK_MS`. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Limit of descriptors of every start; the tests' own where absent. */
+  readonly descriptors?: number;
 }
 
 /**
@@ -109,7 +111,8 @@ async function openService(options: ServiceOptions): Promise<Service> {
   const pidFile = join(dataDir, "service.pid");
   await Deno.writeTextFile(logFile, "");
   const guard = await guardCluster(dataDir);
-  const command = await startCommand();
+  const bounded = options.descriptors === undefined ? "" : `ulimit -n ${options.descriptors} && `;
+  const command = bounded + await startCommand();
   const launch = {
     cwd: ROOT,
     clearEnv: true,

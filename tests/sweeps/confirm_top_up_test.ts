@@ -45,9 +45,6 @@ async function openAccount(sql: Sql) {
   const sweep = async (txid: string) => {
     const outgoingId = newId("out");
     await sql`
-      INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index)
-      SELECT address, network, merchant_id, id, wallet_index FROM book.deposit_address`;
-    await sql`
       INSERT INTO book.outgoing (id, merchant_id, kind, network, currency, amount, wallet, destination, status, created_at, updated_at)
       SELECT ${outgoingId}, 'mer_platform', 'sweep', network, currency, amount, '0', 'hot', 'queued', now(), now()
       FROM book.deposit`;

@@ -260,7 +260,6 @@ async function atOnce(
   second: (sql: Sql) => Promise<unknown>,
 ): Promise<string> {
   const [one, two] = [database.connect({ max: 1 }), database.connect({ max: 1 })];
-  const [place] = await two<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`;
   const held = await one.reserve();
   await held`BEGIN`;
   await first(held);
@@ -268,7 +267,8 @@ async function atOnce(
   const end = second(two).then(() => "nothing", String).finally(() => isOver = true);
   await until(async () => {
     const [row] = await database.sql<{ waits: boolean }[]>`
-      SELECT cardinality(pg_blocking_pids(${place?.pid ?? 0})) > 0 AS waits`;
+      SELECT EXISTS (SELECT FROM pg_stat_activity a
+        WHERE a.datname = current_database() AND cardinality(pg_blocking_pids(a.pid)) > 0) AS waits`;
     return isOver || row?.waits === true;
   });
   await held`COMMIT`;

@@ -21,6 +21,7 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { AUDIT } from "./support/audit.ts";
 import { openDesk, tellOf } from "./support/desk.ts";
 import { type House, openHouse } from "./support/house.ts";
+import { historyOf } from "../support/scan_cursor.ts";
 
 const test = testNeeding(DATABASE);
 
@@ -93,7 +94,10 @@ test("nothing of a block that is being read is written off", async () => {
   assertEquals(asked, []);
   // a node that has that block as well shows what is so
   const passed = { height: 8, hash: "08", time: 10_000, previousTime: 7_000 };
-  assertEquals(await moveCursor(sql, "TRX", "solid", cursor, passed, 1), true);
+  assertEquals(
+    await moveCursor(sql, "TRX", "solid", { ...cursor, history: await historyOf(sql) }, passed, 1),
+    true,
+  );
   assertEquals(await ask(), { kind: "written_off", transfers: 1 });
   assertEquals(asked, [8]);
 });

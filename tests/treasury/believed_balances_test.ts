@@ -16,7 +16,7 @@ const test = testNeeding(DATABASE);
 
 const BALANCE = "/walletsolidity/triggerconstantcontract";
 const BEHIND = "queued: waiting for a node that is up to date";
-const ACCOUNT = HDKey.fromMasterSeed(new Uint8Array(32).fill(9)).derive("m/44'/195'/0'");
+const BRANCH = HDKey.fromMasterSeed(new Uint8Array(32).fill(9)).derive("m/44'/195'/0'/0");
 const badGateway = () => new Response("bad gateway", { status: 502 });
 
 /** How a node sees the chain; changing it takes effect at once. */
@@ -52,7 +52,7 @@ function chainOver(...nodes: readonly ScriptedNode[]) {
     network: "TRX",
     nodeUrls: nodes.map(({ url }) => url),
     contracts: { USDT },
-    xpub: ACCOUNT.publicExtendedKey,
+    depositXpub: BRANCH.publicExtendedKey,
     hotWallet: PAYER,
   });
   const { solid, blocks, balanceOf } = tron;

@@ -8,7 +8,7 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
 
-test("a node's one bad answer does not take the payouts before it along", async () => {
+test("a node's one bad answer takes neither the payouts before it along nor those after it", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);
@@ -39,10 +39,10 @@ test("a node's one bad answer does not take the payouts before it along", async 
     onLiquidity: () => {},
     onSignerState: () => {},
   });
-  assertEquals(transactions.length, 3);
+  assertEquals(transactions.length, 4);
   const rows = await sql<{ status: string; reason: string | null; free: boolean | null }[]>`
     SELECT status, reason, lease_until <= now() AS free FROM book.outgoing ORDER BY id`;
   const signed = { status: "signed", reason: null, free: null };
-  const waiting = { status: "queued", reason: "waiting for another try", free: true };
-  assertEquals(rows.map((row) => ({ ...row })), [signed, signed, signed, waiting, waiting]);
+  const waiting = { status: "queued", reason: "waiting for another try", free: false };
+  assertEquals(rows.map((row) => ({ ...row })), [signed, signed, signed, waiting, signed]);
 });

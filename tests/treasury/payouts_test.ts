@@ -185,3 +185,45 @@ test("what waits for funds is not promised twice, and is seen with reason and ag
     return row?.n === 2;
   });
 });
+
+test("a payout to another merchant's deposit address is paid once on the chain and credited once by the scan", async () => {
+  await using rig = await openTreasuryRig();
+  const [payer, receiver] = [await rig.merchant("1000"), await rig.merchant("0.000001")];
+  const { body: issued } = await rig.api.call("POST", "/api/deposit-address", {
+    key: receiver.key,
+    body: { network: "TRX", identifier: "supplier", referenceId: "invoice-7" },
+  });
+  const deposits = async () =>
+    (await rig.api.call("GET", "/api/deposits?referenceId=invoice-7", { key: receiver.key })).body
+      .deposits;
+  const id = await rig.withdraw(payer.key, "100", issued.address);
+  await rig.mineUntil("the receiver sees it", async () => (await deposits()).length > 0);
+  assertEquals((await deposits())[0].status, "PENDING");
+  // the blocks that showed it are dropped, and the same bytes land again
+  await rig.control("/dev/reorg", { depth: 1 });
+  await rig.mineUntil(
+    "it is final for both",
+    async () =>
+      await statusOf(rig, id) === "CONFIRMED" && (await deposits())[0].status === "CONFIRMED",
+  );
+  const { txid } = (await rig.sql<{ txid: string }[]>`
+    SELECT txid FROM book.withdrawal WHERE id = ${id}`)[0] ?? { txid: "none" };
+  const [deposit, ...others] = await deposits();
+  assertEquals(others, []);
+  assertEquals([deposit.amount, deposit.fee, deposit.commission, deposit.metadata.txHash], [
+    "100",
+    "0.5",
+    "0",
+    txid,
+  ]);
+  // nothing left the wallet that the books do not know, so that signing goes on, and it is swept
+  assertEquals((await rig.sql`SELECT FROM hub.unknown_spend`).length, 0);
+  const items = await rig.sql`SELECT txid FROM book.sweep_item`;
+  assertEquals(items.map((item) => item["txid"]), [txid]);
+  const next = await rig.withdraw(payer.key, "10", issued.address);
+  await rig.mineUntil("the next is paid", async () => await statusOf(rig, next) === "CONFIRMED");
+  await until(async () => (await deposits()).length === 2);
+  await rig.mineUntil("it is credited", async () => (await deposits())[0].status === "CONFIRMED");
+  assertEquals((await deposits())[0].fee, "0", "an address is activated once");
+  assertEquals(await booksFaults(rig.sql), []);
+});

@@ -6,7 +6,8 @@ import type { BroadcastOutcome, Chain } from "../../chains/chain.ts";
 import { classifyBroadcast } from "../../chains/tron/classify_broadcast.ts";
 import { createTronChain } from "../../chains/tron/tron_chain.ts";
 import { HDKey } from "@scure/bip32";
-import { accountKey, signingKey } from "../../chains/wallet/account_key.ts";
+import { networkKeys, signingKey } from "../../chains/wallet/network_keys.ts";
+import { connectionFault } from "../../ledger/database/connection_fault.ts";
 import type { Network } from "../../ledger/pair.ts";
 import { addMerchant, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
@@ -60,7 +61,8 @@ test("whatever a node says to a broadcast, the same bytes are sent again, and no
     sql,
     chains: new Map<Network, Chain>([["TRX", chain]]),
     signer: paperSigner(),
-    now: () => now,
+    now: Date.now,
+    monotonic: () => now,
     node: "node",
     leaseMs: 60_000,
     resendMs: 1,
@@ -84,6 +86,70 @@ test("whatever a node says to a broadcast, the same bytes are sent again, and no
   assertEquals(rows.map((row) => ({ ...row })), [{ status: "signed", attempts: 1, outcome: null }]);
 });
 
+test("a signature of a commit that this process was never told of is confirmed before it is sent", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const merchantId = await addMerchant(sql);
+  const id = newId("out");
+  await sql`
+    INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, attempts, created_at, updated_at)
+    VALUES (${id}, ${merchantId}, 'payout', 'wd_1', 'TRX', 'USDT', 1, 'somewhere', 'signed', 1, now(), now())`;
+  await sql`
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit)
+    VALUES (${id}, 1, ${merchantId}, 'TRX', ${
+    "ab".repeat(32)
+  }, 'bytes', now() + interval '1 day', now(), 0)`;
+  const happened: string[] = [];
+  let refusals = 2;
+  const watched = new Proxy(sql, {
+    apply: (target, self, args: unknown[]) => {
+      const text = Array.isArray(args[0]) ? args[0].join("?") : "";
+      if (!text.includes("pg_logical_emit_message")) return Reflect.apply(target, self, args);
+      happened.push(refusals > 0 ? "not confirmed" : "confirmed");
+      if (refusals-- > 0) {
+        return Promise.reject(connectionFault("COMMIT_NOT_REPLICATED", "of a test"));
+      }
+      return Reflect.apply(target, self, args);
+    },
+  });
+  const chain = paperChain("TRX", {
+    broadcast: (): Promise<BroadcastOutcome> => {
+      happened.push("sent");
+      return Promise.resolve({ category: "accepted", retryable: true });
+    },
+  });
+  let now = 0;
+  const treasury = new Actors(treasuryActors({
+    sql: watched,
+    chains: new Map<Network, Chain>([["TRX", chain]]),
+    signer: paperSigner(),
+    now: Date.now,
+    monotonic: () => now,
+    node: "node",
+    leaseMs: 60_000,
+    resendMs: 1,
+    attemptLimit: 3,
+    wakeMerchants: () => {},
+    onLook: () => {},
+    onLiquidity: () => {},
+    onSignerState: () => {},
+  }));
+  while (happened.length < 5) {
+    const before = happened.length;
+    now += 10;
+    treasury.tell("TRX", { type: "look" });
+    await until(() => happened.length > before);
+  }
+  await treasury.stop(5_000);
+  assertEquals(happened.slice(0, 5), [
+    "not confirmed",
+    "not confirmed",
+    "confirmed",
+    "sent",
+    "sent",
+  ]);
+});
+
 test("every configured node is offered the bytes, also those behind one that fails", async () => {
   const path = "/wallet/broadcasttransaction";
   const txid = "ab".repeat(32);
@@ -93,7 +159,7 @@ test("every configured node is offered the bytes, also those behind one that fai
     [path]: () => ({ code: "DUP_TRANSACTION_ERROR", message: "" }),
   });
   const nodes = [failing, unsure, knowing];
-  const account = accountKey(
+  const keys = networkKeys(
     HDKey.fromMasterSeed(crypto.getRandomValues(new Uint8Array(32))),
     "TRX",
   );
@@ -101,8 +167,8 @@ test("every configured node is offered the bytes, also those behind one that fai
     network: "TRX",
     nodeUrls: nodes.map(({ url }) => url),
     contracts: {},
-    xpub: account.publicExtendedKey,
-    hotWallet: signingKey(account, "TRX", "hot").address,
+    depositXpub: keys.deposits.publicExtendedKey,
+    hotWallet: signingKey(keys, "TRX", "hot").address,
   });
   const bytes = JSON.stringify({ txID: txid, raw_data_hex: "00", signature: ["00"] });
   for (let times = 1; times <= 2; times++) {

@@ -1,11 +1,15 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { SecondNode } from "../../actors/treasury/second_opinion.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
+import { Registry } from "prom-client";
+import { noteDepositProofRule } from "../../ledger/watcher/deposit_proofs.ts";
+import { registerDepositProofMetrics } from "../../setup/deposit_proof_health.ts";
 import { treasuryReasons } from "../../setup/treasury_reasons.ts";
 import { addressOf } from "../support/api.ts";
 import { amount, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { addWatched } from "../watcher/support/watch.ts";
 import { CALM, openTreasuryRig, type PayoutState } from "./support/treasury_rig.ts";
 
 const BROADCAST = "/wallet/broadcasttransaction";
@@ -100,6 +104,36 @@ test("a large payout that expired is built again only when a second node knows n
       SELECT txid FROM book.attempt WHERE outcome = 'paid'`;
   assertEquals(paid.length, 2);
   assertEquals(paid.filter(({ txid }) => first.some((dead) => dead.txid === txid)), []);
+});
+
+test("a node asks its second nodes about large deposits by itself, and tells what waits", async () => {
+  const moody: Moody[] = [];
+  await using rig = await openTreasuryRig({
+    policy: ({ chainAt, chainUrl }) => {
+      moody.push(new Moody(chainAt(chainUrl)));
+      return { ...CALM, second: { above: amount("50"), nodes: moody.map(({ node }) => node) } };
+    },
+  });
+  const [second] = moody;
+  assert(second !== undefined);
+  const address = addressOf(0xabc7);
+  await addWatched(rig.sql, address, 7);
+  await noteDepositProofRule(rig.sql, "TRX", amount("50"));
+  const registry = new Registry();
+  registerDepositProofMetrics(registry, rig.engine, Date.now);
+  const is = (status: string) =>
+    until(async () =>
+      (await rig.sql`SELECT FROM book.deposit WHERE status = ${status}`).length === 1
+    );
+  await rig.control("/dev/transfer", { to: address, amount: "60" });
+  await rig.mine(4);
+  await is("PENDING");
+  await until(() => /does not answer/.test(rig.engine.unprovenDeposits("TRX")?.reason ?? ""));
+  assertMatch(await registry.metrics(), /deposits_unproven\{network="TRX"\} 1/);
+  second.mood = "well";
+  await is("CONFIRMED");
+  await until(() => rig.engine.unprovenDeposits("TRX")?.waiting === 0);
+  assertMatch(await registry.metrics(), /deposits_unproven\{network="TRX"\} 0/);
 });
 
 test("a payout that expired is not dead while a block since its signature was not read", async () => {

@@ -70,6 +70,23 @@ Deno.test("a rejection carries the node's text, readable and without control cha
   assertEquals(outcome.category === "rejected" && outcome.message, "Validate [31m error");
 });
 
+Deno.test("whatever a node says in words is kept, of a refusal as of what proves nothing", () => {
+  const words = (body: unknown, status = 200) => {
+    const outcome = classify(body, status);
+    return "message" in outcome ? outcome.message : undefined;
+  };
+  for (const code of ["SIGERROR", "OTHER_ERROR", "DUP_TRANSACTION_ERROR", "A_LATER_CODE"]) {
+    assertEquals(words({ code, message: HELLO }), "hello", code);
+  }
+  assertEquals(
+    words({ Error: "class java.lang.Exception : hello" }),
+    "class java.lang.Exception : hello",
+  );
+  assertEquals(words("the node is away\n", 502), "the node is away");
+  assertEquals(words("x".repeat(5_000), 502)?.length, 300);
+  assertEquals(words({ code: "SERVER_BUSY" }), undefined);
+});
+
 const accepted: BroadcastOutcome = { category: "accepted", retryable: true };
 const known: BroadcastOutcome = { category: "known", retryable: true, code: "DUP" };
 const unclear: BroadcastOutcome = { category: "unclear", retryable: true, code: "TIMEOUT" };

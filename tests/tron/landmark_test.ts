@@ -17,7 +17,7 @@ import {
 import { type Script, type ScriptedNode, startScriptedNode } from "./support/scripted_node.ts";
 
 const ignore = needs({ net: true });
-const ACCOUNT = HDKey.fromMasterSeed(new Uint8Array(32).fill(7)).derive("m/44'/195'/0'");
+const BRANCH = HDKey.fromMasterSeed(new Uint8Array(32).fill(7)).derive("m/44'/195'/0'/0");
 const LANDMARK = { height: HEIGHT, hash: blockId(HEIGHT) };
 const payment = contractCall(1, [transferLog(USDT, PAYER, OURS, 1)]);
 
@@ -33,7 +33,7 @@ function chainOver(...nodes: readonly ScriptedNode[]) {
     network: "TRX",
     nodeUrls: nodes.map(({ url }) => url),
     contracts: { USDT },
-    xpub: ACCOUNT.publicExtendedKey,
+    depositXpub: BRANCH.publicExtendedKey,
     hotWallet: PAYER,
     requestTimeoutMs: 2_000,
   });
@@ -79,7 +79,7 @@ Deno.test({
       `answered block ${HEIGHT} for block ${HEIGHT - 1}`,
     );
     assertEquals(error instanceof NotOurChain, false);
-    assertEquals(chain.nodes.states.map(({ state }) => state), ["resting"]);
+    assertEquals(chain.nodes.states.map(({ state }) => state), ["ready"]);
   },
 });
 

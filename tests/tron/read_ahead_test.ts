@@ -172,3 +172,54 @@ for (const [what, { script, read }] of Object.entries(ends)) {
     },
   });
 }
+
+Deno.test({
+  name: "blocks that were read whole are handed on, whatever fails after them in their range",
+  ignore,
+  fn: async () => {
+    for (const height of [3, 7, 10]) {
+      await using node = startScriptedNode({
+        [RANGE]: rangeOf,
+        [RECEIPTS]: (body) => body["num"] === height ? refusal() : receiptsOf(body),
+      });
+      const pool = poolOf(node);
+      const read: number[] = [];
+      const error = await assertRejects(async () => {
+        for await (const answer of blocksOf(node, 20, pool)) read.push(heightOf(answer));
+      }, ChainUnavailable);
+      assertEquals(error.category, "rate-limit");
+      assertEquals(read, Array.from({ length: height - 1 }, (_, i) => i + 1));
+      assertEquals(pool.states[0]?.state, "resting");
+    }
+  },
+});
+
+Deno.test({
+  name: "what one node gave before it failed counts, unless the next one gives more",
+  ignore,
+  fn: async () => {
+    await using first = startScriptedNode({
+      [RANGE]: rangeOf,
+      [RECEIPTS]: (body) => body["num"] === 6 ? refusal() : receiptsOf(body),
+    });
+    await using second = startScriptedNode({
+      [RANGE]: rangeOf,
+      [RECEIPTS]: (body) => body["num"] === 3 ? [] : receiptsOf(body),
+    });
+    const nodes = [first, second].map(({ url }) => new TronNode({ url, requestTimeoutMs: 10_000 }));
+    const read: number[] = [];
+    const source = {
+      pool: new NodePool(nodes, 20_000),
+      context: CONTEXT,
+      readRange: readRangeHere,
+    };
+    await assertRejects(async () => {
+      const range = { from: 1, to: 10, finality: "solid" } as const;
+      for await (const answer of readBlocks(source, range)) read.push(heightOf(answer));
+    }, ChainUnavailable);
+    assertEquals(read, [1, 2, 3, 4, 5]);
+    second.scripts[RECEIPTS] = receiptsOf;
+    const all = readBlocks(source, { from: 1, to: 10, finality: "solid" });
+    assertEquals((await Array.fromAsync(all)).length, 10);
+  },
+});

@@ -2,10 +2,11 @@ import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/asse
 import { type BlockAnswer, ChainUnavailable } from "../../chains/chain.ts";
 import { addressToLogHex } from "../../chains/tron/address.ts";
 import { TronNode } from "../../chains/tron/node.ts";
-import { NodePool, RateLimited } from "../../chains/tron/node_pool.ts";
+import { NotAsked, RateLimited } from "../../chains/tron/node_failures.ts";
+import { NodePool } from "../../chains/tron/node_pool.ts";
 import type { ParseContext } from "../../chains/tron/parse_block.ts";
 import { readBlocks } from "../../chains/tron/read_blocks.ts";
-import { type ReadRange, readRangeHere } from "../../chains/tron/read_range.ts";
+import { CutRange, type ReadRange, readRangeHere } from "../../chains/tron/read_range.ts";
 import { ReadingThread, readOnThreads } from "../../chains/tron/reading_thread.ts";
 import { fromTokenUnits } from "../../ledger/amount.ts";
 import { needs } from "../support/permissions.ts";
@@ -84,7 +85,8 @@ async function tellBy(read: ReadRange, node: ScriptedNode) {
   const told = await read(asked, BLOCKS, context, UNENDING).catch((error: unknown) => {
     assertInstanceOf(error, ChainUnavailable);
     const retryAfterMs = error instanceof RateLimited ? error.retryAfterMs : undefined;
-    return { category: error.category, message: error.message, retryAfterMs };
+    const answers = error instanceof CutRange ? error.answers : [];
+    return { category: error.category, message: error.message, retryAfterMs, answers };
   });
   const requests = node.requests.slice(before).map(({ path, body, headers }) =>
     `${path} ${body} ${headers.get("tron-pro-api-key")}`
@@ -118,6 +120,16 @@ Deno.test({
           () => new Response("slow down", { status: 429, headers: { "retry-after": "7" } }),
         ],
         [RECEIPTS, () => ({ Error: "lack of computing resources" })],
+        // what was read before is told in both cases
+        [
+          RECEIPTS,
+          ({ num }) =>
+            num === 4 ? new Response("away", { status: 502 }) : receipts(pairsOf(Number(num))),
+        ],
+        [
+          RECEIPTS,
+          ({ num }) => num === 4 ? { Error: "suspended for 0 s" } : receipts(pairsOf(Number(num))),
+        ],
         [RANGE, () => new Response("away", { status: 502 })],
         [RANGE, () => "no blocks"],
         [RANGE, () => ({})],
@@ -133,6 +145,32 @@ Deno.test({
         assertEquals({ ...there, requests: [] }, { ...here, requests: [] });
         if (usual !== undefined) node.scripts[path] = usual;
       }
+    } finally {
+      thread.close();
+    }
+  },
+});
+
+Deno.test({
+  name: "a thread asks in the turns of the service, which asks the same node itself",
+  ignore,
+  fn: async () => {
+    const thread = new ReadingThread({ entry: ENTRY });
+    try {
+      await using node = startNode();
+      const paced = new TronNode({ url: node.url, requestTimeoutMs: 120_000, callsPerSecond: 2 });
+      // both turns of this second are taken here
+      await paced.turn(RECEIPTS);
+      await paced.turn(RECEIPTS);
+      const range = thread.readRange(paced, { ...BLOCKS, to: 1 }, newContext(), UNENDING);
+      const stop = AbortSignal.timeout(600);
+      await assertRejects(
+        () => thread.readRange(paced, { ...BLOCKS, to: 1 }, newContext(), stop),
+        NotAsked,
+      );
+      assertEquals(node.requests.length, 0);
+      assertEquals((await range).length, 1);
+      assertEquals(paced.meter.today, node.requests.length);
     } finally {
       thread.close();
     }

@@ -37,7 +37,7 @@ import { never, type Script, startScriptedNode } from "./support/scripted_node.t
 
 const MNEMONIC =
   "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
-const ACCOUNT = HDKey.fromMasterSeed(mnemonicToSeedSync(MNEMONIC)).derive("m/44'/195'/0'");
+const BRANCH = HDKey.fromMasterSeed(mnemonicToSeedSync(MNEMONIC)).derive("m/44'/195'/0'/0");
 
 const ignore = needs({ net: true });
 
@@ -55,7 +55,7 @@ function chainOver(
     network: "TRX",
     nodeUrls: nodes.map((node) => (typeof node === "string" ? node : node.url)),
     contracts: { USDT },
-    xpub: ACCOUNT.publicExtendedKey,
+    depositXpub: BRANCH.publicExtendedKey,
     hotWallet: PAYER,
     requestTimeoutMs: 2_000,
     ...changes,
@@ -105,8 +105,8 @@ test("deposit addresses come from the public key alone and match the known vecto
 });
 
 test("a private key is refused where a public one belongs", () => {
-  const xpub = ACCOUNT.privateExtendedKey;
-  assertThrows(() => chainOver(["http://127.0.0.1:1"], { xpub }), TypeError, "private");
+  const depositXpub = BRANCH.privateExtendedKey;
+  assertThrows(() => chainOver(["http://127.0.0.1:1"], { depositXpub }), TypeError, "private");
 });
 
 // ---------------------------------------------------------------- blocks
@@ -466,7 +466,9 @@ test("the first TRX of an address costs its activation", async () => {
   const chain = chainOver([node]);
   const gas = { from: PAYER, currency: "native", amount: amountOf("10") } as const;
   assertEquals((await chain.estimateFee({ ...gas, to: STRANGER })).fee, amountOf("0.275"));
-  assertEquals((await chain.estimateFee({ ...gas, to: OURS })).fee, amountOf("1.375"));
+  assertEquals((await chain.estimateFee({ ...gas, to: OURS })).fee, amountOf("1.1"));
+  const loan = { ...gas, to: OURS, isLoan: true };
+  assertEquals((await chain.estimateFee(loan)).fee, amountOf("0.285"));
 });
 
 test("prices are read once a minute, and a missing one is not guessed", async () => {

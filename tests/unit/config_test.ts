@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertFalse, assertStringIncludes, assertThrows } from "@std/assert";
 import { envExample } from "../../commands/env_example.ts";
-import { type Config, loadConfig } from "../../config.ts";
+import { type Config, loadConfig, variableDocs } from "../../config.ts";
 import { amountOf } from "../../ledger/amount.ts";
 import { needs } from "../support/permissions.ts";
 
@@ -11,6 +11,7 @@ const PRODUCTION = {
   DATABASE_URL: "postgres://engine:hunter2@db.example/engine",
   SESSION_SECRET: SECRET,
   INGEST_SECRET: SECRET,
+  CALLBACK_SECRETS_KEY: SECRET,
   WALLET_FILE: "/run/wallet",
   SIGNER_SOCKET: "/run/signer/signer.sock",
   TRX_NODE_URLS: "https://one.example/, https://two.example",
@@ -52,6 +53,13 @@ Deno.test("production reads every setting", () => {
   assertEquals(config.trustedProxies, ["10.0.0.0/8", "::1"]);
 });
 
+Deno.test("outside of development health and metrics are for this machine alone, or as is set", () => {
+  assertEquals(load(PRODUCTION).ops, { host: "127.0.0.1", port: 9464 });
+  assertEquals(load({ ...PRODUCTION, OPS_HOST: "10.0.0.5" }).ops, { host: "10.0.0.5", port: 9464 });
+  const both = { OPS_HOST: "10.0.0.5", OPS_PORT: "9000" };
+  assertEquals(load({ ...PRODUCTION, ...both }).ops, { host: "10.0.0.5", port: 9000 });
+});
+
 Deno.test("staging and production name everything that is missing, at once", () => {
   for (const ENVIRONMENT of ["staging", "production"]) {
     const named = faults({ ENVIRONMENT }).map((fault) => fault.split(" ")[0]);
@@ -60,6 +68,7 @@ Deno.test("staging and production name everything that is missing, at once", () 
       "DATABASE_URL",
       "SESSION_SECRET",
       "INGEST_SECRET",
+      "CALLBACK_SECRETS_KEY",
       "WALLET_FILE",
       "SIGNER_SOCKET",
       "TRX_NODE_URLS",
@@ -92,6 +101,23 @@ Deno.test("malformed and missing variables are told together, by name and never 
     ]
   ) assert(names.includes(name), `${name} in ${told}`);
   assertFalse(told.some((fault) => fault.includes("value") || fault.includes("80 80")));
+});
+
+Deno.test("settings of a network that cannot be served are refused by name, wherever it runs", () => {
+  const given = { ETH_NODE_URLS: "https://node.example", SOL_DEVNET_COLD_ADDRESS: "x" };
+  for (const base of [{}, PRODUCTION]) {
+    assertEquals(faults({ ...base, ...given }), [
+      "ETH_NODE_URLS is set although ETH cannot be served yet",
+      "SOL_DEVNET_COLD_ADDRESS is set although SOL_DEVNET cannot be served yet",
+    ]);
+  }
+  const signer = loadConfig(given, "signer");
+  assertEquals(signer.ok ? [] : signer.faults.slice(0, 2).map((fault) => fault.split(" ")[0]), [
+    "ETH_NODE_URLS",
+    "SOL_DEVNET_COLD_ADDRESS",
+  ]);
+  const names = variableDocs().map(({ name }) => name);
+  assert(names.includes("TRX_SHASTA_NODE_URLS") && !names.includes("ETH_NODE_URLS"));
 });
 
 Deno.test("outside development the service is told nothing that only the signer may know", () => {
@@ -129,6 +155,16 @@ Deno.test("caps are amounts by asset, and anything else is a fault", () => {
   }
 });
 
+Deno.test("a changed history jumps over 1,000 address numbers, or what is set from 1 to 1,000,000", () => {
+  assertEquals(load({}).addressGap, 1_000);
+  assertEquals(load({ FAILOVER_ADDRESS_GAP: "1000000" }).addressGap, 1_000_000);
+  for (const FAILOVER_ADDRESS_GAP of ["0", "1000001", "-5", "1e3", "some"]) {
+    assertEquals(faults({ FAILOVER_ADDRESS_GAP }), [
+      "FAILOVER_ADDRESS_GAP is not a whole number from 1 to 1000000",
+    ]);
+  }
+});
+
 Deno.test("a socket path that the system cannot take is a fault", () => {
   for (const wrong of ["signer.sock", "/a,b", `/${"x".repeat(100)}`]) {
     assertEquals(faults({ SIGNER_SOCKET: wrong }).length, 1);
@@ -150,7 +186,7 @@ Deno.test("no printed form of the settings shows a secret", () => {
   for (
     const text of [
       Deno.inspect(config, { depth: 9 }),
-      JSON.stringify(config),
+      JSON.stringify(config, (_, value) => typeof value === "bigint" ? String(value) : value),
       `${config.databaseUrl}`,
     ]
   ) {
@@ -164,6 +200,7 @@ Deno.test("no printed form of the settings shows a secret", () => {
 Deno.test("a treasury needs no variable; what is half configured is a fault, by name", () => {
   assertEquals(load({}).networks.TRX.treasury, {
     proof: null,
+    depositProofAbove: null,
     fee: { receiver: "new", margin: "0.1", floor: "0.1" },
     low: { coin: "200", USDT: "1000", USDC: "0" },
     levels: { USDT: null, USDC: null },
@@ -172,6 +209,7 @@ Deno.test("a treasury needs no variable; what is half configured is a fault, by 
     ...PRODUCTION,
     TRX_PROOF_NODE_URLS: "https://other.example/, https://third.example",
     TRX_PROOF_ABOVE: "5000",
+    TRX_DEPOSIT_PROOF_ABOVE: "7000.5",
     TRX_COLD_ADDRESS: "T",
     TRX_USDT_CEILING: "80000",
     TRX_USDT_TARGET: "50000.5",
@@ -181,10 +219,15 @@ Deno.test("a treasury needs no variable; what is half configured is a fault, by 
     nodeUrls: ["https://other.example", "https://third.example"],
     above: "5000",
   });
+  assertEquals(treasury.depositProofAbove, "7000.5");
   assertEquals(treasury.levels.USDT, { ceiling: "80000", target: "50000.5" });
   assertEquals(treasury.fee.receiver, "holder");
   const wrong: readonly [Record<string, string>, string][] = [
     [{ TRX_PROOF_ABOVE: "1" }, "TRX_PROOF_NODE_URLS is missing although TRX_PROOF_ABOVE is set"],
+    [
+      { TRX_DEPOSIT_PROOF_ABOVE: "1" },
+      "TRX_PROOF_NODE_URLS is missing although TRX_DEPOSIT_PROOF_ABOVE is set",
+    ],
     [
       { TRX_PROOF_NODE_URLS: "https://two.example/v1" },
       "TRX_PROOF_NODE_URLS names a node of TRX_NODE_URLS",
@@ -206,6 +249,36 @@ Deno.test("a treasury needs no variable; what is half configured is a fault, by 
     [{ TRX_LOW_COIN: "many" }, "TRX_LOW_COIN is not an amount with up to 6 decimals"],
   ];
   for (const [env, fault] of wrong) assertEquals(faults({ ...PRODUCTION, ...env }), [fault]);
+});
+
+Deno.test("production believes no node on another machine over plain http", () => {
+  const refused = (name: string) =>
+    `${name} names a node on another machine by http, which production refuses as anybody on the ` +
+    "way could change its answers: use https, or a tunnel that ends on this machine";
+  const cases: readonly [string, boolean][] = [
+    ["http://node.example", false],
+    ["https://one.example,http://10.0.0.7:8090", false],
+    ["http://127.example", false],
+    ["http://[2001:db8::1]:8090", false],
+    ["https://one.example", true],
+    ["http://localhost:8090", true],
+    ["http://127.0.0.1:8090,http://[::1]:8090", true],
+    ["http://127.9", true],
+  ];
+  for (const [urls, isTaken] of cases) {
+    assertEquals(
+      faults({ ...PRODUCTION, TRX_NODE_URLS: urls }),
+      isTaken ? [] : [refused("TRX_NODE_URLS")],
+      urls,
+    );
+    const proof = {
+      ...PRODUCTION,
+      TRX_NODE_URLS: "https://own.example",
+      TRX_PROOF_NODE_URLS: urls,
+    };
+    assertEquals(faults(proof), isTaken ? [] : [refused("TRX_PROOF_NODE_URLS")], urls);
+    assertEquals(faults({ ...PRODUCTION, ENVIRONMENT: "staging", TRX_NODE_URLS: urls }), [], urls);
+  }
 });
 
 Deno.test("settings cannot be changed after they were read", () => {

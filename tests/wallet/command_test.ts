@@ -4,6 +4,7 @@ import { wordlist } from "@scure/bip39/wordlists/english.js";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import { fingerprintOf, openPublicWallet } from "../../chains/wallet/public_wallet.ts";
 import { unlockWallet } from "../../chains/wallet/unlock_wallet.ts";
+import { WalletFault } from "../../chains/wallet/wallet_fault.ts";
 import { wallet } from "../../commands/wallet.ts";
 import { loadConfig } from "../../config.ts";
 import { openWallet } from "../../setup/open_wallet.ts";
@@ -14,7 +15,7 @@ const test = testNeeding({ read: true, write: true });
 const MNEMONIC =
   "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
 const PASSPHRASE = "correct horse battery staple";
-/** The hot wallet of that mnemonic on TRX: m/44'/195'/0'/1/0. */
+/** The hot wallet of that mnemonic on TRX: m/44'/195'/1000'/0/0. */
 const HOT = /hot wallet (T[1-9A-HJ-NP-Za-km-z]{33})/;
 
 interface Place extends AsyncDisposable {
@@ -81,7 +82,7 @@ test("the public file has what the service needs, and nothing to spend with", as
   const { printed } = await place.run(["show-public"]);
   assertEquals(/cipher|kdf|salt/.test(printed), false);
   const file = `${place.folder}/public.json`;
-  await Deno.writeTextFile(file, printed, { mode: 0o644 });
+  await Deno.writeTextFile(file, printed, { mode: 0o640 });
   const [whole, part] = [await openPublicWallet(place.file), await openPublicWallet(file)];
   assertEquals(part, whole);
   assertEquals(fingerprintOf(part), fingerprintOf(whole));
@@ -94,7 +95,8 @@ test("what is changed in the public keys changes the fingerprint", async () => {
   const wallet = await openPublicWallet(place.file);
   const { TRX, TRX_SHASTA } = wallet.networks;
   assert(TRX !== undefined && TRX_SHASTA !== undefined);
-  const forged = { ...wallet, networks: { TRX: { ...TRX, xpub: TRX_SHASTA.xpub }, TRX_SHASTA } };
+  const { depositXpub } = TRX_SHASTA;
+  const forged = { ...wallet, networks: { TRX: { ...TRX, depositXpub }, TRX_SHASTA } };
   assert(fingerprintOf(forged) !== fingerprintOf(wallet));
 });
 
@@ -110,20 +112,26 @@ test("a command without its variables names them, and an unknown one explains it
   assert(printed[0]?.includes("WALLET_FILE") && printed[2]?.includes("--network"));
 });
 
-test("outside development a missing or a development wallet is refused by variable name", async () => {
-  await using place = await setUp();
+/** What a service in production is given. */
+function productionEnv(place: Place): Record<string, string> {
   const secret = "0123456789abcdef0123456789abcdef";
-  const env = {
+  return {
     ENVIRONMENT: "production",
     PUBLIC_URL: "https://pay.example",
     DATABASE_URL: "postgres://engine:s@db.example/engine",
     SESSION_SECRET: secret,
     INGEST_SECRET: secret,
+    CALLBACK_SECRETS_KEY: secret,
     WALLET_FILE: place.file,
     WALLET_PASSPHRASE_FILE: `${place.folder}/passphrase`,
     SIGNER_SOCKET: "/run/signer.sock",
     TRX_NODE_URLS: "https://node.example",
   };
+}
+
+test("outside development a missing or a development wallet is refused by variable name", async () => {
+  await using place = await setUp();
+  const env = productionEnv(place);
   for (const ENVIRONMENT of ["staging", "production"]) {
     const answer = loadConfig({ ...env, ENVIRONMENT });
     assert(answer.ok);
@@ -149,6 +157,18 @@ test("outside development a missing or a development wallet is refused by variab
   // and whoever edits the flag finds that the file does not unlock any more
   const text = await Deno.readTextFile(place.file);
   await Deno.writeTextFile(place.file, text.replace('"development": true', '"development": false'));
-  await openWallet(answer.config, ["TRX"]);
   await assertRejects(() => unlockWallet(place.file, PASSPHRASE), Error, "the file was changed");
+});
+
+test("outside development the service does not run on the file with the words, only on the public one", async () => {
+  await using place = await setUp();
+  await place.run(["import"], MNEMONIC);
+  const answer = loadConfig(productionEnv(place));
+  assert(answer.ok);
+  const { config } = answer;
+  await assertRejects(() => openWallet(config, ["TRX"]), WalletFault, "show-public");
+  const { printed } = await place.run(["show-public"]);
+  await Deno.remove(place.file);
+  await Deno.writeTextFile(place.file, printed, { mode: 0o600 });
+  assert((await openWallet(config, ["TRX"])).wallet.networks.TRX !== undefined);
 });

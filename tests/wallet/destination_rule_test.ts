@@ -21,6 +21,7 @@ const PAYOUT: Intent = {
   amount: amountOf("1"),
   destination: "stranger",
   destinationIndex: null,
+  isDestinationClosed: false,
   wallet: "hot",
   status: "queued",
 };
@@ -36,6 +37,7 @@ const COLD: Partial<Intent> = { kind: "cold", destination: "cold" };
 const allowed: Record<string, Partial<Intent>> = {
   "a payout to somebody else": {},
   "a settlement to somebody else": { kind: "settlement" },
+  "a payout to a deposit address of another account": { destinationIndex: 3 },
   "a sweep of tokens to the hot wallet": SWEEP,
   "a sweep of the coin to the hot wallet": { ...SWEEP, currency: "native" },
   "gas for an address of ours": GAS,
@@ -53,7 +55,10 @@ for (const [what, changes] of Object.entries(allowed)) {
 const refused: Record<string, { readonly of: Partial<Intent>; readonly says: string }> = {
   "a payout to the hot wallet": { of: { destination: "own-hot" }, says: "is our own" },
   "a payout to the cold wallet": { of: { destination: "cold" }, says: "is our own" },
-  "a payout to a deposit address": { of: { destinationIndex: 3 }, says: "is our own" },
+  "a payout to a deposit address of the account that pays": {
+    of: { destinationIndex: 3, isDestinationClosed: true },
+    says: "is our own",
+  },
   "a payout from a deposit address": { of: { wallet: 3 }, says: "leaves the hot wallet" },
   "a payout of the coin": { of: { currency: "native" }, says: "moves tokens" },
   "a settlement to the hot wallet": {

@@ -3,15 +3,18 @@ import { recordBlocks } from "../../actors/watcher/record_blocks.ts";
 import { AddressBook } from "../../actors/addresses/address_book.ts";
 import type { Block } from "../../chains/chain.ts";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
+import { networkFingerprint } from "../../chains/wallet/public_wallet.ts";
 import { publicAddresses } from "../../chains/wallet/public_addresses.ts";
 import { wallet as walletCommand } from "../../commands/wallet.ts";
-import { registerWallet } from "../../ledger/addresses/watch_addresses.ts";
+import { attestWallet } from "../../ledger/addresses/attest_wallet.ts";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { readHealth } from "../../ledger/queries/read_health.ts";
 import { addMerchant, amount, openJournal, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { eventAddressOf, paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { registerWallets } from "../../setup/open_wallet.ts";
+import { noteHistory } from "../../ledger/failover/history.ts";
 
 const test = testNeeding(DATABASE);
 
@@ -63,7 +66,8 @@ test("after an older copy was restored, nothing is handed out twice and lost pay
   const server = connect(serverUrl, { max: 1 });
   try {
     const merchantId = await addMerchant(database.sql);
-    await registerWallet(database.sql, "TRX", wallet.walletId, account.hotWallet);
+    await registerWallets(database.sql, wallet, ["TRX"]);
+    await attestWallet(database.sql, "TRX", networkFingerprint(wallet, "TRX") ?? "");
     await database.sql`
       INSERT INTO hub.cursor (network, view, height, hash, time, previous_time)
       VALUES ('TRX', 'solid', 100, '100', now(), now())`;
@@ -105,6 +109,8 @@ test("after an older copy was restored, nothing is handed out twice and lost pay
         walletCommand(args, env, () => Promise.resolve(""), out);
       assertEquals(await command("recover", "--network", "TRX", "--gap", "100"), 0, printed.join());
       assert(printed.join().includes("index 150; 147 addresses"), printed.join());
+      // the copy is another history, which the service would notice as it starts
+      await noteHistory(sql, "fov_copy", 0);
 
       const fresh = await handOut(openBook(sql), merchantId, 60);
       const all = [...known, ...forgotten, ...fresh];

@@ -18,7 +18,7 @@ import {
   createTronTransferBuilder,
   type TronTransferBuilderOptions,
 } from "../../chains/tron/tron_transfer_builder.ts";
-import { signingKey } from "../../chains/wallet/account_key.ts";
+import { networkKeys, signingKey } from "../../chains/wallet/network_keys.ts";
 import type { KeySource } from "../../chains/wallet/unlock_wallet.ts";
 import { amountOf } from "../../ledger/amount.ts";
 import { loadTronweb, testWithTronweb } from "../tron/support/tronweb_offline.ts";
@@ -28,24 +28,25 @@ const MNEMONIC =
 const USDT = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t";
 const DESTINATION = "TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8";
 const NOW = 1_750_000_060_000;
-const account = HDKey.fromMasterSeed(mnemonicToSeedSync(MNEMONIC)).derive("m/44'/195'/0'");
+const tronKeys = networkKeys(HDKey.fromMasterSeed(mnemonicToSeedSync(MNEMONIC)), "TRX");
 
 const keys: KeySource = {
   walletId: "wal_test",
-  key: (network, wallet) => (network === "TRX" ? signingKey(account, network, wallet) : null),
+  key: (network, wallet) => (network === "TRX" ? signingKey(tronKeys, network, wallet) : null),
   address: (network, wallet) => (
-    network === "TRX" ? signingKey(account, network, wallet).address : null
+    network === "TRX" ? signingKey(tronKeys, network, wallet).address : null
   ),
   lock: () => {},
 };
-const HOT = signingKey(account, "TRX", "hot").address;
-const DEPOSIT = signingKey(account, "TRX", 7).address;
+const HOT = signingKey(tronKeys, "TRX", "hot").address;
+const DEPOSIT = signingKey(tronKeys, "TRX", 7).address;
 /** Coin for a deposit address of ours. */
 const GAS: Partial<Intent> = {
   kind: "gas",
   currency: "native",
   destination: DEPOSIT,
   destinationIndex: 7,
+  isDestinationClosed: false,
 };
 
 /** Intents as the database would hold them. */
@@ -67,6 +68,7 @@ class Intents implements IntentSource {
       amount: amountOf("12.5"),
       destination: DESTINATION,
       destinationIndex: null,
+      isDestinationClosed: false,
       wallet: "hot",
       status: "queued",
       ...changes,
@@ -187,7 +189,7 @@ Deno.test("a deposit address signs its own sweep, in TRX as well", async () => {
     { outgoingId: "out_1", envelope: envelope() },
     { outgoingId: "out_2", envelope: envelope() },
   ]);
-  const address = signingKey(account, "TRX", 3).address;
+  const address = signingKey(tronKeys, "TRX", 3).address;
   const owner = signedOf(sweep).json.raw_data.contract[0]?.parameter.value["owner_address"];
   assertEquals(owner, addressToHex(address));
   const call = signedOf(gas).json.raw_data.contract[0];

@@ -6,12 +6,11 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { NETWORKS } from "../../ledger/pair.ts";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
-import { ACCOUNT_PATHS } from "../../chains/wallet/derivation_paths.ts";
 import { openPublicWallet } from "../../chains/wallet/public_wallet.ts";
 import { readPassphraseFile } from "../../chains/wallet/secret_file.ts";
 import { exportMnemonic, unlockWallet } from "../../chains/wallet/unlock_wallet.ts";
+import { WalletFault } from "../../chains/wallet/wallet_fault.ts";
 import type { WalletFile } from "../../chains/wallet/wallet_file.ts";
 import { createTronChain } from "../../chains/tron/tron_chain.ts";
 import { needs } from "../support/permissions.ts";
@@ -21,6 +20,9 @@ const MNEMONIC =
   "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
 const PASSPHRASE = "correct horse battery staple";
 const FIRST_DEPOSIT_ADDRESS = "TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH";
+/** m/44'/195'/0' of that mnemonic. */
+const ACCOUNT_XPUB =
+  "xpub6D1AabNHCupeiLM65ZR9UStMhJ1vCpyV4XbZdyhMZBiJXALQtmn9p42VTQckoHVn8WNqS7dqnJokZHAHcHGoaQgmv8D45oNUKx6DZMNZBCd";
 const NETWORKS_OF_TRON = ["TRX", "TRX_SHASTA"] as const;
 
 const ignore = needs({ read: true, write: true, env: true });
@@ -67,7 +69,7 @@ test("the known mnemonic gives the known deposit address, with and without its k
       network,
       nodeUrls: ["http://127.0.0.1:1"],
       contracts: {},
-      xpub: account.xpub,
+      depositXpub: account.depositXpub,
       hotWallet: account.hotWallet,
     });
     for (const index of [0, 1, 2, 1_000]) {
@@ -77,7 +79,7 @@ test("the known mnemonic gives the known deposit address, with and without its k
   }
 });
 
-test("the paths are those of BIP-44, one account per network", async () => {
+test("the paths are those of BIP-44, two accounts per network", async () => {
   await using place = await scratch();
   await importKnown(place.file);
   const keys = await unlockWallet(place.file, PASSPHRASE);
@@ -85,23 +87,15 @@ test("the paths are those of BIP-44, one account per network", async () => {
   const expected = {
     "m/44'/195'/0'/0/0": keys.key("TRX", 0),
     "m/44'/195'/0'/0/7": keys.key("TRX", 7),
-    "m/44'/195'/0'/1/0": keys.key("TRX", "hot"),
+    "m/44'/195'/1000'/0/0": keys.key("TRX", "hot"),
     "m/44'/195'/1'/0/0": keys.key("TRX_SHASTA", 0),
-    "m/44'/195'/1'/1/0": keys.key("TRX_SHASTA", "hot"),
+    "m/44'/195'/1001'/0/0": keys.key("TRX_SHASTA", "hot"),
   };
   for (const [path, key] of Object.entries(expected)) {
     const theirs = TronWeb.fromMnemonic(MNEMONIC, path);
     assertEquals(key?.address, theirs.address);
     assertEquals(`0x${bytesToHex(key?.privateKey ?? new Uint8Array())}`, theirs.privateKey);
   }
-});
-
-test("no two networks share keys", () => {
-  const places = NETWORKS.map((network) => {
-    const { coinType, account } = ACCOUNT_PATHS[network];
-    return `${coinType}/${account}`;
-  });
-  assertEquals(new Set(places).size, NETWORKS.length);
 });
 
 test("a new wallet has words of its own, and they restore it", async () => {
@@ -146,7 +140,7 @@ test("the public part opens without the passphrase", async () => {
   const wallet = await importKnown(place.file);
   assertEquals(await openPublicWallet(place.file), wallet);
   assertEquals(Object.keys(wallet.networks), [...NETWORKS_OF_TRON]);
-  assert(wallet.networks.TRX?.xpub.startsWith("xpub"));
+  assert(wallet.networks.TRX?.depositXpub.startsWith("xpub"));
 });
 
 test("a wrong passphrase unlocks nothing", async () => {
@@ -202,14 +196,22 @@ test("the order of keys in the file plays no part", async () => {
 });
 
 const malformed: Record<string, (wallet: WalletFile) => unknown> = {
-  "a later version": (wallet) => ({ ...wallet, version: 2 }),
+  "a later version": (wallet) => ({ ...wallet, version: 3 }),
   "stretching that would eat the memory": (wallet) => ({
     ...wallet,
     kdf: { ...wallet.kdf, N: 2 ** 30 },
   }),
   "a private key where the public one belongs": (wallet) => ({
     ...wallet,
-    networks: { TRX: { ...wallet.networks.TRX, xpub: "xprv9s21ZrQH143K" } },
+    networks: { TRX: { ...wallet.networks.TRX, depositXpub: "xprv9s21ZrQH143K" } },
+  }),
+  "an account's public key where that of its deposit branch belongs": (wallet) => ({
+    ...wallet,
+    networks: { TRX: { ...wallet.networks.TRX, depositXpub: ACCOUNT_XPUB } },
+  }),
+  "a family of keys that is not known": (wallet) => ({
+    ...wallet,
+    networks: { TRX: { ...wallet.networks.TRX, kind: "ed25519" } },
   }),
   "an unknown field": (wallet) => ({ ...wallet, note: "hello" }),
 };
@@ -226,8 +228,51 @@ test("a file that others may change is refused", async () => {
   await using place = await scratch();
   await importKnown(place.file);
   await Deno.chmod(place.file, 0o622);
-  await assertRejects(() => openPublicWallet(place.file), Error, "others may change");
+  await assertRejects(() => openPublicWallet(place.file), WalletFault, "others may change");
 });
+
+test("a file that all users may read is refused, one that its group may read is not", async () => {
+  await using place = await scratch();
+  await importKnown(place.file);
+  await Deno.chmod(place.file, 0o644);
+  await assertRejects(() => openPublicWallet(place.file), WalletFault, "all users may read");
+  await assertRejects(() => unlockWallet(place.file, PASSPHRASE), WalletFault, "mode 600 or 640");
+  await Deno.chmod(place.file, 0o640);
+  await openPublicWallet(place.file);
+});
+
+const oldForms: Record<string, (wallet: WalletFile) => unknown> = {
+  "a wallet": ({ networks: _, ...wallet }) => ({
+    ...wallet,
+    version: 1,
+    networks: { TRX: { accountIndex: 0, xpub: ACCOUNT_XPUB, hotWallet: STRANGERS_HOT_WALLET } },
+  }),
+  "a public file": ({ walletId, development }) => ({
+    format: "payment-wallet-public",
+    version: 1,
+    walletId,
+    development,
+    networks: { TRX: { accountIndex: 0, xpub: ACCOUNT_XPUB, hotWallet: STRANGERS_HOT_WALLET } },
+  }),
+};
+for (const [what, change] of Object.entries(oldForms)) {
+  test(`${what} of the old form is refused in one line that names the way to move`, async () => {
+    await using place = await scratch();
+    await importKnown(place.file);
+    await tamper(place.file, change);
+    const opens = [
+      () => openPublicWallet(place.file),
+      () => unlockWallet(place.file, PASSPHRASE),
+      () => exportMnemonic(place.file, PASSPHRASE),
+    ];
+    for (const open of opens) {
+      const { message } = await assertRejects(open, WalletFault, "of the old form");
+      assertStringIncludes(message, "Moving from an old wallet");
+      assertEquals([message.includes("\n"), message.includes("xpub")], [false, false]);
+    }
+    assertStringIncludes(await Deno.readTextFile("docs/wallet.md"), "## Moving from an old wallet");
+  });
+}
 
 test("a locked wallet has no keys, and those given out are wiped", async () => {
   await using place = await scratch();
@@ -245,7 +290,7 @@ test("many derived keys stay right while old ones are dropped from memory", asyn
   await using place = await scratch();
   await importKnown(place.file);
   const keys = await unlockWallet(place.file, PASSPHRASE);
-  const hot = keys.key("TRX", "hot");
+  const hot = structuredClone(keys.key("TRX", "hot"));
   for (let index = 0; index < 200; index++) keys.key("TRX", index);
   assertEquals(keys.key("TRX", 0)?.address, FIRST_DEPOSIT_ADDRESS);
   assertEquals(keys.key("TRX", "hot"), hot);
@@ -288,4 +333,15 @@ test("a passphrase is its file's first line", async () => {
   assertEquals(await readPassphraseFile(place.file), PASSPHRASE);
   await Deno.writeTextFile(place.file, "\n");
   await assertRejects(() => readPassphraseFile(place.file), Error, "is empty");
+});
+
+test("a key that is forgotten for another one is wiped", async () => {
+  await using place = await scratch();
+  await importKnown(place.file);
+  const keys = await unlockWallet(place.file, PASSPHRASE);
+  const first = keys.key("TRX", 0);
+  assert(first !== null && first.privateKey.some((byte) => byte !== 0));
+  for (let index = 1; index <= 64; index++) keys.key("TRX", index);
+  assertEquals([...first.privateKey], Array(32).fill(0));
+  keys.lock();
 });

@@ -5,6 +5,7 @@ import { CallMeter } from "../../chains/tron/call_meter.ts";
 import { addNodeCalls } from "../../ledger/watcher/node_calls.ts";
 import { chainReasons } from "../../setup/chain_reasons.ts";
 import { keepNodes } from "../../setup/keep_nodes.ts";
+import { nodeState } from "../support/node_state.ts";
 import { paperChain } from "../support/paper_chain.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -17,7 +18,7 @@ const DAY_MS = 86_400_000;
 const MIDNIGHT = 20_000 * DAY_MS;
 
 function node(callsToday: number, dailyCalls: number | null): NodeState {
-  return { name: "n", state: "ready", restingMs: 0, callsToday, dailyCalls, failure: null };
+  return nodeState({ callsToday, dailyCalls });
 }
 
 Deno.test("calls without a bound never slow the scan, also where one node of several has none", () => {
@@ -146,14 +147,16 @@ test("with calls used up the scan goes on slowly, tells so, and leaves out what 
   assertEquals([heads, watcher.status().restMs], [1, 60_000]);
   await watcher.look();
   assertEquals(calls, 99_050, "it rests");
-  watcher.clock += 60_000;
+  watcher.pass(60_000);
   await watcher.look();
   assertEquals([calls, heads], [99_100, 1]);
   const engine = {
     nodes: () => nodes.states,
     watched: new Map([["TRX", watcher.status()]] as const),
   };
-  assert(chainReasons(engine, "TRX", watcher.clock).join().includes("is read slowly"));
+  assert(
+    chainReasons(engine, "TRX", watcher.clock, watcher.monotonic).join().includes("is read slowly"),
+  );
   await watcher.journal.stop(1_000);
 });
 

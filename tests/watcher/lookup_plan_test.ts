@@ -59,7 +59,7 @@ test("however many receivers are looked up, addresses are read by key, and not t
 test("a connection that looked up addresses before there were any reads by key all the same, without statistics", async () => {
   await using database = await testDatabase();
   // keeps the plan of its first query, as any connection does after some
-  const sql = database.connect({ max: 1, looksUpOnly: true });
+  const sql = await database.connect({ max: 1, looksUpOnly: true }).reserve();
   const strangers = Array.from(
     { length: 100 },
     (_, n) => textKey(n.toString(16).padStart(40, "a")),
@@ -68,11 +68,12 @@ test("a connection that looked up addresses before there were any reads by key a
   await addAddresses(database.sql);
   const again = () => findAddresses(sql, "TRX", strangers);
   assertEquals(await readWhole(sql, ["hub.address"], again), []);
+  sql.release();
 });
 
 test("a connection that looked up transactions of ours before there were any reads by key all the same, without statistics", async () => {
   await using database = await testDatabase();
-  const sql = database.connect({ max: 1, looksUpOnly: true });
+  const sql = await database.connect({ max: 1, looksUpOnly: true }).reserve();
   const strangers = Array.from({ length: ASKED }, (_, n) => n.toString(16).padStart(64, "a"));
   assertEquals(await findOwnTransactions(sql, "TRX", strangers), []);
   await database.sql`
@@ -88,4 +89,5 @@ test("a connection that looked up transactions of ours before there were any rea
     assertEquals(found.map(({ outgoingId }) => outgoingId), ["out_7"]);
   };
   assertEquals(await readWhole(sql, ["book.attempt", "book.outgoing"], again), []);
+  sql.release();
 });

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { watcherActors } from "../../actors/watcher/watcher_actor.ts";
 import type { NodeState } from "../../chains/chain.ts";
+import { nodeState } from "../support/node_state.ts";
 import { paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { testDatabase } from "../support/database.ts";
@@ -8,7 +9,7 @@ import { testDatabase } from "../support/database.ts";
 const test = testNeeding(DATABASE);
 
 function resting(restingMs: number): NodeState {
-  return { name: "n", state: "resting", restingMs, callsToday: 0, dailyCalls: null, failure: "" };
+  return nodeState({ state: "resting", restingMs, failure: "" });
 }
 
 test("the scan is back when the first of its nodes may be asked, before those who ask more often", async () => {

@@ -80,7 +80,7 @@ test("catching up after any downtime reads every block, credits every deposit on
     assertEquals(during.readSolid, began + 500);
     assertEquals(during.catchUp?.left, during.chainSolid - during.readSolid);
     const engine = { nodes: () => [], watched: new Map([["TRX", during]] as const) };
-    assertEquals(chainReasons(engine, "TRX", watcher.clock), [
+    assertEquals(chainReasons(engine, "TRX", watcher.clock, watcher.monotonic), [
       `TRX is ${during.chainSolid - during.readSolid} blocks behind`,
     ]);
     await watcher.lookOn();
@@ -116,20 +116,21 @@ test("a block that no node gives whole waits on the list, the solid cursor with 
     assertEquals(watcher.status().unread[0]?.tries, 1, "not before its time");
     const second = await pay("2");
     await chain.mine(4);
-    watcher.clock += 1_000;
+    watcher.pass(1_000);
     await watcher.look();
     assertEquals(watcher.status().unread[0]?.tries, 2);
     assertEquals(watcher.status().readSolid, waiting.readSolid);
     await until(async () => await status(second) === "PENDING");
     const engine = { nodes: () => [], watched: new Map([["TRX", watcher.status()]] as const) };
-    assertEquals(chainReasons(engine, "TRX", watcher.clock), []);
+    assertEquals(chainReasons(engine, "TRX", watcher.clock, watcher.monotonic), []);
     assertStringIncludes(
-      chainReasons(engine, "TRX", watcher.clock + 120_000).join(),
+      chainReasons(engine, "TRX", watcher.clock + 120_000, watcher.monotonic).join(),
       "cannot be read",
     );
     watcher.restart();
     await chain.post("/dev/config", { faults: [] });
-    watcher.clock += 60_000;
+    await watcher.look();
+    watcher.pass(60_000);
     await watcher.lookOn();
     for (const txid of [first, second]) await until(async () => await status(txid) === "CONFIRMED");
     assertEquals([await listUnread(sql, "TRX"), watcher.status().unread], [[], []]);
@@ -146,7 +147,7 @@ test("the head passes a block that stays unreadable and comes back to it", () =>
     });
     const place = watcher.status().readHead;
     for (let i = 0; i < 3; i++) {
-      watcher.clock += 60_000;
+      watcher.pass(60_000);
       await watcher.look();
     }
     assertEquals(watcher.status().readHead, place + 1);
@@ -155,7 +156,7 @@ test("the head passes a block that stays unreadable and comes back to it", () =>
     await chain.mine(1);
     await watcher.look();
     await until(async () => await status(later) === "PENDING");
-    watcher.clock += 60_000;
+    watcher.pass(60_000);
     await watcher.look();
     await until(async () => (await sql`SELECT FROM book.deposit`).length === 2);
     assertEquals(await listUnread(sql, "TRX"), []);
@@ -215,7 +216,10 @@ test("solid blocks that do not continue what was read stop the scan, not the hea
       const told = watcher.status();
       assertStringIncludes(told.stopped ?? "", `does not continue block ${before?.height}`);
       const engine = { nodes: () => [], watched: new Map([["TRX", told]] as const) };
-      assertStringIncludes(chainReasons(engine, "TRX", watcher.clock).join(), "is read no further");
+      assertStringIncludes(
+        chainReasons(engine, "TRX", watcher.clock, watcher.monotonic).join(),
+        "is read no further",
+      );
       url = right.url;
       watcher.restart();
       await right.post("/dev/transfer", { to: address, amount: "4" });

@@ -17,7 +17,7 @@ async function addEvents(sql: Sql, merchantId: string, count: number): Promise<v
 async function claim(sql: Sql, merchantId: string, room: number) {
   const [row] = await sql.unsafe(
     `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)
-     SELECT * FROM book.claim_events($1::text[], $2::int[], 'node/1', 5000, 30000, 600000)`,
+     SELECT * FROM book.claim_events($1::text[], $2::int[], 'node/1', 5000, 30000)`,
     [[merchantId], [room]],
   );
   const plan = row?.["QUERY PLAN"][0].Plan;
@@ -27,7 +27,7 @@ async function claim(sql: Sql, merchantId: string, room: number) {
 async function claimAll(sql: Sql, merchants: readonly string[], room: number): Promise<void> {
   const rooms = merchants.map(() => room);
   await sql`
-    SELECT FROM book.claim_events(${merchants}::text[], ${rooms}::int[], 'node/1', 5000, 30000, 600000)`;
+    SELECT FROM book.claim_events(${merchants}::text[], ${rooms}::int[], 'node/1', 5000, 30000)`;
 }
 
 test("a claim reads what it takes, also by a plan that is kept", async () => {

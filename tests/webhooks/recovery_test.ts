@@ -5,6 +5,7 @@ import type { AttemptMark, ClaimedEvent, Verdict } from "../../ledger/outbox/out
 import type { Sql } from "../../ledger/database/connect.ts";
 import { addMerchant, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
+import { holdRows } from "../support/hold_rows.ts";
 import { addEvent, eventState, openHook, openWebhooks } from "../support/hooks.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
@@ -50,7 +51,7 @@ test("a recovery that a crash forgot is found by any node: what was missed is se
   const dead = createOutbox(sql);
   await addEvent(sql, merchantId);
   const claimed = await dead.claim([{ merchantId, room: 1 }]);
-  const recovered = await dead.mark(claimed.map((event) => markOf(event, "delivered")));
+  const { recovered } = await dead.mark(claimed.map((event) => markOf(event, "delivered")));
   assertEquals(recovered, [merchantId]);
   assertEquals(await statuses(sql, missed), ["FAILED", "FAILED", "FAILED"]);
   const other = openWebhooks(sql);
@@ -94,13 +95,33 @@ test("more events than are queued at once follow part by part, while the endpoin
   // it fails again: the rest keeps its second chance until the next acknowledgement
   const [event] = await outbox.claim([{ merchantId, room: 1 }]);
   assert(event !== undefined);
-  assertEquals(await outbox.mark([markOf(event, "failed")]), []);
+  assertEquals((await outbox.mark([markOf(event, "failed")])).recovered, []);
   assertEquals(await outbox.revive(), []);
   const [next] = await outbox.claim([{ merchantId, room: 1 }]);
   assert(next !== undefined);
-  assertEquals(await outbox.mark([markOf(next, "delivered")]), [merchantId]);
+  assertEquals((await outbox.mark([markOf(next, "delivered")])).recovered, [merchantId]);
   assertEquals([await outbox.revive(), await outbox.revive()], [[merchantId], [merchantId]]);
   assertEquals(await waiting(), 2_098);
+  assertEquals((await sql`SELECT FROM book.second_chance`).length, 0);
+});
+
+test("an event that another session holds keeps its second chance", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const merchantId = await listener(sql);
+  const [first = "", held = "", last = ""] = await fail(sql, merchantId, 3);
+  await sql`UPDATE book.second_chance SET recovered_at = now()`;
+  const outbox = createOutbox(sql);
+  const letGo = await holdRows(
+    database,
+    (tx) => tx`SELECT FROM book.outbox WHERE id = ${held} FOR UPDATE`,
+  );
+  await outbox.revive();
+  assertEquals(await statuses(sql, [first, held, last]), ["PENDING", "FAILED", "PENDING"]);
+  assertEquals(await outbox.revive(), [], "it is held still");
+  await letGo();
+  assertEquals(await outbox.revive(), [merchantId]);
+  assertEquals(await statuses(sql, [first, held, last]), ["PENDING", "PENDING", "PENDING"]);
   assertEquals((await sql`SELECT FROM book.second_chance`).length, 0);
 });
 
@@ -228,6 +249,23 @@ test("what was begun is no probe of a paused endpoint: the next event that is ne
   assertEquals([await claim(), await claim()], [[fresh], []]);
 });
 
+test("an endpoint that was silent for hours is probed with what waits every 30 s, however often it failed", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const outbox = createOutbox(sql);
+  const merchantId = await listener(sql);
+  await fail(sql, merchantId, 1);
+  await failLong(sql);
+  await sql`UPDATE book.webhook_endpoint SET paused_at = now(), next_probe_at = now(), probes = 40`;
+  const oldest = await addEvent(sql, merchantId);
+  await addEvent(sql, merchantId);
+  const claimed = await outbox.claim([{ merchantId, room: 8 }]);
+  assertEquals(claimed.map(({ eventId }) => eventId), [oldest]);
+  const [probed] = await sql<{ seconds: number }[]>`
+    SELECT extract(epoch FROM next_probe_at - now())::float8 AS seconds FROM book.webhook_endpoint`;
+  assert((probed?.seconds ?? Infinity) <= 30, `the next probe is due in ${probed?.seconds} s`);
+});
+
 test("of nodes that probe at once one does, and none does without anything to send", async () => {
   await using database = await testDatabase({ max: 8 });
   const { sql } = database;
@@ -258,17 +296,17 @@ test("what was begun is found by the sweep while the endpoint is paused, what is
     const merchantId = await listener(sql);
     await sql`
       INSERT INTO book.webhook_endpoint (merchant_id, url, failures, last_outcome, paused_at, next_probe_at)
-      VALUES (${merchantId}, 'https://shop.example/', 9, 'timeout', now(), now() + interval '1 hour')`;
+      VALUES (${merchantId}, 'https://shop.example/', 9, 'timeout', now(), now() + interval '29 seconds')`;
     return merchantId;
   };
   const at = (ms: number) => new Date(Date.now() + ms);
   const fresh = await pause();
   await addEvent(sql, fresh);
   const held = await pause();
-  await addEvent(sql, held, { attempts: 1, claimedUntil: at(HOUR_MS) });
+  await addEvent(sql, held, { attempts: 1, claimedUntil: at(30_000) });
   const later = await pause();
   const retry = await addEvent(sql, later, { attempts: 1 });
-  await sql`UPDATE book.outbox SET next_attempt_at = now() + interval '1 hour' WHERE id = ${retry}`;
+  await sql`UPDATE book.outbox SET next_attempt_at = now() + interval '29 seconds' WHERE id = ${retry}`;
   const due = await pause();
   await addEvent(sql, due, { attempts: 1 });
   const leaseOver = await pause();

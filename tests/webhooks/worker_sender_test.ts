@@ -99,6 +99,34 @@ test("where the guard lets a private address through, the worker's permissions d
   assertEquals(hook.arrived.length, 0);
 });
 
+test("a name whose look-up hangs is asked for once, however many deliveries wait, and holds no other", async () => {
+  await using hook = openHook();
+  const { port } = new URL(hook.url);
+  const asked: string[] = [];
+  const resolve: Resolve =
+    ((host: string, options: unknown, done: (error: null, found: unknown) => void) => {
+      asked.push(host);
+      if (host === "hangs.example") return;
+      if (host === "odd.example") throw new TypeError("Cannot ask for it");
+      (answering("127.0.0.1") as (...args: unknown[]) => void)(host, options, done);
+    }) as never;
+  using sender = workerSender({ resolve });
+  const hanging = Array.from(
+    { length: 20 },
+    (_, i) =>
+      sender.send(
+        deliveryTo(`http://hangs.example:${port}/`, { eventId: `h${i}`, timeoutMs: 1_000 }),
+      ),
+  );
+  const other = await sender.send(deliveryTo(`http://shop.example:${port}/`));
+  assertEquals(other.category, "acknowledged");
+  const odd = await sender.send(deliveryTo(`http://odd.example:${port}/`));
+  assertEquals(odd.category === "network" && odd.code, "TypeError");
+  const outcomes = await Promise.all(hanging);
+  assertEquals(new Set(outcomes.map(({ category }) => category)), new Set(["timeout"]));
+  assertEquals(asked.filter((host) => host === "hangs.example").length, 1);
+});
+
 test("the runtime itself refuses what the permissions do not name", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const program = `

@@ -1,6 +1,7 @@
 import { decided, refused, timeOf, type Verdict } from "../decision.ts";
 import type { Answers, ApproveWithdrawal, DeclineWithdrawal } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
+import { approvedBy, isOwnRecord } from "./hands.ts";
 import { outgoingRow } from "./open_payout.ts";
 import { refund } from "./refund.ts";
 
@@ -20,8 +21,11 @@ export function approveWithdrawal(
   if (status !== "PENDING_APPROVAL") {
     return refused({ code: "wrong_state", from: status, to: "PENDING" });
   }
+  if (isOwnRecord(withdrawal, message.audit) || message.isFundedByApprover === true) {
+    return refused({ code: "same_administrator" });
+  }
   return decided(at, { status: "PENDING", changed: true }, {
-    withdrawals: [{ ...withdrawal, status: "PENDING" }],
+    withdrawals: [{ ...withdrawal, ...approvedBy(message.audit), status: "PENDING" }],
     outgoing: [outgoingRow(withdrawal, at)],
   });
 }

@@ -1,5 +1,5 @@
 import { formatAmount, fromUnits } from "../../../ledger/amount.ts";
-import type { AuditRow, MerchantRow } from "../../../ledger/rows.ts";
+import type { AuditRow, MerchantRow, SettlementRow } from "../../../ledger/rows.ts";
 import type { Decision } from "../decision.ts";
 import type { AuditStamp, MerchantCommand, ProfilePatch } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
@@ -46,21 +46,37 @@ function images(
   switch (message.type) {
     case "approve-withdrawal":
     case "decline-withdrawal":
+    case "book-payout":
     case "ingest-withdrawal": {
       const { withdrawalId: subject } = message;
       const before = ending(records.withdrawals.get(subject));
       return { subject, before, after: ending(decision.withdrawals[0]) ?? before };
     }
+    case "settle-withdrawal": {
+      const { withdrawalId: subject, verdict, reason: remark, txid, paidBy } = message;
+      const before = ending(records.withdrawals.get(subject));
+      const found = { verdict, remark, txid, arrived: formatAmount(message.arrived) };
+      const after = {
+        ...ending(decision.withdrawals[0]) ?? before,
+        ...found,
+        paidBy: paidBy?.txid ?? null,
+      };
+      return { subject, before, after };
+    }
     case "approve-settlement":
     case "decline-settlement": {
       const { settlementId: subject } = message;
-      const before = ending(records.settlements.get(subject));
-      return { subject, before, after: ending(decision.settlements[0]) ?? before };
+      const known = records.settlements.get(subject);
+      const before = ending(known);
+      const [moved] = decision.settlements;
+      if (moved === undefined) return { subject, before, after: before };
+      return { subject, before, after: { ...ending(moved), steps: stepsTaken(known, moved) } };
     }
     case "create-settlement": {
       const [made] = decision.settlements;
       const after = made === undefined ? null : {
         status: made.status,
+        steps: stepsTaken(undefined, made),
         amount: formatAmount(made.amount),
         currency: made.currency,
         network: made.network,
@@ -95,6 +111,11 @@ function ending(
   record: { readonly status: string; readonly reason: string | null } | undefined,
 ): Image | null {
   return record === undefined ? null : { status: record.status, reason: record.reason };
+}
+
+/** The states that a settlement passed by one command. */
+function stepsTaken(before: SettlementRow | undefined, after: SettlementRow): readonly string[] {
+  return after.history.slice(before?.history.length ?? 0).map(({ status }) => status);
 }
 
 const SECRETS: readonly string[] = ["webhookSecret", "webhookSecretPrevious"];

@@ -2,10 +2,10 @@ import type { SettlementRow, TransactionRow, WithdrawalRow } from "../../../ledg
 import { withdrawalConfirmedPayload } from "../../../webhooks/payloads/withdrawal_confirmed.ts";
 import { type Decision, post } from "../decision.ts";
 import type { EventIds } from "../messages.ts";
-import type { MerchantView } from "../state.ts";
+import type { MerchantState, MerchantView } from "../state.ts";
 import { endEvents } from "./end_events.ts";
 import { payMargin } from "./margin.ts";
-import { lineOf } from "./refund.ts";
+import { moveSettlement } from "./settlement_steps.ts";
 
 /** The transaction that paid a withdrawal, from a solid block. */
 export interface PaidBy {
@@ -14,25 +14,31 @@ export interface PaidBy {
   readonly eventIds: EventIds;
 }
 
-/** A paid withdrawal's records: the reserve is spent, the margin due, the merchant told. */
+/**
+ * A paid withdrawal's records: the reserve is spent, the margin due, the merchant told.
+ *
+ * @param state the account before this
+ * @param before the withdrawal's statement line before this
+ */
 export function confirmPayout(
-  view: MerchantView,
+  state: MerchantState,
+  before: TransactionRow,
   withdrawal: WithdrawalRow,
   { txid, height, eventIds }: PaidBy,
   at: number,
-): Partial<Decision> {
+): Partial<Decision> & Pick<Decision, "postings"> {
   const { id, currency, network, amount } = withdrawal;
   const margin = payMargin(withdrawal, at);
   const paid = { paymentId: id, leg: "paid", from: "reserved", to: "world" } as const;
   const postings = [...post({ ...paid, currency, network, amount }), ...margin.postings];
-  const line: TransactionRow = { ...lineOf(view, withdrawal), status: "CONFIRMED", txid, height };
+  const line: TransactionRow = { ...before, status: "CONFIRMED", txid, height };
   return {
     postings,
     inbox: margin.inbox,
     withdrawals: [{ ...withdrawal, status: "CONFIRMED", txid, processedAt: at }],
     transactions: [line],
     // settlements are read, not called back
-    events: withdrawal.settlementId !== null ? [] : endEvents(view.state, {
+    events: withdrawal.settlementId !== null ? [] : endEvents(state, {
       ids: eventIds,
       type: "withdrawal.confirmed",
       payload: (eventId) =>
@@ -63,5 +69,9 @@ export function endSettlement(
   if (settlement === undefined) {
     throw new Error(`Cannot settle as the settlement is missing: ${withdrawal.settlementId}`);
   }
-  return [{ ...settlement, status, reason, updatedAt: at }];
+  // its end may be told before its submission was
+  const isTold = settlement.status === "SUBMITTED_TO_LEDGER";
+  return status === "COMPLETED" && !isTold
+    ? [moveSettlement(settlement, ["SUBMITTED_TO_LEDGER", status], reason, at)]
+    : [moveSettlement(settlement, [status], reason, at)];
 }

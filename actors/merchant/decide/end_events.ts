@@ -28,14 +28,37 @@ export interface End {
  * @throws for a settlement, which is read and not called back
  */
 export function endEvents(state: MerchantState, end: End): readonly EventRow[] {
-  const { ids: [paymentEventId, lineEventId], line, at } = end;
+  const { ids: [paymentEventId, lineEventId], line, postings, at } = end;
+  const { paymentId } = line;
+  return [
+    eventRow(state, {
+      id: paymentEventId,
+      paymentId,
+      type: end.type,
+      at,
+      payload: end.payload(paymentEventId),
+    }),
+    lineEvent(state, { id: lineEventId, line, postings, at }),
+  ];
+}
+
+/**
+ * What a merchant is told of a statement line that has ended.
+ *
+ * @param state the account before the end
+ * @throws for a settlement, which is read and not called back
+ */
+export function lineEvent(
+  state: MerchantState,
+  { id, line, postings, at }: Pick<End, "line" | "postings" | "at"> & { readonly id: string },
+): EventRow {
   const { paymentId, type: transactionType, currency, network } = line;
   if (transactionType === "SETTLEMENT") {
     throw new Error(`Cannot tell of a settlement as it has no events: ${paymentId}`);
   }
   const status = line.status === "CONFIRMED" ? "confirmed" : "failed";
   const payload = transactionSettledPayload({
-    eventId: lineEventId,
+    eventId: id,
     transactionId: line.id,
     transactionType,
     amount: line.effect,
@@ -45,23 +68,17 @@ export function endEvents(state: MerchantState, end: End): readonly EventRow[] {
     status,
     txHash: line.txid,
     referenceId: line.referenceId,
-    balanceAfter: availableAfter(state, end),
+    balanceAfter: availableAfter(state, { line, postings }),
     createdAt: line.createdAt,
   });
-  return [
-    eventRow(state, {
-      id: paymentEventId,
-      paymentId,
-      type: end.type,
-      at,
-      payload: end.payload(paymentEventId),
-    }),
-    eventRow(state, { id: lineEventId, paymentId, type: `transaction.${status}`, at, payload }),
-  ];
+  return eventRow(state, { id, paymentId, type: `transaction.${status}`, at, payload });
 }
 
 /** Available of the line's pair once the postings are made. */
-function availableAfter(state: MerchantState, { line, postings }: End): Amount {
+function availableAfter(
+  state: MerchantState,
+  { line, postings }: Pick<End, "line" | "postings">,
+): Amount {
   const key = pairKey(line.currency, line.network);
   let available = state.balances.get(key)?.available ?? ZERO;
   for (const { from, to, currency, network, amount } of postings) {

@@ -4,7 +4,7 @@ import type { Answers, IngestWithdrawal } from "../messages.ts";
 import { type MerchantView, paymentKey } from "../state.ts";
 import { confirmPayout, endSettlement } from "./confirm_payout.ts";
 import { ingestedRow } from "./manual_deposit.ts";
-import { refund } from "./refund.ts";
+import { lineOf, refund } from "./refund.ts";
 
 type Answer = Answers["ingest-withdrawal"];
 
@@ -93,7 +93,13 @@ function confirm(
   }
   const { eventIds } = message;
   return decided(at, { status: "CONFIRMED", changed: true }, {
-    ...confirmPayout(view, withdrawal, { txid, height, eventIds }, at),
+    ...confirmPayout(
+      view.state,
+      lineOf(view, withdrawal),
+      withdrawal,
+      { txid, height, eventIds },
+      at,
+    ),
     settlements: endSettlement(view, withdrawal, "COMPLETED", null, at),
     voided,
     ingested: [ingested],

@@ -29,16 +29,18 @@ export function issueAddress(
   if (existing !== undefined) {
     if (message.createOnly) return refused({ code: "address_exists" });
     const changed = referenceId !== null && referenceId !== existing.referenceId;
-    const answer = { addressId: existing.id, address: existing.address, created: false };
+    const { id: addressId, address, walletIndex } = existing;
+    const answer = { addressId, address, walletIndex, created: false };
     return decided(at, answer, { addresses: changed ? [{ ...existing, referenceId }] : [] });
   }
-  return decided(at, { addressId: fresh.addressId, address: fresh.address, created: true }, {
+  const { addressId, address, index: walletIndex } = fresh;
+  return decided(at, { addressId, address, walletIndex, created: true }, {
     addresses: [{
-      id: fresh.addressId,
+      id: addressId,
       merchantId: state.merchant.merchantId,
       network,
-      address: fresh.address,
-      walletIndex: fresh.index,
+      address,
+      walletIndex,
       kind,
       identifier,
       referenceId,

@@ -1,4 +1,4 @@
-import { add, LARGEST_AMOUNT, ZERO } from "../../../ledger/amount.ts";
+import { add, LARGEST_BALANCE_BY_HAND, LARGEST_PAYMENT, ZERO } from "../../../ledger/amount.ts";
 import { depositFees, isWorthLessThanOne } from "../../../ledger/fees.ts";
 import type { Settings } from "../../../ledger/journal/read_settings.ts";
 import { pairKey, tokenDecimals } from "../../../ledger/pair.ts";
@@ -8,6 +8,7 @@ import type { Answers, CreateDeposit, DecideDeposit, Ingestion } from "../messag
 import { CLAIM, type MerchantView, paymentKey } from "../state.ts";
 import { confirmDeposit } from "./confirm_deposit.ts";
 import { giveUpDeposit } from "./fail_deposit.ts";
+import { approvedBy, isBySameHand, isOwnRecord, madeBy } from "./hands.ts";
 import { pendingPosting } from "./see_transfer.ts";
 
 /** Books a deposit by hand: pending, until an operator or an upstream system decides on it. */
@@ -34,7 +35,9 @@ export function createDeposit(
   if (known !== undefined) return refused({ code: "transfer_known", depositId: known.id });
   const held = state.balances.get(pairKey(currency, network));
   const sum = held === undefined ? ZERO : add(add(held.available, held.pending), held.reserved);
-  if (add(sum, amount) > LARGEST_AMOUNT) return refused({ code: "balance_too_large" });
+  if (amount > LARGEST_PAYMENT || add(sum, amount) > LARGEST_BALANCE_BY_HAND) {
+    return refused({ code: "balance_too_large" });
+  }
 
   const at = timeOf(state, message.at);
   const transactionSeq = state.transactionSeq + 1;
@@ -68,6 +71,9 @@ export function createDeposit(
     createdAt: at,
     updatedAt: at,
     clearedAt: null,
+    ...madeBy(message),
+    endorsedBy: null,
+    endorsedAdmin: null,
   };
   return decided(at, deposit, {
     postings: pendingPosting(deposit),
@@ -125,13 +131,39 @@ export function decideDeposit(
   ) {
     return refused({ code: "transfer_of_another", from: deposit.status, to });
   }
+  if (to === "CONFIRMED" && isOwnRecord(deposit, message.audit)) {
+    return refused({ code: "same_administrator" });
+  }
+  if (to === "CONFIRMED" && needsTwo(deposit, message)) {
+    const { endorsedBy: key, endorsedAdmin: administrator } = deposit;
+    if (key === null) {
+      const endorsed = endorse(deposit, message, at);
+      return decided(at, { deposit: endorsed, changed: true }, { deposits: [endorsed], ingested });
+    }
+    if (isBySameHand({ key, administrator }, message.audit)) {
+      return decided(at, { deposit, changed: false }, { ingested });
+    }
+  }
   const changes = to === "CONFIRMED"
-    ? confirmManual(view, deposit, message, at)
+    ? confirmManual(view, { ...deposit, ...approvedBy(message.audit) }, message, at)
     : giveUpDeposit(view, deposit, { ...message, to, reason: message.reason ?? "operator" }, at);
   return decided(at, { deposit: changes.deposits?.[0] ?? deposit, changed: true }, {
     ...changes,
     ingested,
   });
+}
+
+/** Whether one administrator alone may not confirm a deposit by hand: for its size, or with others. */
+function needsTwo(deposit: DepositRow, { audit, confirmedBefore }: DecideDeposit): boolean {
+  const duties = audit?.duties;
+  return duties !== undefined && duties.fourEyes !== "off" &&
+    add(deposit.amount, confirmedBefore ?? ZERO) > duties.aloneUpTo;
+}
+
+/** The first of two confirmations; the deposit stays pending. */
+function endorse(deposit: DepositRow, { audit }: DecideDeposit, at: number): DepositRow {
+  const endorsedBy = audit?.actor ?? null;
+  return { ...deposit, endorsedBy, endorsedAdmin: audit?.administrator ?? null, updatedAt: at };
 }
 
 function confirmManual(

@@ -3,8 +3,10 @@ import { decided, refused, timeOf, type Verdict } from "../decision.ts";
 import type { SubmittedFact } from "../facts.ts";
 import type { Answers, ApproveSettlement, DeclineSettlement } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
+import { approvedBy, isOwnRecord } from "./hands.ts";
 import { outgoingRow } from "./open_payout.ts";
 import { refund } from "./refund.ts";
+import { moveSettlement } from "./settlement_steps.ts";
 
 function withdrawalOf(view: MerchantView, settlement: SettlementRow): WithdrawalRow {
   const withdrawal = view.records.withdrawals.get(settlement.withdrawalId);
@@ -34,11 +36,17 @@ export function approveSettlement(
     case "REJECTED":
       return refused({ code: "wrong_state", from: settlement.status, to: "APPROVED" });
     case "APPROVAL_REQUIRED": {
+      if (isOwnRecord(settlement, message.audit) || message.isFundedByApprover === true) {
+        return refused({ code: "same_administrator" });
+      }
+      const approval = approvedBy(message.audit);
       const withdrawal = withdrawalOf(view, settlement);
-      // APPROVED is passed within this commit: its payout is queued in it
+      // its payout is queued in the commit of its approval
       return decided(at, { status: "PROCESSING", changed: true }, {
-        settlements: [{ ...settlement, status: "PROCESSING", updatedAt: at }],
-        withdrawals: [{ ...withdrawal, status: "PENDING" }],
+        settlements: [
+          moveSettlement({ ...settlement, ...approval }, ["APPROVED", "PROCESSING"], null, at),
+        ],
+        withdrawals: [{ ...withdrawal, ...approval, status: "PENDING" }],
         outgoing: [outgoingRow(withdrawal, at)],
       });
     }
@@ -62,9 +70,10 @@ export function declineSettlement(
   }
   const at = timeOf(view.state, message.at);
   const withdrawal = withdrawalOf(view, settlement);
-  return decided(at, { status: to }, {
+  const moved = moveSettlement(settlement, [to], message.reason, at);
+  return decided(at, { status: to, settlement: moved }, {
     ...refund(view, withdrawal, { ...message, txid: null, height: null }, null),
-    settlements: [{ ...settlement, status: to, reason: message.reason, updatedAt: at }],
+    settlements: [moved],
   });
 }
 
@@ -74,7 +83,7 @@ export function submitSettlement(view: MerchantView, fact: SubmittedFact): Verdi
   const withdrawal = view.records.withdrawals.get(fact.withdrawalId);
   const settlement = view.records.settlements.get(withdrawal?.settlementId ?? "");
   const moves = settlement?.status === "PROCESSING"
-    ? [{ ...settlement, status: "SUBMITTED_TO_LEDGER" as const, updatedAt: at }]
+    ? [moveSettlement(settlement, ["SUBMITTED_TO_LEDGER"], null, at)]
     : [];
   return decided(at, null, { settlements: moves, consumed: [fact.key] });
 }

@@ -1,9 +1,11 @@
 import { add, negate } from "../../../ledger/amount.ts";
+import type { Actor } from "../../../ledger/duties.ts";
 import type { WithdrawalFees } from "../../../ledger/fees.ts";
 import type { Currency, Network } from "../../../ledger/pair.ts";
 import type { ChargeRow, OutgoingRow, WithdrawalRow } from "../../../ledger/rows.ts";
 import { type Decision, post, timeOf } from "../decision.ts";
 import type { MerchantView } from "../state.ts";
+import { madeBy } from "./hands.ts";
 import { earnMargin } from "./margin.ts";
 
 /** What a withdrawal or a settlement asks to be paid. */
@@ -23,6 +25,8 @@ export interface PayoutRequest {
   readonly settlementId: string | null;
   /** Whether it waits for an administrator before anything can leave. */
   readonly needsApproval: boolean;
+  /** Who asked for it; absent: the service itself. */
+  readonly by?: Actor;
 }
 
 /**
@@ -70,6 +74,7 @@ export function openPayout(
     txid: null,
     createdAt: at,
     processedAt: null,
+    ...madeBy(request),
   };
   return {
     postings: [

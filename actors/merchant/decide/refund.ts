@@ -18,8 +18,14 @@ export interface RefundStamp {
   readonly height: number | null;
 }
 
+/** What a refund looks at. */
+export interface RefundView {
+  readonly state: MerchantView["state"];
+  readonly records: Pick<MerchantView["records"], "transactions">;
+}
+
 /** A withdrawal's statement line. */
-export function lineOf(view: MerchantView, withdrawal: WithdrawalRow): TransactionRow {
+export function lineOf(view: RefundView, withdrawal: WithdrawalRow): TransactionRow {
   const line = view.records.transactions.get(withdrawal.transactionSeq);
   if (line === undefined) {
     throw new Error(
@@ -34,13 +40,14 @@ export function lineOf(view: MerchantView, withdrawal: WithdrawalRow): Transacti
  * reversed; the reference released; the payout's row given up in the same commit.
  *
  * @param from the payout's state it is given up from (another state at commit time refuses it all),
- *   or `null` where it never had one, because nobody approved it
+ *   `final` where its transaction was found to have paid nothing, or `null` where it never had one,
+ *   because nobody approved it
  */
 export function refund(
-  view: MerchantView,
+  view: RefundView,
   withdrawal: WithdrawalRow,
   stamp: RefundStamp,
-  from: "queued" | "dead" | null,
+  from: "queued" | "dead" | "final" | null,
 ): Partial<Decision> {
   const { state } = view;
   const at = timeOf(state, stamp.at);
@@ -77,7 +84,7 @@ export function refund(
       createdAt: at,
     })),
     margins: margin.rows,
-    voided: from === null
+    voided: from === null || from === "final"
       ? []
       : [{ id: withdrawal.outgoingId, merchantId, fromStatus: from, reason }],
     // settlements are read, not called back

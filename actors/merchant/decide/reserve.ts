@@ -60,13 +60,23 @@ export function fundsRefusal(
   network: Network,
   fees: WithdrawalFees,
 ): Refusal | null {
-  const balance = view.state.balances.get(pairKey(currency, network));
+  const short = balanceRefusal(view, currency, network, fees);
+  if (short !== null) return short;
+  const left = view.hotFunds.left(network, currency);
+  return left !== null && left < fees.amount ? { code: "treasury_short" } : null;
+}
+
+/** Why the merchant cannot pay for a payout; `null` when it can. */
+export function balanceRefusal(
+  { state }: Pick<MerchantView, "state">,
+  currency: Currency,
+  network: Network,
+  fees: WithdrawalFees,
+): Refusal | null {
+  const balance = state.balances.get(pairKey(currency, network));
   if (balance === undefined) return { code: "no_balance_row", currency, network };
   const { available } = balance;
   const requested = fees.grossAmount;
-  if (available < requested) {
-    return { code: "insufficient_balance", available, requested, currency, network, fees };
-  }
-  const left = view.hotFunds.left(network, currency);
-  return left !== null && left < fees.amount ? { code: "treasury_short" } : null;
+  if (available >= requested) return null;
+  return { code: "insufficient_balance", available, requested, currency, network, fees };
 }

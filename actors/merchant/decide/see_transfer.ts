@@ -1,5 +1,5 @@
 import { ZERO } from "../../../ledger/amount.ts";
-import type { DepositRow, TransactionRow } from "../../../ledger/rows.ts";
+import { type DepositRow, NO_HANDS, type TransactionRow } from "../../../ledger/rows.ts";
 import { decided, type Decision, post, timeOf, type Verdict } from "../decision.ts";
 import type { TransferFact } from "../facts.ts";
 import { type MerchantView, transferKey } from "../state.ts";
@@ -55,6 +55,9 @@ export function openDeposit(view: MerchantView, fact: TransferFact): OpenedDepos
       createdAt: at,
       updatedAt: at,
       clearedAt: null,
+      ...NO_HANDS,
+      endorsedBy: null,
+      endorsedAdmin: null,
     },
     line: {
       merchantId,

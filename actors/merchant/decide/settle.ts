@@ -4,10 +4,13 @@ import type { Settings } from "../../../ledger/journal/read_settings.ts";
 import { pairKey, tokenDecimals } from "../../../ledger/pair.ts";
 import type { SettlementRow } from "../../../ledger/rows.ts";
 import { decided, refused, timeOf, type Verdict } from "../decision.ts";
-import type { CreateSettlement, SettlementCreated } from "../messages.ts";
+import { type CreateSettlement, NOT_INITIATED, type SettlementCreated } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
+import { giveUpAtOnce } from "./give_up_at_once.ts";
+import { madeBy } from "./hands.ts";
 import { openPayout } from "./open_payout.ts";
 import { fundsRefusal } from "./reserve.ts";
+import { moveSettlement, openSettlement } from "./settlement_steps.ts";
 
 /** How long the same key gets the same answer. */
 const KEY_LIFETIME_MS = 24 * 3_600_000;
@@ -56,36 +59,45 @@ export function settle(
     throw new Error(`Cannot settle as there is no threshold for the currency: ${currency}`);
   }
   const needsApproval = amount >= threshold;
-  const settlement: SettlementRow = {
-    id: message.settlementId,
-    merchantId: state.merchant.merchantId,
-    seq: state.settlementSeq + 1,
-    withdrawalId: message.withdrawalId,
-    currency,
-    network,
-    amount,
-    totalFees: fees.totalFees,
-    address: message.destination,
-    label: listed.label,
-    status: needsApproval ? "APPROVAL_REQUIRED" : "PROCESSING",
-    reason: null,
-    idempotencyKey: message.idempotencyKey,
-    bodyHash: message.bodyHash,
-    neededApproval: needsApproval,
-    createdAt: at,
-    updatedAt: at,
-  };
+  const settlement = openSettlement(
+    {
+      id: message.settlementId,
+      merchantId: state.merchant.merchantId,
+      seq: state.settlementSeq + 1,
+      withdrawalId: message.withdrawalId,
+      currency,
+      network,
+      amount,
+      totalFees: fees.totalFees,
+      address: message.destination,
+      label: listed.label,
+      idempotencyKey: message.idempotencyKey,
+      bodyHash: message.bodyHash,
+      neededApproval: needsApproval,
+      ...madeBy(message),
+    },
+    [needsApproval ? "APPROVAL_REQUIRED" : "PROCESSING"],
+    at,
+  );
   const request = { ...message, referenceId: null, description: null, needsApproval };
-  return decided(at, { settlement, created: true }, {
-    ...openPayout(view, request, fees),
-    settlements: [settlement],
+  const opened = openPayout(view, request, fees);
+  // what waits for an administrator is handed over only when it is approved
+  if (message.giveUp === null || needsApproval) {
+    return decided(at, { settlement, created: true }, { ...opened, settlements: [settlement] });
+  }
+  const failed = moveSettlement(settlement, ["FAILED"], message.giveUp.reason, at);
+  return decided(at, { settlement: failed, created: true }, {
+    ...giveUpAtOnce(view, opened, { ...message.giveUp, at }),
+    settlements: [failed],
   });
 }
 
+/** What was made under the same key; one that could not be initiated has released it. */
 function sameKey(view: MerchantView, message: CreateSettlement): SettlementRow | undefined {
   const { idempotencyKey, at } = message;
   if (idempotencyKey === null) return undefined;
   return [...view.records.settlements.values()].find((row) =>
-    row.idempotencyKey === idempotencyKey && row.createdAt > at - KEY_LIFETIME_MS
+    row.idempotencyKey === idempotencyKey && row.createdAt > at - KEY_LIFETIME_MS &&
+    !(row.status === "FAILED" && row.reason === NOT_INITIATED)
   );
 }

@@ -2,7 +2,7 @@ import { decided, timeOf, type Verdict } from "../decision.ts";
 import type { OutcomeFact } from "../facts.ts";
 import type { MerchantView } from "../state.ts";
 import { confirmPayout, endSettlement } from "./confirm_payout.ts";
-import { refund } from "./refund.ts";
+import { lineOf, refund } from "./refund.ts";
 
 /**
  * Settles a withdrawal from what solid blocks say of its payout: paid and CONFIRMED, or refunded
@@ -26,7 +26,10 @@ export function settlePayout(view: MerchantView, fact: OutcomeFact): Verdict<nul
     );
   }
   const changes = paid
-    ? confirmPayout(view, withdrawal, { ...fact, txid: fact.key.txid }, at)
+    ? confirmPayout(view.state, lineOf(view, withdrawal), withdrawal, {
+      ...fact,
+      txid: fact.key.txid,
+    }, at)
     : refund(view, withdrawal, {
       ...fact,
       reason: fact.reason ?? "payout failed",

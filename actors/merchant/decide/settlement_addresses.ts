@@ -6,6 +6,7 @@ import type {
   RemoveSettlementAddress,
 } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
+import { approvedBy, isOwnRecord, madeBy } from "./hands.ts";
 
 /** Puts an address on the whitelist, not active yet. */
 export function addSettlementAddress(
@@ -29,6 +30,7 @@ export function addSettlementAddress(
     active: false,
     removedAt: null,
     createdAt: at,
+    ...madeBy(message),
   };
   return decided(at, row, { whitelist: [row] });
 }
@@ -51,7 +53,11 @@ export function activateSettlementAddress(
 ): Verdict<Answers["activate-settlement-address"]> {
   const row = view.records.whitelist.get(message.addressId);
   if (row === undefined || row.removedAt !== null) return refused({ code: "record_not_found" });
-  const next = { ...row, active: message.active };
   const changed = row.active !== message.active;
+  if (changed && message.active && isOwnRecord(row, message.audit)) {
+    return refused({ code: "same_administrator" });
+  }
+  const approval = changed && message.active ? approvedBy(message.audit) : {};
+  const next = { ...row, ...approval, active: message.active };
   return decided(timeOf(view.state, message.at), next, { whitelist: changed ? [next] : [] });
 }

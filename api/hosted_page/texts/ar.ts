@@ -22,7 +22,7 @@ export const ar: Texts = {
   address: (token, network) => `أرسل ${token} عبر ${network} إلى`,
   qrCode: "رمز QR للعنوان",
   onlyThis: (token, network) => `أرسل ${token} فقط وعبر شبكة ${network} فقط.`,
-  otherwiseLost: "كل ما يُرسل بعملة أخرى أو عبر شبكة أخرى يضيع.",
+  otherToken: "أي عملة أخرى تُقيَّد إن كانت مدعومة هنا، وإلا فتُحفظ جانبًا.",
   copy: "نسخ",
   copied: "تم النسخ",
   notCopied: "تعذّر النسخ: يُرجى التحديد يدوياً",

@@ -23,7 +23,7 @@ export const en: Texts = {
   address: (token, network) => `Send ${token} on ${network} to`,
   qrCode: "QR code of the address",
   onlyThis: (token, network) => `Send only ${token} on the ${network} network.`,
-  otherwiseLost: "Anything sent as another token or over another network is lost.",
+  otherToken: "Another token is credited where it is supported, otherwise it is set aside.",
   copy: "Copy",
   copied: "Copied",
   notCopied: "Not copied: select it by hand",

@@ -23,7 +23,7 @@ export const es: Texts = {
   address: (token, network) => `Envíe ${token} en ${network} a`,
   qrCode: "Código QR de la dirección",
   onlyThis: (token, network) => `Envíe solo ${token} por la red ${network}.`,
-  otherwiseLost: "Lo que se envíe en otra moneda o por otra red se pierde.",
+  otherToken: "Otra moneda se abona si se admite aquí; si no, queda apartada.",
   copy: "Copiar",
   copied: "Copiado",
   notCopied: "No se ha copiado: selecciónelo a mano",

@@ -37,7 +37,7 @@ export interface Texts {
   readonly address: (token: string, network: string) => string;
   readonly qrCode: string;
   readonly onlyThis: (token: string, network: string) => string;
-  readonly otherwiseLost: string;
+  readonly otherToken: string;
   readonly copy: string;
   readonly copied: string;
   readonly notCopied: string;

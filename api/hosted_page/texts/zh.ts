@@ -22,7 +22,7 @@ export const zh: Texts = {
   address: (token, network) => `通过 ${network} 网络将 ${token} 发送至`,
   qrCode: "地址二维码",
   onlyThis: (token, network) => `只能通过 ${network} 网络发送 ${token}。`,
-  otherwiseLost: "使用其他币种或其他网络发送的资金将会丢失。",
+  otherToken: "其他代币若受支持则会入账，否则会被单独留存。",
   copy: "复制",
   copied: "已复制",
   notCopied: "未能复制，请手动选择",

@@ -10,7 +10,7 @@ import { hexOfText } from "../render.ts";
 import type { Transaction } from "../transaction.ts";
 import { NodeError, type Params } from "./params.ts";
 import type { Answer, NodeRequest, Route } from "./route.ts";
-import { NOTHING, stateOf, unlessZero } from "./route.ts";
+import { NOTHING, stateOf, topOf, unlessZero } from "./route.ts";
 import { TOKEN_ABI } from "./token_abi.ts";
 
 /** Paths about contracts. */
@@ -87,7 +87,9 @@ function callTransaction(request: NodeRequest, call: Call): Transaction {
     data: call.data,
   };
   const feeLimit = params.int("fee_limit");
-  return buildTransaction("TriggerSmartContract", value, node.head, {
+  // as java-tron: the block of the very state that the call was tried on
+  const reference = node.store.block(topOf(request)) ?? node.head;
+  return buildTransaction("TriggerSmartContract", value, reference, {
     timestamp: node.time,
     ...(feeLimit === 0 ? {} : { feeLimit }),
   });

@@ -11,6 +11,9 @@
  *   blocks only on demand; `faults` replaces the list (see faults.ts)
  * - `POST /dev/token {symbol, name?, decimals?, supply?, transferReturns?, feeBasisPoints?}` ->
  *   `{txid, address}`: a further token, its whole supply with the faucet
+ * - `POST /dev/token-switches {token?, paused?, feeBasisPoints?, maximumFee?, upgradedTo?, blocked?}` ->
+ *   `{txid}`: what an issuer switches in its token, USDT by default, with the next block; `maximumFee` is
+ *   in the smallest unit as text, `upgradedTo` an address or null, `blocked` all blocked addresses
  * - `POST /dev/emit {steps, expiresInMs?}` -> `{txid}`: one contract call that takes every step, each
  *   one of `{do: "transfer", token?, to, amount}` (really moves the faucet's tokens),
  *   `{do: "event", token?, from, to, amount}` (only the event, from any contract address),
@@ -28,6 +31,7 @@ import { readContract } from "../contract.ts";
 import type { DevNode } from "../dev_node.ts";
 import { MalformedFault, readFaults } from "../faults.ts";
 import type { ScriptStep } from "../script.ts";
+import { BadSwitch, switchTokenBy } from "./token_control.ts";
 
 /** A request that cannot be carried out. */
 class BadRequest extends Error {
@@ -60,7 +64,7 @@ export async function answerControl(
     return reply(command(dev, await readBody(request)));
   } catch (error) {
     const expected = error instanceof BadRequest || error instanceof MalformedFault ||
-      error instanceof CannotReorganise;
+      error instanceof CannotReorganise || error instanceof BadSwitch;
     if (!expected) throw error;
     return reply({ error: error.message }, 400);
   }
@@ -72,6 +76,7 @@ const COMMANDS: ReadonlyMap<string, (dev: DevNode, body: Body) => unknown> = new
   ["/dev/reorg", reorganise],
   ["/dev/config", configure],
   ["/dev/token", createToken],
+  ["/dev/token-switches", switchTokenBy],
   ["/dev/emit", emit],
 ]);
 

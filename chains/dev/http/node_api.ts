@@ -15,6 +15,7 @@ import { BUILD_ROUTES } from "./build_routes.ts";
 import { CONTRACT_ROUTES } from "./contract_routes.ts";
 import { NETWORK_ROUTES } from "./network_routes.ts";
 import { NodeError, Params } from "./params.ts";
+import { Provider } from "./provider.ts";
 import type { Answer, Route } from "./route.ts";
 import { TRANSACTION_ROUTES } from "./transaction_routes.ts";
 import { numbersAsText, toVisible } from "./visible.ts";
@@ -41,12 +42,14 @@ export class NodeApi {
   readonly #node: ChainNode;
   readonly #faults: Faults;
   readonly #stopped: AbortSignal;
+  readonly #provider: Provider;
 
   /** @param stopped aborted when the server stops; ends silences */
   constructor(node: ChainNode, faults: Faults, stopped: AbortSignal) {
     this.#node = node;
     this.#faults = faults;
     this.#stopped = stopped;
+    this.#provider = new Provider(faults);
   }
 
   /** Answers one request. */
@@ -55,6 +58,8 @@ export class NodeApi {
     const route = more.length > 0 ? undefined : ROUTES.get(name.toLowerCase());
     const view = root === "walletsolidity" ? "solid" : "head";
     const known = root === "wallet" || (root === "walletsolidity" && route?.solidity === true);
+    const refusal = this.#provider.refusal(url.pathname);
+    if (refusal !== null) return refusal;
     const fault = this.#faults.fire(url.pathname, ["error-500", "busy-429", "timeout"]);
     if (fault !== null && !fault.late) return await this.#fail(fault, request);
     if (route === undefined || !known) return jettyPage(404, "Not Found", url.pathname);
@@ -88,6 +93,7 @@ export class NodeApi {
         node: this.#node,
         params,
         view,
+        behind: this.#provider.behind(url.pathname),
         fire: (kinds) => this.#faults.fire(url.pathname, kinds),
       });
     } catch (error) {

@@ -15,6 +15,8 @@ export interface NodeRequest {
   readonly params: Params;
   /** `solid` under `/walletsolidity/`. */
   readonly view: "head" | "solid";
+  /** Blocks that the node which answers lacks: it is another one than the one before. */
+  readonly behind: number;
   /** Whether a fault of one of these kinds happens now. */
   fire(kinds: readonly FaultKind[]): Fault | null;
 }
@@ -36,12 +38,13 @@ export const NOTHING: Answer = { json: {} };
 
 /** The height up to which a request sees the chain. */
 export function topOf(request: NodeRequest): number {
-  return request.view === "solid" ? request.node.solid.height : request.node.head.height;
+  const { node, view, behind } = request;
+  return Math.max(0, (view === "solid" ? node.solid.height : node.head.height) - behind);
 }
 
 /** The state that a request sees. */
 export function stateOf(request: NodeRequest): StateReader {
-  return request.node.state(request.view);
+  return request.node.state(request.view, request.behind);
 }
 
 /** A number field that is absent when zero. */

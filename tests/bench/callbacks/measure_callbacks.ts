@@ -128,7 +128,7 @@ async function addEvents(sql: Sql, merchants: readonly string[], count: number):
 /** Delivers a backlog; answers events per second, acknowledged and written down, and what each cost. */
 async function deliverBacklog(
   sql: Sql,
-  databasePid: number,
+  databasePid: number | null,
   processes: DeliveryProcesses,
   merchants: readonly string[],
   count: number,

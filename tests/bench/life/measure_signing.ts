@@ -12,7 +12,7 @@ import { createSigner } from "../../../chains/signer/create_signer.ts";
 import { SpendingLimits } from "../../../chains/signer/spending_limits.ts";
 import { makeEnvelope } from "../../../chains/tron/envelope.ts";
 import { createTronTransferBuilder } from "../../../chains/tron/tron_transfer_builder.ts";
-import { accountKey, signingKey } from "../../../chains/wallet/account_key.ts";
+import { networkKeys, signingKey } from "../../../chains/wallet/network_keys.ts";
 import { amountOf } from "../../../ledger/amount.ts";
 import { someAddress } from "../../faults/support/chain_audit.ts";
 
@@ -23,11 +23,11 @@ const WARM_UP = 500;
 
 /** Signatures per second of processor time. @param count how many are made */
 export async function measureSigning(count: number): Promise<number> {
-  const account = accountKey(
+  const keys = networkKeys(
     HDKey.fromMasterSeed(crypto.getRandomValues(new Uint8Array(32))),
     "TRX",
   );
-  const hot = signingKey(account, "TRX", "hot");
+  const hot = signingKey(keys, "TRX", "hot");
   const intents = new Map<string, Intent>();
   const signer = createSigner({
     keys: { walletId: "bench", key: () => hot, address: () => hot.address, lock: () => {} },
@@ -63,6 +63,7 @@ export async function measureSigning(count: number): Promise<number> {
       amount: amountOf("10"),
       destination: someAddress(),
       destinationIndex: null,
+      isDestinationClosed: false,
       wallet: "hot",
       status: "queued",
     });

@@ -128,8 +128,8 @@ testNeeding({ net: true, run: true, read: true })(
       network: "TRX",
       nodeUrls: [url],
       contracts: { USDT: BENCH_USDT },
-      xpub:
-        "xpub6D1AabNHCupeiLM65ZR9UStMhJ1vCpyV4XbZdyhMZBiJXALQtmn9p42VTQckoHVn8WNqS7dqnJokZHAHcHGoaQgmv8D45oNUKx6DZMNZBCd",
+      depositXpub:
+        "xpub6EuK4CZWW5urEHdwAVDdDw327danAtccFcrXYvgf1DHrPXRwErt36xStQ2PNhn4hpwzPbzJ8pJVpewgChRnSs59q5Ay61GCfQZKUe71gbLq",
       hotWallet: addressFromLogHex("f".repeat(40)),
     });
     const newest = FIRST_HEIGHT + 25;

@@ -50,9 +50,9 @@ export interface ScanFigures {
 
 /** Journals that share the merchants where each deposit is a transaction: as many connections. */
 const ALONE_AT_ONCE = 8;
-/** Public key of the mnemonic "abandon ... about" on TRON; nothing is derived from it here. */
+/** Deposit branch of the mnemonic "abandon ... about" on TRON; nothing is derived from it here. */
 const XPUB =
-  "xpub6D1AabNHCupeiLM65ZR9UStMhJ1vCpyV4XbZdyhMZBiJXALQtmn9p42VTQckoHVn8WNqS7dqnJokZHAHcHGoaQgmv8D45oNUKx6DZMNZBCd";
+  "xpub6EuK4CZWW5urEHdwAVDdDw327danAtccFcrXYvgf1DHrPXRwErt36xStQ2PNhn4hpwzPbzJ8pJVpewgChRnSs59q5Ay61GCfQZKUe71gbLq";
 
 const args: ScanArgs = JSON.parse(Deno.args[0] ?? "null");
 await showWarnings();
@@ -83,7 +83,7 @@ const chain = createTronChain({
   network: "TRX",
   nodeUrls: [args.chainUrl],
   contracts: { USDT: BENCH_USDT },
-  xpub: XPUB,
+  depositXpub: XPUB,
   hotWallet: addressFromLogHex("f".repeat(40)),
 });
 const journals = creditors();

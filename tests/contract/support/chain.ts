@@ -10,6 +10,7 @@ import { findOwnTransactions } from "../../../ledger/watcher/find_own_transactio
 import { recordOutcomes, recordVanished } from "../../../ledger/watcher/record_findings.ts";
 import type { TestApi } from "../../support/api.ts";
 import { addTransfer, amount, until } from "../../support/books.ts";
+import { historyOf } from "../../support/scan_cursor.ts";
 
 /** How a transfer is seen. */
 export interface TransferOptions {
@@ -52,7 +53,12 @@ export async function pay(
 /** A transfer that was seen can never become final. */
 export async function vanish(api: TestApi, merchantId: string, txid: string): Promise<void> {
   const key = { merchantId, network: "TRX", txid, logIndex: 0 } as const;
-  await recordVanished(api.sql, key, { reason: "The transaction failed on chain", to: "T" });
+  await recordVanished(
+    api.sql,
+    key,
+    { reason: "The transaction failed on chain", to: "T" },
+    await historyOf(api.sql),
+  );
   await settled(api, merchantId);
 }
 

@@ -1,6 +1,7 @@
 import { HDKey } from "@scure/bip32";
 import { Registry } from "prom-client";
 import { z } from "zod";
+import { AddressGuard } from "../../../actors/addresses/address_guard.ts";
 import { Engine, type EngineDeps } from "../../../actors/engine.ts";
 import type { Fault } from "../../../chains/dev/faults.ts";
 import { startDevChain } from "../../../chains/dev/start.ts";
@@ -8,8 +9,7 @@ import { createSigner } from "../../../chains/signer/create_signer.ts";
 import { SpendingLimits } from "../../../chains/signer/spending_limits.ts";
 import { createTronChain } from "../../../chains/tron/tron_chain.ts";
 import { createTronTransferBuilder } from "../../../chains/tron/tron_transfer_builder.ts";
-import { accountKey, signingKey, type WalletName } from "../../../chains/wallet/account_key.ts";
-import { registerWallet } from "../../../ledger/addresses/watch_addresses.ts";
+import { networkKeys, signingKey, type WalletName } from "../../../chains/wallet/network_keys.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import { readMigrations } from "../../../ledger/database/migrate.ts";
 import type { Network } from "../../../ledger/pair.ts";
@@ -19,6 +19,7 @@ import { registerMetrics } from "../../../setup/engine_metrics.ts";
 import { readiness } from "../../../setup/readiness.ts";
 import { type TestApi, testApi } from "../../support/api.ts";
 import { openWebhooks } from "../../support/hooks.ts";
+import { addWallet } from "../../support/wallet_row.ts";
 import { type Answer, eventually, send, UNDISTURBED_MS } from "./client.ts";
 
 const NETWORK = "TRX";
@@ -32,7 +33,11 @@ export const SOLID_LAG = 3;
 const TIMES = 1_000;
 
 /** A fault as it is put in force. */
-export type RigFault = Pick<Fault, "path" | "kind"> & Partial<Pick<Fault, "late" | "forget">>;
+export type RigFault =
+  & Pick<Fault, "path" | "kind">
+  & Partial<
+    Pick<Fault, "late" | "forget" | "perSecond" | "suspendSeconds">
+  >;
 
 const Info = z.object({
   head: z.number(),
@@ -82,11 +87,11 @@ function sweepsOf(state: { planning: boolean }): NonNullable<EngineDeps["sweeps"
  */
 export async function openRig(options: { readonly sweeps: boolean }): Promise<Rig> {
   await using stack = new AsyncDisposableStack();
-  const account = accountKey(
+  const keys = networkKeys(
     HDKey.fromMasterSeed(crypto.getRandomValues(new Uint8Array(32))),
     NETWORK,
   );
-  const hot = signingKey(account, NETWORK, "hot");
+  const hot = signingKey(keys, NETWORK, "hot");
   const dataDir = await Deno.makeTempDir({ prefix: "engine-matrix-" });
   stack.defer(() => Deno.remove(dataDir, { recursive: true }));
   const dev = await startDevChain({
@@ -103,11 +108,13 @@ export async function openRig(options: { readonly sweeps: boolean }): Promise<Ri
     network: NETWORK,
     nodeUrls: [dev.url],
     contracts,
-    xpub: account.publicExtendedKey,
+    depositXpub: keys.deposits.publicExtendedKey,
     hotWallet: hot.address,
     lifetimeMs: LIFETIME_MS,
     requestTimeoutMs: TIMEOUT_MS,
     totalTimeoutMs: 2 * TIMEOUT_MS,
+    // one that is asked less after each cell would only slow down the next
+    callsPerSecond: 0,
   });
   const registry = new Registry();
   const migrations = await readMigrations();
@@ -123,6 +130,7 @@ export async function openRig(options: { readonly sweeps: boolean }): Promise<Ri
       chains,
       registry,
       addressBook: { take: (network, id) => running().addressBook.take(network, id) },
+      addresses: new AddressGuard({ derive: (_, index) => chain.deriveAddress(index) }),
       readiness: () =>
         readiness({
           sql: api.sql,
@@ -140,8 +148,8 @@ export async function openRig(options: { readonly sweeps: boolean }): Promise<Ri
     }),
   );
   const { sql } = api;
-  await registerWallet(sql, NETWORK, "wal_matrix", hot.address);
-  const keyOf = (wallet: WalletName) => signingKey(account, NETWORK, wallet);
+  await addWallet(sql, NETWORK, hot.address, "wal_matrix");
+  const keyOf = (wallet: WalletName) => signingKey(keys, NETWORK, wallet);
   const webhooks = openWebhooks(sql, { sweepMs: 60_000 });
   engine = new Engine({
     sql,

@@ -12,7 +12,13 @@ export interface Misbehaviour {
   readonly text: string;
   /** `reorganise`: blocks are taken back, with or without their transactions. */
   readonly does:
-    | { readonly kind: FaultKind; readonly late?: true; readonly forget?: true }
+    | {
+      readonly kind: FaultKind;
+      readonly late?: true;
+      readonly forget?: true;
+      readonly perSecond?: number;
+      readonly suspendSeconds?: number;
+    }
     | { readonly reorganise: "return" | "drop" };
 }
 
@@ -24,6 +30,16 @@ export const KINDS = {
     does: { kind: "error-500", late: true },
   },
   "busy-429": { text: "answers HTTP 429", does: { kind: "busy-429" } },
+  "limit-per-second": {
+    text: "suspends us, which only its body tells",
+    does: { kind: "limit-per-second", perSecond: 0, suspendSeconds: 1 },
+  },
+  "lite-node": { text: "is a lite node, without that call", does: { kind: "lite-node" } },
+  "closed-api": { text: "has that call closed", does: { kind: "closed-api" } },
+  "call-exception": {
+    text: "runs out of time in simulated calls",
+    does: { kind: "call-exception" },
+  },
   "timeout": { text: "does not answer", does: { kind: "timeout" } },
   "timeout late": {
     text: "carries the request out and does not answer",
@@ -102,8 +118,13 @@ export interface StepRow {
 const unread = <const E extends End>(end: E) => ({
   "error-500": end,
   "busy-429": end,
+  "limit-per-second": end,
+  "lite-node": end,
+  "closed-api": end,
   "timeout": end,
 });
+/** Single answers of contracts; the node is well otherwise. */
+const NO_CALLS = { "call-exception": "- simulates nothing" } as const;
 const READ_ONLY = {
   "error-500 late": "- a read leaves nothing behind",
   "timeout late": "- a read leaves nothing behind",
@@ -137,6 +158,9 @@ const broadcast = <const E extends End, const F extends End>(end: E, failed: F) 
   "error-500": end,
   "error-500 late": end,
   "busy-429": end,
+  "limit-per-second": end,
+  "lite-node": end,
+  "closed-api": end,
   "timeout": end,
   "timeout late": end,
   "lost-broadcast": end,
@@ -153,6 +177,7 @@ export const MATRIX = {
     text: "the head's blocks are read: PENDING",
     visible: "metric `chain_head_height` stands; solid blocks tell it all the same",
     cells: {
+      ...NO_CALLS,
       ...unread("credited once"),
       ...READ_ONLY,
       ...unreceipted("credited once"),
@@ -167,6 +192,7 @@ export const MATRIX = {
     text: "solid blocks are read into the inbox",
     visible: "metric `chain_lag_blocks`; readiness after a minute",
     cells: {
+      ...NO_CALLS,
       ...unread("credited once"),
       ...READ_ONLY,
       ...unreceipted("credited once"),
@@ -178,6 +204,7 @@ export const MATRIX = {
     text: "the merchant books what its inbox says",
     visible: "nothing waits: no node is asked",
     cells: {
+      ...NO_CALLS,
       ...unread("credited meanwhile"),
       ...READ_ONLY,
       ...unreceipted("credited meanwhile"),
@@ -189,6 +216,7 @@ export const MATRIX = {
     text: "the transfer is simulated with its sender and receiver",
     visible: 'treasury: `queued`, "waiting for another try"',
     cells: {
+      "call-exception": "paid once",
       ...unread("paid once"),
       ...READ_ONLY,
       ...NO_RECEIPTS,
@@ -200,6 +228,7 @@ export const MATRIX = {
     text: "balances and the solid block of the envelope are read",
     visible: 'treasury: `queued`, "waiting for another try"',
     cells: {
+      "call-exception": "paid once",
       ...unread("paid once"),
       ...READ_ONLY,
       ...NO_RECEIPTS,
@@ -211,6 +240,7 @@ export const MATRIX = {
     text: "the signed bytes, committed before, are offered to the nodes",
     visible: "treasury: `inFlight` with transaction id and expiry",
     cells: {
+      ...NO_CALLS,
       ...broadcast("paid once", "refunded"),
       ...NO_RECEIPTS,
       ...reorganised("paid once"),
@@ -220,6 +250,7 @@ export const MATRIX = {
     text: "the transaction is in a block that is not solid",
     visible: "treasury: `inFlight` with transaction id and expiry",
     cells: {
+      ...NO_CALLS,
       ...unread("paid once"),
       ...READ_ONLY,
       ...unreceipted("paid once"),
@@ -231,6 +262,7 @@ export const MATRIX = {
     text: "the transaction is met in a solid block, and settled",
     visible: "metric `chain_lag_blocks`; treasury: `inFlight`",
     cells: {
+      ...NO_CALLS,
       ...unread("paid once"),
       ...READ_ONLY,
       ...unreceipted("paid once"),
@@ -242,6 +274,7 @@ export const MATRIX = {
     text: "balance, coin and energy of an address are read",
     visible: "treasury: `sweeps`, `chain_unavailable`",
     cells: {
+      "call-exception": "swept once",
       ...unread("swept once"),
       ...READ_ONLY,
       ...NO_RECEIPTS,
@@ -253,6 +286,7 @@ export const MATRIX = {
     text: "coin for the address is offered to the nodes",
     visible: "treasury: `inFlight`; `sweeps`, `waiting_gas` or `address_not_activated`",
     cells: {
+      ...NO_CALLS,
       ...broadcast("swept once", "swept once"),
       "revert": "- calls no contract",
       "out-of-energy": "- calls no contract",
@@ -264,6 +298,7 @@ export const MATRIX = {
     text: "the sweep's signed bytes are offered to the nodes",
     visible: "treasury: `inFlight`; `sweeps`, `in_flight`",
     cells: {
+      ...NO_CALLS,
       ...broadcast("swept once", "swept once"),
       ...NO_RECEIPTS,
       ...reorganised("swept once"),
@@ -273,6 +308,7 @@ export const MATRIX = {
     text: "the sweep is met in a solid block",
     visible: "metric `chain_lag_blocks`; treasury: `sweeps`, `in_flight`",
     cells: {
+      ...NO_CALLS,
       ...unread("swept once"),
       ...READ_ONLY,
       ...unreceipted("swept once"),

@@ -236,6 +236,8 @@ export class Bank {
     if (merchant.marginTo === null || margin === 0n) return;
     const earner = merchant.marginTo === "itself" ? merchant : merchant.marginTo;
     earner.available += margin;
+    // the line that it gets; a share of its own fees has none
+    if (merchant.marginTo !== "itself") earner.events++;
     earner.isOpen = true;
   }
 

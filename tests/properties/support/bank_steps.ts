@@ -27,6 +27,7 @@ import {
 import { type Heard, type Merchant, SETTLEMENT_THRESHOLD, type Withdrawal } from "./bank_model.ts";
 import type { Fault } from "./faulty_store.ts";
 import { compare, settleDown, type World } from "./bank_world.ts";
+import { historyOf, placeCursor } from "../../support/scan_cursor.ts";
 
 const DEADLINE_MS = 10_000;
 
@@ -126,7 +127,12 @@ async function happen(world: World, merchant: Merchant, event: Event): Promise<v
         return await transfer(world, deposit.merchant, phase, deposit.amount + event.change, txid);
       }
       const key = { merchantId: deposit.merchant.id, network: "TRX", txid, logIndex: 0 } as const;
-      await recordVanished(sql, key, { reason: "test", to: deposit.merchant.address });
+      await recordVanished(
+        sql,
+        key,
+        { reason: "test", to: deposit.merchant.address },
+        await historyOf(sql),
+      );
       return hear(world, deposit.merchant, { kind: "vanished", txid });
     }
     case "sign":
@@ -203,7 +209,12 @@ async function expire(world: World, pick: number, limit: number): Promise<void> 
   const last = chosen(world, pick, ({ outgoing }) => outgoing === "signed");
   if (last === undefined) return;
   const previousTime = last.expiresAt + 1;
-  const solid = { height: 9, hash: "9", time: previousTime, previousTime };
+  const solid = await placeCursor(world.sql, "TRX", {
+    height: 9,
+    hash: "9",
+    time: previousTime,
+    previousTime,
+  });
   await buryExpired(world.sql, "TRX", solid, limit);
   for (const withdrawal of world.bank.withdrawals) {
     if (withdrawal.outgoing !== "signed" || withdrawal.expiresAt >= previousTime) continue;
@@ -294,6 +305,7 @@ function settle(
     dynamicFee: NO_ESTIMATE,
     idempotencyKey: null,
     bodyHash: null,
+    giveUp: null,
   }, DEADLINE_MS);
   const needsApproval = millionths >= SETTLEMENT_THRESHOLD;
   const names = { id, outgoingId, referenceId: null, settlementId };

@@ -12,17 +12,17 @@ import { createSigner, type SignerOptions } from "../../../chains/signer/create_
 import { SpendingLimits } from "../../../chains/signer/spending_limits.ts";
 import { makeEnvelope } from "../../../chains/tron/envelope.ts";
 import { createTronTransferBuilder } from "../../../chains/tron/tron_transfer_builder.ts";
-import { signingKey } from "../../../chains/wallet/account_key.ts";
+import { networkKeys, signingKey } from "../../../chains/wallet/network_keys.ts";
 import { amountOf } from "../../../ledger/amount.ts";
 import { CLOCK_TOLERANCE_MS, FEE_LIMIT_SUN, LIFETIME_MS } from "../../../setup/open_chains.ts";
 
 /** Where its clock begins. */
 export const START = 1_750_000_000_000;
 
-const account = HDKey.fromMasterSeed(new Uint8Array(32).fill(7)).derive("m/44'/195'/0'");
-const HOT = signingKey(account, "TRX", "hot");
+const tronKeys = networkKeys(HDKey.fromMasterSeed(new Uint8Array(32).fill(7)), "TRX");
+const HOT = signingKey(tronKeys, "TRX", "hot");
 /** A deposit address of its keys. */
-export const OWN = { index: 7, address: signingKey(account, "TRX", 7).address } as const;
+export const OWN = { index: 7, address: signingKey(tronKeys, "TRX", 7).address } as const;
 
 /** What {@linkcode openDesk} gives. */
 export interface Desk {
@@ -84,6 +84,7 @@ export function openDesk(
       amount: amountOf("12.5"),
       destination: "TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8",
       destinationIndex: null,
+      isDestinationClosed: false,
       wallet: "hot",
       status: "queued",
     },

@@ -19,13 +19,14 @@ import { addressToHex } from "../../../chains/tron/address.ts";
 import { signTransactionId } from "../../../chains/tron/transaction_signature.ts";
 import { createTronChain } from "../../../chains/tron/tron_chain.ts";
 import { createTronTransferBuilder } from "../../../chains/tron/tron_transfer_builder.ts";
-import { accountKey, signingKey } from "../../../chains/wallet/account_key.ts";
-import { registerWallet } from "../../../ledger/addresses/watch_addresses.ts";
+import { type NetworkKeys, networkKeys, signingKey } from "../../../chains/wallet/network_keys.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import { createIntentSource } from "../../../ledger/queries/read_intents.ts";
 import { readCursor } from "../../../ledger/watcher/cursor.ts";
 import { addMerchant } from "../../support/books.ts";
+import { blindChain } from "../../support/blind_chain.ts";
 import { testDatabase } from "../../support/database.ts";
+import { addWallet } from "../../support/wallet_row.ts";
 
 const NETWORK = "TRX";
 const LIFETIME_MS = 120_000;
@@ -113,8 +114,8 @@ async function furnish(stack: AsyncDisposableStack, options: HouseOptions): Prom
   const { sql } = database;
   const journalSql = database.connect({ max: 4, looksUpOnly: true });
   const seed = crypto.getRandomValues(new Uint8Array(32));
-  const account = accountKey(HDKey.fromMasterSeed(seed), NETWORK);
-  const hot = signingKey(account, NETWORK, "hot");
+  const keys = networkKeys(HDKey.fromMasterSeed(seed), NETWORK);
+  const hot = signingKey(keys, NETWORK, "hot");
   const dataDir = await Deno.makeTempDir();
   stack.defer(() => Deno.remove(dataDir, { recursive: true }));
   const dev = await startDevChain({
@@ -139,17 +140,18 @@ async function furnish(stack: AsyncDisposableStack, options: HouseOptions): Prom
     await control("dev/token", { symbol: "USDT", feeBasisPoints: options.tokenFee }),
   ).address;
   const contracts = { USDT: token };
-  const chain = createTronChain({
+  const seeing = createTronChain({
     network: NETWORK,
     nodeUrls: [dev.url],
     contracts,
-    xpub: account.publicExtendedKey,
+    depositXpub: keys.deposits.publicExtendedKey,
     hotWallet: hot.address,
     lifetimeMs: LIFETIME_MS,
   });
-  await registerWallet(sql, NETWORK, "wal_test", hot.address);
+  const chain = options.tokenFee === undefined ? seeing : blindChain(seeing);
+  await addWallet(sql, NETWORK, hot.address, "wal_test");
   const merchantId = await addMerchant(sql);
-  const signer = signerOf(sql, account, contracts);
+  const signer = signerOf(sql, keys, contracts);
   const terms = {
     enabled: true,
     gas: "auto" as const,
@@ -248,11 +250,11 @@ function pause(ms: number): Promise<void> {
 
 function signerOf(
   sql: Sql,
-  account: HDKey,
+  own: NetworkKeys,
   contracts: { readonly USDT: string },
 ): Signer {
   const keyOf = (network: string, wallet: "hot" | number) =>
-    network === NETWORK ? signingKey(account, NETWORK, wallet) : null;
+    network === NETWORK ? signingKey(own, NETWORK, wallet) : null;
   return createSigner({
     keys: {
       walletId: "wal_test",

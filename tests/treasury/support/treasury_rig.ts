@@ -8,6 +8,7 @@
 
 import { HDKey } from "@scure/bip32";
 import { z } from "zod";
+import { AddressGuard } from "../../../actors/addresses/address_guard.ts";
 import { Engine } from "../../../actors/engine.ts";
 import { FeeBoard } from "../../../actors/treasury/fee_board.ts";
 import type { TreasuryPolicy } from "../../../actors/treasury/treasury_policy.ts";
@@ -15,18 +16,20 @@ import type { Chain } from "../../../chains/chain.ts";
 import type { Fault } from "../../../chains/dev/faults.ts";
 import { startDevChain } from "../../../chains/dev/start.ts";
 import { createSigner } from "../../../chains/signer/create_signer.ts";
-import { SpendingLimits } from "../../../chains/signer/spending_limits.ts";
+import { type Limits, SpendingLimits } from "../../../chains/signer/spending_limits.ts";
 import { createTronChain, type TronChain } from "../../../chains/tron/tron_chain.ts";
 import { createTronTransferBuilder } from "../../../chains/tron/tron_transfer_builder.ts";
-import { accountKey, signingKey } from "../../../chains/wallet/account_key.ts";
-import { registerWallet } from "../../../ledger/addresses/watch_addresses.ts";
+import { type NetworkKeys, networkKeys, signingKey } from "../../../chains/wallet/network_keys.ts";
+import { noteColdWallet } from "../../../ledger/addresses/note_cold_wallet.ts";
 import { type Amount, subtract, ZERO } from "../../../ledger/amount.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import type { Network } from "../../../ledger/pair.ts";
 import { createIntentSource } from "../../../ledger/queries/read_intents.ts";
 import { readCursor } from "../../../ledger/watcher/cursor.ts";
 import { type TestApi, testApi } from "../../support/api.ts";
+import { blindChain } from "../../support/blind_chain.ts";
 import { amount, until } from "../../support/books.ts";
+import { addWallet } from "../../support/wallet_row.ts";
 
 const NETWORK = "TRX";
 const LIFETIME_MS = 30_000;
@@ -52,9 +55,15 @@ export interface RigOptions {
   readonly policy?: (parts: RigParts) => TreasuryPolicy;
   /** Whether the signer signs for the network; read at every request. */
   readonly signs?: () => boolean;
+  /** Whether it tells what it signed before; default true. */
+  readonly remembers?: boolean;
   readonly coldAddress?: string;
   /** What is left of the hot wallet's coin; default 100,000. */
   readonly coin?: string;
+  /** Whether nodes tell neither events of simulations nor switches of tokens; default false. */
+  readonly isBlind?: boolean;
+  /** The signer's caps; default none. */
+  readonly limits?: Limits;
   /** Where blocks are final behind the head; default 2. */
   readonly solidLag?: number;
 }
@@ -77,6 +86,8 @@ export interface TreasuryRig extends AsyncDisposable {
   readonly chain: Chain;
   readonly chainUrl: string;
   readonly fees: FeeBoard;
+  /** A signer of another node: the same keys, and a memory of its own. */
+  readonly otherSigner: ReturnType<typeof signerOf>;
   /** A merchant with money, and its key. */
   merchant(funds: string): Promise<{ readonly id: string; readonly key: string }>;
   /** Asks for a payout; answers its id. @throws where it is refused */
@@ -96,8 +107,8 @@ const Info = z.object({ solid: z.number() });
 export async function openTreasuryRig(options: RigOptions = {}): Promise<TreasuryRig> {
   await using stack = new AsyncDisposableStack();
   const seed = crypto.getRandomValues(new Uint8Array(32));
-  const account = accountKey(HDKey.fromMasterSeed(seed), NETWORK);
-  const hot = signingKey(account, NETWORK, "hot");
+  const keys = networkKeys(HDKey.fromMasterSeed(seed), NETWORK);
+  const hot = signingKey(keys, NETWORK, "hot");
   const dataDir = await Deno.makeTempDir({ prefix: "engine-treasury-" });
   stack.defer(() => Deno.remove(dataDir, { recursive: true }));
   const dev = await startDevChain({
@@ -115,12 +126,12 @@ export async function openTreasuryRig(options: RigOptions = {}): Promise<Treasur
       network: NETWORK,
       nodeUrls: [url],
       contracts,
-      xpub: account.publicExtendedKey,
+      depositXpub: keys.deposits.publicExtendedKey,
       hotWallet: hot.address,
       lifetimeMs: LIFETIME_MS,
       requestTimeoutMs: 1_000,
     });
-  const chain = chainAt(dev.url);
+  const chain = options.isBlind === true ? blindChain(chainAt(dev.url)) : chainAt(dev.url);
   const policy = options.policy?.({ chainAt, chainUrl: dev.url }) ?? CALM;
   const fees = new FeeBoard({
     chains: new Map<Network, Chain>([[NETWORK, chain]]),
@@ -139,6 +150,7 @@ export async function openTreasuryRig(options: RigOptions = {}): Promise<Treasur
       chains,
       fees,
       addressBook: { take: (network, id) => running().addressBook.take(network, id) },
+      addresses: new AddressGuard({ derive: (_, index) => chain.deriveAddress(index) }),
       payoutsOpen: (network) => running().signerOpen(network),
       treasury: (network) => ({ policy, status: running().treasuries.get(network) ?? null }),
       merchantsOf: () => ({
@@ -148,12 +160,13 @@ export async function openTreasuryRig(options: RigOptions = {}): Promise<Treasur
     }),
   );
   const { sql } = api;
-  await registerWallet(sql, NETWORK, "wal_treasury", hot.address);
+  await addWallet(sql, NETWORK, hot.address, "wal_treasury");
+  await noteColdWallet(sql, NETWORK, options.coldAddress ?? null);
   engine = new Engine({
     sql,
     journalSql: sql,
     chains,
-    signer: signerOf(sql, account, contracts, options),
+    signer: signerOf(sql, keys, contracts, options),
     webhooks: { wake: () => {}, start: () => {}, stop: () => Promise.resolve() },
     pace: { pollMs: 40, leaseMs: 1_000, resendMs: 200, recheckMs: 200, attemptLimit: 2 },
     now: Date.now,
@@ -190,6 +203,7 @@ export async function openTreasuryRig(options: RigOptions = {}): Promise<Treasur
     chain,
     chainUrl: dev.url,
     fees,
+    otherSigner: signerOf(sql, keys, contracts, {}),
     control,
     mine,
     merchant: (funds) => api.addMerchant(funds),
@@ -255,6 +269,7 @@ async function sendCoin(
       amount: coin,
       destination,
       destinationIndex: null,
+      isDestinationClosed: false,
       wallet: "hot",
       status: "queued",
     },
@@ -266,14 +281,15 @@ async function sendCoin(
   if (category !== "accepted") throw new Error(`Cannot send coin as it was not taken: ${category}`);
 }
 
-function signerOf(
+/** A signer in this process, with keys of a test. */
+export function signerOf(
   sql: Sql,
-  account: HDKey,
+  own: NetworkKeys,
   contracts: { readonly USDT: string },
-  { signs = () => true, coldAddress }: RigOptions,
+  { signs = () => true, remembers = true, coldAddress, limits = {} }: RigOptions,
 ) {
   const keyOf = (network: string, wallet: "hot" | number) =>
-    network === NETWORK ? signingKey(account, NETWORK, wallet) : null;
+    network === NETWORK ? signingKey(own, NETWORK, wallet) : null;
   const make = (isOpen: boolean) =>
     createSigner({
       keys: {
@@ -285,11 +301,12 @@ function signerOf(
       intents: createIntentSource(sql),
       builders: isOpen ? [builder(contracts)] : [],
       ...(coldAddress === undefined ? {} : { coldAddresses: { [NETWORK]: coldAddress } }),
-      spending: new SpendingLimits({}),
+      spending: new SpendingLimits(limits),
       now: Date.now,
     });
   const [open, closed] = [make(true), make(false)];
   return {
     sign: (requests: Parameters<typeof open.sign>[0]) => (signs() ? open : closed).sign(requests),
+    live: (outgoingIds: readonly string[]) => open.live(remembers ? outgoingIds : []),
   };
 }

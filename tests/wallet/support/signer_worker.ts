@@ -61,6 +61,7 @@ serveSigner(async (settings, isPaused) => {
         amount: amountOf("1"),
         destination,
         destinationIndex: null,
+        isDestinationClosed: false,
         wallet: "hot",
         status: "queued",
       }];

@@ -17,26 +17,32 @@ import type { Journal } from "../../../actors/merchant/journal.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import { addMerchant, openJournal } from "../../support/books.ts";
 
-const ACCOUNT = HDKey.fromMasterSeed(
+const BRANCH = HDKey.fromMasterSeed(
   mnemonicToSeedSync(
     "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about",
   ),
-).derive("m/44'/195'/0'");
+).derive("m/44'/195'/0'/0");
 
+/** What deposit addresses are derived from. */
+export const DEPOSIT_XPUB = BRANCH.publicExtendedKey;
 /** Where payouts would leave from; nobody's. */
-const HOT_WALLET = addressFromLogHex("ffff".padStart(40, "0"));
+export const HOT_WALLET = addressFromLogHex("ffff".padStart(40, "0"));
 
 /** The production adapter over nodes on this machine. */
 export function adapterOver(
   urls: readonly string[],
   usdt: string,
-  options: { readonly checksIdentity?: boolean; readonly dailyCalls?: number } = {},
+  options: {
+    readonly checksIdentity?: boolean;
+    readonly dailyCalls?: number;
+    readonly callsPerSecond?: number;
+  } = {},
 ): TronChain {
   return createTronChain({
     network: "TRX",
     nodeUrls: urls,
     contracts: { USDT: usdt },
-    xpub: ACCOUNT.publicExtendedKey,
+    depositXpub: DEPOSIT_XPUB,
     hotWallet: HOT_WALLET,
     requestTimeoutMs: 10_000,
     ...options,
@@ -46,8 +52,12 @@ export function adapterOver(
 /** A watcher that looks when it is told to. */
 export interface Watch {
   readonly journal: Journal;
-  /** The clock that back-off and rests go by; a test moves it. */
+  /** The clock of the day, Unix milliseconds; a test sets it as an operator would. */
   clock: number;
+  /** The clock that is never set, by which back-off and rests go. */
+  monotonic: number;
+  /** Lets time pass, by both clocks. */
+  pass(ms: number): void;
   /** As last told. */
   status(): WatcherStatus;
   /** One look at the chain; a failure of the chain is thrown. */
@@ -71,6 +81,7 @@ export function watch(sql: Sql, chainOf: () => Chain & Partial<TronChain>): Watc
       chains: new Map([["TRX", chain]]),
       nodes: () => chain.nodes?.states ?? [],
       now: () => self.clock,
+      monotonic: () => self.monotonic,
       wakeMerchants: (ids) => {
         for (const id of ids) journal.wake(id);
       },
@@ -82,6 +93,11 @@ export function watch(sql: Sql, chainOf: () => Chain & Partial<TronChain>): Watc
   const self: Watch = {
     journal,
     clock: Date.now(),
+    monotonic: 1_000,
+    pass: (ms) => {
+      self.clock += ms;
+      self.monotonic += ms;
+    },
     status: () => {
       if (status === null) throw new Error("Cannot tell a status as nobody has looked yet");
       return status;
@@ -99,10 +115,10 @@ export function watch(sql: Sql, chainOf: () => Chain & Partial<TronChain>): Watc
 }
 
 /** A merchant with a watched address. */
-export async function addWatched(sql: Sql, address: string): Promise<string> {
+export async function addWatched(sql: Sql, address: string, index = 0): Promise<string> {
   const merchantId = await addMerchant(sql);
   await sql`
     INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index)
-    VALUES (${address}, 'TRX', ${merchantId}, ${`adr_${address}`}, 0)`;
+    VALUES (${address}, 'TRX', ${merchantId}, ${`adr_${address}`}, ${index})`;
   return merchantId;
 }

@@ -1,0 +1,145 @@
+/**
+ * Watches which history the database continues. Another one, after a promotion or a restore, has
+ * been found by the statements that sign and number addresses already; here a hold is opened for it,
+ * what was read before is forgotten, jumped addresses are watched, and what was acknowledged and is
+ * gone is written down.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import type { Sql } from "postgres";
+import type { Chain } from "../../chains/chain.ts";
+import { watchGap } from "../../ledger/addresses/recover_addresses.ts";
+import { formatAmount } from "../../ledger/amount.ts";
+import { noteGapWatched, readUnwatchedGaps, skipIndexesTo } from "../../ledger/failover/gaps.ts";
+import { noteHistory } from "../../ledger/failover/history.ts";
+import { findLostCommits, recordLostCommits } from "../../ledger/failover/lost_commits.ts";
+import type { Network } from "../../ledger/pair.ts";
+import { newId } from "../runtime/ids.ts";
+import type { AcknowledgedCommits } from "./acknowledged_commits.ts";
+
+const log = getLogger(["engine", "failover"]);
+
+/** Derivation indexes per network that are jumped over; as many as may have been handed out since. */
+const DEFAULT_GAP = 1_000;
+
+/** Lost records that are in the log; all of them are on the list. */
+const MOST_TOLD = 100;
+
+/** Dependencies of the watch. */
+export interface HistoryWatchDeps {
+  readonly sql: Sql;
+  readonly chains: ReadonlyMap<Network, Pick<Chain, "deriveAddress">>;
+  readonly acknowledged: AcknowledgedCommits;
+  /** The highest derivation indexes that this process has taken. */
+  readonly highestIndexes: () => ReadonlyMap<Network, number>;
+  /** Forgets everything that was read from the database. */
+  readonly dropCaches: () => void;
+  /** Indexes that are jumped over; default 1,000. */
+  readonly gap?: number;
+}
+
+/** The history that this process has seen. */
+export class HistoryWatch {
+  readonly #deps: HistoryWatchDeps;
+  #known: string | null = null;
+  #newest: string | null | undefined;
+  /** Work that a change has left, until all of it is done. */
+  #isDue = true;
+  #isTold = true;
+  /** One look after the other. */
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(deps: HistoryWatchDeps) {
+    this.#deps = deps;
+  }
+
+  /** True while the server tells its history; where it does not, an operator has to declare a change. */
+  get isTold(): boolean {
+    return this.#isTold;
+  }
+
+  /**
+   * One look; what a change asks for is done before this returns, or by the next look.
+   *
+   * @throws when the database does not answer
+   */
+  look(): Promise<void> {
+    const look = this.#last.catch(() => {}).then(() => this.#look());
+    this.#last = look;
+    return look;
+  }
+
+  async #look(): Promise<void> {
+    const { sql, gap = DEFAULT_GAP, dropCaches } = this.#deps;
+    const { history, opened, isTold, newest } = await noteHistory(sql, newId("fov"), gap);
+    if (isTold !== this.#isTold) {
+      log.warn(
+        isTold ? "the database tells its history" : "the database does not tell its history",
+      );
+    }
+    this.#isTold = isTold;
+    const isOther = this.#known !== null && isTold && history !== this.#known;
+    const isDeclared = this.#newest !== undefined && newest !== this.#newest;
+    this.#newest = newest;
+    if (isOther || opened || isDeclared) {
+      dropCaches();
+      this.#isDue = true;
+      log.fatal(
+        "{newest}: the database continues another history ({before}, now {history}): payouts wait",
+        {
+          newest,
+          before: this.#known ?? "of an earlier life",
+          history,
+        },
+      );
+    }
+    if (isTold) this.#known = history;
+    if (this.#isDue) await this.#settle();
+  }
+
+  /** Does again what a change asks for, until it is done once. */
+  async #settle(): Promise<void> {
+    const { sql, highestIndexes } = this.#deps;
+    for (const [network, index] of highestIndexes()) await skipIndexesTo(sql, network, index);
+    await this.#tellLost();
+    await this.watchGaps();
+    this.#isDue = false;
+  }
+
+  /** Watches addresses that were jumped over, of the networks that are served here. */
+  async watchGaps(): Promise<void> {
+    const { sql, chains } = this.#deps;
+    for (const gap of await readUnwatchedGaps(sql)) {
+      const chain = chains.get(gap.network);
+      if (chain === undefined) continue;
+      const derive = (index: number) => chain.deriveAddress(index);
+      const lost = await watchGap(sql, gap.network, gap, derive, () => newId("adr"));
+      await noteGapWatched(sql, gap);
+      log.warn("{network}: {lost} addresses that may have been handed out are watched", {
+        network: gap.network,
+        lost,
+      });
+    }
+  }
+
+  async #tellLost(): Promise<void> {
+    const { sql, acknowledged } = this.#deps;
+    const all = acknowledged.all;
+    const absent = await findLostCommits(sql, all.map(({ commitId }) => commitId));
+    if (absent.size === 0) return;
+    const lost = all.filter(({ commitId }) => absent.has(commitId));
+    const count = await recordLostCommits(sql, lost);
+    if (count === 0) return;
+    log.error("{count} acknowledged records are lost, see deno task admin failover", { count });
+    const told = lost.flatMap(({ at, records }) => records.map((record) => ({ at, ...record })));
+    for (const { at, amount, ...record } of told.slice(0, MOST_TOLD)) {
+      log.error("lost: {kind} {recordId} of {merchantId}, {amount} {currency} to {destination}", {
+        ...record,
+        amount: amount === null ? "" : formatAmount(amount),
+        acknowledgedAt: new Date(at).toISOString(),
+      });
+    }
+  }
+}

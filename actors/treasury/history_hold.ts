@@ -1,0 +1,186 @@
+/**
+ * The treasury's work while the database has another history than before: nothing is signed (that is
+ * in the statements), signatures that the signer still holds become attempts of their transfers again,
+ * which are looked for in blocks and never sent, and once our own scan has passed all that could have
+ * been signed before, the hold ends by itself.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import type { Sql } from "postgres";
+import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
+import { LARGEST_BATCH, type Signer, SignerUnavailable } from "../../chains/signer.ts";
+import { ZERO } from "../../ledger/amount.ts";
+import {
+  endComparison,
+  endFinishedHolds,
+  noteUntil,
+  readOpenHolds,
+} from "../../ledger/failover/holds.ts";
+import { readQueuedIds } from "../../ledger/failover/read_queued_ids.ts";
+import { adoptSigned } from "../../ledger/treasury/adopt_signed.ts";
+import type { SignedRow } from "../../ledger/treasury/commit_signed.ts";
+import { newId } from "../runtime/ids.ts";
+import { isToBlame } from "./commit_apart.ts";
+import { faultOf, termsOf } from "./sign_queued.ts";
+
+const log = getLogger(["engine", "treasury"]);
+
+/** Milliseconds between two questions to the signer for earlier signatures, while a hold is open. */
+const ADOPT_MS = 2_000;
+/** Milliseconds between two lines of the log which say that a clock or a node is wrong. */
+const DOUBT_MS = 30_000;
+
+/** Dependencies of a hold. */
+export interface HistoryHoldDeps {
+  readonly sql: Sql;
+  readonly chain: Chain;
+  readonly signer: Signer;
+}
+
+/** The holds of one network. */
+export class HistoryHold {
+  readonly #deps: HistoryHoldDeps;
+  #adoptedAt = -Infinity;
+  #doubtedAt = -Infinity;
+
+  constructor(deps: HistoryHoldDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * One look; where nothing is held it costs two short queries.
+   *
+   * @throws when the database does not answer
+   */
+  async look(): Promise<void> {
+    const { sql, chain: { network } } = this.#deps;
+    const holds = await readOpenHolds(sql, network);
+    if (holds.length === 0) return await this.#end();
+    const isUnreached = holds.some(({ untilTime }) => untilTime === null);
+    if (isUnreached) await this.#reach();
+    try {
+      await this.#adopt();
+    } finally {
+      // the comparison rests on our own scan alone, whatever the signer remembers
+      await this.#compare();
+    }
+  }
+
+  /** Notes how far the chain is, after the change was found: what was signed before dies some time later. */
+  async #reach(): Promise<void> {
+    const { sql, chain } = this.#deps;
+    const { network, capabilities } = chain;
+    try {
+      const head = await chain.head();
+      const reached = { ...head, lifetimeMs: capabilities.lifetimeMs };
+      for (const { failoverId, untilTime } of await readOpenHolds(sql, network)) {
+        if (untilTime !== null || await noteUntil(sql, failoverId, network, reached)) continue;
+        if (performance.now() - this.#doubtedAt < DOUBT_MS) continue;
+        this.#doubtedAt = performance.now();
+        log.error(
+          "{network}: {failoverId} waits, as the newest block {height} of {time} and the database's clock " +
+            "are too far apart: one of them is wrong",
+          { network, failoverId, height: head.height, time: head.time },
+        );
+      }
+    } catch (error) {
+      if (!(error instanceof ChainUnavailable)) throw error;
+      log.warn("{network}: the hold waits for a node: {error}", { network, error });
+    }
+  }
+
+  /** Commits what the signer has signed of queued transfers, so that the scan knows it; none is sent. */
+  async #adopt(): Promise<void> {
+    const { sql, chain, signer } = this.#deps;
+    const { network } = chain;
+    if (signer.live === undefined || performance.now() - this.#adoptedAt < ADOPT_MS) return;
+    this.#adoptedAt = performance.now();
+    try {
+      const near = (await chain.solid()).height;
+      for (let after = "";;) {
+        const queued = await readQueuedIds(sql, network, after, LARGEST_BATCH);
+        const last = queued.at(-1);
+        if (last === undefined) return;
+        after = last.id;
+        const byId = new Map(queued.map((row) => [row.id, row]));
+        const txids = new Set<string>();
+        const rows = (await signer.live(queued.map(({ id }) => id))).flatMap(
+          ({ outgoingId, signed }): SignedRow[] => {
+            const row = byId.get(outgoingId);
+            if (row === undefined) return [];
+            const terms = termsOf(chain, signed.bytes, near);
+            const fault = terms === null ? "no terms can be read" : faultOf(chain, signed, txids);
+            if (terms === null || fault !== null) {
+              this.#tellOdd(outgoingId, fault);
+              return [];
+            }
+            txids.add(signed.txid);
+            const { beginning: sinceHeight } = terms;
+            // sweeps pay their fees from their own addresses
+            const feeLimit = row.isHot ? terms.feeLimit : ZERO;
+            const { merchantId } = row;
+            return [{ ...signed, outgoingId, merchantId, network, feeLimit, sinceHeight }];
+          },
+        );
+        const adopted = await this.#adoptApart(rows);
+        for (const outgoingId of adopted) {
+          log.warn(
+            "{network}: {outgoingId} was signed before, and waits for its block or its expiry",
+            {
+              network,
+              outgoingId,
+            },
+          );
+        }
+      }
+    } catch (error) {
+      if (!(error instanceof ChainUnavailable || error instanceof SignerUnavailable)) throw error;
+      log.warn("{network}: what was signed before is asked for again: {error}", { network, error });
+    }
+  }
+
+  /** Adopts signatures; where the database refuses them for what is in one, each by itself. */
+  async #adoptApart(rows: readonly SignedRow[]): Promise<ReadonlySet<string>> {
+    const { sql, chain: { network } } = this.#deps;
+    try {
+      return await adoptSigned(sql, network, rows);
+    } catch (error) {
+      if (!isToBlame(error)) throw error;
+      const [alone] = rows;
+      if (rows.length === 1 && alone !== undefined) {
+        this.#tellOdd(alone.outgoingId, error);
+        return new Set();
+      }
+    }
+    const adopted = new Set<string>();
+    for (const row of rows) for (const id of await this.#adoptApart([row])) adopted.add(id);
+    return adopted;
+  }
+
+  #tellOdd(outgoingId: string, reason: unknown): void {
+    log.error("{network}: what was signed before for {outgoingId} cannot be adopted: {reason}", {
+      network: this.#deps.chain.network,
+      outgoingId,
+      reason,
+    });
+  }
+
+  async #compare(): Promise<void> {
+    const { sql, chain: { network } } = this.#deps;
+    for (const failoverId of await endComparison(sql, network)) {
+      log.warn("{network}: all that was signed before {failoverId} was compared", {
+        network,
+        failoverId,
+      });
+    }
+    await this.#end();
+  }
+
+  async #end(): Promise<void> {
+    for (const failoverId of await endFinishedHolds(this.#deps.sql, () => newId("aud"))) {
+      log.warn("{failoverId} is over: everything was compared, payouts continue", { failoverId });
+    }
+  }
+}

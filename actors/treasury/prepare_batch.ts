@@ -1,0 +1,214 @@
+import { getLogger } from "@logtape/logtape";
+import {
+  type Chain,
+  ChainUnavailable,
+  type Envelope,
+  type FeeEstimate,
+  type Landmark,
+  NotOurChain,
+} from "../../chains/chain.ts";
+import { add, type Amount, formatAmount, ZERO } from "../../ledger/amount.ts";
+import type { OutgoingAsset } from "../../ledger/pair.ts";
+import type { OutgoingRow } from "../../ledger/rows.ts";
+import type { Commitments } from "../../ledger/treasury/read_commitments.ts";
+import type { Cursor } from "../../ledger/watcher/cursor.ts";
+import { pricesAhead } from "./prices_ahead.ts";
+import { isLoan, payerOf, Purses } from "./purses.ts";
+import { Silences, silentLast } from "./silences.ts";
+import { solidLandmark } from "./solid_landmark.ts";
+import { type Pause, PAUSES, type Waits } from "./waits.ts";
+
+const log = getLogger(["engine", "treasury"]);
+
+/** Deposit addresses that are looked at together. */
+const AT_ONCE = 8;
+/** The reason shown while the nodes that answer may show money that has left. */
+const NEWER_NODE = "waiting for a node that is up to date";
+/** The reason shown for a transfer whose token would not hand all of it over. */
+export const TOKEN_KEEPS = "the token would keep a part";
+
+/** The reason shown for a transfer whose wallet holds too little of an asset. */
+export function waitsFor(asset: OutgoingAsset): string {
+  return `waiting for ${asset === "native" ? "the chain's coin" : asset}`;
+}
+
+/** The reason shown for a loan that the hot wallet has no stake for. */
+const WAITS_FOR_STAKE = "waiting for stake to lend";
+
+/** A transfer that can be signed now. */
+export interface Payable {
+  readonly row: OutgoingRow;
+  readonly envelope: Envelope;
+  /** See `SignedRow.feeLimit`. */
+  readonly feeLimit: Amount;
+  /** Height of the solid block that the envelope refers to. */
+  readonly near: number;
+}
+
+/** Input of a batch. */
+export interface Batch {
+  /** Oldest first. */
+  readonly rows: readonly OutgoingRow[];
+  readonly commitments: Commitments;
+  /** Our own solid scan, read after the promises: what they count as ended, it mostly has. */
+  readonly cursor: Cursor | null;
+  /** Takes every transfer that cannot be paid now. */
+  readonly waits: Waits;
+  /** Takes the currencies that nodes do not answer for. */
+  readonly silent: Set<OutgoingAsset>;
+}
+
+/**
+ * Finds out what can be paid now, oldest first, and makes the envelopes. What goes wrong with one
+ * transfer has that one wait, and no other.
+ *
+ * @throws {ChainUnavailable} when nodes answer for none of them
+ */
+export async function prepareBatch(
+  chain: Chain,
+  { rows, commitments, cursor, waits, silent }: Batch,
+): Promise<readonly Payable[]> {
+  if (rows.length === 0) return [];
+  const { endedHeight } = commitments;
+  const solid = await chain.solid();
+  if (solid.height < Math.max(cursor?.height ?? -1, endedHeight ?? -1)) {
+    for (const row of rows) waitForNode(row, waits, `it is at block ${solid.height}`);
+    return [];
+  }
+  let landmark: Landmark | undefined;
+  try {
+    landmark = await solidLandmark(chain, cursor, endedHeight);
+  } catch (error) {
+    if (!(error instanceof NotOurChain)) throw error;
+    for (const row of rows) waitForNode(row, waits, error.message);
+    return [];
+  }
+  const purses = new Purses(chain, commitments, landmark);
+  const payable: Payable[] = [];
+  const silences = new Silences();
+  const price = (row: OutgoingRow) => priceOf(chain, row);
+  const prepareNext = async (left: OutgoingRow[], priceOfNext: PriceOf) => {
+    for (let row = silences.next(left); row !== undefined; row = silences.next(left)) {
+      try {
+        const price = await priceIfPayable(row, purses, priceOfNext, waits);
+        if (price === null) continue;
+        silences.answered(row);
+        const { fee, burn, feeLimit } = price;
+        const envelope = chain.envelope(solid, fee);
+        await purses.spend(row, burn);
+        payable.push({ row, envelope, feeLimit, near: solid.height });
+      } catch (error) {
+        if (error instanceof NotOurChain) {
+          for (const one of [row, ...left.splice(0)]) waitForNode(one, waits, error.message);
+        } else if (error instanceof ChainUnavailable) {
+          silences.unanswered(row, error);
+        } else {
+          const reason = `it cannot be prepared: ${error instanceof Error ? error.message : error}`;
+          waits.add(row, reason, PAUSES.own, "the others go on");
+        }
+      }
+    }
+  };
+  // what leaves one wallet shares its money; deposit addresses have nothing to do with each other
+  const payouts = silentLast(rows.filter(({ wallet }) => wallet === "hot"));
+  await prepareNext([...payouts], pricesAhead(payouts, price));
+  const sweeps = silentLast(rows.filter(({ wallet }) => wallet !== "hot"));
+  await Promise.all(Array.from({ length: AT_ONCE }, () => prepareNext(sweeps, price)));
+  silences.tell(waits);
+  if (silences.givenUp.length > 0 && silences.last !== null) {
+    for (const currency of silences.givenUp) silent.add(currency);
+    const done = new Set(payable.map(({ row }) => row.id));
+    const left = rows.filter(({ id }) => !done.has(id) && !waits.has(id));
+    for (const row of left) waits.leave(row);
+    if (payable.length === 0) throw silences.last;
+    log.info("{count} transfers are left for another try, the others are signed: {reason}", {
+      count: left.length,
+      reason: silences.last.message,
+    });
+  }
+  return payable;
+}
+
+/** Has a transfer wait that only nodes answer for which are behind what we have read ourselves. */
+function waitForNode(row: OutgoingRow, waits: Waits, detail: string): void {
+  waits.add(row, NEWER_NODE, PAUSES.node, detail);
+}
+
+/** The price of a transfer that its wallet can pay now; `null`: it waits with its reason. */
+async function priceIfPayable(
+  row: OutgoingRow,
+  purses: Purses,
+  price: PriceOf,
+  waits: Waits,
+): Promise<Price | null> {
+  const wait = (reason: string, pause: Pause, detail: string) => {
+    waits.add(row, reason, pause, detail);
+    return null;
+  };
+  const { currency, amount, wallet } = row;
+  const forMoney = wallet === "hot" ? PAUSES.money : PAUSES.address;
+  if (row.kind === "delegation") {
+    const stake = await purses.lendable();
+    const detail = `${formatAmount(stake)} of ${formatAmount(amount)}`;
+    if (stake < amount) return wait(WAITS_FOR_STAKE, PAUSES.address, detail);
+  }
+  if (!isLoan(row)) {
+    const left = await purses.left(wallet, currency);
+    if (left < amount) {
+      const detail = `${formatAmount(left)} of ${formatAmount(amount)}`;
+      return wait(waitsFor(currency), forMoney, detail);
+    }
+  }
+  try {
+    const found = await price(row);
+    const { arrives = amount } = found.fee;
+    if (arrives !== amount) {
+      return wait(TOKEN_KEEPS, PAUSES.own, `${formatAmount(arrives)} would arrive`);
+    }
+    const moved = currency === "native" && !isLoan(row) ? amount : ZERO;
+    const needed = add(found.burn, moved);
+    const coin = await purses.left(wallet, "native");
+    if (coin >= needed) return found;
+    const detail = `${formatAmount(coin)} of ${formatAmount(needed)}`;
+    return wait(waitsFor("native"), forMoney, detail);
+  } catch (error) {
+    if (!(error instanceof ChainUnavailable) || error instanceof NotOurChain) throw error;
+    if (error.category === "reverted") {
+      return wait("the transfer would fail", PAUSES.own, error.message);
+    }
+    // what one transfer would cost is no reason to hold up the others
+    if (error.category === "malformed") {
+      return wait("waiting for its price", PAUSES.own, error.message);
+    }
+    throw error;
+  }
+}
+
+/** Costs of a row's transaction. */
+interface Price {
+  readonly fee: FeeEstimate;
+  /** Coin that its wallet has to hold for it, besides what it moves. */
+  readonly burn: Amount;
+  /** See `SignedRow.feeLimit`. */
+  readonly feeLimit: Amount;
+}
+
+type PriceOf = (row: OutgoingRow) => Promise<Price>;
+
+async function priceOf(chain: Chain, row: OutgoingRow): Promise<Price> {
+  const { currency, amount, wallet } = row;
+  const transfer = { from: payerOf(chain, wallet), to: row.destination, amount };
+  if (wallet !== "hot" && currency !== "native" && chain.capabilities.needsGasToSweep) {
+    // a deposit address sends one thing at a time, so that its own energy and bytes count
+    const { fee, burn } = await chain.gas.means({ ...transfer, currency });
+    return { fee: { ...fee, fee: burn }, burn, feeLimit: ZERO };
+  }
+  const fee = await chain.estimateFee({ ...transfer, currency, isLoan: isLoan(row) });
+  const burn = mostOf(fee);
+  return { fee, burn, feeLimit: wallet === "hot" ? burn : ZERO };
+}
+
+/** The most that a transaction may take. */
+function mostOf({ fee, limit, atMost = limit }: FeeEstimate): Amount {
+  return fee > atMost ? fee : atMost;
+}

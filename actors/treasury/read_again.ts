@@ -1,0 +1,157 @@
+/**
+ * Reads blocks again that the scan has read without knowing one of our transactions: the bytes of a
+ * lost commit that the signer gave once more, a transfer that was met before its attempt was known, or
+ * one whose row another transaction held. Nothing is dead before, and what is in them ends as in any
+ * other block.
+ *
+ * A block that no node gives holds up only what is in it: it is left alone for a pause that grows with
+ * each try, and told as any other unread block is.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import type { Sql } from "postgres";
+import type { Chain } from "../../chains/chain.ts";
+import { readSpendsOfAttempts, settleKnownSpends } from "../../ledger/failover/unknown_spends.ts";
+import { noteReread, readRereads } from "../../ledger/treasury/read_reread.ts";
+import type { Cursor } from "../../ledger/watcher/cursor.ts";
+import { settleLateOutcomes, takeLateOutcomes } from "../../ledger/watcher/late_outcomes.ts";
+import { dropReadAgain, dropSettledAgain } from "../../ledger/watcher/unread_again.ts";
+import { listUnread, noteUnread } from "../../ledger/watcher/unread_blocks.ts";
+import { rescanUpToFailure } from "../watcher/rescan_blocks.ts";
+import { ALARM_TRIES, pauseAfter } from "../watcher/retry_unread.ts";
+
+const log = getLogger(["engine", "treasury"]);
+
+/** Blocks of one turn; the next turn continues. */
+const TURN = 500;
+/** Attempts, or blocks with transfers, that one turn looks after. */
+const AT_ONCE = 200;
+/** Blocks of one turn that are read again for ends whose rows were held. */
+const LATE = 20;
+/** Bound of the reading of one turn, milliseconds. */
+const READ_MS = 30_000;
+/** Blocks that cannot be read in one turn before it ends: each may cost nodes' whole patience. */
+const MOST_FAILURES = 3;
+/** The failures that transfers and late ends may use up, so that a try is left for expired attempts. */
+const FAILURES_OF_SPENDS = 2;
+
+/** Dependencies of reading again. */
+export interface ReadAgainDeps {
+  readonly sql: Sql;
+  readonly chain: Chain;
+  /** Why the scan does not go on; null while it does. */
+  readonly stopped: string | null;
+  readonly wake: (merchantId: string) => void;
+}
+
+/** State of one turn. */
+interface Turn {
+  readonly signal: AbortSignal;
+  failures: number;
+  /** Failed tries before this turn, by height. */
+  readonly tries: ReadonlyMap<number, number>;
+}
+
+/**
+ * One look. Where nothing is due it costs five short queries.
+ *
+ * @param solid the solid cursor, read just now
+ */
+export async function readAgain(deps: ReadAgainDeps, solid: Cursor): Promise<void> {
+  const { sql, chain: { network }, stopped } = deps;
+  // nothing that nodes say counts now, which is no fault of single blocks
+  if (stopped !== null) return;
+  const unread = (await listUnread(sql, network)).filter(({ view }) => view === "again");
+  const turn: Turn = {
+    signal: AbortSignal.timeout(READ_MS),
+    failures: 0,
+    tries: new Map(unread.map(({ height, tries }) => [height, tries])),
+  };
+  await readSpends(deps, turn, solid);
+  await readLate(deps, turn, solid);
+  await readExpired(deps, turn, solid);
+  if (unread.length > 0) await dropSettledAgain(sql, network);
+}
+
+/** Ends attempts by the blocks in which the scan met them without knowing them. */
+async function readSpends(deps: ReadAgainDeps, turn: Turn, solid: Cursor): Promise<void> {
+  const { sql, chain: { network } } = deps;
+  const due = await readSpendsOfAttempts(sql, network, AT_ONCE);
+  if (due.length === 0) return;
+  for (const height of new Set(due.map((spend) => spend.height))) {
+    if (turn.failures >= FAILURES_OF_SPENDS || turn.signal.aborted) break;
+    if (height <= solid.height) await read(deps, turn, height, height);
+  }
+  for (const txid of await settleKnownSpends(sql, network)) {
+    log.warn("{network}: what left a wallet is known by now: {txid}", { network, txid });
+  }
+}
+
+/** Ends attempts by the blocks that the scan has passed while their rows were held. */
+async function readLate(deps: ReadAgainDeps, turn: Turn, solid: Cursor): Promise<void> {
+  const { sql, chain: { network } } = deps;
+  for (const height of await takeLateOutcomes(sql, network, LATE)) {
+    if (turn.failures >= FAILURES_OF_SPENDS || turn.signal.aborted) break;
+    // the cursor of the node that listed it may not have moved yet
+    if (height <= solid.height) await read(deps, turn, height, height);
+  }
+  for (const outgoingId of await settleLateOutcomes(sql, network)) {
+    log.info("{network}: the end of {outgoingId} is written by now", { network, outgoingId });
+  }
+}
+
+/** Reads the blocks again that expired attempts may be in: one stretch of them in a turn. */
+async function readExpired(deps: ReadAgainDeps, turn: Turn, solid: Cursor): Promise<void> {
+  const { sql, chain: { network } } = deps;
+  let duties = await readRereads(sql, network, solid.previousTime, AT_ONCE);
+  for (let first = duties[0]; first !== undefined; first = duties[0]) {
+    if (turn.failures >= MOST_FAILURES || turn.signal.aborted) return;
+    const { from } = first;
+    const to = Math.min(solid.height, from + TURN - 1);
+    const through = to < from ? to : await read(deps, turn, from, to);
+    if (through >= from) {
+      const begun = duties.filter((duty) => duty.from >= from);
+      await noteReread(sql, begun, through, solid.history);
+    }
+    if (through === to) return;
+    // what waits for the same block waits with it, what begins after it does not
+    duties = duties.filter((duty) => duty.from < from || duty.from > through + 1);
+  }
+}
+
+/** Reads blocks again. @returns the last one that was read, from the first one on without a gap */
+async function read(
+  deps: ReadAgainDeps,
+  turn: Turn,
+  from: number,
+  to: number,
+): Promise<number> {
+  const { sql, chain, stopped, wake } = deps;
+  const { network } = chain;
+  const scan = { sql, chain, network, stopped, wake };
+  const outcome = await rescanUpToFailure(scan, from, to, turn.signal);
+  const through = from + outcome.blocks - 1;
+  if (turn.tries.size > 0 && through >= from) await dropReadAgain(sql, network, from, through);
+  // a turn that has run out of time says nothing about the next block
+  if (through === to || turn.signal.aborted && through >= from) return through;
+  turn.failures++;
+  const reason = outcome.kind === "in_doubt"
+    ? outcome.reason
+    : outcome.failure?.reason ?? "no node has it";
+  const height = through + 1;
+  const pause = pauseAfter(turn.tries.get(height) ?? 0);
+  const { tries } = await noteUnread(sql, { network, view: "again", height, reason }, pause);
+  const told = { network, height, reason, tries };
+  if (tries === 1) {
+    log.warn("{network}: block {height} cannot be read again yet ({reason})", told);
+  } else if (tries === ALARM_TRIES) {
+    log.error(
+      "{network}: block {height} cannot be read again ({reason}), after {tries} tries: what waits for it " +
+        "is neither paid nor given up",
+      told,
+    );
+  }
+  return through;
+}

@@ -1,0 +1,267 @@
+/**
+ * Asks a second, independent node about large final transfers before they are credited. It has to
+ * have the very block in which our scan met the transfer among its solid ones, and the very transfer
+ * among the receipts of that block. Until then the deposit stays pending: silence and lag are waited
+ * out, and what contradicts our scan is an alarm. Nothing else waits for it.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import type { Sql } from "postgres";
+import { type BlockAnswer, type Chain, ChainUnavailable } from "../../chains/chain.ts";
+import {
+  postponeProofs,
+  proveTransfer,
+  readDepositProofRule,
+  readUnprovenFigures,
+  readUnprovenTransfers,
+  type Unanswered,
+  type UnprovenFigures,
+  type UnprovenTransfer,
+} from "../../ledger/watcher/deposit_proofs.ts";
+import type { SecondNode } from "../treasury/second_opinion.ts";
+
+const log = getLogger(["engine", "watcher"]);
+
+/** Transfers that are asked about in one look. */
+const ASKED_AT_ONCE = 100;
+/** Blocks that are asked for at the same time. */
+const BLOCKS_AT_ONCE = 4;
+/** Bound of one question. */
+const QUESTION_MS = 10_000;
+/** Time after which no more questions are begun in one look. */
+const LOOK_MS = 20_000;
+
+/** Why a transfer waits that was proven and could not be written. */
+const HELD = { reason: "it is proven, and its rows cannot be written now", isDisputed: false };
+
+/** What proving works with. */
+export interface ProverDeps {
+  readonly sql: Sql;
+  readonly chain: Pick<Chain, "network" | "block" | "addressOf">;
+  /** Second nodes; empty: what is above the bound waits until there is one. */
+  readonly nodes: readonly Pick<SecondNode, "name" | "chain">[];
+  /** Unix milliseconds, kept with the evidence. */
+  readonly now: () => number;
+  /** Says that a merchant's inbox has rows. */
+  readonly wake: (merchantId: string) => void;
+}
+
+/** What a second node says of a transfer. */
+export type ProofVerdict =
+  | { readonly kind: "proven"; readonly hash: string }
+  | { readonly kind: "waits" | "disputed"; readonly reason: string };
+
+/**
+ * Judges a second node's answer to the question for a transfer's block.
+ *
+ * @param node its name
+ * @param answer null: it did not answer
+ * @param hash of the block in which our scan met the transfer
+ */
+export function judgeProof(
+  node: string,
+  answer: BlockAnswer | null,
+  transfer: Pick<
+    UnprovenTransfer,
+    "txid" | "logIndex" | "currency" | "amount" | "from" | "to" | "height"
+  >,
+  hash: string,
+  addressOf: Chain["addressOf"],
+): ProofVerdict {
+  if (answer === null) return { kind: "waits", reason: `${node} does not answer` };
+  const { height } = transfer;
+  if (answer.kind === "missing") return { kind: "waits", reason: `${node} is behind` };
+  if (answer.kind === "incomplete") {
+    return { kind: "waits", reason: `${node} has block ${height} without all of its receipts` };
+  }
+  const { block } = answer;
+  if (block.height !== height || block.hash !== hash) {
+    return { kind: "disputed", reason: `${node} has another block ${height} than our scan` };
+  }
+  const has = block.transfers.some((one) =>
+    one.txid === transfer.txid && one.logIndex === transfer.logIndex &&
+    one.currency === transfer.currency && one.amount === transfer.amount &&
+    addressOf(one.eventFrom) === transfer.from && addressOf(one.eventTo) === transfer.to
+  );
+  if (!has) {
+    return { kind: "disputed", reason: `${node} has block ${height} without this transfer` };
+  }
+  return { kind: "proven", hash: block.hash };
+}
+
+/** The proofs of one network's large deposits. */
+export class DepositProver {
+  readonly #deps: ProverDeps;
+  #figures: UnprovenFigures = { waiting: 0, disputed: 0, oldestAt: null, reason: null };
+
+  constructor(deps: ProverDeps) {
+    this.#deps = deps;
+  }
+
+  /** How many transfers wait, as of the last look. */
+  get figures(): UnprovenFigures {
+    return this.#figures;
+  }
+
+  /** Asks about the transfers whose turn it is. */
+  async look(): Promise<void> {
+    const { sql, chain: { network } } = this.#deps;
+    try {
+      const transfers = await readUnprovenTransfers(sql, network, ASKED_AT_ONCE);
+      if (transfers.length > 0) await this.#ask(await this.#bound(transfers));
+    } finally {
+      this.#figures = await readUnprovenFigures(sql, network);
+    }
+  }
+
+  /** Releases what the configuration as it is now asks no proof of. @returns the others */
+  async #bound(transfers: readonly UnprovenTransfer[]): Promise<readonly UnprovenTransfer[]> {
+    const { sql, chain: { network } } = this.#deps;
+    const above = await readDepositProofRule(sql, network);
+    const bound: UnprovenTransfer[] = [];
+    for (const transfer of transfers) {
+      if (above !== null && transfer.amount > above) {
+        bound.push(transfer);
+        continue;
+      }
+      log.warn("{network}: {txid} to {to} is credited unproven, as the bound was changed", {
+        network,
+        txid: transfer.txid,
+        to: transfer.to,
+      });
+      const isDone = await this.#prove(transfer, { waived: "the configured bound was changed" });
+      if (!isDone) await postponeProofs(sql, network, [{ transfer, ...HELD }]);
+    }
+    return bound;
+  }
+
+  async #ask(transfers: readonly UnprovenTransfer[]): Promise<void> {
+    const { sql, chain: { network } } = this.#deps;
+    const blocks = Map.groupBy(transfers, ({ height }) => height);
+    const left = [...blocks];
+    const silent = new Set<string>();
+    const begun = performance.now();
+    const work = async () => {
+      for (let one = left.shift(); one !== undefined; one = left.shift()) {
+        // what is left keeps its turn, and is asked about first in the next look
+        if (performance.now() - begun > LOOK_MS) return;
+        const [height, ofBlock] = one;
+        const waiting = await this.#askApart(height, ofBlock, silent);
+        for (const answer of waiting) this.#tell(answer);
+        await postponeProofs(sql, network, waiting);
+      }
+    };
+    await Promise.all(Array.from({ length: BLOCKS_AT_ONCE }, work));
+  }
+
+  /** Asks for one block; what breaks there keeps no other block from being asked for. */
+  async #askApart(
+    height: number,
+    transfers: readonly UnprovenTransfer[],
+    silent: Set<string>,
+  ): Promise<readonly Unanswered[]> {
+    try {
+      return await this.#askFor(height, transfers, silent);
+    } catch (error) {
+      const { network } = this.#deps.chain;
+      log.error("{network}: block {height} cannot be proven: {error}", { network, height, error });
+      const reason = `the question for block ${height} broke, see the log`;
+      return transfers.map((transfer) => ({ transfer, reason, isDisputed: false }));
+    }
+  }
+
+  /** Asks all second nodes for one block. @returns what is not proven by it */
+  async #askFor(
+    height: number,
+    transfers: readonly UnprovenTransfer[],
+    silent: Set<string>,
+  ): Promise<readonly Unanswered[]> {
+    const { chain, nodes, now } = this.#deps;
+    const later = (reason: string) =>
+      transfers.map((transfer): Unanswered => ({ transfer, reason, isDisputed: false }));
+    if (nodes.length === 0) return later("no second node is configured");
+    const answers = await Promise.all(nodes.map(async (node) => {
+      // one time-out is enough: the others of this look are asked about next time
+      const answer = silent.has(node.name) ? null : await blockOf(node.chain, height);
+      if (answer === null) silent.add(node.name);
+      return { name: node.name, answer };
+    }));
+    let met: string | null = null;
+    if (transfers.some(({ hash }) => (hash ?? null) === null)) {
+      const own = await blockOf(chain, height);
+      if (own?.kind === "block") met = own.block.hash;
+    }
+    const waiting: Unanswered[] = [];
+    for (const transfer of transfers) {
+      const hash = transfer.hash ?? met;
+      if (hash === null) {
+        waiting.push({
+          transfer,
+          reason: `block ${height} cannot be read again`,
+          isDisputed: false,
+        });
+        continue;
+      }
+      const verdicts = answers.map(({ name, answer }) => ({
+        name,
+        verdict: judgeProof(name, answer, transfer, hash, chain.addressOf),
+      }));
+      const against = verdicts.find(({ verdict }) => verdict.kind === "disputed") ??
+        (verdicts.some(({ verdict }) => verdict.kind === "proven") ? undefined : verdicts[0]);
+      const proof = verdicts.find(({ verdict }) => verdict.kind === "proven");
+      if (against !== undefined && against.verdict.kind !== "proven") {
+        const { kind, reason } = against.verdict;
+        waiting.push({ transfer, reason, isDisputed: kind === "disputed" });
+      } else if (proof !== undefined) {
+        const evidence = { node: proof.name, height, hash, askedAt: now() };
+        if (!await this.#prove(transfer, evidence)) waiting.push({ transfer, ...HELD });
+      }
+    }
+    return waiting;
+  }
+
+  /** Gives a transfer to its merchant. @returns `false`: it could not be written now */
+  async #prove(
+    transfer: UnprovenTransfer,
+    evidence: Parameters<typeof proveTransfer>[3],
+  ): Promise<boolean> {
+    const { sql, chain: { network }, wake } = this.#deps;
+    try {
+      await proveTransfer(sql, network, transfer, evidence);
+    } catch (error) {
+      log.error("{network}: {txid} is proven and cannot be credited yet: {error}", {
+        network,
+        txid: transfer.txid,
+        error,
+      });
+      return false;
+    }
+    wake(transfer.merchantId);
+    return true;
+  }
+
+  /** Says why a transfer is not credited, once for each reason. */
+  #tell({ transfer, reason, isDisputed }: Unanswered): void {
+    if (transfer.reason === reason) return;
+    const { network } = this.#deps.chain;
+    const told = { network, txid: transfer.txid, to: transfer.to, reason };
+    const text = "{network}: {txid} to {to} is not credited yet: {reason}";
+    if (isDisputed) log.fatal(text, told);
+    else log.warn(text, told);
+  }
+}
+
+/** A solid block; null: there is no answer. */
+async function blockOf(
+  chain: Pick<Chain, "block">,
+  height: number,
+): Promise<BlockAnswer | null> {
+  try {
+    return await chain.block(height, "solid", AbortSignal.timeout(QUESTION_MS));
+  } catch (error) {
+    if (!(error instanceof ChainUnavailable)) throw error;
+    return null;
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * The log of failed authentications: a sample that names the client's address and never the key, so
+ * that somebody who tries keys is seen and cannot fill the log.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+
+const log = getLogger(["engine", "api"]);
+
+const MINUTE_MS = 60_000;
+
+/** Lines per minute at most, of all addresses. */
+const MOST_LINES = 20;
+
+/** Addresses that are remembered at most; the oldest is forgotten. */
+const MOST_ADDRESSES = 1_000;
+
+/** One line of the log. */
+export interface FailedAuthentication {
+  /** Null where the address is not known. */
+  readonly address: string | null;
+  /** Failures of this address since its line before. */
+  readonly failures: number;
+  /** Method and path's template of the request that is told. */
+  readonly route: string;
+  readonly requestId: string;
+}
+
+interface Seen {
+  since: number;
+  failures: number;
+}
+
+/** Counts failures by address and logs the first of each minute, with how many there were before. */
+export class FailedAuthentications {
+  readonly #seen = new Map<string | null, Seen>();
+  readonly #write: (line: FailedAuthentication) => void;
+  #minute = 0;
+  #lines = 0;
+
+  constructor(write: (line: FailedAuthentication) => void = warn) {
+    this.#write = write;
+  }
+
+  /**
+   * Notes one failure.
+   *
+   * @param now Unix milliseconds
+   */
+  note(address: string | null, route: string, requestId: string, now: number): void {
+    const seen = this.#seen.get(address);
+    // a clock that was set back begins a new minute
+    const isNew = seen === undefined || Math.abs(now - seen.since) >= MINUTE_MS;
+    if (!isNew) {
+      seen.failures++;
+      return;
+    }
+    const failures = (seen?.failures ?? 0) + 1;
+    if (!this.#mayWrite(now)) {
+      if (seen !== undefined) seen.failures++;
+      else this.#remember(address, { since: now - MINUTE_MS, failures: 1 });
+      return;
+    }
+    this.#remember(address, { since: now, failures: 0 });
+    this.#write({ address, failures, route, requestId });
+  }
+
+  #mayWrite(now: number): boolean {
+    const minute = Math.floor(now / MINUTE_MS);
+    if (minute !== this.#minute) {
+      this.#minute = minute;
+      this.#lines = 0;
+    }
+    return ++this.#lines <= MOST_LINES;
+  }
+
+  #remember(address: string | null, seen: Seen): void {
+    this.#seen.delete(address);
+    this.#seen.set(address, seen);
+    for (const oldest of this.#seen.keys()) {
+      if (this.#seen.size <= MOST_ADDRESSES) break;
+      this.#seen.delete(oldest);
+    }
+  }
+}
+
+function warn(line: FailedAuthentication): void {
+  log.warn("{failures} failed authentications from {address}, now at {route} ({requestId})", {
+    ...line,
+  });
+}

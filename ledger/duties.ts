@@ -1,0 +1,52 @@
+/**
+ * Separation of duties: who made something does not approve it. Pure rules; the database enforces
+ * the same ones by triggers (`book.is_same_hand`).
+ *
+ * @module
+ */
+
+import type { Amount } from "./amount.ts";
+
+/**
+ * How two actors are told apart. `persons`: by the administrator who stands behind a key, merchants'
+ * keys that an administrator has issued included; `keys`: by the key alone; `off`: one administrator
+ * runs the installation and may do both.
+ */
+export const FOUR_EYES = ["off", "keys", "persons"] as const;
+
+/** One of {@linkcode FOUR_EYES}. */
+export type FourEyes = (typeof FOUR_EYES)[number];
+
+/** The rules of one installation. */
+export interface Duties {
+  readonly fourEyes: FourEyes;
+  /** Deposits by hand above this need two administrators; as much as one may confirm in 24 hours. */
+  readonly aloneUpTo: Amount;
+}
+
+/** Who acts: the key, and the administrator who stands behind it (null: the merchant alone). */
+export interface Actor {
+  readonly key: string;
+  readonly administrator: string | null;
+}
+
+/** Whether two acts count as those of one person; an act that names no key is the service's own. */
+export function isSameHand(
+  fourEyes: FourEyes,
+  one: { readonly key: string | null; readonly administrator: string | null },
+  other: { readonly key: string | null; readonly administrator: string | null },
+): boolean {
+  switch (fourEyes) {
+    case "off":
+      return false;
+    case "keys":
+      return one.key !== null && one.key === other.key;
+    case "persons":
+      return (one.key !== null && one.key === other.key) ||
+        (one.administrator !== null && one.administrator === other.administrator);
+    default: {
+      const never: never = fourEyes;
+      return never;
+    }
+  }
+}

@@ -1,0 +1,224 @@
+/**
+ * Large final transfers that wait for the word of a second node. Their inbox rows are set aside as
+ * `unproven` until its evidence is written, which the database insists on; so they outlive restarts,
+ * and hold up neither the scan nor other transfers.
+ *
+ * @module
+ */
+
+import { type Amount, amountOf, formatAmount } from "../amount.ts";
+import type { AnySql, Sql } from "../database/connect.ts";
+import { ROW_WAIT } from "../database/write_apart.ts";
+import type { Currency, Network } from "../pair.ts";
+import { recordSweepItems } from "../sweeps/record_sweep_items.ts";
+import type { TransferFinding } from "./record_findings.ts";
+
+/** Why such a row is set aside. */
+export const UNPROVEN = "unproven: a second node has not proven the transfer yet";
+
+/** Wait after the first answer that proves nothing, milliseconds; doubling. */
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 60_000;
+
+/** A transfer that waits for its proof. */
+export interface UnprovenTransfer extends TransferFinding {
+  /** Reason that was written last; null: it was not asked about yet. */
+  readonly reason: string | null;
+}
+
+/** A second node's word, kept with the transfer. */
+export interface DepositEvidence {
+  readonly node: string;
+  readonly height: number;
+  readonly hash: string;
+  /** Unix milliseconds. */
+  readonly askedAt: number;
+}
+
+/** An answer that proves nothing. */
+export interface Unanswered {
+  readonly transfer: UnprovenTransfer;
+  readonly reason: string;
+  /** Whether it contradicts our scan. */
+  readonly isDisputed: boolean;
+}
+
+/** Transfers of a network that wait, for health and metrics. */
+export interface UnprovenFigures {
+  readonly waiting: number;
+  /** Those of them that a second node contradicts. */
+  readonly disputed: number;
+  /** Unix milliseconds by the database's clock; null: none waits. */
+  readonly oldestAt: number | null;
+  /** Reason of a disputed one, otherwise of the oldest. */
+  readonly reason: string | null;
+}
+
+/**
+ * Keeps above which amount a transfer needs a proof, as it is configured now.
+ *
+ * @param above in any token; null: none needs one, and what waits is released
+ */
+export async function noteDepositProofRule(
+  sql: Sql,
+  network: Network,
+  above: Amount | null,
+): Promise<void> {
+  if (above === null) {
+    await sql`DELETE FROM hub.deposit_proof_rule WHERE network = ${network}`;
+    return;
+  }
+  await sql`
+    INSERT INTO hub.deposit_proof_rule AS r (network, above)
+    VALUES (${network}, ${formatAmount(above)}::text::numeric)
+    ON CONFLICT (network) DO UPDATE SET above = excluded.above WHERE r.above <> excluded.above`;
+}
+
+/** The amount above which a transfer needs a proof; null: none needs one. */
+export async function readDepositProofRule(sql: AnySql, network: Network): Promise<Amount | null> {
+  const [row] = await sql<{ above: string }[]>`
+    SELECT trim_scale(above)::text AS above FROM hub.deposit_proof_rule WHERE network = ${network}`;
+  return row === undefined ? null : amountOf(row.above);
+}
+
+/**
+ * Notes what a second node has to prove. Whoever sets the inbox rows aside does it in the same
+ * transaction, so that none waits without being asked about.
+ */
+export async function noteUnprovenTransfers(
+  sql: AnySql,
+  network: Network,
+  findings: readonly TransferFinding[],
+): Promise<void> {
+  await sql`
+    INSERT INTO book.deposit_proof
+      (merchant_id, network, txid, log_index, address_id, height, hash, currency, amount, sender, receiver)
+    SELECT merchant_id, ${network}, txid, log_index, address_id, height, hash, currency, amount, sender, receiver
+    FROM unnest(
+      ${findings.map(({ merchantId }) => merchantId)}::text[],
+      ${findings.map(({ txid }) => txid)}::text[],
+      ${findings.map(({ logIndex }) => logIndex)}::int[],
+      ${findings.map(({ addressId }) => addressId)}::text[],
+      ${findings.map(({ height }) => height)}::bigint[],
+      ${findings.map(({ hash }) => hash ?? null)}::text[],
+      ${findings.map(({ currency }) => currency)}::text[],
+      ${findings.map(({ amount }) => formatAmount(amount))}::numeric[],
+      ${findings.map(({ from }) => from)}::text[],
+      ${findings.map(({ to }) => to)}::text[])
+      AS f(merchant_id, txid, log_index, address_id, height, hash, currency, amount, sender, receiver)
+    ON CONFLICT DO NOTHING`;
+}
+
+/**
+ * Transfers that a second node is to be asked about now, those first that have waited longest for
+ * their turn. A turn further ahead than any wait lasts was set by a wrong clock, and has come.
+ */
+export async function readUnprovenTransfers(
+  sql: Sql,
+  network: Network,
+  limit: number,
+): Promise<readonly UnprovenTransfer[]> {
+  const rows = await sql<{
+    merchant_id: string;
+    txid: string;
+    log_index: number;
+    address_id: string;
+    height: string;
+    hash: string | null;
+    currency: Currency;
+    amount: string;
+    sender: string;
+    receiver: string;
+    reason: string | null;
+  }[]>`
+    SELECT merchant_id, txid, log_index, address_id, height, hash, currency,
+      trim_scale(amount)::text AS amount, sender, receiver, reason
+    FROM book.deposit_proof
+    WHERE network = ${network} AND evidence IS NULL
+      AND (next_ask_at <= now() OR next_ask_at > now() + make_interval(secs => ${
+    2 * LONGEST_WAIT_MS / 1_000
+  }))
+    ORDER BY next_ask_at LIMIT ${limit}`;
+  return rows.map((row) => ({
+    merchantId: row.merchant_id,
+    txid: row.txid,
+    logIndex: row.log_index,
+    addressId: row.address_id,
+    height: Number(row.height),
+    hash: row.hash,
+    currency: row.currency,
+    amount: amountOf(row.amount),
+    from: row.sender,
+    to: row.receiver,
+    // a final transfer expires no more
+    expiresAt: 0,
+    reason: row.reason,
+  }));
+}
+
+/**
+ * Writes evidence down and gives the transfer to its merchant; what is booked is surely noted to be
+ * swept. Doing it again changes nothing.
+ *
+ * @throws also when another transaction holds the rows for more than a moment
+ */
+export async function proveTransfer(
+  sql: Sql,
+  network: Network,
+  transfer: TransferFinding,
+  evidence: DepositEvidence | { readonly waived: string },
+): Promise<void> {
+  const { merchantId, txid, logIndex } = transfer;
+  await sql.begin(async (tx) => {
+    await tx`SELECT set_config('lock_timeout', ${ROW_WAIT}, true)`;
+    await recordSweepItems(tx, network, [transfer]);
+    await tx`
+      UPDATE book.deposit_proof SET evidence = ${JSON.stringify(evidence)}::text::jsonb,
+        reason = NULL, is_disputed = false
+      WHERE merchant_id = ${merchantId} AND network = ${network} AND txid = ${txid}
+        AND log_index = ${logIndex} AND evidence IS NULL`;
+    // a statement of its own: the database's rule looks for what was written before it
+    await tx`
+      UPDATE book.inbox SET quarantine = NULL
+      WHERE merchant_id = ${merchantId} AND network = ${network} AND txid = ${txid}
+        AND log_index = ${logIndex} AND phase = 'solid' AND quarantine LIKE 'unproven:%'`;
+  });
+}
+
+/** Puts transfers back that were asked about in vain: each is asked about ever more rarely, up to a minute. */
+export async function postponeProofs(
+  sql: Sql,
+  network: Network,
+  answers: readonly Unanswered[],
+): Promise<void> {
+  if (answers.length === 0) return;
+  await sql`
+    UPDATE book.deposit_proof p SET reason = f.reason, is_disputed = f.is_disputed::boolean, tries = p.tries + 1,
+      next_ask_at = now() + make_interval(secs =>
+        least(${FIRST_WAIT_MS}::float8 * 2.0 ^ least(p.tries, 20), ${LONGEST_WAIT_MS}::float8) / 1000)
+    FROM unnest(
+      ${answers.map(({ transfer }) => transfer.merchantId)}::text[],
+      ${answers.map(({ transfer }) => transfer.txid)}::text[],
+      ${answers.map(({ transfer }) => transfer.logIndex)}::int[],
+      ${answers.map(({ reason }) => reason.slice(0, 500))}::text[],
+      ${answers.map(({ isDisputed }) => String(isDisputed))}::text[])
+      AS f(merchant_id, txid, log_index, reason, is_disputed)
+    WHERE p.merchant_id = f.merchant_id AND p.network = ${network} AND p.txid = f.txid
+      AND p.log_index = f.log_index AND p.evidence IS NULL`;
+}
+
+/** How many transfers of a network wait, and why. */
+export async function readUnprovenFigures(sql: Sql, network: Network): Promise<UnprovenFigures> {
+  const [row] = await sql<
+    { waiting: number; disputed: number; oldest: Date | null; reason: string | null }[]
+  >`
+    SELECT count(*)::int AS waiting, (count(*) FILTER (WHERE is_disputed))::int AS disputed,
+      min(since) AS oldest, (array_agg(reason ORDER BY is_disputed DESC, since))[1] AS reason
+    FROM book.deposit_proof WHERE network = ${network} AND evidence IS NULL`;
+  return {
+    waiting: row?.waiting ?? 0,
+    disputed: row?.disputed ?? 0,
+    oldestAt: row?.oldest?.getTime() ?? null,
+    reason: row?.reason ?? null,
+  };
+}

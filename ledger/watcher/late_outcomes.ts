@@ -1,0 +1,111 @@
+/**
+ * Ends of our transactions that the scan has met in a solid block and could not write, as another
+ * transaction held their rows: their blocks are read again.
+ *
+ * @module
+ */
+
+import type { Sql } from "postgres";
+import type { Network } from "../pair.ts";
+import { LONGEST_PAUSE_MS } from "./unread_blocks.ts";
+
+/** The attempt that ended, and the solid block that shows it. */
+export interface LateOutcome {
+  readonly outgoingId: string;
+  readonly number: number;
+  readonly merchantId: string;
+  readonly height: number;
+}
+
+/** How long a block is left alone whose reading again was in vain, seconds. */
+const PAUSE_S = 10;
+
+/**
+ * Lists ends that were not written, before the cursor passes their block. What has ended since, by
+ * another node that read the same block, is left out.
+ *
+ * @returns the transfers that are listed now and were not before
+ */
+export async function listLateOutcomes(
+  sql: Sql,
+  network: Network,
+  outcomes: readonly LateOutcome[],
+): Promise<ReadonlySet<string>> {
+  if (outcomes.length === 0) return new Set();
+  const rows = await sql<{ id: string }[]>`
+    INSERT INTO book.late_outcome (outgoing_id, number, merchant_id, network, height)
+    SELECT a.outgoing_id, a.number, a.merchant_id, ${network}, f.height
+    FROM unnest(${outcomes.map(({ outgoingId }) => outgoingId)}::text[],
+      ${outcomes.map(({ number }) => number)}::int[],
+      ${outcomes.map(({ merchantId }) => merchantId)}::text[],
+      ${
+    outcomes.map(({ height }) => height)
+  }::bigint[]) AS f(outgoing_id, number, merchant_id, height)
+    JOIN book.attempt a ON a.outgoing_id = f.outgoing_id AND a.number = f.number
+      AND a.merchant_id = f.merchant_id AND a.outcome IS NULL
+    ON CONFLICT DO NOTHING RETURNING outgoing_id AS id`;
+  return new Set(rows.map(({ id }) => id));
+}
+
+/**
+ * Takes blocks with such ends to be read again, but for those whose rows are held still. A block that
+ * was read in vain is left alone for ten seconds; those that were never tried come first.
+ *
+ * @returns heights, lowest first
+ */
+export async function takeLateOutcomes(
+  sql: Sql,
+  network: Network,
+  limit: number,
+): Promise<readonly number[]> {
+  const rows = await sql<{ height: string }[]>`
+    WITH due AS MATERIALIZED (
+      SELECT l.outgoing_id, l.number, l.merchant_id FROM book.late_outcome l
+      JOIN book.attempt a ON a.outgoing_id = l.outgoing_id AND a.number = l.number
+        AND a.merchant_id = l.merchant_id AND a.outcome IS NULL
+      JOIN book.outgoing o ON o.id = l.outgoing_id AND o.merchant_id = l.merchant_id
+      -- a block that no node gives has a pause of its own
+      LEFT JOIN hub.unread_block u ON u.network = l.network AND u.view = 'again' AND u.height = l.height
+      -- a time that is still to come was written by a wrong clock
+      WHERE l.network = ${network} AND (l.tried_at IS NULL OR l.tried_at > now()
+        OR l.tried_at < now() - make_interval(secs => ${PAUSE_S}))
+        AND (u.height IS NULL OR u.next_try_at <= now()
+          OR u.next_try_at > now() + make_interval(secs => ${LONGEST_PAUSE_MS}::float8 / 1000))
+      ORDER BY l.tried_at NULLS FIRST, l.height LIMIT ${limit}
+      FOR NO KEY UPDATE OF o, a SKIP LOCKED
+    ), taken AS (
+      UPDATE book.late_outcome l SET tried_at = now() FROM due d
+      WHERE l.outgoing_id = d.outgoing_id AND l.number = d.number AND l.merchant_id = d.merchant_id
+      RETURNING l.height
+    )
+    SELECT DISTINCT height FROM taken ORDER BY height`;
+  return rows.map(({ height }) => Number(height));
+}
+
+/** Takes ends off the list that are written by now. @returns their transfers */
+export async function settleLateOutcomes(
+  sql: Sql,
+  network: Network,
+): Promise<readonly string[]> {
+  const rows = await sql<{ id: string }[]>`
+    DELETE FROM book.late_outcome l USING book.attempt a
+    WHERE l.network = ${network} AND a.outgoing_id = l.outgoing_id AND a.number = l.number
+      AND a.merchant_id = l.merchant_id AND a.outcome IS NOT NULL
+    RETURNING l.outgoing_id AS id`;
+  return rows.map(({ id }) => id);
+}
+
+/** Whether the end of one of our transactions up to a block is not written yet. */
+export async function hasLateOutcome(
+  sql: Sql,
+  network: Network,
+  height: number,
+): Promise<boolean> {
+  const [row] = await sql<{ late: boolean }[]>`
+    SELECT EXISTS (
+      SELECT FROM book.late_outcome l
+      JOIN book.attempt a ON a.outgoing_id = l.outgoing_id AND a.number = l.number
+        AND a.merchant_id = l.merchant_id AND a.outcome IS NULL
+      WHERE l.network = ${network} AND l.height <= ${height}) AS late`;
+  return row?.late === true;
+}

@@ -1,0 +1,65 @@
+import { Gauge, type Registry } from "prom-client";
+import type { Webhooks } from "../actors/webhook/webhooks.ts";
+import type { SupervisedSender } from "../webhooks/worker_sender.ts";
+
+/** Milliseconds without a sender after which it is said. */
+const AWAY_MS = 5_000;
+
+/** The parts that deliver callbacks, as health looks at them. */
+export interface CallbackParts {
+  readonly webhooks: Pick<Webhooks, "figures">;
+  readonly sender: Pick<SupervisedSender, "figures">;
+}
+
+/** Troubles with the delivery of callbacks. */
+export function callbackReasons({ webhooks, sender }: CallbackParts): string[] {
+  const { refusedClaims, heldMarks } = webhooks.figures;
+  const reasons: string[] = [];
+  if (refusedClaims > 0) {
+    reasons.push(`events of ${refusedClaims} merchants cannot be read for delivery`);
+  }
+  if (heldMarks > 0) {
+    reasons.push(`${heldMarks} deliveries cannot be written down as their rows are held`);
+  }
+  const { awayMs } = sender.figures;
+  if (awayMs > AWAY_MS) {
+    reasons.push(`no callback is sent as the sender ended ${Math.floor(awayMs / 1_000)} s ago`);
+  }
+  return reasons;
+}
+
+/** Registers what keeps callbacks from being delivered. */
+export function registerCallbackMetrics(
+  registry: Registry,
+  { webhooks, sender }: CallbackParts,
+): void {
+  const gauge = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  gauge(
+    "webhook_refused_claims",
+    "Merchants whose events the database refuses to hand out",
+    () => webhooks.figures.refusedClaims,
+  );
+  gauge(
+    "webhook_held_marks",
+    "Deliveries that cannot be written down as something else holds their rows",
+    () => webhooks.figures.heldMarks,
+  );
+  gauge(
+    "webhook_unsendable",
+    "Attempts for which no request could be made",
+    () => webhooks.figures.unsendable,
+  );
+  gauge(
+    "webhook_sender_restarts",
+    "How often the sender was started again",
+    () => sender.figures.restarts,
+  );
+}

@@ -1,0 +1,63 @@
+import { Gauge, type Registry } from "prom-client";
+
+/** Interval of the measurements, and the number of them that is kept: those of ten seconds. */
+const EVERY_MS = 250;
+const KEPT = 40;
+/** Above it in half of the measurements, everybody waits for the one thread. */
+const HIGH_MS = 250;
+
+/** Measures how late the one thread comes to what is due: what one request takes, all others wait for. */
+export class LoopDelay {
+  readonly #delays: number[] = [];
+  #next = 0;
+  #timer: ReturnType<typeof setInterval> | null = null;
+
+  /** Begins to measure. */
+  start(): void {
+    let due = performance.now() + EVERY_MS;
+    this.#timer = setInterval(() => {
+      const now = performance.now();
+      this.note(Math.max(0, now - due));
+      due = now + EVERY_MS;
+    }, EVERY_MS);
+  }
+
+  /** Ends measuring. */
+  stop(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+  }
+
+  /** Keeps one measurement, milliseconds. */
+  note(delayMs: number): void {
+    this.#delays[this.#next] = delayMs;
+    this.#next = (this.#next + 1) % KEPT;
+  }
+
+  /** The delay that so large a share of the last ten seconds stayed within, milliseconds. */
+  within(share: number): number {
+    const sorted = this.#delays.toSorted((a, b) => a - b);
+    return sorted[Math.ceil((sorted.length - 1) * share)] ?? 0;
+  }
+
+  /** Trouble that is worth telling: not one long turn, but many. */
+  reasons(): string[] {
+    const usual = this.within(0.5);
+    if (this.#delays.length < KEPT || usual < HIGH_MS) return [];
+    return [`the event loop is late by ${Math.round(usual)} ms: requests wait for each other`];
+  }
+}
+
+/** Registers how late the loop is. */
+export function registerLoopMetrics(registry: Registry, delay: LoopDelay): void {
+  new Gauge({
+    name: "event_loop_delay_seconds",
+    help: "How late due work begins, over the last ten seconds; quantile 1 is the longest",
+    labelNames: ["quantile"],
+    registers: [registry],
+    collect() {
+      for (const quantile of [0.5, 0.99, 1]) {
+        this.set({ quantile: String(quantile) }, delay.within(quantile) / 1_000);
+      }
+    },
+  });
+}

@@ -1,0 +1,70 @@
+import { assert, assertEquals } from "@std/assert";
+import { testApi } from "../support/api.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+
+const DEPOSIT = { amount: "5", currency: "USDT", network: "TRX", source: "bank transfer" } as const;
+
+/** Metadata of exactly so many bytes of JSON. */
+function ofBytes(bytes: number): Record<string, string> {
+  return { note: "é".repeat(Math.floor((bytes - 11) / 2)) + "x".repeat((bytes - 11) % 2) };
+}
+
+function keys(count: number): Record<string, number> {
+  return Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, i]));
+}
+
+test("metadata is bounded in bytes, keys and depth, and a refusal changes nothing", async () => {
+  await using api = await testApi();
+  const { id, key } = await api.addMerchant();
+  const rows: readonly [string, object, number][] = [
+    ["4096 bytes", ofBytes(4_096), 201],
+    ["4097 bytes", ofBytes(4_097), 400],
+    ["50 keys", keys(50), 201],
+    ["51 keys", keys(51), 400],
+    ["51 keys, within each other", { inner: keys(50) }, 400],
+    ["3 levels", { a: { b: [1, "two", null] } }, 201],
+    ["4 levels", { a: { b: [{}] } }, 400],
+    ["numbers with digits", { a: [1e20, 0.000001, -1e20, 0, 123456.789] }, 201],
+    ["large numbers", { a: Array.from({ length: 500 }, () => 1e308) }, 400],
+    ["1e21", { a: 1e21 }, 400],
+    ["small numbers", { a: { b: [-1e-7] } }, 400],
+    ["nothing", {}, 201],
+  ];
+  let stored = 0;
+  for (const [what, metadata, status] of rows) {
+    const answer = await api.call("POST", "/api/deposits", { key, body: { ...DEPOSIT, metadata } });
+    assertEquals(answer.status, status, `${what}: ${JSON.stringify(answer.body)}`);
+    if (status === 201) {
+      stored++;
+      assertEquals(answer.body.metadata, metadata);
+      continue;
+    }
+    assertEquals(answer.body.error, "Invalid request data");
+    assertEquals(answer.body.details.map(({ path }: { path: string[] }) => path), [["metadata"]]);
+  }
+  const [row] = await api.sql`SELECT count(*) FROM book.deposit WHERE merchant_id = ${id}`;
+  assertEquals(Number(row?.count), stored);
+});
+
+test("larger metadata of before is still shown whole, and its list counts as what it weighs", async () => {
+  await using api = await testApi();
+  const { id, key } = await api.addMerchant();
+  const ROWS = 12;
+  for (let i = 0; i < ROWS; i++) {
+    const { status } = await api.call("POST", "/api/deposits", { key, body: DEPOSIT });
+    assertEquals(status, 201);
+  }
+  const metadata = { note: "x".repeat(58_000), deep: [[[[{ a: 1 }]]]] };
+  await api.sql`
+    UPDATE book.deposit SET metadata = ${api.sql.json(metadata)} WHERE merchant_id = ${id}`;
+  const ask = (limit: number) => api.call("GET", `/api/deposits?limit=${limit}`, { key });
+  const { status, body, headers } = await ask(100);
+  assertEquals([status, body.deposits.length], [200, ROWS]);
+  for (const deposit of body.deposits) assertEquals(deposit.metadata, metadata);
+  const left = Number(headers.get("ratelimit-remaining"));
+  // 12 rows of 58 kB are 35 portions of 16 KiB above the first 128 KiB
+  assert(left >= 460 && left <= 466, `${left}`);
+  assertEquals(Number((await ask(1)).headers.get("ratelimit-remaining")), left - 1);
+});

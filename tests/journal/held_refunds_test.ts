@@ -1,0 +1,131 @@
+import { assert, assertEquals } from "@std/assert";
+import type { IngestWithdrawal, Release } from "../../actors/merchant/messages.ts";
+import { newId } from "../../actors/runtime/ids.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { createJournalStore } from "../../ledger/journal/store.ts";
+import { addMerchant, booksFaults, fund, openJournal, reserveCommand } from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+
+/** Makes what the server writes another history than the known one, as a promotion does. */
+async function promote(sql: Sql): Promise<void> {
+  await sql`UPDATE hub.database_history SET timeline = timeline + 1_000_000`;
+}
+
+const ids = () => [newId("evt"), newId("evt")] as const;
+const charges = () => [newId("chg"), newId("chg")] as const;
+
+function upstream(withdrawalId: string, paidBy: IngestWithdrawal["paidBy"]): IngestWithdrawal {
+  return {
+    type: "ingest-withdrawal",
+    at: Date.now(),
+    withdrawalId,
+    settlementId: null,
+    network: "TRX",
+    paidBy,
+    reason: null,
+    chargeIds: charges(),
+    eventIds: ids(),
+    ingestion: { eventId: `told/${withdrawalId}`, bodyHash: withdrawalId },
+  };
+}
+
+function takenBack(withdrawalId: string): Release {
+  const at = Date.now();
+  const stamp = { at, reason: "test", chargeIds: charges(), eventIds: ids() };
+  return { type: "release", withdrawalId, from: "queued", ...stamp };
+}
+
+test("a refund of a queued payout is not committed while signing is stopped, and what came with it is", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const journal = openJournal(sql);
+  const [one, other] = [await addMerchant(sql), await addMerchant(sql)];
+  for (const merchantId of [one, other]) await fund(sql, journal, merchantId, "100");
+  const [failed, released, paid] = [reserveCommand(), reserveCommand(), reserveCommand()];
+  for (const command of [failed, released, paid]) {
+    assertEquals((await journal.ask(one, command, 5_000)).kind, "done");
+  }
+  const statuses = () =>
+    sql<{ status: string; payout: string }[]>`
+      SELECT w.status, o.status AS payout FROM book.withdrawal w JOIN book.outgoing o ON o.id = w.outgoing_id
+      WHERE w.id = ANY (${
+      [failed, released, paid].map(({ withdrawalId }) => withdrawalId)
+    }) ORDER BY w.seq`;
+  // after the interface has asked whether payouts are held, before the commit or its retry
+  await promote(sql);
+  const payment = { txid: "ab".repeat(32), height: 5, own: false };
+  const answers = await Promise.all([
+    journal.ask(one, upstream(failed.withdrawalId, null), 5_000),
+    journal.ask(one, takenBack(released.withdrawalId), 5_000),
+    journal.ask(one, upstream(paid.withdrawalId, payment), 5_000),
+    journal.ask(one, reserveCommand(), 5_000),
+    journal.ask(other, reserveCommand(), 5_000),
+  ]);
+  const [pending, confirmed] = [
+    { status: "PENDING", payout: "queued" },
+    { status: "CONFIRMED", payout: "void" },
+  ];
+  assertEquals((await statuses()).map((row) => ({ ...row })), [pending, pending, confirmed]);
+  assertEquals(answers.map(({ kind }) => kind), [
+    "overloaded",
+    "overloaded",
+    "done",
+    "done",
+    "done",
+  ]);
+  assertEquals(journal.figures.aside, 0);
+  // held no more: it is given back
+  await sql`UPDATE hub.database_history SET timeline = timeline - 1_000_000`;
+  const again = await journal.ask(one, upstream(failed.withdrawalId, null), 5_000);
+  assertEquals(again.kind, "done");
+  assertEquals((await statuses())[0]?.status, "FAILED");
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});
+
+test("refunds that wait for signing cost the others two commits, however many there are", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const store = createJournalStore(sql);
+  let writes = 0;
+  const journal = openJournal(sql, {
+    store: {
+      ...store,
+      writeBatch: (...args) => {
+        writes++;
+        return store.writeBatch(...args);
+      },
+    },
+  });
+  const [one, second, other] = [
+    await addMerchant(sql),
+    await addMerchant(sql),
+    await addMerchant(sql),
+  ];
+  for (const merchantId of [one, second, other]) await fund(sql, journal, merchantId, "1000");
+  const made = [one, second].flatMap((merchantId) =>
+    Array.from({ length: 30 }, () => ({ merchantId, command: reserveCommand() }))
+  );
+  await Promise.all(made.map(({ merchantId, command }) => journal.ask(merchantId, command, 5_000)));
+  await promote(sql);
+  writes = 0;
+  const refunds = Promise.all(
+    made.map(({ merchantId, command }) =>
+      journal.ask(merchantId, takenBack(command.withdrawalId), 30_000)
+    ),
+  );
+  const besides = Promise.all(
+    [one, other].map((merchantId) => journal.ask(merchantId, reserveCommand(), 30_000)),
+  );
+  assertEquals(new Set((await refunds).map(({ kind }) => kind)), new Set(["overloaded"]));
+  assertEquals((await besides).map(({ kind }) => kind), ["done", "done"]);
+  // a batch is tried once with them and once without; they may come in a few batches
+  assert(writes <= 10, `${writes} writes for ${made.length} refunds`);
+  const [row] = await sql<{ n: number }[]>`
+    SELECT count(*)::int AS n FROM book.withdrawal WHERE status = 'PENDING'`;
+  assertEquals(row?.n, made.length + 2);
+  await journal.stop(1_000);
+});

@@ -1,0 +1,188 @@
+import { assert, assertEquals } from "@std/assert";
+import { newId } from "../../actors/runtime/ids.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { createJournalStore, type JournalStore } from "../../ledger/journal/store.ts";
+import {
+  addMerchant,
+  addTransfer,
+  booksFaults,
+  fund,
+  openJournal,
+  reserveCommand,
+} from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+
+/** An error of the database's own, as a NUL in a parameter causes. */
+async function dataError(sql: Sql): Promise<never> {
+  await sql`SELECT ${"\0"}::text`;
+  throw new Error("Cannot go on as a NUL was accepted");
+}
+
+/** What fails for one merchant, and for a batch that it is part of. */
+const FAULTS: readonly {
+  readonly what: string;
+  readonly of: (sql: Sql, store: JournalStore, poisoned: string) => Partial<JournalStore>;
+}[] = [
+  {
+    what: "the records its message names cannot be read",
+    of: (sql, store, poisoned) => ({
+      readFacts: (needs) =>
+        needs.withdrawals.some(({ merchantId }) => merchantId === poisoned)
+          ? dataError(sql)
+          : store.readFacts(needs),
+    }),
+  },
+  {
+    what: "its account cannot be read",
+    of: (sql, store, poisoned) => ({
+      readAccounts: (ids) => ids.includes(poisoned) ? dataError(sql) : store.readAccounts(ids),
+    }),
+  },
+  {
+    what: "the references it wants cannot be read",
+    of: (sql, store, poisoned) => ({
+      findReferences: (wanted) =>
+        wanted.some(({ merchantId }) => merchantId === poisoned)
+          ? dataError(sql)
+          : store.findReferences(wanted),
+    }),
+  },
+  {
+    what: "its state cannot be compared",
+    of: (sql, store, poisoned) => ({
+      checkVersions: (epoch, slices) =>
+        slices.some(({ merchantId }) => merchantId === poisoned)
+          ? dataError(sql)
+          : store.checkVersions(epoch, slices),
+      // a batch that writes compares in its write
+      writeBatch: (id, epoch, slices) =>
+        slices.some(({ slice }) => slice.merchantId === poisoned)
+          ? dataError(sql)
+          : store.writeBatch(id, epoch, slices),
+    }),
+  },
+  {
+    what: "deciding on it throws outside of any message",
+    of: (_sql, store, poisoned) => ({
+      readFacts: async (needs) => {
+        const facts = await store.readFacts(needs);
+        if (!needs.withdrawals.some(({ merchantId }) => merchantId === poisoned)) return facts;
+        return new Proxy(facts, {
+          get() {
+            throw new TypeError("Cannot decide");
+          },
+        });
+      },
+    }),
+  },
+];
+
+for (const { what, of } of FAULTS) {
+  test(`one merchant of fifty-one: ${what}, and all others are done in one go`, async () => {
+    await using database = await testDatabase();
+    const { sql } = database;
+    const funding = openJournal(sql);
+    const merchants = await Promise.all(Array.from({ length: 51 }, () => addMerchant(sql)));
+    const [poisoned = "", ...others] = merchants;
+    for (const merchantId of others) await addTransfer(sql, merchantId, "1000");
+    await funding.wakeAll();
+    await fund(sql, funding, others[0] ?? "", "5");
+    await funding.stop(10_000);
+    const store = createJournalStore(sql);
+    const journal = openJournal(sql, { store: { ...store, ...of(sql, store, poisoned) } });
+    const bad = [
+      journal.ask(poisoned, {
+        type: "release",
+        at: Date.now(),
+        withdrawalId: "wd_none",
+        reason: "test",
+        chargeIds: [newId("chg"), newId("chg")],
+        eventIds: [newId("evt"), newId("evt")],
+        from: "queued",
+      }, 20_000),
+      journal.ask(poisoned, reserveCommand({ referenceId: "r" }), 20_000),
+    ];
+    const outcomes = await Promise.all(
+      others.map((merchantId) => journal.ask(merchantId, reserveCommand(), 20_000)),
+    );
+    assertEquals(outcomes.map(({ kind }) => kind), others.map(() => "done"));
+    const kinds = (await Promise.all(bad)).map(({ kind }) => kind);
+    assert(kinds.includes("failed"), `${kinds}`);
+    assert(kinds.every((kind) => kind === "failed" || kind === "refused"), `${kinds}`);
+    assert(journal.figures.aside > 0);
+    assertEquals(journal.figures.givenUp, 0);
+    assertEquals(await booksFaults(sql), []);
+    await journal.stop(1_000);
+  });
+}
+
+test("an inbox that cannot be read stops its merchant's facts alone", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const [poisoned, other] = [await addMerchant(sql), await addMerchant(sql)];
+  const store = createJournalStore(sql);
+  const journal = openJournal(sql, {
+    store: {
+      ...store,
+      readInbox: (ids, share) =>
+        ids.includes(poisoned) ? dataError(sql) : store.readInbox(ids, share),
+    },
+  });
+  const kept = await addTransfer(sql, poisoned, "7");
+  journal.wake(poisoned);
+  await fund(sql, journal, other, "100");
+  assertEquals((await journal.ask(other, reserveCommand(), 20_000)).kind, "done");
+  assertEquals((await journal.ask(poisoned, reserveCommand(), 20_000)).kind, "refused");
+  const [row] = await sql`SELECT consumed_at, quarantine FROM book.inbox WHERE txid = ${kept}`;
+  assertEquals([row?.["consumed_at"], row?.["quarantine"]], [null, null]);
+  assertEquals(journal.figures.givenUp, 0);
+  await journal.stop(1_000);
+});
+
+test("settings that cannot be read are nobody's fault: batches are given up, counted, and nothing is set aside", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const merchantId = await addMerchant(sql);
+  const store = createJournalStore(sql);
+  let broken = true;
+  const journal = openJournal(sql, {
+    store: { ...store, readSettings: () => broken ? dataError(sql) : store.readSettings() },
+  });
+  const txid = await addTransfer(sql, merchantId, "100");
+  journal.wake(merchantId);
+  assertEquals((await journal.ask(merchantId, reserveCommand(), 20_000)).kind, "failed");
+  assert(journal.figures.givenUp > 0);
+  assert((journal.givenUpMs ?? Infinity) < 60_000);
+  const [row] = await sql`SELECT quarantine FROM book.inbox WHERE txid = ${txid}`;
+  assertEquals(row?.["quarantine"], null);
+  broken = false;
+  await fund(sql, journal, merchantId, "5");
+  assertEquals((await journal.ask(merchantId, reserveCommand(), 20_000)).kind, "done");
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});
+
+test("a read that takes its connection down every time is given up, while others are answered", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const [poisoned, other] = [await addMerchant(sql), await addMerchant(sql)];
+  const store = createJournalStore(sql);
+  const journal = openJournal(sql, {
+    store: {
+      ...store,
+      readAccounts: (ids) => {
+        if (!ids.includes(poisoned)) return store.readAccounts(ids);
+        throw Object.assign(new Error("lost"), { code: "CONNECTION_CLOSED" });
+      },
+    },
+  });
+  const [bad, good] = await Promise.all([
+    journal.ask(poisoned, reserveCommand(), 60_000),
+    journal.ask(other, reserveCommand(), 60_000),
+  ]);
+  assertEquals([bad.kind, good.kind], ["failed", "refused"]);
+  await journal.stop(1_000);
+});

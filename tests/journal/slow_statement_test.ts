@@ -1,0 +1,140 @@
+import { assertEquals } from "@std/assert";
+import postgres from "postgres";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { createJournalStore, type JournalStore } from "../../ledger/journal/store.ts";
+import { addMerchant, addTransfer, amount, booksFaults, fund } from "../support/books.ts";
+import { openJournal, reserveCommand, until } from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+/** How long a statement works until it is given up, milliseconds: more than a slow one at least. */
+const GIVEN_UP_MS = 1_050;
+
+/** What the server says of a statement that worked for as long as it may. */
+class GivenUp extends postgres.PostgresError {
+  override readonly code = "57014";
+}
+
+/** A store whose writes are given up after a while where they are slow, with the sizes of those. */
+function slowStore(
+  sql: Sql,
+  isSlow: (merchantIds: readonly string[]) => boolean,
+): JournalStore & { readonly sizes: number[] } {
+  const store = createJournalStore(sql);
+  const sizes: number[] = [];
+  return {
+    ...store,
+    sizes,
+    async writeBatch(...args) {
+      const merchantIds = args[2].map(({ slice }) => slice.merchantId);
+      if (!isSlow(merchantIds)) return await store.writeBatch(...args);
+      sizes.push(merchantIds.length);
+      await new Promise((resolve) => setTimeout(resolve, GIVEN_UP_MS));
+      throw new GivenUp("canceling statement due to statement timeout");
+    },
+  };
+}
+
+async function fundedMerchants(sql: Sql, count: number): Promise<readonly string[]> {
+  const journal = openJournal(sql);
+  const merchants = await Promise.all(Array.from({ length: count }, () => addMerchant(sql)));
+  for (const merchantId of merchants) await fund(sql, journal, merchantId, "1000");
+  await journal.stop(1_000);
+  return merchants;
+}
+
+test("a merchant whose statements are given up is found, also when its senders have left before", async (t) => {
+  await using database = await testDatabase({ max: 12 });
+  const { sql } = database;
+  const [guilty = "", ...others] = await fundedMerchants(sql, 25);
+  const cases = [
+    // all merchants and then the one: who left is not among the parts
+    { name: "its sender leaves", timeoutMs: 300, sizes: [25, 1] },
+    // all merchants, an eighth of them, and then the one
+    { name: "its sender waits", timeoutMs: 60_000, sizes: [25, 4, 1] },
+  ];
+  for (const { name, timeoutMs, sizes } of cases) {
+    await t.step(name, async () => {
+      let isSlow = true;
+      const store = slowStore(sql, (ids) => isSlow && ids.includes(guilty));
+      const journal = openJournal(sql, { store });
+      const ask = (merchantId: string, ms: number) =>
+        journal.ask(merchantId, reserveCommand({ amount: amount("1") }), ms);
+      const asked: Promise<{ readonly kind: string }>[] = [];
+      for (let round = 0; round < 20 && journal.figures.held === 0; round++) {
+        if (round === 0 || timeoutMs < GIVEN_UP_MS) asked.push(ask(guilty, timeoutMs));
+        const outcomes = await Promise.all(others.map((merchantId) => ask(merchantId, 60_000)));
+        assertEquals(outcomes.map(({ kind }) => kind), others.map(() => "done"));
+      }
+      await until(() => journal.figures.held === 1);
+      assertEquals(store.sizes, sizes);
+      // those that were in doubt beside it are decided together again
+      await Promise.all(others.map((merchantId) => ask(merchantId, 60_000)));
+      const { batches } = journal.figures;
+      await Promise.all(others.map((merchantId) => ask(merchantId, 60_000)));
+      assertEquals(journal.figures.batches, batches + 1);
+      isSlow = false;
+      assertEquals((await ask(guilty, 60_000)).kind, "done");
+      const kinds = (await Promise.all(asked)).map(({ kind }) => kind === "done");
+      assertEquals(kinds, asked.map(() => timeoutMs > GIVEN_UP_MS));
+      await journal.stop(1_000);
+    });
+  }
+  assertEquals(await booksFaults(sql), []);
+});
+
+test("a database that is slow for all holds no merchant, and none is tried apart for as long as it is", async () => {
+  await using database = await testDatabase({ max: 12 });
+  const { sql } = database;
+  const merchants = await fundedMerchants(sql, 25);
+  const store: ReturnType<typeof slowStore> = slowStore(sql, () => store.sizes.length < 5);
+  const journal = openJournal(sql, { store });
+  const outcomes = await Promise.all(
+    merchants.map((merchantId) => journal.ask(merchantId, reserveCommand(), 60_000)),
+  );
+  assertEquals(outcomes.map(({ kind }) => kind), merchants.map(() => "done"));
+  // of seven parts two are tried; then all wait for their turns
+  assertEquals(store.sizes, [25, 4, 4, 1, 1]);
+  assertEquals([journal.figures.held, journal.figures.givenUp], [0, 0]);
+  await journal.stop(1_000);
+});
+
+test("a row of all merchants that a session holds holds none of them: all go on when it is free", async () => {
+  await using database = await testDatabase({ max: 12 });
+  const { sql } = database;
+  const merchants = await fundedMerchants(sql, 3);
+  const inner = createJournalStore(sql);
+  let refused = 0;
+  const store: JournalStore = {
+    ...inner,
+    writeBatch: (...args) =>
+      inner.writeBatch(...args).catch((error) => {
+        refused++;
+        throw error;
+      }),
+  };
+  const journal = openJournal(sql, { store });
+  const [held, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const holding = database.connect({ max: 1 }).begin(async (tx) => {
+    await tx`SELECT 1 FROM book.system_balance FOR UPDATE`;
+    held.resolve();
+    await free.promise;
+  });
+  await held.promise;
+  for (const merchantId of merchants) await addTransfer(sql, merchantId, "7");
+  for (const merchantId of merchants) journal.wake(merchantId);
+  await until(() => refused === 3);
+  free.resolve();
+  await holding;
+  await until(async () => {
+    assertEquals(journal.figures.held, 0);
+    // as the sweep does
+    for (const merchantId of merchants) journal.wake(merchantId);
+    const rows = await sql`SELECT 1 FROM book.inbox WHERE consumed_at IS NULL`;
+    return rows.length === 0;
+  });
+  assertEquals([journal.figures.held, journal.figures.aside], [0, 0]);
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});

@@ -1,0 +1,44 @@
+import { assertEquals } from "@std/assert";
+import { Engine } from "../../actors/engine.ts";
+import { addMerchant, addTransfer, until } from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
+import { paperSigner } from "../support/paper_chain.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+
+test("a node starts while rows that were set aside cannot be given back, and tries them once they can", async () => {
+  await using database = await testDatabase({ max: 4 });
+  const { sql } = database;
+  const journalSql = database.connect({ max: 4, statementTimeoutMs: 500, looksUpOnly: true });
+  const merchantId = await addMerchant(sql);
+  await addTransfer(sql, merchantId, "5");
+  await sql`UPDATE book.inbox SET quarantine = 'bug: Error: x'`;
+  const [isHeld, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const holding = database.connect({ max: 1 }).begin(async (tx) => {
+    await tx`LOCK TABLE book.inbox IN SHARE MODE`;
+    isHeld.resolve();
+    await letGo.promise;
+  });
+  await isHeld.promise;
+  const engine = new Engine({
+    sql,
+    journalSql,
+    chains: new Map(),
+    signer: paperSigner(),
+    webhooks: { wake: () => {}, start: () => {}, stop: () => Promise.resolve() },
+    pace: { pollMs: 1_000, leaseMs: 1_000, resendMs: 1_000, recheckMs: 1_000, attemptLimit: 3 },
+    now: () => Date.now(),
+    usdRate: () => "1",
+  });
+  await engine.start();
+  letGo.resolve();
+  await holding;
+  await until(async () => {
+    const rows = await sql`SELECT FROM book.inbox WHERE consumed_at IS NULL`;
+    return rows.length === 0;
+  });
+  const [row] = await sql`SELECT quarantine FROM book.inbox`;
+  assertEquals(row?.quarantine, null);
+  await engine.stop(1_000);
+});

@@ -1,0 +1,43 @@
+import { assertEquals } from "@std/assert";
+import { Registry } from "prom-client";
+import { journalReasons, registerJournalMetrics } from "../../setup/journal_health.ts";
+
+const FIGURES = {
+  batches: 9,
+  messages: 12,
+  waiting: 0,
+  active: 3,
+  held: 3,
+  suspended: 2,
+  aside: 4,
+  givenUp: 5,
+};
+
+Deno.test("readiness tells of batches that were given up lately, and of merchants that wait for a lock", () => {
+  const rows: readonly [number | null, number, readonly string[]][] = [
+    [null, 0, []],
+    [600_000, 0, []],
+    [599_999, 0, ["a batch of the journal was given up in the last 10 minutes"]],
+    [null, 1, ["1 merchant waits for a row that another transaction holds"]],
+    [null, 7, ["7 merchants wait for a row that another transaction holds"]],
+  ];
+  for (const [givenUpMs, suspended, reasons] of rows) {
+    assertEquals(journalReasons({ givenUpMs, figures: { suspended } }), reasons);
+  }
+});
+
+Deno.test("metrics count batches given up, messages set aside and merchants held", async () => {
+  const registry = new Registry();
+  const none = { active: 0, quarantined: 0 };
+  registerJournalMetrics(registry, {
+    figures: { journal: FIGURES, payments: none, treasuries: none, sweepers: none, watchers: none },
+  });
+  for (let look = 0; look < 2; look++) {
+    const lines = (await registry.metrics()).split("\n").filter((line) => !line.startsWith("#"));
+    assertEquals(lines.filter((line) => line !== ""), [
+      "journal_batches_given_up_total 5",
+      "journal_quarantined_total 4",
+      "journal_merchants_suspended 2",
+    ]);
+  }
+});

@@ -1,0 +1,173 @@
+/**
+ * The traffic that is meant to stop the service, on a thread of its own, from addresses of its own:
+ * 127.0.0.66 and those that follow. Told what to do, and when to stop, by messages.
+ *
+ * @module
+ */
+
+import { connect, type Socket } from "node:net";
+import { delay } from "../../ledger/database/delay.ts";
+
+/** One kind of abuse. */
+export type Attack =
+  /** Paths with a NUL, by a key that may pay out, so many a second. */
+  | { readonly kind: "nul-paths"; readonly apiKey: string; readonly perSecond: number }
+  /** Connections without a request, with half a head and with bodies that drip. */
+  | { readonly kind: "connections"; readonly count: number }
+  /** What costs much and needs no key, so many a second. */
+  | { readonly kind: "public-routes"; readonly perSecond: number }
+  /** Lists of a hundred rows with large metadata, one reader for each key. */
+  | { readonly kind: "large-lists"; readonly apiKeys: readonly string[] }
+  /** Withdrawals of the merchant whose row another session holds, so many a second. */
+  | {
+    readonly kind: "held-row";
+    readonly apiKey: string;
+    readonly destination: string;
+    readonly perSecond: number;
+  };
+
+/** What a worker is told. */
+export type Order =
+  | { readonly port: number; readonly attacks: readonly Attack[] }
+  | { readonly stop: true };
+
+const HOST = "127.0.0.1";
+const SCRIPT = "/api/docs/swagger-ui-bundle.js";
+/** A connection that was opened or ended is followed by the next one after so long. */
+const REOPEN_MS = 5;
+const DRIP_MS = 1_000;
+const READER_PAUSE_MS = 20;
+
+let stopped = new AbortController();
+const sockets = new Set<Socket>();
+
+/** Addresses that the abuse comes from. */
+function addressOf(number: number): string {
+  return `127.0.0.${66 + number % 8}`;
+}
+
+function open(port: number, from: string): Socket {
+  const socket = connect({ host: HOST, port, localAddress: from });
+  sockets.add(socket);
+  // being ended by the service is what is tried; an error is told by the close that follows it
+  socket.on("error", () => socket.destroy());
+  socket.on("close", () => sockets.delete(socket));
+  return socket;
+}
+
+/** Sends one request and reads its answer to the end, whatever it is. */
+function ask(port: number, from: string, text: string): Promise<void> {
+  return new Promise((resolve) => {
+    const socket = open(port, from);
+    socket.on("close", () => resolve());
+    socket.on("end", () => socket.destroy());
+    socket.on("data", () => {});
+    socket.write(text);
+  });
+}
+
+function get(path: string, apiKey: string | null = null): string {
+  return headOf("GET", path, apiKey) + "\r\n";
+}
+
+function post(path: string, apiKey: string, body: string): string {
+  return `${headOf("POST", path, apiKey)}Content-Type: application/json\r\n` +
+    `Content-Length: ${body.length}\r\n\r\n${body}`;
+}
+
+function headOf(method: string, path: string, apiKey: string | null): string {
+  return `${method} ${path} HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\n` +
+    (apiKey === null ? "" : `Authorization: ${apiKey}\r\n`);
+}
+
+/** Sends so many requests a second, without waiting for their answers. */
+async function storm(
+  perSecond: number,
+  signal: AbortSignal,
+  send: (number: number) => Promise<void>,
+): Promise<void> {
+  for (let number = 0; !signal.aborted; number++) {
+    void send(number);
+    await delay(1_000 / perSecond, signal);
+  }
+}
+
+async function hold(port: number, count: number, signal: AbortSignal): Promise<void> {
+  const held = new Set<Socket>();
+  const drip = setInterval(() => {
+    for (const socket of held) socket.write("a");
+  }, DRIP_MS);
+  for (let number = 0; !signal.aborted; number++) {
+    if (held.size < count) {
+      const socket = open(port, addressOf(number));
+      held.add(socket);
+      socket.on("close", () => held.delete(socket));
+      socket.on("end", () => socket.destroy());
+      socket.on("data", () => {});
+      if (number % 3 === 1) socket.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\nX-`);
+      if (number % 3 === 2) {
+        socket.write(
+          `POST /api/withdrawals HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 60000\r\n\r\n{`,
+        );
+      }
+    }
+    // the first ones at once, those that the service ended one by one
+    if (number >= count || number % 20 === 0) await delay(REOPEN_MS, signal);
+  }
+  clearInterval(drip);
+}
+
+async function read(port: number, apiKey: string, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await ask(port, addressOf(0), get("/api/deposits?limit=100", apiKey));
+    await delay(READER_PAUSE_MS, signal);
+  }
+}
+
+function start(port: number, attack: Attack, signal: AbortSignal): void {
+  switch (attack.kind) {
+    case "nul-paths": {
+      const request = post("/api/withdrawals/%00/cancel", attack.apiKey, "{}");
+      void storm(attack.perSecond, signal, () => ask(port, addressOf(1), request));
+      return;
+    }
+    case "connections":
+      void hold(port, attack.count, signal);
+      return;
+    case "public-routes": {
+      const paths = [SCRIPT, "/metrics", "/readyz"];
+      void storm(
+        attack.perSecond,
+        signal,
+        (number) => ask(port, addressOf(number), get(paths[number % paths.length] ?? SCRIPT)),
+      );
+      return;
+    }
+    case "large-lists":
+      for (const apiKey of attack.apiKeys) void read(port, apiKey, signal);
+      return;
+    case "held-row": {
+      const { apiKey, destination } = attack;
+      const body = JSON.stringify({ amount: "1", currency: "USDT", network: "TRX", destination });
+      const request = post("/api/withdrawals", apiKey, body);
+      void storm(attack.perSecond, signal, () => ask(port, addressOf(2), request));
+      return;
+    }
+    default: {
+      const never: never = attack;
+      return never;
+    }
+  }
+}
+
+self.addEventListener("message", (event) => {
+  if (!(event instanceof MessageEvent)) return;
+  const data: Order = event.data;
+  if ("stop" in data) {
+    stopped.abort();
+    for (const socket of sockets) socket.destroy();
+    return;
+  }
+  stopped = new AbortController();
+  for (const attack of data.attacks) start(data.port, attack, stopped.signal);
+});

@@ -1,0 +1,108 @@
+import { delay } from "../../ledger/database/delay.ts";
+import { seeded } from "../faults/support/seeded.ts";
+import { withService } from "../support/service.ts";
+import { auditAbuse, type Phase } from "./abuse_audit.ts";
+import type { AbuseSoakOptions } from "./abuse_options.ts";
+import { nothingHeard, workFor } from "./abuse_traffic.ts";
+import type { Attack, Order } from "./abuse_worker.ts";
+import { type AbuseWorld, holdRow, makeWorld } from "./abuse_world.ts";
+
+/** What a soak found. */
+export interface AbuseFound {
+  readonly lines: readonly string[];
+  readonly faults: readonly string[];
+}
+
+/** Pause between two phases, so that one's last requests are not the next one's. */
+const BETWEEN_MS = 2_000;
+
+/** Runs a soak to its end. @param note told how it goes */
+export async function runAbuseSoak(
+  options: AbuseSoakOptions,
+  note: (text: string) => void,
+): Promise<AbuseFound> {
+  const { descriptors } = options;
+  return await withService(async (service) => {
+    await service.start();
+    note("the service is up");
+    const world = await makeWorld(service, options, seeded(options.seed));
+    note(`${world.merchants.length} merchants are funded`);
+    const { pid } = service;
+    const phases: Phase[] = [];
+    for (const [name, attacks] of attacksOf(world, options)) {
+      const phase = await onePhase(name, attacks, world, options.seconds);
+      phases.push(phase);
+      note(describe(phase));
+      await delay(BETWEEN_MS);
+    }
+    const faults = await auditAbuse(service, phases);
+    if (service.pid !== pid) faults.push("the service was started again");
+    return { lines: phases.map(describe), faults };
+  }, {
+    descriptors,
+    env: { DEV_CHAIN_BLOCK_MS: "1000", LOG_LEVEL: "warning" },
+  });
+}
+
+/** Undisturbed, each kind alone, all together, undisturbed. */
+function attacksOf(
+  { suspects }: AbuseWorld,
+  { connections }: AbuseSoakOptions,
+): readonly (readonly [string, readonly Attack[]])[] {
+  const nulPaths: Attack = { kind: "nul-paths", apiKey: suspects.payer, perSecond: 20 };
+  const held: Attack = { kind: "connections", count: connections };
+  const publicRoutes: Attack = { kind: "public-routes", perSecond: 70 };
+  const lists: Attack = { kind: "large-lists", apiKeys: suspects.readers };
+  const row: Attack = {
+    kind: "held-row",
+    apiKey: suspects.heldKey,
+    destination: suspects.destination,
+    perSecond: 1,
+  };
+  return [
+    ["before", []],
+    ["NUL in paths", [nulPaths]],
+    ["connections", [held]],
+    ["public routes", [publicRoutes]],
+    ["large lists", [lists]],
+    ["held row", [row]],
+    ["all together", [nulPaths, held, publicRoutes, lists, row]],
+    ["after", []],
+  ];
+}
+
+async function onePhase(
+  name: string,
+  attacks: readonly Attack[],
+  world: AbuseWorld,
+  seconds: number,
+): Promise<Phase> {
+  const heard = nothingHeard();
+  const { baseUrl, merchants, suspects } = world;
+  const worker = new Worker(new URL("./abuse_worker.ts", import.meta.url), { type: "module" });
+  const tell = (order: Order) => worker.postMessage(order);
+  const needsRow = attacks.some(({ kind }) => kind === "held-row");
+  const row = needsRow ? await holdRow(world.sql, suspects.heldId) : null;
+  try {
+    tell({ port: Number(new URL(baseUrl).port), attacks });
+    await workFor(seconds, baseUrl, merchants, suspects.destination, heard);
+  } finally {
+    tell({ stop: true });
+    await row?.release();
+    await delay(BETWEEN_MS / 4);
+    worker.terminate();
+  }
+  const load = (await Deno.readTextFile("/proc/loadavg")).split(" ")[0] ?? "?";
+  return { name, isAbuse: attacks.length > 0, heard, load };
+}
+
+function describe({ name, heard, load }: Phase): string {
+  const statuses = [...heard.statuses].toSorted().map(([status, count]) => `${status}: ${count}`);
+  return `${name.padEnd(14)} p50 ${ms(heard.latencies, 0.5)}, p99 ${ms(heard.latencies, 0.99)}, ` +
+    `max ${ms(heard.latencies, 1)}; ${statuses.join(", ")}; load ${load}`;
+}
+
+function ms(latencies: readonly number[], share: number): string {
+  const sorted = latencies.toSorted((a, b) => a - b);
+  return `${Math.round(sorted[Math.floor((sorted.length - 1) * share)] ?? 0)} ms`;
+}

@@ -1,0 +1,127 @@
+/**
+ * The PostgreSQL of Debian's package with its default settings, the server that most operators run.
+ * Without it its tests say so and the rest runs.
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+import {
+  clusterPassword,
+  createCluster,
+  existingCluster,
+  keepPort,
+  keptPort,
+} from "../../ledger/database/cluster_folder.ts";
+import type { Settings } from "../../ledger/database/cluster_settings.ts";
+import { delay } from "../../ledger/database/delay.ts";
+import type { EmbeddedPostgres } from "../../ledger/database/embedded.ts";
+import type { PostgresBinaries } from "../../ledger/database/postgres_binaries.ts";
+import {
+  type Cluster,
+  clusterUrl,
+  freePort,
+  presenceOn,
+  spawnServer,
+  stopServer,
+} from "../../ledger/database/postmaster.ts";
+import { serverUser } from "../../ledger/database/server_user.ts";
+import { DATABASE, needs } from "./permissions.ts";
+
+const VERSIONS = "/usr/lib/postgresql";
+/** The first one with `pg_backup_start`, which makes the standby. */
+const LEAST_VERSION = 15;
+/** How long a server may take to answer, milliseconds. */
+const BOUND_MS = 60_000;
+
+/** Folder of the newest server's programs; null where no server of version 15 or later is. */
+function findDebianPostgres(): string | null {
+  const versions = namesIn(VERSIONS).map(Number).filter((version) => version >= LEAST_VERSION);
+  return versions.toSorted((a, b) => b - a).map((version) => `${VERSIONS}/${version}/bin`)
+    // the package of the client programs has the same folder
+    .find((folder) => namesIn(folder).includes("postgres")) ?? null;
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return [...Deno.readDirSync(folder)].map(({ name }) => name);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return [];
+    throw error;
+  }
+}
+
+/** `Deno.test` for tests on Debian's server; `Deno.test.ignore` with the reason where it is missing. */
+export function testNeedingDebianPostgres(): typeof Deno.test.ignore {
+  if (needs(DATABASE)) return Deno.test.ignore;
+  if (findDebianPostgres() !== null) return Deno.test;
+  // deno-lint-ignore no-console -- the reason belongs in the test run's output
+  console.log("skipped as there is no PostgreSQL 15 or later: install Debian's package postgresql");
+  return Deno.test.ignore;
+}
+
+/** The programs of Debian's newest server. */
+export function debianBinaries(): PostgresBinaries {
+  const folder = findDebianPostgres();
+  if (folder === null) throw new Error("Cannot start Debian's PostgreSQL as there is none");
+  return {
+    postgres: join(folder, "postgres"),
+    initdb: join(folder, "initdb"),
+    pgCtl: join(folder, "pg_ctl"),
+  };
+}
+
+/** Writes where the server listens, and nothing else that is not asked for. */
+export async function writeDefaultSettings(
+  folder: string,
+  port: number,
+  settings: Settings,
+): Promise<void> {
+  // the package's folder of sockets is open to its own account only
+  const all = { port, listen_addresses: "127.0.0.1", unix_socket_directories: "", ...settings };
+  const lines = Object.entries(all).map(([name, value]) => `${name} = '${value}'\n`);
+  await Deno.writeTextFile(join(folder, "engine.conf"), lines.join(""));
+}
+
+/** What a test does with a server of its own. */
+export type TestServer = Pick<
+  EmbeddedPostgres,
+  "url" | "folder" | "pid" | "stop" | "release" | "gone"
+>;
+
+/** Starts Debian's server on the cluster of a data folder, which is made at the first start. */
+export async function startDebianPostgres(
+  dataDir: string,
+  settings: Settings,
+): Promise<TestServer> {
+  const existing = await existingCluster(dataDir);
+  const user = await serverUser(existing);
+  const binaries = debianBinaries();
+  const folder = existing ?? await createCluster(dataDir, user, binaries, false);
+  const password = await clusterPassword(dataDir);
+  const cluster: Cluster = { folder: await Deno.realPath(folder), password, user, binaries };
+  const port = await keptPort(dataDir) ?? freePort();
+  await keepPort(dataDir, port);
+  await writeDefaultSettings(cluster.folder, port, settings);
+  const server = spawnServer(cluster);
+  let ended = false;
+  server.gone.then(() => ended = true);
+  const deadline = performance.now() + BOUND_MS;
+  while (await presenceOn(cluster, port, 2_000) !== "ours") {
+    if (ended || performance.now() > deadline) {
+      throw new Error(`Cannot start Debian's PostgreSQL: ${server.said()}`);
+    }
+    await delay(20);
+  }
+  return {
+    url: clusterUrl(cluster, port),
+    folder: cluster.folder,
+    pid: server.pid,
+    stop: async () => {
+      await stopServer(cluster, 20);
+      await server.end();
+    },
+    release: () => {},
+    gone: () => server.end(),
+  };
+}

@@ -1,0 +1,96 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { sweeperActors } from "../../actors/sweeper/sweeper_actor.ts";
+import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { readSweepHealth } from "../../ledger/sweeps/read_sweep_health.ts";
+import { amount } from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
+import { paperChain } from "../support/paper_chain.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+
+/** Addresses with 100 USDT each to be swept, longest waiting first. */
+async function addTargets(sql: Sql, addresses: readonly string[]): Promise<void> {
+  for (const [index, address] of addresses.entries()) {
+    await sql`
+      INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index)
+      VALUES (${address}, 'TRX', 'mer_1', ${`adr_${address}`}, ${index})`;
+    await sql`
+      INSERT INTO book.sweep_item (merchant_id, network, txid, log_index, address, currency, amount, height)
+      VALUES ('mer_1', 'TRX', ${`tx_${address}`}, 0, ${address}, 'USDT', 100, 5)`;
+    await sql`
+      INSERT INTO book.sweep_target (network, address, currency, merchant_id, look_at)
+      VALUES ('TRX', ${address}, 'USDT', 'mer_1', now() - interval '1 hour' + make_interval(secs => ${index}))
+      ON CONFLICT (network, address, currency) DO UPDATE SET look_at = excluded.look_at`;
+  }
+}
+
+/** A sweeper on a chain whose balances some addresses do not tell. */
+async function sweeperWith(sql: Sql, odd: (address: string) => unknown) {
+  let asked = 0;
+  const chain: Chain = paperChain("TRX", {
+    balanceOf: (address) => {
+      asked++;
+      const error = odd(address);
+      return error === null ? Promise.resolve(amount("100")) : Promise.reject(error);
+    },
+  });
+  const actor = await sweeperActors({
+    sql,
+    chains: new Map([["TRX", chain]]),
+    terms: () => ({ enabled: true, gas: "coin", factor: "1", topUpWaitMs: 0 }),
+    pace: { staleMs: 60_000, retryMs: 1_000, failureLimit: 3, restMs: 1_000, lookMs: 3_000 },
+    coinRate: () => "0.3",
+    now: Date.now,
+    wakeMerchants: () => {},
+    onQueued: () => {},
+    onStatus: () => {},
+  }).activate("TRX");
+  return { look: () => actor.receive({ type: "look" }), asked: () => asked };
+}
+
+const swept = async (sql: Sql) =>
+  (await sql<
+    { wallet: string }[]
+  >`SELECT wallet FROM book.outgoing WHERE kind = 'sweep' ORDER BY 1`)
+    .map(({ wallet }) => Number(wallet));
+
+test("addresses that are odd, or that nodes do not answer for, keep no other from being swept", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addTargets(sql, ["odd", "silent", "a", "b"]);
+  const sweeper = await sweeperWith(sql, (address) => {
+    if (address === "odd") return new RangeError("Cannot read a balance of 2^256");
+    return address === "silent" ? new ChainUnavailable("server-error", "OTHER_ERROR") : null;
+  });
+  await sweeper.look();
+  assertEquals(await swept(sql), [2, 3]);
+  const pauses: (readonly number[])[] = [];
+  for (let look = 0; look < 9; look++) {
+    await sql`UPDATE book.sweep_target SET look_at = now() WHERE address IN ('odd', 'silent')`;
+    await sweeper.look();
+    const rows = await sql<{ pause: number }[]>`
+      SELECT ceil(extract(epoch FROM look_at - now()))::int AS pause FROM book.sweep_target
+      WHERE address IN ('odd', 'silent') ORDER BY address`;
+    pauses.push(rows.map(({ pause }) => pause));
+  }
+  const [first] = pauses;
+  assert((first?.[0] ?? 0) <= 6 && (first?.[1] ?? 0) <= 6, `${first}`);
+  const last = pauses.at(-1) ?? [];
+  assert(last.every((pause) => pause > 590 && pause <= 600), `${last}`);
+  assertEquals((await readSweepHealth(sql, "TRX")).failing, 2);
+});
+
+test("nodes that answer for no address end the look, and cost it one round", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addTargets(sql, Array.from({ length: 60 }, (_, n) => `address-${n}`));
+  const away = new ChainUnavailable("timeout", "Cannot read as it took too long");
+  const sweeper = await sweeperWith(sql, () => away);
+  await assertRejects(() => sweeper.look(), ChainUnavailable);
+  assert(sweeper.asked() <= 16, `${sweeper.asked()} of 60 were asked for`);
+  const [row] =
+    await sql`SELECT count(*)::int AS due FROM book.sweep_target WHERE look_at <= now()`;
+  assert(row?.due >= 44, `${row?.due} are still due`);
+});

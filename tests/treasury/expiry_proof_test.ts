@@ -1,0 +1,79 @@
+import { assert, assertEquals } from "@std/assert";
+import { SecondOpinion } from "../../actors/treasury/second_opinion.ts";
+import type { BlockAnswer } from "../../chains/chain.ts";
+import { buryExpired } from "../../ledger/treasury/bury_expired.ts";
+import { testDatabase } from "../support/database.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { placeCursor } from "../support/scan_cursor.ts";
+
+const test = testNeeding(DATABASE);
+
+const EXPIRY = 1_700_000_000_000;
+
+test("an expired transaction is dead when the block before the solid cursor is later than its expiry, not sooner", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await sql`
+    INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, attempts, created_at, updated_at)
+    VALUES ('out_1', 'mer_1', 'payout', 'wd_1', 'TRX', 'USDT', 1, 'T', 'signed', 1, now(), now())`;
+  await sql`
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit)
+    VALUES ('out_1', 1, 'mer_1', 'TRX', 'aa', '{}', ${new Date(EXPIRY)}, now(), 0)`;
+  const bury = async (previousTime: number) => {
+    const cursor = await placeCursor(sql, "TRX", {
+      height: 9,
+      hash: "9",
+      time: EXPIRY + 60_000,
+      previousTime,
+    });
+    await buryExpired(sql, "TRX", cursor, 9);
+    const [row] = await sql<{ status: string }[]>`SELECT status FROM book.outgoing`;
+    return row?.status;
+  };
+  assertEquals(await bury(EXPIRY - 3_000), "signed");
+  assertEquals(await bury(EXPIRY), "signed", "a block whose parent is of that moment may hold it");
+  assertEquals(await bury(EXPIRY + 1), "queued");
+});
+
+/** A second node with two solid blocks, the one before the mark and its own in the mark's place. */
+function secondNode(hash: string, previousTime: number) {
+  const blockAt = (height: number): BlockAnswer => ({
+    kind: "block",
+    block: {
+      height,
+      hash: height === 9 ? hash : "8",
+      parentHash: height === 9 ? "8" : "7",
+      time: height === 9 ? previousTime + 3_000 : previousTime,
+      transactions: [],
+      transfers: [],
+    },
+  });
+  return {
+    name: "second.example",
+    chain: {
+      block: (height: number) => Promise.resolve(blockAt(height)),
+      transaction: (txid: string) => Promise.resolve({ kind: "missing" as const, txid }),
+    },
+  };
+}
+
+Deno.test("a second node testifies only with the scan's very block, and when its block before is later than the expiry", async () => {
+  const opinionOf = async (hash: string, theirs: number, ours = EXPIRY + 1) => {
+    const solid = {
+      height: 9,
+      hash: "9",
+      time: EXPIRY + 60_000,
+      previousTime: ours,
+      history: "1",
+    };
+    const opinion = new SecondOpinion([secondNode(hash, theirs)], () => EXPIRY);
+    const unproven = { outgoingId: "out_1", merchantId: "mer_1", txid: "aa", expiresAt: EXPIRY };
+    const answer = (await opinion.ask([unproven], solid)).get("aa");
+    assert(answer !== undefined);
+    return answer.kind === "agreed" ? "agreed" : answer.alarming ? "alarm" : "waits";
+  };
+  assertEquals(await opinionOf("9", EXPIRY + 1), "agreed");
+  assertEquals(await opinionOf("of another branch", EXPIRY + 1), "alarm");
+  assertEquals(await opinionOf("9", EXPIRY), "waits", "its next block may hold the transaction");
+  assertEquals(await opinionOf("9", EXPIRY + 1, EXPIRY), "waits", "so may ours");
+});

@@ -1,0 +1,85 @@
+import { assertEquals } from "@std/assert";
+import { Draft } from "../../actors/merchant/draft.ts";
+import { CommandEnvelope } from "../../actors/merchant/envelope.ts";
+import { HotFunds } from "../../actors/merchant/hot_funds.ts";
+import type { MerchantCommand } from "../../actors/merchant/messages.ts";
+import { decideSlice } from "../../actors/merchant/slice.ts";
+import { Records } from "../../actors/merchant/state.ts";
+import { ZERO } from "../../ledger/amount.ts";
+import { pairKey } from "../../ledger/pair.ts";
+import { amount, reserveCommand } from "../support/books.ts";
+import { merchant, NO_FACTS, SETTINGS } from "./support/merchant_state.ts";
+
+const FEES = { enabled: true, baseFee: amount("1"), markupRate: "0.01" };
+const CHARGED = {
+  ...SETTINGS,
+  fees: FEES,
+  pairs: new Map([...SETTINGS.pairs].map(([key, pair]) => [
+    key,
+    { ...pair, networkFee: amount("2") },
+  ])),
+};
+
+/** Decides commands of a merchant whose line has a margin, one after the other in one batch. */
+function decided(commands: readonly MerchantCommand[], marginBeneficiary: string | null) {
+  const state = merchant("mer_1", "100");
+  const profile = { ...state.merchant, marginRate: "0.5", marginBeneficiary };
+  const draft = new Draft(
+    { ...state, merchant: profile },
+    Records.of("mer_1", NO_FACTS),
+    new Map(),
+    new HotFunds(() => null),
+  );
+  const envelopes = commands.map((command) => new CommandEnvelope(command, Infinity, () => {}));
+  const { messages } = decideSlice("mer_1", draft, CHARGED, envelopes);
+  return { outcomes: messages.map(({ outcome }) => outcome.kind), draft };
+}
+
+const COMMON = {
+  ...reserveCommand({ at: 5, referenceId: "r1", description: "paid by aa" }),
+  withdrawalId: "wd_1",
+};
+const ENDS = {
+  at: 5,
+  network: "TRX",
+  withdrawalId: "wd_1",
+  eventIds: ["evt_1", "evt_2"],
+  ingestion: { eventId: "failover/TRX/aa", bodyHash: "wd_1" },
+} as const;
+const { destinationCheck: _, pinnedTo: __, ...TERMS } = COMMON;
+const BOOK: MerchantCommand = {
+  ...TERMS,
+  ...ENDS,
+  type: "book-payout",
+  paidBy: { txid: "aa", height: 7 },
+};
+
+for (const beneficiary of [null, "mer_1", "mer_reseller"]) {
+  Deno.test(`a booked payout comes to what one that was reserved and confirmed comes to, margin to ${beneficiary}`, () => {
+    const apart = decided([COMMON, {
+      ...ENDS,
+      type: "ingest-withdrawal",
+      settlementId: null,
+      paidBy: { txid: "aa", height: 7, own: false },
+      reason: null,
+      chargeIds: ["chg_8", "chg_9"],
+    }], beneficiary);
+    const booked = decided([BOOK], beneficiary);
+    assertEquals([apart.outcomes, booked.outcomes], [["done", "done"], ["done"]]);
+    assertEquals(booked.draft.changes(), apart.draft.changes());
+    assertEquals(booked.draft.state, apart.draft.state);
+    // 10, 1 and a hundredth of 10, 2; half of the commission comes back to the merchant's own line
+    const left = beneficiary === "mer_1" ? "87.45" : "86.9";
+    assertEquals(booked.draft.state.balances.get(pairKey("USDT", "TRX")), {
+      available: amount(left),
+      pending: ZERO,
+      reserved: ZERO,
+    });
+  });
+}
+
+Deno.test("a booking that is asked for twice in one batch is made once", () => {
+  const twice = decided([BOOK, BOOK], null);
+  assertEquals(twice.outcomes, ["done", "done"]);
+  assertEquals(twice.draft.changes(), decided([BOOK], null).draft.changes());
+});

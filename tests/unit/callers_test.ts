@@ -1,0 +1,144 @@
+/**
+ * Who is let through: by key, by address, by token, by limit.
+ *
+ * @module
+ */
+
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { hashApiKey, mintApiKey } from "../../api/api_key.ts";
+import { authenticate, type Connection } from "../../api/authenticate.ts";
+import { getBalance } from "../../api/balance.ts";
+import type { ApiContext } from "../../api/context.ts";
+import { createKeyRing, KEY_MEMORY_MS } from "../../api/key_ring.ts";
+import type { Caller } from "../../api/permission.ts";
+import { DEFAULT_LIMITS, RateLimits } from "../../api/rate_limits.ts";
+import { createSessionTokens } from "../../api/session_token.ts";
+import type { StoredKey } from "../../ledger/queries/find_api_keys.ts";
+
+const NOW = 1_800_000_000_000;
+
+const CALLER: Caller = {
+  keyId: "key_1",
+  role: "MERCHANT",
+  merchantId: "mer_1",
+  isActive: true,
+  administrator: null,
+  permissions: ["read"],
+  ipAllowlist: null,
+  expiresAt: null,
+  rateLimits: {},
+};
+
+Deno.test("a key with an allow-list is refused where the client's address is not known", async () => {
+  const caller = { ...CALLER, ipAllowlist: ["203.0.113.0/24"] };
+  const identify = (connection: Connection | undefined, headers: HeadersInit = {}) => {
+    const parts: Pick<ApiContext, "keys" | "trustedProxies"> = {
+      keys: { find: () => caller, forget: () => {} },
+      trustedProxies: ["10.0.0.1"],
+    };
+    const sent = new Headers({ authorization: "Bearer sk_development_1", ...headers });
+    return authenticate(getBalance, {}, sent, connection, NOW, parts as ApiContext);
+  };
+  const kindOf = async (...from: Parameters<typeof identify>) => (await identify(...from)).kind;
+  assertEquals(await kindOf({ transport: "tcp", hostname: "203.0.113.7" }), "known");
+  assertEquals(await kindOf({ transport: "tcp", hostname: "198.51.100.7" }), "refused");
+  assertEquals(await kindOf(undefined), "refused");
+  assertEquals(await kindOf({ transport: "unix" }), "refused");
+  assertEquals(await kindOf(undefined, { "x-forwarded-for": "203.0.113.7" }), "refused");
+});
+
+Deno.test("a key that expires while it is remembered is not let through", async () => {
+  const key = mintApiKey("development");
+  const stored: StoredKey = {
+    id: "key_1",
+    role: "MERCHANT",
+    administrator: null,
+    permissions: ["read"],
+    ipAllowlist: null,
+    expiresAt: NOW + KEY_MEMORY_MS / 2,
+    merchantId: "mer_1",
+    merchantStatus: "ACTIVE",
+    rateLimits: {},
+    lastUsedAt: NOW,
+  };
+  let reads = 0;
+  const ring = createKeyRing((hashes) => {
+    reads++;
+    return Promise.resolve(new Map(hashes.map((hash) => [hash, stored])));
+  }, "development");
+  const holder = async (now: number) => {
+    const found = await ring.find(key, now);
+    return found === null || typeof found === "string" ? found : found.keyId;
+  };
+  assertEquals(await holder(NOW), "key_1");
+  assertEquals(await holder(NOW + KEY_MEMORY_MS / 2 - 1), "key_1");
+  assertEquals(await ring.find(key, NOW + KEY_MEMORY_MS / 2), null);
+  assertEquals(reads, 1, "from memory alone");
+});
+
+Deno.test("guessed keys are not looked up for ever, and cost a key that was found nothing", async () => {
+  const stored: StoredKey = {
+    id: "key_1",
+    role: "MERCHANT",
+    administrator: null,
+    permissions: ["read"],
+    ipAllowlist: null,
+    expiresAt: null,
+    merchantId: "mer_1",
+    merchantStatus: "ACTIVE",
+    rateLimits: {},
+    lastUsedAt: NOW,
+  };
+  const [mine, late] = [mintApiKey("development"), mintApiKey("development")];
+  const real = new Set([hashApiKey(mine), hashApiKey(late)]);
+  let reads = 0;
+  const keys = createKeyRing((hashes) => {
+    reads += hashes.length;
+    return Promise.resolve(
+      new Map(hashes.filter((hash) => real.has(hash)).map((hash) => [hash, stored])),
+    );
+  }, "development");
+  const context = { keys, trustedProxies: [], rateLimits: new RateLimits() };
+  const ask = async (key: string, now: number, hostname = "203.0.113.7") => {
+    const sent = new Headers({ authorization: key });
+    const connection = { transport: "tcp", hostname };
+    const parts = context as Pick<ApiContext, keyof typeof context> as ApiContext;
+    const found = await authenticate(getBalance, {}, sent, connection, now, parts);
+    return found.kind === "known" ? 200 : found.answer.status;
+  };
+  assertEquals(await ask(mine, NOW), 200);
+  const guesses = Array.from({ length: 3_000 }, () => ask(mintApiKey("development"), NOW + 1));
+  const statuses = Map.groupBy(await Promise.all(guesses), (status) => status);
+  assertEquals([statuses.get(401)?.length, statuses.get(429)?.length], [999, 2_001]);
+  assertEquals(reads, 1_000);
+  // read anew when its memory is over, whatever its address has guessed
+  assertEquals(await ask(mine, NOW + KEY_MEMORY_MS), 200);
+  assertEquals(reads, 1_001);
+  assertEquals(await ask(late, NOW + 2), 429);
+  assertEquals(await ask(late, NOW + 2, "203.0.113.8"), 200);
+  assertEquals(await ask(late, NOW + 3), 200);
+});
+
+Deno.test("administrators are not counted, but for what upstream systems send with their keys", () => {
+  const limits = new RateLimits();
+  const request = {
+    caller: { ...CALLER, role: "ADMIN" as const, merchantId: null },
+    sessionHash: null,
+    address: "203.0.113.7",
+  };
+  const refused = (category: "webhooks" | "withdrawals", count: number) =>
+    Array.from({ length: count }, () => limits.count(category, request, NOW))
+      .filter(({ refusal }) => refusal !== null).length;
+  assertEquals(refused("webhooks", DEFAULT_LIMITS.webhooks + 3), 3);
+  assertEquals(refused("withdrawals", DEFAULT_LIMITS.withdrawals + 3), 0);
+});
+
+Deno.test("a page's token depends on its session, its nonce and the secret", () => {
+  const tokens = createSessionTokens("a secret");
+  const token = tokens.of("ses_1", "nonce");
+  assert(/^[\w-]{43}$/.test(token));
+  assertEquals(tokens.of("ses_1", "nonce"), token);
+  assertNotEquals(tokens.of("ses_1", "another"), token);
+  assertNotEquals(tokens.of("ses_2", "nonce"), token);
+  assertNotEquals(createSessionTokens("another secret").of("ses_1", "nonce"), token);
+});

@@ -1,0 +1,113 @@
+import { assert, assertEquals } from "@std/assert";
+import type { Caller } from "../../api/permission.ts";
+import { type Counted, RateLimits } from "../../api/rate_limits.ts";
+
+const CALLER: Caller = {
+  keyId: "key_1",
+  role: "MERCHANT",
+  merchantId: "mer_1",
+  isActive: true,
+  administrator: null,
+  permissions: [],
+  ipAllowlist: null,
+  expiresAt: null,
+  rateLimits: {},
+};
+
+function page(sessionHash: string, address: string): Counted {
+  return { caller: null, sessionHash, address };
+}
+
+Deno.test("a flood of addresses and of invented tokens forgets no other category's windows", () => {
+  const limits = new RateLimits();
+  const withdrawal = () =>
+    limits.count("withdrawals", { caller: CALLER, sessionHash: null, address: null }, 0);
+  const guess = () => limits.countFailure("203.0.113.9", 0);
+  for (let i = 0; i < 100; i++) guess();
+  for (let i = 0; i < 50; i++) withdrawal();
+  limits.foundPage(limits.count("hosted", page("known", "203.0.113.9"), 0), "known", 0);
+  for (let i = 0; i < 239; i++) limits.count("hosted", page("known", "203.0.113.9"), 0);
+  let refused = 0;
+  for (let i = 0; i < 100_100; i++) {
+    const isOver = limits.count("hosted", page(`invented ${i}`, "203.0.113.9"), 1).refusal !== null;
+    if (isOver) refused++;
+  }
+  for (let i = 0; i < 100_100; i++) {
+    const address = `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`;
+    limits.count("hosted", page(`invented ${i}`, address), 1);
+    limits.count("public", page("", address), 1);
+  }
+  assertEquals(refused, 99_500);
+  assertEquals([guess().refusal?.status, withdrawal().refusal?.status], [429, 429]);
+  assertEquals(limits.count("hosted", page("known", "203.0.113.9"), 2).refusal?.status, 429);
+});
+
+Deno.test("a page that was found gives its address back what it was counted there", () => {
+  const limits = new RateLimits();
+  for (let i = 0; i < 2_000; i++) {
+    const counting = limits.count("hosted", page(`page ${i}`, "203.0.113.9"), 0);
+    assertEquals(counting.refusal, null);
+    const found = limits.foundPage(counting, `page ${i}`, 0);
+    assertEquals(found.headers["ratelimit-limit"], "240");
+  }
+  // many at once, before any was found: their number is bounded, and none is counted twice
+  const asked = Array.from({ length: 700 }, () => limits.count("hosted", page("a", "::1"), 0));
+  assertEquals(asked.filter(({ refusal }) => refusal === null).length, 600);
+  const found = asked.slice(0, 300).map((counting) => limits.foundPage(counting, "a", 0));
+  assertEquals(found.filter(({ refusal }) => refusal === null).length, 240);
+  assert(limits.count("hosted", page("b", "::1"), 0).refusal === null);
+});
+
+Deno.test("large answers that are asked for at once weigh on each other", () => {
+  const limits = new RateLimits();
+  const request = { caller: null, sessionHash: null, address: "203.0.113.5" };
+  const asked = Array.from({ length: 570 }, () => limits.count("public", request, 0));
+  assertEquals(asked.filter(({ refusal }) => refusal !== null), []);
+  const [first = asked[0], ...others] = asked;
+  assert(first !== undefined);
+  assertEquals(limits.overdrawn(first, 0), null);
+  const MEGABYTES = 1_700_000;
+  const weighed = asked.map((counting) => limits.weigh(counting, MEGABYTES, 0));
+  const served = weighed.filter(({ refusal }) => refusal === null).length;
+  assert(served <= 6, `${served} answers of 1.7 MB were made`);
+  // what is small is still answered, what would be large is refused before it is made
+  assertEquals(limits.weigh(others[0] ?? first, 1_000, 0).refusal, null);
+  assertEquals(limits.overdrawn(first, 0)?.status, 429);
+  assertEquals(limits.count("public", request, 60_000).refusal, null);
+});
+
+Deno.test("one large answer after the other, each counts as what it weighs", () => {
+  const limits = new RateLimits();
+  const request = { caller: CALLER, sessionHash: null, address: null };
+  let served = 0;
+  for (let i = 0; i < 570; i++) {
+    const counting = limits.count("transactions", request, 0);
+    if (counting.refusal !== null) continue;
+    if (limits.weigh(counting, 437_000, 0).refusal === null) served++;
+  }
+  assertEquals(served, 25);
+});
+
+Deno.test("a merchant's keys share a bucket beside the one that each has", () => {
+  const limits = new RateLimits();
+  const take = (keyId: string, caller: Partial<Caller> = {}) => {
+    const request = { caller: { ...CALLER, keyId, ...caller }, sessionHash: null, address: null };
+    return limits.count("withdrawals", request, 0);
+  };
+  const passed = (keyIds: readonly string[], caller: Partial<Caller> = {}) =>
+    keyIds.flatMap((keyId) => Array.from({ length: 60 }, () => take(keyId, caller)))
+      .filter(({ refusal }) => refusal === null).length;
+  const twenty = Array.from({ length: 20 }, (_, i) => `key_${i}`);
+  assertEquals(passed(["key_0"]), 50);
+  assertEquals(passed(twenty), 150);
+  assertEquals(take("key_19").refusal?.body, {
+    error: "rate_limit_exceeded",
+    message: "200 requests per minute (withdrawals) are used up; try again in 60 s.",
+    details: { limit: 200, remaining: 0, reset: 60 },
+  });
+  assertEquals(passed(twenty, { merchantId: "mer_2" }), 200);
+  const own = { merchantId: "mer_3", rateLimits: { withdrawals: 7 } };
+  assertEquals(passed(twenty, own), 28);
+  const free = { merchantId: "mer_4", rateLimits: { withdrawals: 0 } };
+  assertEquals(passed(twenty, free), 1_200);
+});
