@@ -47,7 +47,7 @@ const SWEEP_MS = 5_000;
 const UNWATCHED_LIMIT = 1_000;
 /** How often kept times are looked through for those that a wrong clock has put off. */
 const BOUND_MS = 60_000;
-/** How often it is looked for large deposits that a second node has to prove. */
+/** Pause between two looks for large deposits that need the word of a second node, milliseconds. */
 const PROVE_MS = 1_000;
 /** How often the database's history is compared; statements that sign compare it themselves. */
 const HISTORY_MS = 1_000;
@@ -131,7 +131,7 @@ export class Engine {
   readonly #sweeps = new Map<Network, SweepHealth>();
   readonly #provers: ReadonlyMap<Network, DepositProver>;
   #boundedTimes = 0;
-  /** Whether what was set aside as broken was tried once more. */
+  /** True once the rows that were set aside as broken have been given back for a second try. */
   #hasRetried = false;
   readonly #periodic: Periodic;
 

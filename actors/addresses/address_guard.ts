@@ -18,7 +18,6 @@ export interface IssuedAddress {
   readonly walletIndex: number | null;
 }
 
-/** What guards are made of. */
 export interface AddressGuardOptions {
   /** Derives an address; about half a millisecond of processor time. @throws {Error} where it cannot */
   readonly derive: (network: Network, walletIndex: number) => string;
@@ -59,7 +58,8 @@ export class AddressGuard {
   }
 
   /**
-   * Whether addresses may leave: nothing holds them back, and all of them are the wallet's own.
+   * Returns true where the addresses may be handed out: no reason forbids it now, and each of them is
+   * one that this wallet derives.
    *
    * @returns false as well where too many lists wait to be derived; asked again, it may be true
    */

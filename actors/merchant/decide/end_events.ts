@@ -43,7 +43,8 @@ export function endEvents(state: MerchantState, end: End): readonly EventRow[] {
 }
 
 /**
- * What a merchant is told of a statement line that has ended.
+ * Makes the callback event `transaction.confirmed` or `transaction.failed` of a statement line that
+ * has ended.
  *
  * @param state the account before the end
  * @throws for a settlement, which is read and not called back

@@ -4,7 +4,7 @@ import type { EventIds } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
 import { refund } from "./refund.ts";
 
-/** How a payout is given up. */
+/** Time, reason and identifiers of the refund that gives a payout up. */
 export interface GiveUp {
   readonly at: number;
   readonly reason: string;

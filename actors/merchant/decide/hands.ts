@@ -18,7 +18,7 @@ export function approvedBy(
   return { approvedBy: audit?.actor ?? null, approvedAdmin: audit?.administrator ?? null };
 }
 
-/** Whether an administrator must leave the decision on a record to another one: it is their own. */
+/** True where an administrator made the record, so that another one has to decide on it. */
 export function isOwnRecord(
   record: Pick<Hands, "createdBy" | "createdAdmin">,
   audit: AuditStamp | undefined,
@@ -26,7 +26,7 @@ export function isOwnRecord(
   return isBySameHand({ key: record.createdBy, administrator: record.createdAdmin }, audit);
 }
 
-/** Whether an earlier act and a command count as those of one person. */
+/** True where the person of a command also did an earlier act, as far as four eyes are asked for. */
 export function isBySameHand(
   earlier: { readonly key: string | null; readonly administrator: string | null },
   audit: AuditStamp | undefined,
