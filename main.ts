@@ -7,7 +7,7 @@
 
 import { SERVED_NETWORKS } from "./ledger/pair.ts";
 import { getLogger } from "@logtape/logtape";
-import { collectDefaultMetrics, Registry } from "prom-client";
+import { Registry } from "prom-client";
 import { AddressGuard } from "./actors/addresses/address_guard.ts";
 import { Engine } from "./actors/engine.ts";
 import { crashPoint } from "./actors/runtime/crash_point.ts";
@@ -49,6 +49,7 @@ import { openReconciler } from "./setup/open_reconciler.ts";
 import { deriveOn, openWallet, registerWallets } from "./setup/open_wallet.ts";
 import { nodeName } from "./setup/node_name.ts";
 import { openReadSlots, registerPoolMetrics } from "./setup/pool_health.ts";
+import { registerProcessMetrics } from "./setup/process_metrics.ts";
 import { quickStart } from "./setup/quick_start.ts";
 import { readiness } from "./setup/readiness.ts";
 import { detailReads } from "./setup/readiness_details.ts";
@@ -200,7 +201,7 @@ const { requestSql: requests, readSql: reads, operatorSql: operators } = databas
 const details = detailReads(database.detailsSql, engine);
 const readSlots = openReadSlots(reads);
 const registry = new Registry();
-collectDefaultMetrics({ register: registry });
+registerProcessMetrics(registry);
 registerMetrics(registry, engine, webhooks);
 registerClockMetrics(registry, clock);
 registerWorkMetrics(registry, engine);
