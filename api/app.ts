@@ -53,8 +53,8 @@ const log = getLogger(["engine", "api"]);
 /** What the server gives with each request: the connection it came over. */
 export interface Bindings {
   readonly remoteAddr?: Connection;
-  /** Says that no more of the request is waited for. */
-  readonly bodyRead?: () => void;
+  /** Called once the whole request is there; false: its connection was ended, and nobody would hear. */
+  readonly bodyRead?: () => boolean;
 }
 
 /** How long health and measurements are told again, milliseconds: both cost more than a request. */
@@ -303,7 +303,10 @@ async function handle(
     c.req.raw,
     (body) => route.verify?.({ body, headers, now }, context) ?? null,
   );
-  c.env?.bodyRead?.();
+  // not carried out: the client is told of a broken connection, and its library may have asked again
+  if (c.env?.bodyRead?.() === false) {
+    return unavailable("The connection was ended; nothing was done.");
+  }
   if (input.kind === "refused") return input.answer;
   const request: AnyRequest = {
     caller,

@@ -216,7 +216,10 @@ export class Door {
       };
       const answer = fetch(request, {
         remoteAddr,
-        bodyRead: () => connections.move(connection, exchange, "answer", clock.now()),
+        bodyRead: () => {
+          if (!ended.aborted) connections.move(connection, exchange, "answer", clock.now());
+          return !ended.aborted;
+        },
       });
       return answer instanceof Promise ? answer.then(sending) : sending(answer);
     };

@@ -275,3 +275,22 @@ test("what becomes of an ask decides the status", async (t) => {
     });
   }
 });
+
+test("a withdrawal whose connection was ended before it was read to its end is not made", async () => {
+  await using api = await testApi();
+  const { key } = await api.addMerchant("100");
+  const ask = async (bodyRead: () => boolean) => {
+    const answer = await api.answer(
+      new Request(`${api.url}/api/withdrawals`, {
+        method: "POST",
+        headers: { host: "localhost", authorization: key, "content-type": "application/json" },
+        body: JSON.stringify({ ...PAYOUT, referenceId: "asked twice" }),
+      }),
+      { remoteAddr: { transport: "tcp", hostname: "127.0.0.1" }, bodyRead },
+    );
+    return [answer.status, (await answer.json()).success === true];
+  };
+  assertEquals(await ask(() => false), [503, false]);
+  // its library asks again over another connection, and hears of no duplicate
+  assertEquals(await ask(() => true), [201, true]);
+});

@@ -282,6 +282,23 @@ test("a request that comes with the end of its connection is not carried out", a
   await door.shutdown();
 });
 
+test("a request whose connection is ended while its body is read hears of it before it is carried out", async () => {
+  const heard: (boolean | undefined)[] = [];
+  const door = openDoor({
+    fetch: async (request, { bodyRead }) => {
+      await readBody(request);
+      // others need the place
+      if (heard.length === 0) door.connections.relieve(1, Infinity);
+      heard.push(bodyRead?.());
+      return new Response("fine");
+    },
+  });
+  await talk(door.port, `POST / HTTP/1.1\r\n${HEAD}Content-Length: 1\r\n\r\n{`);
+  assertEquals(await ask(door.port), "fine");
+  assertEquals(heard, [false, true]);
+  await door.shutdown();
+});
+
 test("a request that throws ends its own connection's answer and nothing else", async () => {
   let asked = 0;
   await withDoor(async (door) => {

@@ -12,7 +12,7 @@ import type { Journal } from "../../actors/merchant/journal.ts";
 import type { Merchants } from "../../actors/merchant/messages.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import { hashApiKey, mintApiKey } from "../../api/api_key.ts";
-import { createApi } from "../../api/app.ts";
+import { type Bindings, createApi } from "../../api/app.ts";
 import type { ApiDeps } from "../../api/context.ts";
 import { createSessionTokens } from "../../api/session_token.ts";
 import { addressFromLogHex, addressToLogHex, isTronAddress } from "../../chains/tron/address.ts";
@@ -97,6 +97,8 @@ export interface TestApi extends AsyncDisposable {
   call(method: string, path: string, options?: CallOptions): Promise<Called>;
   /** A GET that is there at once, as the streams of one connection may be. */
   get(path: string): Promise<Response>;
+  /** Asks the application itself, with what a server would give it. */
+  answer(request: Request, bindings: Bindings): Promise<Response>;
   /** Inserts a key; `merchantId` null for an administrator's. */
   addKey(merchantId: string | null, options?: KeyOptions): Promise<string>;
   /** A new active merchant, its full key and, where asked, its money. */
@@ -178,6 +180,7 @@ export async function testApi(
     sql,
     journal,
     addKey,
+    answer: async (request, bindings) => await api.fetch(request, bindings),
     get: async (path) =>
       await api.fetch(new Request(url + path, { headers: { host: "localhost" } })),
     call: async (method, path, options = {}) => {
