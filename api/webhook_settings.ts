@@ -75,6 +75,7 @@ async function sendTest(
   const overlaps = webhookPreviousUntil !== null && webhookPreviousUntil > now;
   const outcome = await webhookSender.send(
     {
+      merchantId,
       eventId,
       type: TEST_EVENT,
       body: payload,

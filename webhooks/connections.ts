@@ -1,5 +1,5 @@
 /**
- * Kept connections to endpoints, one request at a time on each. How a connection is opened, and so
+ * Kept connections to merchants' endpoints, one request at a time on each. How a connection is opened, and so
  * where it may go, is not decided here.
  *
  * Our own client, as node:http takes four times the processor time for requests that are all alike,
@@ -12,8 +12,8 @@ import type { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import { type Answer, AnswerParser, MalformedAnswer } from "./answer_parser.ts";
 
-/** Connections to one endpoint, and how many of all are too many to keep idle ones. */
-const SOCKETS_PER_ENDPOINT = 64;
+/** Connections of one merchant to one origin, and how many of all are too many to keep idle ones. */
+const SOCKETS_PER_MERCHANT = 64;
 const SOCKETS = 2_048;
 
 /** The longest that one is used: the addresses of its name are asked for and judged again. */
@@ -22,8 +22,13 @@ const LIFE_MS = 300_000;
 /** How often idle connections are looked at. */
 const LOOK_MS = 1_000;
 
-/** Where requests go; those of one origin share their connections. */
+/**
+ * Where requests go, and for whom. Requests of one merchant to one origin share their connections;
+ * those of different merchants do not, or one whose deliveries hang would leave none to the others
+ * that use the same shop platform.
+ */
 export interface Endpoint {
+  readonly merchantId: string;
   /** Scheme, host and port. */
   readonly origin: string;
   readonly url: URL;
@@ -49,6 +54,8 @@ export class Connections {
   readonly #open: Open;
   readonly #pools = new Map<string, Pool>();
   readonly #all = new Set<Connection>();
+  /** Those without a request; the one that has been so the longest is the first. */
+  readonly #idle = new Set<Connection>();
   #look: ReturnType<typeof setInterval> | undefined;
 
   constructor(open: Open) {
@@ -65,8 +72,10 @@ export class Connections {
     const pool = this.#pool(endpoint);
     const exchange = new Request(pool, bytes, listener);
     const kept = pool.idle.pop();
-    if (kept !== undefined) kept.send(exchange);
-    else if (pool.all.size < SOCKETS_PER_ENDPOINT) this.connect(exchange);
+    if (kept !== undefined) {
+      this.#idle.delete(kept);
+      kept.send(exchange);
+    } else if (pool.all.size < SOCKETS_PER_MERCHANT) this.connect(exchange);
     else pool.waiting.add(exchange);
     return exchange;
   }
@@ -78,10 +87,11 @@ export class Connections {
   }
 
   #pool(endpoint: Endpoint): Pool {
-    let pool = this.#pools.get(endpoint.origin);
+    const key = `${endpoint.merchantId} ${endpoint.origin}`;
+    let pool = this.#pools.get(key);
     if (pool === undefined) {
-      pool = { endpoint, all: new Set(), idle: [], waiting: new Set() };
-      this.#pools.set(endpoint.origin, pool);
+      pool = { key, endpoint, all: new Set(), idle: [], waiting: new Set() };
+      this.#pools.set(key, pool);
     }
     return pool;
   }
@@ -95,7 +105,10 @@ export class Connections {
     pool.all.add(connection);
     connection.send(request);
     // no request waits for connections that others keep
-    if (this.#all.size > SOCKETS) this.#closeAllIdle();
+    for (const oldest of this.#idle) {
+      if (this.#all.size <= SOCKETS) break;
+      oldest.destroy();
+    }
   }
 
   /** A connection has nothing to do. */
@@ -107,6 +120,7 @@ export class Connections {
       return;
     }
     connection.pool.idle.push(connection);
+    this.#idle.add(connection);
     this.#look ??= setInterval(() => this.#closeIdle(), LOOK_MS);
   }
 
@@ -114,6 +128,7 @@ export class Connections {
   gone(connection: Connection): void {
     const { pool } = connection;
     this.#all.delete(connection);
+    this.#idle.delete(connection);
     pool.all.delete(connection);
     const at = pool.idle.indexOf(connection);
     if (at >= 0) pool.idle.splice(at, 1);
@@ -122,35 +137,26 @@ export class Connections {
   /** There is room for one connection more. */
   refill(pool: Pool): void {
     const [next] = pool.waiting;
-    if (next !== undefined && pool.all.size < SOCKETS_PER_ENDPOINT) {
+    if (next !== undefined && pool.all.size < SOCKETS_PER_MERCHANT) {
       pool.waiting.delete(next);
       this.connect(next);
     } else if (pool.all.size === 0) {
-      this.#pools.delete(pool.endpoint.origin);
-    }
-  }
-
-  #closeAllIdle(): void {
-    for (const { idle } of this.#pools.values()) {
-      for (const one of idle.splice(0)) one.destroy();
+      this.#pools.delete(pool.key);
     }
   }
 
   #closeIdle(): void {
     const now = performance.now();
-    let isAnyIdle = false;
-    for (const { idle } of this.#pools.values()) {
-      for (const one of idle.filter(({ idleUntil }) => idleUntil <= now)) one.destroy();
-      isAnyIdle ||= idle.length > 0;
-    }
-    if (isAnyIdle) return;
+    for (const one of this.#idle) if (one.idleUntil <= now) one.destroy();
+    if (this.#idle.size > 0) return;
     clearInterval(this.#look);
     this.#look = undefined;
   }
 }
 
-/** Connections to one endpoint, and what waits for one. */
+/** Connections of one merchant to one origin, and what waits for one. */
 interface Pool {
+  readonly key: string;
   readonly endpoint: Endpoint;
   readonly all: Set<Connection>;
   /** The one used last is the last. */

@@ -28,6 +28,8 @@ import {
 
 /** What is sent where. */
 export interface Delivery {
+  /** Whose it is: connections are not shared between merchants. */
+  readonly merchantId: string;
   readonly eventId: string;
   readonly type: SentType;
   /** The exact body. */
@@ -116,7 +118,9 @@ export function createSender(options: SenderOptions): DirectSender {
       const bytes = requestBytes(target.head, delivery, now);
       const isOver = () => attempt.finish({ category: "timeout" });
       attempt.deadline = deadlines.set(delivery.timeoutMs, isOver);
-      attempt.exchange = connections.request(target, bytes, attempt);
+      const { merchantId } = delivery;
+      const { origin, url } = target;
+      attempt.exchange = connections.request({ merchantId, origin, url }, bytes, attempt);
     }
     attempts.add(attempt);
     return () => attempt.finish({ category: "stopped" });
@@ -144,7 +148,7 @@ export function createSender(options: SenderOptions): DirectSender {
 /** What is known of a URL before anything is sent to it. */
 type Target =
   | { readonly kind: "refused"; readonly reason: UrlRefusal }
-  | (Endpoint & { readonly kind: "allowed"; readonly head: string });
+  | (Omit<Endpoint, "merchantId"> & { readonly kind: "allowed"; readonly head: string });
 
 function judge(text: string, rules: UrlRules, mayConnect: (address: string) => boolean): Target {
   const check = checkUrl(text, rules);

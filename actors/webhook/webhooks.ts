@@ -331,6 +331,7 @@ class Deliveries implements Webhooks {
       };
       return await this.#deps.sender.send(
         {
+          merchantId,
           eventId: event.eventId,
           type: event.type,
           body: event.payload,

@@ -335,6 +335,45 @@ Deno.test("endpoints that hang, however wide they were, leave places for the oth
   clearInterval(ending);
 });
 
+test("one merchant's deliveries that hang leave connections to those who use the same origin", async () => {
+  const WIDEST = 64;
+  await using database = await testDatabase();
+  const { sql } = database;
+  const released = Promise.withResolvers<void>();
+  let hanging = 0;
+  await using hook = openHook(async ({ body }) => {
+    if (body.includes("hangs")) {
+      hanging++;
+      await released.promise;
+    }
+    return Response.json({ ok: true });
+  });
+  using _released = { [Symbol.dispose]: released.resolve };
+  const busy = await addMerchant(sql, { webhookUrl: `${hook.url}/busy` });
+  const calm = await addMerchant(sql, { webhookUrl: `${hook.url}/calm` });
+  await sql`UPDATE book.merchant SET webhook_timeout_ms = 30000`;
+  const add = (kind: string, count: number) =>
+    sql`
+      INSERT INTO book.outbox (id, merchant_id, payment_id, type, payload, status, created_at)
+      SELECT ${kind} || n, ${busy}, 'dep_' || ${kind} || n, 'deposit.confirmed',
+        json_build_object('kind', ${kind}::text), 'PENDING', now()
+      FROM generate_series(1, ${count}::integer) n`;
+  const webhooks = openWebhooks(sql);
+  await using _stopped = { [Symbol.asyncDispose]: () => webhooks.stop() };
+  // what is acknowledged widens the merchant's way to the most that one may have
+  await add("good", 2 * WIDEST);
+  webhooks.wake(busy);
+  await until(() => hook.arrived.length === 2 * WIDEST && webhooks.figures.inFlight === 0);
+  await add("hangs", 2 * WIDEST);
+  webhooks.wake(busy);
+  await until(() => hanging === WIDEST);
+  const id = await addEvent(sql, calm);
+  webhooks.wake(calm);
+  await until(async () => (await eventState(sql, id)).status === "DELIVERED");
+  assertEquals([webhooks.figures.inFlight, hanging], [WIDEST, WIDEST]);
+  released.resolve();
+});
+
 Deno.test("merchants whose rows are held, however many, keep a bounded number of attempts and take no place of others", async () => {
   // until the first write tells that its rows are held, a merchant may have 256 that are not written
   const [HELD, EACH, MOST] = [1_400, 256 + 16, 8_192];

@@ -5,8 +5,13 @@ import { EventEmitter } from "node:events";
 import type { Answer } from "../../webhooks/answer_parser.ts";
 import { Connections, type Exchange } from "../../webhooks/connections.ts";
 
-const SOCKETS_PER_ENDPOINT = 64;
-const ORIGINS = ["https://shop.example", "https://bank.example"] as const;
+const SOCKETS_PER_MERCHANT = 64;
+/** Two merchants share an origin, one of them has another besides. */
+const ENDPOINTS = [
+  { merchantId: "mer_1", origin: "https://shop.example" },
+  { merchantId: "mer_2", origin: "https://shop.example" },
+  { merchantId: "mer_2", origin: "https://bank.example" },
+].map((one) => ({ ...one, name: `${one.merchantId} ${one.origin}`, url: new URL(one.origin) }));
 
 /** The other end of a connection, without a network: an endpoint answers with what it was asked. */
 class Line extends EventEmitter {
@@ -16,7 +21,7 @@ class Line extends EventEmitter {
   asked: string | null = null;
   hasServed = false;
 
-  constructor(readonly origin: string, private readonly sent: Map<string, number>) {
+  constructor(readonly endpoint: string, private readonly sent: Map<string, number>) {
     super();
   }
 
@@ -46,7 +51,7 @@ class Line extends EventEmitter {
 
 /** What may happen; a connection or request is picked by a number. */
 type Step =
-  | { readonly kind: "send"; readonly origin: number; readonly count: number }
+  | { readonly kind: "send"; readonly endpoint: number; readonly count: number }
   | { readonly kind: "answer all" }
   | {
     readonly kind: Happening | "give up";
@@ -58,7 +63,7 @@ type Happening = "answer" | "answer and close" | "break off" | "end" | "reset" |
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
     kind: fc.constant("send" as const),
-    origin: fc.nat(ORIGINS.length - 1),
+    endpoint: fc.nat(ENDPOINTS.length - 1),
     count: fc.oneof(fc.constant(1), fc.constant(2), fc.constant(40)),
   }),
   fc.record({
@@ -84,20 +89,20 @@ class Model {
   /** What every request was told, and what none may be told any more. */
   readonly told = new Map<string, string>();
   #next = 1;
-  readonly connections = new Connections(({ origin }) => {
-    const line = new Line(origin, this.sent);
+  readonly connections = new Connections(({ merchantId, origin }) => {
+    const line = new Line(`${merchantId} ${origin}`, this.sent);
     this.lines.push(line);
     return line as never;
   });
 
-  open(origin?: string): Line[] {
-    return this.lines.filter((line) => line.isOpen && (origin ?? line.origin) === line.origin);
+  open(name?: string): Line[] {
+    return this.lines.filter(({ isOpen, endpoint }) => isOpen && (name ?? endpoint) === endpoint);
   }
 
   run(step: Step): void {
     switch (step.kind) {
       case "send":
-        for (let i = 0; i < step.count; i++) this.#send(ORIGINS[step.origin] ?? ORIGINS[0]);
+        for (let i = 0; i < step.count; i++) this.#send(step.endpoint);
         return;
       case "answer all":
         for (const line of this.open()) line.answers();
@@ -155,14 +160,16 @@ class Model {
     exchange?.giveUp();
   }
 
-  #send(origin: string): void {
-    const id = `${origin} ${this.#next++}`;
+  #send(at: number): void {
+    const endpoint = ENDPOINTS[at];
+    assert(endpoint !== undefined);
+    const id = `${endpoint.name} ${this.#next++}`;
     const tell = (what: string) => {
       assertEquals(this.told.get(id), undefined, `${id} is told once`);
       this.told.set(id, what);
     };
     const exchange = this.connections.request(
-      { origin, url: new URL(origin) },
+      endpoint,
       Buffer.from(id),
       {
         answered: ({ body }: Answer) => {
@@ -176,19 +183,19 @@ class Model {
   }
 
   check(): void {
-    for (const origin of ORIGINS) {
-      const open = this.open(origin);
+    for (const { name } of ENDPOINTS) {
+      const open = this.open(name);
       const asked = open.map((line) => line.asked).filter((id) => id !== null);
       assertEquals(new Set(asked).size, asked.length, "a request is on one connection");
       for (const id of asked) {
-        assert(id.startsWith(`${origin} `) && !this.told.has(id), "and nobody knows its end");
+        assert(id.startsWith(`${name} `) && !this.told.has(id), "and nobody knows its end");
         assertLessOrEqual(this.sent.get(id) ?? 0, 2);
       }
-      const mine = [...this.exchanges.keys()].filter((id) => id.startsWith(`${origin} `));
+      const mine = [...this.exchanges.keys()].filter((id) => id.startsWith(`${name} `));
       const untold = mine.filter((id) => !this.told.has(id));
       // nothing waits while there is a connection for it, or could be
-      if (untold.length > asked.length) assertEquals(asked.length, SOCKETS_PER_ENDPOINT);
-      assertLessOrEqual(open.length, SOCKETS_PER_ENDPOINT);
+      if (untold.length > asked.length) assertEquals(asked.length, SOCKETS_PER_MERCHANT);
+      assertLessOrEqual(open.length, SOCKETS_PER_MERCHANT);
     }
   }
 }

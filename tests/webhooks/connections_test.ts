@@ -12,6 +12,7 @@ const REFUSAL = 'HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{"ok":false}';
 
 function deliveryTo(url: string, fields: Partial<Delivery> = {}): Delivery {
   return {
+    merchantId: "mer_1",
     eventId: "evt_1",
     type: "deposit.confirmed",
     body: '{"note":"\u{1f4b6}"}',
@@ -225,7 +226,7 @@ test("what an endpoint says unasked answers nothing", async (t) => {
   });
 });
 
-test("an endpoint has at most 64 connections; what waits for one is sent, or times out", async () => {
+test("a merchant has at most 64 connections to an origin; what waits for one is sent, or times out", async () => {
   const held = Promise.withResolvers<void>();
   const crowd = Promise.withResolvers<void>();
   let heard = 0;
@@ -245,6 +246,33 @@ test("an endpoint has at most 64 connections; what waits for one is sent, or tim
   const outcomes = await Promise.all(sending);
   assertEquals(new Set(outcomes.map(({ category }) => category)), new Set(["acknowledged"]));
   assertEquals([hook.seen.most, hook.seen.lines, heard], [64, 64, 100]);
+});
+
+test("deliveries of one merchant that hang take no connection of another to the same origin", async () => {
+  const held = Promise.withResolvers<void>();
+  const crowd = Promise.withResolvers<void>();
+  let heard = 0;
+  await using hook = endpoint(async (line) => {
+    while (await line.hears()) {
+      if (++heard === 64) crowd.resolve();
+      if (heard <= 64) await held.promise;
+      await line.says(OK);
+    }
+  });
+  using _released = { [Symbol.dispose]: held.resolve };
+  using sender = opened();
+  let ended = 0;
+  const hanging = Array.from(
+    { length: 80 },
+    () => sender.send(deliveryTo(hook.url, { merchantId: "mer_hangs" })).finally(() => ended++),
+  );
+  await crowd.promise;
+  const other = await sender.send(
+    deliveryTo(hook.url, { merchantId: "mer_other", timeoutMs: 10_000 }),
+  );
+  assertEquals([other.category, ended], ["acknowledged", 0]);
+  held.resolve();
+  await Promise.all(hanging);
 });
 
 test("connections that time out make room for those that wait", async () => {

@@ -51,7 +51,8 @@ function opened() {
   return {
     lines,
     bodies,
-    send: (url = SHOP) => connections.request({ origin: url.origin, url }, REQUEST, listener),
+    send: (url = SHOP, merchantId = "mer_1") =>
+      connections.request({ merchantId, origin: url.origin, url }, REQUEST, listener),
     told: () => [bodies.length, failures],
     [Symbol.dispose]: () => connections.close(),
   };
@@ -107,6 +108,22 @@ Deno.test("one that breaks where all are crowded keeps the others of its endpoin
   pool.send();
   assertEquals([pool.lines.at(-1) === third, third?.requests], [true, 2]);
   assertEquals(pool.told(), [3, 0]);
+});
+
+Deno.test("where all are crowded the connection that was idle the longest goes, whosever it is", () => {
+  using pool = opened();
+  for (let i = 0; i < SOCKETS; i++) pool.send(SHOP, `mer_${i}`);
+  for (const i of [7, 3, 5]) pool.lines[i]?.answers();
+  // over the one that has been idle the longest, which is then idle the shortest
+  pool.send(SHOP, "mer_7");
+  pool.lines[7]?.answers();
+  const idle = () => [3, 5, 7].map((i) => pool.lines[i]?.isOpen);
+  pool.send(SHOP, "mer_new");
+  assertEquals([pool.lines.length, idle()], [SOCKETS + 1, [false, true, true]]);
+  pool.send(SHOP, "mer_newer");
+  assertEquals(idle(), [false, false, true]);
+  pool.send(SHOP, "mer_7");
+  assertEquals([pool.lines.length, pool.lines[7]?.requests], [SOCKETS + 2, 3]);
 });
 
 Deno.test("a connection that waits for its next request does not hold its last answer", async () => {

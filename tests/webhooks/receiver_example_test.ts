@@ -80,6 +80,7 @@ test("the example acknowledges what the service sends, and books it once", async
   for (let redelivery = 0; redelivery < 3; redelivery++) {
     const outcome = await sender.send(
       {
+        merchantId: "mer_1",
         eventId: "evt_1",
         type: "deposit.confirmed",
         body: BODY,

@@ -51,6 +51,7 @@ async function sendTo(url: string, options: { readonly trusted?: string } = {}) 
   const sender = createSender({ rules, resolve: toThisMachine, ...options });
   const secrets = { current: "whsec_dGVzdC1zZWNyZXQtdGVzdC1zZWNyZXQ=", previous: null };
   const delivery = {
+    merchantId: "mer_1",
     eventId: "evt_1",
     type: "deposit.confirmed",
     body: BODY,

@@ -11,6 +11,7 @@ const NOW = 1_700_000_000_500;
 
 function deliveryTo(url: string, fields: Partial<Delivery> = {}): Delivery {
   return {
+    merchantId: "mer_1",
     eventId: "evt_1",
     type: "deposit.confirmed",
     body: '{"amount":"1","note":"\u{1f4b6}"}',

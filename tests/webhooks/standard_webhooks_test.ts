@@ -19,6 +19,7 @@ test("every kind of event is verified by the standardwebhooks package and by pla
     const body = JSON.stringify({ ...EVENT_EXAMPLES[type], note: "\u00fc\u{1f4b6}" });
     const outcome = await sender.send(
       {
+        merchantId: "mer_1",
         eventId,
         type,
         body,

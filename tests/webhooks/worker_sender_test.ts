@@ -18,6 +18,7 @@ const ENTRY = new URL("../../commands/sender_worker.ts", import.meta.url);
 
 function deliveryTo(url: string, fields: Partial<Delivery> = {}): Delivery {
   return {
+    merchantId: "mer_1",
     eventId: "evt_1",
     type: "deposit.confirmed",
     body: '{"type":"deposit","note":"\u00fc"}',
