@@ -71,21 +71,23 @@ export async function findPayment(
   const { transaction } = found;
   if (!transaction.success) return fault("failed");
   if (!pays(chain, transaction, withdrawal)) return fault("other_transfer");
-  const outgoingId = await findAttempt(context.sql, network, transaction.txid);
-  if (outgoingId !== null && outgoingId !== withdrawal.outgoingId) return fault("other_payout");
+  const attempt = await findAttempt(context.sql, network, transaction.txid);
+  if (attempt !== null && attempt.outgoingId !== withdrawal.outgoingId) {
+    return fault("other_payout");
+  }
   // a customer's transfer to a deposit address is the deposit of its merchant and pays nothing else
-  if (outgoingId === null && await context.addressOwners(withdrawal.destination) !== undefined) {
+  if (attempt === null && await context.addressOwners(withdrawal.destination) !== undefined) {
     return fault("deposit_here");
   }
   // an earlier payment of the same amount to the same address is another payment
-  if (outgoingId === null && transaction.time < withdrawal.createdAt - CLOCK_MS) {
+  if (attempt === null && transaction.time < withdrawal.createdAt - CLOCK_MS) {
     return fault("too_old");
   }
-  const { height } = transaction;
-  return {
-    kind: "payment",
-    payment: { txid: transaction.txid, height, own: outgoingId !== null },
-  };
+  const { txid: canonical, height } = transaction;
+  // one that was declared dead no longer stands for its payout, which may be sent anew: it takes the
+  // payout's place as any other wallet's transfer does, and only while nothing else may still pay
+  const own = attempt !== null && !attempt.isExpired;
+  return { kind: "payment", payment: { txid: canonical, height, own } };
 }
 
 function pays(

@@ -262,7 +262,8 @@ export interface IngestWithdrawal extends Audited {
   readonly network: Network;
   /**
    * The transaction that was found in a solid block with the withdrawal's very token, destination
-   * and amount; `own`: it is one of our payout's. Null: the withdrawal is said to have failed.
+   * and amount; `own`: it is the payout's transaction, and was not declared dead. Null: the withdrawal
+   * is said to have failed.
    */
   readonly paidBy: {
     readonly txid: string;

@@ -4,7 +4,8 @@ import type { FoundTransaction } from "../../chains/chain.ts";
 import { canonicalJson } from "../../api/ingest_signature.ts";
 import type { Network } from "../../ledger/pair.ts";
 import { commitSigned } from "../support/commit_signed.ts";
-import { moveCursor } from "../../ledger/watcher/cursor.ts";
+import { buryExpired } from "../../ledger/treasury/bury_expired.ts";
+import { moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import { findOwnTransactions } from "../../ledger/watcher/find_own_transactions.ts";
 import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";
 import { addressOf, EMPTY_CHAIN, HOT_WALLET, INGEST_SECRET, testApi } from "../support/api.ts";
@@ -70,6 +71,31 @@ async function withdraw(api: Api, key: string, amount = "10"): Promise<string> {
   });
   assertEquals(status, 201);
   return body.withdrawalId;
+}
+
+/** Signs a withdrawal's payout, which expires before anything that the scan has read. */
+async function signPayout({ sql }: Api, withdrawalId: string, txid: string): Promise<void> {
+  const [row] = await sql<{ outgoing_id: string; merchant_id: string }[]>`
+    SELECT outgoing_id, merchant_id FROM book.withdrawal WHERE id = ${withdrawalId}`;
+  assert(row !== undefined);
+  const signed = await commitSigned(sql, [{
+    outgoingId: row.outgoing_id,
+    merchantId: row.merchant_id,
+    network: "TRX",
+    txid,
+    bytes: "{}",
+    expiresAt: Date.now() - 3_600_000,
+  }]);
+  assertEquals(signed.size, 1);
+}
+
+/** Declares a transaction dead by the scan's word; what was given up waits to be told its merchant. */
+async function declareDead({ sql }: Api, txid: string, attemptLimit: number): Promise<void> {
+  const cursor = await readCursor(sql, "TRX", "solid");
+  assert(cursor !== null);
+  await buryExpired(sql, "TRX", cursor, attemptLimit);
+  const [attempt] = await sql`SELECT outcome FROM book.attempt WHERE txid = ${txid}`;
+  assertEquals(attempt?.outcome, "expired");
 }
 
 function payment(txid: string, fields: Partial<FoundTransaction> = {}): FoundTransaction {
@@ -339,6 +365,74 @@ test("nothing is confirmed or failed from outside while a signed transaction may
   const [aside] = await api.sql`SELECT 1 FROM book.inbox WHERE quarantine IS NOT NULL`;
   assertEquals(aside, undefined);
   assertEquals(await booksFaults(api.sql), []);
+});
+
+test("a transaction that was declared dead and is on the chain confirms its payout, which is paid by nothing else", async (t) => {
+  for (const attemptLimit of [9, 1]) {
+    await t.step(attemptLimit === 1 ? "given up" : "queued again", async () => {
+      const { api, solid, admin } = await upstream();
+      await using _ = api;
+      const { id, key } = await api.addMerchant("100");
+      const withdrawalId = await withdraw(api, key);
+      const [txid, second] = ["aa".repeat(32), "bb".repeat(32)];
+      await signPayout(api, withdrawalId, txid);
+      await declareDead(api, txid, attemptLimit);
+      solid.set(txid, payment(txid));
+      const event = (eventId: string) => ({
+        eventId,
+        type: "withdrawal.confirmed",
+        data: { withdrawalId, txHash: txid },
+      });
+      const other = await withdraw(api, key);
+      const stolen = await send(api, admin, {
+        ...event("e1"),
+        data: { withdrawalId: other, txHash: txid },
+      });
+      assertEquals([stolen.status, stolen.body.details[0].code], [422, "other_payout"]);
+      if (attemptLimit > 1) {
+        // its next transaction may pay as well: nothing is said before that has an end
+        await signPayout(api, withdrawalId, second);
+        const early = await send(api, admin, event("e2"));
+        assertEquals([early.status, early.body.from], [409, "PENDING"]);
+        await declareDead(api, second, attemptLimit);
+      }
+      assertEquals((await send(api, admin, event("e3"))).status, 200);
+      const [row] = await api.sql`
+        SELECT w.status, w.txid, o.status AS payout, o.reason FROM book.withdrawal w
+        JOIN book.outgoing o ON o.id = w.outgoing_id WHERE w.id = ${withdrawalId}`;
+      assertEquals({ ...row }, {
+        status: "CONFIRMED",
+        txid,
+        payout: "void",
+        reason: `paid by ${txid}`,
+      });
+      // a merchant that was to refund what was given up hears of that after all is said
+      api.journal.wake(id);
+      await until(async () => {
+        const [left] = await api.sql`SELECT FROM book.inbox WHERE consumed_at IS NULL`;
+        return left === undefined;
+      });
+      const [aside] = await api.sql`SELECT FROM book.inbox WHERE quarantine IS NOT NULL`;
+      assertEquals(aside, undefined);
+      // a scan that meets it later lists it, and the verdict on it is the same
+      await api.sql`
+        INSERT INTO hub.unknown_spend
+          (network, txid, log_index, height, block_time, wallet, sender, recipient, currency, amount, status)
+        VALUES ('TRX', ${txid}, 0, 9, now(), 'hot', ${HOT_WALLET}, ${SOMEWHERE}, 'USDT', 10, 'open')`;
+      const verdict = (verb: string, body: unknown) =>
+        api.call("POST", `/api/admin/failover/${verb}`, { key: admin, body });
+      const booked = await verdict("book", { txid, merchantId: id, anyway: true });
+      assertEquals([booked.status, booked.body.from, booked.body.to], [
+        409,
+        "PENDING",
+        "CONFIRMED",
+      ]);
+      assertEquals((await verdict("match", { txid, withdrawalId })).status, 200);
+      const open = await api.sql`SELECT FROM hub.unknown_spend WHERE status = 'open'`;
+      assertEquals(open.length, 0);
+      assertEquals(await booksFaults(api.sql), []);
+    });
+  }
 });
 
 test("a withdrawal whose payout is queued can be failed upstream: refunded, once", async () => {

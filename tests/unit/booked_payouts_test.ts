@@ -83,3 +83,18 @@ Deno.test("a booking that is asked for twice in one batch is made once", () => {
   assertEquals(twice.outcomes, ["done", "done"]);
   assertEquals(twice.draft.changes(), decided([BOOK], null).draft.changes());
 });
+
+Deno.test("a payout that was declared dead while its transaction was looked up is confirmed as by another wallet's", () => {
+  const confirmed = (own: boolean) =>
+    decided([COMMON, {
+      ...ENDS,
+      type: "ingest-withdrawal",
+      settlementId: null,
+      paidBy: { txid: "aa", height: 7, own },
+      reason: null,
+      chargeIds: ["chg_8", "chg_9"],
+    }], null);
+  const [looked, other] = [confirmed(true), confirmed(false)];
+  assertEquals([looked.outcomes, other.outcomes], [["done", "done"], ["done", "done"]]);
+  assertEquals(looked.draft.changes(), other.draft.changes());
+});

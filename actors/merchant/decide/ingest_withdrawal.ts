@@ -10,9 +10,9 @@ type Answer = Answers["ingest-withdrawal"];
 
 /**
  * Carries out what an upstream system says of a withdrawal. It is failed only while none of our
- * transactions can pay it; it is confirmed by a transfer that was found in a solid block: one of
- * our own, or one of somebody else's wallet, which then takes the place of our payout in the same
- * commit and pays nothing else.
+ * transactions can pay it; it is confirmed by a transfer that was found in a solid block: by its
+ * payout's transaction, or by one of another wallet or one that was declared dead, which then takes
+ * the payout's place in the same commit and pays nothing else.
  */
 export function ingestWithdrawal(
   view: MerchantView,
@@ -63,7 +63,10 @@ function confirm(
 ): Verdict<Answer> {
   const { records } = view;
   const { status, merchantId, network, outgoingId } = withdrawal;
-  const { txid, height, own } = paidBy;
+  const { txid, height } = paidBy;
+  const payout = records.outgoing.get(outgoingId);
+  // one that was declared dead since it was looked up stands for its payout no longer
+  const own = paidBy.own && payout !== "queued" && payout !== "dead";
   const ingested: IngestedRow = {
     ...ingestedRow(message.ingestion, merchantId, at),
     // a transaction of ours is bound to its payout already
@@ -78,7 +81,6 @@ function confirm(
   if (!own && records.payments.has(paymentKey(network, txid))) {
     return refused({ code: "payment_used", ...move });
   }
-  const payout = records.outgoing.get(outgoingId);
   let voided: Decision["voided"] = [];
   if (own) {
     if (payout !== "signed" && payout !== "final") {
