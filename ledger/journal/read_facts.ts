@@ -187,7 +187,8 @@ async function readAddressesOf(
 
 /**
  * Which of the transactions that deposits by hand name are booked by hand already, for whichever
- * merchant, or paid another one. What paid a lost address is credited by hand: nobody else is.
+ * merchant, or paid another one; a transfer that waits for a second node's proof is its owner's, too.
+ * What paid a lost address is credited by hand: nobody else is.
  */
 async function readOfAnother(
   sql: Sql,
@@ -206,7 +207,10 @@ async function readOfAnother(
         WHERE d.network = k.network AND d.txid = k.txid AND d.log_index = -1 AND d.status = 'CONFIRMED')
       OR EXISTS (
         SELECT FROM book.sweep_item i
-        WHERE i.network = k.network AND i.txid = k.txid AND i.merchant_id NOT IN (k.merchant_id, ${LOST_ACCOUNT}))`;
+        WHERE i.network = k.network AND i.txid = k.txid AND i.merchant_id NOT IN (k.merchant_id, ${LOST_ACCOUNT}))
+      OR EXISTS (
+        SELECT FROM book.deposit_proof p
+        WHERE p.network = k.network AND p.txid = k.txid AND p.evidence IS NULL AND p.merchant_id <> k.merchant_id)`;
 }
 
 async function readAddresses(sql: Sql, needs: Needs): Promise<readonly Row[]> {

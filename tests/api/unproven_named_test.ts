@@ -1,0 +1,66 @@
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { noteDepositProofRule, proveTransfer } from "../../ledger/watcher/deposit_proofs.ts";
+import { recordTransfers } from "../../ledger/watcher/record_findings.ts";
+import { addressOf, testApi } from "../support/api.ts";
+import { amount, booksFaults, until } from "../support/books.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+
+test("a transfer that waits for its proof is its merchant's: no deposit by hand of another is confirmed with it", async () => {
+  await using api = await testApi();
+  const { sql } = api;
+  const admin = await api.addKey(null, { permissions: ["admin:read", "admin:write"] });
+  const [owner, other] = [await api.addMerchant(), await api.addMerchant()];
+  const issued = { network: "TRX", identifier: "customer" };
+  await api.call("POST", "/api/deposit-address", { key: owner.key, body: issued });
+  const [row] = await sql<{ id: string; address: string }[]>`
+    SELECT id, address FROM book.deposit_address WHERE merchant_id = ${owner.id}`;
+  const txid = "ab".repeat(32);
+  const transfer = {
+    merchantId: owner.id,
+    addressId: row?.id ?? "",
+    txid,
+    logIndex: 0,
+    currency: "USDT",
+    amount: amount("100"),
+    from: addressOf(99),
+    to: row?.address ?? "",
+    height: 7,
+    hash: "h",
+    expiresAt: 0,
+  } as const;
+  await noteDepositProofRule(sql, "TRX", amount("50"));
+  await recordTransfers(sql, "TRX", "solid", [transfer]);
+  api.journal.wake(owner.id);
+  const balance = async ({ key }: { readonly key: string }) =>
+    (await api.call("GET", "/api/balance?currency=USDT&network=TRX", { key })).body;
+  await until(async () => (await balance(owner)).pending !== "0");
+
+  // the chain that this interface asks has never heard of the transaction
+  const body = {
+    amount: "100",
+    currency: "USDT",
+    network: "TRX",
+    source: "chain",
+    metadata: { txHash: txid },
+  };
+  const { id } = (await api.call("POST", "/api/deposits", { key: other.key, body })).body;
+  const refused = await api.call("POST", `/api/admin/deposits/${id}/confirm`, { key: admin });
+  assertEquals([refused.status, refused.body.error], [409, "Conflict"]);
+  assertStringIncludes(refused.body.message, "another merchant");
+  await assertRejects(
+    () =>
+      sql`UPDATE book.deposit SET status = 'CONFIRMED', cleared_at = now(), approved_by = 'key_admin' WHERE id = ${id}`,
+    Error,
+    "paid another merchant",
+  );
+
+  const evidence = { node: "second", height: 7, hash: "h", askedAt: Date.now() };
+  await proveTransfer(sql, "TRX", transfer, evidence);
+  api.journal.wake(owner.id);
+  await until(async () => (await balance(owner)).available !== "0");
+  const again = await api.call("POST", `/api/admin/deposits/${id}/confirm`, { key: admin });
+  assertEquals([again.status, (await balance(other)).available], [409, "0"]);
+  assertEquals(await booksFaults(sql), []);
+});
