@@ -7,13 +7,13 @@
 
 import { z } from "zod";
 import { findIngested } from "../ledger/admin/find_ingested.ts";
+import { spendEventId } from "../ledger/admin/ingested_names.ts";
 import { findWithdrawalOwner } from "../ledger/admin/find_withdrawal_owner.ts";
 import { bookedWithdrawalId } from "../ledger/failover/booked_withdrawal.ts";
 import { type Candidate, findCandidates } from "../ledger/failover/candidates.ts";
 import {
   decideSpends,
   findUndecided,
-  spendEventId,
   type SpendVerdict,
   type UndecidedSpend,
 } from "../ledger/failover/verdicts.ts";

@@ -7,6 +7,7 @@
 import { z } from "zod";
 import { findDepositOwner } from "../ledger/admin/find_deposit_owner.ts";
 import { findIngested } from "../ledger/admin/find_ingested.ts";
+import { isReservedEventId, upstreamEventId } from "../ledger/admin/ingested_names.ts";
 import { findWithdrawalOwner } from "../ledger/admin/find_withdrawal_owner.ts";
 import { readSigningStop } from "../ledger/failover/signing_stop.ts";
 import { type Answer, ok } from "./answer.ts";
@@ -43,6 +44,8 @@ const recordId = z.string().min(1).max(128);
 const body = z.looseObject({
   eventId: z.string().regex(/^[^\p{C}]{1,128}$/u, {
     message: "Expected 1 to 128 printable characters",
+  }).refine((id) => !isReservedEventId(id), {
+    message: "Expected another beginning: the service names records of its own like that",
   }),
   type: z.enum(TYPES),
   data: z.looseObject({
@@ -104,7 +107,7 @@ export const ingestEvent = staffRoute({
   ],
   handler: async (request, context) => {
     const { body } = request;
-    const known = await findIngested(context.sql, body.eventId);
+    const known = await findIngested(context.sql, upstreamEventId(body.eventId));
     if (known === bodyHash(body)) {
       return ok({ success: true, message: "Event was taken in before" });
     }
@@ -161,7 +164,7 @@ async function decideDeposit(
     reason: reason ?? null,
     chargeIds: [newId("chg"), newId("chg")],
     eventIds: [newId("evt"), newId("evt")],
-    ingestion: { eventId: body.eventId, bodyHash: bodyHash(body) },
+    ingestion: { eventId: upstreamEventId(body.eventId), bodyHash: bodyHash(body) },
   }, context);
   if (outcome.kind === "answer") return outcome.answer;
   return outcome.value.deposit?.status === "PENDING" ? HALF_CONFIRMED : TAKEN_IN;
@@ -199,7 +202,7 @@ async function decideWithdrawal(
     reason: reason ?? null,
     chargeIds: [newId("chg"), newId("chg")],
     eventIds: [newId("evt"), newId("evt")],
-    ingestion: { eventId: body.eventId, bodyHash: bodyHash(body) },
+    ingestion: { eventId: upstreamEventId(body.eventId), bodyHash: bodyHash(body) },
   }, context);
   return outcome.kind === "answer" ? outcome.answer : TAKEN_IN;
 }

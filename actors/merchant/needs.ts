@@ -1,7 +1,7 @@
+import { verdictId } from "../../ledger/admin/ingested_names.ts";
 import type { Needs } from "../../ledger/journal/read_facts.ts";
 import { ANY_LOG } from "../../ledger/journal/read_facts.ts";
 import type { MerchantMessage } from "./decide.ts";
-import { verdictId } from "./decide/settle_withdrawal.ts";
 import { CLAIM } from "./state.ts";
 
 /** Which records the messages of a batch speak of, so that they are read with one query each. */

@@ -38,14 +38,6 @@ export async function findUndecided(sql: Sql, txid: string): Promise<readonly Un
   }));
 }
 
-/**
- * Names the one verdict on a transfer in `book.ingested`: what a booking writes with itself, and a
- * write-off with its own, so that of two at once exactly one is given.
- */
-export function spendEventId({ network, txid }: Pick<UndecidedSpend, "network" | "txid">): string {
-  return `failover/${network}/${txid}`;
-}
-
 /** An operator's verdict. */
 export type SpendVerdict =
   | {

@@ -1,8 +1,9 @@
 import type { Sql } from "postgres";
+import { spendEventId } from "../admin/ingested_names.ts";
 import { type HubAudit, writeAudit } from "../admin/write_audit.ts";
 import { PLATFORM_ACCOUNT } from "../treasury/platform_account.ts";
 import { type Candidate, findCandidates } from "./candidates.ts";
-import { spendEventId, type UndecidedSpend, writeVerdict } from "./verdicts.ts";
+import { type UndecidedSpend, writeVerdict } from "./verdicts.ts";
 
 /** Stands in the line of a write-off where that of a booking names its withdrawal. */
 const WRITTEN_OFF = "written off";

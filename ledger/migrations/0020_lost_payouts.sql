@@ -37,3 +37,7 @@ CREATE TRIGGER ingested_failover_is_kept BEFORE UPDATE ON book.ingested FOR EACH
   WHEN (OLD.event_id LIKE 'failover/%') EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER ingested_failover_is_never_deleted BEFORE DELETE ON book.ingested FOR EACH ROW
   WHEN (OLD.event_id LIKE 'failover/%') EXECUTE FUNCTION book.refuse_change();
+
+-- What an upstream system sends is never such a verdict: its lines hold the SHA-256 of its message.
+ALTER TABLE book.ingested ADD CONSTRAINT ingested_verdict_is_the_services
+  CHECK (event_id !~ '^(verdict:|failover/)' OR body_hash !~ '^[0-9a-f]{64}$');

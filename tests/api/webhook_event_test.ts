@@ -215,7 +215,7 @@ test("an event takes effect once, and its id is not used for another", async () 
   const failed = { eventId: "e3", type: "deposit.cancelled", data: { depositId: ids[1] } };
   assertEquals((await send(api, admin, failed)).status, 200);
   const kept = await api.sql`SELECT event_id FROM book.ingested ORDER BY event_id`;
-  assertEquals(kept.map((row) => row.event_id), ["e1", "e3"]);
+  assertEquals(kept.map((row) => row.event_id), ["up:e1", "up:e3"]);
   assertEquals(await booksFaults(api.sql), []);
 });
 

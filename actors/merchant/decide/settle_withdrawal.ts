@@ -1,3 +1,4 @@
+import { verdictId } from "../../../ledger/admin/ingested_names.ts";
 import type { IngestedRow, WithdrawalRow } from "../../../ledger/rows.ts";
 import { decided, type Decision, refused, timeOf, type Verdict } from "../decision.ts";
 import type { Answers, SettleWithdrawal } from "../messages.ts";
@@ -7,11 +8,6 @@ import { lineOf, refund } from "./refund.ts";
 
 /** The reason that a merchant reads of a payout that was found to have paid nothing. */
 const PAID_NOTHING = "the transaction paid nothing to the destination";
-
-/** The id of the line that keeps a verdict for ever; the schema looks for it. */
-export function verdictId(withdrawalId: string): string {
-  return `verdict:${withdrawalId}`;
-}
 
 /**
  * Settles a withdrawal whose transaction succeeded without the intended transfer: paid and CONFIRMED,
