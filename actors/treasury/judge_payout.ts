@@ -10,6 +10,7 @@ import type { Chain, FoundTransaction } from "../../chains/chain.ts";
 import { findAttempt } from "../../ledger/admin/find_attempt.ts";
 import { add, type Amount, formatAmount, ZERO } from "../../ledger/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
+import { findAddressOwners } from "../../ledger/queries/find_address_owners.ts";
 import type { UnexpectedPayout } from "../../ledger/treasury/read_unexpected_payout.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import type { PayoutVerdict } from "../merchant/messages.ts";
@@ -51,7 +52,8 @@ export type Judgement =
 /**
  * Judges a verdict. `paid` is so where the full amount has reached the destination, by the payout's
  * own transaction or together with another one that is named; `not_paid` where nothing has, by its
- * own. What has arrived in part is neither, until somebody sends the rest.
+ * own. What has arrived in part is neither, until somebody sends the rest; what is sent to a deposit
+ * address is a deposit and no rest.
  *
  * @param boundMs how long the chain is asked
  * @throws {ChainUnavailable} when the chain cannot be read
@@ -91,6 +93,15 @@ export async function judgePayout(
   if (canonical === null) return { kind: "not_so", why: `${txid} is no transaction id.` };
   if (await findAttempt(sql, payout.network, canonical) !== null) {
     return { kind: "not_so", why: `${canonical} is a transaction of the house's own.` };
+  }
+  // a customer's transfer to a deposit address is the deposit of its merchant and pays nothing else
+  const owners = await findAddressOwners(sql, [payout.destination]);
+  if (owners.has(payout.destination)) {
+    return {
+      kind: "not_so",
+      why:
+        `${payout.destination} is a deposit address; a transfer of another wallet is its deposit.`,
+    };
   }
   const other = await orInDoubt(chain.transaction(canonical, "solid", signal, cursor));
   if (other.kind === "in_doubt") return other;

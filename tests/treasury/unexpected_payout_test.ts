@@ -90,6 +90,15 @@ test("a payout of which a part arrived ends when the rest was sent, once, and by
   assertEquals(await booksFaults(rig.sql), []);
 
   const rest = await desk.transfer(payee, "0.1");
+  // what a customer sent to a deposit address is a deposit already, and is no payout's rest
+  await rig.sql`
+    INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index)
+    VALUES (${payee}, 'TRX', 'mer_other', 'adr_other', 77)`;
+  const deposited = await desk.settle(id, "paid", { txid: rest });
+  assertEquals(deposited.status, 409);
+  assertStringIncludes(deposited.body.message, "is a deposit address");
+  await rig.sql`DELETE FROM hub.address WHERE address_id = 'adr_other'`;
+
   const done = await desk.settle(id, "paid", { txid: rest });
   assertEquals([done.status, done.body], [200, {
     success: true,
