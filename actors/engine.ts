@@ -12,6 +12,7 @@ import type { Signer } from "../chains/signer.ts";
 import type { Amount } from "../ledger/amount.ts";
 import { pruneCommitLog } from "../ledger/journal/prune_commit_log.ts";
 import { createJournalStore } from "../ledger/journal/store.ts";
+import { foldSystemBalances } from "../ledger/journal/fold_system_balances.ts";
 import { foldEventCounts } from "../ledger/outbox/fold_event_counts.ts";
 import type { Currency, Network } from "../ledger/pair.ts";
 import { sumChunks } from "../ledger/queries/sum_chunks.ts";
@@ -337,6 +338,9 @@ export class Engine {
     tasks.every("watch deposits", SWEEP_MS, () => this.#watchDeposits());
     tasks.every("count events", SWEEP_MS, async () => {
       await foldEventCounts(sql);
+    });
+    tasks.every("add up system balances", SWEEP_MS, async () => {
+      await foldSystemBalances(sql);
     });
     tasks.every("bound kept times", BOUND_MS, () => this.#boundTimes(), true);
     tasks.every("sum lists", PRUNE_MS, async () => {

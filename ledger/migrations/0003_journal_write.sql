@@ -363,16 +363,13 @@ BEGIN
     IF v_bad THEN
       RAISE EXCEPTION 'Cannot post as a balance row is missing';
     END IF;
-    -- these rows are everybody's: another node's commit is waited for, however slow its disk is just now
-    PERFORM set_config('lock_timeout', '2s', true);
-    INSERT INTO book.system_balance AS b (account, currency, network, balance)
+    INSERT INTO book.system_delta (account, currency, network, amount)
     SELECT account, currency, network, sum(amount) FROM (
       SELECT to_account AS account, currency, network, amount FROM unnest(p_entries)
       UNION ALL
       SELECT from_account, currency, network, -amount FROM unnest(p_entries)) leg
     WHERE account NOT IN ('available','pending','reserved')
-    GROUP BY 1, 2, 3 HAVING sum(amount) <> 0 ORDER BY 1, 2, 3
-    ON CONFLICT (account, currency, network) DO UPDATE SET balance = b.balance + excluded.balance;
+    GROUP BY 1, 2, 3 HAVING sum(amount) <> 0;
   END IF;
 
   -- 6. what was consumed, the fence, and the proof that this batch happened

@@ -7,6 +7,6 @@ export const pairsSumToZero: BookCheck = async (sql) =>
       format('all accounts together hold %s', trim_scale(sum(amount))) AS detail
     FROM (
       SELECT currency, network, available + pending + reserved AS amount FROM book.balance
-      UNION ALL SELECT currency, network, balance FROM book.system_balance) account
+      UNION ALL SELECT currency, network, balance FROM book.system_total) account
     GROUP BY currency, network HAVING sum(amount) <> 0
     ORDER BY 1 LIMIT ${MOST_DIFFERENCES}`;

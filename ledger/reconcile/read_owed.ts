@@ -22,7 +22,7 @@ export async function readOwed(sql: Sql, network: Network): Promise<readonly Owe
     FROM (
       SELECT currency, available + reserved AS amount FROM book.balance WHERE network = ${network}
       UNION ALL
-      SELECT currency, balance FROM book.system_balance
+      SELECT currency, balance FROM book.system_total
       WHERE network = ${network} AND account IN ('margin_held', 'margin_due')) owed
     GROUP BY currency ORDER BY currency`;
   return rows.map((row) => ({

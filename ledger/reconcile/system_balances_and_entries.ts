@@ -12,6 +12,6 @@ export const systemBalancesAndEntries: BookCheck = async (sql) =>
     )
     SELECT format('%s %s/%s', account, currency, network) AS subject,
       format('held %s, posted %s', trim_scale(coalesce(h.balance, 0)), trim_scale(coalesce(p.balance, 0))) AS detail
-    FROM book.system_balance h FULL JOIN posted p USING (account, currency, network)
+    FROM book.system_total h FULL JOIN posted p USING (account, currency, network)
     WHERE coalesce(h.balance, 0) <> coalesce(p.balance, 0)
     ORDER BY 1 LIMIT ${MOST_DIFFERENCES}`;

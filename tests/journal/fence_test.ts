@@ -22,6 +22,7 @@ const CHANGED = [
   "account",
   "balance",
   "system_balance",
+  "system_delta",
   "entry",
   "withdrawal",
   "deposit",

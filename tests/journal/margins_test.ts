@@ -26,7 +26,7 @@ async function available(sql: Sql, merchantId: string): Promise<string> {
 
 async function house(sql: Sql, account: string): Promise<string> {
   const [row] = await sql`
-    SELECT trim_scale(balance)::text AS b FROM book.system_balance WHERE account = ${account}`;
+    SELECT trim_scale(balance)::text AS b FROM book.system_total WHERE account = ${account}`;
   return row?.["b"] as string ?? "0";
 }
 

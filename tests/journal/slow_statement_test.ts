@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import postgres from "postgres";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { createJournalStore, type JournalStore } from "../../ledger/journal/store.ts";
-import { addMerchant, addTransfer, amount, booksFaults, fund } from "../support/books.ts";
+import { addMerchant, amount, booksFaults, fund } from "../support/books.ts";
 import { openJournal, reserveCommand, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -97,44 +97,5 @@ test("a database that is slow for all holds no merchant, and none is tried apart
   // of seven parts two are tried; then all wait for their turns
   assertEquals(store.sizes, [25, 4, 4, 1, 1]);
   assertEquals([journal.figures.held, journal.figures.givenUp], [0, 0]);
-  await journal.stop(1_000);
-});
-
-test("a row of all merchants that a session holds holds none of them: all go on when it is free", async () => {
-  await using database = await testDatabase({ max: 12 });
-  const { sql } = database;
-  const merchants = await fundedMerchants(sql, 3);
-  const inner = createJournalStore(sql);
-  let refused = 0;
-  const store: JournalStore = {
-    ...inner,
-    writeBatch: (...args) =>
-      inner.writeBatch(...args).catch((error) => {
-        refused++;
-        throw error;
-      }),
-  };
-  const journal = openJournal(sql, { store });
-  const [held, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const holding = database.connect({ max: 1 }).begin(async (tx) => {
-    await tx`SELECT 1 FROM book.system_balance FOR UPDATE`;
-    held.resolve();
-    await free.promise;
-  });
-  await held.promise;
-  for (const merchantId of merchants) await addTransfer(sql, merchantId, "7");
-  for (const merchantId of merchants) journal.wake(merchantId);
-  await until(() => refused === 3);
-  free.resolve();
-  await holding;
-  await until(async () => {
-    assertEquals(journal.figures.held, 0);
-    // as the sweep does
-    for (const merchantId of merchants) journal.wake(merchantId);
-    const rows = await sql`SELECT 1 FROM book.inbox WHERE consumed_at IS NULL`;
-    return rows.length === 0;
-  });
-  assertEquals([journal.figures.held, journal.figures.aside], [0, 0]);
-  assertEquals(await booksFaults(sql), []);
   await journal.stop(1_000);
 });
