@@ -17,7 +17,8 @@ export function depositProofReasons(
   // one from the future was written by a wrong clock, so that its age cannot be told
   const isNew = now - oldestAt <= WAITING_MS && oldestAt - now <= WAITING_MS;
   if (disputed === 0 && isNew) return [];
-  const reason = figures.reason ?? "it was not asked yet";
+  const reason = figures.reason ??
+    "it was not asked about yet, or another transaction holds its row";
   return [
     disputed > 0
       ? `${network} has ${disputed} large deposits that a second node disputes: ${reason}`

@@ -132,13 +132,12 @@ export class DepositProver {
         to: transfer.to,
       });
       const isDone = await this.#prove(transfer, { waived: "the configured bound was changed" });
-      if (!isDone) await postponeProofs(sql, network, [{ transfer, ...HELD }]);
+      if (!isDone) await this.#postpone([{ transfer, ...HELD }]);
     }
     return bound;
   }
 
   async #ask(transfers: readonly UnprovenTransfer[]): Promise<void> {
-    const { sql, chain: { network } } = this.#deps;
     const blocks = Map.groupBy(transfers, ({ height }) => height);
     const left = [...blocks];
     const silent = new Set<string>();
@@ -150,10 +149,20 @@ export class DepositProver {
         const [height, ofBlock] = one;
         const waiting = await this.#askApart(height, ofBlock, silent);
         for (const answer of waiting) this.#tell(answer);
-        await postponeProofs(sql, network, waiting);
+        await this.#postpone(waiting);
       }
     };
     await Promise.all(Array.from({ length: BLOCKS_AT_ONCE }, work));
+  }
+
+  /** Puts transfers back; where that breaks, they alone are asked about again at once. */
+  async #postpone(waiting: readonly Unanswered[]): Promise<void> {
+    const { sql, chain: { network } } = this.#deps;
+    try {
+      await postponeProofs(sql, network, waiting);
+    } catch (error) {
+      log.error("{network}: proofs cannot be postponed: {error}", { network, error });
+    }
   }
 
   /** Asks for one block; what breaks there keeps no other block from being asked for. */

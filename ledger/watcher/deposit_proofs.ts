@@ -111,7 +111,9 @@ export async function noteUnprovenTransfers(
 
 /**
  * Transfers that a second node is to be asked about now, those first that have waited longest for
- * their turn. A turn further ahead than any wait lasts was set by a wrong clock, and has come.
+ * their turn. A turn further ahead than any wait lasts was set by a wrong clock, and has come. Rows
+ * that another transaction holds are passed: they could be neither proven nor postponed, and would be
+ * the first of every look.
  */
 export async function readUnprovenTransfers(
   sql: Sql,
@@ -138,7 +140,7 @@ export async function readUnprovenTransfers(
       AND (next_ask_at <= now() OR next_ask_at > now() + make_interval(secs => ${
     2 * LONGEST_WAIT_MS / 1_000
   }))
-    ORDER BY next_ask_at LIMIT ${limit}`;
+    ORDER BY next_ask_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED`;
   return rows.map((row) => ({
     merchantId: row.merchant_id,
     txid: row.txid,
@@ -185,7 +187,10 @@ export async function proveTransfer(
   });
 }
 
-/** Puts transfers back that were asked about in vain: each is asked about ever more rarely, up to a minute. */
+/**
+ * Puts transfers back that were asked about in vain: each is asked about ever more rarely, up to a
+ * minute. Rows that another transaction holds are left as they are, so that this waits for none.
+ */
 export async function postponeProofs(
   sql: Sql,
   network: Network,
@@ -193,16 +198,23 @@ export async function postponeProofs(
 ): Promise<void> {
   if (answers.length === 0) return;
   await sql`
+    WITH told AS (
+      SELECT * FROM unnest(
+        ${answers.map(({ transfer }) => transfer.merchantId)}::text[],
+        ${answers.map(({ transfer }) => transfer.txid)}::text[],
+        ${answers.map(({ transfer }) => transfer.logIndex)}::int[],
+        ${answers.map(({ reason }) => reason.slice(0, 500))}::text[],
+        ${answers.map(({ isDisputed }) => String(isDisputed))}::text[])
+        AS f(merchant_id, txid, log_index, reason, is_disputed)),
+    free AS (
+      SELECT p.merchant_id, p.txid, p.log_index, f.reason, f.is_disputed
+      FROM told f JOIN book.deposit_proof p ON p.merchant_id = f.merchant_id AND p.network = ${network}
+        AND p.txid = f.txid AND p.log_index = f.log_index
+      WHERE p.evidence IS NULL FOR NO KEY UPDATE OF p SKIP LOCKED)
     UPDATE book.deposit_proof p SET reason = f.reason, is_disputed = f.is_disputed::boolean, tries = p.tries + 1,
       next_ask_at = now() + make_interval(secs =>
         least(${FIRST_WAIT_MS}::float8 * 2.0 ^ least(p.tries, 20), ${LONGEST_WAIT_MS}::float8) / 1000)
-    FROM unnest(
-      ${answers.map(({ transfer }) => transfer.merchantId)}::text[],
-      ${answers.map(({ transfer }) => transfer.txid)}::text[],
-      ${answers.map(({ transfer }) => transfer.logIndex)}::int[],
-      ${answers.map(({ reason }) => reason.slice(0, 500))}::text[],
-      ${answers.map(({ isDisputed }) => String(isDisputed))}::text[])
-      AS f(merchant_id, txid, log_index, reason, is_disputed)
+    FROM free f
     WHERE p.merchant_id = f.merchant_id AND p.network = ${network} AND p.txid = f.txid
       AND p.log_index = f.log_index AND p.evidence IS NULL`;
 }
