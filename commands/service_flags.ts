@@ -8,7 +8,7 @@
 
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseDatabaseUrl } from "../ledger/database/database_url.ts";
+import { databaseAccess } from "../ledger/database/database_access.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -24,7 +24,8 @@ export type ServiceFlags =
  */
 export function serviceFlags(env: Env, root: string): ServiceFlags {
   const folder = resolve(env.DATA_DIR || "./.data");
-  const database = databasePaths(env.DATABASE_URL);
+  // the service names the fault of a malformed one itself
+  const database = databaseAccess(env.DATABASE_URL ?? "") ?? { sockets: [], files: [] };
   const sockets = [...(env.SIGNER_SOCKET ? [env.SIGNER_SOCKET] : []), ...database.sockets];
   // the passphrase too: the service refuses to run where the system lets it read that, and has to try
   const named = [env.WALLET_FILE, env.WALLET_PASSPHRASE_FILE].flatMap((path) =>
@@ -45,18 +46,6 @@ export function serviceFlags(env: Env, root: string): ServiceFlags {
       `--allow-read=${[root, folder, ...files, ...sockets].join(",")}`,
       `--allow-write=${[folder, ...sockets].join(",")}`,
     ],
-  };
-}
-
-/** What the connection to the database needs of the file system. */
-function databasePaths(text: string | undefined): { sockets: string[]; files: string[] } {
-  const parsed = parseDatabaseUrl(text ?? "");
-  // the service names the fault itself
-  if (!parsed.ok) return { sockets: [], files: [] };
-  const { hosts, tls } = parsed.database;
-  return {
-    sockets: hosts.flatMap(({ host }) => host.startsWith("/") ? [host] : []),
-    files: tls.rootCertificates === null ? [] : [resolve(tls.rootCertificates)],
   };
 }
 

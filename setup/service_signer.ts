@@ -8,6 +8,7 @@ import type { SignerNetwork } from "../chains/signer/worker_protocol.ts";
 import { fingerprintOf } from "../chains/wallet/public_wallet.ts";
 import type { Config } from "../config.ts";
 import { CURRENCIES, NETWORKS } from "../ledger/pair.ts";
+import { databaseAccess } from "../ledger/database/database_access.ts";
 import type { Wallet } from "./open_wallet.ts";
 import { sharedUser, socketOwner } from "./signer_user.ts";
 
@@ -51,6 +52,10 @@ export async function openServiceSigner(
       close: () => signer.close(),
     };
   }
+  const access = databaseAccess(databaseUrl);
+  if (access === null) {
+    throw new TypeError("Cannot restrict the signer as its database URL is malformed");
+  }
   const settings = {
     databaseUrl,
     walletFile: wallet.walletFile,
@@ -62,7 +67,7 @@ export async function openServiceSigner(
   const signer = createWorkerSigner({
     entry: new URL("../commands/signer_worker.ts", import.meta.url),
     settings,
-    permissions: signerPermissions(settings, new URL("../", import.meta.url)),
+    permissions: signerPermissions(settings, new URL("../", import.meta.url), access),
   });
   await signer.ready();
   // it starts only where the public part of its file is derived from its keys

@@ -9,17 +9,14 @@ import type { SignerSettings } from "./worker_protocol.ts";
 /** The PostgreSQL client looks for its defaults under these names and fails where it may not. */
 const POSTGRES_NAMES = "PG*";
 
-/**
- * The `host:port` pairs of a connection string; PostgreSQL allows several, separated by commas.
- *
- * @throws {TypeError} when it names no host; the value is withheld, it holds a password
- */
-export function databaseHosts(databaseUrl: string): string[] {
-  const hosts = /^postgres(?:ql)?:\/\/(?:[^/?#]*@)?([^/?#@]+)/.exec(databaseUrl)?.[1];
-  if (hosts === undefined) {
-    throw new TypeError("Cannot restrict the signer as its database URL names no host");
-  }
-  return hosts.split(",").map((host) => (/:\d+$/.test(host) ? host : `${host}:5432`));
+/** What the connection to the signer's database needs of network and files. */
+interface DatabaseAccess {
+  /** `host:port` of each server that is reached over the network. */
+  readonly hosts: readonly string[];
+  /** Unix sockets, as files. */
+  readonly sockets: readonly string[];
+  /** Files that are read: the certificates that are trusted. */
+  readonly files: readonly string[];
 }
 
 /**
@@ -27,16 +24,18 @@ export function databaseHosts(databaseUrl: string): string[] {
  * the PostgreSQL client reads from the environment. Everything else is denied.
  *
  * @param codeRoot directory of the service's code
+ * @param database what its connection string needs
  */
 export function signerPermissions(
   settings: SignerSettings,
   codeRoot: URL,
+  { hosts, sockets, files }: DatabaseAccess,
 ): Deno.PermissionOptionsObject {
   return {
-    net: databaseHosts(settings.databaseUrl),
-    read: [settings.walletFile, settings.passphraseFile, codeRoot],
+    net: [...hosts, ...sockets.map((socket) => `unix:${socket}`)],
+    read: [settings.walletFile, settings.passphraseFile, codeRoot, ...files, ...sockets],
     env: [POSTGRES_NAMES],
-    write: false,
+    write: sockets.length > 0 ? [...sockets] : false,
     run: false,
     ffi: false,
     sys: false,

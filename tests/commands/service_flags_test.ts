@@ -20,8 +20,8 @@ Deno.test("the service reads and writes what it needs, and runs nothing", () => 
     "--allow-env",
     "--allow-sys=uid",
     "--allow-read=/opt/engine,/var/lib/engine,/etc/engine/public-wallet.json,/secure/passphrase,/etc/engine/ca.pem," +
-    "/run/signer/signer.sock,/run/postgresql",
-    "--allow-write=/var/lib/engine,/run/signer/signer.sock,/run/postgresql",
+    "/run/signer/signer.sock,/run/postgresql/.s.PGSQL.5432",
+    "--allow-write=/var/lib/engine,/run/signer/signer.sock,/run/postgresql/.s.PGSQL.5432",
   ]);
 });
 

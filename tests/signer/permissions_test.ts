@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { processFlags } from "../../commands/signer/process_flags.ts";
 import {
   printSettings,
@@ -44,14 +44,22 @@ test("the signer's process can do what signing needs, and nothing else", async (
       stateDir: `${folder}/state`,
       socket: `${folder}/run/signer.sock`,
     };
+    const certificates = `${folder}/ca.pem`;
     const outside = `${folder}/outside.ts`;
-    for (const file of [place.walletFile, outside]) await Deno.writeTextFile(file, "{}");
+    for (const file of [place.walletFile, certificates, outside]) {
+      await Deno.writeTextFile(file, "{}");
+    }
     const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
       args: [
         "run",
-        ...processFlags({ ...SETTINGS, ...place, passphraseFile: `${folder}/passphrase` }),
+        ...processFlags({
+          ...SETTINGS,
+          ...place,
+          passphraseFile: `${folder}/passphrase`,
+          databaseUrl: `${SETTINGS.databaseUrl}?sslmode=verify-full&sslrootcert=${certificates}`,
+        }),
         new URL("./support/probe.ts", import.meta.url).pathname,
-        JSON.stringify({ ...place, outside, port: listener.addr.port }),
+        JSON.stringify({ ...place, certificates, outside, port: listener.addr.port }),
       ],
       clearEnv: true,
       env: { HOME: Deno.env.get("HOME") ?? "/", NO_COLOR: "1" },
@@ -60,7 +68,12 @@ test("the signer's process can do what signing needs, and nothing else", async (
     assertEquals(text === "" ? new TextDecoder().decode(stderr) : "", "");
     const found: Record<string, string> = JSON.parse(text);
     const able = Object.keys(found).filter((what) => found[what] === "done");
-    assertEquals(able, ["read its wallet", "write its state", "listen on its socket"]);
+    assertEquals(able, [
+      "read its wallet",
+      "read the certificates of its database",
+      "write its state",
+      "listen on its socket",
+    ]);
     const denied = Object.keys(found).filter((what) => found[what] === "denied");
     assertEquals(
       [...able, ...denied],
@@ -71,4 +84,14 @@ test("the signer's process can do what signing needs, and nothing else", async (
     listener.close();
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+test("the signer's process reaches a database behind a Unix socket, and no other socket", () => {
+  const flags = processFlags({
+    ...SETTINGS,
+    databaseUrl: "postgres://signer@%2Frun%2Fpostgresql/engine",
+  });
+  const socket = "/run/postgresql/.s.PGSQL.5432";
+  assert(flags.includes(`--allow-net=unix:/s/signer.sock,unix:${socket}`));
+  assert(flags.includes(`--allow-write=/t,/s,${socket}`));
 });

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { signerPermissions } from "../../chains/signer/signer_permissions.ts";
+import { accessOf } from "./support/access_of.ts";
 import { createWorkerSigner } from "../../chains/signer/worker_client.ts";
 import type { SignerSettings } from "../../chains/signer/worker_protocol.ts";
 import { addressToHex, addressToLogHex } from "../../chains/tron/address.ts";
@@ -65,7 +66,7 @@ test("the service's own worker signs what the database says, with its few permis
   const signer = createWorkerSigner({
     entry: new URL("commands/signer_worker.ts", ROOT),
     settings,
-    permissions: signerPermissions(settings, ROOT),
+    permissions: signerPermissions(settings, ROOT, accessOf(settings)),
     timeoutMs: 30_000,
   });
   try {
@@ -110,7 +111,7 @@ test("a worker whose database is away rejects, and signs nothing", async () => {
   const signer = createWorkerSigner({
     entry: new URL("commands/signer_worker.ts", ROOT),
     settings,
-    permissions: signerPermissions(settings, ROOT),
+    permissions: signerPermissions(settings, ROOT, accessOf(settings)),
     timeoutMs: 15_000,
   });
   try {

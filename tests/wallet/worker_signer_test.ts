@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Envelope } from "../../chains/chain.ts";
 import { signerPermissions } from "../../chains/signer/signer_permissions.ts";
+import { accessOf } from "./support/access_of.ts";
 import { createWorkerSigner, type WorkerSigner } from "../../chains/signer/worker_client.ts";
 import type { SignerSettings } from "../../chains/signer/worker_protocol.ts";
 import { makeEnvelope } from "../../chains/tron/envelope.ts";
@@ -66,7 +67,7 @@ async function setUp(
   });
   const intents = { out_1: DESTINATION, out_2: DESTINATION };
   await Deno.writeTextFile(`${settings.walletFile}.intents`, JSON.stringify(intents));
-  const permissions = signerPermissions(settings, CODE_ROOT);
+  const permissions = signerPermissions(settings, CODE_ROOT, accessOf(settings));
   const signer = createWorkerSigner({
     entry: ENTRY,
     settings,

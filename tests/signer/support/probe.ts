@@ -5,10 +5,13 @@
  * @module
  */
 
-const { stateDir, walletFile, socket, outside, port } = JSON.parse(Deno.args[0] ?? "{}");
+const { stateDir, walletFile, certificates, socket, outside, port } = JSON.parse(
+  Deno.args[0] ?? "{}",
+);
 
 const tries: Record<string, () => unknown> = {
   "read its wallet": () => Deno.readTextFile(walletFile),
+  "read the certificates of its database": () => Deno.readTextFile(certificates),
   "write its state": () => Deno.writeTextFile(`${stateDir}/spent.json`, "{}"),
   "listen on its socket": () => Deno.listen({ transport: "unix", path: socket }).close(),
   "read another file": () => Deno.readTextFile(outside),

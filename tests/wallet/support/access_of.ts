@@ -1,0 +1,9 @@
+import type { SignerSettings } from "../../../chains/signer/worker_protocol.ts";
+import { type DatabaseAccess, databaseAccess } from "../../../ledger/database/database_access.ts";
+
+/** The access to its database that a worker gets for these settings. */
+export function accessOf({ databaseUrl }: SignerSettings): DatabaseAccess {
+  const access = databaseAccess(databaseUrl);
+  if (access === null) throw new Error("Cannot go on as the test has no database's URL");
+  return access;
+}
