@@ -113,7 +113,8 @@ async function role(args: readonly string[], env: Env, out: Output): Promise<num
   }
   const sql = connect(need(env, "DATABASE_URL"), { max: 1, applicationName: "engine-signer-role" });
   try {
-    await grantSignerRole(sql, name);
+    const fault = await grantSignerRole(sql, name);
+    if (fault !== null) throw new Refused(fault);
   } finally {
     await sql.end({ timeout: 5 });
   }

@@ -1,6 +1,7 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { grantSignerRole } from "../../ledger/admin/grant_signer_role.ts";
 import { connect } from "../../ledger/database/connect.ts";
+import { migrate } from "../../ledger/database/migrate.ts";
 import { createIntentSource } from "../../ledger/queries/read_intents.ts";
 import { amountOf } from "../../ledger/amount.ts";
 import { testDatabase } from "../support/database.ts";
@@ -82,5 +83,47 @@ test("with its grants the signer reads intents and addresses, and can do nothing
 
 test("a role that does not exist is not granted anything", async () => {
   await using database = await testDatabase();
-  await assertRejects(() => grantSignerRole(database.sql, "nobody_here"), Error, "does not exist");
+  const fault = await grantSignerRole(database.sql, "nobody_here");
+  assertStringIncludes(fault ?? "", 'CREATE ROLE "nobody_here"');
+});
+
+test("a role is not reduced before there are tables", async () => {
+  await using database = await testDatabase({ migrated: false });
+  const [{ name } = { name: "" }] = await database.sql<{ name: string }[]>`
+    SELECT current_user AS name`;
+  assertStringIncludes(await grantSignerRole(database.sql, name) ?? "", "admin bootstrap");
+});
+
+test("an owner that may not change roles is told what an administrator has to do", async () => {
+  await using database = await testDatabase({ migrated: false });
+  const { sql } = database;
+  const [owner, name] = ["owner", "signer"].map((what) =>
+    `${what}_${crypto.randomUUID().replaceAll("-", "")}`
+  );
+  if (owner === undefined || name === undefined) throw new Error("no names");
+  const [{ at } = { at: "" }] = await sql<{ at: string }[]>`SELECT current_database() AS at`;
+  await sql.unsafe(`CREATE ROLE ${owner} LOGIN PASSWORD '${owner}'`);
+  await sql.unsafe(`CREATE ROLE ${name} LOGIN PASSWORD '${name}'`);
+  await sql.unsafe(`ALTER DATABASE ${at} OWNER TO ${owner}`);
+  const url = new URL(database.url);
+  url.username = url.password = owner;
+  const own = connect(url.href, { max: 1 });
+  try {
+    await migrate(own);
+    const fault = await grantSignerRole(own, name);
+    const setting = `ALTER ROLE "${name}" SET default_transaction_read_only = on`;
+    assertStringIncludes(fault ?? "", setting);
+    await sql.unsafe(setting);
+    assertEquals(await grantSignerRole(own, name), null);
+    const [granted] = await own`
+      SELECT has_column_privilege(${name}, 'book.outgoing', 'amount', 'SELECT') AS amount,
+        has_table_privilege(${name}, 'hub.api_key', 'SELECT') AS keys`;
+    assertEquals({ ...granted }, { amount: true, keys: false });
+  } finally {
+    await own.end({ timeout: 2 });
+    await sql.unsafe(`DROP OWNED BY ${name}, ${owner} CASCADE`);
+    await sql.unsafe(`DROP ROLE ${name}`);
+    await sql.unsafe(`ALTER DATABASE ${at} OWNER TO CURRENT_USER`);
+    await sql.unsafe(`DROP ROLE ${owner}`);
+  }
 });

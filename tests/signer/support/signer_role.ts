@@ -16,7 +16,8 @@ export interface SignerRole extends AsyncDisposable {
 export async function signerRole(sql: Sql, url: string): Promise<SignerRole> {
   const name = `signer_${crypto.randomUUID().replaceAll("-", "")}`;
   await sql.unsafe(`CREATE ROLE ${name} LOGIN PASSWORD '${name}'`);
-  await grantSignerRole(sql, name);
+  const fault = await grantSignerRole(sql, name);
+  if (fault !== null) throw new Error(fault);
   const own = new URL(url);
   own.username = own.password = name;
   return {
