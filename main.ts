@@ -42,7 +42,7 @@ import { lockDataDir } from "./setup/lock_data_dir.ts";
 import { descriptorsWanted } from "./setup/connection_bounds.ts";
 import { configureLogging } from "./setup/logging.ts";
 import { openReading } from "./setup/open_reading.ts";
-import { openChains } from "./setup/open_chains.ts";
+import { openChains, UnusableChain } from "./setup/open_chains.ts";
 import { isUnsafeServer, openDatabase } from "./setup/open_database.ts";
 import { openRates } from "./setup/open_rates.ts";
 import { openReconciler } from "./setup/open_reconciler.ts";
@@ -100,7 +100,7 @@ const log = getLogger(["engine", "main"]);
 const development = config.environment === "development";
 if (development) openCrashPoints(config.dataDir);
 
-const opened = await openWallet(config, SERVED_NETWORKS).catch(refuseWallet);
+const opened = await openWallet(config, SERVED_NETWORKS).catch(refuse);
 const { wallet } = opened;
 if (!development && config.signer.socket !== null) {
   const { WALLET_PASSPHRASE_FILE: passphrase } = Deno.env.toObject();
@@ -108,7 +108,7 @@ if (!development && config.signer.socket !== null) {
     socket: config.signer.socket,
     secrets: [opened.passphraseFile, ...(passphrase === undefined ? [] : [passphrase])],
     user: Deno.uid(),
-  }).catch(refuseWallet);
+  }).catch(refuse);
 }
 const reading = openReading(new URL("./commands/reader_worker.ts", import.meta.url));
 const [database, chains] = await Promise.all([
@@ -118,10 +118,10 @@ const [database, chains] = await Promise.all([
     console.error(`Cannot start: ${error.message}`);
     Deno.exit(2);
   }),
-  openChains(config, wallet, reading.readRange),
+  openChains(config, wallet, reading.readRange).catch(refuse),
 ]);
 const { sql } = database;
-await registerWallets(sql, wallet, chains.chains.keys()).catch(refuseWallet);
+await registerWallets(sql, wallet, chains.chains.keys()).catch(refuse);
 const keptNodes = await keepNodes(sql, chains.nodes);
 
 const signer = await openServiceSigner(config, opened, database.url, chains.signerNetworks);
@@ -219,9 +219,9 @@ const { reconciler, close: closeReconciler } = openReconciler(
 );
 if (reconciler !== null) registerReconcileMetrics(registry, reconciler);
 
-/** Ends before anything is served from a wallet that must not be used. */
-function refuseWallet(error: unknown): never {
-  if (!(error instanceof WalletFault)) throw error;
+/** Ends before anything is served from a wallet or nodes that must not be used. */
+function refuse(error: unknown): never {
+  if (!(error instanceof WalletFault || error instanceof UnusableChain)) throw error;
   // deno-lint-ignore no-console -- for the person who started it
   console.error(`Cannot start: ${error.message}`);
   Deno.exit(2);

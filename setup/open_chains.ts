@@ -50,13 +50,20 @@ interface OpenNetwork {
   readonly stop: (() => Promise<void>) | null;
 }
 
+/** Nodes that this installation must not use; the message is one line for the person who started it. */
+export class UnusableChain extends Error {
+  override readonly name = "UnusableChain";
+}
+
 /**
  * Opens every configured network; in development the TRON networks without nodes get a development
  * chain of their own. A network whose nodes do not answer now is open as well: it is checked before
  * its first use, and its absence is seen in the service's health.
  *
  * @param readRange reads blocks while a network is caught up with
- * @throws when a development chain is configured outside development, or a token's decimals differ
+ * @throws {UnusableChain} when a development chain is configured outside development, or the wallet has no
+ *   account of a network
+ * @throws {Error} when a token's decimals differ
  */
 export async function openChains(
   config: Config,
@@ -99,14 +106,16 @@ async function openNetwork(
   const embedded = settings.nodeUrls.length === 0;
   if (embedded && config.environment !== "development") return null;
   if (account === undefined) {
-    throw new Error(`Cannot open a network as the wallet has no account for it: ${network}`);
+    throw new UnusableChain(
+      `Cannot open a network as the wallet has no account for it: ${network}`,
+    );
   }
   const own = embedded ? await startEmbedded(config, network, account.hotWallet) : null;
   try {
     const nodeUrls = own === null ? settings.nodeUrls : [own.url];
     const dev = await probeDevNode(nodeUrls[0] ?? "");
     if (dev !== null && config.environment !== "development") {
-      throw new Error(
+      throw new UnusableChain(
         `Cannot use a development chain outside development: ${network}_NODE_URLS`,
       );
     }
