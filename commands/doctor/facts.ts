@@ -14,6 +14,8 @@ export interface FolderFacts {
   readonly path: string;
   /** Permission bits; null where the system has none. */
   readonly mode: number | null;
+  /** True where it belongs to the user that runs this command, which is the service's. */
+  readonly isOwn: boolean;
 }
 
 /** The wallet file that is configured. */
@@ -61,8 +63,8 @@ export interface DatabaseFacts {
   readonly schema: Seen<null>;
   /** Milliseconds by which this machine's clock is ahead. */
   readonly aheadMs: Seen<number>;
-  /** The key opens the callback secrets that are kept. */
-  readonly callbackKey: Seen<null>;
+  /** Callback secrets that the key was tried on, and opens: 0 where none is kept. */
+  readonly callbackKey: Seen<number>;
   readonly wallets: Seen<readonly KeptWallet[]>;
   /** Ids of first blocks, by network, as the service keeps them. */
   readonly genesis: Seen<ReadonlyMap<Network, string>>;
@@ -79,6 +81,8 @@ export interface ServiceFacts {
 
 /** The answer at `PUBLIC_URL`. */
 export interface FrontFacts {
+  /** Status of the answer. */
+  readonly status: number;
   /** True where measurements are served to everybody. */
   readonly showsMetrics: boolean;
 }

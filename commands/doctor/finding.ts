@@ -29,6 +29,7 @@ export const POINTS = [
   "signer",
   "caps",
   "nodes",
+  "contracts",
   "proof nodes",
   "cold wallet",
   "books",

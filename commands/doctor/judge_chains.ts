@@ -1,4 +1,5 @@
 import { isTronAddress } from "../../chains/tron/address.ts";
+import { PUBLIC_CONTRACTS, type TokenContracts } from "../../chains/tron/token_contracts.ts";
 import type { Config } from "../../config.ts";
 import { CURRENCIES, type Network, SERVED_NETWORKS } from "../../ledger/pair.ts";
 import type { Facts, NodeFacts } from "./facts.ts";
@@ -24,6 +25,7 @@ export function judgeChains(
   if (networks.length === 0) {
     return [
       missing("nodes", "no network has any", "TRX_NODE_URLS=https://..."),
+      unknown("contracts", "no network is open"),
       unknown("proof nodes", "no network is open"),
       unknown("cold wallet", "no network is open"),
     ];
@@ -40,6 +42,11 @@ export function judgeChains(
   const unproven = networks.filter((network) => config.networks[network].treasury.proof === null);
   return [
     ...orWell(own ?? [], "nodes", `all answer, of the right chain (${networks.join(", ")})`),
+    ...orWell(
+      networks.flatMap((network) => contractFaults(network, config)),
+      "contracts",
+      "those of the tokens' issuers",
+    ),
     ...orWell(
       [
         ...(proof ?? []),
@@ -105,6 +112,29 @@ function isRight(network: Network, found: string, kept: ReadonlyMap<Network, str
   return found === wanted && found === (kept.get(network) ?? found);
 }
 
+/** The issuers' own contracts, of the public networks. */
+function knownContracts(network: Network): TokenContracts {
+  return network === "TRX" || network === "TRX_SHASTA" ? PUBLIC_CONTRACTS[network] : {};
+}
+
+/** A token of another contract is credited as if it were the real one. */
+function contractFaults(network: Network, config: Config): readonly Finding[] {
+  const known = knownContracts(network);
+  return CURRENCIES.flatMap((currency): readonly Finding[] => {
+    const set = config.networks[network].contracts[currency];
+    if (set === null || set === known[currency]) return [];
+    const text = `${network}: ${currency} is ${set}`;
+    if (known[currency] === undefined) {
+      return [byHand("contracts", `${text}: compare it with what the issuer publishes`)];
+    }
+    const other = `${text}, not the issuer's contract`;
+    const mend = `take ${network}_${currency}_CONTRACT out, of service and signer`;
+    return config.environment === "production" && network === "TRX"
+      ? [missing("contracts", other, mend)]
+      : [byHand("contracts", other, mend)];
+  });
+}
+
 function coldFaults(
   network: Network,
   wallet: Facts["wallet"],
@@ -137,6 +167,19 @@ function coldFaults(
         point,
         `${name} is the hot wallet`,
         "an address of keys that are not on these machines",
+      ),
+    ];
+  }
+  const known = knownContracts(network);
+  const token = CURRENCIES.find((currency) =>
+    coldAddress === (contracts[currency] ?? known[currency])
+  );
+  if (token !== undefined) {
+    return [
+      missing(
+        point,
+        `${name} is the contract of ${token}: what is sent there is lost`,
+        `${name}=<address>, for service and signer`,
       ),
     ];
   }

@@ -40,7 +40,7 @@ export function judgeDatabase(facts: DatabaseFacts, config: Config): readonly Fi
     facts.schema.ok ? ok("schema", "of this version") : missing(
       "schema",
       facts.schema.reason,
-      "start this version of the service, it migrates the database",
+      "deno task admin bootstrap, or the first start, of this version migrates an older database",
     ),
     clockPoint(facts.aheadMs),
     callbackPoint(facts),
@@ -81,10 +81,13 @@ function clockPoint(aheadMs: DatabaseFacts["aheadMs"]): Finding {
 }
 
 function callbackPoint({ schema, callbackKey }: DatabaseFacts): Finding {
-  if (!schema.ok) return unknown("callback secrets", schema.reason);
-  return callbackKey.ok ? ok("callback secrets", "the key opens them") : missing(
-    "callback secrets",
-    callbackKey.reason,
-    "CALLBACK_SECRETS_KEY, or the key it replaced in CALLBACK_SECRETS_EARLIER_KEYS",
-  );
+  if (!schema.ok) return unknown("callback secrets", "the schema is not of this version");
+  if (!callbackKey.ok) {
+    return missing(
+      "callback secrets",
+      callbackKey.reason,
+      "CALLBACK_SECRETS_KEY, or the key it replaced in CALLBACK_SECRETS_EARLIER_KEYS",
+    );
+  }
+  return ok("callback secrets", callbackKey.value > 0 ? "the key opens them" : "none is kept yet");
 }

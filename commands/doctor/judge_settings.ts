@@ -74,7 +74,14 @@ function folderPoint(folder: Facts["folder"], dataDir: string): Finding {
       `install -d -m 700 ${dataDir}, as the service's user`,
     );
   }
-  const { path, mode } = folder.value;
+  const { path, mode, isOwn } = folder.value;
+  if (!isOwn) {
+    return missing(
+      "data folder",
+      `it is another user's: ${path}`,
+      `chown -R <the service's user> ${path}, or run this command as that user`,
+    );
+  }
   if (mode === null || (mode & OTHERS) === 0) return ok("data folder", path);
   return missing(
     "data folder",
@@ -106,12 +113,20 @@ export function judgeDoors(
 }
 
 function tlsPoint(front: Facts["front"], { publicUrl }: Config): Finding {
+  if (front.ok && front.value.status >= 500) {
+    return missing(
+      "tls",
+      `${publicUrl} answers ${front.value.status}: the proxy does not reach the service`,
+      "start the service, and let the proxy forward to HOST and PORT",
+    );
+  }
   if (front.ok) return ok("tls", `${publicUrl} answers with a certificate that is trusted`);
   const text = publicUrl === null ? "PUBLIC_URL is not set" : `${publicUrl}: ${front.reason}`;
   return missing(
     "tls",
     text,
-    "let a proxy with a trusted certificate answer there, PUBLIC_URL=https://...",
+    "let a proxy with a trusted certificate answer there, PUBLIC_URL=https://...; for an authority of " +
+      "your own DENO_CERT=<its certificate> before this command",
   );
 }
 

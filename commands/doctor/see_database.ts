@@ -141,16 +141,22 @@ async function clockAhead(sql: Sql): Promise<number> {
   return (before + Date.now()) / 2 - at;
 }
 
-/** @throws {Error} where no configured key opens a callback secret that is kept */
-async function tryCallbackKey(sql: Sql, { callbackSecrets, dataDir }: Config): Promise<null> {
+/**
+ * Tries the key on one secret of each key that encrypted some.
+ *
+ * @returns how many
+ * @throws {Error} where no configured key opens a callback secret that is kept
+ */
+async function tryCallbackKey(sql: Sql, { callbackSecrets, dataDir }: Config): Promise<number> {
   const { current, earlier } = callbackSecrets;
   const key = current?.reveal() ?? await readKept(`${dataDir}/callback-secrets-key`);
   if (key === null) throw new Error("CALLBACK_SECRETS_KEY is not set");
   const box = await createSecretBox(key, earlier.map((one) => one.reveal()));
   const prefix = `enc1:${box.keyId}:`;
   const kept = [await sampleSecret(sql, prefix), ...await listOtherSecrets(sql, prefix, "", 1)];
-  for (const one of kept) if (one !== null) await box.open(one.current, one.merchantId);
-  return null;
+  const found = kept.filter((one) => one !== null);
+  for (const one of found) await box.open(one.current, one.merchantId);
+  return found.length;
 }
 
 async function readGenesis(sql: Sql): Promise<ReadonlyMap<Network, string>> {

@@ -54,8 +54,12 @@ export async function seeInstallation(
 
 async function seeFolder(path: string): Promise<Seen<FolderFacts>> {
   return await look(FILE_MS, async () => {
-    const { mode } = await Deno.stat(path);
-    return { path, mode: mode === null ? null : mode & 0o777 };
+    const { mode, uid } = await Deno.stat(path);
+    return {
+      path,
+      mode: mode === null ? null : mode & 0o777,
+      isOwn: uid === null || uid === Deno.uid(),
+    };
   });
 }
 

@@ -57,6 +57,6 @@ export async function seeFront({ publicUrl }: Config): Promise<Seen<FrontFacts>>
     const response = await fetch(`${publicUrl}/metrics`, { signal, redirect: "manual" });
     const text = response.ok ? await response.text() : "";
     if (!response.ok) await response.body?.cancel();
-    return { showsMetrics: text.includes("# HELP ") };
+    return { status: response.status, showsMetrics: text.includes("# HELP ") };
   });
 }

@@ -121,10 +121,10 @@ export async function assertMigrated(
   const applied = table?.there ? await readApplied(sql) : [];
   const missing = pending(migrations ?? await readMigrations(), applied);
   if (missing.length > 0) {
+    // an empty database lacks all of them
+    const names = [...new Set([missing[0]?.name, missing.at(-1)?.name])].join(" to ");
     throw new MigrationMismatch(
-      `Cannot use the database as migrations are missing: ${
-        missing.map((migration) => migration.name).join(", ")
-      }`,
+      `Cannot use the database as migrations are missing (${missing.length}): ${names}`,
     );
   }
 }

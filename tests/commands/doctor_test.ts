@@ -23,7 +23,9 @@ const test = testNeeding(DATABASE);
 const NOW = Date.parse("2026-11-23T12:00:00Z");
 const MINUTE_MS = 60_000;
 const MAIN = "00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc";
-const COLD = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t";
+const USDT = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t";
+const OTHER_TOKEN = "TG3XXyExBkPp9nzdajDZsozEu4BkaSJozs";
+const COLD = "TUyimd9HR6U8gnQkKrjcoVfWP1WzjU5fZg";
 
 const ENV = {
   ENVIRONMENT: "production",
@@ -104,7 +106,7 @@ const DATABASE_FACTS: Facts["database"] = {
   durable: seen(null),
   schema: seen(null),
   aheadMs: seen(20),
-  callbackKey: seen(null),
+  callbackKey: seen(1),
   wallets: seen([KEPT]),
   genesis: seen(new Map([["TRX" as const, MAIN]])),
   administrators: seen([
@@ -117,9 +119,9 @@ const DATABASE_FACTS: Facts["database"] = {
 const WELL: Facts = {
   settings: readSettings(ENV),
   now: NOW,
-  folder: seen({ path: "/var/lib/engine", mode: 0o700 }),
+  folder: seen({ path: "/var/lib/engine", mode: 0o700, isOwn: true }),
   descriptors: seen({ limit: 8_192, isService: true }),
-  front: seen({ showsMetrics: false }),
+  front: seen({ status: 404, showsMetrics: false }),
   service: { url: "http://127.0.0.1:9464", ready: seen({ status: "ok", reasons: [] }) },
   database: DATABASE_FACTS,
   wallet: seen({ file: "/etc/engine/public-wallet.json", wallet: WALLET, hasWords: false }),
@@ -184,10 +186,22 @@ const MISSING: readonly (readonly [Facts, Point, string, string])[] = [
     "openssl",
   ],
   [
-    { ...WELL, folder: seen({ path: "/d", mode: 0o755 }) },
+    { ...WELL, folder: seen({ path: "/d", mode: 0o755, isOwn: true }) },
     "data folder",
     "/d (755)",
     "chmod 700 /d",
+  ],
+  [
+    { ...WELL, folder: seen({ path: "/d", mode: 0o700, isOwn: false }) },
+    "data folder",
+    "another user's: /d",
+    "chown",
+  ],
+  [
+    { ...WELL, front: seen({ status: 502, showsMetrics: false }) },
+    "tls",
+    "answers 502: the proxy does not reach the service",
+    "HOST and PORT",
   ],
   [
     { ...WELL, front: unseen("certificate has expired") },
@@ -202,7 +216,12 @@ const MISSING: readonly (readonly [Facts, Point, string, string])[] = [
     "TRUSTED_PROXIES=",
   ],
   [set({ TRUSTED_PROXIES: "0.0.0.0/0" }), "proxies", "0.0.0.0/0", "own addresses"],
-  [{ ...WELL, front: seen({ showsMetrics: true }) }, "operators", "everybody reads", "OPS_PORT"],
+  [
+    { ...WELL, front: seen({ status: 200, showsMetrics: true }) },
+    "operators",
+    "everybody reads",
+    "OPS_PORT",
+  ],
   [
     { ...WELL, descriptors: seen({ limit: 1_024, isService: true }) },
     "descriptors",
@@ -344,12 +363,24 @@ const MISSING: readonly (readonly [Facts, Point, string, string])[] = [
     "of another chain than TRX",
     "TRX_NODE_URLS",
   ],
+  [
+    set({ TRX_USDT_CONTRACT: OTHER_TOKEN }),
+    "contracts",
+    `USDT is ${OTHER_TOKEN}, not the issuer's`,
+    "TRX_USDT_CONTRACT",
+  ],
   [set({ TRX_NODE_URLS: "" }), "nodes", "no network has any", "TRX_NODE_URLS="],
   [
     set({ TRX_COLD_ADDRESS: "" }),
     "cold wallet",
     "TRX_COLD_ADDRESS is not set",
     "service and signer",
+  ],
+  [
+    set({ TRX_COLD_ADDRESS: USDT }),
+    "cold wallet",
+    "is the contract of USDT",
+    "TRX_COLD_ADDRESS=",
   ],
   [set({ TRX_COLD_ADDRESS: "nonsense" }), "cold wallet", "no address of TRX", "TRX_COLD_ADDRESS="],
   [
@@ -451,6 +482,10 @@ Deno.test("choices that are allowed are left to a person, and what cannot be che
   );
   assertEquals(stateOf(set({ TRX_DEPOSIT_PROOF_ABOVE: "" }), "proof nodes"), "by hand");
   assertEquals(stateOf(set({ ENVIRONMENT: "staging" }), "environment"), "by hand");
+  assertEquals(stateOf(set({ TRX_USDT_CONTRACT: USDT }), "contracts"), "ok");
+  const token = set({ TRX_USDT_CONTRACT: OTHER_TOKEN, ENVIRONMENT: "staging" });
+  assertEquals(stateOf(token, "contracts"), "by hand");
+  assertEquals(stateOf(set({ TRX_USDC_CONTRACT: OTHER_TOKEN }), "contracts"), "by hand");
   assertEquals(stateOf(node({ genesis: seen(null) }), "nodes"), "by hand");
   assertEquals(stateOf({ ...WELL, signer: seen(null) }, "users"), "unknown");
   assertEquals(stateOf({ ...WELL, signer: seen(null) }, "caps"), "unknown");
