@@ -13,6 +13,9 @@ import type { Sql } from "../../ledger/database/connect.ts";
 import { createJournalStore } from "../../ledger/journal/store.ts";
 import type { Network } from "../../ledger/pair.ts";
 import { checkBooks } from "../../ledger/reconcile/check_books.ts";
+import { until } from "./until.ts";
+
+export { until };
 
 /** An amount of a literal. */
 export function amount(text: string): Amount {
@@ -136,15 +139,6 @@ export async function fund(
       SELECT 1 FROM book.inbox WHERE txid = ${txid} AND consumed_at IS NOT NULL`;
     return row !== undefined;
   });
-}
-
-/** Waits for a condition, for as long as a slow machine may need. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const end = Date.now() + 60_000;
-  while (!await condition()) {
-    if (Date.now() > end) throw new Error("Cannot go on as a condition did not come true in 60 s");
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }
 
 /** What is wrong with the books, as sentences; empty when they balance. */

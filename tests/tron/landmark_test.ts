@@ -35,7 +35,7 @@ function chainOver(...nodes: readonly ScriptedNode[]) {
     contracts: { USDT },
     depositXpub: BRANCH.publicExtendedKey,
     hotWallet: PAYER,
-    requestTimeoutMs: 2_000,
+    requestTimeoutMs: 60_000,
   });
 }
 

@@ -14,7 +14,7 @@ const RANGE = "/walletsolidity/getblockbylimitnext";
 const RECEIPTS = "/walletsolidity/gettransactioninfobyblocknum";
 
 function poolOf(node: ScriptedNode): NodePool {
-  return new NodePool([new TronNode({ url: node.url, requestTimeoutMs: 10_000 })], 20_000);
+  return new NodePool([new TronNode({ url: node.url, requestTimeoutMs: 60_000 })], 120_000);
 }
 
 function blocksOf(
@@ -76,7 +76,7 @@ Deno.test({
     const first = await blocks.next();
     assertEquals(heightOf(first.value), 1);
     // the consumer takes no further block, as if it were writing
-    const deadline = performance.now() + 10_000;
+    const deadline = performance.now() + 60_000;
     while (asked.length < 6 && performance.now() < deadline) {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
@@ -206,10 +206,10 @@ Deno.test({
       [RANGE]: rangeOf,
       [RECEIPTS]: (body) => body["num"] === 3 ? [] : receiptsOf(body),
     });
-    const nodes = [first, second].map(({ url }) => new TronNode({ url, requestTimeoutMs: 10_000 }));
+    const nodes = [first, second].map(({ url }) => new TronNode({ url, requestTimeoutMs: 60_000 }));
     const read: number[] = [];
     const source = {
-      pool: new NodePool(nodes, 20_000),
+      pool: new NodePool(nodes, 120_000),
       context: CONTEXT,
       readRange: readRangeHere,
     };

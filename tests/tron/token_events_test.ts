@@ -15,7 +15,7 @@ const CALL = "/wallet/triggerconstantcontract";
 const PRICES = { energy: 100, byte: 1_000, activation: 1_100_000 };
 
 function poolOver(node: { readonly url: string }): NodePool {
-  return new NodePool([new TronNode({ url: node.url, requestTimeoutMs: 2_000 })], 5_000, null);
+  return new NodePool([new TronNode({ url: node.url, requestTimeoutMs: 60_000 })], 60_000, null);
 }
 
 Deno.test({

@@ -1,6 +1,7 @@
 import {
   assert,
   assertEquals,
+  assertInstanceOf,
   assertRejects,
   assertStringIncludes,
   assertThrows,
@@ -33,6 +34,7 @@ import {
   word,
 } from "./support/block_fixture.ts";
 import { needs } from "../support/permissions.ts";
+import { until } from "../support/until.ts";
 import { never, type Script, startScriptedNode } from "./support/scripted_node.ts";
 
 const MNEMONIC =
@@ -57,18 +59,9 @@ function chainOver(
     contracts: { USDT },
     depositXpub: BRANCH.publicExtendedKey,
     hotWallet: PAYER,
-    requestTimeoutMs: 2_000,
+    requestTimeoutMs: 60_000,
     ...changes,
   });
-}
-
-/** Waits for a condition; bounded. */
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 10_000;
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error("Cannot go on as nothing happened in 10 s");
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }
 
 /** Waits for the failure of a read. */
@@ -312,7 +305,14 @@ test("a node that does not answer in time is left for the next one", async () =>
   await using good = startScriptedNode({ "/wallet/getblock": () => block([]) });
   const bounds = { requestTimeoutMs: 100 };
   assertEquals((await unavailable(chainOver([slow], bounds).head())).category, "timeout");
-  assertEquals((await chainOver([slow, good], bounds).head()).height, HEIGHT);
+  // a busy machine may use up the little time that the good one has as well
+  const chain = chainOver([slow, good], bounds);
+  await until(() =>
+    chain.head().then(({ height }) => height === HEIGHT, (error) => {
+      assertInstanceOf(error, ChainUnavailable);
+      return false;
+    })
+  );
   over.abort();
 });
 
@@ -546,7 +546,7 @@ test("the same bytes go to every node, once each", async () => {
 test("a lost answer is unclear, never a failure, and is not sent again by the transport", async () => {
   const over = new AbortController();
   await using node = startScriptedNode({ [BROADCAST]: () => never(over.signal) });
-  const outcome = await chainOver([node], { requestTimeoutMs: 100 }).broadcast(SIGNED);
+  const outcome = await chainOver([node], { requestTimeoutMs: 2_000 }).broadcast(SIGNED);
   assertEquals(outcome, { category: "unclear", retryable: true, code: "TIMEOUT" });
   assertEquals(node.requests.length, 1);
   over.abort();

@@ -4,6 +4,7 @@ import { EventEmitter } from "node:events";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Connections, type Listener } from "../../webhooks/connections.ts";
+import { movedClock } from "../support/moved_clock.ts";
 
 const REQUEST = Buffer.from("POST / HTTP/1.1\r\n\r\n");
 const OK = Buffer.from("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
@@ -58,23 +59,8 @@ function opened() {
   };
 }
 
-/** Moves the clock for one test. */
-function clock() {
-  const { now } = performance;
-  let ahead = 0;
-  performance.now = () => now.call(performance) + ahead;
-  return {
-    advance: (ms: number) => {
-      ahead += ms;
-    },
-    [Symbol.dispose]: () => {
-      performance.now = now;
-    },
-  };
-}
-
 Deno.test("a connection in use without a pause is replaced: its name may be elsewhere by now", () => {
-  using time = clock();
+  using time = movedClock();
   using pool = opened();
   for (let elapsed = 0; elapsed < LIFE_MS; elapsed += 10_000) {
     pool.send();
