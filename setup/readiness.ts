@@ -21,8 +21,8 @@ import { workReasons } from "./work_reasons.ts";
 
 /** How long one batch may take before the journal counts as stopped: nothing is decided meanwhile. */
 const JOURNAL_MS = 15_000;
-/** Bound of the whole check. */
-const CHECK_MS = 2_000;
+/** Bound of the whole check: who asks gives up soon after. */
+const BOUND_MS = 2_000;
 
 /** What a node's readiness is made of. */
 export interface ReadinessParts {
@@ -51,6 +51,8 @@ export interface ReadinessParts {
   readonly others?: () => readonly string[];
   /** Why the first requests would fail; empty once all is there that they need. */
   readonly starting?: () => Promise<readonly string[]>;
+  /** Bound of the whole check, milliseconds; default 2 s. */
+  readonly boundMs?: number;
 }
 
 /**
@@ -59,9 +61,10 @@ export interface ReadinessParts {
  */
 export async function readiness(parts: ReadinessParts): Promise<Readiness> {
   const { sql, migrations, engine, now, signerTrouble, fees, reconciler } = parts;
+  const { boundMs = BOUND_MS } = parts;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("no answer in time")), CHECK_MS);
+    timer = setTimeout(() => reject(new Error("no answer in time")), boundMs);
   });
   try {
     const details = (parts.details ?? detailReads(sql, engine))();

@@ -28,7 +28,7 @@ Deno.test("an actor handles one message at a time, in the order they came", asyn
     busy--;
   }));
   for (const message of ["a", "b", "c"]) assert(actors.tell("one", message));
-  await actors.stop(5_000);
+  await actors.stop(60_000);
   assertEquals(heard, ["one:a", "one:b", "one:c"]);
 });
 
@@ -44,7 +44,7 @@ Deno.test("a full mailbox says so and keeps what it has", async () => {
   const told = ["third", "fourth", "fifth"].map((message) => actors.tell("one", message));
   assert(told.includes(false));
   gate.resolve();
-  await actors.stop(5_000);
+  await actors.stop(60_000);
   assertEquals(heard.length, 2 + told.filter(Boolean).length);
 });
 
@@ -68,7 +68,7 @@ Deno.test("an actor that throws is loaded anew and gets the same message again",
     FAST,
   );
   actors.tell("one", "message");
-  await actors.stop(5_000);
+  await actors.stop(60_000);
   assertEquals([loads, heard], [3, ["message"]]);
 });
 
@@ -86,7 +86,7 @@ Deno.test("a message that keeps failing is set aside and the next one is handled
   actors.tell("one", "good");
   await until(() => heard.length === 1);
   assertEquals(actors.figures.quarantined, 1);
-  await actors.stop(5_000);
+  await actors.stop(60_000);
 });
 
 /** Tells an actor something that is away for a while, until it is heard. */
@@ -112,14 +112,14 @@ async function heardThough(
 Deno.test("what is away is waited for and blamed on no message", async () => {
   const actors = await heardThough(20, FAST);
   assertEquals(actors.figures.quarantined, 0);
-  await actors.stop(5_000);
+  await actors.stop(60_000);
 });
 
 Deno.test("what says how long it is away is tried at that moment, but within the longest pause", async () => {
   const patient: Supervision = { backoffMs: 3_600_000, backoffMaxMs: 3_600_000, tries: 3 };
   for (const [restMs, supervision] of [[1, patient], [3_600_000, FAST]] as const) {
     const actors = await heardThough(3, supervision, { restMs: () => restMs });
-    await actors.stop(5_000);
+    await actors.stop(60_000);
   }
 });
 
@@ -143,6 +143,6 @@ Deno.test("an idle actor is dropped and comes back with its next message", async
   actors.tell("one", "b");
   await until(() => actors.figures.active === 0);
   assertEquals([loads, released], [2, 2]);
-  await actors.stop(5_000);
+  await actors.stop(60_000);
   assertFalse(actors.tell("one", "late"));
 });

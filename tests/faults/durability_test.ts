@@ -28,7 +28,7 @@ async function cancelWaits(admin: Sql, like: string): Promise<number> {
 }
 
 async function eventually(isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 30_000;
+  const deadline = performance.now() + 120_000;
   while (!(await isSo())) {
     if (performance.now() > deadline) throw new Error("Cannot wait any longer");
     await new Promise((resolve) => setTimeout(resolve, 20));

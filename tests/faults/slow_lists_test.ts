@@ -21,7 +21,7 @@ test("a merchant's slow lists cost others nothing, and are given up with 503", a
   const { connect } = await import("../../ledger/database/connect.ts");
   const open = (max: number, statementTimeoutMs: number) =>
     connect(url.href, { max, statementTimeoutMs });
-  const pools = { requests: open(2, 10_000), reads: open(4, 3_000), operators: open(2, 10_000) };
+  const pools = { requests: open(2, 10_000), reads: open(4, 10_000), operators: open(2, 10_000) };
   const slots = new ReadSlots({ slots: 4, perMerchant: 2, waitMs: 1_000 });
   await using front = await testApi({
     sql: api.sql,

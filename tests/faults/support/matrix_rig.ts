@@ -140,6 +140,7 @@ export async function openRig(options: { readonly sweeps: boolean }): Promise<Ri
           signerTrouble: null,
           fees: null,
           reconciler: null,
+          boundMs: 60_000,
         }),
       merchantsOf: () => ({
         ask: (id, command, timeoutMs) => running().merchants.ask(id, command, timeoutMs),
