@@ -1,6 +1,7 @@
 /**
- * A database of its own for a test: a clone of a migrated template on the shared server.
- * `TEST_DATABASE_URL` names another server to use (a role that may create databases).
+ * A database of its own for a test: a clone of a migrated template on the shared server, or one that
+ * another test has left as it was made. `TEST_DATABASE_URL` names another server to use (a role that
+ * may create databases), on which nothing is left.
  *
  * @module
  */
@@ -8,6 +9,7 @@
 import { connect, type ConnectOptions, type Sql } from "../../ledger/database/connect.ts";
 import { migrate, readMigrations } from "../../ledger/database/migrate.ts";
 import { joinSharedCluster } from "./shared_cluster.ts";
+import { leaveSpare, noteTemplate, takeSpare } from "./spare_database.ts";
 
 /** A migrated, otherwise empty database. */
 export interface TestDatabase extends AsyncDisposable {
@@ -17,7 +19,7 @@ export interface TestDatabase extends AsyncDisposable {
   readonly sql: Sql;
   /** Opens another pool, closed with the database. */
   connect(options?: ConnectOptions): Sql;
-  /** Closes every pool and drops the database. */
+  /** Closes every pool and gives the database away. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -25,6 +27,8 @@ export interface TestDatabase extends AsyncDisposable {
 export interface TestDatabaseOptions extends ConnectOptions {
   /** Whether the migrations are applied; default true. */
   readonly migrated?: boolean;
+  /** Whether no other test may have used it, as its files or statistics are looked at; default false. */
+  readonly unused?: boolean;
 }
 
 /** Key of the advisory lock under which a template is made. */
@@ -40,14 +44,20 @@ export async function testDatabase(options: TestDatabaseOptions = {}): Promise<T
     await admin`SELECT 1`;
     return { admin, serverUrl };
   });
+  const { migrated = true, unused = false } = options;
+  const isShared = migrated && !Deno.env.has("TEST_DATABASE_URL");
+  let original = "template0";
+  const url = databaseUrl(serverUrl, name);
   try {
-    const original = options.migrated ?? true ? await template(admin, serverUrl) : "template0";
-    await admin`CREATE DATABASE ${admin(name)} TEMPLATE ${admin(original)}`;
+    if (migrated) original = await template(admin, serverUrl);
+    if (!isShared || unused || !await takeSpare(admin, original, name)) {
+      await admin`CREATE DATABASE ${admin(name)} TEMPLATE ${admin(original)}`;
+      if (migrated) await admitHistory(url);
+    }
   } catch (error) {
     await admin.end({ timeout: 5 });
     throw error;
   }
-  const url = databaseUrl(serverUrl, name);
   const pools: Sql[] = [];
   const open = (more: ConnectOptions = {}) => {
     const pool = connect(url, { applicationName: "test", ...more });
@@ -55,14 +65,14 @@ export async function testDatabase(options: TestDatabaseOptions = {}): Promise<T
     return pool;
   };
   const sql = open({ max: 4, ...options });
-  if (options.migrated ?? true) await admitHistory(url);
   return {
     url,
     sql,
     connect: open,
     [Symbol.asyncDispose]: async () => {
       await Promise.all(pools.map((pool) => pool.end({ timeout: 2 })));
-      await admin`DROP DATABASE ${admin(name)} WITH (FORCE)`;
+      if (isShared) await leaveSpare(admin, original, name, url);
+      else await admin`DROP DATABASE ${admin(name)} WITH (FORCE)`;
       await admin.end({ timeout: 5 });
     },
   };
@@ -101,7 +111,7 @@ function databaseUrl(serverUrl: string, name: string): string {
 async function template(admin: Sql, serverUrl: string): Promise<string> {
   const sums = (await readMigrations()).map((migration) => migration.checksum).join();
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(sums));
-  const name = `template_${new Uint8Array(digest).toHex().slice(0, 16)}`;
+  const name = `migrated_${new Uint8Array(digest).toHex().slice(0, 16)}`;
   if (await exists(admin, name)) return name;
   await admin`SELECT pg_advisory_lock(${TEMPLATE_LOCK})`;
   try {
@@ -112,6 +122,7 @@ async function template(admin: Sql, serverUrl: string): Promise<string> {
     const sql = connect(databaseUrl(serverUrl, draft), { max: 1 });
     try {
       await migrate(sql);
+      await noteTemplate(admin, name, sql);
     } finally {
       await sql.end({ timeout: 5 });
     }

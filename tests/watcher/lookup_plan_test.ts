@@ -40,7 +40,7 @@ async function readWhole(
 }
 
 test("however many receivers are looked up, addresses are read by key, and not the table", async () => {
-  await using database = await testDatabase();
+  await using database = await testDatabase({ unused: true });
   const sql = database.connect({ max: 1 });
   await addAddresses(sql);
   await sql`ANALYZE hub.address`;
@@ -57,7 +57,7 @@ test("however many receivers are looked up, addresses are read by key, and not t
 });
 
 test("a connection that looked up addresses before there were any reads by key all the same, without statistics", async () => {
-  await using database = await testDatabase();
+  await using database = await testDatabase({ unused: true });
   // keeps the plan of its first query, as any connection does after some
   const sql = await database.connect({ max: 1, looksUpOnly: true }).reserve();
   const strangers = Array.from(
@@ -72,7 +72,7 @@ test("a connection that looked up addresses before there were any reads by key a
 });
 
 test("a connection that looked up transactions of ours before there were any reads by key all the same, without statistics", async () => {
-  await using database = await testDatabase();
+  await using database = await testDatabase({ unused: true });
   const sql = await database.connect({ max: 1, looksUpOnly: true }).reserve();
   const strangers = Array.from({ length: ASKED }, (_, n) => n.toString(16).padStart(64, "a"));
   assertEquals(await findOwnTransactions(sql, "TRX", strangers), []);
