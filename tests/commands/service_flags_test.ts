@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { serviceFlags } from "../../commands/service_flags.ts";
 import { needs } from "../support/permissions.ts";
 
-const START_MS = 120_000;
+const START_MS = 300_000;
 const ROOT = fileURLToPath(new URL("../../", import.meta.url)).replace(/\/$/, "");
 
 Deno.test("the service reads and writes what it needs, and runs nothing", () => {

@@ -13,7 +13,8 @@ import { withFileLock } from "../../ledger/database/file_lock.ts";
 import { removeCluster } from "./remove_cluster.ts";
 import { type Ready, READY_FILE, SHARED_FOLDER, SHARED_LOCK } from "./shared_cluster.ts";
 
-const IDLE_MS = 20_000;
+/** Longer than the tests take that use servers of their own, so that this one is not made twice. */
+const IDLE_MS = 180_000;
 const LOOK_EVERY_MS = 1_000;
 const DATA_DIR = join(SHARED_FOLDER, "data");
 

@@ -32,7 +32,7 @@ const VERSIONS = "/usr/lib/postgresql";
 /** The first one with `pg_backup_start`, which makes the standby. */
 const LEAST_VERSION = 15;
 /** How long a server may take to answer, milliseconds. */
-const BOUND_MS = 60_000;
+const BOUND_MS = 180_000;
 
 /** Folder of the newest server's programs; null where no server of version 15 or later is. */
 function findDebianPostgres(): string | null {

@@ -52,7 +52,7 @@ export interface StandbyOptions {
 }
 
 /** How long a server may take to do what it was told, milliseconds. */
-const BOUND_MS = 60_000;
+const BOUND_MS = 180_000;
 
 /**
  * Makes a standby from a running primary: `await using standby = await startStandby(primary);`

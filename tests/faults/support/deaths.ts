@@ -3,7 +3,7 @@ import type { CrashPointName } from "../../../actors/runtime/crash_point.ts";
 import { type Service, START_MS } from "../../support/service.ts";
 
 /** Bound of one death, the leases that the one before it left behind included. */
-const DEATH_MS = 60_000;
+const DEATH_MS = 180_000;
 /** The most deaths in a row. */
 const DEATHS = 6;
 

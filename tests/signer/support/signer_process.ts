@@ -10,7 +10,7 @@ import { askStatus } from "../../../commands/signer/ask_status.ts";
 import { delay } from "../../../ledger/database/delay.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-const START_MS = 120_000;
+const START_MS = 300_000;
 const INHERITED = ["PATH", "HOME", "DENO_DIR", "XDG_CACHE_HOME", "NPM_CONFIG_REGISTRY"];
 
 /** A signer that a test may treat badly. */
