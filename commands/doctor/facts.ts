@@ -4,6 +4,7 @@ import type {
   AdministratorKey,
   KeptWallet,
   ServerFacts,
+  SignerRole,
 } from "../../ledger/admin/read_installation.ts";
 import type { Network } from "../../ledger/pair.ts";
 import type { Seen } from "./look.ts";
@@ -66,6 +67,8 @@ export interface DatabaseFacts {
   /** Callback secrets that the key was tried on, and opens: 0 where none is kept. */
   readonly callbackKey: Seen<number>;
   readonly wallets: Seen<readonly KeptWallet[]>;
+  /** The roles that signers are connected as now. */
+  readonly signerRoles: Seen<readonly SignerRole[]>;
   /** Ids of first blocks, by network, as the service keeps them. */
   readonly genesis: Seen<ReadonlyMap<Network, string>>;
   readonly administrators: Seen<readonly AdministratorKey[]>;

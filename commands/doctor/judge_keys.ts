@@ -150,7 +150,18 @@ function signerPoints(facts: KeyFacts): readonly Finding[] {
       missing(
         "signer",
         "it does not reach its database",
-        "SIGNER_DATABASE_URL of the signer, deno task signer role <name>",
+        "the signer's log has the reason: SIGNER_DATABASE_URL, or deno task signer role <name>",
+      ),
+    );
+  }
+  const roles = facts.database.signerRoles;
+  for (const { name, mayWrite } of roles.ok ? roles.value : []) {
+    if (!mayWrite) continue;
+    found.push(
+      missing(
+        "signer",
+        `its role may change the books: ${name}`,
+        "a role of its own in SIGNER_DATABASE_URL, reduced by deno task signer role <name>",
       ),
     );
   }

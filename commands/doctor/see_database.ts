@@ -2,6 +2,7 @@ import {
   readAdministratorKeys,
   readKeptWallets,
   readServer,
+  readSignerRoles,
 } from "../../ledger/admin/read_installation.ts";
 import { listOtherSecrets, sampleSecret } from "../../ledger/admin/kept_secrets.ts";
 import { ROLE } from "../../ledger/database/cluster_folder.ts";
@@ -86,13 +87,15 @@ async function ask(
       aheadMs,
     };
   }
-  const [callbackKey, wallets, genesis, administrators, comparisons] = await Promise.all([
-    look(BOUND_MS, () => tryCallbackKey(sql, config)),
-    look(BOUND_MS, () => readKeptWallets(sql)),
-    look(BOUND_MS, () => readGenesis(sql)),
-    look(BOUND_MS, () => readAdministratorKeys(sql, MOST_KEYS)),
-    look(BOUND_MS, () => newestReports(sql)),
-  ]);
+  const [callbackKey, wallets, signerRoles, genesis, administrators, comparisons] = await Promise
+    .all([
+      look(BOUND_MS, () => tryCallbackKey(sql, config)),
+      look(BOUND_MS, () => readKeptWallets(sql)),
+      look(BOUND_MS, () => readSignerRoles(sql)),
+      look(BOUND_MS, () => readGenesis(sql)),
+      look(BOUND_MS, () => readAdministratorKeys(sql, MOST_KEYS)),
+      look(BOUND_MS, () => newestReports(sql)),
+    ]);
   return {
     server,
     durable,
@@ -100,6 +103,7 @@ async function ask(
     aheadMs,
     callbackKey,
     wallets,
+    signerRoles,
     genesis,
     administrators,
     comparisons,
@@ -119,6 +123,7 @@ function nothingSeen(reason: string, rest = "the database is not reached"): Data
     aheadMs: nothing,
     callbackKey: nothing,
     wallets: nothing,
+    signerRoles: nothing,
     genesis: nothing,
     administrators: nothing,
     comparisons: nothing,

@@ -63,3 +63,26 @@ export async function readAdministratorKeys(
       AND (expires_at IS NULL OR expires_at > now())
     ORDER BY created_at, id LIMIT ${limit}`;
 }
+
+/** A role that a signer is connected as now. */
+export interface SignerRole {
+  readonly name: string;
+  /** True where it may change the books, so that what it signs could be made up with its password. */
+  readonly mayWrite: boolean;
+}
+
+/** The roles that signers are connected as now; a signer names itself in its connections. */
+export async function readSignerRoles(sql: AnySql): Promise<readonly SignerRole[]> {
+  return await sql<SignerRole[]>`
+    WITH session AS (
+      SELECT DISTINCT usesysid FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'signer'
+    )
+    SELECT r.rolname AS name, EXISTS (
+      SELECT FROM pg_class c
+      WHERE c.relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname IN ('book', 'hub'))
+        AND c.relkind IN ('r', 'p')
+        AND has_table_privilege(r.oid, c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
+    ) AS "mayWrite"
+    FROM session s JOIN pg_roles r ON r.oid = s.usesysid ORDER BY r.rolname`;
+}

@@ -108,6 +108,7 @@ const DATABASE_FACTS: Facts["database"] = {
   aheadMs: seen(20),
   callbackKey: seen(1),
   wallets: seen([KEPT]),
+  signerRoles: seen([{ name: "signer", mayWrite: false }]),
   genesis: seen(new Map([["TRX" as const, MAIN]])),
   administrators: seen([
     keyOf("key_1", "key_1", "admin:write"),
@@ -340,6 +341,12 @@ const MISSING: readonly (readonly [Facts, Point, string, string])[] = [
     signer({ reachesDatabase: false }),
     "signer",
     "does not reach its database",
+    "SIGNER_DATABASE_URL",
+  ],
+  [
+    database({ signerRoles: seen([{ name: "engine", mayWrite: true }]) }),
+    "signer",
+    "its role may change the books: engine",
     "SIGNER_DATABASE_URL",
   ],
   [signer({ paused: true }), "signer", "it is paused", "deno task signer resume"],

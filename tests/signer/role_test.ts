@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { grantSignerRole } from "../../ledger/admin/grant_signer_role.ts";
+import { readSignerRoles } from "../../ledger/admin/read_installation.ts";
 import { connect } from "../../ledger/database/connect.ts";
 import { migrate } from "../../ledger/database/migrate.ts";
 import { createIntentSource } from "../../ledger/queries/read_intents.ts";
@@ -44,7 +45,7 @@ test("with its grants the signer reads intents and addresses, and can do nothing
   await sql.unsafe(`GRANT SELECT (webhook_secret) ON book.merchant TO ${role.name}`);
   await grantSignerRole(sql, role.name);
 
-  const own = connect(role.url, { max: 1 });
+  const own = connect(role.url, { max: 1, applicationName: "signer" });
   try {
     const source = createIntentSource(own);
     assertEquals(await source.read(["out_1", "out_x"]), [{
@@ -71,6 +72,10 @@ test("with its grants the signer reads intents and addresses, and can do nothing
         statement,
       );
     }
+    // as an installation is checked
+    assertEquals([...await readSignerRoles(sql)], [{ name: role.name, mayWrite: false }]);
+    await sql.unsafe(`GRANT UPDATE ON hub.address TO ${role.name}`);
+    assertEquals([...await readSignerRoles(sql)], [{ name: role.name, mayWrite: true }]);
     await assertRejects(
       () => own`CREATE TEMP TABLE t (id int)`,
       Error,
