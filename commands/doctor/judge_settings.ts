@@ -79,7 +79,7 @@ function folderPoint(folder: Facts["folder"], dataDir: string): Finding {
     return missing(
       "data folder",
       `it is another user's: ${path}`,
-      `chown -R <the service's user> ${path}, or run this command as that user`,
+      "a DATA_DIR that is the service's own (install -d -m 700 as its user), this command run as that user",
     );
   }
   if (mode === null || (mode & OTHERS) === 0) return ok("data folder", path);

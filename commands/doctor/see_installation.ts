@@ -84,7 +84,11 @@ async function seeApart(
   if (socket === null) return unseen("SIGNER_SOCKET is not set: the service has the keys itself");
   return await look(FILE_MS, async () => {
     const secrets = [`${dataDir}/wallet-passphrase`, ...(passphrase ? [passphrase] : [])];
-    await requireApart({ socket, secrets, user: Deno.uid() });
+    const user = Deno.uid();
+    const isRoot = user === 0;
+    await requireApart({ socket, secrets, user: isRoot ? null : user });
+    // nothing is learnt about the service's user
+    if (isRoot) throw new Error("this command runs as root, as the service must not");
     return null;
   });
 }

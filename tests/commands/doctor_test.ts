@@ -196,7 +196,7 @@ const MISSING: readonly (readonly [Facts, Point, string, string])[] = [
     { ...WELL, folder: seen({ path: "/d", mode: 0o700, isOwn: false }) },
     "data folder",
     "another user's: /d",
-    "chown",
+    "as that user",
   ],
   [
     { ...WELL, front: seen({ status: 502, showsMetrics: false }) },
