@@ -23,6 +23,10 @@ export function sweepReasons(
   if (status.failing > 0) {
     reasons.push(`${network} cannot look at ${status.failing} addresses that are to be swept`);
   }
+  if (status.held > 0) {
+    const held = `${status.held} addresses that were paid`;
+    reasons.push(`${network} cannot sweep ${held}: an open transaction holds their rows`);
+  }
   if (status.oldestTopUpAt !== null && now - status.oldestTopUpAt > TOP_UP_MS) {
     reasons.push(`${network} has a top-up that is final for more than a day and not swept`);
   }

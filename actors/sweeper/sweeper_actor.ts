@@ -13,6 +13,7 @@ import type { Sql } from "../../ledger/database/connect.ts";
 import { classifyDatabaseError } from "../../ledger/database/classify_database_error.ts";
 import type { Network } from "../../ledger/pair.ts";
 import { dueTargets, type SweepTarget } from "../../ledger/sweeps/due_targets.ts";
+import { noteLateTargets } from "../../ledger/sweeps/note_late_targets.ts";
 import { readPromisedStake } from "../../ledger/sweeps/read_promised_stake.ts";
 import { readSweepHealth, type SweepHealth } from "../../ledger/sweeps/read_sweep_health.ts";
 import { postpone } from "../../ledger/sweeps/settle_target.ts";
@@ -87,6 +88,7 @@ class SweeperActor implements Actor<SweeperMessage> {
     const { sql, terms, onQueued } = this.#deps;
     const { network } = this.#chain;
     await this.#tellStatus();
+    await noteLateTargets(sql, network);
     const due = await dueTargets(sql, network, TURN);
     if (due.length === 0) return;
     const plan: PlanDeps = {

@@ -13,3 +13,14 @@ CREATE TABLE book.late_outcome (
   PRIMARY KEY (outgoing_id, number, merchant_id)
 );
 CREATE INDEX late_outcome_of_network ON book.late_outcome (network, height);
+
+-- Addresses that were paid while another session held their row of `sweep_target`: the scan notes them here
+-- and goes on, and the planner's next look that finds the row free takes them over.
+CREATE TABLE book.late_sweep_target (
+  network     text COLLATE "C" NOT NULL,
+  address     text COLLATE "C" NOT NULL,
+  currency    text COLLATE "C" NOT NULL,
+  merchant_id text COLLATE "C" NOT NULL,
+  noted_at    timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (network, address, currency)
+);

@@ -17,7 +17,10 @@ export interface SweepTarget {
   readonly touched: number;
 }
 
-/** The addresses of a network that are to be looked at now, longest waiting first. */
+/**
+ * The addresses of a network that are to be looked at now, longest waiting first. One whose row another
+ * transaction holds is left out: its plan could not be written, and the others would wait for it.
+ */
 export async function dueTargets(
   sql: Sql,
   network: Network,
@@ -25,7 +28,8 @@ export async function dueTargets(
 ): Promise<readonly SweepTarget[]> {
   return await readTargets(
     sql,
-    sql`WHERE network = ${network} AND look_at <= now() ORDER BY look_at LIMIT ${limit}`,
+    sql`WHERE network = ${network} AND look_at <= now() ORDER BY look_at LIMIT ${limit}
+      FOR NO KEY UPDATE SKIP LOCKED`,
   );
 }
 

@@ -11,11 +11,13 @@ export interface SweepHealth {
   readonly oldestTopUpAt: number | null;
   /** Addresses that could not be looked at three times in a row and more. */
   readonly failing: number;
+  /** Addresses that were paid and whose rows other transactions have held for a minute and more since. */
+  readonly held: number;
 }
 
 /** Reads how the sweeps of a network stand; costs by the number of merchants, not of addresses. */
 export async function readSweepHealth(sql: Sql, network: Network): Promise<SweepHealth> {
-  const [counts, [oldest], [stuck]] = await Promise.all([
+  const [counts, [oldest], [stuck], [late]] = await Promise.all([
     sql<{ reason: SweepReason; addresses: number }[]>`
       SELECT reason, count(*)::int AS addresses FROM book.sweep_target
       WHERE network = ${network} AND reason IS NOT NULL GROUP BY reason`,
@@ -28,10 +30,14 @@ export async function readSweepHealth(sql: Sql, network: Network): Promise<Sweep
     sql<{ failing: number }[]>`
       SELECT count(*)::int AS failing FROM book.sweep_target
       WHERE network = ${network} AND tries >= 3`,
+    sql<{ held: number }[]>`
+      SELECT count(*)::int AS held FROM book.late_sweep_target
+      WHERE network = ${network} AND noted_at < now() - interval '1 minute'`,
   ]);
   return {
     waiting: new Map(counts.map(({ reason, addresses }) => [reason, addresses])),
     oldestTopUpAt: oldest?.found_at?.getTime() ?? null,
     failing: stuck?.failing ?? 0,
+    held: late?.held ?? 0,
   };
 }

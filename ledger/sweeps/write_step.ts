@@ -1,5 +1,6 @@
 import type { Sql, TransactionSql } from "postgres";
 import { type Amount, formatAmount } from "../amount.ts";
+import { ROW_WAIT } from "../database/write_apart.ts";
 import { PLATFORM_ACCOUNT } from "../treasury/platform_account.ts";
 import type { SweepTarget } from "./due_targets.ts";
 import type { OpenItem } from "./read_sweep_facts.ts";
@@ -26,9 +27,11 @@ export interface NewStep {
  * is under way. Planners of other nodes wait for the row of the address and then find it changed.
  *
  * @returns whether it was queued
+ * @throws also when another transaction holds rows of the address for more than a moment
  */
 export async function writeStep(sql: Sql, target: SweepTarget, step: NewStep): Promise<boolean> {
   return await sql.begin(async (tx) => {
+    await tx`SELECT set_config('lock_timeout', ${ROW_WAIT}, true)`;
     if (!await holdTarget(tx, target)) return false;
     const isSweep = step.kind === "sweep";
     await tx`

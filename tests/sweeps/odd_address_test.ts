@@ -5,6 +5,7 @@ import type { Sql } from "../../ledger/database/connect.ts";
 import { readSweepHealth } from "../../ledger/sweeps/read_sweep_health.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
+import { holdRows } from "../support/hold_rows.ts";
 import { paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
@@ -93,4 +94,30 @@ test("nodes that answer for no address end the look, and cost it one round", asy
   const [row] =
     await sql`SELECT count(*)::int AS due FROM book.sweep_target WHERE look_at <= now()`;
   assert(row?.due >= 44, `${row?.due} are still due`);
+});
+
+test("an address whose rows another session holds keeps no other from being swept, and is swept when that ends", async (t) => {
+  for (const currency of ["USDT", "USDC"]) {
+    await t.step(currency, async () => {
+      await using database = await testDatabase();
+      const { sql } = database;
+      await addTargets(sql, ["held", "a", "b"]);
+      await sql`
+        INSERT INTO book.sweep_target (network, address, currency, merchant_id, look_at)
+        VALUES ('TRX', 'held', 'USDC', 'mer_1', now() + interval '1 day')`;
+      const sweeper = await sweeperWith(sql, () => null);
+      const letGo = await holdRows(
+        database,
+        (tx) =>
+          tx`
+            SELECT FROM book.sweep_target WHERE address = 'held' AND currency = ${currency} FOR UPDATE`,
+      );
+      await sweeper.look();
+      assertEquals(await swept(sql), [1, 2]);
+      await letGo();
+      await sql`UPDATE book.sweep_target SET look_at = now() WHERE currency = 'USDT'`;
+      await sweeper.look();
+      assertEquals(await swept(sql), [0, 1, 2]);
+    });
+  }
 });
