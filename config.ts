@@ -211,7 +211,7 @@ const GENERAL = z.object({
   CALLBACK_SECRETS_EARLIER_KEYS: listOf(
     z.string().min(MINIMUM_SECRET, `has a key shorter than ${MINIMUM_SECRET} characters`),
   ).transform((keys) => keys.map((key) => new Secret(key))).optional().describe(
-    "keys that it replaces, separated by commas: the next start encrypts everything anew, then they can go",
+    "other keys that open them, separated by commas: the next one before any node uses it, then the one it replaced (docs/operations.md)",
   ),
   WALLET_FILE: z.string().optional().describe(
     "* file with the wallet's public keys (deno task wallet show-public); the signer's has the encrypted mnemonic",

@@ -144,12 +144,6 @@ const { rates, close: closeRates } = openRates(config, now);
 const sessionTokens = createSessionTokens(await sessionSecret(config));
 const ingestKey = await ingestSecret(config);
 const secrets = await openCallbackSecrets(config, sql);
-if (!secrets.ok) {
-  // deno-lint-ignore no-console -- for the person who started it
-  console.error(`Cannot start: ${secrets.reason}`);
-  await database.close();
-  Deno.exit(2);
-}
 const sender = createWorkerSender({
   entry: new URL("./commands/sender_worker.ts", import.meta.url),
   rules: urlRules,
@@ -205,7 +199,7 @@ registerProcessMetrics(registry);
 registerMetrics(registry, engine, webhooks);
 registerClockMetrics(registry, clock);
 registerWorkMetrics(registry, engine);
-registerCallbackMetrics(registry, { webhooks, sender });
+registerCallbackMetrics(registry, { webhooks, sender, secrets });
 registerSweepMetrics(registry, engine, now);
 registerTreasuryMetrics(registry, engine, fees, now);
 registerDepositProofMetrics(registry, engine, now);
@@ -240,6 +234,7 @@ async function close(): Promise<void> {
   await chains.close();
   reading.close();
   await clock.stop();
+  secrets.close();
   await database.close();
 }
 
@@ -314,7 +309,7 @@ const serving = await serve({ ...config, descriptors }, async (baseUrl, doors) =
         engine,
         now: now(),
         clock,
-        callbacks: { webhooks, sender },
+        callbacks: { webhooks, sender, secrets },
         signerTrouble: signer.trouble(),
         fees,
         reconciler,

@@ -11,6 +11,7 @@ import type { AttemptOutcome } from "../webhooks/attempt_outcome.ts";
 import { TEST_EVENT } from "../webhooks/event_type.ts";
 import { webhookTestPayload } from "../webhooks/payloads/webhook_test.ts";
 import { newWebhookSecret } from "../webhooks/secret.ts";
+import { openIfReadable } from "../webhooks/secret_box.ts";
 import { type Answer, ok } from "./answer.ts";
 import { auditStamp, hubAudit } from "./audit_stamp.ts";
 import type { ApiContext } from "./context.ts";
@@ -70,9 +71,14 @@ async function sendTest(
   if (!merchant.webhookEnabled) {
     return validationFailed("webhookEnabled", "Callbacks are switched off", "switched_off");
   }
+  const overlaps = webhookPreviousUntil !== null && webhookPreviousUntil > now;
+  const read = (kept: string) => openIfReadable(callbackSecrets.open, kept, merchantId);
+  const current = await read(merchant.webhookSecret);
+  if (current === null) return conflict("The webhook's secret cannot be read; make a new one.");
+  const { webhookSecretPrevious: kept } = merchant;
+  const previous = overlaps && kept !== null ? await read(kept) : null;
   const eventId = newId("evt");
   const payload = webhookTestPayload(eventId, now);
-  const overlaps = webhookPreviousUntil !== null && webhookPreviousUntil > now;
   const outcome = await webhookSender.send(
     {
       merchantId,
@@ -80,12 +86,7 @@ async function sendTest(
       type: TEST_EVENT,
       body: payload,
       url: webhookUrl,
-      secrets: {
-        current: await callbackSecrets.open(merchant.webhookSecret, merchantId),
-        previous: overlaps && merchant.webhookSecretPrevious !== null
-          ? await callbackSecrets.open(merchant.webhookSecretPrevious, merchantId)
-          : null,
-      },
+      secrets: { current, previous },
       timeoutMs: merchant.webhookTimeoutMs,
     },
     now,
@@ -144,7 +145,8 @@ export const rotateWebhookSecret = keyedRoute({
       await refuseUnknown(context.sql, caller, merchantId);
     if (refusal !== null) return refusal;
     const webhookSecret = newWebhookSecret();
-    const until = body.overlapHours === 0 ? null : now + body.overlapHours * HOUR_MS;
+    const isReadable = await signsNow(merchantId, context);
+    const until = body.overlapHours === 0 || !isReadable ? null : now + body.overlapHours * HOUR_MS;
     const outcome = await context.merchants.ask(merchantId, {
       type: "update-profile",
       at: now,
@@ -161,3 +163,13 @@ export const rotateWebhookSecret = keyedRoute({
     });
   },
 });
+
+/** Whether callbacks can be signed with the secret that a merchant has; one that is lost signs beside no other. */
+async function signsNow(
+  merchantId: string,
+  { sql, callbackSecrets }: Pick<ApiContext, "sql" | "callbackSecrets">,
+): Promise<boolean> {
+  const merchant = await readMerchant(sql, merchantId);
+  if (merchant === null) return false;
+  return await openIfReadable(callbackSecrets.open, merchant.webhookSecret, merchantId) !== null;
+}

@@ -1,6 +1,7 @@
 import { Gauge, type Registry } from "prom-client";
 import type { Webhooks } from "../actors/webhook/webhooks.ts";
 import type { SupervisedSender } from "../webhooks/worker_sender.ts";
+import type { CallbackSecrets } from "./callback_secrets.ts";
 
 /** Milliseconds without a sender after which it is said. */
 const AWAY_MS = 5_000;
@@ -9,12 +10,21 @@ const AWAY_MS = 5_000;
 export interface CallbackParts {
   readonly webhooks: Pick<Webhooks, "figures">;
   readonly sender: Pick<SupervisedSender, "figures">;
+  readonly secrets: Pick<CallbackSecrets, "figures">;
 }
 
 /** Troubles with the delivery of callbacks. */
-export function callbackReasons({ webhooks, sender }: CallbackParts): string[] {
-  const { refusedClaims, heldMarks } = webhooks.figures;
+export function callbackReasons({ webhooks, sender, secrets }: CallbackParts): string[] {
+  const { refusedClaims, heldMarks, withoutSecret } = webhooks.figures;
   const reasons: string[] = [];
+  // a secret that was changed is met when it is opened, one of another key is counted before
+  const closed = Math.max(withoutSecret, secrets.figures.unreadable);
+  if (closed > 0) {
+    reasons.push(
+      `callbacks of ${closed} merchants wait as no configured key opens their secret: ` +
+        "see CALLBACK_SECRETS_KEY, or give them new ones",
+    );
+  }
   if (refusedClaims > 0) {
     reasons.push(`events of ${refusedClaims} merchants cannot be read for delivery`);
   }
@@ -31,7 +41,7 @@ export function callbackReasons({ webhooks, sender }: CallbackParts): string[] {
 /** Registers what keeps callbacks from being delivered. */
 export function registerCallbackMetrics(
   registry: Registry,
-  { webhooks, sender }: CallbackParts,
+  { webhooks, sender, secrets }: CallbackParts,
 ): void {
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
@@ -56,6 +66,21 @@ export function registerCallbackMetrics(
     "webhook_unsendable",
     "Attempts for which no request could be made",
     () => webhooks.figures.unsendable,
+  );
+  gauge(
+    "webhook_without_secret",
+    "Merchants whose events wait as their secret cannot be opened",
+    () => webhooks.figures.withoutSecret,
+  );
+  gauge(
+    "callback_secrets_unreadable",
+    "Merchants with an endpoint whose secret is encrypted with a key that is not configured",
+    () => secrets.figures.unreadable,
+  );
+  gauge(
+    "callback_secrets_of_earlier_keys",
+    "Merchants with a secret that is encrypted with a key of CALLBACK_SECRETS_EARLIER_KEYS",
+    () => secrets.figures.earlier,
   );
   gauge(
     "webhook_sender_restarts",

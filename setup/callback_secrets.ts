@@ -1,72 +1,109 @@
 import { getLogger } from "@logtape/logtape";
 import type { Config } from "../config.ts";
 import {
+  countSecrets,
   type KeptSecrets,
   listOtherSecrets,
   replaceSecrets,
-  sampleSecret,
+  type SecretFigures,
 } from "../ledger/admin/kept_secrets.ts";
 import type { Sql } from "../ledger/database/connect.ts";
-import { createSecretBox, type SecretBox } from "../webhooks/secret_box.ts";
+import { createSecretBox, openIfReadable, type SecretBox } from "../webhooks/secret_box.ts";
 import { keep, randomHex, readKept } from "./kept_file.ts";
 
 const log = getLogger(["engine", "setup"]);
 
 /** Merchants that are read at a time. */
 const BATCH = 500;
+/** How often it is counted whose secrets cannot be opened. */
+const LOOK_MS = 30_000;
 
-/** The box of callback secrets, or why the service cannot start with the key it was given. */
-export type OpenedSecrets =
-  | { readonly ok: true; readonly box: SecretBox }
-  | { readonly ok: false; readonly reason: string };
+/** The box of callback secrets, and how many it cannot open. */
+export interface CallbackSecrets {
+  readonly box: SecretBox;
+  /** As of the last look. */
+  readonly figures: SecretFigures;
+  /** Counts again. */
+  look(): Promise<void>;
+  close(): void;
+}
 
 /**
- * Opens the box with the configured keys (in development with one that is made once and kept), makes
- * sure that every secret in the database can be read, and encrypts with the newest key what is not.
+ * Opens the box with the configured keys (in development with one that is made once and kept), and
+ * encrypts with the newest one what is not. A secret that no key opens keeps nobody from starting:
+ * its merchant's callbacks wait, which health tells, until it has another secret or the key is back.
  */
-export async function openCallbackSecrets(config: Config, sql: Sql): Promise<OpenedSecrets> {
+export async function openCallbackSecrets(config: Config, sql: Sql): Promise<CallbackSecrets> {
   const { current, earlier } = config.callbackSecrets;
   const box = await createSecretBox(
     current?.reveal() ?? await developmentKey(config.dataDir),
     earlier.map((key) => key.reveal()),
   );
-  try {
-    const sample = await sampleSecret(sql, prefixOf(box));
-    if (sample !== null) await box.open(sample.current, sample.merchantId);
-    const count = await sealAll(sql, box);
-    if (count > 0) {
-      log.info("encrypted the callback secrets of {count} merchants with the key {keyId}", {
-        count,
-        keyId: box.keyId,
-      });
+  const { sealed, unreadable } = await sealAll(sql, box);
+  if (sealed > 0) {
+    log.info("encrypted the callback secrets of {sealed} merchants with the key {keyId}", {
+      sealed,
+      keyId: box.keyId,
+    });
+  }
+  if (unreadable.length > 0) {
+    log.fatal(
+      "the callback secrets of {count} merchants fit neither CALLBACK_SECRETS_KEY nor a key of " +
+        "CALLBACK_SECRETS_EARLIER_KEYS, so that their callbacks wait; the first are {merchantIds}",
+      { count: unreadable.length, merchantIds: unreadable.slice(0, 20).join(", ") },
+    );
+  }
+  let figures = await countSecrets(sql, box.keyIds);
+  let looking = false;
+  const look = async () => {
+    if (looking) return;
+    looking = true;
+    try {
+      figures = await countSecrets(sql, box.keyIds);
+    } catch (error) {
+      log.warn("cannot count the callback secrets: {error}", { error });
+    } finally {
+      looking = false;
     }
-    return { ok: true, box };
-  } catch (error) {
-    if (!(error instanceof Error) || !error.message.startsWith("Cannot decrypt")) throw error;
-    const reason = `CALLBACK_SECRETS_KEY does not fit what is in the database, and no key of ` +
-      `CALLBACK_SECRETS_EARLIER_KEYS does. ${error.message}`;
-    return { ok: false, reason };
-  }
+  };
+  const timer = setInterval(look, LOOK_MS);
+  return {
+    box,
+    look,
+    get figures() {
+      return figures;
+    },
+    close: () => clearInterval(timer),
+  };
 }
 
-function prefixOf(box: SecretBox): string {
-  return `enc1:${box.keyId}:`;
-}
-
-/** Encrypts every secret that is not, or by an earlier key; all are read before one is changed. */
-async function sealAll(sql: Sql, box: SecretBox): Promise<number> {
-  for await (const kept of otherSecrets(sql, box)) await reseal(kept, box);
-  let count = 0;
+/** Encrypts every secret that is not, or by an earlier key; what cannot be opened stays as it is. */
+async function sealAll(
+  sql: Sql,
+  box: SecretBox,
+): Promise<{ readonly sealed: number; readonly unreadable: readonly string[] }> {
+  let sealed = 0;
+  const unreadable: string[] = [];
   for await (const kept of otherSecrets(sql, box)) {
-    if (await replaceSecrets(sql, kept, await reseal(kept, box))) count++;
+    const { merchantId, current, previous, isPreviousOver } = kept;
+    const now = await reseal(current, merchantId, box);
+    const before = previous === null ? null : await reseal(previous, merchantId, box);
+    if (now === null) unreadable.push(merchantId);
+    const fresh = {
+      current: now ?? current,
+      // nobody goes by one that is over, and with its key gone nobody ever will
+      previous: before ?? (isPreviousOver ? null : previous),
+    };
+    if (fresh.current === current && fresh.previous === previous) continue;
+    if (await replaceSecrets(sql, kept, fresh)) sealed++;
   }
-  return count;
+  return { sealed, unreadable };
 }
 
 async function* otherSecrets(sql: Sql, box: SecretBox): AsyncGenerator<KeptSecrets> {
   let after = "";
   for (;;) {
-    const found = await listOtherSecrets(sql, prefixOf(box), after, BATCH);
+    const found = await listOtherSecrets(sql, `enc1:${box.keyId}:`, after, BATCH);
     yield* found;
     const last = found.at(-1);
     if (last === undefined) return;
@@ -74,14 +111,10 @@ async function* otherSecrets(sql: Sql, box: SecretBox): AsyncGenerator<KeptSecre
   }
 }
 
-async function reseal(kept: KeptSecrets, box: SecretBox): Promise<KeptSecrets> {
-  const { merchantId, current, previous } = kept;
-  const seal = async (text: string) => await box.seal(await box.open(text, merchantId), merchantId);
-  return {
-    merchantId,
-    current: await seal(current),
-    previous: previous === null ? null : await seal(previous),
-  };
+/** @returns null where no key opens it */
+async function reseal(text: string, merchantId: string, box: SecretBox): Promise<string | null> {
+  const secret = await openIfReadable(box.open, text, merchantId);
+  return secret === null ? null : await box.seal(secret, merchantId);
 }
 
 /** In development the key is made once and kept in the data folder. */

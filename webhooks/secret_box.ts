@@ -17,19 +17,39 @@ const NONCE_BYTES = 12;
 /** Opened secrets that are remembered at most: every delivery asks for one. */
 const MOST_REMEMBERED = 10_000;
 
+/** A secret that no key of a box opens, or that was changed; the secret is not shown. */
+export class UnreadableSecret extends Error {
+  override readonly name = "UnreadableSecret";
+}
+
 /** Encrypts and decrypts callback secrets. */
 export interface SecretBox {
   /** The id of the key that new secrets are encrypted with. */
   readonly keyId: string;
+  /** The ids of all keys that it opens secrets with, that one first. */
+  readonly keyIds: readonly string[];
   /** Encrypts a merchant's secret under the newest key. */
   seal(secret: string, merchantId: string): Promise<string>;
   /**
    * Decrypts a merchant's secret; one that was never encrypted is returned as it is.
    *
-   * @throws {Error} when no key fits, or the text was changed or is another merchant's; the secret
-   *   is not shown
+   * @throws {UnreadableSecret} when no key fits, or the text was changed or is another merchant's
    */
   open(kept: string, merchantId: string): Promise<string>;
+}
+
+/** Opens a merchant's secret. @returns null where no key opens it, or it was changed */
+export async function openIfReadable(
+  open: SecretBox["open"],
+  kept: string,
+  merchantId: string,
+): Promise<string | null> {
+  try {
+    return await open(kept, merchantId);
+  } catch (error) {
+    if (error instanceof UnreadableSecret) return null;
+    throw error;
+  }
 }
 
 /** The id of the key that a kept secret is encrypted with; null where it is not encrypted. */
@@ -65,6 +85,7 @@ export async function createSecretBox(
 
   return {
     keyId: newest.id,
+    keyIds: [...keys.keys()],
     async seal(secret, merchantId) {
       const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
       const text = await crypto.subtle.encrypt(
@@ -83,7 +104,9 @@ export async function createSecretBox(
       if (known !== undefined) return known;
       const [, id = "", text = ""] = found;
       const key = keys.get(id);
-      if (key === undefined) throw new Error(`Cannot decrypt a callback secret of the key ${id}`);
+      if (key === undefined) {
+        throw new UnreadableSecret(`Cannot decrypt a callback secret of the key ${id}`);
+      }
       const bytes = new Uint8Array(Buffer.from(text, "base64"));
       const secret = await decrypt(key, bytes, merchantId);
       remember(name, secret);
@@ -110,7 +133,9 @@ async function decrypt(
     return new TextDecoder().decode(plain);
   } catch (error) {
     if (!(error instanceof DOMException)) throw error;
-    throw new Error(`Cannot decrypt the callback secret of ${merchantId}: it was changed`);
+    throw new UnreadableSecret(
+      `Cannot decrypt the callback secret of ${merchantId}: it was changed`,
+    );
   }
 }
 

@@ -25,6 +25,7 @@ import { ApartClaims } from "./apart_claims.ts";
 import { AttemptMarker } from "./attempt_marker.ts";
 import { Endpoint } from "./endpoint.ts";
 import { RetryAlarm } from "./retry_alarm.ts";
+import { type OpenedSecrets, SecretDesk } from "./secret_desk.ts";
 
 const log = getLogger(["engine", "webhook"]);
 
@@ -71,6 +72,8 @@ export interface WebhookDeps {
   readonly sender: Sender;
   /** Decrypts a merchant's secret; absent: secrets are kept as they are. */
   readonly openSecret?: SecretBox["open"];
+  /** How long events wait whose merchant's secret cannot be opened, milliseconds. */
+  readonly secretWaitMs?: number;
   /** Unix milliseconds. */
   readonly now: () => number;
   /** A number in [0, 1), for jitter. */
@@ -104,6 +107,8 @@ export interface Webhooks {
     readonly refusedClaims: number;
     /** Events that could not be made into a request. */
     readonly unsendable: number;
+    /** Merchants whose events wait as their secret cannot be opened. */
+    readonly withoutSecret: number;
   };
 }
 
@@ -124,6 +129,7 @@ class Deliveries implements Webhooks {
   readonly #claims: ApartClaims;
   readonly #marker: AttemptMarker;
   readonly #alarm: RetryAlarm;
+  readonly #secrets: SecretDesk;
   readonly #abort = new AbortController();
   readonly #running = new Set<Promise<void>>();
   #inFlight = 0;
@@ -139,6 +145,7 @@ class Deliveries implements Webhooks {
 
   constructor(deps: WebhookDeps) {
     this.#deps = deps;
+    this.#secrets = new SecretDesk(deps.openSecret ?? keptAsItIs, deps.secretWaitMs);
     this.#claims = new ApartClaims(deps.outbox);
     this.#marker = new AttemptMarker(deps.outbox, (marks, recovered) => {
       this.#marked(marks);
@@ -157,6 +164,7 @@ class Deliveries implements Webhooks {
       heldMarks: this.#marker.held,
       refusedClaims: this.#claims.refused,
       unsendable: this.#unsendable,
+      withoutSecret: this.#secrets.waiting,
     };
   }
 
@@ -249,7 +257,7 @@ class Deliveries implements Webhooks {
     for (const merchantId of this.#wanting) {
       if (left <= 0 || wants.length === CLAIM_MERCHANTS) break;
       this.#wanting.delete(merchantId);
-      if (this.#claims.leavesAlone(merchantId)) continue;
+      if (this.#claims.leavesAlone(merchantId) || this.#secrets.leavesAlone(merchantId)) continue;
       const endpoint = this.#endpoint(merchantId);
       // counted anew for each: together they must not take in one claim what a crowd may not have
       const isCrowded = left < IN_FLIGHT / 2;
@@ -298,7 +306,12 @@ class Deliveries implements Webhooks {
   }
 
   async #attempt(event: ClaimedEvent, endpoint: Endpoint): Promise<void> {
-    const outcome = await this.#send(event);
+    const secrets = await this.#secrets.open(event);
+    if (secrets === null) {
+      this.#marker.add(this.#secrets.putOff(event));
+      return;
+    }
+    const outcome = await this.#send(event, secrets);
     this.#deps.crashPoint("webhook.after-send");
     const verdict = this.#verdict(event, outcome);
     if (verdict.kind === "delivered") endpoint.answeredWell();
@@ -318,20 +331,14 @@ class Deliveries implements Webhooks {
   }
 
   /** Makes one attempt; what cannot be sent at all is an attempt that failed, as any other. */
-  async #send(event: ClaimedEvent): Promise<AttemptOutcome> {
+  async #send(event: ClaimedEvent, secrets: OpenedSecrets): Promise<AttemptOutcome> {
     try {
       if (!isSentType(event.type)) {
         throw new TypeError(`Cannot deliver an event as its type is unknown: ${event.type}`);
       }
-      const { secret, previousSecret: previous, merchantId } = event;
-      const { openSecret = keptAsItIs } = this.#deps;
-      const secrets = {
-        current: await openSecret(secret, merchantId),
-        previous: previous === null ? null : await openSecret(previous, merchantId),
-      };
       return await this.#deps.sender.send(
         {
-          merchantId,
+          merchantId: event.merchantId,
           eventId: event.eventId,
           type: event.type,
           body: event.payload,

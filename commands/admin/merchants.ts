@@ -73,6 +73,22 @@ export const MERCHANT_VERBS: readonly Verb[] = [
       ) + "\n\nThe webhook secret is shown this once.",
   },
   {
+    name: "merchants rotate-secret",
+    args: ["id"],
+    options: { overlap: { type: "string" } },
+    help: "a new webhook secret; the old one signs beside it for --overlap HOURS (0 to 168), 24 " +
+      "where it is not said, and not at all where it cannot be read any more",
+    run: async (client, [id], { overlap }) => {
+      if (overlap !== undefined && !/^\d{1,3}$/.test(String(overlap))) {
+        throw new Refused(`Cannot read --overlap as it is no number of hours: ${overlap}`);
+      }
+      const body = overlap === undefined ? {} : { overlapHours: Number(overlap) };
+      const path = `/api/merchants/${id}/webhook/rotate-secret`;
+      return record(await client.send("POST", path, body)) +
+        "\n\nThe webhook secret is shown this once.";
+    },
+  },
+  {
     name: "merchants set",
     args: ["id"],
     options: OPTIONS,

@@ -71,7 +71,7 @@ async function markMixed(
         ${marks.map((mark) => mark.merchantId)}::text[],
         ${marks.map((mark) => mark.attempt)}::int[],
         ${marks.map((mark) => mark.verdict.kind)}::text[],
-        ${marks.map(({ verdict }) => verdict.kind === "retry" ? verdict.delayMs : 0)}::int[],
+        ${marks.map(({ verdict }) => "delayMs" in verdict ? verdict.delayMs ?? 0 : 0)}::int[],
         ${marks.map((mark) => mark.outcome)}::text[],
         ${marks.map((mark) => mark.httpStatus)}::int[],
         ${marks.map((mark) => mark.durationMs)}::int[],

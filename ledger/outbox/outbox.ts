@@ -47,8 +47,8 @@ export type Verdict =
   | { readonly kind: "retry"; readonly delayMs: number }
   /** Out of retries. */
   | { readonly kind: "failed" }
-  /** Given up before an answer came; the attempt is not counted. */
-  | { readonly kind: "released" };
+  /** Given up before an answer came; the attempt is not counted. Due again at once, or after a while, milliseconds. */
+  | { readonly kind: "released"; readonly delayMs?: number };
 
 /** One attempt and what became of it. */
 export interface AttemptMark {
