@@ -34,7 +34,6 @@ import { isHost } from "./host_header.ts";
 import { createKeyRing } from "./key_ring.ts";
 import { createUsageNotes } from "./key_usage.ts";
 import { type Counting, NOT_COUNTED, RateLimits } from "./rate_limits.ts";
-import { ConfirmationsUnderWay } from "./confirmations_under_way.ts";
 import { FailedAuthentications } from "./failed_authentications.ts";
 import { createRequestMetrics, type RequestMetrics } from "./request_metrics.ts";
 import { mangledLink } from "./hosted_page/mangled_link.ts";
@@ -143,7 +142,6 @@ function contextOf(deps: ApiDeps): ApiContext {
     addressOwners: batcher((addresses) => findAddressOwners(sql, addresses)),
     rateLimits: new RateLimits(),
     transportHeaders: deps.publicUrl.startsWith("https:") ? ONLY_TLS : {},
-    confirmations: new ConfirmationsUnderWay(),
     failedAuthentications: deps.failedAuthentications ?? new FailedAuthentications(),
     webhookTests: new Set(),
     settings: async () => {

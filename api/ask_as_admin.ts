@@ -7,6 +7,7 @@
 
 import { getLogger } from "@logtape/logtape";
 import type { Answers, AuditStamp, MerchantCommand } from "../actors/merchant/messages.ts";
+import type { Refusal } from "../actors/merchant/refusal.ts";
 import { writeAudit } from "../ledger/admin/write_audit.ts";
 import type { Answer } from "./answer.ts";
 import { type Accountable, auditStamp, hubAudit } from "./audit_stamp.ts";
@@ -27,6 +28,7 @@ export type AdminOutcome<V> =
  *
  * @param action for the audit, for example `withdrawal.approve`
  * @param subject id of the record, for the audit of a refusal
+ * @param instead what is asked once in place of a command that was refused so; null: the refusal is told
  */
 export async function askAsAdmin<C extends Audited>(
   request: Accountable,
@@ -35,13 +37,14 @@ export async function askAsAdmin<C extends Audited>(
   subject: string,
   command: C,
   context: ApiContext,
+  instead: (refusal: Refusal) => C | null = () => null,
 ): Promise<AdminOutcome<Answers[C["type"]]>> {
   const audit = auditStamp(request, action, context);
-  const outcome = await context.merchants.ask(
-    merchantId,
-    { ...command, audit },
-    context.askTimeoutMs,
-  );
+  const ask = (asked: C) =>
+    context.merchants.ask(merchantId, { ...asked, audit }, context.askTimeoutMs);
+  let outcome = await ask(command);
+  const other = outcome.kind === "refused" ? instead(outcome.refusal) : null;
+  if (other !== null) outcome = await ask(other);
   if (outcome.kind === "done") return outcome;
   if (outcome.kind === "refused") {
     await noteRefusal({ ...request, merchantId }, action, subject, outcome.refusal.code, context);

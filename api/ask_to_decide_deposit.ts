@@ -5,7 +5,6 @@
  */
 
 import type { Answers, DecideDeposit } from "../actors/merchant/messages.ts";
-import { add } from "../ledger/amount.ts";
 import { sumConfirmedByHand } from "../ledger/admin/confirmed_by_hand.ts";
 import type { DepositRow } from "../ledger/rows.ts";
 import { type AdminOutcome, askAsAdmin } from "./ask_as_admin.ts";
@@ -15,11 +14,12 @@ import { actorOf } from "./permission.ts";
 
 /**
  * Asks for the decision. A confirmation carries what the same administrator has confirmed in the last
- * day and is confirming at the moment: beyond the limit of one, another one has to confirm as well.
+ * day: beyond the limit of one, another one has to confirm as well. Where the commit finds more, by another
+ * node or at the same moment, the word is taken as the first of two.
  */
 export async function askToDecideDeposit(
   request: Accountable,
-  { merchantId, amount }: Pick<DepositRow, "merchantId" | "amount">,
+  { merchantId }: Pick<DepositRow, "merchantId">,
   action: string,
   command: DecideDeposit,
   context: ApiContext,
@@ -28,13 +28,22 @@ export async function askToDecideDeposit(
   if (command.to !== "CONFIRMED") {
     return await askAsAdmin(request, merchantId, action, depositId, command, context);
   }
-  const actor = actorOf(request.caller);
-  const underWay = context.confirmations.begin(actor.administrator ?? actor.key, amount);
-  try {
-    const ofTheDay = await sumConfirmedByHand(context.sql, actor, depositId);
-    const judged = { ...command, confirmedBefore: add(ofTheDay, underWay.others) };
-    return await askAsAdmin(request, merchantId, action, depositId, judged, context);
-  } finally {
-    underWay.end();
-  }
+  const confirmedBefore = await sumConfirmedByHand(
+    context.sql,
+    actorOf(request.caller),
+    depositId,
+  );
+  const judged = { ...command, confirmedBefore };
+  return await askAsAdmin(
+    request,
+    merchantId,
+    action,
+    depositId,
+    judged,
+    context,
+    (refusal) =>
+      refusal.code === "same_administrator" && refusal.isSecondMissing === true
+        ? { ...judged, needsAnother: true }
+        : null,
+  );
 }

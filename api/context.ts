@@ -29,7 +29,6 @@ import type { Environment } from "./api_key.ts";
 import type { ApiPools } from "./database_use.ts";
 import type { FailedAuthentications } from "./failed_authentications.ts";
 import type { KeyRing } from "./key_ring.ts";
-import type { ConfirmationsUnderWay } from "./confirmations_under_way.ts";
 import type { RateLimits } from "./rate_limits.ts";
 import type { SessionTokens } from "./session_token.ts";
 
@@ -150,7 +149,5 @@ export interface ApiContext extends ApiDeps {
   readonly settings: () => Promise<Settings>;
   /** Headers of every answer that say how clients have to connect. */
   readonly transportHeaders: Readonly<Record<string, string>>;
-  /** Confirmations of deposits by hand that are not decided yet. */
-  readonly confirmations: ConfirmationsUnderWay;
   readonly failedAuthentications: FailedAuthentications;
 }

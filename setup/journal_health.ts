@@ -3,6 +3,8 @@ import type { Engine } from "../actors/engine.ts";
 
 /** Milliseconds for which a batch that was given up is said. */
 const GIVEN_UP_MS = 10 * 60_000;
+/** The same for what held up every audited command. */
+const AUDIT_HELD_MS = 60_000;
 
 /** Registers what the journal counts of its troubles; read when Prometheus asks. */
 export function registerJournalMetrics(registry: Registry, engine: Pick<Engine, "figures">): void {
@@ -38,11 +40,20 @@ export function registerJournalMetrics(registry: Registry, engine: Pick<Engine, 
 
 /** Troubles with the journal that an operator should know of, as sentences for `/readyz`. */
 export function journalReasons(
-  journal: { readonly figures: { readonly suspended: number }; readonly givenUpMs: number | null },
+  journal: {
+    readonly figures: { readonly suspended: number };
+    readonly givenUpMs: number | null;
+    readonly auditHeldMs: number;
+  },
 ): readonly string[] {
   const reasons: string[] = [];
   if (journal.givenUpMs !== null && journal.givenUpMs < GIVEN_UP_MS) {
     reasons.push("a batch of the journal was given up in the last 10 minutes");
+  }
+  if (journal.auditHeldMs < AUDIT_HELD_MS) {
+    reasons.push(
+      "administrators' commands are refused, as another transaction holds the head of the audit or the duties",
+    );
   }
   const { suspended } = journal.figures;
   if (suspended > 0) {

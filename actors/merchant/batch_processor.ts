@@ -14,6 +14,7 @@ import type { JournalStore } from "../../ledger/journal/store.ts";
 import type { Network } from "../../ledger/pair.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { ActiveMerchants } from "./active_merchants.ts";
+import { AuditRest } from "./audited.ts";
 import { type Committed, committed } from "./committed.ts";
 import { decideBatch, type Deciding, type Work } from "./decide_batch.ts";
 import type { Decidable } from "./envelope.ts";
@@ -63,6 +64,7 @@ export interface BatchOptions {
 
 export class BatchProcessor {
   readonly active: ActiveMerchants;
+  readonly audit = new AuditRest();
   readonly #options: BatchOptions;
   readonly #store: JournalStore;
   readonly #deciding: Deciding;
@@ -128,6 +130,7 @@ export class BatchProcessor {
    */
   async process(asked: Work, attempt = 1): Promise<void> {
     const work = this.#withoutHeld(asked);
+    this.audit.refuse(work);
     if (work.size === 0) return;
     if (this.#cleared !== this.#generation) {
       this.#cleared = this.#generation;
@@ -181,6 +184,9 @@ export class BatchProcessor {
     const costMs = performance.now() - since;
     for (const merchantId of merchantIds) this.active.drop(merchantId);
     if (this.#store.isConnectionError(error) && this.#options.givenUp()) throw error;
+    const audited = this.#store.auditedRefusal(error);
+    if (audited === "held") this.audit.begin();
+    if (audited !== null) return { kind: "audited", error, why: audited };
     if (this.#store.isHeld(error)) return { kind: "held", error, costMs, merchantIds };
     if (this.#store.isSetback(error)) return { kind: "setback", error, costMs };
     if (this.#store.isTakenMeanwhile(error)) return { kind: "taken", error };

@@ -171,6 +171,11 @@ export class Journal implements Merchants {
     return this.#givenUpAt === null ? null : this.#monotonic() - this.#givenUpAt;
   }
 
+  /** How long ago a row that all audited commands need was last found held, milliseconds. */
+  get auditHeldMs(): number {
+    return this.#processor.audit.heldMs;
+  }
+
   /** How long the batch at hand has been under way, milliseconds; zero while there is none. */
   get busyMs(): number {
     return this.#batchSince === null ? 0 : this.#monotonic() - this.#batchSince;

@@ -249,6 +249,8 @@ export interface DecideDeposit extends Audited {
   readonly ingestion: Ingestion | null;
   /** What the same administrator has confirmed by hand in the last 24 hours; absent: nothing. */
   readonly confirmedBefore?: Amount;
+  /** The database has said that one administrator alone may not: endorse it at most. Absent: false. */
+  readonly needsAnother?: boolean;
 }
 
 /** Carry out what an upstream system says of a withdrawal. */

@@ -4,6 +4,8 @@
  *
  * | What was said | To blame | What is done | In the end |
  * |---|---|---|---|
+ * | refused by a rule of approvals | one audited command | audited ones one by one, the rest together | that command is refused |
+ * | held by what all audited commands need | a session left open | the rest together | audited commands come back later |
  * | taken meanwhile | nobody: two reached for what is there once | those decided one by one, the rest together | come back later |
  * | held | a locked row | merchants in ever smaller parts | that merchant waits, others do not |
  * | held, and slow | a statement that takes too long | merchants in parts, then each in a turn of its own | that merchant waits, others do not |
@@ -18,6 +20,8 @@
 
 import { getLogger } from "@logtape/logtape";
 import type { JournalStore } from "../../ledger/journal/store.ts";
+import type { AuditedRefusal } from "../../ledger/journal/audited_refusal.ts";
+import { apartFromAudited } from "./audited.ts";
 import type { Work } from "./decide_batch.ts";
 import type { DoubtfulMerchants } from "./doubtful_merchants.ts";
 import type { Decidable } from "./envelope.ts";
@@ -39,6 +43,8 @@ const APART_LIMIT = 32;
 
 /** Why nothing of a batch was done. */
 export type RolledBack =
+  /** Only audited commands can be to blame. */
+  | { readonly kind: "audited"; readonly error: unknown; readonly why: AuditedRefusal }
   /** What it takes was taken by another. */
   | { readonly kind: "taken"; readonly error: unknown }
   /**
@@ -88,6 +94,8 @@ export async function recover(
   attempt: number,
 ): Promise<void> {
   switch (why.kind) {
+    case "audited":
+      return await decideAuditedApart(recovering, work, why, attempt);
     case "taken":
       return await decideApart(recovering, work, why.error, attempt);
     case "held":
@@ -124,6 +132,55 @@ export function comeBackLater(work: Work): void {
     // a fact's row is still there, and found again by the sweep
     if (envelope.kind === "command") envelope.settle({ kind: "overloaded" });
   }
+}
+
+/**
+ * A rule of approvals refused the batch, or what all audited commands need is held: everything else is
+ * decided without them. Whom the rule means is found by deciding each alone, and told so.
+ */
+async function decideAuditedApart(
+  recovering: Recovering,
+  work: Work,
+  { error, why }: RolledBack & { readonly kind: "audited" },
+  attempt: number,
+): Promise<void> {
+  const { audited, others } = apartFromAudited(work);
+  const ruled = [...audited].flatMap(([merchantId, envelopes]) =>
+    envelopes.map((envelope) => ({ merchantId, envelope }))
+  );
+  if (ruled.length === 0) {
+    // the senders of the audited ones have left meanwhile; if there were none, it is a bug
+    if (attempt < TRIES) return await processAny(recovering, others, attempt + 1);
+    return await isolate(recovering, others, error);
+  }
+  if (why === "held") {
+    log.warn(
+      "{count} audited commands are sent away, as a row that all of them need is held: {error}",
+      {
+        count: ruled.length,
+        error,
+      },
+    );
+    comeBackLater(audited);
+    return await processAny(recovering, others, 1);
+  }
+  const [first] = ruled;
+  if (ruled.length === 1 && others.size === 0 && first?.envelope.kind === "command") {
+    const isSecondMissing = why === "second_administrator";
+    const refusal = { code: "same_administrator", isSecondMissing } as const;
+    return first.envelope.settle({ kind: "refused", refusal });
+  }
+  await processAny(recovering, others, 1);
+  for (const { merchantId, envelope } of ruled.slice(0, APART_LIMIT)) {
+    await recovering.process(new Map([[merchantId, [envelope]]]), 1);
+  }
+  for (const { merchantId, envelope } of ruled.slice(APART_LIMIT)) {
+    recovering.giveBack(merchantId, [envelope]);
+  }
+}
+
+async function processAny(recovering: Recovering, work: Work, attempt: number): Promise<void> {
+  if (work.size > 0) await recovering.process(work, attempt);
 }
 
 /**

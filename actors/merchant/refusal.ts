@@ -101,7 +101,11 @@ export type Refusal =
   | { readonly code: "balance_too_large" }
   | { readonly code: "wrong_state" } & RefusedMove
   /** Who made it, or confirmed the money that it moves, leaves the decision to another. */
-  | { readonly code: "same_administrator" }
+  | {
+    readonly code: "same_administrator";
+    /** True where one administrator alone may not: it may be endorsed instead. Absent: false. */
+    readonly isSecondMissing?: boolean;
+  }
   /** A payout of this withdrawal may be on its way: it cannot be taken back. */
   | { readonly code: "already_sent" } & RefusedMove
   /** The transaction that is said to pay this withdrawal paid another one. */

@@ -3,8 +3,8 @@ import type { AnySql } from "../database/connect.ts";
 import type { Actor } from "../duties.ts";
 
 /**
- * What an administrator has confirmed or endorsed by hand in the last 24 hours, whatever the currency:
- * stablecoins of one money are counted together.
+ * What an administrator alone has confirmed by hand in the last 24 hours, whatever the currency: stablecoins
+ * of one money are counted together. The commit counts again, under a lock: this is what it is likely to find.
  *
  * @param except a deposit that is left out: the one to be decided on
  */
@@ -14,9 +14,7 @@ export async function sumConfirmedByHand(
   except: string,
 ): Promise<Amount> {
   const [row] = await sql<{ sum: string }[]>`
-    SELECT trim_scale(coalesce(sum(amount), 0))::text AS sum FROM book.deposit
-    WHERE approved_by IS NOT NULL AND cleared_at > now() - interval '24 hours' AND id <> ${except}
-      AND endorsed_by IS NULL AND (approved_by = ${key} OR approved_admin = ${administrator})`;
+    SELECT trim_scale(book.confirmed_alone(${key}::text, ${administrator}::text, ${except}))::text AS sum`;
   return amountOf(row?.sum ?? "0");
 }
 

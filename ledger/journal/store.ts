@@ -3,6 +3,7 @@ import { classifyDatabaseError } from "../database/classify_database_error.ts";
 import { isHeld } from "../database/is_held.ts";
 import { isSetback } from "../database/is_setback.ts";
 import { readStoppedNetworks } from "../failover/signing_stop.ts";
+import { type AuditedRefusal, auditedRefusal } from "./audited_refusal.ts";
 import { checkVersions } from "./check_versions.ts";
 import { findReferences } from "./find_reference_holders.ts";
 import { isTakenMeanwhile } from "./is_taken_meanwhile.ts";
@@ -44,6 +45,8 @@ export interface JournalStore {
   isHeld(error: unknown): boolean;
   /** Whether a write came second to what can be taken once; decided again, it is refused. */
   isTakenMeanwhile(error: unknown): boolean;
+  /** What only audited commands of a batch can be to blame for; null for any other error. */
+  auditedRefusal(error: unknown): AuditedRefusal | null;
 }
 
 /** The journal's store on PostgreSQL. */
@@ -66,5 +69,6 @@ export function createJournalStore(sql: Sql): JournalStore {
     isSetback,
     isHeld,
     isTakenMeanwhile,
+    auditedRefusal,
   };
 }

@@ -38,6 +38,9 @@ END $$;
 -- What administrators have confirmed by hand, the newest first: it is summed up by day.
 CREATE INDEX deposit_confirmed_by_hand ON book.deposit (cleared_at) WHERE approved_by IS NOT NULL;
 
+-- What the rules below refuse has an SQLSTATE of its own, so that it is told as the refusal it is: SD001, another
+-- administrator has to decide; SD002, one alone may not, and the second word is missing.
+
 -- Whether two acts count as those of one person, as `ledger/duties.ts` says it.
 CREATE FUNCTION book.is_same_hand(key text, administrator text, other_key text, other_administrator text)
 RETURNS boolean LANGUAGE sql STABLE AS $$
@@ -65,11 +68,11 @@ BEGIN
     RAISE EXCEPTION 'Cannot approve % as no key is named', NEW.id USING ERRCODE = 'check_violation';
   END IF;
   IF book.is_same_hand(NEW.created_by, NEW.created_admin, NEW.approved_by, NEW.approved_admin) THEN
-    RAISE EXCEPTION 'Cannot approve % as the one who made it would', NEW.id USING ERRCODE = 'check_violation';
+    RAISE EXCEPTION 'Cannot approve % as the one who made it would', NEW.id USING ERRCODE = 'SD001';
   END IF;
   IF TG_TABLE_NAME <> 'settlement_address' AND book.has_funded(
        NEW.merchant_id, to_jsonb(NEW) ->> 'currency', NEW.network, NEW.approved_by, NEW.approved_admin) THEN
-    RAISE EXCEPTION 'Cannot approve % as the one who confirmed its money would', NEW.id USING ERRCODE = 'check_violation';
+    RAISE EXCEPTION 'Cannot approve % as the one who confirmed its money would', NEW.id USING ERRCODE = 'SD001';
   END IF;
   RETURN NEW;
 END $$;
@@ -82,8 +85,20 @@ CREATE TRIGGER withdrawal_is_approved_by_another BEFORE UPDATE OF status ON book
 CREATE TRIGGER settlement_address_is_activated_by_another BEFORE UPDATE OF active ON book.settlement_address FOR EACH ROW
   WHEN (NEW.active AND NOT OLD.active) EXECUTE FUNCTION book.check_approval();
 
--- A deposit by hand is confirmed by another than its maker, and a large one by two.
-CREATE FUNCTION book.check_confirmed_by_hand() RETURNS trigger LANGUAGE plpgsql AS $$
+-- What one person alone has confirmed by hand in the last 24 hours, whatever the currency: stablecoins of one money
+-- are counted together. What another hand has endorsed has two words behind it and is not counted.
+CREATE FUNCTION book.confirmed_alone(key text, administrator text, except_id text) RETURNS numeric LANGUAGE sql STABLE AS $$
+  SELECT coalesce(sum(d.amount), 0) FROM book.deposit d
+  WHERE d.approved_by IS NOT NULL AND d.cleared_at > now() - interval '24 hours' AND d.id <> except_id
+    AND (d.approved_by = key OR d.approved_admin = administrator)
+    AND (d.endorsed_by IS NULL OR book.is_same_hand(d.endorsed_by, d.endorsed_admin, d.approved_by, d.approved_admin))
+$$;
+
+-- A deposit by hand is confirmed by another than its maker, and by two where it is large, or makes the day's sum of
+-- one large. Confirmations follow each other, whichever node commits them: each locks the rules until it is
+-- committed, and then sums up. A commit takes that lock once, before the balances of all merchants and the head of
+-- the audit, so that no two wait for each other.
+CREATE FUNCTION book.check_confirmed_by_hand() RETURNS trigger LANGUAGE plpgsql SET lock_timeout = '1s' AS $$
 DECLARE
   v_duty book.duty;
 BEGIN
@@ -91,13 +106,23 @@ BEGIN
     RAISE EXCEPTION 'Cannot confirm % as no key is named', NEW.id USING ERRCODE = 'check_violation';
   END IF;
   IF book.is_same_hand(NEW.created_by, NEW.created_admin, NEW.approved_by, NEW.approved_admin) THEN
-    RAISE EXCEPTION 'Cannot confirm % as the one who made it would', NEW.id USING ERRCODE = 'check_violation';
+    RAISE EXCEPTION 'Cannot confirm % as the one who made it would', NEW.id USING ERRCODE = 'SD001';
   END IF;
-  SELECT * INTO v_duty FROM book.duty;
-  IF v_duty.four_eyes <> 'off' AND NEW.amount > v_duty.alone_up_to AND NEW.created_by IS NOT NULL
-     AND (NEW.endorsed_by IS NULL
-       OR book.is_same_hand(NEW.endorsed_by, NEW.endorsed_admin, NEW.approved_by, NEW.approved_admin)) THEN
-    RAISE EXCEPTION 'Cannot confirm % as two administrators are needed', NEW.id USING ERRCODE = 'check_violation';
+  IF NEW.endorsed_by IS NOT NULL
+     AND book.is_same_hand(NEW.endorsed_by, NEW.endorsed_admin, NEW.approved_by, NEW.approved_admin) THEN
+    RAISE EXCEPTION 'Cannot confirm % as two administrators are needed', NEW.id USING ERRCODE = 'SD001';
+  END IF;
+  IF NEW.endorsed_by IS NOT NULL
+     AND book.is_same_hand(NEW.endorsed_by, NEW.endorsed_admin, NEW.created_by, NEW.created_admin) THEN
+    RAISE EXCEPTION 'Cannot confirm % as the one who made it has endorsed it', NEW.id USING ERRCODE = 'SD001';
+  END IF;
+  IF NEW.created_by IS NULL OR NEW.endorsed_by IS NOT NULL THEN
+    RETURN NEW;
+  END IF;
+  SELECT * INTO v_duty FROM book.duty FOR NO KEY UPDATE;
+  IF v_duty.four_eyes <> 'off'
+     AND NEW.amount + book.confirmed_alone(NEW.approved_by, NEW.approved_admin, NEW.id) > v_duty.alone_up_to THEN
+    RAISE EXCEPTION 'Cannot confirm % as two administrators are needed', NEW.id USING ERRCODE = 'SD002';
   END IF;
   RETURN NEW;
 END $$;
@@ -159,8 +184,9 @@ CREATE FUNCTION hub.audit_hash(before bytea, source text, line jsonb) RETURNS by
 $$;
 
 -- When the transaction commits, so that the head is held for that moment alone: audited commits follow each
--- other, whatever else their transactions wait for, and others do not notice.
-CREATE FUNCTION hub.chain_audit() RETURNS trigger LANGUAGE plpgsql SET TimeZone = 'UTC' AS $$
+-- other, whatever else their transactions wait for, and others do not notice. Who is held up by a session that was
+-- left open with the head is refused soon: a batch of the journal commits for many merchants.
+CREATE FUNCTION hub.chain_audit() RETURNS trigger LANGUAGE plpgsql SET TimeZone = 'UTC' SET lock_timeout = '1s' AS $$
 DECLARE
   v_head hub.audit_head;
   v_hash bytea;

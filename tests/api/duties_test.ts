@@ -3,8 +3,16 @@ import { hashApiKey } from "../../api/api_key.ts";
 import { amountOf } from "../../ledger/amount.ts";
 import { keepDuties } from "../../ledger/admin/keep_duties.ts";
 import type { Duties } from "../../ledger/duties.ts";
-import { type TestApi, testApi } from "../support/api.ts";
 import { booksFaults, SOMEWHERE } from "../support/books.ts";
+import {
+  approve,
+  book,
+  confirm,
+  installation,
+  issue,
+  NOT_YOURS,
+  settler,
+} from "../support/duties.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
@@ -20,53 +28,6 @@ const SETTLEMENT = {
 
 /** The steps of an approval, for the history. */
 const STEPS = JSON.stringify(["APPROVED", "PROCESSING"].map((status) => ({ status, at: "now" })));
-
-/** An installation with these rules, in the service and in its database. */
-async function installation(duties: Duties): Promise<TestApi> {
-  const api = await testApi({ duties });
-  await keepDuties(api.sql, duties, "aud_duties");
-  await api.sql`UPDATE book.settlement_threshold SET amount = 10`;
-  return api;
-}
-
-/** A key that another key makes over HTTP. */
-async function issue(api: TestApi, by: string, path: string, permissions: readonly string[]) {
-  const { status, body } = await api.call("POST", path, {
-    key: by,
-    body: { label: "made", permissions },
-  });
-  assertEquals(status, 201, JSON.stringify(body));
-  return body.apiKey as string;
-}
-
-/** Books a deposit by hand. */
-async function book(api: TestApi, key: string, amount: string): Promise<string> {
-  const { status, body } = await api.call("POST", "/api/deposits", {
-    key,
-    body: { amount, currency: "USDT", network: "TRX", source: "bank" },
-  });
-  assertEquals(status, 201);
-  return body.id;
-}
-
-const confirm = async (api: TestApi, key: string, id: string) => {
-  const { status, body } = await api.call("POST", `/api/admin/deposits/${id}/confirm`, { key });
-  return [status, body.status ?? body.error];
-};
-const approve = async (api: TestApi, key: string, id: string) => {
-  const { status, body } = await api.call("POST", `/api/admin/settlements/${id}/approve`, { key });
-  return [status, body.status ?? body.error];
-};
-const NOT_YOURS = [403, "Insufficient permissions"];
-
-/** A merchant with an active address to settle to. */
-async function settler(api: TestApi) {
-  const merchant = await api.addMerchant("1000");
-  await api.sql`
-    INSERT INTO book.settlement_address (id, merchant_id, network, address, label, active, created_at)
-    VALUES (${`adr_${merchant.id}`}, ${merchant.id}, 'TRX', ${SOMEWHERE}, 'cold', true, now())`;
-  return merchant;
-}
 
 test("a settlement is approved by another key than the one that made it, and audited", async () => {
   await using api = await installation(KEYS);

@@ -14,15 +14,18 @@ const FIGURES = {
 };
 
 Deno.test("readiness tells of batches that were given up lately, and of merchants that wait for a lock", () => {
-  const rows: readonly [number | null, number, readonly string[]][] = [
-    [null, 0, []],
-    [600_000, 0, []],
-    [599_999, 0, ["a batch of the journal was given up in the last 10 minutes"]],
-    [null, 1, ["1 merchant waits for a row that another transaction holds"]],
-    [null, 7, ["7 merchants wait for a row that another transaction holds"]],
+  const rows: readonly [number | null, number, number, readonly string[]][] = [
+    [null, Infinity, 0, []],
+    [600_000, 60_000, 0, []],
+    [599_999, Infinity, 0, ["a batch of the journal was given up in the last 10 minutes"]],
+    [null, 59_999, 0, [
+      "administrators' commands are refused, as another transaction holds the head of the audit or the duties",
+    ]],
+    [null, Infinity, 1, ["1 merchant waits for a row that another transaction holds"]],
+    [null, Infinity, 7, ["7 merchants wait for a row that another transaction holds"]],
   ];
-  for (const [givenUpMs, suspended, reasons] of rows) {
-    assertEquals(journalReasons({ givenUpMs, figures: { suspended } }), reasons);
+  for (const [givenUpMs, auditHeldMs, suspended, reasons] of rows) {
+    assertEquals(journalReasons({ givenUpMs, auditHeldMs, figures: { suspended } }), reasons);
   }
 });
 

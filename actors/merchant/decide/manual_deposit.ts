@@ -134,7 +134,8 @@ export function decideDeposit(
   if (to === "CONFIRMED" && isOwnRecord(deposit, message.audit)) {
     return refused({ code: "same_administrator" });
   }
-  if (to === "CONFIRMED" && needsTwo(deposit, message)) {
+  // one that was endorsed needs another hand, whatever the sum of the day has become meanwhile
+  if (to === "CONFIRMED" && (deposit.endorsedBy !== null || needsTwo(deposit, message))) {
     const { endorsedBy: key, endorsedAdmin: administrator } = deposit;
     if (key === null) {
       const endorsed = endorse(deposit, message, at);
@@ -154,7 +155,11 @@ export function decideDeposit(
 }
 
 /** Whether one administrator alone may not confirm a deposit by hand: for its size, or with others. */
-function needsTwo(deposit: DepositRow, { audit, confirmedBefore }: DecideDeposit): boolean {
+function needsTwo(
+  deposit: DepositRow,
+  { audit, confirmedBefore, needsAnother }: DecideDeposit,
+): boolean {
+  if (needsAnother === true) return true;
   const duties = audit?.duties;
   return duties !== undefined && duties.fourEyes !== "off" &&
     add(deposit.amount, confirmedBefore ?? ZERO) > duties.aloneUpTo;
