@@ -12,7 +12,7 @@ import { isAddressOrRange } from "./client_address.ts";
 import { isStorableTime, nameOf } from "./fields.ts";
 import { notFound } from "./errors.ts";
 import { issueKey, keyView, revokeKey, rotateKey } from "./issue_key.ts";
-import { conflictDoc, notFoundDoc } from "./openapi/error_catalogue.ts";
+import { conflictDoc, keyOfAnotherDoc, notFoundDoc } from "./openapi/error_catalogue.ts";
 import { PERMISSIONS } from "./permission.ts";
 import { keyedRoute, staffRoute } from "./route.ts";
 import {
@@ -124,6 +124,9 @@ export const rotateApiKey = keyedRoute({
   method: "POST",
   path: `${MERCHANT_KEYS}/{keyId}/rotate`,
   summary: "Replace a key; the old one stays valid for a while",
+  description:
+    "The new key counts as the administrator that the old one counts as. One of another " +
+    "administrator is not replaced but ended.",
   access: NAMED,
   needsActiveMerchant: true,
   rateCategory: "transactions",
@@ -131,7 +134,7 @@ export const rotateApiKey = keyedRoute({
   responses: {
     201: { description: "The new key", schema: apiKeyRotated, example: API_KEY_ROTATED_EXAMPLE },
   },
-  errors: [notFoundDoc, conflictDoc],
+  errors: [notFoundDoc, conflictDoc, keyOfAnotherDoc],
   handler: ({ body, ...request }, context) =>
     refuseUnknown(request.caller, body, overlap) ??
       rotateKey(request, request.params.keyId ?? "", body.overlapHours, context),
@@ -205,7 +208,7 @@ export const rotateAdminKey = staffRoute({
   responses: {
     201: { description: "The new key", schema: apiKeyRotated, example: API_KEY_ROTATED_EXAMPLE },
   },
-  errors: [notFoundDoc, conflictDoc],
+  errors: [notFoundDoc, conflictDoc, keyOfAnotherDoc],
   handler: ({ body, ...request }, context) =>
     rotateKey(
       { ...request, merchantId: null },

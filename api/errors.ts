@@ -92,6 +92,12 @@ export function bodyTooLarge(limit: number): Answer {
   });
 }
 
+/** 403: what would take a key's place would make one administrator another one. */
+export const keyOfAnother: Answer = error(403, {
+  error: "Insufficient permissions",
+  message: "The key counts as another administrator: end it, and make a new one.",
+});
+
 /** 415. */
 export const unsupportedMediaType: Answer = error(415, {
   error: "Unsupported media type",
@@ -350,8 +356,11 @@ export function notDone<V>(
 /** A statement that was cancelled because it took too long (PostgreSQL manual, appendix A). */
 const QUERY_CANCELED = "57014";
 
-/** Whether an error of a read means that the same request may succeed in a moment. */
+/** A row that another transaction has held for longer than is waited. */
+const LOCK_NOT_AVAILABLE = "55P03";
+
+/** Whether an error means that the same request may succeed in a moment. */
 export function isSomethingAway(fault: unknown): boolean {
-  return isAway(fault) ||
-    (fault instanceof Error && "code" in fault && fault.code === QUERY_CANCELED);
+  return isAway(fault) || (fault instanceof Error && "code" in fault &&
+    (fault.code === QUERY_CANCELED || fault.code === LOCK_NOT_AVAILABLE));
 }

@@ -12,10 +12,12 @@ import { revokeApiKey } from "../ledger/admin/revoke_api_key.ts";
 import { rotateApiKey } from "../ledger/admin/rotate_api_key.ts";
 import { type Answer, created, ok } from "./answer.ts";
 import { hashApiKey, mintApiKey } from "./api_key.ts";
+import { noteRefusal } from "./ask_as_admin.ts";
 import { hubAudit } from "./audit_stamp.ts";
 import { isWithin } from "./client_address.ts";
 import type { ApiContext } from "./context.ts";
-import { conflict, forbidden, invalidField, notFound } from "./errors.ts";
+
+import { conflict, forbidden, invalidField, keyOfAnother, notFound } from "./errors.ts";
 import { type Caller, holds, type KeyRole, type Permission } from "./permission.ts";
 
 /** Who asks, for which account. */
@@ -59,6 +61,14 @@ function mayGrant(
       (key.ipAllowlist !== null && key.ipAllowlist.every((entry) => isWithin(entry, ipAllowlist))));
 }
 
+/**
+ * The administrator that a key counts as: a first key is its own. What takes its place is the same one, or
+ * one person would be two wherever approvals compare them.
+ */
+function personOf(key: Pick<KeyRecord, "id" | "role" | "administrator">): string | null {
+  return key.administrator ?? (key.role === "ADMIN" ? key.id : null);
+}
+
 /** Makes a key; shown in this answer and never again. */
 export async function issueKey(
   request: KeyRequest,
@@ -89,7 +99,11 @@ export async function issueKey(
   return created({ ...issued(key), apiKey });
 }
 
-/** Puts a new key in the place of another one, which stays valid for the overlap. */
+/**
+ * Puts a new key in the place of another one, which stays valid for the overlap. The new one is in the hands
+ * of who asked for it, so nobody rotates what counts as another administrator: that one is ended instead, and
+ * a new key counts as its maker.
+ */
 export async function rotateKey(
   request: KeyRequest,
   keyId: string,
@@ -100,9 +114,16 @@ export async function rotateKey(
   const old = await findApiKey(context.sql, merchantId, keyId);
   if (old === null) return notFound;
   if (!mayGrant(caller, old)) return forbidden();
+  const person = personOf(old);
+  if (person !== null && caller.administrator !== null && person !== caller.administrator) {
+    await noteRefusal(request, "api-key.rotate", keyId, "another_administrator", context);
+    return keyOfAnother;
+  }
   const id = context.newId("key");
   const apiKey = mintApiKey(context.environment);
-  const fresh: NewKey = { ...old, id, createdAt: now, hash: hashApiKey(apiKey) };
+  // a merchant's own key that an administrator replaces is known to that one from now on
+  const administrator = person ?? caller.administrator;
+  const fresh: NewKey = { ...old, id, administrator, createdAt: now, hash: hashApiKey(apiKey) };
   const until = now + overlapHours * HOUR_MS;
   const audit = hubAudit(request, "api-key.rotate", id, context, { id: keyId }, {
     ...imageOf(fresh),

@@ -198,6 +198,15 @@ export const conflictDoc = errorDoc(
   { message },
 );
 
+/** 403 of a rotation. */
+export const keyOfAnotherDoc = errorDoc(
+  "KeyOfAnother",
+  "The key counts as another administrator than the one who asks",
+  errors.keyOfAnother,
+  "Insufficient permissions",
+  { message },
+);
+
 /** 500 of a withdrawal that was taken back at once. */
 export const payoutInitiationFailedDoc = errorDoc(
   "PayoutInitiationFailed",
