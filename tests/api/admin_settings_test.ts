@@ -180,7 +180,7 @@ test("a deposit booked by hand is confirmed, failed or cancelled by an operator;
       depositAddressId: null,
       txid: null,
       usdRate: "1",
-    }, 5_000);
+    }, 60_000);
     assertEquals(made.kind, "done");
     ids.push(`dep_manual${i}`);
   }

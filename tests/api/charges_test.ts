@@ -76,7 +76,7 @@ test("a settlement's charges name it", async () => {
       action: "settlement-address.activate",
       requestId: "req_test",
     },
-  }, 5_000);
+  }, 60_000);
   const { body } = await api.call("POST", "/api/settlements", {
     key,
     body: {
@@ -246,7 +246,7 @@ test("earnings are the margins of the account, in whatever part they came to it"
     chargeIds: [newId("chg"), newId("chg")],
     eventIds: [newId("evt"), newId("evt")],
     from: "queued",
-  }, 5_000);
+  }, 60_000);
   const pair = { currency: "USDT", network: "TRX" };
   assertEquals(await earnings(merchant.id, merchant.key), [{
     ...pair,

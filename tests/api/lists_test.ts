@@ -63,7 +63,7 @@ async function busyMerchant(api: TestApi) {
   for (let i = 0; i < 4; i++) await fund(api.sql, api.journal, id, "10");
   for (let i = 0; i < 25; i++) {
     const command = reserveCommand({ referenceId: `r${i}` });
-    assertEquals((await api.journal.ask(id, command, 5_000)).kind, "done");
+    assertEquals((await api.journal.ask(id, command, 60_000)).kind, "done");
     if (i % 5 !== 0) continue;
     const released = await api.journal.ask(id, {
       type: "release",
@@ -73,7 +73,7 @@ async function busyMerchant(api: TestApi) {
       chargeIds: [`chg_a${i}`, `chg_b${i}`],
       eventIds: [`evt_a${i}`, `evt_b${i}`],
       from: "queued",
-    }, 5_000);
+    }, 60_000);
     assertEquals(released.kind, "done");
   }
   return { id, key };

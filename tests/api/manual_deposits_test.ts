@@ -113,7 +113,7 @@ test("a claim that came to nothing stands for its transaction no more", async ()
     chargeIds: [newId("chg"), newId("chg")],
     eventIds: [newId("evt"), newId("evt")],
     ingestion: null,
-  }, 5_000);
+  }, 60_000);
   await addTransfer(api.sql, id, "12.5", { txid: TXID });
   await hear(api, id, TXID);
   const { deposits } = (await api.call("GET", "/api/deposits", { key })).body;

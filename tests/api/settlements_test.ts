@@ -38,7 +38,7 @@ async function activate(api: TestApi, merchantId: string, addressId: string): Pr
       action: "settlement-address.activate",
       requestId: "req_test",
     },
-  }, 5_000);
+  }, 60_000);
   assertEquals(outcome.kind, "done");
 }
 

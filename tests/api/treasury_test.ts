@@ -25,7 +25,7 @@ test("the treasury shows what is held, promised, waiting and under way, and a no
   }
   const [first, second] = ["10", "95"].map((text) => reserveCommand({ amount: amount(text) }));
   for (const command of [first, second]) {
-    if (command !== undefined) await api.journal.ask(id, command, 5_000);
+    if (command !== undefined) await api.journal.ask(id, command, 60_000);
   }
   const outgoingId = first?.outgoingId ?? "";
   const expiresAt = Date.now() + 60_000;

@@ -307,7 +307,7 @@ rule("Settlement: created settlement and list row", async (api) => {
       action: "settlement-address.activate",
       requestId: "req_test",
     },
-  }, 5_000);
+  }, 60_000);
   const created = await api.call("POST", "/api/settlements", {
     key,
     body: {

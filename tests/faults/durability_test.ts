@@ -94,7 +94,7 @@ test("what was acknowledged is there after a power cut, whatever the server's de
   const ids: string[] = [];
   for (let n = 0; n < 5; n++) {
     const command = reserveCommand();
-    const outcome = await journal.ask(merchantId, command, 10_000);
+    const outcome = await journal.ask(merchantId, command, 60_000);
     assertEquals(outcome.kind, "done");
     ids.push(command.withdrawalId);
   }

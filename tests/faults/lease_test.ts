@@ -32,7 +32,7 @@ test("a node that does not answer leaves no payout leased", async () => {
     const merchantId = await addMerchant(sql);
     const journal = openJournal(sql);
     await fund(sql, journal, merchantId, "100");
-    await journal.ask(merchantId, reserveCommand(), 5_000);
+    await journal.ask(merchantId, reserveCommand(), 60_000);
     await journal.stop(5_000);
 
     await assertRejects(() =>

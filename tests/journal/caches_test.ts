@@ -38,7 +38,7 @@ test("what is remembered is read again once it was dropped, also while a batch i
   const journal = openJournal(sql, { store });
   const merchantId = await addMerchant(sql);
   await fund(sql, journal, merchantId, "1000");
-  const ask = () => journal.ask(merchantId, reserveCommand(), 5_000);
+  const ask = () => journal.ask(merchantId, reserveCommand(), 60_000);
   store.read.length = 0;
   assertEquals((await ask()).kind, "done");
   assertEquals(store.read, []);
@@ -68,8 +68,8 @@ test("a lost connection drops what was remembered of all merchants", async () =>
   for (const merchantId of [one, other]) await fund(sql, journal, merchantId, "1000");
   store.read.length = 0;
   store.lose = true;
-  assertEquals((await journal.ask(one, reserveCommand(), 5_000)).kind, "done");
-  assertEquals((await journal.ask(other, reserveCommand(), 5_000)).kind, "done");
+  assertEquals((await journal.ask(one, reserveCommand(), 60_000)).kind, "done");
+  assertEquals((await journal.ask(other, reserveCommand(), 60_000)).kind, "done");
   assertEquals(store.read, ["settings", one, other]);
   assertEquals(await booksFaults(sql), []);
   await journal.stop(1_000);

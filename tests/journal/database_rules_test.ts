@@ -11,7 +11,7 @@ async function withdrawalMade(sql: Sql): Promise<string> {
   const journal = openJournal(sql);
   const merchantId = await addMerchant(sql);
   await fund(sql, journal, merchantId, "100");
-  await journal.ask(merchantId, reserveCommand({ referenceId: "r" }), 5_000);
+  await journal.ask(merchantId, reserveCommand({ referenceId: "r" }), 60_000);
   await journal.stop(1_000);
   return merchantId;
 }

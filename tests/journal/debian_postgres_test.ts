@@ -26,7 +26,7 @@ test("migrations apply to Debian's PostgreSQL with its default settings, and a w
   await fund(admin, journal, merchantId, "100");
   const command = reserveCommand();
   const { withdrawalId, outgoingId } = command;
-  assertEquals((await journal.ask(merchantId, command, 10_000)).kind, "done");
+  assertEquals((await journal.ask(merchantId, command, 60_000)).kind, "done");
   const txid = "a".repeat(64);
   const expiresAt = Date.now() + 60_000;
   await commitSigned(sql, [

@@ -63,21 +63,21 @@ test("a version that another history has reached again is not taken for the one 
   await fund(sql, first, merchantId, "100");
   const takeOver = await standby(sql);
   const lost = reserveCommand({ amount: amount("90") });
-  assertEquals((await first.ask(merchantId, lost, 5_000)).kind, "done");
+  assertEquals((await first.ask(merchantId, lost, 60_000)).kind, "done");
   const [before] = await sql`SELECT version FROM book.account`;
 
   await takeOver();
   const second = openJournal(sql);
-  assertEquals((await second.ask(merchantId, reserveCommand(), 5_000)).kind, "done");
+  assertEquals((await second.ask(merchantId, reserveCommand(), 60_000)).kind, "done");
   const [after] = await sql`SELECT version FROM book.account`;
   assertEquals(after?.["version"], before?.["version"], "the version is reached again");
 
   // the first node remembers 10 where there are 90
   const big = reserveCommand({ amount: amount("50") });
-  assertEquals((await first.ask(merchantId, big, 5_000)).kind, "done");
+  assertEquals((await first.ask(merchantId, big, 60_000)).kind, "done");
   for (const node of [second, first, second]) {
     assertEquals(
-      (await node.ask(merchantId, reserveCommand({ amount: amount("1") }), 5_000)).kind,
+      (await node.ask(merchantId, reserveCommand({ amount: amount("1") }), 60_000)).kind,
       "done",
     );
   }
@@ -111,11 +111,11 @@ test("a node that remembers other rows of the same version writes none of its nu
     depositAddressId: null,
     txid: null,
     usdRate: "1",
-  }, 5_000);
+  }, 60_000);
   assertEquals(lost.kind, "done");
   await takeOver();
   const second = openJournal(sql);
-  assertEquals((await second.ask(merchantId, reserveCommand(), 5_000)).kind, "done");
+  assertEquals((await second.ask(merchantId, reserveCommand(), 60_000)).kind, "done");
   const outcome = await first.ask(merchantId, {
     type: "issue-address",
     at: Date.now(),
@@ -125,13 +125,13 @@ test("a node that remembers other rows of the same version writes none of its nu
     referenceId: null,
     createOnly: false,
     fresh: { addressId: newId("adr"), address: SOMEWHERE, index: 1 },
-  }, 5_000);
+  }, 60_000);
   assertEquals(outcome.kind, "done");
   const [row] = await sql`
     SELECT deposit_seq::int AS deposits, withdrawal_seq::int AS withdrawals FROM book.account`;
   assertEquals({ ...row }, { deposits: 1, withdrawals: 1 });
   for (const node of [first, second]) {
-    assertEquals((await node.ask(merchantId, reserveCommand(), 5_000)).kind, "done");
+    assertEquals((await node.ask(merchantId, reserveCommand(), 60_000)).kind, "done");
   }
   assertEquals(await booksFaults(sql), []);
   await Promise.all([first.stop(1_000), second.stop(1_000)]);
@@ -145,13 +145,13 @@ test("an answer that changes nothing is not given from another history either", 
   await fund(sql, first, merchantId, "100");
   const takeOver = await standby(sql);
   const lost = reserveCommand({ referenceId: "order-1", amount: amount("90") });
-  assertEquals((await first.ask(merchantId, lost, 5_000)).kind, "done");
+  assertEquals((await first.ask(merchantId, lost, 60_000)).kind, "done");
   await takeOver();
   const second = openJournal(sql);
-  assertEquals((await second.ask(merchantId, reserveCommand(), 5_000)).kind, "done");
+  assertEquals((await second.ask(merchantId, reserveCommand(), 60_000)).kind, "done");
   // the withdrawal that the first node remembers for this reference does not exist
   const again = reserveCommand({ referenceId: "order-1", amount: amount("50") });
-  assertEquals((await first.ask(merchantId, again, 5_000)).kind, "done");
+  assertEquals((await first.ask(merchantId, again, 60_000)).kind, "done");
   assertEquals(await booksFaults(sql), []);
   await Promise.all([first.stop(1_000), second.stop(1_000)]);
 });
@@ -164,7 +164,7 @@ test("an epoch of the settings is never reached again, whatever history was lost
   await fund(sql, journal, merchantId, "500");
   await sql`CREATE TABLE kept AS TABLE book.setting`;
   await sql`UPDATE book.setting SET base_fee = 7`;
-  const dear = await journal.ask(merchantId, reserveCommand(), 5_000);
+  const dear = await journal.ask(merchantId, reserveCommand(), 60_000);
   assertEquals(dear.kind === "done" && dear.value.fees.baseFee, amount("7"));
   // the change is lost with a failover, and another one is made in its place
   await sql.begin(async (tx) => {
@@ -173,7 +173,7 @@ test("an epoch of the settings is never reached again, whatever history was lost
     await tx`INSERT INTO book.setting SELECT * FROM kept`;
   });
   await sql`UPDATE book.setting SET base_fee = 3`;
-  const cheap = await journal.ask(merchantId, reserveCommand(), 5_000);
+  const cheap = await journal.ask(merchantId, reserveCommand(), 60_000);
   assertEquals(cheap.kind === "done" && cheap.value.fees.baseFee, amount("3"));
   await journal.stop(1_000);
 });
@@ -204,7 +204,7 @@ test("a write that lands after its outcome was asked for, and before it is decid
       },
     },
   });
-  assertEquals((await journal.ask(merchantId, reserveCommand(), 5_000)).kind, "done");
+  assertEquals((await journal.ask(merchantId, reserveCommand(), 60_000)).kind, "done");
   const [row] = await sql`SELECT count(*)::int AS n FROM book.entry WHERE leg = 'reserve'`;
   assertEquals(row?.["n"], 1);
   assertEquals(await booksFaults(sql), []);

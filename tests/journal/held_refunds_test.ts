@@ -46,7 +46,7 @@ test("a refund of a queued payout is not committed while signing is stopped, and
   for (const merchantId of [one, other]) await fund(sql, journal, merchantId, "100");
   const [failed, released, paid] = [reserveCommand(), reserveCommand(), reserveCommand()];
   for (const command of [failed, released, paid]) {
-    assertEquals((await journal.ask(one, command, 5_000)).kind, "done");
+    assertEquals((await journal.ask(one, command, 60_000)).kind, "done");
   }
   const statuses = () =>
     sql<{ status: string; payout: string }[]>`
@@ -58,11 +58,11 @@ test("a refund of a queued payout is not committed while signing is stopped, and
   await promote(sql);
   const payment = { txid: "ab".repeat(32), height: 5, own: false };
   const answers = await Promise.all([
-    journal.ask(one, upstream(failed.withdrawalId, null), 5_000),
-    journal.ask(one, takenBack(released.withdrawalId), 5_000),
-    journal.ask(one, upstream(paid.withdrawalId, payment), 5_000),
-    journal.ask(one, reserveCommand(), 5_000),
-    journal.ask(other, reserveCommand(), 5_000),
+    journal.ask(one, upstream(failed.withdrawalId, null), 60_000),
+    journal.ask(one, takenBack(released.withdrawalId), 60_000),
+    journal.ask(one, upstream(paid.withdrawalId, payment), 60_000),
+    journal.ask(one, reserveCommand(), 60_000),
+    journal.ask(other, reserveCommand(), 60_000),
   ]);
   const [pending, confirmed] = [
     { status: "PENDING", payout: "queued" },
@@ -79,7 +79,7 @@ test("a refund of a queued payout is not committed while signing is stopped, and
   assertEquals(journal.figures.aside, 0);
   // held no more: it is given back
   await sql`UPDATE hub.database_history SET timeline = timeline - 1_000_000`;
-  const again = await journal.ask(one, upstream(failed.withdrawalId, null), 5_000);
+  const again = await journal.ask(one, upstream(failed.withdrawalId, null), 60_000);
   assertEquals(again.kind, "done");
   assertEquals((await statuses())[0]?.status, "FAILED");
   assertEquals(await booksFaults(sql), []);
@@ -109,7 +109,9 @@ test("refunds that wait for signing cost the others two commits, however many th
   const made = [one, second].flatMap((merchantId) =>
     Array.from({ length: 30 }, () => ({ merchantId, command: reserveCommand() }))
   );
-  await Promise.all(made.map(({ merchantId, command }) => journal.ask(merchantId, command, 5_000)));
+  await Promise.all(
+    made.map(({ merchantId, command }) => journal.ask(merchantId, command, 60_000)),
+  );
   await promote(sql);
   writes = 0;
   const refunds = Promise.all(

@@ -87,7 +87,7 @@ for (const { row, most, lock } of ROWS) {
     const merchants = await Promise.all(Array.from({ length: 21 }, () => addMerchant(sql)));
     for (const merchantId of merchants) await fund(sql, funding, merchantId, "1000");
     const [held = "", ...others] = merchants;
-    assertEquals((await funding.ask(held, reserveCommand(), 5_000)).kind, "done");
+    assertEquals((await funding.ask(held, reserveCommand(), 60_000)).kind, "done");
     await funding.stop(1_000);
     const store = countingStore(sql);
     const journal = openJournal(sql, { store });
@@ -102,7 +102,7 @@ for (const { row, most, lock } of ROWS) {
     for (let round = 0; round < 20; round++) {
       const outcomes = await Promise.all(
         others.map((merchantId) =>
-          journal.ask(merchantId, reserveCommand({ amount: amount("1") }), 20_000)
+          journal.ask(merchantId, reserveCommand({ amount: amount("1") }), 60_000)
         ),
       );
       assertEquals(outcomes.map(({ kind }) => kind), others.map(() => "done"));
@@ -127,7 +127,7 @@ test("a refund whose payout another transaction locks waits alone, without waiti
   const [held, other] = [await addMerchant(sql), await addMerchant(sql)];
   for (const merchantId of [held, other]) await fund(sql, journal, merchantId, "1000");
   const made = reserveCommand();
-  assertEquals((await journal.ask(held, made, 5_000)).kind, "done");
+  assertEquals((await journal.ask(held, made, 60_000)).kind, "done");
   const letGo = await hold(
     sql,
     (tx) => tx`SELECT 1 FROM book.outgoing WHERE id = ${made.outgoingId} FOR UPDATE`,
@@ -143,7 +143,7 @@ test("a refund whose payout another transaction locks waits alone, without waiti
   };
   const refund = journal.ask(held, release, 60_000);
   for (let round = 0; round < 5; round++) {
-    assertEquals((await journal.ask(other, reserveCommand(), 20_000)).kind, "done");
+    assertEquals((await journal.ask(other, reserveCommand(), 60_000)).kind, "done");
   }
   assertEquals(store.refused, []);
   await letGo();
@@ -166,7 +166,7 @@ test("a fact that is to be set aside while its row is held keeps nobody, and is 
   journal.wake(held);
   await until(() => journal.figures.aside > 0);
   for (const merchantId of [held, other]) {
-    assertEquals((await journal.ask(merchantId, reserveCommand(), 20_000)).kind, "done");
+    assertEquals((await journal.ask(merchantId, reserveCommand(), 60_000)).kind, "done");
   }
   await letGo();
   journal.wake(held);

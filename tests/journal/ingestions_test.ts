@@ -20,7 +20,7 @@ import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
-const ASK_MS = 20_000;
+const ASK_MS = 60_000;
 
 /** What was logged from warnings upwards while a function ran. */
 async function alarmsOf(body: () => Promise<void>): Promise<readonly string[]> {

@@ -102,11 +102,11 @@ for (const { what, of } of FAULTS) {
         chargeIds: [newId("chg"), newId("chg")],
         eventIds: [newId("evt"), newId("evt")],
         from: "queued",
-      }, 20_000),
-      journal.ask(poisoned, reserveCommand({ referenceId: "r" }), 20_000),
+      }, 60_000),
+      journal.ask(poisoned, reserveCommand({ referenceId: "r" }), 60_000),
     ];
     const outcomes = await Promise.all(
-      others.map((merchantId) => journal.ask(merchantId, reserveCommand(), 20_000)),
+      others.map((merchantId) => journal.ask(merchantId, reserveCommand(), 60_000)),
     );
     assertEquals(outcomes.map(({ kind }) => kind), others.map(() => "done"));
     const kinds = (await Promise.all(bad)).map(({ kind }) => kind);
@@ -134,8 +134,8 @@ test("an inbox that cannot be read stops its merchant's facts alone", async () =
   const kept = await addTransfer(sql, poisoned, "7");
   journal.wake(poisoned);
   await fund(sql, journal, other, "100");
-  assertEquals((await journal.ask(other, reserveCommand(), 20_000)).kind, "done");
-  assertEquals((await journal.ask(poisoned, reserveCommand(), 20_000)).kind, "refused");
+  assertEquals((await journal.ask(other, reserveCommand(), 60_000)).kind, "done");
+  assertEquals((await journal.ask(poisoned, reserveCommand(), 60_000)).kind, "refused");
   const [row] = await sql`SELECT consumed_at, quarantine FROM book.inbox WHERE txid = ${kept}`;
   assertEquals([row?.["consumed_at"], row?.["quarantine"]], [null, null]);
   assertEquals(journal.figures.givenUp, 0);
@@ -153,14 +153,14 @@ test("settings that cannot be read are nobody's fault: batches are given up, cou
   });
   const txid = await addTransfer(sql, merchantId, "100");
   journal.wake(merchantId);
-  assertEquals((await journal.ask(merchantId, reserveCommand(), 20_000)).kind, "failed");
+  assertEquals((await journal.ask(merchantId, reserveCommand(), 60_000)).kind, "failed");
   assert(journal.figures.givenUp > 0);
   assert((journal.givenUpMs ?? Infinity) < 60_000);
   const [row] = await sql`SELECT quarantine FROM book.inbox WHERE txid = ${txid}`;
   assertEquals(row?.["quarantine"], null);
   broken = false;
   await fund(sql, journal, merchantId, "5");
-  assertEquals((await journal.ask(merchantId, reserveCommand(), 20_000)).kind, "done");
+  assertEquals((await journal.ask(merchantId, reserveCommand(), 60_000)).kind, "done");
   assertEquals(await booksFaults(sql), []);
   await journal.stop(1_000);
 });

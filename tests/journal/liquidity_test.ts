@@ -31,7 +31,7 @@ test("simultaneous withdrawals of several merchants are promised no more than th
   const ask = async (count: number) => {
     const outcomes = await Promise.all(Array.from({ length: count }, (_, n) => {
       const merchantId = merchants[n % merchants.length] ?? "";
-      return journal.ask(merchantId, reserveCommand({ amount: amount("10") }), 5_000);
+      return journal.ask(merchantId, reserveCommand({ amount: amount("10") }), 60_000);
     }));
     const short = outcomes.filter((outcome) =>
       outcome.kind === "refused" && outcome.refusal.code === "treasury_short"

@@ -38,7 +38,7 @@ test("a line that credits the merchant pays with the fee and takes it back with 
   await sql`UPDATE book.merchant SET margin_rate = 0.333, margin_beneficiary = merchant_id`;
   await fund(sql, journal, merchantId, "100");
   const command = reserveCommand();
-  assertEquals((await journal.ask(merchantId, command, 5_000)).kind, "done");
+  assertEquals((await journal.ask(merchantId, command, 60_000)).kind, "done");
   assertEquals(await available(sql, merchantId), "88.333");
   assertEquals(await house(sql, "commission"), "0.667");
   const released = await journal.ask(merchantId, {
@@ -49,7 +49,7 @@ test("a line that credits the merchant pays with the fee and takes it back with 
     chargeIds: [newId("chg"), newId("chg")],
     eventIds: [newId("evt"), newId("evt")],
     from: "queued",
-  }, 5_000);
+  }, 60_000);
   assertEquals(released.kind, "done");
   assertEquals(await available(sql, merchantId), "100");
   assertEquals(await house(sql, "commission"), "0");
@@ -69,7 +69,7 @@ test("a reseller's share is held until the payment is final, then credited once"
   await fund(sql, journal, merchantId, "100");
   const [paid, refunded] = [reserveCommand(), reserveCommand()];
   for (const command of [paid, refunded]) {
-    assertEquals((await journal.ask(merchantId, command, 5_000)).kind, "done");
+    assertEquals((await journal.ask(merchantId, command, 60_000)).kind, "done");
   }
   assertEquals(await house(sql, "margin_held"), "1");
   assertEquals(await available(sql, reseller), "none");
@@ -81,7 +81,7 @@ test("a reseller's share is held until the payment is final, then credited once"
     chargeIds: [newId("chg"), newId("chg")],
     eventIds: [newId("evt"), newId("evt")],
     from: "queued",
-  }, 5_000);
+  }, 60_000);
   assertEquals(released.kind, "done");
   assertEquals(await house(sql, "margin_held"), "0.5");
   const txid = "e".repeat(64);

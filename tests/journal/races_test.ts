@@ -37,7 +37,9 @@ test("of refunding and signing one withdrawal exactly one wins, whatever the tim
   const merchantId = await addMerchant(sql);
   await fund(sql, journal, merchantId, "2000");
   const commands = Array.from({ length: 40 }, () => reserveCommand());
-  for (const outcome of await Promise.all(commands.map((c) => journal.ask(merchantId, c, 5_000)))) {
+  for (
+    const outcome of await Promise.all(commands.map((c) => journal.ask(merchantId, c, 60_000)))
+  ) {
     assertEquals(outcome.kind, "done");
   }
   const results = await Promise.all(commands.map(async (command, n) => {
@@ -52,7 +54,7 @@ test("of refunding and signing one withdrawal exactly one wins, whatever the tim
       }]);
     const release = async () => {
       while (true) {
-        const answer = await journal.ask(merchantId, releaseCommand(command.withdrawalId), 5_000);
+        const answer = await journal.ask(merchantId, releaseCommand(command.withdrawalId), 60_000);
         // it collided with signatures too often: asked again, as by any client
         if (answer.kind !== "overloaded") return answer;
       }
@@ -85,16 +87,16 @@ test("a refund gives back exactly what was reserved and charged and frees the re
   const merchantId = await addMerchant(sql);
   await fund(sql, journal, merchantId, "100");
   const command = reserveCommand({ amount: amount("33.333333"), referenceId: "again" });
-  assertEquals((await journal.ask(merchantId, command, 5_000)).kind, "done");
-  const released = await journal.ask(merchantId, releaseCommand(command.withdrawalId), 5_000);
+  assertEquals((await journal.ask(merchantId, command, 60_000)).kind, "done");
+  const released = await journal.ask(merchantId, releaseCommand(command.withdrawalId), 60_000);
   assertEquals(released.kind, "done");
   const [balance] = await sql`SELECT trim_scale(available)::text AS a, reserved FROM book.balance`;
   assertEquals([balance?.["a"], Number(balance?.["reserved"])], ["100", 0]);
   const [charged] = await sql`SELECT sum(amount) AS sum, count(*) FROM book.charge`;
   assertEquals([Number(charged?.["sum"]), charged?.["count"]], [0, "4"]);
   const again = reserveCommand({ referenceId: "again" });
-  assertEquals((await journal.ask(merchantId, again, 5_000)).kind, "done");
-  const second = await journal.ask(merchantId, releaseCommand(command.withdrawalId), 5_000);
+  assertEquals((await journal.ask(merchantId, again, 60_000)).kind, "done");
+  const second = await journal.ask(merchantId, releaseCommand(command.withdrawalId), 60_000);
   assert(second.kind === "refused" && second.refusal.code === "wrong_state");
   assertEquals(await booksFaults(sql), []);
   await journal.stop(1_000);
@@ -175,14 +177,14 @@ for (const when of ["before", "after"] as const) {
     const outcomes = await Promise.all(
       Array.from(
         { length: 20 },
-        (_, n) => journal.ask(merchantId, reserveCommand({ referenceId: `r${n}` }), 5_000),
+        (_, n) => journal.ask(merchantId, reserveCommand({ referenceId: `r${n}` }), 60_000),
       ),
     );
     assertEquals(outcomes.filter((outcome) => outcome.kind === "done").length, 20);
     const [row] = await sql`SELECT count(*) FROM book.withdrawal`;
     assertEquals(row?.["count"], "20");
     // no actor is left stale: the next command is decided on current money
-    const next = await journal.ask(merchantId, reserveCommand(), 5_000);
+    const next = await journal.ask(merchantId, reserveCommand(), 60_000);
     assertEquals(next.kind, "done");
     assertEquals(await booksFaults(sql), []);
     await journal.stop(1_000);
@@ -214,7 +216,7 @@ test("a write that is still under way while its outcome is asked for cannot land
       },
     },
   });
-  const outcome = await journal.ask(merchantId, reserveCommand({ referenceId: "once" }), 5_000);
+  const outcome = await journal.ask(merchantId, reserveCommand({ referenceId: "once" }), 60_000);
   assertEquals(outcome.kind, "done");
   await Promise.all(late);
   const [row] = await sql`SELECT count(*) FROM book.withdrawal`;
@@ -255,7 +257,7 @@ test("a merchant whose row stays locked is sent away alone, and nothing of it is
   const journal = openJournal(sql, { store });
   const txid = await addTransfer(sql, held, "7");
   const both = [held, other];
-  const asked = both.map((merchantId) => journal.ask(merchantId, reserveCommand(), 5_000));
+  const asked = both.map((merchantId) => journal.ask(merchantId, reserveCommand(), 60_000));
   journal.wake(held);
   const outcomes = await Promise.all(asked);
   assertEquals(outcomes.map(({ kind }) => kind), ["overloaded", "done"]);
@@ -264,7 +266,7 @@ test("a merchant whose row stays locked is sent away alone, and nothing of it is
   const [row] = await sql`SELECT consumed_at, quarantine FROM book.inbox WHERE txid = ${txid}`;
   assertEquals([row?.["consumed_at"], row?.["quarantine"]], [null, null]);
   isLocked = false;
-  assertEquals((await journal.ask(held, reserveCommand(), 5_000)).kind, "done");
+  assertEquals((await journal.ask(held, reserveCommand(), 60_000)).kind, "done");
   journal.wake(held);
   await until(async () => {
     const rows =
@@ -285,11 +287,11 @@ test("what the server refuses for a reason that passes is decided again and done
   let left = 3;
   const { store, writes } = refusingStore(createJournalStore(sql), () => left-- > 0);
   const journal = openJournal(sql, { store });
-  assertEquals((await journal.ask(merchantId, reserveCommand(), 5_000)).kind, "done");
+  assertEquals((await journal.ask(merchantId, reserveCommand(), 60_000)).kind, "done");
   assertEquals(writes.length, 4);
   // one time more is once too often
   left = 4;
-  assertEquals((await journal.ask(merchantId, reserveCommand(), 5_000)).kind, "overloaded");
+  assertEquals((await journal.ask(merchantId, reserveCommand(), 60_000)).kind, "overloaded");
   const [row] = await sql`SELECT count(*)::int AS n FROM book.withdrawal`;
   assertEquals([row?.["n"], writes.length], [1, 8]);
   assertEquals(await booksFaults(sql), []);
@@ -302,13 +304,13 @@ test("settings that change between decision and commit are decided again, never 
   const journal = openJournal(sql);
   const merchantId = await addMerchant(sql);
   await fund(sql, journal, merchantId, "500");
-  assertEquals((await journal.ask(merchantId, reserveCommand(), 5_000)).kind, "done");
+  assertEquals((await journal.ask(merchantId, reserveCommand(), 60_000)).kind, "done");
   await sql`UPDATE book.pair SET network_fee = 3 WHERE currency = 'USDT' AND network = 'TRX'`;
-  const outcome = await journal.ask(merchantId, reserveCommand(), 5_000);
+  const outcome = await journal.ask(merchantId, reserveCommand(), 60_000);
   assert(outcome.kind === "done");
   assertEquals(outcome.value.fees.networkFee, amount("3"));
   await sql`UPDATE book.pair SET withdrawals_enabled = false WHERE currency = 'USDT' AND network = 'TRX'`;
-  const closed = await journal.ask(merchantId, reserveCommand(), 5_000);
+  const closed = await journal.ask(merchantId, reserveCommand(), 60_000);
   assert(closed.kind === "refused" && closed.refusal.code === "withdrawals_closed_for_pair");
   await journal.stop(1_000);
 });

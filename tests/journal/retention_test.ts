@@ -50,7 +50,7 @@ test("what is pruned and told again changes nothing, and what is still needed is
   await addTransfer(sql, merchantId, "100", { txid: final });
   await hear();
   const command = reserveCommand();
-  assertEquals((await journal.ask(merchantId, command, 5_000)).kind, "done");
+  assertEquals((await journal.ask(merchantId, command, 60_000)).kind, "done");
   const txid = "e".repeat(64);
   const { outgoingId } = command;
   await commitSigned(sql, [

@@ -55,11 +55,11 @@ async function whitelist(
     network: "TRX",
     address: SOMEWHERE,
     label: "cold",
-  }, 5_000);
+  }, 60_000);
   assert(added.kind === "done");
   const { id: addressId } = added.value;
   const active = { type: "activate-settlement-address", at, addressId, active: true } as const;
-  assertEquals((await journal.ask(merchantId, active, 5_000)).kind, "done");
+  assertEquals((await journal.ask(merchantId, active, 60_000)).kind, "done");
   return addressId;
 }
 
@@ -95,15 +95,15 @@ test("a settlement goes only to a whitelisted and active address", async () => {
   const journal = openJournal(sql);
   const merchantId = await addMerchant(sql);
   await fund(sql, journal, merchantId, "100");
-  const refused = await journal.ask(merchantId, settlementCommand(), 5_000);
+  const refused = await journal.ask(merchantId, settlementCommand(), 60_000);
   assert(refused.kind === "refused" && refused.refusal.code === "destination_not_whitelisted");
   const addressId = await whitelist(journal, merchantId);
-  const done = await journal.ask(merchantId, settlementCommand(), 5_000);
+  const done = await journal.ask(merchantId, settlementCommand(), 60_000);
   assert(done.kind === "done");
   assertEquals(done.value.settlement.status, "PROCESSING");
   const remove = { type: "remove-settlement-address", at: Date.now(), addressId } as const;
-  assertEquals((await journal.ask(merchantId, remove, 5_000)).kind, "done");
-  const gone = await journal.ask(merchantId, settlementCommand(), 5_000);
+  assertEquals((await journal.ask(merchantId, remove, 60_000)).kind, "done");
+  const gone = await journal.ask(merchantId, settlementCommand(), 60_000);
   assert(gone.kind === "refused" && gone.refusal.code === "destination_not_whitelisted");
   assertEquals(await booksFaults(sql), []);
   await journal.stop(1_000);
@@ -118,7 +118,7 @@ for (const result of ["paid", "failed"] as const) {
     await fund(sql, journal, merchantId, "100");
     await whitelist(journal, merchantId);
     const command = settlementCommand();
-    assertEquals((await journal.ask(merchantId, command, 5_000)).kind, "done");
+    assertEquals((await journal.ask(merchantId, command, 60_000)).kind, "done");
     await finish(sql, command.outgoingId, merchantId, result);
     journal.wake(merchantId);
     const end = result === "paid"
@@ -144,7 +144,7 @@ test("a large settlement waits for an administrator; approving twice pays once",
   await fund(sql, journal, merchantId, "100");
   await whitelist(journal, merchantId);
   const command = settlementCommand();
-  const created = await journal.ask(merchantId, command, 5_000);
+  const created = await journal.ask(merchantId, command, 60_000);
   assert(created.kind === "done");
   assertEquals(created.value.settlement.status, "APPROVAL_REQUIRED");
   assertEquals((await sql`SELECT 1 FROM book.outgoing`).length, 0);
@@ -156,8 +156,8 @@ test("a large settlement waits for an administrator; approving twice pays once",
     withdrawalId,
   } as const;
   const [first, second] = await Promise.all([
-    journal.ask(merchantId, approve, 5_000),
-    journal.ask(merchantId, approve, 5_000),
+    journal.ask(merchantId, approve, 60_000),
+    journal.ask(merchantId, approve, 60_000),
   ]);
   assert(first.kind === "done" && second.kind === "done");
   assertEquals([first.value.changed, second.value.changed], [true, false]);
@@ -172,16 +172,16 @@ test("a large settlement waits for an administrator; approving twice pays once",
     chargeIds: [newId("chg"), newId("chg")],
     eventIds: [newId("evt"), newId("evt")],
   } as const;
-  const late = await journal.ask(merchantId, decline, 5_000);
+  const late = await journal.ask(merchantId, decline, 60_000);
   assert(late.kind === "refused" && late.refusal.code === "wrong_state");
   const other = settlementCommand();
-  await journal.ask(merchantId, other, 5_000);
+  await journal.ask(merchantId, other, 60_000);
   const rejected = await journal.ask(merchantId, {
     ...decline,
     settlementId: other.settlementId,
     withdrawalId: other.withdrawalId,
     chargeIds: [newId("chg"), newId("chg")],
-  }, 5_000);
+  }, 60_000);
   assert(rejected.kind === "done");
   assertEquals(await statusOf(sql, other.settlementId), "REJECTED CANCELLED SETTLEMENT CANCELLED");
   assertEquals(await booksFaults(sql), []);
@@ -197,13 +197,13 @@ test("an idempotency key gets the same settlement again and a conflict for anoth
   await whitelist(journal, merchantId);
   const key = { idempotencyKey: "k", bodyHash: "one" };
   const [a, b] = await Promise.all([
-    journal.ask(merchantId, settlementCommand(key), 5_000),
-    journal.ask(merchantId, settlementCommand(key), 5_000),
+    journal.ask(merchantId, settlementCommand(key), 60_000),
+    journal.ask(merchantId, settlementCommand(key), 60_000),
   ]);
   assert(a.kind === "done" && b.kind === "done");
   assertEquals(a.value.settlement.id, b.value.settlement.id);
   const other = settlementCommand({ ...key, bodyHash: "two" });
-  const conflict = await journal.ask(merchantId, other, 5_000);
+  const conflict = await journal.ask(merchantId, other, 60_000);
   assert(conflict.kind === "refused" && conflict.refusal.code === "idempotency_conflict");
   assertEquals((await sql`SELECT 1 FROM book.outgoing`).length, 1);
   await journal.stop(1_000);
@@ -217,10 +217,10 @@ test("a reseller's withdrawal is pinned, waits for approval, and can be taken ba
   await fund(sql, journal, merchantId, "100");
   const pinnedTo = { address: SOMEWHERE, network: "TRX" } as const;
   const elsewhere = reserveCommand({ pinnedTo, destination: "TJRabPrwbZy45sbavfcjinPJC18kjpRTv8" });
-  const wrong = await journal.ask(merchantId, elsewhere, 5_000);
+  const wrong = await journal.ask(merchantId, elsewhere, 60_000);
   assert(wrong.kind === "refused" && wrong.refusal.code === "destination_not_registered");
   const one = reserveCommand({ pinnedTo, referenceId: "r" });
-  const made = await journal.ask(merchantId, one, 5_000);
+  const made = await journal.ask(merchantId, one, 60_000);
   assert(made.kind === "done" && made.value.status === "PENDING_APPROVAL");
   assertEquals((await sql`SELECT 1 FROM book.outgoing`).length, 0);
   const { withdrawalId } = one;
@@ -232,9 +232,9 @@ test("a reseller's withdrawal is pinned, waits for approval, and can be taken ba
     chargeIds: [newId("chg"), newId("chg")],
     eventIds: [newId("evt"), newId("evt")],
   } as const;
-  assertEquals((await journal.ask(merchantId, decline, 5_000)).kind, "done");
+  assertEquals((await journal.ask(merchantId, decline, 60_000)).kind, "done");
   const again = reserveCommand({ pinnedTo, referenceId: "r" });
-  assertEquals((await journal.ask(merchantId, again, 5_000)).kind, "done");
+  assertEquals((await journal.ask(merchantId, again, 60_000)).kind, "done");
   const approve = { type: "approve-withdrawal", at: Date.now() } as const;
   const approved = await journal.ask(
     merchantId,
@@ -242,7 +242,7 @@ test("a reseller's withdrawal is pinned, waits for approval, and can be taken ba
     5_000,
   );
   assert(approved.kind === "done" && approved.value.status === "PENDING");
-  const dead = await journal.ask(merchantId, { ...approve, withdrawalId }, 5_000);
+  const dead = await journal.ask(merchantId, { ...approve, withdrawalId }, 60_000);
   assert(dead.kind === "refused" && dead.refusal.code === "wrong_state");
   const events = await sql`SELECT type, payment_id FROM book.outbox WHERE type LIKE 'withdrawal%'`;
   assertEquals(events.map((event) => [event["type"], event["payment_id"]]), [

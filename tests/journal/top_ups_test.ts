@@ -38,7 +38,7 @@ async function openAccount(sql: Sql) {
   const news: Committed[] = [];
   const journal = openJournal(sql, { onCommitted: (committed) => news.push(committed) });
   const merchantId = await addMerchant(sql, { rate: "0.1" });
-  assertEquals((await journal.ask(merchantId, topUpCommand(), 5_000)).kind, "done");
+  assertEquals((await journal.ask(merchantId, topUpCommand(), 60_000)).kind, "done");
   /** Waits until everything in the inbox is consumed. */
   const hear = async () => {
     journal.wake(merchantId);
@@ -201,7 +201,7 @@ test("a deposit booked by hand is not linked to the merchant's own top-up addres
     depositAddressId: row?.["id"],
     txid: null,
     usdRate: "1",
-  }, 5_000);
+  }, 60_000);
   assert(outcome.kind === "refused" && outcome.refusal.code === "record_not_found");
   await journal.stop(1_000);
 });

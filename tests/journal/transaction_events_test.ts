@@ -59,7 +59,7 @@ test("every end of a payment is told twice, the line with the balance right afte
   await fund(sql, journal, merchantId, "100");
   const [given, paid] = [reserveCommand(), reserveCommand({ amount: amount("20") })];
   for (const command of [given, paid]) {
-    assertEquals((await journal.ask(merchantId, command, 5_000)).kind, "done");
+    assertEquals((await journal.ask(merchantId, command, 60_000)).kind, "done");
   }
   const released = await journal.ask(merchantId, {
     type: "release",
@@ -69,7 +69,7 @@ test("every end of a payment is told twice, the line with the balance right afte
     chargeIds: [newId("chg"), newId("chg")],
     eventIds: [newId("evt"), newId("evt")],
     from: "queued",
-  }, 5_000);
+  }, 60_000);
   assertEquals(released.kind, "done");
   const txid = "ab".repeat(32);
   const { outgoingId } = paid;
@@ -136,7 +136,7 @@ test("neither a small deposit nor a cancelled one is told of", async () => {
       depositAddressId: null,
       txid: null,
       usdRate: "1",
-    }, 5_000);
+    }, 60_000);
     assertEquals(made.kind, "done");
     const decided = await journal.ask(merchantId, {
       type: "decide-deposit",
@@ -147,7 +147,7 @@ test("neither a small deposit nor a cancelled one is told of", async () => {
       chargeIds: [newId("chg"), newId("chg")],
       eventIds: [newId("evt"), newId("evt")],
       ingestion: null,
-    }, 5_000);
+    }, 60_000);
     assertEquals(decided.kind, "done");
   }
   assertEquals(await told(sql), [

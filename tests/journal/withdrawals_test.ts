@@ -20,7 +20,7 @@ test("a withdrawal reserves its amount and charges its fees in one commit", asyn
   const merchantId = await addMerchant(sql);
   await fund(sql, journal, merchantId, "100");
   const command = reserveCommand({ amount: amount("10"), referenceId: "order-1" });
-  const outcome = await journal.ask(merchantId, command, 5_000);
+  const outcome = await journal.ask(merchantId, command, 60_000);
   assert(outcome.kind === "done");
   assertEquals(formatAmount(outcome.value.fees.grossAmount), "12");
   const [balance] = await sql`SELECT available, reserved FROM book.balance`;
@@ -41,7 +41,7 @@ test("of 100 withdrawals with one reference exactly one is accepted", async () =
   const outcomes = await Promise.all(
     Array.from(
       { length: 100 },
-      () => journal.ask(merchantId, reserveCommand({ referenceId: "one" }), 5_000),
+      () => journal.ask(merchantId, reserveCommand({ referenceId: "one" }), 60_000),
     ),
   );
   assertEquals(outcomes.filter((outcome) => outcome.kind === "done").length, 1);
@@ -60,11 +60,11 @@ test("a reference is still taken after a restart", async () => {
   const first = openJournal(sql);
   const merchantId = await addMerchant(sql);
   await fund(sql, first, merchantId, "1000");
-  const taken = await first.ask(merchantId, reserveCommand({ referenceId: "again" }), 5_000);
+  const taken = await first.ask(merchantId, reserveCommand({ referenceId: "again" }), 60_000);
   assert(taken.kind === "done");
   await first.stop(1_000);
   const second = openJournal(sql);
-  const outcome = await second.ask(merchantId, reserveCommand({ referenceId: "again" }), 5_000);
+  const outcome = await second.ask(merchantId, reserveCommand({ referenceId: "again" }), 60_000);
   assert(outcome.kind === "refused" && outcome.refusal.code === "reference_taken");
   assertEquals(outcome.refusal.withdrawalId, taken.value.withdrawalId);
   await second.stop(1_000);
@@ -77,7 +77,7 @@ test("of 200 withdrawals against a balance for 50 exactly 50 are accepted", asyn
   const merchantId = await addMerchant(sql);
   await fund(sql, journal, merchantId, "600");
   const outcomes = await Promise.all(
-    Array.from({ length: 200 }, () => journal.ask(merchantId, reserveCommand(), 5_000)),
+    Array.from({ length: 200 }, () => journal.ask(merchantId, reserveCommand(), 60_000)),
   );
   assertEquals(outcomes.filter((outcome) => outcome.kind === "done").length, 50);
   assertEquals(outcomes.filter((outcome) => outcome.kind === "refused").length, 150);
@@ -94,7 +94,7 @@ test("two writers of one merchant: every withdrawal is decided on current money"
   await fund(sql, here, merchantId, "600");
   const ask = async (journal: typeof here) => {
     for (;;) {
-      const outcome = await journal.ask(merchantId, reserveCommand(), 5_000);
+      const outcome = await journal.ask(merchantId, reserveCommand(), 60_000);
       if (outcome.kind !== "overloaded") return outcome;
     }
   };

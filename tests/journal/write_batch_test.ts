@@ -26,7 +26,7 @@ test("in one batch a stale slice and a taken reference miss, all others are writ
   const everybody = [stale, taken, ...others];
   for (const merchantId of everybody) await fund(sql, journal, merchantId, "1000");
   const first = reserveCommand({ referenceId: "order-1" });
-  assertEquals((await journal.ask(taken, first, 5_000)).kind, "done");
+  assertEquals((await journal.ask(taken, first, 60_000)).kind, "done");
 
   // a second node, which has just read everybody; then the first one goes on
   const store = createJournalStore(sql);
@@ -41,12 +41,12 @@ test("in one batch a stale slice and a taken reference miss, all others are writ
       },
     },
   });
-  await Promise.all(everybody.map((id) => second.ask(id, reserveCommand(), 5_000)));
-  assertEquals((await journal.ask(stale, reserveCommand(), 5_000)).kind, "done");
+  await Promise.all(everybody.map((id) => second.ask(id, reserveCommand(), 60_000)));
+  assertEquals((await journal.ask(stale, reserveCommand(), 60_000)).kind, "done");
 
   const outcomes = await Promise.all(
     everybody.map((id) =>
-      second.ask(id, reserveCommand({ referenceId: "order-1", amount: amount("7") }), 5_000)
+      second.ask(id, reserveCommand({ referenceId: "order-1", amount: amount("7") }), 60_000)
     ),
   );
   assertEquals(seen, [`${stale} version`, `${taken} reference`]);
@@ -69,7 +69,7 @@ test("kept plans read by index, however small the tables were when they were mad
   await fund(sql, journal, merchantId, "1000000");
   const reserve = async () => {
     const command = reserveCommand({ referenceId: newId("evt") });
-    assertEquals((await journal.ask(merchantId, command, 5_000)).kind, "done");
+    assertEquals((await journal.ask(merchantId, command, 60_000)).kind, "done");
     return command.withdrawalId;
   };
   const release = async (withdrawalId: string) => {
@@ -81,7 +81,7 @@ test("kept plans read by index, however small the tables were when they were mad
       chargeIds: [newId("chg"), newId("chg")],
       eventIds: [newId("evt"), newId("evt")],
       from: "queued",
-    }, 5_000);
+    }, 60_000);
     assertEquals(outcome.kind, "done");
   };
   const rowsRead = async () => {
@@ -112,7 +112,7 @@ test("a change of a row in a summed chunk is kept in its sums", async () => {
   const merchantId = await addMerchant(sql);
   await fund(sql, journal, merchantId, "100");
   const command = reserveCommand();
-  assertEquals((await journal.ask(merchantId, command, 5_000)).kind, "done");
+  assertEquals((await journal.ask(merchantId, command, 60_000)).kind, "done");
   // as if 64,000 rows were there
   await sql`
     INSERT INTO book.list_chunk
@@ -129,7 +129,7 @@ test("a change of a row in a summed chunk is kept in its sums", async () => {
     chargeIds: [newId("chg"), newId("chg")],
     eventIds: [newId("evt"), newId("evt")],
     from: "queued",
-  }, 5_000);
+  }, 60_000);
   assertEquals(outcome.kind, "done");
   const counts = await sql`
     SELECT list, status, count::int FROM book.list_chunk

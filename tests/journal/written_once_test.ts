@@ -26,7 +26,7 @@ async function lived(sql: Sql) {
   const merchantId = await addMerchant(sql);
   await fund(sql, journal, merchantId, "100");
   const made = reserveCommand();
-  assertEquals((await journal.ask(merchantId, made, 5_000)).kind, "done");
+  assertEquals((await journal.ask(merchantId, made, 60_000)).kind, "done");
   await journal.stop(1_000);
   const txid = "a".repeat(64);
   const attempt = {

@@ -24,7 +24,7 @@ async function someBooks(sql: Sql): Promise<string> {
     WHERE merchant_id = ${merchantId}`;
   await fund(sql, journal, merchantId, "100");
   const command = reserveCommand({ amount: amount("10") });
-  assertEquals((await journal.ask(merchantId, command, 5_000)).kind, "done");
+  assertEquals((await journal.ask(merchantId, command, 60_000)).kind, "done");
   await commitSigned(sql, [{
     outgoingId: command.outgoingId,
     merchantId,

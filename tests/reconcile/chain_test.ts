@@ -70,7 +70,7 @@ async function books(sql: Sql) {
   await addTransfer(sql, merchantId, "40", { to: addressOf(2) });
   journal.wake(merchantId);
   const command = reserveCommand({ amount: amount("10") });
-  await until(async () => (await journal.ask(merchantId, command, 5_000)).kind === "done");
+  await until(async () => (await journal.ask(merchantId, command, 60_000)).kind === "done");
   const { outgoingId } = command;
   await commitSigned(sql, [{
     outgoingId,

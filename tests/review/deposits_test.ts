@@ -72,9 +72,9 @@ for (const to of ["FAILED", "CANCELLED"] as const) {
       const merchantId = await addMerchant(sql);
       const txid = "c".repeat(64);
       const claim = manualDeposit({ amount: amount("50"), txid });
-      assertEquals((await journal.ask(merchantId, claim, 5_000)).kind, "done");
+      assertEquals((await journal.ask(merchantId, claim, 60_000)).kind, "done");
       const decide = async () => {
-        const outcome = await journal.ask(merchantId, decision(claim.depositId, to), 5_000);
+        const outcome = await journal.ask(merchantId, decision(claim.depositId, to), 60_000);
         assertEquals(outcome.kind, "done");
       };
       if (when === "after") await decide();
@@ -109,7 +109,7 @@ test("a transfer that a confirmed deposit has claimed is not credited again", as
   const merchantId = await addMerchant(sql);
   const txid = "c".repeat(64);
   const claim = manualDeposit({ amount: amount("50"), txid });
-  assertEquals((await journal.ask(merchantId, claim, 5_000)).kind, "done");
+  assertEquals((await journal.ask(merchantId, claim, 60_000)).kind, "done");
   await addTransfer(sql, merchantId, "50", { txid });
   journal.wake(merchantId);
   await until(async () => {
@@ -117,7 +117,7 @@ test("a transfer that a confirmed deposit has claimed is not credited again", as
       SELECT 1 FROM book.inbox WHERE consumed_at IS NULL AND quarantine IS NULL`;
     return rows.length === 0;
   });
-  const outcome = await journal.ask(merchantId, decision(claim.depositId, "CONFIRMED"), 5_000);
+  const outcome = await journal.ask(merchantId, decision(claim.depositId, "CONFIRMED"), 60_000);
   assertEquals(outcome.kind, "done");
   await until(async () => {
     await journal.wakeAll();
@@ -137,8 +137,8 @@ test("a deposit by hand on an address activates it, once", async () => {
   const depositAddressId = await addAddress(sql, merchantId);
   for (const expected of ["98.5", "197.5"]) {
     const deposit = manualDeposit({ amount: amount("100"), depositAddressId });
-    assertEquals((await journal.ask(merchantId, deposit, 5_000)).kind, "done");
-    const outcome = await journal.ask(merchantId, decision(deposit.depositId, "CONFIRMED"), 5_000);
+    assertEquals((await journal.ask(merchantId, deposit, 60_000)).kind, "done");
+    const outcome = await journal.ask(merchantId, decision(deposit.depositId, "CONFIRMED"), 60_000);
     assertEquals(outcome.kind, "done");
     assertEquals(await balance(sql, merchantId), `${expected} / 0`);
   }
@@ -183,7 +183,7 @@ test("no merchant can book so much by hand that the others' deposits no longer f
   const journal = openJournal(sql);
   const [merchantId, other] = [await addMerchant(sql), await addMerchant(sql)];
   const huge = manualDeposit({ amount: amount("1000000000000") });
-  assertEquals((await journal.ask(merchantId, huge, 5_000)).kind, "done");
+  assertEquals((await journal.ask(merchantId, huge, 60_000)).kind, "done");
   await addTransfer(sql, other, "5");
   journal.wake(other);
   await until(async () => {
@@ -194,7 +194,7 @@ test("no merchant can book so much by hand that the others' deposits no longer f
   assertEquals(await balance(sql, other), "5 / 0");
   assertEquals(await booksFaults(sql), []);
   assert(
-    (await journal.ask(merchantId, decision(huge.depositId, "CANCELLED"), 5_000)).kind === "done",
+    (await journal.ask(merchantId, decision(huge.depositId, "CANCELLED"), 60_000)).kind === "done",
   );
   await journal.stop(1_000);
 });

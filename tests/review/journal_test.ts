@@ -24,19 +24,19 @@ test("a repeated reference is told as such also when the money is gone and the n
   const [merchantId, poor] = [await addMerchant(sql), await addMerchant(sql)];
   await fund(sql, before, merchantId, "15");
   const first = reserveCommand({ referenceId: "order-1" });
-  assertEquals((await before.ask(merchantId, first, 5_000)).kind, "done");
+  assertEquals((await before.ask(merchantId, first, 60_000)).kind, "done");
   await before.stop(1_000);
 
   const journal = openJournal(sql);
-  const again = await journal.ask(merchantId, reserveCommand({ referenceId: "order-1" }), 5_000);
+  const again = await journal.ask(merchantId, reserveCommand({ referenceId: "order-1" }), 60_000);
   assertEquals(again, {
     kind: "refused",
     refusal: { code: "reference_taken", withdrawalId: first.withdrawalId },
   });
   // what was learnt does not leak to other references, other merchants, or the treasury's word
-  const other = await journal.ask(merchantId, reserveCommand({ referenceId: "order-2" }), 5_000);
+  const other = await journal.ask(merchantId, reserveCommand({ referenceId: "order-2" }), 60_000);
   assert(other.kind === "refused" && other.refusal.code === "insufficient_balance");
-  const elsewhere = await journal.ask(poor, reserveCommand({ referenceId: "order-1" }), 5_000);
+  const elsewhere = await journal.ask(poor, reserveCommand({ referenceId: "order-1" }), 60_000);
   assert(elsewhere.kind === "refused" && elsewhere.refusal.code === "no_balance_row");
   await journal.stop(1_000);
 });
@@ -48,7 +48,7 @@ test("a reference that an earlier message of the batch has freed is not told as 
   const merchantId = await addMerchant(sql);
   await fund(sql, before, merchantId, "15");
   const first = reserveCommand({ referenceId: "order-1" });
-  assertEquals((await before.ask(merchantId, first, 5_000)).kind, "done");
+  assertEquals((await before.ask(merchantId, first, 60_000)).kind, "done");
   await before.stop(1_000);
   const journal = openJournal(sql);
   const [released, again] = await Promise.all([
@@ -60,7 +60,7 @@ test("a reference that an earlier message of the batch has freed is not told as 
       chargeIds: [newId("chg"), newId("chg")],
       eventIds: [newId("evt"), newId("evt")],
       from: "queued",
-    }, 5_000),
+    }, 60_000),
     journal.ask(
       merchantId,
       reserveCommand({ referenceId: "order-1", amount: amount("100") }),
@@ -80,7 +80,7 @@ for (const [money, text] of [["enough", "10"], ["too little", "95"]] as const) {
     const merchantId = await addMerchant(sql);
     await fund(sql, before, merchantId, "100");
     const first = reserveCommand({ referenceId: "order-1" });
-    assertEquals((await before.ask(merchantId, first, 5_000)).kind, "done");
+    assertEquals((await before.ask(merchantId, first, 60_000)).kind, "done");
     await before.stop(1_000);
     const journal = openJournal(sql);
     const [again, released] = await Promise.all([
@@ -97,7 +97,7 @@ for (const [money, text] of [["enough", "10"], ["too little", "95"]] as const) {
         chargeIds: [newId("chg"), newId("chg")],
         eventIds: [newId("evt"), newId("evt")],
         from: "queued",
-      }, 5_000),
+      }, 60_000),
     ]);
     assertEquals(again, {
       kind: "refused",
@@ -117,7 +117,7 @@ test("a merchant that leaves memory while its batch is decided is still decided 
   for (const merchantId of merchants) await fund(sql, journal, merchantId, "100");
   for (let round = 0; round < 3; round++) {
     const outcomes = await Promise.all(
-      merchants.map((merchantId) => journal.ask(merchantId, reserveCommand(), 5_000)),
+      merchants.map((merchantId) => journal.ask(merchantId, reserveCommand(), 60_000)),
     );
     assertEquals(outcomes.map((outcome) => outcome.kind), merchants.map(() => "done"));
   }
@@ -187,7 +187,7 @@ test("a merchant whose row somebody holds does not stop the others", async () =>
   assertEquals(first?.kind, "withdrawn");
   released.resolve();
   await holding;
-  assertEquals((await journal.ask(held, reserveCommand(), 20_000)).kind, "done");
+  assertEquals((await journal.ask(held, reserveCommand(), 60_000)).kind, "done");
   assertEquals(await booksFaults(sql), []);
   await journal.stop(1_000);
 });
@@ -275,10 +275,10 @@ test("two nodes that hear the same fact book it once, and neither takes it for b
     },
   });
   // the second node knows the merchant as it was before
-  assertEquals((await second.ask(merchantId, reserveCommand(), 5_000)).kind, "refused");
+  assertEquals((await second.ask(merchantId, reserveCommand(), 60_000)).kind, "refused");
   await addTransfer(sql, merchantId, "50");
   second.wake(merchantId);
-  const outcome = await second.ask(merchantId, reserveCommand(), 5_000);
+  const outcome = await second.ask(merchantId, reserveCommand(), 60_000);
   assertEquals(outcome.kind, "done");
   assertEquals(errors, []);
   assertEquals(await booksFaults(sql), []);

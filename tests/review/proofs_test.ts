@@ -22,7 +22,7 @@ async function signedPayout(sql: Sql): Promise<string> {
   const merchantId = await addMerchant(sql);
   await fund(sql, journal, merchantId, "100");
   const command = reserveCommand();
-  await journal.ask(merchantId, command, 5_000);
+  await journal.ask(merchantId, command, 60_000);
   const { outgoingId } = command;
   const row = { outgoingId, merchantId, network: "TRX", bytes: "{}", expiresAt: 0 } as const;
   await commitSigned(sql, [{ ...row, txid: "a".repeat(64) }]);
@@ -85,7 +85,7 @@ test("no top-up is confirmed without a final sweep that lists it, whoever writes
     referenceId: null,
     createOnly: false,
     fresh,
-  }, 5_000);
+  }, 60_000);
   await addTransfer(sql, merchantId, "100");
   journal.wake(merchantId);
   await until(async () => (await sql`SELECT 1 FROM book.deposit`).length === 1);

@@ -53,7 +53,7 @@ async function signedPayout(sql: Sql, kind: "payout" | "settlement") {
   const merchantId = await addMerchant(sql);
   await fund(sql, journal, merchantId, "100");
   const command = reserveCommand();
-  assertEquals((await journal.ask(merchantId, command, 5_000)).kind, "done");
+  assertEquals((await journal.ask(merchantId, command, 60_000)).kind, "done");
   await sql`ALTER TABLE book.outgoing DISABLE TRIGGER outgoing_is_kept`;
   await sql`UPDATE book.outgoing SET kind = ${kind}`;
   const { outgoingId } = command;

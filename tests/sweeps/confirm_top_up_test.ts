@@ -32,7 +32,7 @@ async function openAccount(sql: Sql) {
     referenceId: null,
     createOnly: false,
     fresh: { addressId: newId("adr"), address: SOMEWHERE, index: 0 },
-  }, 5_000);
+  }, 60_000);
   assert(outcome.kind === "done");
   const hear = async () => {
     journal.wake(merchantId);

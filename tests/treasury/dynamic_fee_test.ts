@@ -201,7 +201,7 @@ test("a decision uses the estimate that its request was made with", async () => 
   const floor = amount("0.1");
   for (const [estimate, expected] of [["3.25", "3.25"], [null, "9"]] as const) {
     const dynamicFee = { estimate: estimate === null ? null : amount(estimate), floor };
-    const outcome = await journal.ask(merchantId, reserveCommand({ dynamicFee }), 5_000);
+    const outcome = await journal.ask(merchantId, reserveCommand({ dynamicFee }), 60_000);
     if (outcome.kind !== "done") throw new Error(outcome.kind);
     assertEquals(outcome.value.fees.networkFee, amount(expected));
   }

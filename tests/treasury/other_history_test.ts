@@ -213,7 +213,7 @@ test("an address that was watched in the lost history is watched for the merchan
       referenceId: null,
       createOnly: false,
       fresh,
-    }, 5_000);
+    }, 60_000);
   const ownerOf = async (address: string) => {
     const [row] = await sql<{ owner: string }[]>`
       SELECT merchant_id AS owner FROM hub.address WHERE address = ${address}`;

@@ -29,7 +29,7 @@ import type { Fault } from "./faulty_store.ts";
 import { compare, settleDown, type World } from "./bank_world.ts";
 import { historyOf, placeCursor } from "../../support/scan_cursor.ts";
 
-const DEADLINE_MS = 10_000;
+const DEADLINE_MS = 60_000;
 
 /** What the chain does; `pick` chooses among what there is. */
 type Event =

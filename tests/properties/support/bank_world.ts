@@ -91,7 +91,7 @@ export async function settleDown({ sql, nodes, bank, unheard }: World): Promise<
 /** Returns when a node has dealt with everything that it was sent before. */
 async function pass(node: Journal, { merchants: [someone] }: Bank): Promise<void> {
   const nothing = { type: "approve-withdrawal", at: 0, withdrawalId: "wd_none" } as const;
-  const outcome = await node.ask(someone?.id ?? "", nothing, 10_000);
+  const outcome = await node.ask(someone?.id ?? "", nothing, 60_000);
   assertEquals(outcome.kind, "refused");
 }
 

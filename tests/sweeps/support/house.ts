@@ -206,7 +206,7 @@ async function furnish(stack: AsyncDisposableStack, options: HouseOptions): Prom
         referenceId: null,
         createOnly: false,
         fresh,
-      }, 5_000);
+      }, 60_000);
       if (outcome.kind !== "done") throw new Error(`Cannot go on: ${JSON.stringify(outcome)}`);
       return outcome.value.address;
     },

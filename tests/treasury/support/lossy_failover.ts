@@ -107,7 +107,7 @@ export async function lossyFailover(
     depositXpub: keys.deposits.publicExtendedKey,
     hotWallet: hot.address,
     lifetimeMs: LIFETIME_MS,
-    requestTimeoutMs: 2_000,
+    requestTimeoutMs: 10_000,
   });
   await addWallet(sql, NETWORK, hot.address, "wal_failover");
   const mine = async (blocks: number, intervalMs: number) => {

@@ -129,7 +129,7 @@ export async function openTreasuryRig(options: RigOptions = {}): Promise<Treasur
       depositXpub: keys.deposits.publicExtendedKey,
       hotWallet: hot.address,
       lifetimeMs: LIFETIME_MS,
-      requestTimeoutMs: 1_000,
+      requestTimeoutMs: 10_000,
     });
   const chain = options.isBlind === true ? blindChain(chainAt(dev.url)) : chainAt(dev.url);
   const policy = options.policy?.({ chainAt, chainUrl: dev.url }) ?? CALM;
