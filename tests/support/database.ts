@@ -31,6 +31,9 @@ export interface TestDatabaseOptions extends ConnectOptions {
   readonly unused?: boolean;
 }
 
+/** A server that much is asked of at once may take longer for a connection than a service waits. */
+const CONNECT_MS = 60_000;
+
 /** Key of the advisory lock under which a template is made. */
 const TEMPLATE_LOCK = "4021993307761200145";
 
@@ -40,7 +43,11 @@ const TEMPLATE_LOCK = "4021993307761200145";
 export async function testDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const name = `test_${crypto.randomUUID().replaceAll("-", "")}`;
   const { admin, serverUrl } = await joinSharedCluster(async (serverUrl) => {
-    const admin = connect(serverUrl, { max: 1, applicationName: "test-admin" });
+    const admin = connect(serverUrl, {
+      max: 1,
+      applicationName: "test-admin",
+      connectTimeoutMs: CONNECT_MS,
+    });
     await admin`SELECT 1`;
     return { admin, serverUrl };
   });
@@ -60,7 +67,7 @@ export async function testDatabase(options: TestDatabaseOptions = {}): Promise<T
   }
   const pools: Sql[] = [];
   const open = (more: ConnectOptions = {}) => {
-    const pool = connect(url, { applicationName: "test", ...more });
+    const pool = connect(url, { applicationName: "test", connectTimeoutMs: CONNECT_MS, ...more });
     pools.push(pool);
     return pool;
   };
@@ -93,7 +100,11 @@ export async function withDatabase<T>(
 
 /** A clone is another history than its template to the service, which would hold payouts for it. */
 export async function admitHistory(url: string): Promise<void> {
-  const sql = connect(url, { max: 1, applicationName: "test" });
+  const sql = connect(url, {
+    max: 1,
+    applicationName: "test",
+    connectTimeoutMs: CONNECT_MS,
+  });
   try {
     await sql`UPDATE hub.database_history SET database_oid = (SELECT h.database_oid FROM hub.server_history() h)`;
   } finally {
@@ -119,7 +130,7 @@ async function template(admin: Sql, serverUrl: string): Promise<string> {
     const draft = `${name}_draft`;
     await admin`DROP DATABASE IF EXISTS ${admin(draft)} WITH (FORCE)`;
     await admin`CREATE DATABASE ${admin(draft)} TEMPLATE template0`;
-    const sql = connect(databaseUrl(serverUrl, draft), { max: 1 });
+    const sql = connect(databaseUrl(serverUrl, draft), { max: 1, connectTimeoutMs: CONNECT_MS });
     try {
       await migrate(sql);
       await noteTemplate(admin, name, sql);

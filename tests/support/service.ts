@@ -183,7 +183,11 @@ async function openService(options: ServiceOptions): Promise<Service> {
       return child.pid;
     },
     get sql() {
-      return sql ??= connect(databaseUrl(dataDir), { max: 4, applicationName: "audit" });
+      return sql ??= connect(databaseUrl(dataDir), {
+        max: 4,
+        applicationName: "audit",
+        connectTimeoutMs: 60_000,
+      });
     },
     start,
     arm: async (crashAt) => {

@@ -142,7 +142,11 @@ async function restore(admin: Sql, template: string, url: string): Promise<boole
   const [note] = await admin<{ how: Made }[]>`SELECT how FROM made WHERE template = ${template}`;
   if (note === undefined) return false;
   const { definitions, rows } = note.how;
-  const sql = connect(url, { max: 1, applicationName: "test-restore" });
+  const sql = connect(url, {
+    max: 1,
+    applicationName: "test-restore",
+    connectTimeoutMs: 60_000,
+  });
   try {
     return await sql.begin(async (tx) => {
       // rows that the service never deletes are protected by triggers

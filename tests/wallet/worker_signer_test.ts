@@ -143,7 +143,8 @@ test("a pause outlives the worker", async () => {
 });
 
 test("a worker that does not answer in time is replaced", async () => {
-  await using place = await setUp({ timeoutMs: 3_000 });
+  // the start of a worker has to be within it as well
+  await using place = await setUp({ timeoutMs: 10_000 });
   await place.signer.ready();
   await assertRejects(() => place.signer.sign(requests("hang")), Error, "ms passed");
   const [answer] = await signAfterRestart(place.signer);
@@ -164,7 +165,7 @@ async function signAfterRestart(signer: WorkerSigner) {
 }
 
 test("a worker that cannot unlock its wallet says so, and signs nothing", async () => {
-  await using place = await setUp({ passphrase: "not the passphrase at all", timeoutMs: 3_000 });
+  await using place = await setUp({ passphrase: "not the passphrase at all" });
   await assertRejects(() => place.signer.ready(), Error, "Cannot unlock the wallet");
   await assertRejects(() => place.signer.sign(requests("out_1")), Error, "Cannot");
 });

@@ -40,7 +40,7 @@ const NETWORK = "TRX";
 const LIFETIME_MS = 30_000;
 const MERCHANTS = 4;
 /** Tenths of a second that a merchant may take to be served again on a machine that others use. */
-const WEDGED_LOOKS = 600;
+const WEDGED_LOOKS = 1_800;
 const AUDIT = { actor: "operator", action: "failover", subject: "", before: null, after: null };
 
 /** A withdrawal of a customer, whatever it was told. */
@@ -140,13 +140,13 @@ export async function lossyFailover(
   const run = { isMining: true, isLoading: true };
   const orders: Order[] = [];
   const addresses: string[] = [];
-  const send = async (order: Order) => {
+  const send = async (order: Order, timeoutMs: number) => {
     const command = reserveCommand({
       amount: amount(order.text),
       destination: order.destination,
       referenceId: order.referenceId,
     });
-    const outcome = await engine.merchants.ask(order.merchantId, command, 5_000);
+    const outcome = await engine.merchants.ask(order.merchantId, command, timeoutMs);
     if (outcome.kind === "done") order.withdrawalId = command.withdrawalId;
     return outcome.kind;
   };
@@ -161,7 +161,7 @@ export async function lossyFailover(
         withdrawalId: null,
       };
       orders.push(order);
-      await send(order);
+      await send(order, 5_000);
       const address = await engine.addressBook.take(NETWORK, merchantId).catch(() => null);
       if (address !== null) addresses.push(address.address);
       await delay(20 + draw.below(80));
@@ -219,7 +219,7 @@ export async function lossyFailover(
   // customers repeat what they do not find, and time passes on the chain
   for (const order of orders) {
     if (kept.has(order.withdrawalId ?? "")) continue;
-    const kind = await send(order);
+    const kind = await send(order, 60_000);
     if (kind !== "done" && kind !== "refused") faults.push(`cannot be repeated: ${kind}`);
   }
   await until(async () =>
@@ -230,7 +230,7 @@ export async function lossyFailover(
   await mine(2, 600_000);
   let matched = 0;
   let writtenOff = 0;
-  const end = performance.now() + 120_000;
+  const end = performance.now() + 300_000;
   for (;;) {
     await mine(1, 1_000);
     await delay(60);
@@ -310,7 +310,7 @@ async function decideAll(sql: Sql, engine: Engine) {
       chargeIds: [newId("chg"), newId("chg")],
       eventIds: [newId("evt"), newId("evt")],
       ingestion: { eventId: `failover/${txid}`, bodyHash: id },
-    }, 5_000);
+    }, 60_000);
     if (outcome.kind !== "done") continue;
     await decideSpends(sql, spends, { kind: "matched", merchantId, withdrawalId: id }, audit);
     matched++;
