@@ -67,6 +67,7 @@ import { untilStopped } from "./setup/until_stopped.ts";
 import { registerWorkMetrics } from "./setup/work_reasons.ts";
 import { Warming } from "./setup/warming.ts";
 import { openAttestation } from "./setup/wallet_attestation.ts";
+import { NameLookups } from "./webhooks/name_lookups.ts";
 import { senderPermissions } from "./webhooks/sender_permissions.ts";
 import { createWorkerSender } from "./webhooks/worker_sender.ts";
 
@@ -144,10 +145,12 @@ const { rates, close: closeRates } = openRates(config, now);
 const sessionTokens = createSessionTokens(await sessionSecret(config));
 const ingestKey = await ingestSecret(config);
 const secrets = await openCallbackSecrets(config, sql);
+const names = new NameLookups();
 const sender = createWorkerSender({
   entry: new URL("./commands/sender_worker.ts", import.meta.url),
   rules: urlRules,
   permissions: senderPermissions(urlRules),
+  names,
 });
 const node = await nodeName(config);
 const webhooks = createWebhooks({
@@ -199,7 +202,7 @@ registerProcessMetrics(registry);
 registerMetrics(registry, engine, webhooks);
 registerClockMetrics(registry, clock);
 registerWorkMetrics(registry, engine);
-registerCallbackMetrics(registry, { webhooks, sender, secrets });
+registerCallbackMetrics(registry, { webhooks, sender, secrets, names });
 registerSweepMetrics(registry, engine, now);
 registerTreasuryMetrics(registry, engine, fees, now);
 registerDepositProofMetrics(registry, engine, now);
@@ -309,7 +312,7 @@ const serving = await serve({ ...config, descriptors }, async (baseUrl, doors) =
         engine,
         now: now(),
         clock,
-        callbacks: { webhooks, sender, secrets },
+        callbacks: { webhooks, sender, secrets, names },
         signerTrouble: signer.trouble(),
         fees,
         reconciler,
@@ -319,6 +322,7 @@ const serving = await serve({ ...config, descriptors }, async (baseUrl, doors) =
       return { status, nodes: engine.nodes(network) };
     },
     urlRules,
+    names,
     callbackSecrets: secrets.box,
     webhookSender: sender,
     wakeWebhooks: (merchantId) => webhooks.wake(merchantId),

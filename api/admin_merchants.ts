@@ -50,7 +50,7 @@ export const createMerchant = staffRoute({
   },
   errors: [validationFailedDoc],
   handler: async ({ body, ...request }, context) => {
-    const refusal = await refuseUrls(body, context);
+    const refusal = await refuseUrls(body, request.caller.keyId, context);
     if (refusal !== null) return refusal;
     const webhookSecret = newWebhookSecret();
     const merchant = await makeMerchant(request, body, webhookSecret, request.now, context);

@@ -23,7 +23,8 @@ import type { HostedStatus } from "../ledger/queries/read_hosted_statuses.ts";
 import type { Balances } from "../ledger/queries/read_balances.ts";
 import type { Rates } from "../rates/rates.ts";
 import type { SecretBox } from "../webhooks/secret_box.ts";
-import type { Resolve, Sender } from "../webhooks/sender.ts";
+import type { NameLookups } from "../webhooks/name_lookups.ts";
+import type { Sender } from "../webhooks/sender.ts";
 import type { UrlRules } from "../webhooks/url_guard.ts";
 import type { Environment } from "./api_key.ts";
 import type { ApiPools } from "./database_use.ts";
@@ -127,8 +128,8 @@ export interface ApiDeps {
   readonly webhookSender: Pick<Sender, "send">;
   /** Says that a merchant has events to deliver. */
   readonly wakeWebhooks: (merchantId: string) => void;
-  /** How host names of webhooks are resolved; the system's way where absent. */
-  readonly resolve?: Resolve;
+  /** Looks up host names of webhooks. */
+  readonly names: NameLookups;
 }
 
 /** What handlers work with: the deps, and what is shared between requests. */

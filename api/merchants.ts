@@ -16,7 +16,14 @@ import { type Answer, ok } from "./answer.ts";
 import { auditStamp } from "./audit_stamp.ts";
 import type { ApiContext } from "./context.ts";
 import { detailsOf } from "./details.ts";
-import { forbidden, invalidRequest, notDone, notFound, validationFailed } from "./errors.ts";
+import {
+  forbidden,
+  invalidRequest,
+  notDone,
+  notFound,
+  unavailable,
+  validationFailed,
+} from "./errors.ts";
 import { boundedAmount, nameOf, rate } from "./fields.ts";
 import { notFoundDoc, validationFailedDoc } from "./openapi/error_catalogue.ts";
 import { keyedRoute } from "./route.ts";
@@ -131,7 +138,7 @@ export const updateMerchant = keyedRoute({
     } else if (NOT_THE_MERCHANTS.some((field) => Object.hasOwn(body, field))) {
       return forbidden();
     }
-    const refusal = await refuseUrls(changes, context);
+    const refusal = await refuseUrls(changes, merchantId, context);
     if (refusal !== null) return refusal;
     const outcome = await context.merchants.ask(merchantId, {
       type: "update-profile",
@@ -168,8 +175,17 @@ const REFUSED_URL: Readonly<Record<UrlRefusal, string>> = {
   only_ipv6: "The host needs an IPv4 address",
 };
 
-/** The 422 for the first URL that is not one we call or redirect to, otherwise null. */
-export async function refuseUrls(body: Patch, context: ApiContext): Promise<Answer | null> {
+/**
+ * The 422 for the first URL that is not one we call or redirect to, or a 503 where its host has no
+ * turn to be looked up; otherwise null.
+ *
+ * @param asker whom the look-up counts for
+ */
+export async function refuseUrls(
+  body: Patch,
+  asker: string,
+  context: ApiContext,
+): Promise<Answer | null> {
   const pageRules = { ...context.urlRules, browserOnly: true };
   for (const field of ["webhookUrl", "successUrl", "failureUrl"] as const) {
     const text = body[field];
@@ -180,7 +196,10 @@ export async function refuseUrls(body: Patch, context: ApiContext): Promise<Answ
     }
     // A redirect is followed by the customer's browser, not by us: its host may be anywhere.
     if (field !== "webhookUrl") continue;
-    const reason = await checkHost(check.url, context.urlRules, context.resolve);
+    const reason = await checkHost(check.url, context.urlRules, context.names, asker);
+    if (reason === "busy") {
+      return unavailable("Too many host names are looked up just now; nothing was done.");
+    }
     if (reason !== null) return validationFailed(field, REFUSED_URL[reason], reason);
   }
   for (const text of body.pageOrigins ?? []) {

@@ -7,7 +7,7 @@
  */
 
 import { Buffer } from "node:buffer";
-import { lookup as systemLookup } from "node:dns";
+import { lookup as systemLookup, type LookupAddress, type LookupAllOptions } from "node:dns";
 import net, { type LookupFunction, type Socket } from "node:net";
 import tls from "node:tls";
 import { isAcknowledgement } from "./acknowledgement.ts";
@@ -61,8 +61,22 @@ const KNOWN_TARGETS = 10_000;
 
 const USER_AGENT = "Stablecoin-Payments-Webhooks/1";
 
-/** Resolves names as the system does; tests put another in its place. */
-export type Resolve = typeof systemLookup;
+/** Resolves names as the system does; the sender's worker and tests put another in its place. */
+export type Resolve = (
+  hostname: string,
+  options: LookupAllOptions & {
+    /** Whose endpoint it is, where it is called. */
+    readonly merchantId?: string;
+  },
+  callback: (
+    error: (Error & { readonly code?: string | undefined }) | null,
+    addresses: readonly LookupAddress[],
+  ) => void,
+) => void;
+
+/** The system's look-up: what `/etc/hosts` and the configured name servers say. */
+export const systemResolve: Resolve = (hostname, _options, callback) =>
+  systemLookup(hostname, { all: true }, callback);
 
 /** What {@linkcode createSender} needs. */
 export interface SenderOptions {
@@ -89,8 +103,10 @@ export interface DirectSender extends Sender {
 export function createSender(options: SenderOptions): DirectSender {
   const { rules, trusted = null } = options;
   const mayConnect = options.mayConnect ?? (() => true);
-  const lookup = guardedLookup(rules, options.resolve ?? systemLookup, mayConnect);
-  const connections = new Connections(({ url }) => open(url, lookup, trusted));
+  const lookupFor = guardedLookup(rules, options.resolve ?? systemResolve, mayConnect);
+  const connections = new Connections(({ merchantId, url }) =>
+    open(url, lookupFor(merchantId), trusted)
+  );
   const deadlines = new Deadlines();
   const attempts = new Set<Attempt>();
   const targets = new Map<string, Target>();
@@ -260,9 +276,9 @@ function guardedLookup(
   rules: UrlRules,
   resolve: Resolve,
   mayConnect: (address: string) => boolean,
-): LookupFunction {
-  return (hostname, options, callback) => {
-    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+): (merchantId: string) => LookupFunction {
+  return (merchantId) => (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true, merchantId }, (error, addresses) => {
       if (error !== null) return callback(error, [], 0);
       if (addresses.length === 0 || addresses.some((a) => !isAllowedAddress(a.address, rules))) {
         return callback(new AddressRefused("not_public"), [], 0);

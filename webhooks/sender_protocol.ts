@@ -48,4 +48,10 @@ export type FromSender =
   /** An attempt that could not be begun, by a fault of ours. */
   | { readonly kind: "broken"; readonly id: number; readonly reason: string }
   /** Asks for the addresses of a name, which the worker itself may not look up. */
-  | { readonly kind: "resolve"; readonly id: number; readonly hostname: string };
+  | {
+    readonly kind: "resolve";
+    readonly id: number;
+    readonly hostname: string;
+    /** Whose endpoint it is. */
+    readonly merchantId: string;
+  };

@@ -6,7 +6,7 @@
  */
 
 import { createSender, type DirectSender, type Resolve } from "./sender.ts";
-import type { Done, FromSender, Job, ResolvedAddress, ToSender } from "./sender_protocol.ts";
+import type { Done, FromSender, Job, ToSender } from "./sender_protocol.ts";
 
 type Resolved = Extract<ToSender, { readonly kind: "resolved" }>;
 
@@ -32,7 +32,7 @@ function serve(port: MessagePort): void {
   let done: Done[] = [];
   let telling: ReturnType<typeof setTimeout> | undefined;
 
-  const resolve = ((hostname: string, _options: unknown, callback: ResolveCallback) => {
+  const resolve: Resolve = (hostname, { merchantId = "" }, callback) => {
     const id = nextQuestion++;
     asked.set(id, ({ code, addresses }) => {
       const error = code === null
@@ -40,8 +40,8 @@ function serve(port: MessagePort): void {
         : Object.assign(new Error(`Cannot resolve ${hostname}`), { code });
       callback(error, addresses);
     });
-    tell({ kind: "resolve", id, hostname });
-  }) as Resolve;
+    tell({ kind: "resolve", id, hostname, merchantId });
+  };
 
   const flush = () => {
     clearTimeout(telling);
@@ -89,8 +89,6 @@ function serve(port: MessagePort): void {
     }
   };
 }
-
-type ResolveCallback = (error: Error | null, addresses: readonly ResolvedAddress[]) => void;
 
 /** Asks the runtime first: a connection it does not permit is an exception that ends the worker. */
 function mayConnect(address: string): boolean {

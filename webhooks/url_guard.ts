@@ -37,6 +37,28 @@ export const LONGEST_URL = 2_048;
 /** Azure's host agent: a public address that is local to every virtual machine there. */
 const PUBLIC_BUT_LOCAL = new Set(["168.63.129.16"]);
 
+/**
+ * Ends of names that mean something on one machine or in one network only: names that are reserved
+ * for it (RFC 6761, 6762, 7686, 8375, 9476; ICANN on `.internal`), and what many networks use.
+ */
+const NOT_PUBLIC_NAMES = [
+  "alt",
+  "corp",
+  "home",
+  "home.arpa",
+  "internal",
+  "intranet",
+  "invalid",
+  "lan",
+  "local",
+  "localdomain",
+  "localhost",
+  "onion",
+  "private",
+  "svc",
+  "test",
+];
+
 const ROUTED_IPV6 = ipaddr.IPv6.parse("2000::");
 const ROUTED_IPV6_BITS = 3;
 
@@ -67,7 +89,18 @@ export function checkUrl(text: string, rules: UrlRules): UrlCheck {
   if (literal !== null && rules.browserOnly !== true && !isReachable(literal)) {
     return { kind: "refused", reason: "only_ipv6" };
   }
+  // by its text alone: whether such a name resolves would tell what there is in our own network
+  const isCalled = !rules.allowLoopback && rules.browserOnly !== true;
+  if (literal === null && isCalled && !isPublicName(url.hostname)) {
+    return { kind: "refused", reason: "not_public" };
+  }
   return { kind: "allowed", url };
+}
+
+/** Whether a host name may be one of the public: it has several labels and no reserved end. */
+function isPublicName(hostname: string): boolean {
+  const name = hostname.replace(/\.+$/, "");
+  return name.includes(".") && !NOT_PUBLIC_NAMES.some((end) => name.endsWith(`.${end}`));
 }
 
 /**

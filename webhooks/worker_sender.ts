@@ -9,10 +9,10 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import { lookup as systemLookup } from "node:dns";
 import type { AttemptOutcome } from "./attempt_outcome.ts";
-import type { Delivery, Resolve, Sender } from "./sender.ts";
-import type { FromSender, Job, ResolvedAddress, ToSender } from "./sender_protocol.ts";
+import type { NameLookups } from "./name_lookups.ts";
+import type { Delivery, Sender } from "./sender.ts";
+import type { FromSender, Job, ToSender } from "./sender_protocol.ts";
 import type { UrlRules } from "./url_guard.ts";
 
 const log = getLogger(["engine", "webhook"]);
@@ -21,8 +21,11 @@ const log = getLogger(["engine", "webhook"]);
 const STUCK_MS = 10_000;
 const WATCH_MS = 1_000;
 
-/** How long others wait for the answer to one question, before it is asked again. */
-const LOOKUP_MS = 30_000;
+/** How long the look-up of a name waits for its turn. */
+const TURN_MS = 10_000;
+
+/** Outcome of an attempt whose endpoint's name found no turn. */
+const NAMES_BUSY = "NAMES_BUSY";
 
 const FIRST_RESTART_MS = 100;
 const LONGEST_RESTART_MS = 10_000;
@@ -36,7 +39,8 @@ export interface WorkerSenderOptions {
   readonly rules: UrlRules;
   /** See `senderPermissions`. */
   readonly permissions: Deno.PermissionOptionsObject;
-  readonly resolve?: Resolve;
+  /** Looks names up for the worker, which may not. */
+  readonly names: NameLookups;
 }
 
 /** One worker from its start to its end. */
@@ -44,19 +48,6 @@ interface Life {
   readonly worker: Worker;
   readonly port: MessagePort;
   readonly startedAt: number;
-}
-
-/** What a name resolved to. */
-interface Resolved {
-  readonly code: string | null;
-  readonly addresses: readonly ResolvedAddress[];
-}
-
-/** A question to the name servers, and who waits for its answer. */
-interface Lookup {
-  /** Milliseconds of the monotonic clock. */
-  readonly askedAt: number;
-  readonly tell: ((answer: Resolved) => void)[];
 }
 
 interface Pending {
@@ -84,7 +75,6 @@ export function createWorkerSender(options: WorkerSenderOptions): SupervisedSend
 
 class WorkerSender implements SupervisedSender {
   readonly #options: WorkerSenderOptions;
-  readonly #resolve: Resolve;
   readonly #pending = new Map<number, Pending>();
   /** Attempts that a signal gives up. */
   readonly #stoppedBy = new WeakMap<AbortSignal, Set<number>>();
@@ -96,15 +86,12 @@ class WorkerSender implements SupervisedSender {
   #restarts = 0;
   /** Since when there is no worker, milliseconds of the monotonic clock; `null`: there is one. */
   #awaySince: number | null = null;
-  /** Questions under way: however many ask for a name that hangs, it is asked for once. */
-  readonly #lookups = new Map<string, Lookup>();
   #closed = false;
   #watch: ReturnType<typeof setInterval> | undefined;
   #restart: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: WorkerSenderOptions) {
     this.#options = options;
-    this.#resolve = options.resolve ?? systemLookup;
     this.#life = this.#start();
   }
 
@@ -206,38 +193,27 @@ class WorkerSender implements SupervisedSender {
         return;
       }
       case "resolve":
-        this.#lookUp(life, message.id, message.hostname);
+        void this.#lookUp(life, message);
         return;
       default:
         message satisfies never;
     }
   }
 
-  #lookUp(life: Life, id: number, hostname: string): void {
-    const tell = (answer: Resolved) => {
-      if (life === this.#life) this.#tell({ kind: "resolved", id, ...answer });
-    };
-    const now = performance.now();
-    const asked = this.#lookups.get(hostname);
-    if (asked !== undefined && now - asked.askedAt < LOOKUP_MS) {
-      asked.tell.push(tell);
-      return;
-    }
-    const lookup: Lookup = { askedAt: now, tell: [tell] };
-    this.#lookups.set(hostname, lookup);
-    const answered = (answer: Resolved) => {
-      if (this.#lookups.get(hostname) === lookup) this.#lookups.delete(hostname);
-      for (const one of lookup.tell) one(answer);
-    };
-    try {
-      this.#resolve(hostname, { all: true }, (error, addresses) => {
-        if (error === null) answered({ code: null, addresses });
-        else answered({ code: error.code ?? error.name, addresses: [] });
-      });
-    } catch (error) {
-      // a name that cannot even be asked for is this endpoint's fault alone
-      answered({ code: error instanceof Error ? error.name : "EINVAL", addresses: [] });
-    }
+  async #lookUp(
+    life: Life,
+    { id, hostname, merchantId }: Extract<FromSender, { readonly kind: "resolve" }>,
+  ): Promise<void> {
+    const found = await this.#options.names.find({
+      hostname,
+      asker: merchantId,
+      use: "delivery",
+      waitMs: TURN_MS,
+    });
+    if (life !== this.#life) return;
+    const code = found.kind === "failed" ? found.code : found.kind === "busy" ? NAMES_BUSY : null;
+    const addresses = found.kind === "found" ? found.addresses : [];
+    this.#tell({ kind: "resolved", id, code, addresses });
   }
 
   #conclude(id: number, outcome: AttemptOutcome): void {

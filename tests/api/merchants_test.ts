@@ -1,4 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
+import { NameLookups } from "../../webhooks/name_lookups.ts";
 import { testApi } from "../support/api.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
@@ -144,11 +145,13 @@ test("an administrator changes everything, effective at once, and mistypes nothi
 test("URLs that are not called or not followed are a 422, other faults a 400", async (t) => {
   await using api = await testApi({
     urlRules: { allowLoopback: false },
-    resolve: ((host: string, _options: unknown, done: (...args: unknown[]) => void) =>
-      host === "unknown.example" ? done(new Error("ENOTFOUND"), []) : done(null, [{
-        address: host === "inside.example" ? "10.0.0.8" : "8.8.8.8",
-        family: 4,
-      }])) as never,
+    names: new NameLookups({
+      resolve: (host, _options, done) =>
+        host === "unknown.example" ? done(new Error("ENOTFOUND"), []) : done(null, [{
+          address: host === "inside.example" ? "10.0.0.8" : "8.8.8.8",
+          family: 4,
+        }]),
+    }),
   });
   const { id, key } = await api.addMerchant();
   const rows: readonly [object, number, string | null][] = [
@@ -158,6 +161,8 @@ test("URLs that are not called or not followed are a 422, other faults a 400", a
     [{ webhookUrl: "http://shop.example/" }, 422, "webhookUrl"],
     [{ webhookUrl: "https://u:p@shop.example/" }, 422, "webhookUrl"],
     [{ webhookUrl: "https://127.0.0.1/" }, 422, "webhookUrl"],
+    [{ webhookUrl: "https://billing/" }, 422, "webhookUrl"],
+    [{ webhookUrl: "https://billing.internal/" }, 422, "webhookUrl"],
     [{ webhookUrl: "nonsense" }, 422, "webhookUrl"],
     [{ successUrl: "javascript:alert(1)" }, 422, "successUrl"],
     [{ failureUrl: "http://shop.example/" }, 422, "failureUrl"],

@@ -1,6 +1,8 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { EVENT_TYPES } from "../../webhooks/event_type.ts";
+import { NameLookups } from "../../webhooks/name_lookups.ts";
 import { testApi } from "../support/api.ts";
+import { until } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
@@ -11,12 +13,11 @@ test("a webhook's host that has IPv6 addresses alone is refused with that reason
     "six.example": ["2606:4700::1111"],
     "inside.example": ["10.0.0.1"],
   };
-  const resolve = (host: string, _options: unknown, done: (error: null, found: unknown) => void) =>
-    done(null, (addresses[host] ?? []).map((address) => ({ address, family: 4 })));
-  await using api = await testApi({
-    urlRules: { allowLoopback: false },
-    resolve: resolve as never,
+  const names = new NameLookups({
+    resolve: (host, _options, done) =>
+      done(null, (addresses[host] ?? []).map((address) => ({ address, family: 4 }))),
   });
+  await using api = await testApi({ urlRules: { allowLoopback: false }, names });
   const { id, key } = await api.addMerchant();
   const set = async (host: string) => {
     const body = { webhookUrl: `https://${host}/hook` };
@@ -53,4 +54,39 @@ test("a subscription to an event that does not exist is refused, to one that is 
   assertEquals((await set(null)).body.webhookEvents, null);
   const profile = await api.call("GET", `/api/merchants/${id}`, { key });
   assertEquals(profile.body.webhookEvents, null);
+});
+
+test("a merchant whose hosts' names hang is told to come again, and no other is", async () => {
+  let underWay = 0;
+  const end: (() => void)[] = [];
+  const names = new NameLookups({
+    resolve: (host, _options, done) => {
+      const found = () => done(null, [{ address: "8.8.8.8", family: 4 }]);
+      if (!host.startsWith("hangs")) return found();
+      underWay++;
+      end.push(() => {
+        underWay--;
+        found();
+      });
+    },
+  });
+  await using api = await testApi({ urlRules: { allowLoopback: false }, names });
+  const busy = await api.addMerchant();
+  const calm = await api.addMerchant();
+  const set = ({ id, key }: { readonly id: string; readonly key: string }, host: string) =>
+    api.call("PATCH", `/api/merchants/${id}`, { key, body: { webhookUrl: `https://${host}/` } });
+  const first = set(busy, "hangs-0.example");
+  await until(() => underWay === 1);
+  const refused = await Promise.all([1, 2, 3, 4].map((n) => set(busy, `hangs-${n}.example`)));
+  for (const { status, body, headers } of refused) {
+    assertEquals([status, body.error], [503, "Service unavailable"]);
+    assertMatch(body.message, /nothing was done/);
+    assertEquals(headers.get("retry-after"), "1");
+  }
+  assertEquals((await set(calm, "shop.example")).status, 200);
+  assertEquals(underWay, 1);
+  end[0]?.();
+  const answer = await first;
+  assertEquals([answer.status, answer.body.webhookUrl], [200, "https://hangs-0.example/"]);
+  assertEquals((await set(busy, "shop.example")).status, 200);
 });

@@ -22,6 +22,7 @@ import { amountOf, ZERO } from "../../ledger/amount.ts";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { createJournalStore } from "../../ledger/journal/store.ts";
 import { fixedRates } from "../../rates/fixed_rates.ts";
+import { NameLookups } from "../../webhooks/name_lookups.ts";
 import { createSecretBox } from "../../webhooks/secret_box.ts";
 import { emptyFeeBoard } from "../support/books.ts";
 import { rowLockMerchants } from "./baseline/row_lock.ts";
@@ -89,6 +90,7 @@ function withInterface(sql: Sql, merchants: Merchants, batches: () => number): P
     registry,
     readiness: () => Promise.resolve({ status: "ok", reasons: [] }),
     urlRules: { allowLoopback: true },
+    names: new NameLookups(),
     callbackSecrets,
     webhookSender: {
       send: () => Promise.reject(new Error("Cannot deliver as this bench does not")),

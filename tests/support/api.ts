@@ -24,6 +24,7 @@ import type { Network } from "../../ledger/pair.ts";
 import type { Liquidity } from "../../actors/merchant/hot_funds.ts";
 import { fixedRates } from "../../rates/fixed_rates.ts";
 import { createSecretBox } from "../../webhooks/secret_box.ts";
+import { NameLookups } from "../../webhooks/name_lookups.ts";
 import { createSender } from "../../webhooks/sender.ts";
 import { addMerchant, amount, emptyFeeBoard, fund, openJournal } from "./books.ts";
 import { testDatabase } from "./database.ts";
@@ -152,6 +153,7 @@ export async function testApi(
     registry: new Registry(),
     readiness: () => Promise.resolve({ status: "ok", reasons: [] }),
     urlRules: { allowLoopback: true },
+    names: new NameLookups(),
     callbackSecrets: await createSecretBox(CALLBACK_SECRETS_KEY),
     webhookSender: sender,
     wakeWebhooks: () => {},

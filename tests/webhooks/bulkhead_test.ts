@@ -18,6 +18,7 @@ import {
 } from "../../ledger/outbox/outbox.ts";
 import { callbackReasons } from "../../setup/callback_reasons.ts";
 import type { AttemptOutcome } from "../../webhooks/attempt_outcome.ts";
+import { NameLookups } from "../../webhooks/name_lookups.ts";
 import { addMerchant, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { addEvent, eventState, openHook, openWebhooks } from "../support/hooks.ts";
@@ -27,6 +28,7 @@ const test = testNeeding(DATABASE);
 
 const SECRETS = { figures: { unreadable: 0, earlier: 0 } };
 const SENDER = { figures: { underWay: 0, restarts: 0, awayMs: 0 } };
+const names = new NameLookups();
 
 Deno.test("a merchant whose events the database refuses is left alone for ever longer, the others are served", async () => {
   let now = 0;
@@ -77,13 +79,13 @@ test("events that the database refuses to hand out hold no other merchant's, and
   const webhooks = openWebhooks(sql);
   for (const merchantId of merchants) webhooks.wake(merchantId);
   await until(() => hook.arrived.length === 11 && webhooks.figures.refusedClaims === 1);
-  assertEquals(callbackReasons({ webhooks, sender: SENDER, secrets: SECRETS }), [
+  assertEquals(callbackReasons({ webhooks, sender: SENDER, secrets: SECRETS, names }), [
     "events of 1 merchants cannot be read for delivery",
   ]);
   await sql`DROP TRIGGER refused ON book.outbox`;
   webhooks.start();
   await until(() => hook.arrived.length === 12);
-  await until(() => callbackReasons({ webhooks, sender: SENDER, secrets: SECRETS }).length === 0);
+  await until(() => callbackReasons({ webhooks, sender: SENDER, secrets: SECRETS, names }).length === 0);
   await webhooks.stop();
 });
 
@@ -117,7 +119,7 @@ test("a row that somebody holds keeps no other delivery from being written down"
   const delivered = () => sql`SELECT FROM book.outbox WHERE status = 'DELIVERED'`;
   await until(async () => (await delivered()).length === 9);
   await until(() => webhooks.figures.heldMarks === 1);
-  assertEquals(callbackReasons({ webhooks, sender: SENDER, secrets: SECRETS }), [
+  assertEquals(callbackReasons({ webhooks, sender: SENDER, secrets: SECRETS, names }), [
     "1 deliveries cannot be written down as their rows are held",
   ]);
   released.resolve();

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { checkUrl, isAllowedAddress } from "../../webhooks/url_guard.ts";
 import { checkHost } from "../../webhooks/check_host.ts";
+import { NameLookups } from "../../webhooks/name_lookups.ts";
 
 const PUBLIC = { allowLoopback: false };
 const DEVELOPMENT = { allowLoopback: true };
@@ -15,6 +16,25 @@ Deno.test("only https without credentials to public hosts passes", () => {
     ["https://shop.example/hook?a=b", "allowed"],
     ["https://shop.example:8443/", "allowed"],
     ["https://8.8.8.8/", "allowed"],
+    ["https://localhost/", "not_public"],
+    ["https://LOCALHOST./", "not_public"],
+    ["https://a.localhost/", "not_public"],
+    ["https://billing/", "not_public"],
+    ["https://billing./", "not_public"],
+    ["https://billing.internal/", "not_public"],
+    ["https://metadata.google.internal/", "not_public"],
+    ["https://printer.local/", "not_public"],
+    ["https://printer.local./", "not_public"],
+    ["https://nas.home.arpa/", "not_public"],
+    ["https://vm.localdomain/", "not_public"],
+    ["https://router.lan/", "not_public"],
+    ["https://ledger.default.svc/", "not_public"],
+    ["https://hidden.onion/", "not_public"],
+    ["https://localhost.example/", "allowed"],
+    ["https://internal.example/", "allowed"],
+    ["https://local.shop.example/", "allowed"],
+    ["https://shop.example./", "allowed"],
+    ["https://b\u00fccher.example/", "allowed"],
     ["http://shop.example/", "not_https"],
     ["ftp://shop.example/", "not_https"],
     ["javascript:alert(1)", "not_https"],
@@ -61,12 +81,19 @@ Deno.test("development adds plain http and this machine, and nothing else", () =
     ["http://127.0.0.1:9000/hook", "allowed"],
     ["http://[::1]:9000/", "allowed"],
     ["http://localhost:9000/", "allowed"],
+    ["http://receiver:9000/", "allowed"],
     ["http://192.168.1.1/", "not_public"],
     ["http://169.254.169.254/", "not_public"],
     ["http://0.0.0.0/", "not_public"],
     ["http://user@127.0.0.1/", "has_credentials"],
   ];
   for (const [text, expected] of rows) assertEquals(verdict(text, DEVELOPMENT), expected, text);
+});
+
+Deno.test("a page's URL may name any host, as it is the customer's browser that goes there", () => {
+  const rules = { allowLoopback: false, browserOnly: true };
+  assertEquals(verdict("https://intranet/thanks", rules), "allowed");
+  assertEquals(verdict("https://10.1.2.3/", rules), "not_public");
 });
 
 Deno.test("an address that is no address is not called", () => {
@@ -76,11 +103,14 @@ Deno.test("an address that is no address is not called", () => {
 });
 
 Deno.test("a host is refused when any of its addresses is private, or none is IPv4; the reason is told", async () => {
-  const resolving = (...addresses: string[]) =>
-    ((_host: string, _options: unknown, done: (error: null, found: unknown) => void) =>
-      done(null, addresses.map((address) => ({ address, family: 4 })))) as never;
   const url = new URL("https://shop.example/");
-  const check = (...addresses: string[]) => checkHost(url, PUBLIC, resolving(...addresses));
+  const check = (...addresses: string[]) => {
+    const names = new NameLookups({
+      resolve: (_host, _options, done) =>
+        done(null, addresses.map((address) => ({ address, family: 4 }))),
+    });
+    return checkHost(url, PUBLIC, names, "mer_1");
+  };
   assertEquals(await check("8.8.8.8"), null);
   assertEquals(await check("8.8.8.8", "2606:4700::1111"), null);
   assertEquals(await check("8.8.8.8", "10.0.0.1"), "not_public");

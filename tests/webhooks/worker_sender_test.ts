@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { testNeeding } from "../support/permissions.ts";
 import type { Delivery, Resolve } from "../../webhooks/sender.ts";
 import { publicIpv4Ranges } from "../../webhooks/public_ranges.ts";
+import { NameLookups } from "../../webhooks/name_lookups.ts";
 import { senderPermissions } from "../../webhooks/sender_permissions.ts";
 import { createWorkerSender, type WorkerSenderOptions } from "../../webhooks/worker_sender.ts";
 import { isAllowedAddress } from "../../webhooks/url_guard.ts";
@@ -29,11 +30,14 @@ function deliveryTo(url: string, fields: Partial<Delivery> = {}): Delivery {
   };
 }
 
-function workerSender(options: Partial<WorkerSenderOptions> = {}) {
+function workerSender(
+  { resolve, ...options }: Partial<WorkerSenderOptions> & { readonly resolve?: Resolve } = {},
+) {
   const sender = createWorkerSender({
     entry: ENTRY,
     rules: DEVELOPMENT,
     permissions: senderPermissions(DEVELOPMENT),
+    names: new NameLookups(resolve === undefined ? {} : { resolve }),
     ...options,
   });
   return {
@@ -42,12 +46,8 @@ function workerSender(options: Partial<WorkerSenderOptions> = {}) {
   };
 }
 
-const answering = (...addresses: string[]): Resolve =>
-  ((_host: string, _options: unknown, done: (error: null, found: unknown) => void) =>
-    done(
-      null,
-      addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
-    )) as never;
+const answering = (...addresses: string[]): Resolve => (_host, _options, done) =>
+  done(null, addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })));
 
 Deno.test("the worker's ranges hold exactly the IPv4 addresses that the guard allows", () => {
   const ranges = publicIpv4Ranges().map((text) => {
@@ -104,19 +104,22 @@ test("a name whose look-up hangs is asked for once, however many deliveries wait
   await using hook = openHook();
   const { port } = new URL(hook.url);
   const asked: string[] = [];
-  const resolve: Resolve =
-    ((host: string, options: unknown, done: (error: null, found: unknown) => void) => {
-      asked.push(host);
-      if (host === "hangs.example") return;
-      if (host === "odd.example") throw new TypeError("Cannot ask for it");
-      (answering("127.0.0.1") as (...args: unknown[]) => void)(host, options, done);
-    }) as never;
+  const resolve: Resolve = (host, options, done) => {
+    asked.push(host);
+    if (host === "hangs.example") return;
+    if (host === "odd.example") throw new TypeError("Cannot ask for it");
+    answering("127.0.0.1")(host, options, done);
+  };
   using sender = workerSender({ resolve });
   const hanging = Array.from(
     { length: 20 },
     (_, i) =>
       sender.send(
-        deliveryTo(`http://hangs.example:${port}/`, { eventId: `h${i}`, timeoutMs: 1_000 }),
+        deliveryTo(`http://hangs.example:${port}/`, {
+          merchantId: "mer_hangs",
+          eventId: `h${i}`,
+          timeoutMs: 1_000,
+        }),
       ),
   );
   const other = await sender.send(deliveryTo(`http://shop.example:${port}/`));
@@ -126,6 +129,33 @@ test("a name whose look-up hangs is asked for once, however many deliveries wait
   const outcomes = await Promise.all(hanging);
   assertEquals(new Set(outcomes.map(({ category }) => category)), new Set(["timeout"]));
   assertEquals(asked.filter((host) => host === "hangs.example").length, 1);
+});
+
+test("names of one merchant that hang cost no other merchant's callbacks", async () => {
+  await using hook = openHook();
+  const { port } = new URL(hook.url);
+  let hanging = 0;
+  const resolve: Resolve = (host, options, done) => {
+    if (host.startsWith("hangs")) hanging++;
+    else answering("127.0.0.1")(host, options, done);
+  };
+  using sender = workerSender({ resolve });
+  const lost = Array.from(
+    { length: 40 },
+    (_, i) =>
+      sender.send(deliveryTo(`http://hangs-${i}.example:${port}/`, {
+        merchantId: "mer_hangs",
+        eventId: `h${i}`,
+        timeoutMs: 1_000,
+      })),
+  );
+  for (let i = 0; i < 10; i++) {
+    const delivery = deliveryTo(`http://shop-${i}.example:${port}/`, { merchantId: `mer_${i}` });
+    assertEquals((await sender.send(delivery)).category, "acknowledged");
+  }
+  const outcomes = await Promise.all(lost);
+  assertEquals(new Set(outcomes.map(({ category }) => category)), new Set(["timeout"]));
+  assertEquals(hanging, 1);
 });
 
 test("the runtime itself refuses what the permissions do not name", async () => {

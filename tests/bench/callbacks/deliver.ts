@@ -13,6 +13,7 @@ import { createWebhooks } from "../../../actors/webhook/webhooks.ts";
 import { connect } from "../../../ledger/database/connect.ts";
 import { createJournalStore } from "../../../ledger/journal/store.ts";
 import { createOutbox } from "../../../ledger/outbox/outbox.ts";
+import { NameLookups } from "../../../webhooks/name_lookups.ts";
 import { senderPermissions } from "../../../webhooks/sender_permissions.ts";
 import { createWorkerSender } from "../../../webhooks/worker_sender.ts";
 import { showWarnings } from "../logging.ts";
@@ -31,6 +32,7 @@ const webhooks = createWebhooks({
     entry: new URL("../../../commands/sender_worker.ts", import.meta.url),
     rules,
     permissions: senderPermissions(rules),
+    names: new NameLookups(),
   }),
   now: () => Date.now(),
   random: Math.random,

@@ -1,0 +1,177 @@
+/**
+ * Look-ups of the names of merchants' endpoints: when a URL is set, and when it is called.
+ *
+ * @module
+ */
+
+import { type Resolve, systemResolve } from "./sender.ts";
+import type { ResolvedAddress } from "./sender_protocol.ts";
+
+/**
+ * Look-ups under way at most. The system's look-up cannot be given up and blocks a thread for as
+ * long as name servers are silent (28 s with three of them). The runtime has 32 such threads for
+ * each event loop, and files and all other names wait for the same ones: with 40 silent look-ups
+ * `Deno.stat` took 27.5 s, with 28 of them 6 ms. A worker has threads of its own; all names of
+ * endpoints are looked up by the service's main thread, so that this bound is the only one.
+ */
+const PLACES = 8;
+
+/** Those of them for askers whose look-ups have been slow, so that the others always find a place. */
+const SLOW_PLACES = 5;
+
+/** From here on a look-up is slow, milliseconds. */
+const SLOW_MS = 2_000;
+
+/** Askers that are remembered as slow at most; the oldest is forgotten. */
+const MOST_SLOW = 10_000;
+
+/** A question for the addresses of a name. */
+export interface NameQuestion {
+  readonly hostname: string;
+  /** Whom it counts for: a merchant, or the key of an administrator. */
+  readonly asker: string;
+  /** An asker has one place for each, so that an endpoint whose name hangs can be replaced. */
+  readonly use: "check" | "delivery";
+  /** The longest that it waits for a place, milliseconds; what it waits for the answer is not bounded. */
+  readonly waitMs: number;
+}
+
+/** What became of a question. `code` is the system's word where a name does not resolve. */
+export type NameAnswer =
+  | { readonly kind: "found"; readonly addresses: readonly ResolvedAddress[] }
+  | { readonly kind: "failed"; readonly code: string }
+  /** No place was free in time; nothing was asked. */
+  | { readonly kind: "busy" };
+
+type Tell = (answer: NameAnswer) => void;
+
+interface LookUp {
+  readonly asker: string;
+  readonly use: NameQuestion["use"];
+  /** Milliseconds of the monotonic clock. */
+  readonly startedAt: number;
+  readonly tell: Tell[];
+}
+
+interface Waiting {
+  readonly question: NameQuestion;
+  readonly late: ReturnType<typeof setTimeout>;
+  readonly tell: Tell;
+}
+
+/** Bounds how many names are looked up at a time; a place is held until the look-up itself has ended. */
+export class NameLookups {
+  readonly #resolve: Resolve;
+  /** By name: however many ask for a name that hangs, it is looked up once. */
+  readonly #underWay = new Map<string, LookUp>();
+  /** In the order in which they asked. */
+  readonly #waiting = new Set<Waiting>();
+  /** Askers whose latest look-up was slow. */
+  readonly #slow = new Set<string>();
+  readonly #slowMs: number;
+  #refused = 0;
+  #crowdedAt: number | null = null;
+
+  /** @param options in place of the system's look-up, and of when one is slow; for tests */
+  constructor(options: { readonly resolve?: Resolve; readonly slowMs?: number } = {}) {
+    this.#resolve = options.resolve ?? systemResolve;
+    this.#slowMs = options.slowMs ?? SLOW_MS;
+  }
+
+  /**
+   * Look-ups under way, waiting, and turned away so far, and how long ago one was turned away last
+   * because of others; `null`: never.
+   */
+  get figures() {
+    return {
+      underWay: this.#underWay.size,
+      waiting: this.#waiting.size,
+      refused: this.#refused,
+      crowdedMsAgo: this.#crowdedAt === null ? null : performance.now() - this.#crowdedAt,
+    };
+  }
+
+  /** Asks for the addresses of a name. */
+  find(question: NameQuestion): Promise<NameAnswer> {
+    return new Promise((tell) => {
+      if (this.#start(question, tell)) return;
+      const late = setTimeout(() => this.#refuse(waiting), question.waitMs);
+      const waiting: Waiting = { question, late, tell };
+      this.#waiting.add(waiting);
+    });
+  }
+
+  /** @returns false where there is no place */
+  #start(question: NameQuestion, tell: Tell): boolean {
+    const same = this.#underWay.get(question.hostname);
+    if (same !== undefined) {
+      same.tell.push(tell);
+      return true;
+    }
+    if (this.#isCrowdedFor(question) || this.#hasPlace(question)) return false;
+    this.#lookUp(question, tell);
+    return true;
+  }
+
+  /** Whether the asker itself is what a question waits for. */
+  #hasPlace({ asker, use }: NameQuestion): boolean {
+    return this.#underWay.values().some((one) => one.asker === asker && one.use === use);
+  }
+
+  /** Whether others are what a question waits for. */
+  #isCrowdedFor({ asker }: NameQuestion): boolean {
+    if (this.#underWay.size >= PLACES) return true;
+    if (!this.#slow.has(asker)) return false;
+    const slow = this.#underWay.values().filter((one) =>
+      this.#slow.has(one.asker) || this.#isSlow(one)
+    );
+    return slow.toArray().length >= SLOW_PLACES;
+  }
+
+  #lookUp({ hostname, asker, use }: NameQuestion, tell: Tell): void {
+    const one: LookUp = { asker, use, startedAt: performance.now(), tell: [tell] };
+    this.#underWay.set(hostname, one);
+    const ended = (answer: NameAnswer) => {
+      this.#underWay.delete(hostname);
+      this.#note(one);
+      for (const tell of one.tell) tell(answer);
+      this.#next();
+    };
+    try {
+      this.#resolve(hostname, { all: true }, (error, addresses) => {
+        if (error === null) ended({ kind: "found", addresses });
+        else ended({ kind: "failed", code: error.code ?? error.name });
+      });
+    } catch (error) {
+      // a name that cannot even be asked for is its asker's fault alone
+      ended({ kind: "failed", code: error instanceof Error ? error.name : "EINVAL" });
+    }
+  }
+
+  #note(one: LookUp): void {
+    this.#slow.delete(one.asker);
+    if (!this.#isSlow(one)) return;
+    this.#slow.add(one.asker);
+    const [oldest] = this.#slow;
+    if (this.#slow.size > MOST_SLOW && oldest !== undefined) this.#slow.delete(oldest);
+  }
+
+  #next(): void {
+    for (const waiting of this.#waiting) {
+      if (!this.#start(waiting.question, waiting.tell)) continue;
+      clearTimeout(waiting.late);
+      this.#waiting.delete(waiting);
+    }
+  }
+
+  #refuse(waiting: Waiting): void {
+    this.#waiting.delete(waiting);
+    this.#refused++;
+    if (this.#isCrowdedFor(waiting.question)) this.#crowdedAt = performance.now();
+    waiting.tell({ kind: "busy" });
+  }
+
+  #isSlow({ startedAt }: LookUp): boolean {
+    return performance.now() - startedAt >= this.#slowMs;
+  }
+}
