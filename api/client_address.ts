@@ -46,7 +46,8 @@ function parseRange(entry: string): Range | null {
 }
 
 /**
- * The address of the client.
+ * The address of the client. Where a trusted proxy does not name one it is not known: were it the
+ * proxy's own, a key that is bound to a network of the proxy's would be accepted from everywhere.
  *
  * @param peer address of the connection, undefined where it has none
  * @param forwarded value of `X-Forwarded-For`
@@ -59,12 +60,18 @@ export function clientAddress(
   trusted: readonly string[],
 ): string | null {
   if (peer === undefined) return null;
-  if (forwarded === null || !isListed(peer, trusted)) return peer;
-  const chain = forwarded.split(",").map((hop) => hop.trim());
-  for (let i = chain.length - 1; i >= 0; i--) {
-    const hop = chain[i] as string;
-    if (!ipaddr.isValid(hop)) return peer;
-    if (!isListed(hop, trusted)) return hop;
+  if (!isListed(peer, trusted)) return peer;
+  const chain = forwarded?.split(",") ?? [];
+  for (const hop of chain.toReversed()) {
+    const address = withoutPort(hop.trim());
+    if (!ipaddr.isValid(address)) return null;
+    if (!isListed(address, trusted)) return address;
   }
-  return peer;
+  return null;
+}
+
+/** An address that a proxy names, where it wrote the client's port beside it: `1.2.3.4:80`, `[::1]:80`. */
+function withoutPort(hop: string): string {
+  const found = /^\[([^\]]*)\](?::\d{1,5})?$|^([^:]*):\d{1,5}$/.exec(hop);
+  return found?.[1] ?? found?.[2] ?? hop;
 }

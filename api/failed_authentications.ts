@@ -89,5 +89,6 @@ export class FailedAuthentications {
 function warn(line: FailedAuthentication): void {
   log.warn("{failures} failed authentications from {address}, now at {route} ({requestId})", {
     ...line,
+    address: line.address ?? "a client that no proxy names",
   });
 }

@@ -1,4 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
+import { DEFAULT_LIMITS } from "../../api/rate_limits.ts";
 import { ROUTES } from "../../api/routes.ts";
 import { connect } from "../../ledger/database/connect.ts";
 import { testApi } from "../support/api.ts";
@@ -62,6 +63,29 @@ test("a forwarded address counts only from a trusted proxy", async () => {
   const second = await proxied.addMerchant();
   const other = await proxied.addKey(second.id, allowed);
   assertEquals((await proxied.call("GET", "/api/balance", { key: other, headers })).status, 200);
+});
+
+test("a key that is bound to the proxy's network is refused to clients that the proxy does not name", async () => {
+  await using api = await testApi({ trustedProxies: ["127.0.0.1"] });
+  const { id } = await api.addMerchant();
+  const inside = await api.addKey(id, { ipAllowlist: ["127.0.0.0/8"] });
+  const outside = await api.addKey(id, { ipAllowlist: ["203.0.113.7"] });
+  const ask = async (key: string, forwarded: string | null) => {
+    const headers = forwarded === null ? {} : { "x-forwarded-for": forwarded };
+    return (await api.call("GET", "/api/balance", { key, headers })).status;
+  };
+  for (
+    const forwarded of [null, "", "unknown", "127.0.0.1", "198.51.100.1:80", "[2001:db8::1]:80"]
+  ) {
+    assertEquals(await ask(inside, forwarded), 401, `${forwarded}`);
+  }
+  for (const forwarded of ["203.0.113.7", "203.0.113.7:4711"]) {
+    assertEquals(await ask(outside, forwarded), 200, forwarded);
+  }
+  // so many clients as one may have failures; a proxy that writes ports does not make them one
+  for (let i = 0; i <= DEFAULT_LIMITS.authentication; i++) {
+    assertEquals(await ask("nonsense", `198.51.100.${i}:4711`), 401);
+  }
 });
 
 function byteByByte(text: string): ReadableStream<Uint8Array<ArrayBuffer>> {

@@ -8,6 +8,7 @@ import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { hashApiKey, mintApiKey } from "../../api/api_key.ts";
 import { authenticate, type Connection } from "../../api/authenticate.ts";
 import { getBalance } from "../../api/balance.ts";
+import { clientAddress } from "../../api/client_address.ts";
 import type { ApiContext } from "../../api/context.ts";
 import { createKeyRing, KEY_MEMORY_MS } from "../../api/key_ring.ts";
 import type { Caller } from "../../api/permission.ts";
@@ -45,6 +46,46 @@ Deno.test("a key with an allow-list is refused where the client's address is not
   assertEquals(await kindOf(undefined), "refused");
   assertEquals(await kindOf({ transport: "unix" }), "refused");
   assertEquals(await kindOf(undefined, { "x-forwarded-for": "203.0.113.7" }), "refused");
+});
+
+Deno.test("where a trusted proxy names no client, its address is not known and never the proxy's", () => {
+  const trusted = ["127.0.0.1", "10.0.0.0/8", "::1"];
+  const rows: readonly (readonly [string, string | null, string | null])[] = [
+    ["127.0.0.1", "203.0.113.7", "203.0.113.7"],
+    ["127.0.0.1", " 203.0.113.7 ", "203.0.113.7"],
+    ["127.0.0.1", "203.0.113.7:4711", "203.0.113.7"],
+    ["127.0.0.1", "2001:db8::1", "2001:db8::1"],
+    ["127.0.0.1", "[2001:db8::1]", "2001:db8::1"],
+    ["127.0.0.1", "[2001:db8::1]:4711", "2001:db8::1"],
+    ["127.0.0.1", "[::ffff:203.0.113.7]:4711", "::ffff:203.0.113.7"],
+    ["::ffff:127.0.0.1", "203.0.113.7", "203.0.113.7"],
+    ["127.0.0.1", "198.51.100.1, 203.0.113.7", "203.0.113.7"],
+    ["127.0.0.1", "203.0.113.7:4711, 10.1.2.3:80", "203.0.113.7"],
+    ["127.0.0.1", "203.0.113.7, [::1]:80, 10.1.2.3", "203.0.113.7"],
+    ["127.0.0.1", "unknown, 203.0.113.7", "203.0.113.7"],
+    ["127.0.0.1", "203.0.113.7, unknown", null],
+    ["127.0.0.1", "unknown", null],
+    ["127.0.0.1", "_hidden", null],
+    ["127.0.0.1", "", null],
+    ["127.0.0.1", ",", null],
+    ["127.0.0.1", "203.0.113.7,", null],
+    ["127.0.0.1", null, null],
+    ["127.0.0.1", "10.0.0.1", null],
+    ["127.0.0.1", "127.0.0.1:80", null],
+    ["127.0.0.1", "203.0.113.7:port", null],
+    ["127.0.0.1", "203.0.113.7:123456", null],
+    ["127.0.0.1", "[203.0.113.7", null],
+    ["127.0.0.1", "[unknown]:80", null],
+    ["127.0.0.1", "http://203.0.113.7", null],
+    // nobody is believed who is no proxy of ours
+    ["203.0.113.9", "198.51.100.1", "203.0.113.9"],
+    ["203.0.113.9", "unknown", "203.0.113.9"],
+    ["203.0.113.9", null, "203.0.113.9"],
+  ];
+  for (const [peer, forwarded, expected] of rows) {
+    assertEquals(clientAddress(peer, forwarded, trusted), expected, `${peer}, ${forwarded}`);
+  }
+  assertEquals(clientAddress(undefined, "203.0.113.7", trusted), null);
 });
 
 Deno.test("a key that expires while it is remembered is not let through", async () => {
