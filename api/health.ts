@@ -18,6 +18,9 @@ export const healthz = publicRoute({
   handler: () => ok({ status: "ok" }),
 });
 
+/** Seconds after which it is worth asking an unready node again: what it tells is kept that long. */
+const RETRY_AFTER = "1";
+
 /** `GET /readyz`: 503 only when this node cannot serve. */
 export const readyz = publicRoute({
   method: "GET",
@@ -38,7 +41,8 @@ export const readyz = publicRoute({
   },
   handler: async (_request, { readiness }) => {
     const found = await readiness();
-    return { status: found.status === "unready" ? 503 : 200, body: found };
+    if (found.status !== "unready") return ok(found);
+    return { status: 503, body: found, headers: { "retry-after": RETRY_AFTER } };
   },
 });
 

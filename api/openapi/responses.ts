@@ -19,7 +19,7 @@ export function responsesOf(route: Route, components: Components): JsonObject {
   }
   const responses: [string, JsonObject][] = [];
   for (const [status, doc] of Object.entries(route.responses)) {
-    responses.push([status, success(route, doc, components)]);
+    responses.push([status, success(route, Number(status), doc, components)]);
   }
   for (const [status, docs] of byStatus) {
     responses.push([String(status), failure(route, status, docs, components)]);
@@ -43,9 +43,16 @@ function commonHeaders(route: Route): JsonObject {
   return route.anyOrigin ? { ...REQUEST_ID, ...ANY_ORIGIN } : REQUEST_ID;
 }
 
-function success(route: Route, doc: ResponseDoc, components: Components): JsonObject {
+/** An answer that is no error body: also that of a node which tells that it cannot serve. */
+function success(
+  route: Route,
+  status: number,
+  doc: ResponseDoc,
+  components: Components,
+): JsonObject {
   const headers = {
     ...commonHeaders(route),
+    ...(status === 503 ? RETRY_AFTER : {}),
     ...(route.rateCategory === "none" ? {} : LIMITS),
   };
   const contentType = doc.contentType ?? "application/json";

@@ -134,7 +134,9 @@ test("Operation: health and readiness answer without a key", async () => {
   assertEquals((await api.call("GET", "/readyz")).body, { status: "degraded", reasons: ["x"] });
   status = "unready";
   now += 1_000;
-  assertEquals((await api.call("GET", "/readyz")).status, 503);
+  const unready = await api.call("GET", "/readyz");
+  assertEquals([unready.status, unready.body], [503, { status: "unready", reasons: ["x"] }]);
+  assertEquals(unready.headers.get("retry-after"), "1");
   const metrics = await api.call("GET", "/metrics");
   assertEquals(metrics.status, 200);
   assert(metrics.headers.get("content-type")?.startsWith("text/plain"));
