@@ -11,7 +11,7 @@ import { created } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
 import { notDone } from "./errors.ts";
 import { currency, description, network, positiveAmount } from "./fields.ts";
-import { metadata } from "./metadata.ts";
+import { metadata, refuseInexact } from "./metadata.ts";
 import { notFoundDoc, REFUSALS } from "./openapi/error_catalogue.ts";
 import { actorOf } from "./permission.ts";
 import { keyedRoute } from "./route.ts";
@@ -37,6 +37,7 @@ export const createDeposit = keyedRoute({
   access: { scope: "own", anyOf: ["write"] },
   rateCategory: "deposits",
   body: newDeposit,
+  verify: ({ body }) => refuseInexact(body),
   responses: {
     201: {
       description: "Booked on the pending balance",

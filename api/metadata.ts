@@ -6,6 +6,9 @@
  */
 
 import { z } from "zod";
+import type { Answer } from "./answer.ts";
+import { invalidField } from "./errors.ts";
+import { hasInexactNumber } from "./strict_json.ts";
 
 /** Bytes of its JSON text at most. */
 const MOST_BYTES = 4_096;
@@ -13,6 +16,9 @@ const MOST_BYTES = 4_096;
 const MOST_KEYS = 50;
 /** Levels of objects and arrays at most, the whole being the first. */
 const MOST_LEVELS = 3;
+
+const EXPECTED_NUMBERS = `Expected numbers of at most ${Number.MAX_SAFE_INTEGER}, at least 1e-6 ` +
+  "away from zero or zero, with no more digits than are kept; write others as text";
 
 const utf8 = new TextEncoder();
 
@@ -27,12 +33,12 @@ export const metadata = z.record(z.string(), z.unknown())
   .refine((value) => utf8.encode(JSON.stringify(value)).byteLength <= MOST_BYTES, {
     message: `Expected at most ${MOST_BYTES} bytes of JSON`,
   })
-  .refine((value) => !hasExponent(value), {
-    message: "Expected numbers below 1e21, and at least 1e-6 away from zero or zero",
-  })
+  .refine((value) => !hasOddNumber(value), { message: EXPECTED_NUMBERS })
   .meta({
     description: `Free-form: at most ${MOST_BYTES} bytes of JSON, ${MOST_KEYS} keys in all, ` +
-      `${MOST_LEVELS} levels, numbers that JSON writes without an exponent; a transaction id under \`txHash\` is the one that paid`,
+      `${MOST_LEVELS} levels. Numbers are of at most ${Number.MAX_SAFE_INTEGER}, at least 1e-6 ` +
+      "away from zero or zero, and read back as they were written, with some 15 digits; larger " +
+      "ones are written as text. A transaction id under `txHash` is the one that paid",
     examples: [{ invoice: "2026-114" }],
   });
 
@@ -52,7 +58,29 @@ function keysOf(value: unknown): number {
   return innerOf(value).reduce((sum: number, inner) => sum + keysOf(inner), own);
 }
 
-/** The database writes numbers out, all 309 digits of 1e308, which the bound in bytes does not see. */
-function hasExponent(value: unknown): boolean {
-  return typeof value === "number" ? String(value).includes("e") : innerOf(value).some(hasExponent);
+/**
+ * The database writes numbers out, all 309 digits of 1e308, which the bound in bytes does not see.
+ * Whole numbers beyond 2^53 have neighbours that are read as the same.
+ */
+function hasOddNumber(value: unknown): boolean {
+  if (typeof value !== "number") return innerOf(value).some(hasOddNumber);
+  return Math.abs(value) > Number.MAX_SAFE_INTEGER || String(value).includes("e");
+}
+
+/**
+ * The 400 for metadata with a number that would be shown with other digits than were sent; otherwise
+ * null.
+ *
+ * @param body as it was read, before any schema has copied it
+ */
+export function refuseInexact(body: unknown): Answer | null {
+  if (typeof body !== "object" || body === null || !("metadata" in body)) return null;
+  return isInexact(body.metadata)
+    ? invalidField("metadata", EXPECTED_NUMBERS, "inexact_number")
+    : null;
+}
+
+function isInexact(value: unknown): boolean {
+  return typeof value === "object" && value !== null &&
+    (hasInexactNumber(value) || innerOf(value).some(isInexact));
 }

@@ -19,7 +19,8 @@ export type Input =
   | { readonly kind: "refused"; readonly answer: Answer };
 
 /**
- * Says whether what was sent is authentic, before anything is told of what it should look like.
+ * Judges what was sent as it was read, before its schema: whether it is authentic has to be known
+ * before anything is told of what it should look like.
  *
  * @returns the answer that refuses it, otherwise null
  */

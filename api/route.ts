@@ -111,7 +111,7 @@ export interface AnyRequest extends PublicRequest<unknown, unknown> {
 /** Makes a page of an error where the request asks for one; otherwise answers it as it is. */
 export type ProblemPage = (answer: Answer, request: { readonly headers: Headers }) => Answer;
 
-/** What a route looks at to tell whether a body is authentic. */
+/** What a route looks at to judge a body as it was sent. */
 export interface SignedRequest {
   /** As it was sent, before its schema. */
   readonly body: unknown;
@@ -120,7 +120,7 @@ export interface SignedRequest {
   readonly now: number;
 }
 
-/** The answer that refuses a body which is not authentic, otherwise null. */
+/** The answer that refuses a body as it was sent, otherwise null. */
 export type RouteVerify = (request: SignedRequest, context: ApiContext) => Answer | null;
 
 /** Everything about a route but its handler. */
@@ -134,7 +134,7 @@ interface RouteFacts<Q extends z.ZodType, B extends z.ZodType> {
   readonly rateCategory: RateCategory;
   readonly query?: Q;
   readonly body?: B;
-  /** Where bodies are signed: comes after authentication and before the body's schema. */
+  /** What only the body itself tells, such as its signature: after authentication, before its schema. */
   readonly verify?: RouteVerify;
   /** Headers it reads besides the common ones. */
   readonly headers?: readonly HeaderDoc[];

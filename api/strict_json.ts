@@ -9,6 +9,22 @@
 /** Levels of arrays and objects within each other that are accepted. */
 export const DEEPEST = 32;
 
+/** Numbers of so many digits read back as they were written (IEEE 754: 15 decimal digits are kept). */
+const KEPT_DIGITS = 15;
+
+/** Objects and arrays with a number of their own that does not read back as it was written. */
+const INEXACT = new WeakSet<object>();
+
+/**
+ * Whether a number of an object or array, not of those within it, was written with digits that
+ * JavaScript does not keep: `9007199254740993` is read as `9007199254740992`.
+ *
+ * @param holder part of a value that {@linkcode parseStrictJson} has read, itself and no copy
+ */
+export function hasInexactNumber(holder: object): boolean {
+  return INEXACT.has(holder);
+}
+
 /** What a text turned out to be. */
 export type StrictJson =
   | { readonly kind: "value"; readonly value: unknown }
@@ -23,7 +39,7 @@ export function parseStrictJson(text: string): StrictJson {
   if (scanned === null) return { kind: "fault", code: "too_deep" };
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = scanned.hasLongNumber ? JSON.parse(text, noteInexact) : JSON.parse(text);
   } catch (error) {
     if (error instanceof SyntaxError) return { kind: "fault", code: "malformed" };
     throw error;
@@ -62,16 +78,62 @@ function visit(
   }
 }
 
+/** Notes the holders of inexact numbers; changes nothing. */
+function noteInexact(
+  this: object,
+  _name: string,
+  value: unknown,
+  { source }: { readonly source?: string } = {},
+): unknown {
+  if (typeof value === "number" && source !== undefined && !isSameNumber(source, String(value))) {
+    INEXACT.add(this);
+  }
+  return value;
+}
+
+/** Whether two decimal texts are the same number, whatever zeros and exponents they are written with. */
+function isSameNumber(a: string, b: string): boolean {
+  const [first, second] = [digitsOf(a), digitsOf(b)];
+  return first !== null && second !== null && first.digits === second.digits &&
+    (first.digits === "" || first.exponent === second.exponent);
+}
+
+/** A number as its digits, without zeros at either end, and the power of ten of the last of them. */
+function digitsOf(text: string): { readonly digits: string; readonly exponent: number } | null {
+  const parts = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/.exec(text);
+  if (parts === null) return null;
+  const [, sign = "", whole = "", fraction = "", power = "0"] = parts;
+  const written = `${whole}${fraction}`;
+  const kept = written.replace(/0+$/, "");
+  const digits = kept.replace(/^0+/, "");
+  const exponent = Number(power) - fraction.length + (written.length - kept.length);
+  return { digits: digits === "" ? "" : `${sign}${digits}`, exponent };
+}
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const EXPONENT = 0x45;
+const SMALL_EXPONENT = 0x65;
 const COLON = 0x3a;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
+interface Scanned {
+  readonly members: number;
+  readonly hasEscape: boolean;
+  /** A number has more digits than are kept for certain, or an exponent. */
+  readonly hasLongNumber: boolean;
+}
+
 /** Counts members (colons outside strings) and depth in one pass; null: too deep. */
-function scan(text: string): { readonly members: number; readonly hasEscape: boolean } | null {
+function scan(text: string): Scanned | null {
+  let digits = 0;
+  let hasLongNumber = false;
   let members = 0;
   let depth = 0;
   let inString = false;
@@ -83,11 +145,16 @@ function scan(text: string): { readonly members: number; readonly hasEscape: boo
         hasEscape = true;
         i++;
       } else if (code === QUOTE) inString = false;
-    } else if (code === QUOTE) inString = true;
+    } else if ((code >= ZERO && code <= NINE) || code === POINT) {
+      if (++digits > KEPT_DIGITS) hasLongNumber = true;
+      continue;
+    } else if (digits > 0 && (code === EXPONENT || code === SMALL_EXPONENT)) hasLongNumber = true;
+    else if (code === QUOTE) inString = true;
     else if (code === COLON) members++;
     else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
       if (++depth > DEEPEST) return null;
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth--;
+    digits = 0;
   }
-  return { members, hasEscape };
+  return { members, hasEscape, hasLongNumber };
 }

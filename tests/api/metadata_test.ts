@@ -26,7 +26,10 @@ test("metadata is bounded in bytes, keys and depth, and a refusal changes nothin
     ["51 keys, within each other", { inner: keys(50) }, 400],
     ["3 levels", { a: { b: [1, "two", null] } }, 201],
     ["4 levels", { a: { b: [{}] } }, 400],
-    ["numbers with digits", { a: [1e20, 0.000001, -1e20, 0, 123456.789] }, 201],
+    ["numbers with digits", { a: [2 ** 53 - 1, 0.000001, 1 - 2 ** 53, 0, 123456.789] }, 201],
+    ["2^53", { order: 2 ** 53 }, 400],
+    ["-2^53", { a: { b: [-(2 ** 53)] } }, 400],
+    ["1e20", { a: 1e20 }, 400],
     ["large numbers", { a: Array.from({ length: 500 }, () => 1e308) }, 400],
     ["1e21", { a: 1e21 }, 400],
     ["small numbers", { a: { b: [-1e-7] } }, 400],
@@ -46,6 +49,45 @@ test("metadata is bounded in bytes, keys and depth, and a refusal changes nothin
   }
   const [row] = await api.sql`SELECT count(*) FROM book.deposit WHERE merchant_id = ${id}`;
   assertEquals(Number(row?.count), stored);
+});
+
+test("a number of metadata is shown with the digits that were sent, or refused", async () => {
+  await using api = await testApi();
+  const { key } = await api.addMerchant();
+  const rows: readonly [string, number][] = [
+    ["9007199254740993", 400],
+    ["9007199254740991", 201],
+    ["-9007199254740991", 201],
+    ["123456789012345678", 400],
+    ["0.1", 201],
+    ["0.30000000000000004", 201],
+    ["0.1234567890123456789", 400],
+    ["1234567890.1234567890", 400],
+    ["1.0", 201],
+    ["1.00000000000000000000", 201],
+    ["-0", 201],
+    ["0.0000000000000000000", 201],
+    ["1e3", 201],
+    ["1.5E+2", 201],
+    ["2500e-2", 201],
+    ["1e-400", 400],
+    ["1e400", 400],
+  ];
+  for (const [number, status] of rows) {
+    for (const metadata of [`{"n":${number}}`, `{"text":"1e9","in":{"list":[true,${number}]}}`]) {
+      const raw = JSON.stringify(DEPOSIT).replace(/\}$/, `,"metadata":${metadata}}`);
+      const answer = await api.call("POST", "/api/deposits", { key, raw });
+      assertEquals(answer.status, status, metadata);
+      if (status === 201) {
+        // in the text of the answer zeros may be fewer; the number is the same
+        assertEquals(answer.body.metadata, JSON.parse(metadata.replace("-0", "0")));
+        continue;
+      }
+      assertEquals(answer.body.error, "Invalid request data");
+      assertEquals(answer.body.details.map(({ path }: { path: string[] }) => path), [["metadata"]]);
+      assert(answer.body.details[0].message.endsWith("write others as text"));
+    }
+  }
 });
 
 test("larger metadata of before is still shown whole, and its list counts as what it weighs", async () => {

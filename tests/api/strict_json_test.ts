@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { DEEPEST, parseStrictJson } from "../../api/strict_json.ts";
+import { DEEPEST, hasInexactNumber, parseStrictJson } from "../../api/strict_json.ts";
 import { parseQuery } from "../../api/parse_query.ts";
 
 function fault(text: string): string {
@@ -29,6 +29,37 @@ Deno.test("a name that occurs twice is found at any depth, however it is spelled
   assertEquals(fault('{"a":{"a":1},"b":[{"a":1},{"a":2}]}'), "value");
   assertEquals(fault('{"a":"x:\\":y","b:":{}}'), "value");
 });
+
+Deno.test("a number that does not read back as it was written is known by what holds it", () => {
+  const holds = (text: string) => {
+    const parsed = parseStrictJson(text);
+    assert(parsed.kind === "value", text);
+    return hasInexactNumber(parsed.value as object);
+  };
+  fc.assert(fc.property(
+    fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n }),
+    fc.nat(30),
+    fc.integer({ min: -20, max: 20 }),
+    (number, places, power) => {
+      const digits = String(number < 0n ? -number : number).padStart(places + 1, "0");
+      const [whole, fraction] = [digits.slice(0, digits.length - places), digits.slice(-places)];
+      const sign = number < 0n ? "-" : "";
+      const text = `${sign}${whole}${places === 0 ? "" : `.${fraction}`}e${power}`;
+      // both as whole numbers of 10^-60
+      const written = number * 10n ** BigInt(60 - places + power);
+      assertEquals(holds(`[${text}]`), written !== exactly(String(Number(text))), text);
+    },
+  ));
+  assertEquals(holds('{"a":1.5,"b":{"c":12345678901234567890}}'), false);
+  assertEquals(holds('["123456789012345678901","1e400"]'), false);
+});
+
+/** A number as JavaScript writes it, in 10^-60. */
+function exactly(text: string): bigint {
+  const [mantissa = "", power = "0"] = text.split("e");
+  const [whole = "", fraction = ""] = mantissa.split(".");
+  return BigInt(whole + fraction) * 10n ** BigInt(60 + Number(power) - fraction.length);
+}
 
 Deno.test("depth is bounded before anything recurses", () => {
   const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
