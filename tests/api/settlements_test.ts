@@ -140,6 +140,34 @@ test("the same Idempotency-Key gets the same answer, and 409 for another body", 
   assertEquals(row?.n, 1);
 });
 
+test("an administrator's Idempotency-Key is not the account's own, whoever used it first", async () => {
+  await using api = await testApi();
+  const { id, key } = await settler(api, "1000");
+  const admin = await api.addKey(null, { permissions: ["admin:write"] });
+  const second = await api.addKey(null, { permissions: ["admin:write"] });
+  const create = async (by: string, name: string) => {
+    const { status, body } = await api.call("POST", "/api/settlements", {
+      key: by,
+      body: by === key ? SETTLEMENT : { ...SETTLEMENT, userId: id },
+      headers: { "idempotency-key": name },
+    });
+    assertEquals(status, 201);
+    return body;
+  };
+  for (const [first, other] of [[key, admin], [admin, key]] as const) {
+    const name = first === key ? "mine first" : "theirs first";
+    const [made, apart] = [await create(first, name), await create(other, name)];
+    assertNotEquals(apart.id, made.id);
+    assertNotEquals(apart.createdBy, made.createdBy);
+    assertEquals(await create(first, name), made);
+    assertEquals(await create(other, name), apart);
+    assertEquals((await create(second, name)).id, first === admin ? made.id : apart.id);
+  }
+  const [row] = await api.sql`SELECT count(*)::int AS n FROM book.settlement`;
+  assertEquals(row?.n, 4);
+  assertEquals(await booksFaults(api.sql), []);
+});
+
 test("only an administrator settles for another account", async () => {
   await using api = await testApi();
   const { id, key } = await settler(api);
