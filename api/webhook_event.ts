@@ -82,7 +82,9 @@ export const ingestEvent = staffRoute({
     },
     {
       name: "x-timestamp",
-      description: "Unix time in milliseconds, at most 5 minutes from the server's",
+      description:
+        "Unix time in milliseconds, at most 5 minutes from the server's. It is not signed: " +
+        "what keeps an event from being taken in twice is its `eventId`",
       required: true,
       schema: z.string().regex(/^\d{1,15}$/),
     },

@@ -158,6 +158,25 @@ test("an event without the right signature or a recent timestamp changes nothing
   assertEquals(row?.status, "PENDING");
 });
 
+test("the signature covers the body alone, and an event that is sent again counts once", async () => {
+  const { api, admin } = await upstream();
+  await using _ = api;
+  const { key } = await api.addMerchant();
+  const depositId = await manualDeposit(api, key);
+  const body = { eventId: "e1", type: "deposit.confirmed", data: { depositId } };
+  const at = (ms: number) => send(api, admin, body, { "x-timestamp": String(Date.now() + ms) });
+  assertEquals((await at(-365 * 86_400_000)).status, 401);
+  assertEquals((await at(-60_000)).body.message, "Event taken in");
+  for (const ms of [-60_000, 0, 60_000]) {
+    const { status, body } = await at(ms);
+    assertEquals([status, body.message], [200, "Event was taken in before"]);
+  }
+  const [row] = await api
+    .sql`SELECT count(*)::int AS n FROM book.outbox WHERE type = 'deposit.confirmed'`;
+  assertEquals(row?.n, 1);
+  assertEquals(await booksFaults(api.sql), []);
+});
+
 test("what an event should look like is told only to those who sign, and after permissions", async (t) => {
   const { api, admin } = await upstream();
   await using _ = api;

@@ -9,6 +9,7 @@ import { loadConfig } from "../../config.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { callbackReasons } from "../../setup/callback_reasons.ts";
 import { type CallbackSecrets, openCallbackSecrets } from "../../setup/callback_secrets.ts";
+import { NameLookups } from "../../webhooks/name_lookups.ts";
 import { newWebhookSecret } from "../../webhooks/secret.ts";
 import { createSecretBox, sealedWith } from "../../webhooks/secret_box.ts";
 import { testApi } from "../support/api.ts";
@@ -100,7 +101,8 @@ test("a lost key stops nobody from starting: callbacks wait without an attempt, 
   assertEquals(secrets.figures, { unreadable: 1, earlier: 0 });
   assertEquals((await keptOf(sql, well.id)).previous, null);
   const webhooks = openWebhooks(sql, { openSecret: secrets.box.open, secretWaitMs: 20 });
-  const reasons = () => callbackReasons({ webhooks, sender: SENDER, secrets });
+  const reasons = () =>
+    callbackReasons({ webhooks, sender: SENDER, secrets, names: new NameLookups() });
   assertMatch(reasons().join(), /callbacks of 1 merchants wait as no configured key opens/);
   const [waits, goes] = [await addEvent(sql, id), await addEvent(sql, well.id)];
   webhooks.start();

@@ -85,7 +85,9 @@ test("events that the database refuses to hand out hold no other merchant's, and
   await sql`DROP TRIGGER refused ON book.outbox`;
   webhooks.start();
   await until(() => hook.arrived.length === 12);
-  await until(() => callbackReasons({ webhooks, sender: SENDER, secrets: SECRETS, names }).length === 0);
+  await until(() =>
+    callbackReasons({ webhooks, sender: SENDER, secrets: SECRETS, names }).length === 0
+  );
   await webhooks.stop();
 });
 
