@@ -24,7 +24,12 @@ export interface Details {
  * @returns begins to read, or answers what is under way
  */
 export function detailReads(sql: Sql, engine: Pick<Engine, "history">): () => Details {
-  const health = oneAtATime(() => readHealth(sql, UNTRIED_SECONDS));
+  let after = "";
+  const health = oneAtATime(async () => {
+    const found = await readHealth(sql, UNTRIED_SECONDS, after);
+    after = found.goOn;
+    return found;
+  });
   const passedOver = oneAtATime(() => readPassedOver(sql));
   const failover = oneAtATime(() => failoverReasons(sql, engine.history));
   return () => {
