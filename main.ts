@@ -208,7 +208,7 @@ registerTreasuryMetrics(registry, engine, fees, now);
 registerDepositProofMetrics(registry, engine, now);
 registerPoolMetrics(registry, database.pools, readSlots);
 registerFailoverMetrics(registry, () => readFailoverFigures(database.detailsSql));
-registerAddressMetrics(registry, addresses);
+registerAddressMetrics(registry, addresses, engine.addressBook);
 const { reconciler, close: closeReconciler } = openReconciler(
   config,
   database.url,
@@ -300,7 +300,7 @@ const serving = await serve({ ...config, descriptors }, async (baseUrl, doors) =
     readiness: () =>
       readiness({
         others: () => [
-          ...addressReasons(addresses),
+          ...addressReasons(addresses, engine.addressBook),
           ...doorReasons(doors, descriptors),
           ...loopDelay.reasons(),
         ],

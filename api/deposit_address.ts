@@ -57,7 +57,7 @@ export const createDepositAddress = keyedRoute({
   errors: [REFUSALS.deposits_closed_on_network, REFUSALS.address_exists],
   handler: async ({ merchantId, body, headers, now }, context) => {
     if (!context.chains.has(body.network)) return depositsNotSupported(body.network);
-    const held = await heldBack(context);
+    const held = await heldBack(context, merchantId);
     if (held !== null) return held;
     const known = await findDepositAddress(context.sql, merchantId, body.network, body.identifier);
     const outcome = await context.merchants.ask(merchantId, {
@@ -73,7 +73,11 @@ export const createDepositAddress = keyedRoute({
     }, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, {});
     const { address, walletIndex } = outcome.value;
-    const strange = await heldBack(context, [{ network: body.network, address, walletIndex }]);
+    const strange = await heldBack(context, merchantId, [{
+      network: body.network,
+      address,
+      walletIndex,
+    }]);
     if (strange !== null) return strange;
     return created({
       address,
@@ -107,7 +111,7 @@ export const getDepositAddresses = keyedRoute({
   handler: async ({ merchantId, query }, context) => {
     const { sql } = context;
     const found = await listDepositAddresses(sql, merchantId, query.network ?? null, query);
-    return await heldBack(context, found.rows) ?? ok({
+    return await heldBack(context, merchantId, found.rows) ?? ok({
       addresses: found.rows.map(addressView),
       pagination: pagination(query, found.total),
     });

@@ -95,7 +95,7 @@ export const createDepositUrl = keyedRoute({
     // asked before an address is spent; the merchant's actor has the last word
     const currency = await currencyOf(body.network, body.token ?? null, context);
     if (typeof currency !== "string") return refused(currency);
-    const held = await heldBack(context);
+    const held = await heldBack(context, merchantId);
     if (held !== null) return held;
     const outcome = await context.merchants.ask(merchantId, {
       type: "issue-address",
@@ -109,7 +109,11 @@ export const createDepositUrl = keyedRoute({
     }, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, {});
     const { addressId, address, walletIndex } = outcome.value;
-    const strange = await heldBack(context, [{ network: body.network, address, walletIndex }]);
+    const strange = await heldBack(context, merchantId, [{
+      network: body.network,
+      address,
+      walletIndex,
+    }]);
     if (strange !== null) return strange;
     const session: SessionRow = {
       id: context.newId("ses"),
@@ -213,7 +217,7 @@ export const getDepositUrls = keyedRoute({
   },
   handler: async ({ merchantId, query }, context) => {
     const found = await listSessions(context.sql, merchantId, query.network ?? null, query);
-    const strange = await heldBack(context, found.rows);
+    const strange = await heldBack(context, merchantId, found.rows);
     if (strange !== null) return strange;
     return ok({
       depositUrls: found.rows.map((session) => listedView(session, context)),

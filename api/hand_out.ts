@@ -4,15 +4,30 @@ import type { ApiContext } from "./context.ts";
 import { unavailable } from "./errors.ts";
 
 /**
- * Whether addresses may be part of an answer; asked without any before an address is made.
+ * Whether addresses of a merchant may be part of an answer; asked without any before an address is made.
  *
  * @returns the answer to give instead, 503; null where they may
  */
 export async function heldBack(
   { addresses }: Pick<ApiContext, "addresses">,
+  merchantId: string,
   given: readonly IssuedAddress[] = [],
 ): Promise<Answer | null> {
-  return await addresses.clears(given)
-    ? null
-    : unavailable("Addresses cannot be handed out at the moment; the operator was told why.");
+  const clearance = await addresses.clears(merchantId, given);
+  switch (clearance) {
+    case "cleared":
+      return null;
+    case "refused":
+      return unavailable(
+        "Addresses cannot be handed out at the moment; the operator was told why.",
+      );
+    case "busy":
+      return unavailable(
+        "Too many addresses are being compared with the wallet; ask again, what was done is kept.",
+      );
+    default: {
+      const never: never = clearance;
+      return never;
+    }
+  }
 }

@@ -37,11 +37,11 @@ export const getTopUpAddress = keyedRoute({
     if (refusal !== null) return refusal;
     const known = await findTopUpAddress(sql, merchantId, query.network);
     if (known !== null) {
-      return await heldBack(context, [known]) ??
+      return await heldBack(context, merchantId, [known]) ??
         ok({ address: known.address, network: query.network });
     }
     if (!chains.has(query.network)) return depositsNotSupported(query.network);
-    const held = await heldBack(context);
+    const held = await heldBack(context, merchantId);
     if (held !== null) return held;
     const outcome = await context.merchants.ask(merchantId, {
       type: "issue-address",
@@ -55,7 +55,11 @@ export const getTopUpAddress = keyedRoute({
     }, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, {});
     const { address, walletIndex } = outcome.value;
-    return await heldBack(context, [{ network: query.network, address, walletIndex }]) ??
+    return await heldBack(context, merchantId, [{
+      network: query.network,
+      address,
+      walletIndex,
+    }]) ??
       ok({ address, network: query.network });
   },
 });

@@ -7,6 +7,8 @@
 
 import { getLogger } from "@logtape/logtape";
 import type { Network } from "../../ledger/pair.ts";
+import { DerivedAddresses } from "./derived_addresses.ts";
+import { ListTurns, type Slice, type TurnFigures } from "./list_turns.ts";
 
 const log = getLogger(["engine", "addresses"]);
 
@@ -25,26 +27,33 @@ export interface AddressGuardOptions {
   readonly held?: () => string | null;
   /** Derived addresses that are remembered; default 50,000, about 8 MB. */
   readonly remembered?: number;
+  /** Milliseconds of a clock that is never set; absent: this machine's. */
+  readonly monotonic?: () => number;
 }
+
+/**
+ * Whether addresses may be handed out: `refused` where a reason forbids it, or one of them is not the
+ * wallet's own; `busy` where too many are being derived. Asked again, what is busy goes on from there.
+ */
+export type Clearance = "cleared" | "refused" | "busy";
 
 const REMEMBERED = 50_000;
 /** Derivations without a pause: about four milliseconds. */
 const SLICE = 8;
-/** Pause between slices, milliseconds: lists that are derived take half of the thread at most. */
-const PAUSE_MS = 5;
-/** Lists that wait for their turn; one derives at a time. */
-const MOST_WAITING = 50;
+/** Pauses between slices are longer than a slice: lists take half of the thread at most. */
+const TURNS = { pauseMs: 5, listMs: 10_000, lists: 100, ofMerchant: 6 };
 
 /** Compares addresses with the wallet's own, and remembers what it derived. */
 export class AddressGuard {
   readonly #options: AddressGuardOptions;
-  readonly #derived = new Map<string, string>();
-  #turn: Promise<void> = Promise.resolve();
-  #waiting = 0;
+  readonly #derived: DerivedAddresses;
+  readonly #turns: ListTurns<Clearance>;
   #mismatches = 0;
 
   constructor(options: AddressGuardOptions) {
     this.#options = options;
+    this.#derived = new DerivedAddresses(options.remembered ?? REMEMBERED);
+    this.#turns = new ListTurns(TURNS, options.monotonic ?? (() => performance.now()));
   }
 
   /** Why no address at all may leave now; null while they may. */
@@ -57,43 +66,43 @@ export class AddressGuard {
     return this.#mismatches;
   }
 
-  /**
-   * Returns true where the addresses may be handed out: no reason forbids it now, and each of them is
-   * one that this wallet derives.
-   *
-   * @returns false as well where too many lists wait to be derived; asked again, it may be true
-   */
-  async clears(addresses: readonly IssuedAddress[]): Promise<boolean> {
-    if (this.held !== null) return false;
-    const unknown = addresses.filter((row) => !this.#derived.has(keyOf(row)));
-    if (unknown.length > SLICE) return await this.#inTurn(addresses);
-    return addresses.every((row) => this.#isOwn(row));
+  /** How lists fare that take long to derive. */
+  get lists(): TurnFigures {
+    return this.#turns.figures;
   }
 
-  async #inTurn(addresses: readonly IssuedAddress[]): Promise<boolean> {
-    if (this.#waiting >= MOST_WAITING) return false;
-    this.#waiting++;
-    const before = this.#turn;
-    const over = Promise.withResolvers<void>();
-    this.#turn = over.promise;
-    try {
-      await before;
-      for (let at = 0; at < addresses.length; at += SLICE) {
-        const slice = addresses.slice(at, at + SLICE);
-        const isKnown = slice.every((row) => this.#derived.has(keyOf(row)));
-        if (!slice.every((row) => this.#isOwn(row))) return false;
-        if (!isKnown) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  /** Says whether a merchant's addresses may be handed out. */
+  async clears(merchantId: string, addresses: readonly IssuedAddress[]): Promise<Clearance> {
+    if (this.held !== null) return "refused";
+    let unknown = 0;
+    for (const row of addresses) if (!this.#isKnown(merchantId, row)) unknown++;
+    if (unknown > SLICE) return await this.#inTurns(merchantId, addresses);
+    return addresses.every((row) => this.#isOwn(merchantId, row)) ? "cleared" : "refused";
+  }
+
+  #inTurns(merchantId: string, addresses: readonly IssuedAddress[]): Promise<Clearance> {
+    let at = 0;
+    return this.#turns.take(merchantId, (): Slice<Clearance> => {
+      let derived = 0;
+      for (; at < addresses.length && derived < SLICE; at++) {
+        const row = addresses[at] as IssuedAddress;
+        if (!this.#isKnown(merchantId, row)) derived++;
+        if (!this.#isOwn(merchantId, row)) return { result: "refused", isWork: derived > 0 };
       }
+      if (at < addresses.length) return { result: null, isWork: true };
       // what held addresses back may have come up meanwhile
-      return this.held === null;
-    } finally {
-      this.#waiting--;
-      over.resolve();
-    }
+      return { result: this.held === null ? "cleared" : "refused", isWork: derived > 0 };
+    });
   }
 
-  #isOwn(row: IssuedAddress): boolean {
-    if (row.walletIndex !== null && this.#addressOf(row, row.walletIndex) === row.address) {
+  #isKnown(merchantId: string, row: IssuedAddress): boolean {
+    return this.#derived.get(merchantId, keyOf(row)) !== undefined;
+  }
+
+  #isOwn(merchantId: string, row: IssuedAddress): boolean {
+    if (
+      row.walletIndex !== null && this.#addressOf(merchantId, row, row.walletIndex) === row.address
+    ) {
       return true;
     }
     this.#mismatches++;
@@ -105,9 +114,9 @@ export class AddressGuard {
   }
 
   /** @returns null where the wallet cannot derive it */
-  #addressOf(row: IssuedAddress, walletIndex: number): string | null {
+  #addressOf(merchantId: string, row: IssuedAddress, walletIndex: number): string | null {
     const key = keyOf(row);
-    const known = this.#derived.get(key);
+    const known = this.#derived.get(merchantId, key);
     if (known !== undefined) return known;
     let address: string;
     try {
@@ -119,11 +128,7 @@ export class AddressGuard {
       });
       return null;
     }
-    if (this.#derived.size >= (this.#options.remembered ?? REMEMBERED)) {
-      const oldest = this.#derived.keys().next().value;
-      if (oldest !== undefined) this.#derived.delete(oldest);
-    }
-    this.#derived.set(key, address);
+    this.#derived.set(merchantId, key, address);
     return address;
   }
 }

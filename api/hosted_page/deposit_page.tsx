@@ -100,7 +100,7 @@ async function pageOf(
   if (isOver && !wantsPage(headers)) return sessionExpired;
   if (!isOver) {
     const { network, address } = session;
-    const held = await heldBack(context, [{ network, address, walletIndex }]);
+    const held = await heldBack(context, session.merchantId, [{ network, address, walletIndex }]);
     if (held !== null) return held;
   }
   const view = pageView({

@@ -1,4 +1,5 @@
 import type { Sql } from "postgres";
+import { isHeld } from "../database/is_held.ts";
 import type { Network } from "../pair.ts";
 
 /** An address about to be handed out. */
@@ -30,20 +31,32 @@ export async function watchAddresses(
 /**
  * Takes the next derivation indexes of a network; nobody gets them again, used or not.
  *
- * @returns the first of them; null, and none is taken, while the database continues another history
- *   than before (those that come next may have been handed out in the lost one), or while no signer has
- *   attested the wallet
+ * @param waitMs for the network's row while another transaction holds it
+ * @returns the first of them; `held` where the row was not let go of in time; null, and none is taken,
+ *   while the database continues another history than before (those that come next may have been handed
+ *   out in the lost one), or while no signer has attested the wallet
  * @throws when the network has no wallet
  */
 export async function takeIndexes(
   sql: Sql,
   network: Network,
   count: number,
-): Promise<number | null> {
-  const [row] = await sql<{ first: number }[]>`
-    UPDATE hub.wallet SET next_index = next_index + ${count}
-    WHERE network = ${network} AND attested_at IS NOT NULL AND NOT hub.is_other_history()
-    RETURNING next_index - ${count} AS first`;
+  waitMs = 1_000,
+): Promise<number | "held" | null> {
+  let taken: { readonly first: number }[];
+  try {
+    taken = await sql.begin(async (tx) => {
+      await tx`SELECT set_config('lock_timeout', ${`${waitMs}ms`}, true)`;
+      return await tx<{ first: number }[]>`
+        UPDATE hub.wallet SET next_index = next_index + ${count}
+        WHERE network = ${network} AND attested_at IS NOT NULL AND NOT hub.is_other_history()
+        RETURNING next_index - ${count} AS first`;
+    });
+  } catch (error) {
+    if (isHeld(error)) return "held";
+    throw error;
+  }
+  const [row] = taken;
   if (row === undefined) {
     const known = await sql`SELECT FROM hub.wallet WHERE network = ${network}`;
     if (known.length > 0) return null;

@@ -73,7 +73,7 @@ function withInterface(sql: Sql, merchants: Merchants, batches: () => number): P
     addressBook: {
       take: () => Promise.reject(new Error("Cannot issue an address as this bench has no wallet")),
     },
-    addresses: { clears: () => Promise.resolve(true) },
+    addresses: { clears: () => Promise.resolve("cleared") },
     fees: emptyFeeBoard(),
     treasury: () => ({ policy: null, status: null }),
     payoutsOpen: () => true,
