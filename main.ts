@@ -39,7 +39,11 @@ import { ingestSecret } from "./setup/ingest_secret.ts";
 import { keepNodes } from "./setup/keep_nodes.ts";
 import { LoopDelay, registerLoopMetrics } from "./setup/loop_delay.ts";
 import { lockDataDir } from "./setup/lock_data_dir.ts";
-import { descriptorsWanted } from "./setup/connection_bounds.ts";
+import {
+  CALLBACK_DESCRIPTORS,
+  callbackConnections,
+  descriptorsWanted,
+} from "./setup/connection_bounds.ts";
 import { configureLogging } from "./setup/logging.ts";
 import { openReading } from "./setup/open_reading.ts";
 import { openChains, UnusableChain } from "./setup/open_chains.ts";
@@ -86,7 +90,9 @@ if (!answer.ok) {
 }
 const { config } = answer;
 // before anything else has descriptors that it could be in the way of
-const descriptors = countDescriptors(descriptorsWanted(config));
+const descriptors = countDescriptors(
+  Math.max(descriptorsWanted(config), CALLBACK_DESCRIPTORS),
+);
 await Deno.mkdir(config.dataDir, { recursive: true });
 const lock = await lockDataDir(config.dataDir);
 if (!lock.ok) {
@@ -151,6 +157,7 @@ const sender = createWorkerSender({
   rules: urlRules,
   permissions: senderPermissions(urlRules),
   names,
+  connections: callbackConnections(descriptors),
 });
 const node = await nodeName(config);
 const webhooks = createWebhooks({
@@ -160,6 +167,7 @@ const webhooks = createWebhooks({
   now,
   random: Math.random,
   crashPoint,
+  inFlight: Math.min(1_024, callbackConnections(descriptors)),
 });
 const policies = await treasuryPolicies({ ...chains, config, sql, wallet });
 const engine = new Engine({

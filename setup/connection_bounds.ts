@@ -41,6 +41,18 @@ const OPERATORS = 64;
 /** Of the descriptors, the share that clients may use; the rest is for everything else. */
 const SHARE = 0.5;
 
+/** The share of callbacks, and what they can use at most. */
+const CALLBACK_SHARE = 0.25;
+const CALLBACKS = 2_048;
+
+/** Descriptors with which callbacks have all the connections that they can use. */
+export const CALLBACK_DESCRIPTORS = CALLBACKS / CALLBACK_SHARE;
+
+/** Connections for callbacks at most, those under way and idle ones together. */
+export function callbackConnections(descriptors: number): number {
+  return Math.max(1, Math.min(CALLBACKS, Math.floor(descriptors * CALLBACK_SHARE)));
+}
+
 /** Descriptors with which the settings' connections are all granted. */
 export function descriptorsWanted({ connections }: Pick<Config, "connections">): number {
   return Math.ceil(connections.total / SHARE);

@@ -12,8 +12,10 @@ import type { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import { type Answer, AnswerParser, MalformedAnswer } from "./answer_parser.ts";
 
-/** Connections of one merchant to one origin, and how many of all are too many to keep idle ones. */
+/** Connections of one merchant to one origin. */
 const SOCKETS_PER_MERCHANT = 64;
+
+/** How many of all are too many to keep idle ones, where nothing else is said. */
 const SOCKETS = 2_048;
 
 /** The longest that one is used: the addresses of its name are asked for and judged again. */
@@ -52,14 +54,17 @@ export interface Exchange {
 /** Connections to all endpoints. */
 export class Connections {
   readonly #open: Open;
+  readonly #most: number;
   readonly #pools = new Map<string, Pool>();
   readonly #all = new Set<Connection>();
   /** Those without a request; the one that has been so the longest is the first. */
   readonly #idle = new Set<Connection>();
   #look: ReturnType<typeof setInterval> | undefined;
 
-  constructor(open: Open) {
+  /** @param most above so many connections idle ones are closed */
+  constructor(open: Open, most = SOCKETS) {
     this.#open = open;
+    this.#most = most;
   }
 
   /**
@@ -106,7 +111,7 @@ export class Connections {
     connection.send(request);
     // no request waits for connections that others keep
     for (const oldest of this.#idle) {
-      if (this.#all.size <= SOCKETS) break;
+      if (this.#all.size <= this.#most) break;
       oldest.destroy();
     }
   }

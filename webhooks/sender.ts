@@ -86,6 +86,8 @@ export interface SenderOptions {
   readonly mayConnect?: (address: string) => boolean;
   /** Certificates that are trusted instead of the public ones, PEM; for tests. */
   readonly trusted?: string;
+  /** Connections above which idle ones are closed; default 2,048. */
+  readonly connections?: number | undefined;
 }
 
 /** A sender that tells its outcomes without a promise for each; a thousand a second are many. */
@@ -104,8 +106,9 @@ export function createSender(options: SenderOptions): DirectSender {
   const { rules, trusted = null } = options;
   const mayConnect = options.mayConnect ?? (() => true);
   const lookupFor = guardedLookup(rules, options.resolve ?? systemResolve, mayConnect);
-  const connections = new Connections(({ merchantId, url }) =>
-    open(url, lookupFor(merchantId), trusted)
+  const connections = new Connections(
+    ({ merchantId, url }) => open(url, lookupFor(merchantId), trusted),
+    options.connections,
   );
   const deadlines = new Deadlines();
   const attempts = new Set<Attempt>();

@@ -30,7 +30,11 @@ export interface ResolvedAddress {
 
 /** To the worker. */
 export type ToSender =
-  | { readonly kind: "start"; readonly rules: UrlRules }
+  | {
+    readonly kind: "start";
+    readonly rules: UrlRules;
+    readonly connections: number | undefined;
+  }
   | { readonly kind: "send"; readonly jobs: readonly Job[] }
   /** Attempts that are given up. */
   | { readonly kind: "stop"; readonly ids: readonly number[] }

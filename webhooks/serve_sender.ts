@@ -72,7 +72,12 @@ function serve(port: MessagePort): void {
   port.onmessage = ({ data }: MessageEvent<ToSender>) => {
     switch (data.kind) {
       case "start":
-        sender = createSender({ rules: data.rules, resolve, mayConnect });
+        sender = createSender({
+          rules: data.rules,
+          connections: data.connections,
+          resolve,
+          mayConnect,
+        });
         return;
       case "send":
         for (const job of data.jobs) start(job);

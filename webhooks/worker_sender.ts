@@ -41,6 +41,8 @@ export interface WorkerSenderOptions {
   readonly permissions: Deno.PermissionOptionsObject;
   /** Looks names up for the worker, which may not. */
   readonly names: NameLookups;
+  /** Connections above which idle ones are closed; default 2,048. */
+  readonly connections?: number;
 }
 
 /** One worker from its start to its end. */
@@ -155,7 +157,7 @@ class WorkerSender implements SupervisedSender {
   }
 
   #start(): Life {
-    const { entry, permissions, rules } = this.#options;
+    const { entry, permissions, rules, connections } = this.#options;
     const worker = new Worker(entry, { type: "module", name: "sender", deno: { permissions } });
     const { port1: port, port2 } = new MessageChannel();
     worker.postMessage(null, [port2]);
@@ -166,7 +168,7 @@ class WorkerSender implements SupervisedSender {
       event.preventDefault();
       this.#die(life, event.message);
     };
-    port.postMessage({ kind: "start", rules } satisfies ToSender);
+    port.postMessage({ kind: "start", rules, connections } satisfies ToSender);
     return life;
   }
 

@@ -29,11 +29,11 @@ import { type OpenedSecrets, SecretDesk } from "./secret_desk.ts";
 
 const log = getLogger(["engine", "webhook"]);
 
-/** Deliveries under way at the same time, all merchants together. */
+/** Deliveries under way at the same time, all merchants together, where nothing else is said. */
 const IN_FLIGHT = 1_024;
 
-/** Those of them to endpoints that have answered badly, all of these together. */
-const IN_TROUBLE = 256;
+/** Of them the share of endpoints that have answered badly, all of these together. */
+const IN_TROUBLE = 0.25;
 
 /**
  * Attempts whose rows something else holds, all merchants together: from here on nothing more is
@@ -83,6 +83,8 @@ export interface WebhookDeps {
   readonly onAttempt?: (outcome: AttemptOutcome, verdict: Verdict["kind"]) => void;
   readonly sweepMs?: number;
   readonly drainMs?: number;
+  /** Deliveries under way at the same time, all merchants together; default 1,024. */
+  readonly inFlight?: number;
 }
 
 /** The deliveries of all merchants. */
@@ -132,6 +134,7 @@ class Deliveries implements Webhooks {
   readonly #secrets: SecretDesk;
   readonly #abort = new AbortController();
   readonly #running = new Set<Promise<void>>();
+  readonly #most: number;
   #inFlight = 0;
   /** Those of them to endpoints that have answered badly. */
   #inTrouble = 0;
@@ -145,6 +148,7 @@ class Deliveries implements Webhooks {
 
   constructor(deps: WebhookDeps) {
     this.#deps = deps;
+    this.#most = deps.inFlight ?? IN_FLIGHT;
     this.#secrets = new SecretDesk(deps.openSecret ?? keptAsItIs, deps.secretWaitMs);
     this.#claims = new ApartClaims(deps.outbox);
     this.#marker = new AttemptMarker(deps.outbox, (marks, recovered) => {
@@ -237,12 +241,12 @@ class Deliveries implements Webhooks {
    */
   get #left(): number {
     const { size, held } = this.#marker;
-    return IN_FLIGHT - this.#inFlight - (size - held);
+    return this.#most - this.#inFlight - (size - held);
   }
 
   /** Whether so many are under way that slow endpoints must not take the rest. */
   get #isCrowded(): boolean {
-    return this.#left < IN_FLIGHT / 2;
+    return this.#left < this.#most / 2;
   }
 
   /**
@@ -253,14 +257,14 @@ class Deliveries implements Webhooks {
   #wants(): Want[] {
     const wants: Want[] = [];
     let left = this.#left;
-    let leftForTrouble = IN_TROUBLE - this.#inTrouble;
+    let leftForTrouble = Math.ceil(this.#most * IN_TROUBLE) - this.#inTrouble;
     for (const merchantId of this.#wanting) {
       if (left <= 0 || wants.length === CLAIM_MERCHANTS) break;
       this.#wanting.delete(merchantId);
       if (this.#claims.leavesAlone(merchantId) || this.#secrets.leavesAlone(merchantId)) continue;
       const endpoint = this.#endpoint(merchantId);
       // counted anew for each: together they must not take in one claim what a crowd may not have
-      const isCrowded = left < IN_FLIGHT / 2;
+      const isCrowded = left < this.#most / 2;
       const bound = endpoint.isInTrouble ? Math.min(left, Math.max(leftForTrouble, 0)) : left;
       const isHeld = this.#marker.holds(merchantId);
       if (isHeld && this.#marker.held >= HELD) continue;

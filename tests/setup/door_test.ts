@@ -2,7 +2,12 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { readBody } from "../../api/read_body.ts";
 import { delay } from "../../ledger/database/delay.ts";
-import { merchantBounds, PATIENCE } from "../../setup/connection_bounds.ts";
+import {
+  CALLBACK_DESCRIPTORS,
+  callbackConnections,
+  merchantBounds,
+  PATIENCE,
+} from "../../setup/connection_bounds.ts";
 import { Door, type Fetch } from "../../setup/door.ts";
 import { findServeConnection, type Handler } from "../../setup/serve_connection.ts";
 import { testNeeding } from "../support/permissions.ts";
@@ -313,7 +318,7 @@ test("a request that throws ends its own connection's answer and nothing else", 
   });
 });
 
-test("the bounds leave half of the descriptors to databases, nodes and callbacks", () => {
+test("clients have half of the descriptors and callbacks a quarter, the rest is for all else", () => {
   const settings = { connections: { total: 4_096, perAddress: 256 } };
   const rows: readonly [number, number, number][] = [
     [1_024, 512, 256],
@@ -324,6 +329,12 @@ test("the bounds leave half of the descriptors to databases, nodes and callbacks
   for (const [descriptors, total, perAddress] of rows) {
     assertEquals(merchantBounds(settings, descriptors), { total, perAddress, ...PATIENCE });
   }
+  assertEquals([1, 1_024, CALLBACK_DESCRIPTORS, 65_536].map(callbackConnections), [
+    1,
+    256,
+    2_048,
+    2_048,
+  ]);
 });
 
 test("a process without descriptors lives on, makes room, and answers", async () => {

@@ -379,6 +379,36 @@ test("one merchant's deliveries that hang leave connections to those who use the
   released.resolve();
 });
 
+Deno.test("no more deliveries are under way than there are connections for", async () => {
+  let [underWay, most, sent] = [0, 0, 0];
+  const webhooks = createWebhooks({
+    outbox: endlessOutbox(() => false, () => false),
+    sender: {
+      send: async () => {
+        most = Math.max(most, ++underWay);
+        sent++;
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        underWay--;
+        return { category: "acknowledged", status: 200, answer: "", durationMs: 1 };
+      },
+      close: () => {},
+    },
+    now: () => 0,
+    random: () => 0,
+    crashPoint: () => {},
+    sweepMs: 60_000,
+    drainMs: 1,
+    inFlight: 24,
+  });
+  const waking = setInterval(() => {
+    for (let i = 0; i < 40; i++) webhooks.wake(`m${i}`);
+  }, 5);
+  await until(() => sent > 500);
+  clearInterval(waking);
+  assert(most <= 24, `${most} were under way`);
+  await webhooks.stop();
+});
+
 Deno.test("merchants whose rows are held, however many, keep a bounded number of attempts and take no place of others", async () => {
   // until the first write tells that its rows are held, a merchant may have 256 that are not written
   const [HELD, EACH, MOST] = [1_400, 256 + 16, 8_192];

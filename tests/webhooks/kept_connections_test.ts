@@ -36,13 +36,13 @@ class Line extends EventEmitter {
   }
 }
 
-function opened() {
+function opened(most?: number) {
   const lines: Line[] = [];
   const connections = new Connections(() => {
     const line = new Line();
     lines.push(line);
     return line as never;
-  });
+  }, most);
   const bodies: WeakRef<Uint8Array>[] = [];
   let failures = 0;
   const listener: Listener = {
@@ -122,4 +122,12 @@ Deno.test("a connection that waits for its next request does not hold its last a
   runInNewContext("gc")();
   assertEquals([pool.lines[0]?.isOpen, pool.bodies.length], [true, 1]);
   assertEquals(pool.bodies[0]?.deref(), undefined);
+});
+
+Deno.test("where descriptors are few, fewer idle connections are kept", () => {
+  using pool = opened(2);
+  for (let i = 0; i < 3; i++) pool.send(SHOP, `mer_${i}`);
+  for (const line of [...pool.lines]) line.answers();
+  pool.send(SHOP, "mer_3");
+  assertEquals(pool.lines.map(({ isOpen }) => isOpen), [false, false, true, true]);
 });
