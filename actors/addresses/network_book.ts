@@ -173,7 +173,7 @@ export class NetworkBook {
   }
 
   async #number(): Promise<void> {
-    const count = Math.max(CHUNK, Math.min(ROUND, this.#waiting.size));
+    const count = CHUNK * Math.ceil(Math.min(ROUND, Math.max(1, this.#waiting.size)) / CHUNK);
     const taken = await takeIndexes(this.#sql, this.network, count, this.#bounds.rowMs);
     if (taken === "held") {
       throw unavailable("timeout", "another transaction holds the row of its numbers", this);
