@@ -11,6 +11,7 @@ import {
 } from "./activate_settlement_addresses.ts";
 import { createMerchant, getMerchants } from "./admin_merchants.ts";
 import {
+  approveApiKey,
   createAdminKey,
   createApiKey,
   getAdminKeys,
@@ -57,6 +58,7 @@ export const ADMIN_OPERATIONS = {
   getApiKeys,
   createApiKey,
   rotateApiKey,
+  approveApiKey,
   revokeApiKey,
   getAdminKeys,
   createAdminKey,

@@ -11,12 +11,13 @@ import { ok } from "./answer.ts";
 import { isAddressOrRange } from "./client_address.ts";
 import { isStorableTime, nameOf } from "./fields.ts";
 import { notFound } from "./errors.ts";
-import { issueKey, keyView, revokeKey, rotateKey } from "./issue_key.ts";
-import { conflictDoc, keyOfAnotherDoc, notFoundDoc } from "./openapi/error_catalogue.ts";
+import { approveKey, issueKey, keyView, revokeKey, rotateKey } from "./issue_key.ts";
+import { conflictDoc, keyOfAnotherDoc, notFoundDoc, REFUSALS } from "./openapi/error_catalogue.ts";
 import { PERMISSIONS } from "./permission.ts";
 import { keyedRoute, staffRoute } from "./route.ts";
 import {
   API_KEY_CREATED_EXAMPLE,
+  API_KEY_EXAMPLE,
   API_KEY_LIST_EXAMPLE,
   API_KEY_REVOKED_EXAMPLE,
   API_KEY_ROTATED_EXAMPLE,
@@ -24,6 +25,7 @@ import {
   apiKeyList,
   apiKeyRevoked,
   apiKeyRotated,
+  apiKeyShown,
 } from "./schemas/api_key.ts";
 import { refuseUnknown } from "./unknown_fields.ts";
 
@@ -138,6 +140,25 @@ export const rotateApiKey = keyedRoute({
   handler: ({ body, ...request }, context) =>
     refuseUnknown(request.caller, body, overlap) ??
       rotateKey(request, request.params.keyId ?? "", body.overlapHours, context),
+});
+
+/** `POST /api/merchants/{merchantId}/api-keys/{keyId}/approve`. */
+export const approveApiKey = staffRoute({
+  method: "POST",
+  path: `${MERCHANT_KEYS}/{keyId}/approve`,
+  summary: "Let payouts with a key go without approval; again changes nothing",
+  description: "For a key that another administrator has made for an account that had money.",
+  access: ADMIN,
+  rateCategory: "none",
+  body: z.strictObject({}).prefault({}),
+  responses: {
+    200: { description: "The key", schema: apiKeyShown, example: API_KEY_EXAMPLE },
+  },
+  errors: [notFoundDoc, REFUSALS.same_administrator],
+  handler: (request, context) => {
+    const { merchantId = "", keyId = "" } = request.params;
+    return approveKey({ ...request, merchantId }, keyId, context);
+  },
 });
 
 /** `DELETE /api/merchants/{merchantId}/api-keys/{keyId}`. */

@@ -5,11 +5,14 @@
  * @module
  */
 
+import { approveApiKey } from "../ledger/admin/approve_api_key.ts";
 import { findApiKey } from "../ledger/admin/find_api_key.ts";
+import { hasHadMoney } from "../ledger/admin/has_had_money.ts";
 import { insertApiKey, MOST_KEYS, type NewKey } from "../ledger/admin/insert_api_key.ts";
 import type { KeyRecord } from "../ledger/admin/key_record.ts";
 import { revokeApiKey } from "../ledger/admin/revoke_api_key.ts";
 import { rotateApiKey } from "../ledger/admin/rotate_api_key.ts";
+import { isSameHand } from "../ledger/duties.ts";
 import { type Answer, created, ok } from "./answer.ts";
 import { hashApiKey, mintApiKey } from "./api_key.ts";
 import { noteRefusal } from "./ask_as_admin.ts";
@@ -17,8 +20,8 @@ import { hubAudit } from "./audit_stamp.ts";
 import { isWithin } from "./client_address.ts";
 import type { ApiContext } from "./context.ts";
 
-import { conflict, forbidden, invalidField, keyOfAnother, notFound } from "./errors.ts";
-import { type Caller, holds, type KeyRole, type Permission } from "./permission.ts";
+import { conflict, forbidden, invalidField, keyOfAnother, notFound, refused } from "./errors.ts";
+import { actorOf, type Caller, holds, type KeyRole, type Permission } from "./permission.ts";
 
 /** Who asks, for which account. */
 export interface KeyRequest {
@@ -69,6 +72,19 @@ function personOf(key: Pick<KeyRecord, "id" | "role" | "administrator">): string
   return key.administrator ?? (key.role === "ADMIN" ? key.id : null);
 }
 
+/**
+ * Whether payouts with a new key are to wait for another administrator: where one sees the key of an account
+ * that has had money. A merchant's first keys are made before; what it makes itself is its own affair.
+ */
+async function isKnownToAdministrator(
+  caller: Caller,
+  merchantId: string | null,
+  { sql }: Pick<ApiContext, "sql">,
+): Promise<boolean> {
+  if (caller.role !== "ADMIN") return caller.payoutsWait;
+  return merchantId !== null && await hasHadMoney(sql, merchantId);
+}
+
 /** Makes a key; shown in this answer and never again. */
 export async function issueKey(
   request: KeyRequest,
@@ -82,6 +98,7 @@ export async function issueKey(
     role: wanted.role,
     permissions: wanted.permissions,
     administrator: caller.administrator,
+    needsApproval: await isKnownToAdministrator(caller, merchantId, context),
     label: wanted.label,
     ipAllowlist: wanted.ipAllowlist === undefined ? caller.ipAllowlist : wanted.ipAllowlist,
     expiresAt: wanted.expiresAt === undefined ? caller.expiresAt : wanted.expiresAt,
@@ -123,7 +140,9 @@ export async function rotateKey(
   const apiKey = mintApiKey(context.environment);
   // a merchant's own key that an administrator replaces is known to that one from now on
   const administrator = person ?? caller.administrator;
-  const fresh: NewKey = { ...old, id, administrator, createdAt: now, hash: hashApiKey(apiKey) };
+  const needsApproval = await isKnownToAdministrator(caller, merchantId, context);
+  const hash = hashApiKey(apiKey);
+  const fresh: NewKey = { ...old, id, administrator, needsApproval, createdAt: now, hash };
   const until = now + overlapHours * HOUR_MS;
   const audit = hubAudit(request, "api-key.rotate", id, context, { id: keyId }, {
     ...imageOf(fresh),
@@ -140,6 +159,28 @@ export async function rotateKey(
     apiKey,
     previous: { id: keyId, expiresAt: new Date(ends).toISOString() },
   });
+}
+
+/** Lets a merchant's key pay out without approval: the word of another administrator than its own. */
+export async function approveKey(
+  request: KeyRequest & { readonly merchantId: string },
+  keyId: string,
+  context: ApiContext,
+): Promise<Answer> {
+  const { caller, merchantId } = request;
+  const key = await findApiKey(context.sql, merchantId, keyId);
+  if (key === null) return notFound;
+  const action = "api-key.approve";
+  const [mine, its] = [actorOf(caller), { key: null, administrator: personOf(key) }];
+  if (isSameHand(context.duties.fourEyes, its, mine)) {
+    const refusal = { code: "same_administrator" } as const;
+    await noteRefusal(request, action, keyId, refusal.code, context);
+    return refused(refusal);
+  }
+  const approved = { ...key, needsApproval: false };
+  const audit = hubAudit(request, action, keyId, context, imageOf(key), imageOf(approved));
+  if (await approveApiKey(context.sql, merchantId, keyId, audit)) context.keys.forget(merchantId);
+  return ok(keyView(approved));
 }
 
 /** Ends a key at once. */
@@ -183,6 +224,7 @@ function issued(key: Omit<KeyRecord, "lastUsedAt">) {
     label: key.label,
     permissions: key.permissions,
     role: key.role,
+    needsApproval: key.needsApproval,
     ipAllowlist: key.ipAllowlist,
     createdAt: new Date(key.createdAt).toISOString(),
     expiresAt: key.expiresAt === null ? null : new Date(key.expiresAt).toISOString(),

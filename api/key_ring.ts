@@ -124,6 +124,7 @@ function callerOf(key: StoredKey): Caller {
     isActive: key.merchantId === null || key.merchantStatus === "ACTIVE",
     permissions: key.permissions,
     administrator: key.administrator,
+    payoutsWait: key.payoutsWait,
     ipAllowlist: key.ipAllowlist,
     expiresAt: key.expiresAt,
     rateLimits: key.rateLimits,

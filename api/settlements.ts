@@ -129,6 +129,7 @@ export const createSettlement = staffRoute({
       idempotencyKey: idempotencyKey === null ? null : keyOf(caller, idempotencyKey),
       bodyHash: idempotencyKey === null ? null : hashOf(body),
       by: actorOf(caller),
+      ...(isAskedByAdministrator(caller, context) ? { aloneUpTo: context.duties.aloneUpTo } : {}),
       giveUp: context.payoutsOpen(destinationNetwork) ? null : {
         reason: NOT_INITIATED,
         chargeIds: [newId("chg"), newId("chg")],
@@ -152,6 +153,11 @@ export const createSettlement = staffRoute({
     });
   },
 });
+
+/** Whether another administrator has to agree above the bound of one, whatever the threshold is. */
+function isAskedByAdministrator(caller: Caller, { duties }: Pick<ApiContext, "duties">): boolean {
+  return duties.fourEyes === "persons" && (caller.role === "ADMIN" || caller.payoutsWait);
+}
 
 type Account =
   | { readonly kind: "known"; readonly merchantId: string }

@@ -64,7 +64,8 @@ export const createWithdrawal = keyedRoute({
     "withdrawal is neither FAILED nor CANCELLED, a second request with it is a 409 that names the " +
     "withdrawal and never pays twice; afterwards it may be used again. A 503 created nothing. " +
     "After a 500 `Outcome unknown`, or no answer at all, repeat with the same `referenceId`. " +
-    "Withdrawals of a RESELLER key go to the registered address only and wait for approval. " +
+    "Withdrawals of a RESELLER key go to the registered address only and wait for approval; those " +
+    "of a key that shows `needsApproval` wait where the installation tells administrators apart. " +
     "Another merchant's deposit address is a destination like any; your own are refused.",
   access: { scope: "own", anyOf: ["write", "payout"] },
   forbiddenText: FORBIDDEN,
@@ -116,6 +117,7 @@ export const createWithdrawal = keyedRoute({
       destinationCheck: await checkDestination(merchantId, body, context),
       fromAddress: chain.hotWallet,
       pinnedTo: reseller,
+      needsApproval: caller.payoutsWait && context.duties.fourEyes === "persons",
       referenceId: body.referenceId ?? null,
       description: body.description ?? null,
       dynamicFee: context.fees.dynamicFee(body.network, body.currency),

@@ -68,6 +68,8 @@ export interface Reserve extends Made {
   readonly fromAddress: string | null;
   /** A reseller's registered destination; its withdrawals wait for approval. Null for others. */
   readonly pinnedTo: { readonly address: string; readonly network: Network } | null;
+  /** Whether it waits for an administrator whatever its destination; absent: no. */
+  readonly needsApproval?: boolean;
   readonly referenceId: string | null;
   readonly description: string | null;
   /** The network fee of a dynamic pair as of this request; it is locked with it. */
@@ -86,7 +88,7 @@ export interface Reserved {
  * a fact: neither today's settings nor what the wallet holds can refuse it.
  */
 export interface BookPayout
-  extends Audited, Omit<Reserve, "type" | "destinationCheck" | "pinnedTo"> {
+  extends Audited, Omit<Reserve, "type" | "destinationCheck" | "pinnedTo" | "needsApproval"> {
   readonly type: "book-payout";
   /** The transaction, from a solid block that was read. */
   readonly paidBy: { readonly txid: string; readonly height: number };
@@ -147,6 +149,8 @@ export interface CreateSettlement extends Audited, Made {
   /** Header of the request, null without; the same key gets the same answer for 24 h. */
   readonly idempotencyKey: string | null;
   readonly bodyHash: string | null;
+  /** Above this it waits for an administrator whatever the threshold is; absent: the threshold alone. */
+  readonly aloneUpTo?: Amount;
   /**
    * How it is given up in the commit that makes it, where nothing of its network can be signed; null
    * where its payout is handed to the treasury.

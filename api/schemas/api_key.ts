@@ -18,20 +18,24 @@ const shown = {
   label: z.string(),
   permissions: z.array(z.enum(PERMISSIONS)),
   role: z.enum(KEY_ROLES),
+  needsApproval: z.boolean().meta({
+    description:
+      "An administrator has made it for an account that had money: where administrators " +
+      "are told apart, payouts with it wait for another one, until another one approves the key",
+  }),
   ipAllowlist: z.array(z.string()).nullable(),
   createdAt: timestamp,
   expiresAt: timestamp.nullable(),
 };
 
+/** A key as it is listed. */
+export const apiKeyShown = z.object({
+  ...shown,
+  lastUsedAt: timestamp.nullable().meta({ description: "To a few minutes" }),
+}).meta({ id: "ApiKey" });
+
 /** Answer of a list of keys. */
-export const apiKeyList = z.object({
-  apiKeys: z.array(
-    z.object({
-      ...shown,
-      lastUsedAt: timestamp.nullable().meta({ description: "To a few minutes" }),
-    }).meta({ id: "ApiKey" }),
-  ),
-});
+export const apiKeyList = z.object({ apiKeys: z.array(apiKeyShown) });
 
 /** Answer to a new key. */
 export const apiKeyCreated = z.object({ ...shown, apiKey: secret }).meta({ id: "ApiKeyCreated" });
@@ -51,6 +55,7 @@ const KEY = {
   label: "shop server",
   permissions: ["read", "write"],
   role: "MERCHANT",
+  needsApproval: false,
   ipAllowlist: null,
   createdAt: EXAMPLE.time,
   expiresAt: null,
@@ -58,6 +63,9 @@ const KEY = {
 
 /** What the reference shows for a list. */
 export const API_KEY_LIST_EXAMPLE = { apiKeys: [{ ...KEY, lastUsedAt: EXAMPLE.later }] };
+
+/** What the reference shows for one key. */
+export const API_KEY_EXAMPLE = { ...KEY, lastUsedAt: EXAMPLE.later };
 
 /** What the reference shows for a new key. */
 export const API_KEY_CREATED_EXAMPLE = { ...KEY, apiKey: "sk_production_..." };

@@ -42,6 +42,7 @@ export async function bootstrap(
       id,
       merchantId: null,
       administrator: id,
+      needsApproval: false,
       role: "ADMIN",
       permissions: PERMISSIONS,
       label: isAnother ? "another administrator" : "first administrator",

@@ -71,6 +71,14 @@ export const KEY_VERBS: readonly Verb[] = [
     },
   },
   {
+    name: "keys approve",
+    args: ["merchant-id", "key-id"],
+    options: {},
+    help: "payouts with a key that another administrator has made wait no longer",
+    run: async (client, [account, keyId]) =>
+      record(await client.send("POST", `${pathOf(account)}/${keyId}/approve`)),
+  },
+  {
     name: "keys revoke",
     args: ["merchant-id|admin", "key-id"],
     options: {},

@@ -43,10 +43,10 @@ export async function hasRoom(
 /** The insert alone, for statements that do more in the same transaction. */
 export async function putKey(sql: AnySql, key: NewKey): Promise<void> {
   await sql`
-    INSERT INTO hub.api_key (id, hash, merchant_id, role, permissions, administrator, label, ip_allowlist,
-      expires_at, created_at)
+    INSERT INTO hub.api_key (id, hash, merchant_id, role, permissions, administrator, needs_approval, label,
+      ip_allowlist, expires_at, created_at)
     VALUES (${key.id}, decode(${key.hash}, 'hex'), ${key.merchantId}, ${key.role},
-      ${[...key.permissions]}::text[], ${key.administrator}, ${key.label},
+      ${[...key.permissions]}::text[], ${key.administrator}, ${key.needsApproval}, ${key.label},
       ${key.ipAllowlist === null ? null : [...key.ipAllowlist]}::text[],
       ${key.expiresAt === null ? null : new Date(key.expiresAt)}, ${new Date(key.createdAt)})`;
 }

@@ -9,6 +9,8 @@ export interface KeyRecord {
   readonly permissions: readonly string[];
   /** The administrator who stands behind it: who made the key that made it; null: none. */
   readonly administrator: string | null;
+  /** Whether payouts with it wait for another administrator: one has made it for an account with money. */
+  readonly needsApproval: boolean;
   readonly label: string;
   readonly ipAllowlist: readonly string[] | null;
   readonly expiresAt: number | null;
@@ -25,6 +27,7 @@ export function keyRecord(row: Row): KeyRecord {
     role: row.role,
     permissions: row.permissions,
     administrator: row.administrator,
+    needsApproval: row.needs_approval,
     label: row.label,
     ipAllowlist: row.ip_allowlist,
     expiresAt: row.expires_at?.getTime() ?? null,

@@ -15,6 +15,9 @@ INSERT INTO book.duty DEFAULT VALUES;
 -- The administrator who stands behind a key: its own id for a first key, inherited by every key that
 -- is made with it. Null: a merchant's key with no administrator behind it, or one made before this.
 ALTER TABLE hub.api_key ADD COLUMN administrator text;
+-- Whether payouts that are asked for with a key wait for another administrator than the one behind it: an
+-- administrator has made it for an account that had money already, and no other one has approved the key.
+ALTER TABLE hub.api_key ADD COLUMN needs_approval boolean NOT NULL DEFAULT false;
 
 -- Key and administrator who made a record, and who let it go.
 DO $$

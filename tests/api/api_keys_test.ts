@@ -24,6 +24,7 @@ test("a key is shown once, works at once, and is listed without itself", async (
     label: "till",
     permissions: ["read"],
     role: "MERCHANT",
+    needsApproval: false,
     ipAllowlist: ["127.0.0.1", "10.0.0.0/8"],
     expiresAt: null,
   });

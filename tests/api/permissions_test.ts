@@ -118,6 +118,7 @@ const EXPECTED: Readonly<Record<string, Let>> = {
   "POST /api/admin/withdrawal-fees": ADMINS,
   "POST /api/admin/api-keys": ADMINS,
   "POST /api/admin/api-keys/{keyId}/rotate": ADMINS,
+  "POST /api/merchants/{merchantId}/api-keys/{keyId}/approve": ADMINS,
   "DELETE /api/admin/api-keys/{keyId}": ADMINS,
   "POST /api/admin/merchants": ADMINS,
   "POST /api/admin/chains/{network}/rescan": ADMINS,

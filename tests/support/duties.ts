@@ -34,6 +34,7 @@ export async function bootstrap(
     id,
     merchantId: null,
     administrator: id,
+    needsApproval: false,
     role: "ADMIN",
     permissions: PERMISSIONS,
     label: "administrator",

@@ -8,6 +8,7 @@ const CALLER: Caller = {
   merchantId: "mer_1",
   isActive: true,
   administrator: null,
+  payoutsWait: false,
   permissions: [],
   ipAllowlist: null,
   expiresAt: null,

@@ -58,7 +58,9 @@ export function settle(
   if (threshold === undefined) {
     throw new Error(`Cannot settle as there is no threshold for the currency: ${currency}`);
   }
-  const needsApproval = amount >= threshold;
+  // a threshold that one administrator has raised does not free what the same one asks for
+  const { aloneUpTo } = message;
+  const needsApproval = amount >= threshold || (aloneUpTo !== undefined && amount > aloneUpTo);
   const settlement = openSettlement(
     {
       id: message.settlementId,
