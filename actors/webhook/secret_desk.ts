@@ -15,6 +15,9 @@ const log = getLogger(["engine", "webhook"]);
 /** From one try to open a merchant's secret to the next, milliseconds. */
 const WAIT_MS = 30_000;
 
+/** How long a merchant is counted for which nothing is due any more, milliseconds. */
+const RECENT_MS = 60_000;
+
 /** Outcome of an event whose merchant's secret cannot be opened; no attempt was made. */
 const NO_SECRET = "no_secret";
 
@@ -40,7 +43,7 @@ export class SecretDesk {
 
   /** Merchants whose secrets could not be opened, the last time that something was due for them. */
   get waiting(): number {
-    const since = performance.now() - this.#waitMs;
+    const since = performance.now() - RECENT_MS;
     let count = 0;
     for (const until of this.#closed.values()) if (until > since) count++;
     return count;
