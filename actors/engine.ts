@@ -204,6 +204,7 @@ export class Engine {
         sql,
         chain,
         nodes: deps.treasuryPolicy?.(network).second?.nodes ?? [],
+        above: deps.treasuryPolicy?.(network).depositProofAbove,
         now,
         wake: (merchantId) => this.merchants.wake(merchantId),
       }),

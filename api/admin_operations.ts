@@ -29,6 +29,7 @@ import {
   rejectWithdrawal,
 } from "./approvals.ts";
 import { acknowledgeInboxRow, getAside, retryInboxRow } from "./aside.ts";
+import { discardInboxRow } from "./discard_unproven.ts";
 import { getAudit } from "./audit.ts";
 import { getChains } from "./chains.ts";
 import { cancelDeposit, confirmDeposit, failDeposit, getOpenDeposits } from "./decide_deposits.ts";
@@ -102,6 +103,7 @@ export const ADMIN_OPERATIONS = {
   getAside,
   retryInboxRow,
   acknowledgeInboxRow,
+  discardInboxRow,
   ingestEvent,
   getAudit,
   getResellers,

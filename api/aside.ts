@@ -29,7 +29,8 @@ import {
 const PATH = "/api/admin/inbox";
 const WRITE = { scope: "admin", anyOf: ["admin:treasury"] } as const;
 
-const key = {
+/** What names a row. */
+export const asideKey = {
   merchantId: z.string().min(1).max(100),
   network,
   txid: z.string().min(1).max(100),
@@ -52,7 +53,7 @@ export const getAside = staffRoute({
     limit: limit.default(20),
     kind: z.enum(ASIDE_KINDS).optional(),
     network: network.optional(),
-    merchantId: key.merchantId.optional(),
+    merchantId: asideKey.merchantId.optional(),
   }),
   responses: {
     200: {
@@ -80,7 +81,7 @@ export const retryInboxRow = staffRoute({
   summary: "Give a row back to its merchant that a fault of the service set aside",
   access: WRITE,
   rateCategory: "none",
-  body: z.strictObject(key),
+  body: z.strictObject(asideKey),
   responses: DECIDED,
   errors: [notFoundDoc, conflictDoc],
   handler: async ({ body, ...request }, context) => {
@@ -99,7 +100,7 @@ export const acknowledgeInboxRow = staffRoute({
   summary: "Take a row off the list that was dealt with by hand; never one that brings money",
   access: WRITE,
   rateCategory: "none",
-  body: z.strictObject({ ...key, reason: z.string().trim().min(1).max(200) }),
+  body: z.strictObject({ ...asideKey, reason: z.string().trim().min(1).max(200) }),
   responses: DECIDED,
   errors: [notFoundDoc, conflictDoc],
   handler: async ({ body, ...request }, context) => {
@@ -111,7 +112,8 @@ export const acknowledgeInboxRow = staffRoute({
   },
 });
 
-function subjectOf(
+/** A row as the audit names it. */
+export function subjectOf(
   row: { readonly [field in "network" | "txid" | "logIndex" | "phase"]: unknown },
 ) {
   return `${row.network}/${row.txid}/${row.logIndex}/${row.phase}`;

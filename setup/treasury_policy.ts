@@ -10,7 +10,7 @@ import { amountOf } from "../ledger/amount.ts";
 import { noteColdWallet } from "../ledger/addresses/note_cold_wallet.ts";
 import type { Sql } from "../ledger/database/connect.ts";
 import { CURRENCIES, type Currency, type Network } from "../ledger/pair.ts";
-import { noteDepositProofRule } from "../ledger/watcher/deposit_proofs.ts";
+import { noteDepositProofRule } from "../ledger/watcher/deposit_proof_rule.ts";
 import { findAddressOwners } from "../ledger/queries/find_address_owners.ts";
 
 /** What policies are made of. */
@@ -65,6 +65,7 @@ async function makePolicy(
   const depositsAbove = depositProofAbove === null ? null : amountOf(depositProofAbove);
   await noteDepositProofRule(sources.sql, network, depositsAbove);
   return {
+    depositProofAbove: depositsAbove,
     second: proof === null ? null : {
       above: amountOf(proof.above),
       nodes: proof.nodeUrls.map((url) => secondNode(sources, chain, url)),

@@ -22,6 +22,8 @@ export interface ColdPolicy {
 export interface TreasuryPolicy {
   /** Null: our own scan decides alone what is dead. */
   readonly second: SecondOpinionPolicy | null;
+  /** Transfers to us of more than this, in any token, need a second node's word; null: none does. */
+  readonly depositProofAbove?: Amount | null;
   /** Below this the hot wallet is low; `native` is the chain's own coin. */
   readonly low: Readonly<Record<Currency | "native", Amount>>;
   /** Null: nothing is moved to a cold wallet. */

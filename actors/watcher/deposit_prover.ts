@@ -10,10 +10,14 @@
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import { type BlockAnswer, type Chain, ChainUnavailable } from "../../chains/chain.ts";
+import type { Amount } from "../../ledger/amount.ts";
+import {
+  keepDepositProofRule,
+  readDepositProofRule,
+} from "../../ledger/watcher/deposit_proof_rule.ts";
 import {
   postponeProofs,
   proveTransfer,
-  readDepositProofRule,
   readUnprovenFigures,
   readUnprovenTransfers,
   type Unanswered,
@@ -33,6 +37,9 @@ const QUESTION_MS = 10_000;
 /** Time after which no more questions are begun in one look. */
 const LOOK_MS = 20_000;
 
+/** How often a node tells its bound, well within the time after which it is taken for gone. */
+const KEEP_MS = 10_000;
+
 /** Why a transfer waits that was proven and could not be written. */
 const HELD = { reason: "it is proven, and its rows cannot be written now", isDisputed: false };
 
@@ -42,6 +49,8 @@ export interface ProverDeps {
   readonly chain: Pick<Chain, "network" | "block" | "addressOf">;
   /** Second nodes; empty: what is above the bound waits until there is one. */
   readonly nodes: readonly Pick<SecondNode, "name" | "chain">[];
+  /** The bound as this node is configured; null: it has none; absent: it says nothing of it. */
+  readonly above?: Amount | null | undefined;
   /** Unix milliseconds, kept with the evidence. */
   readonly now: () => number;
   /** Says that a merchant's inbox has rows. */
@@ -94,6 +103,8 @@ export function judgeProof(
 /** The proofs of one network's large deposits. */
 export class DepositProver {
   readonly #deps: ProverDeps;
+  /** When this node last told its bound, by the monotonic clock. */
+  #keptAt = -Infinity;
   #figures: UnprovenFigures = { waiting: 0, disputed: 0, oldestAt: null, reason: null };
 
   constructor(deps: ProverDeps) {
@@ -107,37 +118,36 @@ export class DepositProver {
 
   /** Asks about the transfers whose turn it is. */
   async look(): Promise<void> {
-    const { sql, chain: { network } } = this.#deps;
+    const { sql, chain: { network }, above } = this.#deps;
+    if (above !== undefined && performance.now() - this.#keptAt > KEEP_MS) {
+      await keepDepositProofRule(sql, network, above);
+      this.#keptAt = performance.now();
+    }
     try {
       const transfers = await readUnprovenTransfers(sql, network, ASKED_AT_ONCE);
-      if (transfers.length > 0) await this.#ask(await this.#bound(transfers));
+      if (transfers.length > 0) {
+        await this.#ask(transfers, await readDepositProofRule(sql, network));
+      }
     } finally {
       this.#figures = await readUnprovenFigures(sql, network);
     }
   }
 
-  /** Releases what the configuration as it is now asks no proof of. @returns the others */
-  async #bound(transfers: readonly UnprovenTransfer[]): Promise<readonly UnprovenTransfer[]> {
-    const { sql, chain: { network } } = this.#deps;
-    const above = await readDepositProofRule(sql, network);
-    const bound: UnprovenTransfer[] = [];
-    for (const transfer of transfers) {
-      if (above !== null && transfer.amount > above) {
-        bound.push(transfer);
-        continue;
-      }
-      log.warn("{network}: {txid} to {to} is credited unproven, as the bound was changed", {
-        network,
-        txid: transfer.txid,
-        to: transfer.to,
-      });
-      const isDone = await this.#prove(transfer, { waived: "the configured bound was changed" });
-      if (!isDone) await this.#postpone([{ transfer, ...HELD }]);
-    }
-    return bound;
+  /** Lets go what the bound as it is now does not cover. @returns `false`: it could not be written now */
+  async #release(transfer: UnprovenTransfer): Promise<boolean> {
+    log.warn("{network}: {txid} to {to} is credited unproven, as the bound was changed", {
+      network: this.#deps.chain.network,
+      txid: transfer.txid,
+      to: transfer.to,
+    });
+    return await this.#prove(transfer, { waived: "the configured bound was changed" });
   }
 
-  async #ask(transfers: readonly UnprovenTransfer[]): Promise<void> {
+  /** @param above the bound as it is now; null: there is none */
+  async #ask(transfers: readonly UnprovenTransfer[], above: Amount | null): Promise<void> {
+    // what a second node has once contradicted no change of the bound lets go
+    const isCovered = ({ amount, isContested }: UnprovenTransfer) =>
+      isContested || above !== null && amount > above;
     const blocks = Map.groupBy(transfers, ({ height }) => height);
     const left = [...blocks];
     const silent = new Set<string>();
@@ -147,7 +157,11 @@ export class DepositProver {
         // what is left keeps its turn, and is asked about first in the next look
         if (performance.now() - begun > LOOK_MS) return;
         const [height, ofBlock] = one;
-        const waiting = await this.#askApart(height, ofBlock, silent);
+        const waiting: Unanswered[] = [];
+        for (const answer of await this.#askApart(height, ofBlock, silent)) {
+          if (answer.isDisputed || isCovered(answer.transfer)) waiting.push(answer);
+          else if (!await this.#release(answer.transfer)) waiting.push({ ...answer, ...HELD });
+        }
         for (const answer of waiting) this.#tell(answer);
         await this.#postpone(waiting);
       }

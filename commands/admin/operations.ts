@@ -30,7 +30,7 @@ function activation(verb: "activate" | "deactivate", help: string): Verb {
 }
 
 function asideVerb(
-  verb: "retry" | "acknowledge",
+  verb: "retry" | "acknowledge" | "discard",
   help: string,
   fields: Readonly<Record<string, string>>,
 ): Verb {
@@ -173,6 +173,9 @@ export const OPERATION_VERBS: readonly Verb[] = [
   },
   asideVerb("retry", "gives a row back to its merchant that a fault set aside", {}),
   asideVerb("acknowledge", "takes one off the list that was dealt with; --reason TEXT", {
+    reason: "reason",
+  }),
+  asideVerb("discard", "a disputed large transfer that no node shows any more; --reason TEXT", {
     reason: "reason",
   }),
   {

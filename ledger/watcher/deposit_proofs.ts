@@ -6,10 +6,12 @@
  * @module
  */
 
-import { type Amount, amountOf, formatAmount } from "../amount.ts";
+import type { Fragment } from "postgres";
+import { amountOf, formatAmount } from "../amount.ts";
 import type { AnySql, Sql } from "../database/connect.ts";
 import { ROW_WAIT } from "../database/write_apart.ts";
 import type { Currency, Network } from "../pair.ts";
+import type { InboxKey } from "../rows.ts";
 import { recordSweepItems } from "../sweeps/record_sweep_items.ts";
 import type { TransferFinding } from "./record_findings.ts";
 
@@ -22,6 +24,11 @@ const LONGEST_WAIT_MS = 60_000;
 
 /** A transfer that waits for its proof. */
 export interface UnprovenTransfer extends TransferFinding {
+  /**
+   * Whether a second node has contradicted it, or our scan has read it in two ways: then nothing but a
+   * proof or a verdict lets it go, whatever the bound is by now.
+   */
+  readonly isContested: boolean;
   /** Reason that was written last; null: it was not asked about yet. */
   readonly reason: string | null;
 }
@@ -52,33 +59,6 @@ export interface UnprovenFigures {
   readonly oldestAt: number | null;
   /** Reason of a disputed one, otherwise of the oldest. */
   readonly reason: string | null;
-}
-
-/**
- * Keeps above which amount a transfer needs a proof, as it is configured now.
- *
- * @param above in any token; null: none needs one, and what waits is released
- */
-export async function noteDepositProofRule(
-  sql: Sql,
-  network: Network,
-  above: Amount | null,
-): Promise<void> {
-  if (above === null) {
-    await sql`DELETE FROM hub.deposit_proof_rule WHERE network = ${network}`;
-    return;
-  }
-  await sql`
-    INSERT INTO hub.deposit_proof_rule AS r (network, above)
-    VALUES (${network}, ${formatAmount(above)}::text::numeric)
-    ON CONFLICT (network) DO UPDATE SET above = excluded.above WHERE r.above <> excluded.above`;
-}
-
-/** The amount above which a transfer needs a proof; null: none needs one. */
-export async function readDepositProofRule(sql: AnySql, network: Network): Promise<Amount | null> {
-  const [row] = await sql<{ above: string }[]>`
-    SELECT trim_scale(above)::text AS above FROM hub.deposit_proof_rule WHERE network = ${network}`;
-  return row === undefined ? null : amountOf(row.above);
 }
 
 /**
@@ -120,28 +100,53 @@ export async function readUnprovenTransfers(
   network: Network,
   limit: number,
 ): Promise<readonly UnprovenTransfer[]> {
-  const rows = await sql<{
-    merchant_id: string;
-    txid: string;
-    log_index: number;
-    address_id: string;
-    height: string;
-    hash: string | null;
-    currency: Currency;
-    amount: string;
-    sender: string;
-    receiver: string;
-    reason: string | null;
-  }[]>`
-    SELECT merchant_id, txid, log_index, address_id, height, hash, currency,
-      trim_scale(amount)::text AS amount, sender, receiver, reason
+  const rows = await sql<UnprovenRow[]>`
+    SELECT ${columns(sql)}
     FROM book.deposit_proof
     WHERE network = ${network} AND evidence IS NULL
       AND (next_ask_at <= now() OR next_ask_at > now() + make_interval(secs => ${
     2 * LONGEST_WAIT_MS / 1_000
   }))
     ORDER BY next_ask_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED`;
-  return rows.map((row) => ({
+  return rows.map(transferOf);
+}
+
+/** One transfer that waits; null: it does not. */
+export async function readUnproven(
+  sql: Sql,
+  { merchantId, network, txid, logIndex }: Pick<InboxKey, "merchantId" | "txid" | "logIndex"> & {
+    readonly network: Network;
+  },
+): Promise<UnprovenTransfer | null> {
+  const [row] = await sql<UnprovenRow[]>`
+    SELECT ${columns(sql)} FROM book.deposit_proof
+    WHERE merchant_id = ${merchantId} AND network = ${network} AND txid = ${txid}
+      AND log_index = ${logIndex} AND evidence IS NULL`;
+  return row === undefined ? null : transferOf(row);
+}
+
+interface UnprovenRow {
+  merchant_id: string;
+  txid: string;
+  log_index: number;
+  address_id: string;
+  height: string;
+  hash: string | null;
+  currency: Currency;
+  amount: string;
+  sender: string;
+  receiver: string;
+  reason: string | null;
+  contested: boolean;
+}
+
+function columns(sql: AnySql): Fragment {
+  return sql`merchant_id, txid, log_index, address_id, height, hash, currency,
+    trim_scale(amount)::text AS amount, sender, receiver, reason, contested`;
+}
+
+function transferOf(row: UnprovenRow): UnprovenTransfer {
+  return {
     merchantId: row.merchant_id,
     txid: row.txid,
     logIndex: row.log_index,
@@ -155,12 +160,13 @@ export async function readUnprovenTransfers(
     // a final transfer expires no more
     expiresAt: 0,
     reason: row.reason,
-  }));
+    isContested: row.contested,
+  };
 }
 
 /**
  * Writes evidence down and gives the transfer to its merchant; what is booked is surely noted to be
- * swept. Doing it again changes nothing.
+ * swept. Doing it again changes nothing, nor does evidence of what was read differently meanwhile.
  *
  * @throws also when another transaction holds the rows for more than a moment
  */
@@ -173,18 +179,29 @@ export async function proveTransfer(
   const { merchantId, txid, logIndex } = transfer;
   await sql.begin(async (tx) => {
     await tx`SELECT set_config('lock_timeout', ${ROW_WAIT}, true)`;
-    await recordSweepItems(tx, network, [transfer]);
-    await tx`
-      UPDATE book.deposit_proof SET evidence = ${JSON.stringify(evidence)}::text::jsonb,
+    const { count } = await tx`
+      UPDATE book.deposit_proof p SET evidence = ${JSON.stringify(evidence)}::text::jsonb,
         reason = NULL, is_disputed = false
-      WHERE merchant_id = ${merchantId} AND network = ${network} AND txid = ${txid}
-        AND log_index = ${logIndex} AND evidence IS NULL`;
+      WHERE ${isStill(tx, network, transfer)}`;
+    if (count === 0) return;
+    await recordSweepItems(tx, network, [transfer]);
     // a statement of its own: the database's rule looks for what was written before it
     await tx`
       UPDATE book.inbox SET quarantine = NULL
       WHERE merchant_id = ${merchantId} AND network = ${network} AND txid = ${txid}
         AND log_index = ${logIndex} AND phase = 'solid' AND quarantine LIKE 'unproven:%'`;
   });
+}
+
+/** Whether a row `p` of `book.deposit_proof` waits and says the same of a transfer. */
+export function isStill(sql: AnySql, network: Network, transfer: TransferFinding): Fragment {
+  const { merchantId, txid, logIndex, height, hash, currency, amount, from, to } = transfer;
+  return sql`p.merchant_id = ${merchantId} AND p.network = ${network} AND p.txid = ${txid}
+    AND p.log_index = ${logIndex} AND p.evidence IS NULL AND p.height = ${height}
+    AND p.hash IS NOT DISTINCT FROM ${hash ?? null}::text AND p.currency = ${currency}
+    AND p.amount = ${
+    formatAmount(amount)
+  }::text::numeric AND p.sender = ${from} AND p.receiver = ${to}`;
 }
 
 /**
@@ -211,7 +228,8 @@ export async function postponeProofs(
       FROM told f JOIN book.deposit_proof p ON p.merchant_id = f.merchant_id AND p.network = ${network}
         AND p.txid = f.txid AND p.log_index = f.log_index
       WHERE p.evidence IS NULL FOR NO KEY UPDATE OF p SKIP LOCKED)
-    UPDATE book.deposit_proof p SET reason = f.reason, is_disputed = f.is_disputed::boolean, tries = p.tries + 1,
+    UPDATE book.deposit_proof p SET reason = f.reason, is_disputed = f.is_disputed::boolean,
+      contested = p.contested OR f.is_disputed::boolean, tries = p.tries + 1,
       next_ask_at = now() + make_interval(secs =>
         least(${FIRST_WAIT_MS}::float8 * 2.0 ^ least(p.tries, 20), ${LONGEST_WAIT_MS}::float8) / 1000)
     FROM free f

@@ -7,9 +7,12 @@ import { ROW_WAIT, writeApart } from "../database/write_apart.ts";
 import type { Currency, Network } from "../pair.ts";
 import { endHouseTransfers } from "../sweeps/end_house_transfers.ts";
 import { recordSweepItems } from "../sweeps/record_sweep_items.ts";
-import { noteUnprovenTransfers, readDepositProofRule, UNPROVEN } from "./deposit_proofs.ts";
+import { readDepositProofRule } from "./deposit_proof_rule.ts";
+import { noteUnprovenTransfers, UNPROVEN } from "./deposit_proofs.ts";
 import type { OwnTransaction } from "./find_own_transactions.ts";
+import { inboxData } from "./inbox_data.ts";
 import { listLateOutcomes } from "./late_outcomes.ts";
+import { replaceUnproven } from "./replace_unproven.ts";
 
 const log = getLogger(["engine", "watcher"]);
 
@@ -46,7 +49,8 @@ export interface OutcomeFinding {
 
 /**
  * Writes transfers into their merchants' inboxes; known ones are left alone. A final one above the
- * network's bound is set aside until a second node has proven it, and only seen meanwhile.
+ * network's bound is set aside until a second node has proven it, and only seen meanwhile; until then
+ * what is read later takes its place.
  */
 export async function recordTransfers(
   sql: Sql,
@@ -56,9 +60,14 @@ export async function recordTransfers(
 ): Promise<void> {
   if (findings.length === 0) return;
   const above = phase === "solid" ? await readDepositProofRule(sql, network) : null;
+  const canBeAsked = (finding: TransferFinding) =>
+    canBeHeld(finding) && finding.merchantId !== LOST_ACCOUNT;
+  const waiting = phase === "solid"
+    ? await replaceUnproven(sql, network, findings.filter(canBeAsked))
+    : new Set<string>();
   const needsProof = (finding: TransferFinding) =>
-    above !== null && finding.amount > above && canBeHeld(finding) &&
-    finding.merchantId !== LOST_ACCOUNT;
+    canBeAsked(finding) &&
+    (above !== null && finding.amount > above || waiting.has(keyOf(finding)));
   const unproven = findings.filter(needsProof);
   // before the inbox: what is booked is surely noted to be swept
   const swept = findings.filter((finding) => canBeHeld(finding) && !needsProof(finding));
@@ -95,17 +104,7 @@ async function writeInbox(
   findings: readonly TransferFinding[],
   needsProof: (finding: TransferFinding) => boolean,
 ): Promise<ReadonlySet<string>> {
-  const data = findings.map((finding) =>
-    JSON.stringify({
-      currency: finding.currency,
-      amount: formatAmount(finding.amount),
-      from: finding.from,
-      to: finding.to,
-      addressId: finding.addressId,
-      height: finding.height,
-      expiresAt: finding.expiresAt,
-    })
-  );
+  const data = findings.map((finding) => inboxData(finding));
   const asideFor = (finding: TransferFinding) => {
     if (!canBeHeld(finding)) return BEYOND_BOOKS;
     return phase === "solid" && needsProof(finding) ? UNPROVEN : null;

@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { noteDepositProofRule, proveTransfer } from "../../ledger/watcher/deposit_proofs.ts";
+import { noteDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
+import { proveTransfer } from "../../ledger/watcher/deposit_proofs.ts";
 import { recordTransfers } from "../../ledger/watcher/record_findings.ts";
 import { addressOf, testApi } from "../support/api.ts";
 import { amount, booksFaults, until } from "../support/books.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { SecondNode } from "../../actors/treasury/second_opinion.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { Registry } from "prom-client";
-import { noteDepositProofRule } from "../../ledger/watcher/deposit_proofs.ts";
+import { noteDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
 import { registerDepositProofMetrics } from "../../setup/deposit_proof_health.ts";
 import { treasuryReasons } from "../../setup/treasury_reasons.ts";
 import { addressOf } from "../support/api.ts";

@@ -11,7 +11,7 @@ import { DepositProver, judgeProof } from "../../actors/watcher/deposit_prover.t
 import { type BlockAnswer, type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { retryAside } from "../../ledger/admin/aside.ts";
 import { readHealth } from "../../ledger/queries/read_health.ts";
-import { noteDepositProofRule } from "../../ledger/watcher/deposit_proofs.ts";
+import { noteDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
 import { depositProofReasons } from "../../setup/deposit_proof_health.ts";
 import { newWallet, withChain } from "../dev_chain/support/chain.ts";
 import { amount, booksFaults, until } from "../support/books.ts";
@@ -152,6 +152,10 @@ test("a deposit above the bound is pending until a second node has its block and
     await watcher.lookOn();
     await look();
     await until(async () => await balance() === "106.000001 / 70");
+    await noteDepositProofRule(sql, "TRX", null);
+    await look();
+    assertEquals(await balance(), "106.000001 / 70", "another node still has the bound");
+    await sql`UPDATE hub.deposit_proof_rule SET kept_at = now() - interval '61 s'`;
     await noteDepositProofRule(sql, "TRX", null);
     await look();
     await until(async () => await balance() === "176.000001 / 0");

@@ -7,11 +7,8 @@
 import { assertEquals } from "@std/assert";
 import { DepositProver } from "../../actors/watcher/deposit_prover.ts";
 import type { BlockAnswer, Chain } from "../../chains/chain.ts";
-import {
-  noteDepositProofRule,
-  postponeProofs,
-  readUnprovenTransfers,
-} from "../../ledger/watcher/deposit_proofs.ts";
+import { noteDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
+import { postponeProofs, readUnprovenTransfers } from "../../ledger/watcher/deposit_proofs.ts";
 import { addMerchant, amount } from "../support/books.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { holdRows } from "../support/hold_rows.ts";

@@ -1,0 +1,69 @@
+/**
+ * The amount above which a transfer needs a second node's word, as all nodes go by it.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import { type Amount, amountOf, formatAmount } from "../amount.ts";
+import type { AnySql, Sql } from "../database/connect.ts";
+import type { Network } from "../pair.ts";
+
+const log = getLogger(["engine", "watcher"]);
+
+/** How long after the last node that is configured so a rule is kept, seconds. */
+const KEPT_S = 60;
+
+/** Writes the rule down as this node is configured when it starts; see {@linkcode keepDepositProofRule}. */
+export async function noteDepositProofRule(
+  sql: Sql,
+  network: Network,
+  above: Amount | null,
+): Promise<void> {
+  if (above === null) {
+    if (!await keepDepositProofRule(sql, network, null)) return;
+    log.warn(
+      "{network}: _DEPOSIT_PROOF_ABOVE is not set here, and a node that has it was heard of within " +
+        "{seconds} s: large deposits go on to need a second node until there is none",
+      { network, seconds: KEPT_S },
+    );
+    return;
+  }
+  await sql`
+    INSERT INTO hub.deposit_proof_rule (network, above)
+    VALUES (${network}, ${formatAmount(above)}::text::numeric)
+    ON CONFLICT (network) DO UPDATE SET above = excluded.above, kept_at = now()`;
+}
+
+/**
+ * Keeps the rule while this node is configured so. Where it is not, the rule goes once no other node
+ * keeps it: one that is started with another environment must not release what all others hold.
+ *
+ * @param above in any token; null: nothing needs a proof here
+ * @returns whether there is a rule
+ */
+export async function keepDepositProofRule(
+  sql: Sql,
+  network: Network,
+  above: Amount | null,
+): Promise<boolean> {
+  if (above === null) {
+    await sql`
+      DELETE FROM hub.deposit_proof_rule
+      WHERE network = ${network} AND kept_at < now() - make_interval(secs => ${KEPT_S})`;
+    return await readDepositProofRule(sql, network) !== null;
+  }
+  // as the newest start has it: nodes with different bounds do not write against each other
+  await sql`
+    INSERT INTO hub.deposit_proof_rule (network, above)
+    VALUES (${network}, ${formatAmount(above)}::text::numeric)
+    ON CONFLICT (network) DO UPDATE SET kept_at = now()`;
+  return true;
+}
+
+/** The amount above which a transfer needs a proof; null: none needs one. */
+export async function readDepositProofRule(sql: AnySql, network: Network): Promise<Amount | null> {
+  const [row] = await sql<{ above: string }[]>`
+    SELECT trim_scale(above)::text AS above FROM hub.deposit_proof_rule WHERE network = ${network}`;
+  return row === undefined ? null : amountOf(row.above);
+}
