@@ -106,6 +106,11 @@ export class Connections {
     return this.#all.size;
   }
 
+  /** True while a new connection takes the place of another. */
+  get isFull(): boolean {
+    return this.#all.size >= this.#bounds.total;
+  }
+
   /** Connections at most. */
   get limit(): number {
     return this.#bounds.total;

@@ -17,6 +17,13 @@ const STOP_CHECK_MS = 100;
 /** Pauses after an accept that failed: no descriptor was free. */
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 500;
+/**
+ * Connections accepted in so many milliseconds while there is no place left: each costs the end of
+ * another one, and whoever has a connection shares the thread with all of them. Others wait in the
+ * system's queue.
+ */
+const FULL_PACE = 32;
+const FULL_PACE_MS = 25;
 /** Connections that are ended after an accept that failed. */
 const RELIEF = 16;
 /** Accepts that fail, and refusals, are logged once in so long. */
@@ -69,6 +76,8 @@ export class Door {
   #failedAt: number | null = null;
   #loggedAt = -LOG_MS;
   #refusalLoggedAt = -LOG_MS;
+  #pacedSince = 0;
+  #paced = 0;
   #isClosed = false;
 
   /** Listens. @throws Deno.errors.AddrInUse and its like where the address cannot be had */
@@ -143,7 +152,15 @@ export class Door {
       }
       pauseMs = FIRST_PAUSE_MS;
       this.#take(accepted);
+      if (this.connections.isFull) await this.#pace();
     }
+  }
+
+  /** Waits where many connections were accepted a moment ago. */
+  async #pace(): Promise<void> {
+    const passed = performance.now() - this.#pacedSince;
+    if (passed >= FULL_PACE_MS) [this.#paced, this.#pacedSince] = [0, performance.now()];
+    if (++this.#paced >= FULL_PACE) await delay(FULL_PACE_MS);
   }
 
   #noteFailure(error: unknown): void {

@@ -9,7 +9,11 @@ import {
   PATIENCE,
 } from "../../setup/connection_bounds.ts";
 import { Door, type Fetch } from "../../setup/door.ts";
-import { findServeConnection, type Handler } from "../../setup/serve_connection.ts";
+import {
+  findServeConnection,
+  type Handler,
+  type ServeConnection,
+} from "../../setup/serve_connection.ts";
 import { testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding({ net: true, read: true, run: true });
@@ -31,6 +35,7 @@ const FAR_MS = 60_000;
 interface Options {
   readonly bounds?: Partial<typeof BOUNDS>;
   readonly fetch?: Fetch;
+  readonly serveConnection?: ServeConnection;
 }
 
 /** A door that reads each body and says how long it was. */
@@ -44,7 +49,7 @@ async function withDoor(body: (door: Door) => Promise<void>, options?: Options):
 }
 
 function openDoor(options: Options = {}): Door {
-  const serveConnection = findServeConnection();
+  const serveConnection = options.serveConnection ?? findServeConnection();
   assert(serveConnection !== null);
   return new Door({
     hostname: HOST,
@@ -242,6 +247,34 @@ test("however many connections are opened, others are answered meanwhile and aft
     for (const connection of idle) connection.close();
     assertEquals(await ask(port), "read 0");
   }, { bounds: { headMs: FAR_MS } });
+});
+
+test("while there is no place left, those who come leave the thread to those who are there", async () => {
+  const acceptedAt: number[] = [];
+  const serveConnection = findServeConnection();
+  assert(serveConnection !== null);
+  const door = openDoor({
+    bounds: { headMs: FAR_MS },
+    serveConnection: (...args) => {
+      acceptedAt.push(performance.now());
+      return serveConnection(...args);
+    },
+  });
+  const clients = await Promise.all(
+    Array.from({ length: 200 }, () => Deno.connect({ hostname: HOST, port: door.port })),
+  );
+  while (acceptedAt.length < clients.length) await delay(10);
+  const whileFull = acceptedAt.slice(BOUNDS.total);
+  // a turn may end while the next one begins
+  for (const [i, at] of whileFull.slice(64).entries()) {
+    assert(
+      at - (whileFull[i] ?? 0) >= 25,
+      `65 connections were accepted in ${at - (whileFull[i] ?? 0)} ms`,
+    );
+  }
+  assertEquals(await ask(door.port), "read 0");
+  for (const client of clients) client.close();
+  await door.shutdown();
 });
 
 test("a request that comes with the end of its connection is not carried out", async () => {
