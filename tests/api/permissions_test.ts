@@ -131,6 +131,7 @@ const EXPECTED: Readonly<Record<string, Let>> = {
   "GET /api/admin/inbox": ADMIN_READERS,
   "POST /api/admin/inbox/retry": ADMINS,
   "POST /api/admin/inbox/acknowledge": ADMINS,
+  "POST /api/admin/inbox/discard": ADMINS,
   "POST /api/admin/sweeps/{sweepId}/settle": ADMINS,
   "POST /api/admin/withdrawals/{withdrawalId}/settle": ADMINS,
   "POST /api/admin/sweeps/write-off": ADMINS,
