@@ -280,7 +280,8 @@ async function withDatabase(
   const release = await pools.slots.take(account);
   if (release === null) return unavailable("Too many lists are read just now; nothing was done.");
   try {
-    return context.rateLimits.overdrawn(counting, now) ?? await answer({ ...context, sql: pool });
+    return context.rateLimits.overdrawn(counting, now) ??
+      await answer({ ...context, sql: pool, doneReading: release });
   } finally {
     release();
   }

@@ -87,6 +87,8 @@ export interface ApiDeps {
   readonly addressBook: AddressBook;
   /** Decides whether deposit addresses may be part of an answer. */
   readonly addresses: Pick<AddressGuard, "clears">;
+  /** Gives the place of a list back once it was read; absent where none is held. May be called again. */
+  readonly doneReading?: () => void;
   /** Derivation indexes per network that a declared history jumps over; absent: 1,000. */
   readonly addressGap?: number;
   /** What dynamic network fees are at the moment. */

@@ -138,7 +138,9 @@ export const updateMerchant = keyedRoute({
     } else if (NOT_THE_MERCHANTS.some((field) => Object.hasOwn(body, field))) {
       return forbidden();
     }
-    const refusal = await refuseUrls(changes, merchantId, context);
+    // a merchant that floods its own names keeps no administrator from mending its URL
+    const asker = caller.role === "ADMIN" ? `administrators for ${merchantId}` : merchantId;
+    const refusal = await refuseUrls(changes, asker, context);
     if (refusal !== null) return refusal;
     const outcome = await context.merchants.ask(merchantId, {
       type: "update-profile",

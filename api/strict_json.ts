@@ -85,17 +85,22 @@ function noteInexact(
   value: unknown,
   { source }: { readonly source?: string } = {},
 ): unknown {
-  if (typeof value === "number" && source !== undefined && !isSameNumber(source, String(value))) {
+  if (typeof value === "number" && source !== undefined && !isNumber(value, source)) {
     INEXACT.add(this);
   }
   return value;
 }
 
-/** Whether two decimal texts are the same number, whatever zeros and exponents they are written with. */
-function isSameNumber(a: string, b: string): boolean {
-  const [first, second] = [digitsOf(a), digitsOf(b)];
-  return first !== null && second !== null && first.digits === second.digits &&
-    (first.digits === "" || first.exponent === second.exponent);
+/**
+ * True where a decimal text is the number that was read of it, whatever zeros and exponents it is
+ * written with. A fraction of up to 17 digits is: many clients write doubles so, 19.99 as
+ * 19.989999999999998.
+ */
+function isNumber(value: number, text: string): boolean {
+  const [sent, read] = [digitsOf(text), digitsOf(String(value))];
+  if (sent === null || read === null) return false;
+  if (!Number.isInteger(value) && sent.digits.replace("-", "").length <= 17) return true;
+  return sent.digits === read.digits && (sent.digits === "" || sent.exponent === read.exponent);
 }
 
 /** A number as its digits, without zeros at either end, and the power of ten of the last of them. */
@@ -104,7 +109,10 @@ function digitsOf(text: string): { readonly digits: string; readonly exponent: n
   if (parts === null) return null;
   const [, sign = "", whole = "", fraction = "", power = "0"] = parts;
   const written = `${whole}${fraction}`;
-  const kept = written.replace(/0+$/, "");
+  // a regular expression would try every run of zeros to its end, seconds for a body of only digits
+  let end = written.length;
+  while (end > 0 && written.charCodeAt(end - 1) === ZERO) end--;
+  const kept = written.slice(0, end);
   const digits = kept.replace(/^0+/, "");
   const exponent = Number(power) - fraction.length + (written.length - kept.length);
   return { digits: digits === "" ? "" : `${sign}${digits}`, exponent };

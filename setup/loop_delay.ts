@@ -5,6 +5,8 @@ const EVERY_MS = 250;
 const KEPT = 40;
 /** Above it in half of the measurements, everybody waits for the one thread. */
 const HIGH_MS = 250;
+/** Above this share of the time in which the thread was held, too: a turn of seconds is one measurement. */
+const HELD = 2 / 3;
 
 /** Measures how late the one thread comes to what is due: what one request takes, all others wait for. */
 export class LoopDelay {
@@ -41,9 +43,16 @@ export class LoopDelay {
 
   /** Trouble that is worth telling: not one long turn, but many. */
   reasons(): string[] {
+    if (this.#delays.length < KEPT) return [];
     const usual = this.within(0.5);
-    if (this.#delays.length < KEPT || usual < HIGH_MS) return [];
-    return [`the event loop is late by ${Math.round(usual)} ms: requests wait for each other`];
+    if (usual >= HIGH_MS) {
+      return [`the event loop is late by ${Math.round(usual)} ms: requests wait for each other`];
+    }
+    const heldMs = this.#delays.reduce((sum, ms) => sum + ms, 0);
+    const allMs = heldMs + KEPT * EVERY_MS;
+    if (heldMs < allMs * HELD) return [];
+    const [held, all] = [heldMs, allMs].map((ms) => Math.round(ms / 1_000));
+    return [`the event loop stood still for ${held} of the last ${all} s: requests wait meanwhile`];
   }
 }
 

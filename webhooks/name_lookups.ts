@@ -22,13 +22,16 @@ const SLOW_PLACES = 5;
 /** From here on a look-up is slow, milliseconds. */
 const SLOW_MS = 2_000;
 
+/** How long an asker counts as slow after its last slow look-up, milliseconds: quick ones between pardon nothing. */
+const SLOW_FOR_MS = 5 * 60_000;
+
 /** Askers that are remembered as slow at most; the oldest is forgotten. */
 const MOST_SLOW = 10_000;
 
 /** A question for the addresses of a name. */
 export interface NameQuestion {
   readonly hostname: string;
-  /** Whom it counts for: a merchant, or the key of an administrator. */
+  /** Whom it counts for: a merchant, or an administrator for one merchant. */
   readonly asker: string;
   /** An asker has one place for each, so that an endpoint whose name hangs can be replaced. */
   readonly use: "check" | "delivery";
@@ -66,8 +69,8 @@ export class NameLookups {
   readonly #underWay = new Map<string, LookUp>();
   /** In the order in which they asked. */
   readonly #waiting = new Set<Waiting>();
-  /** Askers whose latest look-up was slow. */
-  readonly #slow = new Set<string>();
+  /** When the last slow look-up of an asker ended, by the monotonic clock; the oldest come first. */
+  readonly #slow = new Map<string, number>();
   readonly #slowMs: number;
   #refused = 0;
   #crowdedAt: number | null = null;
@@ -121,9 +124,9 @@ export class NameLookups {
   /** Whether others are what a question waits for. */
   #isCrowdedFor({ asker }: NameQuestion): boolean {
     if (this.#underWay.size >= PLACES) return true;
-    if (!this.#slow.has(asker)) return false;
+    if (!this.#wasSlow(asker)) return false;
     const slow = this.#underWay.values().filter((one) =>
-      this.#slow.has(one.asker) || this.#isSlow(one)
+      this.#wasSlow(one.asker) || this.#isSlow(one)
     );
     return slow.toArray().length >= SLOW_PLACES;
   }
@@ -148,11 +151,15 @@ export class NameLookups {
     }
   }
 
+  #wasSlow(asker: string): boolean {
+    return performance.now() - (this.#slow.get(asker) ?? -Infinity) < SLOW_FOR_MS;
+  }
+
   #note(one: LookUp): void {
-    this.#slow.delete(one.asker);
     if (!this.#isSlow(one)) return;
-    this.#slow.add(one.asker);
-    const [oldest] = this.#slow;
+    this.#slow.delete(one.asker);
+    this.#slow.set(one.asker, performance.now());
+    const [oldest] = this.#slow.keys();
     if (this.#slow.size > MOST_SLOW && oldest !== undefined) this.#slow.delete(oldest);
   }
 

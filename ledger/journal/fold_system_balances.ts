@@ -3,25 +3,31 @@ import type { Sql } from "../database/connect.ts";
 /** Amounts added by one statement. */
 const AT_A_TIME = 10_000;
 
+/** Key of the advisory lock of the node that adds up; the text `fold` in hexadecimal. */
+const TURN = 0x666f6c64;
+
 /**
  * Adds what commits have posted to the system's accounts to their balances. Readers see every posting
- * once at any time (`book.system_total`). Several nodes may do it at once. An account whose row another
- * transaction holds is left out.
+ * once at any time (`book.system_total`). While another node does it there is nothing to do. An account whose row
+ * another transaction holds is left out.
  *
  * @returns how many amounts were added, at most 10,000
  * @throws {Error} where amounts of held rows are left; what could be added has been
  */
 export async function foldSystemBalances(sql: Sql): Promise<number> {
   const [row] = await sql<{ n: number; held: string | null }[]>`
-    WITH free AS MATERIALIZED (
+    WITH turn AS MATERIALIZED (SELECT pg_try_advisory_xact_lock(${TURN}::bigint) AS is_ours),
+    free AS MATERIALIZED (
       SELECT account, currency, network FROM book.system_balance
+      WHERE (SELECT is_ours FROM turn)
       ORDER BY 1, 2, 3 FOR UPDATE SKIP LOCKED),
     held AS MATERIALIZED (
-      SELECT account, currency, network FROM book.system_balance EXCEPT TABLE free),
+      SELECT account, currency, network FROM book.system_balance
+      WHERE (SELECT is_ours FROM turn) EXCEPT TABLE free),
     taken AS (
       DELETE FROM book.system_delta WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM book.system_delta
-        WHERE (account, currency, network) NOT IN (TABLE held)
+        WHERE (SELECT is_ours FROM turn) AND (account, currency, network) NOT IN (TABLE held)
         LIMIT ${AT_A_TIME} FOR UPDATE SKIP LOCKED))
       RETURNING *),
     folded AS (

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { AddressGuard } from "../../actors/addresses/address_guard.ts";
+import { heldBack } from "../../api/hand_out.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { addressOf, type TestApi, testApi } from "../support/api.ts";
 
@@ -78,4 +79,21 @@ test("while addresses are held back none is handed out, and none is spent", asyn
   assertEquals(await count(), before);
   held = null;
   assertEquals((await answersOf(api, one)).statuses, [200, 200, 200, 200]);
+});
+
+Deno.test("the place of a list is given back before its addresses are compared", async () => {
+  const seen: string[] = [];
+  const context = {
+    addresses: {
+      clears: () => {
+        seen.push("compares");
+        return Promise.resolve("cleared" as const);
+      },
+    },
+    doneReading: () => seen.push("gave back"),
+  };
+  const row = { network: "TRX", address: addressOf(1), walletIndex: 1 } as const;
+  assertEquals(await heldBack(context, "mer_1", [row]), null);
+  assertEquals(await heldBack(context, "mer_1"), null);
+  assertEquals(seen, ["gave back", "compares", "compares"]);
 });

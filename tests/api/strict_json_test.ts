@@ -108,3 +108,11 @@ Deno.test("a query is read as it was written", () => {
     },
   ));
 });
+
+Deno.test("a number of 60,000 digits is read in no more time than it takes to walk over it", () => {
+  const began = performance.now();
+  const parsed = parseStrictJson(`{"amount":1${"0".repeat(60_000)}1}`);
+  assert(parsed.kind === "value" && hasInexactNumber(parsed.value as object));
+  // quadratic it took eight seconds
+  assert(performance.now() - began < 3_000);
+});

@@ -17,6 +17,8 @@ Deno.test("a loop that stays late is told, one long turn or a short start is not
     [[...times(39, 1), 9_000], 0],
     [[...times(21, 1), ...times(19, 900)], 0],
     [[...times(19, 1), ...times(21, 900)], 1],
+    // the thread is held for seconds again and again: few measurements, most of the time
+    [[...times(36, 1), ...times(4, 6_000)], 1],
     // what is over is forgotten after ten seconds
     [[...times(40, 900), ...times(40, 1)], 0],
   ];

@@ -100,6 +100,25 @@ Deno.test("those whose look-ups were slow leave places to the others, and are to
   assertEquals((await Promise.all(slow)).every(({ kind }) => kind === "found"), true);
 });
 
+Deno.test("a quick look-up pardons no slow one before it", async () => {
+  const servers = silentServers();
+  const names = new NameLookups({ ...servers, slowMs: 20 });
+  const find = async (asker: string, hostname: string, ms: number) => {
+    const found = names.find(delivery(asker, hostname));
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    servers.answer(hostname);
+    await found;
+  };
+  for (let i = 0; i < 8; i++) {
+    await find(`m${i}`, `slow-${i}.example`, 30);
+    await find(`m${i}`, `quick-${i}.example`, 0);
+  }
+  const again = Array.from({ length: 8 }, (_, i) => names.find(delivery(`m${i}`, `${i}.example`)));
+  assertEquals(servers.underWay().length, 5);
+  for (let i = 0; i < 8; i++) servers.answer(`${i}.example`);
+  await Promise.all(again);
+});
+
 Deno.test("a name that cannot be looked up is told with the system's word", async () => {
   const odd = new NameLookups({
     resolve: () => {
