@@ -3,8 +3,8 @@ import type { Engine } from "../actors/engine.ts";
 
 /** Milliseconds for which a batch that was given up is said. */
 const GIVEN_UP_MS = 10 * 60_000;
-/** The same for what held up every audited command. */
-const AUDIT_HELD_MS = 60_000;
+/** The same for what held up every audited command: longer than they rest. */
+const AUDIT_HELD_MS = 90_000;
 
 /** Registers what the journal counts of its troubles; read when Prometheus asks. */
 export function registerJournalMetrics(registry: Registry, engine: Pick<Engine, "figures">): void {
@@ -52,7 +52,7 @@ export function journalReasons(
   }
   if (journal.auditHeldMs < AUDIT_HELD_MS) {
     reasons.push(
-      "administrators' commands are refused, as another transaction holds the head of the audit or the duties",
+      "commands that are audited are refused, as another transaction holds the head of the audit or the duties",
     );
   }
   const { suspended } = journal.figures;

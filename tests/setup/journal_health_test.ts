@@ -19,7 +19,7 @@ Deno.test("readiness tells of batches that were given up lately, and of merchant
     [600_000, 60_000, 0, []],
     [599_999, Infinity, 0, ["a batch of the journal was given up in the last 10 minutes"]],
     [null, 59_999, 0, [
-      "administrators' commands are refused, as another transaction holds the head of the audit or the duties",
+      "commands that are audited are refused, as another transaction holds the head of the audit or the duties",
     ]],
     [null, Infinity, 1, ["1 merchant waits for a row that another transaction holds"]],
     [null, Infinity, 7, ["7 merchants wait for a row that another transaction holds"]],
