@@ -98,9 +98,10 @@ CREATE FUNCTION book.confirmed_alone(key text, administrator text, except_id tex
 $$;
 
 -- A deposit by hand is confirmed by another than its maker, and by two where it is large, or makes the day's sum of
--- one large. Confirmations follow each other, whichever node commits them: each locks the rules until it is
--- committed, and then sums up. A commit takes that lock once, before the balances of all merchants and the head of
--- the audit, so that no two wait for each other.
+-- one large. Who has endorsed it is another than who confirms it; the same one confirms it alone, within the day's sum,
+-- by a write that takes the endorsement away, so that it is counted. Confirmations follow each other, whichever node
+-- commits them: each locks the rules until it is committed, and then sums up. A commit takes that lock once, before the
+-- balances of all merchants and the head of the audit, so that no two wait for each other.
 CREATE FUNCTION book.check_confirmed_by_hand() RETURNS trigger LANGUAGE plpgsql SET lock_timeout = '1s' AS $$
 DECLARE
   v_duty book.duty;

@@ -11,6 +11,9 @@ import { giveUpDeposit } from "./fail_deposit.ts";
 import { approvedBy, isBySameHand, isOwnRecord, madeBy } from "./hands.ts";
 import { pendingPosting } from "./see_transfer.ts";
 
+/** The word of one administrator alone, or none yet. */
+const NOT_ENDORSED = { endorsedBy: null, endorsedAdmin: null } as const;
+
 /** Books a deposit by hand: pending, until an operator or an upstream system decides on it. */
 export function createDeposit(
   view: MerchantView,
@@ -72,8 +75,7 @@ export function createDeposit(
     updatedAt: at,
     clearedAt: null,
     ...madeBy(message),
-    endorsedBy: null,
-    endorsedAdmin: null,
+    ...NOT_ENDORSED,
   };
   return decided(at, deposit, {
     postings: pendingPosting(deposit),
@@ -134,19 +136,18 @@ export function decideDeposit(
   if (to === "CONFIRMED" && isOwnRecord(deposit, message.audit)) {
     return refused({ code: "same_administrator" });
   }
-  // one that was endorsed needs another hand, whatever the sum of the day has become meanwhile
-  if (to === "CONFIRMED" && (deposit.endorsedBy !== null || needsTwo(deposit, message))) {
-    const { endorsedBy: key, endorsedAdmin: administrator } = deposit;
-    if (key === null) {
+  const isRepeated = isEndorsedBySame(deposit, message);
+  if (to === "CONFIRMED" && needsTwo(deposit, message)) {
+    if (deposit.endorsedBy === null) {
       const endorsed = endorse(deposit, message, at);
       return decided(at, { deposit: endorsed, changed: true }, { deposits: [endorsed], ingested });
     }
-    if (isBySameHand({ key, administrator }, message.audit)) {
-      return decided(at, { deposit, changed: false }, { ingested });
-    }
+    if (isRepeated) return decided(at, { deposit, changed: false }, { ingested });
   }
+  // who has endorsed it and now may confirm it alone has said one word, not two: the day's sum counts it
+  const first = isRepeated ? NOT_ENDORSED : {};
   const changes = to === "CONFIRMED"
-    ? confirmManual(view, { ...deposit, ...approvedBy(message.audit) }, message, at)
+    ? confirmManual(view, { ...deposit, ...first, ...approvedBy(message.audit) }, message, at)
     : giveUpDeposit(view, deposit, { ...message, to, reason: message.reason ?? "operator" }, at);
   return decided(at, { deposit: changes.deposits?.[0] ?? deposit, changed: true }, {
     ...changes,
@@ -163,6 +164,14 @@ function needsTwo(
   const duties = audit?.duties;
   return duties !== undefined && duties.fourEyes !== "off" &&
     add(deposit.amount, confirmedBefore ?? ZERO) > duties.aloneUpTo;
+}
+
+/** Whether the first of two confirmations was by the administrator who confirms now. */
+function isEndorsedBySame(
+  { endorsedBy: key, endorsedAdmin: administrator }: DepositRow,
+  { audit }: DecideDeposit,
+): boolean {
+  return key !== null && isBySameHand({ key, administrator }, audit);
 }
 
 /** The first of two confirmations; the deposit stays pending. */
