@@ -187,7 +187,8 @@ async function readAddressesOf(
 
 /**
  * Which of the transactions that deposits by hand name are booked by hand already, for whichever
- * merchant, or paid another one; a transfer that waits for a second node's proof is its owner's, too.
+ * merchant, or paid another one; a transfer that waits for a second node's proof is its owner's, too, and
+ * so is one that was discarded: a proof may come after all.
  * What paid a lost address is credited by hand: nobody else is.
  */
 async function readOfAnother(
@@ -210,7 +211,8 @@ async function readOfAnother(
         WHERE i.network = k.network AND i.txid = k.txid AND i.merchant_id NOT IN (k.merchant_id, ${LOST_ACCOUNT}))
       OR EXISTS (
         SELECT FROM book.deposit_proof p
-        WHERE p.network = k.network AND p.txid = k.txid AND p.evidence IS NULL AND p.merchant_id <> k.merchant_id)`;
+        WHERE p.network = k.network AND p.txid = k.txid AND p.merchant_id <> k.merchant_id
+          AND (p.evidence IS NULL OR p.evidence ? 'discarded'))`;
 }
 
 async function readAddresses(sql: Sql, needs: Needs): Promise<readonly Row[]> {
