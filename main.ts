@@ -264,7 +264,14 @@ const warming = new Warming({
 const stopped = untilStopped();
 // before anything is served: what was handed out in a lost history must not be handed out again
 await engine.history.look();
-await keepDuties(sql, config.duties, newId("aud"));
+if (await keepDuties(sql, config.duties, newId("aud")) === "held") {
+  // deno-lint-ignore no-console -- for the person who started it
+  console.error(
+    "Cannot start as another transaction holds the duties or the head of the audit: FOUR_EYES or SECOND_ADMINISTRATOR_ABOVE differs from the database",
+  );
+  await close();
+  Deno.exit(2);
+}
 let welcome = "";
 const serving = await serve({ ...config, descriptors }, async (baseUrl, doors) => {
   registerDoorMetrics(registry, doors, descriptors);

@@ -20,7 +20,7 @@ export const NOT_YOURS = [403, "Insufficient permissions"];
 /** An installation with these rules, in the service and in its database. */
 export async function installation(duties: Duties): Promise<TestApi> {
   const api = await testApi({ duties });
-  await keepDuties(api.sql, duties, "aud_duties");
+  assertEquals(await keepDuties(api.sql, duties, "aud_duties"), "kept");
   await api.sql`UPDATE book.settlement_threshold SET amount = 10`;
   return api;
 }
