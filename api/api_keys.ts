@@ -85,9 +85,9 @@ export const getApiKeys = keyedRoute({
     },
   },
   errors: [notFoundDoc],
-  handler: async ({ merchantId, caller }, { sql }) => {
+  handler: async ({ merchantId, caller }, { sql, duties }) => {
     if (caller.role === "ADMIN" && await readMerchant(sql, merchantId) === null) return notFound;
-    return ok({ apiKeys: (await listApiKeys(sql, merchantId)).map(keyView) });
+    return ok({ apiKeys: (await listApiKeys(sql, merchantId)).map((key) => keyView(key, duties)) });
   },
 });
 
@@ -128,7 +128,10 @@ export const rotateApiKey = keyedRoute({
   summary: "Replace a key; the old one stays valid for a while",
   description:
     "The new key counts as the administrator that the old one counts as. One of another " +
-    "administrator is not replaced but ended.",
+    "administrator is not replaced but ended. The first time that a merchant rotates the key it was " +
+    "handed, with that key itself, the new one is its own, and all other keys of the account that " +
+    "count as that administrator, the old one included, have no payout right from then on until " +
+    "another administrator approves them: `nowNeedApproval` names them.",
   access: NAMED,
   needsActiveMerchant: true,
   rateCategory: "transactions",
@@ -146,8 +149,8 @@ export const rotateApiKey = keyedRoute({
 export const approveApiKey = staffRoute({
   method: "POST",
   path: `${MERCHANT_KEYS}/{keyId}/approve`,
-  summary: "Let payouts with a key go without approval; again changes nothing",
-  description: "For a key that another administrator has made for an account that had money.",
+  summary: "Give a key that needs approval its payout right; again changes nothing",
+  description: "The word of another administrator than the one whom the key counts as.",
   access: ADMIN,
   rateCategory: "none",
   body: z.strictObject({}).prefault({}),
@@ -193,8 +196,8 @@ export const getAdminKeys = staffRoute({
       example: API_KEY_LIST_EXAMPLE,
     },
   },
-  handler: async (_request, { sql }) =>
-    ok({ apiKeys: (await listApiKeys(sql, null)).map(keyView) }),
+  handler: async (_request, { sql, duties }) =>
+    ok({ apiKeys: (await listApiKeys(sql, null)).map((key) => keyView(key, duties)) }),
 });
 
 /** `POST /api/admin/api-keys`. */

@@ -7,12 +7,11 @@
 
 import { approveApiKey } from "../ledger/admin/approve_api_key.ts";
 import { findApiKey } from "../ledger/admin/find_api_key.ts";
-import { hasHadMoney } from "../ledger/admin/has_had_money.ts";
 import { insertApiKey, MOST_KEYS, type NewKey } from "../ledger/admin/insert_api_key.ts";
 import type { KeyRecord } from "../ledger/admin/key_record.ts";
 import { revokeApiKey } from "../ledger/admin/revoke_api_key.ts";
 import { rotateApiKey } from "../ledger/admin/rotate_api_key.ts";
-import { isSameHand } from "../ledger/duties.ts";
+import { awaitsApproval, type Duties, isSameHand } from "../ledger/duties.ts";
 import { type Answer, created, ok } from "./answer.ts";
 import { hashApiKey, mintApiKey } from "./api_key.ts";
 import { noteRefusal } from "./ask_as_admin.ts";
@@ -72,19 +71,6 @@ function personOf(key: Pick<KeyRecord, "id" | "role" | "administrator">): string
   return key.administrator ?? (key.role === "ADMIN" ? key.id : null);
 }
 
-/**
- * Whether payouts with a new key are to wait for another administrator: where one sees the key of an account
- * that has had money. A merchant's first keys are made before; what it makes itself is its own affair.
- */
-async function isKnownToAdministrator(
-  caller: Caller,
-  merchantId: string | null,
-  { sql }: Pick<ApiContext, "sql">,
-): Promise<boolean> {
-  if (caller.role !== "ADMIN") return caller.payoutsWait;
-  return merchantId !== null && await hasHadMoney(sql, merchantId);
-}
-
 /** Makes a key; shown in this answer and never again. */
 export async function issueKey(
   request: KeyRequest,
@@ -98,7 +84,6 @@ export async function issueKey(
     role: wanted.role,
     permissions: wanted.permissions,
     administrator: caller.administrator,
-    needsApproval: await isKnownToAdministrator(caller, merchantId, context),
     label: wanted.label,
     ipAllowlist: wanted.ipAllowlist === undefined ? caller.ipAllowlist : wanted.ipAllowlist,
     expiresAt: wanted.expiresAt === undefined ? caller.expiresAt : wanted.expiresAt,
@@ -109,11 +94,17 @@ export async function issueKey(
     return invalidField("expiresAt", "Expected a time to come", "too_small");
   }
   const apiKey = mintApiKey(context.environment);
-  const audit = hubAudit(request, "api-key.create", key.id, context, null, imageOf(key));
-  if (!await insertApiKey(context.sql, { ...key, hash: hashApiKey(apiKey) }, audit)) {
+  const standing = await insertApiKey(
+    context.sql,
+    { ...key, hash: hashApiKey(apiKey) },
+    caller.keyId,
+    (standing) =>
+      hubAudit(request, "api-key.create", key.id, context, null, imageOf({ ...key, ...standing })),
+  );
+  if (standing === null) {
     return conflict(`An account has ${MOST_KEYS} keys at most; revoke one that is not needed.`);
   }
-  return created({ ...issued(key), apiKey });
+  return created({ ...issued({ ...key, ...standing }, context.duties), apiKey });
 }
 
 /**
@@ -140,28 +131,39 @@ export async function rotateKey(
   const apiKey = mintApiKey(context.environment);
   // a merchant's own key that an administrator replaces is known to that one from now on
   const administrator = person ?? caller.administrator;
-  const needsApproval = await isKnownToAdministrator(caller, merchantId, context);
   const hash = hashApiKey(apiKey);
-  const fresh: NewKey = { ...old, id, administrator, needsApproval, createdAt: now, hash };
+  const fresh: NewKey = { ...old, id, administrator, createdAt: now, hash };
   const until = now + overlapHours * HOUR_MS;
-  const audit = hubAudit(request, "api-key.rotate", id, context, { id: keyId }, {
-    ...imageOf(fresh),
-    overlapHours,
-  });
-  const ends = await rotateApiKey(context.sql, keyId, fresh, until, audit);
-  if (ends === "too_many") {
+  const rotated = await rotateApiKey(
+    context.sql,
+    keyId,
+    fresh,
+    caller.keyId,
+    until,
+    ({ needsApproval, nowNeedApproval }) =>
+      hubAudit(request, "api-key.rotate", id, context, { id: keyId }, {
+        ...imageOf({ ...fresh, needsApproval }),
+        overlapHours,
+        ...(nowNeedApproval.length === 0 ? {} : { nowNeedApproval }),
+      }),
+  );
+  if (rotated === "too_many") {
     return conflict("Too many keys of the account are being replaced; revoke one first.");
   }
-  if (ends === null) return conflict("The key has ended and cannot be rotated.");
+  if (rotated === null) return conflict("The key has ended and cannot be rotated.");
   context.keys.forget(merchantId);
+  const { needsApproval, ends, nowNeedApproval } = rotated;
   return created({
-    ...issued(fresh),
+    ...issued({ ...fresh, needsApproval }, context.duties),
     apiKey,
     previous: { id: keyId, expiresAt: new Date(ends).toISOString() },
+    nowNeedApproval: nowNeedApproval.filter(() =>
+      awaitsApproval(context.duties, { needsApproval: true })
+    ),
   });
 }
 
-/** Lets a merchant's key pay out without approval: the word of another administrator than its own. */
+/** Gives a merchant's key its payout right: the word of another administrator than its own. */
 export async function approveKey(
   request: KeyRequest & { readonly merchantId: string },
   keyId: string,
@@ -180,7 +182,7 @@ export async function approveKey(
   const approved = { ...key, needsApproval: false };
   const audit = hubAudit(request, action, keyId, context, imageOf(key), imageOf(approved));
   if (await approveApiKey(context.sql, merchantId, keyId, audit)) context.keys.forget(merchantId);
-  return ok(keyView(approved));
+  return ok(keyView(approved, context.duties));
 }
 
 /** Ends a key at once. */
@@ -211,27 +213,32 @@ export async function revokeKey(
 }
 
 /** A key as it is listed. */
-export function keyView(key: KeyRecord) {
+export function keyView(key: KeyRecord, duties: Pick<Duties, "fourEyes">) {
   return {
-    ...issued(key),
+    ...issued(key, duties),
     lastUsedAt: key.lastUsedAt === null ? null : new Date(key.lastUsedAt).toISOString(),
   };
 }
 
-function issued(key: Omit<KeyRecord, "lastUsedAt">) {
+type Shown = Omit<KeyRecord, "lastUsedAt">;
+
+function issued(key: Shown, duties: Pick<Duties, "fourEyes">) {
   return {
     id: key.id,
+    ...imageOf(key),
+    needsApproval: awaitsApproval(duties, key),
+    createdAt: new Date(key.createdAt).toISOString(),
+  };
+}
+
+/** As the audit keeps it, whatever the rules are at the time. */
+function imageOf(key: Omit<Shown, "id" | "createdAt">) {
+  return {
     label: key.label,
     permissions: key.permissions,
     role: key.role,
     needsApproval: key.needsApproval,
     ipAllowlist: key.ipAllowlist,
-    createdAt: new Date(key.createdAt).toISOString(),
     expiresAt: key.expiresAt === null ? null : new Date(key.expiresAt).toISOString(),
   };
-}
-
-function imageOf(key: Omit<KeyRecord, "lastUsedAt">) {
-  const { id: _id, createdAt: _createdAt, ...image } = issued(key);
-  return image;
 }

@@ -124,7 +124,7 @@ function callerOf(key: StoredKey): Caller {
     isActive: key.merchantId === null || key.merchantStatus === "ACTIVE",
     permissions: key.permissions,
     administrator: key.administrator,
-    payoutsWait: key.payoutsWait,
+    needsApproval: key.needsApproval,
     ipAllowlist: key.ipAllowlist,
     expiresAt: key.expiresAt,
     rateLimits: key.rateLimits,

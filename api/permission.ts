@@ -47,8 +47,8 @@ export interface Caller {
   readonly permissions: readonly string[];
   /** The administrator who stands behind the key: whose key made it; null: none. */
   readonly administrator: string | null;
-  /** Whether payouts with the key wait for another administrator, where persons are told apart. */
-  readonly payoutsWait: boolean;
+  /** Whether the key has no payout right before another administrator has approved it; see `awaitsApproval`. */
+  readonly needsApproval: boolean;
   /** Addresses and ranges the key may be used from; null: from anywhere. */
   readonly ipAllowlist: readonly string[] | null;
   /** Unix milliseconds, null: never. */

@@ -148,6 +148,7 @@ export const createReseller = staffRoute({
     if (!await insertReseller(context.sql, reseller, audit)) {
       return conflict("This merchant account belongs to a reseller already.");
     }
+    context.keys.forget(merchantId);
     return created(resellerView(reseller));
   },
 });

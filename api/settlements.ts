@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { NOT_INITIATED } from "../actors/merchant/messages.ts";
 import { formatAmount } from "../ledger/amount.ts";
+import { awaitsApproval } from "../ledger/duties.ts";
 import { findSettlement } from "../ledger/queries/find_settlement.ts";
 import { listSettlements } from "../ledger/queries/list_settlements.ts";
 import { readMerchant } from "../ledger/queries/read_merchant.ts";
@@ -60,6 +61,7 @@ export const createSettlement = staffRoute({
   description:
     "Costs what a withdrawal costs, drains this pair's balance alone, and is read here: " +
     "settlements send no events. From the approval threshold on it waits for an administrator. " +
+    "A key that shows `needsApproval` has no payout right yet. " +
     "After a 500 `Payout initiation failed` the money is back and the key may be used again.",
   access: { scope: "acting", anyOf: ["write", "payout"], adminAnyOf: ["admin:payments"] },
   needsActiveMerchant: true,
@@ -97,6 +99,7 @@ export const createSettlement = staffRoute({
     const { caller, headers, now } = request;
     const unknown = refuseUnknown(caller, body, newSettlement.shape);
     if (unknown !== null) return unknown;
+    if (awaitsApproval(context.duties, caller)) return forbidden();
     const account = await accountOf(caller, body.userId ?? null, context);
     if (account.kind === "refused") return account.answer;
     const idempotencyKey = headers.get("idempotency-key");
@@ -156,7 +159,7 @@ export const createSettlement = staffRoute({
 
 /** Whether another administrator has to agree above the bound of one, whatever the threshold is. */
 function isAskedByAdministrator(caller: Caller, { duties }: Pick<ApiContext, "duties">): boolean {
-  return duties.fourEyes === "persons" && (caller.role === "ADMIN" || caller.payoutsWait);
+  return duties.fourEyes === "persons" && caller.role === "ADMIN";
 }
 
 type Account =

@@ -7,6 +7,7 @@
 import { z } from "zod";
 import { NOT_INITIATED, type Reserve } from "../actors/merchant/messages.ts";
 import { add, formatAmount } from "../ledger/amount.ts";
+import { awaitsApproval } from "../ledger/duties.ts";
 import { findReseller } from "../ledger/queries/find_reseller.ts";
 import { listWithdrawals } from "../ledger/queries/list_withdrawals.ts";
 import type { WithdrawalRow } from "../ledger/rows.ts";
@@ -64,8 +65,8 @@ export const createWithdrawal = keyedRoute({
     "withdrawal is neither FAILED nor CANCELLED, a second request with it is a 409 that names the " +
     "withdrawal and never pays twice; afterwards it may be used again. A 503 created nothing. " +
     "After a 500 `Outcome unknown`, or no answer at all, repeat with the same `referenceId`. " +
-    "Withdrawals of a RESELLER key go to the registered address only and wait for approval; those " +
-    "of a key that shows `needsApproval` wait where the installation tells administrators apart. " +
+    "Withdrawals of a RESELLER key go to the registered address only and wait for approval. A key " +
+    "that shows `needsApproval` has no payout right yet. " +
     "Another merchant's deposit address is a destination like any; your own are refused.",
   access: { scope: "own", anyOf: ["write", "payout"] },
   forbiddenText: FORBIDDEN,
@@ -95,6 +96,7 @@ export const createWithdrawal = keyedRoute({
   ],
   handler: async ({ caller, merchantId, body, now }, context) => {
     const { newId } = context;
+    if (awaitsApproval(context.duties, caller)) return forbidden(FORBIDDEN);
     const chain = context.chains.get(body.network);
     if (chain === undefined) return withdrawalsNotSupported(body.currency, body.network);
     const reseller = caller.role === "RESELLER"
@@ -117,7 +119,6 @@ export const createWithdrawal = keyedRoute({
       destinationCheck: await checkDestination(merchantId, body, context),
       fromAddress: chain.hotWallet,
       pinnedTo: reseller,
-      needsApproval: caller.payoutsWait && context.duties.fourEyes === "persons",
       referenceId: body.referenceId ?? null,
       description: body.description ?? null,
       dynamicFee: context.fees.dynamicFee(body.network, body.currency),

@@ -30,6 +30,14 @@ export interface Actor {
   readonly administrator: string | null;
 }
 
+/** Whether a key has no payout right yet: it needs approval, and the rules tell administrators apart. */
+export function awaitsApproval(
+  { fourEyes }: Pick<Duties, "fourEyes">,
+  key: { readonly needsApproval: boolean },
+): boolean {
+  return fourEyes === "persons" && key.needsApproval;
+}
+
 /** Whether two acts count as those of one person; an act that names no key is the service's own. */
 export function isSameHand(
   fourEyes: FourEyes,

@@ -68,8 +68,6 @@ export interface Reserve extends Made {
   readonly fromAddress: string | null;
   /** A reseller's registered destination; its withdrawals wait for approval. Null for others. */
   readonly pinnedTo: { readonly address: string; readonly network: Network } | null;
-  /** Whether it waits for an administrator whatever its destination; absent: no. */
-  readonly needsApproval?: boolean;
   readonly referenceId: string | null;
   readonly description: string | null;
   /** The network fee of a dynamic pair as of this request; it is locked with it. */
@@ -88,7 +86,7 @@ export interface Reserved {
  * a fact: neither today's settings nor what the wallet holds can refuse it.
  */
 export interface BookPayout
-  extends Audited, Omit<Reserve, "type" | "destinationCheck" | "pinnedTo" | "needsApproval"> {
+  extends Audited, Omit<Reserve, "type" | "destinationCheck" | "pinnedTo"> {
   readonly type: "book-payout";
   /** The transaction, from a solid block that was read. */
   readonly paidBy: { readonly txid: string; readonly height: number };

@@ -20,8 +20,8 @@ const shown = {
   role: z.enum(KEY_ROLES),
   needsApproval: z.boolean().meta({
     description:
-      "An administrator has made it for an account that had money: where administrators " +
-      "are told apart, payouts with it wait for another one, until another one approves the key",
+      "It has no payout right until another administrator than the one whom it counts as approves it: " +
+      "withdrawals and settlements with it are 403",
   }),
   ipAllowlist: z.array(z.string()).nullable(),
   createdAt: timestamp,
@@ -45,6 +45,11 @@ export const apiKeyRotated = z.object({
   ...shown,
   apiKey: secret,
   previous: z.object({ id: id("key"), expiresAt: timestamp }),
+  nowNeedApproval: z.array(id("key")).meta({
+    description:
+      "Keys of the account that have lost their payout right until they are approved, as " +
+      "the merchant has made the key that it was handed its own",
+  }),
 }).meta({ id: "ApiKeyRotated" });
 
 /** Answer to a key that was ended. */
@@ -75,6 +80,7 @@ export const API_KEY_ROTATED_EXAMPLE = {
   ...KEY,
   apiKey: "sk_production_...",
   previous: { id: exampleId("key"), expiresAt: "2026-08-14T09:30:00.000Z" },
+  nowNeedApproval: [exampleId("key")],
 };
 
 /** What the reference shows for a revoked key. */

@@ -42,7 +42,6 @@ export async function bootstrap(
       id,
       merchantId: null,
       administrator: id,
-      needsApproval: false,
       role: "ADMIN",
       permissions: PERMISSIONS,
       label: isAnother ? "another administrator" : "first administrator",

@@ -25,6 +25,7 @@ export const KEY_VERBS: readonly Verb[] = [
           label: key.label,
           role: key.role,
           permissions: key.permissions,
+          needsApproval: key.needsApproval,
           expires: key.expiresAt,
           used: key.lastUsedAt,
         })),
@@ -74,7 +75,7 @@ export const KEY_VERBS: readonly Verb[] = [
     name: "keys approve",
     args: ["merchant-id", "key-id"],
     options: {},
-    help: "payouts with a key that another administrator has made wait no longer",
+    help: "gives a key that needs approval its payout right; another administrator does it",
     run: async (client, [account, keyId]) =>
       record(await client.send("POST", `${pathOf(account)}/${keyId}/approve`)),
   },

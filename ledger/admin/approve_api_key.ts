@@ -2,7 +2,7 @@ import type { Sql } from "../database/connect.ts";
 import { type HubAudit, writeAudit } from "./write_audit.ts";
 
 /**
- * Lets a merchant's key pay out without approval, together with the line of the audit.
+ * Gives a merchant's key its payout right, together with the line of the audit.
  *
  * @returns false where the key has ended, or needs no approval: nothing was changed
  */

@@ -9,7 +9,7 @@ export interface KeyRecord {
   readonly permissions: readonly string[];
   /** The administrator who stands behind it: who made the key that made it; null: none. */
   readonly administrator: string | null;
-  /** Whether payouts with it wait for another administrator: one has made it for an account with money. */
+  /** Whether it has no payout right before another administrator has approved it, where persons are told apart. */
   readonly needsApproval: boolean;
   readonly label: string;
   readonly ipAllowlist: readonly string[] | null;

@@ -15,9 +15,12 @@ INSERT INTO book.duty DEFAULT VALUES;
 -- The administrator who stands behind a key: its own id for a first key, inherited by every key that
 -- is made with it. Null: a merchant's key with no administrator behind it, or one made before this.
 ALTER TABLE hub.api_key ADD COLUMN administrator text;
--- Whether payouts that are asked for with a key wait for another administrator than the one behind it: an
--- administrator has made it for an account that had money already, and no other one has approved the key.
+-- Whether a merchant's key has no payout right before another administrator than the one behind it has approved it:
+-- somebody who knows the key of an administrator may know it too (`ledger/admin/key_standing.ts`).
 ALTER TABLE hub.api_key ADD COLUMN needs_approval boolean NOT NULL DEFAULT false;
+-- Whether a key with an administrator behind it is the merchant's own: it took the place of the key that the merchant
+-- was handed, or was made with such a one.
+ALTER TABLE hub.api_key ADD COLUMN handed_over boolean NOT NULL DEFAULT false;
 
 -- Key and administrator who made a record, and who let it go.
 DO $$

@@ -8,11 +8,8 @@ export interface StoredKey {
   readonly permissions: readonly string[];
   /** The administrator who stands behind it; null: none. */
   readonly administrator: string | null;
-  /**
-   * Whether payouts with it wait for another administrator: the key needs approval, or an administrator has
-   * made it for a reseller's account, whose own keys are pinned and wait as well.
-   */
-  readonly payoutsWait: boolean;
+  /** Whether it has no payout right before another administrator has approved it, where persons are told apart. */
+  readonly needsApproval: boolean;
   readonly ipAllowlist: readonly string[] | null;
   /** Unix milliseconds, null: never. */
   readonly expiresAt: number | null;
@@ -41,7 +38,7 @@ export async function findApiKeys(
     role: StoredKey["role"];
     permissions: string[];
     administrator: string | null;
-    payouts_wait: boolean;
+    needs_approval: boolean;
     ip_allowlist: string[] | null;
     expires_at: Date | null;
     merchant_id: string | null;
@@ -52,9 +49,8 @@ export async function findApiKeys(
     SELECT encode(k.hash, 'hex') AS hash, k.id, k.role, k.permissions, k.ip_allowlist, k.expires_at,
       k.merchant_id, k.last_used_at,
       coalesce(k.administrator, CASE k.role WHEN 'ADMIN' THEN k.id END) AS administrator, m.status, m.rate_limits,
-      k.needs_approval OR (k.administrator IS NOT NULL AND r.id IS NOT NULL) AS payouts_wait
+      k.needs_approval
     FROM hub.api_key k LEFT JOIN book.merchant m ON m.merchant_id = k.merchant_id
-    LEFT JOIN hub.reseller r ON r.merchant_id = k.merchant_id
     WHERE k.hash = ANY (SELECT decode(h, 'hex') FROM unnest(${[...hashes]}::text[]) h)
       AND k.revoked_at IS NULL AND (k.merchant_id IS NULL OR m.merchant_id IS NOT NULL)`;
   return new Map(rows.map((row) => [row.hash, {
@@ -62,7 +58,7 @@ export async function findApiKeys(
     role: row.role,
     permissions: row.permissions,
     administrator: row.administrator,
-    payoutsWait: row.payouts_wait,
+    needsApproval: row.needs_approval,
     ipAllowlist: row.ip_allowlist,
     expiresAt: row.expires_at?.getTime() ?? null,
     merchantId: row.merchant_id,

@@ -10,6 +10,7 @@ import {
   confirm,
   installation,
   issue,
+  keyIdOf,
   NOT_YOURS,
   settler,
 } from "../support/duties.ts";
@@ -81,6 +82,11 @@ test("keys that one administrator makes are that administrator, merchants' keys 
   const issued = await issue(api, one, path, ["read", "write"]);
   const ofMerchant = await issue(api, issued, path, ["read", "write"]);
   for (const key of [issued, ofMerchant]) {
+    const at = `${path}/${await keyIdOf(api, key)}/approve`;
+    for (const same of [one, made, grandchild]) {
+      assertEquals((await api.call("POST", at, { key: same })).status, 403);
+    }
+    assertEquals((await api.call("POST", at, { key: other })).status, 200);
     const { body } = await api.call("POST", "/api/settlements", { key, body: SETTLEMENT });
     for (const same of [one, made, grandchild]) {
       assertEquals(await approve(api, same, body.id), NOT_YOURS);

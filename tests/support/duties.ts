@@ -34,7 +34,6 @@ export async function bootstrap(
     id,
     merchantId: null,
     administrator: id,
-    needsApproval: false,
     role: "ADMIN",
     permissions: PERMISSIONS,
     label: "administrator",

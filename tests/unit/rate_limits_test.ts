@@ -8,7 +8,7 @@ const CALLER: Caller = {
   merchantId: "mer_1",
   isActive: true,
   administrator: null,
-  payoutsWait: false,
+  needsApproval: false,
   permissions: [],
   ipAllowlist: null,
   expiresAt: null,

@@ -40,7 +40,7 @@ export function reserve(
   const short = fundsRefusal(view, currency, network, fees);
   if (short !== null) return refused(short);
 
-  const needsApproval = pinnedTo !== null || message.needsApproval === true;
+  const needsApproval = pinnedTo !== null;
   const request = { ...message, settlementId: null, needsApproval };
   return decided(
     timeOf(state, message.at),
