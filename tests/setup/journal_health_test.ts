@@ -16,9 +16,9 @@ const FIGURES = {
 Deno.test("readiness tells of batches that were given up lately, and of merchants that wait for a lock", () => {
   const rows: readonly [number | null, number, number, readonly string[]][] = [
     [null, Infinity, 0, []],
-    [600_000, 60_000, 0, []],
+    [600_000, 90_000, 0, []],
     [599_999, Infinity, 0, ["a batch of the journal was given up in the last 10 minutes"]],
-    [null, 59_999, 0, [
+    [null, 89_999, 0, [
       "commands that are audited are refused, as another transaction holds the head of the audit or the duties",
     ]],
     [null, Infinity, 1, ["1 merchant waits for a row that another transaction holds"]],
