@@ -38,7 +38,7 @@ export class AddressBook {
     return await this.#book(network).take(merchantId);
   }
 
-  /** Whether addresses of a network can be handed out. @throws when the database is away */
+  /** True once this node watches a network's addresses, so that they can be issued. @throws when the database is away */
   async isWatched(network: Network): Promise<boolean> {
     try {
       await this.#book(network).requireWatched();
@@ -58,7 +58,7 @@ export class AddressBook {
     );
   }
 
-  /** How handing out goes, by network. */
+  /** Waiting requests and held rows of each network, for metrics and readiness. */
   get figures(): ReadonlyMap<Network, AddressFigures> {
     return new Map([...this.#books].map(([network, book]) => [network, book.figures]));
   }

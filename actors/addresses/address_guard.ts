@@ -32,8 +32,8 @@ export interface AddressGuardOptions {
 }
 
 /**
- * Whether addresses may be handed out: `refused` where a reason forbids it, or one of them is not the
- * wallet's own; `busy` where too many are being derived. Asked again, what is busy goes on from there.
+ * The guard's answer. `refused`: a reason forbids it, or one of the addresses is not the wallet's own.
+ * `busy`: too many are being derived; what was derived is kept for the next request.
  */
 export type Clearance = "cleared" | "refused" | "busy";
 
@@ -66,7 +66,7 @@ export class AddressGuard {
     return this.#mismatches;
   }
 
-  /** How lists fare that take long to derive. */
+  /** Figures of the lists that wait to be derived. */
   get lists(): TurnFigures {
     return this.#turns.figures;
   }

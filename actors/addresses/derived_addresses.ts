@@ -1,7 +1,6 @@
 /**
- * Derived addresses, as many as there is room for. Where there is none left, a merchant displaces
- * what is remembered of itself, or of those who have more than an even share: one that goes through
- * ever more addresses has nobody else's derived again.
+ * A cache of derived addresses with a fixed size. When it is full, a new entry evicts one of the same
+ * merchant, or of a merchant with more than an even share, so no merchant can evict all the others.
  */
 export class DerivedAddresses {
   readonly #room: number;

@@ -8,9 +8,9 @@
 
 /** A slice of a list. */
 export interface Slice<Result> {
-  /** What is to be answered; null: there is more of it. */
+  /** The result of the list; null while slices are left. */
   readonly result: Result | null;
-  /** Whether it took time. */
+  /** True where addresses were derived, so that a pause follows. */
   readonly isWork: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface TurnBounds {
   readonly ofMerchant: number;
 }
 
-/** How lists fare. */
+/** Figures of the lists under way, for metrics and readiness. */
 export interface TurnFigures {
   readonly waiting: number;
   /** Age of the oldest list; 0: there is none. */
@@ -63,7 +63,7 @@ export class ListTurns<Result> {
     this.#monotonic = monotonic;
   }
 
-  /** How lists fare now. */
+  /** Figures of this moment. */
   get figures(): TurnFigures {
     const now = this.#monotonic();
     let oldest = now;
