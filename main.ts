@@ -5,7 +5,7 @@
  * @module
  */
 
-import { SERVED_NETWORKS } from "./ledger/pair.ts";
+import { SERVED_NETWORKS } from "./ledger/money/pair.ts";
 import { getLogger } from "@logtape/logtape";
 import { Registry } from "prom-client";
 import { AddressGuard } from "./actors/addresses/address_guard.ts";
@@ -15,62 +15,62 @@ import { idsFollow, newId } from "./actors/runtime/ids.ts";
 import { FeeBoard } from "./actors/treasury/fee_board.ts";
 import { createWebhooks } from "./actors/webhook/webhooks.ts";
 import { createApi, createOps } from "./api/app.ts";
-import type { ApiDeps } from "./api/context.ts";
+import type { ApiDeps } from "./api/http/context.ts";
 import { MERCHANT_ROUTES, ROUTES, withoutReference } from "./api/routes.ts";
-import { createSessionTokens } from "./api/session_token.ts";
+import { createSessionTokens } from "./api/http/session_token.ts";
 import { WalletFault } from "./chains/wallet/wallet_fault.ts";
-import { loadConfig } from "./config.ts";
-import { keepDuties } from "./ledger/admin/keep_duties.ts";
+import { loadConfig } from "./app/config/config.ts";
+import { keepDuties } from "./ledger/platform_settings.ts";
 import { DatabaseClock, readDatabaseTime } from "./ledger/database/database_clock.ts";
 import { createOutbox } from "./ledger/outbox/outbox.ts";
 import { coinRate } from "./rates/coin_rate.ts";
 import { usdRate } from "./rates/rates.ts";
-import { registerCallbackMetrics } from "./setup/callback_reasons.ts";
-import { registerClockMetrics } from "./setup/clock_reasons.ts";
-import { addressReasons, registerAddressMetrics } from "./setup/address_health.ts";
-import { openCrashPoints } from "./setup/crash_points.ts";
-import { ensureDemo } from "./setup/demo_accounts.ts";
-import { countDescriptors } from "./setup/descriptors.ts";
-import { doorReasons, registerDoorMetrics } from "./setup/door_health.ts";
-import { readFailoverFigures, registerFailoverMetrics } from "./setup/failover_reasons.ts";
-import { registerMetrics } from "./setup/engine_metrics.ts";
-import { openCallbackSecrets } from "./setup/callback_secrets.ts";
-import { ingestSecret } from "./setup/ingest_secret.ts";
-import { keepNodes } from "./setup/keep_nodes.ts";
-import { LoopDelay, registerLoopMetrics } from "./setup/loop_delay.ts";
-import { lockDataDir } from "./setup/lock_data_dir.ts";
+import { registerCallbackMetrics } from "./app/health/callback_reasons.ts";
+import { registerClockMetrics } from "./app/health/clock_reasons.ts";
+import { addressReasons, registerAddressMetrics } from "./app/health/address_health.ts";
+import { openCrashPoints } from "./app/development/crash_points.ts";
+import { ensureDemo } from "./app/development/demo_accounts.ts";
+import { countDescriptors } from "./app/http/descriptors.ts";
+import { doorReasons, registerDoorMetrics } from "./app/health/door_health.ts";
+import { readFailoverFigures, registerFailoverMetrics } from "./app/health/failover_reasons.ts";
+import { registerMetrics } from "./app/metrics/engine_metrics.ts";
+import { openCallbackSecrets } from "./app/open/callback_secrets.ts";
+import { ingestSecret } from "./app/open/ingest_secret.ts";
+import { keepNodes } from "./app/open/keep_nodes.ts";
+import { LoopDelay, registerLoopMetrics } from "./app/metrics/loop_delay.ts";
+import { lockDataDir } from "./app/open/lock_data_dir.ts";
 import {
   CALLBACK_DESCRIPTORS,
   callbackConnections,
   descriptorsWanted,
-} from "./setup/connection_bounds.ts";
-import { configureLogging } from "./setup/logging.ts";
-import { openReading } from "./setup/open_reading.ts";
-import { openChains, UnusableChain } from "./setup/open_chains.ts";
-import { isUnsafeServer, openDatabase } from "./setup/open_database.ts";
-import { openRates } from "./setup/open_rates.ts";
-import { openReconciler } from "./setup/open_reconciler.ts";
-import { deriveOn, openWallet, registerWallets } from "./setup/open_wallet.ts";
-import { nodeName } from "./setup/node_name.ts";
-import { openReadSlots, registerPoolMetrics } from "./setup/pool_health.ts";
-import { registerProcessMetrics } from "./setup/process_metrics.ts";
-import { quickStart } from "./setup/quick_start.ts";
-import { readiness } from "./setup/readiness.ts";
-import { detailReads } from "./setup/readiness_details.ts";
-import { registerReconcileMetrics } from "./setup/reconcile_metrics.ts";
-import { serve } from "./setup/serve.ts";
-import { openServiceSigner } from "./setup/service_signer.ts";
-import { requireApart } from "./setup/signer_user.ts";
-import { sessionSecret } from "./setup/session_secret.ts";
-import { registerSweepMetrics } from "./setup/sweep_health.ts";
-import { DEV_SWEEP_PACE, SWEEP_PACE, sweepTerms } from "./setup/sweep_terms.ts";
-import { registerTreasuryMetrics } from "./setup/treasury_metrics.ts";
-import { registerDepositProofMetrics } from "./setup/deposit_proof_health.ts";
-import { feeTerms, policyOf, treasuryPolicies } from "./setup/treasury_policy.ts";
-import { untilStopped } from "./setup/until_stopped.ts";
-import { registerWorkMetrics } from "./setup/work_reasons.ts";
-import { Warming } from "./setup/warming.ts";
-import { openAttestation } from "./setup/wallet_attestation.ts";
+} from "./app/http/connection_bounds.ts";
+import { configureLogging } from "./app/open/logging.ts";
+import { openReading } from "./app/open/open_reading.ts";
+import { openChains, UnusableChain } from "./app/open/open_chains.ts";
+import { isUnsafeServer, openDatabase } from "./app/open/open_database.ts";
+import { openRates } from "./app/open/open_rates.ts";
+import { openReconciler } from "./app/open/open_reconciler.ts";
+import { deriveOn, openWallet, registerWallets } from "./app/open/open_wallet.ts";
+import { nodeName } from "./app/open/node_name.ts";
+import { openReadSlots, registerPoolMetrics } from "./app/health/pool_health.ts";
+import { registerProcessMetrics } from "./app/metrics/process_metrics.ts";
+import { quickStart } from "./app/development/quick_start.ts";
+import { readiness } from "./app/health/readiness.ts";
+import { detailReads } from "./app/health/readiness_details.ts";
+import { registerReconcileMetrics } from "./app/metrics/reconcile_metrics.ts";
+import { serve } from "./app/http/serve.ts";
+import { openServiceSigner } from "./app/open/service_signer.ts";
+import { requireApart } from "./app/open/signer_user.ts";
+import { sessionSecret } from "./app/open/session_secret.ts";
+import { registerSweepMetrics } from "./app/health/sweep_health.ts";
+import { DEV_SWEEP_PACE, SWEEP_PACE, sweepTerms } from "./app/open/sweep_terms.ts";
+import { registerTreasuryMetrics } from "./app/metrics/treasury_metrics.ts";
+import { registerDepositProofMetrics } from "./app/health/deposit_proof_health.ts";
+import { feeTerms, policyOf, treasuryPolicies } from "./app/open/treasury_policy.ts";
+import { untilStopped } from "./app/open/until_stopped.ts";
+import { registerWorkMetrics } from "./app/health/work_reasons.ts";
+import { Warming } from "./app/http/warming.ts";
+import { openAttestation } from "./app/open/wallet_attestation.ts";
 import { NameLookups } from "./webhooks/name_lookups.ts";
 import { senderPermissions } from "./webhooks/sender_permissions.ts";
 import { createWorkerSender } from "./webhooks/worker_sender.ts";
@@ -117,7 +117,7 @@ if (!development && config.signer.socket !== null) {
     user: Deno.uid(),
   }).catch(refuse);
 }
-const reading = openReading(new URL("./commands/reader_worker.ts", import.meta.url));
+const reading = openReading(new URL("./app/commands/reader_worker.ts", import.meta.url));
 const [database, chains] = await Promise.all([
   openDatabase(config).catch((error): never => {
     if (!isUnsafeServer(error)) throw error;
@@ -153,7 +153,7 @@ const ingestKey = await ingestSecret(config);
 const secrets = await openCallbackSecrets(config, sql);
 const names = new NameLookups();
 const sender = createWorkerSender({
-  entry: new URL("./commands/sender_worker.ts", import.meta.url),
+  entry: new URL("./app/commands/sender_worker.ts", import.meta.url),
   rules: urlRules,
   permissions: senderPermissions(urlRules),
   names,

@@ -6,19 +6,21 @@
 
 import { getLogger } from "@logtape/logtape";
 import { type Context, Hono } from "hono";
+import { findApiKeys, markKeysUsed } from "../ledger/api_keys.ts";
+import { readBalances } from "../ledger/balances.ts";
+import { batcher } from "../ledger/database/batcher.ts";
 import { connectionFault } from "../ledger/database/connection_fault.ts";
-import { markKeysUsed } from "../ledger/admin/mark_keys_used.ts";
-import { batcher } from "../ledger/queries/batcher.ts";
-import { findApiKeys } from "../ledger/queries/find_api_keys.ts";
-import { findAddressOwners } from "../ledger/queries/find_address_owners.ts";
-import { readHostedStatuses } from "../ledger/queries/read_hosted_statuses.ts";
-import { findSessions } from "../ledger/queries/find_sessions.ts";
-import { readBalances } from "../ledger/queries/read_balances.ts";
+import { findAddressOwners } from "../ledger/deposit_addresses.ts";
+import { readHostedStatuses } from "../ledger/hosted_page.ts";
 import { readSettings } from "../ledger/journal/read_settings.ts";
-import { type Answer, toResponse } from "./answer.ts";
-import { addressOf, authenticate, type Connection } from "./authenticate.ts";
-import type { ApiContext, ApiDeps } from "./context.ts";
-import { isList, poolOf } from "./database_use.ts";
+import { findSessions } from "../ledger/sessions.ts";
+import { mangledLink } from "./hosted_page/mangled_link.ts";
+import { POLL_SPACING_MS } from "./hosted_page/pace.ts";
+import { type Answer, toResponse } from "./http/answer.ts";
+import { addressOf, authenticate, type Connection } from "./http/authenticate.ts";
+import type { ApiContext, ApiDeps } from "./http/context.ts";
+import { countRequest } from "./http/count_request.ts";
+import { isList, poolOf } from "./http/database_use.ts";
 import {
   internalError,
   isSomethingAway,
@@ -28,24 +30,21 @@ import {
   outcomeUnknown,
   unauthorized,
   unavailable,
-} from "./errors.ts";
-import { countRequest } from "./count_request.ts";
-import { isHost } from "./host_header.ts";
-import { createKeyRing } from "./key_ring.ts";
-import { createUsageNotes } from "./key_usage.ts";
-import { type Counting, NOT_COUNTED, RateLimits } from "./rate_limits.ts";
-import { FailedAuthentications } from "./failed_authentications.ts";
-import { createRequestMetrics, type RequestMetrics } from "./request_metrics.ts";
-import { mangledLink } from "./hosted_page/mangled_link.ts";
-import { POLL_SPACING_MS } from "./hosted_page/pace.ts";
-import { keptFor } from "./kept_for.ts";
-import { newRequestId } from "./request_id.ts";
-import { isReadablePath } from "./readable_path.ts";
-import { readInput } from "./read_input.ts";
-import type { AnyRequest, Route } from "./route.ts";
+} from "./http/errors.ts";
+import { FailedAuthentications } from "./http/failed_authentications.ts";
+import { isHost } from "./http/host_header.ts";
+import { keptFor } from "./http/kept_for.ts";
+import { createKeyRing } from "./http/key_ring.ts";
+import { createUsageNotes } from "./http/key_usage.ts";
+import { type Counting, NOT_COUNTED, RateLimits } from "./http/rate_limits.ts";
+import { readInput } from "./http/read_input.ts";
+import { isReadablePath } from "./http/readable_path.ts";
+import { newRequestId } from "./http/request_id.ts";
+import { createRequestMetrics, type RequestMetrics } from "./http/request_metrics.ts";
+import type { AnyRequest, Route } from "./http/route.ts";
+import { WatchedWrites } from "./http/watched_writes.ts";
+import { sizeOf, writeBody, writeSmall } from "./http/write_body.ts";
 import { OPS_ROUTES, ROUTES } from "./routes.ts";
-import { WatchedWrites } from "./watched_writes.ts";
-import { sizeOf, writeBody, writeSmall } from "./write_body.ts";
 
 const log = getLogger(["engine", "api"]);
 

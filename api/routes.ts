@@ -4,35 +4,35 @@
  * @module
  */
 
-import { ADMIN_OPERATIONS } from "./admin_operations.ts";
-import { getBalance } from "./balance.ts";
-import { claimDeposit } from "./claim_deposit.ts";
-import { createDepositAddress, getDepositAddresses } from "./deposit_address.ts";
-import { getCharges } from "./charges.ts";
-import { createDeposit } from "./create_deposit.ts";
-import { getDepositPageStatus } from "./deposit_page_status.ts";
+import { ADMIN_OPERATIONS } from "./admin_routes.ts";
+import { getBalance } from "./statements/balance.ts";
+import { claimDeposit } from "./deposits/claim_deposit.ts";
+import { createDepositAddress, getDepositAddresses } from "./deposits/deposit_address.ts";
+import { getCharges } from "./statements/charges.ts";
+import { createDeposit } from "./deposits/create_deposit.ts";
+import { getDepositPageStatus } from "./deposits/deposit_page_status.ts";
 import { getDepositPage, getDepositPageOfToken } from "./hosted_page/deposit_page.tsx";
-import { createDepositUrl, getDepositUrls } from "./deposit_url.ts";
-import { getDeposits } from "./deposits.ts";
-import { getEarnings } from "./earnings.ts";
-import { getExchangeRates } from "./exchange_rates.ts";
-import { healthz, metrics, readyz } from "./health.ts";
-import { getMerchant, updateMerchant } from "./merchants.ts";
+import { createDepositUrl, getDepositUrls } from "./deposits/deposit_url.ts";
+import { getDeposits } from "./deposits/deposits.ts";
+import { getEarnings } from "./statements/earnings.ts";
+import { getExchangeRates } from "./statements/exchange_rates.ts";
+import { healthz, metrics, readyz } from "./operations/health.ts";
+import { getMerchant, updateMerchant } from "./merchants/merchants.ts";
 import { referenceRoutes } from "./openapi/reference_routes.ts";
-import { redeliverMerchantWebhooks, redeliverWebhooks } from "./redeliver_range.ts";
-import type { Route } from "./route.ts";
+import { redeliverMerchantWebhooks, redeliverWebhooks } from "./callbacks/redeliver_range.ts";
+import type { Route } from "./http/route.ts";
 import {
   createSettlementAddress,
   deleteSettlementAddress,
   getSettlementAddresses,
-} from "./settlement_addresses.ts";
-import { cancelSettlement, createSettlement, getSettlements } from "./settlements.ts";
-import { getTopUpAddress } from "./top_up_address.ts";
-import { getTransactions } from "./transactions.ts";
-import { getWebhookDeliveries, redeliverWebhook } from "./webhook_deliveries.ts";
-import { getWebhookStatus, resumeWebhook } from "./webhook_endpoint.ts";
-import { rotateWebhookSecret, testWebhook } from "./webhook_settings.ts";
-import { cancelWithdrawal, createWithdrawal, getWithdrawals } from "./withdrawals.ts";
+} from "./payouts/settlement_addresses.ts";
+import { cancelSettlement, createSettlement, getSettlements } from "./payouts/settlements.ts";
+import { getTopUpAddress } from "./deposits/top_up_address.ts";
+import { getTransactions } from "./statements/transactions.ts";
+import { getWebhookDeliveries, redeliverWebhook } from "./callbacks/webhook_deliveries.ts";
+import { getWebhookStatus, resumeWebhook } from "./callbacks/webhook_endpoint.ts";
+import { rotateWebhookSecret, testWebhook } from "./callbacks/webhook_settings.ts";
+import { cancelWithdrawal, createWithdrawal, getWithdrawals } from "./payouts/withdrawals.ts";
 
 const REFERENCE = referenceRoutes(() => OPERATIONS);
 

@@ -5,8 +5,8 @@
  * @module
  */
 
-import type { Amount } from "../ledger/amount.ts";
-import type { Currency, Network } from "../ledger/pair.ts";
+import type { Amount } from "../ledger/money/amount.ts";
+import type { Currency, Network } from "../ledger/money/pair.ts";
 import type { GasPort } from "./gas.ts";
 
 /** What an adapter's chain can and cannot do. */

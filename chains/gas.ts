@@ -5,8 +5,8 @@
  * @module
  */
 
-import type { Amount } from "../ledger/amount.ts";
-import type { Currency } from "../ledger/pair.ts";
+import type { Amount } from "../ledger/money/amount.ts";
+import type { Currency } from "../ledger/money/pair.ts";
 import type { FeeEstimate } from "./chain.ts";
 
 /** What an address has and needs for one transfer of its tokens; all in the chain's own coin. */

@@ -6,8 +6,8 @@
  * @module
  */
 
-import type { Amount } from "../ledger/amount.ts";
-import type { Network } from "../ledger/pair.ts";
+import type { Amount } from "../ledger/money/amount.ts";
+import type { Network } from "../ledger/money/pair.ts";
 import type { Asset, Envelope, SignedTransaction } from "./chain.ts";
 
 /** Why something leaves a wallet of ours; each has destinations of its own. */

@@ -5,9 +5,9 @@
  * @module
  */
 
-import type { Amount } from "./amount.ts";
-import type { Rate } from "./fees.ts";
-import type { Currency, Network, OutgoingAsset } from "./pair.ts";
+import type { Amount } from "./money/amount.ts";
+import type { Rate } from "./money/fees.ts";
+import type { Currency, Network, OutgoingAsset } from "./money/pair.ts";
 import { table } from "./table.ts";
 import type {
   DepositStatus,
@@ -15,7 +15,7 @@ import type {
   SettlementStatus,
   TransactionStatus,
   WithdrawalStatus,
-} from "./transitions.ts";
+} from "./money/transitions.ts";
 
 /** Whether a merchant may create payments. */
 export type MerchantStatus = "ACTIVE" | "SUSPENDED" | "INACTIVE";

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { type Amount, amountOf, formatAmount } from "./amount.ts";
+import { type Amount, amountOf, formatAmount } from "./money/amount.ts";
 import { Decimal } from "decimal.js";
 
 /** How a value of a column is written and read. */

@@ -1,5 +1,5 @@
 import { Decimal } from "decimal.js";
-import type { Currency, Network } from "../ledger/pair.ts";
+import type { Currency, Network } from "../ledger/money/pair.ts";
 import { coinOf, type FiatRate, type Rates, usdRate } from "./rates.ts";
 
 const Exact = Decimal.clone({ precision: 60, toExpNeg: -60, toExpPos: 60 });

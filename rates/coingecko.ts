@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CURRENCIES } from "../ledger/pair.ts";
+import { CURRENCIES } from "../ledger/money/pair.ts";
 import { COINS, type Priced } from "./rates.ts";
 import { readJson } from "./read_json.ts";
 import { isFiat, rateOf, type RateSource, RateUnavailable } from "./source.ts";

@@ -1,4 +1,4 @@
-import { type Amount, AMOUNT_SCALE, fromUnits, parseAmount } from "../ledger/amount.ts";
+import { type Amount, AMOUNT_SCALE, fromUnits, parseAmount } from "../ledger/money/amount.ts";
 
 /** Decimals of a quoted amount. */
 export const QUOTE_DECIMALS = 8;

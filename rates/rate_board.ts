@@ -6,7 +6,7 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import { CURRENCIES } from "../ledger/pair.ts";
+import { CURRENCIES } from "../ledger/money/pair.ts";
 import { agreedRate } from "./agreed_rate.ts";
 import type { FiatRate, Priced, Rates } from "./rates.ts";
 import { type RateSource, type RateTable, RateUnavailable } from "./source.ts";

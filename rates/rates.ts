@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Currency, Network } from "../ledger/pair.ts";
+import type { Currency, Network } from "../ledger/money/pair.ts";
 
 /** Coins that transactions are paid in. */
 export const COINS = ["TRX"] as const;

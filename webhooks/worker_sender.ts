@@ -34,7 +34,7 @@ const SETTLED_MS = 30_000;
 
 /** How to start the worker. */
 export interface WorkerSenderOptions {
-  /** The worker's module, `commands/sender_worker.ts`. */
+  /** The worker's module, `app/commands/sender_worker.ts`. */
   readonly entry: URL;
   readonly rules: UrlRules;
   /** See `senderPermissions`. */

@@ -7,7 +7,7 @@
 
 import type { Sql } from "postgres";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import {
   type AddressBounds,
   type AddressFigures,

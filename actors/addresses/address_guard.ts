@@ -6,7 +6,7 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { DerivedAddresses } from "./derived_addresses.ts";
 import { ListTurns, type Slice, type TurnFigures } from "./list_turns.ts";
 

@@ -1,6 +1,6 @@
-import { add, type Amount, formatAmount, negate, ZERO } from "../../ledger/amount.ts";
+import { add, type Amount, formatAmount, negate, ZERO } from "../../ledger/money/amount.ts";
 import type { Balance } from "../../ledger/journal/read_accounts.ts";
-import { pairKey } from "../../ledger/pair.ts";
+import { pairKey } from "../../ledger/money/pair.ts";
 import type { Account } from "../../ledger/rows.ts";
 import type { Decision } from "./decision.ts";
 import type { MerchantState } from "./state.ts";

@@ -30,7 +30,7 @@ import type { Verdict } from "./decision.ts";
 import type { Fact } from "./facts.ts";
 import type { Answers, MerchantCommand } from "./messages.ts";
 import type { MerchantView } from "./state.ts";
-import { pairKey } from "../../ledger/pair.ts";
+import { pairKey } from "../../ledger/money/pair.ts";
 
 /** A message of a merchant's mailbox that changes money or records. */
 export type MerchantMessage = MerchantCommand | Fact;

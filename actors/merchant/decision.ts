@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Amount } from "../../ledger/amount.ts";
+import type { Amount } from "../../ledger/money/amount.ts";
 import type {
   Account,
   AuditRow,
@@ -25,7 +25,7 @@ import type {
   TransactionRow,
   WithdrawalRow,
 } from "../../ledger/rows.ts";
-import type { Currency, Network } from "../../ledger/pair.ts";
+import type { Currency, Network } from "../../ledger/money/pair.ts";
 import { type EventType } from "../../webhooks/event_type.ts";
 import { isSubscribed } from "../../webhooks/subscription.ts";
 import type { Refusal } from "./refusal.ts";

@@ -12,9 +12,9 @@ import {
   formatAmount,
   fromUnits,
   LARGEST_PAYMENT,
-} from "../../ledger/amount.ts";
+} from "../../ledger/money/amount.ts";
 import type { InboxRow } from "../../ledger/journal/read_inbox.ts";
-import { CURRENCIES, type Currency } from "../../ledger/pair.ts";
+import { CURRENCIES, type Currency } from "../../ledger/money/pair.ts";
 import type { InboxKey } from "../../ledger/rows.ts";
 import { newId } from "../runtime/ids.ts";
 import type { EventIds } from "./messages.ts";

@@ -1,5 +1,5 @@
-import { add, type Amount, subtract, ZERO } from "../../ledger/amount.ts";
-import { type Currency, type Network, pairKey } from "../../ledger/pair.ts";
+import { add, type Amount, subtract, ZERO } from "../../ledger/money/amount.ts";
+import { type Currency, type Network, pairKey } from "../../ledger/money/pair.ts";
 import type { OutgoingRow } from "../../ledger/rows.ts";
 
 /** What a hot wallet can still promise; null where it is not known. */

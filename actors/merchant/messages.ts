@@ -5,10 +5,10 @@
  * @module
  */
 
-import type { Amount } from "../../ledger/amount.ts";
-import type { DynamicFee, Rate, WithdrawalFees } from "../../ledger/fees.ts";
-import type { Actor, Duties } from "../../ledger/duties.ts";
-import type { Currency, Network } from "../../ledger/pair.ts";
+import type { Amount } from "../../ledger/money/amount.ts";
+import type { DynamicFee, Rate, WithdrawalFees } from "../../ledger/money/fees.ts";
+import type { Actor, Duties } from "../../ledger/money/duties.ts";
+import type { Currency, Network } from "../../ledger/money/pair.ts";
 import type {
   DepositRow,
   InboxKey,
@@ -17,7 +17,7 @@ import type {
   SettlementAddressRow,
   SettlementRow,
 } from "../../ledger/rows.ts";
-import type { SettlementStatus, WithdrawalStatus } from "../../ledger/transitions.ts";
+import type { SettlementStatus, WithdrawalStatus } from "../../ledger/money/transitions.ts";
 import type { AskOutcome } from "../runtime/ask.ts";
 import type { Refusal } from "./refusal.ts";
 

@@ -5,9 +5,9 @@
  * @module
  */
 
-import type { Amount } from "../../ledger/amount.ts";
-import type { WithdrawalFees } from "../../ledger/fees.ts";
-import type { Currency, Network } from "../../ledger/pair.ts";
+import type { Amount } from "../../ledger/money/amount.ts";
+import type { WithdrawalFees } from "../../ledger/money/fees.ts";
+import type { Currency, Network } from "../../ledger/money/pair.ts";
 
 /** Codes in order of precedence. */
 export const REFUSAL_CODES = [

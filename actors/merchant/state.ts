@@ -7,7 +7,7 @@
 
 import type { AccountSnapshot } from "../../ledger/journal/read_accounts.ts";
 import type { Facts } from "../../ledger/journal/read_facts.ts";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import type {
   DepositAddressRow,
   DepositRow,
@@ -18,7 +18,7 @@ import type {
   TransactionRow,
   WithdrawalRow,
 } from "../../ledger/rows.ts";
-import type { OutgoingStatus } from "../../ledger/transitions.ts";
+import type { OutgoingStatus } from "../../ledger/money/transitions.ts";
 import type { HotFunds } from "./hot_funds.ts";
 
 /** A merchant's account as of one version. Replaced as a whole, never edited. */

@@ -11,7 +11,7 @@
 
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { type Cursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import {
   type PendingTransfer,

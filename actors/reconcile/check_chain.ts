@@ -7,8 +7,8 @@
 
 import { getLogger } from "@logtape/logtape";
 import { ChainUnavailable } from "../../chains/chain.ts";
-import { add, type Amount, formatAmount, subtract, ZERO } from "../../ledger/amount.ts";
-import type { Currency } from "../../ledger/pair.ts";
+import { add, type Amount, formatAmount, subtract, ZERO } from "../../ledger/money/amount.ts";
+import type { Currency } from "../../ledger/money/pair.ts";
 import type { Difference } from "../../ledger/reconcile/difference.ts";
 import { listPaidAttempts } from "../../ledger/reconcile/list_paid_attempts.ts";
 import {

@@ -30,8 +30,16 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import { add, type Amount, formatAmount, max, min, subtract, ZERO } from "../../ledger/amount.ts";
-import type { OutgoingAsset } from "../../ledger/pair.ts";
+import {
+  add,
+  type Amount,
+  formatAmount,
+  max,
+  min,
+  subtract,
+  ZERO,
+} from "../../ledger/money/amount.ts";
+import type { OutgoingAsset } from "../../ledger/money/pair.ts";
 import type { Difference } from "../../ledger/reconcile/difference.ts";
 import {
   keepWalletLevel,

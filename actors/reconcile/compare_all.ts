@@ -6,10 +6,10 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import { formatAmount, subtract } from "../../ledger/amount.ts";
+import { formatAmount, subtract } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readDatabaseTime } from "../../ledger/database/database_clock.ts";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { checkBooks } from "../../ledger/reconcile/check_books.ts";
 import type { Difference } from "../../ledger/reconcile/difference.ts";
 import type { KeptReport, ReconcileScope } from "../../ledger/reconcile/reports.ts";

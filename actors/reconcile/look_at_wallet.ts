@@ -5,8 +5,8 @@
  */
 
 import { ChainUnavailable } from "../../chains/chain.ts";
-import { add, type Amount, max, min, negate, subtract, ZERO } from "../../ledger/amount.ts";
-import type { OutgoingAsset } from "../../ledger/pair.ts";
+import { add, type Amount, max, min, negate, subtract, ZERO } from "../../ledger/money/amount.ts";
+import type { OutgoingAsset } from "../../ledger/money/pair.ts";
 import {
   readWalletLevel,
   readWalletMoves,

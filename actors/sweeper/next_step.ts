@@ -7,9 +7,9 @@
  */
 
 import type { SweepMeans } from "../../chains/gas.ts";
-import { type Amount, formatAmount, max, subtract, ZERO } from "../../ledger/amount.ts";
-import { worthOf } from "../../ledger/fees.ts";
-import { tokenDecimals } from "../../ledger/pair.ts";
+import { type Amount, formatAmount, max, subtract, ZERO } from "../../ledger/money/amount.ts";
+import { worthOf } from "../../ledger/money/fees.ts";
+import { tokenDecimals } from "../../ledger/money/pair.ts";
 import type { SweepTarget } from "../../ledger/sweeps/due_targets.ts";
 import {
   MOST_ITEMS,

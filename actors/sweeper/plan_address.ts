@@ -1,8 +1,8 @@
 import { getLogger } from "@logtape/logtape";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
-import { type Amount, formatAmount, min, subtract, ZERO } from "../../ledger/amount.ts";
+import { type Amount, formatAmount, min, subtract, ZERO } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import type { Currency } from "../../ledger/pair.ts";
+import type { Currency } from "../../ledger/money/pair.ts";
 import { attachToSweep, readSpareSweeps } from "../../ledger/sweeps/attach_to_sweep.ts";
 import type { SweepTarget } from "../../ledger/sweeps/due_targets.ts";
 import { readSweepFacts, type SweepFacts } from "../../ledger/sweeps/read_sweep_facts.ts";

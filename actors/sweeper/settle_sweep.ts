@@ -7,8 +7,8 @@
 
 import { getLogger } from "@logtape/logtape";
 import type { Chain, FoundTransaction } from "../../chains/chain.ts";
-import type { HubAudit } from "../../ledger/admin/write_audit.ts";
-import { add, type Amount, formatAmount, ZERO } from "../../ledger/amount.ts";
+import type { HubAudit } from "../../ledger/audit.ts";
+import { add, type Amount, formatAmount, ZERO } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import {
   type Settled,

@@ -1,4 +1,4 @@
-import type { Currency, Network } from "../../ledger/pair.ts";
+import type { Currency, Network } from "../../ledger/money/pair.ts";
 
 /** How the addresses of one network are swept. */
 export interface SweepTerms {

@@ -8,10 +8,10 @@
 
 import { getLogger } from "@logtape/logtape";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
-import { type Amount, subtract, ZERO } from "../../ledger/amount.ts";
+import { type Amount, subtract, ZERO } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { classifyDatabaseError } from "../../ledger/database/classify_database_error.ts";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { dueTargets, type SweepTarget } from "../../ledger/sweeps/due_targets.ts";
 import { noteLateTargets } from "../../ledger/sweeps/note_late_targets.ts";
 import { readPromisedStake } from "../../ledger/sweeps/read_promised_stake.ts";

@@ -17,7 +17,7 @@
  * @module
  */
 
-import { add, type Amount, subtract, ZERO } from "../../ledger/amount.ts";
+import { add, type Amount, subtract, ZERO } from "../../ledger/money/amount.ts";
 import type { OpenItem } from "../../ledger/sweeps/read_sweep_facts.ts";
 
 /** What transfers come to. */

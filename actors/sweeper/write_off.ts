@@ -8,8 +8,8 @@
 
 import { getLogger } from "@logtape/logtape";
 import type { Chain } from "../../chains/chain.ts";
-import type { HubAudit } from "../../ledger/admin/write_audit.ts";
-import { add, type Amount, formatAmount, subtract } from "../../ledger/amount.ts";
+import type { HubAudit } from "../../ledger/audit.ts";
+import { add, type Amount, formatAmount, subtract } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readSpareSweeps } from "../../ledger/sweeps/attach_to_sweep.ts";
 import type { SweepTarget } from "../../ledger/sweeps/due_targets.ts";

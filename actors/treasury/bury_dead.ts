@@ -1,6 +1,6 @@
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import {
   buryExpired,
   type SecondProof,

@@ -1,4 +1,4 @@
-import type { OutgoingAsset } from "../../ledger/pair.ts";
+import type { OutgoingAsset } from "../../ledger/money/pair.ts";
 
 /** Milliseconds for which a currency is left alone whose cap of the day is reached. */
 const CAPPED_MS = 60_000;

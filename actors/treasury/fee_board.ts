@@ -7,15 +7,15 @@
 
 import { getLogger } from "@logtape/logtape";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
-import { type Amount, fromTokenUnits } from "../../ledger/amount.ts";
-import { type DynamicFee, dynamicFeeOf } from "../../ledger/fees.ts";
+import { type Amount, fromTokenUnits } from "../../ledger/money/amount.ts";
+import { type DynamicFee, dynamicFeeOf } from "../../ledger/money/fees.ts";
 import {
   type Currency,
   type Network,
   type PairKey,
   pairKey,
   tokenDecimals,
-} from "../../ledger/pair.ts";
+} from "../../ledger/money/pair.ts";
 
 const log = getLogger(["engine", "treasury"]);
 

@@ -11,7 +11,7 @@ import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { LARGEST_BATCH, type Signer, SignerUnavailable } from "../../chains/signer.ts";
-import { ZERO } from "../../ledger/amount.ts";
+import { ZERO } from "../../ledger/money/amount.ts";
 import {
   endComparison,
   endFinishedHolds,

@@ -1,6 +1,6 @@
 import { getLogger } from "@logtape/logtape";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
-import type { Currency, OutgoingAsset } from "../../ledger/pair.ts";
+import type { Currency, OutgoingAsset } from "../../ledger/money/pair.ts";
 import { countCosts } from "../../ledger/treasury/count_costs.ts";
 import { noteHeld } from "../../ledger/treasury/note_held.ts";
 import { wakeQueued } from "../../ledger/treasury/postpone_queued.ts";

@@ -7,10 +7,10 @@
  */
 
 import type { Chain, FoundTransaction } from "../../chains/chain.ts";
-import { findAttempt } from "../../ledger/admin/find_attempt.ts";
-import { add, type Amount, formatAmount, ZERO } from "../../ledger/amount.ts";
+import { findAttempt } from "../../ledger/payouts.ts";
+import { add, type Amount, formatAmount, ZERO } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { findAddressOwners } from "../../ledger/queries/find_address_owners.ts";
+import { findAddressOwners } from "../../ledger/deposit_addresses.ts";
 import type { UnexpectedPayout } from "../../ledger/treasury/read_unexpected_payout.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import type { PayoutVerdict } from "../merchant/messages.ts";

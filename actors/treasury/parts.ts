@@ -1,6 +1,6 @@
 import { getLogger } from "@logtape/logtape";
 import { classifyDatabaseError } from "../../ledger/database/classify_database_error.ts";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { isAway } from "../runtime/is_away.ts";
 
 const log = getLogger(["engine", "treasury"]);

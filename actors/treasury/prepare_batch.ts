@@ -7,8 +7,8 @@ import {
   type Landmark,
   NotOurChain,
 } from "../../chains/chain.ts";
-import { add, type Amount, formatAmount, ZERO } from "../../ledger/amount.ts";
-import type { OutgoingAsset } from "../../ledger/pair.ts";
+import { add, type Amount, formatAmount, ZERO } from "../../ledger/money/amount.ts";
+import type { OutgoingAsset } from "../../ledger/money/pair.ts";
 import type { OutgoingRow } from "../../ledger/rows.ts";
 import type { Commitments } from "../../ledger/treasury/read_commitments.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";

@@ -1,6 +1,6 @@
 import type { Chain, Landmark } from "../../chains/chain.ts";
-import { type Amount, subtract, ZERO } from "../../ledger/amount.ts";
-import type { OutgoingAsset } from "../../ledger/pair.ts";
+import { type Amount, subtract, ZERO } from "../../ledger/money/amount.ts";
+import type { OutgoingAsset } from "../../ledger/money/pair.ts";
 import type { OutgoingRow } from "../../ledger/rows.ts";
 import type { Commitments } from "../../ledger/treasury/read_commitments.ts";
 

@@ -7,7 +7,7 @@
  */
 
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
-import type { Amount } from "../../ledger/amount.ts";
+import type { Amount } from "../../ledger/money/amount.ts";
 import type { Testimony } from "../../ledger/treasury/bury_expired.ts";
 import type { Unproven } from "../../ledger/treasury/read_unproven.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";

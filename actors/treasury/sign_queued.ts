@@ -1,7 +1,7 @@
 import { getLogger } from "@logtape/logtape";
 import type { Chain } from "../../chains/chain.ts";
 import { OVER_DAY_CAP, type SignAnswer, SignerUnavailable } from "../../chains/signer.ts";
-import type { OutgoingAsset } from "../../ledger/pair.ts";
+import type { OutgoingAsset } from "../../ledger/money/pair.ts";
 import type { SignedRow } from "../../ledger/treasury/commit_signed.ts";
 import { type Pulled, pullQueued, type QueueOf } from "../../ledger/treasury/pull_queued.ts";
 import { readCommitments } from "../../ledger/treasury/read_commitments.ts";

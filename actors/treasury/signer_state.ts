@@ -1,5 +1,5 @@
 import { type Signer, SignerUnavailable } from "../../chains/signer.ts";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 
 /** An id that no transfer has. */
 const NOBODY = "out_nobody";

@@ -1,5 +1,5 @@
 import type { ChainUnavailable } from "../../chains/chain.ts";
-import type { OutgoingAsset } from "../../ledger/pair.ts";
+import type { OutgoingAsset } from "../../ledger/money/pair.ts";
 import type { OutgoingRow } from "../../ledger/rows.ts";
 import { ANOTHER_TRY, PAUSES, type Waits } from "./waits.ts";
 

@@ -1,6 +1,6 @@
 import { getLogger } from "@logtape/logtape";
 import { type Chain, ChainUnavailable, type TokenSwitches } from "../../chains/chain.ts";
-import type { Currency } from "../../ledger/pair.ts";
+import type { Currency } from "../../ledger/money/pair.ts";
 
 const log = getLogger(["engine", "treasury"]);
 

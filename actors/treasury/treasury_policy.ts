@@ -1,5 +1,5 @@
-import type { Amount } from "../../ledger/amount.ts";
-import type { Currency } from "../../ledger/pair.ts";
+import type { Amount } from "../../ledger/money/amount.ts";
+import type { Currency } from "../../ledger/money/pair.ts";
 import type { SecondOpinionPolicy } from "./second_opinion.ts";
 
 /** Between which amounts the hot wallet's free funds are kept. */

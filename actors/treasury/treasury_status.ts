@@ -1,5 +1,5 @@
-import type { Amount } from "../../ledger/amount.ts";
-import type { Currency, OutgoingAsset } from "../../ledger/pair.ts";
+import type { Amount } from "../../ledger/money/amount.ts";
+import type { Currency, OutgoingAsset } from "../../ledger/money/pair.ts";
 import type { QueueHealth } from "../../ledger/treasury/read_queue_health.ts";
 
 /** What a hot wallet holds of one asset, and what of it is not promised to anybody. */

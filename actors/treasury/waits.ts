@@ -1,5 +1,5 @@
 import { getLogger } from "@logtape/logtape";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import type { OutgoingRow } from "../../ledger/rows.ts";
 import { type Postponed, postponeQueued } from "../../ledger/treasury/postpone_queued.ts";
 import { returnQueued } from "../../ledger/treasury/return_queued.ts";

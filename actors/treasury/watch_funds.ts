@@ -1,8 +1,8 @@
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
-import { type Amount, formatAmount, subtract, ZERO } from "../../ledger/amount.ts";
-import type { Currency, OutgoingAsset } from "../../ledger/pair.ts";
+import { type Amount, formatAmount, subtract, ZERO } from "../../ledger/money/amount.ts";
+import type { Currency, OutgoingAsset } from "../../ledger/money/pair.ts";
 import { type Commitments, readCommitments } from "../../ledger/treasury/read_commitments.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { solidLandmark } from "./solid_landmark.ts";

@@ -7,7 +7,7 @@
 
 import type { Sql } from "postgres";
 import { NotOurChain } from "../../chains/chain.ts";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { type Cursor, readCursor } from "../../ledger/watcher/cursor.ts";
 
 /** Nothing that nodes say of a network can be believed now; nothing was done. */

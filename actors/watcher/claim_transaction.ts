@@ -18,7 +18,7 @@ import type {
   Landmark,
   TransactionLookup,
 } from "../../chains/chain.ts";
-import type { Currency, Network } from "../../ledger/pair.ts";
+import type { Currency, Network } from "../../ledger/money/pair.ts";
 import { readTransferStates } from "../../ledger/watcher/read_transfer_states.ts";
 import { recordTransfers, type TransferFinding } from "../../ledger/watcher/record_findings.ts";
 import { type ChainInDoubt, orInDoubt, readBelieved } from "./chain_in_doubt.ts";

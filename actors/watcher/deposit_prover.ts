@@ -10,7 +10,7 @@
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import { type BlockAnswer, type Chain, ChainUnavailable } from "../../chains/chain.ts";
-import type { Amount } from "../../ledger/amount.ts";
+import type { Amount } from "../../ledger/money/amount.ts";
 import {
   keepDepositProofRule,
   readDepositProofRule,

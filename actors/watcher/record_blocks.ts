@@ -3,7 +3,7 @@ import type { Sql } from "postgres";
 import type { Block, Chain, Finality, IncludedTransaction, Transfer } from "../../chains/chain.ts";
 import { textKey } from "../../chains/text_key.ts";
 import { LOST_ACCOUNT } from "../../ledger/addresses/lost_account.ts";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { findAddresses } from "../../ledger/watcher/find_addresses.ts";
 import {
   findOwnTransactions,

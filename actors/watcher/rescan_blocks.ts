@@ -1,7 +1,7 @@
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import { type Block, type Chain, ChainUnavailable, NotOurChain } from "../../chains/chain.ts";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { markReadWithContracts } from "../../ledger/watcher/scanned_contracts.ts";
 import { markScanned } from "../../ledger/watcher/scanned_ranges.ts";

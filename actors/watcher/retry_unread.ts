@@ -1,7 +1,7 @@
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import type { BlockAnswer, Finality } from "../../chains/chain.ts";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import {
   dropOneUnread,
   dropUnread,

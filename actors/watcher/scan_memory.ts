@@ -1,4 +1,4 @@
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import type { UnreadBlock } from "../../ledger/watcher/unread_blocks.ts";
 import { ScanProgress } from "./scan_progress.ts";
 import type { WatcherStatus } from "./watcher_status.ts";

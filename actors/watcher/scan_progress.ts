@@ -1,5 +1,5 @@
 import { getLogger } from "@logtape/logtape";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import type { CatchUp } from "./watcher_status.ts";
 
 const log = getLogger(["engine", "watcher"]);

@@ -9,13 +9,13 @@ import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import type { Block, Transfer } from "../../chains/chain.ts";
 import { textKey } from "../../chains/text_key.ts";
-import { formatAmount, ZERO } from "../../ledger/amount.ts";
+import { formatAmount, ZERO } from "../../ledger/money/amount.ts";
 import {
   recordUnknownSpends,
   type SpendStatus,
   type UnknownSpend,
 } from "../../ledger/failover/unknown_spends.ts";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { findAddresses } from "../../ledger/watcher/find_addresses.ts";
 import { findAddressIndexes } from "../../ledger/watcher/find_address_indexes.ts";
 import type { OwnTransaction } from "../../ledger/watcher/find_own_transactions.ts";

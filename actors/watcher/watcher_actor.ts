@@ -9,7 +9,7 @@
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import type { Chain, NodeState } from "../../chains/chain.ts";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { noteContracts } from "../../ledger/watcher/scanned_contracts.ts";
 import { listUnread } from "../../ledger/watcher/unread_blocks.ts";
 import { isAway } from "../runtime/is_away.ts";

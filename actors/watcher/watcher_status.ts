@@ -1,4 +1,4 @@
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import type { UnreadBlock } from "../../ledger/watcher/unread_blocks.ts";
 
 /** How a network's scan goes, for health, metrics and operators. */

@@ -5,19 +5,19 @@
  */
 
 import { z } from "zod";
-import { readHostedPage } from "../../ledger/queries/read_hosted_page.ts";
-import type { Answer } from "../answer.ts";
-import type { ApiContext } from "../context.ts";
-import { invalidToken, sessionExpired, tokenRequired } from "../errors.ts";
-import { heldBack } from "../hand_out.ts";
+import { readHostedPage } from "../../ledger/hosted_page.ts";
+import type { Answer } from "../http/answer.ts";
+import type { ApiContext } from "../http/context.ts";
+import { invalidToken, sessionExpired, tokenRequired } from "../http/errors.ts";
+import { heldBack } from "../http/hand_out.ts";
 import {
   invalidTokenDoc,
   notFoundDoc,
   sessionExpiredDoc,
   tokenRequiredDoc,
 } from "../openapi/error_catalogue.ts";
-import { type PublicRequest, publicRoute } from "../route.ts";
-import { hashSessionToken } from "../session_token.ts";
+import { type PublicRequest, publicRoute } from "../http/route.ts";
+import { hashSessionToken } from "../http/session_token.ts";
 import { renderDocument } from "./document.tsx";
 import { chooseLanguage, type Language } from "./language.ts";
 import { PACE } from "./pace.ts";

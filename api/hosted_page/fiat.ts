@@ -1,4 +1,4 @@
-import { type Amount, formatAmount } from "../../ledger/amount.ts";
+import { type Amount, formatAmount } from "../../ledger/money/amount.ts";
 
 /** By currency, which is three letters; asking takes 0.1 ms each time. */
 const decimalsOf = new Map<string, number>();

@@ -1,5 +1,5 @@
-import type { Answer } from "../answer.ts";
-import { notFound } from "../errors.ts";
+import type { Answer } from "../http/answer.ts";
+import { notFound } from "../http/errors.ts";
 import { problemPage } from "./problem_page.tsx";
 
 /** Where customers are sent to, and what is left of it when a link loses its end. */

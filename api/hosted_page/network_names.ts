@@ -1,4 +1,4 @@
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 
 /** How wallets and exchanges call a network, so that customers choose the right one. */
 export interface NetworkName {

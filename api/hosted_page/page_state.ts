@@ -13,10 +13,9 @@ import {
   max,
   subtract,
   ZERO,
-} from "../../ledger/amount.ts";
-import { tokenDecimals } from "../../ledger/pair.ts";
-import type { SessionPayment } from "../../ledger/queries/session_payment.ts";
-import type { SessionRow } from "../../ledger/queries/session_row.ts";
+} from "../../ledger/money/amount.ts";
+import { tokenDecimals } from "../../ledger/money/pair.ts";
+import type { SessionPayment, SessionRow } from "../../ledger/sessions.ts";
 
 /** What was asked for and what has come, in the token that the page asks for. */
 export interface Progress {

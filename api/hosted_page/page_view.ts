@@ -1,7 +1,6 @@
-import { type Amount, formatAmount } from "../../ledger/amount.ts";
-import type { PageMerchant } from "../../ledger/queries/read_hosted_page.ts";
-import type { SessionPayment } from "../../ledger/queries/session_payment.ts";
-import type { SessionRow } from "../../ledger/queries/session_row.ts";
+import type { PageMerchant } from "../../ledger/hosted_page.ts";
+import { type Amount, formatAmount } from "../../ledger/money/amount.ts";
+import type { SessionPayment, SessionRow } from "../../ledger/sessions.ts";
 import { fiatText } from "./fiat.ts";
 import { type Language, LANGUAGES } from "./language.ts";
 import { NETWORK_NAMES, type NetworkName } from "./network_names.ts";

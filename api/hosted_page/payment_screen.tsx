@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Amount as Money, formatAmount } from "../../ledger/amount.ts";
+import { type Amount as Money, formatAmount } from "../../ledger/money/amount.ts";
 import { formatQuote } from "../../rates/quote.ts";
 import { fiatText } from "./fiat.ts";
 import { Icon } from "./icon.tsx";

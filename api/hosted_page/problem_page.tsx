@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Answer } from "../answer.ts";
+import type { Answer } from "../http/answer.ts";
 import { renderDocument } from "./document.tsx";
 import { Icon } from "./icon.tsx";
 import { chooseLanguage, LANGUAGES } from "./language.ts";

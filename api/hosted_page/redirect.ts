@@ -1,4 +1,4 @@
-import type { PageMerchant } from "../../ledger/queries/read_hosted_page.ts";
+import type { PageMerchant } from "../../ledger/hosted_page.ts";
 import type { PageState } from "./page_state.ts";
 
 /** Where the customer goes from here. */

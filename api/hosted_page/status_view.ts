@@ -1,7 +1,6 @@
-import { formatAmount } from "../../ledger/amount.ts";
-import type { SessionPayment } from "../../ledger/queries/session_payment.ts";
-import type { SessionRow } from "../../ledger/queries/session_row.ts";
-import type { DepositStatus } from "../../ledger/transitions.ts";
+import { formatAmount } from "../../ledger/money/amount.ts";
+import type { DepositStatus } from "../../ledger/money/transitions.ts";
+import type { SessionPayment, SessionRow } from "../../ledger/sessions.ts";
 import { formatQuote } from "../../rates/quote.ts";
 import { progressOf } from "./page_state.ts";
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Amount as Money, formatAmount } from "../../ledger/amount.ts";
+import { type Amount as Money, formatAmount } from "../../ledger/money/amount.ts";
 import { fiatText } from "./fiat.ts";
 import { Icon } from "./icon.tsx";
 import type { Texts } from "./texts/texts.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Route } from "../route.ts";
+import type { Route } from "../http/route.ts";
 import { CHANGE_RECORD, latestChange } from "./change_record.ts";
 import { eventsOf } from "./events.ts";
 import { type JsonObject, toJsonObject } from "./json.ts";

@@ -7,12 +7,12 @@
 
 import { z } from "zod";
 import type { Refusal, RefusalCode } from "../../actors/merchant/refusal.ts";
-import { add, type Amount, parseAmount, ZERO } from "../../ledger/amount.ts";
-import type { WithdrawalFees } from "../../ledger/fees.ts";
-import * as errors from "../errors.ts";
-import { LARGEST_BODY } from "../read_body.ts";
-import { feeInfoSchema } from "../schemas/fee_info.ts";
-import { decimal, exampleId, id, shownCurrency, shownNetwork } from "../schemas/formats.ts";
+import { add, type Amount, parseAmount, ZERO } from "../../ledger/money/amount.ts";
+import type { WithdrawalFees } from "../../ledger/money/fees.ts";
+import * as errors from "../http/errors.ts";
+import { LARGEST_BODY } from "../http/read_body.ts";
+import { feeInfoSchema } from "../payouts/fee_info_schema.ts";
+import { decimal, exampleId, id, shownCurrency, shownNetwork } from "../http/formats.ts";
 import { type ErrorDoc, errorDoc } from "./error_doc.ts";
 
 const message = z.string();

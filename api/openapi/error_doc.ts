@@ -6,7 +6,7 @@
  */
 
 import { z } from "zod";
-import type { Answer } from "../answer.ts";
+import type { Answer } from "../http/answer.ts";
 
 /** One documented error. */
 export interface ErrorDoc {

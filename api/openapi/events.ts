@@ -5,7 +5,7 @@
  */
 
 import { EVENT_TYPES, type EventType } from "../../webhooks/event_type.ts";
-import { EVENT_EXAMPLES, EVENT_PAYLOADS } from "../schemas/event_payloads.ts";
+import { EVENT_EXAMPLES, EVENT_PAYLOADS } from "../callbacks/event_payloads_schema.ts";
 import { type JsonObject, toJson } from "./json.ts";
 import { type Components, schemaOf } from "./json_schema.ts";
 

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { DEFAULT_LIMITS } from "../rate_limits.ts";
-import type { Access, RateCategory, Route } from "../route.ts";
+import { DEFAULT_LIMITS } from "../http/rate_limits.ts";
+import type { Access, RateCategory, Route } from "../http/route.ts";
 import type { JsonObject } from "./json.ts";
 import { type Components, schemaOf } from "./json_schema.ts";
 import { parametersOf } from "./parameters.ts";

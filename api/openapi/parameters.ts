@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Route } from "../route.ts";
+import type { Route } from "../http/route.ts";
 import type { Json, JsonObject } from "./json.ts";
 import { type Components, schemaOf } from "./json_schema.ts";
 

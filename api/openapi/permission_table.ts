@@ -4,8 +4,8 @@
  * @module
  */
 
-import { DEFAULT_LIMITS } from "../rate_limits.ts";
-import type { Access, Route } from "../route.ts";
+import { DEFAULT_LIMITS } from "../http/rate_limits.ts";
+import type { Access, Route } from "../http/route.ts";
 import { tagOf, TAGS } from "./tags.ts";
 
 const HEADER = `# Who may call what

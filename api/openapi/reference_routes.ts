@@ -4,9 +4,9 @@
  * @module
  */
 
-import { notFound } from "../errors.ts";
-import { publicRoute, type Route } from "../route.ts";
-import { StaticFile } from "../static_file.ts";
+import { notFound } from "../http/errors.ts";
+import { publicRoute, type Route } from "../http/route.ts";
+import { StaticFile } from "../http/static_file.ts";
 import { latestChange } from "./change_record.ts";
 import { DOCS_CSP, DOCS_SCRIPT, DOCS_STYLE, docsPage } from "./docs_page.ts";
 import { openApiDocument } from "./document.ts";

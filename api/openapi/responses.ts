@@ -5,7 +5,7 @@
  */
 
 import type { z } from "zod";
-import type { ResponseDoc, Route } from "../route.ts";
+import type { ResponseDoc, Route } from "../http/route.ts";
 import type { ErrorDoc } from "./error_doc.ts";
 import { type JsonObject, toJson } from "./json.ts";
 import { type Components, schemaOf } from "./json_schema.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Route } from "../route.ts";
+import type { Route } from "../http/route.ts";
 import {
   authenticationRequiredDoc,
   bodyTooLargeDoc,

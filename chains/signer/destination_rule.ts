@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import type { Intent, IntentKind } from "../signer.ts";
 import type { WalletName } from "../wallet/network_keys.ts";
 

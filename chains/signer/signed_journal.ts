@@ -12,7 +12,7 @@
 
 import { getLogger } from "@logtape/logtape";
 import { z } from "zod";
-import { type Network, NETWORKS } from "../../ledger/pair.ts";
+import { type Network, NETWORKS } from "../../ledger/money/pair.ts";
 import { type KeptSignature, SignedMemory } from "./signed_memory.ts";
 
 const log = getLogger(["engine", "chains", "signer"]);

@@ -8,7 +8,7 @@
  * @module
  */
 
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import type { SignedTransaction } from "../chain.ts";
 import type { Intent } from "../signer.ts";
 

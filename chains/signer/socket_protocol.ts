@@ -6,7 +6,7 @@
  */
 
 import { z } from "zod";
-import { NETWORKS } from "../../ledger/pair.ts";
+import { NETWORKS } from "../../ledger/money/pair.ts";
 import { LARGEST_BATCH } from "../signer.ts";
 import { ProtocolError } from "./frames.ts";
 

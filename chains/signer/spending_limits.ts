@@ -5,8 +5,8 @@
  * @module
  */
 
-import { add, type Amount, amountOf, formatAmount, ZERO } from "../../ledger/amount.ts";
-import type { Network } from "../../ledger/pair.ts";
+import { add, type Amount, amountOf, formatAmount, ZERO } from "../../ledger/money/amount.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import type { Asset } from "../chain.ts";
 import { type Intent, OVER_DAY_CAP, OVER_TRANSACTION_CAP } from "../signer.ts";
 import { isSpending } from "./destination_rule.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import type { Envelope, SignedTransaction } from "../chain.ts";
 import type { Intent } from "../signer.ts";
 import type { SigningKey } from "../wallet/network_keys.ts";

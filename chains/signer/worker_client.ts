@@ -26,7 +26,7 @@ const LONGEST_RESTART_MS = 10_000;
 
 /** How to start the worker. */
 export interface WorkerSignerOptions {
-  /** The worker's module, `commands/signer_worker.ts`. */
+  /** The worker's module, `app/commands/signer_worker.ts`. */
   readonly entry: URL;
   readonly settings: SignerSettings;
   /** See `signerPermissions`; what it does not name is denied. */

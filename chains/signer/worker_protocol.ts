@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import type { RememberedSignature, SignAnswer, SignRequest } from "../signer.ts";
 import type { TokenContracts } from "../tron/token_contracts.ts";
 import type { ColdAddresses } from "./destination_rule.ts";

@@ -5,8 +5,8 @@
  */
 
 import { z } from "zod";
-import type { Network } from "../../ledger/pair.ts";
-import { toTokenUnits } from "../../ledger/amount.ts";
+import type { Network } from "../../ledger/money/pair.ts";
+import { toTokenUnits } from "../../ledger/money/amount.ts";
 import type { BlockRef, Envelope, FeeEstimate } from "../chain.ts";
 import { TRX_DECIMALS } from "./parse_block.ts";
 

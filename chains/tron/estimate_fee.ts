@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Amount, fromTokenUnits } from "../../ledger/amount.ts";
+import { type Amount, fromTokenUnits } from "../../ledger/money/amount.ts";
 import { ChainUnavailable, type FeeEstimate } from "../chain.ts";
 import { accountSchema, type LogAnswer } from "./answers.ts";
 import type { ChainPrices } from "./chain_parameters.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Amount, fromTokenUnits } from "../../ledger/amount.ts";
+import { type Amount, fromTokenUnits } from "../../ledger/money/amount.ts";
 import type { SweepMeans } from "../gas.ts";
 import {
   type AccountResourceAnswer,

@@ -10,8 +10,8 @@
  * @module
  */
 
-import { type Amount, fromTokenUnits, fromUnits } from "../../ledger/amount.ts";
-import type { Currency } from "../../ledger/pair.ts";
+import { type Amount, fromTokenUnits, fromUnits } from "../../ledger/money/amount.ts";
+import type { Currency } from "../../ledger/money/pair.ts";
 import {
   type BlockAnswer,
   type BlockRef,

@@ -37,7 +37,7 @@ const PERMISSIONS: Deno.PermissionOptionsObject = {
 
 /** How to start a thread. */
 export interface ReadingThreadOptions {
-  /** Its module, `commands/reader_worker.ts`. */
+  /** Its module, `app/commands/reader_worker.ts`. */
   readonly entry: URL;
   readonly idleMs?: number;
   readonly stuckMs?: number;

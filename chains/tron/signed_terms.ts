@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { fromTokenUnits } from "../../ledger/amount.ts";
+import { fromTokenUnits } from "../../ledger/money/amount.ts";
 import type { SignedTerms } from "../chain.ts";
 import { TRX_DECIMALS } from "./parse_block.ts";
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { CURRENCIES, type Currency } from "../../ledger/pair.ts";
+import { CURRENCIES, type Currency } from "../../ledger/money/pair.ts";
 import { addressToHex } from "./address.ts";
 
 /** Token contracts by currency, base58check; a currency without one is not supported. */

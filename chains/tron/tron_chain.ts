@@ -7,8 +7,8 @@
 
 import { getLogger } from "@logtape/logtape";
 import { z } from "zod";
-import { type Amount, fromTokenUnits, toTokenUnits } from "../../ledger/amount.ts";
-import { type Currency, type Network, tokenDecimals } from "../../ledger/pair.ts";
+import { type Amount, fromTokenUnits, toTokenUnits } from "../../ledger/money/amount.ts";
+import { type Currency, type Network, tokenDecimals } from "../../ledger/money/pair.ts";
 import {
   type Asset,
   type BroadcastOutcome,

@@ -6,8 +6,8 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import { formatAmount, isExactIn, toTokenUnits } from "../../ledger/amount.ts";
-import { type Currency, type Network, tokenDecimals } from "../../ledger/pair.ts";
+import { formatAmount, isExactIn, toTokenUnits } from "../../ledger/money/amount.ts";
+import { type Currency, type Network, tokenDecimals } from "../../ledger/money/pair.ts";
 import type { Asset, Envelope } from "../chain.ts";
 import type { Intent } from "../signer.ts";
 import type { TransferBuilder } from "../signer/transfer_builder.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { addressOfPublicKey } from "../tron/address.ts";
 import { ACCOUNT_PATHS } from "./derivation_paths.ts";
 

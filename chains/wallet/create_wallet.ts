@@ -6,7 +6,7 @@
 
 import { generateMnemonic, validateMnemonic } from "@scure/bip39";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { encryptMnemonic, KDF_COST, RANDOM_KDF_COST } from "./mnemonic_cipher.ts";
 import { masterKey, networkKeys, publicAccount, wipeNetworkKeys } from "./network_keys.ts";
 import { openPublicWallet, type PublicWallet } from "./public_wallet.ts";

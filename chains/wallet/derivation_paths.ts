@@ -12,7 +12,7 @@
  * @module
  */
 
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 
 /** Place of a network's two accounts. */
 export interface AccountPath {

@@ -6,7 +6,7 @@
 
 import { HDKey } from "@scure/bip32";
 import { mnemonicToSeed } from "@scure/bip39";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { addressEncoder } from "./address_encoders.ts";
 import { ACCOUNT_PATHS, depositBranchPath, hotWalletPath } from "./derivation_paths.ts";
 import type { PublicAccount } from "./wallet_file.ts";

@@ -1,4 +1,4 @@
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { depositBranch } from "../deposit_branch.ts";
 import { addressEncoder } from "./address_encoders.ts";
 import type { PublicAccount } from "./wallet_file.ts";

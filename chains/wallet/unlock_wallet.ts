@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { decryptMnemonic } from "./mnemonic_cipher.ts";
 import {
   masterKey,

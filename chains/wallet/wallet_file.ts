@@ -10,7 +10,7 @@
 
 import { dirname } from "node:path";
 import { z } from "zod";
-import { NETWORKS } from "../../ledger/pair.ts";
+import { NETWORKS } from "../../ledger/money/pair.ts";
 import { depositBranch } from "../deposit_branch.ts";
 import { requireOwnerOnly } from "./secret_file.ts";
 import { WalletFault } from "./wallet_fault.ts";

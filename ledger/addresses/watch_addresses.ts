@@ -1,6 +1,6 @@
 import type { Sql } from "postgres";
 import { isHeld } from "../database/is_held.ts";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 
 /** An address about to be handed out. */
 export interface WatchedAddress {

@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 
 /** The block that a hold waits for on one network. */
 export interface OpenHold {

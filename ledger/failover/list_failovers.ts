@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 import { type Candidate, listCandidates, spendKey } from "./candidates.ts";
 
 /** Rows of one list that are shown. */

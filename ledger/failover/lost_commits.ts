@@ -1,6 +1,6 @@
 import type { Sql } from "postgres";
-import { type Amount, formatAmount } from "../amount.ts";
-import type { Currency, Network } from "../pair.ts";
+import { type Amount, formatAmount } from "../money/amount.ts";
+import type { Currency, Network } from "../money/pair.ts";
 
 /** A record that a merchant was told of. */
 export interface AcknowledgedRecord {

@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 
 /** Reasons that stop payouts of one network while it is not known what was signed before. */
 export interface FailoverTrouble {

@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 
 /** Why nothing may be signed for a network now, for people; null: it may. */
 export async function readSigningStop(sql: Sql, network: Network): Promise<string | null> {

@@ -1,6 +1,6 @@
 import type { Sql } from "postgres";
-import { type Amount, amountOf, formatAmount, LARGEST_BALANCE_BY_HAND } from "../amount.ts";
-import type { Currency, Network } from "../pair.ts";
+import { type Amount, amountOf, formatAmount, LARGEST_BALANCE_BY_HAND } from "../money/amount.ts";
+import type { Currency, Network } from "../money/pair.ts";
 import { LONGEST_PAUSE_MS } from "../watcher/unread_blocks.ts";
 
 /** A final transfer out of a wallet of ours whose transaction our scan did not know when it met it. */

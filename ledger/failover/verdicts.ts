@@ -1,8 +1,8 @@
 import type { Sql } from "postgres";
 import type { AnySql } from "../database/connect.ts";
-import { type HubAudit, writeAudit } from "../admin/write_audit.ts";
-import { type Amount, amountOf } from "../amount.ts";
-import type { Currency, Network } from "../pair.ts";
+import { type HubAudit, writeAudit } from "../audit.ts";
+import { type Amount, amountOf } from "../money/amount.ts";
+import type { Currency, Network } from "../money/pair.ts";
 
 /** A transfer that waits for an operator's verdict. */
 export interface UndecidedSpend {

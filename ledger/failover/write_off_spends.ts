@@ -1,6 +1,6 @@
 import type { Sql } from "postgres";
-import { spendEventId } from "../admin/ingested_names.ts";
-import { type HubAudit, writeAudit } from "../admin/write_audit.ts";
+import { spendEventId } from "../ingested.ts";
+import { type HubAudit, writeAudit } from "../audit.ts";
 import { PLATFORM_ACCOUNT } from "../treasury/platform_account.ts";
 import { type Candidate, findCandidates } from "./candidates.ts";
 import { type UndecidedSpend, writeVerdict } from "./verdicts.ts";

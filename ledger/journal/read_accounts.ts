@@ -1,6 +1,6 @@
 import type { Sql } from "postgres";
-import { type Amount, amountOf } from "../amount.ts";
-import { type Currency, type Network, type PairKey, pairKey } from "../pair.ts";
+import { type Amount, amountOf } from "../money/amount.ts";
+import { type Currency, type Network, type PairKey, pairKey } from "../money/pair.ts";
 import { type MerchantRow, merchantTable } from "../rows.ts";
 
 /** What one pair of a merchant holds. */

@@ -1,6 +1,6 @@
 import type { Row, Sql } from "postgres";
 import { LOST_ACCOUNT } from "../addresses/lost_account.ts";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 import {
   type DepositAddressRow,
   depositAddressTable,
@@ -17,7 +17,7 @@ import {
   type WithdrawalRow,
   withdrawalTable,
 } from "../rows.ts";
-import type { OutgoingStatus } from "../transitions.ts";
+import type { OutgoingStatus } from "../money/transitions.ts";
 
 /** Stands for every log of a transaction in {@linkcode Needs.transfers}. */
 export const ANY_LOG = -2;

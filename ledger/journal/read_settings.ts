@@ -1,7 +1,7 @@
 import type { Sql } from "postgres";
-import { type Amount, amountOf } from "../amount.ts";
-import { type FeeSettings, type NetworkFeeTerms, parseRate } from "../fees.ts";
-import { type Currency, type Network, type PairKey, pairKey } from "../pair.ts";
+import { type Amount, amountOf } from "../money/amount.ts";
+import { type FeeSettings, type NetworkFeeTerms, parseRate } from "../money/fees.ts";
+import { type Currency, type Network, type PairKey, pairKey } from "../money/pair.ts";
 
 /** Settings of one pair. */
 export interface PairSettings extends NetworkFeeTerms {

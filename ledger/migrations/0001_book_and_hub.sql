@@ -60,7 +60,7 @@ CREATE TRIGGER threshold_epoch AFTER INSERT OR UPDATE OR DELETE ON book.settleme
 
 -- ---------------------------------------------------------------- which status may follow which
 
--- The same table as ledger/transitions.ts; a test compares them, triggers below enforce it.
+-- The same table as ledger/money/transitions.ts; a test compares them, triggers below enforce it.
 CREATE TABLE book.transition (
   record      text COLLATE "C" NOT NULL,
   from_status text COLLATE "C" NOT NULL,

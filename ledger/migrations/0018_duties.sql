@@ -16,7 +16,7 @@ INSERT INTO book.duty DEFAULT VALUES;
 -- is made with it. Null: a merchant's key with no administrator behind it, or one made before this.
 ALTER TABLE hub.api_key ADD COLUMN administrator text;
 -- Whether a merchant's key has no payout right before another administrator than the one behind it has approved it:
--- somebody who knows the key of an administrator may know it too (`ledger/admin/key_standing.ts`).
+-- somebody who knows the key of an administrator may know it too (`ledger/api_key_changes.ts`).
 ALTER TABLE hub.api_key ADD COLUMN needs_approval boolean NOT NULL DEFAULT false;
 -- Whether a key with an administrator behind it is the merchant's own: it took the place of the key that the merchant
 -- was handed, or was made with such a one.
@@ -47,7 +47,7 @@ CREATE INDEX deposit_confirmed_by_hand ON book.deposit (cleared_at) WHERE approv
 -- What the rules below refuse has an SQLSTATE of its own, so that it is told as the refusal it is: SD001, another
 -- administrator has to decide; SD002, one alone may not, and the second word is missing.
 
--- Whether two acts count as those of one person, as `ledger/duties.ts` says it.
+-- Whether two acts count as those of one person, as `ledger/money/duties.ts` says it.
 CREATE FUNCTION book.is_same_hand(key text, administrator text, other_key text, other_administrator text)
 RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT coalesce((SELECT CASE d.four_eyes

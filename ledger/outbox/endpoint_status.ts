@@ -1,4 +1,4 @@
-import { type HubAudit, writeAudit } from "../admin/write_audit.ts";
+import { type HubAudit, writeAudit } from "../audit.ts";
 import type { Sql } from "../database/connect.ts";
 import { endpointRecovered } from "./revive_events.ts";
 

@@ -1,4 +1,4 @@
-import { type HubAudit, writeAudit } from "../admin/write_audit.ts";
+import { type HubAudit, writeAudit } from "../audit.ts";
 import type { Sql } from "../database/connect.ts";
 import type { EventRow } from "../rows.ts";
 import { lockEndpoint } from "./lock_endpoint.ts";

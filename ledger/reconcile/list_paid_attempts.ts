@@ -1,6 +1,6 @@
-import { type Amount, amountOf } from "../amount.ts";
+import { type Amount, amountOf } from "../money/amount.ts";
 import type { Sql } from "../database/connect.ts";
-import type { Currency, Network } from "../pair.ts";
+import type { Currency, Network } from "../money/pair.ts";
 
 /** A transaction of ours that counts as paid. */
 export interface PaidAttempt {

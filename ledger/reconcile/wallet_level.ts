@@ -1,6 +1,6 @@
-import { type Amount, amountOf, formatAmount } from "../amount.ts";
+import { type Amount, amountOf, formatAmount } from "../money/amount.ts";
 import type { Sql } from "../database/connect.ts";
-import type { Network, OutgoingAsset } from "../pair.ts";
+import type { Network, OutgoingAsset } from "../money/pair.ts";
 
 /** What the hot wallet held of an asset at a block. */
 export interface WalletLevel {

@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import { type Amount, amountOf } from "../amount.ts";
+import { type Amount, amountOf } from "../money/amount.ts";
 import { PLATFORM_ACCOUNT } from "../treasury/platform_account.ts";
 import type { SweepTarget } from "./due_targets.ts";
 import type { OpenItem } from "./read_sweep_facts.ts";

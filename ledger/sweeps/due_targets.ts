@@ -1,5 +1,5 @@
 import type { PendingQuery, Row, Sql } from "postgres";
-import type { Currency, Network } from "../pair.ts";
+import type { Currency, Network } from "../money/pair.ts";
 import type { SweepReason } from "./sweep_reason.ts";
 
 /** An address with something to sweep in one currency. */

@@ -1,5 +1,5 @@
 import type { TransactionSql } from "postgres";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 import { PLATFORM_ACCOUNT } from "../treasury/platform_account.ts";
 import { releaseSweepItems } from "./release_sweep_items.ts";
 import { tellSwept } from "./tell_swept.ts";

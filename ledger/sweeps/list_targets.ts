@@ -1,6 +1,6 @@
-import { type Amount, amountOf } from "../amount.ts";
+import { type Amount, amountOf } from "../money/amount.ts";
 import type { Sql } from "../database/connect.ts";
-import type { Currency, Network } from "../pair.ts";
+import type { Currency, Network } from "../money/pair.ts";
 import { SWEEP_REASONS, type SweepReason } from "./sweep_reason.ts";
 
 /** An address that is not swept, and why. */

@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 
 /**
  * Has the planner look at addresses that were paid while another transaction held their rows. Those

@@ -1,4 +1,4 @@
-import { type Amount, amountOf } from "../amount.ts";
+import { type Amount, amountOf } from "../money/amount.ts";
 import type { Sql } from "../database/connect.ts";
 import { PLATFORM_ACCOUNT } from "../treasury/platform_account.ts";
 import type { SweepTarget } from "./due_targets.ts";

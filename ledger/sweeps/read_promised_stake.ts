@@ -1,6 +1,6 @@
 import type { Sql } from "postgres";
-import { type Amount, amountOf } from "../amount.ts";
-import type { Network } from "../pair.ts";
+import { type Amount, amountOf } from "../money/amount.ts";
+import type { Network } from "../money/pair.ts";
 
 /** Stake of loans that are queued or signed and not final: a node may not know of them yet. */
 export async function readPromisedStake(sql: Sql, network: Network): Promise<Amount> {

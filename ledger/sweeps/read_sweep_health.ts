@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 import { PLATFORM_ACCOUNT } from "../treasury/platform_account.ts";
 import type { SweepReason } from "./sweep_reason.ts";
 

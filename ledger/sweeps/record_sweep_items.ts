@@ -1,6 +1,6 @@
 import type { AnySql } from "../database/connect.ts";
-import { formatAmount } from "../amount.ts";
-import type { Network } from "../pair.ts";
+import { formatAmount } from "../money/amount.ts";
+import type { Network } from "../money/pair.ts";
 import type { TransferFinding } from "../watcher/record_findings.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import { type Amount, formatAmount } from "../amount.ts";
+import { type Amount, formatAmount } from "../money/amount.ts";
 import type { SweepTarget } from "./due_targets.ts";
 import type { SweepReason } from "./sweep_reason.ts";
 

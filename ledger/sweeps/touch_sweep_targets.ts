@@ -1,5 +1,5 @@
 import type { AnySql } from "../database/connect.ts";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 import { PLATFORM_ACCOUNT } from "../treasury/platform_account.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { Sql } from "postgres";
-import { type HubAudit, writeAudit } from "../admin/write_audit.ts";
-import { type Amount, formatAmount } from "../amount.ts";
+import { type HubAudit, writeAudit } from "../audit.ts";
+import { type Amount, formatAmount } from "../money/amount.ts";
 import type { SweepTarget } from "./due_targets.ts";
 import type { OpenItem } from "./read_sweep_facts.ts";
 import { holdTarget } from "./write_step.ts";

@@ -1,5 +1,5 @@
 import type { Sql, TransactionSql } from "postgres";
-import { type Amount, formatAmount } from "../amount.ts";
+import { type Amount, formatAmount } from "../money/amount.ts";
 import { ROW_WAIT } from "../database/write_apart.ts";
 import { PLATFORM_ACCOUNT } from "../treasury/platform_account.ts";
 import type { SweepTarget } from "./due_targets.ts";

@@ -1,7 +1,7 @@
 import type { Sql, TransactionSql } from "postgres";
-import { type HubAudit, writeAudit } from "../admin/write_audit.ts";
-import { type Amount, amountOf, formatAmount, subtract } from "../amount.ts";
-import type { Currency, Network } from "../pair.ts";
+import { type HubAudit, writeAudit } from "../audit.ts";
+import { type Amount, amountOf, formatAmount, subtract } from "../money/amount.ts";
+import type { Currency, Network } from "../money/pair.ts";
 import { PLATFORM_ACCOUNT } from "../treasury/platform_account.ts";
 import { tellSwept } from "./tell_swept.ts";
 

@@ -1,7 +1,7 @@
 import type { Sql } from "postgres";
-import { type Amount, formatAmount } from "../amount.ts";
+import { type Amount, formatAmount } from "../money/amount.ts";
 import { ROW_WAIT, writeApart } from "../database/write_apart.ts";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 import { endHouseTransfers } from "../sweeps/end_house_transfers.ts";
 import type { Cursor } from "../watcher/cursor.ts";
 

@@ -1,6 +1,6 @@
 import type { Sql } from "postgres";
-import { type Amount, formatAmount } from "../amount.ts";
-import type { Currency, Network } from "../pair.ts";
+import { type Amount, formatAmount } from "../money/amount.ts";
+import type { Currency, Network } from "../money/pair.ts";
 import { PLATFORM_ACCOUNT } from "./platform_account.ts";
 
 /** A transfer of the hot wallet's surplus. */

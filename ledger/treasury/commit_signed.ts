@@ -1,6 +1,6 @@
 import type { Sql } from "postgres";
-import { type Amount, formatAmount } from "../amount.ts";
-import type { Network } from "../pair.ts";
+import { type Amount, formatAmount } from "../money/amount.ts";
+import type { Network } from "../money/pair.ts";
 import type { SigningTurn } from "./signing_turn.ts";
 
 /** A signature about to be made durable. */

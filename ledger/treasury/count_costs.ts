@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import type { Network, OutgoingAsset } from "../pair.ts";
+import type { Network, OutgoingAsset } from "../money/pair.ts";
 
 /** Attempts counted in one go. */
 const LIMIT = 500;

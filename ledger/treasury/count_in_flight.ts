@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 
 /** Counts the signed transactions of a network that have no outcome yet. */
 export async function countInFlight(sql: Sql, network: Network): Promise<number> {

@@ -1,6 +1,6 @@
 import type { Sql } from "postgres";
-import { type Amount, amountOf } from "../amount.ts";
-import type { Network, OutgoingAsset } from "../pair.ts";
+import { type Amount, amountOf } from "../money/amount.ts";
+import type { Network, OutgoingAsset } from "../money/pair.ts";
 import type { OutgoingRow } from "../rows.ts";
 
 /** One transaction of ours with what the chain took for it. */

@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import type { Currency, Network } from "../pair.ts";
+import type { Currency, Network } from "../money/pair.ts";
 
 /**
  * Says of all queued transfers of a currency what they are held by, which the operator sees. They are

@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import type { Network, OutgoingAsset } from "../pair.ts";
+import type { Network, OutgoingAsset } from "../money/pair.ts";
 import { type OutgoingRow, outgoingTable } from "../rows.ts";
 import { PLATFORM_ACCOUNT } from "./platform_account.ts";
 import type { SigningTurn } from "./signing_turn.ts";

@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 
 /** When the oldest transfer was queued that is not signed yet, Unix milliseconds; null: none. */
 export async function readOldestQueued(sql: Sql, network: Network): Promise<number | null> {

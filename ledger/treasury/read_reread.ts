@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 import { LONGEST_PAUSE_MS } from "../watcher/unread_blocks.ts";
 
 /** An expired attempt in blocks that were read before it was known here. */

@@ -1,6 +1,6 @@
 import type { Sql } from "postgres";
-import { type Amount, amountOf } from "../amount.ts";
-import type { Currency, Network } from "../pair.ts";
+import { type Amount, amountOf } from "../money/amount.ts";
+import type { Currency, Network } from "../money/pair.ts";
 import type { InboxKey } from "../rows.ts";
 
 /** A payout whose transaction succeeded without the intended transfer. */

@@ -1,6 +1,6 @@
 import type { Sql } from "postgres";
-import { type Amount, formatAmount } from "../amount.ts";
-import type { Network } from "../pair.ts";
+import { type Amount, formatAmount } from "../money/amount.ts";
+import type { Network } from "../money/pair.ts";
 
 /** A transaction that our own scan has proven dead and that a second node has to agree on. */
 export interface Unproven {

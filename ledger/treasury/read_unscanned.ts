@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 
 /**
  * Transfers whose transaction expired and that were signed before the first block of an unbroken

@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 
 /**
  * A node's turn to sign for a network. The node and the time in the row are a hint that keeps two

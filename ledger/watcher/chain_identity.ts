@@ -1,5 +1,5 @@
 import type { Sql } from "../database/connect.ts";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 
 /**
  * Which chain a network is: keeps the id of its first block when there is none yet.

@@ -5,9 +5,9 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import { type Amount, amountOf, formatAmount } from "../amount.ts";
+import { type Amount, amountOf, formatAmount } from "../money/amount.ts";
 import type { AnySql, Sql } from "../database/connect.ts";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 
 const log = getLogger(["engine", "watcher"]);
 

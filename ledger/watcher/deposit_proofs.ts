@@ -7,10 +7,10 @@
  */
 
 import type { Fragment } from "postgres";
-import { amountOf, formatAmount } from "../amount.ts";
+import { amountOf, formatAmount } from "../money/amount.ts";
 import type { AnySql, Sql } from "../database/connect.ts";
 import { ROW_WAIT } from "../database/write_apart.ts";
-import type { Currency, Network } from "../pair.ts";
+import type { Currency, Network } from "../money/pair.ts";
 import type { InboxKey } from "../rows.ts";
 import { recordSweepItems } from "../sweeps/record_sweep_items.ts";
 import type { TransferFinding } from "./record_findings.ts";

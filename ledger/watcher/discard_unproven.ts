@@ -1,6 +1,6 @@
-import { writeBookAudit } from "../admin/write_book_audit.ts";
+import { writeBookAudit } from "../audit.ts";
 import type { Sql } from "../database/connect.ts";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 import type { AuditRow } from "../rows.ts";
 import { type DepositEvidence, isStill, type UnprovenTransfer } from "./deposit_proofs.ts";
 

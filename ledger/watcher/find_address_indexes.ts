@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 
 /** Derivation indexes of addresses that were handed out. */
 export async function findAddressIndexes(

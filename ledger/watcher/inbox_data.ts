@@ -1,4 +1,4 @@
-import { formatAmount } from "../amount.ts";
+import { formatAmount } from "../money/amount.ts";
 import type { TransferFinding } from "./record_findings.ts";
 
 /** A transfer as its merchant's inbox has it. */

@@ -6,7 +6,7 @@
  */
 
 import type { Sql } from "postgres";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 import { LONGEST_PAUSE_MS } from "./unread_blocks.ts";
 
 /** The attempt that ended, and the solid block that shows it. */

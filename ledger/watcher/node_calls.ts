@@ -1,5 +1,5 @@
 import type { Sql } from "../database/connect.ts";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 
 /**
  * Adds calls to a node's count of a day; counts older than a month go.

@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 
 /** A deposit that was seen and may still vanish. */
 export interface PendingTransfer {

@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 
 /** How far a merchant's books are with one transfer of a transaction. */
 export interface TransferState {

@@ -1,10 +1,10 @@
 import { getLogger } from "@logtape/logtape";
 import type { Sql, TransactionSql } from "postgres";
 import { LOST_ACCOUNT, LOST_REASON } from "../addresses/lost_account.ts";
-import { type Amount, formatAmount, LARGEST_BALANCE_BY_HAND } from "../amount.ts";
+import { type Amount, formatAmount, LARGEST_BALANCE_BY_HAND } from "../money/amount.ts";
 import type { AnySql } from "../database/connect.ts";
 import { ROW_WAIT, writeApart } from "../database/write_apart.ts";
-import type { Currency, Network } from "../pair.ts";
+import type { Currency, Network } from "../money/pair.ts";
 import { endHouseTransfers } from "../sweeps/end_house_transfers.ts";
 import { recordSweepItems } from "../sweeps/record_sweep_items.ts";
 import { readDepositProofRule } from "./deposit_proof_rule.ts";

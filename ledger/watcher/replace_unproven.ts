@@ -8,11 +8,11 @@
 
 import { getLogger } from "@logtape/logtape";
 import type { Fragment } from "postgres";
-import { formatAmount } from "../amount.ts";
+import { formatAmount } from "../money/amount.ts";
 import { classifyDatabaseError } from "../database/classify_database_error.ts";
 import type { AnySql, Sql } from "../database/connect.ts";
 import { ROW_WAIT } from "../database/write_apart.ts";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 import { UNPROVEN } from "./deposit_proofs.ts";
 import { inboxData } from "./inbox_data.ts";
 import type { TransferFinding } from "./record_findings.ts";

@@ -1,5 +1,5 @@
 import type { AnySql, Sql } from "../database/connect.ts";
-import type { Currency, Network } from "../pair.ts";
+import type { Currency, Network } from "../money/pair.ts";
 import type { HeightRange } from "./scanned_ranges.ts";
 
 /** Solid blocks that were read without a token contract that is configured now. */

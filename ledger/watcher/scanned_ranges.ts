@@ -1,5 +1,5 @@
 import type { AnySql, Sql } from "../database/connect.ts";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 
 /** Heights from `first` to `last`, both included. */
 export interface HeightRange {

@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 
 /** Takes blocks off the list of those that wait to be read once more: they were read. */
 export async function dropReadAgain(

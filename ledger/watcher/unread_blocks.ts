@@ -1,5 +1,5 @@
 import type { AnySql, Sql } from "../database/connect.ts";
-import type { Network } from "../pair.ts";
+import type { Network } from "../money/pair.ts";
 
 /** A block that no node gives whole, and that is asked for again. */
 export interface UnreadBlock {

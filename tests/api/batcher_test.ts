@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { batcher } from "../../ledger/queries/batcher.ts";
+import { batcher } from "../../ledger/database/batcher.ts";
 
 /** A load that ends when it is told to. */
 function heldLoad() {

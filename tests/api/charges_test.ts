@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
-import { add, formatAmount, ZERO } from "../../ledger/amount.ts";
+import { add, formatAmount, ZERO } from "../../ledger/money/amount.ts";
 import { type TestApi, testApi } from "../support/api.ts";
 import { addTransfer, amount, booksFaults, fund, SOMEWHERE, until } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

@@ -5,7 +5,7 @@ import {
   type DeliveryFilter,
   EVENT_STATUSES,
   listDeliveries,
-} from "../../ledger/queries/list_deliveries.ts";
+} from "../../ledger/outbox/list_deliveries.ts";
 import { eventsAndCounts } from "../../ledger/reconcile/events_and_counts.ts";
 import { addMerchant } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";

@@ -1,5 +1,5 @@
 import { AddressBook } from "../../actors/addresses/address_book.ts";
-import { isSomethingAway } from "../../api/errors.ts";
+import { isSomethingAway } from "../../api/http/errors.ts";
 import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { testApi } from "../support/api.ts";
 import { paperChain } from "../support/paper_chain.ts";

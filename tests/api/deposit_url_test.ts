@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { createHash } from "node:crypto";
-import { createSessionTokens } from "../../api/session_token.ts";
+import { createSessionTokens } from "../../api/http/session_token.ts";
 import { type Rates } from "../../rates/rates.ts";
 import { testApi } from "../support/api.ts";
 import { addTransfer, until } from "../support/books.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Block, BlockAnswer } from "../../chains/chain.ts";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { noteDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
 import { recordTransfers } from "../../ledger/watcher/record_findings.ts";
 import { addressOf, EMPTY_CHAIN, testApi } from "../support/api.ts";

@@ -1,8 +1,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { hashApiKey } from "../../api/api_key.ts";
-import { amountOf } from "../../ledger/amount.ts";
-import { keepDuties } from "../../ledger/admin/keep_duties.ts";
-import type { Duties } from "../../ledger/duties.ts";
+import { hashApiKey } from "../../api/http/api_key.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
+import { keepDuties } from "../../ledger/platform_settings.ts";
+import type { Duties } from "../../ledger/money/duties.ts";
 import { booksFaults, SOMEWHERE } from "../support/books.ts";
 import {
   approve,

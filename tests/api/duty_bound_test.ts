@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { amountOf } from "../../ledger/amount.ts";
-import { keepDuties } from "../../ledger/admin/keep_duties.ts";
-import type { Duties } from "../../ledger/duties.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
+import { keepDuties } from "../../ledger/platform_settings.ts";
+import type { Duties } from "../../ledger/money/duties.ts";
 import { type TestApi, testApi } from "../support/api.ts";
 import { booksFaults, openJournal } from "../support/books.ts";
 import {

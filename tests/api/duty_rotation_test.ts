@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { amountOf } from "../../ledger/amount.ts";
-import type { Duties } from "../../ledger/duties.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
+import type { Duties } from "../../ledger/money/duties.ts";
 import type { TestApi } from "../support/api.ts";
 import { SOMEWHERE } from "../support/books.ts";
 import {

@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { FAILOVER_VERBS } from "../../commands/admin/failover.ts";
-import { Client } from "../../commands/admin/client.ts";
+import { FAILOVER_VERBS } from "../../app/commands/admin/failover.ts";
+import { Client } from "../../app/commands/admin/client.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readSigningStop } from "../../ledger/failover/signing_stop.ts";
-import { amountOf } from "../../ledger/amount.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
 import { pullQueued } from "../../ledger/treasury/pull_queued.ts";
 import { readCommitments } from "../../ledger/treasury/read_commitments.ts";
 import { addressOf, testApi } from "../support/api.ts";

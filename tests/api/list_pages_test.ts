@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { formatAmount } from "../../ledger/amount.ts";
+import { formatAmount } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import type { ListFilter } from "../../ledger/queries/list_filter.ts";
-import { listTransactions } from "../../ledger/queries/list_transactions.ts";
-import { sumChunks } from "../../ledger/queries/sum_chunks.ts";
+import type { ListFilter } from "../../ledger/lists/list_page.ts";
+import { listTransactions } from "../../ledger/transactions.ts";
+import { sumChunks } from "../../ledger/lists/sum_chunks.ts";
 import { addMerchant } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

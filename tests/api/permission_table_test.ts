@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { createHmac } from "node:crypto";
-import { mintApiKey } from "../../api/api_key.ts";
+import { mintApiKey } from "../../api/http/api_key.ts";
 import { permissionTable } from "../../api/openapi/permission_table.ts";
-import { type KeyRole, PERMISSIONS } from "../../api/permission.ts";
+import { type KeyRole, PERMISSIONS } from "../../api/http/permission.ts";
 import { ROUTES } from "../../api/routes.ts";
 import { INGEST_SECRET, testApi } from "../support/api.ts";
 import { SOMEWHERE } from "../support/books.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { createHmac } from "node:crypto";
-import { mintApiKey } from "../../api/api_key.ts";
-import { ADMIN_SUBJECTS, hasAnyOf } from "../../api/permission.ts";
+import { mintApiKey } from "../../api/http/api_key.ts";
+import { ADMIN_SUBJECTS, hasAnyOf } from "../../api/http/permission.ts";
 import { ROUTES } from "../../api/routes.ts";
 import { INGEST_SECRET, testApi } from "../support/api.ts";
 import { addTransfer, SOMEWHERE, until } from "../support/books.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { ROUTES, withoutReference } from "../../api/routes.ts";
-import { RateLimits } from "../../api/rate_limits.ts";
+import { RateLimits } from "../../api/http/rate_limits.ts";
 import { testApi } from "../support/api.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 

@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { DEFAULT_LIMITS } from "../../api/rate_limits.ts";
+import { DEFAULT_LIMITS } from "../../api/http/rate_limits.ts";
 import { ROUTES } from "../../api/routes.ts";
 import { connect } from "../../ledger/database/connect.ts";
 import { testApi } from "../support/api.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Block, BlockAnswer } from "../../chains/chain.ts";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import { EMPTY_CHAIN, testApi } from "../support/api.ts";
 import { amount, booksFaults, SOMEWHERE, until } from "../support/books.ts";

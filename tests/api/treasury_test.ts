@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { ChainUnavailable } from "../../chains/chain.ts";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { commitSigned } from "../support/commit_signed.ts";
 import { EMPTY_CHAIN, HOT_WALLET, testApi } from "../support/api.ts";
 import { amount, reserveCommand } from "../support/books.ts";

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { createHmac } from "node:crypto";
 import type { FoundTransaction } from "../../chains/chain.ts";
-import { canonicalJson } from "../../api/ingest_signature.ts";
-import type { Network } from "../../ledger/pair.ts";
+import { canonicalJson } from "../../api/upstream/ingest_signature.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { commitSigned } from "../support/commit_signed.ts";
 import { buryExpired } from "../../ledger/treasury/bury_expired.ts";
 import { moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";

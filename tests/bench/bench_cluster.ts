@@ -8,7 +8,7 @@
 import { join } from "node:path";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { migrate } from "../../ledger/database/migrate.ts";
-import type { Secret } from "../../secret.ts";
+import type { Secret } from "../../app/config/secret.ts";
 import { privateCluster } from "../support/private_cluster.ts";
 import { storedFunctionText } from "./baseline/stored_function.ts";
 import { describeMachine, type Machine } from "./machine.ts";

@@ -6,10 +6,10 @@
  */
 
 import { v7 } from "uuid";
-import { Draft } from "../../actors/merchant/draft.ts";
+import { Draft } from "../../actors/journal/draft.ts";
 import { HotFunds } from "../../actors/merchant/hot_funds.ts";
-import { CommandEnvelope } from "../../actors/merchant/envelope.ts";
-import { decideSlice } from "../../actors/merchant/slice.ts";
+import { CommandEnvelope } from "../../actors/journal/envelope.ts";
+import { decideSlice } from "../../actors/journal/slice.ts";
 import { type MerchantState, Records } from "../../actors/merchant/state.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { SliceChanges } from "../../ledger/journal/batch.ts";

@@ -5,7 +5,7 @@
  */
 
 import { parseArgs } from "node:util";
-import { Secret } from "../../secret.ts";
+import { Secret } from "../../app/config/secret.ts";
 
 /** Parts of the bench. */
 export const SECTIONS = [

@@ -10,15 +10,15 @@
 
 import process from "node:process";
 import { Counter, Registry } from "prom-client";
-import { Journal } from "../../actors/merchant/journal.ts";
+import { Journal } from "../../actors/journal/journal.ts";
 import type { Merchants } from "../../actors/merchant/messages.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import { createApi } from "../../api/app.ts";
-import { createSessionTokens } from "../../api/session_token.ts";
+import { createSessionTokens } from "../../api/http/session_token.ts";
 import { isTronAddress } from "../../chains/tron/address.ts";
 import type { BlockAnswer } from "../../chains/chain.ts";
 import { tronTransactionId } from "../../chains/tron/transaction_id.ts";
-import { amountOf, ZERO } from "../../ledger/amount.ts";
+import { amountOf, ZERO } from "../../ledger/money/amount.ts";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { createJournalStore } from "../../ledger/journal/store.ts";
 import { fixedRates } from "../../rates/fixed_rates.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { admin } from "../../commands/admin.ts";
+import { admin } from "../../app/commands/admin.ts";
 import { testApi } from "../support/api.ts";
 import { booksFaults, SOMEWHERE } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";

@@ -7,14 +7,14 @@ import {
   publicFileText,
   type PublicWallet,
 } from "../../chains/wallet/public_wallet.ts";
-import { admin } from "../../commands/admin.ts";
-import type { Facts } from "../../commands/doctor/facts.ts";
-import { isReady, lineOf, type Point, POINTS } from "../../commands/doctor/finding.ts";
-import { judge } from "../../commands/doctor/judge.ts";
-import { look, unseen } from "../../commands/doctor/look.ts";
-import { readSettings } from "../../commands/doctor/read_settings.ts";
-import { redactor } from "../../commands/doctor/redact.ts";
-import { registerWallets } from "../../setup/open_wallet.ts";
+import { admin } from "../../app/commands/admin.ts";
+import type { Facts } from "../../app/commands/doctor/facts.ts";
+import { isReady, lineOf, type Point, POINTS } from "../../app/commands/doctor/finding.ts";
+import { judge } from "../../app/commands/doctor/judge.ts";
+import { look, unseen } from "../../app/commands/doctor/look.ts";
+import { readSettings } from "../../app/commands/doctor/read_settings.ts";
+import { redactor } from "../../app/commands/doctor/redact.ts";
+import { registerWallets } from "../../app/open/open_wallet.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 

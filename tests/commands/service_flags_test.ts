@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import { serviceFlags } from "../../commands/service_flags.ts";
+import { serviceFlags } from "../../app/commands/service_flags.ts";
 import { needs } from "../support/permissions.ts";
 
 const START_MS = 300_000;

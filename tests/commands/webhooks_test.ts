@@ -5,7 +5,7 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
 
-const ENTRY = fileURLToPath(new URL("../../commands/webhooks.ts", import.meta.url));
+const ENTRY = fileURLToPath(new URL("../../app/commands/webhooks.ts", import.meta.url));
 
 /** Runs the command under the permissions of its task. */
 function start(args: readonly string[]): Deno.ChildProcess {

@@ -29,8 +29,8 @@ import {
   type SignedTransaction,
   type Transfer,
 } from "../../chains/chain.ts";
-import { add, type Amount, amountOf, subtract, ZERO } from "../../ledger/amount.ts";
-import type { Currency } from "../../ledger/pair.ts";
+import { add, type Amount, amountOf, subtract, ZERO } from "../../ledger/money/amount.ts";
+import type { Currency } from "../../ledger/money/pair.ts";
 
 /** A payment to be signed. */
 export interface Payment {

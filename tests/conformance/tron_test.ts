@@ -1,13 +1,13 @@
 import { HDKey } from "@scure/bip32";
 import { z } from "zod";
-import { startDevChain } from "../../chains/dev/start.ts";
+import { startDevChain } from "../../devchain/start.ts";
 import type { Intent } from "../../chains/signer.ts";
 import { addressFromLogHex } from "../../chains/tron/address.ts";
 import { createTronChain } from "../../chains/tron/tron_chain.ts";
 import { createTronTransferBuilder } from "../../chains/tron/tron_transfer_builder.ts";
 import { networkKeys, signingKey } from "../../chains/wallet/network_keys.ts";
-import { formatAmount, toTokenUnits } from "../../ledger/amount.ts";
-import { tokenDecimals } from "../../ledger/pair.ts";
+import { formatAmount, toTokenUnits } from "../../ledger/money/amount.ts";
+import { tokenDecimals } from "../../ledger/money/pair.ts";
 import { needs } from "../support/permissions.ts";
 import { chainConformance, type ChainHarness, type Payment, type Trouble } from "./chain.ts";
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
-import { ADMIN_SUBJECTS } from "../../api/permission.ts";
+import { ADMIN_SUBJECTS } from "../../api/http/permission.ts";
 import { OPERATIONS } from "../../api/routes.ts";
-import type { Access, Route } from "../../api/route.ts";
+import type { Access, Route } from "../../api/http/route.ts";
 import { testApi } from "../support/api.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { openOffice, openReseller, openShop, PAYOUT } from "./support/shop.ts";

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { openApiDocument } from "../../api/openapi/document.ts";
 import { toJsonObject } from "../../api/openapi/json.ts";
 import { OPERATIONS } from "../../api/routes.ts";
-import { EVENT_EXAMPLES } from "../../api/schemas/event_payloads.ts";
+import { EVENT_EXAMPLES } from "../../api/callbacks/event_payloads_schema.ts";
 import { EVENT_TYPES } from "../../webhooks/event_type.ts";
 import { eventFaults, exampleFaults } from "../support/documented.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertFalse, assertGreater, assertNotEquals } from "@std/assert";
 import { sha256 } from "@noble/hashes/sha2.js";
-import { ProtoWriter } from "../../chains/dev/protobuf.ts";
-import { recoverAddress } from "../../chains/dev/signature.ts";
+import { ProtoWriter } from "../../devchain/protobuf.ts";
+import { recoverAddress } from "../../devchain/signature.ts";
 import {
   chainTest,
   fundedWallet,

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } from "@std/assert";
-import { ProtoWriter } from "../../chains/dev/protobuf.ts";
+import { ProtoWriter } from "../../devchain/protobuf.ts";
 import {
   bodyOf,
   broadcast,

@@ -1,9 +1,9 @@
 import { assertEquals, assertGreater, assertNotEquals } from "@std/assert";
 import fc from "fast-check";
-import { fromBase58, toBase58 } from "../../chains/dev/address.ts";
-import { ChainNode } from "../../chains/dev/chain_node.ts";
-import { ProtoWriter, readFields } from "../../chains/dev/protobuf.ts";
-import { Store } from "../../chains/dev/store.ts";
+import { fromBase58, toBase58 } from "../../devchain/address.ts";
+import { ChainNode } from "../../devchain/chain_node.ts";
+import { ProtoWriter, readFields } from "../../devchain/protobuf.ts";
+import { Store } from "../../devchain/store.ts";
 
 /** Runs a test on a chain in memory whose clock the test holds. */
 function withNode(work: (node: ChainNode, clock: { now: number }) => void): void {

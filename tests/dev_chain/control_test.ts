@@ -1,6 +1,6 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
-import { TRANSFER_TOPIC } from "../../chains/dev/abi.ts";
-import { readOptions } from "../../commands/dev_chain.ts";
+import { TRANSFER_TOPIC } from "../../devchain/abi.ts";
+import { readOptions } from "../../app/commands/dev_chain.ts";
 import {
   chainTest,
   fundedWallet,
@@ -14,7 +14,7 @@ import {
   usdtBalance,
   withChain,
 } from "./support/chain.ts";
-import { encodeScript } from "../../chains/dev/script.ts";
+import { encodeScript } from "../../devchain/script.ts";
 
 const ERC20_AMOUNT = (log: Json) => BigInt("0x" + log.data);
 

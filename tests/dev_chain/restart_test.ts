@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { startDevChain } from "../../chains/dev/start.ts";
+import { startDevChain } from "../../devchain/start.ts";
 import {
   attach,
   broadcast,
@@ -14,7 +14,7 @@ import {
   withChain,
 } from "./support/chain.ts";
 
-const COMMAND = new URL("../../commands/dev_chain.ts", import.meta.url).pathname;
+const COMMAND = new URL("../../app/commands/dev_chain.ts", import.meta.url).pathname;
 
 /** Starts `dev-chain` as a process of its own and waits until it listens. */
 async function startProcess(

@@ -1,7 +1,7 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import fc from "fast-check";
-import { newKey, recoverAddress, signDigest, SignerFinder } from "../../chains/dev/signature.ts";
+import { newKey, recoverAddress, signDigest, SignerFinder } from "../../devchain/signature.ts";
 
 /** More than a signer has to sign to be known. */
 const MANY = 20;

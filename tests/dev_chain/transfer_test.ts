@@ -11,7 +11,7 @@ import {
   usdtBalance,
   withChain,
 } from "./support/chain.ts";
-import { startDevChainInWorker } from "../../chains/dev/in_worker.ts";
+import { startDevChainInWorker } from "../../devchain/in_worker.ts";
 
 chainTest(
   "a USDT transfer built, signed and sent by tronweb moves the money and returns false",

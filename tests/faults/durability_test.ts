@@ -108,8 +108,8 @@ test("what was acknowledged is there after a power cut, whatever the server's de
 
 test("outside development a server that may lose what it acknowledged is refused", async () => {
   const { privateCluster } = await import("../support/private_cluster.ts");
-  const { openDatabase } = await import("../../setup/open_database.ts");
-  const { Secret } = await import("../../secret.ts");
+  const { openDatabase } = await import("../../app/open/open_database.ts");
+  const { Secret } = await import("../../app/config/secret.ts");
   await using cluster = await privateCluster({
     migrated: false,
     settings: { fsync: "off", full_page_writes: "off" },

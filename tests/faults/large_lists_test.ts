@@ -14,7 +14,7 @@ test("a large list is read at a pace beside others, whole or not at all", async 
   const { testDatabase } = await import("../support/database.ts");
   const { connect } = await import("../../ledger/database/connect.ts");
   const { ReadPace, UNPACED_BYTES } = await import("../../ledger/database/read_pace.ts");
-  const { ReadSlots } = await import("../../api/read_slots.ts");
+  const { ReadSlots } = await import("../../api/http/read_slots.ts");
   await using api = await testApi();
   const [named] = await api.sql<{ name: string }[]>`SELECT current_database() AS name`;
   await using other = await testDatabase({ migrated: false });

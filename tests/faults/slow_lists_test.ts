@@ -10,8 +10,8 @@ test("a merchant's slow lists cost others nothing, and are given up with 503", a
   const { testApi } = await import("../support/api.ts");
   const { SOMEWHERE } = await import("../support/books.ts");
   const { testDatabase } = await import("../support/database.ts");
-  const { ReadSlots } = await import("../../api/read_slots.ts");
-  const { poolReasons } = await import("../../setup/pool_health.ts");
+  const { ReadSlots } = await import("../../api/http/read_slots.ts");
+  const { poolReasons } = await import("../../app/health/pool_health.ts");
   const { poolFigures } = await import("../../ledger/database/connect.ts");
   await using api = await testApi();
   const [named] = await api.sql<{ name: string }[]>`SELECT current_database() AS name`;

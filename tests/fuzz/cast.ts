@@ -8,8 +8,8 @@
 import { Buffer } from "node:buffer";
 import { z } from "zod";
 import { newId } from "../../actors/runtime/ids.ts";
-import { hashApiKey, mintApiKey } from "../../api/api_key.ts";
-import { PERMISSIONS } from "../../api/permission.ts";
+import { hashApiKey, mintApiKey } from "../../api/http/api_key.ts";
+import { PERMISSIONS } from "../../api/http/permission.ts";
 import { control, send } from "../faults/support/client.ts";
 import type { Service } from "../support/service.ts";
 import type { Draw } from "./draw.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { verifyAudit } from "../../ledger/admin/verify_audit.ts";
-import { type HubAudit, writeAudit } from "../../ledger/admin/write_audit.ts";
+import { verifyAudit } from "../../ledger/audit_trail.ts";
+import { type HubAudit, writeAudit } from "../../ledger/audit.ts";
 import type { AnySql, Sql } from "../../ledger/database/connect.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

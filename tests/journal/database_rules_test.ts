@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { TRANSITIONS } from "../../ledger/transitions.ts";
+import { TRANSITIONS } from "../../ledger/money/transitions.ts";
 import { addMerchant, fund, openJournal, reserveCommand } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

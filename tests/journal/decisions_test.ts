@@ -6,10 +6,10 @@ import { fundsRefusal } from "../../actors/merchant/decide/reserve.ts";
 import { settle } from "../../actors/merchant/decide/settle.ts";
 import { settlePayout } from "../../actors/merchant/decide/settle_payout.ts";
 import { type MerchantView, Records } from "../../actors/merchant/state.ts";
-import { type Amount, ZERO } from "../../ledger/amount.ts";
-import { depositFees, withdrawalFees } from "../../ledger/fees.ts";
+import { type Amount, ZERO } from "../../ledger/money/amount.ts";
+import { depositFees, withdrawalFees } from "../../ledger/money/fees.ts";
 import { NO_HANDS, type SettlementRow, type WithdrawalRow } from "../../ledger/rows.ts";
-import { mayMove, type RecordKind, TRANSITIONS } from "../../ledger/transitions.ts";
+import { mayMove, type RecordKind, TRANSITIONS } from "../../ledger/money/transitions.ts";
 import { amount } from "../support/books.ts";
 
 const NOW = 1_700_000_000_000;

@@ -1,6 +1,6 @@
 import { configure, type LogRecord, reset } from "@logtape/logtape";
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import type { Journal } from "../../actors/merchant/journal.ts";
+import type { Journal } from "../../actors/journal/journal.ts";
 import type { DecideDeposit, IngestWithdrawal } from "../../actors/merchant/messages.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import { LOST_ACCOUNT } from "../../ledger/addresses/lost_account.ts";

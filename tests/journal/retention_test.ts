@@ -1,10 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
-import { pruneEvents } from "../../ledger/retention/prune_events.ts";
-import { pruneInbox } from "../../ledger/retention/prune_inbox.ts";
-import { commitSigned } from "../support/commit_signed.ts";
+import { foldEventCounts } from "../../ledger/outbox/fold_event_counts.ts";
+import { pruneEvents, pruneInbox } from "../../ledger/retention.ts";
 import { findOwnTransactions } from "../../ledger/watcher/find_own_transactions.ts";
 import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";
-import { foldEventCounts } from "../../ledger/outbox/fold_event_counts.ts";
 import {
   addMerchant,
   addTransfer,
@@ -14,6 +12,7 @@ import {
   reserveCommand,
   until,
 } from "../support/books.ts";
+import { commitSigned } from "../support/commit_signed.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { formatAmount } from "../../ledger/amount.ts";
+import { formatAmount } from "../../ledger/money/amount.ts";
 import {
   addMerchant,
   amount,

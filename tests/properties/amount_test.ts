@@ -14,7 +14,7 @@ import {
   subtract,
   toTokenUnits,
   ZERO,
-} from "../../ledger/amount.ts";
+} from "../../ledger/money/amount.ts";
 
 const LARGEST = 10n ** 38n - 1n;
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { add, type Amount, fromUnits, isExactIn, subtract } from "../../ledger/amount.ts";
-import { depositFees, roundTo, topUpFees, withdrawalFees } from "../../ledger/fees.ts";
+import { add, type Amount, fromUnits, isExactIn, subtract } from "../../ledger/money/amount.ts";
+import { depositFees, roundTo, topUpFees, withdrawalFees } from "../../ledger/money/fees.ts";
 
 const decimals = fc.constantFrom(6, 18);
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { Decimal } from "decimal.js";
 import fc from "fast-check";
-import { type Amount, formatAmount, fromUnits, parseAmount } from "../../ledger/amount.ts";
+import { type Amount, formatAmount, fromUnits, parseAmount } from "../../ledger/money/amount.ts";
 import { formatQuote, quoteAmount } from "../../rates/quote.ts";
 
 const Exact = Decimal.clone({ precision: 200 });

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { checkChain } from "../../actors/reconcile/check_chain.ts";
 import type { ReconciledChain } from "../../actors/reconcile/passed_block.ts";
 import { ChainUnavailable } from "../../chains/chain.ts";
-import type { Amount } from "../../ledger/amount.ts";
+import type { Amount } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
 import { commitSigned } from "../support/commit_signed.ts";

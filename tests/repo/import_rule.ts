@@ -11,14 +11,13 @@ import type { Violation } from "./rules.ts";
 /** A part, and what its files may import. The first part that a file belongs to counts. */
 const PARTS: readonly { readonly of: RegExp; readonly may: RegExp; readonly in: string }[] = [
   { of: /^(tests|bench)\//, may: /^/, in: "anything" },
-  { of: /^(main\.ts$|setup\/|commands\/)/, may: /^(?!tests\/)/, in: "anything but tests" },
   {
-    of: /^(config|(database|duties|signer|sweep|treasury)_config|secret)\.ts$/,
-    may:
-      /^((database|duties|signer|sweep|treasury)_config|secret|ledger\/(amount|duties|pair|database\/database_url))\.ts$/,
-    in:
-      "database_config.ts, duties_config.ts, signer_config.ts, sweep_config.ts, treasury_config.ts, secret.ts, ledger/amount.ts, ledger/duties.ts, ledger/pair.ts and ledger/database/database_url.ts",
+    of: /^app\/config\//,
+    may: /^(app\/config\/|ledger\/money\/|ledger\/database\/database_url\.ts$)/,
+    in: "app/config, ledger/money and ledger/database/database_url.ts",
   },
+  { of: /^(main\.ts$|app\/)/, may: /^(?!tests\/)/, in: "anything but tests" },
+  { of: /^devchain\//, may: /^(devchain\/|ledger\/money\/)/, in: "devchain and ledger/money" },
   {
     of: /^api\//,
     may: /^(api\/|actors\/|ledger\/|rates\/|webhooks\/|chains\/[^/]+\.ts$)/,
@@ -26,8 +25,8 @@ const PARTS: readonly { readonly of: RegExp; readonly may: RegExp; readonly in: 
   },
   {
     of: /^rates\//,
-    may: /^(rates\/|ledger\/(amount|pair)\.ts$)/,
-    in: "rates, ledger/amount.ts and ledger/pair.ts",
+    may: /^(rates\/|ledger\/money\/)/,
+    in: "rates and ledger/money",
   },
   {
     of: /^actors\//,
@@ -37,31 +36,31 @@ const PARTS: readonly { readonly of: RegExp; readonly may: RegExp; readonly in: 
   { of: /^ledger\//, may: /^ledger\//, in: "ledger" },
   {
     of: /^webhooks\//,
-    may: /^(webhooks\/|ledger\/(amount|pair)\.ts$)/,
-    in: "webhooks, ledger/amount.ts and ledger/pair.ts",
+    may: /^(webhooks\/|ledger\/money\/)/,
+    in: "webhooks and ledger/money",
   },
   {
     of: /^chains\/signer\//,
-    may: /^(chains\/(?!dev\/)|ledger\/(amount|pair)\.ts$)/,
-    in: "chains (not the development node), ledger/amount.ts and ledger/pair.ts",
+    may: /^(chains\/|ledger\/money\/)/,
+    in: "chains and ledger/money",
   },
   {
     // The wallet shows addresses of every chain.
     of: /^chains\/wallet\//,
-    may: /^(chains\/wallet\/|chains\/([^/]+\/address|[^/]+)\.ts$|ledger\/(amount|pair)\.ts$)/,
-    in: "the wallet, chains' addresses and ports, ledger/amount.ts and ledger/pair.ts",
+    may: /^(chains\/wallet\/|chains\/([^/]+\/address|[^/]+)\.ts$|ledger\/money\/)/,
+    in: "the wallet, chains' addresses and ports and ledger/money",
   },
-  ...["dev", "evm", "solana", "tron"].map((folder) => ({
+  ...["evm", "solana", "tron"].map((folder) => ({
     of: new RegExp(`^chains/${folder}/`),
     may: new RegExp(
-      `^(chains/${folder}/|chains/[^/]+\\.ts$|chains/signer/transfer_builder\\.ts$|ledger/(amount|pair)\\.ts$)`,
+      `^(chains/${folder}/|chains/[^/]+\\.ts$|chains/signer/transfer_builder\\.ts$|ledger/money/)`,
     ),
-    in: `chains/${folder}, the ports in chains, ledger/amount.ts and ledger/pair.ts`,
+    in: `chains/${folder}, the ports in chains and ledger/money`,
   })),
   {
     of: /^chains\//,
-    may: /^(chains\/[^/]+\.ts$|ledger\/(amount|pair)\.ts$)/,
-    in: "the ports in chains/*.ts, ledger/amount.ts and ledger/pair.ts",
+    may: /^(chains\/[^/]+\.ts$|ledger\/money\/)/,
+    in: "the ports in chains/*.ts and ledger/money",
   },
 ];
 

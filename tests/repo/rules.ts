@@ -78,7 +78,7 @@ export const RULES: readonly Rule[] = [
     name: "only the ledger and the composition roots open connections to the database",
     check: ban({
       files: PRODUCT,
-      except: /^(ledger\/|main\.ts$|setup\/|commands\/)/,
+      except: /^(ledger\/|main\.ts$|app\/)/,
       view: "uncommented",
       pattern: /\bimport (?!type)[^;]*from "(?:postgres|[^"]*ledger\/database\/connect\.ts)"/,
       use: "a pool that main.ts passes in",
@@ -91,7 +91,7 @@ export const RULES: readonly Rule[] = [
     check: ban({
       files: PRODUCT,
       // The development node counts in numbers, as the JSON of TRON nodes does.
-      except: /^chains\/dev\//,
+      except: /^devchain\//,
       view: "code",
       pattern: new RegExp(
         String
@@ -99,7 +99,7 @@ export const RULES: readonly Rule[] = [
           String.raw`\bMath\.(?:round|floor|ceil)\(\s*(?:[\w$]+[.?]+)*\w*(?:${MONEY_WORD})\b`,
         "i",
       ),
-      use: "ledger/amount.ts",
+      use: "ledger/money/amount.ts",
     }),
     broken: { path: "api/a.ts", text: "const x = Number(row.feeAmount) + 1;" },
     kept: { path: "api/a.ts", text: "const x = Number(query.page);" },
@@ -122,7 +122,7 @@ export const RULES: readonly Rule[] = [
       files: PRODUCT,
       // A transfer builder and the signature it makes run inside the signer.
       except:
-        /^(chains\/(wallet\/|signer|dev\/|\w+\/(\w+_transfer_builder|transaction_signature)\.ts$)|commands\/(signer|wallet))/,
+        /^(chains\/(wallet\/|signer|\w+\/(\w+_transfer_builder|transaction_signature)\.ts$)|devchain\/|app\/commands\/(signer|wallet))/,
       view: "code",
       pattern:
         /\w*(?:mnemonic|privateKey|private_key|secretKey|seedPhrase|xprv)\w*(?! !== null\))/i,
@@ -136,25 +136,25 @@ export const RULES: readonly Rule[] = [
     check: ban({
       files: PRODUCT,
       except:
-        /^(chains\/(wallet\/|deposit_branch\.ts$|tron\/tron_chain\.ts$)|setup\/(chains_to_read|open_chains|treasury_policy)\.ts$)/,
+        /^(chains\/(wallet\/|deposit_branch\.ts$|tron\/tron_chain\.ts$)|app\/open\/(chains_to_read|open_chains|treasury_policy)\.ts$)/,
       view: "text",
       pattern: /\w*xpub\w*/i,
       use: "Chain.deriveAddress; the key is in no log and no answer",
     }),
-    broken: { path: "api/treasury.ts", text: "return { key: account.depositXpub };" },
-    kept: { path: "api/treasury.ts", text: "return chain.deriveAddress(index);" },
+    broken: { path: "api/operations/treasury.ts", text: "return { key: account.depositXpub };" },
+    kept: { path: "api/operations/treasury.ts", text: "return chain.deriveAddress(index);" },
   },
   {
     name: "only commands print",
     check: ban({
       files: PRODUCT,
-      except: /^(main\.ts$|commands\/)/,
+      except: /^(main\.ts$|app\/commands\/)/,
       view: "code",
       pattern: /\bconsole\.\w+/,
       use: "getLogger of @logtape/logtape",
     }),
     broken: { path: "api/a.ts", text: "console.log(1);" },
-    kept: { path: "commands/a.ts", text: "console.log(1);" },
+    kept: { path: "app/commands/a.ts", text: "console.log(1);" },
   },
   {
     name: "no test is singled out",
@@ -207,7 +207,7 @@ export const RULES: readonly Rule[] = [
     name: "only the HTTP interface speaks status codes",
     check: ban({
       files: PRODUCT,
-      except: /^(api\/|chains\/dev\/|commands\/|setup\/serve\.ts$)/,
+      except: /^(api\/|devchain\/|app\/commands\/|app\/http\/serve\.ts$)/,
       view: "code",
       pattern: /\bstatus:\s*[1-5]\d\d\b|\bnew Response\(|\.json\([^()]*,\s*[1-5]\d\d\)/,
       use: "a refusal, which api/ translates",

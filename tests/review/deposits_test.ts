@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { CreateDeposit, DecideDeposit } from "../../actors/merchant/messages.ts";
 import { newId } from "../../actors/runtime/ids.ts";
-import type { Amount } from "../../ledger/amount.ts";
+import type { Amount } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import {
   addMerchant,

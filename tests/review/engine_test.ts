@@ -3,7 +3,7 @@ import { Engine, type EngineDeps } from "../../actors/engine.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { type Migration, readMigrations } from "../../ledger/database/migrate.ts";
-import { readiness } from "../../setup/readiness.ts";
+import { readiness } from "../../app/health/readiness.ts";
 import { addMerchant, addTransfer, openJournal, reserveCommand, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperSigner } from "../support/paper_chain.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { RateLimits } from "../../api/rate_limits.ts";
+import { RateLimits } from "../../api/http/rate_limits.ts";
 
 Deno.test("what is no session token is counted per client, not remembered one by one", () => {
   const limits = new RateLimits();

@@ -7,7 +7,7 @@ import {
   Stake,
 } from "../../actors/sweeper/plan_address.ts";
 import type { Chain } from "../../chains/chain.ts";
-import { type Amount, ZERO } from "../../ledger/amount.ts";
+import { type Amount, ZERO } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { dueTargets } from "../../ledger/sweeps/due_targets.ts";
 import { recordSweepItems } from "../../ledger/sweeps/record_sweep_items.ts";

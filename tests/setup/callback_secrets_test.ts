@@ -5,10 +5,10 @@
  */
 
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { loadConfig } from "../../config.ts";
+import { loadConfig } from "../../app/config/config.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { callbackReasons } from "../../setup/callback_reasons.ts";
-import { type CallbackSecrets, openCallbackSecrets } from "../../setup/callback_secrets.ts";
+import { callbackReasons } from "../../app/health/callback_reasons.ts";
+import { type CallbackSecrets, openCallbackSecrets } from "../../app/open/callback_secrets.ts";
 import { NameLookups } from "../../webhooks/name_lookups.ts";
 import { newWebhookSecret } from "../../webhooks/secret.ts";
 import { createSecretBox, sealedWith } from "../../webhooks/secret_box.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { addressReasons } from "../../setup/door_health.ts";
-import { Connections, type OpenConnection } from "../../setup/connections.ts";
+import { addressReasons } from "../../app/health/door_health.ts";
+import { Connections, type OpenConnection } from "../../app/http/connections.ts";
 
 const BOUNDS = {
   total: 4,

@@ -1,19 +1,19 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import { readBody } from "../../api/read_body.ts";
+import { readBody } from "../../api/http/read_body.ts";
 import { delay } from "../../ledger/database/delay.ts";
 import {
   CALLBACK_DESCRIPTORS,
   callbackConnections,
   merchantBounds,
   PATIENCE,
-} from "../../setup/connection_bounds.ts";
-import { Door, type Fetch } from "../../setup/door.ts";
+} from "../../app/http/connection_bounds.ts";
+import { Door, type Fetch } from "../../app/http/door.ts";
 import {
   findServeConnection,
   type Handler,
   type ServeConnection,
-} from "../../setup/serve_connection.ts";
+} from "../../app/http/serve_connection.ts";
 import { testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding({ net: true, read: true, run: true });

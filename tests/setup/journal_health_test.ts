@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { Registry } from "prom-client";
-import { journalReasons, registerJournalMetrics } from "../../setup/journal_health.ts";
+import { journalReasons, registerJournalMetrics } from "../../app/health/journal_health.ts";
 
 const FIGURES = {
   batches: 9,

@@ -1,9 +1,9 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import { keepDuties } from "../../ledger/admin/keep_duties.ts";
-import { amountOf } from "../../ledger/amount.ts";
+import { keepDuties } from "../../ledger/platform_settings.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import type { Duties } from "../../ledger/duties.ts";
+import type { Duties } from "../../ledger/money/duties.ts";
 import { testDatabase } from "../support/database.ts";
 import { holdRows } from "../support/hold_rows.ts";
 import { DATABASE, needs, testNeeding } from "../support/permissions.ts";

@@ -1,8 +1,8 @@
 import { assert, assertRejects } from "@std/assert";
-import { startDevChain } from "../../chains/dev/start.ts";
+import { startDevChain } from "../../devchain/start.ts";
 import type { PublicWallet } from "../../chains/wallet/public_wallet.ts";
-import { loadConfig } from "../../config.ts";
-import { openChains, UnusableChain } from "../../setup/open_chains.ts";
+import { loadConfig } from "../../app/config/config.ts";
+import { openChains, UnusableChain } from "../../app/open/open_chains.ts";
 import { testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding({ net: true, read: true, write: true });

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { Hono } from "hono";
-import { serve, type Server, type Serving } from "../../setup/serve.ts";
+import { serve, type Server, type Serving } from "../../app/http/serve.ts";
 import { needs } from "../support/permissions.ts";
 
 const HOST = "127.0.0.1";

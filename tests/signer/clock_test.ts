@@ -8,7 +8,7 @@
 import { assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { SpendingLimits } from "../../chains/signer/spending_limits.ts";
 import { steadyClock } from "../../chains/signer/steady_clock.ts";
-import { amountOf } from "../../ledger/amount.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
 import { openDesk, refusalOf, signedOf, START } from "./support/desk.ts";
 
 const HOUR_MS = 3_600_000;

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { signer } from "../../commands/signer.ts";
+import { signer } from "../../app/commands/signer.ts";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import { testNeeding } from "../support/permissions.ts";
 

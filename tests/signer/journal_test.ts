@@ -2,8 +2,8 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { openSignedJournal, type SignedJournal } from "../../chains/signer/signed_journal.ts";
 import type { KeptSignature } from "../../chains/signer/signed_memory.ts";
 import { SpendingLimits, type SpentHours } from "../../chains/signer/spending_limits.ts";
-import { amountOf } from "../../ledger/amount.ts";
-import { LIFETIME_MS } from "../../setup/open_chains.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
+import { LIFETIME_MS } from "../../app/open/open_chains.ts";
 import { testNeeding } from "../support/permissions.ts";
 import { envelopeAt, openDesk, refusalOf, signedOf, START } from "./support/desk.ts";
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { SignedMemory } from "../../chains/signer/signed_memory.ts";
-import { amountOf } from "../../ledger/amount.ts";
-import { LIFETIME_MS } from "../../setup/open_chains.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
+import { LIFETIME_MS } from "../../app/open/open_chains.ts";
 import { openDesk, OWN, refusalOf, signedOf, START } from "./support/desk.ts";
 
 const SECOND = 1_000;

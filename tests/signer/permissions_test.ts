@@ -1,11 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
-import { processFlags } from "../../commands/signer/process_flags.ts";
+import { processFlags } from "../../app/commands/signer/process_flags.ts";
 import {
   printSettings,
   type ProcessSettings,
   readSettings,
-} from "../../commands/signer/process_settings.ts";
-import { amountOf } from "../../ledger/amount.ts";
+} from "../../app/commands/signer/process_settings.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
 import { testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding({ net: true, read: true, write: true, run: true });

@@ -12,7 +12,7 @@ Deno.test({
     const { eventually, ask, send } = await import("../faults/support/client.ts");
     const { mineUntil } = await import("../faults/support/chain_faults.ts");
     const { audit } = await import("../faults/support/audit.ts");
-    const { askStatus } = await import("../../commands/signer/ask_status.ts");
+    const { askStatus } = await import("../../app/commands/signer/ask_status.ts");
     const { signerProcess } = await import("./support/signer_process.ts");
     const { signerRole } = await import("./support/signer_role.ts");
 

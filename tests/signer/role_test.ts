@@ -1,10 +1,10 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { grantSignerRole } from "../../ledger/admin/grant_signer_role.ts";
-import { readSignerRoles } from "../../ledger/admin/read_installation.ts";
+import { grantSignerRole } from "../../ledger/database/grant_signer_role.ts";
+import { readSignerRoles } from "../../ledger/database/read_installation.ts";
 import { connect } from "../../ledger/database/connect.ts";
 import { migrate } from "../../ledger/database/migrate.ts";
-import { createIntentSource } from "../../ledger/queries/read_intents.ts";
-import { amountOf } from "../../ledger/amount.ts";
+import { createIntentSource } from "../../ledger/treasury/read_intents.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { signerRole } from "./support/signer_role.ts";

@@ -4,7 +4,7 @@ import { createSigner } from "../../chains/signer/create_signer.ts";
 import { isPaused, pause, resume } from "../../chains/signer/pause_file.ts";
 import { SpendingLimits, type SpentHours } from "../../chains/signer/spending_limits.ts";
 import { readSpent, writeSpent } from "../../chains/signer/spent_file.ts";
-import { amountOf } from "../../ledger/amount.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
 import { testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding({ read: true, write: true });

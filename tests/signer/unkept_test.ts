@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { SpendingLimits } from "../../chains/signer/spending_limits.ts";
-import { amountOf } from "../../ledger/amount.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
 import { openDesk, refusalOf, signedOf, START } from "./support/desk.ts";
 
 const MINUTE = 60_000;

@@ -2,8 +2,8 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { listenSocket } from "../../chains/signer/listen_socket.ts";
 import { WalletFault } from "../../chains/wallet/wallet_fault.ts";
-import { groupNumber } from "../../commands/signer/socket_folder.ts";
-import { requireApart, sharedUser } from "../../setup/signer_user.ts";
+import { groupNumber } from "../../app/commands/signer/socket_folder.ts";
+import { requireApart, sharedUser } from "../../app/open/signer_user.ts";
 import { needs, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding({ read: true, write: true });
@@ -116,7 +116,7 @@ Deno.test({
       await Deno.chmod(`${folder}/public-wallet.json`, 0o640);
       await Deno.chown(`${folder}/public-wallet.json`, 0, GROUP);
       // copies: the checkout may be where only root can read
-      const sources = ["chains/signer/listen_socket.ts", "commands/signer/socket_folder.ts"];
+      const sources = ["chains/signer/listen_socket.ts", "app/commands/signer/socket_folder.ts"];
       for (const path of sources) {
         const name = path.split("/").at(-1);
         const source = fileURLToPath(new URL(`../../${path}`, import.meta.url));

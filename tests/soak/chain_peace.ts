@@ -1,4 +1,4 @@
-import { FAUCET_LIFETIME_MS } from "../../chains/dev/faucet.ts";
+import { FAUCET_LIFETIME_MS } from "../../devchain/faucet.ts";
 import { delay } from "../../ledger/database/delay.ts";
 import type { SoakWorld } from "./chain_world.ts";
 

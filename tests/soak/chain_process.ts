@@ -3,7 +3,7 @@ import { z } from "zod";
 import { eventually, send } from "../faults/support/client.ts";
 import { START_MS } from "../support/service.ts";
 
-const ENTRY = fileURLToPath(new URL("../../commands/dev_chain.ts", import.meta.url));
+const ENTRY = fileURLToPath(new URL("../../app/commands/dev_chain.ts", import.meta.url));
 
 const Info = z.object({
   usdt: z.string(),

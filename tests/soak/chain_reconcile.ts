@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { SoakWorld } from "./chain_world.ts";
 
-const ENTRY = fileURLToPath(new URL("../../commands/reconcile.ts", import.meta.url));
+const ENTRY = fileURLToPath(new URL("../../app/commands/reconcile.ts", import.meta.url));
 const BOUND_MS = 600_000;
 
 /** What `deno task reconcile` finds beside the running service, as sentences. */

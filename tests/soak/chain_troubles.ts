@@ -1,4 +1,4 @@
-import type { FaultKind } from "../../chains/dev/faults.ts";
+import type { FaultKind } from "../../devchain/faults.ts";
 import { delay } from "../../ledger/database/delay.ts";
 import { eventually } from "../faults/support/client.ts";
 import type { Progress } from "./chain_customers.ts";

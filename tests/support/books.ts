@@ -5,13 +5,13 @@
  */
 
 import type { Reserve } from "../../actors/merchant/messages.ts";
-import { Journal, type JournalOptions } from "../../actors/merchant/journal.ts";
+import { Journal, type JournalOptions } from "../../actors/journal/journal.ts";
 import { FeeBoard } from "../../actors/treasury/fee_board.ts";
 import { newId } from "../../actors/runtime/ids.ts";
-import { type Amount, parseAmount, ZERO } from "../../ledger/amount.ts";
+import { type Amount, parseAmount, ZERO } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { createJournalStore } from "../../ledger/journal/store.ts";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { checkBooks } from "../../ledger/reconcile/check_books.ts";
 import { until } from "./until.ts";
 

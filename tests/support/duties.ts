@@ -6,11 +6,11 @@
 
 import { assertEquals } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
-import { hashApiKey, mintApiKey } from "../../api/api_key.ts";
-import { PERMISSIONS } from "../../api/permission.ts";
-import { insertAnotherAdminKey } from "../../ledger/admin/insert_first_admin_key.ts";
-import { keepDuties } from "../../ledger/admin/keep_duties.ts";
-import type { Duties } from "../../ledger/duties.ts";
+import { hashApiKey, mintApiKey } from "../../api/http/api_key.ts";
+import { PERMISSIONS } from "../../api/http/permission.ts";
+import { insertAnotherAdminKey } from "../../ledger/api_key_changes.ts";
+import { keepDuties } from "../../ledger/platform_settings.ts";
+import type { Duties } from "../../ledger/money/duties.ts";
 import { type TestApi, testApi } from "./api.ts";
 import { SOMEWHERE } from "./books.ts";
 

@@ -8,7 +8,7 @@
 import { addressFromLogHex, addressToLogHex, isTronAddress } from "../../chains/tron/address.ts";
 import type { BroadcastOutcome, Chain } from "../../chains/chain.ts";
 import type { Signer } from "../../chains/signer.ts";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { amount } from "./books.ts";
 
 /** A chain on paper; what a test does not replace is calm, rich and accepts everything. */

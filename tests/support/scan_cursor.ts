@@ -5,7 +5,7 @@
  */
 
 import type { Sql } from "../../ledger/database/connect.ts";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { type Cursor, type ReadBlock, readCursor } from "../../ledger/watcher/cursor.ts";
 
 /** The database's history as cursors name it. */

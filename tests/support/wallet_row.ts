@@ -1,6 +1,6 @@
-import { registerWallet } from "../../ledger/addresses/register_wallet.ts";
+import { registerWallet } from "../../ledger/addresses/wallets.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 
 /** Registers a wallet of a test that a signer has attested. */
 export async function addWallet(

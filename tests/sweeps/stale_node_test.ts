@@ -1,10 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { CostMemory, planAddress, Stake } from "../../actors/sweeper/plan_address.ts";
 import type { BlockRef } from "../../chains/chain.ts";
-import { ZERO } from "../../ledger/amount.ts";
+import { ZERO } from "../../ledger/money/amount.ts";
 import { dueTargets } from "../../ledger/sweeps/due_targets.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
-import { SWEEP_PACE } from "../../setup/sweep_terms.ts";
+import { SWEEP_PACE } from "../../app/open/sweep_terms.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperChain } from "../support/paper_chain.ts";

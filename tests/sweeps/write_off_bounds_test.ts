@@ -8,7 +8,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { writeOff, type WriteOffDeps } from "../../actors/sweeper/write_off.ts";
 import { watchAddresses } from "../../ledger/addresses/watch_addresses.ts";
-import { ZERO } from "../../ledger/amount.ts";
+import { ZERO } from "../../ledger/money/amount.ts";
 import { readAddressHoldings } from "../../ledger/reconcile/read_address_holdings.ts";
 import { findTarget } from "../../ledger/sweeps/due_targets.ts";
 import { MOST_ITEMS } from "../../ledger/sweeps/read_sweep_facts.ts";

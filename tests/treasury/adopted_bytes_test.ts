@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { HistoryHold } from "../../actors/treasury/history_hold.ts";
-import { amountOf, formatAmount } from "../../ledger/amount.ts";
+import { amountOf, formatAmount } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readSigningStop } from "../../ledger/failover/signing_stop.ts";
 import { adoptSigned } from "../../ledger/treasury/adopt_signed.ts";

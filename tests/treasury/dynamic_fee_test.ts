@@ -1,9 +1,9 @@
 import { assertEquals } from "@std/assert";
 import { FeeBoard, type FeeBoardOptions } from "../../actors/treasury/fee_board.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
-import { formatAmount, ZERO } from "../../ledger/amount.ts";
-import { dynamicFeeOf, networkFeeOf } from "../../ledger/fees.ts";
-import type { Network } from "../../ledger/pair.ts";
+import { formatAmount, ZERO } from "../../ledger/money/amount.ts";
+import { dynamicFeeOf, networkFeeOf } from "../../ledger/money/fees.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { coinRate } from "../../rates/coin_rate.ts";
 import { fixedRates } from "../../rates/fixed_rates.ts";
 import { testApi } from "../support/api.ts";

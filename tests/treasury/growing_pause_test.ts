@@ -5,7 +5,7 @@ import { signQueued } from "../../actors/treasury/sign_queued.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { SignAnswer, Signer } from "../../chains/signer.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { wakeQueued } from "../../ledger/treasury/postpone_queued.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";

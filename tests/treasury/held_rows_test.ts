@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { signQueued } from "../../actors/treasury/sign_queued.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { type Network, NETWORKS } from "../../ledger/pair.ts";
+import { type Network, NETWORKS } from "../../ledger/money/pair.ts";
 import { buryExpired } from "../../ledger/treasury/bury_expired.ts";
 import { noteHeld } from "../../ledger/treasury/note_held.ts";
 import { noteUnproven } from "../../ledger/treasury/note_unproven.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { subtract } from "../../ledger/amount.ts";
+import { subtract } from "../../ledger/money/amount.ts";
 import { addressOf } from "../support/api.ts";
 import { amount, until } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

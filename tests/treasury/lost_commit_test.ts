@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { noteColdWallet } from "../../ledger/addresses/note_cold_wallet.ts";
-import { amountOf, formatAmount, subtract, ZERO } from "../../ledger/amount.ts";
+import { noteColdWallet } from "../../ledger/addresses/wallets.ts";
+import { amountOf, formatAmount, subtract, ZERO } from "../../ledger/money/amount.ts";
 import { listUndecided } from "../../ledger/failover/list_failovers.ts";
 import {
   readOpenSpends,

@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { HistoryWatch } from "../../actors/failover/history_watch.ts";
 import { AcknowledgedCommits } from "../../actors/failover/acknowledged_commits.ts";
-import { formatAmount } from "../../ledger/amount.ts";
+import { formatAmount } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { noteUntil, readOpenHolds } from "../../ledger/failover/holds.ts";
 import { readSigningStop } from "../../ledger/failover/signing_stop.ts";
-import { boundKeptTimes } from "../../ledger/retention/bound_kept_times.ts";
+import { boundKeptTimes } from "../../ledger/retention.ts";
 import { addressOf } from "../support/api.ts";
 import { addMerchant, booksFaults, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";

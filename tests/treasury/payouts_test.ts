@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { add, formatAmount, ZERO } from "../../ledger/amount.ts";
-import { worthOf } from "../../ledger/fees.ts";
+import { add, formatAmount, ZERO } from "../../ledger/money/amount.ts";
+import { worthOf } from "../../ledger/money/fees.ts";
 import { addressOf } from "../support/api.ts";
 import { amount, booksFaults, until } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

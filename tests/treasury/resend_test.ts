@@ -8,7 +8,7 @@ import { createTronChain } from "../../chains/tron/tron_chain.ts";
 import { HDKey } from "@scure/bip32";
 import { networkKeys, signingKey } from "../../chains/wallet/network_keys.ts";
 import { connectionFault } from "../../ledger/database/connection_fault.ts";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { addMerchant, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperChain, paperSigner } from "../support/paper_chain.ts";

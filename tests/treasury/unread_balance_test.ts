@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
-import { LiquidityBoard } from "../../actors/liquidity_board.ts";
+import { LiquidityBoard } from "../../actors/treasury/liquidity_board.ts";
 import { treasuryActors } from "../../actors/treasury/treasury_actor.ts";
 import type { TreasuryStatus } from "../../actors/treasury/treasury_status.ts";
 import { LowFunds } from "../../actors/treasury/watch_funds.ts";
 import { ChainUnavailable } from "../../chains/chain.ts";
-import type { OutgoingAsset } from "../../ledger/pair.ts";
+import type { OutgoingAsset } from "../../ledger/money/pair.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { nodeOf } from "../support/node_of.ts";

@@ -11,7 +11,7 @@ import { addressToLogHex } from "../../chains/tron/address.ts";
 import { fullBlockSchema } from "../../chains/tron/answers.ts";
 import { receiptsShape } from "../../chains/tron/busy_answers.ts";
 import { type IgnoredTransfers, parseBlock } from "../../chains/tron/parse_block.ts";
-import { amountOf } from "../../ledger/amount.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
 import {
   approvalLog,
   block,

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { Block, BlockAnswer } from "../../chains/chain.ts";
 import { packAnswers, unpackAnswers } from "../../chains/tron/packed_blocks.ts";
-import { fromUnits } from "../../ledger/amount.ts";
+import { fromUnits } from "../../ledger/money/amount.ts";
 import { blockId, EXPIRATION, txid } from "./support/block_fixture.ts";
 
 const amounts = fc.bigInt({ min: 0n, max: 10n ** 38n - 1n }).map(fromUnits);

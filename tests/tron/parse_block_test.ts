@@ -3,7 +3,7 @@ import { addressToLogHex } from "../../chains/tron/address.ts";
 import { fullBlockSchema, receiptsSchema } from "../../chains/tron/answers.ts";
 import { type IgnoredTransfers, parseBlock, type Token } from "../../chains/tron/parse_block.ts";
 import { type Block, type BlockAnswer, ChainUnavailable } from "../../chains/chain.ts";
-import { amountOf } from "../../ledger/amount.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
 import {
   approvalLog,
   block,

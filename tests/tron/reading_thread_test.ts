@@ -8,7 +8,7 @@ import type { ParseContext } from "../../chains/tron/parse_block.ts";
 import { readBlocks } from "../../chains/tron/read_blocks.ts";
 import { CutRange, type ReadRange, readRangeHere } from "../../chains/tron/read_range.ts";
 import { ReadingThread, readOnThreads } from "../../chains/tron/reading_thread.ts";
-import { fromTokenUnits } from "../../ledger/amount.ts";
+import { fromTokenUnits } from "../../ledger/money/amount.ts";
 import { stoppedClock } from "../support/moved_clock.ts";
 import { needs } from "../support/permissions.ts";
 import { until } from "../support/until.ts";
@@ -29,7 +29,7 @@ import {
 import { never, type ScriptedNode, startScriptedNode } from "./support/scripted_node.ts";
 
 const ignore = needs({ net: true, read: true });
-const ENTRY = new URL("../../commands/reader_worker.ts", import.meta.url);
+const ENTRY = new URL("../../app/commands/reader_worker.ts", import.meta.url);
 const RANGE = "/walletsolidity/getblockbylimitnext";
 const RECEIPTS = "/walletsolidity/gettransactioninfobyblocknum";
 const BLOCKS = { from: 1, to: 4, finality: "solid" } as const;

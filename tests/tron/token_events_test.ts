@@ -5,7 +5,7 @@ import { addressToHex } from "../../chains/tron/address.ts";
 import { TronNode } from "../../chains/tron/node.ts";
 import { NodePool } from "../../chains/tron/node_pool.ts";
 import { readTokenSwitches } from "../../chains/tron/token_switches.ts";
-import { amountOf } from "../../ledger/amount.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
 import { needs } from "../support/permissions.ts";
 import { type Json, OURS, PAYER, STRANGER, transferLog, USDT } from "./support/block_fixture.ts";
 import { type Script, startScriptedNode } from "./support/scripted_node.ts";

@@ -15,7 +15,7 @@ import {
   type TronChain,
   type TronChainOptions,
 } from "../../chains/tron/tron_chain.ts";
-import { amountOf } from "../../ledger/amount.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
 import {
   block,
   BLOCK_TIME,

@@ -14,7 +14,7 @@ import {
   subtract,
   toTokenUnits,
   ZERO,
-} from "../../ledger/amount.ts";
+} from "../../ledger/money/amount.ts";
 
 Deno.test("an amount is read and printed to the last of 18 decimals", () => {
   assertEquals(formatAmount(amountOf("0.000000000000000001")), "0.000000000000000001");

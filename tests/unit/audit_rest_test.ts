@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { AuditRest } from "../../actors/merchant/audited.ts";
+import { AuditRest } from "../../actors/journal/audited.ts";
 import { movedClock } from "../support/moved_clock.ts";
 
 Deno.test("audited commands rest ever longer while the row they need is held, and from the start anew", () => {

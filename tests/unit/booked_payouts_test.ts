@@ -1,12 +1,12 @@
 import { assertEquals } from "@std/assert";
-import { Draft } from "../../actors/merchant/draft.ts";
-import { CommandEnvelope } from "../../actors/merchant/envelope.ts";
+import { Draft } from "../../actors/journal/draft.ts";
+import { CommandEnvelope } from "../../actors/journal/envelope.ts";
 import { HotFunds } from "../../actors/merchant/hot_funds.ts";
 import type { MerchantCommand } from "../../actors/merchant/messages.ts";
-import { decideSlice } from "../../actors/merchant/slice.ts";
+import { decideSlice } from "../../actors/journal/slice.ts";
 import { Records } from "../../actors/merchant/state.ts";
-import { ZERO } from "../../ledger/amount.ts";
-import { pairKey } from "../../ledger/pair.ts";
+import { ZERO } from "../../ledger/money/amount.ts";
+import { pairKey } from "../../ledger/money/pair.ts";
 import { amount, reserveCommand } from "../support/books.ts";
 import { merchant, NO_FACTS, SETTINGS } from "./support/merchant_state.ts";
 

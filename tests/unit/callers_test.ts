@@ -5,16 +5,16 @@
  */
 
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { hashApiKey, mintApiKey } from "../../api/api_key.ts";
-import { authenticate, type Connection } from "../../api/authenticate.ts";
-import { getBalance } from "../../api/balance.ts";
-import { clientAddress } from "../../api/client_address.ts";
-import type { ApiContext } from "../../api/context.ts";
-import { createKeyRing, KEY_MEMORY_MS } from "../../api/key_ring.ts";
-import type { Caller } from "../../api/permission.ts";
-import { DEFAULT_LIMITS, RateLimits } from "../../api/rate_limits.ts";
-import { createSessionTokens } from "../../api/session_token.ts";
-import type { StoredKey } from "../../ledger/queries/find_api_keys.ts";
+import { hashApiKey, mintApiKey } from "../../api/http/api_key.ts";
+import { authenticate, type Connection } from "../../api/http/authenticate.ts";
+import { getBalance } from "../../api/statements/balance.ts";
+import { clientAddress } from "../../api/http/client_address.ts";
+import type { ApiContext } from "../../api/http/context.ts";
+import { createKeyRing, KEY_MEMORY_MS } from "../../api/http/key_ring.ts";
+import type { Caller } from "../../api/http/permission.ts";
+import { DEFAULT_LIMITS, RateLimits } from "../../api/http/rate_limits.ts";
+import { createSessionTokens } from "../../api/http/session_token.ts";
+import type { StoredKey } from "../../ledger/api_keys.ts";
 
 const NOW = 1_800_000_000_000;
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertFalse, assertStringIncludes, assertThrows } from "@std/assert";
-import { envExample } from "../../commands/env_example.ts";
-import { type Config, loadConfig, variableDocs } from "../../config.ts";
-import { amountOf } from "../../ledger/amount.ts";
+import { envExample } from "../../app/commands/env_example.ts";
+import { type Config, loadConfig, variableDocs } from "../../app/config/config.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
 import { needs } from "../support/permissions.ts";
 
 const SECRET = "0123456789abcdef0123456789abcdef";

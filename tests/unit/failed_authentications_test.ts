@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import {
   type FailedAuthentication,
   FailedAuthentications,
-} from "../../api/failed_authentications.ts";
+} from "../../api/http/failed_authentications.ts";
 
 /** A log and what was written to it. */
 function watched() {

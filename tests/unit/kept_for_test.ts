@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { beforeEach, describe, it } from "@std/testing/bdd";
-import { keptFor } from "../../api/kept_for.ts";
+import { keptFor } from "../../api/http/kept_for.ts";
 
 describe("an answer that is kept for a while", () => {
   let now = 0;

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { Registry } from "prom-client";
-import { LoopDelay, registerLoopMetrics } from "../../setup/loop_delay.ts";
+import { LoopDelay, registerLoopMetrics } from "../../app/metrics/loop_delay.ts";
 
 function measured(...delays: readonly number[]): LoopDelay {
   const delay = new LoopDelay();

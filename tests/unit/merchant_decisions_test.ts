@@ -1,17 +1,17 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { ActiveMerchants } from "../../actors/merchant/active_merchants.ts";
+import { ActiveMerchants } from "../../actors/journal/active_merchants.ts";
 import { apply } from "../../actors/merchant/apply.ts";
-import { decideBatch, type Deciding } from "../../actors/merchant/decide_batch.ts";
+import { decideBatch, type Deciding } from "../../actors/journal/decide_batch.ts";
 import { decided, post } from "../../actors/merchant/decision.ts";
-import { Draft } from "../../actors/merchant/draft.ts";
-import { CommandEnvelope, type Decidable } from "../../actors/merchant/envelope.ts";
+import { Draft } from "../../actors/journal/draft.ts";
+import { CommandEnvelope, type Decidable } from "../../actors/journal/envelope.ts";
 import { HotFunds } from "../../actors/merchant/hot_funds.ts";
-import { DoubtfulMerchants } from "../../actors/merchant/doubtful_merchants.ts";
-import { recover, type Recovering, unsettled } from "../../actors/merchant/recover.ts";
-import { decideSlice } from "../../actors/merchant/slice.ts";
+import { DoubtfulMerchants } from "../../actors/journal/doubtful_merchants.ts";
+import { recover, type Recovering, unsettled } from "../../actors/journal/recover.ts";
+import { decideSlice } from "../../actors/journal/slice.ts";
 import { Records } from "../../actors/merchant/state.ts";
-import { ZERO } from "../../ledger/amount.ts";
-import { pairKey } from "../../ledger/pair.ts";
+import { ZERO } from "../../ledger/money/amount.ts";
+import { pairKey } from "../../ledger/money/pair.ts";
 import { amount, reserveCommand } from "../support/books.ts";
 import { merchant, NO_FACTS, SETTINGS } from "./support/merchant_state.ts";
 

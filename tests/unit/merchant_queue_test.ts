@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import { CommandEnvelope } from "../../actors/merchant/envelope.ts";
-import { HeldMerchants } from "../../actors/merchant/held_merchants.ts";
-import { MerchantQueue, type Standing, type Taken } from "../../actors/merchant/queue.ts";
+import { CommandEnvelope } from "../../actors/journal/envelope.ts";
+import { HeldMerchants } from "../../actors/journal/held_merchants.ts";
+import { MerchantQueue, type Standing, type Taken } from "../../actors/journal/queue.ts";
 import { reserveCommand } from "../support/books.ts";
 
 function command(): CommandEnvelope {

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { DoubtfulMerchants } from "../../actors/merchant/doubtful_merchants.ts";
-import { openWork } from "../../actors/merchant/open_work.ts";
-import type { Taken } from "../../actors/merchant/queue.ts";
+import { DoubtfulMerchants } from "../../actors/journal/doubtful_merchants.ts";
+import { openWork } from "../../actors/journal/open_work.ts";
+import type { Taken } from "../../actors/journal/queue.ts";
 
 /** What opens batches of which the shared reading of all inboxes fails, on a clock of its own. */
 function openingOf(read: (merchantIds: readonly string[]) => { ms: number; fails: boolean }) {

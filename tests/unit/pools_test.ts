@@ -1,14 +1,17 @@
 import { assertEquals } from "@std/assert";
 import { Registry } from "prom-client";
-import { isList, poolOf } from "../../api/database_use.ts";
+import { isList, poolOf } from "../../api/http/database_use.ts";
 import { ROUTES } from "../../api/routes.ts";
-import { isWrite } from "../../api/watched_writes.ts";
-import { ReadSlots } from "../../api/read_slots.ts";
+import { isWrite } from "../../api/http/watched_writes.ts";
+import { ReadSlots } from "../../api/http/read_slots.ts";
 import { connect, poolFigures } from "../../ledger/database/connect.ts";
 import { PoolState } from "../../ledger/database/pool_state.ts";
-import { type FailoverFigures, registerFailoverMetrics } from "../../setup/failover_reasons.ts";
-import { openReadSlots } from "../../setup/pool_health.ts";
-import { sharePool } from "../../setup/share_pool.ts";
+import {
+  type FailoverFigures,
+  registerFailoverMetrics,
+} from "../../app/health/failover_reasons.ts";
+import { openReadSlots } from "../../app/health/pool_health.ts";
+import { sharePool } from "../../app/open/share_pool.ts";
 import { testNeeding } from "../support/permissions.ts";
 
 Deno.test("a pool is exhausted only while no connection was free for a moment", () => {

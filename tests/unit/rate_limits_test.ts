@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Caller } from "../../api/permission.ts";
-import { type Counted, RateLimits } from "../../api/rate_limits.ts";
+import type { Caller } from "../../api/http/permission.ts";
+import { type Counted, RateLimits } from "../../api/http/rate_limits.ts";
 
 const CALLER: Caller = {
   keyId: "key_1",

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { RateWindows, WINDOW_MS } from "../../api/rate_windows.ts";
+import { RateWindows, WINDOW_MS } from "../../api/http/rate_windows.ts";
 
 Deno.test("a bucket has its limit per window, and again when the window has ended", () => {
   const windows = new RateWindows();

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { ServedClock } from "../../setup/served_clock.ts";
+import { ServedClock } from "../../app/http/served_clock.ts";
 
 Deno.test("time in which the thread was held counts as one turn, all other time as it passed", () => {
   let at = 5_000;

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import type { Network } from "../../ledger/pair.ts";
-import { Warming } from "../../setup/warming.ts";
+import type { Network } from "../../ledger/money/pair.ts";
+import { Warming } from "../../app/http/warming.ts";
 
 function world() {
   const state = { now: 0, watched: new Set<Network>(), rates: false, asked: 0 };

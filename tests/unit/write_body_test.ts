@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import { ok, toResponse } from "../../api/answer.ts";
-import { sizeOf, writeBody, type Written } from "../../api/write_body.ts";
-import { PORTION, WrittenRows } from "../../api/written_rows.ts";
+import { ok, toResponse } from "../../api/http/answer.ts";
+import { sizeOf, writeBody, type Written } from "../../api/http/write_body.ts";
+import { PORTION, WrittenRows } from "../../api/http/written_rows.ts";
 
 const ROW = {
   id: "dep_1",

@@ -5,9 +5,9 @@ import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import { fingerprintOf, openPublicWallet } from "../../chains/wallet/public_wallet.ts";
 import { unlockWallet } from "../../chains/wallet/unlock_wallet.ts";
 import { WalletFault } from "../../chains/wallet/wallet_fault.ts";
-import { wallet } from "../../commands/wallet.ts";
-import { loadConfig } from "../../config.ts";
-import { openWallet } from "../../setup/open_wallet.ts";
+import { wallet } from "../../app/commands/wallet.ts";
+import { loadConfig } from "../../app/config/config.ts";
+import { openWallet } from "../../app/open/open_wallet.ts";
 import { testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding({ read: true, write: true });

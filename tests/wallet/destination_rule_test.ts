@@ -5,7 +5,7 @@ import {
   destinationFault,
   isSpending,
 } from "../../chains/signer/destination_rule.ts";
-import { amountOf } from "../../ledger/amount.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
 
 /** The keys as far as this rule is concerned: an address is named after its place. */
 const own: AddressSource = {

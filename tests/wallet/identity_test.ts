@@ -4,10 +4,10 @@ import { publicFileText, type PublicWallet } from "../../chains/wallet/public_wa
 import { WalletFault } from "../../chains/wallet/wallet_fault.ts";
 import { takeIndexes } from "../../ledger/addresses/watch_addresses.ts";
 import type { SignerWallet } from "../../chains/signer/socket_client.ts";
-import { serviceFlags } from "../../commands/service_flags.ts";
-import { openAttestation } from "../../setup/wallet_attestation.ts";
+import { serviceFlags } from "../../app/commands/service_flags.ts";
+import { openAttestation } from "../../app/open/wallet_attestation.ts";
 import { until } from "../support/books.ts";
-import { registerWallets } from "../../setup/open_wallet.ts";
+import { registerWallets } from "../../app/open/open_wallet.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 

@@ -12,7 +12,7 @@ import {
   hotWalletPath,
 } from "../../chains/wallet/derivation_paths.ts";
 import { networkKeys, publicAccount, signingKey } from "../../chains/wallet/network_keys.ts";
-import { NETWORKS } from "../../ledger/pair.ts";
+import { NETWORKS } from "../../ledger/money/pair.ts";
 
 const MNEMONIC =
   "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";

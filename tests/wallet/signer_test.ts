@@ -20,7 +20,7 @@ import {
 } from "../../chains/tron/tron_transfer_builder.ts";
 import { networkKeys, signingKey } from "../../chains/wallet/network_keys.ts";
 import type { KeySource } from "../../chains/wallet/unlock_wallet.ts";
-import { amountOf } from "../../ledger/amount.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
 import { loadTronweb, testWithTronweb } from "../tron/support/tronweb_offline.ts";
 
 const MNEMONIC =

@@ -6,7 +6,7 @@ import type { SignerSettings } from "../../chains/signer/worker_protocol.ts";
 import { addressToHex, addressToLogHex } from "../../chains/tron/address.ts";
 import { makeEnvelope } from "../../chains/tron/envelope.ts";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
-import { amountOf } from "../../ledger/amount.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
 import { needs } from "../support/permissions.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 
@@ -64,7 +64,7 @@ test("the service's own worker signs what the database says, with its few permis
   await putOutgoing(database, "out_3", "queued");
   await putOutgoing(database, "out_4", "queued", "gas");
   const signer = createWorkerSigner({
-    entry: new URL("commands/signer_worker.ts", ROOT),
+    entry: new URL("app/commands/signer_worker.ts", ROOT),
     settings,
     permissions: signerPermissions(settings, ROOT, accessOf(settings)),
     timeoutMs: 30_000,
@@ -109,7 +109,7 @@ test("a worker whose database is away rejects, and signs nothing", async () => {
   await createWallet({ file: settings.walletFile, passphrase: PASSPHRASE, networks: ["TRX"] });
   await Deno.writeTextFile(settings.passphraseFile, PASSPHRASE, { mode: 0o600 });
   const signer = createWorkerSigner({
-    entry: new URL("commands/signer_worker.ts", ROOT),
+    entry: new URL("app/commands/signer_worker.ts", ROOT),
     settings,
     permissions: signerPermissions(settings, ROOT, accessOf(settings)),
     timeoutMs: 15_000,

@@ -6,7 +6,7 @@ import { createWorkerSigner, type WorkerSigner } from "../../chains/signer/worke
 import type { SignerSettings } from "../../chains/signer/worker_protocol.ts";
 import { makeEnvelope } from "../../chains/tron/envelope.ts";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
-import { amountOf } from "../../ledger/amount.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
 import { needs } from "../support/permissions.ts";
 
 const USDT = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t";

@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { formatAmount } from "../../ledger/amount.ts";
+import { formatAmount } from "../../ledger/money/amount.ts";
 import { readOpenSpends } from "../../ledger/failover/unknown_spends.ts";
-import { readHealth } from "../../ledger/queries/read_health.ts";
+import { readHealth } from "../../ledger/database/read_health.ts";
 import { newWallet, withChain } from "../dev_chain/support/chain.ts";
 import { booksFaults, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";

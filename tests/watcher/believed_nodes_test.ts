@@ -1,9 +1,9 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { createHmac } from "node:crypto";
 import { newId } from "../../actors/runtime/ids.ts";
-import { canonicalJson } from "../../api/ingest_signature.ts";
+import { canonicalJson } from "../../api/upstream/ingest_signature.ts";
 import type { TronChain } from "../../chains/tron/tron_chain.ts";
-import type { Network } from "../../ledger/pair.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { readScannedRanges } from "../../ledger/watcher/scanned_ranges.ts";
 import { newWallet, type TestChain } from "../dev_chain/support/chain.ts";

@@ -1,14 +1,14 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import type { Currency } from "../../ledger/pair.ts";
+import type { Currency } from "../../ledger/money/pair.ts";
 import { rescanBlocks } from "../../actors/watcher/rescan_blocks.ts";
 import { createTronChain } from "../../chains/tron/tron_chain.ts";
-import { readHeldClaims } from "../../ledger/queries/read_held_claims.ts";
+import { readHeldClaims } from "../../ledger/quarantine.ts";
 import {
   markReadWithContracts,
   noteContracts,
   readMissedBlocks,
 } from "../../ledger/watcher/scanned_contracts.ts";
-import { passedOverReasons, readPassedOver } from "../../setup/passed_over.ts";
+import { passedOverReasons, readPassedOver } from "../../app/health/passed_over.ts";
 import { newWallet, withChain } from "../dev_chain/support/chain.ts";
 import { addMerchant } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";

@@ -7,9 +7,9 @@ import { addressFromLogHex, addressToLogHex } from "../../chains/tron/address.ts
 import { fullBlockSchema, receiptsSchema } from "../../chains/tron/answers.ts";
 import { encodeBase58Check } from "../../chains/tron/base58check.ts";
 import { parseBlock } from "../../chains/tron/parse_block.ts";
-import { amountOf } from "../../ledger/amount.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { NETWORKS } from "../../ledger/pair.ts";
+import { NETWORKS } from "../../ledger/money/pair.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

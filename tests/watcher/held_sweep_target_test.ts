@@ -6,7 +6,7 @@ import { dueTargets } from "../../ledger/sweeps/due_targets.ts";
 import { noteLateTargets } from "../../ledger/sweeps/note_late_targets.ts";
 import { readSweepHealth } from "../../ledger/sweeps/read_sweep_health.ts";
 import { closeTarget } from "../../ledger/sweeps/settle_target.ts";
-import { sweepReasons } from "../../setup/sweep_health.ts";
+import { sweepReasons } from "../../app/health/sweep_health.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { holdRows } from "../support/hold_rows.ts";

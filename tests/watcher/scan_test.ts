@@ -3,7 +3,7 @@ import type { Sql } from "../../ledger/database/connect.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { findGaps, readScannedRanges } from "../../ledger/watcher/scanned_ranges.ts";
 import { listUnread } from "../../ledger/watcher/unread_blocks.ts";
-import { chainReasons } from "../../setup/chain_reasons.ts";
+import { chainReasons } from "../../app/health/chain_reasons.ts";
 import { newWallet, type TestChain, withChain } from "../dev_chain/support/chain.ts";
 import { booksFaults, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";

@@ -9,7 +9,7 @@ import { timeOf } from "../../actors/merchant/decision.ts";
 import type { MerchantState } from "../../actors/merchant/state.ts";
 import { createOutbox, type Outbox } from "../../ledger/outbox/outbox.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { readHealth } from "../../ledger/queries/read_health.ts";
+import { readHealth } from "../../ledger/database/read_health.ts";
 import { addMerchant, fund, openJournal } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

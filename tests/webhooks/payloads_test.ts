@@ -1,7 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { parseAmount, ZERO } from "../../ledger/amount.ts";
-import type { DepositConfirmed } from "../../webhooks/payloads/deposit_confirmed.ts";
-import { depositConfirmedPayload } from "../../webhooks/payloads/deposit_confirmed.ts";
+import { parseAmount, ZERO } from "../../ledger/money/amount.ts";
+import {
+  type DepositConfirmed,
+  depositConfirmedPayload,
+} from "../../webhooks/payloads/deposit_confirmed.ts";
 import { depositFailedPayload } from "../../webhooks/payloads/deposit_failed.ts";
 import { transactionSettledPayload } from "../../webhooks/payloads/transaction_settled.ts";
 import { withdrawalConfirmedPayload } from "../../webhooks/payloads/withdrawal_confirmed.ts";

@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { createHmac } from "node:crypto";
 import { Webhook } from "standardwebhooks";
-import { EVENT_EXAMPLES } from "../../api/schemas/event_payloads.ts";
+import { EVENT_EXAMPLES } from "../../api/callbacks/event_payloads_schema.ts";
 import { EVENT_TYPES } from "../../webhooks/event_type.ts";
 import { newWebhookSecret } from "../../webhooks/secret.ts";
 import { createSender } from "../../webhooks/sender.ts";

@@ -15,7 +15,7 @@ const NOW = 1_700_000_000_000;
 const NEVER = new AbortController().signal;
 const DEVELOPMENT = { allowLoopback: true };
 const PUBLIC = { allowLoopback: false };
-const ENTRY = new URL("../../commands/sender_worker.ts", import.meta.url);
+const ENTRY = new URL("../../app/commands/sender_worker.ts", import.meta.url);
 
 function deliveryTo(url: string, fields: Partial<Delivery> = {}): Delivery {
   return {

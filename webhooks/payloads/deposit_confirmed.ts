@@ -4,8 +4,8 @@
  * @module
  */
 
-import { add, type Amount, formatAmount, ZERO } from "../../ledger/amount.ts";
-import type { Currency } from "../../ledger/pair.ts";
+import { add, type Amount, formatAmount, ZERO } from "../../ledger/money/amount.ts";
+import type { Currency } from "../../ledger/money/pair.ts";
 import { type FeeChargeType, feeChargeType } from "./fee_charge_type.ts";
 
 /** What the body is made of. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Amount, ZERO } from "../../ledger/amount.ts";
+import { type Amount, ZERO } from "../../ledger/money/amount.ts";
 
 /** Values of `feeCharges.type`. */
 export const FEE_CHARGE_TYPES = ["PERCENTAGE", "FIXED_AMOUNT", "HYBRID", "NONE"] as const;

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { type Amount, formatAmount } from "../../ledger/amount.ts";
-import type { Currency, Network } from "../../ledger/pair.ts";
+import { type Amount, formatAmount } from "../../ledger/money/amount.ts";
+import type { Currency, Network } from "../../ledger/money/pair.ts";
 
 /** What the body is made of. */
 export interface TransactionSettled {

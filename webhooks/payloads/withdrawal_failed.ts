@@ -4,8 +4,8 @@
  * @module
  */
 
-import { type Amount, formatAmount } from "../../ledger/amount.ts";
-import type { Currency } from "../../ledger/pair.ts";
+import { type Amount, formatAmount } from "../../ledger/money/amount.ts";
+import type { Currency } from "../../ledger/money/pair.ts";
 
 /** What the body is made of. */
 export interface WithdrawalFailed {

@@ -1,4 +1,4 @@
-import { formatAmount, fromUnits } from "../../../ledger/amount.ts";
+import { formatAmount, fromUnits } from "../../../ledger/money/amount.ts";
 import type { AuditRow, MerchantRow, SettlementRow } from "../../../ledger/rows.ts";
 import type { Decision } from "../decision.ts";
 import type { AuditStamp, MerchantCommand, ProfilePatch } from "../messages.ts";

@@ -1,6 +1,6 @@
-import { networkFeeOf, withdrawalFees } from "../../../ledger/fees.ts";
+import { networkFeeOf, withdrawalFees } from "../../../ledger/money/fees.ts";
 import type { Settings } from "../../../ledger/journal/read_settings.ts";
-import { pairKey, tokenDecimals } from "../../../ledger/pair.ts";
+import { pairKey, tokenDecimals } from "../../../ledger/money/pair.ts";
 import { apply } from "../apply.ts";
 import { decided, refused, timeOf, type Verdict } from "../decision.ts";
 import type { Answers, BookPayout } from "../messages.ts";

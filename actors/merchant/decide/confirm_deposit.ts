@@ -1,5 +1,5 @@
-import { add, type Amount } from "../../../ledger/amount.ts";
-import type { DepositFees } from "../../../ledger/fees.ts";
+import { add, type Amount } from "../../../ledger/money/amount.ts";
+import type { DepositFees } from "../../../ledger/money/fees.ts";
 import type {
   Account,
   ChargeRow,

@@ -1,5 +1,5 @@
-import { isWorthLessThanOne, topUpFees } from "../../../ledger/fees.ts";
-import { tokenDecimals } from "../../../ledger/pair.ts";
+import { isWorthLessThanOne, topUpFees } from "../../../ledger/money/fees.ts";
+import { tokenDecimals } from "../../../ledger/money/pair.ts";
 import { decided, timeOf, type Verdict } from "../decision.ts";
 import type { SweptFact } from "../facts.ts";
 import { type MerchantView, transferKey } from "../state.ts";

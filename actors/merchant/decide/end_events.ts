@@ -1,5 +1,5 @@
-import { add, type Amount, subtract, ZERO } from "../../../ledger/amount.ts";
-import { pairKey } from "../../../ledger/pair.ts";
+import { add, type Amount, subtract, ZERO } from "../../../ledger/money/amount.ts";
+import { pairKey } from "../../../ledger/money/pair.ts";
 import type { EventRow, TransactionRow } from "../../../ledger/rows.ts";
 import type { EventType } from "../../../webhooks/event_type.ts";
 import { transactionSettledPayload } from "../../../webhooks/payloads/transaction_settled.ts";

@@ -1,4 +1,4 @@
-import { isWorthLessThanOne } from "../../../ledger/fees.ts";
+import { isWorthLessThanOne } from "../../../ledger/money/fees.ts";
 import type { DepositRow } from "../../../ledger/rows.ts";
 import { depositFailedPayload } from "../../../webhooks/payloads/deposit_failed.ts";
 import { decided, type Decision, post, timeOf, type Verdict } from "../decision.ts";

@@ -1,4 +1,4 @@
-import { isSameHand } from "../../../ledger/duties.ts";
+import { isSameHand } from "../../../ledger/money/duties.ts";
 import { type Hands, NO_HANDS } from "../../../ledger/rows.ts";
 import type { AuditStamp, MerchantCommand } from "../messages.ts";
 

@@ -1,5 +1,5 @@
 import type { Settings } from "../../../ledger/journal/read_settings.ts";
-import { CURRENCIES, type Network, pairKey } from "../../../ledger/pair.ts";
+import { CURRENCIES, type Network, pairKey } from "../../../ledger/money/pair.ts";
 import type { DepositAddressRow } from "../../../ledger/rows.ts";
 import { decided, refused, timeOf, type Verdict } from "../decision.ts";
 import type { AddressIssued, IssueAddress } from "../messages.ts";

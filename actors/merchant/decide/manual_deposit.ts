@@ -1,7 +1,12 @@
-import { add, LARGEST_BALANCE_BY_HAND, LARGEST_PAYMENT, ZERO } from "../../../ledger/amount.ts";
-import { depositFees, isWorthLessThanOne } from "../../../ledger/fees.ts";
+import {
+  add,
+  LARGEST_BALANCE_BY_HAND,
+  LARGEST_PAYMENT,
+  ZERO,
+} from "../../../ledger/money/amount.ts";
+import { depositFees, isWorthLessThanOne } from "../../../ledger/money/fees.ts";
 import type { Settings } from "../../../ledger/journal/read_settings.ts";
-import { pairKey, tokenDecimals } from "../../../ledger/pair.ts";
+import { pairKey, tokenDecimals } from "../../../ledger/money/pair.ts";
 import type { DepositRow, IngestedRow } from "../../../ledger/rows.ts";
 import { decided, refused, timeOf, type Verdict } from "../decision.ts";
 import type { Answers, CreateDeposit, DecideDeposit, Ingestion } from "../messages.ts";

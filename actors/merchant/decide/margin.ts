@@ -1,7 +1,6 @@
-import { add, type Amount, ZERO } from "../../../ledger/amount.ts";
-import { portionDown } from "../../../ledger/fees.ts";
-import type { Currency, Network } from "../../../ledger/pair.ts";
-import { tokenDecimals } from "../../../ledger/pair.ts";
+import { add, type Amount, ZERO } from "../../../ledger/money/amount.ts";
+import { portionDown } from "../../../ledger/money/fees.ts";
+import { type Currency, type Network, tokenDecimals } from "../../../ledger/money/pair.ts";
 import type { Account, InboxInsert, MarginRow, MerchantRow } from "../../../ledger/rows.ts";
 import { post, type Posting } from "../decision.ts";
 

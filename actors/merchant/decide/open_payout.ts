@@ -1,7 +1,7 @@
-import { add, negate } from "../../../ledger/amount.ts";
-import type { Actor } from "../../../ledger/duties.ts";
-import type { WithdrawalFees } from "../../../ledger/fees.ts";
-import type { Currency, Network } from "../../../ledger/pair.ts";
+import { add, negate } from "../../../ledger/money/amount.ts";
+import type { Actor } from "../../../ledger/money/duties.ts";
+import type { WithdrawalFees } from "../../../ledger/money/fees.ts";
+import type { Currency, Network } from "../../../ledger/money/pair.ts";
 import type { ChargeRow, OutgoingRow, WithdrawalRow } from "../../../ledger/rows.ts";
 import { type Decision, post, timeOf } from "../decision.ts";
 import type { MerchantView } from "../state.ts";

@@ -1,4 +1,4 @@
-import { add, negate, ZERO } from "../../../ledger/amount.ts";
+import { add, negate, ZERO } from "../../../ledger/money/amount.ts";
 import type { TransactionRow, WithdrawalRow } from "../../../ledger/rows.ts";
 import { withdrawalFailedPayload } from "../../../webhooks/payloads/withdrawal_failed.ts";
 import { type Decision, post, timeOf } from "../decision.ts";

@@ -1,7 +1,7 @@
-import { isExactIn } from "../../../ledger/amount.ts";
-import { networkFeeOf, type WithdrawalFees, withdrawalFees } from "../../../ledger/fees.ts";
+import { isExactIn } from "../../../ledger/money/amount.ts";
+import { networkFeeOf, type WithdrawalFees, withdrawalFees } from "../../../ledger/money/fees.ts";
 import type { Settings } from "../../../ledger/journal/read_settings.ts";
-import { type Currency, type Network, pairKey, tokenDecimals } from "../../../ledger/pair.ts";
+import { type Currency, type Network, pairKey, tokenDecimals } from "../../../ledger/money/pair.ts";
 import { decided, refused, timeOf, type Verdict } from "../decision.ts";
 import type { Reserve, Reserved } from "../messages.ts";
 import type { Refusal } from "../refusal.ts";

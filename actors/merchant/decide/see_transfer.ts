@@ -1,4 +1,4 @@
-import { ZERO } from "../../../ledger/amount.ts";
+import { ZERO } from "../../../ledger/money/amount.ts";
 import { type DepositRow, NO_HANDS, type TransactionRow } from "../../../ledger/rows.ts";
 import { decided, type Decision, post, timeOf, type Verdict } from "../decision.ts";
 import type { TransferFact } from "../facts.ts";

@@ -1,7 +1,7 @@
-import { isExactIn } from "../../../ledger/amount.ts";
-import { networkFeeOf, withdrawalFees } from "../../../ledger/fees.ts";
+import { isExactIn } from "../../../ledger/money/amount.ts";
+import { networkFeeOf, withdrawalFees } from "../../../ledger/money/fees.ts";
 import type { Settings } from "../../../ledger/journal/read_settings.ts";
-import { pairKey, tokenDecimals } from "../../../ledger/pair.ts";
+import { pairKey, tokenDecimals } from "../../../ledger/money/pair.ts";
 import type { SettlementRow } from "../../../ledger/rows.ts";
 import { decided, refused, timeOf, type Verdict } from "../decision.ts";
 import { type CreateSettlement, NOT_INITIATED, type SettlementCreated } from "../messages.ts";

@@ -1,4 +1,4 @@
-import { verdictId } from "../../../ledger/admin/ingested_names.ts";
+import { verdictId } from "../../../ledger/ingested.ts";
 import type { IngestedRow, WithdrawalRow } from "../../../ledger/rows.ts";
 import { decided, type Decision, refused, timeOf, type Verdict } from "../decision.ts";
 import type { Answers, SettleWithdrawal } from "../messages.ts";

@@ -1,5 +1,5 @@
 import type { SettlementRow, SettlementStep } from "../../../ledger/rows.ts";
-import { mayMove, type SettlementStatus } from "../../../ledger/transitions.ts";
+import { mayMove, type SettlementStatus } from "../../../ledger/money/transitions.ts";
 
 /** A path of states that is not empty. */
 type Steps = readonly [...(readonly SettlementStatus[]), SettlementStatus];

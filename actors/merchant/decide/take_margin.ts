@@ -1,4 +1,4 @@
-import { ZERO } from "../../../ledger/amount.ts";
+import { ZERO } from "../../../ledger/money/amount.ts";
 import type { TransactionRow } from "../../../ledger/rows.ts";
 import { decided, post, timeOf, type Verdict } from "../decision.ts";
 import type { MarginFact } from "../facts.ts";

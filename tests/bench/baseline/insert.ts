@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Amount, formatAmount } from "../../../ledger/amount.ts";
+import { type Amount, formatAmount } from "../../../ledger/money/amount.ts";
 import type { Column, Table } from "../../../ledger/table.ts";
 
 /** A value as the driver takes it. */

@@ -22,11 +22,11 @@ import { reserve } from "../../../actors/merchant/decide/reserve.ts";
 import { type MerchantState, type MerchantView, Records } from "../../../actors/merchant/state.ts";
 import type { Verdict } from "../../../actors/merchant/decision.ts";
 import type { AskOutcome } from "../../../actors/runtime/ask.ts";
-import { amountOf, formatAmount, ZERO } from "../../../ledger/amount.ts";
+import { amountOf, formatAmount, ZERO } from "../../../ledger/money/amount.ts";
 import type { Sql, TransactionSql } from "../../../ledger/database/connect.ts";
 import { readAccounts } from "../../../ledger/journal/read_accounts.ts";
 import { readSettings, type Settings } from "../../../ledger/journal/read_settings.ts";
-import { pairKey } from "../../../ledger/pair.ts";
+import { pairKey } from "../../../ledger/money/pair.ts";
 import {
   chargeTable,
   entryTable,

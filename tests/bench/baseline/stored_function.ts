@@ -14,9 +14,9 @@ import type {
 } from "../../../actors/merchant/messages.ts";
 import type { Refusal } from "../../../actors/merchant/refusal.ts";
 import type { AskOutcome } from "../../../actors/runtime/ask.ts";
-import { add, amountOf, formatAmount } from "../../../ledger/amount.ts";
+import { add, amountOf, formatAmount } from "../../../ledger/money/amount.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
-import { tokenDecimals } from "../../../ledger/pair.ts";
+import { tokenDecimals } from "../../../ledger/money/pair.ts";
 import { HOUSE_SHARDS } from "./house_shards.ts";
 
 /** The function's definition, to be created in the baseline's database. */

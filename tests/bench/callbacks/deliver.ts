@@ -8,7 +8,7 @@
  */
 
 import process from "node:process";
-import { Journal } from "../../../actors/merchant/journal.ts";
+import { Journal } from "../../../actors/journal/journal.ts";
 import { createWebhooks } from "../../../actors/webhook/webhooks.ts";
 import { connect } from "../../../ledger/database/connect.ts";
 import { createJournalStore } from "../../../ledger/journal/store.ts";
@@ -29,7 +29,7 @@ const rules = { allowLoopback: true };
 const webhooks = createWebhooks({
   outbox: createOutbox(connect(databaseUrl, { max: READ_POOL, applicationName: "bench-outbox" })),
   sender: createWorkerSender({
-    entry: new URL("../../../commands/sender_worker.ts", import.meta.url),
+    entry: new URL("../../../app/commands/sender_worker.ts", import.meta.url),
     rules,
     permissions: senderPermissions(rules),
     names: new NameLookups(),

@@ -13,7 +13,7 @@ import { SpendingLimits } from "../../../chains/signer/spending_limits.ts";
 import { makeEnvelope } from "../../../chains/tron/envelope.ts";
 import { createTronTransferBuilder } from "../../../chains/tron/tron_transfer_builder.ts";
 import { networkKeys, signingKey } from "../../../chains/wallet/network_keys.ts";
-import { amountOf } from "../../../ledger/amount.ts";
+import { amountOf } from "../../../ledger/money/amount.ts";
 import { someAddress } from "../../faults/support/chain_audit.ts";
 
 const USDT = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t";

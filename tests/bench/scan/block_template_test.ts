@@ -3,7 +3,7 @@ import { addressFromLogHex } from "../../../chains/tron/address.ts";
 import { blockListShape, receiptsShape } from "../../../chains/tron/busy_answers.ts";
 import { parseBlock } from "../../../chains/tron/parse_block.ts";
 import { createTronChain } from "../../../chains/tron/tron_chain.ts";
-import { fromTokenUnits } from "../../../ledger/amount.ts";
+import { fromTokenUnits } from "../../../ledger/money/amount.ts";
 import { testNeeding } from "../../support/permissions.ts";
 import { BENCH_USDT } from "./block_server.ts";
 import { blockId, BlockMaker, FIRST_HEIGHT, issuedAddress, timeOf } from "./block_template.ts";

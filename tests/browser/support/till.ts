@@ -7,7 +7,7 @@
 
 import { z } from "zod";
 import { delay } from "../../../ledger/database/delay.ts";
-import type { Network } from "../../../ledger/pair.ts";
+import type { Network } from "../../../ledger/money/pair.ts";
 import type { Service } from "../../support/service.ts";
 
 const BOUND_MS = 120_000;

@@ -2,14 +2,12 @@
 
 import { assertEquals, assertExists } from "@std/assert";
 import type { TronWeb } from "tronweb";
-import { fromBase58 } from "../../../chains/dev/address.ts";
-import { addressWord, wordOf } from "../../../chains/dev/abi.ts";
-import { type BuildOptions, buildTransaction } from "../../../chains/dev/build.ts";
-import { type ChainKey, newKey, signDigest } from "../../../chains/dev/signature.ts";
-import { type DevChain, type DevChainOptions, startDevChain } from "../../../chains/dev/start.ts";
-import { toBase58 } from "../../../chains/dev/address.ts";
-import type { ContractValue, Transaction } from "../../../chains/dev/transaction.ts";
-
+import { addressWord, wordOf } from "../../../devchain/abi.ts";
+import { fromBase58, toBase58 } from "../../../devchain/address.ts";
+import { type BuildOptions, buildTransaction } from "../../../devchain/build.ts";
+import { type ChainKey, newKey, signDigest } from "../../../devchain/signature.ts";
+import { type DevChain, type DevChainOptions, startDevChain } from "../../../devchain/start.ts";
+import type { ContractValue, Transaction } from "../../../devchain/transaction.ts";
 import { needs } from "../../support/permissions.ts";
 
 const SKIPPED = needs({ net: true, read: true, write: true, env: true, run: true });

@@ -6,7 +6,7 @@
  */
 
 import { z } from "zod";
-import { fromBase58, toBase58 } from "../../../chains/dev/address.ts";
+import { fromBase58, toBase58 } from "../../../devchain/address.ts";
 import type { Service } from "../../support/service.ts";
 import { send } from "./client.ts";
 

@@ -1,4 +1,4 @@
-import type { FaultKind } from "../../../chains/dev/faults.ts";
+import type { FaultKind } from "../../../devchain/faults.ts";
 import { control, eventually } from "./client.ts";
 import { hasStatus, type Shop } from "./shop.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { fromBase58, toBase58 } from "../../../chains/dev/address.ts";
+import { fromBase58, toBase58 } from "../../../devchain/address.ts";
 import { send } from "./client.ts";
 
 const TRANSFER = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";

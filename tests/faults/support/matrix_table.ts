@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { FaultKind } from "../../../chains/dev/faults.ts";
+import type { FaultKind } from "../../../devchain/faults.ts";
 
 /** One way for a node to fail, as the development chain knows it. */
 export interface Misbehaviour {

@@ -11,7 +11,7 @@ import type {
   OutgoingStatus,
   SettlementStatus,
   WithdrawalStatus,
-} from "../../../ledger/transitions.ts";
+} from "../../../ledger/money/transitions.ts";
 
 /** One token. */
 export const TOKEN = 1_000_000n;

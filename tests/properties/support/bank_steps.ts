@@ -9,10 +9,10 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import type { AskOutcome } from "../../../actors/runtime/ask.ts";
-import type { Journal } from "../../../actors/merchant/journal.ts";
+import type { Journal } from "../../../actors/journal/journal.ts";
 import type { Refusal } from "../../../actors/merchant/refusal.ts";
 import { newId } from "../../../actors/runtime/ids.ts";
-import { type Amount, formatAmount, fromUnits } from "../../../ledger/amount.ts";
+import { type Amount, formatAmount, fromUnits } from "../../../ledger/money/amount.ts";
 import { buryExpired } from "../../../ledger/treasury/bury_expired.ts";
 import { commitSigned } from "../../support/commit_signed.ts";
 import { findOwnTransactions } from "../../../ledger/watcher/find_own_transactions.ts";

@@ -6,7 +6,7 @@
  */
 
 import { assertEquals } from "@std/assert";
-import type { Journal } from "../../../actors/merchant/journal.ts";
+import type { Journal } from "../../../actors/journal/journal.ts";
 import { newId } from "../../../actors/runtime/ids.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import { addMerchant, booksFaults, openJournal, SOMEWHERE, until } from "../../support/books.ts";

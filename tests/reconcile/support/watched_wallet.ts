@@ -10,9 +10,9 @@ import {
   type HotWalletResult,
 } from "../../../actors/reconcile/check_hot_wallet.ts";
 import type { ChainCheck } from "../../../actors/reconcile/passed_block.ts";
-import { type Amount, formatAmount } from "../../../ledger/amount.ts";
+import { type Amount, formatAmount } from "../../../ledger/money/amount.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
-import type { OutgoingAsset } from "../../../ledger/pair.ts";
+import type { OutgoingAsset } from "../../../ledger/money/pair.ts";
 import { readWalletLevel } from "../../../ledger/reconcile/wallet_level.ts";
 import { amount } from "../../support/books.ts";
 import { coinOf, movingChain, passed } from "./moving_chain.ts";

@@ -5,9 +5,9 @@
  * @module
  */
 
-import type { ConnectionBounds } from "../../../setup/connection_bounds.ts";
-import { Door } from "../../../setup/door.ts";
-import { findServeConnection } from "../../../setup/serve_connection.ts";
+import type { ConnectionBounds } from "../../../app/http/connection_bounds.ts";
+import { Door } from "../../../app/http/door.ts";
+import { findServeConnection } from "../../../app/http/serve_connection.ts";
 
 // as the service does before it listens: Deno panics where it first needs a descriptor for signals
 // when none is left

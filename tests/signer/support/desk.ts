@@ -13,8 +13,8 @@ import { SpendingLimits } from "../../../chains/signer/spending_limits.ts";
 import { makeEnvelope } from "../../../chains/tron/envelope.ts";
 import { createTronTransferBuilder } from "../../../chains/tron/tron_transfer_builder.ts";
 import { networkKeys, signingKey } from "../../../chains/wallet/network_keys.ts";
-import { amountOf } from "../../../ledger/amount.ts";
-import { CLOCK_TOLERANCE_MS, FEE_LIMIT_SUN, LIFETIME_MS } from "../../../setup/open_chains.ts";
+import { amountOf } from "../../../ledger/money/amount.ts";
+import { CLOCK_TOLERANCE_MS, FEE_LIMIT_SUN, LIFETIME_MS } from "../../../app/open/open_chains.ts";
 
 /** Where its clock begins. */
 export const START = 1_750_000_000_000;

@@ -6,7 +6,7 @@
  */
 
 import { fileURLToPath } from "node:url";
-import { askStatus } from "../../../commands/signer/ask_status.ts";
+import { askStatus } from "../../../app/commands/signer/ask_status.ts";
 import { delay } from "../../../ledger/database/delay.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
@@ -69,7 +69,7 @@ export async function signerProcess(
         "--allow-env",
         "--allow-net",
         "--allow-run",
-        "commands/signer.ts",
+        "app/commands/signer.ts",
         ...args,
       ],
       cwd: ROOT,

@@ -1,4 +1,4 @@
-import { grantSignerRole } from "../../../ledger/admin/grant_signer_role.ts";
+import { grantSignerRole } from "../../../ledger/database/grant_signer_role.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 
 /** A role that may do what the signer may. */

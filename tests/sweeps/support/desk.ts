@@ -9,8 +9,8 @@ import { assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { z } from "zod";
 import { newId } from "../../../actors/runtime/ids.ts";
-import { hashApiKey, mintApiKey } from "../../../api/api_key.ts";
-import { admin } from "../../../commands/admin.ts";
+import { hashApiKey, mintApiKey } from "../../../api/http/api_key.ts";
+import { admin } from "../../../app/commands/admin.ts";
 import { type Called, testApi } from "../../support/api.ts";
 import type { House } from "./house.ts";
 

@@ -9,17 +9,16 @@
 import { HDKey } from "@scure/bip32";
 import { Engine } from "../../../actors/engine.ts";
 import { newId } from "../../../actors/runtime/ids.ts";
-import { startDevChain } from "../../../chains/dev/start.ts";
 import { createTronChain } from "../../../chains/tron/tron_chain.ts";
 import { networkKeys, signingKey } from "../../../chains/wallet/network_keys.ts";
-import { formatAmount } from "../../../ledger/amount.ts";
-import { connect } from "../../../ledger/database/connect.ts";
-import type { Sql } from "../../../ledger/database/connect.ts";
+import { startDevChain } from "../../../devchain/start.ts";
+import { connect, type Sql } from "../../../ledger/database/connect.ts";
 import { delay } from "../../../ledger/database/delay.ts";
 import { listUndecided } from "../../../ledger/failover/list_failovers.ts";
 import { decideSpends, findUndecided } from "../../../ledger/failover/verdicts.ts";
-import { findWithdrawalOwner } from "../../../ledger/admin/find_withdrawal_owner.ts";
+import { formatAmount } from "../../../ledger/money/amount.ts";
 import { readCursor } from "../../../ledger/watcher/cursor.ts";
+import { findWithdrawalOwner } from "../../../ledger/withdrawals.ts";
 import { seeded } from "../../faults/support/seeded.ts";
 import { addressOf } from "../../support/api.ts";
 import {

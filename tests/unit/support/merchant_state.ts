@@ -5,10 +5,10 @@
  */
 
 import type { MerchantState } from "../../../actors/merchant/state.ts";
-import { ZERO } from "../../../ledger/amount.ts";
+import { ZERO } from "../../../ledger/money/amount.ts";
 import type { Facts } from "../../../ledger/journal/read_facts.ts";
 import type { Settings } from "../../../ledger/journal/read_settings.ts";
-import { pairKey } from "../../../ledger/pair.ts";
+import { pairKey } from "../../../ledger/money/pair.ts";
 import { amount } from "../../support/books.ts";
 
 const PAIR = pairKey("USDT", "TRX");

@@ -12,7 +12,7 @@ import type { Intent } from "../../../chains/signer.ts";
 import { createTronTransferBuilder } from "../../../chains/tron/tron_transfer_builder.ts";
 import { readPassphraseFile } from "../../../chains/wallet/secret_file.ts";
 import { unlockWallet } from "../../../chains/wallet/unlock_wallet.ts";
-import { amountOf } from "../../../ledger/amount.ts";
+import { amountOf } from "../../../ledger/money/amount.ts";
 
 const destinations = z.record(z.string(), z.string());
 

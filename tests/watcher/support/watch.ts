@@ -13,7 +13,7 @@ import type { WatcherStatus } from "../../../actors/watcher/watcher_status.ts";
 import type { Chain } from "../../../chains/chain.ts";
 import { addressFromLogHex } from "../../../chains/tron/address.ts";
 import { createTronChain, type TronChain } from "../../../chains/tron/tron_chain.ts";
-import type { Journal } from "../../../actors/merchant/journal.ts";
+import type { Journal } from "../../../actors/journal/journal.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import { addMerchant, openJournal } from "../../support/books.ts";
 

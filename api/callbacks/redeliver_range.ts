@@ -1,0 +1,115 @@
+/**
+ * Sending a range of events once more: by the merchant for itself, by an administrator for it.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { redeliverEvents } from "../../ledger/outbox/redeliver_events.ts";
+import { readMerchant } from "../../ledger/merchants.ts";
+import { EVENT_TYPES, TEST_EVENT } from "../../webhooks/event_type.ts";
+import { type Answer, ok } from "../http/answer.ts";
+import { hubAudit } from "../http/audit_stamp.ts";
+import type { ApiContext } from "../http/context.ts";
+import { refuseReversed } from "../http/date_range.ts";
+import { notFound, validationFailed } from "../http/errors.ts";
+import { endDate, startDate } from "../http/fields.ts";
+import { notFoundDoc, validationFailedDoc } from "../openapi/error_catalogue.ts";
+import { type ApiRequest, keyedRoute } from "../http/route.ts";
+import { WEBHOOK_REDELIVERED_EXAMPLE, webhookRedelivered } from "./webhook_endpoint_schema.ts";
+import { refuseUnknown } from "../http/unknown_fields.ts";
+
+/** The most events that one request puts back in line. */
+const LIMIT = 10_000;
+
+const range = z.looseObject({
+  status: z.enum(["FAILED", "SKIPPED", "DELIVERED"]).default("FAILED"),
+  event: z.enum([...EVENT_TYPES, TEST_EVENT]).optional(),
+  startDate,
+  endDate,
+  after: z.string().max(64).optional().meta({
+    description: "Only events after this one; `lastEventId` of the answer before",
+  }),
+});
+
+const DESCRIPTION = `At most ${LIMIT.toLocaleString("en")} events, the oldest first, each with its \
+own eventId and bytes. Where \`isComplete\` is false there are more: ask again with \`after\`. Ends a \
+pause of the endpoint.`;
+
+const RESPONSES = {
+  200: {
+    description: "The events are due now",
+    schema: webhookRedelivered,
+    example: WEBHOOK_REDELIVERED_EXAMPLE,
+  },
+};
+
+/** `POST /api/webhook-deliveries/redeliver`. */
+export const redeliverWebhooks = keyedRoute({
+  method: "POST",
+  path: "/api/webhook-deliveries/redeliver",
+  summary: "Send the events of a range once more",
+  description: DESCRIPTION,
+  access: { scope: "own", anyOf: ["write"] },
+  rateCategory: "transactions",
+  body: range,
+  responses: RESPONSES,
+  errors: [validationFailedDoc],
+  handler: (request, context) => redeliver(request, context),
+});
+
+/** `POST /api/merchants/{merchantId}/webhook/redeliver`. */
+export const redeliverMerchantWebhooks = keyedRoute({
+  method: "POST",
+  path: "/api/merchants/{merchantId}/webhook/redeliver",
+  summary: "Send the events of a range once more, for a merchant",
+  description: DESCRIPTION,
+  access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:merchants"] },
+  rateCategory: "transactions",
+  body: range,
+  responses: RESPONSES,
+  errors: [notFoundDoc, validationFailedDoc],
+  handler: (request, context) => redeliver(request, context),
+});
+
+async function redeliver(
+  request: ApiRequest<unknown, z.output<typeof range>>,
+  context: ApiContext,
+): Promise<Answer> {
+  const { merchantId, caller, body } = request;
+  const unknown = refuseUnknown(caller, body, range.shape);
+  if (unknown !== null) return unknown;
+  const reversed = refuseReversed(body);
+  if (reversed !== null) return reversed;
+  const merchant = await readMerchant(context.sql, merchantId);
+  if (merchant === null) return notFound;
+  if (merchant.webhookUrl === null) {
+    return validationFailed("webhookUrl", "There is no URL to deliver to", "required");
+  }
+  if (!merchant.webhookEnabled) {
+    return validationFailed("webhookEnabled", "The webhook is switched off", "switched_off");
+  }
+  const { status, event, startDate: from, endDate: until, after } = body;
+  const found = await redeliverEvents(
+    context.sql,
+    merchantId,
+    { status, type: event, from, until, after },
+    LIMIT,
+    ({ count }) =>
+      caller.role === "ADMIN"
+        ? hubAudit(request, "webhook.redeliver", merchantId, context, null, {
+          status,
+          event: event ?? null,
+          startDate: new Date(from).toISOString(),
+          endDate: new Date(until).toISOString(),
+          count,
+        })
+        : null,
+  );
+  context.wakeWebhooks(merchantId);
+  return ok({
+    redelivered: found.count,
+    isComplete: found.count < LIMIT,
+    lastEventId: found.lastId,
+  });
+}

@@ -1,0 +1,175 @@
+/**
+ * Trying a merchant's webhook, and changing its secret.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { recordTestEvent } from "../../ledger/outbox/record_test_event.ts";
+import { readMerchant } from "../../ledger/merchants.ts";
+import type { AttemptOutcome } from "../../webhooks/attempt_outcome.ts";
+import { TEST_EVENT } from "../../webhooks/event_type.ts";
+import { webhookTestPayload } from "../../webhooks/payloads/webhook_test.ts";
+import { newWebhookSecret } from "../../webhooks/secret.ts";
+import { openIfReadable } from "../../webhooks/secret_box.ts";
+import { type Answer, ok } from "../http/answer.ts";
+import { auditStamp, hubAudit } from "../http/audit_stamp.ts";
+import type { ApiContext } from "../http/context.ts";
+import { conflict, notDone, notFound, validationFailed } from "../http/errors.ts";
+import { conflictDoc, notFoundDoc, validationFailedDoc } from "../openapi/error_catalogue.ts";
+import { type ApiRequest, keyedRoute } from "../http/route.ts";
+import {
+  WEBHOOK_SECRET_ROTATED_EXAMPLE,
+  WEBHOOK_TESTED_EXAMPLE,
+  webhookSecretRotated,
+  webhookTested,
+} from "./webhook_delivery_schema.ts";
+import { refuseUnknown } from "../http/refuse_unknown.ts";
+import { refuseUnknown as refuseUnknownFields } from "../http/unknown_fields.ts";
+
+/** `POST /api/merchants/{merchantId}/webhook/test`. */
+export const testWebhook = keyedRoute({
+  method: "POST",
+  path: "/api/merchants/{merchantId}/webhook/test",
+  summary:
+    "Send one signed test event to the webhook now; refused while callbacks are switched off",
+  access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:merchants"] },
+  rateCategory: "transactions",
+  responses: {
+    200: {
+      description: "What became of the delivery; success tells whether it was acknowledged",
+      schema: webhookTested,
+      example: WEBHOOK_TESTED_EXAMPLE,
+    },
+  },
+  errors: [notFoundDoc, conflictDoc, validationFailedDoc],
+  handler: async (request, context) => {
+    const { merchantId } = request;
+    const { webhookTests } = context;
+    if (webhookTests.has(merchantId)) return conflict("A test of this webhook is under way.");
+    webhookTests.add(merchantId);
+    try {
+      return await sendTest(request, context);
+    } finally {
+      webhookTests.delete(merchantId);
+    }
+  },
+});
+
+async function sendTest(
+  request: ApiRequest<unknown, unknown>,
+  context: ApiContext,
+): Promise<Answer> {
+  const { caller, merchantId, now } = request;
+  const { sql, webhookSender, wakeWebhooks, newId, callbackSecrets } = context;
+  const merchant = await readMerchant(sql, merchantId);
+  if (merchant === null) return notFound;
+  const { webhookUrl, webhookPreviousUntil } = merchant;
+  if (webhookUrl === null) {
+    return validationFailed("webhookUrl", "There is no URL to deliver to", "required");
+  }
+  if (!merchant.webhookEnabled) {
+    return validationFailed("webhookEnabled", "Callbacks are switched off", "switched_off");
+  }
+  const overlaps = webhookPreviousUntil !== null && webhookPreviousUntil > now;
+  const read = (kept: string) => openIfReadable(callbackSecrets.open, kept, merchantId);
+  const current = await read(merchant.webhookSecret);
+  if (current === null) return conflict("The webhook's secret cannot be read; make a new one.");
+  const { webhookSecretPrevious: kept } = merchant;
+  const previous = overlaps && kept !== null ? await read(kept) : null;
+  const eventId = newId("evt");
+  const payload = webhookTestPayload(eventId, now);
+  const outcome = await webhookSender.send(
+    {
+      merchantId,
+      eventId,
+      type: TEST_EVENT,
+      body: payload,
+      url: webhookUrl,
+      secrets: { current, previous },
+      timeoutMs: merchant.webhookTimeoutMs,
+    },
+    now,
+    AbortSignal.timeout(merchant.webhookTimeoutMs + 1_000),
+  );
+  const told = toldOf(outcome);
+  const acknowledged = outcome.category === "acknowledged";
+  const { outcome: word } = told;
+  const audit = caller.role === "ADMIN"
+    ? hubAudit(request, "webhook.test", merchantId, context, null, { eventId, outcome: word })
+    : null;
+  await recordTestEvent(
+    sql,
+    { eventId, merchantId, type: TEST_EVENT, payload, acknowledged, ...told, createdAt: now },
+    audit,
+  );
+  if (acknowledged) wakeWebhooks(merchantId);
+  const { httpStatus: status, ...rest } = told;
+  return ok({ success: acknowledged, eventId, event: TEST_EVENT, status, ...rest });
+}
+
+/** An attempt as the delivery log tells it. */
+function toldOf(outcome: AttemptOutcome) {
+  return {
+    outcome: outcome.category === "network" ? outcome.code : outcome.category,
+    httpStatus: "status" in outcome ? outcome.status : null,
+    durationMs: outcome.durationMs,
+    answer: "answer" in outcome ? outcome.answer : null,
+  };
+}
+
+const HOUR_MS = 3_600_000;
+
+const overlap = { overlapHours: z.int().min(0).max(168).default(24) };
+
+/** `POST /api/merchants/{merchantId}/webhook/rotate-secret`. */
+export const rotateWebhookSecret = keyedRoute({
+  method: "POST",
+  path: "/api/merchants/{merchantId}/webhook/rotate-secret",
+  summary: "Make a new signing secret; the old one signs beside it for a while",
+  access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:merchants"] },
+  needsActiveMerchant: true,
+  rateCategory: "transactions",
+  body: z.looseObject(overlap).prefault({}),
+  responses: {
+    200: {
+      description: "The new secret, shown this once",
+      schema: webhookSecretRotated,
+      example: WEBHOOK_SECRET_ROTATED_EXAMPLE,
+    },
+  },
+  errors: [notFoundDoc],
+  handler: async ({ body, ...request }, context) => {
+    const { caller, merchantId, now } = request;
+    const refusal = refuseUnknownFields(caller, body, overlap) ??
+      await refuseUnknown(context.sql, caller, merchantId);
+    if (refusal !== null) return refusal;
+    const webhookSecret = newWebhookSecret();
+    const isReadable = await signsNow(merchantId, context);
+    const until = body.overlapHours === 0 || !isReadable ? null : now + body.overlapHours * HOUR_MS;
+    const outcome = await context.merchants.ask(merchantId, {
+      type: "update-profile",
+      at: now,
+      patch: {
+        webhookSecret: await context.callbackSecrets.seal(webhookSecret, merchantId),
+        webhookPreviousUntil: until,
+      },
+      audit: auditStamp(request, "merchant.rotate-webhook-secret", context),
+    }, context.askTimeoutMs);
+    if (outcome.kind !== "done") return notDone(outcome, { merchantId });
+    return ok({
+      webhookSecret,
+      previousValidUntil: until === null ? null : new Date(until).toISOString(),
+    });
+  },
+});
+
+/** Whether callbacks can be signed with the secret that a merchant has; one that is lost signs beside no other. */
+async function signsNow(
+  merchantId: string,
+  { sql, callbackSecrets }: Pick<ApiContext, "sql" | "callbackSecrets">,
+): Promise<boolean> {
+  const merchant = await readMerchant(sql, merchantId);
+  if (merchant === null) return false;
+  return await openIfReadable(callbackSecrets.open, merchant.webhookSecret, merchantId) !== null;
+}

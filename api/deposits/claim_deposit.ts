@@ -1,0 +1,108 @@
+/**
+ * Crediting a transaction that scanning has not credited.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import { z } from "zod";
+import { claimTransaction } from "../../actors/watcher/claim_transaction.ts";
+import { findDepositsOfTransaction } from "../../ledger/deposits.ts";
+import { ok } from "../http/answer.ts";
+import { cannotBelieve, whyStopped } from "../http/chain_in_doubt.ts";
+import { depositView } from "./deposits.ts";
+import { depositsNotSupported, invalidField, refused, unavailable } from "../http/errors.ts";
+import { network } from "../http/fields.ts";
+import { invalidRequestDoc, REFUSALS } from "../openapi/error_catalogue.ts";
+import { ReadSlots } from "../http/read_slots.ts";
+import { keyedRoute } from "../http/route.ts";
+import { CLAIM_EXAMPLES, claimResult } from "./claim_schema.ts";
+
+const log = getLogger(["engine", "api"]);
+
+/**
+ * Claims under way: each asks a node, and waits for its merchant. A merchant has one at a time, so
+ * that it waits behind itself, whatever number of keys it has.
+ */
+const CLAIMS = new ReadSlots({ slots: 4, perMerchant: 1, waitMs: 2_000 });
+
+/** `POST /api/deposits/claim`. */
+export const claimDeposit = keyedRoute({
+  method: "POST",
+  path: "/api/deposits/claim",
+  summary: "Read a transaction again and credit what of it is yours and missing",
+  access: { scope: "own", anyOf: ["write"] },
+  rateCategory: "deposits",
+  body: z.object({
+    network,
+    txHash: z.string().min(1).max(128).meta({
+      description: "Transaction id on the network",
+      examples: ["4f0c8d27a1b93e65f8c2d4706b1a9e5382d7c6f0415b3a8e9d2c7f6051b4a3e8"],
+    }),
+  }),
+  responses: {
+    200: {
+      description: "What was found, and the deposits that came in by it",
+      schema: claimResult,
+      examples: CLAIM_EXAMPLES,
+    },
+  },
+  errors: [
+    invalidRequestDoc,
+    REFUSALS.deposits_closed_on_network,
+    REFUSALS.deposits_closed_for_pair,
+  ],
+  handler: async ({ merchantId, body }, context) => {
+    const { sql, merchants, askTimeoutMs } = context;
+    const chain = context.chains.get(body.network);
+    if (chain === undefined) return depositsNotSupported(body.network);
+    const txid = chain.transactionId(body.txHash);
+    if (txid === null) {
+      return invalidField("txHash", "Not a transaction id of this network", "invalid_string");
+    }
+    const release = await CLAIMS.take(merchantId);
+    if (release === null) {
+      return unavailable("Too many transactions are read just now; nothing was done.");
+    }
+    const outcome = await claimTransaction(
+      {
+        sql,
+        chain,
+        network: body.network,
+        stopped: whyStopped(context, body.network),
+        wake: (id) => merchants.wake(id),
+      },
+      merchantId,
+      txid,
+      askTimeoutMs,
+    ).finally(release);
+    switch (outcome.status) {
+      case "pair_closed": {
+        const { currency } = outcome;
+        return refused({ code: "deposits_closed_for_pair", currency, network: body.network });
+      }
+      case "in_doubt":
+        log.warn("{network}: {txid} is not credited to {merchantId} for now: {reason}", {
+          network: body.network,
+          txid,
+          merchantId,
+          reason: outcome.doubt.reason,
+        });
+        return cannotBelieve(body.network);
+      case "recorded":
+        return unavailable("The transaction is recorded and will be credited; ask again.");
+      case "credited":
+      case "already_credited":
+      case "not_final":
+      case "not_found":
+      case "not_ours": {
+        const deposits = await findDepositsOfTransaction(sql, merchantId, body.network, txid);
+        return ok({ deposits: deposits.map(depositView), status: outcome.status });
+      }
+      default: {
+        const never: never = outcome;
+        return never;
+      }
+    }
+  },
+});

@@ -1,0 +1,156 @@
+/**
+ * What the interface is built on. Wired by the composition root; handlers see nothing else.
+ *
+ * @module
+ */
+
+import type { AddressGuard } from "../../actors/addresses/address_guard.ts";
+import type { Registry } from "prom-client";
+import type { Merchants } from "../../actors/merchant/messages.ts";
+import type { IdPrefix } from "../../actors/runtime/ids.ts";
+import type { FeeBoard } from "../../actors/treasury/fee_board.ts";
+import type { WatcherStatus } from "../../actors/watcher/watcher_status.ts";
+import type { Chain, NodeState } from "../../chains/chain.ts";
+import type { TreasuryPolicy } from "../../actors/treasury/treasury_policy.ts";
+import type { TreasuryStatus } from "../../actors/treasury/treasury_status.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import type { Duties } from "../../ledger/money/duties.ts";
+import type { Settings } from "../../ledger/journal/read_settings.ts";
+import type { Network } from "../../ledger/money/pair.ts";
+import type { LoadOne } from "../../ledger/database/batcher.ts";
+import type { AddressOwner } from "../../ledger/deposit_addresses.ts";
+import type { HostedStatus } from "../../ledger/hosted_page.ts";
+import type { Balances } from "../../ledger/balances.ts";
+import type { Rates } from "../../rates/rates.ts";
+import type { SecretBox } from "../../webhooks/secret_box.ts";
+import type { NameLookups } from "../../webhooks/name_lookups.ts";
+import type { Sender } from "../../webhooks/sender.ts";
+import type { UrlRules } from "../../webhooks/url_guard.ts";
+import type { Environment } from "./api_key.ts";
+import type { ApiPools } from "./database_use.ts";
+import type { FailedAuthentications } from "./failed_authentications.ts";
+import type { KeyRing } from "./key_ring.ts";
+import type { RateLimits } from "./rate_limits.ts";
+import type { SessionTokens } from "./session_token.ts";
+
+/** A deposit address nobody has yet. */
+export interface FreshAddress {
+  readonly addressId: string;
+  readonly address: string;
+  readonly index: number;
+}
+
+/** Where fresh deposit addresses come from. */
+export interface AddressBook {
+  /** Takes an address that is already watched, for one merchant. */
+  take(network: Network, merchantId: string): Promise<FreshAddress>;
+}
+
+/** Whether this node can serve. */
+export interface Readiness {
+  /** `unready` only where requests would fail: no database, old schema, journal stopped. */
+  readonly status: "ok" | "degraded" | "unready";
+  readonly reasons: readonly string[];
+}
+
+/** How a network is read by this node. */
+export interface ScanState {
+  /** null: it was not reached yet. */
+  readonly status: WatcherStatus | null;
+  readonly nodes: readonly NodeState[];
+}
+
+/** What the composition root gives. */
+export interface ApiDeps {
+  readonly merchants: Merchants;
+  /** The pool of a handler; see {@linkcode poolOf}. */
+  readonly sql: Sql;
+  /** Pools of their own for kinds of requests; absent: `sql` serves all of them. */
+  readonly pools?: ApiPools;
+  /** The networks that are configured. */
+  readonly chains: ReadonlyMap<
+    Network,
+    Pick<
+      Chain,
+      | "isAddress"
+      | "transactionId"
+      | "transaction"
+      | "blocks"
+      | "hotWallet"
+      | "addressOf"
+      | "eventAddress"
+      | "deriveAddress"
+      | "balanceOf"
+      | "capabilities"
+    >
+  >;
+  readonly addressBook: AddressBook;
+  /** Decides whether deposit addresses may be part of an answer. */
+  readonly addresses: Pick<AddressGuard, "clears">;
+  /** Gives the place of a list back once it was read; absent where none is held. May be called again. */
+  readonly doneReading?: () => void;
+  /** Derivation indexes per network that a declared history jumps over; absent: 1,000. */
+  readonly addressGap?: number;
+  /** What dynamic network fees are at the moment. */
+  readonly fees: Pick<FeeBoard, "dynamicFee" | "basis">;
+  /** How the scan of a network goes, and how its nodes fare; absent where nobody reads chains. */
+  readonly scanOf?: (network: Network) => ScanState;
+  /** How the treasury of a network is set up, and how it stood when it last looked. */
+  readonly treasury: (
+    network: Network,
+  ) => { readonly policy: TreasuryPolicy | null; readonly status: TreasuryStatus | null };
+  /** Whether payouts of a network can be signed at all, as far as is known. */
+  readonly payoutsOpen: (network: Network) => boolean;
+  /** What stablecoins are worth in the money of states. */
+  readonly rates: Rates;
+  /** Makes the tokens of hosted payment pages. */
+  readonly sessionTokens: SessionTokens;
+  /** Key of the signatures of trusted upstream systems. */
+  readonly ingestSecret: string;
+  /** Who may approve what. */
+  readonly duties: Duties;
+  /** Samples failed authentications into the log; absent: the program's log. */
+  readonly failedAuthentications?: FailedAuthentications;
+  /** Unix milliseconds. */
+  readonly clock: () => number;
+  readonly newId: (prefix: IdPrefix) => string;
+  readonly environment: Environment;
+  /** Base address that merchants use, without a slash at its end. */
+  readonly publicUrl: string;
+  /** Addresses and ranges of proxies whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[];
+  /** How long a request waits for its merchant's actor, milliseconds. */
+  readonly askTimeoutMs: number;
+  readonly registry: Registry;
+  readonly readiness: () => Promise<Readiness>;
+  readonly urlRules: UrlRules;
+  /** Encrypts the callback secrets that are kept. */
+  readonly callbackSecrets: SecretBox;
+  /** Makes single deliveries, for tests of an endpoint. */
+  readonly webhookSender: Pick<Sender, "send">;
+  /** Says that a merchant has events to deliver. */
+  readonly wakeWebhooks: (merchantId: string) => void;
+  /** Looks up host names of webhooks. */
+  readonly names: NameLookups;
+}
+
+/** What handlers work with: the deps, and what is shared between requests. */
+export interface ApiContext extends ApiDeps {
+  /** What is measured, as text for Prometheus; made once a second at most, like `readiness`. */
+  readonly measurements: () => Promise<string>;
+  readonly keys: KeyRing;
+  readonly balances: LoadOne<Balances>;
+  /** For whom an address was handed out; undefined: by nobody here. */
+  readonly addressOwners: LoadOne<readonly AddressOwner[]>;
+  /** Hosted payments by the hash of their page's token; see {@linkcode POLL_SPACING_MS}. */
+  readonly hostedStatuses: LoadOne<HostedStatus>;
+  /** Hashes of tokens that open a hosted page, each by itself. */
+  readonly sessions: LoadOne<string>;
+  readonly rateLimits: RateLimits;
+  /** Merchants whose webhook is being tried by this node: each test holds a socket for long. */
+  readonly webhookTests: Set<string>;
+  readonly settings: () => Promise<Settings>;
+  /** Headers of every answer that say how clients have to connect. */
+  readonly transportHeaders: Readonly<Record<string, string>>;
+  readonly failedAuthentications: FailedAuthentications;
+}

@@ -1,0 +1,132 @@
+/**
+ * Who holds which key. Keys are read from the database by hash, together for all requests that ask
+ * at the same time, and remembered for at most a second, so that a revoked key or a suspended
+ * account is noticed within that time.
+ *
+ * @module
+ */
+
+import { batcher, type LoadMany } from "../../ledger/database/batcher.ts";
+import type { StoredKey } from "../../ledger/api_keys.ts";
+import { type Environment, hashApiKey, parseApiKey } from "./api_key.ts";
+import { NOTE_AGE_MS } from "./key_usage.ts";
+import type { Caller } from "./permission.ts";
+
+/** How long a key is remembered, milliseconds. */
+export const KEY_MEMORY_MS = 1_000;
+
+/** Keys that are remembered at most. */
+const LARGEST_MEMORY = 50_000;
+/** Texts that are no keys, likewise: of these nothing but the work is lost. */
+const LARGEST_MEMORY_OF_STRANGERS = 10_000;
+
+interface Remembered {
+  readonly caller: Caller;
+  readonly until: number;
+}
+
+/** The holder of a key. */
+export type Holder =
+  | Caller
+  /** The key is malformed, of another environment, unknown, revoked or expired. */
+  | null
+  /** It was not looked up, as that was not wanted. */
+  | "not_looked_up";
+
+/** Finds out who holds a key. */
+export interface KeyRing {
+  /**
+   * The holder of a key; at once where it is remembered.
+   *
+   * @param key the text that was sent
+   * @param now Unix milliseconds
+   * @param mayLookUp asked before a key is looked up that was not found before
+   */
+  find(key: string, now: number, mayLookUp?: () => boolean): Holder | Promise<Holder>;
+  /** Reads the keys of a merchant (null: of the administrators) anew from now on. */
+  forget(merchantId: string | null): void;
+}
+
+/**
+ * A key ring over a query.
+ *
+ * @param noteUse told of a key whose last use was noted a while ago, or never
+ */
+export function createKeyRing(
+  load: LoadMany<StoredKey>,
+  environment: Environment,
+  noteUse: (keyId: string) => void = () => {},
+): KeyRing {
+  // A key stays in memory when it has to be read anew: it was found once, whatever is guessed meanwhile.
+  const memory = new Map<string, Remembered>();
+  /** Until when a text is known to be no key. */
+  const strangers = new Map<string, number>();
+  const read = batcher(load);
+
+  async function look(hash: string, now: number): Promise<Caller | null> {
+    const stored = await read(hash);
+    const until = now + KEY_MEMORY_MS;
+    if (stored === undefined) {
+      memory.delete(hash);
+      remember(strangers, hash, until, LARGEST_MEMORY_OF_STRANGERS);
+      return null;
+    }
+    const caller = callerOf(stored);
+    remember(memory, hash, { caller, until }, LARGEST_MEMORY);
+    const valid = stillValid(caller, now);
+    if (valid !== null && (stored.lastUsedAt ?? 0) < now - NOTE_AGE_MS) noteUse(valid.keyId);
+    return valid;
+  }
+
+  return {
+    find(key, now, mayLookUp = () => true) {
+      if (parseApiKey(key) !== environment) return null;
+      const hash = hashApiKey(key);
+      const remembered = memory.get(hash);
+      if (remembered !== undefined) {
+        return isFresh(remembered.until, now)
+          ? stillValid(remembered.caller, now)
+          : look(hash, now);
+      }
+      if (isFresh(strangers.get(hash) ?? -Infinity, now)) return null;
+      return mayLookUp() ? look(hash, now) : "not_looked_up";
+    },
+    forget(merchantId) {
+      for (const [hash, { caller }] of memory) {
+        if (caller.merchantId === merchantId) memory.set(hash, { caller, until: -Infinity });
+      }
+    },
+  };
+}
+
+/** A clock that was set back must not stretch the memory. */
+function isFresh(until: number, now: number): boolean {
+  return now < until && until - now <= KEY_MEMORY_MS;
+}
+
+/** Puts an entry last, dropping the first where there are too many. */
+function remember<T>(memory: Map<string, T>, hash: string, entry: T, most: number): void {
+  memory.delete(hash);
+  memory.set(hash, entry);
+  const [oldest] = memory.size > most ? memory.keys() : [];
+  if (oldest !== undefined) memory.delete(oldest);
+}
+
+function stillValid(caller: Caller, now: number): Caller | null {
+  return caller.expiresAt !== null && caller.expiresAt <= now ? null : caller;
+}
+
+function callerOf(key: StoredKey): Caller {
+  return {
+    keyId: key.id,
+    role: key.role,
+    merchantId: key.merchantId,
+    isActive: key.merchantId === null || key.merchantStatus === "ACTIVE",
+    permissions: key.permissions,
+    administrator: key.administrator,
+    needsApproval: key.needsApproval,
+    ipAllowlist: key.ipAllowlist,
+    expiresAt: key.expiresAt,
+    rateLimits: key.rateLimits,
+  };
+}

@@ -1,0 +1,262 @@
+/**
+ * The keys of a merchant, and those of administrators.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { listApiKeys } from "../../ledger/api_keys.ts";
+import { readMerchant } from "../../ledger/merchants.ts";
+import { ok } from "../http/answer.ts";
+import { isAddressOrRange } from "../http/client_address.ts";
+import { isStorableTime, nameOf } from "../http/fields.ts";
+import { notFound } from "../http/errors.ts";
+import { approveKey, issueKey, keyView, revokeKey, rotateKey } from "./issue_key.ts";
+import { conflictDoc, keyOfAnotherDoc, notFoundDoc, REFUSALS } from "../openapi/error_catalogue.ts";
+import { PERMISSIONS } from "../http/permission.ts";
+import { keyedRoute, staffRoute } from "../http/route.ts";
+import {
+  API_KEY_CREATED_EXAMPLE,
+  API_KEY_EXAMPLE,
+  API_KEY_LIST_EXAMPLE,
+  API_KEY_REVOKED_EXAMPLE,
+  API_KEY_ROTATED_EXAMPLE,
+  apiKeyCreated,
+  apiKeyList,
+  apiKeyRevoked,
+  apiKeyRotated,
+  apiKeyShown,
+} from "./api_key_schema.ts";
+import { refuseUnknown } from "../http/unknown_fields.ts";
+
+const MERCHANT_KEYS = "/api/merchants/{merchantId}/api-keys";
+const ADMIN_KEYS = "/api/admin/api-keys";
+const NAMED = { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:keys"] } as const;
+const ADMIN = { scope: "admin", anyOf: ["admin:keys"] } as const;
+
+const ipAllowlist = z.array(
+  z.string().max(64).refine(isAddressOrRange, {
+    message: "Expected an address or a range such as 203.0.113.0/24",
+  }),
+).min(1).max(100).nullable().optional();
+
+const expiresAt = z.iso.datetime({ offset: true, message: "Expected an ISO 8601 date-time" })
+  .transform((text) => Date.parse(text))
+  .refine(isStorableTime, { message: "Expected a year from 1970 to 9998" })
+  .nullable().optional();
+
+const label = nameOf(100);
+
+function permissionsOf<const P extends readonly [string, ...string[]]>(allowed: P) {
+  return z.array(z.enum(allowed)).min(1).max(allowed.length)
+    .refine((list) => new Set(list).size === list.length, { message: "A permission occurs twice" });
+}
+
+const merchantKey = {
+  label,
+  permissions: permissionsOf(["read", "write", "payout", "deposit"]),
+  role: z.enum(["MERCHANT", "RESELLER"]).optional(),
+  expiresAt,
+  ipAllowlist,
+};
+
+const adminKey = z.strictObject({
+  label,
+  permissions: permissionsOf(PERMISSIONS),
+  expiresAt,
+  ipAllowlist,
+});
+
+/** Hours for which a replaced key stays valid. */
+const overlap = { overlapHours: z.int().min(0).max(168).default(24) };
+
+/** `GET /api/merchants/{merchantId}/api-keys`. */
+export const getApiKeys = keyedRoute({
+  method: "GET",
+  path: MERCHANT_KEYS,
+  summary: "List the keys of a merchant",
+  access: { ...NAMED, adminAnyOf: ["admin:read", "admin:write"] },
+  rateCategory: "transactions",
+  responses: {
+    200: {
+      description: "The keys that are not revoked, without the keys themselves",
+      schema: apiKeyList,
+      example: API_KEY_LIST_EXAMPLE,
+    },
+  },
+  errors: [notFoundDoc],
+  handler: async ({ merchantId, caller }, { sql, duties }) => {
+    if (caller.role === "ADMIN" && await readMerchant(sql, merchantId) === null) return notFound;
+    return ok({ apiKeys: (await listApiKeys(sql, merchantId)).map((key) => keyView(key, duties)) });
+  },
+});
+
+/** `POST /api/merchants/{merchantId}/api-keys`. */
+export const createApiKey = keyedRoute({
+  method: "POST",
+  path: MERCHANT_KEYS,
+  summary: "Create a key; it is shown once",
+  access: NAMED,
+  needsActiveMerchant: true,
+  rateCategory: "transactions",
+  body: z.looseObject(merchantKey),
+  responses: {
+    201: { description: "The key", schema: apiKeyCreated, example: API_KEY_CREATED_EXAMPLE },
+  },
+  errors: [notFoundDoc, conflictDoc],
+  handler: async ({ body, ...request }, context) => {
+    const { caller, merchantId } = request;
+    const unknown = refuseUnknown(caller, body, merchantKey);
+    if (unknown !== null) return unknown;
+    if (caller.role === "ADMIN" && await readMerchant(context.sql, merchantId) === null) {
+      return notFound;
+    }
+    const role = body.role ?? (caller.role === "RESELLER" ? "RESELLER" : "MERCHANT");
+    const { label, permissions, expiresAt, ipAllowlist } = body;
+    return await issueKey(
+      request,
+      { label, permissions, role, expiresAt, ipAllowlist },
+      context,
+    );
+  },
+});
+
+/** `POST /api/merchants/{merchantId}/api-keys/{keyId}/rotate`. */
+export const rotateApiKey = keyedRoute({
+  method: "POST",
+  path: `${MERCHANT_KEYS}/{keyId}/rotate`,
+  summary: "Replace a key; the old one stays valid for a while",
+  description:
+    "The new key counts as the administrator that the old one counts as. One of another " +
+    "administrator is not replaced but ended. The first time that a merchant rotates the key it was " +
+    "handed, with that key itself, the new one is its own, and all other keys of the account that " +
+    "count as that administrator, the old one included, have no payout right from then on until " +
+    "another administrator approves them: `nowNeedApproval` names them.",
+  access: NAMED,
+  needsActiveMerchant: true,
+  rateCategory: "transactions",
+  body: z.looseObject(overlap).prefault({}),
+  responses: {
+    201: { description: "The new key", schema: apiKeyRotated, example: API_KEY_ROTATED_EXAMPLE },
+  },
+  errors: [notFoundDoc, conflictDoc, keyOfAnotherDoc],
+  handler: ({ body, ...request }, context) =>
+    refuseUnknown(request.caller, body, overlap) ??
+      rotateKey(request, request.params.keyId ?? "", body.overlapHours, context),
+});
+
+/** `POST /api/merchants/{merchantId}/api-keys/{keyId}/approve`. */
+export const approveApiKey = staffRoute({
+  method: "POST",
+  path: `${MERCHANT_KEYS}/{keyId}/approve`,
+  summary: "Give a key that needs approval its payout right; again changes nothing",
+  description: "The word of another administrator than the one whom the key counts as.",
+  access: ADMIN,
+  rateCategory: "none",
+  body: z.strictObject({}).prefault({}),
+  responses: {
+    200: { description: "The key", schema: apiKeyShown, example: API_KEY_EXAMPLE },
+  },
+  errors: [notFoundDoc, REFUSALS.same_administrator],
+  handler: (request, context) => {
+    const { merchantId = "", keyId = "" } = request.params;
+    return approveKey({ ...request, merchantId }, keyId, context);
+  },
+});
+
+/** `DELETE /api/merchants/{merchantId}/api-keys/{keyId}`. */
+export const revokeApiKey = keyedRoute({
+  method: "DELETE",
+  path: `${MERCHANT_KEYS}/{keyId}`,
+  summary: "Revoke a key",
+  access: NAMED,
+  rateCategory: "transactions",
+  responses: {
+    200: {
+      description: "The key is revoked",
+      schema: apiKeyRevoked,
+      example: API_KEY_REVOKED_EXAMPLE,
+    },
+  },
+  errors: [notFoundDoc],
+  handler: (request, context) => revokeKey(request, request.params.keyId ?? "", context),
+});
+
+/** `GET /api/admin/api-keys`. */
+export const getAdminKeys = staffRoute({
+  method: "GET",
+  path: ADMIN_KEYS,
+  summary: "List the keys of administrators",
+  access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
+  rateCategory: "none",
+  responses: {
+    200: {
+      description: "The keys that are not revoked, without the keys themselves",
+      schema: apiKeyList,
+      example: API_KEY_LIST_EXAMPLE,
+    },
+  },
+  handler: async (_request, { sql, duties }) =>
+    ok({ apiKeys: (await listApiKeys(sql, null)).map((key) => keyView(key, duties)) }),
+});
+
+/** `POST /api/admin/api-keys`. */
+export const createAdminKey = staffRoute({
+  method: "POST",
+  path: ADMIN_KEYS,
+  summary: "Create a key for an administrator; it is shown once",
+  access: ADMIN,
+  rateCategory: "none",
+  body: adminKey,
+  responses: {
+    201: { description: "The key", schema: apiKeyCreated, example: API_KEY_CREATED_EXAMPLE },
+  },
+  handler: ({ body, ...request }, context) => {
+    const { label, permissions, expiresAt, ipAllowlist } = body;
+    return issueKey(
+      { ...request, merchantId: null },
+      { label, permissions, role: "ADMIN", expiresAt, ipAllowlist },
+      context,
+    );
+  },
+});
+
+/** `POST /api/admin/api-keys/{keyId}/rotate`. */
+export const rotateAdminKey = staffRoute({
+  method: "POST",
+  path: `${ADMIN_KEYS}/{keyId}/rotate`,
+  summary: "Replace an administrator's key; the old one stays valid for a while",
+  access: ADMIN,
+  rateCategory: "none",
+  body: z.strictObject(overlap).prefault({}),
+  responses: {
+    201: { description: "The new key", schema: apiKeyRotated, example: API_KEY_ROTATED_EXAMPLE },
+  },
+  errors: [notFoundDoc, conflictDoc, keyOfAnotherDoc],
+  handler: ({ body, ...request }, context) =>
+    rotateKey(
+      { ...request, merchantId: null },
+      request.params.keyId ?? "",
+      body.overlapHours,
+      context,
+    ),
+});
+
+/** `DELETE /api/admin/api-keys/{keyId}`. */
+export const revokeAdminKey = staffRoute({
+  method: "DELETE",
+  path: `${ADMIN_KEYS}/{keyId}`,
+  summary: "Revoke an administrator's key",
+  access: ADMIN,
+  rateCategory: "none",
+  responses: {
+    200: {
+      description: "The key is revoked",
+      schema: apiKeyRevoked,
+      example: API_KEY_REVOKED_EXAMPLE,
+    },
+  },
+  errors: [notFoundDoc, conflictDoc],
+  handler: (request, context) =>
+    revokeKey({ ...request, merchantId: null }, request.params.keyId ?? "", context),
+});

@@ -1,0 +1,282 @@
+/**
+ * Verdicts on transfers that left wallets of ours unknown to the books. Each is what our own scan has
+ * read in a solid block, so no node is asked about it, and until all are decided nothing is signed.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { bookedWithdrawalId } from "../../ledger/failover/booked_withdrawal.ts";
+import { type Candidate, findCandidates } from "../../ledger/failover/candidates.ts";
+import {
+  decideSpends,
+  findUndecided,
+  type SpendVerdict,
+  type UndecidedSpend,
+} from "../../ledger/failover/verdicts.ts";
+import { writeOffSpends } from "../../ledger/failover/write_off_spends.ts";
+import { findIngested, spendEventId } from "../../ledger/ingested.ts";
+import { readMerchant } from "../../ledger/merchants.ts";
+import type { WithdrawalRow } from "../../ledger/rows.ts";
+import { findWithdrawalOwner } from "../../ledger/withdrawals.ts";
+import { type Answer, ok } from "../http/answer.ts";
+import { askAsAdmin, noteRefusal } from "../http/ask_as_admin.ts";
+import { hubAudit } from "../http/audit_stamp.ts";
+import type { ApiContext } from "../http/context.ts";
+import { conflict, notFound } from "../http/errors.ts";
+import type { Caller } from "../http/permission.ts";
+import { staffRoute } from "../http/route.ts";
+import { conflictDoc, notFoundDoc, REFUSALS } from "../openapi/error_catalogue.ts";
+import { failoverDone } from "./failover_schema.ts";
+import { paidAlready, shown } from "./spend_refusals.ts";
+
+const txid = z.string().min(1).max(200).meta({ description: "As the list shows it" });
+const anyway = z.boolean().optional().meta({
+  description: "Although a withdrawal of the same terms lives, which will be paid as well",
+});
+const DONE = { success: true as const };
+
+interface Request {
+  readonly caller: Caller;
+  readonly requestId: string;
+  readonly now: number;
+}
+
+/** `POST /api/admin/failover/match`. */
+export const matchSpend = staffRoute({
+  method: "POST",
+  path: "/api/admin/failover/match",
+  summary: "Say that an unknown transfer has paid a withdrawal that waits; it is not paid again",
+  access: { scope: "admin", anyOf: ["admin:treasury"] },
+  rateCategory: "none",
+  body: z.strictObject({ txid, withdrawalId: z.string().min(1).max(100) }),
+  responses: {
+    200: { description: "It is CONFIRMED", schema: failoverDone, example: DONE },
+  },
+  errors: [
+    notFoundDoc,
+    conflictDoc,
+    REFUSALS.event_conflict,
+    REFUSALS.wrong_state,
+    REFUSALS.already_sent,
+    REFUSALS.payment_used,
+  ],
+  handler: async ({ body, ...request }, context) => {
+    const spend = await onlySpend(context, body.txid);
+    if (spend === null) return notFound;
+    const withdrawal = await findWithdrawalOwner(context.sql, body.withdrawalId);
+    if (withdrawal === null) return notFound;
+    if (!pays(spend, withdrawal)) {
+      await refuse(request, body.txid, "failover.match", "other_transfer", context);
+      return conflict("The transfer has another network, token, amount or destination");
+    }
+    const paid = await findIngested(context.sql, spendEventId(spend));
+    if (paid !== null && paid !== withdrawal.id) {
+      await refuse(request, body.txid, "failover.match", "event_conflict", context);
+      return paidAlready(paid);
+    }
+    const candidates = await findCandidates(context.sql, spend);
+    const candidate = candidates.find(({ withdrawalId }) => withdrawalId === withdrawal.id);
+    if (candidate?.state === "signed") {
+      await refuse(request, body.txid, "failover.match", "signed", context);
+      return conflict(`${shown(candidate)}. Match it then`);
+    }
+    return await confirm(request, spend, withdrawal, context);
+  },
+});
+
+/** `POST /api/admin/failover/book`. */
+export const bookSpend = staffRoute({
+  method: "POST",
+  path: "/api/admin/failover/book",
+  summary: "Book an unknown transfer as a withdrawal of a merchant that the database has lost",
+  description:
+    "The withdrawal is made, charged as usual and CONFIRMED by the transfer, whatever the settings " +
+    "and the merchant's status are by now. Where the merchant has too little for it, nothing is " +
+    "booked: what is left is to write it off. Refused while a withdrawal of the same network, token, " +
+    "amount and destination lives (`anyway` books it all the same).",
+  access: { scope: "admin", anyOf: ["admin:treasury"] },
+  rateCategory: "none",
+  body: z.strictObject({
+    txid,
+    merchantId: z.string().min(1).max(100),
+    referenceId: z.string().min(1).max(255).optional(),
+    anyway,
+  }),
+  responses: {
+    200: { description: "It is CONFIRMED", schema: failoverDone, example: DONE },
+  },
+  errors: [
+    notFoundDoc,
+    conflictDoc,
+    REFUSALS.withdrawals_closed_for_pair,
+    REFUSALS.reference_taken,
+    REFUSALS.no_balance_row,
+    REFUSALS.insufficient_balance,
+    REFUSALS.event_conflict,
+    REFUSALS.payment_used,
+  ],
+  handler: async ({ body, ...request }, context) => {
+    const spend = await onlySpend(context, body.txid);
+    if (spend === null) return notFound;
+    const { newId, fees, chains } = context;
+    if (await readMerchant(context.sql, body.merchantId) === null) return notFound;
+    // the same one each time: what an earlier verdict has booked is found, and only taken off the list
+    const withdrawalId = await bookedWithdrawalId(spend, body.merchantId);
+    const paid = await findIngested(context.sql, spendEventId(spend));
+    if (paid !== null && paid !== withdrawalId) {
+      await refuse(request, body.txid, "failover.book", "event_conflict", context);
+      return paidAlready(paid);
+    }
+    if (paid === null && body.anyway !== true) {
+      const [candidate] = await findCandidates(context.sql, spend);
+      if (candidate !== undefined) {
+        return await refuseBeside(request, spend, candidate, "failover.book", context);
+      }
+    }
+    const outcome = await askAsAdmin(request, body.merchantId, "failover.book", withdrawalId, {
+      type: "book-payout",
+      at: request.now,
+      withdrawalId,
+      transactionId: newId("txn"),
+      outgoingId: newId("out"),
+      chargeIds: [newId("chg"), newId("chg")],
+      eventIds: [newId("evt"), newId("evt")],
+      currency: spend.currency,
+      network: spend.network,
+      amount: spend.amount,
+      destination: spend.recipient,
+      fromAddress: chains.get(spend.network)?.hotWallet ?? null,
+      referenceId: body.referenceId ?? null,
+      description: `paid by ${spend.txid}`,
+      dynamicFee: fees.dynamicFee(spend.network, spend.currency),
+      paidBy: { txid: spend.txid, height: spend.height },
+      ingestion: { eventId: spendEventId(spend), bodyHash: withdrawalId },
+    }, context);
+    if (outcome.kind === "answer") return outcome.answer;
+    return await settle(request, spend, {
+      kind: "booked",
+      merchantId: body.merchantId,
+      withdrawalId,
+    }, context);
+  },
+});
+
+/** `POST /api/admin/failover/write-off`. */
+export const writeOffSpend = staffRoute({
+  method: "POST",
+  path: "/api/admin/failover/write-off",
+  summary: "Write an unknown transfer off: nobody is debited, and payouts no longer wait for it",
+  description: "Refused while a withdrawal of the same network, token, amount and destination " +
+    "lives (`anyway` writes it off all the same).",
+  access: { scope: "admin", anyOf: ["admin:treasury"] },
+  rateCategory: "none",
+  body: z.strictObject({ txid, reason: z.string().trim().min(1).max(500), anyway }),
+  responses: {
+    200: { description: "It is written off", schema: failoverDone, example: DONE },
+  },
+  errors: [notFoundDoc, conflictDoc],
+  handler: async ({ body, ...request }, context) => {
+    const spends = await findUndecided(context.sql, body.txid);
+    const [spend] = spends;
+    if (spend === undefined) return notFound;
+    const action = "failover.write-off";
+    const { reason } = body;
+    const accountable = { ...request, merchantId: null };
+    const audit = hubAudit(accountable, action, body.txid, context, null, { reason });
+    const refused = await writeOffSpends(
+      context.sql,
+      spends,
+      reason,
+      body.anyway === true,
+      audit,
+    );
+    if (refused === null) return ok(DONE);
+    if (refused.code === "candidate") {
+      return await refuseBeside(request, spend, refused.candidate, action, context);
+    }
+    await refuse(request, body.txid, action, refused.code, context);
+    if (refused.code === "decided") return conflict("Somebody else has decided on it meanwhile");
+    return paidAlready(refused.withdrawalId ?? `a withdrawal of ${refused.merchantId}`);
+  },
+});
+
+/** The only undecided transfer of a transaction; several are for somebody to write off, not to match. */
+async function onlySpend(
+  { sql }: Pick<ApiContext, "sql">,
+  txid: string,
+): Promise<UndecidedSpend | null> {
+  const spends = await findUndecided(sql, txid);
+  return spends.length === 1 ? spends[0] ?? null : null;
+}
+
+function pays(spend: UndecidedSpend, { network, currency, amount, destination }: WithdrawalRow) {
+  return spend.network === network && spend.currency === currency && spend.amount === amount &&
+    spend.recipient === destination;
+}
+
+/** Confirms a withdrawal by a transfer, then takes that off the list; doing it again changes nothing. */
+async function confirm(
+  request: Request,
+  spend: UndecidedSpend,
+  { id: withdrawalId, merchantId, settlementId, network }: WithdrawalRow,
+  context: ApiContext,
+): Promise<Answer> {
+  const { newId } = context;
+  const outcome = await askAsAdmin(request, merchantId, "failover.match", withdrawalId, {
+    type: "ingest-withdrawal",
+    at: request.now,
+    withdrawalId,
+    settlementId,
+    network,
+    paidBy: { txid: spend.txid, height: spend.height, own: false },
+    reason: null,
+    chargeIds: [newId("chg"), newId("chg")],
+    eventIds: [newId("evt"), newId("evt")],
+    ingestion: { eventId: spendEventId(spend), bodyHash: withdrawalId },
+  }, context);
+  if (outcome.kind === "answer") return outcome.answer;
+  return await settle(request, spend, { kind: "matched", merchantId, withdrawalId }, context);
+}
+
+/**
+ * Takes a transfer that pays a withdrawal off the list. The books allow one verdict, and this is it: where
+ * it is off the list already, the same request was made twice at once.
+ */
+async function settle(
+  request: Request,
+  spend: UndecidedSpend,
+  verdict: Extract<SpendVerdict, { readonly withdrawalId: string }>,
+  context: ApiContext,
+): Promise<Answer> {
+  const { withdrawalId, merchantId } = verdict;
+  const action = verdict.kind === "matched" ? "failover.match" : "failover.book";
+  const accountable = { ...request, merchantId };
+  const audit = hubAudit(accountable, action, spend.txid, context, null, { withdrawalId });
+  await decideSpends(context.sql, [spend], verdict, audit);
+  return ok({ success: true, withdrawalId });
+}
+
+/** Refuses a verdict beside which a living withdrawal would be paid by another transaction. */
+async function refuseBeside(
+  request: Request,
+  { txid }: UndecidedSpend,
+  candidate: Candidate,
+  action: string,
+  context: ApiContext,
+): Promise<Answer> {
+  await refuse(request, txid, action, "candidate", context);
+  return conflict(
+    `${shown(candidate)}, and would be paid as well. Match it, or repeat with anyway`,
+  );
+}
+
+async function refuse(
+  request: Request,
+  txid: string,
+  action: string,
+  code: string,
+  context: ApiContext,
+): Promise<void> {
+  await noteRefusal({ ...request, merchantId: null }, action, txid, code, context);
+}

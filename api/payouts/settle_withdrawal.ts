@@ -1,0 +1,109 @@
+/**
+ * Payouts that succeeded without the intended transfer, settled by an operator.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { judgePayout } from "../../actors/treasury/judge_payout.ts";
+import { formatAmount } from "../../ledger/money/amount.ts";
+import { readUnexpectedPayout } from "../../ledger/treasury/read_unexpected_payout.ts";
+import { ok } from "../http/answer.ts";
+import { askAsAdmin, noteRefusal } from "../http/ask_as_admin.ts";
+import { cannotBelieveAs, whyStopped } from "../http/chain_in_doubt.ts";
+import { conflict, notFound, unavailable } from "../http/errors.ts";
+import { conflictDoc, notFoundDoc, REFUSALS } from "../openapi/error_catalogue.ts";
+import { staffRoute } from "../http/route.ts";
+import { SETTLED_WITHDRAWAL_EXAMPLE, settledWithdrawal } from "./settled_withdrawal_schema.ts";
+
+const ACTION = "withdrawal.settle";
+
+/** `POST /api/admin/withdrawals/{withdrawalId}/settle`. */
+export const settleUnexpectedWithdrawal = staffRoute({
+  method: "POST",
+  path: "/api/admin/withdrawals/{withdrawalId}/settle",
+  summary: "Settle a withdrawal whose transaction succeeded without the intended transfer",
+  description: "`paid`: the full amount has reached the destination, by its own transaction or " +
+    "together with the one that `txid` names; it is confirmed. `not_paid`: nothing has; it " +
+    "fails and is refunded. The verdict has to be what the chain shows, and is final. What " +
+    "arrived in part is refused until the rest was sent.",
+  access: { scope: "admin", anyOf: ["admin:payments"] },
+  rateCategory: "none",
+  body: z.strictObject({
+    verdict: z.enum(["paid", "not_paid"]),
+    reason: z.string().trim().min(1).max(500),
+    txid: z.string().min(1).max(128).optional(),
+  }),
+  responses: {
+    200: {
+      description: "What became of the withdrawal",
+      schema: settledWithdrawal,
+      example: SETTLED_WITHDRAWAL_EXAMPLE,
+    },
+  },
+  errors: [
+    notFoundDoc,
+    conflictDoc,
+    REFUSALS.wrong_state,
+    REFUSALS.already_sent,
+    REFUSALS.payment_used,
+  ],
+  handler: async ({ body, ...request }, context) => {
+    const { sql, chains, askTimeoutMs, newId } = context;
+    const withdrawalId = request.params.withdrawalId ?? "";
+    const { verdict, reason } = body;
+    const payout = await readUnexpectedPayout(sql, withdrawalId);
+    if (payout === null) return notFound;
+    const { merchantId, network, settlementId, txid, height, aside } = payout;
+    const chain = chains.get(network);
+    if (chain === undefined) return unavailable(`${network} is not configured here.`);
+    const deps = { sql, chain, stopped: whyStopped(context, network) };
+    const claim = { verdict, txid: body.txid ?? null };
+    const judged = await judgePayout(deps, payout, claim, askTimeoutMs);
+    if (judged.kind !== "so") {
+      const accountable = { ...request, merchantId };
+      await noteRefusal(accountable, ACTION, withdrawalId, judged.kind, context);
+    }
+    switch (judged.kind) {
+      case "unread":
+        return unavailable("No node shows what the transaction did; ask again.");
+      case "not_so":
+        return conflict(judged.why);
+      case "in_doubt":
+        return cannotBelieveAs(judged);
+      case "so":
+        break;
+      default: {
+        const never: never = judged;
+        return never;
+      }
+    }
+    const { arrived, paidBy } = judged;
+    const outcome = await askAsAdmin(request, merchantId, ACTION, withdrawalId, {
+      type: "settle-withdrawal",
+      at: request.now,
+      withdrawalId,
+      settlementId,
+      network,
+      verdict,
+      reason,
+      arrived,
+      txid,
+      height,
+      paidBy,
+      aside,
+      chargeIds: [newId("chg"), newId("chg")],
+      eventIds: [newId("evt"), newId("evt")],
+    }, context);
+    if (outcome.kind === "answer") return outcome.answer;
+    const { status, changed } = outcome.value;
+    return ok({
+      success: true,
+      withdrawalId,
+      verdict,
+      status,
+      changed,
+      arrived: formatAmount(arrived),
+    });
+  },
+});

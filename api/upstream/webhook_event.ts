@@ -1,0 +1,225 @@
+/**
+ * What trusted upstream systems say of deposits that were booked by hand, and of withdrawals.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { findDepositOwner } from "../../ledger/deposits.ts";
+import { readSigningStop } from "../../ledger/failover/signing_stop.ts";
+import { findIngested, isReservedEventId, upstreamEventId } from "../../ledger/ingested.ts";
+import { findWithdrawalOwner } from "../../ledger/withdrawals.ts";
+import { askToDecideDeposit } from "../deposits/ask_to_decide_deposit.ts";
+import { isTransferOfAnother } from "../deposits/is_transfer_of_another.ts";
+import { type Answer, ok } from "../http/answer.ts";
+import { askAsAdmin, noteRefusal } from "../http/ask_as_admin.ts";
+import { cannotBelieveAs } from "../http/chain_in_doubt.ts";
+import type { ApiContext } from "../http/context.ts";
+import {
+  invalidRequest,
+  notFound,
+  refused,
+  unauthorized,
+  unavailable,
+  validationFailed,
+} from "../http/errors.ts";
+import { type StaffRequest, staffRoute } from "../http/route.ts";
+import { notFoundDoc, REFUSALS, validationFailedDoc } from "../openapi/error_catalogue.ts";
+import { findPayment, type PaymentFault } from "./find_payment.ts";
+import { bodyHash, isRecent, isSigned } from "./ingest_signature.ts";
+import { INGESTED_EXAMPLE, ingestedSchema } from "./ingested_schema.ts";
+
+const TYPES = [
+  "deposit.confirmed",
+  "deposit.failed",
+  "deposit.cancelled",
+  "withdrawal.confirmed",
+  "withdrawal.failed",
+] as const;
+
+const recordId = z.string().min(1).max(128);
+
+// Nothing is transformed and nothing dropped: the signature is over the whole body.
+const body = z.looseObject({
+  eventId: z.string().regex(/^[^\p{C}]{1,128}$/u, {
+    message: "Expected 1 to 128 printable characters",
+  }).refine((id) => !isReservedEventId(id), {
+    message: "Expected another beginning: the service names records of its own like that",
+  }),
+  type: z.enum(TYPES),
+  data: z.looseObject({
+    depositId: recordId.optional(),
+    withdrawalId: recordId.optional(),
+    txHash: z.string().min(1).max(128).nullish(),
+    reason: z.string().max(500).nullish(),
+  }),
+});
+
+type Event = z.output<typeof body>;
+type Request = StaffRequest<unknown, Event>;
+
+/** `POST /api/webhook/event`. */
+export const ingestEvent = staffRoute({
+  method: "POST",
+  path: "/api/webhook/event",
+  summary: "Take in what a trusted upstream system says; once per eventId",
+  access: { scope: "admin", anyOf: ["admin:ingest"] },
+  rateCategory: "webhooks",
+  body,
+  verify: ({ body, headers, now }, { ingestSecret }) => {
+    const isAuthentic = isRecent(headers.get("x-timestamp"), now) &&
+      isSigned(body, headers.get("x-signature"), ingestSecret);
+    return isAuthentic ? null : unauthorized;
+  },
+  headers: [
+    {
+      name: "x-signature",
+      description: "Hex HMAC-SHA256 of the body with its keys sorted on every level. Numbers are " +
+        "signed as JavaScript writes them: `1.0` is signed as `1`, `1e3` as `1000`",
+      required: true,
+      schema: z.string().regex(/^[0-9a-fA-F]{64}$/),
+    },
+    {
+      name: "x-timestamp",
+      description:
+        "Unix time in milliseconds, at most 5 minutes from the server's. It is not signed: " +
+        "what keeps an event from being taken in twice is its `eventId`",
+      required: true,
+      schema: z.string().regex(/^\d{1,15}$/),
+    },
+  ],
+  responses: {
+    200: {
+      description: "Taken in, now or before",
+      schema: ingestedSchema,
+      example: INGESTED_EXAMPLE,
+    },
+  },
+  errors: [
+    notFoundDoc,
+    validationFailedDoc,
+    REFUSALS.event_conflict,
+    REFUSALS.not_manual,
+    REFUSALS.transfer_of_another,
+    REFUSALS.wrong_state,
+    REFUSALS.same_administrator,
+    REFUSALS.already_sent,
+    REFUSALS.payment_used,
+  ],
+  handler: async (request, context) => {
+    const { body } = request;
+    const known = await findIngested(context.sql, upstreamEventId(body.eventId));
+    if (known === bodyHash(body)) {
+      return ok({ success: true, message: "Event was taken in before" });
+    }
+    if (known !== null) return refused({ code: "event_conflict" });
+    switch (body.type) {
+      case "deposit.confirmed":
+        return await decideDeposit(request, "CONFIRMED", context);
+      case "deposit.failed":
+        return await decideDeposit(request, "FAILED", context);
+      case "deposit.cancelled":
+        return await decideDeposit(request, "CANCELLED", context);
+      case "withdrawal.confirmed":
+      case "withdrawal.failed":
+        return await decideWithdrawal(request, body.type === "withdrawal.confirmed", context);
+      default: {
+        const never: never = body.type;
+        return never;
+      }
+    }
+  },
+});
+
+const TAKEN_IN = ok({ success: true, message: "Event taken in" });
+
+/** The upstream's word counts as one administrator's: a large deposit waits for another one. */
+const HALF_CONFIRMED = ok({
+  success: true,
+  message: "Event taken in; an administrator has to confirm the deposit as well",
+});
+
+async function decideDeposit(
+  request: Request,
+  to: "CONFIRMED" | "FAILED" | "CANCELLED",
+  context: ApiContext,
+): Promise<Answer> {
+  const { body, now } = request;
+  const { depositId, reason } = body.data;
+  const { newId } = context;
+  if (depositId === undefined) return missing("depositId");
+  const found = await findDepositOwner(context.sql, depositId);
+  if (found === null) return notFound;
+  const { merchantId, status } = found;
+  if (to === "CONFIRMED" && await isTransferOfAnother(context, merchantId, depositId)) {
+    const accountable = { ...request, merchantId };
+    const action = `ingest.${body.type}`;
+    await noteRefusal(accountable, action, depositId, "transfer_of_another", context);
+    return refused({ code: "transfer_of_another", from: status, to });
+  }
+  const outcome = await askToDecideDeposit(request, found, `ingest.${body.type}`, {
+    type: "decide-deposit",
+    at: now,
+    depositId,
+    to,
+    reason: reason ?? null,
+    chargeIds: [newId("chg"), newId("chg")],
+    eventIds: [newId("evt"), newId("evt")],
+    ingestion: { eventId: upstreamEventId(body.eventId), bodyHash: bodyHash(body) },
+  }, context);
+  if (outcome.kind === "answer") return outcome.answer;
+  return outcome.value.deposit?.status === "PENDING" ? HALF_CONFIRMED : TAKEN_IN;
+}
+
+async function decideWithdrawal(
+  request: Request,
+  isPaid: boolean,
+  context: ApiContext,
+): Promise<Answer> {
+  const { body, now } = request;
+  const { withdrawalId, txHash, reason } = body.data;
+  const { newId } = context;
+  if (withdrawalId === undefined) return missing("withdrawalId");
+  const withdrawal = await findWithdrawalOwner(context.sql, withdrawalId);
+  if (withdrawal === null) return notFound;
+  if (isPaid && (txHash === undefined || txHash === null)) return missing("txHash");
+  // what was signed in a lost history may still pay it, and its money would be back as well
+  if (!isPaid && await readSigningStop(context.sql, withdrawal.network) !== null) {
+    return unavailable("Payouts are held, see admin failover; nothing was done.");
+  }
+  const found = isPaid ? await findPayment(withdrawal, txHash ?? "", context) : null;
+  if (found?.kind === "in_doubt") return cannotBelieveAs(found);
+  if (found !== null && found.kind === "fault") {
+    return validationFailed("data.txHash", FAULTS[found.fault], found.fault);
+  }
+  const { merchantId, settlementId, network } = withdrawal;
+  const outcome = await askAsAdmin(request, merchantId, `ingest.${body.type}`, withdrawalId, {
+    type: "ingest-withdrawal",
+    at: now,
+    withdrawalId,
+    settlementId,
+    network,
+    paidBy: found === null ? null : found.payment,
+    reason: reason ?? null,
+    chargeIds: [newId("chg"), newId("chg")],
+    eventIds: [newId("evt"), newId("evt")],
+    ingestion: { eventId: upstreamEventId(body.eventId), bodyHash: bodyHash(body) },
+  }, context);
+  return outcome.kind === "answer" ? outcome.answer : TAKEN_IN;
+}
+
+const FAULTS: Readonly<Record<PaymentFault, string>> = {
+  no_network: "The service has no node of the withdrawal's network",
+  no_transaction_id: "Not a transaction id of the withdrawal's network",
+  not_final: "The transaction is not in a solid block that was read",
+  failed: "The transaction failed",
+  other_transfer: "The transaction does not pay this amount of this token to this destination",
+  too_old: "The transaction is older than the withdrawal",
+  other_payout: "The transaction carries another payout",
+  deposit_here: "The destination is a deposit address; a transfer of another wallet is its deposit",
+};
+
+function missing(field: string): Answer {
+  const message = "Expected for this type of event";
+  return invalidRequest([{ path: ["data", field], message, code: "invalid_type" }]);
+}

@@ -1,0 +1,72 @@
+// deno-lint-ignore-file no-console -- a command speaks to its operator on the terminal
+/**
+ * `deno task dev-chain --network TRX --port 9090 --data DIR`: a development chain alone, until
+ * SIGINT or SIGTERM.
+ *
+ * @module
+ */
+
+import { parseArgs } from "node:util";
+import { type DevChainOptions, startDevChain } from "../../devchain/start.ts";
+
+const USAGE = `Usage: deno task dev-chain [options]
+  --network NAME     TRX (default) or TRX_SHASTA
+  --port PORT        default 9090; 0 lets the system choose
+  --data DIR         default ./.data
+  --block-ms MS      milliseconds between blocks, default 1000; 0 makes blocks only on demand
+  --solid-lag N      blocks from the head back to the solid block, default 3
+  --treasury ADDRESS gets 1,000,000 USDT and 100,000 TRX in the first block of a new chain`;
+
+/**
+ * Reads the command line.
+ *
+ * @throws {Error} with a message for the operator
+ */
+export function readOptions(args: readonly string[]): DevChainOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      network: { type: "string", default: "TRX" },
+      port: { type: "string", default: "9090" },
+      data: { type: "string", default: "./.data" },
+      "block-ms": { type: "string", default: "1000" },
+      "solid-lag": { type: "string", default: "3" },
+      treasury: { type: "string" },
+    },
+  });
+  return {
+    network: values.network,
+    port: whole("--port", values.port, 65_535),
+    dataDir: values.data,
+    blockMs: whole("--block-ms", values["block-ms"], 86_400_000),
+    solidLag: whole("--solid-lag", values["solid-lag"], 10_000),
+    ...(values.treasury === undefined ? {} : { treasury: values.treasury }),
+  };
+}
+
+function whole(name: string, text: string, most: number): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value <= most) return value;
+  throw new Error(`Cannot use ${name} as it is not a whole number from 0 to ${most}: ${text}`);
+}
+
+if (import.meta.main) {
+  let options: DevChainOptions;
+  try {
+    options = readOptions(Deno.args);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    console.error(USAGE);
+    Deno.exit(2);
+  }
+  const chain = await startDevChain(options);
+  console.log(`${options.network} development chain: ${chain.url}`);
+  console.log(`USDT contract: ${chain.usdt}`);
+  console.log(`Faucet: ${chain.faucetAddress}`);
+  const stop = async () => {
+    await chain.stop();
+    Deno.exit(0);
+  };
+  Deno.addSignalListener("SIGINT", stop);
+  Deno.addSignalListener("SIGTERM", stop);
+}

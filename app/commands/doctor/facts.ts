@@ -1,0 +1,109 @@
+import type { SignerStatus } from "../../../chains/signer/socket_protocol.ts";
+import type { PublicWallet } from "../../../chains/wallet/public_wallet.ts";
+import type {
+  AdministratorKey,
+  KeptWallet,
+  ServerFacts,
+  SignerRole,
+} from "../../../ledger/database/read_installation.ts";
+import type { Network } from "../../../ledger/money/pair.ts";
+import type { Seen } from "./look.ts";
+import type { Settings } from "./read_settings.ts";
+
+/** The folder that the service keeps what is its own in. */
+export interface FolderFacts {
+  readonly path: string;
+  /** Permission bits; null where the system has none. */
+  readonly mode: number | null;
+  /** True where it belongs to the user that runs this command, which is the service's. */
+  readonly isOwn: boolean;
+}
+
+/** The wallet file that is configured. */
+export interface WalletFacts {
+  readonly file: string;
+  readonly wallet: PublicWallet;
+  /** True where the encrypted words are in it. */
+  readonly hasWords: boolean;
+}
+
+/** Descriptors that a process can have, as far as they are wanted. */
+export interface DescriptorFacts {
+  readonly limit: number;
+  /** True where the service has said so; otherwise it is this command's own limit. */
+  readonly isService: boolean;
+}
+
+/** A node of a network. */
+export interface NodeFacts {
+  readonly network: Network;
+  /** The variable that names it. */
+  readonly variable: string;
+  /** Host and port: the rest of its URL may be secret. */
+  readonly label: string;
+  readonly isEncrypted: boolean;
+  readonly isThisMachine: boolean;
+  /** Id of its first block; null where it does not serve that. */
+  readonly genesis: Seen<string | null>;
+}
+
+/** A comparison of the books. Times in Unix milliseconds. */
+export interface ComparisonFacts {
+  readonly scope: "quick" | "full";
+  readonly finishedAt: number;
+  readonly differences: number;
+  readonly unchecked: number;
+}
+
+/** Answers of the database; every part is unseen where it is not reached. */
+export interface DatabaseFacts {
+  readonly server: Seen<ServerFacts>;
+  /** It keeps what it acknowledged, as the service demands outside development. */
+  readonly durable: Seen<null>;
+  /** Its schema is that of this version. */
+  readonly schema: Seen<null>;
+  /** Milliseconds by which this machine's clock is ahead. */
+  readonly aheadMs: Seen<number>;
+  /** Callback secrets that the key was tried on, and opens: 0 where none is kept. */
+  readonly callbackKey: Seen<number>;
+  readonly wallets: Seen<readonly KeptWallet[]>;
+  /** The roles that signers are connected as now. */
+  readonly signerRoles: Seen<readonly SignerRole[]>;
+  /** Ids of first blocks, by network, as the service keeps them. */
+  readonly genesis: Seen<ReadonlyMap<Network, string>>;
+  readonly administrators: Seen<readonly AdministratorKey[]>;
+  readonly comparisons: Seen<readonly ComparisonFacts[]>;
+}
+
+/** Answers of a running service over HTTP. */
+export interface ServiceFacts {
+  /** The address that was asked. */
+  readonly url: string;
+  readonly ready: Seen<{ readonly status: string; readonly reasons: readonly string[] }>;
+}
+
+/** The answer at `PUBLIC_URL`. */
+export interface FrontFacts {
+  /** Status of the answer. */
+  readonly status: number;
+  /** True where measurements are served to everybody. */
+  readonly showsMetrics: boolean;
+}
+
+/** Everything that the checks rest on; nothing in it was judged yet. */
+export interface Facts {
+  readonly settings: Settings;
+  /** Unix milliseconds. */
+  readonly now: number;
+  readonly folder: Seen<FolderFacts>;
+  readonly descriptors: Seen<DescriptorFacts>;
+  readonly front: Seen<FrontFacts>;
+  readonly service: ServiceFacts;
+  readonly database: DatabaseFacts;
+  readonly wallet: Seen<WalletFacts>;
+  /** Unseen: the service is not apart from its signer, for that reason. */
+  readonly apart: Seen<null>;
+  /** null: nothing answers at its socket. */
+  readonly signer: Seen<SignerStatus | null>;
+  readonly nodes: readonly NodeFacts[];
+}

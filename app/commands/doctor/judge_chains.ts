@@ -1,0 +1,236 @@
+import { isTronAddress } from "../../../chains/tron/address.ts";
+import { PUBLIC_CONTRACTS, type TokenContracts } from "../../../chains/tron/token_contracts.ts";
+import type { Config } from "../../config/config.ts";
+import { CURRENCIES, type Network, SERVED_NETWORKS } from "../../../ledger/money/pair.ts";
+import type { Facts, NodeFacts } from "./facts.ts";
+import { byHand, type Finding, missing, ok, orWell, unknown } from "./finding.ts";
+
+/** Ids of the first blocks of the public networks. */
+const PUBLIC_GENESIS: Readonly<Record<(typeof SERVED_NETWORKS)[number], string>> = {
+  TRX: "00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc",
+  TRX_SHASTA: "0000000000000000de1aa88295e1fcf982742f773e0419c5a9c134c994a9059e",
+};
+
+/** The networks that have nodes. */
+export function openNetworks({ networks }: Pick<Config, "networks">): readonly Network[] {
+  return SERVED_NETWORKS.filter((network) => networks[network].nodeUrls.length > 0);
+}
+
+/** Judges the nodes, and the address of the money that the hot wallet need not hold. */
+export function judgeChains(
+  facts: Pick<Facts, "nodes" | "wallet" | "database">,
+  config: Config,
+): readonly Finding[] {
+  const networks = openNetworks(config);
+  if (networks.length === 0) {
+    return [
+      missing("nodes", "no network has any", "TRX_NODE_URLS=https://..."),
+      unknown("contracts", "no network is open"),
+      unknown("proof nodes", "no network is open"),
+      unknown("cold wallet", "no network is open"),
+    ];
+  }
+  const { genesis } = facts.database;
+  const kept = genesis.ok ? genesis.value : new Map<Network, string>();
+  const [own, proof] = [false, true].map((isProof) =>
+    facts.nodes.filter(({ variable }) => variable.endsWith("PROOF_NODE_URLS") === isProof)
+      .flatMap((node) => nodeFaults(node, kept, isProof))
+  );
+  const believed = networks.filter((network) =>
+    config.networks[network].treasury.depositProofAbove === null
+  );
+  const unproven = networks.filter((network) => config.networks[network].treasury.proof === null);
+  return [
+    ...orWell(own ?? [], "nodes", `all answer, of the right chain (${networks.join(", ")})`),
+    ...orWell(
+      networks.flatMap((network) => contractFaults(network, config)),
+      "contracts",
+      "those of the tokens' issuers",
+    ),
+    ...orWell(
+      [
+        ...(proof ?? []),
+        ...unproven.map((network) =>
+          byHand(
+            "proof nodes",
+            `${network}: its own nodes alone decide that a payout expired`,
+            `${network}_PROOF_NODE_URLS=<nodes of another provider>`,
+          )
+        ),
+        ...believed.map((network) =>
+          byHand(
+            "proof nodes",
+            `${network}: the word of one node credits a deposit of any amount`,
+            `${network}_DEPOSIT_PROOF_ABOVE=<amount>`,
+          )
+        ),
+      ],
+      "proof nodes",
+      "all answer, of the right chain",
+    ),
+    ...orWell(
+      networks.flatMap((network) => coldFaults(network, facts.wallet, config)),
+      "cold wallet",
+      "configured, with levels",
+    ),
+  ];
+}
+
+function nodeFaults(
+  node: NodeFacts,
+  kept: ReadonlyMap<Network, string>,
+  isProof: boolean,
+): readonly Finding[] {
+  const point = isProof ? "proof nodes" : "nodes";
+  const { network, variable, label, genesis } = node;
+  const found: Finding[] = [];
+  if (!node.isEncrypted && !node.isThisMachine) {
+    found.push(missing(
+      point,
+      `${label} is asked over plain http: anyone between can say what was paid`,
+      `https:// in ${variable}`,
+    ));
+  }
+  if (!genesis.ok) {
+    found.push(
+      missing(point, `${label}: ${genesis.reason}`, `start it, or take it out of ${variable}`),
+    );
+  } else if (genesis.value === null) {
+    found.push(byHand(point, `${label} does not serve the first block: its chain cannot be told`));
+  } else if (!isRight(network, genesis.value, kept)) {
+    found.push(missing(
+      point,
+      `${label} is of another chain than ${network} (first block ${genesis.value})`,
+      `a node of ${network} in ${variable}`,
+    ));
+  }
+  return found;
+}
+
+function isRight(network: Network, found: string, kept: ReadonlyMap<Network, string>): boolean {
+  const wanted = Object.entries(PUBLIC_GENESIS).find(([name]) => name === network)?.[1];
+  return found === wanted && found === (kept.get(network) ?? found);
+}
+
+/** The issuers' own contracts, of the public networks. */
+function knownContracts(network: Network): TokenContracts {
+  return network === "TRX" || network === "TRX_SHASTA" ? PUBLIC_CONTRACTS[network] : {};
+}
+
+/** A token of another contract is credited as if it were the real one. */
+function contractFaults(network: Network, config: Config): readonly Finding[] {
+  const known = knownContracts(network);
+  return CURRENCIES.flatMap((currency): readonly Finding[] => {
+    const set = config.networks[network].contracts[currency];
+    if (set === null || set === known[currency]) return [];
+    const text = `${network}: ${currency} is ${set}`;
+    if (known[currency] === undefined) {
+      return [byHand("contracts", `${text}: compare it with what the issuer publishes`)];
+    }
+    const other = `${text}, not the issuer's contract`;
+    const mend = `take ${network}_${currency}_CONTRACT out, of service and signer`;
+    return config.environment === "production" && network === "TRX"
+      ? [missing("contracts", other, mend)]
+      : [byHand("contracts", other, mend)];
+  });
+}
+
+function coldFaults(
+  network: Network,
+  wallet: Facts["wallet"],
+  config: Config,
+): readonly Finding[] {
+  const point = "cold wallet";
+  const { coldAddress, treasury, contracts } = config.networks[network];
+  const name = `${network}_COLD_ADDRESS`;
+  if (coldAddress === null) {
+    return [
+      missing(
+        point,
+        `${name} is not set: all money stays in the hot wallet`,
+        `${name}=<address>, for service and signer`,
+      ),
+    ];
+  }
+  if (!isTronAddress(coldAddress)) {
+    return [
+      missing(
+        point,
+        `${name} is no address of ${network}`,
+        `${name}=<address>, for service and signer`,
+      ),
+    ];
+  }
+  if (wallet.ok && wallet.value.wallet.networks[network]?.hotWallet === coldAddress) {
+    return [
+      missing(
+        point,
+        `${name} is the hot wallet`,
+        "an address of keys that are not on these machines",
+      ),
+    ];
+  }
+  const known = knownContracts(network);
+  const token = CURRENCIES.find((currency) =>
+    coldAddress === (contracts[currency] ?? known[currency])
+  );
+  if (token !== undefined) {
+    return [
+      missing(
+        point,
+        `${name} is the contract of ${token}: what is sent there is lost`,
+        `${name}=<address>, for service and signer`,
+      ),
+    ];
+  }
+  // USDC is served only where its contract is set
+  const unlevelled = CURRENCIES.filter((currency) =>
+    treasury.levels[currency] === null && (currency !== "USDC" || contracts.USDC !== null)
+  );
+  return unlevelled.map((currency) =>
+    missing(
+      point,
+      `${network}: no ${currency} is moved there, however much the hot wallet holds`,
+      `${network}_${currency}_CEILING and ${network}_${currency}_TARGET`,
+    )
+  );
+}
+
+/** The points that a person confirms, as no program can see them. */
+export function pointsByHand(): readonly Finding[] {
+  return [
+    byHand(
+      "backups",
+      "the words on paper in two places; the signer's file apart from its passphrase; the database with a restore that was tried; CALLBACK_SECRETS_KEY apart from the database",
+    ),
+    byHand(
+      "signer's machine",
+      "its clock is kept by NTP, its COLD_ADDRESS and contracts are those of the service, its state folder is kept over restarts",
+    ),
+    byHand(
+      "alarms",
+      "a person is woken when /readyz is not ok for five minutes, or answers nothing",
+    ),
+    byHand("audit", "deno task admin audit verify, and its head written down elsewhere"),
+    byHand(
+      "rehearsal",
+      "a small deposit, its callback, a withdrawal and a settlement with two persons went through; payouts were paused and resumed",
+    ),
+  ];
+}
+
+/** Judges whether the service is ready. */
+export function judgeService({ service }: Pick<Facts, "service">): readonly Finding[] {
+  const { ready, url } = service;
+  if (!ready.ok) {
+    return [
+      missing("readiness", `no service answers at ${url}: ${ready.reason}`, "deno task serve"),
+    ];
+  }
+  const { status, reasons } = ready.value;
+  if (status === "ok") return [ok("readiness", `${url}/readyz is ok`)];
+  const mend = "docs/operations.md has each reason; the log has more";
+  return (reasons.length > 0 ? reasons : [status]).map((reason) =>
+    missing("readiness", reason, mend)
+  );
+}

@@ -1,0 +1,53 @@
+import { ChainIdentity } from "../../../chains/tron/chain_identity.ts";
+import { TronNode } from "../../../chains/tron/node.ts";
+import type { Config } from "../../config/config.ts";
+import { isThisMachine } from "../../config/treasury.ts";
+import { type Network, SERVED_NETWORKS } from "../../../ledger/money/pair.ts";
+import type { NodeFacts } from "./facts.ts";
+import { look } from "./look.ts";
+
+/** Bound of the question to each node, milliseconds. */
+const BOUND_MS = 6_000;
+
+/** Asks every configured node of every network for its first block, all at once. */
+export async function seeNodes(config: Config): Promise<readonly NodeFacts[]> {
+  const asked = SERVED_NETWORKS.flatMap((network) => {
+    const { nodeUrls, nodeApiKey, treasury } = config.networks[network];
+    return [
+      ...nodeUrls.map((url) => seeNode(network, "NODE_URLS", url, nodeApiKey?.reveal() ?? null)),
+      ...(treasury.proof?.nodeUrls ?? []).map((url) =>
+        seeNode(network, "PROOF_NODE_URLS", url, null)
+      ),
+    ];
+  });
+  return await Promise.all(asked);
+}
+
+async function seeNode(
+  network: Network,
+  list: string,
+  text: string,
+  apiKey: string | null,
+): Promise<NodeFacts> {
+  const url = new URL(text);
+  const genesis = await look(BOUND_MS, async (signal) => {
+    const identity = new ChainIdentity();
+    await identity.require(
+      new TronNode({
+        url: text,
+        requestTimeoutMs: BOUND_MS,
+        ...(apiKey === null ? {} : { apiKey }),
+      }),
+      signal,
+    );
+    return identity.genesis;
+  });
+  return {
+    network,
+    variable: `${network}_${list}`,
+    label: url.host,
+    isEncrypted: url.protocol === "https:",
+    isThisMachine: isThisMachine(url.hostname),
+    genesis,
+  };
+}

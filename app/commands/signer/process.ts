@@ -1,0 +1,107 @@
+/**
+ * The signer's process: started by `deno task signer` with the few permissions of
+ * `process_flags.ts`, told its settings on its standard input, and ended when that closes.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import { listenSocket } from "../../../chains/signer/listen_socket.ts";
+import { isPaused } from "../../../chains/signer/pause_file.ts";
+import { serveSocket } from "../../../chains/signer/serve_socket.ts";
+import { openSignedJournal } from "../../../chains/signer/signed_journal.ts";
+import { readSpent, writeSpent } from "../../../chains/signer/spent_file.ts";
+import { fingerprintOf, openPublicWallet } from "../../../chains/wallet/public_wallet.ts";
+import { lockDataDir } from "../../open/lock_data_dir.ts";
+import { configureLogging } from "../../open/logging.ts";
+import { openSigner } from "../../open/open_signer.ts";
+import { readSettings } from "./process_settings.ts";
+
+/** How long requests at hand are waited for when it stops. */
+const STOP_MS = 8_000;
+
+const input = Deno.stdin.readable.pipeThrough(new TextDecoderStream()).getReader();
+let line = "";
+while (!line.includes("\n")) {
+  const { value, done } = await input.read();
+  if (done) Deno.exit(2);
+  line += value;
+}
+const settings = readSettings(line);
+await configureLogging(settings);
+const log = getLogger(["engine", "signer"]);
+
+const lock = await lockDataDir(settings.stateDir);
+if (!lock.ok) {
+  log.error("Cannot start as another signer runs on this folder (process {owner}): {folder}", {
+    owner: lock.owner,
+    folder: settings.stateDir,
+  });
+  Deno.exit(2);
+}
+const spentFile = `${settings.stateDir}/spent.json`;
+const pauseFile = `${settings.stateDir}/paused`;
+const { journal, spent } = await earlierLife();
+const wallet = await openPublicWallet(settings.walletFile);
+const opened = await openSigner(settings, {
+  isPaused: () => isPaused(pauseFile),
+  spent,
+  keepSpent: (spent) => writeSpent(spentFile, spent),
+  memory: journal.memory,
+  keepSigned: (batch) => journal.append(batch),
+});
+const uncapped = settings.networks.flatMap(({ network, contracts }) =>
+  Object.keys(contracts).map((currency) => `${currency}/${network}`)
+).filter((asset) => {
+  const limit = Object.entries(settings.limits ?? {}).find(([name]) => name === asset)?.[1];
+  return limit?.perTransaction === undefined || limit.perDay === undefined;
+});
+for (const asset of uncapped) {
+  log.warn("{asset} is signed for without a cap per transaction and per day", { asset });
+}
+
+const server = serveSocket(await listenSocket(settings.socket, settings.socketGroup), {
+  sign: (requests) => opened.signer.sign(requests),
+  live: (outgoingIds) => opened.signer.live(outgoingIds),
+  status: async () => ({
+    walletId: opened.walletId,
+    fingerprint: fingerprintOf(wallet),
+    paused: await isPaused(pauseFile),
+    reachesDatabase: await opened.reachesDatabase(),
+    uncapped,
+    spent: { ...opened.spent() },
+  }),
+});
+log.info("signing for {networks} at {socket}", {
+  networks: settings.networks.map(({ network }) => network).join(", "),
+  socket: settings.socket,
+});
+
+const stopped = Promise.withResolvers<void>();
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  Deno.addSignalListener(signal, stopped.resolve);
+}
+const ended = async () => {
+  while (!(await input.read()).done);
+};
+await Promise.race([stopped.promise, ended()]);
+log.info("stopping");
+await server.close(STOP_MS);
+await opened.close();
+journal.close();
+Deno.exit(0);
+
+/** What an earlier life left; without it neither the caps nor "signed once" would hold. */
+async function earlierLife() {
+  try {
+    return {
+      journal: await openSignedJournal(settings.stateDir),
+      spent: await readSpent(spentFile),
+    };
+  } catch (error) {
+    log.error("Cannot start: {reason}", {
+      reason: error instanceof Error ? error.message : String(error),
+    });
+    Deno.exit(2);
+  }
+}

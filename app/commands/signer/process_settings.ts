@@ -1,0 +1,59 @@
+/**
+ * What the signer's process is told by the command that starts it: one line of JSON on its standard
+ * input, because arguments and environment of a process can be read from outside.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import type { SignerSettings } from "../../../chains/signer/worker_protocol.ts";
+import { type Amount, amountOf, formatAmount } from "../../../ledger/money/amount.ts";
+import { NETWORKS } from "../../../ledger/money/pair.ts";
+
+/** A signer's settings, and those of its process. */
+export interface ProcessSettings extends SignerSettings {
+  readonly socket: string;
+  /** Number of the group that may reach it; null: its owner alone. */
+  readonly socketGroup: number | null;
+  readonly stateDir: string;
+  readonly environment: "development" | "staging" | "production";
+  readonly logLevel: "trace" | "debug" | "info" | "warning" | "error" | "fatal";
+}
+
+const amount = z.string().transform((text): Amount => amountOf(text));
+const contract = z.string().exactOptional();
+
+const schema = z.strictObject({
+  databaseUrl: z.string(),
+  walletFile: z.string(),
+  passphraseFile: z.string(),
+  networks: z.array(z.strictObject({
+    network: z.enum(NETWORKS),
+    contracts: z.strictObject({ USDT: contract, USDC: contract }),
+    longestLifetimeMs: z.int().positive(),
+    highestFeeLimitSun: z.int().positive(),
+    clockToleranceMs: z.int().positive().nullable(),
+  })),
+  limits: z.record(
+    z.templateLiteral([z.enum(["USDT", "USDC", "native"]), "/", z.enum(NETWORKS)]),
+    z.strictObject({ perTransaction: amount.exactOptional(), perDay: amount.exactOptional() }),
+  ),
+  coldAddresses: z.partialRecord(z.enum(NETWORKS), z.string()),
+  socket: z.string(),
+  socketGroup: z.int().min(0).nullable(),
+  stateDir: z.string(),
+  environment: z.enum(["development", "staging", "production"]),
+  logLevel: z.enum(["trace", "debug", "info", "warning", "error", "fatal"]),
+});
+
+/** The settings as a line. */
+export function printSettings(settings: ProcessSettings): string {
+  const print = (_key: string, value: unknown) =>
+    typeof value === "bigint" ? formatAmount(value as Amount) : value;
+  return JSON.stringify(settings, print);
+}
+
+/** Reads the line; a malformed one is a bug of the command. */
+export function readSettings(line: string): ProcessSettings {
+  return schema.parse(JSON.parse(line));
+}

@@ -1,0 +1,65 @@
+import { dirname, resolve } from "node:path";
+import { requireOwnerOnly } from "../../../chains/wallet/secret_file.ts";
+import type { Config } from "../../config/config.ts";
+import {
+  CLOCK_TOLERANCE_MS,
+  contractsOf,
+  FEE_LIMIT_SUN,
+  LIFETIME_MS,
+  TRON_NETWORKS,
+} from "../../open/open_chains.ts";
+import { openConfiguredWallet } from "../../open/open_wallet.ts";
+import { coldAddressesOf, limitsOf } from "../../open/service_signer.ts";
+import { groupNumber, makeSocketFolder } from "./socket_folder.ts";
+import type { ProcessSettings } from "./process_settings.ts";
+import { uncapped } from "./uncapped.ts";
+
+/**
+ * What the signer's process is told, and the folders it works in, made where they are missing. It
+ * signs for every network that its wallet has an account of.
+ *
+ * @throws {Error} when the wallet or its passphrase's file cannot be used, or a cap is missing outside
+ *   development; for the operator
+ */
+export async function settingsOf(config: Config): Promise<ProcessSettings> {
+  const { socket, socketGroup, stateDir, databaseUrl } = config.signer;
+  const { walletFile, walletPassphraseFile: passphraseFile } = config;
+  if (
+    socket === null || stateDir === null || databaseUrl === null || walletFile === null ||
+    passphraseFile === null
+  ) throw new Error("Cannot tell a signer's settings as they are those of the service");
+  const wallet = await openConfiguredWallet(config, walletFile);
+  try {
+    await requireOwnerOnly(passphraseFile, "passphrase");
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new Error(`Cannot sign as WALLET_PASSPHRASE_FILE names no file: ${passphraseFile}`);
+  }
+  const networks = TRON_NETWORKS.filter((network) => wallet.networks[network] !== undefined)
+    .map((network) => ({ network, contracts: contractsOf(config, network, null) }));
+  const faults = uncapped(config, networks);
+  if (faults.length > 0) throw new Error(`Cannot sign without caps:\n  ${faults.join("\n  ")}`);
+  const group = socketGroup === null ? null : await groupNumber(socketGroup);
+  await Deno.mkdir(stateDir, { recursive: true, mode: 0o700 });
+  await makeSocketFolder(dirname(socket), group);
+  // a development chain makes blocks on demand, at any time
+  const clockToleranceMs = config.environment === "development" ? null : CLOCK_TOLERANCE_MS;
+  return {
+    databaseUrl: databaseUrl.reveal(),
+    walletFile: resolve(walletFile),
+    passphraseFile: resolve(passphraseFile),
+    networks: networks.map((one) => ({
+      ...one,
+      longestLifetimeMs: LIFETIME_MS,
+      highestFeeLimitSun: FEE_LIMIT_SUN,
+      clockToleranceMs,
+    })),
+    limits: limitsOf(config),
+    coldAddresses: coldAddressesOf(config),
+    socket,
+    socketGroup: group,
+    stateDir,
+    environment: config.environment,
+    logLevel: config.logLevel,
+  };
+}

@@ -1,0 +1,11 @@
+/**
+ * Entry of the signer's worker in development: see `app/open/open_signer.ts`. What was spent and what
+ * was signed is kept in memory, because the worker may write nothing.
+ *
+ * @module
+ */
+
+import { serveSigner } from "../../chains/signer/serve_signer.ts";
+import { openSigner } from "../open/open_signer.ts";
+
+serveSigner((settings, isPaused) => openSigner(settings, { isPaused }));

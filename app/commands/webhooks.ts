@@ -1,0 +1,141 @@
+// deno-lint-ignore-file no-console -- a command speaks to its operator on the terminal
+/**
+ * `deno task webhooks listen`: an endpoint on this machine that prints what arrives, verified, and
+ * acknowledges it; for trying callbacks with the development service.
+ *
+ * @module
+ */
+
+import { createServer } from "node:http";
+import { parseArgs } from "node:util";
+import { z } from "zod";
+import { type ReceivedHeaders, verify } from "../../docs/webhook_receiver.ts";
+
+const USAGE = `Usage: deno task webhooks listen [options]
+  --port PORT      default 9000; 0 lets the system choose
+  --register       sets the demo merchant's webhook to this endpoint
+  --data DIR       where the service keeps dev-credentials.json, default ./.data
+  --secret SECRET  verifies with this secret instead of the demo merchant's
+  --answer STATUS  answers with this status instead of acknowledging, to see retries`;
+
+/** How long the service may take to register the endpoint. */
+const REGISTER_MS = 10_000;
+
+const Credentials = z.object({
+  baseUrl: z.string(),
+  merchant: z.object({ id: z.string(), apiKey: z.string(), webhookSecret: z.string() }),
+});
+
+/** @throws {Error} with a message for the operator */
+function readOptions(args: readonly string[]) {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      port: { type: "string", default: "9000" },
+      register: { type: "boolean", default: false },
+      data: { type: "string", default: "./.data" },
+      secret: { type: "string" },
+      answer: { type: "string", default: "200" },
+    },
+  });
+  if (positionals.join(" ") !== "listen") {
+    throw new Error(`Cannot do this as there is only "listen": ${positionals.join(" ")}`);
+  }
+  return {
+    ...values,
+    port: whole("--port", values.port, 0, 65_535),
+    answer: whole("--answer", values.answer, 200, 599),
+  };
+}
+
+function whole(name: string, text: string, least: number, most: number): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= least && value <= most) return value;
+  throw new Error(
+    `Cannot use ${name} as it is not a whole number from ${least} to ${most}: ${text}`,
+  );
+}
+
+/** @throws {Error} with a message for the operator */
+async function readCredentials(dataDir: string) {
+  const path = `${dataDir}/dev-credentials.json`;
+  try {
+    return Credentials.parse(JSON.parse(await Deno.readTextFile(path)));
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new Error(
+      `Cannot find the development service's credentials as it was not started here: ${path}`,
+    );
+  }
+}
+
+/** Sets the merchant's webhook. @throws {Error} with a message for the operator */
+async function register(url: string, credentials: z.infer<typeof Credentials>): Promise<void> {
+  const { baseUrl, merchant } = credentials;
+  const response = await fetch(`${baseUrl}/api/merchants/${merchant.id}`, {
+    method: "PATCH",
+    headers: { "authorization": merchant.apiKey, "content-type": "application/json" },
+    body: JSON.stringify({ webhookUrl: url, webhookEnabled: true }),
+    signal: AbortSignal.timeout(REGISTER_MS),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`Cannot register the endpoint as the service refuses: ${text}`);
+}
+
+/** What arrived, for the terminal. */
+function show(headers: ReceivedHeaders, body: string, verdict: string): void {
+  const [event, id] = [headers["x-webhook-event"], headers["x-webhook-id"]];
+  console.log(`\n${new Date().toISOString()}  ${event}  ${id}  ${verdict.toUpperCase()}`);
+  try {
+    console.log(JSON.stringify(JSON.parse(body), null, 2));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    console.log(body);
+  }
+}
+
+async function listen(options: ReturnType<typeof readOptions>): Promise<void> {
+  const credentials = options.secret === undefined || options.register
+    ? await readCredentials(options.data)
+    : null;
+  const secret = options.secret ?? credentials?.merchant.webhookSecret ?? "";
+  const server = createServer((request, response) => {
+    const chunks: Uint8Array[] = [];
+    request.on("data", (chunk: Uint8Array) => chunks.push(chunk));
+    request.on("end", async () => {
+      const bytes = new Uint8Array(
+        await new Blob(chunks.map((chunk) => chunk.slice())).arrayBuffer(),
+      );
+      const verdict = verify(request.headers, bytes, [secret], Date.now());
+      show(request.headers, new TextDecoder().decode(bytes), verdict);
+      const isGenuine = verdict === "verified";
+      response.writeHead(isGenuine ? options.answer : 401, { "content-type": "application/json" });
+      response.end(JSON.stringify({ ok: isGenuine && options.answer < 300 }));
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options.port, "127.0.0.1", resolve);
+  });
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : options.port;
+  const url = `http://127.0.0.1:${port}/callbacks`;
+  console.log(`Listening on ${url}`);
+  if (credentials !== null && options.register) {
+    await register(url, credentials);
+    console.log(
+      `Registered as the webhook of ${credentials.merchant.id} at ${credentials.baseUrl}`,
+    );
+  }
+}
+
+if (import.meta.main) {
+  try {
+    await listen(readOptions(Deno.args));
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    console.error(USAGE);
+    Deno.exit(2);
+  }
+}

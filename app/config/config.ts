@@ -1,0 +1,420 @@
+/**
+ * The service's settings, read from environment variables once, at start.
+ *
+ * @module
+ */
+
+import ipaddr from "ipaddr.js";
+import { z } from "zod";
+import { type Currency, type Network, NETWORKS, SERVED_NETWORKS } from "../../ledger/money/pair.ts";
+import { databaseUrl } from "./database.ts";
+import { DUTIES, dutiesOf } from "./duties.ts";
+import type { Duties } from "../../ledger/money/duties.ts";
+import { Secret } from "./secret.ts";
+import {
+  CAPS,
+  capsOf,
+  type NetworkCaps,
+  SIGNER,
+  type SignerConfig,
+  signerFaults,
+} from "./signer.ts";
+import { type SweepConfig, SWEEPS, sweepsOf } from "./sweeps.ts";
+import { TREASURY, type TreasuryConfig, treasuryFaults, treasuryOf } from "./treasury.ts";
+
+/** Where the service runs. */
+export type Environment = "development" | "staging" | "production";
+
+/** How one network is reached. */
+export interface NetworkConfig {
+  /** Base URLs of nodes, in the order they are tried; empty: the network is off (or embedded). */
+  readonly nodeUrls: readonly string[];
+  readonly nodeApiKey: Secret | null;
+  /** Calls that each node's provider allows per day (UTC); null: nothing bounds them. */
+  readonly dailyCalls: number | null;
+  /** Calls per second to each node, 0 without a bound; null: by where the node is. */
+  readonly callsPerSecond: number | null;
+  /** Token contracts that differ from the chain's well-known ones. */
+  readonly contracts: { readonly [currency in Currency]: string | null };
+  /** Where the treasury sends what the hot wallet need not hold. */
+  readonly coldAddress: string | null;
+  readonly treasury: TreasuryConfig;
+  readonly sweeps: SweepConfig;
+  readonly caps: NetworkCaps;
+}
+
+/** The service's settings. */
+export interface Config {
+  readonly environment: Environment;
+  readonly host: string;
+  /** 0: chosen by the system. */
+  readonly port: number;
+  /** `{base_url}` without a slash at its end; null: the address that is served (development). */
+  readonly publicUrl: string | null;
+  /** Addresses and ranges (CIDR) whose forwarded client addresses count. */
+  readonly trustedProxies: readonly string[];
+  /** Connections from outside at most, in all and of one client address. */
+  readonly connections: { readonly total: number; readonly perAddress: number };
+  /** Whether the API reference is served. */
+  readonly apiDocs: boolean;
+  /** Where health and metrics are served; null: beside the API. */
+  readonly ops: { readonly host: string; readonly port: number } | null;
+  readonly logLevel: "trace" | "debug" | "info" | "warning" | "error" | "fatal";
+  readonly dataDir: string;
+  /** null: the embedded PostgreSQL (development). */
+  readonly databaseUrl: Secret | null;
+  readonly databasePool: number;
+  /** Address numbers of each network that another history of the database jumps over. */
+  readonly addressGap: number;
+  /** Days that consumed inbox rows and ended events are kept; 0: for ever. */
+  readonly keepDays: { readonly inbox: number; readonly events: number };
+  /** null: made on first start and kept in the data folder (development). */
+  readonly sessionSecret: Secret | null;
+  /** null: made on first start and kept in the data folder (development). */
+  readonly ingestSecret: Secret | null;
+  /** Keys of the callback secrets in the database; null: made on first start (development). */
+  readonly callbackSecrets: {
+    readonly current: Secret | null;
+    readonly earlier: readonly Secret[];
+  };
+  /** Files of the encrypted mnemonic and of its passphrase; null: made on first start (development). */
+  readonly walletFile: string | null;
+  readonly walletPassphraseFile: string | null;
+  /** Who may approve what. */
+  readonly duties: Duties;
+  readonly signer: SignerConfig;
+  readonly networks: { readonly [network in Network]: NetworkConfig };
+  /** Minutes between bounded comparisons of the books, 0: none; hour (UTC) of the daily full one. */
+  readonly reconcile: { readonly minutes: number; readonly fullHour: number };
+  readonly devChain: { readonly blockMs: number; readonly solidLag: number };
+}
+
+/** Who reads the settings: the service, or the signer as a process of its own. */
+export type Reader = "service" | "signer";
+
+/** Answer of {@linkcode loadConfig}. */
+export type ConfigAnswer =
+  | { readonly ok: true; readonly config: Config }
+  | { readonly ok: false; readonly faults: readonly string[] };
+
+const MINIMUM_SECRET = 32;
+
+const wholeNumber = (least: number, most: number) => {
+  const message = `is not a whole number from ${least} to ${most}`;
+  return z.string().regex(/^\d{1,9}$/, message).transform((text) => parseInt(text, 10))
+    .refine((number) => number >= least && number <= most, message);
+};
+const urlOf = (...schemes: readonly string[]) => {
+  const message = `is not a URL of the form ${schemes.map((scheme) => `${scheme}//`).join(" or ")}`;
+  return z.string().refine((text) => schemes.includes(URL.parse(text)?.protocol ?? ""), message);
+};
+const secret = z.string().min(MINIMUM_SECRET, `is shorter than ${MINIMUM_SECRET} characters`)
+  .transform((text) => new Secret(text));
+const listOf = <Item extends z.ZodType<string, string>>(item: Item) =>
+  z.string().transform((text) => text.split(",").map((part) => part.trim()).filter(Boolean))
+    .pipe(z.array(item));
+const address = z.string().refine(
+  (text) => ipaddr.isValid(text) || ipaddr.isValidCIDR(text),
+  "is not a list of addresses or ranges (10.0.0.0/8)",
+);
+const publicUrl = urlOf("http:", "https:").refine((text) => {
+  const url = URL.parse(text);
+  return !url || !(url.search || url.hash || url.username || url.password);
+}, "has more than scheme, host and path").transform((text) => text.replace(/\/+$/, ""));
+
+/** The variables of every network; each name follows the network's symbol and an underscore. */
+const NETWORK = z.object({
+  NODE_URLS: listOf(urlOf("http:", "https:")).default([]).describe(
+    "node base URLs, separated by commas, tried in this order",
+  ),
+  NODE_API_KEY: z.string().transform((text) => new Secret(text)).optional().describe(
+    "API key of the nodes",
+  ),
+  DAILY_CALLS: wholeNumber(1_000, 999_999_999).optional().describe(
+    "calls that each node's provider allows per day (UTC), 100000 on a free plan of TronGrid; the scan slows down to make them last. Without it nothing bounds them",
+  ),
+  CALLS_PER_SECOND: wholeNumber(0, 100_000).optional().describe(
+    "calls per second to each node, 0 = no bound; less than its provider allows where other programs use the same key. Without it 12 for nodes on the internet (public providers allow 15 and then suspend for half a minute), no bound on this machine and private networks",
+  ),
+  USDT_CONTRACT: z.string().optional().describe("USDT contract; without it the well-known one"),
+  USDC_CONTRACT: z.string().optional().describe("USDC contract; without it the well-known one"),
+  COLD_ADDRESS: z.string().optional().describe(
+    "address of the cold wallet; the signer needs it as well",
+  ),
+  ...TREASURY,
+  ...SWEEPS,
+  ...CAPS,
+});
+
+type NetworkSettings = z.infer<typeof NETWORK>;
+
+/** Port of health and metrics outside of development, where nothing else is set. */
+const DEFAULT_OPS_PORT = 9_464;
+
+const GENERAL = z.object({
+  ENVIRONMENT: z.enum(["development", "staging", "production"], {
+    error: "is none of development, staging, production",
+  }).default("development").describe(
+    "development, staging or production; the latter two bring nothing of their own and refuse to start without what is marked *",
+  ),
+  HOST: z.string().optional().describe(
+    "address to listen on; 127.0.0.1 in development, otherwise 0.0.0.0",
+  ),
+  PORT: wholeNumber(0, 65_535).default(8_000).describe("port to listen on; 0 = any free one"),
+  PUBLIC_URL: publicUrl.optional().describe("* base URL that merchants and customers use (https)"),
+  TRUSTED_PROXIES: listOf(address).optional().describe(
+    "addresses or ranges of proxies whose X-Forwarded-For counts, separated by commas",
+  ),
+  MAX_CONNECTIONS: wholeNumber(8, 100_000).default(4_096).describe(
+    "connections from outside at most, and at most half of the descriptors that the process may have (LimitNOFILE)",
+  ),
+  MAX_CONNECTIONS_PER_ADDRESS: wholeNumber(4, 100_000).default(256).describe(
+    "of one client address at most; TRUSTED_PROXIES are exempt",
+  ),
+  API_DOCS: z.enum(["on", "off"], { error: "is neither on nor off" }).default("on").describe(
+    "on or off: whether the API reference (/api/docs, /api/openapi.json) is served",
+  ),
+  OPS_HOST: z.string().optional().describe("operators' address, for health and metrics; 127.0.0.1"),
+  OPS_PORT: wholeNumber(0, 65_535).optional().describe(
+    `port for health and metrics; ${DEFAULT_OPS_PORT}, but in development they are served beside the API`,
+  ),
+  LOG_LEVEL: z.enum(["trace", "debug", "info", "warning", "error", "fatal"], {
+    error: "is none of trace, debug, info, warning, error, fatal",
+  }).default("info").describe("trace, debug, info, warning, error or fatal"),
+  DATA_DIR: z.string().default("./.data").describe(
+    "folder of what the service keeps itself: credentials, wallet and database in development",
+  ),
+  DATABASE_URL: databaseUrl.optional().describe(
+    "* PostgreSQL 14 or later; of several hosts (h1:5432,h2:5432) the primary is used; without it an embedded one runs in DATA_DIR",
+  ),
+  DATABASE_POOL: wholeNumber(8, 500).default(24).describe(
+    "most connections to PostgreSQL, shared out among actors, requests, lists and operators; the journal, readiness, the comparison of the books and the signer have 13 of their own, and each half as many again for transactions",
+  ),
+  FAILOVER_ADDRESS_GAP: wholeNumber(1, 1_000_000).default(1_000).describe(
+    "address numbers of each network that are jumped over and watched when the database continues another history; at least as many as a standby may lack. About a second of the next start or look for every 1,000",
+  ),
+  KEEP_INBOX_DAYS: wholeNumber(0, 36_500).default(30).describe(
+    "days that consumed inbox rows are kept which nothing needs any more; 0 = for ever",
+  ),
+  KEEP_EVENTS_DAYS: wholeNumber(0, 36_500).default(365).describe(
+    "days that events and the log of their delivery are kept, once they wait for nothing; 0 = for ever",
+  ),
+  SESSION_SECRET: secret.optional().describe(
+    "* key of the hosted payment pages' tokens, 32 characters or more",
+  ),
+  INGEST_SECRET: secret.optional().describe(
+    "* key of the signature on POST /api/webhook/event, 32 characters or more",
+  ),
+  CALLBACK_SECRETS_KEY: secret.optional().describe(
+    "* key that merchants' callback secrets are encrypted with in the database, 32 characters or more; to be backed up apart from it",
+  ),
+  CALLBACK_SECRETS_EARLIER_KEYS: listOf(
+    z.string().min(MINIMUM_SECRET, `has a key shorter than ${MINIMUM_SECRET} characters`),
+  ).transform((keys) => keys.map((key) => new Secret(key))).optional().describe(
+    "other keys that open them, separated by commas: the next one before any node uses it, then the one it replaced (docs/operations.md)",
+  ),
+  WALLET_FILE: z.string().optional().describe(
+    "* file with the wallet's public keys (deno task wallet show-public); the signer's has the encrypted mnemonic",
+  ),
+  WALLET_PASSPHRASE_FILE: z.string().optional().describe(
+    "file with the wallet's passphrase; only the signer and deno task wallet read it",
+  ),
+  ...DUTIES,
+  ...SIGNER,
+  RECONCILE_MINUTES: wholeNumber(0, 1_440).default(15).describe(
+    "minutes between bounded comparisons of the books with themselves and the chains; 0 = none",
+  ),
+  RECONCILE_HOUR: wholeNumber(0, 23).default(3).describe(
+    "quiet hour of the day (UTC) at which everything is compared",
+  ),
+  DEV_CHAIN_BLOCK_MS: wholeNumber(10, 600_000).default(1_000).describe(
+    "milliseconds between blocks of the embedded development chain",
+  ),
+  DEV_CHAIN_SOLID_LAG: wholeNumber(1, 1_000).default(3).describe(
+    "blocks between its head and its newest final block",
+  ),
+});
+
+/** One variable, for documentation. */
+export interface VariableDoc {
+  readonly name: string;
+  /** The network it belongs to, null for the others. */
+  readonly network: Network | null;
+  readonly text: string;
+  /** What counts when it is not set, as it would be written; null: nothing. */
+  readonly default: string | null;
+}
+
+/** Every variable the service takes, in the order of documentation. */
+export function variableDocs(): readonly VariableDoc[] {
+  return [
+    ...docsOf(GENERAL.shape, null),
+    ...SERVED_NETWORKS.flatMap((network) => docsOf(NETWORK.shape, network)),
+  ];
+}
+
+function docsOf(shape: z.ZodRawShape, network: Network | null): VariableDoc[] {
+  return Object.entries(shape).map(([key, schema]) => {
+    const { data } = z.safeParse(schema, undefined);
+    const fallback = data === undefined ? "" : String(data);
+    return {
+      name: network === null ? key : `${network}_${key}`,
+      network,
+      text: z.globalRegistry.get(schema)?.description ?? "",
+      default: fallback === "" ? null : fallback,
+    };
+  });
+}
+
+/**
+ * Reads the settings.
+ *
+ * @param env environment variables; an empty one counts as absent
+ * @param reader whose settings they are; outside development the service is given no passphrase
+ * @returns the frozen settings, or every fault, each naming its variable and never its value
+ */
+export function loadConfig(env: Given, reader: Reader = "service"): ConfigAnswer {
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ""),
+  );
+  const faults: string[] = [];
+  const general = parse(GENERAL, given, "", faults);
+  const networks = NETWORKS.map((network) =>
+    isServed(network)
+      ? parse(NETWORK, given, `${network}_`, faults)
+      : refuseSettings(network, given, faults)
+  );
+  faults.push(...(reader === "signer" ? signerFaults(given) : crossFaults(given)));
+  if (general === null || !networks.every((network) => network !== null) || faults.length > 0) {
+    return { ok: false, faults: [...new Set(faults)] };
+  }
+  return { ok: true, config: deepFreeze(assemble(general, networks, reader)) };
+}
+
+type Given = Readonly<Record<string, string | undefined>>;
+
+/** Reads the variables of one schema; what is wrong goes to `faults`, by name and not by value. */
+function parse<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape>,
+  given: Given,
+  prefix: string,
+  faults: string[],
+): z.infer<z.ZodObject<Shape>> | null {
+  const values = Object.keys(schema.shape).map((name) => [name, given[prefix + name]]);
+  const answer = schema.safeParse(Object.fromEntries(values));
+  if (answer.success) return answer.data;
+  faults.push(
+    ...answer.error.issues.map((issue) => `${prefix}${String(issue.path[0])} ${issue.message}`),
+  );
+  return null;
+}
+
+function isServed(network: Network): boolean {
+  return SERVED_NETWORKS.some((served) => served === network);
+}
+
+/** Tells every setting of a network that cannot be served; its settings are those of one that is off. */
+function refuseSettings(network: Network, given: Given, faults: string[]): NetworkSettings {
+  const names = Object.keys(NETWORK.shape).map((key) => `${network}_${key}`);
+  faults.push(
+    ...names.filter((name) => given[name] !== undefined)
+      .map((name) => `${name} is set although ${network} cannot be served yet`),
+  );
+  return NETWORK.parse({});
+}
+
+/** Rules over several variables; on the text, so that they are told beside malformed values. */
+function crossFaults(given: Given): string[] {
+  const faults: string[] = [];
+  const environment = given.ENVIRONMENT ?? "development";
+  const live = environment === "staging" || environment === "production";
+  if (given.OPS_HOST && !given.OPS_PORT && !live) {
+    faults.push("OPS_PORT is missing although OPS_HOST is set");
+  }
+  faults.push(...SERVED_NETWORKS.flatMap((network) => treasuryFaults(given, network, live)));
+  if (!live) return faults;
+  for (const [name, schema] of Object.entries(GENERAL.shape)) {
+    if (schema.description?.startsWith("*") && !given[name]) {
+      faults.push(`${name} is missing, which ${environment} needs`);
+    }
+  }
+  if (given.PUBLIC_URL && URL.parse(given.PUBLIC_URL)?.protocol !== "https:") {
+    faults.push(`PUBLIC_URL is not https, which ${environment} needs`);
+  }
+  if (!SERVED_NETWORKS.some((network) => given[`${network}_NODE_URLS`])) {
+    faults.push(
+      `TRX_NODE_URLS is missing, and so are the nodes of every other network; ${environment} has no development chain`,
+    );
+  }
+  return faults;
+}
+
+function assemble(
+  general: z.infer<typeof GENERAL>,
+  networks: readonly NetworkSettings[],
+  reader: Reader,
+): Config {
+  const holdsKeys = reader === "signer" || general.ENVIRONMENT === "development";
+  const entries = networks.map((network, index): [Network, NetworkConfig] => [
+    NETWORKS[index] as Network,
+    {
+      nodeUrls: network.NODE_URLS.map((url) => url.replace(/\/+$/, "")),
+      nodeApiKey: network.NODE_API_KEY ?? null,
+      dailyCalls: network.DAILY_CALLS ?? null,
+      callsPerSecond: network.CALLS_PER_SECOND ?? null,
+      contracts: { USDT: network.USDT_CONTRACT ?? null, USDC: network.USDC_CONTRACT ?? null },
+      coldAddress: network.COLD_ADDRESS ?? null,
+      treasury: treasuryOf(network),
+      sweeps: sweepsOf(network),
+      caps: capsOf(network),
+    },
+  ]);
+  return {
+    environment: general.ENVIRONMENT,
+    host: general.HOST ?? (general.ENVIRONMENT === "development" ? "127.0.0.1" : "0.0.0.0"),
+    port: general.PORT,
+    publicUrl: general.PUBLIC_URL ?? null,
+    trustedProxies: general.TRUSTED_PROXIES ?? [],
+    connections: {
+      total: general.MAX_CONNECTIONS,
+      perAddress: general.MAX_CONNECTIONS_PER_ADDRESS,
+    },
+    apiDocs: general.API_DOCS === "on",
+    // balances and reasons are nobody's but the operators'
+    ops: general.OPS_PORT === undefined && general.ENVIRONMENT === "development"
+      ? null
+      : { host: general.OPS_HOST ?? "127.0.0.1", port: general.OPS_PORT ?? DEFAULT_OPS_PORT },
+    logLevel: general.LOG_LEVEL,
+    dataDir: general.DATA_DIR,
+    databaseUrl: general.DATABASE_URL ?? null,
+    databasePool: general.DATABASE_POOL,
+    addressGap: general.FAILOVER_ADDRESS_GAP,
+    keepDays: { inbox: general.KEEP_INBOX_DAYS, events: general.KEEP_EVENTS_DAYS },
+    sessionSecret: general.SESSION_SECRET ?? null,
+    ingestSecret: general.INGEST_SECRET ?? null,
+    callbackSecrets: {
+      current: general.CALLBACK_SECRETS_KEY ?? null,
+      earlier: general.CALLBACK_SECRETS_EARLIER_KEYS ?? [],
+    },
+    walletFile: general.WALLET_FILE ?? null,
+    walletPassphraseFile: holdsKeys ? general.WALLET_PASSPHRASE_FILE ?? null : null,
+    duties: dutiesOf(general, general.ENVIRONMENT),
+    signer: {
+      socket: general.SIGNER_SOCKET ?? null,
+      socketGroup: general.SIGNER_SOCKET_GROUP ?? null,
+      stateDir: general.SIGNER_STATE_DIR ?? null,
+      databaseUrl: reader === "signer" ? general.SIGNER_DATABASE_URL ?? null : null,
+    },
+    networks: Object.fromEntries(entries) as Record<Network, NetworkConfig>,
+    reconcile: { minutes: general.RECONCILE_MINUTES, fullHour: general.RECONCILE_HOUR },
+    devChain: { blockMs: general.DEV_CHAIN_BLOCK_MS, solidLag: general.DEV_CHAIN_SOLID_LAG },
+  };
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    Object.values(value).forEach(deepFreeze);
+  }
+  return value;
+}

@@ -1,0 +1,177 @@
+/**
+ * The variables of a network's treasury: what proves a payout dead, what a dynamic network fee
+ * follows, when wallets are too low or too full.
+ *
+ * @module
+ */
+
+import ipaddr from "ipaddr.js";
+import { z } from "zod";
+import { parseAmount } from "../../ledger/money/amount.ts";
+import { CURRENCIES, type Currency, type Network } from "../../ledger/money/pair.ts";
+
+/** An amount as a decimal string. */
+type Decimal = string;
+
+/** Between which amounts a hot wallet is kept. */
+interface HotLevels {
+  /** Above this the surplus goes to the cold wallet. */
+  readonly ceiling: Decimal;
+  /** What is left then. */
+  readonly target: Decimal;
+}
+
+/** How the treasury of one network behaves. */
+export interface TreasuryConfig {
+  /** The second opinion on dead payouts; null: our own scan alone decides. */
+  readonly proof: { readonly nodeUrls: readonly string[]; readonly above: Decimal } | null;
+  /** Above this a second node has to prove an incoming transfer; null: one node's word is enough. */
+  readonly depositProofAbove: Decimal | null;
+  /** What a dynamic network fee follows; see `FeeTerms`. */
+  readonly fee: {
+    readonly receiver: "new" | "holder";
+    readonly margin: string;
+    readonly floor: Decimal;
+  };
+  /** Below this the wallet counts as low; `coin` is the chain's own. */
+  readonly low: Readonly<Record<Currency | "coin", Decimal>>;
+  /** Null: nothing is moved to the cold wallet. */
+  readonly levels: Readonly<Record<Currency, HotLevels | null>>;
+}
+
+const amount = z.string().regex(/^\d{1,15}(\.\d{1,6})?$/, "is not an amount with up to 6 decimals");
+const nodeUrl = z.string().refine(
+  (text) => ["http:", "https:"].includes(URL.parse(text)?.protocol ?? ""),
+  "is not a URL of the form http:// or https://",
+);
+
+/** The variables; each name follows the network's symbol and an underscore. */
+export const TREASURY = {
+  PROOF_NODE_URLS: z.string()
+    .transform((text) => text.split(",").map((part) => part.trim()).filter(Boolean))
+    .pipe(z.array(nodeUrl)).default([]).describe(
+      "nodes of another operator, separated by commas: a large payout is given up as expired only when they know nothing of it either, and a large deposit is credited only when they have it",
+    ),
+  PROOF_ABOVE: amount.optional().describe(
+    "above this amount they are asked; without it for every payout, once there are any",
+  ),
+  DEPOSIT_PROOF_ABOVE: amount.optional().describe(
+    "a transfer to a deposit address above this amount stays pending until one of them has the same block and the very transfer, and none another; without it the answering node's word is enough",
+  ),
+  FEE_RECEIVER: z.enum(["new", "holder"], { error: "is neither new nor holder" }).default("new")
+    .describe("whose transfer a dynamic network fee covers: new (holds no token yet) or holder"),
+  FEE_MARGIN: z.string().regex(/^\d(\.\d{1,6})?$/, "is not a fraction from 0 to 9").default("0.1")
+    .describe("what a dynamic network fee adds to the cost, as a fraction"),
+  FEE_FLOOR: z.string().regex(/^\d{1,9}(\.\d{1,2})?$/, "is not an amount with up to 2 decimals")
+    .default("0.1").describe("the least dynamic network fee, in the currency"),
+  LOW_COIN: amount.default("200").describe("the hot wallet is low below so much of its own coin"),
+  LOW_USDT: amount.default("1000").describe("the hot wallet is low below so much free USDT"),
+  LOW_USDC: amount.default("0").describe("the hot wallet is low below so much free USDC"),
+  USDT_CEILING: amount.optional().describe(
+    "above so much free USDT the hot wallet sends the rest to the cold address, down to the target",
+  ),
+  USDT_TARGET: amount.optional().describe("what is left of it then"),
+  USDC_CEILING: amount.optional().describe("the same for USDC"),
+  USDC_TARGET: amount.optional().describe("the same for USDC"),
+};
+
+type Values = z.infer<z.ZodObject<typeof TREASURY>>;
+type Given = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Rules over several variables of one network.
+ *
+ * @param live whether this is staging or production, where nothing may be half configured
+ */
+export function treasuryFaults(given: Given, network: Network, live: boolean): readonly string[] {
+  const faults: string[] = [];
+  const name = (key: string) => `${network}_${key}`;
+  const has = (key: string) => Boolean(given[name(key)]);
+  const proofNodes = hostsOf(given[name("PROOF_NODE_URLS")]);
+  if (has("PROOF_ABOVE") && proofNodes.length === 0) {
+    faults.push(`${name("PROOF_NODE_URLS")} is missing although ${name("PROOF_ABOVE")} is set`);
+  }
+  if (has("DEPOSIT_PROOF_ABOVE") && proofNodes.length === 0) {
+    faults.push(
+      `${name("PROOF_NODE_URLS")} is missing although ${name("DEPOSIT_PROOF_ABOVE")} is set`,
+    );
+  }
+  const own = hostsOf(given[name("NODE_URLS")]);
+  if (live && proofNodes.some((host) => own.includes(host))) {
+    faults.push(`${name("PROOF_NODE_URLS")} names a node of ${name("NODE_URLS")}`);
+  }
+  if (given.ENVIRONMENT === "production") {
+    for (const list of [name("NODE_URLS"), name("PROOF_NODE_URLS")]) {
+      faults.push(...plainHttpFaults(list, given[list]));
+    }
+  }
+  for (const currency of CURRENCIES) {
+    const [ceiling, target] = [`${currency}_CEILING`, `${currency}_TARGET`];
+    if (!has(ceiling) && !has(target)) continue;
+    for (const key of [ceiling, target, "COLD_ADDRESS"]) {
+      if (!has(key)) faults.push(`${name(key)} is missing, which a cold wallet's levels need`);
+    }
+    const high = parseAmount(given[name(ceiling)] ?? "");
+    const low = parseAmount(given[name(target)] ?? "");
+    if (high !== null && low !== null && low >= high) {
+      faults.push(`${name(target)} is not below ${name(ceiling)}`);
+    }
+  }
+  return faults;
+}
+
+/**
+ * Faults of a list of node URLs where money is real: nothing between a node and the service may change
+ * what is believed about money, so that plain http is for nodes on this machine.
+ *
+ * @param name of the variable
+ * @param list URLs separated by commas, as given; malformed ones are told elsewhere
+ */
+function plainHttpFaults(name: string, list: string | undefined): readonly string[] {
+  const urls = (list ?? "").split(",").map((part) => URL.parse(part.trim()));
+  const isPlain = urls.some((url) => url?.protocol === "http:" && !isThisMachine(url.hostname));
+  if (!isPlain) return [];
+  return [
+    `${name} names a node on another machine by http, which production refuses as anybody on the ` +
+    "way could change its answers: use https, or a tunnel that ends on this machine",
+  ];
+}
+
+/** Whether a host of a URL is this machine. */
+export function isThisMachine(hostname: string): boolean {
+  if (hostname === "localhost") return true;
+  const host = hostname.replace(/^\[|\]$/g, "");
+  return ipaddr.isValid(host) && ipaddr.process(host).range() === "loopback";
+}
+
+/** Hosts of URLs that are well-formed; the others are told elsewhere. */
+function hostsOf(list: string | undefined): readonly string[] {
+  return (list ?? "").split(",").flatMap((part) => URL.parse(part.trim())?.host ?? []);
+}
+
+/** The settings that the variables stand for. */
+export function treasuryOf(values: Values): TreasuryConfig {
+  const levels = (ceiling: string | undefined, target: string | undefined): HotLevels | null =>
+    ceiling === undefined || target === undefined ? null : { ceiling, target };
+  return {
+    proof: values.PROOF_NODE_URLS.length === 0 ? null : {
+      nodeUrls: values.PROOF_NODE_URLS.map((url) => url.replace(/\/+$/, "")),
+      above: values.PROOF_ABOVE ?? "0",
+    },
+    depositProofAbove: values.DEPOSIT_PROOF_ABOVE ?? null,
+    fee: {
+      receiver: values.FEE_RECEIVER,
+      margin: values.FEE_MARGIN,
+      floor: values.FEE_FLOOR,
+    },
+    low: {
+      coin: values.LOW_COIN,
+      USDT: values.LOW_USDT,
+      USDC: values.LOW_USDC,
+    },
+    levels: {
+      USDT: levels(values.USDT_CEILING, values.USDT_TARGET),
+      USDC: levels(values.USDC_CEILING, values.USDC_TARGET),
+    },
+  };
+}

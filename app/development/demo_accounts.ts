@@ -1,0 +1,164 @@
+/**
+ * What a first start in development provides: an administrator, a merchant and a reseller, with
+ * their keys in a file that only its owner can read.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { newId } from "../../actors/runtime/ids.ts";
+import { mintApiKey } from "../../api/http/api_key.ts";
+import type { Config } from "../config/config.ts";
+import { type DemoAccount, ensureDemoAccounts } from "../../ledger/demo_accounts.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import type { Network } from "../../ledger/money/pair.ts";
+import { newWebhookSecret } from "../../webhooks/secret.ts";
+import type { SecretBox } from "../../webhooks/secret_box.ts";
+import type { DevNode } from "./dev_node.ts";
+import { keep, readKept } from "../open/kept_file.ts";
+
+const Chain = z.object({ url: z.string(), usdt: z.string(), faucetAddress: z.string() });
+const Credentials = z.object({
+  baseUrl: z.string(),
+  admin: z.object({ apiKey: z.string(), ingestSecret: z.string() }),
+  merchant: z.object({
+    id: z.string(),
+    apiKey: z.string(),
+    readOnlyKey: z.string(),
+    webhookSecret: z.string(),
+  }),
+  reseller: z.object({
+    id: z.string(),
+    merchantId: z.string(),
+    apiKey: z.string(),
+    withdrawalAddress: z.string(),
+    network: z.string(),
+  }),
+  chains: z.record(z.string(), Chain),
+});
+
+/** Content of `dev-credentials.json`. */
+export type DevCredentials = z.infer<typeof Credentials>;
+
+/** Name of the file in the data folder. */
+const FILE = "dev-credentials.json";
+
+/**
+ * Makes (first start) or finds the demo accounts. The file is written before the rows, and the rows
+ * are made from the file, so that a crash in between leaves nothing half done.
+ */
+export async function ensureDemo(
+  sql: Sql,
+  config: Config,
+  devNodes: ReadonlyMap<Network, DevNode>,
+  baseUrl: string,
+  ingestSecret: string,
+  secrets: SecretBox,
+): Promise<DevCredentials> {
+  const path = `${config.dataDir}/${FILE}`;
+  const text = await readKept(path);
+  const kept = text === null ? null : Credentials.parse(JSON.parse(text));
+  const chains = Object.fromEntries(devNodes);
+  const made = kept ?? mint(config, baseUrl, chains, ingestSecret);
+  const admin = { ...made.admin, ingestSecret };
+  const credentials = { ...made, admin, baseUrl, chains };
+  const next = JSON.stringify(credentials, null, 2) + "\n";
+  if (next !== text) await keep(path, next);
+  const accounts = accountsOf(credentials).map(async (account) =>
+    account.kind === "merchant"
+      ? { ...account, webhookSecret: await secrets.seal(account.webhookSecret, account.merchantId) }
+      : account
+  );
+  await ensureDemoAccounts(sql, await Promise.all(accounts));
+  return credentials;
+}
+
+function mint(
+  config: Config,
+  baseUrl: string,
+  chains: DevCredentials["chains"],
+  ingestSecret: string,
+): DevCredentials {
+  return {
+    baseUrl,
+    admin: {
+      apiKey: mintApiKey(config.environment),
+      ingestSecret,
+    },
+    merchant: {
+      id: newId("mer"),
+      apiKey: mintApiKey(config.environment),
+      readOnlyKey: mintApiKey(config.environment),
+      webhookSecret: newWebhookSecret(),
+    },
+    reseller: {
+      id: newId("rsl"),
+      merchantId: newId("mer"),
+      apiKey: mintApiKey(config.environment),
+      // the faucet is the one address of the chain that is surely neither ours nor a customer's
+      withdrawalAddress: chains["TRX"]?.faucetAddress ?? "",
+      network: "TRX",
+    },
+    chains,
+  };
+}
+
+function accountsOf(credentials: DevCredentials): readonly DemoAccount[] {
+  const { admin, merchant, reseller } = credentials;
+  return [
+    {
+      kind: "merchant",
+      merchantId: merchant.id,
+      name: "Demo Merchant",
+      depositCommissionRate: "0.01",
+      webhookSecret: merchant.webhookSecret,
+    },
+    {
+      kind: "merchant",
+      merchantId: reseller.merchantId,
+      name: "Demo Reseller",
+      depositCommissionRate: "0",
+      webhookSecret: newWebhookSecret(),
+    },
+    {
+      kind: "reseller",
+      resellerId: reseller.id,
+      merchantId: reseller.merchantId,
+      name: "Demo Reseller",
+      withdrawalAddress: reseller.withdrawalAddress,
+      network: reseller.network,
+    },
+    {
+      kind: "key",
+      apiKey: admin.apiKey,
+      merchantId: null,
+      role: "ADMIN",
+      permissions: ["read", "write", "payout", "admin:read", "admin:write"],
+      label: "demo administrator",
+    },
+    {
+      kind: "key",
+      apiKey: merchant.apiKey,
+      merchantId: merchant.id,
+      role: "MERCHANT",
+      permissions: ["read", "write", "payout"],
+      label: "demo merchant",
+    },
+    {
+      kind: "key",
+      apiKey: merchant.readOnlyKey,
+      merchantId: merchant.id,
+      role: "MERCHANT",
+      permissions: ["read"],
+      label: "demo merchant, read only",
+    },
+    {
+      kind: "key",
+      apiKey: reseller.apiKey,
+      merchantId: reseller.merchantId,
+      role: "RESELLER",
+      permissions: ["read", "write", "payout"],
+      label: "demo reseller",
+    },
+  ];
+}

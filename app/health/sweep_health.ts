@@ -1,0 +1,75 @@
+import { Gauge, type Registry } from "prom-client";
+import type { Engine } from "../../actors/engine.ts";
+import type { Network } from "../../ledger/money/pair.ts";
+import { SWEEP_REASONS, type SweepReason } from "../../ledger/sweeps/sweep_reason.ts";
+
+/** A top-up that is final for so long should have been swept. */
+const TOP_UP_MS = 24 * 60 * 60_000;
+/** Reasons that do not pass by themselves. */
+const STUCK: readonly SweepReason[] = ["failed", "unexpected", "would_fail", "balance_differs"];
+
+/** What is not as it should be with the sweeps of a network. */
+export function sweepReasons(
+  engine: Pick<Engine, "sweeps">,
+  network: Network,
+  now: number,
+): string[] {
+  const status = engine.sweeps.get(network);
+  if (status === undefined) return [];
+  const reasons = STUCK.flatMap((reason) => {
+    const addresses = status.waiting.get(reason) ?? 0;
+    return addresses === 0 ? [] : [`${network} cannot sweep ${addresses} addresses: ${reason}`];
+  });
+  if (status.failing > 0) {
+    reasons.push(`${network} cannot look at ${status.failing} addresses that are to be swept`);
+  }
+  if (status.held > 0) {
+    const held = `${status.held} addresses that were paid`;
+    reasons.push(`${network} cannot sweep ${held}: an open transaction holds their rows`);
+  }
+  if (status.oldestTopUpAt !== null && now - status.oldestTopUpAt > TOP_UP_MS) {
+    reasons.push(`${network} has a top-up that is final for more than a day and not swept`);
+  }
+  return reasons;
+}
+
+/** Registers what waits to be swept, by reason. */
+export function registerSweepMetrics(
+  registry: Registry,
+  engine: Pick<Engine, "sweeps">,
+  now: () => number,
+): void {
+  new Gauge({
+    name: "sweep_waiting_addresses",
+    help: "Addresses with something to sweep that are not swept, by reason",
+    labelNames: ["network", "reason"],
+    registers: [registry],
+    collect() {
+      for (const [network, { waiting }] of engine.sweeps) {
+        for (const reason of SWEEP_REASONS) {
+          this.set({ network, reason }, waiting.get(reason) ?? 0);
+        }
+      }
+    },
+  });
+  new Gauge({
+    name: "sweep_failing_addresses",
+    help: "Addresses that could not be looked at several times in a row",
+    labelNames: ["network"],
+    registers: [registry],
+    collect() {
+      for (const [network, { failing }] of engine.sweeps) this.set({ network }, failing);
+    },
+  });
+  new Gauge({
+    name: "sweep_oldest_top_up_seconds",
+    help: "How long the oldest top-up is final that no final sweep has moved; 0 without one",
+    labelNames: ["network"],
+    registers: [registry],
+    collect() {
+      for (const [network, { oldestTopUpAt }] of engine.sweeps) {
+        this.set({ network }, oldestTopUpAt === null ? 0 : (now() - oldestTopUpAt) / 1_000);
+      }
+    },
+  });
+}

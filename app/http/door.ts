@@ -1,0 +1,263 @@
+import { getLogger } from "@logtape/logtape";
+import { addressBucket } from "../../api/http/address_bucket.ts";
+import type { Bindings } from "../../api/app.ts";
+import { isListed } from "../../api/http/client_address.ts";
+import { delay } from "../../ledger/database/delay.ts";
+import type { ConnectionBounds } from "./connection_bounds.ts";
+import { Connections, type OpenConnection } from "./connections.ts";
+import { ServedClock } from "./served_clock.ts";
+import type { Handler, ServeConnection, ServedConnection } from "./serve_connection.ts";
+
+const log = getLogger(["engine", "http"]);
+
+/** Milliseconds between two looks for connections that took too long. */
+const CHECK_MS = 500;
+/** The same while the service stops. */
+const STOP_CHECK_MS = 100;
+/** Pauses after an accept that failed: no descriptor was free. */
+const FIRST_PAUSE_MS = 5;
+const LONGEST_PAUSE_MS = 500;
+/**
+ * Connections accepted in so many milliseconds while there is no place left: each costs the end of
+ * another one, and whoever has a connection shares the thread with all of them. Others wait in the
+ * system's queue.
+ */
+const FULL_PACE = 32;
+const FULL_PACE_MS = 25;
+/** Connections that are ended after an accept that failed. */
+const RELIEF = 16;
+/** Accepts that fail, and refusals, are logged once in so long. */
+const LOG_MS = 10_000;
+
+/** Answers a request. */
+export type Fetch = (request: Request, bindings: Bindings) => Response | Promise<Response>;
+
+/** A connection and how it is brought to its end when the service stops. */
+interface Live {
+  readonly connection: OpenConnection;
+  readonly served: ServedConnection;
+  /** Resolves when it is closed, or given up. */
+  readonly over: Promise<void>;
+  /** Deno's server finishes what is under way and cannot be told to break it off any more. */
+  isFinishing: boolean;
+}
+
+/** Settings of a door. */
+export interface DoorOptions {
+  readonly hostname: string;
+  /** 0: chosen by the system. */
+  readonly port: number;
+  readonly bounds: ConnectionBounds;
+  /** Addresses and ranges of proxies, which have connections of many clients. */
+  readonly trustedProxies: readonly string[];
+  readonly serveConnection: ServeConnection;
+  readonly fetch: Fetch;
+  /** The answer where `fetch` threw. */
+  readonly failed: (error: unknown) => Response;
+  /** What is answered to a request whose connection was ended already; no client hears it. */
+  readonly tooLate: () => Response;
+}
+
+/**
+ * A listener of HTTP with bounds. An accept that fails is tried again; one connection's trouble ends
+ * that connection.
+ */
+export class Door {
+  readonly #options: DoorOptions;
+  readonly #listener: Deno.TcpListener;
+  readonly #served = new Set<Live>();
+  readonly #accepting: Promise<void>;
+  readonly #checks: ReturnType<typeof setInterval>;
+  /** What clients are given goes by it; a thread that is held makes no client slow. */
+  readonly #clock = new ServedClock();
+  /** Counts and states, for metrics and readiness. */
+  readonly connections: Connections;
+  #acceptFailures = 0;
+  #failedAt: number | null = null;
+  #loggedAt = -LOG_MS;
+  #refusalLoggedAt = -LOG_MS;
+  #pacedSince = 0;
+  #paced = 0;
+  #isClosed = false;
+
+  /** Listens. @throws Deno.errors.AddrInUse and its like where the address cannot be had */
+  constructor(options: DoorOptions) {
+    this.#options = options;
+    this.#listener = Deno.listen({
+      hostname: options.hostname,
+      port: options.port,
+      transport: "tcp",
+    });
+    this.connections = new Connections(options.bounds);
+    this.#checks = setInterval(() => this.connections.endOverdue(this.#clock.now()), CHECK_MS);
+    this.#accepting = this.#acceptAll();
+  }
+
+  /** Port that is listened on. */
+  get port(): number {
+    return this.#listener.addr.port;
+  }
+
+  /** Accepts that failed since the start. */
+  get acceptFailures(): number {
+    return this.#acceptFailures;
+  }
+
+  /** Milliseconds since an accept failed; null: none has. */
+  get sinceAcceptFailure(): number | null {
+    return this.#failedAt === null ? null : performance.now() - this.#failedAt;
+  }
+
+  /** Milliseconds since one client was refused more connections; null: none was. */
+  get sinceAddressRefusal(): number | null {
+    const at = this.connections.addressRefusedAt;
+    return at === null ? null : this.#clock.now() - at;
+  }
+
+  /**
+   * Stops accepting; resolves when the requests under way are answered and all is closed. What sends
+   * no request is ended at once; what takes no answer is given up after `stopMs`, and ended with the
+   * process.
+   */
+  async shutdown(): Promise<void> {
+    this.#isClosed = true;
+    this.#listener.close();
+    await this.#accepting;
+    const stopping = this.#clock.now();
+    const closed = Promise.all([...this.#served].map(({ over }) => over));
+    const end = () => {
+      this.connections.endForStop(this.#clock.now(), stopping);
+      for (const live of this.#served) finish(live);
+    };
+    end();
+    const ends = setInterval(end, STOP_CHECK_MS);
+    await closed;
+    clearInterval(ends);
+    clearInterval(this.#checks);
+    this.#clock.stop();
+  }
+
+  async #acceptAll(): Promise<void> {
+    let pauseMs = FIRST_PAUSE_MS;
+    while (!this.#isClosed) {
+      let accepted: Deno.TcpConn;
+      try {
+        accepted = await this.#listener.accept();
+      } catch (error) {
+        if (this.#isClosed) return;
+        this.#noteFailure(error);
+        await delay(pauseMs);
+        pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+        continue;
+      }
+      pauseMs = FIRST_PAUSE_MS;
+      this.#take(accepted);
+      if (this.connections.isFull) await this.#pace();
+    }
+  }
+
+  /** Waits where many connections were accepted a moment ago. */
+  async #pace(): Promise<void> {
+    const passed = performance.now() - this.#pacedSince;
+    if (passed >= FULL_PACE_MS) [this.#paced, this.#pacedSince] = [0, performance.now()];
+    if (++this.#paced >= FULL_PACE) await delay(FULL_PACE_MS);
+  }
+
+  #noteFailure(error: unknown): void {
+    const now = performance.now();
+    this.#acceptFailures++;
+    this.#failedAt = now;
+    this.connections.relieve(RELIEF, this.#clock.now());
+    if (now - this.#loggedAt < LOG_MS) return;
+    this.#loggedAt = now;
+    log.error("connections cannot be accepted, tried again: {error}", { error });
+  }
+
+  #noteRefusal(address: string): void {
+    const now = performance.now();
+    if (now - this.#refusalLoggedAt < LOG_MS) return;
+    this.#refusalLoggedAt = now;
+    log.warn("connections are refused as there are too many, lastly of {address}", { address });
+  }
+
+  #take(accepted: Deno.TcpConn): void {
+    const { serveConnection, trustedProxies, failed } = this.#options;
+    const { hostname } = accepted.remoteAddr;
+    const client = isListed(hostname, trustedProxies) ? null : addressBucket(hostname);
+    const ended = new AbortController();
+    const over = Promise.withResolvers<void>();
+    let live: Live | null = null;
+    const connection = this.connections.admit(client, this.#clock.now(), () => {
+      if (live?.isFinishing === true) over.resolve();
+      else ended.abort();
+    });
+    if (connection === null) {
+      accepted.close();
+      this.#noteRefusal(hostname);
+      return;
+    }
+    try {
+      accepted.setNoDelay(true);
+      const handler = this.#handlerOf(connection, accepted.remoteAddr, ended.signal);
+      const served = serveConnection(accepted, ended.signal, handler, failed, () => {});
+      const entry: Live = live = { connection, served, over: over.promise, isFinishing: false };
+      this.#served.add(entry);
+      const forget = () => {
+        this.#served.delete(entry);
+        this.connections.forget(connection);
+        over.resolve();
+      };
+      served.finished.then(forget, forget);
+    } catch (error) {
+      // a client that has gone already must not end the loop that accepts the others
+      this.connections.forget(connection);
+      closeIfOpen(accepted);
+      log.debug("a connection ended before it was served: {error}", { error });
+    }
+  }
+
+  #handlerOf(connection: OpenConnection, remoteAddr: Deno.NetAddr, ended: AbortSignal): Handler {
+    const { connections } = this;
+    const clock = this.#clock;
+    const { fetch } = this.#options;
+    return (request, info) => {
+      // its head was read in the turn that ended the connection: a payout must not be made unheard
+      if (ended.aborted) return this.#options.tooLate();
+      const exchange = connections.begin(connection, clock.now());
+      if (ended.aborted) return this.#options.tooLate();
+      const over = () => connections.end(connection, exchange, clock.now());
+      info.completed.then(over, over);
+      const sending = (response: Response): Response => {
+        connections.move(connection, exchange, "send", clock.now());
+        return response;
+      };
+      const answer = fetch(request, {
+        remoteAddr,
+        bodyRead: () => {
+          if (!ended.aborted) connections.move(connection, exchange, "answer", clock.now());
+          return !ended.aborted;
+        },
+      });
+      return answer instanceof Promise ? answer.then(sending) : sending(answer);
+    };
+  }
+}
+
+/**
+ * Lets a connection finish what is under way. One that still sends its request is left as it is: it
+ * can be broken off only until then.
+ */
+function finish(live: Live): void {
+  const { connection, served } = live;
+  if (live.isFinishing || connection.wait === "head" || connection.wait === "body") return;
+  live.isFinishing = true;
+  served.shutdown().catch((error) => log.debug("a connection ended by itself: {error}", { error }));
+}
+
+function closeIfOpen(connection: Deno.TcpConn): void {
+  try {
+    connection.close();
+  } catch (error) {
+    if (!(error instanceof Deno.errors.BadResource)) throw error;
+  }
+}

@@ -1,0 +1,16 @@
+import { configure, getConsoleSink, getTextFormatter, jsonLinesFormatter } from "@logtape/logtape";
+import type { Config } from "../config/config.ts";
+
+/** Sends logs to the standard output: as text in development, as JSON lines elsewhere. */
+export async function configureLogging(
+  config: Pick<Config, "environment" | "logLevel">,
+): Promise<void> {
+  const formatter = config.environment === "development" ? getTextFormatter() : jsonLinesFormatter;
+  await configure({
+    sinks: { console: getConsoleSink({ formatter }) },
+    loggers: [
+      { category: ["engine"], lowestLevel: config.logLevel, sinks: ["console"] },
+      { category: ["logtape"], lowestLevel: "warning", sinks: ["console"] },
+    ],
+  });
+}

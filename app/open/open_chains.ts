@@ -1,0 +1,221 @@
+import { getLogger } from "@logtape/logtape";
+import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
+import { startDevChainInWorker } from "../../devchain/in_worker.ts";
+import type { SignerNetwork } from "../../chains/signer/worker_protocol.ts";
+import type { ReadRange } from "../../chains/tron/read_range.ts";
+import { PUBLIC_CONTRACTS, type TokenContracts } from "../../chains/tron/token_contracts.ts";
+import { createTronChain, type TronChain } from "../../chains/tron/tron_chain.ts";
+import type { TronNodes } from "../../chains/tron/tron_nodes.ts";
+import { verifiedFirst } from "../../chains/verified_chain.ts";
+import type { PublicWallet } from "../../chains/wallet/public_wallet.ts";
+import type { Config } from "../config/config.ts";
+import type { Network } from "../../ledger/money/pair.ts";
+import { type DevNode, fundHotWallet, probeDevNode } from "../development/dev_node.ts";
+import { keep, readKept } from "./kept_file.ts";
+
+const log = getLogger(["engine", "setup"]);
+
+/** Networks whose adapter exists. */
+export const TRON_NETWORKS = ["TRX", "TRX_SHASTA"] as const satisfies readonly Network[];
+type TronNetwork = (typeof TRON_NETWORKS)[number];
+
+/** Lifetime of our transactions in block time: short enough to prove death soon. */
+export const LIFETIME_MS = 5 * 60_000;
+const DEV_LIFETIME_MS = 30_000;
+/** A third of the time between two blocks of TRON. */
+const LEAST_BLOCK_MS = 1_000;
+/** The most one transaction may burn, in sun: 150 TRX. */
+export const FEE_LIMIT_SUN = 150_000_000;
+/** How far block time may be behind ours before the signer refuses: a node that lies or hangs. */
+export const CLOCK_TOLERANCE_MS = 10 * 60_000;
+
+/** The chains of this node. */
+export interface Chains {
+  readonly chains: ReadonlyMap<Network, Chain>;
+  readonly signerNetworks: readonly SignerNetwork[];
+  /** The nodes that are asked, by network. */
+  readonly nodes: ReadonlyMap<Network, TronNodes>;
+  /** Development nodes, by network; empty outside development. */
+  readonly devNodes: ReadonlyMap<Network, DevNode>;
+  /** Stops what runs inside this process. */
+  close(): Promise<void>;
+}
+
+/** One open network, and what else has to know of it. */
+interface OpenNetwork {
+  readonly chain: Chain;
+  readonly nodes: TronNodes;
+  readonly dev: DevNode | null;
+  readonly signerNetwork: SignerNetwork;
+  readonly stop: (() => Promise<void>) | null;
+}
+
+/** Nodes that this installation must not use; the message is one line for the person who started it. */
+export class UnusableChain extends Error {
+  override readonly name = "UnusableChain";
+}
+
+/**
+ * Opens every configured network; in development the TRON networks without nodes get a development
+ * chain of their own. A network whose nodes do not answer now is open as well: it is checked before
+ * its first use, and its absence is seen in the service's health.
+ *
+ * @param readRange reads blocks while a network is caught up with
+ * @throws {UnusableChain} when a development chain is configured outside development, or the wallet has no
+ *   account of a network
+ * @throws {Error} when a token's decimals differ
+ */
+export async function openChains(
+  config: Config,
+  wallet: PublicWallet,
+  readRange: ReadRange,
+): Promise<Chains> {
+  const results = await Promise.allSettled(
+    TRON_NETWORKS.map((network) => openNetwork(config, wallet, network, readRange)),
+  );
+  const open = results.flatMap((result) =>
+    result.status === "fulfilled" && result.value !== null ? [result.value] : []
+  );
+  const close = async () => {
+    await Promise.all(open.map(({ stop }) => stop?.()));
+  };
+  const failure = results.find((result) => result.status === "rejected");
+  if (failure !== undefined) {
+    await close();
+    throw failure.reason;
+  }
+  return {
+    chains: new Map(open.map(({ chain }) => [chain.network, chain])),
+    signerNetworks: open.map(({ signerNetwork }) => signerNetwork),
+    nodes: new Map(open.map(({ chain, nodes }) => [chain.network, nodes])),
+    devNodes: new Map(
+      open.flatMap(({ chain, dev }) => dev === null ? [] : [[chain.network, dev]]),
+    ),
+    close,
+  };
+}
+
+async function openNetwork(
+  config: Config,
+  wallet: PublicWallet,
+  network: TronNetwork,
+  readRange: ReadRange,
+): Promise<OpenNetwork | null> {
+  const account = wallet.networks[network];
+  const settings = config.networks[network];
+  const embedded = settings.nodeUrls.length === 0;
+  if (embedded && config.environment !== "development") return null;
+  if (account === undefined) {
+    throw new UnusableChain(
+      `Cannot open a network as the wallet has no account for it: ${network}`,
+    );
+  }
+  const own = embedded ? await startEmbedded(config, network, account.hotWallet) : null;
+  try {
+    const nodeUrls = own === null ? settings.nodeUrls : [own.url];
+    const dev = await probeDevNode(nodeUrls[0] ?? "");
+    if (dev !== null && config.environment !== "development") {
+      throw new UnusableChain(
+        `Cannot use a development chain outside development: ${network}_NODE_URLS`,
+      );
+    }
+    const contracts = contractsOf(config, network, dev);
+    const lifetimeMs = dev === null ? LIFETIME_MS : DEV_LIFETIME_MS;
+    const apiKey = settings.nodeApiKey?.reveal();
+    const tron = createTronChain({
+      network,
+      nodeUrls,
+      ...(apiKey === undefined ? {} : { apiKey }),
+      contracts,
+      depositXpub: account.depositXpub,
+      hotWallet: account.hotWallet,
+      lifetimeMs,
+      highestFeeLimitSun: FEE_LIMIT_SUN,
+      checksIdentity: true,
+      ...(dev === null ? { leastBlockMs: LEAST_BLOCK_MS } : {}),
+      readRange,
+      ...(settings.dailyCalls === null ? {} : { dailyCalls: settings.dailyCalls }),
+      ...(settings.callsPerSecond === null ? {} : { callsPerSecond: settings.callsPerSecond }),
+    });
+    // an embedded chain has funded the hot wallet in its first block
+    if (dev !== null && own === null) {
+      await fundHotWallet(dev, tron, `${config.dataDir}/dev-chain-${network}.funded`);
+    }
+    return {
+      chain: await checked(tron),
+      nodes: tron.nodes,
+      dev,
+      signerNetwork: {
+        network,
+        contracts,
+        longestLifetimeMs: lifetimeMs,
+        highestFeeLimitSun: FEE_LIMIT_SUN,
+        clockToleranceMs: dev === null ? CLOCK_TOLERANCE_MS : null,
+      },
+      stop: own?.stop ?? null,
+    };
+  } catch (error) {
+    await own?.stop();
+    throw error;
+  }
+}
+
+/** The chain once it is checked; when it cannot be reached now, one that is checked before use. */
+async function checked(tron: TronChain): Promise<Chain> {
+  const chain = verifiedFirst(tron);
+  try {
+    await chain.solid();
+  } catch (error) {
+    if (!(error instanceof ChainUnavailable)) throw error;
+    log.error("{network} cannot be reached, it is checked when it answers: {error}", {
+      network: tron.network,
+      error,
+    });
+  }
+  return chain;
+}
+
+/** The token contracts of a network: configured, a development chain's own, or the well-known ones. */
+export function contractsOf(config: Config, network: Network, dev: DevNode | null): TokenContracts {
+  const { USDT, USDC } = config.networks[network].contracts;
+  const known: TokenContracts = network === "TRX" || network === "TRX_SHASTA"
+    ? PUBLIC_CONTRACTS[network]
+    : {};
+  const usdt = USDT ?? dev?.usdt ?? known.USDT;
+  return {
+    ...(usdt === undefined ? {} : { USDT: usdt }),
+    ...(USDC === null ? {} : { USDC }),
+  };
+}
+
+/** Starts a development chain in this process, on the port it had before where that is free. */
+async function startEmbedded(
+  config: Config,
+  network: Network,
+  treasury: string | undefined,
+): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
+  const portFile = `${config.dataDir}/dev-chain-${network}.port`;
+  const kept = Number(await readKept(portFile) ?? "0");
+  const start = (port: number) =>
+    startDevChainInWorker({
+      network,
+      dataDir: config.dataDir,
+      port,
+      blockMs: config.devChain.blockMs,
+      solidLag: config.devChain.solidLag,
+      ...(treasury === undefined ? {} : { treasury }),
+    }, (reason) => log.error("{network}: {reason}", { network, reason }));
+  let chain;
+  try {
+    chain = await start(kept);
+  } catch (error) {
+    if (kept === 0) throw error;
+    log.warn("{network}: the development chain's port is taken, choosing another: {error}", {
+      network,
+      error,
+    });
+    chain = await start(0);
+  }
+  if (chain.port !== kept) await keep(portFile, String(chain.port));
+  return { url: chain.url, stop: () => chain.stop() };
+}

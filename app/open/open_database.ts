@@ -1,0 +1,145 @@
+import type { Config } from "../config/config.ts";
+import { connect, type Sql } from "../../ledger/database/connect.ts";
+import { startEmbeddedPostgres } from "../../ledger/database/embedded.ts";
+import { migrate, type Migration, readMigrations } from "../../ledger/database/migrate.ts";
+import { ReadPace } from "../../ledger/database/read_pace.ts";
+import { sharePool } from "./share_pool.ts";
+
+/**
+ * The database, migrated, with its pools. What waits in one of them costs the others nothing: slow
+ * lists take no connection from the actors, nor from the journal or from health.
+ */
+export interface Database {
+  /** For all actors but merchants: chains, payouts, sweeps, callbacks, timers. */
+  readonly sql: Sql;
+  /** Of the journal: nothing waits in front of money. */
+  readonly journalSql: Sql;
+  /** For requests that look up keys or write, and for hosted pages: each a few rows by key. */
+  readonly requestSql: Sql;
+  /** For what merchants list; a statement that takes long is given up soon. */
+  readonly readSql: Sql;
+  /** For administrators. */
+  readonly operatorSql: Sql;
+  /** For what decides whether this node is ready: nothing else can be in its way. */
+  readonly readinessSql: Sql;
+  /** For what readiness and metrics tell besides: a locked table holds up only what is read of it. */
+  readonly detailsSql: Sql;
+  /** Every pool, by the name that metrics and readiness call it. */
+  readonly pools: ReadonlyMap<string, Sql>;
+  readonly url: string;
+  /** What its schema was brought to. */
+  readonly migrations: readonly Migration[];
+  /** Closes the pools, and the server where it is embedded. */
+  close(): Promise<void>;
+}
+
+/** Connections that the journal's batch uses at once: three reads, or one write. */
+const JOURNAL_POOL = 4;
+/** Bound of a statement of a merchant's list, milliseconds. */
+const READ_MS = 5_000;
+/** Bound of a statement of a request that looks up a key or writes, milliseconds. */
+const REQUEST_MS = 10_000;
+/** Bound of a statement that decides whether this node is ready, or that is told besides, milliseconds. */
+const READINESS_MS = 2_000;
+/** Connections for what is told besides: one for each of its three parts, and one for metrics. */
+const DETAILS_POOL = 4;
+/** Bound of a statement of a migration, milliseconds; it sets the same itself. */
+const MIGRATION_MS = 10 * 60_000;
+
+/**
+ * Connects to the configured PostgreSQL, or starts the embedded one, and migrates it.
+ *
+ * @throws {Error} code `UNSAFE_SERVER`: outside development, where its settings put at risk what it
+ *   acknowledges; the message names the setting
+ */
+export async function openDatabase(
+  config: Pick<Config, "databaseUrl" | "databasePool" | "dataDir" | "environment">,
+): Promise<Database> {
+  const embedded = config.databaseUrl === null
+    ? await startEmbeddedPostgres({ dataDir: config.dataDir })
+    : null;
+  const url = config.databaseUrl?.reveal() ?? embedded?.url ?? "";
+  const durable = config.environment !== "development";
+  const migrations = await readMigrations();
+  const migrating = connect(url, {
+    max: 1,
+    applicationName: "engine-migrate",
+    statementTimeoutMs: MIGRATION_MS,
+    durable,
+  });
+  try {
+    await migrate(migrating, migrations);
+  } finally {
+    await migrating.end({ timeout: 5 });
+  }
+  const shares = sharePool(config.databasePool);
+  const sql = connect(url, { max: shares.actors, applicationName: "engine", durable });
+  const journalSql = connect(url, {
+    max: JOURNAL_POOL,
+    applicationName: "engine-journal",
+    // all merchants share its batches, and their senders wait 10 s: time to find who is to blame
+    statementTimeoutMs: 3_000,
+    looksUpOnly: true,
+    durable,
+  });
+  const requestSql = connect(url, {
+    max: shares.requests,
+    applicationName: "engine-request",
+    statementTimeoutMs: REQUEST_MS,
+    durable,
+  });
+  const readSql = connect(url, {
+    max: shares.reads,
+    applicationName: "engine-read",
+    statementTimeoutMs: READ_MS,
+    pace: new ReadPace(),
+    durable,
+  });
+  const operatorSql = connect(url, {
+    max: shares.operators,
+    applicationName: "engine-operator",
+    durable,
+  });
+  const readinessSql = connect(url, {
+    max: 1,
+    applicationName: "engine-readiness",
+    statementTimeoutMs: READINESS_MS,
+    durable,
+  });
+  const detailsSql = connect(url, {
+    max: DETAILS_POOL,
+    applicationName: "engine-details",
+    statementTimeoutMs: READINESS_MS,
+    durable,
+  });
+  const pools = new Map([
+    ["actors", sql],
+    ["journal", journalSql],
+    ["requests", requestSql],
+    ["reads", readSql],
+    ["operators", operatorSql],
+    ["readiness", readinessSql],
+    ["details", detailsSql],
+  ]);
+  return {
+    sql,
+    journalSql,
+    requestSql,
+    readSql,
+    operatorSql,
+    readinessSql,
+    detailsSql,
+    pools,
+    url,
+    migrations,
+    async close() {
+      await Promise.all([...pools.values()].map((pool) => pool.end({ timeout: 5 })));
+      await embedded?.stop();
+    },
+  };
+}
+
+/** Whether a server was refused because its settings put at risk what it acknowledges. */
+export function isUnsafeServer(error: unknown): error is Error {
+  return error instanceof Error && "code" in error && error.code === "UNSAFE_SERVER";
+}

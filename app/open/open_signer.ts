@@ -1,0 +1,115 @@
+/**
+ * Composes a signer: the wallet's keys, the intents over a connection of its own, and the builders
+ * of the networks it signs for. Runs inside the signer's worker or process, never in the service.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import { createSigner } from "../../chains/signer/create_signer.ts";
+import type { KeptSignature, SignedMemory } from "../../chains/signer/signed_memory.ts";
+import { steadyClock } from "../../chains/signer/steady_clock.ts";
+import { SpendingLimits, type SpentHours } from "../../chains/signer/spending_limits.ts";
+import type { SignerSettings } from "../../chains/signer/worker_protocol.ts";
+import { createTronTransferBuilder } from "../../chains/tron/tron_transfer_builder.ts";
+import type { IntentSource, Signer } from "../../chains/signer.ts";
+import { readPassphraseFile } from "../../chains/wallet/secret_file.ts";
+import { unlockWallet } from "../../chains/wallet/unlock_wallet.ts";
+import { connect } from "../../ledger/database/connect.ts";
+import { createIntentSource } from "../../ledger/treasury/read_intents.ts";
+
+const log = getLogger(["engine", "signer"]);
+
+/** Well below the time-out of a signature. */
+const STATEMENT_TIMEOUT_MS = 5_000;
+
+/** How long the database may take to answer when it is only asked whether it is there. */
+const CHECK_MS = 3_000;
+
+/** What a signer takes over from an earlier life and leaves to the next. */
+export interface SignerState {
+  readonly isPaused: () => boolean | Promise<boolean>;
+  /** What an earlier life signed away. */
+  readonly spent?: SpentHours;
+  /** Makes durable what is signed away. */
+  readonly keepSpent?: (spent: SpentHours) => Promise<void>;
+  /** What an earlier life signed of late. */
+  readonly memory?: SignedMemory;
+  /** Makes durable what is signed. */
+  readonly keepSigned?: (batch: readonly KeptSignature[]) => Promise<void>;
+}
+
+/** A composed signer. */
+export interface OpenSigner {
+  readonly signer: Required<Signer>;
+  readonly walletId: string;
+  /** Whether its connection to the database works; bounded. */
+  reachesDatabase(): Promise<boolean>;
+  /** What was signed away in the last day, by asset and network. */
+  spent(): Readonly<Record<string, string>>;
+  /** Wipes the keys and ends the connection. */
+  close(): Promise<void>;
+}
+
+/** Asks for an intent that does not exist. */
+async function reaches(intents: IntentSource): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), CHECK_MS);
+  });
+  try {
+    return await Promise.race([intents.read(["-"]).then(() => true), late]);
+  } catch (error) {
+    log.error("the database cannot be reached: {error}", { error });
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Composes a signer.
+ *
+ * @throws {Error} when the wallet cannot be unlocked; the database is not asked yet
+ */
+export async function openSigner(
+  settings: SignerSettings,
+  state: SignerState,
+): Promise<OpenSigner> {
+  const keys = await unlockWallet(
+    settings.walletFile,
+    await readPassphraseFile(settings.passphraseFile),
+  );
+  const sql = connect(settings.databaseUrl, {
+    max: 2,
+    applicationName: "signer",
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    readsOnly: true,
+  });
+  const { isPaused, keepSpent, memory, keepSigned } = state;
+  const intents = createIntentSource(sql);
+  const steady = steadyClock();
+  const spending = new SpendingLimits(settings.limits ?? {}, state.spent);
+  return {
+    signer: createSigner({
+      keys,
+      intents,
+      builders: settings.networks.map(createTronTransferBuilder),
+      ...(settings.coldAddresses === undefined ? {} : { coldAddresses: settings.coldAddresses }),
+      spending,
+      ...(keepSpent === undefined ? {} : { keepSpent }),
+      ...(memory === undefined ? {} : { memory }),
+      ...(keepSigned === undefined ? {} : { keepSigned }),
+      isPaused,
+      now: Date.now,
+      steady,
+    }),
+    walletId: keys.walletId,
+    reachesDatabase: () => reaches(intents),
+    spent: () => spending.sums(steady()),
+    async close() {
+      keys.lock();
+      await sql.end({ timeout: 3 });
+    },
+  };
+}

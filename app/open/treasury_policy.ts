@@ -1,0 +1,128 @@
+import type { FeeTerms } from "../../actors/treasury/fee_board.ts";
+import type { SecondNode } from "../../actors/treasury/second_opinion.ts";
+import type {
+  ColdPolicy,
+  HotLevels,
+  TreasuryPolicy,
+} from "../../actors/treasury/treasury_policy.ts";
+import type { Chain } from "../../chains/chain.ts";
+import type { SignerNetwork } from "../../chains/signer/worker_protocol.ts";
+import { createTronChain } from "../../chains/tron/tron_chain.ts";
+import type { PublicWallet } from "../../chains/wallet/public_wallet.ts";
+import type { Config } from "../config/config.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
+import { noteColdWallet } from "../../ledger/addresses/wallets.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { CURRENCIES, type Currency, type Network } from "../../ledger/money/pair.ts";
+import { noteDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
+import { findAddressOwners } from "../../ledger/deposit_addresses.ts";
+
+/** What policies are made of. */
+export interface PolicySources {
+  readonly config: Config;
+  readonly sql: Sql;
+  readonly wallet: PublicWallet;
+  readonly chains: ReadonlyMap<Network, Chain>;
+  readonly signerNetworks: readonly SignerNetwork[];
+}
+
+/** How a network's dynamic fee follows its costs, as configured. */
+export function feeTerms(config: Config, network: Network): FeeTerms {
+  const { receiver, margin, floor } = config.networks[network].treasury.fee;
+  return { receiver, margin, floor: amountOf(floor) };
+}
+
+/**
+ * How the treasury of every open network behaves, as configured. Its cold wallet
+ * and the bound of deposits that need a proof are kept in the database.
+ *
+ * @throws {Error} when a cold address is none of its network, or one of the service's own
+ */
+export async function treasuryPolicies(
+  sources: PolicySources,
+): Promise<ReadonlyMap<Network, TreasuryPolicy>> {
+  const policies = new Map<Network, TreasuryPolicy>();
+  for (const [network, chain] of sources.chains) {
+    policies.set(network, await makePolicy(sources, network, chain));
+  }
+  return policies;
+}
+
+/** @throws {Error} when the network is not open */
+export function policyOf(
+  policies: ReadonlyMap<Network, TreasuryPolicy>,
+  network: Network,
+): TreasuryPolicy {
+  const policy = policies.get(network);
+  if (policy === undefined) throw new Error(`Cannot keep a treasury as it is not open: ${network}`);
+  return policy;
+}
+
+async function makePolicy(
+  sources: PolicySources,
+  network: Network,
+  chain: Chain,
+): Promise<TreasuryPolicy> {
+  const { low, proof, depositProofAbove } = sources.config.networks[network].treasury;
+  const cold = await coldPolicy(sources, chain);
+  await noteColdWallet(sources.sql, network, cold?.address ?? null);
+  const depositsAbove = depositProofAbove === null ? null : amountOf(depositProofAbove);
+  await noteDepositProofRule(sources.sql, network, depositsAbove);
+  return {
+    depositProofAbove: depositsAbove,
+    second: proof === null ? null : {
+      above: amountOf(proof.above),
+      nodes: proof.nodeUrls.map((url) => secondNode(sources, chain, url)),
+    },
+    low: { native: amountOf(low.coin), USDT: amountOf(low.USDT), USDC: amountOf(low.USDC) },
+    cold,
+  };
+}
+
+/** A node that is asked by itself: nobody else's answer may stand in for it. */
+function secondNode(
+  { wallet, signerNetworks }: PolicySources,
+  { network, hotWallet }: Chain,
+  url: string,
+): SecondNode {
+  const account = wallet.networks[network];
+  const known = signerNetworks.find((one) => one.network === network);
+  if (account === undefined || known === undefined) {
+    throw new Error(`Cannot ask a second node as the network is not open: ${network}`);
+  }
+  const { contracts } = known;
+  const chain = createTronChain({
+    network,
+    nodeUrls: [url],
+    contracts,
+    depositXpub: account.depositXpub,
+    hotWallet,
+  });
+  return { name: new URL(url).host, chain };
+}
+
+async function coldPolicy(
+  { config, sql }: PolicySources,
+  { network, hotWallet, isAddress }: Chain,
+): Promise<ColdPolicy | null> {
+  const { coldAddress, treasury } = config.networks[network];
+  if (coldAddress === null) return null;
+  if (!isAddress(coldAddress)) {
+    throw new Error(
+      `Cannot use the cold address as it is none of the network: ${network}_COLD_ADDRESS`,
+    );
+  }
+  const own = await findAddressOwners(sql, [coldAddress]);
+  if (coldAddress === hotWallet || own.has(coldAddress)) {
+    throw new Error(
+      `Cannot use the cold address as it is one of the service's own: ${network}_COLD_ADDRESS`,
+    );
+  }
+  const levels = new Map<Currency, HotLevels>();
+  for (const currency of CURRENCIES) {
+    const found = treasury.levels[currency];
+    if (found === null) continue;
+    levels.set(currency, { ceiling: amountOf(found.ceiling), target: amountOf(found.target) });
+  }
+  return { address: coldAddress, levels };
+}

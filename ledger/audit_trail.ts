@@ -1,0 +1,120 @@
+import type { AnySql, Sql } from "./database/connect.ts";
+import type { Page, PageRequest } from "./lists/list_page.ts";
+
+/** A line of the audit, from the books or from the hub. */
+export interface AuditLine {
+  readonly id: string;
+  readonly merchantId: string | null;
+  /** The key that was used, and its label where it still exists. */
+  readonly actor: string;
+  readonly actorLabel: string | null;
+  readonly action: string;
+  readonly subject: string;
+  readonly before: unknown;
+  readonly after: unknown;
+  /** Why it was refused; null: it was done. */
+  readonly refused: string | null;
+  readonly requestId: string | null;
+  readonly createdAt: number;
+}
+
+/** Which lines are wanted; absent fields do not restrict. */
+export interface AuditFilter {
+  readonly merchantId?: string | undefined;
+  readonly actor?: string | undefined;
+  readonly action?: string | undefined;
+  readonly subject?: string | undefined;
+  /** Not older than, Unix milliseconds. */
+  readonly from?: number | undefined;
+  /** Older than, Unix milliseconds. */
+  readonly until?: number | undefined;
+}
+
+/** One page of what administrators did, newest first. */
+export async function listAudit(
+  sql: Sql,
+  filter: AuditFilter,
+  { page, limit }: PageRequest,
+): Promise<Page<AuditLine>> {
+  const { merchantId, actor, action, subject, from, until } = filter;
+  const where = sql`WHERE true
+    ${merchantId === undefined ? sql`` : sql`AND merchant_id = ${merchantId}`}
+    ${actor === undefined ? sql`` : sql`AND actor = ${actor}`}
+    ${action === undefined ? sql`` : sql`AND action = ${action}`}
+    ${subject === undefined ? sql`` : sql`AND subject = ${subject}`}
+    ${from === undefined ? sql`` : sql`AND created_at >= ${new Date(from)}`}
+    ${until === undefined ? sql`` : sql`AND created_at < ${new Date(until)}`}`;
+  // ids are made in the order of time, so that each half is read by its primary key
+  const newest = page * limit;
+  const [[counted], rows] = await Promise.all([
+    sql<{ total: string }[]>`
+      SELECT (SELECT count(*) FROM book.audit ${where}) + (SELECT count(*) FROM hub.audit ${where}) AS total`,
+    sql`
+      SELECT a.*, k.label FROM (
+        (SELECT id, merchant_id, actor, action, subject, before, after, NULL::text AS refused, request_id, created_at
+         FROM book.audit ${where} ORDER BY id DESC LIMIT ${newest})
+        UNION ALL
+        (SELECT id, merchant_id, actor, action, subject, before, after, refused, request_id, created_at
+         FROM hub.audit ${where} ORDER BY id DESC LIMIT ${newest})) a
+      LEFT JOIN hub.api_key k ON k.id = a.actor
+      ORDER BY a.id DESC OFFSET ${(page - 1) * limit}::bigint LIMIT ${limit}`,
+  ]);
+  return {
+    total: Number(counted?.total ?? 0),
+    rows: rows.map((row) => ({
+      id: row.id,
+      merchantId: row.merchant_id,
+      actor: row.actor,
+      actorLabel: row.label,
+      action: row.action,
+      subject: row.subject,
+      before: row.before,
+      after: row.after,
+      refused: row.refused,
+      requestId: row.request_id,
+      createdAt: row.created_at.getTime(),
+    })),
+  };
+}
+
+/** How far the chain of the audit reaches: the number of its newest line, and that line's hash. */
+export interface AuditHead {
+  readonly number: string;
+  /** SHA-256, lowercase hex; empty while nothing was audited. */
+  readonly hash: string;
+}
+
+/** What is wrong with the audit at one place. */
+export interface AuditFault {
+  /** The link; null for a line that is in none. */
+  readonly number: string | null;
+  readonly auditId: string | null;
+  readonly fault: string;
+}
+
+/** Answer of {@linkcode verifyAudit}. */
+export interface AuditVerdict {
+  readonly head: AuditHead;
+  /** At most 100 of them. */
+  readonly faults: readonly AuditFault[];
+}
+
+/**
+ * Computes the chain of the audit again, in one snapshot.
+ *
+ * @param known a head that was written down before, outside of this database: whoever can rewrite the
+ *   whole chain cannot make it pass through that again. Null: none
+ */
+export async function verifyAudit(sql: AnySql, known: AuditHead | null): Promise<AuditVerdict> {
+  const [row] = await sql<{ head: AuditHead; faults: AuditFault[]; isKnown: boolean }[]>`
+    SELECT (SELECT jsonb_build_object('number', number::text, 'hash', encode(hash, 'hex')) FROM hub.audit_head) AS head,
+      coalesce((SELECT jsonb_agg(jsonb_build_object('number', number::text, 'auditId', audit_id, 'fault', fault))
+        FROM hub.verify_audit()), '[]') AS faults,
+      EXISTS (SELECT FROM hub.audit_chain c WHERE c.number::text = ${known?.number ?? null}
+        AND encode(c.hash, 'hex') = ${known?.hash ?? null}) AS "isKnown"`;
+  if (row === undefined) throw new Error("Cannot verify the audit as its head is missing");
+  const { head, faults, isKnown } = row;
+  if (known === null || isKnown) return { head, faults };
+  const fault = "the link does not have the hash that was written down";
+  return { head, faults: [{ number: known.number, auditId: null, fault }, ...faults] };
+}

@@ -1,0 +1,67 @@
+import type { Sql } from "./database/connect.ts";
+import { keptCounts } from "./lists/kept_counts.ts";
+import { type ListFilter, pageOf, type PageRequest } from "./lists/list_page.ts";
+import { type Amount, amountOf } from "./money/amount.ts";
+import type { Currency, Network } from "./money/pair.ts";
+import { type ChargeRow, chargeTable } from "./rows.ts";
+
+/** A charge, and the settlement whose payout it was taken for. */
+export interface ListedCharge extends ChargeRow {
+  readonly settlementId: string | null;
+}
+
+/** Which charges are wanted; an absent or undefined field does not restrict. */
+export type ChargeFilter = Pick<ListFilter, "type" | "currency" | "network" | "from" | "until">;
+
+/** One page of a merchant's charges, newest first. */
+export async function listCharges(
+  sql: Sql,
+  merchantId: string,
+  { type, currency, network, from, until }: ChargeFilter,
+  request: PageRequest,
+): Promise<readonly ListedCharge[]> {
+  const filter = { type, currency, network, from, until };
+  const rows = await sql`
+    WITH ${pageOf(sql, "charge", merchantId, filter, request)}
+    SELECT p.*, w.settlement_id FROM page p
+    LEFT JOIN book.withdrawal w ON w.id = p.payment_id AND w.merchant_id = p.merchant_id
+    ORDER BY p.seq DESC`;
+  return rows.map((row) => ({
+    ...chargeTable.decode(row),
+    settlementId: row["settlement_id"] as string | null,
+  }));
+}
+
+/** Charges of one type in one pair. */
+export interface ChargeTotal {
+  readonly type: ChargeRow["type"];
+  readonly currency: Currency;
+  readonly network: Network;
+  readonly count: number;
+  readonly amount: Amount;
+}
+
+/**
+ * Totals of a merchant's charges per type and pair, from the sums the journal keeps; where the
+ * filter names times, the rows of the two blocks they cut are added one by one.
+ */
+export async function sumCharges(
+  sql: Sql,
+  merchantId: string,
+  filter: ChargeFilter,
+): Promise<readonly ChargeTotal[]> {
+  const rows = await sql<
+    (Omit<ChargeTotal, "count" | "amount"> & { count: string; amount: string })[]
+  >`
+    WITH ${keptCounts(sql, "charge", merchantId, filter)}
+    SELECT type, currency, network, sum(count) AS count, trim_scale(sum(effect))::text AS amount
+    FROM kept GROUP BY type, currency, network HAVING sum(count) > 0
+    ORDER BY type, currency, network`;
+  return rows.map((row) => ({
+    type: row.type,
+    currency: row.currency,
+    network: row.network,
+    count: Number(row.count),
+    amount: amountOf(row.amount),
+  }));
+}

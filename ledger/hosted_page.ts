@@ -1,0 +1,110 @@
+import type { Sql } from "./database/connect.ts";
+import type { MerchantRow } from "./rows.ts";
+import {
+  decodePayment,
+  indexOfSession,
+  paymentOf,
+  type SessionPayment,
+  type SessionRow,
+  sessionTable,
+} from "./sessions.ts";
+import { table } from "./table.ts";
+
+/** A hosted payment page with all that it shows. */
+export interface HostedPage {
+  readonly session: SessionRow;
+  /** Derivation index of its address; null where the address is watched for no-one. */
+  readonly walletIndex: number | null;
+  /** Null while nothing was seen. */
+  readonly payment: SessionPayment | null;
+  readonly merchant: PageMerchant;
+}
+
+/** What a hosted payment page shows of its merchant. */
+export interface PageMerchant
+  extends Pick<MerchantRow, "name" | "successUrl" | "failureUrl" | "pageOrigins" | "logoColor"> {
+  /** Name of who provides the page to the merchant, where somebody does. */
+  readonly reseller: string | null;
+}
+
+/**
+ * Reads a hosted payment page in one statement.
+ *
+ * @param tokenHash SHA-256 of the token that opens it, 32 bytes
+ * @returns undefined where there is no such page
+ * @throws {Error} when its merchant does not exist: a page always belongs to one
+ */
+export async function readHostedPage(
+  sql: Sql,
+  tokenHash: Uint8Array,
+): Promise<HostedPage | undefined> {
+  const [row] = await sql`
+    SELECT s.*, ${
+    indexOfSession(sql)
+  }, p.*, m.name, m.success_url, m.failure_url, m.page_origins, m.logo_color,
+      r.name AS reseller
+    FROM hub.session s
+      LEFT JOIN book.merchant m ON m.merchant_id = s.merchant_id
+      LEFT JOIN hub.reseller r ON r.id = m.reseller_id
+      ${paymentOf(sql)}
+    WHERE s.token_hash = ${tokenHash}::bytea`;
+  if (row === undefined) return undefined;
+  if (row.name === null) {
+    throw new Error(`Cannot show a page as its merchant does not exist: ${row.merchant_id}`);
+  }
+  return {
+    session: sessionTable.decode(row),
+    walletIndex: row.wallet_index,
+    payment: decodePayment(row),
+    merchant: {
+      name: row.name,
+      successUrl: row.success_url,
+      failureUrl: row.failure_url,
+      pageOrigins: row.page_origins,
+      logoColor: row.logo_color,
+      reseller: row.reseller,
+    },
+  };
+}
+
+/** What the status of a hosted payment goes by. */
+export interface HostedStatus {
+  readonly session: PolledSession;
+  /** Null while nothing was seen. */
+  readonly payment: SessionPayment | null;
+}
+
+/** What a poll needs to know of the page. */
+export type PolledSession = Pick<
+  SessionRow,
+  "network" | "currency" | "amount" | "requestedAmount" | "expiresAt"
+>;
+
+const polledSession = table<PolledSession>("hub.session", {
+  network: "text",
+  currency: "text",
+  amount: "amount",
+  requestedAmount: "amount",
+  expiresAt: "time",
+});
+
+/**
+ * Reads how hosted payments stand, many in one statement.
+ *
+ * @param tokenHashes SHA-256 of the tokens that open their pages, hex
+ * @returns by hash; a hash that is no page's is absent
+ */
+export async function readHostedStatuses(
+  sql: Sql,
+  tokenHashes: readonly string[],
+): Promise<ReadonlyMap<string, HostedStatus>> {
+  const rows = await sql`
+    SELECT t.hash, s.network, s.currency, s.amount, s.requested_amount, s.expires_at, p.*
+    FROM unnest(${[...tokenHashes]}::text[]) t(hash)
+      JOIN hub.session s ON s.token_hash = decode(t.hash, 'hex')
+      ${paymentOf(sql)}`;
+  return new Map(rows.map((row) => [
+    row.hash,
+    { session: polledSession.decode(row), payment: decodePayment(row) },
+  ]));
+}

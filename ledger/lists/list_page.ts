@@ -1,0 +1,201 @@
+/**
+ * One page of a merchant's list, newest first. Rows are numbered without gaps and counted per pair,
+ * status and type (see {@linkcode keptCounts}), so that a page and its total cost the same at the
+ * end of a list of a million rows as at its start.
+ *
+ * @module
+ */
+
+import type { Fragment } from "postgres";
+import type { Sql } from "../database/connect.ts";
+import type { Currency, Network } from "../money/pair.ts";
+import {
+  bounds,
+  conditions,
+  isDated,
+  isIndexed,
+  keptConditions,
+  keptCounts,
+  tableOf,
+} from "./kept_counts.ts";
+
+/** Lists that are numbered by the merchant's own counters. */
+export type ListName = "deposit" | "withdrawal" | "transaction" | "settlement" | "charge";
+
+/** Which rows are wanted; an absent or undefined field does not restrict. */
+export interface ListFilter {
+  readonly status?: string | undefined;
+  readonly currency?: Currency | undefined;
+  readonly network?: Network | undefined;
+  /** Not older than, Unix milliseconds. */
+  readonly from?: number | undefined;
+  /** Older than, Unix milliseconds. */
+  readonly until?: number | undefined;
+  /** Only transactions and charges have it. */
+  readonly type?: string | undefined;
+  /** Exact match. */
+  readonly referenceId?: string | undefined;
+}
+
+/** Which part of the list is wanted. */
+export interface PageRequest {
+  /** From 1. */
+  readonly page: number;
+  /** Rows per page, 1 to 100. */
+  readonly limit: number;
+}
+
+/** One page. */
+export interface Page<R> {
+  readonly rows: readonly R[];
+  /** Rows of the whole list under the filter. */
+  readonly total: number;
+}
+
+/**
+ * Common table expressions `counted (total)` and `page` (the rows, all columns), for a statement
+ * that begins with WITH. The page is not ordered.
+ */
+export function pageOf(
+  sql: Sql,
+  list: ListName,
+  merchantId: string,
+  filter: ListFilter,
+  request: PageRequest,
+): Fragment {
+  if (filter.referenceId !== undefined) return searchedPage(sql, list, merchantId, filter, request);
+  if (isNarrowed(filter)) return countedPage(sql, list, merchantId, filter, request);
+  return numberedPage(sql, list, merchantId, filter, request);
+}
+
+function isNarrowed({ status, type, currency, network }: ListFilter): boolean {
+  return status !== undefined || type !== undefined || currency !== undefined ||
+    network !== undefined;
+}
+
+/** All rows, or all of a time: the number of a row is its place. */
+function numberedPage(
+  sql: Sql,
+  list: ListName,
+  merchantId: string,
+  filter: ListFilter,
+  { page, limit }: PageRequest,
+): Fragment {
+  const offset = (page - 1) * limit;
+  return sql`${bounds(sql, list, merchantId, filter)},
+    counted AS (SELECT greatest(b.high - b.low + 1, 0) AS total FROM bounds b),
+    page AS (
+      SELECT x.* FROM bounds b CROSS JOIN LATERAL (
+        SELECT r.* FROM ${tableOf(sql, list)} r
+        WHERE r.merchant_id = ${merchantId} AND r.seq <= b.high - ${offset}::bigint AND r.seq >= b.low
+        ORDER BY r.seq DESC LIMIT ${limit}) x)`;
+}
+
+/** Rows of a status, type or pair: kept counts say where the page begins. */
+function countedPage(
+  sql: Sql,
+  list: ListName,
+  merchantId: string,
+  filter: ListFilter,
+  { page, limit }: PageRequest,
+): Fragment {
+  const offset = (page - 1) * limit;
+  return sql`${keptCounts(sql, list, merchantId, filter)},
+    stretch AS MATERIALIZED (
+      SELECT low, high, sum(count) AS n FROM kept GROUP BY low, high HAVING sum(count) > 0),
+    counted AS (SELECT coalesce(sum(n), 0) AS total FROM stretch),
+    passed AS (SELECT low, high, n, sum(n) OVER (ORDER BY low DESC) AS upto FROM stretch),
+    near AS MATERIALIZED (
+      SELECT low, high, upto - n AS before FROM passed
+      WHERE upto > ${offset}::bigint AND upto - n < ${offset + limit}::bigint),
+    ${
+    isIndexed(list, filter)
+      ? pageByIndex(sql, list, merchantId, filter, offset, limit)
+      : pageByBlocks(sql, list, merchantId, filter, offset, limit)
+  }`;
+}
+
+/** CTE `page`: rows that an index of their own names one by one, from where the stretches begin. */
+function pageByIndex(
+  sql: Sql,
+  list: ListName,
+  merchantId: string,
+  filter: ListFilter,
+  offset: number,
+  limit: number,
+): Fragment {
+  return sql`around AS MATERIALIZED (
+      SELECT min(low) AS low, max(high) AS high, min(before) AS before FROM near),
+    page AS (
+      SELECT x.* FROM around a ${withBounds(sql, filter)} CROSS JOIN LATERAL (
+        SELECT r.* FROM ${tableOf(sql, list)} r
+        WHERE r.merchant_id = ${merchantId} AND r.seq > a.low * 250 AND r.seq <= a.high * 250
+          ${withinBounds(sql, filter)} ${conditions(sql, filter)}
+        ORDER BY r.seq DESC
+        OFFSET ${offset}::bigint - coalesce((SELECT before FROM around), ${offset}::bigint)
+        LIMIT ${limit}) x)`;
+}
+
+/**
+ * CTE `page`: rows that are found by reading the blocks which have some. OFFSET 0 keeps the planner
+ * from taking the blocks apart and reading the whole table against them.
+ */
+function pageByBlocks(
+  sql: Sql,
+  list: ListName,
+  merchantId: string,
+  filter: ListFilter,
+  offset: number,
+  limit: number,
+): Fragment {
+  // what the times cut is in blocks already, and counted within the times
+  const block = isDated(filter)
+    ? sql`SELECT low AS block, n FROM near JOIN stretch USING (low, high)`
+    : sql`
+      SELECT k.block, sum(k.count) AS n FROM near s CROSS JOIN LATERAL (
+        SELECT r.block, r.count FROM book.list_block r
+        WHERE r.merchant_id = ${merchantId} AND r.list = ${list}
+          AND r.block >= s.low AND r.block < s.high ${keptConditions(sql, filter)} OFFSET 0) k
+      GROUP BY k.block HAVING sum(k.count) > 0`;
+  return sql`block AS MATERIALIZED (${block}),
+    placed AS (
+      SELECT block, n, (SELECT min(before) FROM near) + sum(n) OVER (ORDER BY block DESC) AS upto
+      FROM block),
+    wanted AS MATERIALIZED (
+      SELECT block, upto - n AS before FROM placed
+      WHERE upto > ${offset}::bigint AND upto - n < ${offset + limit}::bigint),
+    page AS (
+      SELECT x.* FROM wanted w ${withBounds(sql, filter)} CROSS JOIN LATERAL (
+        SELECT r.* FROM ${tableOf(sql, list)} r
+        WHERE r.merchant_id = ${merchantId} AND r.seq > w.block * 250
+          AND r.seq <= (w.block + 1) * 250 ${withinBounds(sql, filter)} ${conditions(sql, filter)}
+        OFFSET 0) x
+      ORDER BY x.seq DESC
+      OFFSET ${offset}::bigint - coalesce((SELECT min(before) FROM wanted), ${offset}::bigint)
+      LIMIT ${limit})`;
+}
+
+function withBounds(sql: Sql, filter: ListFilter): Fragment {
+  return isDated(filter) ? sql`CROSS JOIN bounds b` : sql``;
+}
+
+function withinBounds(sql: Sql, filter: ListFilter): Fragment {
+  return isDated(filter) ? sql`AND r.seq >= b.low AND r.seq <= b.high` : sql``;
+}
+
+/** Rows of one reference: counted and read row by row, within the times where there are any. */
+function searchedPage(
+  sql: Sql,
+  list: ListName,
+  merchantId: string,
+  filter: ListFilter,
+  { page, limit }: PageRequest,
+): Fragment {
+  const matching = sql`FROM ${tableOf(sql, list)} r, bounds b
+    WHERE r.merchant_id = ${merchantId} AND r.seq >= b.low AND r.seq <= b.high
+      ${conditions(sql, filter)}`;
+  return sql`${bounds(sql, list, merchantId, filter)},
+    counted AS (SELECT count(*) AS total ${matching}),
+    page AS (
+      SELECT r.* ${matching} ORDER BY r.seq DESC OFFSET ${(page - 1) * limit} LIMIT ${limit})`;
+}

@@ -1,0 +1,149 @@
+import type { Fragment } from "postgres";
+import type { Sql } from "../database/connect.ts";
+import { type EventRow, eventTable } from "../rows.ts";
+import type { Page, PageRequest } from "../lists/list_page.ts";
+
+/** One attempt to deliver an event. */
+export interface ListedAttempt {
+  readonly number: number;
+  /** One word, for example `timeout`. */
+  readonly outcome: string;
+  readonly httpStatus: number | null;
+  readonly durationMs: number;
+  /** Beginning of the answer. */
+  readonly answer: string | null;
+  /** Unix milliseconds. */
+  readonly endedAt: number;
+}
+
+/** An event with every attempt to deliver it, oldest attempt first. */
+export interface ListedDelivery extends EventRow {
+  readonly tries: readonly ListedAttempt[];
+}
+
+/** Statuses of an event. */
+export const EVENT_STATUSES = [
+  "PENDING",
+  "DELIVERED",
+  "FAILED",
+  "SKIPPED",
+] as const satisfies readonly EventRow["status"][];
+
+/** Which events are wanted; an undefined field does not restrict. */
+export interface DeliveryFilter {
+  readonly id?: string | undefined;
+  readonly status?: EventRow["status"] | undefined;
+  readonly type?: string | undefined;
+  /** Not older than, Unix milliseconds. */
+  readonly from?: number | undefined;
+  /** Older than, Unix milliseconds. */
+  readonly until?: number | undefined;
+}
+
+/**
+ * One page of a merchant's delivery log, newest first. Counts per stretch of time say where the page
+ * begins, so that it costs the same anywhere in the log; an event is looked for by its id alone.
+ */
+export async function listDeliveries(
+  sql: Sql,
+  merchantId: string,
+  filter: DeliveryFilter,
+  { page, limit }: PageRequest,
+): Promise<Page<ListedDelivery>> {
+  const offset = (page - 1) * limit;
+  const found = filter.id === undefined
+    ? pageOfLog(sql, merchantId, filter, offset, limit)
+    : sql`page AS (SELECT ${filter.id} AS id), counted AS (SELECT 1 AS total)`;
+  const rows = await sql`
+    WITH ${found}
+    SELECT c.total, o.*, t.tries FROM counted c LEFT JOIN page p ON true
+    LEFT JOIN book.outbox o ON o.id = p.id AND o.merchant_id = ${merchantId}
+    LEFT JOIN LATERAL (
+      SELECT json_agg(json_build_object('number', a.number, 'outcome', a.outcome,
+        'httpStatus', a.http_status, 'durationMs', a.duration_ms, 'answer', a.answer,
+        'endedAt', floor(extract(epoch FROM a.ended_at) * 1000)) ORDER BY a.number) AS tries
+      FROM book.delivery_attempt a WHERE a.event_id = o.id AND a.merchant_id = ${merchantId}) t ON true
+    ORDER BY o.id DESC`;
+  return {
+    total: Number(rows[0]?.total ?? 0),
+    rows: rows.filter((row) => row.id !== null).map((row) => ({
+      ...eventTable.decode(row),
+      tries: (row["tries"] ?? []) as readonly ListedAttempt[],
+    })),
+  };
+}
+
+/**
+ * CTEs `counted (total)` and `page (id)`. Events that wait are counted as they are, the others from
+ * the kept counts; the stretches at the ends of a range of times are counted row by row.
+ */
+function pageOfLog(
+  sql: Sql,
+  merchantId: string,
+  filter: DeliveryFilter,
+  offset: number,
+  limit: number,
+): Fragment {
+  const { status, type, from, until } = filter;
+  const statuses = status === undefined ? EVENT_STATUSES : [status];
+  const ended = statuses.filter((one) => one !== "PENDING");
+  // an event is never older than its id; the margin is for clocks that differ
+  const ends = [from, until].flatMap((time) =>
+    time === undefined ? [] : [stretchAt(time - MARGIN_MS), stretchAt(time)]
+  );
+  const first = from === undefined ? "" : stretchAt(from - MARGIN_MS);
+  const last = until === undefined ? "~" : stretchAt(until);
+  const kept = (table: Fragment) =>
+    sql`SELECT k.stretch, k.count AS n FROM ${table} k
+      WHERE k.merchant_id = ${merchantId} AND k.status = ANY (${ended}::text[])
+        AND k.stretch >= ${first} AND k.stretch <= ${last} AND k.stretch <> ALL (${ends}::text[])
+        ${type === undefined ? sql`` : sql`AND k.type = ${type}`}`;
+  const matching = (one: Fragment) =>
+    sql`FROM book.outbox o WHERE o.merchant_id = ${merchantId} AND ${one}
+      ${conditions(sql, filter)}`;
+  return sql`waiting AS MATERIALIZED (
+      SELECT o.id ${matching(sql`o.status = 'PENDING' AND ${statuses.includes("PENDING")}`)}),
+    stretch AS MATERIALIZED (
+      SELECT stretch, sum(n) AS n FROM (
+        ${kept(sql`book.event_count`)} UNION ALL ${kept(sql`book.event_delta`)}
+        UNION ALL SELECT book.stretch_of(id), 1 FROM waiting
+        UNION ALL SELECT e.stretch, 1
+        FROM (SELECT DISTINCT stretch FROM unnest(${ends}::text[]) e(stretch)) e,
+          unnest(${ended}::text[]) s(status), LATERAL (
+            SELECT o.id ${
+    matching(sql`o.status = s.status AND o.id >= e.stretch AND o.id < e.stretch || '~'`)
+  }) r) part
+      GROUP BY stretch HAVING sum(n) > 0),
+    counted AS (SELECT coalesce(sum(n), 0) AS total FROM stretch),
+    passed AS (SELECT stretch, n, sum(n) OVER (ORDER BY stretch DESC) AS upto FROM stretch),
+    wanted AS MATERIALIZED (
+      SELECT stretch, upto - n AS before FROM passed
+      WHERE upto > ${offset}::bigint AND upto - n < ${offset + limit}::bigint),
+    range AS MATERIALIZED (
+      SELECT min(stretch) AS low, max(stretch) || '~' AS high,
+        ${offset}::bigint - min(before) AS skipped FROM wanted),
+    page AS (
+      SELECT x.id FROM range g, unnest(${[...statuses]}::text[]) s(status), LATERAL (
+        SELECT o.id ${matching(sql`o.status = s.status AND o.id >= g.low AND o.id < g.high`)}
+        ORDER BY o.id DESC LIMIT (SELECT skipped FROM range) + ${limit}::bigint) x
+      ORDER BY x.id DESC OFFSET (SELECT skipped FROM range) LIMIT ${limit})`;
+}
+
+/** How far the time in an event's id and the time it was booked at may differ, milliseconds. */
+const MARGIN_MS = 3_600_000;
+/** Prefix of an event's id, and how many milliseconds its next six digits count by. */
+const PREFIX = "evt_";
+const STRETCH_MS = 2 ** 24;
+
+/** The stretch of ids that a time lies in; see `book.stretch_of`. */
+function stretchAt(time: number): string {
+  const stretch = Math.max(Math.floor(time / STRETCH_MS), 0);
+  return PREFIX + stretch.toString(16).padStart(6, "0");
+}
+
+function conditions(sql: Sql, { type, from, until }: DeliveryFilter): Fragment {
+  return sql`
+    ${type === undefined ? sql`` : sql`AND o.type = ${type}`}
+    ${from === undefined ? sql`` : sql`AND o.created_at >= ${new Date(from)}`}
+    ${until === undefined ? sql`` : sql`AND o.created_at < ${new Date(until)}`}`;
+}

@@ -1,0 +1,243 @@
+import type { Fragment } from "postgres";
+import type { AnySql, Sql } from "./database/connect.ts";
+import { type AddressDeposit, newestDeposits } from "./deposits.ts";
+import type { Page, PageRequest } from "./lists/list_page.ts";
+import { type Amount, formatAmount } from "./money/amount.ts";
+import type { Rate } from "./money/fees.ts";
+import type { Currency, Network } from "./money/pair.ts";
+import type { DepositRow } from "./rows.ts";
+import { table } from "./table.ts";
+
+/** A hosted payment page: an address, a time limit and, where there is one, a quote. */
+export interface SessionRow {
+  readonly id: string;
+  /** With the id and the service's secret it makes the token; only the token's hash is kept. */
+  readonly nonce: string;
+  readonly merchantId: string;
+  readonly addressId: string;
+  readonly address: string;
+  readonly network: Network;
+  /** The merchant's own identifier of the customer, without the merchant id. */
+  readonly identifier: string;
+  readonly referenceId: string | null;
+  readonly requestedAmount: Amount | null;
+  readonly requestedCurrency: string | null;
+  /** Fiat units per unit, as of the creation. */
+  readonly exchangeRate: Rate | null;
+  /** The token that the page asks for. */
+  readonly currency: Currency;
+  /** What the customer is asked to pay, in 8 decimals. */
+  readonly amount: Amount | null;
+  /** Display hint of the merchant's. */
+  readonly token: string | null;
+  readonly expiresAt: number;
+  readonly createdAt: number;
+}
+
+/** How sessions are read. */
+export const sessionTable = table<SessionRow>("hub.session", {
+  id: "text",
+  nonce: "text",
+  merchantId: "text",
+  addressId: "text",
+  address: "text",
+  network: "text",
+  identifier: "text",
+  referenceId: "text",
+  requestedAmount: "amount",
+  requestedCurrency: "text",
+  exchangeRate: "rate",
+  currency: "text",
+  amount: "amount",
+  token: "text",
+  expiresAt: "time",
+  createdAt: "time",
+});
+
+/** Column `wallet_index` of a page `s`: the derivation index of its address, null where nothing watches it. */
+export function indexOfSession(sql: Sql) {
+  return sql`(
+    SELECT a.wallet_index FROM hub.address a
+    WHERE a.address = s.address AND a.network = s.network) AS wallet_index`;
+}
+
+/** What has come in on the address behind a hosted payment page. */
+export interface SessionPayment {
+  /**
+   * The deposit that says how the payment stands: the first credited one, otherwise the first that
+   * is under way, otherwise the first that came to nothing.
+   */
+  readonly deposit: Pick<
+    DepositRow,
+    "status" | "amount" | "currency" | "txid" | "createdAt" | "clearedAt"
+  >;
+  /** Sum of what is credited, in the token that the page asks for. */
+  readonly credited: Amount;
+  /** Sum of what is seen and not final yet, in that token. */
+  readonly pending: Amount;
+}
+
+/** The columns of {@linkcode paymentOf}, under names that no column of a session has. */
+const paymentColumns = table<{
+  readonly depositStatus: DepositRow["status"];
+  readonly depositAmount: Amount;
+  readonly depositCurrency: DepositRow["currency"];
+  readonly depositTxid: string | null;
+  readonly depositCreatedAt: number;
+  readonly depositClearedAt: number | null;
+  readonly creditedSum: Amount;
+  readonly pendingSum: Amount;
+}>("book.deposit", {
+  depositStatus: "text",
+  depositAmount: "amount",
+  depositCurrency: "text",
+  depositTxid: "text",
+  depositCreatedAt: "time",
+  depositClearedAt: "time",
+  creditedSum: "amount",
+  pendingSum: "amount",
+});
+
+/**
+ * Joins to each session `s` what has come in for it as columns of `p`, see
+ * {@linkcode decodePayment}; each page has an address of its own.
+ */
+export function paymentOf(sql: AnySql): Fragment {
+  return sql`
+    LEFT JOIN LATERAL (
+      SELECT d.status AS deposit_status, d.amount AS deposit_amount,
+        d.currency AS deposit_currency, d.txid AS deposit_txid,
+        d.created_at AS deposit_created_at, d.cleared_at AS deposit_cleared_at,
+        coalesce(sum(d.amount) FILTER (WHERE d.status = 'CONFIRMED' AND d.currency = s.currency)
+          OVER (), 0) AS credited_sum,
+        coalesce(sum(d.amount) FILTER (WHERE d.status = 'PENDING' AND d.currency = s.currency)
+          OVER (), 0) AS pending_sum
+      FROM book.deposit d
+      WHERE d.address_id = s.address_id AND d.merchant_id = s.merchant_id
+      ORDER BY CASE d.status WHEN 'CONFIRMED' THEN 0 WHEN 'PENDING' THEN 1 ELSE 2 END,
+        d.cleared_at, d.id
+      LIMIT 1) p ON true`;
+}
+
+/** Reads the columns of {@linkcode paymentOf}; null where nothing has come in. */
+export function decodePayment(row: Readonly<Record<string, unknown>>): SessionPayment | null {
+  if (row["deposit_status"] === null) return null;
+  const found = paymentColumns.decode(row);
+  return {
+    deposit: {
+      status: found.depositStatus,
+      amount: found.depositAmount,
+      currency: found.depositCurrency,
+      txid: found.depositTxid,
+      createdAt: found.depositCreatedAt,
+      clearedAt: found.depositClearedAt,
+    },
+    credited: found.creditedSum,
+    pending: found.pendingSum,
+  };
+}
+
+/**
+ * Which tokens open a hosted page, many in one statement.
+ *
+ * @param tokenHashes SHA-256 of the tokens, hex
+ * @returns the hashes for which there is a page, each by itself
+ */
+export async function findSessions(
+  sql: Sql,
+  tokenHashes: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await sql<{ readonly hash: string }[]>`
+    SELECT t.hash FROM unnest(${[...tokenHashes]}::text[]) t(hash)
+      JOIN hub.session s ON s.token_hash = decode(t.hash, 'hex')`;
+  return new Map(rows.map(({ hash }) => [hash, hash]));
+}
+
+/**
+ * Keeps a new hosted payment page.
+ *
+ * @param tokenHash SHA-256 of its token, 32 bytes
+ */
+export async function insertSession(
+  sql: Sql,
+  session: SessionRow,
+  tokenHash: Uint8Array,
+): Promise<void> {
+  const text = (amount: Amount | null) => amount === null ? null : formatAmount(amount);
+  // number and page come in one statement: the numbers of a merchant have no gaps
+  await sql`
+    WITH counter AS (
+      INSERT INTO hub.session_counter AS c (merchant_id, last) VALUES (${session.merchantId}, 1)
+      ON CONFLICT (merchant_id) DO UPDATE SET last = c.last + 1 RETURNING last)
+    INSERT INTO hub.session (id, token_hash, nonce, merchant_id, seq, address_id, address, network,
+      identifier, reference_id, requested_amount, requested_currency, exchange_rate, currency,
+      amount, token, expires_at, created_at)
+    SELECT ${session.id}, ${tokenHash}::bytea, ${session.nonce}, ${session.merchantId}, last,
+      ${session.addressId}, ${session.address}, ${session.network}, ${session.identifier},
+      ${session.referenceId}, ${text(session.requestedAmount)}::numeric,
+      ${session.requestedCurrency}, ${session.exchangeRate}::numeric, ${session.currency},
+      ${text(session.amount)}::numeric, ${session.token},
+      ${new Date(session.expiresAt)}::timestamptz, ${new Date(session.createdAt)}::timestamptz
+    FROM counter`;
+}
+
+/** A hosted payment page with the newest deposits to its address. */
+export interface ListedSession extends SessionRow {
+  /** Derivation index of its address; null where the address is watched for no-one. */
+  readonly walletIndex: number | null;
+  readonly deposits: readonly AddressDeposit[];
+}
+
+/**
+ * One page of a merchant's hosted payment pages, newest first. Those of all networks are found by
+ * their number, wherever in the list they are; those of one network are counted and passed over in
+ * an index alone.
+ *
+ * @param network null: of every network
+ */
+export async function listSessions(
+  sql: Sql,
+  merchantId: string,
+  network: Network | null,
+  { page, limit }: PageRequest,
+): Promise<Page<ListedSession>> {
+  const offset = (page - 1) * limit;
+  const counted = network === null
+    ? sql`
+      SELECT coalesce(max(c.last), 0) AS total FROM hub.session_counter c
+      WHERE c.merchant_id = ${merchantId}`
+    : sql`
+      SELECT count(*) AS total FROM hub.session s
+      WHERE s.merchant_id = ${merchantId} AND s.network = ${network}`;
+  const numbered = network === null
+    ? sql`
+      SELECT s.seq FROM hub.session s
+      WHERE s.merchant_id = ${merchantId} AND s.seq <= (SELECT total FROM counted) - ${offset}::bigint
+      ORDER BY s.seq DESC LIMIT ${limit} OFFSET 0`
+    : sql`
+      SELECT s.seq FROM hub.session s
+      WHERE s.merchant_id = ${merchantId} AND s.network = ${network}
+      ORDER BY s.seq DESC OFFSET ${offset} LIMIT ${limit}`;
+  const rows = await sql`
+    WITH counted AS MATERIALIZED (${counted}), page AS MATERIALIZED (${numbered})
+    SELECT c.total, x.* FROM counted c LEFT JOIN (
+      SELECT s.*, ${indexOfSession(sql)} FROM page p
+      JOIN hub.session s ON s.merchant_id = ${merchantId} AND s.seq = p.seq) x ON true
+    ORDER BY x.seq DESC`;
+  const sessions = rows.filter((row) => row.id !== null).map((row) => ({
+    ...sessionTable.decode(row),
+    walletIndex: row.wallet_index,
+  }));
+  const deposits = await newestDeposits(
+    sql,
+    merchantId,
+    sessions.map(({ addressId }) => addressId),
+  );
+  return {
+    total: Number(rows[0]?.total ?? 0),
+    rows: sessions.map((session) => ({
+      ...session,
+      deposits: deposits.get(session.addressId) ?? [],
+    })),
+  };
+}

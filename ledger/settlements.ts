@@ -1,0 +1,69 @@
+import type { Sql } from "./database/connect.ts";
+import { type ListFilter, type Page, pageOf, type PageRequest } from "./lists/list_page.ts";
+import {
+  type SettlementAddressRow,
+  settlementAddressTable,
+  type SettlementRow,
+  settlementTable,
+} from "./rows.ts";
+
+/** One page of a merchant's settlements, newest first. */
+export async function listSettlements(
+  sql: Sql,
+  merchantId: string,
+  filter: ListFilter,
+  request: PageRequest,
+): Promise<Page<SettlementRow>> {
+  const rows = await sql`
+    WITH ${pageOf(sql, "settlement", merchantId, filter, request)}
+    SELECT c.total, p.* FROM counted c LEFT JOIN page p ON true ORDER BY p.seq DESC`;
+  return {
+    total: Number(rows[0]?.total ?? 0),
+    rows: rows.filter((row) => row.id !== null).map((row) => settlementTable.decode(row)),
+  };
+}
+
+/** One settlement of a merchant; null where it has none of that id. */
+export async function findSettlement(
+  sql: Sql,
+  merchantId: string,
+  settlementId: string,
+): Promise<SettlementRow | null> {
+  const [row] = await sql`
+    SELECT s.* FROM book.settlement s
+    WHERE s.id = ${settlementId} AND s.merchant_id = ${merchantId}`;
+  return row === undefined ? null : settlementTable.decode(row);
+}
+
+/** A settlement by its id alone, whoever's it is; `null` where there is none. */
+export async function findSettlementOwner(
+  sql: Sql,
+  settlementId: string,
+): Promise<SettlementRow | null> {
+  const [row] = await sql`SELECT s.* FROM book.settlement s WHERE s.id = ${settlementId}`;
+  return row === undefined ? null : settlementTable.decode(row);
+}
+
+/** One page of a merchant's whitelist (a handful of rows), newest first; removed ones are left out. */
+export async function listSettlementAddresses(
+  sql: Sql,
+  merchantId: string,
+  { page, limit }: PageRequest,
+): Promise<Page<SettlementAddressRow>> {
+  const rows = await sql`
+    SELECT a.* FROM book.settlement_address a
+    WHERE a.merchant_id = ${merchantId} AND a.removed_at IS NULL ORDER BY a.id DESC`;
+  const listed = rows.map((row) => settlementAddressTable.decode(row));
+  return { total: listed.length, rows: listed.slice((page - 1) * limit, page * limit) };
+}
+
+/** Whose whitelisted address this is; `null` where there is none of that id. */
+export async function findSettlementAddressOwner(
+  sql: Sql,
+  addressId: string,
+): Promise<string | null> {
+  const [row] = await sql<{ merchant_id: string }[]>`
+    SELECT merchant_id FROM book.settlement_address
+    WHERE id = ${addressId} AND removed_at IS NULL`;
+  return row?.merchant_id ?? null;
+}
