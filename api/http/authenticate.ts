@@ -10,6 +10,7 @@ import type { ApiContext } from "./context.ts";
 import { authenticationRequired, forbidden, merchantNotActive, unauthorized } from "./errors.ts";
 import type { Holder } from "./key_ring.ts";
 import { type Caller, hasAnyOf, type Permission } from "./permission.ts";
+import type { Counting } from "./rate_limits.ts";
 import type { Route } from "./route.ts";
 
 /** The other end of a connection, as the server knows it. */
@@ -46,13 +47,14 @@ export function authenticate(
   if (route.access.scope === "public") return NOBODY;
   const key = keyOf(headers.get("authorization"));
   if (key === null) return refuse(authenticationRequired);
-  let tooMany: Answer | null = null;
+  let counting: Counting | null = null;
   const mayLookUp = () => {
-    tooMany = context.rateLimits.countLookUp(addressOf(headers, connection, context), now).refusal;
-    return tooMany === null;
+    counting = context.rateLimits.countLookUp(addressOf(headers, connection, context), now);
+    return counting.refusal === null;
   };
   const judge = (caller: Holder): Identity => {
-    if (caller === "not_looked_up") return refuse(tooMany ?? unauthorized);
+    if (caller === "not_looked_up") return refuse(counting?.refusal ?? unauthorized);
+    if (caller !== null && counting !== null) context.rateLimits.foundKey(counting);
     if (caller === null || !isAllowedFrom(caller, headers, connection, context)) {
       return refuse(unauthorized);
     }

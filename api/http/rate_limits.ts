@@ -25,7 +25,7 @@ export const DEFAULT_LIMITS: Readonly<
 > = {
   /** Failed authentications per client address. */
   authentication: 100,
-  /** Look-ups of keys that were not found before, per client address. */
+  /** Look-ups of keys that do not exist or are not answered yet, per client address. */
   unknownKey: 1_000,
   balance: 1_000,
   deposits: 100,
@@ -133,10 +133,18 @@ export class RateLimits {
     return this.#take(category, addressBucket(address), DEFAULT_LIMITS[category], now);
   }
 
-  /** Counts the look-up of a key that was not found before. */
+  /** Counts the look-up of a key that is not remembered; {@linkcode foundKey} takes it back. */
   countLookUp(address: string | null, now: number): Counting {
     const category = "unknownKey";
     return this.#take(category, addressBucket(address), DEFAULT_LIMITS[category], now);
+  }
+
+  /**
+   * A key that was looked up exists: its look-up no longer counts, so that one address may bring any
+   * number of merchants at once, as a platform does after the service was started again.
+   */
+  foundKey(counting: Counting): void {
+    this.#giveBack(counting);
   }
 
   /**

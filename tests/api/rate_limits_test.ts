@@ -215,3 +215,21 @@ test("administrators are not limited", async () => {
   const answer = await api.call("GET", `/api/merchants/${id}`, { key: admin });
   assertEquals([answer.status, answer.headers.has("ratelimit-limit")], [200, false]);
 });
+
+test("keys that exist count against no address, however many come from one at once", async () => {
+  const now = Date.now();
+  await using api = await testApi({ clock: () => now });
+  const { id, key } = await api.addMerchant();
+  const keys = [key];
+  while (keys.length < 5) keys.push(await api.addKey(id));
+  const guess = () => api.call("GET", "/api/balance", { key: mintApiKey("development") });
+  await Promise.all(Array.from({ length: 999 }, guess));
+  for (const one of keys) {
+    assertEquals((await api.call("GET", "/api/balance", { key: one })).status, 200);
+  }
+  await guess();
+  const late = await api.addKey(id);
+  const { status, body } = await api.call("GET", "/api/balance", { key: late });
+  assertEquals(status, 429);
+  assertMatch(body.message, /\(authentication\) are used up/);
+});
