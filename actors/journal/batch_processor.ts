@@ -19,7 +19,7 @@ import { type Committed, committed } from "./committed.ts";
 import { decideBatch, type Deciding, type Work } from "./decide_batch.ts";
 import type { Decidable } from "./envelope.ts";
 import type { DoubtfulMerchants } from "./doubtful_merchants.ts";
-import type { Liquidity } from "../merchant/hot_funds.ts";
+import type { Liquidity } from "../merchant/liquidity.ts";
 import { untilAnswered } from "./patience.ts";
 import { quarantine } from "./quarantine.ts";
 import {

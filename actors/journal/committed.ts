@@ -1,5 +1,5 @@
 import type { Network } from "../../ledger/money/pair.ts";
-import { type Promised, promisesOf } from "../merchant/hot_funds.ts";
+import { type Promised, promisesOf } from "../merchant/liquidity.ts";
 import type { Slice } from "./slice.ts";
 
 /** What a commit means to other actors; only a wake-up, the rows are durable. */

@@ -13,7 +13,7 @@ import type { ActiveMerchant, ActiveMerchants } from "./active_merchants.ts";
 import { doubtfulReferences, withHolders } from "./doubtful_references.ts";
 import { Draft } from "./draft.ts";
 import type { Decidable } from "./envelope.ts";
-import { HotFunds, type Liquidity, promisesOf } from "../merchant/hot_funds.ts";
+import { HotFunds, type Liquidity, promisesOf } from "../merchant/liquidity.ts";
 import { needsOf } from "./needs.ts";
 import { decideSlice, type Slice } from "./slice.ts";
 import { Records } from "../merchant/state.ts";

@@ -27,9 +27,8 @@ import type {
   TransactionRow,
   WithdrawalRow,
 } from "../../ledger/rows.ts";
-import { apply } from "../merchant/apply.ts";
-import type { Decision } from "../merchant/decision.ts";
-import { type HotFunds, promisesOf } from "../merchant/hot_funds.ts";
+import { apply, type Decision } from "../merchant/decision.ts";
+import { type HotFunds, promisesOf } from "../merchant/liquidity.ts";
 import type { MerchantState, MerchantView, Records } from "../merchant/state.ts";
 
 /** Rows by name, in their final image; `created` are not in the database yet. */

@@ -15,7 +15,7 @@ import { BatchProcessor } from "./batch_processor.ts";
 import type { Committed } from "./committed.ts";
 import { CommandEnvelope, type Decidable } from "./envelope.ts";
 import { DoubtfulMerchants } from "./doubtful_merchants.ts";
-import type { Liquidity } from "../merchant/hot_funds.ts";
+import type { Liquidity } from "../merchant/liquidity.ts";
 import type { Answers, MerchantCommand, Merchants } from "../merchant/messages.ts";
 import { HeldMerchants } from "./held_merchants.ts";
 import { type Opening, openWork } from "./open_work.ts";

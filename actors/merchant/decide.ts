@@ -1,36 +1,30 @@
 import type { Settings } from "../../ledger/journal/read_settings.ts";
-import { approveWithdrawal, declineWithdrawal } from "./decide/approve_withdrawal.ts";
-import { auditRow, isAudited } from "./decide/audit_row.ts";
-import { bookPayout } from "./decide/book_payout.ts";
-import { confirmTopUp } from "./decide/confirm_top_up.ts";
-import { creditTransfer } from "./decide/credit_transfer.ts";
-import { failDeposit } from "./decide/fail_deposit.ts";
-import { ingestWithdrawal } from "./decide/ingest_withdrawal.ts";
+import { pairKey } from "../../ledger/money/pair.ts";
+import { auditRow, isAudited } from "./decide/audit.ts";
+import { failDeposit } from "./decide/end_deposit.ts";
+import { settlePayout } from "./decide/end_payout.ts";
 import { issueAddress } from "./decide/issue_address.ts";
 import { createDeposit, decideDeposit } from "./decide/manual_deposit.ts";
+import { takeMargin } from "./decide/margin.ts";
+import { bookPayout, ingestWithdrawal, settleWithdrawal } from "./decide/reported_payout.ts";
 import {
   approveSettlement,
   declineSettlement,
+  settle,
   submitSettlement,
-} from "./decide/move_settlement.ts";
-import { release } from "./decide/release.ts";
-import { reserve } from "./decide/reserve.ts";
-import { seeTransfer } from "./decide/see_transfer.ts";
-import { settle } from "./decide/settle.ts";
+} from "./decide/settlement.ts";
 import {
   activateSettlementAddress,
   addSettlementAddress,
   removeSettlementAddress,
-} from "./decide/settlement_addresses.ts";
-import { settlePayout } from "./decide/settle_payout.ts";
-import { settleWithdrawal } from "./decide/settle_withdrawal.ts";
-import { takeMargin } from "./decide/take_margin.ts";
+} from "./decide/settlement_address.ts";
+import { confirmTopUp, creditTransfer, seeTransfer } from "./decide/transfer.ts";
 import { updateProfile } from "./decide/update_profile.ts";
+import { approveWithdrawal, declineWithdrawal, release, reserve } from "./decide/withdrawal.ts";
 import type { Verdict } from "./decision.ts";
 import type { Fact } from "./facts.ts";
 import type { Answers, MerchantCommand } from "./messages.ts";
 import type { MerchantView } from "./state.ts";
-import { pairKey } from "../../ledger/money/pair.ts";
 
 /** A message of a merchant's mailbox that changes money or records. */
 export type MerchantMessage = MerchantCommand | Fact;

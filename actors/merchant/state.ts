@@ -19,7 +19,7 @@ import type {
   WithdrawalRow,
 } from "../../ledger/rows.ts";
 import type { OutgoingStatus } from "../../ledger/money/transitions.ts";
-import type { HotFunds } from "./hot_funds.ts";
+import type { HotFunds } from "./liquidity.ts";
 
 /** A merchant's account as of one version. Replaced as a whole, never edited. */
 export type MerchantState = AccountSnapshot;

@@ -1,6 +1,6 @@
 import { add, type Amount, subtract, ZERO } from "../../ledger/money/amount.ts";
 import { type Currency, type Network, pairKey } from "../../ledger/money/pair.ts";
-import type { Promised } from "../merchant/hot_funds.ts";
+import type { Promised } from "../merchant/liquidity.ts";
 
 /**
  * What the hot wallets can still promise: what the treasury saw when it last looked, less what this

@@ -7,7 +7,7 @@
 
 import { v7 } from "uuid";
 import { Draft } from "../../actors/journal/draft.ts";
-import { HotFunds } from "../../actors/merchant/hot_funds.ts";
+import { HotFunds } from "../../actors/merchant/liquidity.ts";
 import { CommandEnvelope } from "../../actors/journal/envelope.ts";
 import { decideSlice } from "../../actors/journal/slice.ts";
 import { type MerchantState, Records } from "../../actors/merchant/state.ts";

@@ -1,15 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
+import { settlePayout } from "../../actors/merchant/decide/end_payout.ts";
+import { settle, submitSettlement } from "../../actors/merchant/decide/settlement.ts";
+import { fundsRefusal } from "../../actors/merchant/decide/withdrawal.ts";
 import type { OutcomeFact } from "../../actors/merchant/facts.ts";
 import type { CreateSettlement } from "../../actors/merchant/messages.ts";
-import { submitSettlement } from "../../actors/merchant/decide/move_settlement.ts";
-import { fundsRefusal } from "../../actors/merchant/decide/reserve.ts";
-import { settle } from "../../actors/merchant/decide/settle.ts";
-import { settlePayout } from "../../actors/merchant/decide/settle_payout.ts";
 import { type MerchantView, Records } from "../../actors/merchant/state.ts";
 import { type Amount, ZERO } from "../../ledger/money/amount.ts";
 import { depositFees, withdrawalFees } from "../../ledger/money/fees.ts";
-import { NO_HANDS, type SettlementRow, type WithdrawalRow } from "../../ledger/rows.ts";
 import { mayMove, type RecordKind, TRANSITIONS } from "../../ledger/money/transitions.ts";
+import { NO_HANDS, type SettlementRow, type WithdrawalRow } from "../../ledger/rows.ts";
 import { amount } from "../support/books.ts";
 
 const NOW = 1_700_000_000_000;

@@ -21,7 +21,7 @@ import { tronTransactionId } from "../../chains/tron/transaction_id.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import type { Liquidity } from "../../actors/merchant/hot_funds.ts";
+import type { Liquidity } from "../../actors/merchant/liquidity.ts";
 import { fixedRates } from "../../rates/fixed_rates.ts";
 import { createSecretBox } from "../../webhooks/secret_box.ts";
 import { NameLookups } from "../../webhooks/name_lookups.ts";

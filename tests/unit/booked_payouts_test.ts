@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { Draft } from "../../actors/journal/draft.ts";
 import { CommandEnvelope } from "../../actors/journal/envelope.ts";
-import { HotFunds } from "../../actors/merchant/hot_funds.ts";
+import { HotFunds } from "../../actors/merchant/liquidity.ts";
 import type { MerchantCommand } from "../../actors/merchant/messages.ts";
 import { decideSlice } from "../../actors/journal/slice.ts";
 import { Records } from "../../actors/merchant/state.ts";

@@ -1,14 +1,13 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { ActiveMerchants } from "../../actors/journal/active_merchants.ts";
-import { apply } from "../../actors/merchant/apply.ts";
 import { decideBatch, type Deciding } from "../../actors/journal/decide_batch.ts";
-import { decided, post } from "../../actors/merchant/decision.ts";
+import { DoubtfulMerchants } from "../../actors/journal/doubtful_merchants.ts";
 import { Draft } from "../../actors/journal/draft.ts";
 import { CommandEnvelope, type Decidable } from "../../actors/journal/envelope.ts";
-import { HotFunds } from "../../actors/merchant/hot_funds.ts";
-import { DoubtfulMerchants } from "../../actors/journal/doubtful_merchants.ts";
 import { recover, type Recovering, unsettled } from "../../actors/journal/recover.ts";
 import { decideSlice } from "../../actors/journal/slice.ts";
+import { apply, decided, post } from "../../actors/merchant/decision.ts";
+import { HotFunds } from "../../actors/merchant/liquidity.ts";
 import { Records } from "../../actors/merchant/state.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import { pairKey } from "../../ledger/money/pair.ts";

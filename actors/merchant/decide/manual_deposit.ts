@@ -1,3 +1,4 @@
+import type { Settings } from "../../../ledger/journal/read_settings.ts";
 import {
   add,
   LARGEST_BALANCE_BY_HAND,
@@ -5,16 +6,14 @@ import {
   ZERO,
 } from "../../../ledger/money/amount.ts";
 import { depositFees, isWorthLessThanOne } from "../../../ledger/money/fees.ts";
-import type { Settings } from "../../../ledger/journal/read_settings.ts";
 import { pairKey, tokenDecimals } from "../../../ledger/money/pair.ts";
 import type { DepositRow, IngestedRow } from "../../../ledger/rows.ts";
 import { decided, refused, timeOf, type Verdict } from "../decision.ts";
 import type { Answers, CreateDeposit, DecideDeposit, Ingestion } from "../messages.ts";
 import { CLAIM, type MerchantView, paymentKey } from "../state.ts";
-import { confirmDeposit } from "./confirm_deposit.ts";
-import { giveUpDeposit } from "./fail_deposit.ts";
-import { approvedBy, isBySameHand, isOwnRecord, madeBy } from "./hands.ts";
-import { pendingPosting } from "./see_transfer.ts";
+import { approvedBy, isBySameHand, isOwnRecord, madeBy } from "./audit.ts";
+import { confirmDeposit, giveUpDeposit } from "./end_deposit.ts";
+import { pendingPosting } from "./transfer.ts";
 
 /** The word of one administrator alone, or none yet. */
 const NOT_ENDORSED = { endorsedBy: null, endorsedAdmin: null } as const;

@@ -1,8 +1,17 @@
 import { add, type Amount, ZERO } from "../../../ledger/money/amount.ts";
 import { portionDown } from "../../../ledger/money/fees.ts";
 import { type Currency, type Network, tokenDecimals } from "../../../ledger/money/pair.ts";
-import type { Account, InboxInsert, MarginRow, MerchantRow } from "../../../ledger/rows.ts";
-import { post, type Posting } from "../decision.ts";
+import type {
+  Account,
+  InboxInsert,
+  MarginRow,
+  MerchantRow,
+  TransactionRow,
+} from "../../../ledger/rows.ts";
+import { decided, post, type Posting, timeOf, type Verdict } from "../decision.ts";
+import type { MarginFact } from "../facts.ts";
+import type { MerchantView } from "../state.ts";
+import { lineEvent } from "./end_events.ts";
 
 /** One fee that was taken, as margins see it. */
 export interface FeeEvent {
@@ -164,4 +173,49 @@ export function clawBackMargin(
       createdAt: at,
     }],
   };
+}
+
+/** Credits a share of another merchant's fees, with a statement line of its own and its event. */
+export function takeMargin(view: MerchantView, fact: MarginFact): Verdict<null> {
+  const { state } = view;
+  const at = timeOf(state, fact.at);
+  const { merchantId, network } = fact.key;
+  const { currency, amount } = fact;
+  // the payer's leg has the payment's own id; this one must not collide with it
+  const paymentId = `${fact.key.txid}/${merchantId}`;
+  const postings = post({
+    paymentId,
+    leg: "margin",
+    from: "margin_due",
+    to: "available",
+    currency,
+    network,
+    amount,
+  });
+  const line: TransactionRow = {
+    merchantId,
+    seq: state.transactionSeq + 1,
+    id: fact.transactionId,
+    paymentId,
+    type: "DEPOSIT",
+    status: "CONFIRMED",
+    currency,
+    network,
+    effect: amount,
+    fee: ZERO,
+    txid: null,
+    height: null,
+    fromAddress: null,
+    toAddress: null,
+    referenceId: null,
+    description: null,
+    category: "Margin",
+    createdAt: at,
+  };
+  return decided(at, null, {
+    postings,
+    transactions: [line],
+    events: [lineEvent(state, { id: fact.eventId, line, postings, at })],
+    consumed: [fact.key],
+  });
 }

@@ -17,8 +17,8 @@ import type {
   Reserved,
 } from "../../../actors/merchant/messages.ts";
 import type { Refusal } from "../../../actors/merchant/refusal.ts";
-import { HotFunds } from "../../../actors/merchant/hot_funds.ts";
-import { reserve } from "../../../actors/merchant/decide/reserve.ts";
+import { HotFunds } from "../../../actors/merchant/liquidity.ts";
+import { reserve } from "../../../actors/merchant/decide/withdrawal.ts";
 import { type MerchantState, type MerchantView, Records } from "../../../actors/merchant/state.ts";
 import type { Verdict } from "../../../actors/merchant/decision.ts";
 import type { AskOutcome } from "../../../actors/runtime/ask.ts";

@@ -1,5 +1,12 @@
 import { formatAmount, fromUnits } from "../../../ledger/money/amount.ts";
-import type { AuditRow, MerchantRow, SettlementRow } from "../../../ledger/rows.ts";
+import { isSameHand } from "../../../ledger/money/duties.ts";
+import {
+  type AuditRow,
+  type Hands,
+  type MerchantRow,
+  NO_HANDS,
+  type SettlementRow,
+} from "../../../ledger/rows.ts";
 import type { Decision } from "../decision.ts";
 import type { AuditStamp, MerchantCommand, ProfilePatch } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
@@ -133,4 +140,40 @@ function named(merchant: MerchantRow, patch: ProfilePatch): Image {
       return [field, typeof value === "bigint" ? formatAmount(fromUnits(value)) : value ?? null];
     }),
   );
+}
+
+type Making = Extract<MerchantCommand, { readonly by?: unknown }>;
+
+/** The hands of a record that a command makes. */
+export function madeBy({ by }: Pick<Making, "by">): Hands {
+  return by === undefined
+    ? NO_HANDS
+    : { ...NO_HANDS, createdBy: by.key, createdAdmin: by.administrator };
+}
+
+/** The hands of a record that a command lets go. */
+export function approvedBy(
+  audit: AuditStamp | undefined,
+): Pick<Hands, "approvedBy" | "approvedAdmin"> {
+  return { approvedBy: audit?.actor ?? null, approvedAdmin: audit?.administrator ?? null };
+}
+
+/** True where an administrator made the record, so that another one has to decide on it. */
+export function isOwnRecord(
+  record: Pick<Hands, "createdBy" | "createdAdmin">,
+  audit: AuditStamp | undefined,
+): boolean {
+  return isBySameHand({ key: record.createdBy, administrator: record.createdAdmin }, audit);
+}
+
+/** True where the person of a command also did an earlier act, as far as four eyes are asked for. */
+export function isBySameHand(
+  earlier: { readonly key: string | null; readonly administrator: string | null },
+  audit: AuditStamp | undefined,
+): boolean {
+  return audit?.duties !== undefined &&
+    isSameHand(audit.duties.fourEyes, earlier, {
+      key: audit.actor,
+      administrator: audit.administrator ?? null,
+    });
 }

@@ -1,12 +1,21 @@
+import type { Settings } from "../../../ledger/journal/read_settings.ts";
 import { isExactIn } from "../../../ledger/money/amount.ts";
 import { networkFeeOf, type WithdrawalFees, withdrawalFees } from "../../../ledger/money/fees.ts";
-import type { Settings } from "../../../ledger/journal/read_settings.ts";
 import { type Currency, type Network, pairKey, tokenDecimals } from "../../../ledger/money/pair.ts";
 import { decided, refused, timeOf, type Verdict } from "../decision.ts";
-import type { Reserve, Reserved } from "../messages.ts";
+import type {
+  Answers,
+  ApproveWithdrawal,
+  DeclineWithdrawal,
+  Release,
+  Reserve,
+  Reserved,
+} from "../messages.ts";
 import type { Refusal } from "../refusal.ts";
 import type { MerchantView } from "../state.ts";
-import { openPayout } from "./open_payout.ts";
+import { approvedBy, isOwnRecord } from "./audit.ts";
+import { refund } from "./end_payout.ts";
+import { openPayout, outgoingRow } from "./open_payout.ts";
 
 /** Decides a withdrawal: the guards in the documented order, then the payout's records. */
 export function reserve(
@@ -79,4 +88,72 @@ export function balanceRefusal(
   const requested = fees.grossAmount;
   if (available >= requested) return null;
   return { code: "insufficient_balance", available, requested, currency, network, fees };
+}
+
+/** Lets a waiting withdrawal go to the treasury. Approving it again changes nothing. */
+export function approveWithdrawal(
+  view: MerchantView,
+  message: ApproveWithdrawal,
+): Verdict<Answers["approve-withdrawal"]> {
+  const withdrawal = view.records.withdrawals.get(message.withdrawalId);
+  if (withdrawal === undefined || withdrawal.settlementId !== null) {
+    return refused({ code: "record_not_found" });
+  }
+  const at = timeOf(view.state, message.at);
+  const { status } = withdrawal;
+  const approved = status === "PENDING" || status === "CONFIRMED" || status === "FAILED";
+  if (approved) return decided(at, { status, changed: false }, {});
+  if (status !== "PENDING_APPROVAL") {
+    return refused({ code: "wrong_state", from: status, to: "PENDING" });
+  }
+  if (isOwnRecord(withdrawal, message.audit) || message.isFundedByApprover === true) {
+    return refused({ code: "same_administrator" });
+  }
+  return decided(at, { status: "PENDING", changed: true }, {
+    withdrawals: [{ ...withdrawal, ...approvedBy(message.audit), status: "PENDING" }],
+    outgoing: [outgoingRow(withdrawal, at)],
+  });
+}
+
+/** Turns a waiting withdrawal down (administrator) or back (merchant): refunded, reference freed. */
+export function declineWithdrawal(
+  view: MerchantView,
+  message: DeclineWithdrawal,
+): Verdict<Answers["decline-withdrawal"]> {
+  const withdrawal = view.records.withdrawals.get(message.withdrawalId);
+  if (withdrawal === undefined || withdrawal.settlementId !== null) {
+    return refused({ code: "record_not_found" });
+  }
+  const { status } = withdrawal;
+  if (status !== "PENDING_APPROVAL") {
+    return refused({ code: "wrong_state", from: status, to: "CANCELLED" });
+  }
+  const stamp = { ...message, txid: null, height: null };
+  return decided(
+    timeOf(view.state, message.at),
+    { status: "CANCELLED" },
+    refund(view, withdrawal, stamp, null),
+  );
+}
+
+/**
+ * Decides whether a withdrawal can be given up: only while it is pending and its payout is in the
+ * named state. A payout that was signed meanwhile cannot be taken back.
+ */
+export function release(view: MerchantView, message: Release): Verdict<Answers["release"]> {
+  const withdrawal = view.records.withdrawals.get(message.withdrawalId);
+  // a settlement has a status of its own, which a release would leave behind
+  if (withdrawal === undefined || withdrawal.settlementId !== null) {
+    return refused({ code: "record_not_found" });
+  }
+  const move = { from: withdrawal.status, to: "FAILED" };
+  if (withdrawal.status !== "PENDING") return refused({ code: "wrong_state", ...move });
+  if (view.records.outgoing.get(withdrawal.outgoingId) !== message.from) {
+    return refused({ code: "already_sent", ...move });
+  }
+  return decided(
+    timeOf(view.state, message.at),
+    { status: "FAILED" },
+    refund(view, withdrawal, { ...message, txid: null, height: null }, message.from),
+  );
 }

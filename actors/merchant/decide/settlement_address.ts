@@ -6,7 +6,7 @@ import type {
   RemoveSettlementAddress,
 } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
-import { approvedBy, isOwnRecord, madeBy } from "./hands.ts";
+import { approvedBy, isOwnRecord, madeBy } from "./audit.ts";
 
 /** Puts an address on the whitelist, not active yet. */
 export function addSettlementAddress(

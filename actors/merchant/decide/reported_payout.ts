@@ -1,0 +1,236 @@
+import { verdictId } from "../../../ledger/ingested.ts";
+import type { Settings } from "../../../ledger/journal/read_settings.ts";
+import { networkFeeOf, withdrawalFees } from "../../../ledger/money/fees.ts";
+import { pairKey, tokenDecimals } from "../../../ledger/money/pair.ts";
+import type { IngestedRow, WithdrawalRow } from "../../../ledger/rows.ts";
+import { apply, decided, type Decision, refused, timeOf, type Verdict } from "../decision.ts";
+import type { Answers, BookPayout, IngestWithdrawal, SettleWithdrawal } from "../messages.ts";
+import { type MerchantView, paymentKey } from "../state.ts";
+import { confirmPayout, endSettlement, lineOf, refund } from "./end_payout.ts";
+import { ingestedRow } from "./manual_deposit.ts";
+import { openPayout, outgoingRow } from "./open_payout.ts";
+import { balanceRefusal } from "./withdrawal.ts";
+
+type Answer = Answers["ingest-withdrawal"];
+
+/**
+ * Carries out what an upstream system says of a withdrawal. It is failed only while none of our
+ * transactions can pay it; it is confirmed by a transfer that was found in a solid block: by its
+ * payout's transaction, or by one of another wallet or one that was declared dead, which then takes
+ * the payout's place in the same commit and pays nothing else.
+ */
+export function ingestWithdrawal(
+  view: MerchantView,
+  message: IngestWithdrawal,
+): Verdict<Answer> {
+  const { records } = view;
+  const { ingestion } = message;
+  const at = timeOf(view.state, message.at);
+  const hash = records.ingested.get(ingestion.eventId);
+  if (hash !== undefined && hash !== ingestion.bodyHash) return refused({ code: "event_conflict" });
+  const withdrawal = records.withdrawals.get(message.withdrawalId);
+  if (withdrawal === undefined) return refused({ code: "record_not_found" });
+  const { status } = withdrawal;
+  if (hash !== undefined) return decided(at, { status, changed: false }, {});
+  return message.paidBy === null
+    ? fail(view, message, withdrawal, at)
+    : confirm(view, message, withdrawal, message.paidBy, at);
+}
+
+function fail(
+  view: MerchantView,
+  message: IngestWithdrawal,
+  withdrawal: WithdrawalRow,
+  at: number,
+): Verdict<Answer> {
+  const { status, merchantId } = withdrawal;
+  const ingested = [ingestedRow(message.ingestion, merchantId, at)];
+  if (status === "FAILED") return decided(at, { status, changed: false }, { ingested });
+  const move = { from: status, to: "FAILED" };
+  if (status !== "PENDING") return refused({ code: "wrong_state", ...move });
+  const payout = view.records.outgoing.get(withdrawal.outgoingId);
+  if (payout !== "queued" && payout !== "dead") return refused({ code: "already_sent", ...move });
+  const reason = message.reason ?? "failed upstream";
+  const stamp = { ...message, reason, txid: null, height: null };
+  return decided(at, { status: "FAILED", changed: true }, {
+    ...refund(view, withdrawal, stamp, payout),
+    settlements: endSettlement(view, withdrawal, "FAILED", reason, at),
+    ingested,
+  });
+}
+
+function confirm(
+  view: MerchantView,
+  message: IngestWithdrawal,
+  withdrawal: WithdrawalRow,
+  paidBy: NonNullable<IngestWithdrawal["paidBy"]>,
+  at: number,
+): Verdict<Answer> {
+  const { records } = view;
+  const { status, merchantId, network, outgoingId } = withdrawal;
+  const { txid, height } = paidBy;
+  const payout = records.outgoing.get(outgoingId);
+  // one that was declared dead since it was looked up stands for its payout no longer
+  const own = paidBy.own && payout !== "queued" && payout !== "dead";
+  const ingested: IngestedRow = {
+    ...ingestedRow(message.ingestion, merchantId, at),
+    // a transaction of ours is bound to its payout already
+    ...(own ? {} : { network, txid }),
+  };
+  if (status === "CONFIRMED" && withdrawal.txid === txid) {
+    const again = { ...ingested, network: null, txid: null };
+    return decided(at, { status, changed: false }, { ingested: [again] });
+  }
+  const move = { from: status, to: "CONFIRMED" };
+  if (status !== "PENDING") return refused({ code: "wrong_state", ...move });
+  if (!own && records.payments.has(paymentKey(network, txid))) {
+    return refused({ code: "payment_used", ...move });
+  }
+  let voided: Decision["voided"] = [];
+  if (own) {
+    if (payout !== "signed" && payout !== "final") {
+      throw new Error(
+        `Cannot confirm as a payout thought ${payout} is on the chain: ${outgoingId}`,
+      );
+    }
+  } else {
+    // signed bytes may still be included: confirming now could pay twice
+    if (payout !== "queued" && payout !== "dead") return refused({ code: "already_sent", ...move });
+    voided = [{ id: outgoingId, merchantId, fromStatus: payout, reason: `paid by ${txid}` }];
+  }
+  const { eventIds } = message;
+  return decided(at, { status: "CONFIRMED", changed: true }, {
+    ...confirmPayout(
+      view.state,
+      lineOf(view, withdrawal),
+      withdrawal,
+      { txid, height, eventIds },
+      at,
+    ),
+    settlements: endSettlement(view, withdrawal, "COMPLETED", null, at),
+    voided,
+    ingested: [ingested],
+  });
+}
+
+/** The reason that a merchant reads of a payout that was found to have paid nothing. */
+const PAID_NOTHING = "the transaction paid nothing to the destination";
+
+/**
+ * Settles a withdrawal whose transaction succeeded without the intended transfer: paid and CONFIRMED,
+ * or refunded and FAILED. The payout is over either way, and no second verdict is taken.
+ */
+export function settleWithdrawal(
+  view: MerchantView,
+  message: SettleWithdrawal,
+): Verdict<Answers["settle-withdrawal"]> {
+  const { records } = view;
+  const { verdict, network, paidBy } = message;
+  const at = timeOf(view.state, message.at);
+  const withdrawal = records.withdrawals.get(message.withdrawalId);
+  if (withdrawal === undefined) return refused({ code: "record_not_found" });
+  const { status, merchantId, outgoingId } = withdrawal;
+  const to = verdict === "paid" ? "CONFIRMED" : "FAILED";
+  const known = records.ingested.get(verdictId(withdrawal.id));
+  if (known === verdict) return decided(at, { status, changed: false }, {});
+  if (known !== undefined || status !== "PENDING") {
+    return refused({ code: "wrong_state", from: status, to });
+  }
+  if (records.outgoing.get(outgoingId) !== "final") {
+    return refused({ code: "already_sent", from: status, to });
+  }
+  if (paidBy !== null && records.payments.has(paymentKey(network, paidBy.txid))) {
+    return refused({ code: "payment_used", from: status, to });
+  }
+  const line: IngestedRow = {
+    eventId: verdictId(withdrawal.id),
+    merchantId,
+    bodyHash: verdict,
+    network: paidBy === null ? null : network,
+    txid: paidBy?.txid ?? null,
+    createdAt: at,
+  };
+  return decided(at, { status: to, changed: true }, {
+    ...changesOf(view, message, withdrawal, at),
+    ingested: [line],
+    consumed: message.aside === null ? [] : [message.aside],
+  });
+}
+
+function changesOf(
+  view: MerchantView,
+  message: SettleWithdrawal,
+  withdrawal: WithdrawalRow,
+  at: number,
+): Partial<Decision> {
+  const { verdict, paidBy, txid, height, eventIds } = message;
+  if (verdict === "not_paid") {
+    const stamp = { ...message, reason: PAID_NOTHING };
+    return {
+      ...refund(view, withdrawal, stamp, "final"),
+      settlements: endSettlement(view, withdrawal, "FAILED", PAID_NOTHING, at),
+    };
+  }
+  return {
+    ...confirmPayout(view.state, lineOf(view, withdrawal), withdrawal, {
+      txid,
+      height,
+      ...paidBy,
+      eventIds,
+    }, at),
+    settlements: endSettlement(view, withdrawal, "COMPLETED", null, at),
+  };
+}
+
+/**
+ * Books a transfer that has left the hot wallet as a withdrawal that the database has lost: reserved,
+ * charged and CONFIRMED in one decision, so that no half of it can be left. The transfer is a fact, and
+ * was allowed when it was signed: neither the merchant's state nor a closed pair, a minimum or what the
+ * wallet holds by now refuses it. Only what the books themselves cannot hold does: a second use of the
+ * transaction, a taken reference, a balance below zero. Deciding it again changes nothing.
+ */
+export function bookPayout(
+  view: MerchantView,
+  settings: Settings,
+  message: BookPayout,
+): Verdict<Answers["book-payout"]> {
+  const { state, records } = view;
+  const { currency, network, amount, referenceId, paidBy, ingestion } = message;
+  const at = timeOf(state, message.at);
+  const hash = records.ingested.get(ingestion.eventId);
+  if (hash !== undefined && hash !== ingestion.bodyHash) return refused({ code: "event_conflict" });
+  if (hash !== undefined) return decided(at, { status: "CONFIRMED", changed: false }, {});
+  if (records.payments.has(paymentKey(network, paidBy.txid))) {
+    return refused({ code: "payment_used", from: "PENDING", to: "CONFIRMED" });
+  }
+  const pair = settings.pairs.get(pairKey(currency, network));
+  if (pair === undefined) {
+    return refused({ code: "withdrawals_closed_for_pair", currency, network });
+  }
+  const holder = referenceId === null ? undefined : view.holderOf(referenceId);
+  if (holder !== undefined) return refused({ code: "reference_taken", withdrawalId: holder });
+  const networkFee = networkFeeOf(pair, message.dynamicFee);
+  const fees = withdrawalFees(amount, settings.fees, networkFee, tokenDecimals(currency, network));
+  const short = balanceRefusal(view, currency, network, fees);
+  if (short !== null) return refused(short);
+
+  const request = { ...message, settlementId: null, needsApproval: false };
+  const opened = decided(at, null, openPayout(view, request, fees)).decision;
+  const [withdrawal] = opened.withdrawals;
+  const [line] = opened.transactions;
+  if (withdrawal === undefined || line === undefined) {
+    throw new Error(`Cannot book a payout as it has no record: ${message.withdrawalId}`);
+  }
+  const { merchantId } = withdrawal;
+  const { txid } = paidBy;
+  const paid = { ...paidBy, eventIds: message.eventIds };
+  const confirmed = confirmPayout(apply(state, opened), line, withdrawal, paid, at);
+  return decided(at, { status: "CONFIRMED", changed: true }, {
+    ...opened,
+    ...confirmed,
+    postings: [...opened.postings, ...confirmed.postings],
+    // never in the treasury's queue, and promised by no wallet: the money has left
+    outgoing: [{ ...outgoingRow(withdrawal, at), status: "void", reason: `paid by ${txid}` }],
+    ingested: [{ ...ingestedRow(ingestion, merchantId, at), network, txid }],
+  });
+}
