@@ -10,7 +10,7 @@ import type { Sql } from "postgres";
 import type { Chain, NodeState } from "../chains/chain.ts";
 import type { Signer } from "../chains/signer.ts";
 import { foldSystemBalances } from "../ledger/journal/fold_system_balances.ts";
-import { pruneCommitLog } from "../ledger/journal/prune_commit_log.ts";
+import { pruneCommitLog } from "../ledger/journal/commit_log.ts";
 import { createJournalStore } from "../ledger/journal/store.ts";
 import { sumChunks } from "../ledger/lists/sum_chunks.ts";
 import type { Amount } from "../ledger/money/amount.ts";
@@ -409,7 +409,7 @@ export class Engine {
   }
 
   #announce(news: Committed): void {
-    this.#liquidity.promised(news.promises);
+    this.#liquidity.promised(news.reservations);
     for (const merchantId of news.events) this.#deps.webhooks.wake(merchantId);
     for (const network of news.networks) this.#treasuries.tell(network, { type: "look" });
     for (const { depositId, expiresAt } of news.pendingDeposits) {

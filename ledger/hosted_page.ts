@@ -1,4 +1,5 @@
 import type { Sql } from "./database/connect.ts";
+import type { Currency, Network } from "./money/pair.ts";
 import type { MerchantRow } from "./rows.ts";
 import {
   decodePayment,
@@ -8,7 +9,7 @@ import {
   type SessionRow,
   sessionTable,
 } from "./sessions.ts";
-import { table } from "./table.ts";
+import { amount, orNull, type RowOf, table, text, time } from "./table.ts";
 
 /** A hosted payment page with all that it shows. */
 export interface HostedPage {
@@ -74,19 +75,15 @@ export interface HostedStatus {
   readonly payment: SessionPayment | null;
 }
 
-/** What a poll needs to know of the page. */
-export type PolledSession = Pick<
-  SessionRow,
-  "network" | "currency" | "amount" | "requestedAmount" | "expiresAt"
->;
-
-const polledSession = table<PolledSession>("hub.session", {
-  network: "text",
-  currency: "text",
-  amount: "amount",
-  requestedAmount: "amount",
-  expiresAt: "time",
+const polledSession = table("hub.session", {
+  network: text<Network>(),
+  currency: text<Currency>(),
+  amount: orNull(amount()),
+  requestedAmount: orNull(amount()),
+  expiresAt: time(),
 });
+/** What a poll needs to know of the page. */
+export type PolledSession = RowOf<typeof polledSession>;
 
 /**
  * Reads how hosted payments stand, many in one statement.

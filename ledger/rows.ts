@@ -1,14 +1,28 @@
 /**
- * The rows of the `book` schema, field by field in the order of their migration. `null` where the
- * column may be null; times are Unix milliseconds.
+ * The rows of the `book` schema, field by field in the order of their migration; times are Unix
+ * milliseconds. The one place that lists columns and kinds of rows: types, the parameters of the
+ * journal's write and what a decision changes follow from it.
  *
  * @module
  */
 
-import type { Amount } from "./money/amount.ts";
-import type { Rate } from "./money/fees.ts";
 import type { Currency, Network, OutgoingAsset } from "./money/pair.ts";
-import { table } from "./table.ts";
+import {
+  amount,
+  bigint,
+  boolean,
+  composite,
+  integer,
+  json,
+  orNull,
+  rate,
+  type RowOf,
+  type RowOfColumns,
+  table,
+  text,
+  texts,
+  time,
+} from "./table.ts";
 import type {
   DepositStatus,
   OutgoingStatus,
@@ -20,7 +34,7 @@ import type {
 /** Whether a merchant may create payments. */
 export type MerchantStatus = "ACTIVE" | "SUSPENDED" | "INACTIVE";
 
-/** Accounts a posting can touch; the first three belong to the merchant, the rest to the house. */
+/** Accounts a posting can touch; the first three belong to the merchant, the rest to the system. */
 export type Account =
   | "available"
   | "pending"
@@ -33,22 +47,17 @@ export type Account =
   | "margin_held"
   | "margin_due";
 
+const HANDS = {
+  createdBy: orNull(text()),
+  createdAdmin: orNull(text()),
+  approvedBy: orNull(text()),
+  approvedAdmin: orNull(text()),
+};
 /**
  * The key that made a record and the one that let it go, each with the administrator who stands
  * behind it; null: the chain or the service itself, or not yet.
  */
-export interface Hands {
-  readonly createdBy: string | null;
-  readonly createdAdmin: string | null;
-  readonly approvedBy: string | null;
-  readonly approvedAdmin: string | null;
-}
-const HANDS = {
-  createdBy: "text",
-  createdAdmin: "text",
-  approvedBy: "text",
-  approvedAdmin: "text",
-} as const;
+export type Hands = RowOfColumns<typeof HANDS>;
 
 /** The hands of a record that no key has made. */
 export const NO_HANDS: Hands = {
@@ -58,483 +67,276 @@ export const NO_HANDS: Hands = {
   approvedAdmin: null,
 };
 
-/** Profile and settings of a merchant. */
-export interface MerchantRow {
-  readonly merchantId: string;
-  readonly slot: number;
-  readonly status: MerchantStatus;
-  readonly name: string;
-  readonly depositCommissionRate: Rate;
-  readonly directDepositFee: Amount;
-  readonly webhookUrl: string | null;
-  readonly webhookSecret: string;
-  readonly webhookSecretPrevious: string | null;
-  readonly webhookPreviousUntil: number | null;
-  readonly webhookEnabled: boolean;
-  readonly webhookEvents: readonly string[] | null;
-  readonly webhookTimeoutMs: number;
-  readonly webhookRetryCount: number;
-  readonly successUrl: string | null;
-  readonly failureUrl: string | null;
-  /** Who may show the hosted page in a frame; null: nobody. */
-  readonly pageOrigins: readonly string[] | null;
+export const merchantTable = table("book.merchant", {
+  merchantId: text(),
+  slot: integer(),
+  status: text<MerchantStatus>(),
+  name: text(),
+  depositCommissionRate: rate(),
+  directDepositFee: amount(),
+  webhookUrl: orNull(text()),
+  webhookSecret: text(),
+  webhookSecretPrevious: orNull(text()),
+  webhookPreviousUntil: orNull(time()),
+  webhookEnabled: boolean(),
+  webhookEvents: orNull(texts()),
+  webhookTimeoutMs: integer(),
+  webhookRetryCount: integer(),
+  successUrl: orNull(text()),
+  failureUrl: orNull(text()),
+  /** Origins that may show the hosted page in a frame; null: none. */
+  pageOrigins: orNull(texts()),
   /** Colour of the merchant's mark on the hosted page, `#rrggbb`. */
-  readonly logoColor: string | null;
-  readonly rateLimits: Readonly<Record<string, number | null>>;
-  readonly resellerId: string | null;
+  logoColor: orNull(text()),
+  rateLimits: json<Readonly<Record<string, number | null>>>(),
+  resellerId: orNull(text()),
   /** Share of this merchant's fees that goes to `marginBeneficiary`. */
-  readonly marginRate: Rate;
+  marginRate: rate(),
   /** The merchant account that earns it: the merchant's own, or its reseller's. */
-  readonly marginBeneficiary: string | null;
-  readonly createdAt: number;
-}
-export const merchantTable = table<MerchantRow>("book.merchant", {
-  merchantId: "text",
-  slot: "integer",
-  status: "text",
-  name: "text",
-  depositCommissionRate: "rate",
-  directDepositFee: "amount",
-  webhookUrl: "text",
-  webhookSecret: "text",
-  webhookSecretPrevious: "text",
-  webhookPreviousUntil: "time",
-  webhookEnabled: "boolean",
-  webhookEvents: "texts",
-  webhookTimeoutMs: "integer",
-  webhookRetryCount: "integer",
-  successUrl: "text",
-  failureUrl: "text",
-  pageOrigins: "texts",
-  logoColor: "text",
-  rateLimits: "json",
-  resellerId: "text",
-  marginRate: "rate",
-  marginBeneficiary: "text",
-  createdAt: "time",
+  marginBeneficiary: orNull(text()),
+  createdAt: time(),
 });
+/** Profile and settings of a merchant. */
+export type MerchantRow = RowOf<typeof merchantTable>;
 
+export const entryTable = table("book.entry", {
+  paymentId: text(),
+  leg: text(),
+  merchantId: text(),
+  fromAccount: text<Account>(),
+  toAccount: text<Account>(),
+  currency: text<Currency>(),
+  network: text<Network>(),
+  amount: amount(),
+  createdAt: time(),
+});
 /** One posting as it is kept. */
-export interface EntryRow {
-  readonly paymentId: string;
-  readonly leg: string;
-  readonly merchantId: string;
-  readonly fromAccount: Account;
-  readonly toAccount: Account;
-  readonly currency: Currency;
-  readonly network: Network;
-  readonly amount: Amount;
-  readonly createdAt: number;
-}
-export const entryTable = table<EntryRow>("book.entry", {
-  paymentId: "text",
-  leg: "text",
-  merchantId: "text",
-  fromAccount: "text",
-  toAccount: "text",
-  currency: "text",
-  network: "text",
-  amount: "amount",
-  createdAt: "time",
-});
+export type EntryRow = RowOf<typeof entryTable>;
 
+export const depositAddressTable = table("book.deposit_address", {
+  id: text(),
+  merchantId: text(),
+  network: text<Network>(),
+  address: text(),
+  walletIndex: integer(),
+  kind: text<"issued" | "session" | "top_up">(),
+  identifier: orNull(text()),
+  referenceId: orNull(text()),
+  activated: boolean(),
+  createdAt: time(),
+});
 /** A deposit address of an end customer, a hosted session or a top-up. */
-export interface DepositAddressRow {
-  readonly id: string;
-  readonly merchantId: string;
-  readonly network: Network;
-  readonly address: string;
-  readonly walletIndex: number;
-  readonly kind: "issued" | "session" | "top_up";
-  readonly identifier: string | null;
-  readonly referenceId: string | null;
-  readonly activated: boolean;
-  readonly createdAt: number;
-}
-export const depositAddressTable = table<DepositAddressRow>("book.deposit_address", {
-  id: "text",
-  merchantId: "text",
-  network: "text",
-  address: "text",
-  walletIndex: "integer",
-  kind: "text",
-  identifier: "text",
-  referenceId: "text",
-  activated: "boolean",
-  createdAt: "time",
-});
+export type DepositAddressRow = RowOf<typeof depositAddressTable>;
 
-/** A deposit. `fixedFee` is the activation fee or a top-up's flat fee. */
-export interface DepositRow extends Hands {
-  readonly id: string;
-  readonly merchantId: string;
-  readonly seq: number;
-  readonly transactionSeq: number;
-  readonly currency: Currency;
-  readonly network: Network;
-  readonly amount: Amount;
-  readonly status: DepositStatus;
-  readonly reason: string | null;
-  readonly source: string;
-  readonly referenceId: string | null;
-  readonly description: string | null;
-  readonly commission: Amount;
-  readonly commissionRate: Rate;
-  readonly fixedFee: Amount;
-  readonly usdRate: string | null;
+export const depositTable = table("book.deposit", {
+  id: text(),
+  merchantId: text(),
+  seq: bigint(),
+  transactionSeq: bigint(),
+  currency: text<Currency>(),
+  network: text<Network>(),
+  amount: amount(),
+  status: text<DepositStatus>(),
+  reason: orNull(text()),
+  source: text(),
+  referenceId: orNull(text()),
+  description: orNull(text()),
+  commission: amount(),
+  commissionRate: rate(),
+  fixedFee: amount(),
+  usdRate: orNull(rate()),
   /** Share of its fees that went (or is held) for `marginTo`. */
-  readonly margin: Amount;
-  readonly marginTo: string | null;
-  readonly addressId: string | null;
-  readonly address: string | null;
-  readonly txid: string | null;
-  readonly logIndex: number | null;
-  readonly sender: string | null;
-  readonly height: number | null;
-  readonly expiresAt: number | null;
-  readonly metadata: Readonly<Record<string, unknown>>;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  readonly clearedAt: number | null;
+  margin: amount(),
+  marginTo: orNull(text()),
+  addressId: orNull(text()),
+  address: orNull(text()),
+  txid: orNull(text()),
+  logIndex: orNull(integer()),
+  sender: orNull(text()),
+  height: orNull(bigint()),
+  expiresAt: orNull(time()),
+  metadata: json<Readonly<Record<string, unknown>>>(),
+  createdAt: time(),
+  updatedAt: time(),
+  clearedAt: orNull(time()),
+  ...HANDS,
   /** The first of two administrators who confirm a large deposit by hand. */
-  readonly endorsedBy: string | null;
-  readonly endorsedAdmin: string | null;
-}
-export const depositTable = table<DepositRow>("book.deposit", {
-  id: "text",
-  merchantId: "text",
-  seq: "bigint",
-  transactionSeq: "bigint",
-  currency: "text",
-  network: "text",
-  amount: "amount",
-  status: "text",
-  reason: "text",
-  source: "text",
-  referenceId: "text",
-  description: "text",
-  commission: "amount",
-  commissionRate: "rate",
-  fixedFee: "amount",
-  usdRate: "rate",
-  margin: "amount",
-  marginTo: "text",
-  addressId: "text",
-  address: "text",
-  txid: "text",
-  logIndex: "integer",
-  sender: "text",
-  height: "bigint",
-  expiresAt: "time",
-  metadata: "json",
-  createdAt: "time",
-  updatedAt: "time",
-  clearedAt: "time",
-  ...HANDS,
-  endorsedBy: "text",
-  endorsedAdmin: "text",
+  endorsedBy: orNull(text()),
+  endorsedAdmin: orNull(text()),
 });
+/** A deposit. `fixedFee` is the activation fee or a top-up's flat fee. */
+export type DepositRow = RowOf<typeof depositTable>;
 
-/** A withdrawal; `seq` is null for the one behind a settlement, which is not listed. */
-export interface WithdrawalRow extends Hands {
-  readonly id: string;
-  readonly merchantId: string;
-  readonly seq: number | null;
-  readonly transactionSeq: number;
+export const withdrawalTable = table("book.withdrawal", {
+  id: text(),
+  merchantId: text(),
+  seq: orNull(bigint()),
+  transactionSeq: bigint(),
   /** The settlement it carries out, null for an ordinary one. */
-  readonly settlementId: string | null;
-  readonly outgoingId: string;
-  readonly currency: Currency;
-  readonly network: Network;
-  readonly amount: Amount;
-  readonly baseFee: Amount;
-  readonly markupRate: Rate;
-  readonly markupAmount: Amount;
-  readonly networkFee: Amount;
+  settlementId: orNull(text()),
+  outgoingId: text(),
+  currency: text<Currency>(),
+  network: text<Network>(),
+  amount: amount(),
+  baseFee: amount(),
+  markupRate: rate(),
+  markupAmount: amount(),
+  networkFee: amount(),
   /** Share of its commission that went (or is held) for `marginTo`. */
-  readonly margin: Amount;
-  readonly marginTo: string | null;
-  readonly destination: string;
-  readonly referenceId: string | null;
-  readonly description: string | null;
-  readonly status: WithdrawalStatus;
-  readonly reason: string | null;
-  readonly txid: string | null;
-  readonly createdAt: number;
-  readonly processedAt: number | null;
-}
-export const withdrawalTable = table<WithdrawalRow>("book.withdrawal", {
-  id: "text",
-  merchantId: "text",
-  seq: "bigint",
-  transactionSeq: "bigint",
-  settlementId: "text",
-  outgoingId: "text",
-  currency: "text",
-  network: "text",
-  amount: "amount",
-  baseFee: "amount",
-  markupRate: "rate",
-  markupAmount: "amount",
-  networkFee: "amount",
-  margin: "amount",
-  marginTo: "text",
-  destination: "text",
-  referenceId: "text",
-  description: "text",
-  status: "text",
-  reason: "text",
-  txid: "text",
-  createdAt: "time",
-  processedAt: "time",
+  margin: amount(),
+  marginTo: orNull(text()),
+  destination: text(),
+  referenceId: orNull(text()),
+  description: orNull(text()),
+  status: text<WithdrawalStatus>(),
+  reason: orNull(text()),
+  txid: orNull(text()),
+  createdAt: time(),
+  processedAt: orNull(time()),
   ...HANDS,
 });
+/** A withdrawal; `seq` is null for the one behind a settlement, which is not listed. */
+export type WithdrawalRow = RowOf<typeof withdrawalTable>;
 
-/** One line of the merchant's statement. */
-export interface TransactionRow {
-  readonly merchantId: string;
-  readonly seq: number;
-  readonly id: string;
-  readonly paymentId: string;
-  readonly type: "DEPOSIT" | "WITHDRAWAL" | "SETTLEMENT";
-  readonly status: TransactionStatus;
-  readonly currency: Currency;
-  readonly network: Network;
+export const transactionTable = table("book.transaction", {
+  merchantId: text(),
+  seq: bigint(),
+  id: text(),
+  paymentId: text(),
+  type: text<"DEPOSIT" | "WITHDRAWAL" | "SETTLEMENT">(),
+  status: text<TransactionStatus>(),
+  currency: text<Currency>(),
+  network: text<Network>(),
   /** The row's whole effect on available; negative for money out, zero while it has none. */
-  readonly effect: Amount;
-  readonly fee: Amount;
-  readonly txid: string | null;
-  readonly height: number | null;
-  readonly fromAddress: string | null;
-  readonly toAddress: string | null;
-  readonly referenceId: string | null;
-  readonly description: string | null;
-  readonly category: string | null;
-  readonly createdAt: number;
-}
-export const transactionTable = table<TransactionRow>("book.transaction", {
-  merchantId: "text",
-  seq: "bigint",
-  id: "text",
-  paymentId: "text",
-  type: "text",
-  status: "text",
-  currency: "text",
-  network: "text",
-  effect: "amount",
-  fee: "amount",
-  txid: "text",
-  height: "bigint",
-  fromAddress: "text",
-  toAddress: "text",
-  referenceId: "text",
-  description: "text",
-  category: "text",
-  createdAt: "time",
+  effect: amount(),
+  fee: amount(),
+  txid: orNull(text()),
+  height: orNull(bigint()),
+  fromAddress: orNull(text()),
+  toAddress: orNull(text()),
+  referenceId: orNull(text()),
+  description: orNull(text()),
+  category: orNull(text()),
+  createdAt: time(),
 });
+/** One line of the merchant's statement. */
+export type TransactionRow = RowOf<typeof transactionTable>;
 
-/** One fee taken, or its reversal (negative). */
-export interface ChargeRow {
-  readonly merchantId: string;
-  readonly seq: number;
-  readonly id: string;
-  readonly paymentId: string;
-  readonly type:
+export const chargeTable = table("book.charge", {
+  merchantId: text(),
+  seq: bigint(),
+  id: text(),
+  paymentId: text(),
+  type: text<
     | "ADDRESS_ACTIVATION"
     | "DIRECT_DEPOSIT"
     | "DEPOSIT_COMMISSION"
     | "WITHDRAWAL_COMMISSION"
     | "NETWORK_FEE"
-    | "REVERSAL";
-  readonly currency: Currency;
-  readonly network: Network;
-  readonly amount: Amount;
-  readonly createdAt: number;
-}
-export const chargeTable = table<ChargeRow>("book.charge", {
-  merchantId: "text",
-  seq: "bigint",
-  id: "text",
-  paymentId: "text",
-  type: "text",
-  currency: "text",
-  network: "text",
-  amount: "amount",
-  createdAt: "time",
+    | "REVERSAL"
+  >(),
+  currency: text<Currency>(),
+  network: text<Network>(),
+  amount: amount(),
+  createdAt: time(),
 });
+/** One fee taken, or its reversal (negative). */
+export type ChargeRow = RowOf<typeof chargeTable>;
 
-/** One intended transfer out of a wallet of ours. */
-export interface OutgoingRow {
-  readonly id: string;
-  readonly merchantId: string;
-  readonly kind:
-    | "payout"
-    | "settlement"
-    | "sweep"
-    | "gas"
-    | "delegation"
-    | "reclaim"
-    | "cold";
-  readonly paymentId: string | null;
-  readonly network: Network;
-  readonly currency: OutgoingAsset;
-  readonly amount: Amount;
-  readonly wallet: string;
-  readonly destination: string;
-  readonly status: OutgoingStatus;
-  readonly reason: string | null;
-  readonly attempts: number;
-  readonly leaseUntil: number | null;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
-export const outgoingTable = table<OutgoingRow>("book.outgoing", {
-  id: "text",
-  merchantId: "text",
-  kind: "text",
-  paymentId: "text",
-  network: "text",
-  currency: "text",
-  amount: "amount",
-  wallet: "text",
-  destination: "text",
-  status: "text",
-  reason: "text",
-  attempts: "integer",
-  leaseUntil: "time",
-  createdAt: "time",
-  updatedAt: "time",
+export const outgoingTable = table("book.outgoing", {
+  id: text(),
+  merchantId: text(),
+  kind: text<"payout" | "settlement" | "sweep" | "gas" | "delegation" | "reclaim" | "cold">(),
+  paymentId: orNull(text()),
+  network: text<Network>(),
+  currency: text<OutgoingAsset>(),
+  amount: amount(),
+  wallet: text(),
+  destination: text(),
+  status: text<OutgoingStatus>(),
+  reason: orNull(text()),
+  attempts: integer(),
+  leaseUntil: orNull(time()),
+  createdAt: time(),
+  updatedAt: time(),
 });
+/** One intended transfer out of a wallet of the service. */
+export type OutgoingRow = RowOf<typeof outgoingTable>;
 
-/** One event for a merchant; `payload` is the exact text that is signed and sent. */
-export interface EventRow {
-  readonly id: string;
-  readonly merchantId: string;
-  readonly paymentId: string;
-  readonly type: string;
-  readonly payload: string;
-  readonly status: "PENDING" | "DELIVERED" | "FAILED" | "SKIPPED";
-  readonly attempts: number;
-  readonly nextAttemptAt: number;
-  readonly claimedUntil: number | null;
+export const eventTable = table("book.outbox", {
+  id: text(),
+  merchantId: text(),
+  paymentId: text(),
+  type: text(),
+  payload: text(),
+  status: text<"PENDING" | "DELIVERED" | "FAILED" | "SKIPPED">(),
+  attempts: integer(),
+  nextAttemptAt: time(),
+  claimedUntil: orNull(time()),
   /** Session of the node that holds the claim. */
-  readonly claimedBy: string | null;
-  readonly lastOutcome: string | null;
-  readonly createdAt: number;
-  readonly deliveredAt: number | null;
-}
-export const eventTable = table<EventRow>("book.outbox", {
-  id: "text",
-  merchantId: "text",
-  paymentId: "text",
-  type: "text",
-  payload: "text",
-  status: "text",
-  attempts: "integer",
-  nextAttemptAt: "time",
-  claimedUntil: "time",
-  claimedBy: "text",
-  lastOutcome: "text",
-  createdAt: "time",
-  deliveredAt: "time",
+  claimedBy: orNull(text()),
+  lastOutcome: orNull(text()),
+  createdAt: time(),
+  deliveredAt: orNull(time()),
 });
+/** One event for a merchant; `payload` is the exact text that is signed and sent. */
+export type EventRow = RowOf<typeof eventTable>;
 
+const INBOX_KEY = {
+  merchantId: text(),
+  network: text<Network>(),
+  txid: text(),
+  logIndex: integer(),
+  phase: text<"seen" | "solid" | "vanished" | "submitted" | "outcome" | "margin" | "swept">(),
+};
+export const inboxKeyTable = composite("book.inbox_key", INBOX_KEY);
 /** Name of one inbox row. */
-export interface InboxKey {
-  readonly merchantId: string;
-  readonly network: Network;
-  readonly txid: string;
-  readonly logIndex: number;
-  readonly phase:
-    | "seen"
-    | "solid"
-    | "vanished"
-    | "submitted"
-    | "outcome"
-    | "margin"
-    | "swept";
-}
-export const inboxKeyTable = table<InboxKey>("book.inbox_key", {
-  merchantId: "text",
-  network: "text",
-  txid: "text",
-  logIndex: "integer",
-  phase: "text",
-});
+export type InboxKey = RowOf<typeof inboxKeyTable>;
 
+export const outgoingVoidTable = composite("book.outgoing_void", {
+  id: text(),
+  merchantId: text(),
+  fromStatus: text<"queued" | "dead">(),
+  reason: text(),
+});
 /** An outgoing row that is given up together with the refund of its payment. */
-export interface OutgoingVoid {
-  readonly id: string;
-  readonly merchantId: string;
-  readonly fromStatus: "queued" | "dead";
-  readonly reason: string;
-}
-export const outgoingVoidTable = table<OutgoingVoid>("book.outgoing_void", {
-  id: "text",
-  merchantId: "text",
-  fromStatus: "text",
-  reason: "text",
-});
+export type OutgoingVoid = RowOf<typeof outgoingVoidTable>;
 
+export const balanceKeyTable = composite("book.balance_key", {
+  merchantId: text(),
+  currency: text<Currency>(),
+  network: text<Network>(),
+});
 /** A pair in which a merchant gets its first balance row. */
-export interface BalanceKey {
-  readonly merchantId: string;
-  readonly currency: Currency;
-  readonly network: Network;
-}
-export const balanceKeyTable = table<BalanceKey>("book.balance_key", {
-  merchantId: "text",
-  currency: "text",
-  network: "text",
-});
+export type BalanceKey = RowOf<typeof balanceKeyTable>;
 
-/** One merchant's part of a batch: the version it was decided on, the counters after it. */
-export interface SliceRow {
-  readonly merchantId: string;
-  readonly version: number;
-  /** The commit that the slice was decided on. */
-  readonly lastCommit: string;
-  readonly depositSeq: number;
-  readonly withdrawalSeq: number;
-  readonly transactionSeq: number;
-  readonly chargeSeq: number;
-  readonly settlementSeq: number;
-  readonly lastAt: number;
-}
-export const sliceTable = table<SliceRow>("book.slice", {
-  merchantId: "text",
-  version: "bigint",
-  lastCommit: "text",
-  depositSeq: "bigint",
-  withdrawalSeq: "bigint",
-  transactionSeq: "bigint",
-  chargeSeq: "bigint",
-  settlementSeq: "bigint",
-  lastAt: "time",
+export const accountChangeTable = composite("book.account_change", {
+  merchantId: text(),
+  version: bigint(),
+  lastCommit: text(),
+  depositSeq: bigint(),
+  withdrawalSeq: bigint(),
+  transactionSeq: bigint(),
+  chargeSeq: bigint(),
+  settlementSeq: bigint(),
+  lastAt: time(),
 });
+/** A merchant's account in a batch: the version and commit it was decided on, the counters after it. */
+export type AccountChange = RowOf<typeof accountChangeTable>;
 
-/** An address that a merchant may settle to, once an administrator has activated it. */
-export interface SettlementAddressRow extends Hands {
-  readonly id: string;
-  readonly merchantId: string;
-  readonly network: Network;
-  readonly address: string;
-  readonly label: string;
-  readonly active: boolean;
-  readonly removedAt: number | null;
-  readonly createdAt: number;
-}
-export const settlementAddressTable = table<SettlementAddressRow>("book.settlement_address", {
-  id: "text",
-  merchantId: "text",
-  network: "text",
-  address: "text",
-  label: "text",
-  active: "boolean",
-  removedAt: "time",
-  createdAt: "time",
+export const settlementAddressTable = table("book.settlement_address", {
+  id: text(),
+  merchantId: text(),
+  network: text<Network>(),
+  address: text(),
+  label: text(),
+  active: boolean(),
+  removedAt: orNull(time()),
+  createdAt: time(),
   ...HANDS,
 });
+/** An address that a merchant may settle to, once an administrator has activated it. */
+export type SettlementAddressRow = RowOf<typeof settlementAddressTable>;
 
 /** A state that a settlement was in. */
 export interface SettlementStep {
@@ -543,142 +345,128 @@ export interface SettlementStep {
   readonly at: string;
 }
 
-/** A payout to a whitelisted address of the merchant's own. */
-export interface SettlementRow extends Hands {
-  readonly id: string;
-  readonly merchantId: string;
-  readonly seq: number;
-  readonly withdrawalId: string;
-  readonly currency: Currency;
-  readonly network: Network;
-  readonly amount: Amount;
-  readonly totalFees: Amount;
-  readonly address: string;
-  readonly label: string;
-  readonly status: SettlementStatus;
-  readonly reason: string | null;
-  readonly idempotencyKey: string | null;
-  readonly bodyHash: string | null;
+export const settlementTable = table("book.settlement", {
+  id: text(),
+  merchantId: text(),
+  seq: bigint(),
+  withdrawalId: text(),
+  currency: text<Currency>(),
+  network: text<Network>(),
+  amount: amount(),
+  totalFees: amount(),
+  address: text(),
+  label: text(),
+  status: text<SettlementStatus>(),
+  reason: orNull(text()),
+  idempotencyKey: orNull(text()),
+  bodyHash: orNull(text()),
   /** Whether it waited for an administrator when it was created. */
-  readonly neededApproval: boolean;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  /** Every state it was in, oldest first: `PENDING` first, `status` last. */
-  readonly history: readonly SettlementStep[];
-}
-export const settlementTable = table<SettlementRow>("book.settlement", {
-  id: "text",
-  merchantId: "text",
-  seq: "bigint",
-  withdrawalId: "text",
-  currency: "text",
-  network: "text",
-  amount: "amount",
-  totalFees: "amount",
-  address: "text",
-  label: "text",
-  status: "text",
-  reason: "text",
-  idempotencyKey: "text",
-  bodyHash: "text",
-  neededApproval: "boolean",
-  createdAt: "time",
-  updatedAt: "time",
+  neededApproval: boolean(),
+  createdAt: time(),
+  updatedAt: time(),
   ...HANDS,
-  history: "json",
+  /** Every state it was in, oldest first: `PENDING` first, `status` last. */
+  history: json<readonly SettlementStep[]>(),
 });
+/** A payout to a whitelisted address of the merchant's own. */
+export type SettlementRow = RowOf<typeof settlementTable>;
 
-/** One share of a fee, credited or held (`earned`), or taken back (`reversed`). */
-export interface MarginRow {
-  readonly paymentId: string;
-  readonly leg: string;
-  readonly merchantId: string;
-  readonly beneficiary: string;
-  readonly currency: Currency;
-  readonly network: Network;
+export const marginTable = table("book.margin", {
+  paymentId: text(),
+  leg: text(),
+  merchantId: text(),
+  beneficiary: text(),
+  currency: text<Currency>(),
+  network: text<Network>(),
   /** The amount that the fee was charged on. */
-  readonly volume: Amount;
-  readonly fee: Amount;
-  readonly earned: Amount;
-  readonly reversed: Amount;
-  readonly createdAt: number;
-}
-export const marginTable = table<MarginRow>("book.margin", {
-  paymentId: "text",
-  leg: "text",
-  merchantId: "text",
-  beneficiary: "text",
-  currency: "text",
-  network: "text",
-  volume: "amount",
-  fee: "amount",
-  earned: "amount",
-  reversed: "amount",
-  createdAt: "time",
+  volume: amount(),
+  fee: amount(),
+  earned: amount(),
+  reversed: amount(),
+  createdAt: time(),
 });
+/** One share of a fee, credited or held (`earned`), or taken back (`reversed`). */
+export type MarginRow = RowOf<typeof marginTable>;
 
+export const inboxTable = table("book.inbox", {
+  ...INBOX_KEY,
+  data: json<Readonly<Record<string, unknown>> & { readonly payer: string }>(),
+  createdAt: time(),
+  consumedAt: time<null>(),
+  quarantine: text<null>(),
+});
 /** A row for the inbox of another merchant; `data.payer` names the writer. */
-export interface InboxInsert extends InboxKey {
-  readonly data: Readonly<Record<string, unknown>> & { readonly payer: string };
-  readonly createdAt: number;
-  readonly consumedAt: null;
-  readonly quarantine: null;
-}
-export const inboxTable = table<InboxInsert>("book.inbox", {
-  merchantId: "text",
-  network: "text",
-  txid: "text",
-  logIndex: "integer",
-  phase: "text",
-  data: "json",
-  createdAt: "time",
-  consumedAt: "time",
-  quarantine: "text",
-});
+export type InboxInsert = RowOf<typeof inboxTable>;
 
+export const ingestedTable = table("book.ingested", {
+  eventId: text(),
+  merchantId: text(),
+  bodyHash: text(),
+  /** The transaction of another wallet that paid a withdrawal; it pays only one. */
+  network: orNull(text<Network>()),
+  txid: orNull(text()),
+  createdAt: time(),
+});
 /** A message of a trusted upstream system that took effect. */
-export interface IngestedRow {
-  readonly eventId: string;
-  readonly merchantId: string;
-  readonly bodyHash: string;
-  /** The transaction of somebody else's wallet that paid a withdrawal; it pays only one. */
-  readonly network: Network | null;
-  readonly txid: string | null;
-  readonly createdAt: number;
-}
-export const ingestedTable = table<IngestedRow>("book.ingested", {
-  eventId: "text",
-  merchantId: "text",
-  bodyHash: "text",
-  network: "text",
-  txid: "text",
-  createdAt: "time",
-});
+export type IngestedRow = RowOf<typeof ingestedTable>;
 
-/** What an administrator did, kept with its effect. */
-export interface AuditRow {
-  readonly id: string;
+export const auditTable = table("book.audit", {
+  id: text(),
   /** Null where all merchants are concerned. */
-  readonly merchantId: string | null;
+  merchantId: orNull(text()),
   /** The key that was used. */
-  readonly actor: string;
+  actor: text(),
   /** For example `withdrawal.approve`. */
-  readonly action: string;
+  action: text(),
   /** Id of the record. */
-  readonly subject: string;
-  readonly before: Readonly<Record<string, unknown>> | null;
-  readonly after: Readonly<Record<string, unknown>> | null;
-  readonly requestId: string | null;
-  readonly createdAt: number;
-}
-export const auditTable = table<AuditRow>("book.audit", {
-  id: "text",
-  merchantId: "text",
-  actor: "text",
-  action: "text",
-  subject: "text",
-  before: "json",
-  after: "json",
-  requestId: "text",
-  createdAt: "time",
+  subject: text(),
+  before: orNull(json<Readonly<Record<string, unknown>>>()),
+  after: orNull(json<Readonly<Record<string, unknown>>>()),
+  requestId: orNull(text()),
+  createdAt: time(),
 });
+/** What an administrator did, kept with its effect. */
+export type AuditRow = RowOf<typeof auditTable>;
+
+/** Rows of a decision that may change later: new ones are inserted, known ones updated. */
+export const CHANGING_ROWS = {
+  withdrawals: withdrawalTable,
+  deposits: depositTable,
+  transactions: transactionTable,
+  addresses: depositAddressTable,
+  settlements: settlementTable,
+  whitelist: settlementAddressTable,
+};
+
+/** Rows of a decision that are written once. */
+export const WRITTEN_ONCE = {
+  charges: chargeTable,
+  outgoing: outgoingTable,
+  voided: outgoingVoidTable,
+  events: eventTable,
+  consumed: inboxKeyTable,
+  margins: marginTable,
+  /** For the inboxes of other merchants. */
+  inbox: inboxTable,
+  ingested: ingestedTable,
+  audits: auditTable,
+};
+
+type RowsOf<T extends Readonly<Record<string, { decode(row: never): unknown }>>> = {
+  readonly [K in keyof T]: readonly RowOf<T[K]>[];
+};
+
+/** Rows of each kind of {@linkcode CHANGING_ROWS}. */
+export type ChangingRows = RowsOf<typeof CHANGING_ROWS>;
+/** Rows of each kind of {@linkcode WRITTEN_ONCE}. */
+export type WrittenOnce = RowsOf<typeof WRITTEN_ONCE>;
+
+/** No row of any kind. */
+export const NO_ROWS = Object.fromEntries<readonly unknown[]>(
+  kindsOf({ ...CHANGING_ROWS, ...WRITTEN_ONCE }).map((kind) => [kind, []]),
+) as ChangingRows & WrittenOnce;
+
+/** The kinds of rows of a list of tables, in its order. */
+export function kindsOf<K extends string>(tables: Readonly<Record<K, unknown>>): readonly K[] {
+  return Object.keys(tables) as K[];
+}

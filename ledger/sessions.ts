@@ -3,56 +3,36 @@ import type { AnySql, Sql } from "./database/connect.ts";
 import { type AddressDeposit, newestDeposits } from "./deposits.ts";
 import type { Page, PageRequest } from "./lists/list_page.ts";
 import { type Amount, formatAmount } from "./money/amount.ts";
-import type { Rate } from "./money/fees.ts";
 import type { Currency, Network } from "./money/pair.ts";
 import type { DepositRow } from "./rows.ts";
-import { table } from "./table.ts";
+import { amount, orNull, rate, type RowOf, table, text, time } from "./table.ts";
 
-/** A hosted payment page: an address, a time limit and, where there is one, a quote. */
-export interface SessionRow {
-  readonly id: string;
+export const sessionTable = table("hub.session", {
+  id: text(),
   /** With the id and the service's secret it makes the token; only the token's hash is kept. */
-  readonly nonce: string;
-  readonly merchantId: string;
-  readonly addressId: string;
-  readonly address: string;
-  readonly network: Network;
+  nonce: text(),
+  merchantId: text(),
+  addressId: text(),
+  address: text(),
+  network: text<Network>(),
   /** The merchant's own identifier of the customer, without the merchant id. */
-  readonly identifier: string;
-  readonly referenceId: string | null;
-  readonly requestedAmount: Amount | null;
-  readonly requestedCurrency: string | null;
+  identifier: text(),
+  referenceId: orNull(text()),
+  requestedAmount: orNull(amount()),
+  requestedCurrency: orNull(text()),
   /** Fiat units per unit, as of the creation. */
-  readonly exchangeRate: Rate | null;
+  exchangeRate: orNull(rate()),
   /** The token that the page asks for. */
-  readonly currency: Currency;
+  currency: text<Currency>(),
   /** What the customer is asked to pay, in 8 decimals. */
-  readonly amount: Amount | null;
+  amount: orNull(amount()),
   /** Display hint of the merchant's. */
-  readonly token: string | null;
-  readonly expiresAt: number;
-  readonly createdAt: number;
-}
-
-/** How sessions are read. */
-export const sessionTable = table<SessionRow>("hub.session", {
-  id: "text",
-  nonce: "text",
-  merchantId: "text",
-  addressId: "text",
-  address: "text",
-  network: "text",
-  identifier: "text",
-  referenceId: "text",
-  requestedAmount: "amount",
-  requestedCurrency: "text",
-  exchangeRate: "rate",
-  currency: "text",
-  amount: "amount",
-  token: "text",
-  expiresAt: "time",
-  createdAt: "time",
+  token: orNull(text()),
+  expiresAt: time(),
+  createdAt: time(),
 });
+/** A hosted payment page: an address, a time limit and, where there is one, a quote. */
+export type SessionRow = RowOf<typeof sessionTable>;
 
 /** Column `wallet_index` of a page `s`: the derivation index of its address, null where nothing watches it. */
 export function indexOfSession(sql: Sql) {
@@ -78,24 +58,15 @@ export interface SessionPayment {
 }
 
 /** The columns of {@linkcode paymentOf}, under names that no column of a session has. */
-const paymentColumns = table<{
-  readonly depositStatus: DepositRow["status"];
-  readonly depositAmount: Amount;
-  readonly depositCurrency: DepositRow["currency"];
-  readonly depositTxid: string | null;
-  readonly depositCreatedAt: number;
-  readonly depositClearedAt: number | null;
-  readonly creditedSum: Amount;
-  readonly pendingSum: Amount;
-}>("book.deposit", {
-  depositStatus: "text",
-  depositAmount: "amount",
-  depositCurrency: "text",
-  depositTxid: "text",
-  depositCreatedAt: "time",
-  depositClearedAt: "time",
-  creditedSum: "amount",
-  pendingSum: "amount",
+const paymentColumns = table("book.deposit", {
+  depositStatus: text<DepositRow["status"]>(),
+  depositAmount: amount(),
+  depositCurrency: text<DepositRow["currency"]>(),
+  depositTxid: orNull(text()),
+  depositCreatedAt: time(),
+  depositClearedAt: orNull(time()),
+  creditedSum: amount(),
+  pendingSum: amount(),
 });
 
 /**

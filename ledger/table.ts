@@ -10,7 +10,7 @@ import { type Amount, amountOf, formatAmount } from "./money/amount.ts";
 import { Decimal } from "decimal.js";
 
 /** How a value of a column is written and read. */
-export type Kind =
+type Encoding =
   | "text"
   | "integer"
   | "bigint"
@@ -21,34 +21,83 @@ export type Kind =
   | "json"
   | "texts";
 
-/** One column: field of the row object, name and kind in the database. */
+/** The kind of a column; `V` is what a row holds in it. */
+export interface Kind<V> {
+  readonly encoding: Encoding;
+  /** Carries the type alone: no value of it exists. */
+  readonly value?: V;
+}
+
+export const text = <T extends string | null = string>(): Kind<NoInfer<T>> => ({
+  encoding: "text",
+});
+export const integer = (): Kind<number> => ({ encoding: "integer" });
+export const bigint = (): Kind<number> => ({ encoding: "bigint" });
+export const amount = (): Kind<Amount> => ({ encoding: "amount" });
+export const rate = (): Kind<string> => ({ encoding: "rate" });
+/** Unix milliseconds. */
+export const time = <T extends number | null = number>(): Kind<NoInfer<T>> => ({
+  encoding: "time",
+});
+export const boolean = (): Kind<boolean> => ({ encoding: "boolean" });
+export const json = <T>(): Kind<NoInfer<T>> => ({ encoding: "json" });
+export const texts = (): Kind<readonly string[]> => ({ encoding: "texts" });
+/** A column that may be null. */
+export const orNull = <V>({ encoding }: Kind<V>): Kind<V | null> => ({ encoding });
+
+/** Columns by the field of a row that holds them, in the order of their migration. */
+export type Columns = Readonly<Record<string, Kind<unknown>>>;
+
+/** The row that columns make. */
+export type RowOfColumns<C extends Columns> = {
+  readonly [F in keyof C]: C[F] extends Kind<infer V> ? V : never;
+};
+
+/** The row of a table. */
+export type RowOf<T extends { decode(row: never): unknown }> = ReturnType<T["decode"]>;
+
+/** One column: field of the row object, name and encoding in the database. */
 export interface Column<R> {
   readonly field: keyof R & string;
   readonly name: string;
-  readonly kind: Kind;
+  readonly encoding: Encoding;
 }
 
 /** A table or composite type of the database. */
 export interface Table<R> {
   readonly name: string;
+  /** The composite type of its rows. */
+  readonly rowType: string;
   readonly columns: readonly Column<R>[];
-  /** The array literal of the rows, for a parameter of type `name[]`. */
+  /** The array literal of the rows, for a parameter of type `rowType[]`. */
   encode(rows: readonly R[]): string;
   /** Reads a row selected with `SELECT *`. */
   decode(row: Readonly<Record<string, unknown>>): R;
 }
 
-/** Says how a table's columns map to fields; `columns` is in the order of the migration. */
-export function table<R extends object>(
+/** A table whose rows are written as `<name>_row`. */
+export function table<C extends Columns>(name: string, columns: C): Table<RowOfColumns<C>> {
+  return typed(name, `${name}_row`, columns);
+}
+
+/** A composite type that is no table's row. */
+export function composite<C extends Columns>(name: string, columns: C): Table<RowOfColumns<C>> {
+  return typed(name, name, columns);
+}
+
+function typed<C extends Columns>(
   name: string,
-  columns: { readonly [F in keyof R & string]: Kind },
-): Table<R> {
-  const list = (Object.entries(columns) as [keyof R & string, Kind][]).map(
-    ([field, kind]): Column<R> => ({ field, name: snakeCase(field), kind }),
+  rowType: string,
+  columns: C,
+): Table<RowOfColumns<C>> {
+  type Row = RowOfColumns<C>;
+  const list = (Object.entries(columns) as [keyof Row & string, Kind<unknown>][]).map(
+    ([field, { encoding }]): Column<Row> => ({ field, name: snakeCase(field), encoding }),
   );
-  const encoders = list.map((column) => encoderOf(column.kind));
+  const encoders = list.map((column) => encoderOf(column.encoding));
   return {
     name,
+    rowType,
     columns: list,
     encode: (rows) => encodeRows(list, encoders, rows),
     decode: (row) => decodeRow(name, list, row),
@@ -112,8 +161,8 @@ function remembering(encode: Encode): Encode {
   };
 }
 
-function encoderOf(kind: Kind): Encode {
-  switch (kind) {
+function encoderOf(encoding: Encoding): Encode {
+  switch (encoding) {
     case "amount":
       return (value) => formatAmount(value as Amount);
     case "time":
@@ -132,7 +181,7 @@ function encoderOf(kind: Kind): Encode {
     case "text":
       return remembering((value) => quote(String(value)));
     default: {
-      const never: never = kind;
+      const never: never = encoding;
       return never;
     }
   }
@@ -149,13 +198,13 @@ function decodeRow<R>(
     if (value === undefined) {
       throw new TypeError(`Cannot read a row of ${name} as a column is missing: ${column.name}`);
     }
-    out[column.field] = value === null ? null : decodeValue(column.kind, value);
+    out[column.field] = value === null ? null : decodeValue(column.encoding, value);
   }
   return out as R;
 }
 
-function decodeValue(kind: Kind, value: unknown): unknown {
-  switch (kind) {
+function decodeValue(encoding: Encoding, value: unknown): unknown {
+  switch (encoding) {
     case "amount":
       return amountOf(trimZeros(value as string));
     case "rate":
@@ -171,7 +220,7 @@ function decodeValue(kind: Kind, value: unknown): unknown {
     case "texts":
       return value;
     default: {
-      const never: never = kind;
+      const never: never = encoding;
       return never;
     }
   }

@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { SliceChanges } from "../../ledger/journal/batch.ts";
+import type { MerchantChanges } from "../../ledger/journal/write_batch.ts";
 import type { JournalStore } from "../../ledger/journal/store.ts";
 import type { AcknowledgedCommit, AcknowledgedRecord } from "../../ledger/failover/lost_commits.ts";
 
@@ -30,7 +30,7 @@ export class AcknowledgedCommits {
   #records = 0;
 
   /**
-   * @param now Unix milliseconds, for people
+   * @param now Unix milliseconds, for what is shown
    * @param monotonic milliseconds of a clock that is never set
    */
   constructor(now: () => number, monotonic: () => number = () => performance.now()) {
@@ -49,7 +49,7 @@ export class AcknowledgedCommits {
   }
 
   /** Remembers a commit that is about to be acknowledged. */
-  add(commitId: string, changes: readonly SliceChanges[]): void {
+  add(commitId: string, changes: readonly MerchantChanges[]): void {
     const since = this.#monotonic();
     const records = changes.flatMap(recordsOf);
     if (records.length === 0) return;
@@ -66,12 +66,12 @@ export class AcknowledgedCommits {
   }
 }
 
-/** A store whose commits are remembered before anybody hears of them. */
+/** A store whose commits are remembered before they are acknowledged. */
 export function remembering(store: JournalStore, commits: AcknowledgedCommits): JournalStore {
   /** Batches whose answer was lost, until their fate is known. */
-  const unknown = new Map<string, readonly SliceChanges[]>();
-  const survivors = (changes: readonly SliceChanges[], isIn: (merchantId: string) => boolean) =>
-    changes.filter(({ slice }) => isIn(slice.merchantId));
+  const unknown = new Map<string, readonly MerchantChanges[]>();
+  const survivors = (changes: readonly MerchantChanges[], isIn: (merchantId: string) => boolean) =>
+    changes.filter(({ account }) => isIn(account.merchantId));
   return {
     ...store,
     writeBatch: async (...args) => {
@@ -105,10 +105,10 @@ export function remembering(store: JournalStore, commits: AcknowledgedCommits): 
   };
 }
 
-/** The records that a slice told its merchant of; the chain tells deposits again, so they are not among it. */
-function recordsOf(changes: SliceChanges): readonly AcknowledgedRecord[] {
-  const { merchantId } = changes.slice;
-  const withdrawals = changes.newWithdrawals.map((row): AcknowledgedRecord => ({
+/** The records that a merchant was answered with; deposits are read from the chain again, so they are not among them. */
+function recordsOf(changes: MerchantChanges): readonly AcknowledgedRecord[] {
+  const { account: { merchantId }, created, once } = changes;
+  const withdrawals = created.withdrawals.map((row): AcknowledgedRecord => ({
     merchantId,
     kind: "withdrawal",
     recordId: row.id,
@@ -119,7 +119,7 @@ function recordsOf(changes: SliceChanges): readonly AcknowledgedRecord[] {
     destination: row.destination,
   }));
   const none = { referenceId: null, currency: null, amount: null };
-  const addresses = changes.newAddresses.map((row): AcknowledgedRecord => ({
+  const addresses = created.addresses.map((row): AcknowledgedRecord => ({
     ...none,
     merchantId,
     kind: "address",
@@ -127,7 +127,7 @@ function recordsOf(changes: SliceChanges): readonly AcknowledgedRecord[] {
     network: row.network,
     destination: row.address,
   }));
-  if (withdrawals.length + addresses.length > 0 || changes.consumed.length > 0) {
+  if (withdrawals.length + addresses.length > 0 || once.consumed.length > 0) {
     return [...withdrawals, ...addresses];
   }
   return [{

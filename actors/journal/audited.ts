@@ -1,57 +1,62 @@
-import type { Work } from "./decide_batch.ts";
-import type { Decidable } from "./envelope.ts";
+/**
+ * Commands whose effect is audited: an administrator's, or a change of a profile. All of them need the
+ * head of the audit and the rules of approvals, so what is wrong with one may be wrong for all.
+ *
+ * @module
+ */
 
-/** How long audited commands are sent away at first, milliseconds; doubling while it goes on. */
-const REST_MS = 5_000;
-const LONGEST_REST_MS = 60_000;
-/** A row that is found held so long after a rest is found anew, milliseconds. */
+import { isAudited } from "../merchant/decide/audit.ts";
+import type { Batch } from "./decide_batch.ts";
+import type { QueuedMessage } from "./queue.ts";
+
+/** How long audited commands are refused at first, milliseconds; doubling while it goes on. */
+const FIRST_MS = 5_000;
+const LONGEST_MS = 60_000;
+/** A row that is found locked so long after a pause is found anew, milliseconds. */
 const ANEW_MS = 10_000;
 
-/** Whether a message is a command whose effect is audited: an administrator's, or a change of a profile. */
-function isAudited({ message }: Decidable): boolean {
-  return "audit" in message && message.audit !== undefined;
-}
-
 /** The audited commands of a batch, and everything else in it. */
-export function apartFromAudited(work: Work): { readonly audited: Work; readonly others: Work } {
-  const audited = new Map<string, readonly Decidable[]>();
-  const others = new Map<string, readonly Decidable[]>();
-  for (const [merchantId, envelopes] of work) {
-    const ruled = envelopes.filter(isAudited);
-    const rest = envelopes.filter((envelope) => !isAudited(envelope));
+export function apartFromAudited(
+  batch: Batch,
+): { readonly audited: Batch; readonly others: Batch } {
+  const audited = new Map<string, readonly QueuedMessage[]>();
+  const others = new Map<string, readonly QueuedMessage[]>();
+  for (const [merchantId, messages] of batch) {
+    const ruled = messages.filter(({ message }) => isAudited(message));
+    const free = messages.filter(({ message }) => !isAudited(message));
     if (ruled.length > 0) audited.set(merchantId, ruled);
-    if (rest.length > 0) others.set(merchantId, rest);
+    if (free.length > 0) others.set(merchantId, free);
   }
   return { audited, others };
 }
 
 /**
- * Sends audited commands away for a while after a row that all of them need was found held: trying each
- * would cost everybody the wait for it.
+ * Refuses audited commands for a while after a row that all of them need was found locked: trying each
+ * would cost all merchants the wait for it.
  */
-export class AuditRest {
+export class AuditPause {
   /** Monotonic milliseconds. */
-  #heldAt = -Infinity;
-  #restMs = REST_MS;
+  #lockedAt = -Infinity;
+  #pauseMs = FIRST_MS;
 
-  /** How long ago such a row was last found held, milliseconds. */
-  get heldMs(): number {
-    return performance.now() - this.#heldAt;
+  /** How long ago such a row was last found locked, milliseconds. */
+  get lockedMs(): number {
+    return performance.now() - this.#lockedAt;
   }
 
-  /** Such a row was found held. */
+  /** Such a row was found locked. */
   begin(): void {
-    const goesOn = this.heldMs < this.#restMs + ANEW_MS;
-    this.#restMs = goesOn ? Math.min(2 * this.#restMs, LONGEST_REST_MS) : REST_MS;
-    this.#heldAt = performance.now();
+    const goesOn = this.lockedMs < this.#pauseMs + ANEW_MS;
+    this.#pauseMs = goesOn ? Math.min(2 * this.#pauseMs, LONGEST_MS) : FIRST_MS;
+    this.#lockedAt = performance.now();
   }
 
-  /** Sends those of a batch away, while it lasts; they are settled then. */
-  refuse(work: Work): void {
-    if (this.heldMs >= this.#restMs) return;
-    for (const envelope of [...work.values()].flat()) {
-      if (envelope.kind === "command" && isAudited(envelope)) {
-        envelope.settle({ kind: "overloaded" });
+  /** Refuses those of a batch while the pause lasts; they are answered then. */
+  refuse(batch: Batch): void {
+    if (this.lockedMs >= this.#pauseMs) return;
+    for (const queued of [...batch.values()].flat()) {
+      if (queued.kind === "command" && isAudited(queued.message)) {
+        queued.answer({ kind: "overloaded" });
       }
     }
   }

@@ -1,37 +1,36 @@
 /**
  * What the journal does with one batch: read what it speaks of, decide, write once, reply after
- * the commit; and what it does when the write misses some of it or loses its answer. A batch of
- * which nothing was done is `recover.ts`.
+ * the commit; and what it does when the write misses some of it. A batch of which nothing was done is
+ * `recover.ts`, one whose answer was lost `lost_commit.ts`.
  *
  * @module
  */
 
 import { getLogger } from "@logtape/logtape";
 import { v7 } from "uuid";
-import type { SliceMiss } from "../../ledger/journal/batch.ts";
 import type { Settings } from "../../ledger/journal/read_settings.ts";
 import type { JournalStore } from "../../ledger/journal/store.ts";
+import type { Miss } from "../../ledger/journal/write_batch.ts";
 import type { Network } from "../../ledger/money/pair.ts";
+import type { InboxKey } from "../../ledger/rows.ts";
+import type { Liquidity } from "../merchant/liquidity.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { ActiveMerchants } from "./active_merchants.ts";
-import { AuditRest } from "./audited.ts";
+import { AuditPause } from "./audited.ts";
 import { type Committed, committed } from "./committed.ts";
-import { decideBatch, type Deciding, type Work } from "./decide_batch.ts";
-import type { Decidable } from "./envelope.ts";
-import type { DoubtfulMerchants } from "./doubtful_merchants.ts";
-import type { Liquidity } from "../merchant/liquidity.ts";
-import { untilAnswered } from "./patience.ts";
-import { quarantine } from "./quarantine.ts";
+import { type Batch, decideBatch, type Deciding, type MerchantBatch } from "./decide_batch.ts";
+import { resolveLost } from "./lost_commit.ts";
+import type { DoubtfulMerchants } from "./merchant_standing.ts";
+import type { QueuedMessage } from "./queue.ts";
 import {
-  comeBackLater,
   recover,
   type Recovering,
+  refuseOverloaded,
   type RolledBack,
   TRIES,
-  unsettled,
+  unanswered,
 } from "./recover.ts";
-import { resolveApart, type Resolved, resolveOnce } from "./resolve_lost.ts";
-import type { Slice } from "./slice.ts";
+import { retry } from "./retry.ts";
 
 const log = getLogger(["engine", "journal"]);
 
@@ -43,28 +42,28 @@ export interface BatchOptions {
   readonly store: JournalStore;
   readonly onCommitted: (news: Committed) => void;
   readonly liquidity: Liquidity;
-  /** Says that a merchant's inbox still has rows. */
+  /** A merchant's inbox still has rows. */
   readonly wake: (merchantId: string) => void;
-  /** Told of a merchant whose message broke a batch. */
+  /** A merchant's message broke a batch. */
   readonly suspect: (merchantId: string) => void;
   /** Gives messages back to their merchant's mailbox, for its next turn. */
-  readonly giveBack: (merchantId: string, envelopes: readonly Decidable[]) => void;
-  /** The same, and has the merchant rest; the longer, the longer others were kept (milliseconds). */
-  readonly hold: (merchantId: string, envelopes: readonly Decidable[], costMs: number) => void;
-  /** Has nothing of a merchant taken up until `release`. */
-  readonly freeze: (merchantId: string) => void;
-  readonly release: (merchantId: string) => void;
-  readonly isHeld: (merchantId: string) => boolean;
+  readonly giveBack: (merchantId: string, messages: readonly QueuedMessage[]) => void;
+  /** The same, and pauses the merchant; the longer, the longer others were kept (milliseconds). */
+  readonly pause: (merchantId: string, messages: readonly QueuedMessage[], costMs: number) => void;
+  /** Has nothing of a merchant taken up until `resume`. */
+  readonly pauseUntilResumed: (merchantId: string) => void;
+  readonly resume: (merchantId: string) => void;
+  readonly isPaused: (merchantId: string) => boolean;
   readonly doubts: DoubtfulMerchants;
   /** Ends waiting for the database. */
-  readonly givenUp: () => boolean;
+  readonly isStopping: () => boolean;
   /** How many merchants stay in memory. */
   readonly activeMerchants?: number;
 }
 
 export class BatchProcessor {
   readonly active: ActiveMerchants;
-  readonly audit = new AuditRest();
+  readonly audit = new AuditPause();
   readonly #options: BatchOptions;
   readonly #store: JournalStore;
   readonly #deciding: Deciding;
@@ -85,22 +84,19 @@ export class BatchProcessor {
       store: options.store,
       active: this.active,
       liquidity: options.liquidity,
-      untilAnswered: (ask) => this.#untilAnswered(ask),
+      retry: (ask) => this.#retry(ask),
     };
     this.#recovering = {
-      store: options.store,
-      process: (work, attempt) => this.process(work, attempt),
-      doubts: options.doubts,
-      suspect: options.suspect,
-      hold: options.hold,
-      giveBack: options.giveBack,
-      quarantine: (envelope, reason) => this.#quarantine(envelope, reason),
+      ...options,
+      process: (batch, attempt) => this.process(batch, attempt),
+      quarantine: (queued, reason) => this.#quarantine(queued, reason),
     };
   }
 
-  /** So far: batches committed, messages answered, messages set aside. */
-  get figures(): { readonly batches: number; readonly messages: number; readonly aside: number } {
-    return { batches: this.#batches, messages: this.#messages, aside: this.#quarantined };
+  /** So far: batches committed, messages answered, messages quarantined. */
+  get figures() {
+    const [batches, messages, quarantined] = [this.#batches, this.#messages, this.#quarantined];
+    return { batches, messages, quarantined };
   }
 
   /** Global settings as last read; read again when a write finds them changed. */
@@ -114,8 +110,8 @@ export class BatchProcessor {
   }
 
   /**
-   * Forgets what was read: accounts, references and settings. Safe at any moment: what a batch under
-   * way has in hand is compared by its write, and memory is emptied before the next one is decided.
+   * Forgets what was read: accounts and settings. Safe at any moment: what a batch under way has in
+   * hand is compared by its write, and memory is emptied before the next one is decided.
    */
   dropCaches(): void {
     this.#generation++;
@@ -128,49 +124,49 @@ export class BatchProcessor {
    * @throws when the database is gone for good, the settings cannot be read, or on a bug of the
    *   journal's own
    */
-  async process(asked: Work, attempt = 1): Promise<void> {
-    const work = this.#withoutHeld(asked);
-    this.audit.refuse(work);
-    if (work.size === 0) return;
+  async process(asked: Batch, attempt = 1): Promise<void> {
+    const batch = this.#withoutPaused(asked);
+    this.audit.refuse(batch);
+    if (batch.size === 0) return;
     if (this.#cleared !== this.#generation) {
       this.#cleared = this.#generation;
       this.active.clear();
     }
-    const settings = await this.#untilAnswered(() => this.settings());
-    const decided = await this.#decide(work, settings);
+    const settings = await this.#retry(() => this.settings());
+    const decided = await this.#decide(batch, settings);
     if (decided.kind !== "decided") {
-      return await recover(this.#recovering, decided, unsettled(work), attempt);
+      return await recover(this.#recovering, decided, unanswered(batch), attempt);
     }
-    const { slices } = decided;
-    const dirty = slices.some((slice) => slice.draft.dirty);
-    const outcome = await (dirty ? this.#write(slices, settings) : this.#check(slices, settings));
+    const { parts } = decided;
+    const isDirty = parts.some(({ unit }) => unit.isDirty);
+    const outcome = await (isDirty ? this.#write(parts, settings) : this.#check(parts, settings));
     switch (outcome.kind) {
       case "durable":
-        return await this.#finish(slices, outcome, work, attempt);
+        return await this.#finish(parts, outcome, batch, attempt);
       case "unknown":
-        return await this.#resolve(slices, outcome, work, attempt);
+        return await this.#resolve(parts, outcome, batch, attempt);
       default:
-        return await recover(this.#recovering, outcome, unsettled(work), attempt);
+        return await recover(this.#recovering, outcome, unanswered(batch), attempt);
     }
   }
 
-  /** Messages of merchants that are held by now wait in their mailboxes. */
-  #withoutHeld(asked: Work): Work {
-    const work = new Map(asked);
-    for (const [merchantId, envelopes] of asked) {
-      if (!this.#options.isHeld(merchantId)) continue;
-      work.delete(merchantId);
-      this.#options.giveBack(merchantId, envelopes);
+  /** Messages of merchants that are paused by now wait in their mailboxes. */
+  #withoutPaused(asked: Batch): Batch {
+    const batch = new Map(asked);
+    for (const [merchantId, messages] of asked) {
+      if (!this.#options.isPaused(merchantId)) continue;
+      batch.delete(merchantId);
+      this.#options.giveBack(merchantId, messages);
     }
-    return work;
+    return batch;
   }
 
-  async #decide(work: Work, settings: Settings): Promise<Decided | RolledBack> {
+  async #decide(batch: Batch, settings: Settings): Promise<Decided | RolledBack> {
     const since = performance.now();
     try {
-      return { kind: "decided", slices: await decideBatch(this.#deciding, work, settings) };
+      return { kind: "decided", parts: await decideBatch(this.#deciding, batch, settings) };
     } catch (error) {
-      return this.#blame([...work.keys()], error, since);
+      return this.#blame([...batch.keys()], error, since);
     }
   }
 
@@ -183,42 +179,40 @@ export class BatchProcessor {
   #blame(merchantIds: readonly string[], error: unknown, since: number): RolledBack {
     const costMs = performance.now() - since;
     for (const merchantId of merchantIds) this.active.drop(merchantId);
-    if (this.#store.isConnectionError(error) && this.#options.givenUp()) throw error;
+    if (this.#store.isConnectionError(error) && this.#options.isStopping()) throw error;
     const audited = this.#store.auditedRefusal(error);
-    if (audited === "held") this.audit.begin();
+    if (audited === "locked") this.audit.begin();
     if (audited !== null) return { kind: "audited", error, why: audited };
-    if (this.#store.isHeld(error)) return { kind: "held", error, costMs, merchantIds };
-    if (this.#store.isSetback(error)) return { kind: "setback", error, costMs };
+    if (this.#store.isLocked(error)) return { kind: "locked", error, costMs, merchantIds };
+    if (this.#store.isTransient(error)) return { kind: "transient", error, costMs };
     if (this.#store.isTakenMeanwhile(error)) return { kind: "taken", error };
     return { kind: "poisoned", error };
   }
 
   /** Answers that change nothing still need to be decided on current state. */
-  async #check(slices: readonly Slice[], settings: Settings): Promise<WriteOutcome> {
+  async #check(parts: readonly MerchantBatch[], settings: Settings): Promise<WriteOutcome> {
     const since = performance.now();
-    const decidedOn = slices.map(({ draft }) => draft.changes().slice);
+    const accounts = parts.map(({ unit }) => unit.changes().account);
     try {
-      const misses = await this.#untilAnswered(() =>
-        this.#store.checkVersions(settings.epoch, decidedOn)
-      );
+      const misses = await this.#retry(() => this.#store.checkVersions(settings.epoch, accounts));
       return { kind: "durable", commitId: null, misses };
     } catch (error) {
-      return this.#blame(merchantsOf(slices), error, since);
+      return this.#blame(merchantsOf(parts), error, since);
     }
   }
 
-  async #write(slices: readonly Slice[], settings: Settings): Promise<WriteOutcome> {
+  async #write(parts: readonly MerchantBatch[], settings: Settings): Promise<WriteOutcome> {
     const since = performance.now();
     const commitId = v7();
     crashPoint("journal.before-write");
     try {
-      const changes = slices.map((slice) => slice.draft.changes());
+      const changes = parts.map(({ unit }) => unit.changes());
       const misses = await this.#store.writeBatch(commitId, settings.epoch, changes);
       crashPoint("journal.after-write");
       return { kind: "durable", commitId, misses };
     } catch (error) {
       if (!this.#store.isConnectionError(error)) {
-        return this.#blame(merchantsOf(slices), error, since);
+        return this.#blame(merchantsOf(parts), error, since);
       }
       this.dropCaches();
       log.warn("the answer to a commit was lost: {error}", { error });
@@ -228,200 +222,192 @@ export class BatchProcessor {
 
   /** Finds out what became of a commit; only what certainly did not happen is decided again. */
   async #resolve(
-    slices: readonly Slice[],
+    parts: readonly MerchantBatch[],
     lost: { readonly commitId: string; readonly error: unknown },
-    work: Work,
+    batch: Batch,
     attempt: number,
   ): Promise<void> {
-    const resolved = await this.#resolveNow(lost.commitId, merchantsOf(slices));
-    const happened = slices.filter(({ merchantId }) => resolved.happened.has(merchantId));
-    for (const slice of happened) this.#reply(slice);
-    this.#announce(happened);
-    const waiting = slices.filter(({ merchantId }) => resolved.waiting.has(merchantId));
-    if (waiting.length > 0) this.#resolveLater(lost.commitId, waiting, work);
-    const left = [...work].filter(([merchantId]) =>
-      !resolved.happened.has(merchantId) && !resolved.waiting.has(merchantId)
-    );
-    const again = this.#askedOf(new Map(left));
+    const { isStopping, pauseUntilResumed, resume, giveBack } = this.#options;
+    const left = await resolveLost({
+      store: this.#store,
+      commitId: lost.commitId,
+      merchantIds: merchantsOf(parts),
+      retry: (ask) => this.#retry(ask),
+      isStopping,
+      onWaiting: pauseUntilResumed,
+      onHappened: (happened) => {
+        const done = parts.filter(({ merchantId }) => happened.has(merchantId));
+        for (const part of done) this.#reply(part);
+        this.#announce(done);
+      },
+      onResolvedLate: (merchantId, hasHappened) => {
+        this.active.drop(merchantId);
+        const open = unanswered(new Map([[merchantId, batch.get(merchantId) ?? []]]));
+        if (!hasHappened) giveBack(merchantId, open.get(merchantId) ?? []);
+        resume(merchantId);
+      },
+    });
+    const again = this.#askedOf(new Map([...batch].filter(([id]) => !left.has(id))));
     if (attempt < TRIES) return await this.process(again, attempt + 1);
     // a write that takes its connection down every time is as good as refused
     await recover(this.#recovering, { kind: "poisoned", error: lost.error }, again, attempt);
   }
 
-  async #resolveNow(commitId: string, merchantIds: readonly string[]): Promise<Resolved> {
-    try {
-      return await this.#untilAnswered(() => resolveOnce(this.#store, commitId, merchantIds));
-    } catch (error) {
-      if (this.#options.givenUp()) throw error;
-      log.error("it cannot be found out now what became of a commit: {error}", { error });
-      return { happened: new Set(), waiting: new Set(merchantIds) };
-    }
-  }
-
-  /** The merchants are held, and nobody else waits for what is found out. */
-  #resolveLater(commitId: string, slices: readonly Slice[], work: Work): void {
-    const { freeze, release, giveBack, givenUp } = this.#options;
-    const sliceOf = new Map(slices.map((slice) => [slice.merchantId, slice]));
-    for (const merchantId of sliceOf.keys()) freeze(merchantId);
-    // nothing in it throws: an error of the database is asked again, and telling only moves messages
-    void resolveApart(this.#store, commitId, sliceOf.keys(), givenUp, (merchantId, happened) => {
-      this.active.drop(merchantId);
-      const slice = sliceOf.get(merchantId);
-      if (happened && slice !== undefined) {
-        this.#reply(slice);
-        this.#announce([slice]);
-      } else {
-        const left = unsettled(new Map([[merchantId, work.get(merchantId) ?? []]]));
-        giveBack(merchantId, left.get(merchantId) ?? []);
-      }
-      release(merchantId);
-    });
-  }
-
   /** After the commit: states are replaced, replies leave, what was missed is decided again. */
   async #finish(
-    slices: readonly Slice[],
+    parts: readonly MerchantBatch[],
     { commitId, misses }: Durable,
-    work: Work,
+    batch: Batch,
     attempt: number,
   ): Promise<void> {
     const missed = new Set(misses.map((miss) => miss.merchantId));
-    const written = slices.filter((slice) => !missed.has(slice.merchantId));
+    const written = parts.filter(({ merchantId }) => !missed.has(merchantId));
     this.#batches++;
-    for (const slice of written) {
-      this.active.keep(slice.merchantId, slice.draft, commitId);
-      this.#options.release(slice.merchantId);
-      this.#options.doubts.pass(slice.merchantId);
-      this.#reply(slice);
+    for (const part of written) {
+      const { merchantId, unit: { state } } = part;
+      // a write raises the version of every merchant in it, also of one that only refused
+      const fence = commitId === null ? {} : { version: state.version + 1, lastCommit: commitId };
+      this.active.put(merchantId, { ...state, ...fence });
+      this.#options.resume(merchantId);
+      this.#options.doubts.pass(merchantId);
+      this.#reply(part);
     }
     this.#announce(written);
-    for (const { envelope, reason } of written.flatMap((slice) => slice.aside)) {
-      await this.#quarantine(envelope, reason);
+    for (const { event, reason } of written.flatMap(({ quarantined }) => quarantined)) {
+      await this.#quarantine(event, reason);
     }
-    if (missed.size === 0) return;
+    if (missed.size > 0) await this.#again(parts, misses, batch, attempt);
+  }
+
+  /** Decides again what was missed; who is locked waits in its mailbox, and keeps no other. */
+  async #again(
+    parts: readonly MerchantBatch[],
+    misses: readonly Miss[],
+    batch: Batch,
+    attempt: number,
+  ): Promise<void> {
     this.#learn(misses);
-    const stopped = new Set(
-      misses.filter(({ reason }) => reason === "stopped").map(({ merchantId }) => merchantId),
-    );
-    await this.#refuseRefunds(slices.filter(({ merchantId }) => stopped.has(merchantId)));
-    for (const { merchantId, reason } of misses) {
-      if (reason !== "locked") continue;
-      // whose turn it was waits: the others are not kept by a row that another transaction holds
-      missed.delete(merchantId);
-      const left = unsettled(new Map([[merchantId, work.get(merchantId) ?? []]]));
-      this.#options.hold(merchantId, left.get(merchantId) ?? [], 0);
+    const idsOf = (reason: Miss["reason"]) =>
+      new Set(misses.filter((miss) => miss.reason === reason).map((miss) => miss.merchantId));
+    const [stopped, locked] = [idsOf("stopped"), idsOf("locked")];
+    await this.#refuseRefunds(parts.filter(({ merchantId }) => stopped.has(merchantId)));
+    const left = new Map<string, readonly QueuedMessage[]>();
+    for (const { merchantId } of misses) {
+      const messages = batch.get(merchantId) ?? [];
+      if (!locked.has(merchantId)) left.set(merchantId, messages);
+      else {
+        const open = unanswered(new Map([[merchantId, messages]]));
+        this.#options.pause(merchantId, open.get(merchantId) ?? [], 0);
+      }
     }
-    const again = this.#askedOf(
-      new Map([...work].filter(([merchantId]) => missed.has(merchantId))),
-    );
+    const again = this.#askedOf(left);
     if (attempt < TRIES) await this.process(again, attempt + 1);
-    else comeBackLater(again);
+    else refuseOverloaded(again);
   }
 
   /**
-   * Refunds that wait until signing goes on are sent away, so that what their merchants asked besides is
+   * Refunds that wait until signing goes on are refused, so that what their merchants asked besides is
    * decided again with the rest. Which networks are stopped is but a hint: the write compares it.
    */
-  async #refuseRefunds(slices: readonly Slice[]): Promise<void> {
-    const refusable = slices.flatMap(({ messages }) => messages)
+  async #refuseRefunds(parts: readonly MerchantBatch[]): Promise<void> {
+    const refusable = parts.flatMap(({ messages }) => messages)
       .filter(({ refunds }) => refunds.length > 0);
     if (refusable.length === 0) return;
     const networks = [...new Set(refusable.flatMap(({ refunds }) => refunds))];
     const stopped = await this.#stoppedOf(networks);
-    for (const { envelope, refunds } of refusable) {
-      if (envelope.kind !== "command" || !refunds.some((one) => stopped.includes(one))) continue;
-      envelope.settle({ kind: "overloaded" });
+    for (const { queued, refunds } of refusable) {
+      if (queued.kind !== "command" || !refunds.some((one) => stopped.includes(one))) continue;
+      queued.answer({ kind: "overloaded" });
     }
   }
 
-  /** Those of some networks for which signing is stopped; all of them where that cannot be told. */
+  /** Those of some networks for which signing is stopped; all of them where that cannot be read. */
   async #stoppedOf(networks: readonly Network[]): Promise<readonly Network[]> {
     try {
-      return await this.#untilAnswered(() => this.#store.readStoppedNetworks(networks));
+      return await this.#retry(() => this.#store.readStoppedNetworks(networks));
     } catch (error) {
-      if (this.#options.givenUp()) throw error;
-      log.error("it cannot be told where signing is stopped: {error}", { error });
+      if (this.#options.isStopping()) throw error;
+      log.error("it cannot be read where signing is stopped: {error}", { error });
       return networks;
     }
   }
 
   /**
-   * What is left to decide where another node may have written: the commands. What the inbox told
-   * the other one may have consumed, so the inbox is read again.
+   * What is left to decide where another node may have written: the commands. Chain events may be
+   * consumed by the other one, so the inbox is read again.
    */
-  #askedOf(work: Work): Work {
-    const asked: Map<string, readonly Decidable[]> = new Map();
-    for (const [merchantId, envelopes] of unsettled(work)) {
-      const commands = envelopes.filter(({ kind }) => kind === "command");
-      if (commands.length < envelopes.length) this.#options.wake(merchantId);
+  #askedOf(batch: Batch): Batch {
+    const asked = new Map<string, readonly QueuedMessage[]>();
+    for (const [merchantId, messages] of unanswered(batch)) {
+      const commands = messages.filter(({ kind }) => kind === "command");
+      if (commands.length < messages.length) this.#options.wake(merchantId);
       if (commands.length > 0) asked.set(merchantId, commands);
     }
     return asked;
   }
 
-  async #quarantine(envelope: Decidable, reason: string): Promise<void> {
+  async #quarantine(queued: QueuedMessage, reason: string): Promise<void> {
     this.#quarantined++;
-    if (envelope.kind === "command") return envelope.settle({ kind: "failed" });
-    await quarantine(this.#store, envelope.message.key, reason);
+    if (queued.kind === "command") return queued.answer({ kind: "failed" });
+    await quarantine(this.#store, queued.message.key, reason);
   }
 
-  /** What a miss teaches, so that the next decision is made on it. */
-  #learn(misses: readonly SliceMiss[]): void {
-    for (const miss of misses) {
-      switch (miss.reason) {
-        case "version":
-        case "locked":
-          this.active.drop(miss.merchantId);
-          break;
-        case "epoch":
-          this.#settings = null;
-          break;
-        case "reference":
-          this.active.learnReference(miss.merchantId, miss.referenceId, miss.withdrawalId);
-          break;
-        case "outgoing":
-          // the payout's state is read again with the facts
-          break;
-        case "stopped":
-          // nothing that was decided on has changed
-          break;
-        default: {
-          const never: never = miss;
-          return never;
-        }
-      }
+  /** Has the next decision made on what a miss shows to have changed; records are read again anyway. */
+  #learn(misses: readonly Miss[]): void {
+    for (const { merchantId, reason } of misses) {
+      if (reason === "version" || reason === "locked") this.active.drop(merchantId);
+      if (reason === "epoch") this.#settings = null;
     }
   }
 
-  #reply(slice: Slice): void {
-    for (const { envelope, outcome } of slice.messages) {
+  #reply({ messages }: MerchantBatch): void {
+    for (const { queued, outcome } of messages) {
       this.#messages++;
-      if (envelope.kind === "command") envelope.settle(outcome);
+      if (queued.kind === "command") queued.answer(outcome);
     }
   }
 
-  #announce(slices: readonly Slice[]): void {
-    const news = committed(slices);
+  #announce(parts: readonly MerchantBatch[]): void {
+    const news = committed(parts);
     if (news !== null) this.#options.onCommitted(news);
-    // what a commit tells another merchant (a reseller's share) is heard at once, not by the sweep
-    for (const { draft } of slices) {
-      if (!draft.dirty) continue;
-      for (const { merchantId } of draft.changes().inbox) this.#options.wake(merchantId);
+    // what a commit says to another merchant (a reseller's share) is read at once, not by the next poll
+    for (const { unit } of parts) {
+      if (!unit.isDirty) continue;
+      for (const { merchantId } of unit.changes().once.inbox) this.#options.wake(merchantId);
     }
   }
 
-  #untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
-    return untilAnswered(this.#store, this.#options.givenUp, ask, () => this.dropCaches());
+  #retry<T>(ask: () => Promise<T>): Promise<T> {
+    return retry(this.#store, this.#options.isStopping, ask, () => this.dropCaches());
   }
 }
 
-function merchantsOf(slices: readonly Slice[]): readonly string[] {
-  return slices.map(({ merchantId }) => merchantId);
+/**
+ * Quarantines an inbox row. Where the database refuses, the row stays as it is and is met again by
+ * the next wake-up: no batch fails, or waits, for the sake of one row.
+ */
+export async function quarantine(
+  store: JournalStore,
+  key: InboxKey,
+  reason: string,
+): Promise<void> {
+  try {
+    await store.quarantineInboxRow(key, reason);
+  } catch (error) {
+    log.warn("an inbox row cannot be quarantined now, it is met again: {txid}: {error}", {
+      txid: key.txid,
+      error,
+    });
+  }
+}
+
+function merchantsOf(parts: readonly MerchantBatch[]): readonly string[] {
+  return parts.map(({ merchantId }) => merchantId);
 }
 
 interface Decided {
   readonly kind: "decided";
-  readonly slices: readonly Slice[];
+  readonly parts: readonly MerchantBatch[];
 }
 
 /** The batch is durable but for the misses. */
@@ -429,7 +415,7 @@ interface Durable {
   readonly kind: "durable";
   /** Null where there was nothing to write. */
   readonly commitId: string | null;
-  readonly misses: readonly SliceMiss[];
+  readonly misses: readonly Miss[];
 }
 
 type WriteOutcome =

@@ -1,6 +1,6 @@
 import type { Network } from "../../ledger/money/pair.ts";
-import { type Promised, promisesOf } from "../merchant/liquidity.ts";
-import type { Slice } from "./slice.ts";
+import { type Reservation, reservationsOf } from "../merchant/liquidity.ts";
+import type { MerchantBatch } from "./decide_batch.ts";
 
 /** What a commit means to other actors; only a wake-up, the rows are durable. */
 export interface Committed {
@@ -8,8 +8,8 @@ export interface Committed {
   readonly events: ReadonlySet<string>;
   /** Networks with new payouts. */
   readonly networks: ReadonlySet<Network>;
-  /** What new payouts promise. */
-  readonly promises: readonly Promised[];
+  /** What new payouts reserve. */
+  readonly reservations: readonly Reservation[];
   /** Deposits that were seen and are not final yet. */
   readonly pendingDeposits: readonly PendingDeposit[];
 }
@@ -20,24 +20,24 @@ export interface PendingDeposit {
   readonly expiresAt: number;
 }
 
-/** What other actors should hear of committed slices; `null` when nothing concerns them. */
-export function committed(slices: readonly Slice[]): Committed | null {
+/** What a commit is to other actors; `null` when nothing concerns them. */
+export function committed(parts: readonly MerchantBatch[]): Committed | null {
   const events = new Set<string>();
   const networks = new Set<Network>();
-  const promises: Promised[] = [];
+  const reservations: Reservation[] = [];
   const pendingDeposits: PendingDeposit[] = [];
-  for (const { draft, merchantId } of slices) {
-    if (!draft.dirty) continue;
-    const changes = draft.changes();
-    if (changes.events.some((event) => event.status === "PENDING")) events.add(merchantId);
-    for (const row of changes.newOutgoing) if (row.status === "queued") networks.add(row.network);
-    promises.push(...promisesOf(changes.newOutgoing));
-    for (const row of changes.newDeposits) {
+  for (const { unit, merchantId } of parts) {
+    if (!unit.isDirty) continue;
+    const changes = unit.changes();
+    if (changes.once.events.some((event) => event.status === "PENDING")) events.add(merchantId);
+    for (const row of changes.once.outgoing) if (row.status === "queued") networks.add(row.network);
+    reservations.push(...reservationsOf(changes.once.outgoing));
+    for (const row of changes.created.deposits) {
       if (row.status === "PENDING" && row.expiresAt !== null) {
         pendingDeposits.push({ depositId: row.id, expiresAt: row.expiresAt });
       }
     }
   }
   if (events.size + networks.size + pendingDeposits.length === 0) return null;
-  return { events, networks, promises, pendingDeposits };
+  return { events, networks, reservations, pendingDeposits };
 }

@@ -6,63 +6,79 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import type { Facts } from "../../ledger/journal/read_facts.ts";
 import type { Settings } from "../../ledger/journal/read_settings.ts";
 import type { JournalStore } from "../../ledger/journal/store.ts";
-import type { ActiveMerchant, ActiveMerchants } from "./active_merchants.ts";
-import { doubtfulReferences, withHolders } from "./doubtful_references.ts";
-import { Draft } from "./draft.ts";
-import type { Decidable } from "./envelope.ts";
-import { HotFunds, type Liquidity, promisesOf } from "../merchant/liquidity.ts";
-import { needsOf } from "./needs.ts";
-import { decideSlice, type Slice } from "./slice.ts";
-import { Records } from "../merchant/state.ts";
+import type { Network } from "../../ledger/money/pair.ts";
+import { type Answer, decide } from "../merchant/decide.ts";
+import type { Decision } from "../merchant/decision.ts";
+import { type Liquidity, RemainingLiquidity, reservationsOf } from "../merchant/liquidity.ts";
+import type { Refusal } from "../merchant/refusal.ts";
+import { type MerchantState, Records } from "../merchant/state.ts";
+import type { AskOutcome } from "../runtime/ask.ts";
+import type { ActiveMerchants } from "./active_merchants.ts";
+import type { QueuedEvent, QueuedMessage } from "./queue.ts";
+import { recordNeeds } from "./record_needs.ts";
+import { UnitOfWork } from "./unit_of_work.ts";
 
 const log = getLogger(["engine", "journal"]);
 
 /** Messages to decide, in order, per merchant. */
-export type Work = ReadonlyMap<string, readonly Decidable[]>;
+export type Batch = ReadonlyMap<string, readonly QueuedMessage[]>;
+
+/** One merchant's part of a batch, decided. */
+export interface MerchantBatch {
+  readonly merchantId: string;
+  readonly unit: UnitOfWork;
+  readonly messages: readonly DecidedMessage[];
+  /** Chain events to be quarantined, with the reason. */
+  readonly quarantined: readonly { readonly event: QueuedEvent; readonly reason: string }[];
+}
+
+/** A message with the answer that its sender gets once the batch is durable. */
+export interface DecidedMessage {
+  readonly queued: QueuedMessage;
+  readonly outcome: AskOutcome<Answer, Refusal>;
+  /** Networks of queued payouts that it gives up unpaid, which waits while signing is stopped. */
+  readonly refunds: readonly Network[];
+}
 
 /** What deciding works with. */
 export interface Deciding {
-  readonly store: Pick<JournalStore, "readAccounts" | "readFacts" | "findReferences">;
+  readonly store: Pick<JournalStore, "readAccounts" | "readRecords">;
   readonly active: ActiveMerchants;
   readonly liquidity: Liquidity;
-  /** Asks the database until it answers. */
-  readonly untilAnswered: <T>(ask: () => Promise<T>) => Promise<T>;
+  /** Asks the database again until it answers. */
+  readonly retry: <T>(ask: () => Promise<T>) => Promise<T>;
 }
 
 /** Decides a batch: reads what its messages speak of, then every merchant's in order. */
 export async function decideBatch(
   deciding: Deciding,
-  work: Work,
+  batch: Batch,
   settings: Settings,
-): Promise<readonly Slice[]> {
-  const { store, untilAnswered } = deciding;
-  const actors = await openMerchants(deciding, [...work.keys()]);
-  const messages = [...work].flatMap(([merchantId, envelopes]) =>
-    envelopes.map(({ message }) => ({ merchantId, message }))
+): Promise<readonly MerchantBatch[]> {
+  const states = await openMerchants(deciding, [...batch.keys()]);
+  const messages = [...batch].flatMap(([merchantId, all]) =>
+    all.map(({ message }) => ({ merchantId, message }))
   );
-  const facts = await untilAnswered(() => store.readFacts(needsOf(messages)));
-  const hotFunds = new HotFunds(deciding.liquidity);
-  const slices: Slice[] = [];
-  for (const [merchantId, envelopes] of work) {
-    const actor = actors.get(merchantId);
-    if (actor === undefined) {
+  const read = await deciding.retry(() => deciding.store.readRecords(recordNeeds(messages)));
+  const shared = new RemainingLiquidity(deciding.liquidity);
+  const decided: MerchantBatch[] = [];
+  for (const [merchantId, all] of batch) {
+    const state = states.get(merchantId);
+    if (state === undefined) {
       log.error("a message names a merchant that does not exist: {merchantId}", { merchantId });
-      for (const envelope of envelopes) {
-        if (envelope.kind === "command") envelope.settle({ kind: "failed" });
-      }
+      for (const queued of all) if (queued.kind === "command") queued.answer({ kind: "failed" });
       continue;
     }
-    const slice = decideInOrder(merchantId, actor, facts, settings, envelopes, hotFunds);
-    hotFunds.promise(promisesOf(slice.draft.records.newOutgoing.values()));
-    for (const { envelope } of slice.messages) {
-      if (envelope.kind === "command") envelope.decided = true;
-    }
-    slices.push(slice);
+    const own = new RemainingLiquidity((network, currency) => shared.left(network, currency));
+    const unit = new UnitOfWork(state, Records.of(merchantId, read), own);
+    const part = decideMerchant(merchantId, unit, settings, all);
+    if (unit.isDirty) shared.reserve(reservationsOf(unit.changes().once.outgoing));
+    for (const { queued } of part.messages) if (queued.kind === "command") queued.decided = true;
+    decided.push(part);
   }
-  return await confirmReferences(deciding, slices);
+  return decided;
 }
 
 /**
@@ -70,54 +86,73 @@ export async function decideBatch(
  * the same batch speaks of.
  */
 async function openMerchants(
-  { store, active, untilAnswered }: Deciding,
+  { store, active, retry }: Deciding,
   merchantIds: readonly string[],
-): Promise<ReadonlyMap<string, ActiveMerchant>> {
-  const actors = new Map<string, ActiveMerchant>();
+): Promise<ReadonlyMap<string, MerchantState>> {
+  const states = new Map<string, MerchantState>();
   const cold: string[] = [];
   for (const merchantId of merchantIds) {
-    const actor = active.get(merchantId);
-    if (actor === undefined) cold.push(merchantId);
-    else actors.set(merchantId, actor);
+    const state = active.get(merchantId);
+    if (state === undefined) cold.push(merchantId);
+    else states.set(merchantId, state);
   }
-  if (cold.length === 0) return actors;
-  const snapshots = await untilAnswered(() => store.readAccounts(cold));
-  for (const [merchantId, state] of snapshots) {
-    actors.set(merchantId, active.open(merchantId, state));
+  if (cold.length === 0) return states;
+  for (const [merchantId, state] of await retry(() => store.readAccounts(cold))) {
+    active.put(merchantId, state);
+    states.set(merchantId, state);
   }
-  return actors;
+  return states;
 }
 
-/** Nobody is refused for want of funds whose reference is taken. */
-async function confirmReferences(
-  { store, active, untilAnswered }: Deciding,
-  slices: readonly Slice[],
-): Promise<readonly Slice[]> {
-  const doubtful = doubtfulReferences(slices);
-  if (doubtful.length === 0) return slices;
-  const holders = await untilAnswered(() => store.findReferences(doubtful));
-  for (const { merchantId, referenceId, withdrawalId } of holders) {
-    active.learnReference(merchantId, referenceId, withdrawalId);
-  }
-  return holders.length === 0 ? slices : slices.map((slice) => withHolders(slice, holders));
-}
-
-/** Decides a merchant's part; again where it had given a reference away that a later message frees. */
-function decideInOrder(
+/**
+ * Decides a merchant's messages in order. A message that breaks an assumption is taken out alone;
+ * it cannot have changed anything, because a decision is taken in whole or not at all.
+ */
+export function decideMerchant(
   merchantId: string,
-  { state, references }: ActiveMerchant,
-  facts: Facts,
+  unit: UnitOfWork,
   settings: Settings,
-  envelopes: readonly Decidable[],
-  hotFunds: HotFunds,
-): Slice {
-  const decide = () => {
-    const funds = new HotFunds((network, currency) => hotFunds.left(network, currency));
-    const draft = new Draft(state, Records.of(merchantId, facts), references, funds);
-    return decideSlice(merchantId, draft, settings, envelopes);
-  };
-  const slice = decide();
-  if (slice.draft.overlooked.size === 0) return slice;
-  for (const [reference, holder] of slice.draft.overlooked) references.set(reference, holder);
-  return decide();
+  all: readonly QueuedMessage[],
+): MerchantBatch {
+  const messages: DecidedMessage[] = [];
+  const quarantined: { event: QueuedEvent; reason: string }[] = [];
+  for (const queued of all) {
+    if (queued.kind === "command" && queued.isAnswered) continue;
+    let outcome: AskOutcome<Answer, Refusal>;
+    let refunds: readonly Network[] = [];
+    try {
+      const result = decide(unit, settings, queued.message);
+      if (result.kind === "decided") {
+        unit.take(result.decision);
+        refunds = refundsOf(result.decision);
+        outcome = { kind: "done", value: result.answer };
+      } else if (result.kind === "refused") {
+        outcome = { kind: "refused", refusal: result.refusal };
+      } else {
+        if (queued.kind === "event") quarantined.push({ event: queued, reason: result.reason });
+        continue;
+      }
+    } catch (error) {
+      log.error(
+        "a message broke an assumption and is quarantined: {type} of {merchantId}: {error}",
+        {
+          type: queued.message.type,
+          merchantId,
+          error,
+        },
+      );
+      if (queued.kind === "event") quarantined.push({ event: queued, reason: `bug: ${error}` });
+      outcome = { kind: "failed" };
+    }
+    messages.push({ queued, outcome, refunds });
+  }
+  return { merchantId, unit, messages, quarantined };
+}
+
+/** The networks of the payouts that a decision takes out of the queue without their being paid. */
+function refundsOf({ voided, withdrawals }: Decision): readonly Network[] {
+  const queued = new Set(voided.filter((row) => row.fromStatus === "queued").map(({ id }) => id));
+  return withdrawals
+    .filter(({ outgoingId, status }) => queued.has(outgoingId) && status !== "CONFIRMED")
+    .map(({ network }) => network);
 }

@@ -11,18 +11,21 @@ import type { Settings } from "../../ledger/journal/read_settings.ts";
 import type { JournalStore } from "../../ledger/journal/store.ts";
 import type { Currency } from "../../ledger/money/pair.ts";
 import type { AskOutcome } from "../runtime/ask.ts";
-import { BatchProcessor } from "./batch_processor.ts";
-import type { Committed } from "./committed.ts";
-import { CommandEnvelope, type Decidable } from "./envelope.ts";
-import { DoubtfulMerchants } from "./doubtful_merchants.ts";
 import type { Liquidity } from "../merchant/liquidity.ts";
 import type { Answers, MerchantCommand, Merchants } from "../merchant/messages.ts";
-import { HeldMerchants } from "./held_merchants.ts";
-import { type Opening, openWork } from "./open_work.ts";
-import { untilAnswered } from "./patience.ts";
-import { quarantine } from "./quarantine.ts";
-import { MerchantQueue, type Standing, type Taken } from "./queue.ts";
 import type { Refusal } from "../merchant/refusal.ts";
+import { BatchProcessor, quarantine } from "./batch_processor.ts";
+import type { Committed } from "./committed.ts";
+import { DoubtfulMerchants, PausedMerchants } from "./merchant_standing.ts";
+import { openBatch, type Opening } from "./open_batch.ts";
+import {
+  MerchantQueue,
+  QueuedCommand,
+  type QueuedMessage,
+  type Standing,
+  type Taken,
+} from "./queue.ts";
+import { retry } from "./retry.ts";
 
 const log = getLogger(["engine", "journal"]);
 
@@ -31,7 +34,7 @@ const log = getLogger(["engine", "journal"]);
  * latency (measured).
  */
 const BATCH_LIMIT = 500;
-/** How often deadlines are looked at, and what is held while nothing else waits. */
+/** How often deadlines are looked at, and paused merchants while nothing else waits. */
 const TICK_MS = 50;
 /** How long a merchant that broke a batch commits alone. */
 const SUSPECT_MS = 60_000;
@@ -46,11 +49,11 @@ export interface JournalOptions {
   /** US dollars per unit of a currency. */
   readonly usdRate: (currency: Currency) => string;
   readonly onCommitted: (committed: Committed) => void;
-  /** What hot wallets can still promise; without it nobody is refused for want of it. */
+  /** What hot wallets can still pay; without it no payout is refused for want of it. */
   readonly liquidity?: Liquidity;
   readonly queueCapacity?: number;
   readonly mailboxCapacity?: number;
-  /** The most messages of one batch, default 500; what it is worth is measured with 1. */
+  /** The most messages of one batch, default 500; a bench compares it with 1. */
   readonly batchLimit?: number;
   /** How many merchants stay in memory. */
   readonly activeMerchants?: number;
@@ -67,12 +70,12 @@ export interface JournalFigures {
   /** Merchants in memory. */
   readonly active: number;
   /** Merchants that wait for a row which another transaction holds, if only for a moment. */
-  readonly held: number;
+  readonly paused: number;
   /** Those of them that have waited for longer than any commit takes. */
   readonly suspended: number;
-  /** Messages set aside so far. */
-  readonly aside: number;
-  /** Batches given up so far: their senders were told that nothing, or that nothing certain, is known. */
+  /** Messages quarantined so far. */
+  readonly quarantined: number;
+  /** Batches given up so far: their senders were answered that nothing happened, or that it is unknown. */
   readonly givenUp: number;
 }
 
@@ -83,11 +86,11 @@ export class Journal implements Merchants {
   readonly #queue: MerchantQueue;
   readonly #processor: BatchProcessor;
   readonly #opening: Opening;
-  readonly #waiting = new Set<CommandEnvelope>();
+  readonly #waiting = new Set<QueuedCommand>();
   readonly #suspects = new Map<string, number>();
-  readonly #held = new HeldMerchants(() => this.#monotonic());
+  readonly #paused = new PausedMerchants(() => this.#monotonic());
   readonly #doubts = new DoubtfulMerchants(() => this.#monotonic());
-  /** Ends the loop's pause while all that waits is held. */
+  /** Ends the loop's pause while all that waits is paused. */
   #endPause: (() => void) | null = null;
   #givenUp = 0;
   #givenUpAt: number | null = null;
@@ -96,8 +99,8 @@ export class Journal implements Merchants {
   /** Answers that may leave and are about to. */
   #answers: (() => void)[] = [];
   #batchSince: number | null = null;
-  #closed = false;
-  #abandoned = false;
+  #isClosed = false;
+  #isAbandoned = false;
   #ticker: ReturnType<typeof setInterval>;
 
   constructor(options: JournalOptions) {
@@ -114,21 +117,21 @@ export class Journal implements Merchants {
       liquidity: options.liquidity ?? (() => null),
       wake: (merchantId) => this.wake(merchantId),
       suspect: (merchantId) => this.#suspects.set(merchantId, this.#monotonic() + SUSPECT_MS),
-      giveBack: (merchantId, envelopes) => this.#giveBack(merchantId, envelopes),
-      hold: (merchantId, envelopes, costMs) => {
-        const until = this.#monotonic() + this.#held.pause(merchantId, costMs);
+      giveBack: (merchantId, messages) => this.#giveBack(merchantId, messages),
+      pause: (merchantId, messages, costMs) => {
+        const until = this.#monotonic() + this.#paused.pause(merchantId, costMs);
         // found again, it would cost others as much as the first time
         if (this.#suspects.has(merchantId)) this.#suspects.set(merchantId, until + SUSPECT_MS);
-        this.#giveBack(merchantId, envelopes);
+        this.#giveBack(merchantId, messages);
       },
-      freeze: (merchantId) => this.#held.freeze(merchantId),
-      release: (merchantId) => {
-        this.#held.release(merchantId);
+      pauseUntilResumed: (merchantId) => this.#paused.pauseUntilResumed(merchantId),
+      resume: (merchantId) => {
+        this.#paused.resume(merchantId);
         this.#pump();
       },
-      isHeld: (merchantId) => this.#held.has(merchantId),
+      isPaused: (merchantId) => this.#paused.has(merchantId),
       doubts: this.#doubts,
-      givenUp: () => this.#abandoned,
+      isStopping: () => this.#isAbandoned,
       ...(options.activeMerchants === undefined
         ? {}
         : { activeMerchants: options.activeMerchants }),
@@ -140,10 +143,10 @@ export class Journal implements Merchants {
       now: options.now,
       monotonic: this.#monotonic,
       usdRate: options.usdRate,
-      untilAnswered: (ask) => this.#untilAnswered(ask),
+      retry: (ask) => retry(options.store, () => this.#isAbandoned, ask, () => this.dropCaches()),
       wake: (merchantId) => this.wake(merchantId),
-      rest: (merchantId, costMs) => this.#held.pause(merchantId, costMs),
-      setAside: async (row, reason) => {
+      pause: (merchantId, costMs) => this.#paused.pause(merchantId, costMs),
+      quarantine: async (row, reason) => {
         this.#unreadable++;
         await quarantine(options.store, row, reason);
       },
@@ -153,15 +156,15 @@ export class Journal implements Merchants {
 
   /** Figures for metrics. */
   get figures(): JournalFigures {
-    const { batches, messages, aside } = this.#processor.figures;
+    const { batches, messages, quarantined } = this.#processor.figures;
     return {
       batches,
       messages,
       waiting: this.#queue.size,
       active: this.#processor.active.size,
-      held: this.#held.size,
-      suspended: this.#held.suspended,
-      aside: aside + this.#unreadable,
+      paused: this.#paused.size,
+      suspended: this.#paused.suspended,
+      quarantined: quarantined + this.#unreadable,
       givenUp: this.#givenUp,
     };
   }
@@ -171,9 +174,9 @@ export class Journal implements Merchants {
     return this.#givenUpAt === null ? null : this.#monotonic() - this.#givenUpAt;
   }
 
-  /** How long ago a row that all audited commands need was last found held, milliseconds. */
-  get auditHeldMs(): number {
-    return this.#processor.audit.heldMs;
+  /** How long ago a row that all audited commands need was last found locked, milliseconds. */
+  get auditLockedMs(): number {
+    return this.#processor.audit.lockedMs;
   }
 
   /** How long the batch at hand has been under way, milliseconds; zero while there is none. */
@@ -188,23 +191,23 @@ export class Journal implements Merchants {
   ): Promise<AskOutcome<Answers[C["type"]], Refusal>> {
     return new Promise((resolve) => {
       const deadline = this.#monotonic() + timeoutMs;
-      const envelope = new CommandEnvelope(command, deadline, (outcome) => {
-        this.#waiting.delete(envelope);
+      const queued = new QueuedCommand(command, deadline, (outcome) => {
+        this.#waiting.delete(queued);
         // the answer's type follows from the command's: decide() switches on the same tag
         this.#answer(() => resolve(outcome as AskOutcome<Answers[C["type"]], Refusal>));
       });
-      if (this.#closed || !this.#queue.offer(merchantId, envelope)) {
-        envelope.settle({ kind: "overloaded" });
+      if (this.#isClosed || !this.#queue.offer(merchantId, queued)) {
+        queued.answer({ kind: "overloaded" });
         return;
       }
-      this.#waiting.add(envelope);
+      this.#waiting.add(queued);
       this.#pump();
     });
   }
 
-  /** Says that a merchant's inbox has rows. */
+  /** Has a merchant's inbox read: it has rows. */
   wake(merchantId: string): void {
-    if (this.#closed) return;
+    if (this.#isClosed) return;
     this.#queue.offer(merchantId, { kind: "wake" });
     this.#pump();
   }
@@ -227,10 +230,10 @@ export class Journal implements Merchants {
     }
   }
 
-  /** Tries once more what was set aside as broken; when a node, perhaps of a new release, starts. */
+  /** Tries once more what was quarantined as broken; when a node, perhaps of a new release, starts. */
   async retryBroken(): Promise<void> {
     const count = await this.#store.releaseBroken();
-    if (count > 0) log.warn("{count} inbox rows that were set aside are tried again", { count });
+    if (count > 0) log.warn("{count} inbox rows that were quarantined are tried again", { count });
   }
 
   /** Global settings as the journal last read them. */
@@ -239,7 +242,7 @@ export class Journal implements Merchants {
   }
 
   /**
-   * Forgets accounts, references and settings as they were last read; they are read again when they
+   * Forgets accounts and settings as they were last read; they are read again when they
    * are next needed. For when the history of the database may have changed: a connection was lost,
    * or another server has taken over. Safe at any moment, also while a batch is under way.
    */
@@ -253,24 +256,24 @@ export class Journal implements Merchants {
    * @param boundMs after this long what is left is given up (nothing of it was acknowledged)
    */
   async stop(boundMs: number): Promise<void> {
-    this.#closed = true;
+    this.#isClosed = true;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const bound = new Promise<void>((resolve) => timer = setTimeout(resolve, boundMs));
     await Promise.race([this.#running ?? Promise.resolve(), bound]);
     clearTimeout(timer);
-    this.#abandoned = true;
+    this.#isAbandoned = true;
     this.#endPause?.();
     clearInterval(this.#ticker);
-    for (const envelope of this.#waiting) envelope.expire();
+    for (const queued of this.#waiting) queued.expire();
   }
 
   #expire(): void {
     const now = this.#monotonic();
-    for (const envelope of this.#waiting) if (envelope.deadline <= now) envelope.expire();
+    for (const queued of this.#waiting) if (queued.deadline <= now) queued.expire();
     for (const [merchantId, until] of this.#suspects) {
       if (until <= now) this.#suspects.delete(merchantId);
     }
-    this.#held.tidy();
+    this.#paused.tidy();
     this.#doubts.tidy();
   }
 
@@ -301,7 +304,7 @@ export class Journal implements Merchants {
   }
 
   async #run(): Promise<void> {
-    while (this.#queue.size > 0 && !this.#abandoned) {
+    while (this.#queue.size > 0 && !this.#isAbandoned) {
       const taken = this.#queue.take(this.#batchLimit, (merchantId) => this.#standing(merchantId));
       if (taken.size === 0) {
         this.#batchSince = null;
@@ -310,9 +313,9 @@ export class Journal implements Merchants {
       }
       this.#batchSince = this.#monotonic();
       try {
-        await this.#processor.process(await openWork(this.#opening, taken));
+        await this.#processor.process(await openBatch(this.#opening, taken));
       } catch (error) {
-        // a bug of ours or a database gone for good: nothing of this batch is acknowledged
+        // a bug of the journal or a database gone for good: nothing of this batch is acknowledged
         log.error("a batch was given up: {error}", { error });
         this.#givenUp++;
         this.#givenUpAt = this.#monotonic();
@@ -321,47 +324,42 @@ export class Journal implements Merchants {
     }
     this.#running = null;
     this.#batchSince = null;
-    if (this.#queue.size > 0 && !this.#abandoned) this.#pump();
+    if (this.#queue.size > 0 && !this.#isAbandoned) this.#pump();
   }
 
   #standing(merchantId: string): Standing {
-    if (this.#held.has(merchantId)) return "held";
+    if (this.#paused.has(merchantId)) return "paused";
     const isAlone = this.#suspects.has(merchantId) || this.#doubts.has(merchantId);
     return isAlone ? "alone" : "shared";
   }
 
-  /** Until the next held merchant is due, or a message comes. */
+  /** Until the next pause of a merchant is over, or a message comes. */
   async #pause(): Promise<void> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     await new Promise<void>((resolve) => {
       this.#endPause = resolve;
-      timer = setTimeout(resolve, Math.min(this.#held.nextMs ?? TICK_MS, TICK_MS));
+      timer = setTimeout(resolve, Math.min(this.#paused.nextMs ?? TICK_MS, TICK_MS));
     });
     this.#endPause = null;
     clearTimeout(timer);
   }
 
-  #giveBack(merchantId: string, envelopes: readonly Decidable[]): void {
-    const commands = envelopes.filter((envelope) => envelope.kind === "command");
+  #giveBack(merchantId: string, messages: readonly QueuedMessage[]): void {
+    const commands = messages.filter((queued) => queued.kind === "command");
     this.#queue.putBack(merchantId, commands);
     // the rows of the inbox are read again
-    if (commands.length < envelopes.length) this.#queue.offer(merchantId, { kind: "wake" });
+    if (commands.length < messages.length) this.#queue.offer(merchantId, { kind: "wake" });
   }
 
   #giveUp(taken: Taken, error: unknown): void {
-    const mayCome = this.#store.isSetback(error) || this.#store.isConnectionError(error);
-    for (const [merchantId, envelopes] of taken) {
+    const mayCome = this.#store.isTransient(error) || this.#store.isConnectionError(error);
+    for (const [merchantId, items] of taken) {
       this.#processor.active.drop(merchantId);
-      for (const envelope of envelopes) {
-        if (envelope.kind === "command") {
-          if (envelope.decided) envelope.settle({ kind: "unknown" });
-          else envelope.settle({ kind: mayCome ? "overloaded" : "failed" });
-        }
+      for (const item of items) {
+        if (item.kind !== "command") continue;
+        if (item.decided) item.answer({ kind: "unknown" });
+        else item.answer({ kind: mayCome ? "overloaded" : "failed" });
       }
     }
-  }
-
-  #untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
-    return untilAnswered(this.#store, () => this.#abandoned, ask, () => this.dropCaches());
   }
 }

@@ -5,24 +5,86 @@
  * @module
  */
 
+import type { Answer } from "../merchant/decide.ts";
+import type { ChainEvent } from "../merchant/chain_events.ts";
+import type { MerchantCommand } from "../merchant/messages.ts";
+import type { Refusal } from "../merchant/refusal.ts";
+import type { AskOutcome } from "../runtime/ask.ts";
 import { Mailbox } from "../runtime/mailbox.ts";
-import type { CommandEnvelope, Envelope } from "./envelope.ts";
 
-/** What one batch takes: messages in order, per merchant. */
-export type Taken = Map<string, Envelope[]>;
+let turns = 0;
+
+/** A command whose sender waits. */
+export class QueuedCommand {
+  readonly kind = "command";
+  /** Orders commands as they came. */
+  readonly turn = ++turns;
+  /** True once it was decided and its durability is being found out. */
+  decided = false;
+  #answer: ((outcome: AskOutcome<Answer, Refusal>) => void) | null;
+
+  /**
+   * @param deadline when the sender stops waiting, in milliseconds of the journal's monotonic clock
+   * @param answer called exactly once
+   */
+  constructor(
+    readonly message: MerchantCommand,
+    readonly deadline: number,
+    answer: (outcome: AskOutcome<Answer, Refusal>) => void,
+  ) {
+    this.#answer = answer;
+  }
+
+  /** True once the sender has its answer. Such a message is not decided (again). */
+  get isAnswered(): boolean {
+    return this.#answer === null;
+  }
+
+  /** Answers the sender; later calls change nothing. */
+  answer(outcome: AskOutcome<Answer, Refusal>): void {
+    const answer = this.#answer;
+    this.#answer = null;
+    answer?.(outcome);
+  }
+
+  /** Answers a sender whose time is over with what is known. */
+  expire(): void {
+    this.answer({ kind: this.decided ? "unknown" : "withdrawn" });
+  }
+}
+
+/** A chain event; its row stays in the inbox until it is consumed. */
+export interface QueuedEvent {
+  readonly kind: "event";
+  readonly message: ChainEvent;
+}
+
+/** A merchant's inbox has rows. */
+interface WakeUp {
+  readonly kind: "wake";
+}
+
+/** What a merchant's mailbox holds. */
+export type MailboxItem = QueuedCommand | WakeUp;
+
+/** What is decided: a wake-up has been replaced by the events it announced. */
+export type QueuedMessage = QueuedCommand | QueuedEvent;
+
+/** What one batch takes of the mailboxes, in order, per merchant. */
+export type Taken = Map<string, MailboxItem[]>;
 
 /**
  * How a merchant's messages may be taken: with those of others, `alone` as one of them broke a batch,
- * or not at all while it is `held`.
+ * or not at all while it is `paused`.
  */
-export type Standing = "shared" | "alone" | "held";
+export type Standing = "shared" | "alone" | "paused";
 
 /** The most messages of a merchant that are taken alone: finding the broken one keeps others waiting. */
 const ALONE_LIMIT = 32;
 
 export class MerchantQueue {
   /** In the order of their turns. */
-  readonly #mailboxes = new Map<string, Mailbox<CommandEnvelope>>();
+  readonly #mailboxes = new Map<string, Mailbox<QueuedCommand>>();
   readonly #woken = new Set<string>();
   #commands = 0;
   #wasAlone = false;
@@ -44,24 +106,24 @@ export class MerchantQueue {
    * queue, two get a third each, and there is room for everybody else at any time. Wake-ups say the
    * same however many there are, so they take no room and are never lost.
    */
-  offer(merchantId: string, envelope: Envelope): boolean {
-    if (envelope.kind === "wake") {
+  offer(merchantId: string, item: MailboxItem): boolean {
+    if (item.kind === "wake") {
       this.#woken.add(merchantId);
       this.#mailbox(merchantId);
       return true;
     }
     const waiting = this.#mailboxes.get(merchantId)?.size ?? 0;
     if (waiting >= Math.min(this.mailboxCapacity, this.capacity - this.#commands)) return false;
-    this.#mailbox(merchantId).offer(envelope);
+    this.#mailbox(merchantId).offer(item);
     this.#commands++;
     return true;
   }
 
   /** Gives commands back that could not be decided on; they keep their places among those that wait. */
-  putBack(merchantId: string, envelopes: readonly CommandEnvelope[]): void {
-    if (envelopes.length === 0) return;
-    this.#mailbox(merchantId).putBack(envelopes, (a, b) => a.turn - b.turn);
-    this.#commands += envelopes.length;
+  putBack(merchantId: string, items: readonly QueuedCommand[]): void {
+    if (items.length === 0) return;
+    this.#mailbox(merchantId).putBack(items, (a, b) => a.turn - b.turn);
+    this.#commands += items.length;
   }
 
   /**
@@ -69,7 +131,7 @@ export class MerchantQueue {
    * goes to those with more. Batches of one merchant alone take turns with shared ones.
    *
    * @param limit the most messages in all
-   * @returns nothing when all that waits is held
+   * @returns nothing when all that waits is paused
    */
   take(limit: number, standing: (merchantId: string) => Standing): Taken {
     const shared: string[] = [];
@@ -100,18 +162,18 @@ export class MerchantQueue {
       const share = Math.max(Math.floor(left / waiting.length), 1);
       const withMore: string[] = [];
       for (const merchantId of waiting) {
-        const envelopes = taken.get(merchantId) ?? [];
-        const before = envelopes.length;
-        this.#takeOf(merchantId, Math.min(share, left), envelopes);
-        left -= envelopes.length - before;
-        if (envelopes.length > 0) taken.set(merchantId, envelopes);
+        const items = taken.get(merchantId) ?? [];
+        const before = items.length;
+        this.#takeOf(merchantId, Math.min(share, left), items);
+        left -= items.length - before;
+        if (items.length > 0) taken.set(merchantId, items);
         if (this.#hasMore(merchantId)) withMore.push(merchantId);
       }
       waiting = withMore;
     }
   }
 
-  #takeOf(merchantId: string, count: number, into: Envelope[]): void {
+  #takeOf(merchantId: string, count: number, into: MailboxItem[]): void {
     const mailbox = this.#mailboxes.get(merchantId);
     let left = count;
     if (left > 0 && this.#woken.delete(merchantId)) {
@@ -119,9 +181,9 @@ export class MerchantQueue {
       left--;
     }
     for (; left > 0; left--) {
-      const envelope = mailbox?.take();
-      if (envelope === undefined) return;
-      into.push(envelope);
+      const item = mailbox?.take();
+      if (item === undefined) return;
+      into.push(item);
       this.#commands--;
     }
   }
@@ -138,7 +200,7 @@ export class MerchantQueue {
     this.#mailboxes.set(merchantId, mailbox);
   }
 
-  #mailbox(merchantId: string): Mailbox<CommandEnvelope> {
+  #mailbox(merchantId: string): Mailbox<QueuedCommand> {
     let mailbox = this.#mailboxes.get(merchantId);
     if (mailbox === undefined) {
       mailbox = new Mailbox(this.mailboxCapacity);

@@ -21,13 +21,13 @@ import {
 import { confirmTopUp, creditTransfer, seeTransfer } from "./decide/transfer.ts";
 import { updateProfile } from "./decide/update_profile.ts";
 import { approveWithdrawal, declineWithdrawal, release, reserve } from "./decide/withdrawal.ts";
-import type { Verdict } from "./decision.ts";
-import type { Fact } from "./facts.ts";
+import type { DecisionResult } from "./decision.ts";
+import type { ChainEvent } from "./chain_events.ts";
 import type { Answers, MerchantCommand } from "./messages.ts";
 import type { MerchantView } from "./state.ts";
 
 /** A message of a merchant's mailbox that changes money or records. */
-export type MerchantMessage = MerchantCommand | Fact;
+export type MerchantMessage = MerchantCommand | ChainEvent;
 
 /** Any answer a merchant gives. */
 export type Answer = Answers[keyof Answers] | null;
@@ -41,7 +41,7 @@ export function decide(
   view: MerchantView,
   settings: Settings,
   message: MerchantMessage,
-): Verdict<Answer> {
+): DecisionResult<Answer> {
   const verdict = judge(view, settings, message);
   if (!isAudited(message) || verdict.kind !== "decided") return verdict;
   const audits = [auditRow(view, message, verdict.decision)];
@@ -52,7 +52,7 @@ function judge(
   view: MerchantView,
   settings: Settings,
   message: MerchantMessage,
-): Verdict<Answer> {
+): DecisionResult<Answer> {
   switch (message.type) {
     case "reserve":
       return reserve(view, settings, message);
@@ -91,7 +91,10 @@ function judge(
     case "transfer": {
       const pair = settings.pairs.get(pairKey(message.currency, message.key.network));
       if (pair?.depositsEnabled !== true) {
-        return { kind: "held", reason: `unclaimed: deposits of ${message.currency} are disabled` };
+        return {
+          kind: "quarantined",
+          reason: `unclaimed: deposits of ${message.currency} are disabled`,
+        };
       }
       return message.phase === "seen" ? seeTransfer(view, message) : creditTransfer(view, message);
     }

@@ -8,29 +8,20 @@
 import type { Balance } from "../../ledger/journal/read_accounts.ts";
 import { add, type Amount, formatAmount, negate, ZERO } from "../../ledger/money/amount.ts";
 import { type Currency, type Network, pairKey } from "../../ledger/money/pair.ts";
-import type {
-  Account,
-  AuditRow,
-  ChargeRow,
-  DepositAddressRow,
-  DepositRow,
-  EventRow,
-  InboxInsert,
-  InboxKey,
-  IngestedRow,
-  MarginRow,
-  MerchantRow,
-  OutgoingRow,
-  OutgoingVoid,
-  SettlementAddressRow,
-  SettlementRow,
-  TransactionRow,
-  WithdrawalRow,
+import { checkMove, type RecordKind } from "../../ledger/money/transitions.ts";
+import {
+  type Account,
+  type ChangingRows,
+  type EventRow,
+  type MerchantRow,
+  NO_ROWS,
+  type SettlementRow,
+  type WrittenOnce,
 } from "../../ledger/rows.ts";
 import type { EventType } from "../../webhooks/event_type.ts";
 import { isSubscribed } from "../../webhooks/subscription.ts";
 import type { Refusal } from "./refusal.ts";
-import type { MerchantState } from "./state.ts";
+import type { MerchantState, MerchantView, Records } from "./state.ts";
 
 /** A movement of money between two accounts of one pair; a reversal is another posting. */
 export interface Posting {
@@ -44,71 +35,38 @@ export interface Posting {
   readonly amount: Amount;
 }
 
-/** Everything one message changes. */
-export interface Decision {
+/** Everything one message changes, rows in their new image. */
+export interface Decision extends ChangingRows, WrittenOnce {
   readonly at: number;
   readonly postings: readonly Posting[];
-  readonly withdrawals: readonly WithdrawalRow[];
-  readonly deposits: readonly DepositRow[];
-  readonly transactions: readonly TransactionRow[];
-  readonly charges: readonly ChargeRow[];
-  readonly outgoing: readonly OutgoingRow[];
-  readonly voided: readonly OutgoingVoid[];
-  readonly events: readonly EventRow[];
-  readonly addresses: readonly DepositAddressRow[];
-  readonly consumed: readonly InboxKey[];
+  /** The merchant's profile where it changed. */
   readonly profile: MerchantRow | null;
-  readonly settlements: readonly SettlementRow[];
-  readonly whitelist: readonly SettlementAddressRow[];
-  readonly margins: readonly MarginRow[];
-  /** Rows for the inboxes of other merchants. */
-  readonly inbox: readonly InboxInsert[];
-  readonly ingested: readonly IngestedRow[];
-  readonly audits: readonly AuditRow[];
 }
 
 /** What became of a message. */
-export type Verdict<A> =
+export type DecisionResult<A> =
   | { readonly kind: "decided"; readonly decision: Decision; readonly answer: A }
   | { readonly kind: "refused"; readonly refusal: Refusal }
-  /** A fact that cannot be booked now; it is kept aside and shown to the operator. */
-  | { readonly kind: "held"; readonly reason: string };
+  /** A chain event that cannot be booked now; it is kept out and shown to the operator. */
+  | { readonly kind: "quarantined"; readonly reason: string };
+
+const NOTHING: Omit<Decision, "at"> = { postings: [], profile: null, ...NO_ROWS };
 
 /** A decision with what is given, and nothing else. */
 export function decided<A>(
   at: number,
   answer: A,
   changes: Partial<Omit<Decision, "at">>,
-): Extract<Verdict<A>, { readonly kind: "decided" }> {
+): Extract<DecisionResult<A>, { readonly kind: "decided" }> {
   return {
     kind: "decided",
     answer,
-    decision: {
-      at,
-      postings: [],
-      withdrawals: [],
-      deposits: [],
-      transactions: [],
-      charges: [],
-      outgoing: [],
-      voided: [],
-      events: [],
-      addresses: [],
-      consumed: [],
-      profile: null,
-      settlements: [],
-      whitelist: [],
-      margins: [],
-      inbox: [],
-      ingested: [],
-      audits: [],
-      ...changes,
-    },
+    decision: { ...NOTHING, at, ...changes },
   };
 }
 
 /** An expected no. */
-export function refused(refusal: Refusal): Verdict<never> {
+export function refused(refusal: Refusal): DecisionResult<never> {
   return { kind: "refused", refusal };
 }
 
@@ -162,10 +120,15 @@ const EMPTY: Balance = { available: ZERO, pending: ZERO, reserved: ZERO };
 /**
  * The account after a decision. The database derives the same balances from the same postings.
  *
- * @throws when a balance would fall below zero or a list number is not the next one: the decision
- *   broke an assumption
+ * @param records the records as they were before it
+ * @throws when a balance would fall below zero, a list number is not the next one, or a record would
+ *   move to a status that may not follow its own: the decision broke an assumption
  */
-export function apply(state: MerchantState, decision: Decision): MerchantState {
+export function apply(
+  { state, records }: Pick<MerchantView, "state" | "records">,
+  decision: Decision,
+): MerchantState {
+  checkMoves(records, decision);
   const balances = decision.postings.length === 0 ? state.balances : new Map(state.balances);
   for (const posting of decision.postings) {
     const key = pairKey(posting.currency, posting.network);
@@ -193,6 +156,36 @@ export function apply(state: MerchantState, decision: Decision): MerchantState {
     chargeSeq: next(state.chargeSeq, decision.charges.map((row) => row.seq)),
     lastAt: decision.at,
   };
+}
+
+function checkMoves(records: Records, decision: Decision): void {
+  const check = (
+    record: RecordKind,
+    rows: readonly { readonly id: string; readonly status: string }[],
+  ) => {
+    for (const { id, status } of rows) {
+      const before = records.byId.get(id);
+      if (before === undefined || !("status" in before) || before.status === status) continue;
+      checkMove(record, id, before.status, status);
+    }
+  };
+  check("withdrawal", decision.withdrawals);
+  check("deposit", decision.deposits);
+  check("transaction", decision.transactions);
+  for (const row of decision.settlements) checkSteps(row, records.settlements.get(row.id));
+  for (const { id, fromStatus } of decision.voided) {
+    checkMove("outgoing", id, records.outgoing.get(id) ?? fromStatus, "void");
+  }
+}
+
+/** A settlement may take several steps at once; its history has each of them. */
+function checkSteps({ id, status, history }: SettlementRow, before: SettlementRow | undefined) {
+  let from: string = before?.status ?? "PENDING";
+  for (const step of history.slice(before?.history.length ?? 1)) {
+    checkMove("settlement", id, from, step.status);
+    from = step.status;
+  }
+  if (from !== status) checkMove("settlement", id, from, status);
 }
 
 function shift(balance: Balance, account: Account, by: Amount): Balance {

@@ -2,47 +2,47 @@ import { add, type Amount, subtract, ZERO } from "../../ledger/money/amount.ts";
 import { type Currency, type Network, pairKey } from "../../ledger/money/pair.ts";
 import type { OutgoingRow } from "../../ledger/rows.ts";
 
-/** What a hot wallet can still promise; null where it is not known. */
+/** What a hot wallet can still pay; null where it is not known. */
 export type Liquidity = (network: Network, currency: Currency) => Amount | null;
 
-/** An amount that was promised out of a hot wallet. */
-export interface Promised {
+/** An amount of a hot wallet that a payout has reserved. */
+export interface Reservation {
   readonly network: Network;
   readonly currency: Currency;
   readonly amount: Amount;
 }
 
-/** What new rows of the treasury promise to merchants. */
-export function promisesOf(rows: Iterable<OutgoingRow>): readonly Promised[] {
-  const promises: Promised[] = [];
+/** What new rows of the treasury reserve for merchants. */
+export function reservationsOf(rows: Iterable<OutgoingRow>): readonly Reservation[] {
+  const reservations: Reservation[] = [];
   for (const { network, currency, amount, status } of rows) {
-    if (status === "queued" && currency !== "native") promises.push({ network, currency, amount });
+    if (status !== "queued" || currency === "native") continue;
+    reservations.push({ network, currency, amount });
   }
-  return promises;
+  return reservations;
 }
 
-/** What hot wallets can still promise while payouts are decided, one after the other. */
-export class HotFunds {
+/** What hot wallets can still pay while payouts are decided, one after the other. */
+export class RemainingLiquidity {
   readonly #before: Liquidity;
-  readonly #promised = new Map<string, Amount>();
+  readonly #reserved = new Map<string, Amount>();
 
-  /** @param before what they could promise when this began */
+  /** @param before what they could pay when this began */
   constructor(before: Liquidity) {
     this.#before = before;
   }
 
-  /** What is left after the promises made here; null where it is not known. */
+  /** What is left after the reservations made here; null where it is not known. */
   left(network: Network, currency: Currency): Amount | null {
     const before = this.#before(network, currency);
     if (before === null) return null;
-    return subtract(before, this.#promised.get(pairKey(currency, network)) ?? ZERO);
+    return subtract(before, this.#reserved.get(pairKey(currency, network)) ?? ZERO);
   }
 
-  /** Takes promises into account. */
-  promise(promises: readonly Promised[]): void {
-    for (const { network, currency, amount } of promises) {
+  reserve(reservations: readonly Reservation[]): void {
+    for (const { network, currency, amount } of reservations) {
       const key = pairKey(currency, network);
-      this.#promised.set(key, add(this.#promised.get(key) ?? ZERO, amount));
+      this.#reserved.set(key, add(this.#reserved.get(key) ?? ZERO, amount));
     }
   }
 }

@@ -6,20 +6,20 @@
  */
 
 import type { AccountSnapshot } from "../../ledger/journal/read_accounts.ts";
-import type { Facts } from "../../ledger/journal/read_facts.ts";
+import type { BatchRecords } from "../../ledger/journal/read_records.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import type {
+  ChangingRows,
   DepositAddressRow,
   DepositRow,
   IngestedRow,
-  OutgoingRow,
   SettlementAddressRow,
   SettlementRow,
   TransactionRow,
   WithdrawalRow,
 } from "../../ledger/rows.ts";
 import type { OutgoingStatus } from "../../ledger/money/transitions.ts";
-import type { HotFunds } from "./liquidity.ts";
+import type { RemainingLiquidity } from "./liquidity.ts";
 
 /** A merchant's account as of one version. Replaced as a whole, never edited. */
 export type MerchantState = AccountSnapshot;
@@ -37,12 +37,19 @@ export function paymentKey(network: Network, txid: string): string {
   return `${network}/${txid}`;
 }
 
+/** A row that may change later, of any kind. */
+type ChangingRow = ChangingRows[keyof ChangingRows][number];
+
 /**
- * The records at hand while a batch is decided: read from the database, then kept current by
- * `apply`, so that a message sees what earlier messages of the same batch did.
+ * The records at hand while a batch is decided: read from the database, then kept current with each
+ * decision, so that a message sees what earlier messages of the same batch did.
  */
 export class Records {
+  /** Every record that may change, as it is now. */
+  readonly byId = new Map<string, ChangingRow>();
   readonly withdrawals = new Map<string, WithdrawalRow>();
+  /** Living withdrawals by the reference that they hold. */
+  readonly holders = new Map<string, string>();
   /** On-chain (and claimed) deposits, by transfer. */
   readonly deposits = new Map<string, DepositRow>();
   readonly depositsById = new Map<string, DepositRow>();
@@ -54,57 +61,78 @@ export class Records {
   readonly settlements = new Map<string, SettlementRow>();
   readonly whitelist = new Map<string, SettlementAddressRow>();
   readonly ingested = new Map<string, string>();
-  /** Transactions of other wallets that paid a withdrawal, of whatever merchant. */
+  /** Transactions of other wallets that paid a withdrawal, of any merchant. */
   readonly payments = new Set<string>();
   /** Transactions, named by deposits by hand, that paid or were booked by hand for another one. */
   readonly ofAnother = new Set<string>();
   readonly outgoing = new Map<string, OutgoingStatus>();
-  /** Rows of this batch that the database does not have yet. */
-  readonly newOutgoing = new Map<string, OutgoingRow>();
 
   /** The records of one merchant among everything that was read. */
-  static of(merchantId: string, facts: Facts): Records {
+  static of(merchantId: string, read: BatchRecords): Records {
     const records = new Records();
-    for (const row of facts.withdrawals) {
-      if (row.merchantId === merchantId) records.withdrawals.set(row.id, row);
+    const own = <R extends { readonly merchantId: string }>(rows: readonly R[]) =>
+      rows.filter((row) => row.merchantId === merchantId);
+    records.put({
+      withdrawals: own(read.withdrawals),
+      deposits: own(read.deposits),
+      transactions: own(read.transactions),
+      addresses: own(read.addresses),
+      settlements: own(read.settlements),
+      whitelist: own(read.whitelist),
+      // of any merchant: an event's id is used once
+      ingested: read.ingested,
+    });
+    for (const { referenceId, withdrawalId } of own(read.holders)) {
+      records.holders.set(referenceId, withdrawalId);
     }
-    for (const row of facts.deposits) if (row.merchantId === merchantId) records.putDeposit(row);
-    for (const row of facts.addresses) if (row.merchantId === merchantId) records.putAddress(row);
-    for (const row of facts.transactions) {
-      if (row.merchantId === merchantId) records.transactions.set(row.seq, row);
+    for (const row of own(read.ofAnother)) {
+      records.ofAnother.add(paymentKey(row.network, row.txid));
     }
-    for (const row of facts.settlements) {
-      if (row.merchantId === merchantId) records.settlements.set(row.id, row);
-    }
-    for (const row of facts.whitelist) {
-      if (row.merchantId === merchantId) records.whitelist.set(row.id, row);
-    }
-    // of whatever merchant: an event's id is used once
-    for (const row of facts.ingested) records.putIngested(row);
-    for (const row of facts.ofAnother) {
-      if (row.merchantId === merchantId) records.ofAnother.add(paymentKey(row.network, row.txid));
-    }
-    for (const row of facts.outgoing) {
-      if (row.merchantId === merchantId) records.outgoing.set(row.id, row.status);
-    }
+    for (const row of own(read.outgoing)) records.outgoing.set(row.id, row.status);
     return records;
   }
 
-  /** Takes an upstream message that took effect. */
-  putIngested({ eventId, bodyHash, network, txid }: IngestedRow): void {
-    this.ingested.set(eventId, bodyHash);
-    if (network !== null && txid !== null) this.payments.add(paymentKey(network, txid));
+  /** Takes rows in their new image. */
+  put(rows: ChangingRows & { readonly ingested: readonly IngestedRow[] }): void {
+    for (const row of rows.withdrawals) this.#putWithdrawal(row);
+    for (const row of rows.deposits) this.#putDeposit(row);
+    for (const row of rows.transactions) {
+      this.byId.set(row.id, row);
+      this.transactions.set(row.seq, row);
+    }
+    for (const row of rows.addresses) this.#putAddress(row);
+    for (const row of rows.settlements) {
+      this.byId.set(row.id, row);
+      this.settlements.set(row.id, row);
+    }
+    for (const row of rows.whitelist) {
+      this.byId.set(row.id, row);
+      this.whitelist.set(row.id, row);
+    }
+    for (const { eventId, bodyHash, network, txid } of rows.ingested) {
+      this.ingested.set(eventId, bodyHash);
+      if (network !== null && txid !== null) this.payments.add(paymentKey(network, txid));
+    }
   }
 
-  /** Takes a deposit's new image. */
-  putDeposit(row: DepositRow): void {
+  #putWithdrawal(row: WithdrawalRow): void {
+    this.byId.set(row.id, row);
+    this.withdrawals.set(row.id, row);
+    if (row.referenceId === null) return;
+    if (row.status !== "FAILED" && row.status !== "CANCELLED") {
+      this.holders.set(row.referenceId, row.id);
+    } else if (this.holders.get(row.referenceId) === row.id) this.holders.delete(row.referenceId);
+  }
+
+  #putDeposit(row: DepositRow): void {
+    this.byId.set(row.id, row);
     this.depositsById.set(row.id, row);
     if (row.txid === null || row.logIndex === null) return;
     this.deposits.set(transferKey(row.network, row.txid, row.logIndex), row);
   }
 
-  /** Takes an address's new image. */
-  putAddress(row: DepositAddressRow): void {
+  #putAddress(row: DepositAddressRow): void {
+    this.byId.set(row.id, row);
     this.addresses.set(`${row.network}/${row.address}`, row);
     this.addressesById.set(row.id, row);
     if (row.kind === "top_up") this.topUps.set(row.network, row);
@@ -118,8 +146,6 @@ export class Records {
 export interface MerchantView {
   readonly state: MerchantState;
   readonly records: Records;
-  /** What hot wallets can still promise, after what earlier messages of the batch were promised. */
-  readonly hotFunds: Pick<HotFunds, "left">;
-  /** The living withdrawal that is known to hold a reference. */
-  holderOf(referenceId: string): string | undefined;
+  /** What hot wallets can still pay, after what earlier messages of the batch have reserved. */
+  readonly liquidity: Pick<RemainingLiquidity, "left">;
 }

@@ -1,7 +1,9 @@
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
-import { classifyDatabaseError } from "../../ledger/database/classify_database_error.ts";
-import { isSetback } from "../../ledger/database/is_setback.ts";
+import {
+  classifyDatabaseError,
+  isTransient,
+} from "../../ledger/database/classify_database_error.ts";
 import { commitSigned, type SignedRow } from "../../ledger/treasury/commit_signed.ts";
 import type { SigningTurn } from "../../ledger/treasury/signing_turn.ts";
 
@@ -61,5 +63,5 @@ export async function commitApart(
 
 /** True where the statement itself is to blame: neither the connection nor the server has reasons of its own. */
 export function isToBlame(error: unknown): boolean {
-  return classifyDatabaseError(error) !== "connection" && !isSetback(error);
+  return classifyDatabaseError(error) !== "connection" && !isTransient(error);
 }

@@ -1,6 +1,6 @@
 import { add, type Amount, subtract, ZERO } from "../../ledger/money/amount.ts";
 import { type Currency, type Network, pairKey } from "../../ledger/money/pair.ts";
-import type { Promised } from "../merchant/liquidity.ts";
+import type { Reservation } from "../merchant/liquidity.ts";
 
 /**
  * What the hot wallets can still promise: what the treasury saw when it last looked, less what this
@@ -25,7 +25,7 @@ export class LiquidityBoard {
   }
 
   /** Payouts were committed. */
-  promised(promises: readonly Promised[]): void {
+  promised(promises: readonly Reservation[]): void {
     for (const { network, currency, amount } of promises) {
       const key = pairKey(currency, network);
       this.#since.set(key, add(this.#since.get(key) ?? ZERO, amount));

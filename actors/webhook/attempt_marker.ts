@@ -12,8 +12,7 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import { classifyDatabaseError } from "../../ledger/database/classify_database_error.ts";
-import { isHeld } from "../../ledger/database/is_held.ts";
+import { classifyDatabaseError, isLocked } from "../../ledger/database/classify_database_error.ts";
 import type { AttemptMark, Marked, Outbox } from "../../ledger/outbox/outbox.ts";
 import { HeldMarks } from "./held_marks.ts";
 
@@ -265,5 +264,5 @@ function isPassing(error: unknown): boolean {
 
 /** Whether a row that something else holds was waited for in vain. */
 function isWaiting(error: unknown): boolean {
-  return isHeld(error) || classifyDatabaseError(error) === "serialization";
+  return isLocked(error) || classifyDatabaseError(error) === "serialization";
 }

@@ -26,7 +26,7 @@ export function registerJournalMetrics(registry: Registry, engine: Pick<Engine, 
   counter(
     "journal_quarantined_total",
     "Messages that were set aside as they fail even alone",
-    () => engine.figures.journal.aside,
+    () => engine.figures.journal.quarantined,
   );
   new Gauge({
     name: "journal_merchants_suspended",
@@ -43,14 +43,14 @@ export function journalReasons(
   journal: {
     readonly figures: { readonly suspended: number };
     readonly givenUpMs: number | null;
-    readonly auditHeldMs: number;
+    readonly auditLockedMs: number;
   },
 ): readonly string[] {
   const reasons: string[] = [];
   if (journal.givenUpMs !== null && journal.givenUpMs < GIVEN_UP_MS) {
     reasons.push("a batch of the journal was given up in the last 10 minutes");
   }
-  if (journal.auditHeldMs < AUDIT_HELD_MS) {
+  if (journal.auditLockedMs < AUDIT_HELD_MS) {
     reasons.push(
       "commands that are audited are refused, as another transaction holds the head of the audit or the duties",
     );

@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import { isHeld } from "../database/is_held.ts";
+import { isLocked } from "../database/classify_database_error.ts";
 import type { Network } from "../money/pair.ts";
 
 /** An address about to be handed out. */
@@ -53,7 +53,7 @@ export async function takeIndexes(
         RETURNING next_index - ${count} AS first`;
     });
   } catch (error) {
-    if (isHeld(error)) return "held";
+    if (isLocked(error)) return "held";
     throw error;
   }
   const [row] = taken;

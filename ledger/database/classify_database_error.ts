@@ -39,3 +39,29 @@ function isFatal(error: postgres.PostgresError): boolean {
   const severity = error.severity || error.severity_local;
   return severity === "FATAL" || severity === "PANIC";
 }
+
+/**
+ * True for an error of a statement that waited too long for a row that another transaction locks
+ * (`lock_not_available`), or was given up as it worked too long (`query_canceled`): one row or one
+ * merchant is to blame for it, not the server.
+ */
+export function isLocked(error: unknown): boolean {
+  return error instanceof postgres.PostgresError &&
+    (error.code === "55P03" || error.code === "57014");
+}
+
+/**
+ * Classes of errors that what was sent can be to blame for: cardinality, data, constraints, limits
+ * of size, and exceptions of our own functions (PostgreSQL manual, appendix A).
+ */
+const BLAMES_WHAT_WAS_SENT = /^(21|22|23|54|P0)/;
+
+/**
+ * Whether the server rolled a statement back for reasons of its own: a deadlock, a lock or a
+ * statement that took too long, a full disk, a server that became read-only. The same statement may
+ * succeed later, and nothing in it may be taken for broken because of this.
+ */
+export function isTransient(error: unknown): boolean {
+  return error instanceof postgres.PostgresError &&
+    classifyDatabaseError(error) !== "connection" && !BLAMES_WHAT_WAS_SENT.test(error.code);
+}

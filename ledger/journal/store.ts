@@ -1,14 +1,10 @@
 import type { Sql } from "postgres";
 import { classifyDatabaseError } from "../database/classify_database_error.ts";
-import { isHeld } from "../database/is_held.ts";
-import { isSetback } from "../database/is_setback.ts";
+import { isLocked, isTransient } from "../database/classify_database_error.ts";
 import { readStoppedNetworks } from "../failover/signing_stop.ts";
-import { type AuditedRefusal, auditedRefusal } from "./audited_refusal.ts";
-import { checkVersions } from "./check_versions.ts";
-import { findReferences } from "./find_reference_holders.ts";
-import { isTakenMeanwhile } from "./is_taken_meanwhile.ts";
+import { resolveCommit } from "./commit_log.ts";
 import { readAccounts } from "./read_accounts.ts";
-import { readFacts } from "./read_facts.ts";
+import { readRecords } from "./read_records.ts";
 import {
   quarantineInboxRow,
   readInbox,
@@ -17,8 +13,8 @@ import {
   releaseClaimed,
 } from "./read_inbox.ts";
 import { readSettings } from "./read_settings.ts";
-import { resolveCommit } from "./resolve_commit.ts";
-import { writeBatch } from "./write_batch.ts";
+import { checkVersions, writeBatch } from "./write_batch.ts";
+import { type AuditedRefusal, auditedRefusal, isTakenMeanwhile } from "./write_error.ts";
 
 type Bound<F> = F extends (sql: Sql, ...rest: infer A) => infer R ? (...rest: A) => R : never;
 
@@ -26,10 +22,9 @@ type Bound<F> = F extends (sql: Sql, ...rest: infer A) => infer R ? (...rest: A)
 export interface JournalStore {
   readonly readSettings: Bound<typeof readSettings>;
   readonly readAccounts: Bound<typeof readAccounts>;
-  readonly readFacts: Bound<typeof readFacts>;
+  readonly readRecords: Bound<typeof readRecords>;
   readonly readInbox: Bound<typeof readInbox>;
   readonly readInboxOwners: Bound<typeof readInboxOwners>;
-  readonly findReferences: Bound<typeof findReferences>;
   readonly checkVersions: Bound<typeof checkVersions>;
   readonly writeBatch: Bound<typeof writeBatch>;
   readonly readStoppedNetworks: Bound<typeof readStoppedNetworks>;
@@ -40,10 +35,10 @@ export interface JournalStore {
   /** Whether an error leaves the outcome unknown (the connection was lost). */
   isConnectionError(error: unknown): boolean;
   /** Whether an error is the server's own: nothing was written, and no message is to blame. */
-  isSetback(error: unknown): boolean;
+  isTransient(error: unknown): boolean;
   /** Whether a row that another transaction locks, or a statement that took too long, is to blame. */
-  isHeld(error: unknown): boolean;
-  /** Whether a write came second to what can be taken once; decided again, it is refused. */
+  isLocked(error: unknown): boolean;
+  /** Whether a write came second to a unique key; decided again, it is refused. */
   isTakenMeanwhile(error: unknown): boolean;
   /** What only audited commands of a batch can be to blame for; null for any other error. */
   auditedRefusal(error: unknown): AuditedRefusal | null;
@@ -54,20 +49,19 @@ export function createJournalStore(sql: Sql): JournalStore {
   return {
     readSettings: () => readSettings(sql),
     readAccounts: (ids) => readAccounts(sql, ids),
-    readFacts: (needs) => readFacts(sql, needs),
+    readRecords: (needs) => readRecords(sql, needs),
     readInbox: (ids, share) => readInbox(sql, ids, share),
     readInboxOwners: (limit) => readInboxOwners(sql, limit),
-    findReferences: (wanted) => findReferences(sql, wanted),
-    checkVersions: (epoch, slices) => checkVersions(sql, epoch, slices),
-    writeBatch: (commitId, epoch, slices) => writeBatch(sql, commitId, epoch, slices),
+    checkVersions: (epoch, accounts) => checkVersions(sql, epoch, accounts),
+    writeBatch: (commitId, epoch, changes) => writeBatch(sql, commitId, epoch, changes),
     readStoppedNetworks: (networks) => readStoppedNetworks(sql, networks),
     resolveCommit: (commitId, ids) => resolveCommit(sql, commitId, ids),
     quarantineInboxRow: (key, reason) => quarantineInboxRow(sql, key, reason),
     releaseClaimed: () => releaseClaimed(sql),
     releaseBroken: () => releaseBroken(sql),
     isConnectionError: (error) => classifyDatabaseError(error) === "connection",
-    isSetback,
-    isHeld,
+    isTransient,
+    isLocked,
     isTakenMeanwhile,
     auditedRefusal,
   };

@@ -1,126 +1,142 @@
-import postgres, { type Sql } from "postgres";
-import {
-  auditTable,
-  balanceKeyTable,
-  chargeTable,
-  depositAddressTable,
-  depositTable,
-  entryTable,
-  eventTable,
-  inboxKeyTable,
-  inboxTable,
-  ingestedTable,
-  marginTable,
-  merchantTable,
-  outgoingTable,
-  outgoingVoidTable,
-  settlementAddressTable,
-  settlementTable,
-  sliceTable,
-  transactionTable,
-  withdrawalTable,
-} from "../rows.ts";
-import type { SliceChanges, SliceMiss } from "./batch.ts";
-import { findReferenceHolders } from "./find_reference_holders.ts";
+/**
+ * The one write of a batch. Its parameters follow from the tables of `rows.ts`: a new kind of row is
+ * listed there, and a parameter of its name is added to `book.commit_batch`.
+ *
+ * @module
+ */
 
-/** Why a whole call wrote nothing, as book.commit_batch says it. */
-interface Missed {
-  readonly merchant_id: string;
-  readonly reason: "version" | "locked" | "epoch" | "outgoing" | "stopped";
+import type { Sql } from "postgres";
+import {
+  type AccountChange,
+  accountChangeTable,
+  type BalanceKey,
+  balanceKeyTable,
+  CHANGING_ROWS,
+  type ChangingRows,
+  type EntryRow,
+  entryTable,
+  kindsOf,
+  type MerchantRow,
+  merchantTable,
+  WRITTEN_ONCE,
+  type WrittenOnce,
+} from "../rows.ts";
+
+/** What a batch changes for one merchant: every row once, in its final image. */
+export interface MerchantChanges {
+  readonly account: AccountChange;
+  /** Pairs that get their first balance row. */
+  readonly opened: readonly BalanceKey[];
+  readonly entries: readonly EntryRow[];
+  /** The profile where it changed, otherwise empty. */
+  readonly merchants: readonly MerchantRow[];
+  readonly created: ChangingRows;
+  readonly changed: ChangingRows;
+  readonly once: WrittenOnce;
 }
 
+/** Why a merchant's part of a batch was not written; nothing of it was. */
+export interface Miss {
+  readonly merchantId: string;
+  readonly reason:
+    /** Another node wrote this merchant since its state was read, or its history is another one. */
+    | "version"
+    /** Its account, or a payout that it gives up, is locked by another transaction. */
+    | "locked"
+    /** Pairs or fee settings changed since the batch was decided. */
+    | "epoch"
+    /** The payout was signed, or its state moved, before its refund. */
+    | "outgoing"
+    /** It gives a queued payout up while signing is stopped (`hub.signing_stop`): it may be paid already. */
+    | "stopped";
+}
+
+/** One parameter of `book.commit_batch`. */
+interface Parameter {
+  readonly name: string;
+  readonly type: string;
+  readonly encode: (changes: readonly MerchantChanges[]) => string;
+}
+
+function parameter<R>(
+  name: string,
+  table: { readonly rowType: string; encode(rows: readonly R[]): string },
+  rowsOf: (changes: MerchantChanges) => readonly R[],
+): Parameter {
+  const encode = (changes: readonly MerchantChanges[]) => table.encode(changes.flatMap(rowsOf));
+  return { name, type: table.rowType, encode };
+}
+
+const PARAMETERS: readonly Parameter[] = [
+  parameter("accounts", accountChangeTable, ({ account }) => [account]),
+  parameter("opened", balanceKeyTable, ({ opened }) => opened),
+  parameter("entries", entryTable, ({ entries }) => entries),
+  parameter("merchants", merchantTable, ({ merchants }) => merchants),
+  ...kindsOf(CHANGING_ROWS).flatMap((kind) => [
+    parameter<unknown>(`new_${kind}`, CHANGING_ROWS[kind], ({ created }) => created[kind]),
+    parameter<unknown>(kind, CHANGING_ROWS[kind], ({ changed }) => changed[kind]),
+  ]),
+  ...kindsOf(WRITTEN_ONCE).map((kind) =>
+    parameter<unknown>(kind, WRITTEN_ONCE[kind], ({ once }) => once[kind])
+  ),
+];
+
+const CALL = `SELECT * FROM book.commit_batch(p_commit_id => $1::text, p_epoch => $2::uuid, ${
+  PARAMETERS.map(({ name, type }, n) => `p_${name} => $${n + 3}::${type}[]`).join(", ")
+})`;
+
 /**
- * Writes a batch in one transaction and one round trip (book.commit_batch). Where slices miss,
+ * Writes a batch in one transaction and one round trip (book.commit_batch). Where merchants miss,
  * nothing is written and the others are sent again without them: misses are rare, and a write
  * that may assume that all of it survives is the faster one.
  *
  * @param commitId names the batch, for {@linkcode resolveCommit} when the answer is lost
  * @param epoch the settings' epoch the batch was decided on
- * @returns the slices that were not written; all others are durable
+ * @returns the merchants that were not written; all others are durable
  * @throws a connection error: the outcome is unknown. Any other error: nothing was written.
  */
 export async function writeBatch(
   sql: Sql,
   commitId: string,
   epoch: string,
-  slices: readonly SliceChanges[],
-): Promise<readonly SliceMiss[]> {
-  const misses: SliceMiss[] = [];
-  let left = slices;
+  changes: readonly MerchantChanges[],
+): Promise<readonly Miss[]> {
+  const misses: Miss[] = [];
+  let left = changes;
   while (left.length > 0) {
-    const found = await writeAll(sql, commitId, epoch, left);
-    if (found.length === 0) break;
-    misses.push(...found);
-    const missed = new Set(found.map((miss) => miss.merchantId));
-    left = left.filter((one) => !missed.has(one.slice.merchantId));
+    const rows = await sql.unsafe<{ merchant_id: string; reason: Miss["reason"] }[]>(
+      CALL,
+      [commitId, epoch, ...PARAMETERS.map(({ encode }) => encode(left))],
+      { prepare: true },
+    );
+    if (rows.length === 0) break;
+    misses.push(...rows.map((row) => ({ merchantId: row.merchant_id, reason: row.reason })));
+    const missed = new Set(rows.map((row) => row.merchant_id));
+    left = left.filter(({ account }) => !missed.has(account.merchantId));
   }
   return misses;
 }
 
-/** Writes all of the slices, or says which ones stand in the way. */
-async function writeAll(
+/**
+ * Whether answers that change nothing were decided on current state: a refusal from a stale
+ * version would be wrong as well.
+ *
+ * @returns the merchants whose account (or whose settings) changed meanwhile
+ */
+export async function checkVersions(
   sql: Sql,
-  commitId: string,
   epoch: string,
-  slices: readonly SliceChanges[],
-): Promise<readonly SliceMiss[]> {
-  try {
-    const rows = await callCommitBatch(sql, commitId, epoch, slices);
-    return rows.map((row) => ({ merchantId: row.merchant_id, reason: row.reason }));
-  } catch (error) {
-    if (!isReferenceTaken(error)) throw error;
-    // the unique index says that a reference is taken, but not by whom
-    const holders = await findReferenceHolders(sql, slices);
-    if (holders.length === 0) throw error;
-    return holders;
-  }
-}
-
-function isReferenceTaken(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && error.code === "23505" &&
-    error.constraint_name === "withdrawal_reference";
-}
-
-async function callCommitBatch(
-  sql: Sql,
-  commitId: string,
-  epoch: string,
-  slices: readonly SliceChanges[],
-): Promise<readonly Missed[]> {
-  const all = <T>(pick: (slice: SliceChanges) => readonly T[]): readonly T[] =>
-    slices.flatMap(pick);
-  const merchants = slices.flatMap((slice) => slice.merchant === null ? [] : [slice.merchant]);
-  return await sql<Missed[]>`
-    SELECT * FROM book.commit_batch(
-      ${commitId}::text,
-      ${epoch}::uuid,
-      ${sliceTable.encode(slices.map((slice) => slice.slice))}::book.slice[],
-      ${balanceKeyTable.encode(all((slice) => slice.opened))}::book.balance_key[],
-      ${entryTable.encode(all((slice) => slice.entries))}::book.entry_row[],
-      ${withdrawalTable.encode(all((slice) => slice.newWithdrawals))}::book.withdrawal_row[],
-      ${withdrawalTable.encode(all((slice) => slice.withdrawals))}::book.withdrawal_row[],
-      ${depositTable.encode(all((slice) => slice.newDeposits))}::book.deposit_row[],
-      ${depositTable.encode(all((slice) => slice.deposits))}::book.deposit_row[],
-      ${transactionTable.encode(all((slice) => slice.newTransactions))}::book.transaction_row[],
-      ${transactionTable.encode(all((slice) => slice.transactions))}::book.transaction_row[],
-      ${chargeTable.encode(all((slice) => slice.charges))}::book.charge_row[],
-      ${outgoingTable.encode(all((slice) => slice.newOutgoing))}::book.outgoing_row[],
-      ${outgoingVoidTable.encode(all((slice) => slice.voided))}::book.outgoing_void[],
-      ${eventTable.encode(all((slice) => slice.events))}::book.outbox_row[],
-      ${depositAddressTable.encode(all((slice) => slice.newAddresses))}::book.deposit_address_row[],
-      ${depositAddressTable.encode(all((slice) => slice.addresses))}::book.deposit_address_row[],
-      ${inboxKeyTable.encode(all((slice) => slice.consumed))}::book.inbox_key[],
-      ${merchantTable.encode(merchants)}::book.merchant_row[],
-      ${settlementTable.encode(all((slice) => slice.newSettlements))}::book.settlement_row[],
-      ${settlementTable.encode(all((slice) => slice.settlements))}::book.settlement_row[],
-      ${
-    settlementAddressTable.encode(all((slice) => slice.newWhitelist))
-  }::book.settlement_address_row[],
-      ${
-    settlementAddressTable.encode(all((slice) => slice.whitelist))
-  }::book.settlement_address_row[],
-      ${marginTable.encode(all((slice) => slice.margins))}::book.margin_row[],
-      ${inboxTable.encode(all((slice) => slice.inbox))}::book.inbox_row[],
-      ${ingestedTable.encode(all((slice) => slice.ingested))}::book.ingested_row[],
-      ${auditTable.encode(all((slice) => slice.audits))}::book.audit_row[])`;
+  accounts: readonly Pick<AccountChange, "merchantId" | "version" | "lastCommit">[],
+): Promise<readonly Miss[]> {
+  const rows = await sql<{ merchant_id: string; reason: "version" | "epoch" }[]>`
+    SELECT s.merchant_id, CASE WHEN (a.version, a.last_commit) IS DISTINCT FROM (s.version, s.last_commit)
+      THEN 'version' ELSE 'epoch' END AS reason
+    FROM unnest(${accounts.map(({ merchantId }) => merchantId)}::text[],
+                ${accounts.map(({ version }) => version)}::bigint[],
+                ${accounts.map(({ lastCommit }) => lastCommit)}::uuid[])
+      AS s(merchant_id, version, last_commit)
+    LEFT JOIN book.account a ON a.merchant_id = s.merchant_id
+    WHERE (a.version, a.last_commit) IS DISTINCT FROM (s.version, s.last_commit)
+      OR (SELECT epoch FROM book.setting) <> ${epoch}::uuid`;
+  return rows.map((row) => ({ merchantId: row.merchant_id, reason: row.reason }));
 }

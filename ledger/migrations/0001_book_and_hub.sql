@@ -327,7 +327,7 @@ CREATE TABLE book.withdrawal (
   CHECK ((seq IS NULL) = (settlement_id IS NOT NULL))
 ) WITH (fillfactor = 80);
 -- A reference is taken while its withdrawal is neither failed nor cancelled.
-CREATE UNIQUE INDEX withdrawal_reference ON book.withdrawal (merchant_id, reference_id)
+CREATE UNIQUE INDEX withdrawal_reference ON book.withdrawal (reference_id, merchant_id)
   WHERE reference_id IS NOT NULL AND status NOT IN ('FAILED','CANCELLED');
 CREATE INDEX withdrawal_rare ON book.withdrawal (merchant_id, status, seq) WHERE status IN ('FAILED','CANCELLED','PENDING_APPROVAL');
 -- The approval queue of all merchants.

@@ -1,11 +1,11 @@
 -- The journal's single write: one call, one transaction, for one batch of merchants' decisions.
--- Fixed steps: lock the accounts in order; name the slices (one merchant's part of the batch) whose
--- version or compare-and-set missed; if there are any, write nothing, and the caller sends the rest
--- again without them; otherwise write every row. A reference that a living withdrawal holds breaks
--- the unique index, and the caller looks up whose it is. Any other broken constraint is a bug, and
--- the journal looks for the message that caused it.
+-- Fixed steps: lock the accounts in order; name the merchants whose version or compare-and-set missed;
+-- if there are any, write nothing, and the caller sends the rest again without them; otherwise write
+-- every row. A unique key that was taken meanwhile has the batch decided again. Any other broken
+-- constraint is a bug, and the journal looks for the message that caused it.
+-- Parameters are passed by name: ledger/rows.ts lists the kinds of rows.
 
-CREATE TYPE book.slice AS (
+CREATE TYPE book.account_change AS (
   merchant_id     text COLLATE "C",
   version         bigint,
   last_commit     uuid,
@@ -41,7 +41,7 @@ END $$;
 CREATE FUNCTION book.commit_batch(
   p_commit_id        text,
   p_epoch            uuid,
-  p_slices           book.slice[],
+  p_accounts         book.account_change[],
   p_opened           book.balance_key[],
   p_entries          book.entry_row[],
   p_new_withdrawals  book.withdrawal_row[],
@@ -51,7 +51,7 @@ CREATE FUNCTION book.commit_batch(
   p_new_transactions book.transaction_row[],
   p_transactions     book.transaction_row[],
   p_charges          book.charge_row[],
-  p_new_outgoing     book.outgoing_row[],
+  p_outgoing         book.outgoing_row[],
   p_voided           book.outgoing_void[],
   p_events           book.outbox_row[],
   p_new_addresses    book.deposit_address_row[],
@@ -93,22 +93,22 @@ DECLARE
   v_bad      boolean;
 BEGIN
   IF (SELECT s.epoch FROM book.setting s) <> p_epoch THEN
-    RETURN QUERY SELECT s.merchant_id, 'epoch' FROM unnest(p_slices) s;
+    RETURN QUERY SELECT s.merchant_id, 'epoch' FROM unnest(p_accounts) s;
     RETURN;
   END IF;
 
-  -- 1. lock in order; a slice that was decided on another version or another history than the row's is out,
+  -- 1. lock in order; a merchant that was decided on another version or another history than the row's is out,
   --    and so is one whose row is locked: no batch waits for the account of one of its merchants
   SELECT array_agg(s.merchant_id ORDER BY s.merchant_id), array_agg(s.version ORDER BY s.merchant_id),
     array_agg(s.last_commit ORDER BY s.merchant_id)
-  INTO v_ids, v_versions, v_commits FROM unnest(p_slices) s;
+  INTO v_ids, v_versions, v_commits FROM unnest(p_accounts) s;
   SELECT array_agg(a.merchant_id), array_agg(a.version), array_agg(a.last_commit) INTO v_free, v_found, v_last
   FROM (SELECT x.merchant_id, x.version, x.last_commit FROM book.account x WHERE x.merchant_id = ANY (v_ids)
         ORDER BY x.merchant_id FOR NO KEY UPDATE SKIP LOCKED) a;
   IF v_free IS DISTINCT FROM v_ids OR v_found <> v_versions OR v_last <> v_commits THEN
     RETURN QUERY
       SELECT s.merchant_id, CASE WHEN f.merchant_id IS NULL AND a.merchant_id IS NOT NULL THEN 'locked' ELSE 'version' END
-      FROM unnest(p_slices) s
+      FROM unnest(p_accounts) s
       LEFT JOIN unnest(v_free, v_found, v_last) AS f(merchant_id, version, last_commit) ON f.merchant_id = s.merchant_id
       LEFT JOIN book.account a ON a.merchant_id = s.merchant_id
       WHERE f.version IS DISTINCT FROM s.version OR f.last_commit IS DISTINCT FROM s.last_commit;
@@ -302,8 +302,8 @@ BEGIN
       END IF;
     END IF;
   END IF;
-  IF cardinality(p_new_outgoing) > 0 THEN
-    INSERT INTO book.outgoing SELECT * FROM unnest(p_new_outgoing);
+  IF cardinality(p_outgoing) > 0 THEN
+    INSERT INTO book.outgoing SELECT * FROM unnest(p_outgoing);
   END IF;
   IF cardinality(p_new_settlements) > 0 THEN
     INSERT INTO book.settlement SELECT * FROM unnest(p_new_settlements);
@@ -345,7 +345,7 @@ BEGIN
     IF cardinality(p_opened) > 0 THEN
       INSERT INTO book.balance (merchant_id, currency, network, updated_at)
       SELECT o.merchant_id, o.currency, o.network, s.last_at
-      FROM unnest(p_opened) o JOIN unnest(p_slices) s ON s.merchant_id = o.merchant_id;
+      FROM unnest(p_opened) o JOIN unnest(p_accounts) s ON s.merchant_id = o.merchant_id;
     END IF;
     WITH delta AS (
       SELECT merchant_id, currency, network, max(created_at) AS at,
@@ -385,9 +385,9 @@ BEGIN
   END IF;
   UPDATE book.account a SET version = a.version + 1, last_commit = p_commit_id::uuid, deposit_seq = s.deposit_seq, withdrawal_seq = s.withdrawal_seq,
     transaction_seq = s.transaction_seq, charge_seq = s.charge_seq, settlement_seq = s.settlement_seq, last_at = s.last_at
-  FROM unnest(p_slices) s WHERE a.merchant_id = s.merchant_id;
+  FROM unnest(p_accounts) s WHERE a.merchant_id = s.merchant_id;
   INSERT INTO book.commit_log (id, survivors)
-  VALUES (p_commit_id, ARRAY(SELECT s.merchant_id FROM unnest(p_slices) s));
+  VALUES (p_commit_id, ARRAY(SELECT s.merchant_id FROM unnest(p_accounts) s));
 END $$;
 
 -- Sums the chunks of a merchant's lists that have all their rows. Under the lock of its account, as

@@ -1,6 +1,6 @@
 /**
- * Which status may follow which. Written once: the code asks here, triggers enforce the same table
- * in the database (book.transition), the documentation and the tests are made from it.
+ * Which status may follow which. Every decision is checked with it when it is applied; triggers enforce
+ * the same table in the database (book.transition), which a test compares with this one.
  *
  * @module
  */
@@ -38,7 +38,7 @@ export const TRANSITIONS = {
     CANCELLED: [],
     REJECTED: [],
   },
-  /** Transfers of ours: `dead` is proven never to land, `void` is given up with its refund. */
+  /** Transfers out of the service's wallets: `dead` is proven never to land, `void` is given up with its refund. */
   outgoing: {
     queued: ["signed", "void"],
     signed: ["final", "dead"],
@@ -58,11 +58,23 @@ export type WithdrawalStatus = keyof typeof TRANSITIONS.withdrawal;
 export type TransactionStatus = keyof typeof TRANSITIONS.transaction;
 /** States of a settlement. */
 export type SettlementStatus = keyof typeof TRANSITIONS.settlement;
-/** States of a transfer of ours. */
+/** States of a transfer out of one of the service's wallets. */
 export type OutgoingStatus = keyof typeof TRANSITIONS.outgoing;
 
 /** Whether a record of that kind may move from one status to another. */
 export function mayMove(record: RecordKind, from: string, to: string): boolean {
   const moves: Readonly<Record<string, readonly string[]>> = TRANSITIONS[record];
   return moves[from]?.includes(to) ?? false;
+}
+
+/**
+ * Checks one move of a record.
+ *
+ * @throws when its new status may not follow the one it has
+ */
+export function checkMove(record: RecordKind, id: string, from: string, to: string): void {
+  if (mayMove(record, from, to)) return;
+  throw new Error(
+    `Cannot move a ${record} as its states do not allow it: ${from} -> ${to}, ${id}`,
+  );
 }

@@ -48,8 +48,8 @@ for (
     ]);
     assertEquals(confirmed, [503, "Service unavailable"]);
     assertEquals(paid, keys.map(() => 201));
-    assertEquals(api.journal.auditHeldMs < 60_000, true);
-    assertEquals([api.journal.figures.held, api.journal.figures.aside], [0, 0]);
+    assertEquals(api.journal.auditLockedMs < 60_000, true);
+    assertEquals([api.journal.figures.paused, api.journal.figures.quarantined], [0, 0]);
     assertEquals(await confirm(api, admin, deposit), [503, "Service unavailable"]);
     await letGo();
     const until = performance.now() + 60_000;

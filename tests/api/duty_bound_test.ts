@@ -180,5 +180,5 @@ test("a node with other rules than the database is told 403, or endorses; nothin
   const { audit } =
     (await api.call("GET", `/api/admin/audit?subject=${body.id}`, { key: one.key })).body;
   assertEquals(audit[0].refused, "same_administrator");
-  assertEquals(api.journal.figures.aside, 0);
+  assertEquals(api.journal.figures.quarantined, 0);
 });

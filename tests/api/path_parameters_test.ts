@@ -69,7 +69,7 @@ test("a storm of paths with NUL costs other merchants no withdrawal", async () =
     assertEquals([made, storm], [201, 404]);
   }
   assertEquals(api.journal.figures.givenUp, 0);
-  assertEquals(api.journal.figures.aside, 0);
+  assertEquals(api.journal.figures.quarantined, 0);
   assertEquals(await booksFaults(api.sql), []);
 });
 

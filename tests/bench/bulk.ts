@@ -6,13 +6,13 @@
  */
 
 import { v7 } from "uuid";
-import { Draft } from "../../actors/journal/draft.ts";
-import { HotFunds } from "../../actors/merchant/liquidity.ts";
-import { CommandEnvelope } from "../../actors/journal/envelope.ts";
-import { decideSlice } from "../../actors/journal/slice.ts";
+import { decideMerchant } from "../../actors/journal/decide_batch.ts";
+import { RemainingLiquidity } from "../../actors/merchant/liquidity.ts";
+import { QueuedCommand } from "../../actors/journal/queue.ts";
+import { UnitOfWork } from "../../actors/journal/unit_of_work.ts";
 import { type MerchantState, Records } from "../../actors/merchant/state.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import type { SliceChanges } from "../../ledger/journal/batch.ts";
+import type { MerchantChanges } from "../../ledger/journal/write_batch.ts";
 import { createJournalStore, type JournalStore } from "../../ledger/journal/store.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import { amount, reserveCommand } from "../support/books.ts";
@@ -39,10 +39,10 @@ export async function measureBulk(
   const store = createJournalStore(sql);
   const { epoch, batches } = await decideAll(store, seed, task.case, task.size, ROWS);
   const started = performance.now();
-  for (const { commitId, slices } of batches) {
-    const misses = await store.writeBatch(commitId, epoch, slices);
+  for (const { commitId, changes } of batches) {
+    const misses = await store.writeBatch(commitId, epoch, changes);
     if (misses.length > 0) {
-      throw new Error(`Cannot measure as a slice missed: ${misses[0]?.reason}`);
+      throw new Error(`Cannot measure as a merchant missed: ${misses[0]?.reason}`);
     }
   }
   const seconds = (performance.now() - started) / 1_000;
@@ -52,7 +52,7 @@ export async function measureBulk(
 /** What is written at once; the next decision on its merchants names its commit. */
 interface Batch {
   readonly commitId: string;
-  readonly slices: readonly SliceChanges[];
+  readonly changes: readonly MerchantChanges[];
 }
 
 /** Decides batch after batch as if each had been committed. */
@@ -69,7 +69,7 @@ export async function decideAll(
   const batches: Batch[] = [];
   let next = 0;
   for (let b = 0; b < rows / size; b++) {
-    const work = new Map<string, CommandEnvelope[]>();
+    const work = new Map<string, QueuedCommand[]>();
     for (let i = 0; i < size; i++) {
       const merchantId = merchantIds[next++ % merchantIds.length] ?? "";
       const command = reserveCommand({
@@ -77,27 +77,27 @@ export async function decideAll(
         referenceId: `bulk-${newId("evt")}`,
         destination: seed.destinations[next % seed.destinations.length] ?? "",
       });
-      const envelopes = work.get(merchantId) ?? [];
-      envelopes.push(new CommandEnvelope(command, Infinity, () => {}));
-      work.set(merchantId, envelopes);
+      const queued = work.get(merchantId) ?? [];
+      queued.push(new QueuedCommand(command, Infinity, () => {}));
+      work.set(merchantId, queued);
     }
     const commitId = v7();
-    const slices = [...work].map(([merchantId, envelopes]) => {
+    const changes = [...work].map(([merchantId, queued]) => {
       const state = states.get(merchantId);
       if (state === undefined) throw new Error(`Cannot decide as nobody is there: ${merchantId}`);
-      const draft = new Draft(state, new Records(), new Map(), new HotFunds(() => null));
-      const { messages } = decideSlice(merchantId, draft, settings, envelopes);
+      const unit = new UnitOfWork(state, new Records(), new RemainingLiquidity(() => null));
+      const { messages } = decideMerchant(merchantId, unit, settings, queued);
       if (messages.some(({ outcome }) => outcome.kind !== "done")) {
         throw new Error("Cannot measure as a withdrawal was refused");
       }
       states.set(merchantId, {
-        ...draft.state,
+        ...unit.state,
         version: state.version + 1,
         lastCommit: commitId,
       });
-      return draft.changes();
+      return unit.changes();
     });
-    batches.push({ commitId, slices });
+    batches.push({ commitId, changes });
   }
   return { epoch: settings.epoch, batches };
 }

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { settlePayout } from "../../actors/merchant/decide/end_payout.ts";
 import { settle, submitSettlement } from "../../actors/merchant/decide/settlement.ts";
 import { fundsRefusal } from "../../actors/merchant/decide/withdrawal.ts";
-import type { OutcomeFact } from "../../actors/merchant/facts.ts";
+import type { OutcomeEvent } from "../../actors/merchant/chain_events.ts";
 import type { CreateSettlement } from "../../actors/merchant/messages.ts";
 import { type MerchantView, Records } from "../../actors/merchant/state.ts";
 import { type Amount, ZERO } from "../../ledger/money/amount.ts";
@@ -30,8 +30,7 @@ function view(
   if (payout !== undefined) records.outgoing.set("out_1", payout);
   return {
     records,
-    hotFunds: { left: () => hot ?? null },
-    holderOf: () => undefined,
+    liquidity: { left: () => hot ?? null },
     state: {
       merchant: {
         merchantId: "mer_1",
@@ -169,7 +168,7 @@ Deno.test("a withdrawal of exactly what the hot wallet has left is funded, of a 
 });
 
 Deno.test("a payout that failed is refunded only while its row is proven dead", () => {
-  const fact: OutcomeFact = {
+  const event: OutcomeEvent = {
     type: "outcome",
     key,
     at: NOW,
@@ -183,10 +182,10 @@ Deno.test("a payout that failed is refunded only while its row is proven dead", 
     eventIds: ["evt_1", "evt_2"],
   };
   // queued again for another attempt: what moved it decides
-  const verdict = settlePayout(view({ withdrawal, payout: "queued" }), fact);
-  assert(verdict.kind === "decided");
+  const result = settlePayout(view({ withdrawal, payout: "queued" }), event);
+  assert(result.kind === "decided");
   assertEquals(
-    [verdict.decision.withdrawals, verdict.decision.postings, verdict.decision.consumed],
+    [result.decision.withdrawals, result.decision.postings, result.decision.consumed],
     [[], [], [key]],
   );
 });
@@ -197,15 +196,15 @@ Deno.test("a settlement that has ended is not on its way again", () => {
       withdrawal: { ...withdrawal, settlementId: "stl_1" },
       settlement: { ...settlement, status },
     };
-    const verdict = submitSettlement(view(rows), {
+    const result = submitSettlement(view(rows), {
       type: "submitted",
       key: { ...key, phase: "submitted" },
       at: NOW,
       withdrawalId: "wd_1",
       settlementId: "stl_1",
     });
-    assert(verdict.kind === "decided");
-    assertEquals(verdict.decision.settlements.length, moved, status);
+    assert(result.kind === "decided");
+    assertEquals(result.decision.settlements.length, moved, status);
   }
 });
 
@@ -235,8 +234,8 @@ Deno.test("a settlement's key answers for a day, and is free afterwards", () => 
     giveUp: null,
   };
   const askedAt = (at: number) => {
-    const verdict = settle(view({ settlement }), settings, { ...message, at });
-    return verdict.kind === "refused" ? verdict.refusal.code : verdict.kind;
+    const result = settle(view({ settlement }), settings, { ...message, at });
+    return result.kind === "refused" ? result.refusal.code : result.kind;
   };
   assertEquals(askedAt(NOW + DAY_MS - 1), "decided");
   // it is a new settlement then: here of a pair that is closed

@@ -252,7 +252,7 @@ for (const happens of [true, false]) {
       const next = journal.ask(held, reserveCommand({ amount: amount("400") }), 60_000);
       await locked.promise;
       assertEquals((await journal.ask(other, reserveCommand(), 60_000)).kind, "done");
-      assertEquals([answer, journal.figures.held], [null, 1]);
+      assertEquals([answer, journal.figures.paused], [null, 1]);
       if (happens) {
         await sql`UPDATE book.commit_log SET id = substr(id, 8) WHERE id LIKE 'hidden-%'`;
       }
@@ -260,7 +260,7 @@ for (const happens of [true, false]) {
       await holding;
       assertEquals(await asked, "done");
       assertEquals((await next).kind, "done");
-      await until(() => journal.figures.held === 0);
+      await until(() => journal.figures.paused === 0);
       const [row] = await sql`
       SELECT count(*)::int AS n FROM book.withdrawal WHERE merchant_id = ${held}`;
       assertEquals(row?.["n"], 2);

@@ -76,7 +76,7 @@ test("a refund of a queued payout is not committed while signing is stopped, and
     "done",
     "done",
   ]);
-  assertEquals(journal.figures.aside, 0);
+  assertEquals(journal.figures.quarantined, 0);
   // held no more: it is given back
   await sql`UPDATE hub.database_history SET timeline = timeline - 1_000_000`;
   const again = await journal.ask(one, upstream(failed.withdrawalId, null), 60_000);

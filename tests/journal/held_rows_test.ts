@@ -108,12 +108,12 @@ for (const { row, most, lock } of ROWS) {
       assertEquals(outcomes.map(({ kind }) => kind), others.map(() => "done"));
     }
     assert(store.refused.length <= most, `${store.refused} of at most ${most}`);
-    assertEquals([order, journal.figures.held], [[], 1]);
+    assertEquals([order, journal.figures.paused], [[], 1]);
 
     await letGo();
     assertEquals(await Promise.all(waiting), ["done", "done", "done"]);
     assertEquals(order, ["order-1", "order-2", "order-3"]);
-    await until(() => journal.figures.held === 0);
+    await until(() => journal.figures.paused === 0);
     assertEquals(await booksFaults(sql), []);
     await journal.stop(1_000);
   });
@@ -164,7 +164,7 @@ test("a fact that is to be set aside while its row is held keeps nobody, and is 
     (tx) => tx`SELECT 1 FROM book.inbox WHERE txid = ${txid} FOR UPDATE`,
   );
   journal.wake(held);
-  await until(() => journal.figures.aside > 0);
+  await until(() => journal.figures.quarantined > 0);
   for (const merchantId of [held, other]) {
     assertEquals((await journal.ask(merchantId, reserveCommand(), 60_000)).kind, "done");
   }

@@ -72,7 +72,7 @@ test("a transfer of an absurd amount is set aside alone, whatever number of digi
     SELECT txid, quarantine FROM book.inbox WHERE quarantine IS NOT NULL`;
   assertEquals(rows.map(({ txid }) => txid).sort(), aside.sort());
   assertEquals(rows.every(({ quarantine }) => quarantine.startsWith("unreadable:")), true);
-  assertEquals(journal.figures.aside, absurd.length * 2);
+  assertEquals(journal.figures.quarantined, absurd.length * 2);
   const balances = await sql`SELECT trim_scale(available)::text AS a FROM book.balance ORDER BY 1`;
   assertEquals(balances.map((row) => row["a"]), ["5", "7"]);
   assertEquals(await booksFaults(sql), []);

@@ -301,7 +301,7 @@ test("what is taken by a message that is not known to take anything is a bug of 
   const store: JournalStore = {
     ...late.store,
     writeBatch: async (...args) => {
-      if (args[2].some(({ slice }) => slice.merchantId === broken)) throw new TakenMeanwhile();
+      if (args[2].some(({ account }) => account.merchantId === broken)) throw new TakenMeanwhile();
       return await late.store.writeBatch(...args);
     },
     isTakenMeanwhile: (error) => error instanceof TakenMeanwhile,

@@ -29,10 +29,10 @@ const FAULTS: readonly {
   {
     what: "the records its message names cannot be read",
     of: (sql, store, poisoned) => ({
-      readFacts: (needs) =>
+      readRecords: (needs) =>
         needs.withdrawals.some(({ merchantId }) => merchantId === poisoned)
           ? dataError(sql)
-          : store.readFacts(needs),
+          : store.readRecords(needs),
     }),
   },
   {
@@ -44,33 +44,33 @@ const FAULTS: readonly {
   {
     what: "the references it wants cannot be read",
     of: (sql, store, poisoned) => ({
-      findReferences: (wanted) =>
-        wanted.some(({ merchantId }) => merchantId === poisoned)
+      readRecords: (needs) =>
+        needs.references.some(({ merchantId }) => merchantId === poisoned)
           ? dataError(sql)
-          : store.findReferences(wanted),
+          : store.readRecords(needs),
     }),
   },
   {
     what: "its state cannot be compared",
     of: (sql, store, poisoned) => ({
-      checkVersions: (epoch, slices) =>
-        slices.some(({ merchantId }) => merchantId === poisoned)
+      checkVersions: (epoch, accounts) =>
+        accounts.some(({ merchantId }) => merchantId === poisoned)
           ? dataError(sql)
-          : store.checkVersions(epoch, slices),
+          : store.checkVersions(epoch, accounts),
       // a batch that writes compares in its write
-      writeBatch: (id, epoch, slices) =>
-        slices.some(({ slice }) => slice.merchantId === poisoned)
+      writeBatch: (id, epoch, changes) =>
+        changes.some(({ account }) => account.merchantId === poisoned)
           ? dataError(sql)
-          : store.writeBatch(id, epoch, slices),
+          : store.writeBatch(id, epoch, changes),
     }),
   },
   {
     what: "deciding on it throws outside of any message",
     of: (_sql, store, poisoned) => ({
-      readFacts: async (needs) => {
-        const facts = await store.readFacts(needs);
-        if (!needs.withdrawals.some(({ merchantId }) => merchantId === poisoned)) return facts;
-        return new Proxy(facts, {
+      readRecords: async (needs) => {
+        const records = await store.readRecords(needs);
+        if (!needs.withdrawals.some(({ merchantId }) => merchantId === poisoned)) return records;
+        return new Proxy(records, {
           get() {
             throw new TypeError("Cannot decide");
           },
@@ -112,7 +112,7 @@ for (const { what, of } of FAULTS) {
     const kinds = (await Promise.all(bad)).map(({ kind }) => kind);
     assert(kinds.includes("failed"), `${kinds}`);
     assert(kinds.every((kind) => kind === "failed" || kind === "refused"), `${kinds}`);
-    assert(journal.figures.aside > 0);
+    assert(journal.figures.quarantined > 0);
     assertEquals(journal.figures.givenUp, 0);
     assertEquals(await booksFaults(sql), []);
     await journal.stop(1_000);

@@ -26,7 +26,7 @@ test("simultaneous withdrawals of several merchants are promised no more than th
   const journal = openJournal(sql, {
     batchLimit: 2,
     liquidity: (network, currency) => board.left(network, currency),
-    onCommitted: (news) => board.promised(news.promises),
+    onCommitted: (news) => board.promised(news.reservations),
   });
   const ask = async (count: number) => {
     const outcomes = await Promise.all(Array.from({ length: count }, (_, n) => {

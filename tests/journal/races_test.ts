@@ -231,12 +231,12 @@ function refusingStore(store: JournalStore, refuses: (merchantIds: readonly stri
   const writes: string[][] = [];
   const refusing: JournalStore = {
     ...store,
-    isSetback: (error) => error === locked || store.isSetback(error),
-    writeBatch: (commitId, epoch, slices) => {
-      const merchantIds = slices.map(({ slice }) => slice.merchantId);
+    isTransient: (error) => error === locked || store.isTransient(error),
+    writeBatch: (commitId, epoch, changes) => {
+      const merchantIds = changes.map(({ account }) => account.merchantId);
       writes.push(merchantIds);
       if (refuses(merchantIds)) return Promise.reject(locked);
-      return store.writeBatch(commitId, epoch, slices);
+      return store.writeBatch(commitId, epoch, changes);
     },
   };
   return { store: refusing, writes };

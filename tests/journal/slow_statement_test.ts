@@ -27,7 +27,7 @@ function slowStore(
     ...store,
     sizes,
     async writeBatch(...args) {
-      const merchantIds = args[2].map(({ slice }) => slice.merchantId);
+      const merchantIds = args[2].map(({ account }) => account.merchantId);
       if (!isSlow(merchantIds)) return await store.writeBatch(...args);
       sizes.push(merchantIds.length);
       await new Promise((resolve) => setTimeout(resolve, GIVEN_UP_MS));
@@ -62,12 +62,12 @@ test("a merchant whose statements are given up is found, also when its senders h
       const ask = (merchantId: string, ms: number) =>
         journal.ask(merchantId, reserveCommand({ amount: amount("1") }), ms);
       const asked: Promise<{ readonly kind: string }>[] = [];
-      for (let round = 0; round < 20 && journal.figures.held === 0; round++) {
+      for (let round = 0; round < 20 && journal.figures.paused === 0; round++) {
         if (round === 0 || timeoutMs < GIVEN_UP_MS) asked.push(ask(guilty, timeoutMs));
         const outcomes = await Promise.all(others.map((merchantId) => ask(merchantId, 60_000)));
         assertEquals(outcomes.map(({ kind }) => kind), others.map(() => "done"));
       }
-      await until(() => journal.figures.held === 1);
+      await until(() => journal.figures.paused === 1);
       assertEquals(store.sizes, sizes);
       // those that were in doubt beside it are decided together again
       await Promise.all(others.map((merchantId) => ask(merchantId, 60_000)));
@@ -96,6 +96,6 @@ test("a database that is slow for all holds no merchant, and none is tried apart
   assertEquals(outcomes.map(({ kind }) => kind), merchants.map(() => "done"));
   // of seven parts two are tried; then all wait for their turns
   assertEquals(store.sizes, [25, 4, 4, 1, 1]);
-  assertEquals([journal.figures.held, journal.figures.givenUp], [0, 0]);
+  assertEquals([journal.figures.paused, journal.figures.givenUp], [0, 0]);
   await journal.stop(1_000);
 });

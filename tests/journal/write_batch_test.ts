@@ -15,7 +15,7 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
 
-test("in one batch a stale slice and a taken reference miss, all others are written", async () => {
+test("in one batch a stale account misses and a taken reference is refused, all others are written", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);
@@ -49,7 +49,7 @@ test("in one batch a stale slice and a taken reference miss, all others are writ
       second.ask(id, reserveCommand({ referenceId: "order-1", amount: amount("7") }), 60_000)
     ),
   );
-  assertEquals(seen, [`${stale} version`, `${taken} reference`]);
+  assertEquals(seen, [`${stale} version`]);
   assertEquals(outcomes[1], {
     kind: "refused",
     refusal: { code: "reference_taken", withdrawalId: first.withdrawalId },
@@ -59,6 +59,41 @@ test("in one batch a stale slice and a taken reference miss, all others are writ
   }
   assertEquals(await booksFaults(sql), []);
   await Promise.all([journal.stop(1_000), second.stop(1_000)]);
+});
+
+test("a reference that is taken after it was read is refused as the unique index says, and costs no other", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const funding = openJournal(sql);
+  const [taken, other] = [await addMerchant(sql), await addMerchant(sql)];
+  for (const merchantId of [taken, other]) await fund(sql, funding, merchantId, "1000");
+  const first = reserveCommand({ referenceId: "order-1" });
+  assertEquals((await funding.ask(taken, first, 60_000)).kind, "done");
+  await funding.stop(1_000);
+  const store = createJournalStore(sql);
+  let reads = 0;
+  const journal = openJournal(sql, {
+    store: {
+      ...store,
+      async readRecords(needs) {
+        const records = await store.readRecords(needs);
+        return reads++ === 0 ? { ...records, holders: [] } : records;
+      },
+    },
+  });
+  const [refused, done] = await Promise.all(
+    [taken, other].map((merchantId) =>
+      journal.ask(merchantId, reserveCommand({ referenceId: "order-1" }), 60_000)
+    ),
+  );
+  assertEquals(refused, {
+    kind: "refused",
+    refusal: { code: "reference_taken", withdrawalId: first.withdrawalId },
+  });
+  assertEquals(done?.kind, "done");
+  assertEquals(journal.figures.quarantined, 0);
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
 });
 
 test("kept plans read by index, however small the tables were when they were made", async () => {

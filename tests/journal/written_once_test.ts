@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import type { Sql } from "../../ledger/database/connect.ts";
-import type { SliceChanges } from "../../ledger/journal/batch.ts";
+import type { MerchantChanges } from "../../ledger/journal/write_batch.ts";
+import { NO_ROWS } from "../../ledger/rows.ts";
 import { createJournalStore } from "../../ledger/journal/store.ts";
 import { addMerchant, fund, openJournal, reserveCommand } from "../support/books.ts";
 import { commitSigned } from "../support/commit_signed.ts";
@@ -13,12 +14,12 @@ const test = testNeeding(DATABASE);
 /** A merchant with a deposit and a signed withdrawal, and the batch that credited the deposit. */
 async function lived(sql: Sql) {
   const store = createJournalStore(sql);
-  const credits: SliceChanges[] = [];
+  const credits: MerchantChanges[] = [];
   const journal = openJournal(sql, {
     store: {
       ...store,
       writeBatch(...args) {
-        credits.push(...args[2].filter(({ consumed }) => consumed.length > 0));
+        credits.push(...args[2].filter(({ once }) => once.consumed.length > 0));
         return store.writeBatch(...args);
       },
     },
@@ -85,15 +86,13 @@ test("what happens once is written once, whoever writes it", async (t) => {
     if (account === undefined) throw new Error("Cannot go on as there is no account");
     const { epoch } = await store.readSettings();
     // everything that another rule would refuse is left out
-    const again: SliceChanges = {
+    const again: MerchantChanges = {
       ...credit,
-      slice: { ...credit.slice, version: account.version, lastCommit: account.lastCommit },
+      account: { ...credit.account, version: account.version, lastCommit: account.lastCommit },
       opened: [],
       entries: [],
-      newDeposits: [],
-      newTransactions: [],
-      charges: [],
-      events: [],
+      created: NO_ROWS,
+      once: { ...credit.once, charges: [], events: [] },
     };
     await assertRejects(
       () => store.writeBatch(v7(), epoch, [again]),

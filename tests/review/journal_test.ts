@@ -218,7 +218,7 @@ test("a merchant with a thousand transfers delays nobody else's", async () => {
     store: {
       ...store,
       async writeBatch(...args) {
-        batches.push(args[2].flatMap(({ consumed }) => consumed).length);
+        batches.push(args[2].flatMap(({ once }) => once.consumed).length);
         const misses = await store.writeBatch(...args);
         if (batches.length > 1) return misses;
         const [row] = await sql`SELECT consumed_at FROM book.inbox WHERE txid = ${first}`;

@@ -7,9 +7,9 @@ const FIGURES = {
   messages: 12,
   waiting: 0,
   active: 3,
-  held: 3,
+  paused: 3,
   suspended: 2,
-  aside: 4,
+  quarantined: 4,
   givenUp: 5,
 };
 
@@ -24,12 +24,12 @@ Deno.test("readiness tells of batches that were given up lately, and of merchant
     [null, Infinity, 1, ["1 merchant waits for a row that another transaction holds"]],
     [null, Infinity, 7, ["7 merchants wait for a row that another transaction holds"]],
   ];
-  for (const [givenUpMs, auditHeldMs, suspended, reasons] of rows) {
-    assertEquals(journalReasons({ givenUpMs, auditHeldMs, figures: { suspended } }), reasons);
+  for (const [givenUpMs, auditLockedMs, suspended, reasons] of rows) {
+    assertEquals(journalReasons({ givenUpMs, auditLockedMs, figures: { suspended } }), reasons);
   }
 });
 
-Deno.test("metrics count batches given up, messages set aside and merchants held", async () => {
+Deno.test("metrics count batches given up, messages quarantined and merchants paused", async () => {
   const registry = new Registry();
   const none = { active: 0, quarantined: 0 };
   registerJournalMetrics(registry, {

@@ -1,10 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import { AcknowledgedCommits } from "../../actors/failover/acknowledged_commits.ts";
-import type { SliceChanges } from "../../ledger/journal/batch.ts";
+import type { MerchantChanges } from "../../ledger/journal/write_batch.ts";
+import { NO_ROWS } from "../../ledger/rows.ts";
 
-/** What a merchant is told of by a commit of nothing but its own row. */
-const CHANGES: SliceChanges = {
-  slice: {
+/** The changes of a commit of nothing but the account. */
+const CHANGES: MerchantChanges = {
+  account: {
     merchantId: "mer_1",
     version: 1,
     lastCommit: "",
@@ -17,28 +18,10 @@ const CHANGES: SliceChanges = {
   },
   opened: [],
   entries: [],
-  newWithdrawals: [],
-  withdrawals: [],
-  newDeposits: [],
-  deposits: [],
-  newTransactions: [],
-  transactions: [],
-  charges: [],
-  newOutgoing: [],
-  voided: [],
-  events: [],
-  newAddresses: [],
-  addresses: [],
-  consumed: [],
-  merchant: null,
-  newSettlements: [],
-  settlements: [],
-  newWhitelist: [],
-  whitelist: [],
-  margins: [],
-  inbox: [],
-  ingested: [],
-  audits: [],
+  merchants: [],
+  created: NO_ROWS,
+  changed: NO_ROWS,
+  once: NO_ROWS,
 };
 
 Deno.test("commits of the last two minutes are remembered, and what is older does not stay in memory", () => {

@@ -1,14 +1,14 @@
 import { assertEquals } from "@std/assert";
-import { Draft } from "../../actors/journal/draft.ts";
-import { CommandEnvelope } from "../../actors/journal/envelope.ts";
-import { HotFunds } from "../../actors/merchant/liquidity.ts";
+import { decideMerchant } from "../../actors/journal/decide_batch.ts";
+import { QueuedCommand } from "../../actors/journal/queue.ts";
+import { UnitOfWork } from "../../actors/journal/unit_of_work.ts";
+import { RemainingLiquidity } from "../../actors/merchant/liquidity.ts";
 import type { MerchantCommand } from "../../actors/merchant/messages.ts";
-import { decideSlice } from "../../actors/journal/slice.ts";
 import { Records } from "../../actors/merchant/state.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import { pairKey } from "../../ledger/money/pair.ts";
 import { amount, reserveCommand } from "../support/books.ts";
-import { merchant, NO_FACTS, SETTINGS } from "./support/merchant_state.ts";
+import { merchant, NO_RECORDS, SETTINGS } from "./support/merchant_state.ts";
 
 const FEES = { enabled: true, baseFee: amount("1"), markupRate: "0.01" };
 const CHARGED = {
@@ -24,15 +24,14 @@ const CHARGED = {
 function decided(commands: readonly MerchantCommand[], marginBeneficiary: string | null) {
   const state = merchant("mer_1", "100");
   const profile = { ...state.merchant, marginRate: "0.5", marginBeneficiary };
-  const draft = new Draft(
+  const unit = new UnitOfWork(
     { ...state, merchant: profile },
-    Records.of("mer_1", NO_FACTS),
-    new Map(),
-    new HotFunds(() => null),
+    Records.of("mer_1", NO_RECORDS),
+    new RemainingLiquidity(() => null),
   );
-  const envelopes = commands.map((command) => new CommandEnvelope(command, Infinity, () => {}));
-  const { messages } = decideSlice("mer_1", draft, CHARGED, envelopes);
-  return { outcomes: messages.map(({ outcome }) => outcome.kind), draft };
+  const queued = commands.map((command) => new QueuedCommand(command, Infinity, () => {}));
+  const { messages } = decideMerchant("mer_1", unit, CHARGED, queued);
+  return { outcomes: messages.map(({ outcome }) => outcome.kind), unit };
 }
 
 const COMMON = {
@@ -66,11 +65,11 @@ for (const beneficiary of [null, "mer_1", "mer_reseller"]) {
     }], beneficiary);
     const booked = decided([BOOK], beneficiary);
     assertEquals([apart.outcomes, booked.outcomes], [["done", "done"], ["done"]]);
-    assertEquals(booked.draft.changes(), apart.draft.changes());
-    assertEquals(booked.draft.state, apart.draft.state);
+    assertEquals(booked.unit.changes(), apart.unit.changes());
+    assertEquals(booked.unit.state, apart.unit.state);
     // 10, 1 and a hundredth of 10, 2; half of the commission comes back to the merchant's own line
     const left = beneficiary === "mer_1" ? "87.45" : "86.9";
-    assertEquals(booked.draft.state.balances.get(pairKey("USDT", "TRX")), {
+    assertEquals(booked.unit.state.balances.get(pairKey("USDT", "TRX")), {
       available: amount(left),
       pending: ZERO,
       reserved: ZERO,
@@ -81,7 +80,7 @@ for (const beneficiary of [null, "mer_1", "mer_reseller"]) {
 Deno.test("a booking that is asked for twice in one batch is made once", () => {
   const twice = decided([BOOK, BOOK], null);
   assertEquals(twice.outcomes, ["done", "done"]);
-  assertEquals(twice.draft.changes(), decided([BOOK], null).draft.changes());
+  assertEquals(twice.unit.changes(), decided([BOOK], null).unit.changes());
 });
 
 Deno.test("a payout that was declared dead while its transaction was looked up is confirmed as by another wallet's", () => {
@@ -96,5 +95,5 @@ Deno.test("a payout that was declared dead while its transaction was looked up i
     }], null);
   const [looked, other] = [confirmed(true), confirmed(false)];
   assertEquals([looked.outcomes, other.outcomes], [["done", "done"], ["done", "done"]]);
-  assertEquals(looked.draft.changes(), other.draft.changes());
+  assertEquals(looked.unit.changes(), other.unit.changes());
 });

@@ -1,29 +1,29 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { ActiveMerchants } from "../../actors/journal/active_merchants.ts";
-import { decideBatch, type Deciding } from "../../actors/journal/decide_batch.ts";
-import { DoubtfulMerchants } from "../../actors/journal/doubtful_merchants.ts";
-import { Draft } from "../../actors/journal/draft.ts";
-import { CommandEnvelope, type Decidable } from "../../actors/journal/envelope.ts";
-import { recover, type Recovering, unsettled } from "../../actors/journal/recover.ts";
-import { decideSlice } from "../../actors/journal/slice.ts";
+import { decideBatch, decideMerchant, type Deciding } from "../../actors/journal/decide_batch.ts";
+import { DoubtfulMerchants } from "../../actors/journal/merchant_standing.ts";
+import { UnitOfWork } from "../../actors/journal/unit_of_work.ts";
+import { QueuedCommand, type QueuedMessage } from "../../actors/journal/queue.ts";
+import { recover, type Recovering, unanswered } from "../../actors/journal/recover.ts";
 import { apply, decided, post } from "../../actors/merchant/decision.ts";
-import { HotFunds } from "../../actors/merchant/liquidity.ts";
+import { RemainingLiquidity } from "../../actors/merchant/liquidity.ts";
 import { Records } from "../../actors/merchant/state.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
+import type { BatchRecords } from "../../ledger/journal/read_records.ts";
 import { pairKey } from "../../ledger/money/pair.ts";
 import { amount, reserveCommand } from "../support/books.ts";
-import { merchant, NO_FACTS, SETTINGS } from "./support/merchant_state.ts";
+import { merchant, NO_RECORDS, SETTINGS } from "./support/merchant_state.ts";
 
 const PAIR = pairKey("USDT", "TRX");
 
-function draftOf(references: ReadonlyMap<string, string> = new Map()): Draft {
-  const funds = new HotFunds(() => null);
-  return new Draft(merchant("mer_1", "100"), Records.of("mer_1", NO_FACTS), references, funds);
+function unitOf(read: Partial<BatchRecords> = {}): UnitOfWork {
+  const records = Records.of("mer_1", { ...NO_RECORDS, ...read });
+  return new UnitOfWork(merchant("mer_1", "100"), records, new RemainingLiquidity(() => null));
 }
 
 /** What the chain said of a withdrawal that is not there. */
-const BROKEN_FACT: Decidable = {
-  kind: "fact",
+const BROKEN_EVENT: QueuedMessage = {
+  kind: "event",
   message: {
     type: "outcome",
     key: { merchantId: "mer_1", network: "TRX", txid: "aa", logIndex: 0, phase: "outcome" },
@@ -43,7 +43,7 @@ for (const from of ["available", "pending", "reserved"] as const) {
   Deno.test(`a decision that would take more from ${from} than there is breaks, before any database`, () => {
     const take = (text: string) => {
       const to = from === "available" ? "reserved" : "available";
-      const verdict = decided(1, null, {
+      const result = decided(1, null, {
         postings: post({
           paymentId: "wd_1",
           leg: "test",
@@ -54,82 +54,96 @@ for (const from of ["available", "pending", "reserved"] as const) {
           amount: amount(text),
         }),
       });
-      assert(verdict.kind === "decided");
-      return apply({
-        ...merchant("mer_1", "10"),
-        balances: new Map([[PAIR, {
-          available: amount("10"),
-          pending: amount("10"),
-          reserved: amount("10"),
-        }]]),
-      }, verdict.decision);
+      assert(result.kind === "decided");
+      const ten = amount("10");
+      const balances = new Map([[PAIR, { available: ten, pending: ten, reserved: ten }]]);
+      const state = { ...merchant("mer_1", "10"), balances };
+      return apply({ state, records: new Records() }, result.decision);
     };
     assertEquals(take("10").balances.get(PAIR)?.[from], ZERO);
     assertThrows(() => take("10.000000000000000001"), Error, "would be negative");
   });
 }
 
-Deno.test("a reference that a batch has released is free for its next message, though it is remembered", () => {
-  const draft = draftOf(new Map([["order-1", "wd_1"], ["order-2", "wd_2"]]));
-  assertEquals(draft.holderOf("order-1"), "wd_1");
-  draft.touchedReferences.set("order-1", null);
-  draft.touchedReferences.set("order-3", "wd_3");
-  assertEquals(["order-1", "order-2", "order-3"].map((one) => draft.holderOf(one)), [
-    undefined,
-    "wd_2",
-    "wd_3",
-  ]);
+Deno.test("a reference is taken as the database says, and as earlier messages of the batch have left it", () => {
+  const unit = unitOf({
+    holders: [{ merchantId: "mer_1", referenceId: "order-1", withdrawalId: "wd_1" }],
+    withdrawals: [],
+  });
+  const ask = (referenceId: string, withdrawalId: string) => {
+    const command = { ...reserveCommand({ referenceId }), withdrawalId };
+    const queued = new QueuedCommand(command, Infinity, () => {});
+    const { outcome } = decideMerchant("mer_1", unit, SETTINGS, [queued]).messages[0] ?? {};
+    return outcome?.kind === "refused" ? outcome.refusal : outcome?.kind;
+  };
+  const release = (withdrawalId: string) => {
+    const command = {
+      type: "release",
+      at: 1,
+      withdrawalId,
+      reason: "test",
+      from: "queued",
+    } as const;
+    const ids = { chargeIds: ["chg_1", "chg_2"], eventIds: ["evt_1", "evt_2"] } as const;
+    const queued = new QueuedCommand({ ...command, ...ids }, Infinity, () => {});
+    decideMerchant("mer_1", unit, SETTINGS, [queued]);
+  };
+  assertEquals(ask("order-1", "wd_2"), { code: "reference_taken", withdrawalId: "wd_1" });
+  assertEquals(ask("order-2", "wd_3"), "done");
+  assertEquals(ask("order-2", "wd_4"), { code: "reference_taken", withdrawalId: "wd_3" });
+  release("wd_3");
+  assertEquals(ask("order-2", "wd_5"), "done");
+  assertEquals(ask("order-2", "wd_6"), { code: "reference_taken", withdrawalId: "wd_5" });
 });
 
 Deno.test("merchants of one batch are promised no more together than the hot wallet has", async () => {
   for (const [left, done] of [["9.999999", 0], ["10", 1], ["25", 2], ["1000", 4]] as const) {
     const active = new ActiveMerchants(10);
-    const work = new Map<string, readonly Decidable[]>();
+    const work = new Map<string, readonly QueuedMessage[]>();
     for (const id of ["mer_1", "mer_2", "mer_3", "mer_4"]) {
-      active.open(id, merchant(id, "100"));
-      work.set(id, [new CommandEnvelope(reserveCommand(), Infinity, () => {})]);
+      active.put(id, merchant(id, "100"));
+      work.set(id, [new QueuedCommand(reserveCommand(), Infinity, () => {})]);
     }
     const deciding = {
       store: {
-        readFacts: () => Promise.resolve(NO_FACTS),
+        readRecords: () => Promise.resolve(NO_RECORDS),
         readAccounts: () => Promise.resolve(new Map()),
-        findReferences: () => Promise.resolve([]),
       },
       active,
       liquidity: () => amount(left),
-      untilAnswered: (ask) => ask(),
+      retry: (ask) => ask(),
     } satisfies Deciding;
-    const slices = await decideBatch(deciding, work, SETTINGS);
-    const kinds = slices.flatMap(({ messages }) => messages.map(({ outcome }) => outcome.kind));
+    const parts = await decideBatch(deciding, work, SETTINGS);
+    const kinds = parts.flatMap(({ messages }) => messages.map(({ outcome }) => outcome.kind));
     assertEquals(kinds.filter((kind) => kind === "done").length, done, left);
     assertEquals(kinds.length, 4);
   }
 });
 
-Deno.test("a fact that breaks an assumption is set aside, and the messages beside it are decided", () => {
-  const asked = new CommandEnvelope(reserveCommand(), Infinity, () => {});
-  const slice = decideSlice("mer_1", draftOf(), SETTINGS, [BROKEN_FACT, asked]);
-  assertEquals(slice.aside.map(({ envelope }) => envelope), [BROKEN_FACT]);
-  assert(slice.aside[0]?.reason.startsWith("bug: Error: Cannot settle a payout"));
-  assertEquals(slice.messages.map(({ outcome }) => outcome.kind), ["failed", "done"]);
+Deno.test("a chain event that breaks an assumption is quarantined, and the messages beside it are decided", () => {
+  const asked = new QueuedCommand(reserveCommand(), Infinity, () => {});
+  const part = decideMerchant("mer_1", unitOf(), SETTINGS, [BROKEN_EVENT, asked]);
+  assertEquals(part.quarantined.map(({ event }) => event), [BROKEN_EVENT]);
+  assert(part.quarantined[0]?.reason.startsWith("bug: Error: Cannot settle a payout"));
+  assertEquals(part.messages.map(({ outcome }) => outcome.kind), ["failed", "done"]);
 });
 
 Deno.test("a sender whose message goes back to be decided again is told that nothing happened", () => {
   const told: string[] = [];
-  const envelope = new CommandEnvelope(reserveCommand(), 0, ({ kind }) => told.push(kind));
-  const answered = new CommandEnvelope(reserveCommand(), 0, () => {});
-  answered.settle({ kind: "failed" });
-  envelope.decided = true;
-  const left = unsettled(new Map([["mer_1", [envelope, answered]], ["mer_2", [answered]]]));
-  assertEquals([...left], [["mer_1", [envelope]]]);
-  envelope.expire();
+  const queued = new QueuedCommand(reserveCommand(), 0, ({ kind }) => told.push(kind));
+  const answered = new QueuedCommand(reserveCommand(), 0, () => {});
+  answered.answer({ kind: "failed" });
+  queued.decided = true;
+  const left = unanswered(new Map([["mer_1", [queued, answered]], ["mer_2", [answered]]]));
+  assertEquals([...left], [["mer_1", [queued]]]);
+  queued.expire();
   assertEquals(told, ["withdrawn"]);
 });
 
 /** What recovering does with a batch that always fails the same way. */
 async function recovered(
-  kind: "poisoned" | "held" | "setback",
-  work: ReadonlyMap<string, readonly Decidable[]>,
+  kind: "poisoned" | "locked" | "transient",
+  work: ReadonlyMap<string, readonly QueuedMessage[]>,
   isConnectionError: boolean,
 ) {
   const error = new Error("test");
@@ -138,14 +152,14 @@ async function recovered(
   const why = kind === "poisoned" ? { kind, error } : { kind, error, costMs: 50, merchantIds };
   const recovering: Recovering = {
     store: { isConnectionError: () => isConnectionError },
-    process: (again, attempt) => recover(recovering, why, unsettled(again), attempt),
+    process: (again, attempt) => recover(recovering, why, unanswered(again), attempt),
     doubts: new DoubtfulMerchants(() => 0),
     suspect: (id) => did.push(`suspect ${id}`),
-    hold: (id, { length }, costMs) => did.push(`hold ${id} ${length} ${costMs}`),
+    pause: (id, { length }, costMs) => did.push(`pause ${id} ${length} ${costMs}`),
     giveBack: (id, { length }) => length > 0 && did.push(`give back ${id} ${length}`),
-    quarantine: (envelope) => {
-      did.push(`set aside ${envelope.kind}`);
-      if (envelope.kind === "command") envelope.settle({ kind: "failed" });
+    quarantine: (queued) => {
+      did.push(`quarantine ${queued.kind}`);
+      if (queued.kind === "command") queued.answer({ kind: "failed" });
       return Promise.resolve();
     },
   };
@@ -155,27 +169,27 @@ async function recovered(
 
 Deno.test("what becomes of a message that fails even alone", async () => {
   const told: string[] = [];
-  const command = () => new CommandEnvelope(reserveCommand(), 0, ({ kind }) => told.push(kind));
+  const command = () => new QueuedCommand(reserveCommand(), 0, ({ kind }) => told.push(kind));
   const rows: readonly [
     Parameters<typeof recovered>[0],
-    "command" | "fact",
+    "command" | "event",
     boolean,
     readonly string[],
     readonly string[],
   ][] = [
-    ["poisoned", "command", false, ["suspect mer_1", "set aside command"], ["failed"]],
-    ["poisoned", "command", true, ["suspect mer_1", "set aside command"], ["failed"]],
-    ["poisoned", "fact", false, ["suspect mer_1", "set aside fact"], []],
+    ["poisoned", "command", false, ["suspect mer_1", "quarantine command"], ["failed"]],
+    ["poisoned", "command", true, ["suspect mer_1", "quarantine command"], ["failed"]],
+    ["poisoned", "event", false, ["suspect mer_1", "quarantine event"], []],
     // a database that goes away is not the row's fault: it stays for a later wake-up
-    ["poisoned", "fact", true, ["suspect mer_1"], []],
-    ["held", "command", false, ["suspect mer_1", "hold mer_1 1 50"], []],
-    ["held", "fact", false, ["suspect mer_1", "hold mer_1 1 50"], []],
-    ["setback", "command", false, [], ["overloaded"]],
-    ["setback", "fact", false, [], []],
+    ["poisoned", "event", true, ["suspect mer_1"], []],
+    ["locked", "command", false, ["suspect mer_1", "pause mer_1 1 50"], []],
+    ["locked", "event", false, ["suspect mer_1", "pause mer_1 1 50"], []],
+    ["transient", "command", false, [], ["overloaded"]],
+    ["transient", "event", false, [], []],
   ];
   for (const [kind, sort, isConnectionError, did, answers] of rows) {
     told.length = 0;
-    const work = new Map([["mer_1", [sort === "fact" ? BROKEN_FACT : command()]]]);
+    const work = new Map([["mer_1", [sort === "event" ? BROKEN_EVENT : command()]]]);
     assertEquals(await recovered(kind, work, isConnectionError), did, `${kind} ${sort}`);
     assertEquals(told, answers, `${kind} ${sort}`);
   }
@@ -184,9 +198,9 @@ Deno.test("what becomes of a message that fails even alone", async () => {
 Deno.test("a merchant with many messages that fail keeps others for a few of them at a time", async () => {
   const commands = Array.from(
     { length: 100 },
-    () => new CommandEnvelope(reserveCommand(), 0, () => {}),
+    () => new QueuedCommand(reserveCommand(), 0, () => {}),
   );
   const did = await recovered("poisoned", new Map([["mer_1", commands]]), false);
-  assertEquals(did, ["suspect mer_1", "give back mer_1 68", "set aside command"]);
-  assertEquals(commands.filter(({ settled }) => settled).length, 32);
+  assertEquals(did, ["suspect mer_1", "give back mer_1 68", "quarantine command"]);
+  assertEquals(commands.filter(({ isAnswered }) => isAnswered).length, 32);
 });

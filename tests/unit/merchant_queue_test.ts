@@ -1,11 +1,15 @@
 import { assert, assertEquals } from "@std/assert";
-import { CommandEnvelope } from "../../actors/journal/envelope.ts";
-import { HeldMerchants } from "../../actors/journal/held_merchants.ts";
-import { MerchantQueue, type Standing, type Taken } from "../../actors/journal/queue.ts";
+import { PausedMerchants } from "../../actors/journal/merchant_standing.ts";
+import {
+  MerchantQueue,
+  QueuedCommand,
+  type Standing,
+  type Taken,
+} from "../../actors/journal/queue.ts";
 import { reserveCommand } from "../support/books.ts";
 
-function command(): CommandEnvelope {
-  return new CommandEnvelope(reserveCommand(), Infinity, () => {});
+function command(): QueuedCommand {
+  return new QueuedCommand(reserveCommand(), Infinity, () => {});
 }
 
 /** Puts commands in and answers how many were taken. */
@@ -18,7 +22,7 @@ function flood(queue: MerchantQueue, merchantId: string, count: number): number 
 const SHARED = (): Standing => "shared";
 
 function counts(taken: Taken): Record<string, number> {
-  return Object.fromEntries([...taken].map(([id, envelopes]) => [id, envelopes.length]));
+  return Object.fromEntries([...taken].map(([id, items]) => [id, items.length]));
 }
 
 Deno.test("merchants that flood their mailboxes leave room for all others", () => {
@@ -104,7 +108,7 @@ Deno.test("what is held is not taken, and what is given back keeps its place", (
   // given back in two parts, the later one first
   queue.putBack("held", commands.slice(1));
   queue.putBack("held", commands.slice(0, 1));
-  assertEquals(counts(queue.take(500, () => "held")), {});
+  assertEquals(counts(queue.take(500, () => "paused")), {});
   const turns = queue.take(500, SHARED).get("held")?.map((one) =>
     one.kind === "command" ? one.turn : 0
   );
@@ -115,7 +119,7 @@ Deno.test("what is held is not taken, and what is given back keeps its place", (
 
 Deno.test("a held merchant is tried again after as long as it has been held, and rests for what it cost", () => {
   let now = 0;
-  const held = new HeldMerchants(() => now);
+  const held = new PausedMerchants(() => now);
   const pauses = (costMs: number, tries: number) =>
     Array.from({ length: tries }, () => {
       held.pause("mer", costMs);
@@ -127,17 +131,17 @@ Deno.test("a held merchant is tried again after as long as it has been held, and
     });
   assertEquals(pauses(0, 12), [5, 5, 10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 5_000]);
   assertEquals(held.suspended, 1);
-  held.release("mer");
+  held.resume("mer");
   assertEquals([held.size, held.suspended], [0, 0]);
   assertEquals(pauses(50, 5), [1_000, 1_000, 2_000, 4_000, 5_000]);
-  held.release("mer");
+  held.resume("mer");
   assertEquals(pauses(3_000, 4), [12_000, 24_000, 60_000, 60_000]);
-  held.release("mer");
-  held.freeze("mer");
+  held.resume("mer");
+  held.pauseUntilResumed("mer");
   held.pause("mer", 0);
   now += 3_600_000;
   assertEquals([held.has("mer"), held.nextMs], [true, null]);
-  held.release("mer");
+  held.resume("mer");
   held.pause("gone", 0);
   now += 70_000;
   held.tidy();

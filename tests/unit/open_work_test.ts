@@ -1,12 +1,12 @@
 import { assertEquals } from "@std/assert";
-import { DoubtfulMerchants } from "../../actors/journal/doubtful_merchants.ts";
-import { openWork } from "../../actors/journal/open_work.ts";
+import { DoubtfulMerchants } from "../../actors/journal/merchant_standing.ts";
+import { openBatch } from "../../actors/journal/open_batch.ts";
 import type { Taken } from "../../actors/journal/queue.ts";
 
 /** What opens batches of which the shared reading of all inboxes fails, on a clock of its own. */
 function openingOf(read: (merchantIds: readonly string[]) => { ms: number; fails: boolean }) {
   let now = 0;
-  const told = { read: [] as number[], rested: [] as string[], woken: [] as string[] };
+  const told = { read: [] as number[], paused: [] as string[], woken: [] as string[] };
   const opening = {
     store: {
       readInbox: (merchantIds: readonly string[]) => {
@@ -23,10 +23,10 @@ function openingOf(read: (merchantIds: readonly string[]) => { ms: number; fails
     now: () => 0,
     monotonic: () => now,
     usdRate: () => "1",
-    untilAnswered: <T>(ask: () => Promise<T>) => ask(),
+    retry: <T>(ask: () => Promise<T>) => ask(),
     wake: (merchantId: string) => told.woken.push(merchantId),
-    rest: (merchantId: string) => told.rested.push(merchantId),
-    setAside: () => Promise.resolve(),
+    pause: (merchantId: string) => told.paused.push(merchantId),
+    quarantine: () => Promise.resolve(),
   };
   return { opening, told };
 }
@@ -39,13 +39,13 @@ function woken(count: number): Taken {
 
 Deno.test("inboxes that are slow to read for all keep a batch for three statements, however many are woken", async () => {
   const { opening, told } = openingOf(() => ({ ms: 1_050, fails: true }));
-  assertEquals((await openWork(opening, woken(100))).size, 0);
-  assertEquals([told.read, told.rested], [[100, 1, 1], ["mer_0"]]);
+  assertEquals((await openBatch(opening, woken(100))).size, 0);
+  assertEquals([told.read, told.paused], [[100, 1, 1], ["mer_0"]]);
 });
 
 Deno.test("inboxes that are read one by one keep a batch for three seconds, and the rest is read by a later one", async () => {
   const { opening, told } = openingOf((ids) => ({ ms: 50, fails: ids.length > 1 }));
-  await openWork(opening, woken(500));
+  await openBatch(opening, woken(500));
   assertEquals([told.read.length, told.woken.length], [1 + 61, 500 - 61]);
   assertEquals(told.woken.includes("mer_0"), false);
 });
@@ -57,8 +57,8 @@ Deno.test("an inbox that can be read tells that the database is not slow for all
     const fails = more.length > 0 || slow.includes(id);
     return { ms: fails && n++ < 9 ? 1_050 : 1, fails };
   });
-  await openWork(opening, woken(5));
-  assertEquals([told.read, told.rested], [[5, 1, 1, 1, 1, 1], slow]);
+  await openBatch(opening, woken(5));
+  assertEquals([told.read, told.paused], [[5, 1, 1, 1, 1, 1], slow]);
 });
 
 Deno.test("doubt ends with what passes, and blames who is slow alone while others pass", () => {

@@ -1,19 +1,12 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { table } from "../../ledger/table.ts";
+import { json, orNull, table, text, texts } from "../../ledger/table.ts";
 
-interface Row {
-  readonly name: string;
-  readonly tags: readonly string[];
-  readonly payload: unknown;
-  readonly note: string | null;
-}
-
-const rows = table<Row>("book.sample", {
-  name: "text",
-  tags: "texts",
-  payload: "json",
-  note: "text",
+const rows = table("book.sample", {
+  name: text(),
+  tags: texts(),
+  payload: json<unknown>(),
+  note: orNull(text()),
 });
 
 /** Quoting by PostgreSQL's rules, one level at a time: an element, a record of them, an array of records. */
@@ -26,17 +19,17 @@ function escaped(text: string): string {
 }
 
 Deno.test("rows of any text are what quoting level by level makes of them", () => {
-  const text = fc.string({
+  const anyText = fc.string({
     unit: fc.constantFrom('"', "\\", "a", ",", "(", ")", " ", "é", "$", "$&", "{", "}", "\n"),
   });
   fc.assert(
     fc.property(
       fc.array(
         fc.record({
-          name: text,
-          tags: fc.array(text),
-          payload: fc.dictionary(text, fc.oneof(text, fc.constant(null))),
-          note: fc.option(text),
+          name: anyText,
+          tags: fc.array(anyText),
+          payload: fc.dictionary(anyText, fc.oneof(anyText, fc.constant(null))),
+          note: fc.option(anyText),
         }),
         { maxLength: 3 },
       ),

@@ -9,8 +9,8 @@ import type {
 } from "../../../ledger/rows.ts";
 import { depositConfirmedPayload } from "../../../webhooks/payloads/deposit_confirmed.ts";
 import { depositFailedPayload } from "../../../webhooks/payloads/deposit_failed.ts";
-import { decided, type Decision, post, timeOf, type Verdict } from "../decision.ts";
-import type { VanishedFact } from "../facts.ts";
+import { decided, type Decision, type DecisionResult, post, timeOf } from "../decision.ts";
+import type { VanishedEvent } from "../chain_events.ts";
 import type { EventIds } from "../messages.ts";
 import { type MerchantView, transferKey } from "../state.ts";
 import { endEvents } from "./end_events.ts";
@@ -159,14 +159,14 @@ export interface GivenUp {
  * Gives up a deposit whose transfer is proven never to become final. A deposit that was credited,
  * given up already, or is final and waits for its sweep, is left alone.
  */
-export function failDeposit(view: MerchantView, fact: VanishedFact): Verdict<null> {
-  const at = timeOf(view.state, fact.at);
-  const { network, txid, logIndex } = fact.key;
+export function failDeposit(view: MerchantView, event: VanishedEvent): DecisionResult<null> {
+  const at = timeOf(view.state, event.at);
+  const { network, txid, logIndex } = event.key;
   const deposit = view.records.deposits.get(transferKey(network, txid, logIndex));
   const changes = deposit?.status === "PENDING" && deposit.expiresAt !== null
-    ? giveUpDeposit(view, deposit, { ...fact, to: "FAILED" }, at)
+    ? giveUpDeposit(view, deposit, { ...event, to: "FAILED" }, at)
     : {};
-  return decided(at, null, { ...changes, consumed: [fact.key] });
+  return decided(at, null, { ...changes, consumed: [event.key] });
 }
 
 /** A given-up deposit's records: pending taken back, the merchant told. */

@@ -2,8 +2,8 @@ import { add, negate, ZERO } from "../../../ledger/money/amount.ts";
 import type { SettlementRow, TransactionRow, WithdrawalRow } from "../../../ledger/rows.ts";
 import { withdrawalConfirmedPayload } from "../../../webhooks/payloads/withdrawal_confirmed.ts";
 import { withdrawalFailedPayload } from "../../../webhooks/payloads/withdrawal_failed.ts";
-import { decided, type Decision, post, timeOf, type Verdict } from "../decision.ts";
-import type { OutcomeFact } from "../facts.ts";
+import { decided, type Decision, type DecisionResult, post, timeOf } from "../decision.ts";
+import type { OutcomeEvent } from "../chain_events.ts";
 import type { EventIds } from "../messages.ts";
 import type { MerchantState, MerchantView } from "../state.ts";
 import { endEvents } from "./end_events.ts";
@@ -14,14 +14,14 @@ import { moveSettlement } from "./settlement_steps.ts";
  * Settles a withdrawal from what solid blocks say of its payout: paid and CONFIRMED, or refunded
  * and FAILED. Hearing it again changes nothing.
  */
-export function settlePayout(view: MerchantView, fact: OutcomeFact): Verdict<null> {
-  const at = timeOf(view.state, fact.at);
-  const known = decided(at, null, { consumed: [fact.key] });
-  const withdrawal = view.records.withdrawals.get(fact.withdrawalId);
+export function settlePayout(view: MerchantView, event: OutcomeEvent): DecisionResult<null> {
+  const at = timeOf(view.state, event.at);
+  const known = decided(at, null, { consumed: [event.key] });
+  const withdrawal = view.records.withdrawals.get(event.withdrawalId);
   if (withdrawal === undefined) {
-    throw new Error(`Cannot settle a payout as its withdrawal is missing: ${fact.withdrawalId}`);
+    throw new Error(`Cannot settle a payout as its withdrawal is missing: ${event.withdrawalId}`);
   }
-  const paid = fact.result === "paid";
+  const paid = event.result === "paid";
   const reached = paid ? "CONFIRMED" : "FAILED";
   if (withdrawal.status === reached) return known;
   // the row moved on (rebuilt for another attempt, or given up): what moved it decides
@@ -33,19 +33,19 @@ export function settlePayout(view: MerchantView, fact: OutcomeFact): Verdict<nul
   }
   const changes = paid
     ? confirmPayout(view.state, lineOf(view, withdrawal), withdrawal, {
-      ...fact,
-      txid: fact.key.txid,
+      ...event,
+      txid: event.key.txid,
     }, at)
     : refund(view, withdrawal, {
-      ...fact,
-      reason: fact.reason ?? "payout failed",
-      txid: fact.result === "failed" ? fact.key.txid : null,
+      ...event,
+      reason: event.reason ?? "payout failed",
+      txid: event.result === "failed" ? event.key.txid : null,
     }, "dead");
   const status = paid ? "COMPLETED" : "FAILED";
   return decided(at, null, {
     ...changes,
-    settlements: endSettlement(view, withdrawal, status, fact.reason, at),
-    consumed: [fact.key],
+    settlements: endSettlement(view, withdrawal, status, event.reason, at),
+    consumed: [event.key],
   });
 }
 

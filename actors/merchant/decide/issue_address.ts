@@ -1,7 +1,7 @@
 import type { Settings } from "../../../ledger/journal/read_settings.ts";
 import { CURRENCIES, type Network, pairKey } from "../../../ledger/money/pair.ts";
 import type { DepositAddressRow } from "../../../ledger/rows.ts";
-import { decided, refused, timeOf, type Verdict } from "../decision.ts";
+import { decided, type DecisionResult, refused, timeOf } from "../decision.ts";
 import type { AddressIssued, IssueAddress } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
 
@@ -17,7 +17,7 @@ export function issueAddress(
   view: MerchantView,
   settings: Settings,
   message: IssueAddress,
-): Verdict<AddressIssued> {
+): DecisionResult<AddressIssued> {
   const { state } = view;
   const { kind, network, identifier, referenceId, fresh } = message;
   if (state.merchant.status !== "ACTIVE") return refused({ code: "merchant_not_active" });

@@ -8,7 +8,7 @@ import {
 import { depositFees, isWorthLessThanOne } from "../../../ledger/money/fees.ts";
 import { pairKey, tokenDecimals } from "../../../ledger/money/pair.ts";
 import type { DepositRow, IngestedRow } from "../../../ledger/rows.ts";
-import { decided, refused, timeOf, type Verdict } from "../decision.ts";
+import { decided, type DecisionResult, refused, timeOf } from "../decision.ts";
 import type { Answers, CreateDeposit, DecideDeposit, Ingestion } from "../messages.ts";
 import { CLAIM, type MerchantView, paymentKey } from "../state.ts";
 import { approvedBy, isBySameHand, isOwnRecord, madeBy } from "./audit.ts";
@@ -23,7 +23,7 @@ export function createDeposit(
   view: MerchantView,
   settings: Settings,
   message: CreateDeposit,
-): Verdict<Answers["create-deposit"]> {
+): DecisionResult<Answers["create-deposit"]> {
   const { state, records } = view;
   const { currency, network, amount, txid, depositAddressId } = message;
   if (settings.pairs.get(pairKey(currency, network))?.depositsEnabled !== true) {
@@ -111,7 +111,7 @@ export function createDeposit(
 export function decideDeposit(
   view: MerchantView,
   message: DecideDeposit,
-): Verdict<Answers["decide-deposit"]> {
+): DecisionResult<Answers["decide-deposit"]> {
   const { state, records } = view;
   const { ingestion, to } = message;
   const at = timeOf(state, message.at);

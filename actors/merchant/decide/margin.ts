@@ -8,8 +8,8 @@ import type {
   MerchantRow,
   TransactionRow,
 } from "../../../ledger/rows.ts";
-import { decided, post, type Posting, timeOf, type Verdict } from "../decision.ts";
-import type { MarginFact } from "../facts.ts";
+import { decided, type DecisionResult, post, type Posting, timeOf } from "../decision.ts";
+import type { MarginEvent } from "../chain_events.ts";
 import type { MerchantView } from "../state.ts";
 import { lineEvent } from "./end_events.ts";
 
@@ -176,13 +176,13 @@ export function clawBackMargin(
 }
 
 /** Credits a share of another merchant's fees, with a statement line of its own and its event. */
-export function takeMargin(view: MerchantView, fact: MarginFact): Verdict<null> {
+export function takeMargin(view: MerchantView, event: MarginEvent): DecisionResult<null> {
   const { state } = view;
-  const at = timeOf(state, fact.at);
-  const { merchantId, network } = fact.key;
-  const { currency, amount } = fact;
+  const at = timeOf(state, event.at);
+  const { merchantId, network } = event.key;
+  const { currency, amount } = event;
   // the payer's leg has the payment's own id; this one must not collide with it
-  const paymentId = `${fact.key.txid}/${merchantId}`;
+  const paymentId = `${event.key.txid}/${merchantId}`;
   const postings = post({
     paymentId,
     leg: "margin",
@@ -195,7 +195,7 @@ export function takeMargin(view: MerchantView, fact: MarginFact): Verdict<null> 
   const line: TransactionRow = {
     merchantId,
     seq: state.transactionSeq + 1,
-    id: fact.transactionId,
+    id: event.transactionId,
     paymentId,
     type: "DEPOSIT",
     status: "CONFIRMED",
@@ -215,7 +215,7 @@ export function takeMargin(view: MerchantView, fact: MarginFact): Verdict<null> 
   return decided(at, null, {
     postings,
     transactions: [line],
-    events: [lineEvent(state, { id: fact.eventId, line, postings, at })],
-    consumed: [fact.key],
+    events: [lineEvent(state, { id: event.eventId, line, postings, at })],
+    consumed: [event.key],
   });
 }

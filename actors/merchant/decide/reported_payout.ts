@@ -3,7 +3,14 @@ import type { Settings } from "../../../ledger/journal/read_settings.ts";
 import { networkFeeOf, withdrawalFees } from "../../../ledger/money/fees.ts";
 import { pairKey, tokenDecimals } from "../../../ledger/money/pair.ts";
 import type { IngestedRow, WithdrawalRow } from "../../../ledger/rows.ts";
-import { apply, decided, type Decision, refused, timeOf, type Verdict } from "../decision.ts";
+import {
+  apply,
+  decided,
+  type Decision,
+  type DecisionResult,
+  refused,
+  timeOf,
+} from "../decision.ts";
 import type { Answers, BookPayout, IngestWithdrawal, SettleWithdrawal } from "../messages.ts";
 import { type MerchantView, paymentKey } from "../state.ts";
 import { confirmPayout, endSettlement, lineOf, refund } from "./end_payout.ts";
@@ -22,7 +29,7 @@ type Answer = Answers["ingest-withdrawal"];
 export function ingestWithdrawal(
   view: MerchantView,
   message: IngestWithdrawal,
-): Verdict<Answer> {
+): DecisionResult<Answer> {
   const { records } = view;
   const { ingestion } = message;
   const at = timeOf(view.state, message.at);
@@ -42,7 +49,7 @@ function fail(
   message: IngestWithdrawal,
   withdrawal: WithdrawalRow,
   at: number,
-): Verdict<Answer> {
+): DecisionResult<Answer> {
   const { status, merchantId } = withdrawal;
   const ingested = [ingestedRow(message.ingestion, merchantId, at)];
   if (status === "FAILED") return decided(at, { status, changed: false }, { ingested });
@@ -65,7 +72,7 @@ function confirm(
   withdrawal: WithdrawalRow,
   paidBy: NonNullable<IngestWithdrawal["paidBy"]>,
   at: number,
-): Verdict<Answer> {
+): DecisionResult<Answer> {
   const { records } = view;
   const { status, merchantId, network, outgoingId } = withdrawal;
   const { txid, height } = paidBy;
@@ -123,7 +130,7 @@ const PAID_NOTHING = "the transaction paid nothing to the destination";
 export function settleWithdrawal(
   view: MerchantView,
   message: SettleWithdrawal,
-): Verdict<Answers["settle-withdrawal"]> {
+): DecisionResult<Answers["settle-withdrawal"]> {
   const { records } = view;
   const { verdict, network, paidBy } = message;
   const at = timeOf(view.state, message.at);
@@ -193,7 +200,7 @@ export function bookPayout(
   view: MerchantView,
   settings: Settings,
   message: BookPayout,
-): Verdict<Answers["book-payout"]> {
+): DecisionResult<Answers["book-payout"]> {
   const { state, records } = view;
   const { currency, network, amount, referenceId, paidBy, ingestion } = message;
   const at = timeOf(state, message.at);
@@ -207,7 +214,7 @@ export function bookPayout(
   if (pair === undefined) {
     return refused({ code: "withdrawals_closed_for_pair", currency, network });
   }
-  const holder = referenceId === null ? undefined : view.holderOf(referenceId);
+  const holder = referenceId === null ? undefined : records.holders.get(referenceId);
   if (holder !== undefined) return refused({ code: "reference_taken", withdrawalId: holder });
   const networkFee = networkFeeOf(pair, message.dynamicFee);
   const fees = withdrawalFees(amount, settings.fees, networkFee, tokenDecimals(currency, network));
@@ -224,7 +231,7 @@ export function bookPayout(
   const { merchantId } = withdrawal;
   const { txid } = paidBy;
   const paid = { ...paidBy, eventIds: message.eventIds };
-  const confirmed = confirmPayout(apply(state, opened), line, withdrawal, paid, at);
+  const confirmed = confirmPayout(apply(view, opened), line, withdrawal, paid, at);
   return decided(at, { status: "CONFIRMED", changed: true }, {
     ...opened,
     ...confirmed,

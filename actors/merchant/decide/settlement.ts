@@ -3,8 +3,8 @@ import { isExactIn } from "../../../ledger/money/amount.ts";
 import { networkFeeOf, withdrawalFees } from "../../../ledger/money/fees.ts";
 import { pairKey, tokenDecimals } from "../../../ledger/money/pair.ts";
 import type { SettlementRow, WithdrawalRow } from "../../../ledger/rows.ts";
-import { decided, refused, timeOf, type Verdict } from "../decision.ts";
-import type { SubmittedFact } from "../facts.ts";
+import { decided, type DecisionResult, refused, timeOf } from "../decision.ts";
+import type { SubmittedEvent } from "../chain_events.ts";
 import {
   type Answers,
   type ApproveSettlement,
@@ -31,7 +31,7 @@ export function settle(
   view: MerchantView,
   settings: Settings,
   message: CreateSettlement,
-): Verdict<SettlementCreated> {
+): DecisionResult<SettlementCreated> {
   const { state } = view;
   const { currency, network, amount } = message;
   const pair = settings.pairs.get(pairKey(currency, network));
@@ -124,7 +124,7 @@ function withdrawalOf(view: MerchantView, settlement: SettlementRow): Withdrawal
 export function approveSettlement(
   view: MerchantView,
   message: ApproveSettlement,
-): Verdict<Answers["approve-settlement"]> {
+): DecisionResult<Answers["approve-settlement"]> {
   const settlement = view.records.settlements.get(message.settlementId);
   if (settlement === undefined) return refused({ code: "record_not_found" });
   const at = timeOf(view.state, message.at);
@@ -165,7 +165,7 @@ export function approveSettlement(
 export function declineSettlement(
   view: MerchantView,
   message: DeclineSettlement,
-): Verdict<Answers["decline-settlement"]> {
+): DecisionResult<Answers["decline-settlement"]> {
   const settlement = view.records.settlements.get(message.settlementId);
   if (settlement === undefined) return refused({ code: "record_not_found" });
   const { to } = message;
@@ -182,12 +182,12 @@ export function declineSettlement(
 }
 
 /** Notes that a settlement's transaction is signed and on its way. */
-export function submitSettlement(view: MerchantView, fact: SubmittedFact): Verdict<null> {
-  const at = timeOf(view.state, fact.at);
-  const withdrawal = view.records.withdrawals.get(fact.withdrawalId);
+export function submitSettlement(view: MerchantView, event: SubmittedEvent): DecisionResult<null> {
+  const at = timeOf(view.state, event.at);
+  const withdrawal = view.records.withdrawals.get(event.withdrawalId);
   const settlement = view.records.settlements.get(withdrawal?.settlementId ?? "");
   const moves = settlement?.status === "PROCESSING"
     ? [moveSettlement(settlement, ["SUBMITTED_TO_LEDGER"], null, at)]
     : [];
-  return decided(at, null, { settlements: moves, consumed: [fact.key] });
+  return decided(at, null, { settlements: moves, consumed: [event.key] });
 }

@@ -1,4 +1,4 @@
-import { decided, refused, timeOf, type Verdict } from "../decision.ts";
+import { decided, type DecisionResult, refused, timeOf } from "../decision.ts";
 import type {
   ActivateSettlementAddress,
   AddSettlementAddress,
@@ -12,7 +12,7 @@ import { approvedBy, isOwnRecord, madeBy } from "./audit.ts";
 export function addSettlementAddress(
   view: MerchantView,
   message: AddSettlementAddress,
-): Verdict<Answers["add-settlement-address"]> {
+): DecisionResult<Answers["add-settlement-address"]> {
   const { state, records } = view;
   const { network, address, label } = message;
   if (state.merchant.status !== "ACTIVE") return refused({ code: "merchant_not_active" });
@@ -39,7 +39,7 @@ export function addSettlementAddress(
 export function removeSettlementAddress(
   view: MerchantView,
   message: RemoveSettlementAddress,
-): Verdict<Answers["remove-settlement-address"]> {
+): DecisionResult<Answers["remove-settlement-address"]> {
   const row = view.records.whitelist.get(message.addressId);
   if (row === undefined || row.removedAt !== null) return refused({ code: "record_not_found" });
   const at = timeOf(view.state, message.at);
@@ -50,7 +50,7 @@ export function removeSettlementAddress(
 export function activateSettlementAddress(
   view: MerchantView,
   message: ActivateSettlementAddress,
-): Verdict<Answers["activate-settlement-address"]> {
+): DecisionResult<Answers["activate-settlement-address"]> {
   const row = view.records.whitelist.get(message.addressId);
   if (row === undefined || row.removedAt !== null) return refused({ code: "record_not_found" });
   const changed = row.active !== message.active;

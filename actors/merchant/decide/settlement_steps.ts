@@ -1,5 +1,5 @@
 import type { SettlementRow, SettlementStep } from "../../../ledger/rows.ts";
-import { mayMove, type SettlementStatus } from "../../../ledger/money/transitions.ts";
+import { checkMove, type SettlementStatus } from "../../../ledger/money/transitions.ts";
 
 /** A path of states that is not empty. */
 type Steps = readonly [...(readonly SettlementStatus[]), SettlementStatus];
@@ -47,11 +47,7 @@ export function moveSettlement(
 ): SettlementRow {
   let { status } = settlement;
   for (const step of steps) {
-    if (!mayMove("settlement", status, step)) {
-      throw new Error(
-        `Cannot move a settlement as its states do not allow it: ${status} -> ${step}, ${settlement.id}`,
-      );
-    }
+    checkMove("settlement", settlement.id, status, step);
     status = step;
   }
   const history = [...settlement.history, ...stepsOf(steps, at)];

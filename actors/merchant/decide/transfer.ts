@@ -7,8 +7,15 @@ import {
   NO_HANDS,
   type TransactionRow,
 } from "../../../ledger/rows.ts";
-import { decided, type Decision, post, type Posting, timeOf, type Verdict } from "../decision.ts";
-import type { SweptFact, TransferFact } from "../facts.ts";
+import {
+  decided,
+  type Decision,
+  type DecisionResult,
+  post,
+  type Posting,
+  timeOf,
+} from "../decision.ts";
+import type { SweptEvent, TransferEvent } from "../chain_events.ts";
 import { CLAIM, type MerchantView, type Records, transferKey } from "../state.ts";
 import { confirmDeposit } from "./end_deposit.ts";
 
@@ -22,18 +29,18 @@ export interface OpenedDeposit {
  * The records of a transfer that is seen for the first time: pending, without effect on available.
  * What comes in on the merchant's own top-up address pays no percentage.
  */
-export function openDeposit(view: MerchantView, fact: TransferFact): OpenedDeposit {
+export function openDeposit(view: MerchantView, event: TransferEvent): OpenedDeposit {
   const { state } = view;
-  const at = timeOf(state, fact.at);
-  const { merchantId, network, txid, logIndex } = fact.key;
-  const address = view.records.addresses.get(`${network}/${fact.to}`);
+  const at = timeOf(state, event.at);
+  const { merchantId, network, txid, logIndex } = event.key;
+  const address = view.records.addresses.get(`${network}/${event.to}`);
   const isTopUp = address?.kind === "top_up";
   const referenceId = address?.referenceId ?? null;
   const transactionSeq = state.transactionSeq + 1;
-  const { currency, amount } = fact;
+  const { currency, amount } = event;
   return {
     deposit: {
-      id: fact.depositId,
+      id: event.depositId,
       merchantId,
       seq: state.depositSeq + 1,
       transactionSeq,
@@ -48,16 +55,16 @@ export function openDeposit(view: MerchantView, fact: TransferFact): OpenedDepos
       commission: ZERO,
       commissionRate: isTopUp ? "0" : state.merchant.depositCommissionRate,
       fixedFee: ZERO,
-      usdRate: fact.usdRate,
+      usdRate: event.usdRate,
       margin: ZERO,
       marginTo: null,
-      addressId: fact.addressId,
-      address: fact.to,
+      addressId: event.addressId,
+      address: event.to,
       txid,
       logIndex,
-      sender: fact.from,
-      height: fact.height,
-      expiresAt: fact.expiresAt,
+      sender: event.from,
+      height: event.height,
+      expiresAt: event.expiresAt,
       metadata: { txHash: txid },
       createdAt: at,
       updatedAt: at,
@@ -69,8 +76,8 @@ export function openDeposit(view: MerchantView, fact: TransferFact): OpenedDepos
     line: {
       merchantId,
       seq: transactionSeq,
-      id: fact.transactionId,
-      paymentId: fact.depositId,
+      id: event.transactionId,
+      paymentId: event.depositId,
       type: "DEPOSIT",
       status: "PENDING",
       currency,
@@ -78,9 +85,9 @@ export function openDeposit(view: MerchantView, fact: TransferFact): OpenedDepos
       effect: ZERO,
       fee: ZERO,
       txid,
-      height: fact.height,
-      fromAddress: fact.from,
-      toAddress: fact.to,
+      height: event.height,
+      fromAddress: event.from,
+      toAddress: event.to,
       referenceId,
       description: null,
       category: isTopUp ? "Top-up" : null,
@@ -103,20 +110,20 @@ export function pendingPosting(deposit: DepositRow): Decision["postings"] {
 }
 
 /** Books a transfer that is in a block, but not yet in a solid one. Seeing it again changes nothing. */
-export function seeTransfer(view: MerchantView, fact: TransferFact): Verdict<null> {
-  const at = timeOf(view.state, fact.at);
-  const { network, txid, logIndex } = fact.key;
-  const claim = claimOf(view.records, fact.key);
+export function seeTransfer(view: MerchantView, event: TransferEvent): DecisionResult<null> {
+  const at = timeOf(view.state, event.at);
+  const { network, txid, logIndex } = event.key;
+  const claim = claimOf(view.records, event.key);
   if (claim?.status === "PENDING") return heldByClaim(claim);
   if (view.records.deposits.has(transferKey(network, txid, logIndex)) || claim !== undefined) {
-    return decided(at, null, { consumed: [fact.key] });
+    return decided(at, null, { consumed: [event.key] });
   }
-  const { deposit, line } = openDeposit(view, fact);
+  const { deposit, line } = openDeposit(view, event);
   return decided(at, null, {
     postings: pendingPosting(deposit),
     deposits: [deposit],
     transactions: [line],
-    consumed: [fact.key],
+    consumed: [event.key],
   });
 }
 
@@ -125,48 +132,48 @@ export function seeTransfer(view: MerchantView, fact: TransferFact): Verdict<nul
  * counts, whatever was thought of it before, also where it says another amount than was seen. A
  * transaction that a deposit booked by hand has claimed is not credited again.
  */
-export function creditTransfer(view: MerchantView, fact: TransferFact): Verdict<null> {
-  const at = timeOf(view.state, fact.at);
-  const { network, txid, logIndex } = fact.key;
+export function creditTransfer(view: MerchantView, event: TransferEvent): DecisionResult<null> {
+  const at = timeOf(view.state, event.at);
+  const { network, txid, logIndex } = event.key;
   const { deposits, transactions, addresses } = view.records;
   const existing = deposits.get(transferKey(network, txid, logIndex));
-  const claim = claimOf(view.records, fact.key);
+  const claim = claimOf(view.records, event.key);
   if (claim?.status === "PENDING") return heldByClaim(claim);
   if (existing?.status === "CONFIRMED" || claim !== undefined) {
-    return decided(at, null, { consumed: [fact.key] });
+    return decided(at, null, { consumed: [event.key] });
   }
   const seen = existing === undefined
-    ? openDeposit(view, fact)
+    ? openDeposit(view, event)
     : { deposit: existing, line: transactions.get(existing.transactionSeq) };
   if (seen.line === undefined) {
     throw new Error(`Cannot credit a deposit as its statement line is missing: ${seen.deposit.id}`);
   }
-  const { deposit, line, corrections } = correctTransfer(seen.deposit, seen.line, fact);
-  const address = addresses.get(`${network}/${fact.to}`);
+  const { deposit, line, corrections } = correctTransfer(seen.deposit, seen.line, event);
+  const address = addresses.get(`${network}/${event.to}`);
   if (address?.kind === "top_up") {
-    const changes = holdTopUp(deposit, line, fact, existing === undefined, at);
+    const changes = holdTopUp(deposit, line, event, existing === undefined, at);
     return decided(at, null, {
       ...changes,
       postings: [...corrections, ...changes.postings ?? []],
-      consumed: [fact.key],
+      consumed: [event.key],
     });
   }
   // the rate of the first sight decides, so that a rescan decides the same
-  const exempt = isWorthLessThanOne(deposit.amount, deposit.usdRate ?? fact.usdRate);
+  const exempt = isWorthLessThanOne(deposit.amount, deposit.usdRate ?? event.usdRate);
   const activates = !exempt && address !== undefined && !address.activated;
   const decimals = tokenDecimals(deposit.currency, network);
   const fees = depositFees(deposit.amount, deposit.commissionRate, exempt, activates, decimals);
   const changes = confirmDeposit(view, {
     at,
-    deposit: { ...deposit, height: fact.height },
+    deposit: { ...deposit, height: event.height },
     line,
     fees,
     exempt,
     address,
     // a failed deposit has already left pending: the money comes from the chain once more
     from: existing?.status === "FAILED" ? "world" : "pending",
-    chargeIds: fact.chargeIds,
-    eventIds: fact.eventIds,
+    chargeIds: event.chargeIds,
+    eventIds: event.eventIds,
   });
   return decided(at, null, {
     ...changes,
@@ -174,7 +181,7 @@ export function creditTransfer(view: MerchantView, fact: TransferFact): Verdict<
       ...(existing === undefined ? pendingPosting(deposit) : corrections),
       ...changes.postings ?? [],
     ],
-    consumed: [fact.key],
+    consumed: [event.key],
   });
 }
 
@@ -194,9 +201,9 @@ export interface CorrectedDeposit {
 export function correctTransfer(
   deposit: DepositRow,
   line: TransactionRow,
-  fact: TransferFact,
+  event: TransferEvent,
 ): CorrectedDeposit {
-  const { currency, amount, from: sender } = fact;
+  const { currency, amount, from: sender } = event;
   if (deposit.amount === amount && deposit.currency === currency) {
     return { deposit, line, corrections: [] };
   }
@@ -238,12 +245,12 @@ export function correctTransfer(
 export function holdTopUp(
   deposit: DepositRow,
   line: TransactionRow,
-  fact: TransferFact,
+  event: TransferEvent,
   isNew: boolean,
   at: number,
 ): Partial<Decision> {
   if (!isNew && deposit.expiresAt === null) return {};
-  const { height } = fact;
+  const { height } = event;
   return {
     postings: isNew ? pendingPosting(deposit) : [],
     deposits: [{ ...deposit, expiresAt: null, height, updatedAt: at }],
@@ -258,13 +265,13 @@ export function holdTopUp(
  *
  * @throws when no such top-up waits for its sweep: the planner tells of those only
  */
-export function confirmTopUp(view: MerchantView, fact: SweptFact): Verdict<null> {
-  const at = timeOf(view.state, fact.at);
-  const { network, txid, logIndex } = fact.key;
+export function confirmTopUp(view: MerchantView, event: SweptEvent): DecisionResult<null> {
+  const at = timeOf(view.state, event.at);
+  const { network, txid, logIndex } = event.key;
   const deposit = view.records.deposits.get(transferKey(network, txid, logIndex));
-  if (deposit?.status === "CONFIRMED") return decided(at, null, { consumed: [fact.key] });
+  if (deposit?.status === "CONFIRMED") return decided(at, null, { consumed: [event.key] });
   const line = deposit && view.records.transactions.get(deposit.transactionSeq);
-  const address = view.records.addresses.get(`${network}/${fact.to}`);
+  const address = view.records.addresses.get(`${network}/${event.to}`);
   if (deposit === undefined || line === undefined || deposit.expiresAt !== null) {
     throw new Error(`Cannot confirm a top-up as none waits for its sweep: ${txid}/${logIndex}`);
   }
@@ -285,10 +292,10 @@ export function confirmTopUp(view: MerchantView, fact: SweptFact): Verdict<null>
     exempt,
     address,
     from: deposit.status === "FAILED" ? "world" : "pending",
-    chargeIds: fact.chargeIds,
-    eventIds: fact.eventIds,
+    chargeIds: event.chargeIds,
+    eventIds: event.eventIds,
   });
-  return decided(at, null, { ...changes, consumed: [fact.key] });
+  return decided(at, null, { ...changes, consumed: [event.key] });
 }
 
 /**
@@ -301,6 +308,6 @@ export function claimOf(records: Records, { network, txid }: InboxKey): DepositR
 }
 
 /** A transfer waits while nobody has decided on the deposit that claims it. */
-export function heldByClaim(claim: DepositRow): Verdict<never> {
-  return { kind: "held", reason: `claimed: by ${claim.id}, which is not decided` };
+export function heldByClaim(claim: DepositRow): DecisionResult<never> {
+  return { kind: "quarantined", reason: `claimed: by ${claim.id}, which is not decided` };
 }

@@ -1,4 +1,4 @@
-import { decided, timeOf, type Verdict } from "../decision.ts";
+import { decided, type DecisionResult, timeOf } from "../decision.ts";
 import type { Answers, UpdateProfile } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
 
@@ -10,7 +10,7 @@ import type { MerchantView } from "../state.ts";
 export function updateProfile(
   view: MerchantView,
   message: UpdateProfile,
-): Verdict<Answers["update-profile"]> {
+): DecisionResult<Answers["update-profile"]> {
   const { merchant } = view.state;
   const { webhookTimeout, ...patch } = message.patch;
   const overlaps = (patch.webhookPreviousUntil ?? 0) > message.at;

@@ -2,7 +2,7 @@ import type { Settings } from "../../../ledger/journal/read_settings.ts";
 import { isExactIn } from "../../../ledger/money/amount.ts";
 import { networkFeeOf, type WithdrawalFees, withdrawalFees } from "../../../ledger/money/fees.ts";
 import { type Currency, type Network, pairKey, tokenDecimals } from "../../../ledger/money/pair.ts";
-import { decided, refused, timeOf, type Verdict } from "../decision.ts";
+import { decided, type DecisionResult, refused, timeOf } from "../decision.ts";
 import type {
   Answers,
   ApproveWithdrawal,
@@ -22,7 +22,7 @@ export function reserve(
   view: MerchantView,
   settings: Settings,
   message: Reserve,
-): Verdict<Reserved> {
+): DecisionResult<Reserved> {
   const { state } = view;
   const { currency, network, amount, destination, referenceId, pinnedTo } = message;
   const pair = settings.pairs.get(pairKey(currency, network));
@@ -42,7 +42,7 @@ export function reserve(
   if (pinnedTo !== null && (destination !== pinnedTo.address || network !== pinnedTo.network)) {
     return refused({ code: "destination_not_registered" });
   }
-  const holder = referenceId === null ? undefined : view.holderOf(referenceId);
+  const holder = referenceId === null ? undefined : view.records.holders.get(referenceId);
   if (holder !== undefined) return refused({ code: "reference_taken", withdrawalId: holder });
   const networkFee = networkFeeOf(pair, message.dynamicFee);
   const fees = withdrawalFees(amount, settings.fees, networkFee, decimals);
@@ -71,7 +71,7 @@ export function fundsRefusal(
 ): Refusal | null {
   const short = balanceRefusal(view, currency, network, fees);
   if (short !== null) return short;
-  const left = view.hotFunds.left(network, currency);
+  const left = view.liquidity.left(network, currency);
   return left !== null && left < fees.amount ? { code: "treasury_short" } : null;
 }
 
@@ -94,7 +94,7 @@ export function balanceRefusal(
 export function approveWithdrawal(
   view: MerchantView,
   message: ApproveWithdrawal,
-): Verdict<Answers["approve-withdrawal"]> {
+): DecisionResult<Answers["approve-withdrawal"]> {
   const withdrawal = view.records.withdrawals.get(message.withdrawalId);
   if (withdrawal === undefined || withdrawal.settlementId !== null) {
     return refused({ code: "record_not_found" });
@@ -119,7 +119,7 @@ export function approveWithdrawal(
 export function declineWithdrawal(
   view: MerchantView,
   message: DeclineWithdrawal,
-): Verdict<Answers["decline-withdrawal"]> {
+): DecisionResult<Answers["decline-withdrawal"]> {
   const withdrawal = view.records.withdrawals.get(message.withdrawalId);
   if (withdrawal === undefined || withdrawal.settlementId !== null) {
     return refused({ code: "record_not_found" });
@@ -140,7 +140,7 @@ export function declineWithdrawal(
  * Decides whether a withdrawal can be given up: only while it is pending and its payout is in the
  * named state. A payout that was signed meanwhile cannot be taken back.
  */
-export function release(view: MerchantView, message: Release): Verdict<Answers["release"]> {
+export function release(view: MerchantView, message: Release): DecisionResult<Answers["release"]> {
   const withdrawal = view.records.withdrawals.get(message.withdrawalId);
   // a settlement has a status of its own, which a release would leave behind
   if (withdrawal === undefined || withdrawal.settlementId !== null) {

@@ -46,7 +46,7 @@ export function parametersOf<R>(table: Table<R>, rows: readonly R[]): Parameter[
 function parameterOf<R>(column: Column<R>, row: R): Parameter {
   const value: unknown = row[column.field];
   if (value === null) return null;
-  switch (column.kind) {
+  switch (column.encoding) {
     case "amount":
       return formatAmount(value as Amount);
     case "time":
@@ -61,7 +61,7 @@ function parameterOf<R>(column: Column<R>, row: R): Parameter {
     case "texts":
       throw new TypeError(`Cannot insert a column as no withdrawal has one: ${column.name}`);
     default: {
-      const never: never = column.kind;
+      const never: never = column.encoding;
       return never;
     }
   }

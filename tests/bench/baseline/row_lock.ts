@@ -17,10 +17,10 @@ import type {
   Reserved,
 } from "../../../actors/merchant/messages.ts";
 import type { Refusal } from "../../../actors/merchant/refusal.ts";
-import { HotFunds } from "../../../actors/merchant/liquidity.ts";
+import { RemainingLiquidity } from "../../../actors/merchant/liquidity.ts";
 import { reserve } from "../../../actors/merchant/decide/withdrawal.ts";
 import { type MerchantState, type MerchantView, Records } from "../../../actors/merchant/state.ts";
-import type { Verdict } from "../../../actors/merchant/decision.ts";
+import type { DecisionResult } from "../../../actors/merchant/decision.ts";
 import type { AskOutcome } from "../../../actors/runtime/ask.ts";
 import { amountOf, formatAmount, ZERO } from "../../../ledger/money/amount.ts";
 import type { Sql, TransactionSql } from "../../../ledger/database/connect.ts";
@@ -141,10 +141,12 @@ async function withdraw(
   const [holder] = command.referenceId === null
     ? []
     : await run(HOLDER, [merchantId, command.referenceId]);
-  const verdict = decideOn(known, locked, command, holder?.["id"]);
-  if (verdict.kind === "refused") return verdict;
-  if (verdict.kind === "held") throw new Error(`Cannot hold a withdrawal: ${verdict.reason}`);
-  const { decision, answer } = verdict;
+  const result = decideOn(known, locked, command, holder?.["id"]);
+  if (result.kind === "refused") return result;
+  if (result.kind === "quarantined") {
+    throw new Error(`Cannot quarantine a withdrawal: ${result.reason}`);
+  }
+  const { decision, answer } = result;
   const { withdrawals, transactions, outgoing, charges } = decision;
   const [withdrawal, transaction] = [withdrawals[0], transactions[0]];
   if (withdrawal === undefined || transaction === undefined) {
@@ -196,7 +198,7 @@ function decideOn(
   locked: Locked,
   command: Reserve,
   holder: string | undefined,
-): Verdict<Reserved> {
+): DecisionResult<Reserved> {
   const { currency, network } = command;
   const key = pairKey(currency, network);
   const settings: Settings = {
@@ -216,10 +218,13 @@ function decideOn(
       networkFeeMode: "fixed" as const,
     }]]),
   };
+  const records = new Records();
+  if (holder !== undefined && command.referenceId !== null) {
+    records.holders.set(command.referenceId, holder);
+  }
   const view: MerchantView = {
-    records: new Records(),
-    holderOf: () => holder,
-    hotFunds: new HotFunds(() => null),
+    records,
+    liquidity: new RemainingLiquidity(() => null),
     state: {
       ...known.profile,
       merchant: { ...known.profile.merchant, status: locked.status },

@@ -6,7 +6,7 @@
 
 import type { MerchantState } from "../../../actors/merchant/state.ts";
 import { ZERO } from "../../../ledger/money/amount.ts";
-import type { Facts } from "../../../ledger/journal/read_facts.ts";
+import type { BatchRecords } from "../../../ledger/journal/read_records.ts";
 import type { Settings } from "../../../ledger/journal/read_settings.ts";
 import { pairKey } from "../../../ledger/money/pair.ts";
 import { amount } from "../../support/books.ts";
@@ -30,7 +30,7 @@ export const SETTINGS: Settings = {
 };
 
 /** No record is read. */
-export const NO_FACTS: Facts = {
+export const NO_RECORDS: BatchRecords = {
   withdrawals: [],
   deposits: [],
   addresses: [],
@@ -38,6 +38,7 @@ export const NO_FACTS: Facts = {
   settlements: [],
   whitelist: [],
   ingested: [],
+  holders: [],
   ofAnother: [],
   outgoing: [],
 };

@@ -46,7 +46,7 @@ interface Stamp {
 }
 
 /** A transfer to one of the merchant's addresses, in a block that may still change or in a solid one. */
-export interface TransferFact extends Stamp {
+export interface TransferEvent extends Stamp {
   readonly type: "transfer";
   readonly phase: "seen" | "solid";
   readonly currency: Currency;
@@ -64,7 +64,7 @@ export interface TransferFact extends Stamp {
 }
 
 /** A transfer that was seen can no longer become final. */
-export interface VanishedFact extends Stamp {
+export interface VanishedEvent extends Stamp {
   readonly type: "vanished";
   readonly to: string;
   readonly reason: string;
@@ -72,7 +72,7 @@ export interface VanishedFact extends Stamp {
 }
 
 /** What became of a payout, from solid blocks only. */
-export interface OutcomeFact extends Stamp {
+export interface OutcomeEvent extends Stamp {
   readonly type: "outcome";
   readonly outgoingId: string;
   readonly withdrawalId: string;
@@ -86,14 +86,14 @@ export interface OutcomeFact extends Stamp {
 }
 
 /** A settlement's transaction is signed and on its way. */
-export interface SubmittedFact extends Stamp {
+export interface SubmittedEvent extends Stamp {
   readonly type: "submitted";
   readonly withdrawalId: string;
   readonly settlementId: string;
 }
 
 /** A top-up was carried to the hot wallet, by a sweep that is final. */
-export interface SweptFact extends Stamp {
+export interface SweptEvent extends Stamp {
   readonly type: "swept";
   readonly to: string;
   /** The sweep, and its transaction. */
@@ -104,7 +104,7 @@ export interface SweptFact extends Stamp {
 }
 
 /** A share of another merchant's fees is due to this one. */
-export interface MarginFact extends Stamp {
+export interface MarginEvent extends Stamp {
   readonly type: "margin";
   readonly currency: Currency;
   readonly amount: Amount;
@@ -113,13 +113,13 @@ export interface MarginFact extends Stamp {
 }
 
 /** Everything a merchant hears through its inbox. */
-export type Fact =
-  | TransferFact
-  | VanishedFact
-  | OutcomeFact
-  | SubmittedFact
-  | MarginFact
-  | SweptFact;
+export type ChainEvent =
+  | TransferEvent
+  | VanishedEvent
+  | OutcomeEvent
+  | SubmittedEvent
+  | MarginEvent
+  | SweptEvent;
 
 /** Sets what no holder of the currency can have sent aside: the sums that it goes into have no room. */
 function payable(amount: Amount): Amount {
@@ -133,7 +133,11 @@ function payable(amount: Amount): Amount {
  * @param usdRate US dollars per unit of the currency, kept with the deposit
  * @throws when the row is not of a known shape, which is a bug in its writer, or its amount is absurd
  */
-export function factOf(row: InboxRow, at: number, usdRate: (currency: Currency) => string): Fact {
+export function chainEventOf(
+  row: InboxRow,
+  at: number,
+  usdRate: (currency: Currency) => string,
+): ChainEvent {
   const key: InboxKey = {
     merchantId: row.merchantId,
     network: row.network,

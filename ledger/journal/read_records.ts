@@ -19,7 +19,7 @@ import {
 } from "../rows.ts";
 import type { OutgoingStatus } from "../money/transitions.ts";
 
-/** Stands for every log of a transaction in {@linkcode Needs.transfers}. */
+/** Stands for every log of a transaction in {@linkcode RecordNeeds.transfers}. */
 export const ANY_LOG = -2;
 
 /** A record by id. */
@@ -29,8 +29,10 @@ export interface RecordNeed {
 }
 
 /** Records that the messages of a batch speak of. */
-export interface Needs {
+export interface RecordNeeds {
   readonly withdrawals: readonly RecordNeed[];
+  /** References that new withdrawals want. */
+  readonly references: readonly { readonly merchantId: string; readonly referenceId: string }[];
   /** Deposits by id. */
   readonly deposits: readonly RecordNeed[];
   /** Deposits by their transfer; {@linkcode ANY_LOG}: every one of the transaction. */
@@ -69,7 +71,7 @@ export interface Needs {
 const BY_HAND = -1;
 
 /** The records that exist among the needed ones; payments come with their statement lines. */
-export interface Facts {
+export interface BatchRecords {
   readonly withdrawals: readonly WithdrawalRow[];
   readonly deposits: readonly DepositRow[];
   readonly addresses: readonly DepositAddressRow[];
@@ -77,6 +79,12 @@ export interface Facts {
   readonly settlements: readonly SettlementRow[];
   readonly whitelist: readonly SettlementAddressRow[];
   readonly ingested: readonly IngestedRow[];
+  /** Living withdrawals that hold a wanted reference. */
+  readonly holders: readonly {
+    readonly merchantId: string;
+    readonly referenceId: string;
+    readonly withdrawalId: string;
+  }[];
   /** Transactions named by those of them that were booked by hand, and that are another's. */
   readonly ofAnother: readonly {
     readonly merchantId: string;
@@ -91,7 +99,7 @@ export interface Facts {
   }[];
 }
 
-const NONE: Facts = {
+const NONE: BatchRecords = {
   withdrawals: [],
   deposits: [],
   addresses: [],
@@ -99,6 +107,7 @@ const NONE: Facts = {
   settlements: [],
   whitelist: [],
   ingested: [],
+  holders: [],
   ofAnother: [],
   outgoing: [],
 };
@@ -108,12 +117,13 @@ const NONE: Facts = {
  * of their id: `IS NOT DISTINCT FROM` keeps the planner from one that begins with the merchant,
  * which looks as good while a table is small and reads all of a merchant's rows later.
  * Must be called after the accounts were read: rows
- * newer than an account's version make its slice miss, older ones cannot be returned.
+ * newer than an account's version make its write miss, older ones cannot be returned.
  */
-export async function readFacts(sql: Sql, needs: Needs): Promise<Facts> {
+export async function readRecords(sql: Sql, needs: RecordNeeds): Promise<BatchRecords> {
   if (Object.values(needs).every((list: readonly unknown[]) => list.length === 0)) return NONE;
-  const [withdrawals, deposits, addresses, rare] = await Promise.all([
+  const [withdrawals, holders, deposits, addresses, rare] = await Promise.all([
     readWithdrawals(sql, needs),
+    readHolders(sql, needs),
     readDeposits(sql, needs),
     readAddresses(sql, needs),
     readRare(sql, needs),
@@ -135,6 +145,7 @@ export async function readFacts(sql: Sql, needs: Needs): Promise<Facts> {
   return {
     ...found,
     ...rare,
+    holders,
     ofAnother,
     addresses: [...addresses, ...linked].map((row) => depositAddressTable.decode(row)),
     transactions: transactions.map((row) => transactionTable.decode(row)),
@@ -146,7 +157,7 @@ export async function readFacts(sql: Sql, needs: Needs): Promise<Facts> {
   };
 }
 
-async function readWithdrawals(sql: Sql, { withdrawals }: Needs): Promise<readonly Row[]> {
+async function readWithdrawals(sql: Sql, { withdrawals }: RecordNeeds): Promise<readonly Row[]> {
   if (withdrawals.length === 0) return [];
   return await sql`
     SELECT w.*, o.status AS outgoing_status FROM book.withdrawal w
@@ -155,7 +166,30 @@ async function readWithdrawals(sql: Sql, { withdrawals }: Needs): Promise<readon
       AS k(id, merchant_id) ON w.id = k.id AND w.merchant_id IS NOT DISTINCT FROM k.merchant_id`;
 }
 
-async function readDeposits(sql: Sql, { deposits, transfers }: Needs): Promise<readonly Row[]> {
+/**
+ * The withdrawals that hold wanted references, each looked up by the unique index, which begins with the
+ * reference: `LIMIT` keeps the planner from reading all of a small table once.
+ */
+async function readHolders(
+  sql: Sql,
+  { references }: RecordNeeds,
+): Promise<BatchRecords["holders"]> {
+  if (references.length === 0) return [];
+  return await sql<BatchRecords["holders"]>`
+    SELECT k.merchant_id AS "merchantId", k.reference_id AS "referenceId", w.id AS "withdrawalId"
+    FROM unnest(${column(references, "merchantId")}::text[],
+                ${column(references, "referenceId")}::text[]) AS k(merchant_id, reference_id)
+    CROSS JOIN LATERAL (
+      SELECT x.id FROM book.withdrawal x
+      WHERE x.reference_id = k.reference_id AND x.merchant_id IS NOT DISTINCT FROM k.merchant_id
+        AND x.status NOT IN ('FAILED','CANCELLED')
+      LIMIT 1) w`;
+}
+
+async function readDeposits(
+  sql: Sql,
+  { deposits, transfers }: RecordNeeds,
+): Promise<readonly Row[]> {
   const byId = deposits.length === 0 ? [] : await sql`
     SELECT d.* FROM book.deposit d
     JOIN unnest(${column(deposits, "id")}::text[], ${column(deposits, "merchantId")}::text[])
@@ -186,7 +220,7 @@ async function readAddressesOf(
 }
 
 /**
- * Which of the transactions that deposits by hand name are booked by hand already, for whichever
+ * Which of the transactions that deposits by hand name are booked by hand already, for any
  * merchant, or paid another one; a transfer that waits for a second node's proof is its owner's, too, and
  * so is one that was discarded: a proof may come after all.
  * What paid a lost address is credited by hand: nobody else is.
@@ -194,12 +228,12 @@ async function readAddressesOf(
 async function readOfAnother(
   sql: Sql,
   deposits: readonly DepositRow[],
-): Promise<Facts["ofAnother"]> {
+): Promise<BatchRecords["ofAnother"]> {
   const named = deposits.flatMap(({ merchantId, network, txid, logIndex }) =>
     txid === null || logIndex !== BY_HAND ? [] : [{ merchantId, network, txid }]
   );
   if (named.length === 0) return [];
-  return await sql<Facts["ofAnother"]>`
+  return await sql<BatchRecords["ofAnother"]>`
     SELECT k.merchant_id AS "merchantId", k.network, k.txid
     FROM unnest(${column(named, "merchantId")}::text[], ${column(named, "network")}::text[],
                 ${column(named, "txid")}::text[]) AS k(merchant_id, network, txid)
@@ -215,7 +249,7 @@ async function readOfAnother(
           AND (p.evidence IS NULL OR p.evidence ? 'discarded'))`;
 }
 
-async function readAddresses(sql: Sql, needs: Needs): Promise<readonly Row[]> {
+async function readAddresses(sql: Sql, needs: RecordNeeds): Promise<readonly Row[]> {
   const { addresses, identifiers, addressIds, topUps } = needs;
   const byAddress = addresses.length === 0 ? [] : await sql`
     SELECT a.* FROM book.deposit_address a
@@ -243,8 +277,8 @@ async function readAddresses(sql: Sql, needs: Needs): Promise<readonly Row[]> {
 
 async function readRare(
   sql: Sql,
-  needs: Needs,
-): Promise<Pick<Facts, "settlements" | "whitelist" | "ingested">> {
+  needs: RecordNeeds,
+): Promise<Pick<BatchRecords, "settlements" | "whitelist" | "ingested">> {
   const { settlements, settlementKeys, whitelists, ingested, payments } = needs;
   const byId = settlements.length === 0 ? [] : await sql`
     SELECT s.* FROM book.settlement s

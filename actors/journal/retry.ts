@@ -9,17 +9,17 @@ const RETRY_MS = 100;
 const LOSSES = 8;
 
 /**
- * Asks the database until it answers. For what decides nothing by itself, so that waiting loses
- * nothing; whoever waits for an answer is told by its own deadline. A question that loses its
- * connection again and again while the database answers others is given up: it would hold everyone.
+ * Asks the database again until it answers. For questions that change nothing, so that waiting loses
+ * nothing: a sender's own deadline answers it. A question that loses its connection again and again
+ * while the database answers others is given up: it would hold all merchants.
  *
- * @param givenUp ends the waiting (the process is stopping)
- * @param onLost told of every connection that was lost: another server may answer next
+ * @param isStopping ends the waiting
+ * @param onLost called for every connection that was lost: another server may answer next
  * @throws any error but a lost connection, and that one when given up
  */
-export async function untilAnswered<T>(
+export async function retry<T>(
   store: JournalStore,
-  givenUp: () => boolean,
+  isStopping: () => boolean,
   ask: () => Promise<T>,
   onLost: () => void,
 ): Promise<T> {
@@ -29,15 +29,15 @@ export async function untilAnswered<T>(
     } catch (error) {
       if (!store.isConnectionError(error)) throw error;
       onLost();
-      if (givenUp() || losses === LOSSES) throw error;
+      if (isStopping() || losses === LOSSES) throw error;
       log.warn("the database does not answer, asking again: {error}", { error });
-      await untilThere(store, givenUp);
+      await untilThere(store, isStopping);
     }
   }
 }
 
 /** Waits until the database answers anything at all. */
-async function untilThere(store: JournalStore, givenUp: () => boolean): Promise<void> {
+async function untilThere(store: JournalStore, isStopping: () => boolean): Promise<void> {
   do {
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     try {
@@ -46,5 +46,5 @@ async function untilThere(store: JournalStore, givenUp: () => boolean): Promise<
     } catch (error) {
       if (!store.isConnectionError(error)) return;
     }
-  } while (!givenUp());
+  } while (!isStopping());
 }

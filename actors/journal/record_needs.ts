@@ -1,30 +1,34 @@
 import { verdictId } from "../../ledger/ingested.ts";
-import { ANY_LOG, type Needs } from "../../ledger/journal/read_facts.ts";
+import { ANY_LOG, type RecordNeeds } from "../../ledger/journal/read_records.ts";
 import type { MerchantMessage } from "../merchant/decide.ts";
 import { CLAIM } from "../merchant/state.ts";
 
 /** Which records the messages of a batch speak of, so that they are read with one query each. */
-export function needsOf(
+export function recordNeeds(
   messages: Iterable<{ readonly merchantId: string; readonly message: MerchantMessage }>,
-): Needs {
-  const withdrawals: Needs["withdrawals"][number][] = [];
-  const transfers: Needs["transfers"][number][] = [];
-  const addresses: Needs["addresses"][number][] = [];
-  const identifiers: Needs["identifiers"][number][] = [];
-  const deposits: Needs["deposits"][number][] = [];
-  const addressIds: Needs["addressIds"][number][] = [];
-  const settlements: Needs["settlements"][number][] = [];
-  const settlementKeys: Needs["settlementKeys"][number][] = [];
-  const topUps: Needs["topUps"][number][] = [];
+): RecordNeeds {
+  const withdrawals: RecordNeeds["withdrawals"][number][] = [];
+  const references: RecordNeeds["references"][number][] = [];
+  const transfers: RecordNeeds["transfers"][number][] = [];
+  const addresses: RecordNeeds["addresses"][number][] = [];
+  const identifiers: RecordNeeds["identifiers"][number][] = [];
+  const deposits: RecordNeeds["deposits"][number][] = [];
+  const addressIds: RecordNeeds["addressIds"][number][] = [];
+  const settlements: RecordNeeds["settlements"][number][] = [];
+  const settlementKeys: RecordNeeds["settlementKeys"][number][] = [];
+  const topUps: RecordNeeds["topUps"][number][] = [];
   const whitelists: string[] = [];
   const ingested: string[] = [];
-  const payments: Needs["payments"][number][] = [];
+  const payments: RecordNeeds["payments"][number][] = [];
   for (const { merchantId, message } of messages) {
     switch (message.type) {
-      case "reserve":
       case "update-profile":
-        break;
       case "margin":
+        break;
+      case "reserve":
+        if (message.referenceId !== null) {
+          references.push({ merchantId, referenceId: message.referenceId });
+        }
         break;
       case "release":
       case "approve-withdrawal":
@@ -68,8 +72,9 @@ export function needsOf(
         if (message.ingestion !== null) ingested.push(message.ingestion.eventId);
         break;
       case "book-payout": {
-        const { withdrawalId, network, paidBy, ingestion } = message;
+        const { withdrawalId, network, referenceId, paidBy, ingestion } = message;
         withdrawals.push({ merchantId, id: withdrawalId });
+        if (referenceId !== null) references.push({ merchantId, referenceId });
         ingested.push(ingestion.eventId);
         payments.push({ network, txid: paidBy.txid });
         break;
@@ -121,6 +126,7 @@ export function needsOf(
   }
   return {
     withdrawals,
+    references,
     transfers,
     addresses,
     identifiers,

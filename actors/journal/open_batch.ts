@@ -9,11 +9,10 @@ import { getLogger } from "@logtape/logtape";
 import type { InboxRow } from "../../ledger/journal/read_inbox.ts";
 import type { JournalStore } from "../../ledger/journal/store.ts";
 import type { Currency } from "../../ledger/money/pair.ts";
-import type { Work } from "./decide_batch.ts";
-import type { DoubtfulMerchants } from "./doubtful_merchants.ts";
-import type { Decidable } from "./envelope.ts";
-import { factOf } from "../merchant/facts.ts";
-import type { Taken } from "./queue.ts";
+import type { Batch } from "./decide_batch.ts";
+import type { DoubtfulMerchants } from "./merchant_standing.ts";
+import { chainEventOf } from "../merchant/chain_events.ts";
+import type { QueuedMessage, Taken } from "./queue.ts";
 
 const log = getLogger(["engine", "journal"]);
 
@@ -32,35 +31,35 @@ export interface Opening {
   readonly monotonic: () => number;
   /** US dollars per unit of a currency. */
   readonly usdRate: (currency: Currency) => string;
-  /** Asks the database until it answers. */
-  readonly untilAnswered: <T>(ask: () => Promise<T>) => Promise<T>;
-  /** Says that a merchant's inbox still has rows. */
+  /** Asks the database again until it answers. */
+  readonly retry: <T>(ask: () => Promise<T>) => Promise<T>;
+  /** A merchant's inbox still has rows. */
   readonly wake: (merchantId: string) => void;
-  /** Told of a merchant whose inbox cannot be read; the longer others were kept, the longer it rests. */
-  readonly rest: (merchantId: string, costMs: number) => void;
-  /** Sets a row aside that says nothing readable. */
-  readonly setAside: (row: InboxRow, reason: string) => Promise<void>;
+  /** Pauses a merchant whose inbox cannot be read; the longer others were kept, the longer. */
+  readonly pause: (merchantId: string, costMs: number) => void;
+  /** Quarantines an unreadable row. */
+  readonly quarantine: (row: InboxRow, reason: string) => Promise<void>;
 }
 
-/** The messages to decide, commands before what the chain said. */
-export async function openWork(opening: Opening, taken: Taken): Promise<Work> {
-  const work: Map<string, Decidable[]> = new Map();
+/** The messages to decide, commands before chain events. */
+export async function openBatch(opening: Opening, taken: Taken): Promise<Batch> {
+  const batch: Map<string, QueuedMessage[]> = new Map();
   const woken: string[] = [];
-  for (const [merchantId, envelopes] of taken) {
-    work.set(merchantId, envelopes.filter((envelope) => envelope.kind === "command"));
-    if (envelopes.some((envelope) => envelope.kind === "wake")) woken.push(merchantId);
+  for (const [merchantId, items] of taken) {
+    batch.set(merchantId, items.filter((item) => item.kind === "command"));
+    if (items.some((item) => item.kind === "wake")) woken.push(merchantId);
   }
-  if (woken.length > 0) await addFacts(opening, woken, work);
-  for (const [merchantId, messages] of work) if (messages.length === 0) work.delete(merchantId);
-  return work;
+  if (woken.length > 0) await addEvents(opening, woken, batch);
+  for (const [merchantId, messages] of batch) if (messages.length === 0) batch.delete(merchantId);
+  return batch;
 }
 
-async function addFacts(
+async function addEvents(
   opening: Opening,
   woken: readonly string[],
-  work: ReadonlyMap<string, Decidable[]>,
+  batch: ReadonlyMap<string, QueuedMessage[]>,
 ): Promise<void> {
-  // shared out, so that a merchant with thousands of rows delays nobody else's
+  // shared out, so that a merchant with thousands of rows delays no other's
   const share = Math.max(Math.floor(opening.limit / woken.length), 1);
   const rows = await readRows(opening, woken, share);
   const at = opening.now();
@@ -68,14 +67,14 @@ async function addFacts(
   for (const row of rows) {
     counts.set(row.merchantId, (counts.get(row.merchantId) ?? 0) + 1);
     try {
-      const message = factOf(row, at, opening.usdRate);
-      work.get(row.merchantId)?.push({ kind: "fact", message });
+      const message = chainEventOf(row, at, opening.usdRate);
+      batch.get(row.merchantId)?.push({ kind: "event", message });
     } catch (error) {
-      log.error("an inbox row cannot be read and is set aside: {txid}: {error}", {
+      log.error("an inbox row cannot be read and is quarantined: {txid}: {error}", {
         txid: row.txid,
         error,
       });
-      await opening.setAside(row, `unreadable: ${error}`);
+      await opening.quarantine(row, `unreadable: ${error}`);
     }
   }
   // there may be more than this batch takes on
@@ -87,13 +86,13 @@ async function addFacts(
  * wait for that. The rest is left to a later batch.
  */
 async function readRows(
-  { store, doubts, untilAnswered, rest, wake, monotonic }: Opening,
+  { store, doubts, retry, pause, wake, monotonic }: Opening,
   woken: readonly string[],
   share: number,
 ): Promise<readonly InboxRow[]> {
   const sharedSince = monotonic();
   try {
-    return await untilAnswered(() => store.readInbox(woken, share));
+    return await retry(() => store.readInbox(woken, share));
   } catch (error) {
     if (store.isConnectionError(error)) throw error;
     doubts.failed(monotonic() - sharedSince);
@@ -111,17 +110,17 @@ async function readRows(
       break;
     }
     try {
-      rows.push(...await untilAnswered(() => store.readInbox([merchantId], share)));
+      rows.push(...await retry(() => store.readInbox([merchantId], share)));
       doubts.answered();
     } catch (error) {
       if (store.isConnectionError(error)) throw error;
-      // its rows are still there, and found again by the sweep
+      // its rows are still there, and found again by the next poll
       log.error("the inbox of {merchantId} cannot be read: {error}", { merchantId, error });
       const costMs = monotonic() - since;
       doubts.failed(costMs);
-      // the database is slow for all: tried one by one, they would keep everybody for as many statements
+      // the database is slow for all: tried one by one, they would keep all merchants for as many statements
       if (doubts.isStalled) break;
-      rest(merchantId, costMs);
+      pause(merchantId, costMs);
     }
   }
   return rows;

@@ -2,7 +2,7 @@ import type { Sql } from "postgres";
 
 /** What became of a batch whose answer was lost, as far as it is certain. */
 export interface Resolution {
-  /** The merchants whose slices were committed; `null`: the batch has not happened. */
+  /** The merchants whose part was committed; `null`: the batch has not happened. */
   readonly survivors: ReadonlySet<string> | null;
   /** Merchants for whom it still may happen: their accounts are locked just now. */
   readonly waiting: ReadonlySet<string>;
@@ -24,4 +24,11 @@ export async function resolveCommit(
   // a batch that happened did so as a whole, whatever is locked now
   if (row.survivors !== null) return { survivors: new Set(row.survivors), waiting: new Set() };
   return { survivors: null, waiting: new Set(row.waiting) };
+}
+
+/** Deletes commits so old that no lost answer is still asked about. */
+export async function pruneCommitLog(sql: Sql, keepMs: number): Promise<void> {
+  await sql`DELETE FROM book.commit_log WHERE created_at < now() - make_interval(secs => ${
+    keepMs / 1_000
+  })`;
 }

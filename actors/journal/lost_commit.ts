@@ -1,0 +1,88 @@
+/**
+ * Finds the fate of a commit whose answer was lost. The database is asked at once; for merchants whose
+ * account is locked just then (by that very write, or by another session) it is asked again later,
+ * beside the journal's loop: they are paused meanwhile, and no other merchant waits for them.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import type { JournalStore } from "../../ledger/journal/store.ts";
+
+const log = getLogger(["engine", "journal"]);
+
+/** First and longest pause before a locked account is asked about again, milliseconds. */
+const FIRST_MS = 20;
+const LONGEST_MS = 2_000;
+
+/** A commit whose answer was lost, and what is done as its fate is found out. */
+export interface LostCommit {
+  readonly store: Pick<JournalStore, "resolveCommit">;
+  readonly commitId: string;
+  readonly merchantIds: readonly string[];
+  /** Asks the database again until it answers. */
+  readonly retry: <T>(ask: () => Promise<T>) => Promise<T>;
+  /** Ends the asking: senders are answered that it is unknown. */
+  readonly isStopping: () => boolean;
+  /** Called with merchants whose part was committed. */
+  readonly onHappened: (merchantIds: ReadonlySet<string>) => void;
+  /** Called for every merchant for whom it is not certain yet. */
+  readonly onWaiting: (merchantId: string) => void;
+  /** Called once for each of those when it is certain, after `onHappened`. */
+  readonly onResolvedLate: (merchantId: string, hasHappened: boolean) => void;
+}
+
+/** @returns the merchants that are not to be decided again: committed, or not certain yet */
+export async function resolveLost(lost: LostCommit): Promise<ReadonlySet<string>> {
+  const { happened, waiting } = await resolveNow(lost);
+  lost.onHappened(happened);
+  for (const merchantId of waiting) lost.onWaiting(merchantId);
+  // nothing in it throws: an error of the database is asked again, and the rest only moves messages
+  if (waiting.size > 0) void resolveLate(lost, waiting);
+  return new Set([...happened, ...waiting]);
+}
+
+/** The part of a lost commit's fate that is certain, and the merchants for whom it is not. */
+interface Fate {
+  readonly happened: ReadonlySet<string>;
+  readonly waiting: ReadonlySet<string>;
+}
+
+async function resolveOnce(
+  { store, commitId }: LostCommit,
+  merchantIds: readonly string[],
+): Promise<Fate> {
+  const { survivors, waiting } = await store.resolveCommit(commitId, merchantIds);
+  return { happened: survivors ?? new Set(), waiting };
+}
+
+async function resolveNow(lost: LostCommit): Promise<Fate> {
+  try {
+    return await lost.retry(() => resolveOnce(lost, lost.merchantIds));
+  } catch (error) {
+    if (lost.isStopping()) throw error;
+    log.error("it cannot be found out now what became of a commit: {error}", { error });
+    return { happened: new Set(), waiting: new Set(lost.merchantIds) };
+  }
+}
+
+/** Asks again until it is certain for all of the merchants, one after the other as soon as it is. */
+async function resolveLate(lost: LostCommit, merchantIds: Iterable<string>): Promise<void> {
+  let left = [...merchantIds];
+  for (let pause = FIRST_MS; left.length > 0; pause = Math.min(pause * 2, LONGEST_MS)) {
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    if (lost.isStopping()) return;
+    try {
+      const { happened, waiting } = await resolveOnce(lost, left);
+      for (const merchantId of left.filter((one) => !waiting.has(one))) {
+        if (happened.has(merchantId)) lost.onHappened(new Set([merchantId]));
+        lost.onResolvedLate(merchantId, happened.has(merchantId));
+      }
+      left = left.filter((merchantId) => waiting.has(merchantId));
+    } catch (error) {
+      log.warn("it cannot be found out yet what became of a commit, asking again: {error}", {
+        error,
+      });
+    }
+  }
+}

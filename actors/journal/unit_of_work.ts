@@ -1,0 +1,159 @@
+/**
+ * One merchant's part of a batch while it is decided: the state so far, the records at hand, and
+ * every changed row folded to its final image. Thrown away unless the commit succeeds.
+ *
+ * @module
+ */
+
+import type { MerchantChanges } from "../../ledger/journal/write_batch.ts";
+import { pairKey } from "../../ledger/money/pair.ts";
+import {
+  type BalanceKey,
+  CHANGING_ROWS,
+  type ChangingRows,
+  type EntryRow,
+  kindsOf,
+  type MerchantRow,
+  type OutgoingRow,
+  type OutgoingVoid,
+  WRITTEN_ONCE,
+  type WrittenOnce,
+} from "../../ledger/rows.ts";
+import { apply, type Decision } from "../merchant/decision.ts";
+import { type RemainingLiquidity, reservationsOf } from "../merchant/liquidity.ts";
+import type { MerchantState, MerchantView, Records } from "../merchant/state.ts";
+
+const CHANGING = kindsOf(CHANGING_ROWS);
+const ONCE = kindsOf(WRITTEN_ONCE);
+
+/** Rows of one kind by id, in their final image. */
+type Images = Map<string, { readonly id: string }>;
+
+export class UnitOfWork implements MerchantView {
+  readonly #base: MerchantState;
+  readonly #entries: EntryRow[] = [];
+  readonly #created = new Map<string, Images>(CHANGING.map((kind) => [kind, new Map()]));
+  readonly #changed = new Map<string, Images>(CHANGING.map((kind) => [kind, new Map()]));
+  readonly #once = new Map<string, unknown[]>(ONCE.map((kind) => [kind, []]));
+  #profile: MerchantRow | null = null;
+  #state: MerchantState;
+  #isDirty = false;
+  #changes: MerchantChanges | null = null;
+
+  /** @param liquidity what hot wallets can pay; what is decided here is taken off */
+  constructor(
+    state: MerchantState,
+    readonly records: Records,
+    readonly liquidity: RemainingLiquidity,
+  ) {
+    this.#base = state;
+    this.#state = state;
+  }
+
+  get state(): MerchantState {
+    return this.#state;
+  }
+
+  /** True where anything is to be written. */
+  get isDirty(): boolean {
+    return this.#isDirty;
+  }
+
+  /** Takes a decision in; all of it or, when it breaks an assumption, nothing (it throws). */
+  take(decision: Decision): void {
+    const after = apply(this, decision);
+    this.#state = after;
+    const { merchantId } = after.merchant;
+    for (const { from, to, ...posting } of decision.postings) {
+      this.#entries.push({
+        ...posting,
+        merchantId,
+        fromAccount: from,
+        toAccount: to,
+        createdAt: decision.at,
+      });
+    }
+    for (const kind of CHANGING) for (const row of decision[kind]) this.#put(kind, row);
+    for (const kind of ONCE) this.#once.get(kind)?.push(...decision[kind]);
+    this.records.put(decision);
+    this.liquidity.reserve(reservationsOf(decision.outgoing));
+    for (const { id, status } of decision.outgoing) this.records.outgoing.set(id, status);
+    for (const { id } of decision.voided) this.records.outgoing.set(id, "void");
+    this.#profile = decision.profile ?? this.#profile;
+    this.#isDirty ||= decision.profile !== null || decision.postings.length > 0 ||
+      CHANGING.some((kind) => decision[kind].length > 0) ||
+      ONCE.some((kind) => decision[kind].length > 0);
+  }
+
+  /** A record that was not read is new; one that was made in this batch stays so. */
+  #put(kind: keyof ChangingRows, row: { readonly id: string }): void {
+    const created = this.#created.get(kind);
+    const isNew = created?.has(row.id) === true || !this.records.byId.has(row.id);
+    (isNew ? created : this.#changed.get(kind))?.set(row.id, row);
+  }
+
+  /** What the journal writes for this merchant, once everything is decided. */
+  changes(): MerchantChanges {
+    return this.#changes ??= this.#collect();
+  }
+
+  #collect(): MerchantChanges {
+    const { merchant: { merchantId }, version, lastCommit } = this.#base;
+    const { depositSeq, withdrawalSeq, transactionSeq, chargeSeq, settlementSeq, lastAt } =
+      this.#state;
+    return {
+      account: {
+        merchantId,
+        version,
+        lastCommit,
+        depositSeq,
+        withdrawalSeq,
+        transactionSeq,
+        chargeSeq,
+        settlementSeq,
+        lastAt,
+      },
+      opened: this.#opened(merchantId),
+      entries: this.#entries,
+      merchants: this.#profile === null ? [] : [this.#profile],
+      created: imagesOf(this.#created),
+      changed: imagesOf(this.#changed),
+      once: this.#collectOnce(),
+    };
+  }
+
+  /**
+   * Rows that are written once. A payout that was queued and given up within one batch begins its life
+   * as void: no node can have signed it.
+   */
+  #collectOnce(): WrittenOnce {
+    // the keys are those of the table of row kinds
+    const once = Object.fromEntries<readonly unknown[]>(this.#once) as WrittenOnce;
+    const isQueuedHere = new Set(once.outgoing.map(({ id }) => id));
+    const givenUp = new Map(once.voided.map((row: OutgoingVoid) => [row.id, row]));
+    return {
+      ...once,
+      outgoing: once.outgoing.map((row): OutgoingRow => {
+        const { reason } = givenUp.get(row.id) ?? {};
+        return reason === undefined ? row : { ...row, status: "void", reason };
+      }),
+      voided: once.voided.filter(({ id }) => !isQueuedHere.has(id)),
+    };
+  }
+
+  #opened(merchantId: string): readonly BalanceKey[] {
+    const opened = new Map<string, BalanceKey>();
+    for (const { currency, network } of this.#entries) {
+      const key = pairKey(currency, network);
+      if (!this.#base.balances.has(key)) opened.set(key, { merchantId, currency, network });
+    }
+    return [...opened.values()];
+  }
+}
+
+function imagesOf(images: ReadonlyMap<string, Images>): ChangingRows {
+  // the keys are those of the table of row kinds
+  return Object.fromEntries<readonly unknown[]>(
+    [...images].map(([kind, rows]) => [kind, [...rows.values()]]),
+  ) as ChangingRows;
+}

@@ -1,0 +1,53 @@
+/**
+ * Errors of the batch's write that only some of its messages can be to blame for.
+ *
+ * @module
+ */
+
+import postgres from "postgres";
+
+const UNIQUE_VIOLATION = "23505";
+const LOCK_NOT_AVAILABLE = "55P03";
+
+/**
+ * Unique keys that two batches, or two merchants of one, can reach for at once: the id of an upstream
+ * event, a payment out of another wallet, the transaction that a deposit by hand names, and a
+ * withdrawal's reference.
+ */
+const CLAIMED_KEYS = new Set([
+  "ingested_pkey",
+  "ingested_payment",
+  "deposit_by_hand",
+  "withdrawal_reference",
+]);
+
+/**
+ * Whether a write was rolled back because a unique key was taken after its records were read.
+ * Decided again, the second one is refused.
+ */
+export function isTakenMeanwhile(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && error.code === UNIQUE_VIOLATION &&
+    CLAIMED_KEYS.has(error.constraint_name ?? "");
+}
+
+/**
+ * Why the database refused a write that an audited command is in. `same_administrator`: another person
+ * has to decide; `second_administrator`: one alone may not, and it is not endorsed yet; `locked`: another
+ * transaction holds a row that all audited commands need, and no other message does.
+ */
+export type AuditedRefusal = "same_administrator" | "second_administrator" | "locked";
+
+/** What the triggers on approvals raise (`0018_duties.sql`). */
+const RULES: Readonly<Record<string, AuditedRefusal>> = {
+  SD001: "same_administrator",
+  SD002: "second_administrator",
+};
+/** The functions that lock such a row, as the server names them in the context of an error. */
+const LOCKING = ["hub.chain_audit()", "book.check_confirmed_by_hand()"];
+
+/** Tells whether only audited commands can be to blame for an error of a write, and for what. */
+export function auditedRefusal(error: unknown): AuditedRefusal | null {
+  if (!(error instanceof postgres.PostgresError)) return null;
+  if (error.code !== LOCK_NOT_AVAILABLE) return RULES[error.code] ?? null;
+  return LOCKING.some((name) => error.where?.includes(name)) ? "locked" : null;
+}
