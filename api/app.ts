@@ -22,12 +22,12 @@ import type { ApiContext, ApiDeps } from "./http/context.ts";
 import { countRequest } from "./http/count_request.ts";
 import { isList, poolOf } from "./http/database_use.ts";
 import {
+  errorAnswer,
   internalError,
   isSomethingAway,
   malformedHost,
   methodNotAllowed,
   notFound,
-  outcomeUnknown,
   unauthorized,
   unavailable,
 } from "./http/errors.ts";
@@ -192,7 +192,7 @@ async function serve(
 
 /** What is told where the database or a node was lost: "nothing was done" only where that is known. */
 function away(writes: WatchedWrites): Answer {
-  if (writes.mayBeStored) return outcomeUnknown();
+  if (writes.mayBeStored) return errorAnswer("outcome_unknown", {});
   return unavailable(
     "The database or the network's node cannot be reached just now; nothing was done.",
   );

@@ -14,7 +14,6 @@ import type { ApiContext } from "../http/context.ts";
 import { refuseReversed } from "../http/date_range.ts";
 import { notFound, validationFailed } from "../http/errors.ts";
 import { endDate, startDate } from "../http/fields.ts";
-import { notFoundDoc, validationFailedDoc } from "../openapi/error_catalogue.ts";
 import { type ApiRequest, keyedRoute } from "../http/route.ts";
 import { WEBHOOK_REDELIVERED_EXAMPLE, webhookRedelivered } from "./webhook_endpoint_schema.ts";
 import { refuseUnknown } from "../http/unknown_fields.ts";
@@ -54,7 +53,7 @@ export const redeliverWebhooks = keyedRoute({
   rateCategory: "transactions",
   body: range,
   responses: RESPONSES,
-  errors: [validationFailedDoc],
+  errors: ["validation_failed"],
   handler: (request, context) => redeliver(request, context),
 });
 
@@ -68,7 +67,7 @@ export const redeliverMerchantWebhooks = keyedRoute({
   rateCategory: "transactions",
   body: range,
   responses: RESPONSES,
-  errors: [notFoundDoc, validationFailedDoc],
+  errors: ["record_not_found", "validation_failed"],
   handler: (request, context) => redeliver(request, context),
 });
 

@@ -19,7 +19,6 @@ import { refuseReversed } from "../http/date_range.ts";
 import { notFound, validationFailed } from "../http/errors.ts";
 import { endDate, limit, page, startDate } from "../http/fields.ts";
 import { pagination } from "../http/paging.ts";
-import { notFoundDoc, validationFailedDoc } from "../openapi/error_catalogue.ts";
 import { keyedRoute } from "../http/route.ts";
 import {
   WEBHOOK_DELIVERY_EXAMPLE,
@@ -50,7 +49,7 @@ export const getWebhookDeliveries = keyedRoute({
       example: WEBHOOK_DELIVERY_PAGE_EXAMPLE,
     },
   },
-  errors: [validationFailedDoc],
+  errors: ["validation_failed"],
   handler: async ({ merchantId, query }, { sql }) => {
     const reversed = refuseReversed(query);
     if (reversed !== null) return reversed;
@@ -81,7 +80,7 @@ export const redeliverWebhook = keyedRoute({
       example: WEBHOOK_DELIVERY_EXAMPLE,
     },
   },
-  errors: [notFoundDoc, validationFailedDoc],
+  errors: ["record_not_found", "validation_failed"],
   handler: async ({ merchantId, params }, { sql, wakeWebhooks }) => {
     const merchant = await readMerchant(sql, merchantId);
     if (merchant?.webhookUrl === null) {

@@ -12,7 +12,6 @@ import {
 import { ok } from "../http/answer.ts";
 import { hubAudit } from "../http/audit_stamp.ts";
 import { notFound } from "../http/errors.ts";
-import { notFoundDoc } from "../openapi/error_catalogue.ts";
 import { keyedRoute } from "../http/route.ts";
 import { WEBHOOK_ENDPOINT_EXAMPLE, webhookEndpoint } from "./webhook_endpoint_schema.ts";
 
@@ -41,7 +40,7 @@ export const getWebhookStatus = keyedRoute({
       example: WEBHOOK_ENDPOINT_EXAMPLE,
     },
   },
-  errors: [notFoundDoc],
+  errors: ["record_not_found"],
   handler: async ({ merchantId }, { sql }) => {
     const status = await readEndpointStatus(sql, merchantId);
     return status === null ? notFound : ok(statusView(status));
@@ -63,7 +62,7 @@ export const resumeWebhook = keyedRoute({
       example: { ...WEBHOOK_ENDPOINT_EXAMPLE, ...nothingBad() },
     },
   },
-  errors: [notFoundDoc],
+  errors: ["record_not_found"],
   handler: async (request, context) => {
     const { merchantId } = request;
     const { sql, wakeWebhooks } = context;

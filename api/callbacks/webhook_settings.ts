@@ -16,7 +16,6 @@ import { type Answer, ok } from "../http/answer.ts";
 import { auditStamp, hubAudit } from "../http/audit_stamp.ts";
 import type { ApiContext } from "../http/context.ts";
 import { conflict, notDone, notFound, validationFailed } from "../http/errors.ts";
-import { conflictDoc, notFoundDoc, validationFailedDoc } from "../openapi/error_catalogue.ts";
 import { type ApiRequest, keyedRoute } from "../http/route.ts";
 import {
   WEBHOOK_SECRET_ROTATED_EXAMPLE,
@@ -42,7 +41,7 @@ export const testWebhook = keyedRoute({
       example: WEBHOOK_TESTED_EXAMPLE,
     },
   },
-  errors: [notFoundDoc, conflictDoc, validationFailedDoc],
+  errors: ["record_not_found", "conflict", "validation_failed"],
   handler: async (request, context) => {
     const { merchantId } = request;
     const { webhookTests } = context;
@@ -138,7 +137,7 @@ export const rotateWebhookSecret = keyedRoute({
       example: WEBHOOK_SECRET_ROTATED_EXAMPLE,
     },
   },
-  errors: [notFoundDoc],
+  errors: ["record_not_found"],
   handler: async ({ body, ...request }, context) => {
     const { caller, merchantId, now } = request;
     const refusal = refuseUnknownFields(caller, body, overlap) ??

@@ -11,9 +11,8 @@ import { findDepositsOfTransaction } from "../../ledger/deposits.ts";
 import { ok } from "../http/answer.ts";
 import { cannotBelieve, whyStopped } from "../http/chain_in_doubt.ts";
 import { depositView } from "./deposits.ts";
-import { depositsNotSupported, invalidField, refused, unavailable } from "../http/errors.ts";
+import { errorAnswer, invalidField, refused, unavailable } from "../http/errors.ts";
 import { network } from "../http/fields.ts";
-import { invalidRequestDoc, REFUSALS } from "../openapi/error_catalogue.ts";
 import { ReadSlots } from "../http/read_slots.ts";
 import { keyedRoute } from "../http/route.ts";
 import { CLAIM_EXAMPLES, claimResult } from "./claim_schema.ts";
@@ -48,14 +47,14 @@ export const claimDeposit = keyedRoute({
     },
   },
   errors: [
-    invalidRequestDoc,
-    REFUSALS.deposits_closed_on_network,
-    REFUSALS.deposits_closed_for_pair,
+    "invalid_request",
+    "deposits_closed_on_network",
+    "deposits_closed_for_pair",
   ],
   handler: async ({ merchantId, body }, context) => {
     const { sql, merchants, askTimeoutMs } = context;
     const chain = context.chains.get(body.network);
-    if (chain === undefined) return depositsNotSupported(body.network);
+    if (chain === undefined) return errorAnswer("deposits_closed_on_network", body);
     const txid = chain.transactionId(body.txHash);
     if (txid === null) {
       return invalidField("txHash", "Not a transaction id of this network", "invalid_string");

@@ -12,7 +12,6 @@ import type { ApiContext } from "../http/context.ts";
 import { notDone } from "../http/errors.ts";
 import { currency, description, network, positiveAmount } from "../http/fields.ts";
 import { metadata, refuseInexact } from "./metadata.ts";
-import { notFoundDoc, REFUSALS } from "../openapi/error_catalogue.ts";
 import { actorOf } from "../http/permission.ts";
 import { keyedRoute } from "../http/route.ts";
 import { DEPOSIT_CREATED_EXAMPLE, depositCreated } from "./deposit_schema.ts";
@@ -46,10 +45,10 @@ export const createDeposit = keyedRoute({
     },
   },
   errors: [
-    REFUSALS.deposits_closed_for_pair,
-    notFoundDoc,
-    REFUSALS.transfer_known,
-    REFUSALS.balance_too_large,
+    "deposits_closed_for_pair",
+    "record_not_found",
+    "transfer_known",
+    "balance_too_large",
   ],
   handler: async ({ caller, merchantId, body, now }, context) => {
     const { newId } = context;

@@ -12,7 +12,6 @@ import { notFound, refused } from "../http/errors.ts";
 import { limit, page } from "../http/fields.ts";
 import { pagination } from "../http/paging.ts";
 import { staffRoute } from "../http/route.ts";
-import { notFoundDoc, REFUSALS } from "../openapi/error_catalogue.ts";
 import {
   DEPOSIT_DECIDED_EXAMPLE,
   depositDecided,
@@ -82,13 +81,13 @@ function decideRoute(verb: keyof typeof VERBS) {
     },
     errors: verb === "confirm"
       ? [
-        notFoundDoc,
-        REFUSALS.not_manual,
-        REFUSALS.wrong_state,
-        REFUSALS.transfer_of_another,
-        REFUSALS.same_administrator,
+        "record_not_found",
+        "not_manual",
+        "wrong_state",
+        "transfer_of_another",
+        "same_administrator",
       ]
-      : [notFoundDoc, REFUSALS.not_manual, REFUSALS.wrong_state],
+      : ["record_not_found", "not_manual", "wrong_state"],
     handler: async (request, context) => {
       const depositId = request.params.depositId ?? "";
       const { newId } = context;

@@ -11,12 +11,11 @@ import {
   type ListedAddress,
 } from "../../ledger/deposit_addresses.ts";
 import { created, ok } from "../http/answer.ts";
-import { depositsNotSupported, notDone } from "../http/errors.ts";
+import { errorAnswer, notDone } from "../http/errors.ts";
 import { identifier, limit, network, page, referenceId } from "../http/fields.ts";
 import { heldBack } from "../http/hand_out.ts";
 import { pagination } from "../http/paging.ts";
 import { keyedRoute } from "../http/route.ts";
-import { REFUSALS } from "../openapi/error_catalogue.ts";
 import { addressDepositView } from "./address_deposit_view.ts";
 import {
   DEPOSIT_ADDRESS_CREATED_EXAMPLE,
@@ -54,9 +53,9 @@ export const createDepositAddress = keyedRoute({
       example: DEPOSIT_ADDRESS_CREATED_EXAMPLE,
     },
   },
-  errors: [REFUSALS.deposits_closed_on_network, REFUSALS.address_exists],
+  errors: ["deposits_closed_on_network", "address_exists"],
   handler: async ({ merchantId, body, headers, now }, context) => {
-    if (!context.chains.has(body.network)) return depositsNotSupported(body.network);
+    if (!context.chains.has(body.network)) return errorAnswer("deposits_closed_on_network", body);
     const held = await heldBack(context, merchantId);
     if (held !== null) return held;
     const known = await findDepositAddress(context.sql, merchantId, body.network, body.identifier);

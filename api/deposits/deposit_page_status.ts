@@ -6,12 +6,7 @@
 
 import { z } from "zod";
 import { ok } from "../http/answer.ts";
-import { invalidToken, sessionExpired, tokenRequired } from "../http/errors.ts";
-import {
-  invalidTokenDoc,
-  sessionExpiredDoc,
-  tokenRequiredDoc,
-} from "../openapi/error_catalogue.ts";
+import { errorAnswer } from "../http/errors.ts";
 import { statusView } from "../hosted_page/status_view.ts";
 import { publicRoute } from "../http/route.ts";
 import { DEPOSIT_PAGE_STATUS_EXAMPLES, depositPageStatus } from "./deposit_url_schema.ts";
@@ -36,12 +31,12 @@ export const getDepositPageStatus = publicRoute({
       examples: DEPOSIT_PAGE_STATUS_EXAMPLES,
     },
   },
-  errors: [tokenRequiredDoc, invalidTokenDoc, sessionExpiredDoc],
+  errors: ["token_required", "invalid_token", "session_expired"],
   handler: async ({ query, now }, { hostedStatuses }) => {
-    if (query.token === undefined || query.token === "") return tokenRequired;
+    if (query.token === undefined || query.token === "") return errorAnswer("token_required", {});
     const found = await hostedStatuses(hashSessionToken(query.token).toHex());
-    if (found === undefined) return invalidToken;
-    if (now >= found.session.expiresAt) return sessionExpired;
+    if (found === undefined) return errorAnswer("invalid_token", {});
+    if (now >= found.session.expiresAt) return errorAnswer("session_expired", {});
     return ok(statusView(found.session, found.payment));
   },
 });

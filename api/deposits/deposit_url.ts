@@ -31,7 +31,6 @@ import { heldBack } from "../http/hand_out.ts";
 import { pagination } from "../http/paging.ts";
 import { keyedRoute } from "../http/route.ts";
 import { hashSessionToken } from "../http/session_token.ts";
-import { REFUSALS, validationFailedDoc } from "../openapi/error_catalogue.ts";
 import { addressDepositView } from "./address_deposit_view.ts";
 import {
   DEPOSIT_URL_CREATED_EXAMPLE,
@@ -80,9 +79,9 @@ export const createDepositUrl = keyedRoute({
     },
   },
   errors: [
-    REFUSALS.deposits_closed_on_network,
-    REFUSALS.deposits_closed_for_pair,
-    validationFailedDoc,
+    "deposits_closed_on_network",
+    "deposits_closed_for_pair",
+    "validation_failed",
   ],
   handler: async ({ merchantId, body, now }, context) => {
     const requestedAmount = body.requestedAmount ?? null;

@@ -11,7 +11,6 @@ import type { DepositRow } from "../../ledger/rows.ts";
 import { ok } from "../http/answer.ts";
 import { refuseReversed } from "../http/date_range.ts";
 import { currency, endDate, limit, network, page, referenceId, startDate } from "../http/fields.ts";
-import { validationFailedDoc } from "../openapi/error_catalogue.ts";
 import { pagination } from "../http/paging.ts";
 import { keyedRoute } from "../http/route.ts";
 import { DEPOSIT_PAGE_EXAMPLE, DEPOSIT_STATUSES, depositPage } from "./deposit_schema.ts";
@@ -41,7 +40,7 @@ export const getDeposits = keyedRoute({
       example: DEPOSIT_PAGE_EXAMPLE,
     },
   },
-  errors: [validationFailedDoc],
+  errors: ["validation_failed"],
   handler: async ({ merchantId, query }, { sql }) => {
     const reversed = refuseReversed(query);
     if (reversed !== null) return reversed;

@@ -14,7 +14,6 @@ import { asideKey, subjectOf } from "../operations/aside.ts";
 import { noteRefusal } from "../http/ask_as_admin.ts";
 import { settingsAudit } from "../http/audit_stamp.ts";
 import { conflict, notFound, unavailable } from "../http/errors.ts";
-import { conflictDoc, notFoundDoc } from "../openapi/error_catalogue.ts";
 import { staffRoute } from "../http/route.ts";
 import { ASIDE_DECIDED_EXAMPLE, asideDecided } from "../operations/aside_schema.ts";
 
@@ -38,7 +37,7 @@ export const discardInboxRow = staffRoute({
   responses: {
     200: { description: "Done", schema: asideDecided, example: ASIDE_DECIDED_EXAMPLE },
   },
-  errors: [notFoundDoc, conflictDoc],
+  errors: ["record_not_found", "conflict"],
   handler: async ({ body, ...request }, context) => {
     const { reason, ...row } = body;
     const { sql, chains, treasury, askTimeoutMs } = context;

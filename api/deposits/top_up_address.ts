@@ -7,10 +7,9 @@
 import { z } from "zod";
 import { findTopUpAddress } from "../../ledger/deposit_addresses.ts";
 import { ok } from "../http/answer.ts";
-import { depositsNotSupported, notDone } from "../http/errors.ts";
+import { errorAnswer, notDone } from "../http/errors.ts";
 import { network } from "../http/fields.ts";
 import { heldBack } from "../http/hand_out.ts";
-import { notFoundDoc, REFUSALS } from "../openapi/error_catalogue.ts";
 import { refuseUnknown } from "../http/refuse_unknown.ts";
 import { keyedRoute } from "../http/route.ts";
 import { TOP_UP_ADDRESS_EXAMPLE, topUpAddress } from "./deposit_address_schema.ts";
@@ -30,7 +29,7 @@ export const getTopUpAddress = keyedRoute({
       example: TOP_UP_ADDRESS_EXAMPLE,
     },
   },
-  errors: [notFoundDoc, REFUSALS.deposits_closed_on_network, REFUSALS.merchant_not_active],
+  errors: ["record_not_found", "deposits_closed_on_network", "merchant_not_active"],
   handler: async ({ caller, merchantId, query, now }, context) => {
     const { sql, chains, addressBook } = context;
     const refusal = await refuseUnknown(sql, caller, merchantId);
@@ -40,7 +39,7 @@ export const getTopUpAddress = keyedRoute({
       return await heldBack(context, merchantId, [known]) ??
         ok({ address: known.address, network: query.network });
     }
-    if (!chains.has(query.network)) return depositsNotSupported(query.network);
+    if (!chains.has(query.network)) return errorAnswer("deposits_closed_on_network", query);
     const held = await heldBack(context, merchantId);
     if (held !== null) return held;
     const outcome = await context.merchants.ask(merchantId, {

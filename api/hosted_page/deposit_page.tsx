@@ -8,14 +8,8 @@ import { z } from "zod";
 import { readHostedPage } from "../../ledger/hosted_page.ts";
 import type { Answer } from "../http/answer.ts";
 import type { ApiContext } from "../http/context.ts";
-import { invalidToken, sessionExpired, tokenRequired } from "../http/errors.ts";
+import { errorAnswer } from "../http/errors.ts";
 import { heldBack } from "../http/hand_out.ts";
-import {
-  invalidTokenDoc,
-  notFoundDoc,
-  sessionExpiredDoc,
-  tokenRequiredDoc,
-} from "../openapi/error_catalogue.ts";
 import { type PublicRequest, publicRoute } from "../http/route.ts";
 import { hashSessionToken } from "../http/session_token.ts";
 import { renderDocument } from "./document.tsx";
@@ -51,7 +45,7 @@ export const getDepositPageOfToken = publicRoute({
   query: z.object({ lang }),
   responses,
   // a path that is no text is that of no page either
-  errors: [invalidTokenDoc, notFoundDoc, sessionExpiredDoc],
+  errors: ["invalid_token", "record_not_found", "session_expired"],
   problemPage,
   handler: ({ params, query, ...request }, context) => {
     const addressOf = (language: Language) => `?lang=${language}`;
@@ -69,11 +63,11 @@ export const getDepositPage = publicRoute({
   rateCategory: "hosted",
   query: z.object({ token: z.string().optional(), lang }),
   responses,
-  errors: [tokenRequiredDoc, invalidTokenDoc, sessionExpiredDoc],
+  errors: ["token_required", "invalid_token", "session_expired"],
   problemPage,
   handler: ({ query, ...request }, context) => {
     const { token } = query;
-    if (token === undefined || token === "") return tokenRequired;
+    if (token === undefined || token === "") return errorAnswer("token_required", {});
     const addressOf = (language: Language) => `?token=${token}&lang=${language}`;
     const statusPath = `deposit-page/status?token=${token}`;
     return pageOf(token, query.lang, { statusPath, addressOf }, request, context);
@@ -94,10 +88,10 @@ async function pageOf(
   context: ApiContext,
 ): Promise<Answer> {
   const found = await readHostedPage(context.sql, hashSessionToken(token));
-  if (found === undefined) return invalidToken;
+  if (found === undefined) return errorAnswer("invalid_token", {});
   const { session, walletIndex, payment, merchant } = found;
   const isOver = now >= session.expiresAt;
-  if (isOver && !wantsPage(headers)) return sessionExpired;
+  if (isOver && !wantsPage(headers)) return errorAnswer("session_expired", {});
   if (!isOver) {
     const { network, address } = session;
     const held = await heldBack(context, session.merchantId, [{ network, address, walletIndex }]);

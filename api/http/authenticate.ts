@@ -7,7 +7,13 @@
 import type { Answer } from "./answer.ts";
 import { clientAddress, isListed } from "./client_address.ts";
 import type { ApiContext } from "./context.ts";
-import { authenticationRequired, forbidden, merchantNotActive, unauthorized } from "./errors.ts";
+import {
+  authenticationRequired,
+  errorAnswer,
+  forbidden,
+  merchantNotActive,
+  unauthorized,
+} from "./errors.ts";
 import type { Holder } from "./key_ring.ts";
 import { type Caller, hasAnyOf, type Permission } from "./permission.ts";
 import type { Counting } from "./rate_limits.ts";
@@ -90,7 +96,7 @@ function authorize(
   caller: Caller,
 ): Identity {
   const { access } = route;
-  if (route.closedTo.includes(caller.role)) return refuse(forbidden(route.forbiddenText), caller);
+  if (route.closedTo.includes(caller.role)) return refuse(errorAnswer(route.forbidden, {}), caller);
   switch (access.scope) {
     case "public":
       return NOBODY;
@@ -105,7 +111,7 @@ function authorize(
       const named = params.merchantId ?? null;
       const isOwn = named !== null && named === caller.merchantId && hasAnyOf(caller, access.anyOf);
       const isAdmin = caller.role === "ADMIN" && hasAnyOf(caller, access.adminAnyOf);
-      if (!isOwn && !isAdmin) return refuse(forbidden(route.forbiddenText), caller);
+      if (!isOwn && !isAdmin) return refuse(errorAnswer(route.forbidden, {}), caller);
       if (route.needsActiveMerchant && !isAdmin && !caller.isActive) {
         return refuse(merchantNotActive, caller);
       }
@@ -114,12 +120,12 @@ function authorize(
     case "reseller": {
       const isAdmin = caller.role === "ADMIN" && hasAnyOf(caller, access.adminAnyOf);
       const isMerchant = caller.merchantId !== null && hasAnyOf(caller, access.anyOf);
-      if (!isAdmin && !isMerchant) return refuse(forbidden(), caller);
+      if (!isAdmin && !isMerchant) return refuse(forbidden, caller);
       return { kind: "known", caller, merchantId: caller.merchantId };
     }
     case "admin":
       if (caller.role !== "ADMIN" || !hasAnyOf(caller, access.anyOf)) {
-        return refuse(forbidden(), caller);
+        return refuse(forbidden, caller);
       }
       return { kind: "known", caller, merchantId: null };
     default: {
@@ -131,7 +137,7 @@ function authorize(
 
 function authorizeOwn(route: Route, anyOf: readonly Permission[], caller: Caller): Identity {
   if (caller.merchantId === null || !hasAnyOf(caller, anyOf)) {
-    return refuse(forbidden(route.forbiddenText), caller);
+    return refuse(errorAnswer(route.forbidden, {}), caller);
   }
   if (route.needsActiveMerchant && !caller.isActive) return refuse(merchantNotActive, caller);
   return { kind: "known", caller, merchantId: caller.merchantId };

@@ -9,6 +9,7 @@ import { currency, network } from "./fields.ts";
 
 /** A canonical decimal string: no exponent, no zeros at the end, no bare point. */
 export const decimal = z.string().regex(/^(?:0|[1-9]\d*)(?:\.\d*[1-9])?$/).meta({
+  id: "Decimal",
   description: "Decimal string without exponent and without trailing zeros",
   examples: ["12.5"],
 });
@@ -35,6 +36,7 @@ export const fraction = z.string().regex(/^(?:0|[1-9]\d*)(?:\.\d*[1-9])?$/).meta
 
 /** An instant in UTC. */
 export const timestamp = z.string().regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/).meta({
+  id: "Timestamp",
   format: "date-time",
   description: "ISO 8601 in UTC",
   examples: ["2026-08-13T09:30:00.000Z"],

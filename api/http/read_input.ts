@@ -7,7 +7,7 @@
 import type { z } from "zod";
 import type { Answer } from "./answer.ts";
 import { detailsOf, faultOf } from "./details.ts";
-import { bodyTooLarge, invalidField, invalidRequest, unsupportedMediaType } from "./errors.ts";
+import { errorAnswer, invalidField, invalidRequest } from "./errors.ts";
 import { parseQuery, type Query, readableFields } from "./parse_query.ts";
 import { LARGEST_BODY, MOST_PIECES, readBody } from "./read_body.ts";
 import type { Route } from "./route.ts";
@@ -71,12 +71,12 @@ async function readJsonBody(
     if (checked.success) return { kind: "input", query, body: checked.data };
   }
   if (!JSON_TYPE.test(request.headers.get("content-type") ?? "")) {
-    return refuse(unsupportedMediaType);
+    return refuse(errorAnswer("unsupported_media_type", {}));
   }
   const body = early ?? await readBody(request);
   switch (body.kind) {
     case "too_large":
-      return refuse(bodyTooLarge(LARGEST_BODY));
+      return refuse(errorAnswer("body_too_large", { limit: LARGEST_BODY }));
     case "fragmented":
       return refuse(invalidField("", FRAGMENTED, "fragmented"));
     case "unreadable":

@@ -8,7 +8,7 @@
 import type { z } from "zod";
 import type { Answer } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
-import type { ErrorDoc } from "../openapi/error_doc.ts";
+import type { ErrorCode } from "./error_table.ts";
 import type { Caller, KeyRole, Permission } from "./permission.ts";
 
 /** Methods that are used. */
@@ -66,6 +66,9 @@ export interface ResponseDoc {
   /** Media type where it is not JSON. */
   readonly contentType?: string;
 }
+
+/** Errors of a key that may not do this. */
+type Forbidden = Extract<ErrorCode, "forbidden" | "withdrawal_forbidden">;
 
 /** What the answers look like, by status. */
 export type Responses = Readonly<Record<number, ResponseDoc>>;
@@ -140,7 +143,7 @@ interface RouteFacts<Q extends z.ZodType, B extends z.ZodType> {
   readonly headers?: readonly HeaderDoc[];
   readonly responses: Responses;
   /** Errors of its own; those that every route of its kind has are added by the reference. */
-  readonly errors?: readonly ErrorDoc[];
+  readonly errors?: readonly ErrorCode[];
   /**
    * Shows an error to people, where a route's answers are read by them. They come by links, of whose
    * query what cannot be read is passed over.
@@ -157,8 +160,8 @@ interface RouteFacts<Q extends z.ZodType, B extends z.ZodType> {
 export interface KeyedDefinition<Q extends z.ZodType, B extends z.ZodType>
   extends RouteFacts<Q, B> {
   readonly access: Extract<Access, { readonly scope: "own" | "named" }>;
-  /** Text of the 403 where the key lacks the permission; default `Insufficient permissions`. */
-  readonly forbiddenText?: string;
+  /** The 403 where the key lacks the permission; absent: `forbidden`. */
+  readonly forbidden?: Forbidden;
   /** Whether the account must be active. */
   readonly needsActiveMerchant?: boolean;
   /** Roles that are turned away whatever the key may do otherwise. */
@@ -199,7 +202,7 @@ export interface Route {
   readonly summary: string;
   readonly description: string | null;
   readonly access: Access;
-  readonly forbiddenText: string | undefined;
+  readonly forbidden: Forbidden;
   readonly needsActiveMerchant: boolean;
   readonly closedTo: readonly KeyRole[];
   readonly rateCategory: RateCategory;
@@ -208,7 +211,7 @@ export interface Route {
   readonly verify: RouteVerify | null;
   readonly headers: readonly HeaderDoc[];
   readonly responses: Responses;
-  readonly errors: readonly ErrorDoc[];
+  readonly errors: readonly ErrorCode[];
   readonly problemPage: ProblemPage | null;
   readonly anyOrigin: boolean;
   /** Query and body have gone through their schemas, or are undefined where there is none. */
@@ -240,7 +243,7 @@ export function keyedRoute<Q extends z.ZodType, B extends z.ZodType>(
   return {
     ...facts(definition),
     access: definition.access,
-    forbiddenText: definition.forbiddenText,
+    forbidden: definition.forbidden ?? "forbidden",
     needsActiveMerchant: definition.needsActiveMerchant ?? false,
     closedTo: definition.closedTo ?? [],
     handler: (request, context) => {
@@ -260,7 +263,7 @@ export function staffRoute<Q extends z.ZodType, B extends z.ZodType>(
   return {
     ...facts(definition),
     access: definition.access,
-    forbiddenText: undefined,
+    forbidden: "forbidden",
     needsActiveMerchant: definition.needsActiveMerchant ?? false,
     closedTo: definition.closedTo ?? [],
     handler: (request, context) => {
@@ -279,7 +282,7 @@ export function publicRoute<Q extends z.ZodType, B extends z.ZodType>(
   return {
     ...facts(definition),
     access: { scope: "public" },
-    forbiddenText: undefined,
+    forbidden: "forbidden",
     needsActiveMerchant: false,
     closedTo: [],
     handler: (request, context) =>

@@ -15,7 +15,6 @@ import type { ApiContext } from "../http/context.ts";
 import { limit, nameOf, page } from "../http/fields.ts";
 import { pagination } from "../http/paging.ts";
 import { staffRoute } from "../http/route.ts";
-import { validationFailedDoc } from "../openapi/error_catalogue.ts";
 import {
   MERCHANT_CREATED_EXAMPLE,
   MERCHANT_PAGE_EXAMPLE,
@@ -47,7 +46,7 @@ export const createMerchant = staffRoute({
       example: MERCHANT_CREATED_EXAMPLE,
     },
   },
-  errors: [validationFailedDoc],
+  errors: ["validation_failed"],
   handler: async ({ body, ...request }, context) => {
     // for nobody yet: an administrator who makes many merchants does not wait for each of their names
     const refusal = await refuseUrls(body, context.newId("mer"), context);

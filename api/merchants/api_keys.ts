@@ -12,7 +12,6 @@ import { isAddressOrRange } from "../http/client_address.ts";
 import { isStorableTime, nameOf } from "../http/fields.ts";
 import { notFound } from "../http/errors.ts";
 import { approveKey, issueKey, keyView, revokeKey, rotateKey } from "./issue_key.ts";
-import { conflictDoc, keyOfAnotherDoc, notFoundDoc, REFUSALS } from "../openapi/error_catalogue.ts";
 import { PERMISSIONS } from "../http/permission.ts";
 import { keyedRoute, staffRoute } from "../http/route.ts";
 import {
@@ -84,7 +83,7 @@ export const getApiKeys = keyedRoute({
       example: API_KEY_LIST_EXAMPLE,
     },
   },
-  errors: [notFoundDoc],
+  errors: ["record_not_found"],
   handler: async ({ merchantId, caller }, { sql, duties }) => {
     if (caller.role === "ADMIN" && await readMerchant(sql, merchantId) === null) return notFound;
     return ok({ apiKeys: (await listApiKeys(sql, merchantId)).map((key) => keyView(key, duties)) });
@@ -103,7 +102,7 @@ export const createApiKey = keyedRoute({
   responses: {
     201: { description: "The key", schema: apiKeyCreated, example: API_KEY_CREATED_EXAMPLE },
   },
-  errors: [notFoundDoc, conflictDoc],
+  errors: ["record_not_found", "conflict"],
   handler: async ({ body, ...request }, context) => {
     const { caller, merchantId } = request;
     const unknown = refuseUnknown(caller, body, merchantKey);
@@ -139,7 +138,7 @@ export const rotateApiKey = keyedRoute({
   responses: {
     201: { description: "The new key", schema: apiKeyRotated, example: API_KEY_ROTATED_EXAMPLE },
   },
-  errors: [notFoundDoc, conflictDoc, keyOfAnotherDoc],
+  errors: ["record_not_found", "conflict", "key_of_another"],
   handler: ({ body, ...request }, context) =>
     refuseUnknown(request.caller, body, overlap) ??
       rotateKey(request, request.params.keyId ?? "", body.overlapHours, context),
@@ -157,7 +156,7 @@ export const approveApiKey = staffRoute({
   responses: {
     200: { description: "The key", schema: apiKeyShown, example: API_KEY_EXAMPLE },
   },
-  errors: [notFoundDoc, REFUSALS.same_administrator],
+  errors: ["record_not_found", "same_administrator"],
   handler: (request, context) => {
     const { merchantId = "", keyId = "" } = request.params;
     return approveKey({ ...request, merchantId }, keyId, context);
@@ -178,7 +177,7 @@ export const revokeApiKey = keyedRoute({
       example: API_KEY_REVOKED_EXAMPLE,
     },
   },
-  errors: [notFoundDoc],
+  errors: ["record_not_found"],
   handler: (request, context) => revokeKey(request, request.params.keyId ?? "", context),
 });
 
@@ -232,7 +231,7 @@ export const rotateAdminKey = staffRoute({
   responses: {
     201: { description: "The new key", schema: apiKeyRotated, example: API_KEY_ROTATED_EXAMPLE },
   },
-  errors: [notFoundDoc, conflictDoc, keyOfAnotherDoc],
+  errors: ["record_not_found", "conflict", "key_of_another"],
   handler: ({ body, ...request }, context) =>
     rotateKey(
       { ...request, merchantId: null },
@@ -256,7 +255,7 @@ export const revokeAdminKey = staffRoute({
       example: API_KEY_REVOKED_EXAMPLE,
     },
   },
-  errors: [notFoundDoc, conflictDoc],
+  errors: ["record_not_found", "conflict"],
   handler: (request, context) =>
     revokeKey({ ...request, merchantId: null }, request.params.keyId ?? "", context),
 });

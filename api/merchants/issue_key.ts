@@ -23,9 +23,9 @@ import { isWithin } from "../http/client_address.ts";
 import type { ApiContext } from "../http/context.ts";
 import {
   conflict,
+  errorAnswer,
   forbidden,
   invalidField,
-  keyOfAnother,
   notFound,
   refused,
 } from "../http/errors.ts";
@@ -98,7 +98,7 @@ export async function issueKey(
     expiresAt: wanted.expiresAt === undefined ? caller.expiresAt : wanted.expiresAt,
     createdAt: now,
   };
-  if (!mayGrant(caller, key)) return forbidden();
+  if (!mayGrant(caller, key)) return forbidden;
   if (key.expiresAt !== null && key.expiresAt <= now) {
     return invalidField("expiresAt", "Expected a time to come", "too_small");
   }
@@ -130,11 +130,11 @@ export async function rotateKey(
   const { caller, merchantId, now } = request;
   const old = await findApiKey(context.sql, merchantId, keyId);
   if (old === null) return notFound;
-  if (!mayGrant(caller, old)) return forbidden();
+  if (!mayGrant(caller, old)) return forbidden;
   const person = personOf(old);
   if (person !== null && caller.administrator !== null && person !== caller.administrator) {
     await noteRefusal(request, "api-key.rotate", keyId, "another_administrator", context);
-    return keyOfAnother;
+    return errorAnswer("key_of_another", {});
   }
   const id = context.newId("key");
   const apiKey = mintApiKey(context.environment);
@@ -203,7 +203,7 @@ export async function revokeKey(
   const { caller, merchantId, now } = request;
   const key = await findApiKey(context.sql, merchantId, keyId);
   if (key === null) return notFound;
-  if (keyId !== caller.keyId && !mayGrant(caller, key)) return forbidden();
+  if (keyId !== caller.keyId && !mayGrant(caller, key)) return forbidden;
   const audit = hubAudit(request, "api-key.revoke", keyId, context, imageOf(key), null);
   const outcome = await revokeApiKey(context.sql, merchantId, keyId, audit);
   switch (outcome) {

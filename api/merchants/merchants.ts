@@ -25,7 +25,6 @@ import {
   validationFailed,
 } from "../http/errors.ts";
 import { boundedAmount, nameOf, rate } from "../http/fields.ts";
-import { notFoundDoc, validationFailedDoc } from "../openapi/error_catalogue.ts";
 import { keyedRoute } from "../http/route.ts";
 import { MERCHANT_PROFILE_EXAMPLE, merchantProfile } from "./merchant_schema.ts";
 
@@ -43,7 +42,7 @@ export const getMerchant = keyedRoute({
       example: MERCHANT_PROFILE_EXAMPLE,
     },
   },
-  errors: [notFoundDoc],
+  errors: ["record_not_found"],
   handler: ({ merchantId }, { sql }) => profile(sql, merchantId),
 });
 
@@ -126,7 +125,7 @@ export const updateMerchant = keyedRoute({
       example: MERCHANT_PROFILE_EXAMPLE,
     },
   },
-  errors: [validationFailedDoc, notFoundDoc],
+  errors: ["validation_failed", "record_not_found"],
   handler: async ({ body, ...request }, context) => {
     const { caller, merchantId, now } = request;
     let changes: Patch = body;
@@ -136,7 +135,7 @@ export const updateMerchant = keyedRoute({
       if (await readMerchant(context.sql, merchantId) === null) return notFound;
       changes = checked.data;
     } else if (NOT_THE_MERCHANTS.some((field) => Object.hasOwn(body, field))) {
-      return forbidden();
+      return forbidden;
     }
     // a merchant that floods its own names keeps no administrator from mending its URL
     const asker = caller.role === "ADMIN" ? `administrators for ${merchantId}` : merchantId;

@@ -16,7 +16,6 @@ import { notFound, validationFailed } from "../http/errors.ts";
 import { endDate, limit, page, rate, startDate } from "../http/fields.ts";
 import { pagination } from "../http/paging.ts";
 import { staffRoute } from "../http/route.ts";
-import { notFoundDoc, validationFailedDoc } from "../openapi/error_catalogue.ts";
 import { RESELLER_EARNINGS_EXAMPLE, resellerEarnings } from "../statements/charges_schema.ts";
 import { earningsView } from "../statements/earnings.ts";
 import {
@@ -48,7 +47,7 @@ export const getResellerMerchants = staffRoute({
       example: LINE_MERCHANT_PAGE_EXAMPLE,
     },
   },
-  errors: [notFoundDoc],
+  errors: ["record_not_found"],
   handler: async ({ caller, params, query }, context) => {
     const found = await resellerFor(caller, params.resellerId ?? "", context);
     if (isRefused(found)) return found;
@@ -82,7 +81,7 @@ export const getResellerEarnings = staffRoute({
       example: RESELLER_EARNINGS_EXAMPLE,
     },
   },
-  errors: [notFoundDoc, validationFailedDoc],
+  errors: ["record_not_found", "validation_failed"],
   handler: async ({ caller, params, query }, context) => {
     const found = await resellerFor(caller, params.resellerId ?? "", context);
     if (isRefused(found)) return found;
@@ -112,7 +111,7 @@ export const getMerchantReseller = staffRoute({
       example: MERCHANT_LINE_EXAMPLE,
     },
   },
-  errors: [notFoundDoc],
+  errors: ["record_not_found"],
   handler: async ({ params }, { sql }) => {
     const merchant = await readMerchant(sql, params.merchantId ?? "");
     return merchant === null ? notFound : ok(lineView(merchant));
@@ -138,7 +137,7 @@ export const putMerchantReseller = staffRoute({
       example: MERCHANT_LINE_EXAMPLE,
     },
   },
-  errors: [notFoundDoc, validationFailedDoc],
+  errors: ["record_not_found", "validation_failed"],
   handler: async ({ body, ...request }, context) => {
     const merchantId = request.params.merchantId ?? "";
     const { resellerId, marginRate = "0", beneficiary = "merchant" } = body;

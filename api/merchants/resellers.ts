@@ -24,7 +24,6 @@ import { pagination } from "../http/paging.ts";
 import type { Caller } from "../http/permission.ts";
 import { staffRoute } from "../http/route.ts";
 import { refuseUnknown } from "../http/unknown_fields.ts";
-import { conflictDoc, notFoundDoc, validationFailedDoc } from "../openapi/error_catalogue.ts";
 import { isClosedDestination } from "../payouts/is_closed_destination.ts";
 import { makeMerchant } from "./admin_merchants.ts";
 import {
@@ -57,7 +56,7 @@ export async function resellerFor(
 ): Promise<ResellerRecord | Answer> {
   const found = await findResellerById(sql, resellerId);
   if (caller.role === "ADMIN") return found ?? notFound;
-  return found === null || found.merchantId !== caller.merchantId ? forbidden() : found;
+  return found === null || found.merchantId !== caller.merchantId ? forbidden : found;
 }
 
 /** Whether {@linkcode resellerFor} said no. */
@@ -82,7 +81,7 @@ export const getResellers = staffRoute({
   },
   handler: async ({ caller, query }, { sql }) => {
     const found = await listResellers(sql, caller.merchantId, query);
-    if (caller.role !== "ADMIN" && found.total === 0) return forbidden();
+    if (caller.role !== "ADMIN" && found.total === 0) return forbidden;
     return ok({
       resellers: found.rows.map(resellerView),
       pagination: pagination(query, found.total),
@@ -110,7 +109,7 @@ export const createReseller = staffRoute({
       example: RESELLER_EXAMPLE,
     },
   },
-  errors: [validationFailedDoc, conflictDoc],
+  errors: ["validation_failed", "conflict"],
   handler: async ({ body, ...request }, context) => {
     const { name, withdrawalAddress, network } = body;
     const refusal = await refuseAddress(
@@ -169,7 +168,7 @@ export const getReseller = staffRoute({
       example: RESELLER_EXAMPLE,
     },
   },
-  errors: [notFoundDoc],
+  errors: ["record_not_found"],
   handler: async ({ caller, params }, context) => {
     const found = await resellerFor(caller, params.resellerId ?? "", context);
     return isRefused(found) ? found : ok(resellerView(found));
@@ -191,7 +190,7 @@ export const putReseller = staffRoute({
       example: RESELLER_EXAMPLE,
     },
   },
-  errors: [notFoundDoc],
+  errors: ["record_not_found"],
   handler: async ({ body, ...request }, context) => {
     const { caller, params } = request;
     const unknown = refuseUnknown(caller, body, CHANGES);
@@ -200,7 +199,7 @@ export const putReseller = staffRoute({
     if (isRefused(found)) return found;
     const { name, withdrawalAddress, network } = body;
     const moves = withdrawalAddress !== undefined || network !== undefined;
-    if (moves && caller.role !== "ADMIN") return forbidden();
+    if (moves && caller.role !== "ADMIN") return forbidden;
     if (moves) {
       const refusal = await refuseAddress(
         found.merchantId,

@@ -11,6 +11,7 @@ import { eventsOf } from "./events.ts";
 import { type JsonObject, toJsonObject } from "./json.ts";
 import type { Components } from "./json_schema.ts";
 import { operationOf } from "./operation.ts";
+import { sharedParts } from "./shared_parts.ts";
 import { tagOf, TAGS } from "./tags.ts";
 
 const CONVENTIONS = `Accept and send stablecoin payments.
@@ -35,10 +36,16 @@ Send the API key as \`Authorization: <API_KEY>\` or \`Authorization: Bearer <API
  * @param operations every route by its operation id
  */
 export function openApiDocument(operations: Readonly<Record<string, Route>>): JsonObject {
-  const components: Components = new Map();
+  const components: Components = { schemas: new Map(), examples: new Map() };
+  const shared = sharedParts(
+    new Map(
+      Object.entries(operations).map(([id, route]) => [id, operationOf(id, route, components)]),
+    ),
+  );
   const paths = new Map<string, JsonObject>();
-  for (const [operationId, route] of Object.entries(operations)) {
-    const operation = operationOf(operationId, route, components);
+  for (const [operationId, operation] of shared.operations) {
+    const route = operations[operationId];
+    if (route === undefined) continue;
     paths.set(route.path, {
       ...paths.get(route.path),
       [route.method.toLowerCase()]: operation,
@@ -66,11 +73,18 @@ export function openApiDocument(operations: Readonly<Record<string, Route>>): Js
     paths: Object.fromEntries(paths),
     webhooks,
     components: {
-      schemas: Object.fromEntries([...components].toSorted(([a], [b]) => a < b ? -1 : 1)),
+      schemas: byName(components.schemas),
+      examples: byName(components.examples),
+      responses: shared.responses,
+      parameters: shared.parameters,
       headers: HEADERS,
       securitySchemes: SECURITY_SCHEMES,
     },
   };
+}
+
+function byName(parts: ReadonlyMap<string, JsonObject>): JsonObject {
+  return Object.fromEntries([...parts].toSorted(([a], [b]) => a < b ? -1 : 1));
 }
 
 function changeTable(): string {

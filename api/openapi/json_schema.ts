@@ -8,8 +8,13 @@
 import { z } from "zod";
 import { type JsonObject, toJsonObject } from "./json.ts";
 
-/** `components.schemas` while they are collected: every schema with an id. */
-export type Components = Map<string, JsonObject>;
+/** Parts of `components` while they are collected, by name. */
+export interface Components {
+  /** Every schema with an id. */
+  readonly schemas: Map<string, JsonObject>;
+  /** The example of every error. */
+  readonly examples: Map<string, JsonObject>;
+}
 
 /**
  * Converts a schema.
@@ -32,11 +37,11 @@ export function schemaOf(
   });
   for (const [name, definition] of Object.entries($defs ?? {})) {
     const converted = relink(toJsonObject(definition));
-    const known = components.get(name);
+    const known = components.schemas.get(name);
     if (known !== undefined && JSON.stringify(known) !== JSON.stringify(converted)) {
       throw new TypeError(`Cannot name a schema as another has the name: ${name}`);
     }
-    components.set(name, converted);
+    components.schemas.set(name, converted);
   }
   const converted = properties?.schema;
   if (typeof converted !== "object") {

@@ -6,10 +6,10 @@
 
 import { DEFAULT_LIMITS } from "../http/rate_limits.ts";
 import type { Access, RateCategory, Route } from "../http/route.ts";
-import type { JsonObject } from "./json.ts";
 import { type Components, schemaOf } from "./json_schema.ts";
 import { parametersOf } from "./parameters.ts";
 import { responsesOf } from "./responses.ts";
+import type { Operation } from "./shared_parts.ts";
 import { tagOf } from "./tags.ts";
 
 /** The operation object of a route. */
@@ -17,23 +17,22 @@ export function operationOf(
   operationId: string,
   route: Route,
   components: Components,
-): JsonObject {
+): Operation {
   const parameters = parametersOf(route, components);
-  return {
+  const facts = {
     operationId,
     summary: route.summary,
     description: descriptionOf(route),
     tags: [tagOf(route.path)],
     security: route.access.scope === "public" ? [] : [{ ApiKey: [] }, { Bearer: [] }],
-    ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === null ? {} : {
       requestBody: {
         required: !route.body.safeParse(undefined).success,
         content: { "application/json": { schema: schemaOf(route.body, "input", components) } },
       },
     }),
-    responses: responsesOf(route, components),
   };
+  return { parameters, responses: responsesOf(route, components), facts };
 }
 
 function descriptionOf(route: Route): string {

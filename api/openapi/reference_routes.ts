@@ -10,7 +10,6 @@ import { StaticFile } from "../http/static_file.ts";
 import { latestChange } from "./change_record.ts";
 import { DOCS_CSP, DOCS_SCRIPT, DOCS_STYLE, docsPage } from "./docs_page.ts";
 import { openApiDocument } from "./document.ts";
-import { notFoundDoc } from "./error_catalogue.ts";
 
 const JAVASCRIPT = "text/javascript; charset=utf-8";
 const STYLE = "text/css; charset=utf-8";
@@ -101,7 +100,7 @@ export function referenceRoutes(
         200: { description: "A script or a style sheet", schema: null, contentType: "text/plain" },
         304: UNCHANGED,
       },
-      errors: [notFoundDoc],
+      errors: ["record_not_found"],
       handler: ({ params, headers }) => files.get(params.file ?? "")?.answer(headers) ?? notFound,
     }),
   };

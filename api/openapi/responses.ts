@@ -6,15 +6,17 @@
 
 import type { z } from "zod";
 import type { ResponseDoc, Route } from "../http/route.ts";
-import type { ErrorDoc } from "./error_doc.ts";
+import { type ErrorDoc, errorsOf } from "./errors.ts";
 import { type JsonObject, toJson } from "./json.ts";
 import { type Components, schemaOf } from "./json_schema.ts";
-import { sharedErrors } from "./shared_errors.ts";
 
 /** Everything a route may answer, by status. */
-export function responsesOf(route: Route, components: Components): JsonObject {
+export function responsesOf(
+  route: Route,
+  components: Components,
+): Readonly<Record<string, JsonObject>> {
   const byStatus = new Map<number, ErrorDoc[]>();
-  for (const doc of [...sharedErrors(route), ...route.errors]) {
+  for (const doc of errorsOf(route)) {
     byStatus.set(doc.example.status, [...byStatus.get(doc.example.status) ?? [], doc]);
   }
   const responses: [string, JsonObject][] = [];
@@ -114,10 +116,7 @@ function failure(
       "application/json": {
         schema: more.length === 0 ? first : { anyOf: [first, ...more] },
         examples: Object.fromEntries(
-          docs.map((doc) => [doc.name, {
-            summary: doc.description,
-            value: toJson(doc.example.body),
-          }]),
+          docs.map((doc) => [doc.name, exampleOf(doc, components)]),
         ),
       },
       ...(route.problemPage === null ? {} : { "text/html": { schema: { type: "string" } } }),
@@ -125,7 +124,13 @@ function failure(
   };
 }
 
-/** An example that its own schema refuses is a mistake of ours. */
+/** A reference to the example of an error. */
+function exampleOf({ name, description, example }: ErrorDoc, components: Components): JsonObject {
+  components.examples.set(name, { summary: description, value: toJson(example.body) });
+  return { $ref: `#/components/examples/${name}` };
+}
+
+/** An example that its own schema refuses is a bug. */
 function refuseWrong(schema: z.ZodType | null, example: unknown, name: string): void {
   const checked = schema?.safeParse(example);
   if (checked === undefined || checked.success) return;

@@ -10,7 +10,7 @@ import {
   DEPOSIT_STATUSES,
   depositSchema,
 } from "../deposits/deposit_schema.ts";
-import { FEE_INFO_EXAMPLE, feeInfoSchema } from "../payouts/fee_info_schema.ts";
+import { FEE_INFO_EXAMPLE, feeInfoSchema } from "../http/fee_info.ts";
 import {
   address,
   decimal,

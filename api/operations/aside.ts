@@ -16,7 +16,6 @@ import { type Answer, ok } from "../http/answer.ts";
 import { settingsAudit } from "../http/audit_stamp.ts";
 import { conflict, notFound } from "../http/errors.ts";
 import { limit, network, page } from "../http/fields.ts";
-import { conflictDoc, notFoundDoc } from "../openapi/error_catalogue.ts";
 import { pagination } from "../http/paging.ts";
 import { staffRoute } from "../http/route.ts";
 import {
@@ -83,7 +82,7 @@ export const retryInboxRow = staffRoute({
   rateCategory: "none",
   body: z.strictObject(asideKey),
   responses: DECIDED,
-  errors: [notFoundDoc, conflictDoc],
+  errors: ["record_not_found", "conflict"],
   handler: async ({ body, ...request }, context) => {
     const audit = settingsAudit(request, "inbox.retry", subjectOf(body), context);
     const line = { ...audit, merchantId: body.merchantId };
@@ -102,7 +101,7 @@ export const acknowledgeInboxRow = staffRoute({
   rateCategory: "none",
   body: z.strictObject({ ...asideKey, reason: z.string().trim().min(1).max(200) }),
   responses: DECIDED,
-  errors: [notFoundDoc, conflictDoc],
+  errors: ["record_not_found", "conflict"],
   handler: async ({ body, ...request }, context) => {
     const { reason, ...row } = body;
     const audit = settingsAudit(request, "inbox.acknowledge", subjectOf(row), context);

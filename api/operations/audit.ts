@@ -10,7 +10,6 @@ import { ok } from "../http/answer.ts";
 import { refuseReversed } from "../http/date_range.ts";
 import { endDate, limit, page, startDate } from "../http/fields.ts";
 import { pagination } from "../http/paging.ts";
-import { validationFailedDoc } from "../openapi/error_catalogue.ts";
 import { staffRoute } from "../http/route.ts";
 import { AUDIT_PAGE_EXAMPLE, auditPage } from "./admin_schema.ts";
 
@@ -40,7 +39,7 @@ export const getAudit = staffRoute({
       example: AUDIT_PAGE_EXAMPLE,
     },
   },
-  errors: [validationFailedDoc],
+  errors: ["validation_failed"],
   handler: async ({ query }, { sql }) => {
     const reversed = refuseReversed(query);
     if (reversed !== null) return reversed;

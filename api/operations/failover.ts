@@ -14,7 +14,6 @@ import { ok } from "../http/answer.ts";
 import { noteRefusal } from "../http/ask_as_admin.ts";
 import { hubAudit } from "../http/audit_stamp.ts";
 import { conflict } from "../http/errors.ts";
-import { conflictDoc } from "../openapi/error_catalogue.ts";
 import { staffRoute } from "../http/route.ts";
 import { FAILOVER_EXAMPLE, failoverDone, failoverView } from "./failover_schema.ts";
 
@@ -119,7 +118,7 @@ export const endFailover = staffRoute({
   responses: {
     200: { description: "It is over", schema: failoverDone, example: { success: true } },
   },
-  errors: [conflictDoc],
+  errors: ["conflict"],
   handler: async ({ body, ...request }, context) => {
     const accountable = { ...request, merchantId: null };
     const audit = hubAudit(accountable, "failover.end", "failover", context, null, {

@@ -16,7 +16,6 @@ import type { ApiContext } from "../http/context.ts";
 import { conflict, invalidField } from "../http/errors.ts";
 import { boundedAmount, boundedPositiveAmount, currency, network } from "../http/fields.ts";
 import { staffRoute } from "../http/route.ts";
-import { conflictDoc } from "../openapi/error_catalogue.ts";
 import { PAIR_EXAMPLE, PAIR_LIST_EXAMPLE, pairList, pairSettings } from "./admin_schema.ts";
 
 const PATH = "/api/admin/pairs";
@@ -70,7 +69,7 @@ export const updatePairs = staffRoute({
       example: PAIR_EXAMPLE,
     },
   },
-  errors: [conflictDoc],
+  errors: ["conflict"],
   handler: async ({ body, ...request }, context) => {
     const { currency, network, ...patch } = body;
     const decimals = tokenDecimals(currency, network);

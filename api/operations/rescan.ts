@@ -13,7 +13,6 @@ import { ok } from "../http/answer.ts";
 import { hubAudit } from "../http/audit_stamp.ts";
 import { cannotBelieveAs, whyStopped } from "../http/chain_in_doubt.ts";
 import { notFound, validationFailed } from "../http/errors.ts";
-import { notFoundDoc, validationFailedDoc } from "../openapi/error_catalogue.ts";
 import { staffRoute } from "../http/route.ts";
 import { RESCAN_EXAMPLE, rescanResult } from "./rescan_schema.ts";
 
@@ -35,7 +34,7 @@ export const rescanChain = staffRoute({
   responses: {
     200: { description: "What was read", schema: rescanResult, example: RESCAN_EXAMPLE },
   },
-  errors: [notFoundDoc, validationFailedDoc],
+  errors: ["record_not_found", "validation_failed"],
   handler: async ({ body, ...request }, context) => {
     const { sql, merchants, chains } = context;
     const network = request.params.network ?? "";

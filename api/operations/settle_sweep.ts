@@ -17,7 +17,6 @@ import { noteRefusal } from "../http/ask_as_admin.ts";
 import { hubAudit } from "../http/audit_stamp.ts";
 import { cannotBelieveAs, whyStopped } from "../http/chain_in_doubt.ts";
 import { conflict, notFound, unavailable } from "../http/errors.ts";
-import { conflictDoc, notFoundDoc } from "../openapi/error_catalogue.ts";
 import { staffRoute } from "../http/route.ts";
 import { SETTLED_SWEEP_EXAMPLE, settledSweep } from "./sweeps_schema.ts";
 
@@ -45,7 +44,7 @@ export const settleUnexpectedSweep = staffRoute({
       example: SETTLED_SWEEP_EXAMPLE,
     },
   },
-  errors: [notFoundDoc, conflictDoc],
+  errors: ["record_not_found", "conflict"],
   handler: async ({ body, ...request }, context) => {
     const { sql, chains, merchants, askTimeoutMs } = context;
     const sweepId = request.params.sweepId ?? "";

@@ -26,7 +26,6 @@ import type { ApiContext } from "../http/context.ts";
 import { conflict, notFound } from "../http/errors.ts";
 import type { Caller } from "../http/permission.ts";
 import { staffRoute } from "../http/route.ts";
-import { conflictDoc, notFoundDoc, REFUSALS } from "../openapi/error_catalogue.ts";
 import { failoverDone } from "./failover_schema.ts";
 import { paidAlready, shown } from "./spend_refusals.ts";
 
@@ -54,12 +53,12 @@ export const matchSpend = staffRoute({
     200: { description: "It is CONFIRMED", schema: failoverDone, example: DONE },
   },
   errors: [
-    notFoundDoc,
-    conflictDoc,
-    REFUSALS.event_conflict,
-    REFUSALS.wrong_state,
-    REFUSALS.already_sent,
-    REFUSALS.payment_used,
+    "record_not_found",
+    "conflict",
+    "event_conflict",
+    "wrong_state",
+    "already_sent",
+    "payment_used",
   ],
   handler: async ({ body, ...request }, context) => {
     const spend = await onlySpend(context, body.txid);
@@ -107,14 +106,14 @@ export const bookSpend = staffRoute({
     200: { description: "It is CONFIRMED", schema: failoverDone, example: DONE },
   },
   errors: [
-    notFoundDoc,
-    conflictDoc,
-    REFUSALS.withdrawals_closed_for_pair,
-    REFUSALS.reference_taken,
-    REFUSALS.no_balance_row,
-    REFUSALS.insufficient_balance,
-    REFUSALS.event_conflict,
-    REFUSALS.payment_used,
+    "record_not_found",
+    "conflict",
+    "withdrawals_closed_for_pair",
+    "reference_taken",
+    "no_balance_row",
+    "insufficient_balance",
+    "event_conflict",
+    "payment_used",
   ],
   handler: async ({ body, ...request }, context) => {
     const spend = await onlySpend(context, body.txid);
@@ -175,7 +174,7 @@ export const writeOffSpend = staffRoute({
   responses: {
     200: { description: "It is written off", schema: failoverDone, example: DONE },
   },
-  errors: [notFoundDoc, conflictDoc],
+  errors: ["record_not_found", "conflict"],
   handler: async ({ body, ...request }, context) => {
     const spends = await findUndecided(context.sql, body.txid);
     const [spend] = spends;

@@ -14,7 +14,6 @@ import { hubAudit } from "../http/audit_stamp.ts";
 import { cannotBelieveAs, whyStopped } from "../http/chain_in_doubt.ts";
 import { conflict, notFound, unavailable } from "../http/errors.ts";
 import { currency, network, positiveAmount } from "../http/fields.ts";
-import { conflictDoc, notFoundDoc } from "../openapi/error_catalogue.ts";
 import { staffRoute } from "../http/route.ts";
 import { WRITTEN_OFF_EXAMPLE, writtenOff } from "./sweeps_schema.ts";
 
@@ -47,7 +46,7 @@ export const writeOffTransfers = staffRoute({
       example: WRITTEN_OFF_EXAMPLE,
     },
   },
-  errors: [notFoundDoc, conflictDoc],
+  errors: ["record_not_found", "conflict"],
   handler: async ({ body, ...request }, context) => {
     const { sql, chains, askTimeoutMs } = context;
     const { address, amount, reason } = body;

@@ -11,7 +11,6 @@ import { ok } from "../http/answer.ts";
 import { askAsAdmin } from "../http/ask_as_admin.ts";
 import { notFound } from "../http/errors.ts";
 import { limit, page } from "../http/fields.ts";
-import { notFoundDoc, REFUSALS } from "../openapi/error_catalogue.ts";
 import { pagination } from "../http/paging.ts";
 import { staffRoute } from "../http/route.ts";
 import { settlementAddressView } from "./settlement_addresses.ts";
@@ -71,7 +70,7 @@ function activationRoute(verb: "activate" | "deactivate", summary: string) {
         example: SETTLEMENT_ADDRESS_OF_MERCHANT_EXAMPLE,
       },
     },
-    errors: verb === "activate" ? [notFoundDoc, REFUSALS.same_administrator] : [notFoundDoc],
+    errors: verb === "activate" ? ["record_not_found", "same_administrator"] : ["record_not_found"],
     handler: async (request, context) => {
       const addressId = request.params.addressId ?? "";
       const merchantId = await findSettlementAddressOwner(context.sql, addressId);

@@ -16,7 +16,6 @@ import { limit, page } from "../http/fields.ts";
 import { pagination } from "../http/paging.ts";
 import { actorOf } from "../http/permission.ts";
 import { staffRoute } from "../http/route.ts";
-import { notFoundDoc, REFUSALS } from "../openapi/error_catalogue.ts";
 import { APPROVAL_PAGE_EXAMPLE, approvalPage } from "../operations/admin_schema.ts";
 import {
   settlementMoved,
@@ -77,7 +76,7 @@ export const approveWithdrawal = staffRoute({
       example: withdrawalMovedExample("PENDING"),
     },
   },
-  errors: [notFoundDoc, REFUSALS.wrong_state, REFUSALS.same_administrator],
+  errors: ["record_not_found", "wrong_state", "same_administrator"],
   handler: async (request, context) => {
     const withdrawalId = request.params.withdrawalId ?? "";
     const found = await findWithdrawalOwner(context.sql, withdrawalId);
@@ -109,7 +108,7 @@ export const rejectWithdrawal = staffRoute({
       example: withdrawalMovedExample("CANCELLED"),
     },
   },
-  errors: [notFoundDoc, REFUSALS.wrong_state],
+  errors: ["record_not_found", "wrong_state"],
   handler: async (request, context) => {
     const withdrawalId = request.params.withdrawalId ?? "";
     const { newId } = context;
@@ -144,7 +143,7 @@ export const approveSettlement = staffRoute({
       example: settlementMovedExample("PROCESSING"),
     },
   },
-  errors: [notFoundDoc, REFUSALS.wrong_state, REFUSALS.same_administrator],
+  errors: ["record_not_found", "wrong_state", "same_administrator"],
   handler: async (request, context) => {
     const settlementId = request.params.settlementId ?? "";
     const found = await findSettlementOwner(context.sql, settlementId);
@@ -178,7 +177,7 @@ export const rejectSettlement = staffRoute({
       example: settlementMovedExample("REJECTED"),
     },
   },
-  errors: [notFoundDoc, REFUSALS.wrong_state],
+  errors: ["record_not_found", "wrong_state"],
   handler: async (request, context) => {
     const settlementId = request.params.settlementId ?? "";
     const { newId } = context;

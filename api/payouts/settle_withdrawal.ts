@@ -12,7 +12,6 @@ import { ok } from "../http/answer.ts";
 import { askAsAdmin, noteRefusal } from "../http/ask_as_admin.ts";
 import { cannotBelieveAs, whyStopped } from "../http/chain_in_doubt.ts";
 import { conflict, notFound, unavailable } from "../http/errors.ts";
-import { conflictDoc, notFoundDoc, REFUSALS } from "../openapi/error_catalogue.ts";
 import { staffRoute } from "../http/route.ts";
 import { SETTLED_WITHDRAWAL_EXAMPLE, settledWithdrawal } from "./settled_withdrawal_schema.ts";
 
@@ -42,11 +41,11 @@ export const settleUnexpectedWithdrawal = staffRoute({
     },
   },
   errors: [
-    notFoundDoc,
-    conflictDoc,
-    REFUSALS.wrong_state,
-    REFUSALS.already_sent,
-    REFUSALS.payment_used,
+    "record_not_found",
+    "conflict",
+    "wrong_state",
+    "already_sent",
+    "payment_used",
   ],
   handler: async ({ body, ...request }, context) => {
     const { sql, chains, askTimeoutMs, newId } = context;

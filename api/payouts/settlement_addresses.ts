@@ -12,7 +12,6 @@ import { invalidField, notDone } from "../http/errors.ts";
 import { limit, nameOf, network, onChainAddress, page } from "../http/fields.ts";
 import { isClosedDestination } from "./is_closed_destination.ts";
 import { pagination } from "../http/paging.ts";
-import { notFoundDoc, REFUSALS } from "../openapi/error_catalogue.ts";
 import { actorOf } from "../http/permission.ts";
 import { keyedRoute } from "../http/route.ts";
 import {
@@ -43,7 +42,7 @@ export const createSettlementAddress = keyedRoute({
       example: SETTLEMENT_ADDRESS_EXAMPLE,
     },
   },
-  errors: [REFUSALS.settlement_address_exists],
+  errors: ["settlement_address_exists"],
   handler: async ({ caller, merchantId, body, now }, context) => {
     const chain = context.chains.get(body.network);
     if (chain === undefined) {
@@ -105,7 +104,7 @@ export const deleteSettlementAddress = keyedRoute({
   closedTo: ["RESELLER"],
   rateCategory: "transactions",
   responses: { 204: { description: "Removed", schema: null } },
-  errors: [notFoundDoc],
+  errors: ["record_not_found"],
   handler: async ({ merchantId, params, now }, context) => {
     const outcome = await context.merchants.ask(merchantId, {
       type: "remove-settlement-address",

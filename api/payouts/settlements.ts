@@ -15,24 +15,12 @@ import { findSettlement, listSettlements } from "../../ledger/settlements.ts";
 import { type Answer, created, ok } from "../http/answer.ts";
 import { auditStamp } from "../http/audit_stamp.ts";
 import type { ApiContext } from "../http/context.ts";
-import {
-  forbidden,
-  invalidField,
-  notDone,
-  notFound,
-  settlementInitiationFailed,
-  withdrawalsNotSupported,
-} from "../http/errors.ts";
+import { errorAnswer, forbidden, invalidField, notDone, notFound } from "../http/errors.ts";
 import { currency, limit, network, onChainAddress, page, signedAmount } from "../http/fields.ts";
 import { pagination } from "../http/paging.ts";
 import { actorOf, type Caller } from "../http/permission.ts";
 import { keyedRoute, staffRoute } from "../http/route.ts";
 import { refuseUnknown } from "../http/unknown_fields.ts";
-import {
-  notFoundDoc,
-  REFUSALS,
-  settlementInitiationFailedDoc,
-} from "../openapi/error_catalogue.ts";
 import {
   SETTLEMENT_CANCELLED_EXAMPLE,
   SETTLEMENT_CREATED_EXAMPLES,
@@ -86,23 +74,23 @@ export const createSettlement = staffRoute({
     },
   },
   errors: [
-    REFUSALS.idempotency_conflict,
-    REFUSALS.withdrawals_closed_for_pair,
-    REFUSALS.amount_not_positive,
-    REFUSALS.amount_not_exact,
-    REFUSALS.below_minimum,
-    REFUSALS.destination_not_whitelisted,
-    REFUSALS.no_balance_row,
-    REFUSALS.insufficient_balance,
-    REFUSALS.treasury_short,
-    settlementInitiationFailedDoc,
-    notFoundDoc,
+    "idempotency_conflict",
+    "withdrawals_closed_for_pair",
+    "amount_not_positive",
+    "amount_not_exact",
+    "below_minimum",
+    "destination_not_whitelisted",
+    "no_balance_row",
+    "insufficient_balance",
+    "treasury_short",
+    "settlement_initiation_failed",
+    "record_not_found",
   ],
   handler: async ({ body, ...request }, context) => {
     const { caller, headers, now } = request;
     const unknown = refuseUnknown(caller, body, newSettlement.shape);
     if (unknown !== null) return unknown;
-    if (awaitsApproval(context.duties, caller)) return forbidden();
+    if (awaitsApproval(context.duties, caller)) return forbidden;
     const account = await accountOf(caller, body.userId ?? null, context);
     if (account.kind === "refused") return account.answer;
     const idempotencyKey = headers.get("idempotency-key");
@@ -116,7 +104,10 @@ export const createSettlement = staffRoute({
     const { newId } = context;
     const { destinationNetwork } = body;
     const chain = context.chains.get(destinationNetwork);
-    if (chain === undefined) return withdrawalsNotSupported(body.currency, destinationNetwork);
+    if (chain === undefined) {
+      const pair = { currency: body.currency, network: destinationNetwork };
+      return errorAnswer("withdrawals_closed_for_pair", pair);
+    }
     const settlementId = newId("stl");
     const outcome = await context.merchants.ask(account.merchantId, {
       type: "create-settlement",
@@ -148,7 +139,10 @@ export const createSettlement = staffRoute({
     if (outcome.kind !== "done") return notDone(outcome, { settlementId }, "requestedAmount");
     const { settlement, created: isNew } = outcome.value;
     if (isNew && settlement.status === "FAILED") {
-      return settlementInitiationFailed(settlement.id, settlement.withdrawalId);
+      return errorAnswer("settlement_initiation_failed", {
+        settlementId: settlement.id,
+        withdrawalId: settlement.withdrawalId,
+      });
     }
     // a repeated request gets the answer of the first one, whatever has become of it since
     const status = settlement.neededApproval ? "APPROVAL_REQUIRED" : "PROCESSING";
@@ -179,7 +173,7 @@ async function accountOf(
   if (caller.merchantId !== null) {
     return userId === null || userId === caller.merchantId
       ? { kind: "known", merchantId: caller.merchantId }
-      : refuse(forbidden());
+      : refuse(forbidden);
   }
   if (userId === null) {
     return refuse(invalidField("userId", "An administrator names the account", "required"));
@@ -250,7 +244,7 @@ export const cancelSettlement = keyedRoute({
       example: SETTLEMENT_CANCELLED_EXAMPLE,
     },
   },
-  errors: [notFoundDoc, REFUSALS.wrong_state],
+  errors: ["record_not_found", "wrong_state"],
   handler: async ({ merchantId, params, now }, context) => {
     const { sql, newId } = context;
     const settlementId = params.settlementId ?? "";

@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import { FEE_INFO_EXAMPLE, feeInfoSchema } from "./fee_info_schema.ts";
+import { FEE_INFO_EXAMPLE, feeInfoSchema } from "../http/fee_info.ts";
 import {
   address,
   decimal,

@@ -13,12 +13,7 @@ import { listWithdrawals } from "../../ledger/withdrawals.ts";
 import type { WithdrawalRow } from "../../ledger/rows.ts";
 import { type Answer, created, ok } from "../http/answer.ts";
 import type { ApiContext } from "../http/context.ts";
-import {
-  forbidden,
-  notDone,
-  payoutInitiationFailed,
-  withdrawalsNotSupported,
-} from "../http/errors.ts";
+import { errorAnswer, notDone } from "../http/errors.ts";
 import { feeInfo } from "../http/fee_info.ts";
 import {
   currency,
@@ -31,7 +26,6 @@ import {
   signedAmount,
 } from "../http/fields.ts";
 import { isClosedDestination } from "./is_closed_destination.ts";
-import { notFoundDoc, payoutInitiationFailedDoc, REFUSALS } from "../openapi/error_catalogue.ts";
 import { pagination } from "../http/paging.ts";
 import { actorOf } from "../http/permission.ts";
 import { keyedRoute } from "../http/route.ts";
@@ -58,7 +52,7 @@ const MESSAGES = {
   PENDING_APPROVAL: "Withdrawal created and awaiting admin approval",
 } as const;
 
-const FORBIDDEN = "Insufficient permissions to initiate a withdrawal";
+const FORBIDDEN = errorAnswer("withdrawal_forbidden", {});
 
 /** `POST /api/withdrawals`. */
 export const createWithdrawal = keyedRoute({
@@ -74,7 +68,7 @@ export const createWithdrawal = keyedRoute({
     "that shows `needsApproval` has no payout right yet. " +
     "Another merchant's deposit address is a destination like any; your own are refused.",
   access: { scope: "own", anyOf: ["write", "payout"] },
-  forbiddenText: FORBIDDEN,
+  forbidden: "withdrawal_forbidden",
   needsActiveMerchant: true,
   rateCategory: "withdrawals",
   body: newWithdrawal,
@@ -86,28 +80,28 @@ export const createWithdrawal = keyedRoute({
     },
   },
   errors: [
-    REFUSALS.withdrawals_closed_for_pair,
-    REFUSALS.amount_not_positive,
-    REFUSALS.amount_not_exact,
-    REFUSALS.below_minimum,
-    REFUSALS.destination_invalid,
-    REFUSALS.destination_is_ours,
-    REFUSALS.destination_not_registered,
-    REFUSALS.reference_taken,
-    REFUSALS.no_balance_row,
-    REFUSALS.insufficient_balance,
-    REFUSALS.treasury_short,
-    payoutInitiationFailedDoc,
+    "withdrawals_closed_for_pair",
+    "amount_not_positive",
+    "amount_not_exact",
+    "below_minimum",
+    "destination_invalid",
+    "destination_is_ours",
+    "destination_not_registered",
+    "reference_taken",
+    "no_balance_row",
+    "insufficient_balance",
+    "treasury_short",
+    "payout_initiation_failed",
   ],
   handler: async ({ caller, merchantId, body, now }, context) => {
     const { newId } = context;
-    if (awaitsApproval(context.duties, caller)) return forbidden(FORBIDDEN);
+    if (awaitsApproval(context.duties, caller)) return FORBIDDEN;
     const chain = context.chains.get(body.network);
-    if (chain === undefined) return withdrawalsNotSupported(body.currency, body.network);
+    if (chain === undefined) return errorAnswer("withdrawals_closed_for_pair", body);
     const reseller = caller.role === "RESELLER"
       ? await findReseller(context.sql, merchantId)
       : null;
-    if (caller.role === "RESELLER" && reseller === null) return forbidden(FORBIDDEN);
+    if (caller.role === "RESELLER" && reseller === null) return FORBIDDEN;
     const withdrawalId = newId("wd");
     const command: Reserve = {
       type: "reserve",
@@ -173,7 +167,7 @@ async function takeBack(
   }, context.askTimeoutMs);
   switch (outcome.kind) {
     case "done":
-      return payoutInitiationFailed(withdrawalId);
+      return errorAnswer("payout_initiation_failed", { withdrawalId });
     case "unknown":
       return notDone(outcome, { withdrawalId });
     case "refused":
@@ -205,7 +199,7 @@ export const cancelWithdrawal = keyedRoute({
       },
     },
   },
-  errors: [notFoundDoc, REFUSALS.wrong_state],
+  errors: ["record_not_found", "wrong_state"],
   handler: async ({ merchantId, params, now }, context) => {
     const { newId } = context;
     const withdrawalId = params.withdrawalId ?? "";

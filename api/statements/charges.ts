@@ -19,7 +19,6 @@ import { currency, endDate, limit, network, page, startDate } from "../http/fiel
 import { pagination } from "../http/paging.ts";
 import { refuseUnknown } from "../http/refuse_unknown.ts";
 import { keyedRoute } from "../http/route.ts";
-import { notFoundDoc, validationFailedDoc } from "../openapi/error_catalogue.ts";
 import { CHARGE_PAGE_EXAMPLE, chargePage } from "./charges_schema.ts";
 
 /** What a charge is called. */
@@ -57,7 +56,7 @@ export const getCharges = keyedRoute({
       example: CHARGE_PAGE_EXAMPLE,
     },
   },
-  errors: [notFoundDoc, validationFailedDoc],
+  errors: ["record_not_found", "validation_failed"],
   handler: async ({ caller, merchantId, query }, { sql }) => {
     const refusal = refuseReversed(query) ?? await refuseUnknown(sql, caller, merchantId);
     if (refusal !== null) return refusal;

@@ -11,7 +11,6 @@ import { ok } from "../http/answer.ts";
 import { refuseReversed } from "../http/date_range.ts";
 import { endDate, startDate } from "../http/fields.ts";
 import { refuseUnknown } from "../http/refuse_unknown.ts";
-import { notFoundDoc, validationFailedDoc } from "../openapi/error_catalogue.ts";
 import { keyedRoute } from "../http/route.ts";
 import { MERCHANT_EARNINGS_EXAMPLE, merchantEarnings } from "./charges_schema.ts";
 
@@ -30,7 +29,7 @@ export const getEarnings = keyedRoute({
       example: MERCHANT_EARNINGS_EXAMPLE,
     },
   },
-  errors: [notFoundDoc, validationFailedDoc],
+  errors: ["record_not_found", "validation_failed"],
   handler: async ({ caller, merchantId, query }, { sql }) => {
     const refusal = refuseReversed(query) ?? await refuseUnknown(sql, caller, merchantId);
     if (refusal !== null) return refusal;

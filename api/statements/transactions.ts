@@ -11,7 +11,6 @@ import { age, atGmt8 } from "./age.ts";
 import { ok } from "../http/answer.ts";
 import { refuseReversed } from "../http/date_range.ts";
 import { currency, endDate, limit, network, page, startDate } from "../http/fields.ts";
-import { validationFailedDoc } from "../openapi/error_catalogue.ts";
 import { pagination } from "../http/paging.ts";
 import { keyedRoute } from "../http/route.ts";
 import {
@@ -49,7 +48,7 @@ export const getTransactions = keyedRoute({
       example: TRANSACTION_PAGE_EXAMPLE,
     },
   },
-  errors: [validationFailedDoc],
+  errors: ["validation_failed"],
   handler: async ({ merchantId, query, now }, { sql }) => {
     const reversed = refuseReversed(query);
     if (reversed !== null) return reversed;

@@ -24,7 +24,6 @@ import {
   validationFailed,
 } from "../http/errors.ts";
 import { type StaffRequest, staffRoute } from "../http/route.ts";
-import { notFoundDoc, REFUSALS, validationFailedDoc } from "../openapi/error_catalogue.ts";
 import { findPayment, type PaymentFault } from "./find_payment.ts";
 import { bodyHash, isRecent, isSigned } from "./ingest_signature.ts";
 import { INGESTED_EXAMPLE, ingestedSchema } from "./ingested_schema.ts";
@@ -96,15 +95,15 @@ export const ingestEvent = staffRoute({
     },
   },
   errors: [
-    notFoundDoc,
-    validationFailedDoc,
-    REFUSALS.event_conflict,
-    REFUSALS.not_manual,
-    REFUSALS.transfer_of_another,
-    REFUSALS.wrong_state,
-    REFUSALS.same_administrator,
-    REFUSALS.already_sent,
-    REFUSALS.payment_used,
+    "record_not_found",
+    "validation_failed",
+    "event_conflict",
+    "not_manual",
+    "transfer_of_another",
+    "wrong_state",
+    "same_administrator",
+    "already_sent",
+    "payment_used",
   ],
   handler: async (request, context) => {
     const { body } = request;

@@ -6,6 +6,7 @@
  */
 
 import { openApiDocument } from "../../api/openapi/document.ts";
+import { printJson } from "../../api/openapi/json.ts";
 import { OPERATIONS } from "../../api/routes.ts";
 
-if (import.meta.main) console.log(JSON.stringify(openApiDocument(OPERATIONS), null, 2));
+if (import.meta.main) console.log(printJson(openApiDocument(OPERATIONS)));

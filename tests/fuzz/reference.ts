@@ -9,6 +9,7 @@ import addFormats from "ajv-formats";
 import { z } from "zod";
 import { openApiDocument } from "../../api/openapi/document.ts";
 import { OPERATIONS } from "../../api/routes.ts";
+import { resolvedReference } from "../support/resolved_reference.ts";
 
 const SchemaNode = z.record(z.string(), z.unknown());
 
@@ -38,7 +39,7 @@ const Document = z.object({
   components: z.object({ schemas: z.record(z.string(), SchemaNode) }),
 });
 
-const document = Document.parse(openApiDocument(OPERATIONS));
+const document = Document.parse(resolvedReference(openApiDocument(OPERATIONS)));
 const ajv = new Ajv2020({ strict: false, unicodeRegExp: true });
 addFormats.default(ajv);
 

@@ -11,6 +11,7 @@ import { z } from "zod";
 import { openApiDocument } from "../../api/openapi/document.ts";
 import { OPERATIONS } from "../../api/routes.ts";
 import type { Called } from "./api.ts";
+import { resolvedReference } from "./resolved_reference.ts";
 
 /** The reference as it is committed; a test compares it with the routes and schemas. */
 const COMMITTED = new URL("../../docs/openapi.json", import.meta.url);
@@ -43,7 +44,7 @@ const Document = z.object({
   components: z.object({ schemas: z.record(z.string(), Schema) }),
 });
 
-const document = Document.parse(readReference());
+const document = Document.parse(resolvedReference(readReference()));
 
 /** The committed reference: to make it anew takes longer than most tests, in each of their files. */
 function readReference(): unknown {
