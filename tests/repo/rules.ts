@@ -204,13 +204,14 @@ export const RULES: readonly Rule[] = [
     kept: { path: "api/a.ts", text: "// deno-lint-ignore no-console -- prints the url" },
   },
   {
-    name: "only the HTTP interface speaks status codes",
+    name: "only the HTTP interface and the table of refusals speak status codes",
     check: ban({
       files: PRODUCT,
-      except: /^(api\/|devchain\/|app\/commands\/|app\/http\/serve\.ts$)/,
+      except:
+        /^(api\/|actors\/merchant\/refusal\.ts$|devchain\/|app\/commands\/|app\/http\/serve\.ts$)/,
       view: "code",
       pattern: /\bstatus:\s*[1-5]\d\d\b|\bnew Response\(|\.json\([^()]*,\s*[1-5]\d\d\)/,
-      use: "a refusal, which api/ translates",
+      use: "a refusal of actors/merchant/refusal.ts",
     }),
     broken: { path: "actors/a.ts", text: "return { status: 404 };" },
     kept: { path: "api/a.ts", text: "return { status: 404 };" },
