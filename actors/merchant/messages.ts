@@ -41,7 +41,7 @@ interface Made {
   readonly by?: Actor;
 }
 
-/** Ids of what is told of a payment's end: its own event, then that of its statement line. */
+/** Ids of the events of a payment's end: its own, then that of its statement line. */
 export type EventIds = readonly [string, string];
 
 /** A command that an administrator may be behind. */
@@ -59,7 +59,7 @@ export interface Reserve extends Made {
   readonly chargeIds: readonly [string, string];
   readonly currency: Currency;
   readonly network: Network;
-  /** May be zero or negative: the merchant is told so by a refusal of its own. */
+  /** May be zero or negative: that has a refusal of its own. */
   readonly amount: Amount;
   readonly destination: string;
   /** What the network's address rules and our own address book say of the destination. */
@@ -72,12 +72,26 @@ export interface Reserve extends Made {
   readonly description: string | null;
   /** The network fee of a dynamic pair as of this request; it is locked with it. */
   readonly dynamicFee: DynamicFee;
+  readonly giveUp: GiveUp | null;
 }
 
-/** What the merchant is told of a new withdrawal. */
+/** Why a payout that cannot be signed is given up at once, as merchants read it. */
+export const NOT_INITIATED = "Payout initiation failed";
+
+/**
+ * How a payout is given up in the commit that makes it, where nothing of its network can be signed; null
+ * where it is handed to the treasury. One that waits for an administrator waits in both cases.
+ */
+export interface GiveUp {
+  readonly reason: typeof NOT_INITIATED;
+  readonly chargeIds: readonly [string, string];
+  readonly eventIds: EventIds;
+}
+
+/** A new withdrawal; `FAILED` where it was given up at once. */
 export interface Reserved {
   readonly withdrawalId: string;
-  readonly status: "PENDING" | "PENDING_APPROVAL";
+  readonly status: "PENDING" | "PENDING_APPROVAL" | "FAILED";
   readonly fees: WithdrawalFees;
 }
 
@@ -86,7 +100,7 @@ export interface Reserved {
  * a fact: neither today's settings nor what the wallet holds can refuse it.
  */
 export interface BookPayout
-  extends Audited, Omit<Reserve, "type" | "destinationCheck" | "pinnedTo"> {
+  extends Audited, Omit<Reserve, "type" | "destinationCheck" | "pinnedTo" | "giveUp"> {
   readonly type: "book-payout";
   /** The transaction, from a solid block that was read. */
   readonly paidBy: { readonly txid: string; readonly height: number };
@@ -126,9 +140,6 @@ export interface DeclineWithdrawal extends Audited {
   readonly eventIds: EventIds;
 }
 
-/** Why a payout that cannot be signed is given up at once, as merchants read it. */
-export const NOT_INITIATED = "Payout initiation failed";
-
 /** Pay out to a whitelisted address of the merchant's own. */
 export interface CreateSettlement extends Audited, Made {
   readonly type: "create-settlement";
@@ -149,18 +160,10 @@ export interface CreateSettlement extends Audited, Made {
   readonly bodyHash: string | null;
   /** Above this it waits for an administrator whatever the threshold is; absent: the threshold alone. */
   readonly aloneUpTo?: Amount;
-  /**
-   * How it is given up in the commit that makes it, where nothing of its network can be signed; null
-   * where its payout is handed to the treasury.
-   */
-  readonly giveUp: {
-    readonly reason: typeof NOT_INITIATED;
-    readonly chargeIds: readonly [string, string];
-    readonly eventIds: EventIds;
-  } | null;
+  readonly giveUp: GiveUp | null;
 }
 
-/** What the merchant is told of a settlement. */
+/** A settlement, and whether this request made it. */
 export interface SettlementCreated {
   readonly settlement: SettlementRow;
   /** False where an earlier request with the same key made it. */

@@ -11,7 +11,7 @@ import { awaitsApproval } from "../../ledger/money/duties.ts";
 import { findReseller } from "../../ledger/resellers.ts";
 import { listWithdrawals } from "../../ledger/withdrawals.ts";
 import type { WithdrawalRow } from "../../ledger/rows.ts";
-import { type Answer, created, ok } from "../http/answer.ts";
+import { created, ok } from "../http/answer.ts";
 import type { ApiContext } from "../http/context.ts";
 import { errorAnswer, notDone } from "../http/errors.ts";
 import { feeInfo } from "../http/fee_info.ts";
@@ -121,14 +121,16 @@ export const createWithdrawal = keyedRoute({
       referenceId: body.referenceId ?? null,
       description: body.description ?? null,
       dynamicFee: context.fees.dynamicFee(body.network, body.currency),
+      giveUp: context.payoutsOpen(body.network) ? null : {
+        reason: NOT_INITIATED,
+        chargeIds: [newId("chg"), newId("chg")],
+        eventIds: [newId("evt"), newId("evt")],
+      },
     };
     const outcome = await context.merchants.ask(merchantId, command, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, { withdrawalId });
     const { status, fees } = outcome.value;
-    if (status === "PENDING" && !context.payoutsOpen(body.network)) {
-      const refusal = await takeBack(merchantId, withdrawalId, now, context);
-      if (refusal !== null) return refusal;
-    }
+    if (status === "FAILED") return errorAnswer("payout_initiation_failed", { withdrawalId });
     return created({
       success: true,
       message: MESSAGES[status],
@@ -142,45 +144,6 @@ export const createWithdrawal = keyedRoute({
     });
   },
 });
-
-/**
- * Gives a withdrawal up that the treasury refuses to carry out.
- *
- * @returns the answer, or null where the withdrawal goes on after all: it was signed meanwhile, or
- *   nobody could be asked and it waits in the queue
- */
-async function takeBack(
-  merchantId: string,
-  withdrawalId: string,
-  now: number,
-  context: ApiContext,
-): Promise<Answer | null> {
-  const { newId } = context;
-  const outcome = await context.merchants.ask(merchantId, {
-    type: "release",
-    at: now,
-    withdrawalId,
-    reason: NOT_INITIATED,
-    chargeIds: [newId("chg"), newId("chg")],
-    eventIds: [newId("evt"), newId("evt")],
-    from: "queued",
-  }, context.askTimeoutMs);
-  switch (outcome.kind) {
-    case "done":
-      return errorAnswer("payout_initiation_failed", { withdrawalId });
-    case "unknown":
-      return notDone(outcome, { withdrawalId });
-    case "refused":
-    case "overloaded":
-    case "withdrawn":
-    case "failed":
-      return null;
-    default: {
-      const never: never = outcome;
-      return never;
-    }
-  }
-}
 
 /** `POST /api/withdrawals/{withdrawalId}/cancel`. */
 export const cancelWithdrawal = keyedRoute({

@@ -103,54 +103,36 @@ test("a settlement that nobody can sign is made and refunded in one commit, and 
   assertEquals(await booksFaults(api.sql), []);
 });
 
-test("a payout that was signed meanwhile goes on, whatever was thought of the treasury", async () => {
-  await using api = await testApi({
-    payoutsOpen: () => false,
-    merchantsOf: (journal) => ({
-      wake: (merchantId) => journal.wake(merchantId),
-      ask: async (merchantId, command, timeoutMs) => {
-        if (command.type === "release") {
-          await api.sql`UPDATE book.outgoing SET status = 'signed'`;
-        }
-        return await journal.ask(merchantId, command, timeoutMs);
-      },
-    }),
-  });
-  const { key } = await api.addMerchant("100");
-  const { status, body } = await api.call("POST", "/api/withdrawals", { key, body: PAYOUT });
-  assertEquals([status, body.status], [201, "PENDING"]);
-});
-
-test("what became of the taking back decides the answer", async (t) => {
-  const outcomes = [["overloaded", 201], ["withdrawn", 201], ["failed", 201], [
-    "unknown",
-    500,
-  ]] as const;
-  let kind: (typeof outcomes)[number][0] = "overloaded";
+test("a payout that cannot be signed is given up in the commit that makes it, and never queued", async () => {
   const asked: MerchantCommand["type"][] = [];
+  let isOpen = true;
   await using api = await testApi({
-    payoutsOpen: () => false,
+    payoutsOpen: () => isOpen,
     merchantsOf: (journal) => ({
       wake: (merchantId) => journal.wake(merchantId),
       ask: (merchantId, command, timeoutMs) => {
         asked.push(command.type);
-        return command.type === "release"
-          ? Promise.resolve({ kind })
-          : journal.ask(merchantId, command, timeoutMs);
+        return journal.ask(merchantId, command, timeoutMs);
       },
     }),
   });
   const { key } = await api.addMerchant("100");
-  for (const [outcome, expected] of outcomes) {
-    await t.step(outcome, async () => {
-      kind = outcome;
-      const { status, body } = await api.call("POST", "/api/withdrawals", { key, body: PAYOUT });
-      assertEquals(status, expected);
-      if (status === 500) assertEquals(body.error, "Outcome unknown");
-      assert(body.withdrawalId.startsWith("wd_"));
-    });
-  }
-  assertEquals(asked.length, 8);
+  const post = (referenceId: string) =>
+    api.call("POST", "/api/withdrawals", { key, body: { ...PAYOUT, referenceId } });
+  const living = await post("order 1");
+  isOpen = false;
+  const batches = api.journal.figures.batches;
+  const failed = await post("order 2");
+  assertEquals([failed.status, failed.body.error], [500, "Payout initiation failed"]);
+  assertEquals([asked, api.journal.figures.batches - batches], [["reserve", "reserve"], 1]);
+  const [row] = await api.sql`
+    SELECT o.status, o.reason FROM book.outgoing o JOIN book.withdrawal w ON w.outgoing_id = o.id
+    WHERE w.id = ${failed.body.withdrawalId}`;
+  assertEquals([row?.["status"], row?.["reason"]], ["void", "Payout initiation failed"]);
+  // the reference of a living withdrawal stays taken
+  const taken = await post("order 1");
+  assertEquals([taken.status, taken.body.withdrawalId], [409, living.body.withdrawalId]);
+  assertEquals(await booksFaults(api.sql), []);
 });
 
 test("a withdrawal that waits for approval is cancelled by its merchant, once", async () => {

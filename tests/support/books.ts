@@ -121,6 +121,7 @@ export function reserveCommand(fields: Partial<Reserve> = {}): Reserve {
     referenceId: null,
     description: null,
     dynamicFee: NO_ESTIMATE,
+    giveUp: null,
     ...fields,
   };
 }

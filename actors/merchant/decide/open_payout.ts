@@ -4,7 +4,7 @@ import type { WithdrawalFees } from "../../../ledger/money/fees.ts";
 import type { Currency, Network } from "../../../ledger/money/pair.ts";
 import type { ChargeRow, OutgoingRow, WithdrawalRow } from "../../../ledger/rows.ts";
 import { type Decision, post, timeOf } from "../decision.ts";
-import type { EventIds } from "../messages.ts";
+import type { GiveUp } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
 import { madeBy } from "./audit.ts";
 import { refund } from "./end_payout.ts";
@@ -158,14 +158,6 @@ function charges(
   }));
 }
 
-/** Time, reason and identifiers of the refund that gives a payout up. */
-export interface GiveUp {
-  readonly at: number;
-  readonly reason: string;
-  readonly chargeIds: readonly [string, string];
-  readonly eventIds: EventIds;
-}
-
 /**
  * The records of a payout that is refunded in the commit that makes it: what was reserved and charged
  * is there with its reversal, and the treasury's row begins its life as void, so that no moment exists
@@ -177,7 +169,7 @@ export interface GiveUp {
 export function giveUpAtOnce(
   { state }: Pick<MerchantView, "state">,
   opened: Partial<Decision>,
-  giveUp: GiveUp,
+  giveUp: GiveUp & { readonly at: number },
 ): Partial<Decision> {
   const { withdrawals = [], transactions = [], charges = [], outgoing = [] } = opened;
   const { postings = [], margins = [] } = opened;

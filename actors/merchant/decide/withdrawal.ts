@@ -15,7 +15,7 @@ import type { Refusal } from "../refusal.ts";
 import type { MerchantView } from "../state.ts";
 import { approvedBy, isOwnRecord } from "./audit.ts";
 import { refund } from "./end_payout.ts";
-import { openPayout, outgoingRow } from "./open_payout.ts";
+import { giveUpAtOnce, openPayout, outgoingRow } from "./open_payout.ts";
 
 /** Decides a withdrawal: the guards in the documented order, then the payout's records. */
 export function reserve(
@@ -50,16 +50,13 @@ export function reserve(
   if (short !== null) return refused(short);
 
   const needsApproval = pinnedTo !== null;
-  const request = { ...message, settlementId: null, needsApproval };
-  return decided(
-    timeOf(state, message.at),
-    {
-      withdrawalId: message.withdrawalId,
-      status: needsApproval ? "PENDING_APPROVAL" : "PENDING",
-      fees,
-    },
-    openPayout(view, request, fees),
-  );
+  const at = timeOf(state, message.at);
+  const { withdrawalId, giveUp } = message;
+  const opened = openPayout(view, { ...message, settlementId: null, needsApproval }, fees);
+  if (needsApproval) return decided(at, { withdrawalId, status: "PENDING_APPROVAL", fees }, opened);
+  if (giveUp === null) return decided(at, { withdrawalId, status: "PENDING", fees }, opened);
+  const changes = giveUpAtOnce(view, opened, { ...giveUp, at });
+  return decided(at, { withdrawalId, status: "FAILED", fees }, changes);
 }
 
 /** Why a payout cannot be funded, in the documented order; `null` when it can. */
