@@ -1,38 +1,160 @@
 /**
- * The table of all routes.
+ * The table of all routes, each under its operation id.
  *
  * @module
  */
 
-import { ADMIN_OPERATIONS } from "./admin_routes.ts";
-import { getBalance } from "./statements/balance.ts";
-import { claimDeposit } from "./deposits/claim_deposit.ts";
-import { createDepositAddress, getDepositAddresses } from "./deposits/deposit_address.ts";
-import { getCharges } from "./statements/charges.ts";
-import { createDeposit } from "./deposits/create_deposit.ts";
-import { getDepositPageStatus } from "./deposits/deposit_page_status.ts";
-import { getDepositPage, getDepositPageOfToken } from "./hosted_page/deposit_page.tsx";
-import { createDepositUrl, getDepositUrls } from "./deposits/deposit_url.ts";
-import { getDeposits } from "./deposits/deposits.ts";
-import { getEarnings } from "./statements/earnings.ts";
-import { getExchangeRates } from "./statements/exchange_rates.ts";
-import { healthz, metrics, readyz } from "./operations/health.ts";
-import { getMerchant, updateMerchant } from "./merchants/merchants.ts";
-import { referenceRoutes } from "./openapi/reference_routes.ts";
 import { redeliverMerchantWebhooks, redeliverWebhooks } from "./callbacks/redeliver_range.ts";
-import type { Route } from "./http/route.ts";
-import {
-  createSettlementAddress,
-  deleteSettlementAddress,
-  getSettlementAddresses,
-} from "./payouts/settlement_addresses.ts";
-import { cancelSettlement, createSettlement, getSettlements } from "./payouts/settlements.ts";
-import { getTopUpAddress } from "./deposits/top_up_address.ts";
-import { getTransactions } from "./statements/transactions.ts";
 import { getWebhookDeliveries, redeliverWebhook } from "./callbacks/webhook_deliveries.ts";
 import { getWebhookStatus, resumeWebhook } from "./callbacks/webhook_endpoint.ts";
 import { rotateWebhookSecret, testWebhook } from "./callbacks/webhook_settings.ts";
+import { claimDeposit } from "./deposits/claim_deposit.ts";
+import { createDeposit } from "./deposits/create_deposit.ts";
+import {
+  cancelDeposit,
+  confirmDeposit,
+  failDeposit,
+  getOpenDeposits,
+} from "./deposits/decide_deposits.ts";
+import {
+  createDepositAddress,
+  getDepositAddresses,
+  getTopUpAddress,
+} from "./deposits/deposit_address.ts";
+import { createDepositUrl, getDepositUrls } from "./deposits/deposit_url.ts";
+import { getDeposits } from "./deposits/deposits.ts";
+import { getDepositPage, getDepositPageOfToken } from "./hosted_page/deposit_page.tsx";
+import { getDepositPageStatus } from "./hosted_page/status.ts";
+import type { Route } from "./http/route.ts";
+import { createMerchant, getMerchants } from "./merchants/admin_merchants.ts";
+import {
+  approveApiKey,
+  createAdminKey,
+  createApiKey,
+  getAdminKeys,
+  getApiKeys,
+  revokeAdminKey,
+  revokeApiKey,
+  rotateAdminKey,
+  rotateApiKey,
+} from "./merchants/api_keys.ts";
+import { getMerchant, updateMerchant } from "./merchants/merchants.ts";
+import {
+  getMerchantReseller,
+  getResellerEarnings,
+  getResellerMerchants,
+  putMerchantReseller,
+} from "./merchants/reseller_line.ts";
+import { createReseller, getReseller, getResellers, putReseller } from "./merchants/resellers.ts";
+import { referenceRoutes } from "./openapi/reference_routes.ts";
+import { getAudit } from "./operations/audit.ts";
+import { getChains } from "./operations/chains.ts";
+import { declareHistory, endFailover, getFailover } from "./operations/failover.ts";
+import { healthz, metrics, readyz } from "./operations/health.ts";
+import {
+  acknowledgeInboxRow,
+  discardInboxRow,
+  getAside,
+  retryInboxRow,
+} from "./operations/inbox.ts";
+import { getPairs, updatePairs } from "./operations/pairs.ts";
+import { getReconciliation } from "./operations/reconcile.ts";
+import { rescanChain } from "./operations/rescan.ts";
+import { getSettings, updateSettings } from "./operations/settings.ts";
+import { settleUnexpectedSweep, writeOffTransfers } from "./operations/sweeps.ts";
+import { getTreasury } from "./operations/treasury.ts";
+import { getTreasuryCosts } from "./operations/treasury_costs.ts";
+import { bookSpend, matchSpend, writeOffSpend } from "./operations/unknown_spends.ts";
+import {
+  approveSettlement,
+  approveWithdrawal,
+  getApprovals,
+  rejectSettlement,
+  rejectWithdrawal,
+} from "./payouts/approvals.ts";
+import { settleUnexpectedWithdrawal } from "./payouts/settle_withdrawal.ts";
+import {
+  activateSettlementAddress,
+  createSettlementAddress,
+  deactivateSettlementAddress,
+  deleteSettlementAddress,
+  getSettlementAddresses,
+  getWhitelist,
+} from "./payouts/settlement_addresses.ts";
+import { cancelSettlement, createSettlement, getSettlements } from "./payouts/settlements.ts";
+import {
+  getWithdrawalFees,
+  setWithdrawalFees,
+  testWithdrawalFees,
+} from "./payouts/withdrawal_fees.ts";
 import { cancelWithdrawal, createWithdrawal, getWithdrawals } from "./payouts/withdrawals.ts";
+import { getBalance } from "./statements/balance.ts";
+import { getCharges, getEarnings } from "./statements/charges.ts";
+import { getExchangeRates } from "./statements/exchange_rates.ts";
+import { getTransactions } from "./statements/transactions.ts";
+import { ingestEvent } from "./upstream/webhook_event.ts";
+
+/** Operations of administrators and resellers. */
+export const ADMIN_OPERATIONS = {
+  getApiKeys,
+  createApiKey,
+  rotateApiKey,
+  approveApiKey,
+  revokeApiKey,
+  getAdminKeys,
+  createAdminKey,
+  rotateAdminKey,
+  revokeAdminKey,
+  createMerchant,
+  getMerchants,
+  getApprovals,
+  approveWithdrawal,
+  rejectWithdrawal,
+  approveSettlement,
+  rejectSettlement,
+  getOpenDeposits,
+  confirmDeposit,
+  failDeposit,
+  cancelDeposit,
+  getWhitelist,
+  activateSettlementAddress,
+  deactivateSettlementAddress,
+  getWithdrawalFees,
+  setWithdrawalFees,
+  testWithdrawalFees,
+  getPairs,
+  updatePairs,
+  getSettings,
+  updateSettings,
+  getTreasury,
+  getChains,
+  getReconciliation,
+  getTreasuryCosts,
+  settleUnexpectedSweep,
+  settleUnexpectedWithdrawal,
+  writeOffTransfers,
+  rescanChain,
+  getFailover,
+  declareHistory,
+  endFailover,
+  matchSpend,
+  bookSpend,
+  writeOffSpend,
+  getAside,
+  retryInboxRow,
+  acknowledgeInboxRow,
+  discardInboxRow,
+  ingestEvent,
+  getAudit,
+  getResellers,
+  createReseller,
+  getReseller,
+  putReseller,
+  getResellerMerchants,
+  getResellerEarnings,
+  getMerchantReseller,
+  putMerchantReseller,
+};
 
 const REFERENCE = referenceRoutes(() => OPERATIONS);
 

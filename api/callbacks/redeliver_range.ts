@@ -5,18 +5,17 @@
  */
 
 import { z } from "zod";
-import { redeliverEvents } from "../../ledger/outbox/redeliver_events.ts";
 import { readMerchant } from "../../ledger/merchants.ts";
+import { redeliverEvents } from "../../ledger/outbox/redeliver_events.ts";
 import { EVENT_TYPES, TEST_EVENT } from "../../webhooks/event_type.ts";
+import { hubAudit } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";
-import { hubAudit } from "../http/audit_stamp.ts";
+import { refuseReversed, refuseUnknownFields } from "../http/checks.ts";
 import type { ApiContext } from "../http/context.ts";
-import { refuseReversed } from "../http/date_range.ts";
 import { notFound, validationFailed } from "../http/errors.ts";
 import { endDate, startDate } from "../http/fields.ts";
 import { type ApiRequest, keyedRoute } from "../http/route.ts";
-import { WEBHOOK_REDELIVERED_EXAMPLE, webhookRedelivered } from "./webhook_endpoint_schema.ts";
-import { refuseUnknown } from "../http/unknown_fields.ts";
+import { WEBHOOK_REDELIVERED_EXAMPLE, webhookRedelivered } from "./webhook_endpoint.ts";
 
 /** The most events that one request puts back in line. */
 const LIMIT = 10_000;
@@ -76,7 +75,7 @@ async function redeliver(
   context: ApiContext,
 ): Promise<Answer> {
   const { merchantId, caller, body } = request;
-  const unknown = refuseUnknown(caller, body, range.shape);
+  const unknown = refuseUnknownFields(caller, body, range.shape);
   if (unknown !== null) return unknown;
   const reversed = refuseReversed(body);
   if (reversed !== null) return reversed;

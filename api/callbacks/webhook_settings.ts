@@ -5,15 +5,16 @@
  */
 
 import { z } from "zod";
-import { recordTestEvent } from "../../ledger/outbox/record_test_event.ts";
 import { readMerchant } from "../../ledger/merchants.ts";
+import { recordTestEvent } from "../../ledger/outbox/record_test_event.ts";
 import type { AttemptOutcome } from "../../webhooks/attempt_outcome.ts";
 import { TEST_EVENT } from "../../webhooks/event_type.ts";
 import { webhookTestPayload } from "../../webhooks/payloads/webhook_test.ts";
 import { newWebhookSecret } from "../../webhooks/secret.ts";
 import { openIfReadable } from "../../webhooks/secret_box.ts";
+import { auditStamp, hubAudit } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";
-import { auditStamp, hubAudit } from "../http/audit_stamp.ts";
+import { refuseUnknownFields, refuseUnknownMerchant } from "../http/checks.ts";
 import type { ApiContext } from "../http/context.ts";
 import { conflict, notDone, notFound, validationFailed } from "../http/errors.ts";
 import { type ApiRequest, keyedRoute } from "../http/route.ts";
@@ -22,9 +23,7 @@ import {
   WEBHOOK_TESTED_EXAMPLE,
   webhookSecretRotated,
   webhookTested,
-} from "./webhook_delivery_schema.ts";
-import { refuseUnknown } from "../http/refuse_unknown.ts";
-import { refuseUnknown as refuseUnknownFields } from "../http/unknown_fields.ts";
+} from "./webhook_deliveries.ts";
 
 /** `POST /api/merchants/{merchantId}/webhook/test`. */
 export const testWebhook = keyedRoute({
@@ -141,7 +140,7 @@ export const rotateWebhookSecret = keyedRoute({
   handler: async ({ body, ...request }, context) => {
     const { caller, merchantId, now } = request;
     const refusal = refuseUnknownFields(caller, body, overlap) ??
-      await refuseUnknown(context.sql, caller, merchantId);
+      await refuseUnknownMerchant(context.sql, caller, merchantId);
     if (refusal !== null) return refusal;
     const webhookSecret = newWebhookSecret();
     const isReadable = await signsNow(merchantId, context);

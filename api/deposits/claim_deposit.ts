@@ -1,5 +1,5 @@
 /**
- * Crediting a transaction that scanning has not credited.
+ * Deposits that a merchant claims by their transaction id.
  *
  * @module
  */
@@ -9,13 +9,32 @@ import { z } from "zod";
 import { claimTransaction } from "../../actors/watcher/claim_transaction.ts";
 import { findDepositsOfTransaction } from "../../ledger/deposits.ts";
 import { ok } from "../http/answer.ts";
-import { cannotBelieve, whyStopped } from "../http/chain_in_doubt.ts";
-import { depositView } from "./deposits.ts";
+import { cannotBelieve, whyStopped } from "../http/checks.ts";
 import { errorAnswer, invalidField, refused, unavailable } from "../http/errors.ts";
 import { network } from "../http/fields.ts";
 import { ReadSlots } from "../http/read_slots.ts";
 import { keyedRoute } from "../http/route.ts";
-import { CLAIM_EXAMPLES, claimResult } from "./claim_schema.ts";
+import { DEPOSIT_PAGE_EXAMPLE, depositSchema, depositView } from "./deposits.ts";
+
+const status = z.enum(["credited", "already_credited", "not_final", "not_found", "not_ours"]).meta({
+  id: "ClaimStatus",
+  description: "`credited`: something was missing and is booked now. `already_credited`: nothing " +
+    "was missing. `not_final`: its block may still change, or was not read yet; it is credited when " +
+    "it is. " +
+    "`not_found`: the network does not know it. `not_ours`: it paid none of your addresses",
+});
+
+/** Answer to a claim. */
+export const claimResult = z.object({
+  deposits: z.array(depositSchema).meta({ description: "Your deposits of this transaction" }),
+  status,
+}).meta({ id: "ClaimResult" });
+
+/** What the reference shows. */
+export const CLAIM_EXAMPLES = {
+  credited: { deposits: DEPOSIT_PAGE_EXAMPLE.deposits, status: "credited" },
+  not_found: { deposits: [], status: "not_found" },
+};
 
 const log = getLogger(["engine", "api"]);
 

@@ -1,5 +1,5 @@
 /**
- * Deposits that are booked by hand.
+ * Deposits that a merchant books by hand; an administrator decides on them.
  *
  * @module
  */
@@ -7,14 +7,89 @@
 import { z } from "zod";
 import { formatAmount } from "../../ledger/money/amount.ts";
 import { usdRate } from "../../rates/rates.ts";
-import { created } from "../http/answer.ts";
+import { type Answer, created } from "../http/answer.ts";
 import type { ApiContext } from "../http/context.ts";
-import { notDone } from "../http/errors.ts";
+import { invalidField, notDone } from "../http/errors.ts";
 import { currency, description, network, positiveAmount } from "../http/fields.ts";
-import { metadata, refuseInexact } from "./metadata.ts";
 import { actorOf } from "../http/permission.ts";
 import { keyedRoute } from "../http/route.ts";
-import { DEPOSIT_CREATED_EXAMPLE, depositCreated } from "./deposit_schema.ts";
+import { hasInexactNumber } from "../http/strict_json.ts";
+import { DEPOSIT_CREATED_EXAMPLE, depositCreated } from "./deposits.ts";
+
+/** Bytes of its JSON text at most. */
+const MOST_BYTES = 4_096;
+/** Keys at most, at every depth together. */
+const MOST_KEYS = 50;
+/** Levels of objects and arrays at most, the whole being the first. */
+const MOST_LEVELS = 3;
+
+const EXPECTED_NUMBERS = `Expected numbers of at most ${Number.MAX_SAFE_INTEGER}, at least 1e-6 ` +
+  "away from zero or zero, with no more digits than are kept; write others as text";
+
+const utf8 = new TextEncoder();
+
+/** A free-form object within bounds. */
+export const metadata = z.record(z.string(), z.unknown())
+  .refine((value) => levelsOf(value) <= MOST_LEVELS, {
+    message: `Expected objects and arrays at most ${MOST_LEVELS} levels deep`,
+  })
+  .refine((value) => keysOf(value) <= MOST_KEYS, {
+    message: `Expected at most ${MOST_KEYS} keys, those of inner objects among them`,
+  })
+  .refine((value) => utf8.encode(JSON.stringify(value)).byteLength <= MOST_BYTES, {
+    message: `Expected at most ${MOST_BYTES} bytes of JSON`,
+  })
+  .refine((value) => !hasOddNumber(value), { message: EXPECTED_NUMBERS })
+  .meta({
+    description: `Free-form: at most ${MOST_BYTES} bytes of JSON, ${MOST_KEYS} keys in all, ` +
+      `${MOST_LEVELS} levels. Numbers are of at most ${Number.MAX_SAFE_INTEGER}, at least 1e-6 ` +
+      "away from zero or zero, and read back as they were written, with some 15 digits; larger " +
+      "ones are written as text. A transaction id under `txHash` is the one that paid",
+    examples: [{ invoice: "2026-114" }],
+  });
+
+function innerOf(value: unknown): readonly unknown[] {
+  return typeof value === "object" && value !== null ? Object.values(value) : [];
+}
+
+// bodies of requests have at most 32 levels, which bounds both recursions
+
+function levelsOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  return 1 + Math.max(0, ...innerOf(value).map(levelsOf));
+}
+
+function keysOf(value: unknown): number {
+  const own = Array.isArray(value) ? 0 : innerOf(value).length;
+  return innerOf(value).reduce((sum: number, inner) => sum + keysOf(inner), own);
+}
+
+/**
+ * The database writes numbers out, all 309 digits of 1e308, which the bound in bytes does not see.
+ * Whole numbers beyond 2^53 have neighbours that are read as the same.
+ */
+function hasOddNumber(value: unknown): boolean {
+  if (typeof value !== "number") return innerOf(value).some(hasOddNumber);
+  return Math.abs(value) > Number.MAX_SAFE_INTEGER || String(value).includes("e");
+}
+
+/**
+ * The 400 for metadata with a number that would be shown with other digits than were sent; otherwise
+ * null.
+ *
+ * @param body as it was read, before any schema has copied it
+ */
+export function refuseInexact(body: unknown): Answer | null {
+  if (typeof body !== "object" || body === null || !("metadata" in body)) return null;
+  return isInexact(body.metadata)
+    ? invalidField("metadata", EXPECTED_NUMBERS, "inexact_number")
+    : null;
+}
+
+function isInexact(value: unknown): boolean {
+  return typeof value === "object" && value !== null &&
+    (hasInexactNumber(value) || innerOf(value).some(isInexact));
+}
 
 const newDeposit = z.object({
   amount: positiveAmount,

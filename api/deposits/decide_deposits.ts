@@ -1,26 +1,141 @@
 /**
- * Deposits that were booked by hand, decided by an operator.
+ * Decisions of administrators on deposits by hand.
  *
  * @module
  */
 
 import { z } from "zod";
+import type { Answers, DecideDeposit } from "../../actors/merchant/messages.ts";
+import { findingsOf } from "../../actors/watcher/record_blocks.ts";
+import { askForRequest } from "../../chains/call_lane.ts";
+import { LOST_ACCOUNT } from "../../ledger/addresses/lost_account.ts";
+import { sumConfirmedByHand } from "../../ledger/approvals.ts";
 import { findDepositOwner, listOpenDeposits } from "../../ledger/deposits.ts";
+import { findNamedTransaction } from "../../ledger/payouts.ts";
+import type { DepositRow } from "../../ledger/rows.ts";
+import {
+  type Accountable,
+  type AdminOutcome,
+  askAsAdmin,
+  noteRefusal,
+} from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
-import { noteRefusal } from "../http/ask_as_admin.ts";
+import type { ApiContext } from "../http/context.ts";
 import { notFound, refused } from "../http/errors.ts";
 import { limit, page } from "../http/fields.ts";
-import { pagination } from "../http/paging.ts";
+import { exampleId, id, madeBy, onePage, pagination, paginationSchema } from "../http/formats.ts";
+import { actorOf } from "../http/permission.ts";
 import { staffRoute } from "../http/route.ts";
-import {
-  DEPOSIT_DECIDED_EXAMPLE,
-  depositDecided,
-  OPEN_DEPOSIT_PAGE_EXAMPLE,
-  openDepositPage,
-} from "../operations/admin_schema.ts";
-import { askToDecideDeposit } from "./ask_to_decide_deposit.ts";
-import { depositView } from "./deposits.ts";
-import { isTransferOfAnother } from "./is_transfer_of_another.ts";
+import { DEPOSIT_PAGE_EXAMPLE, DEPOSIT_STATUSES, depositSchema, depositView } from "./deposits.ts";
+
+/** Answer to a decision about a deposit. */
+export const depositDecided = z.object({
+  success: z.literal(true),
+  depositId: id("dep"),
+  status: z.enum(DEPOSIT_STATUSES),
+  message: z.string().optional().meta({ description: "Present while another has to confirm it" }),
+});
+
+/** What the reference shows for a decided deposit. */
+export const DEPOSIT_DECIDED_EXAMPLE = {
+  success: true,
+  depositId: exampleId("dep"),
+  status: "CONFIRMED",
+};
+
+/** Answer of the deposits that wait for a decision. */
+export const openDepositPage = z.object({
+  deposits: z.array(
+    depositSchema.extend({
+      merchantId: id("mer"),
+      confirmedBy: madeBy.meta({
+        description: "The first of two administrators, while another has to confirm it as well",
+      }),
+    }).meta({ id: "DepositOfMerchant" }),
+  ),
+  pagination: paginationSchema,
+});
+
+/** What the reference shows for them. */
+export const OPEN_DEPOSIT_PAGE_EXAMPLE = {
+  deposits: DEPOSIT_PAGE_EXAMPLE.deposits.map((deposit) => ({
+    ...deposit,
+    merchantId: exampleId("mer"),
+    status: "PENDING",
+    source: "bank transfer",
+    clearedAt: null,
+    fee: "0",
+    commission: "0",
+    createdBy: exampleId("key"),
+    confirmedBy: null,
+  })),
+  pagination: onePage(20),
+};
+
+/**
+ * Whether the transaction that a deposit by hand names paid an address of another merchant. Asked
+ * before an operator confirms it, as the same money would be credited twice. Whether our own books
+ * know it as another's is the account's question, asked when it decides: no node can forget that.
+ *
+ * @throws {ChainUnavailable} when its network cannot be read; then nothing is known
+ */
+export async function isTransferOfAnother(
+  { sql, chains, askTimeoutMs }: Pick<ApiContext, "sql" | "chains" | "askTimeoutMs">,
+  merchantId: string,
+  depositId: string,
+): Promise<boolean> {
+  const named = await findNamedTransaction(sql, merchantId, depositId);
+  if (named === null) return false;
+  const { network, txid } = named;
+  const signal = AbortSignal.timeout(askTimeoutMs);
+  const chain = chains.get(network);
+  if (chain === undefined) return false;
+  const found = await askForRequest(() => chain.transaction(txid, "head", signal));
+  if (found.kind !== "found") return false;
+  const findings = await findingsOf(sql, { network, addressOf: chain.addressOf }, [
+    found.transaction,
+  ]);
+  // what paid an address that a restore forgot is credited by hand: nobody else is
+  return findings.some((finding) =>
+    finding.merchantId !== merchantId && finding.merchantId !== LOST_ACCOUNT
+  );
+}
+
+/**
+ * Asks for the decision. A confirmation carries what the same administrator has confirmed in the last
+ * day: beyond the limit of one, another one has to confirm as well. Where the commit finds more, by another
+ * node or at the same moment, the word is taken as the first of two.
+ */
+export async function askToDecideDeposit(
+  request: Accountable,
+  { merchantId }: Pick<DepositRow, "merchantId">,
+  action: string,
+  command: DecideDeposit,
+  context: ApiContext,
+): Promise<AdminOutcome<Answers["decide-deposit"]>> {
+  const { depositId } = command;
+  if (command.to !== "CONFIRMED") {
+    return await askAsAdmin(request, merchantId, action, depositId, command, context);
+  }
+  const confirmedBefore = await sumConfirmedByHand(
+    context.sql,
+    actorOf(request.caller),
+    depositId,
+  );
+  const judged = { ...command, confirmedBefore };
+  return await askAsAdmin(
+    request,
+    merchantId,
+    action,
+    depositId,
+    judged,
+    context,
+    (refusal) =>
+      refusal.code === "same_administrator" && refusal.isSecondMissing === true
+        ? { ...judged, needsAnother: true }
+        : null,
+  );
+}
 
 /** `GET /api/admin/deposits`. */
 export const getOpenDeposits = staffRoute({

@@ -1,5 +1,5 @@
 /**
- * Deposit addresses of end customers.
+ * Lasting addresses of end customers, and the merchant's own for topping up.
  *
  * @module
  */
@@ -7,22 +7,85 @@
 import { z } from "zod";
 import {
   findDepositAddress,
+  findTopUpAddress,
   listDepositAddresses,
   type ListedAddress,
 } from "../../ledger/deposit_addresses.ts";
+import type { AddressDeposit } from "../../ledger/deposits.ts";
+import { formatAmount } from "../../ledger/money/amount.ts";
 import { created, ok } from "../http/answer.ts";
+import { heldBack, refuseUnknownMerchant } from "../http/checks.ts";
 import { errorAnswer, notDone } from "../http/errors.ts";
 import { identifier, limit, network, page, referenceId } from "../http/fields.ts";
-import { heldBack } from "../http/hand_out.ts";
-import { pagination } from "../http/paging.ts";
-import { keyedRoute } from "../http/route.ts";
-import { addressDepositView } from "./address_deposit_view.ts";
 import {
-  DEPOSIT_ADDRESS_CREATED_EXAMPLE,
-  DEPOSIT_ADDRESS_LIST_EXAMPLE,
-  depositAddressCreated,
-  depositAddressList,
-} from "./deposit_address_schema.ts";
+  address,
+  EXAMPLE,
+  exampleId,
+  id,
+  onePage,
+  pagination,
+  paginationSchema,
+  shownNetwork,
+  timestamp,
+} from "../http/formats.ts";
+import { keyedRoute } from "../http/route.ts";
+import { SHORT_DEPOSIT_EXAMPLE, shortDeposit } from "./deposits.ts";
+
+/** As stored: the merchant's id, an underscore, what the merchant calls its customer. */
+export const storedIdentifier = z.string().min(1).meta({
+  description: "`<merchant_id>_<identifier>`",
+  examples: [`${exampleId("mer")}_customer-7`],
+});
+
+/** Answer to a new or refreshed address. */
+export const depositAddressCreated = z.object({
+  address,
+  identifier: storedIdentifier,
+  network: shownNetwork,
+  networkSymbol: shownNetwork.meta({ description: "The same as network" }),
+  referenceId: z.string().optional().meta({ description: "Echoed only when supplied" }),
+}).meta({ id: "DepositAddressCreated" });
+
+/** Answer of the list. */
+export const depositAddressList = z.object({
+  addresses: z.array(
+    z.object({
+      id: id("adr"),
+      address,
+      networkSymbol: shownNetwork,
+      createdAt: timestamp,
+      deposits: z.array(shortDeposit).meta({ description: "The newest 10" }),
+    }).meta({ id: "DepositAddress" }),
+  ),
+  pagination: paginationSchema,
+});
+
+/** What the reference shows for a new address. */
+export const DEPOSIT_ADDRESS_CREATED_EXAMPLE = {
+  address: EXAMPLE.address,
+  identifier: `${exampleId("mer")}_customer-7`,
+  network: "TRX",
+  networkSymbol: "TRX",
+  referenceId: "order-1001",
+};
+
+/** What the reference shows for the list. */
+export const DEPOSIT_ADDRESS_LIST_EXAMPLE = {
+  addresses: [{
+    id: exampleId("adr"),
+    address: EXAMPLE.address,
+    networkSymbol: "TRX",
+    createdAt: EXAMPLE.time,
+    deposits: [SHORT_DEPOSIT_EXAMPLE],
+  }],
+  pagination: onePage(1_000),
+};
+
+/** Answer of the merchant's own top-up address. */
+export const topUpAddress = z.object({ address, network: shownNetwork });
+
+/** What the reference shows for a top-up address. */
+export const TOP_UP_ADDRESS_EXAMPLE = { address: EXAMPLE.address, network: "TRX" };
 
 /** Rows of a list's page where the request names no limit. */
 const LONGEST_PAGE = 1_000;
@@ -126,3 +189,63 @@ function addressView(row: ListedAddress) {
     deposits: row.deposits.map(addressDepositView),
   };
 }
+
+/** A deposit as it is shown in the list of its address. */
+export function addressDepositView(deposit: AddressDeposit) {
+  return {
+    id: deposit.id,
+    amount: formatAmount(deposit.amount),
+    currency: deposit.currency,
+    status: deposit.status,
+    createdAt: new Date(deposit.createdAt).toISOString(),
+  };
+}
+
+/** `GET /api/merchants/{merchantId}/top-up-address`. */
+export const getTopUpAddress = keyedRoute({
+  method: "GET",
+  path: "/api/merchants/{merchantId}/top-up-address",
+  summary: "The merchant's own top-up address, made on first use",
+  access: { scope: "named", anyOf: ["read"], adminAnyOf: ["admin:read", "admin:write"] },
+  rateCategory: "transactions",
+  query: z.object({ network }),
+  responses: {
+    200: {
+      description: "The address, the same every time",
+      schema: topUpAddress,
+      example: TOP_UP_ADDRESS_EXAMPLE,
+    },
+  },
+  errors: ["record_not_found", "deposits_closed_on_network", "merchant_not_active"],
+  handler: async ({ caller, merchantId, query, now }, context) => {
+    const { sql, chains, addressBook } = context;
+    const refusal = await refuseUnknownMerchant(sql, caller, merchantId);
+    if (refusal !== null) return refusal;
+    const known = await findTopUpAddress(sql, merchantId, query.network);
+    if (known !== null) {
+      return await heldBack(context, merchantId, [known]) ??
+        ok({ address: known.address, network: query.network });
+    }
+    if (!chains.has(query.network)) return errorAnswer("deposits_closed_on_network", query);
+    const held = await heldBack(context, merchantId);
+    if (held !== null) return held;
+    const outcome = await context.merchants.ask(merchantId, {
+      type: "issue-address",
+      kind: "top_up",
+      at: now,
+      network: query.network,
+      identifier: null,
+      referenceId: null,
+      createOnly: false,
+      fresh: await addressBook.take(query.network, merchantId),
+    }, context.askTimeoutMs);
+    if (outcome.kind !== "done") return notDone(outcome, {});
+    const { address, walletIndex } = outcome.value;
+    return await heldBack(context, merchantId, [{
+      network: query.network,
+      address,
+      walletIndex,
+    }]) ??
+      ok({ address, network: query.network });
+  },
+});

@@ -16,6 +16,7 @@ import {
 } from "../../ledger/sessions.ts";
 import { formatQuote, quoteAmount } from "../../rates/quote.ts";
 import { created, ok } from "../http/answer.ts";
+import { heldBack } from "../http/checks.ts";
 import type { ApiContext } from "../http/context.ts";
 import { invalidField, notDone, refused, validationFailed } from "../http/errors.ts";
 import {
@@ -27,18 +28,16 @@ import {
   positiveAmount,
   referenceId,
 } from "../http/fields.ts";
-import { heldBack } from "../http/hand_out.ts";
-import { pagination } from "../http/paging.ts";
+import { pagination } from "../http/formats.ts";
 import { keyedRoute } from "../http/route.ts";
 import { hashSessionToken } from "../http/session_token.ts";
-import { addressDepositView } from "./address_deposit_view.ts";
+import { addressDepositView } from "./deposit_address.ts";
 import {
   DEPOSIT_URL_CREATED_EXAMPLE,
   DEPOSIT_URL_LIST_EXAMPLE,
   depositUrlCreated,
   depositUrlList,
 } from "./deposit_url_schema.ts";
-import { sessionUrl } from "./session_url.ts";
 
 /** How long a hosted page accepts, milliseconds. */
 const LIFETIME_MS = 15 * 60_000;
@@ -238,4 +237,25 @@ function listedView(session: ListedSession, { publicUrl, sessionTokens }: ApiCon
     createdAt: new Date(session.createdAt).toISOString(),
     deposits: session.deposits.map(addressDepositView),
   };
+}
+
+/** The address of a hosted payment page, with what the merchant wants it to show. */
+export function sessionUrl(
+  publicUrl: string,
+  token: string,
+  session: Pick<
+    SessionRow,
+    "referenceId" | "requestedAmount" | "requestedCurrency" | "token"
+  >,
+): string {
+  const { referenceId, requestedAmount, requestedCurrency } = session;
+  const shown = new URLSearchParams();
+  if (referenceId !== null) shown.set("ref", referenceId);
+  if (requestedAmount !== null && requestedCurrency !== null) {
+    shown.set("amount", formatAmount(requestedAmount));
+    shown.set("currency", requestedCurrency);
+  }
+  if (session.token !== null) shown.set("token", session.token);
+  const query = shown.size === 0 ? "" : `?${shown}`;
+  return `${publicUrl}/deposit/${token}${query}`;
 }

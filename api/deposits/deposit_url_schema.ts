@@ -5,8 +5,8 @@
  */
 
 import { z } from "zod";
-import { SHORT_DEPOSIT_EXAMPLE, shortDeposit } from "./deposit_schema.ts";
-import { storedIdentifier } from "./deposit_address_schema.ts";
+import { SHORT_DEPOSIT_EXAMPLE, shortDeposit } from "./deposits.ts";
+import { storedIdentifier } from "./deposit_address.ts";
 import {
   address,
   decimal,

@@ -7,20 +7,17 @@
 import { z } from "zod";
 import { readHostedPage } from "../../ledger/hosted_page.ts";
 import type { Answer } from "../http/answer.ts";
+import { heldBack } from "../http/checks.ts";
 import type { ApiContext } from "../http/context.ts";
 import { errorAnswer } from "../http/errors.ts";
-import { heldBack } from "../http/hand_out.ts";
 import { type PublicRequest, publicRoute } from "../http/route.ts";
 import { hashSessionToken } from "../http/session_token.ts";
 import { renderDocument } from "./document.tsx";
 import { chooseLanguage, type Language } from "./language.ts";
-import { PACE } from "./pace.ts";
-import { pageHeaders } from "./page_headers.ts";
-import { type PageView, pageView } from "./page_view.ts";
-import { problemPage, wantsPage } from "./problem_page.tsx";
-import { redirectOf } from "./redirect.ts";
+import { type PageView, pageView, redirectOf } from "./page_view.ts";
+import { pageHeaders, problemPage, wantsPage } from "./problem_page.tsx";
 import { screenOf } from "./screen.tsx";
-import { statusView } from "./status_view.ts";
+import { PACE, statusView } from "./status.ts";
 
 const DESCRIPTION = "Needs no API key: the session token opens it. Send `Accept: text/html`, as " +
   "browsers do, to get errors as pages too. After the session's time the page answers 410 and " +

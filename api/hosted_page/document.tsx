@@ -6,7 +6,7 @@
 
 import { raw } from "hono/html";
 import type { Child } from "hono/jsx";
-import { BrandMark } from "./brand_mark.tsx";
+import { BrandMark } from "./values.tsx";
 import { type Language, LANGUAGES } from "./language.ts";
 import SCRIPT from "./page.js" with { type: "text" };
 import SHEET from "./page.css" with { type: "text" };

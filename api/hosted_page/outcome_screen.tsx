@@ -4,12 +4,9 @@
  * @module
  */
 
-import { Icon } from "./icon.tsx";
-import type { Redirect } from "./redirect.ts";
-import { isolated, type PageView } from "./page_view.ts";
-import { Steps } from "./steps.tsx";
+import { isolated, type PageView, type Redirect } from "./page_view.ts";
 import type { Told } from "./texts/texts.ts";
-import { Amount, Code, CopyButton, FiatAmount } from "./values.tsx";
+import { Amount, Code, CopyButton, FiatAmount, Icon, Steps } from "./values.tsx";
 
 const ICONS = {
   received: "clock",

@@ -1,12 +1,214 @@
+/**
+ * How a hosted payment stands, as the customer should understand it. The interface's four statuses
+ * know neither quotes nor the end of the page's time; this does.
+ *
+ * @module
+ */
+
 import type { PageMerchant } from "../../ledger/hosted_page.ts";
-import { type Amount, formatAmount } from "../../ledger/money/amount.ts";
+import {
+  add,
+  type Amount,
+  cutTo,
+  formatAmount,
+  fromTokenUnits,
+  max,
+  subtract,
+  ZERO,
+} from "../../ledger/money/amount.ts";
+import { type Network, tokenDecimals } from "../../ledger/money/pair.ts";
 import type { SessionPayment, SessionRow } from "../../ledger/sessions.ts";
-import { fiatText } from "./fiat.ts";
 import { type Language, LANGUAGES } from "./language.ts";
-import { NETWORK_NAMES, type NetworkName } from "./network_names.ts";
-import { type PageState, pageState, type Progress, progressOf } from "./page_state.ts";
-import { type Poll, pollOf } from "./poll.ts";
 import type { Texts } from "./texts/texts.ts";
+
+/** What was asked for and what has come, in the token that the page asks for. */
+export interface Progress {
+  /** What to send: the quote, rounded up to what the token can carry; null without a quote. */
+  readonly asked: Amount | null;
+  /** Credited or on its way. */
+  readonly seen: Amount;
+  readonly credited: Amount;
+  /** What is still to be sent; null without a quote. */
+  readonly missing: Amount | null;
+  /**
+   * Whether the merchant named a price and no rate was at hand for it: then only the merchant knows
+   * how much of the token pays it.
+   */
+  readonly isUnpriced: boolean;
+}
+
+/** What the page tells. */
+export type PageState =
+  /** Nothing was seen yet. */
+  | { readonly kind: "waiting" }
+  /** Less than the quote was seen, and there is time to send the rest. */
+  | { readonly kind: "partial" }
+  /** Enough was seen and is not final; `late`: the page's time is over meanwhile. */
+  | { readonly kind: "received"; readonly late: boolean }
+  /** Enough was credited; `over`: that much more than was asked, zero where it was exact. */
+  | { readonly kind: "completed"; readonly over: Amount }
+  /** Something was credited, and only the merchant can tell whether it is enough. */
+  | { readonly kind: "unchecked" }
+  /** What was seen has come to nothing. */
+  | { readonly kind: "failed" }
+  /** The page's time is over and nothing was seen. */
+  | { readonly kind: "expired" }
+  /** The page's time is over and less than the quote was seen. */
+  | { readonly kind: "short" };
+
+/** Compares what has come in with the quote. */
+export function progressOf(
+  session: Pick<SessionRow, "amount" | "currency" | "network" | "requestedAmount">,
+  payment: SessionPayment | null,
+): Progress {
+  const asked = session.amount === null
+    ? null
+    : roundUp(session.amount, tokenDecimals(session.currency, session.network));
+  const credited = payment?.credited ?? ZERO;
+  const seen = add(credited, payment?.pending ?? ZERO);
+  return {
+    asked,
+    seen,
+    credited,
+    missing: asked === null ? null : max(subtract(asked, seen), ZERO),
+    isUnpriced: asked === null && session.requestedAmount !== null,
+  };
+}
+
+/**
+ * Says how the payment stands. A quote is met by the sum of what came in. Where any amount was asked
+ * for the first payment is enough; where a price could not be quoted none is known to be.
+ *
+ * @param now Unix milliseconds
+ */
+export function pageState(
+  session: Pick<SessionRow, "expiresAt">,
+  payment: SessionPayment | null,
+  progress: Progress,
+  now: number,
+): PageState {
+  const isOver = now >= session.expiresAt;
+  const { asked, seen, credited, isUnpriced } = progress;
+  if (payment === null) return { kind: isOver ? "expired" : "waiting" };
+  const { status } = payment.deposit;
+  if (status === "FAILED" || status === "CANCELLED") return { kind: "failed" };
+  if (isUnpriced) {
+    return status === "CONFIRMED" && seen === credited
+      ? { kind: "unchecked" }
+      : { kind: "received", late: isOver };
+  }
+  if (asked === null) {
+    return status === "CONFIRMED"
+      ? { kind: "completed", over: ZERO }
+      : { kind: "received", late: isOver };
+  }
+  if (credited >= asked) return { kind: "completed", over: subtract(credited, asked) };
+  if (seen >= asked) return { kind: "received", late: isOver };
+  return { kind: isOver ? "short" : "partial" };
+}
+
+/** The least amount of a token that is not below the given one. */
+function roundUp(amount: Amount, decimals: number): Amount {
+  const cut = cutTo(amount, decimals);
+  return cut === amount ? cut : add(cut, fromTokenUnits(1n, decimals));
+}
+
+/** How long after its time a page still looks for a late payment. */
+const LOOKS_ON_MS = 60 * 60_000;
+
+/** What an open page asks to see whether something changed. */
+export type Poll = "status" | "page" | "none";
+
+/**
+ * What the page asks: the status while its time lasts, afterwards itself (the status is a 410 by
+ * then), nothing once there is nothing to wait for. A tab that is left open does not ask for ever.
+ *
+ * @param overMs since the page's time was over, milliseconds; below zero while it lasts
+ */
+export function pollOf(state: PageState, overMs: number): Poll {
+  if (overMs < 0) return state.kind === "completed" ? "none" : "status";
+  if (state.kind === "received") return "page";
+  return state.kind === "completed" || overMs > LOOKS_ON_MS ? "none" : "page";
+}
+
+/** Where the customer goes from here. */
+export interface Redirect {
+  readonly url: string;
+  /** Seconds after which the page goes there by itself; null: only when the customer wants to. */
+  readonly afterS: number | null;
+}
+
+/** Long enough to read that all is well. */
+const SUCCESS_S = 5;
+/** Long enough to read what went wrong, and that a payment already sent is safe. */
+const FAILURE_S = 10;
+
+/**
+ * Where a terminal state leads, if the merchant has set it. Money that is on its way or too little
+ * is nothing to be sent away from: there the customer is offered the way and takes it or not. Money
+ * that only the merchant can judge leads nowhere: neither address would be true.
+ */
+export function redirectOf(
+  state: PageState,
+  merchant: Pick<PageMerchant, "successUrl" | "failureUrl">,
+): Redirect | null {
+  const to = (url: string | null, afterS: number | null) => url === null ? null : { url, afterS };
+  switch (state.kind) {
+    case "waiting":
+    case "partial":
+    case "received":
+    case "unchecked":
+      return null;
+    case "completed":
+      return to(merchant.successUrl, SUCCESS_S);
+    case "failed":
+    case "expired":
+      return to(merchant.failureUrl, FAILURE_S);
+    case "short":
+      return to(merchant.failureUrl, null);
+    default: {
+      const never: never = state;
+      return never;
+    }
+  }
+}
+
+/** By currency, which is three letters; asking takes 0.1 ms each time. */
+const decimalsOf = new Map<string, number>();
+
+/** An amount with the decimals that its currency is written with, or more where it has more. */
+export function fiatText(amount: Amount, currency: string): string {
+  let decimals = decimalsOf.get(currency);
+  if (decimals === undefined) {
+    const options = { style: "currency", currency } as const;
+    decimals = new Intl.NumberFormat("en", options).resolvedOptions().maximumFractionDigits ?? 0;
+    decimalsOf.set(currency, decimals);
+  }
+  const [whole = "", fraction = ""] = formatAmount(amount).split(".");
+  const padded = fraction.padEnd(decimals, "0");
+  return padded === "" ? whole : `${whole}.${padded}`;
+}
+
+/** How wallets and exchanges call a network, so that customers choose the right one. */
+export interface NetworkName {
+  readonly name: string;
+  /** The token standard, by which many wallets name the network. */
+  readonly standard: string;
+  /** Whether its money is worth nothing. */
+  readonly isTest: boolean;
+}
+
+/** Names that are not translated: they have to match what the wallet shows. */
+export const NETWORK_NAMES: Readonly<Record<Network, NetworkName>> = {
+  TRX: { name: "TRON", standard: "TRC-20", isTest: false },
+  ETH: { name: "Ethereum", standard: "ERC-20", isTest: false },
+  BNB: { name: "BNB Smart Chain", standard: "BEP-20", isTest: false },
+  SOL: { name: "Solana", standard: "SPL", isTest: false },
+  TRX_SHASTA: { name: "TRON Shasta", standard: "TRC-20", isTest: true },
+  SEP: { name: "Ethereum Sepolia", standard: "ERC-20", isTest: true },
+  tBNB: { name: "BNB Smart Chain Testnet", standard: "BEP-20", isTest: true },
+  SOL_DEVNET: { name: "Solana Devnet", standard: "SPL", isTest: true },
+};
 
 /** Everything that a hosted page is drawn from. */
 export interface PageView {

@@ -6,13 +6,10 @@
 
 import { type Amount as Money, formatAmount } from "../../ledger/money/amount.ts";
 import { formatQuote } from "../../rates/quote.ts";
-import { fiatText } from "./fiat.ts";
-import { Icon } from "./icon.tsx";
-import { isolated, type PageView } from "./page_view.ts";
+import { fiatText, isolated, type PageView } from "./page_view.ts";
 import { QrCode } from "./qr_code.tsx";
-import { Steps } from "./steps.tsx";
 import type { Told } from "./texts/texts.ts";
-import { Amount, Code, CopyButton, FiatAmount } from "./values.tsx";
+import { Amount, Code, CopyButton, FiatAmount, Icon, Steps } from "./values.tsx";
 
 /** Everything that a customer needs to pay. */
 export function PaymentScreen({ view, told }: { readonly view: PageView; readonly told: Told }) {

@@ -1,15 +1,52 @@
 /**
- * Errors of a hosted page as people read them. Programs are answered in JSON, like everywhere.
+ * What a browser may do with a hosted page: run our script, use our styles, ask us, and nothing
+ * else.
  *
  * @module
  */
 
+import { createHash } from "node:crypto";
 import type { Answer } from "../http/answer.ts";
-import { renderDocument } from "./document.tsx";
-import { Icon } from "./icon.tsx";
+import { notFound } from "../http/errors.ts";
+import { INLINE, renderDocument } from "./document.tsx";
 import { chooseLanguage, LANGUAGES } from "./language.ts";
-import { pageHeaders } from "./page_headers.ts";
 import type { Texts, Told } from "./texts/texts.ts";
+import { Icon } from "./values.tsx";
+
+function hashSource(text: string): string {
+  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+}
+
+const POLICY = [
+  "default-src 'none'",
+  `script-src ${hashSource(INLINE.script)}`,
+  `style-src ${hashSource(INLINE.style)}`,
+  "img-src data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+].join("; ");
+
+/**
+ * The headers of a hosted page.
+ *
+ * @param origins who may show it in a frame; their shape is checked when a merchant sets them, and
+ *   by the database
+ */
+export function pageHeaders(origins: readonly string[] | null): Record<string, string> {
+  const isFramed = origins !== null && origins.length > 0;
+  return {
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": `${POLICY}; frame-ancestors ${
+      isFramed ? origins.join(" ") : "'none'"
+    }`,
+    // for browsers that do not know frame-ancestors; there is no way to name origins in it
+    ...(isFramed ? {} : { "x-frame-options": "DENY" }),
+    "referrer-policy": "no-referrer",
+    "permissions-policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
+    "vary": "accept, accept-language",
+  };
+}
 
 /** Whether whoever asks wants to read a page: browsers say so, programs do not. */
 export function wantsPage(headers: Headers): boolean {
@@ -65,4 +102,30 @@ function problemOf(
     default:
       return { told: texts.somethingWrong, canRetry: true };
   }
+}
+
+/** Where customers are sent to, and what is left of it when a link loses its end. */
+const OURS = /^\/(?:deposit|api\/deposit-page)(?:\/|$)/;
+
+/** A whole link to a page, with a slash too much at its end. */
+const SLASHED = /^\/(?:deposit\/|api\/(?=deposit-page\/))([^/]+)\/$/;
+
+/**
+ * What somebody is answered whose link to a hosted page matches no route: the page, where only a
+ * slash at the end is too much; otherwise that the link is incomplete.
+ *
+ * @returns null where the address is none of the page's
+ */
+export function mangledLink(request: Request): Answer | null {
+  if (request.method !== "GET" && request.method !== "HEAD") return null;
+  const url = URL.parse(request.url);
+  if (url === null) return null;
+  const { pathname, search } = url;
+  const last = SLASHED.exec(pathname)?.[1];
+  if (last !== undefined) {
+    // relative: a proxy may serve the page under a path of its own
+    const headers = { "location": `../${last}${search}`, "referrer-policy": "no-referrer" };
+    return { status: 308, body: null, headers };
+  }
+  return OURS.test(pathname) ? problemPage(notFound, request) : null;
 }

@@ -1,7 +1,6 @@
 import { OutcomeScreen } from "./outcome_screen.tsx";
-import { isolated, money, type PageView, price } from "./page_view.ts";
+import { isolated, money, type PageView, price, type Redirect, redirectOf } from "./page_view.ts";
 import { PaymentScreen } from "./payment_screen.tsx";
-import { type Redirect, redirectOf } from "./redirect.ts";
 import type { Texts, Told } from "./texts/texts.ts";
 
 /** A screen, and what is said of it to those who do not see it change. */

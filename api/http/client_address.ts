@@ -75,3 +75,26 @@ function withoutPort(hop: string): string {
   const found = /^\[([^\]]*)\](?::\d{1,5})?$|^([^:]*):\d{1,5}$/.exec(hop);
   return found?.[1] ?? found?.[2] ?? hop;
 }
+
+/**
+ * The name under which a client's address is counted: an IPv6 client has a whole /64 to send from,
+ * so that counts as one.
+ */
+export function addressBucket(address: string | null): string {
+  if (address === null || !ipaddr.isValid(address)) return "unknown";
+  const parsed = ipaddr.process(address);
+  return parsed.kind() === "ipv4"
+    ? parsed.toString()
+    : parsed.toByteArray().slice(0, 8).join(".") + "/64";
+}
+
+/** A name, an IPv4 or an IPv6 address, with or without a port (RFC 9110, 7.2). */
+const HOST = /^(?:[\w.~-]{1,253}|\[[\da-fA-F:.]{2,45}\])(?::\d{1,5})?$/;
+
+/**
+ * True where a Host header names a host and nothing else. The address of a request is put together
+ * from it, so a path in it would be taken for the path that was asked for. HTTP/2 has no such header.
+ */
+export function isHost(header: string | null): boolean {
+  return header !== null && HOST.test(header);
+}

@@ -4,33 +4,32 @@
  * @module
  */
 
-import type { AddressGuard } from "../../actors/addresses/address_guard.ts";
 import type { Registry } from "prom-client";
+import type { AddressGuard } from "../../actors/addresses/address_guard.ts";
 import type { Merchants } from "../../actors/merchant/messages.ts";
 import type { IdPrefix } from "../../actors/runtime/ids.ts";
 import type { FeeBoard } from "../../actors/treasury/fee_board.ts";
-import type { WatcherStatus } from "../../actors/watcher/watcher_status.ts";
-import type { Chain, NodeState } from "../../chains/chain.ts";
 import type { TreasuryPolicy } from "../../actors/treasury/treasury_policy.ts";
 import type { TreasuryStatus } from "../../actors/treasury/treasury_status.ts";
-import type { Sql } from "../../ledger/database/connect.ts";
-import type { Duties } from "../../ledger/money/duties.ts";
-import type { Settings } from "../../ledger/journal/read_settings.ts";
-import type { Network } from "../../ledger/money/pair.ts";
+import type { WatcherStatus } from "../../actors/watcher/watcher_status.ts";
+import type { Chain, NodeState } from "../../chains/chain.ts";
+import type { Balances } from "../../ledger/balances.ts";
 import type { LoadOne } from "../../ledger/database/batcher.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
 import type { AddressOwner } from "../../ledger/deposit_addresses.ts";
 import type { HostedStatus } from "../../ledger/hosted_page.ts";
-import type { Balances } from "../../ledger/balances.ts";
+import type { Settings } from "../../ledger/journal/read_settings.ts";
+import type { Duties } from "../../ledger/money/duties.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import type { Rates } from "../../rates/rates.ts";
-import type { SecretBox } from "../../webhooks/secret_box.ts";
 import type { NameLookups } from "../../webhooks/name_lookups.ts";
+import type { SecretBox } from "../../webhooks/secret_box.ts";
 import type { Sender } from "../../webhooks/sender.ts";
 import type { UrlRules } from "../../webhooks/url_guard.ts";
-import type { Environment } from "./api_key.ts";
-import type { ApiPools } from "./database_use.ts";
-import type { FailedAuthentications } from "./failed_authentications.ts";
-import type { KeyRing } from "./key_ring.ts";
+import type { ApiPools } from "./read_slots.ts";
+import type { Environment, KeyRing } from "./key_ring.ts";
 import type { RateLimits } from "./rate_limits.ts";
+import type { FailedAuthentications } from "./request_log.ts";
 import type { SessionTokens } from "./session_token.ts";
 
 /** A deposit address nobody has yet. */

@@ -1,11 +1,18 @@
 /**
- * Formats that values have in responses.
+ * Formats of values in responses, and the `pagination` of lists.
  *
  * @module
  */
 
 import { z } from "zod";
+import type { PageRequest } from "../../ledger/lists/list_page.ts";
 import { currency, network } from "./fields.ts";
+
+/** The `pagination` object: `pages` is 0 when there is nothing. */
+export function pagination(request: PageRequest, total: number) {
+  const { page, limit } = request;
+  return { total, page, limit, pages: Math.ceil(total / limit) };
+}
 
 /** A canonical decimal string: no exponent, no zeros at the end, no bare point. */
 export const decimal = z.string().regex(/^(?:0|[1-9]\d*)(?:\.\d*[1-9])?$/).meta({

@@ -1,16 +1,70 @@
 /**
- * Who holds which key. Keys are read from the database by hash, together for all requests that ask
- * at the same time, and remembered for at most a second, so that a revoked key or a suspended
- * account is noticed within that time.
+ * API keys and who holds them. A key is `sk_<environment>_<43 base62 digits><6 base62 digits>`: 256
+ * random bits, and a CRC-32 of everything before it, so that a mistyped or invented key is known
+ * without asking the database and secret scanners make no false finds. Keys are read by hash,
+ * together for all requests that ask at the same time, and remembered for at most a second, so that
+ * a revoked key or a suspended account is noticed within that time.
  *
  * @module
  */
 
-import { batcher, type LoadMany } from "../../ledger/database/batcher.ts";
+import { getLogger } from "@logtape/logtape";
+import { hash, randomBytes } from "node:crypto";
+import { crc32 } from "node:zlib";
 import type { StoredKey } from "../../ledger/api_keys.ts";
-import { type Environment, hashApiKey, parseApiKey } from "./api_key.ts";
-import { NOTE_AGE_MS } from "./key_usage.ts";
+import { batcher, type LoadMany } from "../../ledger/database/batcher.ts";
 import type { Caller } from "./permission.ts";
+
+/** Where a key is valid. */
+export const ENVIRONMENTS = ["development", "staging", "production"] as const;
+
+/** One of {@linkcode ENVIRONMENTS}. */
+export type Environment = (typeof ENVIRONMENTS)[number];
+
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const RANDOM_BYTES = 32;
+const RANDOM_DIGITS = 43;
+const CHECK_DIGITS = 6;
+
+const SHAPE = /^sk_(development|staging|production)_[0-9A-Za-z]{49}$/;
+
+/** Finds keys in text, for secret scanners. */
+export const KEY_PATTERN = /\bsk_(?:development|staging|production)_[0-9A-Za-z]{49}\b/;
+
+function base62(value: bigint, length: number): string {
+  let digits = "";
+  for (let rest = value; rest > 0n; rest /= 62n) digits = DIGITS[Number(rest % 62n)] + digits;
+  return digits.padStart(length, "0");
+}
+
+function checksum(body: string): string {
+  return base62(BigInt(crc32(body)), CHECK_DIGITS);
+}
+
+/** A new key. It is shown once and never stored; {@linkcode hashApiKey} is. */
+export function mintApiKey(environment: Environment): string {
+  const random = BigInt(`0x${randomBytes(RANDOM_BYTES).toString("hex")}`);
+  const body = `sk_${environment}_${base62(random, RANDOM_DIGITS)}`;
+  return body + checksum(body);
+}
+
+/**
+ * The environment a key is made for.
+ *
+ * @returns null when the text is no key: wrong shape or wrong check digits
+ */
+export function parseApiKey(text: string): Environment | null {
+  const match = SHAPE.exec(text);
+  if (match === null) return null;
+  const body = text.slice(0, -CHECK_DIGITS);
+  if (checksum(body) !== text.slice(-CHECK_DIGITS)) return null;
+  return match[1] as Environment;
+}
+
+/** SHA-256 of a key in lowercase hex; a fast hash is enough for 256 random bits. */
+export function hashApiKey(text: string): string {
+  return hash("sha256", text, "hex");
+}
 
 /** How long a key is remembered, milliseconds. */
 export const KEY_MEMORY_MS = 1_000;
@@ -128,5 +182,38 @@ function callerOf(key: StoredKey): Caller {
     ipAllowlist: key.ipAllowlist,
     expiresAt: key.expiresAt,
     rateLimits: key.rateLimits,
+  };
+}
+
+const log = getLogger(["engine", "api"]);
+
+/** How old a note may be before a use is noted again, milliseconds. */
+export const NOTE_AGE_MS = 5 * 60_000;
+
+/** Makes a function that notes a use, some time soon; uses at the same time are written together. */
+export function createUsageNotes(
+  mark: (keyIds: readonly string[]) => Promise<void>,
+): (keyId: string) => void {
+  let waiting = new Set<string>();
+  let writing = false;
+
+  async function write(): Promise<void> {
+    writing = true;
+    while (waiting.size > 0) {
+      const keyIds = [...waiting];
+      waiting = new Set();
+      try {
+        await mark(keyIds);
+      } catch (error) {
+        // the next use notes it: nothing rests on it
+        log.debug("cannot note the use of keys: {error}", { error });
+      }
+    }
+    writing = false;
+  }
+
+  return (keyId) => {
+    waiting.add(keyId);
+    if (!writing) void write();
   };
 }

@@ -4,13 +4,25 @@
  * @module
  */
 
-import { addressBucket } from "./address_bucket.ts";
 import type { Answer } from "./answer.ts";
+import { addressBucket } from "./client_address.ts";
 import { rateLimitExceeded } from "./errors.ts";
-import { KnownSessions } from "./known_sessions.ts";
 import type { Caller } from "./permission.ts";
-import { type Allowance, RateWindows } from "./rate_windows.ts";
-import type { RateCategory } from "./route.ts";
+import { type Allowance, KnownSessions, RateWindows } from "./rate_windows.ts";
+
+/** Which of the published limits a request counts against. */
+export type RateCategory =
+  | "balance"
+  | "deposits"
+  | "withdrawals"
+  | "transactions"
+  | "webhooks"
+  /** Polling of one hosted page, counted per session token. */
+  | "hosted"
+  /** What needs no key, counted per client address; health apart from the reference. */
+  | "public"
+  | "health"
+  | "none";
 
 /** What has windows of its own, so that a flood of buckets costs no other category one of its own. */
 type CountedCategory =

@@ -1,3 +1,5 @@
+import type { Sql } from "../../ledger/database/connect.ts";
+
 /** Returns a slot; later calls change nothing. */
 export type Release = () => void;
 
@@ -82,4 +84,15 @@ export class ReadSlots {
     const [next] = index < 0 ? [] : this.#waiting.splice(index, 1);
     next?.start(this.#give(next.merchantId));
   }
+}
+
+/** The pools of the interface. */
+export interface ApiPools {
+  /** For keys, for what writes, and for hosted pages. */
+  readonly requests: Sql;
+  /** For what merchants and resellers list. */
+  readonly reads: Sql;
+  /** For administrators. */
+  readonly operators: Sql;
+  readonly slots: ReadSlots;
 }

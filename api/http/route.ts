@@ -10,23 +10,10 @@ import type { Answer } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
 import type { ErrorCode } from "./error_table.ts";
 import type { Caller, KeyRole, Permission } from "./permission.ts";
+import type { RateCategory } from "./rate_limits.ts";
 
 /** Methods that are used. */
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-
-/** Which of the published limits a request counts against. */
-export type RateCategory =
-  | "balance"
-  | "deposits"
-  | "withdrawals"
-  | "transactions"
-  | "webhooks"
-  /** Polling of one hosted page, counted per session token. */
-  | "hosted"
-  /** What needs no key, counted per client address; health apart from the reference. */
-  | "public"
-  | "health"
-  | "none";
 
 /**
  * Who may call. `own`: a key of a merchant, acting for that merchant. `named`: the merchant in the

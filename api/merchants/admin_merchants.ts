@@ -10,10 +10,10 @@ import { type Amount, formatAmount, parseAmount } from "../../ledger/money/amoun
 import type { MerchantRow } from "../../ledger/rows.ts";
 import { newWebhookSecret } from "../../webhooks/secret.ts";
 import { created, ok } from "../http/answer.ts";
-import { type Accountable, auditStamp } from "../http/audit_stamp.ts";
+import { type Accountable, auditStamp } from "../http/admin_command.ts";
 import type { ApiContext } from "../http/context.ts";
 import { limit, nameOf, page } from "../http/fields.ts";
-import { pagination } from "../http/paging.ts";
+import { pagination } from "../http/formats.ts";
 import { staffRoute } from "../http/route.ts";
 import {
   MERCHANT_CREATED_EXAMPLE,

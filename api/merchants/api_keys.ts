@@ -26,7 +26,7 @@ import {
   apiKeyRotated,
   apiKeyShown,
 } from "./api_key_schema.ts";
-import { refuseUnknown } from "../http/unknown_fields.ts";
+import { refuseUnknownFields } from "../http/checks.ts";
 
 const MERCHANT_KEYS = "/api/merchants/{merchantId}/api-keys";
 const ADMIN_KEYS = "/api/admin/api-keys";
@@ -105,7 +105,7 @@ export const createApiKey = keyedRoute({
   errors: ["record_not_found", "conflict"],
   handler: async ({ body, ...request }, context) => {
     const { caller, merchantId } = request;
-    const unknown = refuseUnknown(caller, body, merchantKey);
+    const unknown = refuseUnknownFields(caller, body, merchantKey);
     if (unknown !== null) return unknown;
     if (caller.role === "ADMIN" && await readMerchant(context.sql, merchantId) === null) {
       return notFound;
@@ -140,7 +140,7 @@ export const rotateApiKey = keyedRoute({
   },
   errors: ["record_not_found", "conflict", "key_of_another"],
   handler: ({ body, ...request }, context) =>
-    refuseUnknown(request.caller, body, overlap) ??
+    refuseUnknownFields(request.caller, body, overlap) ??
       rotateKey(request, request.params.keyId ?? "", body.overlapHours, context),
 });
 

@@ -15,10 +15,8 @@ import {
 } from "../../ledger/api_key_changes.ts";
 import { findApiKey, type KeyRecord } from "../../ledger/api_keys.ts";
 import { awaitsApproval, type Duties, isSameHand } from "../../ledger/money/duties.ts";
+import { hubAudit, noteRefusal } from "../http/admin_command.ts";
 import { type Answer, created, ok } from "../http/answer.ts";
-import { hashApiKey, mintApiKey } from "../http/api_key.ts";
-import { noteRefusal } from "../http/ask_as_admin.ts";
-import { hubAudit } from "../http/audit_stamp.ts";
 import { isWithin } from "../http/client_address.ts";
 import type { ApiContext } from "../http/context.ts";
 import {
@@ -29,6 +27,7 @@ import {
   notFound,
   refused,
 } from "../http/errors.ts";
+import { hashApiKey, mintApiKey } from "../http/key_ring.ts";
 import { actorOf, type Caller, holds, type KeyRole, type Permission } from "../http/permission.ts";
 
 /** Who asks, for which account. */

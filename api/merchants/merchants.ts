@@ -13,9 +13,9 @@ import { checkHost } from "../../webhooks/check_host.ts";
 import { EVENT_TYPES, LISTED_EVENT } from "../../webhooks/event_type.ts";
 import { checkUrl, LONGEST_URL, type UrlRefusal } from "../../webhooks/url_guard.ts";
 import { type Answer, ok } from "../http/answer.ts";
-import { auditStamp } from "../http/audit_stamp.ts";
+import { auditStamp } from "../http/admin_command.ts";
 import type { ApiContext } from "../http/context.ts";
-import { detailsOf } from "../http/details.ts";
+import { detailsOf } from "../http/read_input.ts";
 import {
   forbidden,
   invalidRequest,

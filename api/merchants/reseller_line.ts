@@ -9,15 +9,18 @@ import { sumLineMargins } from "../../ledger/margins.ts";
 import { listMerchants, readMerchant } from "../../ledger/merchants.ts";
 import { findResellerById } from "../../ledger/resellers.ts";
 import type { MerchantRow } from "../../ledger/rows.ts";
+import { askAsAdmin } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
-import { askAsAdmin } from "../http/ask_as_admin.ts";
-import { refuseReversed } from "../http/date_range.ts";
+import { refuseReversed } from "../http/checks.ts";
 import { notFound, validationFailed } from "../http/errors.ts";
 import { endDate, limit, page, rate, startDate } from "../http/fields.ts";
-import { pagination } from "../http/paging.ts";
+import { pagination } from "../http/formats.ts";
 import { staffRoute } from "../http/route.ts";
-import { RESELLER_EARNINGS_EXAMPLE, resellerEarnings } from "../statements/charges_schema.ts";
-import { earningsView } from "../statements/earnings.ts";
+import {
+  earningsView,
+  RESELLER_EARNINGS_EXAMPLE,
+  resellerEarnings,
+} from "../statements/charges.ts";
 import {
   LINE_MERCHANT_PAGE_EXAMPLE,
   lineMerchantPage,

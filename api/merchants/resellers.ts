@@ -16,15 +16,15 @@ import {
 } from "../../ledger/resellers.ts";
 import { newWebhookSecret } from "../../webhooks/secret.ts";
 import { type Answer, created, ok } from "../http/answer.ts";
-import { hubAudit } from "../http/audit_stamp.ts";
+import { hubAudit } from "../http/admin_command.ts";
 import type { ApiContext } from "../http/context.ts";
 import { conflict, forbidden, invalidField, notFound, validationFailed } from "../http/errors.ts";
 import { limit, nameOf, network, onChainAddress, page } from "../http/fields.ts";
-import { pagination } from "../http/paging.ts";
+import { pagination } from "../http/formats.ts";
 import type { Caller } from "../http/permission.ts";
 import { staffRoute } from "../http/route.ts";
-import { refuseUnknown } from "../http/unknown_fields.ts";
-import { isClosedDestination } from "../payouts/is_closed_destination.ts";
+import { refuseUnknownFields } from "../http/checks.ts";
+import { isClosedDestination } from "../payouts/withdrawals.ts";
 import { makeMerchant } from "./admin_merchants.ts";
 import {
   RESELLER_EXAMPLE,
@@ -193,7 +193,7 @@ export const putReseller = staffRoute({
   errors: ["record_not_found"],
   handler: async ({ body, ...request }, context) => {
     const { caller, params } = request;
-    const unknown = refuseUnknown(caller, body, CHANGES);
+    const unknown = refuseUnknownFields(caller, body, CHANGES);
     if (unknown !== null) return unknown;
     const found = await resellerFor(caller, params.resellerId ?? "", context);
     if (isRefused(found)) return found;

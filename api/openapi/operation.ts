@@ -4,10 +4,10 @@
  * @module
  */
 
-import { DEFAULT_LIMITS } from "../http/rate_limits.ts";
-import type { Access, RateCategory, Route } from "../http/route.ts";
+import { DEFAULT_LIMITS, type RateCategory } from "../http/rate_limits.ts";
+import type { Access, Route } from "../http/route.ts";
+import type { Json, JsonObject } from "./json.ts";
 import { type Components, schemaOf } from "./json_schema.ts";
-import { parametersOf } from "./parameters.ts";
 import { responsesOf } from "./responses.ts";
 import type { Operation } from "./shared_parts.ts";
 import { tagOf } from "./tags.ts";
@@ -84,4 +84,48 @@ function whoMay(access: Access): string {
 
 function anyOf(permissions: readonly string[]): string {
   return permissions.map((permission) => `\`${permission}\``).join(" or ");
+}
+
+/** What a client may say outside the body. */
+export function parametersOf(route: Route, components: Components): readonly JsonObject[] {
+  return [
+    ...[...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => inPath(name ?? "")),
+    ...(route.query === null ? [] : inQuery(schemaOf(route.query, "input", components))),
+    ...route.headers.map((header) => ({
+      name: header.name,
+      in: "header",
+      required: header.required ?? false,
+      description: header.description,
+      schema: schemaOf(header.schema, "input", components),
+    })),
+  ];
+}
+
+function inPath(name: string): JsonObject {
+  return { name, in: "path", required: true, schema: { type: "string" } };
+}
+
+function inQuery(schema: JsonObject): readonly JsonObject[] {
+  const required: Json = schema.required ?? [];
+  return Object.entries(objectOf(schema.properties)).map(([name, property]) => {
+    const { description, ...rest } = objectOf(property);
+    return {
+      name,
+      in: "query",
+      required: Array.isArray(required) && required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema: rest,
+    };
+  });
+}
+
+function objectOf(value: Json | undefined): JsonObject {
+  if (typeof value !== "object" || value === null || isList(value)) {
+    throw new TypeError("Cannot document a query as its schema is no object");
+  }
+  return value;
+}
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
 }

@@ -7,11 +7,56 @@
 import { z } from "zod";
 import { listAudit } from "../../ledger/audit_trail.ts";
 import { ok } from "../http/answer.ts";
-import { refuseReversed } from "../http/date_range.ts";
+import { refuseReversed } from "../http/checks.ts";
 import { endDate, limit, page, startDate } from "../http/fields.ts";
-import { pagination } from "../http/paging.ts";
+import {
+  EXAMPLE,
+  exampleId,
+  id,
+  onePage,
+  pagination,
+  paginationSchema,
+  timestamp,
+} from "../http/formats.ts";
 import { staffRoute } from "../http/route.ts";
-import { AUDIT_PAGE_EXAMPLE, auditPage } from "./admin_schema.ts";
+
+/** Answer of the audit. */
+export const auditPage = z.object({
+  audit: z.array(
+    z.object({
+      id: id("aud"),
+      merchantId: id("mer").nullable(),
+      actor: z.string().meta({ description: "Id of the key that was used" }),
+      actorLabel: z.string().nullable(),
+      action: z.string(),
+      subject: z.string(),
+      before: z.unknown(),
+      after: z.unknown(),
+      refused: z.string().nullable().meta({ description: "Why it was refused; null: done" }),
+      requestId: z.string().nullable(),
+      createdAt: timestamp,
+    }).meta({ id: "AuditLine" }),
+  ),
+  pagination: paginationSchema,
+});
+
+/** What the reference shows for the audit. */
+export const AUDIT_PAGE_EXAMPLE = {
+  audit: [{
+    id: exampleId("aud"),
+    merchantId: exampleId("mer"),
+    actor: exampleId("key"),
+    actorLabel: "operations",
+    action: "withdrawal.approve",
+    subject: exampleId("wd"),
+    before: { status: "PENDING_APPROVAL" },
+    after: { status: "PENDING" },
+    refused: null,
+    requestId: "req_0198a2c47d107c3e9b523f6e1c0d8a41",
+    createdAt: EXAMPLE.time,
+  }],
+  pagination: onePage(20),
+};
 
 const name = z.string().min(1).max(128).optional();
 

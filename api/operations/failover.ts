@@ -1,21 +1,135 @@
 /**
- * A change of the database's history, as operators see it: what payouts wait for, what was lost, and
- * what left wallets of ours unknown to the books.
+ * A history of the database that was lost, and what it may have signed.
  *
  * @module
  */
 
 import { z } from "zod";
-import { readSigningStop } from "../../ledger/failover/signing_stop.ts";
 import { listHolds, listLost, listUndecided } from "../../ledger/failover/list_failovers.ts";
+import { readSigningStop } from "../../ledger/failover/signing_stop.ts";
 import { declareFailover, endHolds } from "../../ledger/failover/verdicts.ts";
 import type { Network } from "../../ledger/money/pair.ts";
+import { hubAudit, noteRefusal } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
-import { noteRefusal } from "../http/ask_as_admin.ts";
-import { hubAudit } from "../http/audit_stamp.ts";
 import { conflict } from "../http/errors.ts";
+import { shownNetwork } from "../http/formats.ts";
 import { staffRoute } from "../http/route.ts";
-import { FAILOVER_EXAMPLE, failoverDone, failoverView } from "./failover_schema.ts";
+
+const moment = z.string().meta({ format: "date-time" });
+
+const holdNetwork = z.object({
+  network: shownNetwork,
+  fromHeight: z.int().nullable().meta({ description: "Solid block that this history had read" }),
+  readHeight: z.int().nullable(),
+  readTime: moment.nullable(),
+  headHeight: z.int().nullable(),
+  untilTime: moment.nullable().meta({
+    description: "Block time that the scan has to pass; null: the chain was not reached yet",
+  }),
+  comparedAt: moment.nullable(),
+  gapFirst: z.int().meta({ description: "Derivation indexes that were jumped over" }),
+  gapLast: z.int(),
+  gapWatched: z.boolean(),
+});
+
+const hold = z.object({
+  id: z.string(),
+  cause: z.enum(["history", "declared"]),
+  before: z.string().nullable().meta({ description: "Cluster and timeline" }),
+  after: z.string().nullable(),
+  reason: z.string(),
+  actor: z.string(),
+  foundAt: moment,
+  endedAt: moment.nullable(),
+  networks: z.array(holdNetwork),
+});
+
+const spend = z.object({
+  network: shownNetwork,
+  txid: z.string(),
+  height: z.int(),
+  time: moment,
+  wallet: z.string().meta({ description: "`hot`, or the derivation index of a deposit address" }),
+  from: z.string(),
+  to: z.string(),
+  currency: z.string(),
+  amount: z.string(),
+  status: z.enum(["open", "listed", "cold"]).meta({
+    description: "Open ones stop signing; `listed`: a sweep, `cold`: a transfer to the cold wallet",
+  }),
+  candidates: z.array(z.object({
+    withdrawalId: z.string(),
+    merchantId: z.string(),
+    referenceId: z.string().nullable(),
+    state: z.enum(["queued", "signed", "approval"]).meta({
+      description:
+        "`queued`: it can be matched; `signed`: it is queued again when its bytes have " +
+        "expired; `approval`: it waits for an administrator",
+    }),
+    expiresAt: moment.nullable().meta({
+      description: "Until when signed bytes may come to a block",
+    }),
+  })).meta({ description: "Withdrawals of these terms that would be paid as well" }),
+});
+
+const loss = z.object({
+  failoverId: z.string(),
+  merchantId: z.string(),
+  kind: z.string(),
+  recordId: z.string(),
+  referenceId: z.string().nullable(),
+  network: shownNetwork.nullable(),
+  currency: z.string().nullable(),
+  amount: z.string().nullable(),
+  destination: z.string().nullable(),
+  acknowledgedAt: moment,
+});
+
+/** Everything that `deno task admin failover` shows. */
+export const failoverView = z.object({
+  stops: z.array(z.object({ network: shownNetwork, reason: z.string() })),
+  holds: z.array(hold),
+  unknownSpends: z.array(spend),
+  lostRecords: z.array(loss),
+});
+
+/** Example in the reference. */
+export const FAILOVER_EXAMPLE = {
+  stops: [{
+    network: "TRX",
+    reason: "the database has another history, and what was signed before is not compared yet",
+  }],
+  holds: [{
+    id: "fov_01a20582-e17d-7732-90a1-1651e71ba509",
+    cause: "history" as const,
+    before: "7439612340987654321/1",
+    after: "7439612340987654321/2",
+    reason: "the database continues another history",
+    actor: "engine",
+    foundAt: "2026-11-22T10:00:00.000Z",
+    endedAt: null,
+    networks: [{
+      network: "TRX",
+      fromHeight: 66_000_000,
+      readHeight: 66_000_020,
+      readTime: "2026-11-22T10:01:00.000Z",
+      headHeight: 66_000_020,
+      untilTime: "2026-11-22T10:05:00.000Z",
+      comparedAt: null,
+      gapFirst: 4_200,
+      gapLast: 5_199,
+      gapWatched: true,
+    }],
+  }],
+  unknownSpends: [],
+  lostRecords: [],
+};
+
+/** Answer to a verdict. */
+export const failoverDone = z.object({
+  success: z.literal(true),
+  withdrawalId: z.string().optional(),
+});
 
 /** Holds that are shown. */
 const HOLDS = 20;

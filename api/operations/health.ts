@@ -1,12 +1,21 @@
 /**
- * What operators' tools ask: is the process alive, can it serve, what does it measure.
+ * Health and measurements, for operators' tools.
  *
  * @module
  */
 
+import { z } from "zod";
 import { ok } from "../http/answer.ts";
 import { publicRoute } from "../http/route.ts";
-import { alive, ready } from "./health_schema.ts";
+
+/** Answer of `/healthz`. */
+export const alive = z.object({ status: z.literal("ok") });
+
+/** Answer of `/readyz`. */
+export const ready = z.object({
+  status: z.enum(["ok", "degraded", "unready"]),
+  reasons: z.array(z.string()),
+}).meta({ id: "Readiness" });
 
 /** `GET /healthz`: the process answers. */
 export const healthz = publicRoute({

@@ -10,13 +10,76 @@ import { formatAmount, isExactIn } from "../../ledger/money/amount.ts";
 import { networkFeeOf } from "../../ledger/money/fees.ts";
 import { type Currency, type Network, tokenDecimals } from "../../ledger/money/pair.ts";
 import { listPairs, type PairRecord, updatePair } from "../../ledger/pairs.ts";
+import { settingsAudit } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
-import { settingsAudit } from "../http/audit_stamp.ts";
 import type { ApiContext } from "../http/context.ts";
 import { conflict, invalidField } from "../http/errors.ts";
 import { boundedAmount, boundedPositiveAmount, currency, network } from "../http/fields.ts";
+import { decimal, EXAMPLE, shownCurrency, shownNetwork, timestamp } from "../http/formats.ts";
 import { staffRoute } from "../http/route.ts";
-import { PAIR_EXAMPLE, PAIR_LIST_EXAMPLE, pairList, pairSettings } from "./admin_schema.ts";
+
+const pair = {
+  currency: shownCurrency,
+  network: shownNetwork,
+  depositsEnabled: z.boolean(),
+  withdrawalsEnabled: z.boolean(),
+  minWithdrawal: decimal,
+  networkFee: decimal.meta({
+    description: "The fixed fee; of a dynamic pair what is charged while nothing is estimated",
+  }),
+  networkFeeMode: z.enum(["fixed", "dynamic"]),
+  quotedNetworkFee: decimal.meta({ description: "What a payout is quoted at the moment" }),
+  estimate: z.object({
+    networkFee: decimal.nullable().meta({ description: "What `dynamic` charges; null: `missing`" }),
+    floor: decimal.meta({ description: "The least that `dynamic` charges" }),
+    costToHolder: decimal.nullable().meta({
+      description: "In the network's coin, to an address that holds the token",
+    }),
+    costToNewHolder: decimal.nullable().meta({ description: "To one that does not" }),
+    estimatedAt: timestamp.nullable(),
+    coinRate: decimal.nullable().meta({ description: "Units of the currency per coin" }),
+    missing: z.string().nullable().meta({ description: "Why there is no estimate" }),
+  }).nullable().meta({ description: "Null where the service has no node of the network" }),
+  connected: z.boolean().meta({ description: "Whether the service has a node of the network" }),
+};
+
+/** A pair after a change. */
+export const pairSettings = z.object(pair).meta({ id: "PairSettings" });
+
+/** Answer of the list of pairs. */
+export const pairList = z.object({
+  pairs: z.array(z.object({
+    ...pair,
+    unclaimed: z.int().min(0).meta({ description: "Transfers set aside while it was disabled" }),
+  })),
+});
+
+const PAIR = {
+  currency: "USDT",
+  network: "TRX",
+  depositsEnabled: true,
+  withdrawalsEnabled: true,
+  minWithdrawal: "1",
+  networkFee: "1",
+  networkFeeMode: "dynamic",
+  quotedNetworkFee: "4.42",
+  estimate: {
+    networkFee: "4.42",
+    floor: "0.1",
+    costToHolder: "6.7785",
+    costToNewHolder: "13.3785",
+    estimatedAt: EXAMPLE.time,
+    coinRate: "0.3",
+    missing: null,
+  },
+  connected: true,
+};
+
+/** What the reference shows for a pair. */
+export const PAIR_EXAMPLE = PAIR;
+
+/** What the reference shows for the list of pairs. */
+export const PAIR_LIST_EXAMPLE = { pairs: [{ ...PAIR, unclaimed: 0 }] };
 
 const PATH = "/api/admin/pairs";
 

@@ -1,5 +1,5 @@
 /**
- * Reading blocks again, for an operator who doubts what was read.
+ * Ranges of blocks that are read again.
  *
  * @module
  */
@@ -9,12 +9,30 @@ import { rescanBlocks } from "../../actors/watcher/rescan_blocks.ts";
 import { writeAudit } from "../../ledger/audit.ts";
 import { isNetwork } from "../../ledger/money/pair.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
+import { hubAudit } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
-import { hubAudit } from "../http/audit_stamp.ts";
-import { cannotBelieveAs, whyStopped } from "../http/chain_in_doubt.ts";
+import { cannotBelieveAs, whyStopped } from "../http/checks.ts";
 import { notFound, validationFailed } from "../http/errors.ts";
+import { shownNetwork } from "../http/formats.ts";
 import { staffRoute } from "../http/route.ts";
-import { RESCAN_EXAMPLE, rescanResult } from "./rescan_schema.ts";
+
+/** Answer to reading blocks again. */
+export const rescanResult = z.object({
+  network: shownNetwork,
+  from: z.int(),
+  to: z.int(),
+  blocks: z.int().min(0).meta({ description: "Read from the first one on; fewer: ask again" }),
+  merchants: z.int().min(0).meta({ description: "Merchants with payments in them" }),
+});
+
+/** What the reference shows for it. */
+export const RESCAN_EXAMPLE = {
+  network: "TRX",
+  from: 1_000,
+  to: 1_999,
+  blocks: 1_000,
+  merchants: 3,
+};
 
 /** Blocks of one request. */
 const MOST_BLOCKS = 1_000;

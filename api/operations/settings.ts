@@ -5,14 +5,24 @@
  */
 
 import { z } from "zod";
-import { updateThresholds } from "../../ledger/platform_settings.ts";
 import { type Amount, formatAmount } from "../../ledger/money/amount.ts";
 import { CURRENCIES, type Currency } from "../../ledger/money/pair.ts";
+import { updateThresholds } from "../../ledger/platform_settings.ts";
+import { settingsAudit } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
-import { settingsAudit } from "../http/audit_stamp.ts";
 import { boundedAmount } from "../http/fields.ts";
+import { decimal } from "../http/formats.ts";
 import { staffRoute } from "../http/route.ts";
-import { globalSettings, SETTINGS_EXAMPLE } from "./admin_schema.ts";
+
+/** Settings that concern all merchants. */
+export const globalSettings = z.object({
+  settlementThresholds: z.object({ USDT: decimal, USDC: decimal }).meta({
+    description: "Settlements of this amount and above wait for approval",
+  }),
+}).meta({ id: "Settings" });
+
+/** What the reference shows for them. */
+export const SETTINGS_EXAMPLE = { settlementThresholds: { USDT: "10000", USDC: "10000" } };
 
 const PATH = "/api/admin/settings";
 

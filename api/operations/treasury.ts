@@ -5,10 +5,15 @@
  */
 
 import type { HotLevels, TreasuryPolicy } from "../../actors/treasury/treasury_policy.ts";
-import { listOutgoing, type WaitingTransfer } from "../../ledger/payouts.ts";
 import { type Amount, formatAmount, subtract, ZERO } from "../../ledger/money/amount.ts";
 import type { Currency, Network } from "../../ledger/money/pair.ts";
-import { countTargets, listTargets } from "../../ledger/sweeps/list_targets.ts";
+import { listOutgoing, type WaitingTransfer } from "../../ledger/payouts.ts";
+import {
+  countTargets,
+  type ListedTarget,
+  listTargets,
+  type TargetCount,
+} from "../../ledger/sweeps/list_targets.ts";
 import { type Commitment, readCommitments } from "../../ledger/treasury/read_commitments.ts";
 import { readOldestQueued } from "../../ledger/treasury/read_oldest_queued.ts";
 import { type QueueHealth, readQueueHealth } from "../../ledger/treasury/read_queue_health.ts";
@@ -19,9 +24,30 @@ import { ok } from "../http/answer.ts";
 import type { ApiContext } from "../http/context.ts";
 import { isSomethingAway } from "../http/errors.ts";
 import { staffRoute } from "../http/route.ts";
-import { SHOWN_PER_REASON, sweepsView } from "./sweeps_view.ts";
-import { TREASURY_EXAMPLE, treasurySchema } from "./treasury_schema.ts";
 import { costSumView } from "./treasury_costs.ts";
+import { TREASURY_EXAMPLE, treasurySchema } from "./treasury_schema.ts";
+
+/** Addresses of a network that are shown of each reason. */
+export const SHOWN_PER_REASON = 20;
+
+/** What is not swept of one network. */
+export function sweepsView(
+  network: Network,
+  counts: readonly TargetCount[],
+  targets: readonly ListedTarget[],
+) {
+  return {
+    counts: counts.filter((count) => count.network === network)
+      .map(({ reason, addresses }) => ({ reason, addresses })),
+    addresses: targets.filter((target) => target.network === network)
+      .map(({ network: _network, ...target }) => ({
+        ...target,
+        amount: target.amount === null ? null : formatAmount(target.amount),
+        since: new Date(target.since).toISOString(),
+        lookAt: new Date(target.lookAt).toISOString(),
+      })),
+  };
+}
 
 /** Transfers shown per network and state; the sums are over all of them. */
 const SHOWN = 100;

@@ -16,8 +16,8 @@ import {
   timestamp,
   txHash,
 } from "../http/formats.ts";
-import { SWEEPS_EXAMPLE, sweepsSchema } from "./sweeps_schema.ts";
-import { COST_SUM_EXAMPLE, costSum, transferAsset, transferKind } from "./treasury_costs_schema.ts";
+import { SWEEPS_EXAMPLE, sweepsSchema } from "./sweeps.ts";
+import { COST_SUM_EXAMPLE, costSum, transferAsset, transferKind } from "./treasury_costs.ts";
 
 const transfer = z.object({
   id: z.string(),

@@ -19,14 +19,13 @@ import { findIngested, spendEventId } from "../../ledger/ingested.ts";
 import { readMerchant } from "../../ledger/merchants.ts";
 import type { WithdrawalRow } from "../../ledger/rows.ts";
 import { findWithdrawalOwner } from "../../ledger/withdrawals.ts";
+import { askAsAdmin, hubAudit, noteRefusal } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";
-import { askAsAdmin, noteRefusal } from "../http/ask_as_admin.ts";
-import { hubAudit } from "../http/audit_stamp.ts";
 import type { ApiContext } from "../http/context.ts";
 import { conflict, notFound } from "../http/errors.ts";
 import type { Caller } from "../http/permission.ts";
 import { staffRoute } from "../http/route.ts";
-import { failoverDone } from "./failover_schema.ts";
+import { failoverDone } from "./failover.ts";
 import { paidAlready, shown } from "./spend_refusals.ts";
 
 const txid = z.string().min(1).max(200).meta({ description: "As the list shows it" });

@@ -9,20 +9,72 @@ import { type Approval, hasFunded, listApprovals } from "../../ledger/approvals.
 import { formatAmount } from "../../ledger/money/amount.ts";
 import { findSettlementOwner } from "../../ledger/settlements.ts";
 import { findWithdrawalOwner } from "../../ledger/withdrawals.ts";
+import { askAsAdmin } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
-import { askAsAdmin } from "../http/ask_as_admin.ts";
 import { notFound } from "../http/errors.ts";
 import { limit, page } from "../http/fields.ts";
-import { pagination } from "../http/paging.ts";
+import {
+  address,
+  decimal,
+  EXAMPLE,
+  exampleId,
+  id,
+  madeBy,
+  onePage,
+  pagination,
+  paginationSchema,
+  shownCurrency,
+  shownNetwork,
+  timestamp,
+} from "../http/formats.ts";
 import { actorOf } from "../http/permission.ts";
 import { staffRoute } from "../http/route.ts";
-import { APPROVAL_PAGE_EXAMPLE, approvalPage } from "../operations/admin_schema.ts";
 import {
   settlementMoved,
   settlementMovedExample,
   withdrawalMoved,
   withdrawalMovedExample,
-} from "./moved_schema.ts";
+} from "./withdrawal_schema.ts";
+
+/** Answer of the approval queue. */
+export const approvalPage = z.object({
+  approvals: z.array(
+    z.object({
+      type: z.enum(["withdrawal", "settlement"]),
+      id: z.string(),
+      merchantId: id("mer"),
+      merchantName: z.string(),
+      currency: shownCurrency,
+      network: shownNetwork,
+      amount: decimal,
+      totalFees: decimal,
+      destination: address,
+      status: z.enum(["PENDING_APPROVAL", "APPROVAL_REQUIRED"]),
+      createdAt: timestamp,
+      createdBy: madeBy,
+    }).meta({ id: "Approval" }),
+  ),
+  pagination: paginationSchema,
+});
+
+/** What the reference shows for the approval queue. */
+export const APPROVAL_PAGE_EXAMPLE = {
+  approvals: [{
+    type: "withdrawal",
+    id: exampleId("wd"),
+    merchantId: exampleId("mer"),
+    merchantName: "Example Reseller",
+    currency: "USDT",
+    network: "TRX",
+    amount: "100",
+    totalFees: "2",
+    destination: EXAMPLE.address,
+    status: "PENDING_APPROVAL",
+    createdAt: EXAMPLE.time,
+    createdBy: exampleId("key"),
+  }],
+  pagination: onePage(20),
+};
 
 const ACCESS = { scope: "admin", anyOf: ["admin:payments"] } as const;
 const noBody = z.strictObject({}).prefault({});

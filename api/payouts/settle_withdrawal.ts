@@ -8,12 +8,32 @@ import { z } from "zod";
 import { judgePayout } from "../../actors/treasury/judge_payout.ts";
 import { formatAmount } from "../../ledger/money/amount.ts";
 import { readUnexpectedPayout } from "../../ledger/treasury/read_unexpected_payout.ts";
+import { askAsAdmin, noteRefusal } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
-import { askAsAdmin, noteRefusal } from "../http/ask_as_admin.ts";
-import { cannotBelieveAs, whyStopped } from "../http/chain_in_doubt.ts";
+import { cannotBelieveAs, whyStopped } from "../http/checks.ts";
 import { conflict, notFound, unavailable } from "../http/errors.ts";
+import { decimal, exampleId } from "../http/formats.ts";
 import { staffRoute } from "../http/route.ts";
-import { SETTLED_WITHDRAWAL_EXAMPLE, settledWithdrawal } from "./settled_withdrawal_schema.ts";
+
+/** Answer to a verdict on a withdrawal. */
+export const settledWithdrawal = z.object({
+  success: z.literal(true),
+  withdrawalId: z.string(),
+  verdict: z.enum(["paid", "not_paid"]),
+  status: z.enum(["CONFIRMED", "FAILED"]),
+  changed: z.boolean().meta({ description: "False where the same verdict was given before" }),
+  arrived: decimal.meta({ description: "What the chain shows to have reached the destination" }),
+});
+
+/** Example in the reference. */
+export const SETTLED_WITHDRAWAL_EXAMPLE = {
+  success: true,
+  withdrawalId: exampleId("wd"),
+  verdict: "not_paid",
+  status: "FAILED",
+  changed: true,
+  arrived: "0",
+};
 
 const ACTION = "withdrawal.settle";
 

@@ -1,25 +1,52 @@
 /**
- * Addresses that a merchant may settle to. A merchant names them, an administrator opens them.
+ * Addresses that a merchant may settle to: a merchant names them, an administrator opens and closes
+ * them.
  *
  * @module
  */
 
 import { z } from "zod";
-import { listSettlementAddresses } from "../../ledger/settlements.ts";
+import { listWhitelist } from "../../ledger/approvals.ts";
 import type { SettlementAddressRow } from "../../ledger/rows.ts";
+import { findSettlementAddressOwner, listSettlementAddresses } from "../../ledger/settlements.ts";
+import { askAsAdmin } from "../http/admin_command.ts";
 import { created, ok } from "../http/answer.ts";
-import { invalidField, notDone } from "../http/errors.ts";
+import { invalidField, notDone, notFound } from "../http/errors.ts";
 import { limit, nameOf, network, onChainAddress, page } from "../http/fields.ts";
-import { isClosedDestination } from "./is_closed_destination.ts";
-import { pagination } from "../http/paging.ts";
+import { exampleId, id, onePage, pagination, paginationSchema } from "../http/formats.ts";
 import { actorOf } from "../http/permission.ts";
-import { keyedRoute } from "../http/route.ts";
+import { keyedRoute, staffRoute } from "../http/route.ts";
+import { isClosedDestination } from "./withdrawals.ts";
 import {
   SETTLEMENT_ADDRESS_EXAMPLE,
   SETTLEMENT_ADDRESS_PAGE_EXAMPLE,
   settlementAddressPage,
   settlementAddressSchema,
 } from "./settlement_schema.ts";
+
+/** A whitelisted address as administrators see it. */
+export const settlementAddressOfMerchant = settlementAddressSchema.extend({
+  merchantId: id("mer"),
+}).meta({ id: "SettlementAddressOfMerchant" });
+
+/** What the reference shows for it. */
+export const SETTLEMENT_ADDRESS_OF_MERCHANT_EXAMPLE = {
+  ...SETTLEMENT_ADDRESS_EXAMPLE,
+  active: true,
+  merchantId: exampleId("mer"),
+};
+
+/** Answer of the list of all merchants' settlement addresses. */
+export const whitelistPage = z.object({
+  settlementAddresses: z.array(settlementAddressOfMerchant),
+  pagination: paginationSchema,
+});
+
+/** What the reference shows for it. */
+export const WHITELIST_PAGE_EXAMPLE = {
+  settlementAddresses: [SETTLEMENT_ADDRESS_OF_MERCHANT_EXAMPLE],
+  pagination: onePage(20),
+};
 
 /** `POST /api/settlement-addresses`. */
 export const createSettlementAddress = keyedRoute({
@@ -126,3 +153,82 @@ export function settlementAddressView(row: SettlementAddressRow) {
     createdAt: new Date(row.createdAt).toISOString(),
   };
 }
+
+/** `GET /api/admin/settlement-addresses`. */
+export const getWhitelist = staffRoute({
+  method: "GET",
+  path: "/api/admin/settlement-addresses",
+  summary: "List the settlement addresses of all merchants, newest first",
+  access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
+  rateCategory: "none",
+  query: z.object({
+    page: page.default(1),
+    limit: limit.default(20),
+    active: z.enum(["true", "false"]).optional(),
+    merchantId: z.string().min(1).max(100).optional(),
+  }),
+  responses: {
+    200: {
+      description: "One page of addresses",
+      schema: whitelistPage,
+      example: WHITELIST_PAGE_EXAMPLE,
+    },
+  },
+  handler: async ({ query }, { sql }) => {
+    const { active, merchantId } = query;
+    const filter = { merchantId, active: active === undefined ? undefined : active === "true" };
+    const found = await listWhitelist(sql, filter, query);
+    return ok({
+      settlementAddresses: found.rows.map((row) => ({
+        merchantId: row.merchantId,
+        ...settlementAddressView(row),
+      })),
+      pagination: pagination(query, found.total),
+    });
+  },
+});
+
+function activationRoute(verb: "activate" | "deactivate", summary: string) {
+  return staffRoute({
+    method: "POST",
+    path: `/api/admin/settlement-addresses/{addressId}/${verb}`,
+    summary,
+    access: { scope: "admin", anyOf: ["admin:payments"] },
+    rateCategory: "none",
+    body: z.strictObject({}).prefault({}),
+    responses: {
+      200: {
+        description: "The address as it is now",
+        schema: settlementAddressOfMerchant,
+        example: SETTLEMENT_ADDRESS_OF_MERCHANT_EXAMPLE,
+      },
+    },
+    errors: verb === "activate" ? ["record_not_found", "same_administrator"] : ["record_not_found"],
+    handler: async (request, context) => {
+      const addressId = request.params.addressId ?? "";
+      const merchantId = await findSettlementAddressOwner(context.sql, addressId);
+      if (merchantId === null) return notFound;
+      const action = `settlement-address.${verb}`;
+      const outcome = await askAsAdmin(request, merchantId, action, addressId, {
+        type: "activate-settlement-address",
+        at: request.now,
+        addressId,
+        active: verb === "activate",
+      }, context);
+      if (outcome.kind === "answer") return outcome.answer;
+      return ok({ merchantId, ...settlementAddressView(outcome.value) });
+    },
+  });
+}
+
+/** `POST /api/admin/settlement-addresses/{addressId}/activate`. */
+export const activateSettlementAddress = activationRoute(
+  "activate",
+  "Let a merchant settle to a whitelisted address",
+);
+
+/** `POST /api/admin/settlement-addresses/{addressId}/deactivate`. */
+export const deactivateSettlementAddress = activationRoute(
+  "deactivate",
+  "Let a merchant no longer settle to a whitelisted address",
+);

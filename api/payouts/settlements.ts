@@ -13,14 +13,14 @@ import { awaitsApproval } from "../../ledger/money/duties.ts";
 import type { SettlementRow } from "../../ledger/rows.ts";
 import { findSettlement, listSettlements } from "../../ledger/settlements.ts";
 import { type Answer, created, ok } from "../http/answer.ts";
-import { auditStamp } from "../http/audit_stamp.ts";
+import { auditStamp } from "../http/admin_command.ts";
 import type { ApiContext } from "../http/context.ts";
 import { errorAnswer, forbidden, invalidField, notDone, notFound } from "../http/errors.ts";
 import { currency, limit, network, onChainAddress, page, signedAmount } from "../http/fields.ts";
-import { pagination } from "../http/paging.ts";
+import { pagination } from "../http/formats.ts";
 import { actorOf, type Caller } from "../http/permission.ts";
 import { keyedRoute, staffRoute } from "../http/route.ts";
-import { refuseUnknown } from "../http/unknown_fields.ts";
+import { refuseUnknownFields } from "../http/checks.ts";
 import {
   SETTLEMENT_CANCELLED_EXAMPLE,
   SETTLEMENT_CREATED_EXAMPLES,
@@ -88,7 +88,7 @@ export const createSettlement = staffRoute({
   ],
   handler: async ({ body, ...request }, context) => {
     const { caller, headers, now } = request;
-    const unknown = refuseUnknown(caller, body, newSettlement.shape);
+    const unknown = refuseUnknownFields(caller, body, newSettlement.shape);
     if (unknown !== null) return unknown;
     if (awaitsApproval(context.duties, caller)) return forbidden;
     const account = await accountOf(caller, body.userId ?? null, context);

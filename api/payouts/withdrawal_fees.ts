@@ -5,22 +5,33 @@
  */
 
 import { z } from "zod";
-import { updateFeeSettings } from "../../ledger/platform_settings.ts";
 import { formatAmount, isExactIn } from "../../ledger/money/amount.ts";
 import { type FeeSettings, networkFeeOf, withdrawalFees } from "../../ledger/money/fees.ts";
 import { pairKey, tokenDecimals } from "../../ledger/money/pair.ts";
+import { updateFeeSettings } from "../../ledger/platform_settings.ts";
+import { settingsAudit } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
-import { settingsAudit } from "../http/audit_stamp.ts";
 import { invalidField } from "../http/errors.ts";
-import { feeInfo } from "../http/fee_info.ts";
+import { FEE_INFO_EXAMPLE, feeInfo, feeInfoSchema } from "../http/fee_info.ts";
 import { boundedAmount, currency, network, positiveAmount, rate } from "../http/fields.ts";
+import { decimal, fraction } from "../http/formats.ts";
 import { staffRoute } from "../http/route.ts";
-import {
-  FEE_CALCULATION_EXAMPLE,
-  feeCalculation,
-  WITHDRAWAL_FEE_SETTINGS_EXAMPLE,
-  withdrawalFeeSettings,
-} from "../operations/admin_schema.ts";
+
+/** Fee settings of withdrawals. */
+export const withdrawalFeeSettings = z.object({
+  baseFee: decimal,
+  markupRate: fraction,
+  enabled: z.boolean(),
+}).meta({ id: "WithdrawalFeeSettings" });
+
+/** What the reference shows for them. */
+export const WITHDRAWAL_FEE_SETTINGS_EXAMPLE = { baseFee: "1", markupRate: "0", enabled: true };
+
+/** Answer of a fee calculation. */
+export const feeCalculation = z.object({ feeInfo: feeInfoSchema });
+
+/** What the reference shows for it. */
+export const FEE_CALCULATION_EXAMPLE = { feeInfo: FEE_INFO_EXAMPLE };
 
 const PATH = "/api/admin/withdrawal-fees";
 

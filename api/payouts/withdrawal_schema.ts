@@ -1,5 +1,5 @@
 /**
- * Withdrawals as merchants read them.
+ * Withdrawals as merchants read them, and answers to withdrawals and settlements that were moved.
  *
  * @module
  */
@@ -21,6 +21,7 @@ import {
   timestamp,
   txHash,
 } from "../http/formats.ts";
+import { SETTLEMENT_STATUSES } from "./settlement_schema.ts";
 
 /** Statuses of a withdrawal. */
 export const WITHDRAWAL_STATUSES = [
@@ -105,3 +106,30 @@ export const WITHDRAWAL_PAGE_EXAMPLE = {
   }],
   pagination: onePage(10),
 };
+
+/** A withdrawal that was moved. */
+export const withdrawalMoved = z.object({
+  success: z.literal(true),
+  withdrawalId: id("wd"),
+  status: z.enum(WITHDRAWAL_STATUSES),
+});
+
+/** A withdrawal that its merchant took back. */
+export const withdrawalCancelled = withdrawalMoved.extend({ message: z.string() });
+
+/** A settlement that was moved. */
+export const settlementMoved = z.object({
+  success: z.literal(true),
+  settlementId: id("stl"),
+  status: z.enum(SETTLEMENT_STATUSES),
+});
+
+/** What the reference shows for a withdrawal in a status. */
+export function withdrawalMovedExample(status: (typeof WITHDRAWAL_STATUSES)[number]) {
+  return { success: true, withdrawalId: exampleId("wd"), status };
+}
+
+/** What the reference shows for a settlement in a status. */
+export function settlementMovedExample(status: (typeof SETTLEMENT_STATUSES)[number]) {
+  return { success: true, settlementId: exampleId("stl"), status };
+}

@@ -6,11 +6,13 @@
 
 import { z } from "zod";
 import { NOT_INITIATED, type Reserve } from "../../actors/merchant/messages.ts";
+import { LOST_ACCOUNT } from "../../ledger/addresses/lost_account.ts";
 import { add, formatAmount } from "../../ledger/money/amount.ts";
 import { awaitsApproval } from "../../ledger/money/duties.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { findReseller } from "../../ledger/resellers.ts";
-import { listWithdrawals } from "../../ledger/withdrawals.ts";
 import type { WithdrawalRow } from "../../ledger/rows.ts";
+import { listWithdrawals } from "../../ledger/withdrawals.ts";
 import { created, ok } from "../http/answer.ts";
 import type { ApiContext } from "../http/context.ts";
 import { errorAnswer, notDone } from "../http/errors.ts";
@@ -25,18 +27,42 @@ import {
   referenceId,
   signedAmount,
 } from "../http/fields.ts";
-import { isClosedDestination } from "./is_closed_destination.ts";
-import { pagination } from "../http/paging.ts";
+import { pagination } from "../http/formats.ts";
 import { actorOf } from "../http/permission.ts";
 import { keyedRoute } from "../http/route.ts";
-import { withdrawalCancelled, withdrawalMovedExample } from "./moved_schema.ts";
 import {
   WITHDRAWAL_CREATED_EXAMPLE,
   WITHDRAWAL_PAGE_EXAMPLE,
   WITHDRAWAL_STATUSES,
+  withdrawalCancelled,
   withdrawalCreated,
+  withdrawalMovedExample,
   withdrawalPage,
 } from "./withdrawal_schema.ts";
+
+/**
+ * True for an address that a merchant may not pay out to, as no other account would be credited: the
+ * service's wallets, the merchant's own deposit addresses, those of an account that is not known any
+ * more, and those that are watched on another network only. A deposit address of another merchant is
+ * a destination like any: the scan credits what arrives there.
+ *
+ * @param merchantId whose money would leave; null where that is not known yet
+ */
+export async function isClosedDestination(
+  merchantId: string | null,
+  network: Network,
+  address: string,
+  context: Pick<ApiContext, "chains" | "addressOwners" | "treasury">,
+): Promise<boolean> {
+  const { policy } = context.treasury(network);
+  if (address === context.chains.get(network)?.hotWallet) return true;
+  if (address === policy?.cold?.address) return true;
+  const owners = await context.addressOwners(address);
+  if (owners === undefined) return false;
+  const owner = owners.find((one) => one.network === network);
+  return owner === undefined || owner.merchantId === merchantId ||
+    owner.merchantId === LOST_ACCOUNT;
+}
 
 const newWithdrawal = z.object({
   amount: signedAmount,

@@ -1,20 +1,73 @@
 /**
- * What a merchant holds, pair by pair.
+ * Balances per (currency, network).
  *
  * @module
  */
 
 import { z } from "zod";
+import type { BalanceView } from "../../ledger/balances.ts";
+import type { PairSettings } from "../../ledger/journal/read_settings.ts";
 import { formatAmount, ZERO } from "../../ledger/money/amount.ts";
 import { maxWithdrawable, networkFeeOf } from "../../ledger/money/fees.ts";
-import type { PairSettings } from "../../ledger/journal/read_settings.ts";
 import { pairKey, tokenDecimals } from "../../ledger/money/pair.ts";
-import type { BalanceView } from "../../ledger/balances.ts";
 import { ok } from "../http/answer.ts";
 import type { ApiContext } from "../http/context.ts";
 import { currency, network } from "../http/fields.ts";
+import { decimal, EXAMPLE, shownCurrency, shownNetwork, timestamp } from "../http/formats.ts";
 import { keyedRoute } from "../http/route.ts";
-import { BALANCE_EXAMPLE, BALANCE_LIST_EXAMPLE, balanceAnswer } from "./balance_schema.ts";
+
+const held = {
+  currency: shownCurrency,
+  network: shownNetwork,
+  available: decimal,
+  pending: decimal,
+};
+
+const lastUpdatedAt = timestamp.nullable().meta({ description: "Null where nothing ever moved" });
+
+/** Answer for one pair. */
+export const balanceRow = z.object({ ...held, lastUpdatedAt }).meta({ id: "Balance" });
+
+/** Answer for several pairs. */
+export const balanceList = z.object({
+  balances: z.array(
+    z.object({
+      ...held,
+      withdrawalEnabled: z.boolean(),
+      networkFee: decimal.nullable().meta({
+        description: "What a withdrawal costs on this network now; null when they are disabled",
+      }),
+      maxWithdrawable: decimal.meta({ description: "Available after the network fee" }),
+      lastUpdatedAt,
+    }).meta({ id: "BalanceOfPair" }),
+  ),
+}).meta({ id: "BalanceList" });
+
+/** Answer of the endpoint. */
+export const balanceAnswer = z.union([balanceRow, balanceList]);
+
+/** What the reference shows for one pair. */
+export const BALANCE_EXAMPLE = {
+  currency: "USDT",
+  network: "TRX",
+  available: "250.5",
+  pending: "0",
+  lastUpdatedAt: EXAMPLE.time,
+};
+
+/** What the reference shows for several pairs. */
+export const BALANCE_LIST_EXAMPLE = {
+  balances: [{
+    currency: "USDT",
+    network: "TRX",
+    available: "250.5",
+    pending: "0",
+    withdrawalEnabled: true,
+    networkFee: "1",
+    maxWithdrawable: "249.5",
+    lastUpdatedAt: EXAMPLE.time,
+  }],
+};
 
 /** `GET /api/balance`: one row with both parameters, otherwise a list. */
 export const getBalance = keyedRoute({

@@ -1,5 +1,5 @@
 /**
- * The fees a merchant was charged.
+ * What an account was charged, and what it earned.
  *
  * @module
  */
@@ -11,15 +11,131 @@ import {
   type ListedCharge,
   sumCharges,
 } from "../../ledger/charges.ts";
-import { formatAmount } from "../../ledger/money/amount.ts";
+import { type MarginTotal, sumMargins } from "../../ledger/margins.ts";
+import { formatAmount, subtract } from "../../ledger/money/amount.ts";
 import type { ChargeRow } from "../../ledger/rows.ts";
 import { ok } from "../http/answer.ts";
-import { refuseReversed } from "../http/date_range.ts";
+import { refuseReversed, refuseUnknownMerchant } from "../http/checks.ts";
 import { currency, endDate, limit, network, page, startDate } from "../http/fields.ts";
-import { pagination } from "../http/paging.ts";
-import { refuseUnknown } from "../http/refuse_unknown.ts";
+import {
+  decimal,
+  EXAMPLE,
+  exampleId,
+  id,
+  onePage,
+  pagination,
+  paginationSchema,
+  shownCurrency,
+  shownNetwork,
+  signedDecimal,
+  timestamp,
+} from "../http/formats.ts";
 import { keyedRoute } from "../http/route.ts";
-import { CHARGE_PAGE_EXAMPLE, chargePage } from "./charges_schema.ts";
+
+const type = z.enum([
+  "ADDRESS_ACTIVATION",
+  "DIRECT_DEPOSIT",
+  "DEPOSIT_COMMISSION",
+  "WITHDRAWAL_COMMISSION",
+  "NETWORK_FEE",
+  "REVERSAL",
+]).meta({ id: "ChargeType" });
+
+const charged = signedDecimal.meta({ description: "Negative where a fee was returned" });
+
+/** Answer of the charge ledger. */
+export const chargePage = z.object({
+  charges: z.array(
+    z.object({
+      id: id("chg"),
+      type,
+      description: z.string().meta({ examples: ["Address activation fee (fixed)"] }),
+      amount: charged,
+      currency: shownCurrency,
+      network: shownNetwork,
+      depositId: id("dep").nullable(),
+      withdrawalId: id("wd").nullable(),
+      settlementId: id("stl").nullable(),
+      createdAt: timestamp,
+    }).meta({ id: "Charge" }),
+  ),
+  totals: z.array(z.object({
+    type,
+    currency: shownCurrency,
+    network: shownNetwork,
+    count: z.int().min(0),
+    amount: charged,
+  })).meta({ description: "Over everything that matches, not only this page" }),
+  pagination: paginationSchema,
+});
+
+/** What the reference shows for the charge ledger. */
+export const CHARGE_PAGE_EXAMPLE = {
+  charges: [{
+    id: exampleId("chg"),
+    type: "ADDRESS_ACTIVATION",
+    description: "Address activation fee (fixed)",
+    amount: "0.5",
+    currency: "USDT",
+    network: "TRX",
+    depositId: exampleId("dep"),
+    withdrawalId: null,
+    settlementId: null,
+    createdAt: EXAMPLE.time,
+  }],
+  totals: [{
+    type: "ADDRESS_ACTIVATION",
+    currency: "USDT",
+    network: "TRX",
+    count: 1,
+    amount: "0.5",
+  }],
+  pagination: onePage(20),
+};
+
+const earnings = z.array(
+  z.object({
+    currency: shownCurrency,
+    network: shownNetwork,
+    feeEvents: z.int().min(0).meta({ description: "Applied fee events" }),
+    volume: decimal.meta({ description: "Summed base amounts" }),
+    grossFeesCharged: decimal,
+    marginEarned: decimal,
+    reversed: decimal.meta({ description: "Clawed back, for example from failed payouts" }),
+    net: signedDecimal.meta({ description: "marginEarned - reversed" }),
+  }).meta({ id: "Earnings" }),
+);
+
+/** Answer of a merchant's earnings. */
+export const merchantEarnings = z.object({ merchantId: id("mer"), earnings });
+
+/** Answer of a reseller's earnings. */
+export const resellerEarnings = z.object({
+  resellerId: id("rsl"),
+  merchantId: id("mer"),
+  earnings,
+});
+
+const EARNED = {
+  currency: "USDT",
+  network: "TRX",
+  feeEvents: 12,
+  volume: "1200",
+  grossFeesCharged: "18",
+  marginEarned: "3.6",
+  reversed: "0.2",
+  net: "3.4",
+};
+
+/** What the reference shows for a merchant's earnings. */
+export const MERCHANT_EARNINGS_EXAMPLE = { merchantId: exampleId("mer"), earnings: [EARNED] };
+
+/** What the reference shows for a reseller's earnings. */
+export const RESELLER_EARNINGS_EXAMPLE = {
+  resellerId: exampleId("rsl"),
+  merchantId: exampleId("mer"),
+  earnings: [EARNED],
+};
 
 /** What a charge is called. */
 const DESCRIPTIONS: Readonly<Record<ChargeRow["type"], string>> = {
@@ -58,7 +174,7 @@ export const getCharges = keyedRoute({
   },
   errors: ["record_not_found", "validation_failed"],
   handler: async ({ caller, merchantId, query }, { sql }) => {
-    const refusal = refuseReversed(query) ?? await refuseUnknown(sql, caller, merchantId);
+    const refusal = refuseReversed(query) ?? await refuseUnknownMerchant(sql, caller, merchantId);
     if (refusal !== null) return refusal;
     const filter = { ...query, from: query.startDate, until: query.endDate };
     const [charges, totals] = await Promise.all([
@@ -92,4 +208,42 @@ function chargeView(row: ListedCharge) {
 
 function totalView({ type, currency, network, count, amount }: ChargeTotal) {
   return { type, currency, network, count, amount: formatAmount(amount) };
+}
+
+/** `GET /api/merchants/{merchantId}/earnings`. */
+export const getEarnings = keyedRoute({
+  method: "GET",
+  path: "/api/merchants/{merchantId}/earnings",
+  summary: "Fee margins of a merchant, per pair",
+  access: { scope: "named", anyOf: ["read"], adminAnyOf: ["admin:read", "admin:write"] },
+  rateCategory: "transactions",
+  query: z.object({ startDate: startDate.optional(), endDate: endDate.optional() }),
+  responses: {
+    200: {
+      description: "Earnings per pair",
+      schema: merchantEarnings,
+      example: MERCHANT_EARNINGS_EXAMPLE,
+    },
+  },
+  errors: ["record_not_found", "validation_failed"],
+  handler: async ({ caller, merchantId, query }, { sql }) => {
+    const refusal = refuseReversed(query) ?? await refuseUnknownMerchant(sql, caller, merchantId);
+    if (refusal !== null) return refusal;
+    const totals = await sumMargins(sql, merchantId, query.startDate, query.endDate);
+    return ok({ merchantId, earnings: totals.map(earningsView) });
+  },
+});
+
+/** One pair's margins as they are shown. */
+export function earningsView(total: MarginTotal) {
+  return {
+    currency: total.currency,
+    network: total.network,
+    feeEvents: total.feeEvents,
+    volume: formatAmount(total.volume),
+    grossFeesCharged: formatAmount(total.fees),
+    marginEarned: formatAmount(total.earned),
+    reversed: formatAmount(total.reversed),
+    net: formatAmount(subtract(total.earned, total.reversed)),
+  };
 }

@@ -1,5 +1,5 @@
 /**
- * What stablecoins are worth in the money of states.
+ * Exchange rates as merchants read them.
  *
  * @module
  */
@@ -9,8 +9,24 @@ import { CURRENCIES, NETWORKS, pairKey } from "../../ledger/money/pair.ts";
 import { ok } from "../http/answer.ts";
 import { unavailable } from "../http/errors.ts";
 import { fiatCode } from "../http/fields.ts";
+import { decimal, EXAMPLE, shownNetwork, timestamp } from "../http/formats.ts";
 import { keyedRoute } from "../http/route.ts";
-import { EXCHANGE_RATES_EXAMPLE, exchangeRates } from "./exchange_rates_schema.ts";
+
+/** Answer of the endpoint. */
+export const exchangeRates = z.object({
+  baseCurrency: z.string().regex(/^[A-Z]{3}$/),
+  rates: z.partialRecord(shownNetwork, decimal).meta({
+    description: "Fiat units per USDT, for every network that takes deposits",
+  }),
+  timestamp,
+}).meta({ id: "ExchangeRates" });
+
+/** What the reference shows. */
+export const EXCHANGE_RATES_EXAMPLE = {
+  baseCurrency: "EUR",
+  rates: { TRX: "0.86", TRX_SHASTA: "0.86" },
+  timestamp: EXAMPLE.time,
+};
 
 /** `GET /api/exchange-rates`. */
 export const getExchangeRates = keyedRoute({

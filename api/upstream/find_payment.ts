@@ -9,7 +9,7 @@ import { askForRequest } from "../../chains/call_lane.ts";
 import type { Chain, FoundTransaction } from "../../chains/chain.ts";
 import { findAttempt } from "../../ledger/payouts.ts";
 import type { WithdrawalRow } from "../../ledger/rows.ts";
-import { whyStopped } from "../http/chain_in_doubt.ts";
+import { whyStopped } from "../http/checks.ts";
 import type { ApiContext } from "../http/context.ts";
 
 /** Why a transaction is not the payment of a withdrawal. */

@@ -1,5 +1,5 @@
 /**
- * What trusted upstream systems say of deposits that were booked by hand, and of withdrawals.
+ * Events of trusted upstream systems.
  *
  * @module
  */
@@ -9,11 +9,10 @@ import { findDepositOwner } from "../../ledger/deposits.ts";
 import { readSigningStop } from "../../ledger/failover/signing_stop.ts";
 import { findIngested, isReservedEventId, upstreamEventId } from "../../ledger/ingested.ts";
 import { findWithdrawalOwner } from "../../ledger/withdrawals.ts";
-import { askToDecideDeposit } from "../deposits/ask_to_decide_deposit.ts";
-import { isTransferOfAnother } from "../deposits/is_transfer_of_another.ts";
+import { askToDecideDeposit, isTransferOfAnother } from "../deposits/decide_deposits.ts";
+import { askAsAdmin, noteRefusal } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";
-import { askAsAdmin, noteRefusal } from "../http/ask_as_admin.ts";
-import { cannotBelieveAs } from "../http/chain_in_doubt.ts";
+import { cannotBelieveAs } from "../http/checks.ts";
 import type { ApiContext } from "../http/context.ts";
 import {
   invalidRequest,
@@ -26,7 +25,12 @@ import {
 import { type StaffRequest, staffRoute } from "../http/route.ts";
 import { findPayment, type PaymentFault } from "./find_payment.ts";
 import { bodyHash, isRecent, isSigned } from "./ingest_signature.ts";
-import { INGESTED_EXAMPLE, ingestedSchema } from "./ingested_schema.ts";
+
+/** Answer to an event that was taken in. */
+export const ingestedSchema = z.object({ success: z.literal(true), message: z.string() });
+
+/** What the reference shows for it. */
+export const INGESTED_EXAMPLE = { success: true, message: "Event taken in" };
 
 const TYPES = [
   "deposit.confirmed",

@@ -7,7 +7,7 @@
 
 import { z } from "zod";
 import { newId } from "../../actors/runtime/ids.ts";
-import { mintApiKey } from "../../api/http/api_key.ts";
+import { mintApiKey } from "../../api/http/key_ring.ts";
 import type { Config } from "../config/config.ts";
 import { type DemoAccount, ensureDemoAccounts } from "../../ledger/demo_accounts.ts";
 import type { Sql } from "../../ledger/database/connect.ts";

@@ -1,12 +1,11 @@
 import { getLogger } from "@logtape/logtape";
-import { addressBucket } from "../../api/http/address_bucket.ts";
-import type { Bindings } from "../../api/app.ts";
-import { isListed } from "../../api/http/client_address.ts";
+import type { Bindings } from "../../api/http/serve.ts";
+import { addressBucket, isListed } from "../../api/http/client_address.ts";
 import { delay } from "../../ledger/database/delay.ts";
 import type { ConnectionBounds } from "./connection_bounds.ts";
 import { Connections, type OpenConnection } from "./connections.ts";
-import { ServedClock } from "./served_clock.ts";
 import type { Handler, ServeConnection, ServedConnection } from "./serve_connection.ts";
+import { ServedClock } from "./served_clock.ts";
 
 const log = getLogger(["engine", "http"]);
 

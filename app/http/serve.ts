@@ -1,5 +1,5 @@
 import { getLogger } from "@logtape/logtape";
-import type { Bindings } from "../../api/app.ts";
+import type { Bindings } from "../../api/http/serve.ts";
 import type { Config } from "../config/config.ts";
 import { type ConnectionBounds, merchantBounds, operatorBounds } from "./connection_bounds.ts";
 import { Door } from "./door.ts";

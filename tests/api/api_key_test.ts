@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
-import { KEY_PATTERN, mintApiKey, parseApiKey } from "../../api/http/api_key.ts";
+import { KEY_PATTERN, mintApiKey, parseApiKey } from "../../api/http/key_ring.ts";
 
 Deno.test("a minted key names its environment and carries 256 bits and a checksum", () => {
   for (const environment of ["development", "staging", "production"] as const) {

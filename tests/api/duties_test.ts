@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { hashApiKey } from "../../api/http/api_key.ts";
+import { hashApiKey } from "../../api/http/key_ring.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { keepDuties } from "../../ledger/platform_settings.ts";
 import type { Duties } from "../../ledger/money/duties.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { AddressGuard } from "../../actors/addresses/address_guard.ts";
-import { heldBack } from "../../api/http/hand_out.ts";
+import { heldBack } from "../../api/http/checks.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { addressOf, type TestApi, testApi } from "../support/api.ts";
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { configure, reset } from "@logtape/logtape";
-import { isHost } from "../../api/http/host_header.ts";
-import { isReadablePath } from "../../api/http/readable_path.ts";
+import { isHost } from "../../api/http/client_address.ts";
+import { isReadablePath } from "../../api/http/request_url.ts";
 import { ROUTES } from "../../api/routes.ts";
 import { booksFaults } from "../support/books.ts";
 import { testApi } from "../support/api.ts";

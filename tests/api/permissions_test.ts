@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { createHmac } from "node:crypto";
-import { mintApiKey } from "../../api/http/api_key.ts";
+import { mintApiKey } from "../../api/http/key_ring.ts";
 import { ADMIN_SUBJECTS, hasAnyOf } from "../../api/http/permission.ts";
 import { ROUTES } from "../../api/routes.ts";
 import { INGEST_SECRET, testApi } from "../support/api.ts";

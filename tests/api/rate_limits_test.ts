@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { mintApiKey } from "../../api/http/api_key.ts";
+import { mintApiKey } from "../../api/http/key_ring.ts";
 import { hashSessionToken } from "../../api/http/session_token.ts";
 import { type CallOptions, testApi } from "../support/api.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { DEEPEST, hasInexactNumber, parseStrictJson } from "../../api/http/strict_json.ts";
-import { parseQuery } from "../../api/http/parse_query.ts";
+import { parseQuery } from "../../api/http/request_url.ts";
 
 function fault(text: string): string {
   const parsed = parseStrictJson(text);

@@ -5,7 +5,7 @@
  */
 
 import { newId } from "../../actors/runtime/ids.ts";
-import { hashApiKey, mintApiKey } from "../../api/http/api_key.ts";
+import { hashApiKey, mintApiKey } from "../../api/http/key_ring.ts";
 import { addressFromLogHex } from "../../chains/tron/address.ts";
 import { issuedAddress } from "./scan/block_template.ts";
 import type { Sql } from "../../ledger/database/connect.ts";

@@ -64,7 +64,7 @@ function rowsFor(merchantId: string, keyId: string): readonly Row[] {
 
 test("a write whose answer was lost is not told as undone, and one that was never sent is", async () => {
   const { newId } = await import("../../actors/runtime/ids.ts");
-  const { hashApiKey, mintApiKey } = await import("../../api/http/api_key.ts");
+  const { hashApiKey, mintApiKey } = await import("../../api/http/key_ring.ts");
   const { connect } = await import("../../ledger/database/connect.ts");
   const { testApi } = await import("../support/api.ts");
   const { addMerchant } = await import("../support/books.ts");

@@ -8,7 +8,7 @@
 import { Buffer } from "node:buffer";
 import { z } from "zod";
 import { newId } from "../../actors/runtime/ids.ts";
-import { hashApiKey, mintApiKey } from "../../api/http/api_key.ts";
+import { hashApiKey, mintApiKey } from "../../api/http/key_ring.ts";
 import { PERMISSIONS } from "../../api/http/permission.ts";
 import { control, send } from "../faults/support/client.ts";
 import type { Service } from "../support/service.ts";

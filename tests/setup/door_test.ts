@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import { readBody } from "../../api/http/read_body.ts";
+import { readBody } from "../../api/http/read_input.ts";
 import { delay } from "../../ledger/database/delay.ts";
 import {
   CALLBACK_DESCRIPTORS,

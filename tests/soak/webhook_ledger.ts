@@ -1,4 +1,4 @@
-import { hashApiKey, mintApiKey } from "../../api/http/api_key.ts";
+import { hashApiKey, mintApiKey } from "../../api/http/key_ring.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { newWebhookSecret } from "../../webhooks/secret.ts";

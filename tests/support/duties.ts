@@ -6,7 +6,7 @@
 
 import { assertEquals } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
-import { hashApiKey, mintApiKey } from "../../api/http/api_key.ts";
+import { hashApiKey, mintApiKey } from "../../api/http/key_ring.ts";
 import { PERMISSIONS } from "../../api/http/permission.ts";
 import { insertAnotherAdminKey } from "../../ledger/api_key_changes.ts";
 import { keepDuties } from "../../ledger/platform_settings.ts";

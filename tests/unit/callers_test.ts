@@ -5,15 +5,14 @@
  */
 
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { hashApiKey, mintApiKey } from "../../api/http/api_key.ts";
 import { authenticate, type Connection } from "../../api/http/authenticate.ts";
-import { getBalance } from "../../api/statements/balance.ts";
 import { clientAddress } from "../../api/http/client_address.ts";
 import type { ApiContext } from "../../api/http/context.ts";
-import { createKeyRing, KEY_MEMORY_MS } from "../../api/http/key_ring.ts";
+import { createKeyRing, hashApiKey, KEY_MEMORY_MS, mintApiKey } from "../../api/http/key_ring.ts";
 import type { Caller } from "../../api/http/permission.ts";
 import { DEFAULT_LIMITS, RateLimits } from "../../api/http/rate_limits.ts";
 import { createSessionTokens } from "../../api/http/session_token.ts";
+import { getBalance } from "../../api/statements/balance.ts";
 import type { StoredKey } from "../../ledger/api_keys.ts";
 
 const NOW = 1_800_000_000_000;

@@ -1,8 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import {
-  type FailedAuthentication,
-  FailedAuthentications,
-} from "../../api/http/failed_authentications.ts";
+import { type FailedAuthentication, FailedAuthentications } from "../../api/http/request_log.ts";
 
 /** A log and what was written to it. */
 function watched() {

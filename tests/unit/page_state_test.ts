@@ -1,11 +1,10 @@
 import { assertEquals } from "@std/assert";
 import { chooseLanguage } from "../../api/hosted_page/language.ts";
-import { pageState, progressOf } from "../../api/hosted_page/page_state.ts";
-import { redirectOf } from "../../api/hosted_page/redirect.ts";
+import { pageState, progressOf, redirectOf } from "../../api/hosted_page/page_view.ts";
 import { type Amount, amountOf, formatAmount } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import type { SessionPayment } from "../../ledger/sessions.ts";
 import type { DepositRow } from "../../ledger/rows.ts";
+import type { SessionPayment } from "../../ledger/sessions.ts";
 
 const NOW = 1_000_000;
 

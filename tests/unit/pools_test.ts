@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { Registry } from "prom-client";
-import { isList, poolOf } from "../../api/http/database_use.ts";
+import { isList, poolOf } from "../../api/http/serve.ts";
 import { ROUTES } from "../../api/routes.ts";
 import { isWrite } from "../../api/http/watched_writes.ts";
 import { ReadSlots } from "../../api/http/read_slots.ts";

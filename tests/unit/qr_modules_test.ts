@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { encode } from "uqr";
-import { qrModules } from "../../api/hosted_page/qr_modules.ts";
+import { qrModules } from "../../api/hosted_page/qr_code.tsx";
 
 /** A code as lines of text. */
 function drawing(rows: readonly (readonly (boolean | number)[])[]): string {

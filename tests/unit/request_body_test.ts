@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { LARGEST_BODY, MOST_PIECES, readBody } from "../../api/http/read_body.ts";
+import { LARGEST_BODY, MOST_PIECES, readBody } from "../../api/http/read_input.ts";
 
 /** A body without an announced length, and how many of its pieces were taken. */
 function inPieces(count: number, size: number) {

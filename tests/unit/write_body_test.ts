@@ -1,7 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
-import { ok, toResponse } from "../../api/http/answer.ts";
-import { sizeOf, writeBody, type Written } from "../../api/http/write_body.ts";
-import { PORTION, WrittenRows } from "../../api/http/written_rows.ts";
+import {
+  ok,
+  PORTION,
+  sizeOf,
+  toResponse,
+  writeBody,
+  type Written,
+  WrittenRows,
+} from "../../api/http/answer.ts";
 
 const ROW = {
   id: "dep_1",

@@ -1,5 +1,5 @@
 import { newId } from "../../../actors/runtime/ids.ts";
-import { hashApiKey, mintApiKey } from "../../../api/http/api_key.ts";
+import { hashApiKey, mintApiKey } from "../../../api/http/key_ring.ts";
 import { PERMISSIONS } from "../../../api/http/permission.ts";
 import { insertAnotherAdminKey, insertFirstAdminKey } from "../../../ledger/api_key_changes.ts";
 import { connect } from "../../../ledger/database/connect.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { PACE } from "../../../api/hosted_page/pace.ts";
+import { PACE } from "../../../api/hosted_page/status.ts";
 
 /** Life of a page, which is what the pages' ages are spread over. */
 const LIFE_MS = 15 * 60_000;

@@ -1,5 +1,5 @@
 import { newId } from "../../../actors/runtime/ids.ts";
-import { mintApiKey } from "../../../api/http/api_key.ts";
+import { mintApiKey } from "../../../api/http/key_ring.ts";
 import { addMerchant, addTransfer } from "../../support/books.ts";
 import type { Service } from "../../support/service.ts";
 import { someAddress } from "./chain_audit.ts";

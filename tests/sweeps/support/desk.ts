@@ -9,7 +9,7 @@ import { assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { z } from "zod";
 import { newId } from "../../../actors/runtime/ids.ts";
-import { hashApiKey, mintApiKey } from "../../../api/http/api_key.ts";
+import { hashApiKey, mintApiKey } from "../../../api/http/key_ring.ts";
 import { admin } from "../../../app/commands/admin.ts";
 import { type Called, testApi } from "../../support/api.ts";
 import type { House } from "./house.ts";

@@ -1,6 +1,6 @@
 /**
- * Commands of administrators to merchants' actors. What takes effect is audited in the commit of
- * its effect; what is refused changed nothing and is noted afterwards.
+ * Commands of administrators to merchants' actors, and the lines of the audit. What takes effect is
+ * audited in the commit of its effect; what is refused changed nothing and is audited afterwards.
  *
  * @module
  */
@@ -8,11 +8,61 @@
 import { getLogger } from "@logtape/logtape";
 import type { Answers, AuditStamp, MerchantCommand } from "../../actors/merchant/messages.ts";
 import type { Refusal } from "../../actors/merchant/refusal.ts";
-import { writeAudit } from "../../ledger/audit.ts";
+import { type HubAudit, writeAudit } from "../../ledger/audit.ts";
+import type { AuditRow } from "../../ledger/rows.ts";
 import type { Answer } from "./answer.ts";
-import { type Accountable, auditStamp, hubAudit } from "./audit_stamp.ts";
 import type { ApiContext } from "./context.ts";
 import { notDone } from "./errors.ts";
+import type { Caller } from "./permission.ts";
+
+/** What the audit needs of a request. */
+export interface Accountable {
+  readonly caller: Caller;
+  readonly requestId: string;
+}
+
+/**
+ * The stamp of a command to a merchant's actor: the audit is written in the commit of its effect.
+ *
+ * @param action for example `withdrawal.approve`
+ */
+export function auditStamp(
+  request: Accountable,
+  action: string,
+  context: Pick<ApiContext, "newId" | "duties">,
+): AuditStamp {
+  const { caller, requestId } = request;
+  const { keyId: actor, administrator } = caller;
+  const { newId, duties } = context;
+  return { auditId: newId("aud"), actor, action, requestId, administrator, duties };
+}
+
+/** The line of the audit for something that belongs to no merchant's books. */
+export function hubAudit(
+  request: Accountable & { readonly merchantId: string | null },
+  action: string,
+  subject: string,
+  context: Pick<ApiContext, "newId">,
+  before: HubAudit["before"],
+  after: HubAudit["after"],
+): HubAudit {
+  const { caller, requestId, merchantId } = request;
+  const id = context.newId("aud");
+  return { id, merchantId, actor: caller.keyId, action, subject, before, after, requestId };
+}
+
+/** The line of the audit for a setting of all merchants; its images are added where it changes. */
+export function settingsAudit(
+  request: Accountable & { readonly now: number },
+  action: string,
+  subject: string,
+  context: Pick<ApiContext, "newId">,
+): Omit<AuditRow, "before" | "after"> {
+  const { caller, requestId, now } = request;
+  const id = context.newId("aud");
+  const actor = caller.keyId;
+  return { id, merchantId: null, actor, action, subject, requestId, createdAt: now };
+}
 
 const log = getLogger(["engine", "api"]);
 

@@ -1,10 +1,11 @@
 /**
- * Inbox rows that were set aside: seen, tried again and dealt with by an operator.
+ * Inbox rows that were set aside, as operators see them.
  *
  * @module
  */
 
 import { z } from "zod";
+import { judgeDiscard } from "../../actors/watcher/judge_discard.ts";
 import {
   acknowledgeAside,
   ASIDE_KINDS,
@@ -12,18 +13,65 @@ import {
   listAside,
   retryAside,
 } from "../../ledger/quarantine.ts";
+import { readUnproven } from "../../ledger/watcher/deposit_proofs.ts";
+import { discardUnproven } from "../../ledger/watcher/discard_unproven.ts";
+import { noteRefusal, settingsAudit } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";
-import { settingsAudit } from "../http/audit_stamp.ts";
-import { conflict, notFound } from "../http/errors.ts";
+import { conflict, notFound, unavailable } from "../http/errors.ts";
 import { limit, network, page } from "../http/fields.ts";
-import { pagination } from "../http/paging.ts";
-import { staffRoute } from "../http/route.ts";
 import {
-  ASIDE_DECIDED_EXAMPLE,
-  ASIDE_PAGE_EXAMPLE,
-  asideDecided,
-  asidePage,
-} from "./aside_schema.ts";
+  EXAMPLE,
+  exampleId,
+  id,
+  onePage,
+  pagination,
+  paginationSchema,
+  shownNetwork,
+  timestamp,
+} from "../http/formats.ts";
+import { staffRoute } from "../http/route.ts";
+
+/** A row that was set aside. */
+export const asideRow = z.object({
+  merchantId: id("mer"),
+  network: shownNetwork,
+  txid: z.string().meta({ description: "Of a margin: the payment that earned it" }),
+  logIndex: z.int(),
+  phase: z.string(),
+  reason: z.string().meta({
+    description: "Begins with bug, unreadable, unexpected, unclaimed, claimed or unproven",
+  }),
+  data: z.record(z.string(), z.unknown()).meta({ description: "What the chain said" }),
+  createdAt: timestamp,
+}).meta({ id: "AsideRow" });
+
+/** Answer of the list. */
+export const asidePage = z.object({ rows: z.array(asideRow), pagination: paginationSchema });
+
+const KEY = {
+  merchantId: exampleId("mer"),
+  network: "TRX",
+  txid: EXAMPLE.txHash,
+  logIndex: -1,
+  phase: "outcome",
+};
+
+/** What the reference shows for the list. */
+export const ASIDE_PAGE_EXAMPLE = {
+  rows: [{
+    ...KEY,
+    reason: "unexpected: the transaction succeeded without the transfer",
+    data: { withdrawalId: exampleId("wd"), result: "unexpected" },
+    createdAt: EXAMPLE.time,
+  }],
+  pagination: onePage(20),
+};
+
+/** Answer to a decision about a row. */
+export const asideDecided = z.object({ success: z.literal(true) });
+
+/** What the reference shows for it. */
+export const ASIDE_DECIDED_EXAMPLE = { success: true };
 
 const PATH = "/api/admin/inbox";
 const WRITE = { scope: "admin", anyOf: ["admin:treasury"] } as const;
@@ -137,3 +185,52 @@ function answerTo(outcome: AsideOutcome, why: string): Answer {
     }
   }
 }
+
+const ACTION = "inbox.discard";
+
+/** `POST /api/admin/inbox/discard`. */
+export const discardInboxRow = staffRoute({
+  method: "POST",
+  path: "/api/admin/inbox/discard",
+  summary: "Discard a large transfer that a second node disputes, as there is no such transfer",
+  description:
+    "Refused unless the configured nodes and a second one have the same block without it. " +
+    "Its deposit fails. Whatever reads the transfer once more has it wait for its proof again.",
+  access: { scope: "admin", anyOf: ["admin:treasury"] },
+  rateCategory: "none",
+  body: z.strictObject({
+    ...asideKey,
+    phase: z.literal("solid"),
+    reason: z.string().trim().min(1).max(200),
+  }),
+  responses: {
+    200: { description: "Done", schema: asideDecided, example: ASIDE_DECIDED_EXAMPLE },
+  },
+  errors: ["record_not_found", "conflict"],
+  handler: async ({ body, ...request }, context) => {
+    const { reason, ...row } = body;
+    const { sql, chains, treasury, askTimeoutMs } = context;
+    const { network, merchantId } = row;
+    const transfer = await readUnproven(sql, row);
+    if (transfer === null) return notFound;
+    if (!transfer.isContested) {
+      return conflict("No second node disputes it: it waits for its proof.");
+    }
+    const chain = chains.get(network);
+    if (chain === undefined) return unavailable(`${network} is not configured here.`);
+    const nodes = treasury(network).policy?.second?.nodes ?? [];
+    const judged = await judgeDiscard({ chain, nodes }, transfer, request.now, askTimeoutMs);
+    if (judged.kind !== "absent") {
+      await noteRefusal({ ...request, merchantId }, ACTION, subjectOf(row), judged.kind, context);
+    }
+    if (judged.kind === "not_so") return conflict(judged.why);
+    if (judged.kind === "unread") return unavailable(judged.why);
+    const audit = settingsAudit(request, ACTION, subjectOf(row), context);
+    const line = { ...audit, merchantId };
+    if (!await discardUnproven(sql, network, transfer, judged.evidence, reason, line)) {
+      return conflict("It was proven or read differently meanwhile; look at it again.");
+    }
+    context.merchants.wake(merchantId);
+    return ok({ success: true });
+  },
+});

@@ -1,0 +1,105 @@
+/**
+ * How a hosted payment stands, for the page that polls it. The session token is all it needs.
+ *
+ * @module
+ */
+
+import { z } from "zod";
+import { formatAmount } from "../../ledger/money/amount.ts";
+import type { DepositStatus } from "../../ledger/money/transitions.ts";
+import type { SessionPayment, SessionRow } from "../../ledger/sessions.ts";
+import { formatQuote } from "../../rates/quote.ts";
+import { DEPOSIT_PAGE_STATUS_EXAMPLES, depositPageStatus } from "../deposits/deposit_url_schema.ts";
+import { ok } from "../http/answer.ts";
+import { errorAnswer } from "../http/errors.ts";
+import { publicRoute } from "../http/route.ts";
+import { hashSessionToken } from "../http/session_token.ts";
+import { progressOf } from "./page_view.ts";
+
+/** How often an open page asks how its payment stands, milliseconds. */
+export const PACE = {
+  /** After opening the page, and after every change. */
+  first: 2_000,
+  /** Each answer without news makes the pause this many times longer. */
+  growth: 1.25,
+  /** The longest pause while the page's time lasts. */
+  most: 8_000,
+  /** The longest pause while the service cannot be reached, and once the page's time is over. */
+  patient: 30_000,
+  /** Bound of one request. */
+  timeout: 10_000,
+} as const;
+
+/**
+ * Least time from one read of the polls' answers to the next, milliseconds. A poll that comes alone
+ * is answered at once; a thousand open pages ask 125 times a second and are answered by five reads.
+ * Nobody notices a fifth of a second where pages ask every 2 to 8, and it halves what they cost.
+ */
+export const POLL_SPACING_MS = 200;
+
+/** What the customer is told of a deposit's status. */
+const PAYMENT_STATUS = {
+  PENDING: "received",
+  CONFIRMED: "completed",
+  FAILED: "failed",
+  CANCELLED: "failed",
+} as const satisfies Record<DepositStatus, string>;
+
+/** How a hosted payment stands, as the interface tells it. */
+export function statusView(
+  session: Pick<SessionRow, "amount" | "currency" | "network" | "requestedAmount">,
+  payment: SessionPayment | null,
+) {
+  if (payment === null) return { status: "waiting" } as const;
+  const { seen, credited, missing } = progressOf(session, payment);
+  return {
+    status: PAYMENT_STATUS[payment.deposit.status],
+    deposit: depositView(payment.deposit),
+    progress: {
+      currency: session.currency,
+      amount: session.amount === null ? null : formatQuote(session.amount),
+      received: formatAmount(seen),
+      credited: formatAmount(credited),
+      missing: missing === null ? null : formatAmount(missing),
+    },
+  };
+}
+
+function depositView(deposit: SessionPayment["deposit"]) {
+  return {
+    amount: formatAmount(deposit.amount),
+    currency: deposit.currency,
+    txHash: deposit.txid,
+    receivedAt: new Date(deposit.createdAt).toISOString(),
+    creditedAt: deposit.clearedAt === null ? null : new Date(deposit.clearedAt).toISOString(),
+  };
+}
+
+/** `GET /api/deposit-page/status`. */
+export const getDepositPageStatus = publicRoute({
+  method: "GET",
+  path: "/api/deposit-page/status",
+  summary: "Status of a hosted payment",
+  description:
+    "Safe to poll from a browser, by a page of any origin: the session token is all it needs. " +
+    "`completed` is the first credited payment; whether a quote is met, `progress.missing` tells, " +
+    "and where no rate was at hand only the merchant can.",
+  rateCategory: "hosted",
+  anyOrigin: true,
+  query: z.object({ token: z.string().optional() }),
+  responses: {
+    200: {
+      description: "waiting, received, completed or failed",
+      schema: depositPageStatus,
+      examples: DEPOSIT_PAGE_STATUS_EXAMPLES,
+    },
+  },
+  errors: ["token_required", "invalid_token", "session_expired"],
+  handler: async ({ query, now }, { hostedStatuses }) => {
+    if (query.token === undefined || query.token === "") return errorAnswer("token_required", {});
+    const found = await hostedStatuses(hashSessionToken(query.token).toHex());
+    if (found === undefined) return errorAnswer("invalid_token", {});
+    if (now >= found.session.expiresAt) return errorAnswer("session_expired", {});
+    return ok(statusView(found.session, found.payment));
+  },
+});

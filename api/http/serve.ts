@@ -1,0 +1,231 @@
+/**
+ * The way of a request: who asks, what it counts against, the pool and the input of its handler, and
+ * its answer.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import type { Context } from "hono";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { connectionFault } from "../../ledger/database/connection_fault.ts";
+import { type Answer, sizeOf, toResponse, writeBody, writeSmall } from "./answer.ts";
+import { addressOf, authenticate, type Connection, countRequest } from "./authenticate.ts";
+import type { ApiContext } from "./context.ts";
+import {
+  errorAnswer,
+  internalError,
+  isSomethingAway,
+  notFound,
+  unauthorized,
+  unavailable,
+} from "./errors.ts";
+import { type Counting, NOT_COUNTED } from "./rate_limits.ts";
+import { readInput } from "./read_input.ts";
+import type { ApiPools } from "./read_slots.ts";
+import { newRequestId, type RequestMetrics } from "./request_log.ts";
+import { isReadablePath } from "./request_url.ts";
+import type { AnyRequest, Route } from "./route.ts";
+import { WatchedWrites } from "./watched_writes.ts";
+
+const log = getLogger(["engine", "api"]);
+
+/** What the server gives with each request: the connection it came over. */
+export interface Bindings {
+  readonly remoteAddr?: Connection;
+  /** Called once the whole request is there; false: its connection was ended, and no answer arrives. */
+  readonly bodyRead?: () => boolean;
+}
+
+/** The types of the router's contexts. */
+export type Env = { Bindings: Bindings };
+
+/** Answers a request of a route. */
+export async function serve(
+  route: Route,
+  c: Context<Env>,
+  context: ApiContext,
+  measure: RequestMetrics,
+): Promise<Response> {
+  const started = performance.now();
+  const requestId = newRequestId();
+  const writes = new WatchedWrites();
+  let answer: Answer;
+  let counting: Counting = NOT_COUNTED;
+  try {
+    ({ answer, counting } = await answerTo(route, c, context, requestId, writes));
+  } catch (error) {
+    answer = isSomethingAway(error) ? away(writes) : internalError;
+    log.error("request {requestId} to {method} {path} failed: {error}", {
+      requestId,
+      method: route.method,
+      path: route.path,
+      error,
+    });
+  }
+  if (route.problemPage !== null && answer.status >= 400 && typeof answer.body === "object") {
+    answer = route.problemPage(answer, { headers: c.req.raw.headers });
+  }
+  if (route.anyOrigin) answer = { ...answer, headers: { ...ANY_ORIGIN, ...answer.headers } };
+  const writing = writeBody(answer.body);
+  let body = writing instanceof Promise ? await writing : writing;
+  const weighed = context.rateLimits.weigh(counting, sizeOf(body), context.clock());
+  // what has changed something is told whatever it weighs
+  if (weighed.refusal !== null && route.method === "GET") {
+    answer = weighed.refusal;
+    body = writeSmall(answer.body);
+  }
+  const headers = { ...context.transportHeaders, ...weighed.headers, ...answer.headers };
+  measure(route, answer.status, performance.now() - started);
+  return toResponse({ ...answer, headers }, body, requestId);
+}
+
+/** What is told where the database or a node was lost: "nothing was done" only where that is known. */
+function away(writes: WatchedWrites): Answer {
+  if (writes.mayBeStored) return errorAnswer("outcome_unknown", {});
+  return unavailable(
+    "The database or the network's node cannot be reached just now; nothing was done.",
+  );
+}
+
+const ANY_ORIGIN = { "access-control-allow-origin": "*" };
+
+/** The checks that every route shares, in the documented order, and then its handler. */
+async function answerTo(
+  route: Route,
+  c: Context<Env>,
+  context: ApiContext,
+  requestId: string,
+  writes: WatchedWrites,
+): Promise<{ readonly answer: Answer; readonly counting: Counting }> {
+  const now = context.clock();
+  const params = route.path.includes("{") ? c.req.param() : NO_PARAMS;
+  const asked = authenticate(route, params, c.req.raw.headers, c.env?.remoteAddr, now, context);
+  const identity = asked instanceof Promise ? await soon(asked) : asked;
+  const { headers, url } = c.req.raw;
+  const address = () => addressOf(headers, c.env?.remoteAddr, context);
+  if (identity.kind === "refused" && identity.answer === unauthorized) {
+    const name = `${route.method} ${route.path}`;
+    context.failedAuthentications.note(address(), name, requestId, now);
+  }
+  const counted = countRequest(route, { identity, params, url, address, now }, context);
+  const { counting, sessionHash } = counted instanceof Promise ? await counted : counted;
+  const answer = counting.refusal ??
+    (identity.kind === "refused"
+      ? identity.answer
+      : !isReadablePath(url, params)
+      ? notFound
+      : await withDatabase(
+        route,
+        { ...identity, counting, now },
+        context,
+        writes,
+        (fitted) => handle(route, c, fitted, requestId, { ...identity, params, now }),
+      ));
+  if (route.rateCategory !== "hosted" || !isOfPage(answer)) return { answer, counting };
+  const found = context.rateLimits.foundPage(counting, sessionHash, now);
+  return { answer: found.refusal ?? answer, counting: found };
+}
+
+/** Whether a hosted page was found, open or over. */
+function isOfPage({ status }: Answer): boolean {
+  return status < 400 || status === 410;
+}
+
+/** How long a request waits until its key was looked up, milliseconds. */
+const KEY_MS = 5_000;
+
+/** Bounds the wait for a key, for which there may be no free connection. Nothing was done yet. */
+async function soon<T>(found: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const fault = connectionFault("CONNECT_TIMEOUT", "no key was looked up in time");
+    timer = setTimeout(() => reject(fault), KEY_MS);
+  });
+  try {
+    return await Promise.race([found, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Gives a handler the pool of its kind; a list waits for its turn, and not for long. */
+async function withDatabase(
+  route: Route,
+  { caller, merchantId, counting, now }:
+    & Pick<AnyRequest, "caller" | "merchantId" | "now">
+    & { readonly counting: Counting },
+  context: ApiContext,
+  writes: WatchedWrites,
+  answer: (context: ApiContext) => Promise<Answer>,
+): Promise<Answer> {
+  const { pools } = context;
+  const isOperator = caller !== null && caller.merchantId === null;
+  const pool = pools === undefined ? context.sql : poolOf(route, pools, isOperator);
+  if (route.method !== "GET") return await answer({ ...context, sql: writes.watch(pool) });
+  if (pools === undefined) return await answer(context);
+  const account = merchantId ?? caller?.merchantId ?? null;
+  if (!isList(route) || account === null) return await answer({ ...context, sql: pool });
+  const release = await pools.slots.take(account);
+  if (release === null) return unavailable("Too many lists are read just now; nothing was done.");
+  try {
+    return context.rateLimits.overdrawn(counting, now) ??
+      await answer({ ...context, sql: pool, doneReading: release });
+  } finally {
+    release();
+  }
+}
+
+/** Reads what a known caller sent and lets the route's handler answer it. */
+async function handle(
+  route: Route,
+  c: Context<Env>,
+  context: ApiContext,
+  requestId: string,
+  identity: Pick<AnyRequest, "caller" | "merchantId" | "params" | "now">,
+): Promise<Answer> {
+  const { caller, merchantId, params, now } = identity;
+  const { headers } = c.req.raw;
+  const input = await readInput(
+    route,
+    c.req.raw,
+    (body) => route.verify?.({ body, headers, now }, context) ?? null,
+  );
+  // not carried out: the client is told of a broken connection, and its library may have asked again
+  if (c.env?.bodyRead?.() === false) {
+    return unavailable("The connection was ended; nothing was done.");
+  }
+  if (input.kind === "refused") return input.answer;
+  const request: AnyRequest = {
+    caller,
+    merchantId,
+    params,
+    query: input.query,
+    body: input.body,
+    headers,
+    now,
+    requestId,
+  };
+  return await route.handler(request, context);
+}
+
+const NO_PARAMS: Readonly<Record<string, string>> = {};
+
+/**
+ * The pool that a route's handler works with.
+ *
+ * @param isOperator whether an administrator asks
+ */
+export function poolOf(route: Route, pools: ApiPools, isOperator: boolean): Sql {
+  const { scope } = route.access;
+  if (scope === "admin" || (scope === "reseller" && isOperator)) return pools.operators;
+  return isList(route) ? pools.reads : pools.requests;
+}
+
+/** True for a route that reads what grows with a merchant's history, or with all of a reseller's merchants. */
+export function isList(route: Route): boolean {
+  const { scope } = route.access;
+  if (scope === "reseller") return route.method === "GET";
+  return route.method === "GET" && route.rateCategory === "transactions" &&
+    (scope === "own" || scope === "named" || scope === "acting");
+}
