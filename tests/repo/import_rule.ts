@@ -64,6 +64,14 @@ const PARTS: readonly { readonly of: RegExp; readonly may: RegExp; readonly in: 
   },
 ];
 
+/** Subjects of the interface that know others besides their own. */
+const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
+  callbacks: ["deposits"],
+  hosted_page: ["deposits"],
+  merchants: ["payouts", "statements"],
+  upstream: ["deposits"],
+};
+
 const SPECIFIER =
   /^\s*import\s*"([^"]+)"|^\s*(?:import|export)\b[^"'`()=;]*\bfrom\s*"([^"]+)"|\bimport(?:\.meta\.resolve)?\(\s*"([^"]+)"/gm;
 
@@ -93,4 +101,21 @@ export function importViolations(file: SourceFile): readonly Violation[] {
     });
   }
   return found;
+}
+
+/**
+ * Finds imports of the interface that go the wrong way: `api/http` knows no subject, subjects know
+ * `api/http` and a few others, and only `api/openapi` and the files beside it know everything.
+ */
+export function apiOrderViolations(file: SourceFile): readonly Violation[] {
+  const [, folder] = /^api\/(\w+)\//.exec(file.path) ?? [];
+  if (folder === undefined || folder === "openapi") return [];
+  const own = [folder, ...(folder === "http" ? [] : ["http", ...SUBJECTS[folder] ?? []])];
+  return importsOf(file).flatMap(({ at, specifier }) => {
+    if (!specifier.startsWith(".")) return [];
+    const target = join(dirname(file.path), specifier);
+    if (!target.startsWith("api/") || own.includes(target.split("/")[1] ?? "")) return [];
+    const use = `only ${own.map((name) => `api/${name}`).join(", ")}`;
+    return [{ at, banned: `importing ${target} here`, use }];
+  });
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { importViolations } from "./import_rule.ts";
+import { apiOrderViolations, importViolations } from "./import_rule.ts";
 import type { SourceFile } from "./source_file.ts";
 
 /** Something in a file that a rule bans. */
@@ -60,6 +60,18 @@ export const RULES: readonly Rule[] = [
     check: importViolations,
     broken: { path: "ledger/a.ts", text: `import { b } from "../actors/b.ts";` },
     kept: { path: "actors/a.ts", text: `import { b } from "../ledger/b.ts";` },
+  },
+  {
+    name: "in api, http knows no subject, subjects go one way, and openapi is above them",
+    check: apiOrderViolations,
+    broken: { path: "api/http/a.ts", text: `import { b } from "../deposits/b.ts";` },
+    kept: { path: "api/upstream/a.ts", text: `import { b } from "../deposits/b.ts";` },
+  },
+  {
+    name: "a subject of api does not know its reference",
+    check: apiOrderViolations,
+    broken: { path: "api/deposits/a.ts", text: `import { b } from "../openapi/b.ts";` },
+    kept: { path: "api/openapi/a.ts", text: `import { b } from "../deposits/b.ts";` },
   },
   {
     name: "only the ledger and the durable timers speak SQL",
