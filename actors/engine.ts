@@ -1,5 +1,5 @@
 /**
- * The actors of one node, wired to each other. Everything they tell each other is a wake-up; what
+ * The actors of one node, wired to each other. Every message between them is a wake-up; what
  * has to survive is in the database, so starting again after any death is just starting.
  *
  * @module
@@ -40,24 +40,23 @@ import type { WatcherStatus } from "./watcher/watcher_status.ts";
 
 const log = getLogger(["engine"]);
 
-/** How often inboxes and pending deposits are looked through for what nobody was told of. */
-const SWEEP_MS = 5_000;
-/** Deposits that one sweep begins to watch. */
+/** Pause between two polls of inboxes and pending deposits, for wake-ups that were lost. */
+const POLL_MS = 5_000;
+/** Deposits that one poll begins to watch. */
 const UNWATCHED_LIMIT = 1_000;
-/** How often kept times are looked through for those that a wrong clock has put off. */
+/** Pause between two checks of kept times for those that a wrong clock has put off. */
 const BOUND_MS = 60_000;
-/** Pause between two looks for large deposits that need the word of a second node, milliseconds. */
+/** Pause between two polls for large deposits that need proof by a second node, milliseconds. */
 const PROVE_MS = 1_000;
-/** How often the database's history is compared; statements that sign compare it themselves. */
+/** Pause between two comparisons of the database's history; statements that sign compare it themselves. */
 const HISTORY_MS = 1_000;
-/** How often the log of commits is cut, and how much of it is kept. */
+/** Pause between two cuts of the log of commits, and the part of it that is kept. */
 const PRUNE_MS = 10 * 60_000;
 const KEEP_COMMITS_MS = 3_600_000;
-/** How often old rows are deleted in a row, by some thousand. */
+/** Deletions of old rows in a row, by some thousand. */
 const PRUNE_TURNS = 100;
 const DAY_MS = 86_400_000;
 
-/** The deliverer of events, as the engine uses it. */
 export interface Webhooks {
   /** Says that a merchant has new events. */
   wake(merchantId: string): void;
@@ -65,28 +64,27 @@ export interface Webhooks {
   stop(): Promise<void>;
 }
 
-/** How fast a node looks at things. */
+/** Pace of a node's periodic work. */
 export interface Pace {
-  /** How often each network is looked at, milliseconds. */
+  /** Pause between two polls of a network, milliseconds. */
   readonly pollMs: number;
-  /** How long another node waits for one that died while it was signing, milliseconds. */
+  /** Time that another node waits for one that died while it was signing, milliseconds. */
   readonly leaseMs: number;
-  /** How long a signed transaction is left alone before it is sent again, milliseconds. */
+  /** Time that a signed transaction is left alone before it is sent again, milliseconds. */
   readonly resendMs: number;
-  /** How often a pending deposit's expiry is looked at again, milliseconds. */
+  /** Pause between two checks of a pending deposit's expiry, milliseconds. */
   readonly recheckMs: number;
   /** After so many expired attempts a payout is given up and refunded. */
   readonly attemptLimit: number;
 }
 
-/** What an engine is made of. */
 export interface EngineDeps {
   /** Pool for everything but the journal. */
   readonly sql: Sql;
   /** Pool of the journal, so that reads never wait in front of money. */
   readonly journalSql: Sql;
   readonly chains: ReadonlyMap<Network, Chain>;
-  /** How the nodes of a network fare; without it nobody counts their calls. */
+  /** State of the nodes of a network; without it their calls are not counted. */
   readonly nodes?: (network: Network) => readonly NodeState[];
   readonly signer: Signer;
   /** Name of this node that outlives the process; without it every start is a new node. */
@@ -103,7 +101,7 @@ export interface EngineDeps {
   readonly monotonic?: () => number;
   /** US dollars per unit of a currency. */
   readonly usdRate: (currency: Currency) => string;
-  /** How deposit addresses are swept; without it nothing is. */
+  /** Terms of sweeps of deposit addresses; without it nothing is swept. */
   readonly sweeps?: Pick<SweeperDeps, "terms" | "pace" | "coinRate">;
   /** How the treasury of a network behaves; without it nothing is low, cold, or proven twice. */
   readonly treasuryPolicy?: (network: Network) => TreasuryPolicy;
@@ -130,7 +128,7 @@ export class Engine {
   readonly #sweeps = new Map<Network, SweepHealth>();
   readonly #provers: ReadonlyMap<Network, DepositProver>;
   #boundedTimes = 0;
-  /** True once the rows that were set aside as broken have been given back for a second try. */
+  /** True once the rows that were quarantined as broken have been given back for a second try. */
   #hasRetried = false;
   readonly #periodic: Periodic;
 
@@ -232,17 +230,17 @@ export class Engine {
     this.addressBook.dropCaches();
   }
 
-  /** What the hot wallet can still promise; null where it is not known. */
+  /** What the hot wallet can still pay; null where it is not known. */
   liquidity(network: Network, currency: Currency): Amount | null {
     return this.#liquidity.left(network, currency);
   }
 
-  /** Whether payouts of a network can be signed, as far as is known. */
+  /** True where payouts of a network can be signed, as far as is known. */
   signerOpen(network: Network): boolean {
     return this.#signerOpen.get(network) ?? true;
   }
 
-  /** How each network's treasury stood when it last looked; none that could not look yet. */
+  /** State of each network's treasury as of its last poll; none that could not poll yet. */
   get treasuries(): ReadonlyMap<Network, TreasuryStatus> {
     return this.#treasuryStatus;
   }
@@ -257,22 +255,22 @@ export class Engine {
     return this.#deps.chains.get(network)?.capabilities.currencies ?? [];
   }
 
-  /** How far each network was read; none that was never reached. */
+  /** Progress of each network's scan; none that was never reached. */
   get watched(): ReadonlyMap<Network, WatcherStatus> {
     return this.#status;
   }
 
-  /** How the sweeps of each network stand; none that was not looked at. */
+  /** State of each network's sweeps; none that was not polled yet. */
   get sweeps(): ReadonlyMap<Network, SweepHealth> {
     return this.#sweeps;
   }
 
-  /** Large deposits of a network that a second node has not proven, as of the last look. */
+  /** Large deposits of a network that a second node has not proven, as of the last poll. */
   unprovenDeposits(network: Network): UnprovenFigures | null {
     return this.#provers.get(network)?.figures ?? null;
   }
 
-  /** How the nodes of a network fare; empty where nobody counts. */
+  /** State of the nodes of a network; empty where it is not counted. */
   nodes(network: Network): readonly NodeState[] {
     return this.#deps.nodes?.(network) ?? [];
   }
@@ -288,7 +286,7 @@ export class Engine {
     };
   }
 
-  /** How each piece of periodic work stands. */
+  /** State of each piece of periodic work. */
   get periodic(): readonly PeriodicState[] {
     return this.#periodic.states;
   }
@@ -309,7 +307,7 @@ export class Engine {
     return { brokenTimers: this.#timers.broken, boundedTimes: this.#boundedTimes };
   }
 
-  /** Takes up everything that is in flight and starts to look around. */
+  /** Takes up everything that is in flight and starts to poll. */
   async start(): Promise<void> {
     await this.history.look();
     await this.merchants.settings();
@@ -332,13 +330,13 @@ export class Engine {
     for (const [network, prover] of this.#provers) {
       tasks.every(`prove large deposits of ${network}`, PROVE_MS, () => prover.look());
     }
-    tasks.every("wake merchants", SWEEP_MS, () => this.merchants.wakeAll());
-    tasks.every("retry broken rows", SWEEP_MS, () => this.#retryBroken());
-    tasks.every("watch deposits", SWEEP_MS, () => this.#watchDeposits());
-    tasks.every("count events", SWEEP_MS, async () => {
+    tasks.every("wake merchants", POLL_MS, () => this.merchants.wakeAll());
+    tasks.every("retry broken rows", POLL_MS, () => this.#retryBroken());
+    tasks.every("watch deposits", POLL_MS, () => this.#watchDeposits());
+    tasks.every("count events", POLL_MS, async () => {
       await foldEventCounts(sql);
     });
-    tasks.every("add up system balances", SWEEP_MS, async () => {
+    tasks.every("add up system balances", POLL_MS, async () => {
       await foldSystemBalances(sql);
     });
     tasks.every("bound kept times", BOUND_MS, () => this.#boundTimes(), true);
@@ -378,7 +376,7 @@ export class Engine {
     }
   }
 
-  /** Tries what was set aside as broken once more, until that was done once. */
+  /** Tries what was quarantined as broken once more, until that was done once. */
   async #retryBroken(): Promise<void> {
     if (this.#hasRetried) return;
     await this.merchants.retryBroken();
@@ -400,7 +398,7 @@ export class Engine {
     }
   }
 
-  /** Sets the timers of deposits that nobody watches. */
+  /** Sets the timers of deposits that no payment actor watches. */
   async #watchDeposits(): Promise<void> {
     const unwatched = await readUnwatchedDeposits(this.#deps.sql, UNWATCHED_LIMIT);
     for (const { depositId, expiresAt } of unwatched) {

@@ -31,7 +31,7 @@ import type {
   WithdrawalStatus,
 } from "./money/transitions.ts";
 
-/** Whether a merchant may create payments. */
+/** A merchant that is not active creates no payments. */
 export type MerchantStatus = "ACTIVE" | "SUSPENDED" | "INACTIVE";
 
 /** Accounts a posting can touch; the first three belong to the merchant, the rest to the system. */
@@ -360,7 +360,7 @@ export const settlementTable = table("book.settlement", {
   reason: orNull(text()),
   idempotencyKey: orNull(text()),
   bodyHash: orNull(text()),
-  /** Whether it waited for an administrator when it was created. */
+  /** True where it waited for an administrator when it was created. */
   neededApproval: boolean(),
   createdAt: time(),
   updatedAt: time(),
@@ -425,7 +425,7 @@ export const auditTable = table("book.audit", {
   requestId: orNull(text()),
   createdAt: time(),
 });
-/** What an administrator did, kept with its effect. */
+/** An act of an administrator, kept with its effect. */
 export type AuditRow = RowOf<typeof auditTable>;
 
 /** Rows of a decision that may change later: new ones are inserted, known ones updated. */

@@ -1,5 +1,5 @@
 /**
- * How rows travel to and from PostgreSQL: a table is a list of columns in the order of its
+ * Rows on their way to and from PostgreSQL: a table is a list of columns in the order of its
  * migration, and rows are sent as one array literal of the table's row type. That is one parameter
  * per table and one round trip per batch, whatever the number of rows.
  *
@@ -9,7 +9,7 @@
 import { type Amount, amountOf, formatAmount } from "./money/amount.ts";
 import { Decimal } from "decimal.js";
 
-/** How a value of a column is written and read. */
+/** The way in which a value of a column is written and read. */
 type Encoding =
   | "text"
   | "integer"

@@ -9,7 +9,7 @@ import { isAudited } from "../merchant/decide/audit.ts";
 import type { Batch } from "./decide_batch.ts";
 import type { QueuedMessage } from "./queue.ts";
 
-/** How long audited commands are refused at first, milliseconds; doubling while it goes on. */
+/** Time for which audited commands are refused at first, milliseconds; doubling while it goes on. */
 const FIRST_MS = 5_000;
 const LONGEST_MS = 60_000;
 /** A row that is found locked so long after a pause is found anew, milliseconds. */

@@ -1,5 +1,5 @@
 /**
- * What the journal does with one batch: read what it speaks of, decide, write once, reply after
+ * The work on one batch: read what it speaks of, decide, write once, reply after
  * the commit; and what it does when the write misses some of it. A batch of which nothing was done is
  * `recover.ts`, one whose answer was lost `lost_commit.ts`.
  *
@@ -34,10 +34,9 @@ import { retry } from "./retry.ts";
 
 const log = getLogger(["engine", "journal"]);
 
-/** How many merchants stay in memory. */
+/** Merchants that stay in memory. */
 const ACTIVE_MERCHANTS = 10_000;
 
-/** What a batch processor works with. */
 export interface BatchOptions {
   readonly store: JournalStore;
   readonly onCommitted: (news: Committed) => void;
@@ -57,7 +56,7 @@ export interface BatchOptions {
   readonly doubts: DoubtfulMerchants;
   /** Ends waiting for the database. */
   readonly isStopping: () => boolean;
-  /** How many merchants stay in memory. */
+  /** Merchants that stay in memory. */
   readonly activeMerchants?: number;
 }
 

@@ -2,7 +2,7 @@ import type { Network } from "../../ledger/money/pair.ts";
 import { type Reservation, reservationsOf } from "../merchant/liquidity.ts";
 import type { MerchantBatch } from "./decide_batch.ts";
 
-/** What a commit means to other actors; only a wake-up, the rows are durable. */
+/** A commit as other actors hear of it; only a wake-up, the rows are durable. */
 export interface Committed {
   /** Merchants with new events to deliver. */
   readonly events: ReadonlySet<string>;
@@ -20,7 +20,7 @@ export interface PendingDeposit {
   readonly expiresAt: number;
 }
 
-/** What a commit is to other actors; `null` when nothing concerns them. */
+/** The wake-up of a commit; `null` when no other actor is concerned. */
 export function committed(parts: readonly MerchantBatch[]): Committed | null {
   const events = new Set<string>();
   const networks = new Set<Network>();

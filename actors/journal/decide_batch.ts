@@ -42,7 +42,6 @@ export interface DecidedMessage {
   readonly refunds: readonly Network[];
 }
 
-/** What deciding works with. */
 export interface Deciding {
   readonly store: Pick<JournalStore, "readAccounts" | "readRecords">;
   readonly active: ActiveMerchants;

@@ -34,12 +34,11 @@ const log = getLogger(["engine", "journal"]);
  * latency (measured).
  */
 const BATCH_LIMIT = 500;
-/** How often deadlines are looked at, and paused merchants while nothing else waits. */
+/** Pause between two checks of deadlines, and of paused merchants while nothing else waits. */
 const TICK_MS = 50;
-/** How long a merchant that broke a batch commits alone. */
+/** Time for which a merchant that broke a batch commits alone. */
 const SUSPECT_MS = 60_000;
 
-/** What the journal works with. */
 export interface JournalOptions {
   readonly store: JournalStore;
   /** Unix milliseconds, for what is kept. */
@@ -55,11 +54,10 @@ export interface JournalOptions {
   readonly mailboxCapacity?: number;
   /** The most messages of one batch, default 500; a bench compares it with 1. */
   readonly batchLimit?: number;
-  /** How many merchants stay in memory. */
+  /** Merchants that stay in memory. */
   readonly activeMerchants?: number;
 }
 
-/** What the journal counts. */
 export interface JournalFigures {
   /** Batches committed so far. */
   readonly batches: number;

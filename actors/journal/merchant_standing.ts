@@ -1,11 +1,11 @@
 /**
  * Merchants that are not decided together with others just now.
  *
- * Paused: nothing is decided for them. A row of theirs is locked by another transaction, or it is
- * being found out what became of a commit of theirs. Their messages wait in their mailboxes, in order,
+ * Paused: nothing is decided for them. One of their rows is locked by another transaction, or the
+ * fate of one of their commits is being found out. Their messages wait in their mailboxes, in order,
  * until the pause is over or their senders' time is.
  *
- * Doubtful: a batch of theirs took as long as a statement may, and one of them is perhaps to blame.
+ * Doubtful: a batch with them took as long as a statement may, and one of them is perhaps to blame.
  * Each is decided alone until it passes; their senders need not wait for that.
  *
  * @module
@@ -13,7 +13,7 @@
 
 /** Shortest pause, milliseconds: about as long as another node's commit takes. */
 const SHORTEST_MS = 5;
-/** Longest pause after a try that kept nobody, milliseconds. */
+/** Longest pause after a try that kept no other merchant, milliseconds. */
 const LONGEST_MS = 5_000;
 /** A try that kept others is followed by a pause of so many times that, and grows to 60 s at most. */
 const COST_FACTOR = 20;

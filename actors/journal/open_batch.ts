@@ -16,7 +16,7 @@ import type { QueuedMessage, Taken } from "./queue.ts";
 
 const log = getLogger(["engine", "journal"]);
 
-/** How long inboxes are read merchant by merchant within one batch, milliseconds. */
+/** Time for which inboxes are read merchant by merchant within one batch, milliseconds. */
 const APART_MS = 3_000;
 
 /** Dependencies of opening a batch. */

@@ -64,17 +64,17 @@ interface WakeUp {
   readonly kind: "wake";
 }
 
-/** What a merchant's mailbox holds. */
+/** An item of a merchant's mailbox. */
 export type MailboxItem = QueuedCommand | WakeUp;
 
-/** What is decided: a wake-up has been replaced by the events it announced. */
+/** A message to decide: a wake-up has been replaced by the events it announced. */
 export type QueuedMessage = QueuedCommand | QueuedEvent;
 
-/** What one batch takes of the mailboxes, in order, per merchant. */
+/** Items that one batch takes of the mailboxes, in order, per merchant. */
 export type Taken = Map<string, MailboxItem[]>;
 
 /**
- * How a merchant's messages may be taken: with those of others, `alone` as one of them broke a batch,
+ * The way in which a merchant's messages are taken: with those of others, `alone` as one of them broke a batch,
  * or not at all while it is `paused`.
  */
 export type Standing = "shared" | "alone" | "paused";
@@ -103,7 +103,7 @@ export class MerchantQueue {
   /**
    * Puts a message into a merchant's mailbox; `false` when that is full. A mailbox may hold as many
    * commands as the whole queue has room left for: one merchant that floods its own gets half of the
-   * queue, two get a third each, and there is room for everybody else at any time. Wake-ups say the
+   * queue, two get a third each, and there is room for all others at any time. Wake-ups say the
    * same however many there are, so they take no room and are never lost.
    */
   offer(merchantId: string, item: MailboxItem): boolean {

@@ -1,5 +1,5 @@
 /**
- * What becomes of a batch that could not be read, decided or written. Nothing of it is written and
+ * The end of a batch that could not be read, decided or written. Nothing of it is written and
  * no sender was answered, so all of it may be decided anew. What differs is what is to blame:
  *
  * | What was said | To blame | What is done | In the end |
@@ -29,7 +29,7 @@ import type { QueuedMessage } from "./queue.ts";
 const log = getLogger(["engine", "journal"]);
 
 /**
- * How often a merchant is decided before its senders are refused as overloaded: an account that
+ * Decisions on a merchant's messages before its senders are refused as overloaded: an account that
  * another node has changed, a lost connection and a key that is taken may come one by one.
  */
 export const TRIES = 4;
@@ -61,7 +61,6 @@ export type RolledBack =
   /** A bug in one of its messages, or one that takes its connection down every time. */
   | { readonly kind: "poisoned"; readonly error: unknown };
 
-/** What recovering works with. */
 export interface Recovering {
   readonly store: Pick<JournalStore, "isConnectionError">;
   /** Decides and writes a batch; the attempt counts how often it was decided, this time included. */
@@ -124,7 +123,7 @@ export function unanswered(batch: Batch): Batch {
   return left;
 }
 
-/** Refuses commands: nothing of theirs happened, and none of them is to blame. */
+/** Refuses commands: nothing happened of them, and none is to blame. */
 export function refuseOverloaded(batch: Batch): void {
   for (const queued of [...batch.values()].flat()) {
     // an event's row is still there, and found again by the next poll
@@ -228,10 +227,13 @@ async function pauseLocked(
   batch: Batch,
   { error, costMs }: RolledBack & { readonly kind: "locked" },
 ): Promise<void> {
-  log.warn("{count} merchants wait, as a row of theirs is locked or a statement is slow: {error}", {
-    count: batch.size,
-    error,
-  });
+  log.warn(
+    "{count} merchants wait, as one of their rows is locked or a statement is slow: {error}",
+    {
+      count: batch.size,
+      error,
+    },
+  );
   if (batch.size > 1) {
     for (const part of partsOf(batch)) await recovering.process(part, 1);
     return;
@@ -277,7 +279,7 @@ async function pauseSlow(
 }
 
 /**
- * What the server refused for reasons of its own is tried again, then in ever smaller parts, and
+ * A batch that the server refused for reasons of its own is tried again, then in ever smaller parts, and
  * refused in the end; nothing is quarantined.
  */
 async function retryTransient(

@@ -5,7 +5,7 @@ const log = getLogger(["engine", "journal"]);
 
 /** Pause before a lost database is asked again. */
 const RETRY_MS = 100;
-/** How often a question may lose its connection while the database answers others. */
+/** Connections that a question may lose while the database answers others. */
 const LOSSES = 8;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * What the chain tells a merchant: rows of its inbox, read and checked. A fact is not refused; it
- * is consumed with its effect, without effect (when it was known already), or set aside.
+ * Chain events of a merchant: rows of its inbox, read and checked. An event is not refused; it is
+ * consumed with its effect, without effect (when it was known already), or quarantined.
  *
  * @module
  */
@@ -71,7 +71,7 @@ export interface VanishedEvent extends Stamp {
   readonly eventIds: EventIds;
 }
 
-/** What became of a payout, from solid blocks only. */
+/** The end of a payout, from solid blocks only. */
 export interface OutcomeEvent extends Stamp {
   readonly type: "outcome";
   readonly outgoingId: string;
@@ -112,7 +112,7 @@ export interface MarginEvent extends Stamp {
   readonly eventId: string;
 }
 
-/** Everything a merchant hears through its inbox. */
+/** Any row of a merchant's inbox. */
 export type ChainEvent =
   | TransferEvent
   | VanishedEvent
@@ -121,7 +121,7 @@ export type ChainEvent =
   | MarginEvent
   | SweptEvent;
 
-/** Sets what no holder of the currency can have sent aside: the sums that it goes into have no room. */
+/** Throws for what no holder of the currency can have sent: the sums that it goes into have no room. */
 function payable(amount: Amount): Amount {
   if (amount <= LARGEST_PAYMENT) return amount;
   throw new RangeError(`Cannot book a payment as it is too large: ${formatAmount(amount)}`);

@@ -1,5 +1,5 @@
 /**
- * What a merchant actor decided: rows in their new image, and the answer. Pure data; `apply` turns
+ * The decision of a merchant actor: rows in their new image, and the answer. Pure data; `apply` turns
  * it into the next state, the journal into one write.
  *
  * @module
@@ -43,7 +43,7 @@ export interface Decision extends ChangingRows, WrittenOnce {
   readonly profile: MerchantRow | null;
 }
 
-/** What became of a message. */
+/** The outcome of deciding a message. */
 export type DecisionResult<A> =
   | { readonly kind: "decided"; readonly decision: Decision; readonly answer: A }
   | { readonly kind: "refused"; readonly refusal: Refusal }
@@ -70,7 +70,7 @@ export function refused(refusal: Refusal): DecisionResult<never> {
   return { kind: "refused", refusal };
 }
 
-/** How far a merchant's last decision may be ahead before its time counts as a wrong clock's. */
+/** A merchant's last decision that is further ahead, milliseconds, was made by a wrong clock. */
 const AHEAD_MS = 5_000;
 
 /**

@@ -2,7 +2,7 @@ import { add, type Amount, subtract, ZERO } from "../../ledger/money/amount.ts";
 import { type Currency, type Network, pairKey } from "../../ledger/money/pair.ts";
 import type { OutgoingRow } from "../../ledger/rows.ts";
 
-/** What a hot wallet can still pay; null where it is not known. */
+/** Amount that a hot wallet can still pay; null where it is not known. */
 export type Liquidity = (network: Network, currency: Currency) => Amount | null;
 
 /** An amount of a hot wallet that a payout has reserved. */
@@ -12,7 +12,7 @@ export interface Reservation {
   readonly amount: Amount;
 }
 
-/** What new rows of the treasury reserve for merchants. */
+/** Reservations by new rows of the treasury for merchants. */
 export function reservationsOf(rows: Iterable<OutgoingRow>): readonly Reservation[] {
   const reservations: Reservation[] = [];
   for (const { network, currency, amount, status } of rows) {
@@ -22,7 +22,7 @@ export function reservationsOf(rows: Iterable<OutgoingRow>): readonly Reservatio
   return reservations;
 }
 
-/** What hot wallets can still pay while payouts are decided, one after the other. */
+/** Liquidity of hot wallets while payouts are decided, one after the other. */
 export class RemainingLiquidity {
   readonly #before: Liquidity;
   readonly #reserved = new Map<string, Amount>();

@@ -1,5 +1,5 @@
 /**
- * What a merchant actor can be asked. Clock, ids and outside checks are stamped into the message
+ * Commands to a merchant actor. Clock, ids and outside checks are stamped into the message
  * when it is made and kept through every retry; settings are read by the journal with the batch.
  *
  * @module
@@ -21,7 +21,7 @@ import type { SettlementStatus, WithdrawalStatus } from "../../ledger/money/tran
 import type { AskOutcome } from "../runtime/ask.ts";
 import type { Refusal } from "./refusal.ts";
 
-/** Who is behind a command, for the audit: kept in the commit of the command's effect. */
+/** Author of a command, for the audit: kept in the commit of the command's effect. */
 export interface AuditStamp {
   readonly auditId: string;
   /** The key that was used. */
@@ -62,7 +62,7 @@ export interface Reserve extends Made {
   /** May be zero or negative: that has a refusal of its own. */
   readonly amount: Amount;
   readonly destination: string;
-  /** What the network's address rules and our own address book say of the destination. */
+  /** Finding of the network's address rules and of the service's own addresses on the destination. */
   readonly destinationCheck: "ok" | "invalid" | "ours";
   /** Address the payout will leave from, for the statement. */
   readonly fromAddress: string | null;
@@ -79,7 +79,7 @@ export interface Reserve extends Made {
 export const NOT_INITIATED = "Payout initiation failed";
 
 /**
- * How a payout is given up in the commit that makes it, where nothing of its network can be signed; null
+ * The refund of a payout in the commit that makes it, where nothing of its network can be signed; null
  * where it is handed to the treasury. One that waits for an administrator waits in both cases.
  */
 export interface GiveUp {
@@ -125,7 +125,7 @@ export interface ApproveWithdrawal extends Audited {
   readonly type: "approve-withdrawal";
   readonly at: number;
   readonly withdrawalId: string;
-  /** Whether its funds may come from deposits that the approver has confirmed by hand. */
+  /** True where its funds may come from deposits that the approver has confirmed by hand. */
   readonly isFundedByApprover?: boolean;
 }
 
@@ -134,7 +134,7 @@ export interface DeclineWithdrawal extends Audited {
   readonly type: "decline-withdrawal";
   readonly at: number;
   readonly withdrawalId: string;
-  /** As the merchant is told it, for example `Rejected: ...`. */
+  /** As the merchant reads it, for example `Rejected: ...`. */
   readonly reason: string;
   readonly chargeIds: readonly [string, string];
   readonly eventIds: EventIds;
@@ -176,7 +176,7 @@ export interface ApproveSettlement extends Audited {
   readonly at: number;
   readonly settlementId: string;
   readonly withdrawalId: string;
-  /** Whether its funds may come from deposits that the approver has confirmed by hand. */
+  /** True where its funds may come from deposits that the approver has confirmed by hand. */
   readonly isFundedByApprover?: boolean;
 }
 
@@ -283,7 +283,7 @@ export interface IngestWithdrawal extends Audited {
   readonly ingestion: Ingestion;
 }
 
-/** What an operator has found of a payout that succeeded without the intended transfer. */
+/** An operator's finding on a payout that succeeded without the intended transfer. */
 export type PayoutVerdict = "paid" | "not_paid";
 
 /**
@@ -302,12 +302,12 @@ export interface SettleWithdrawal extends Audited {
   readonly reason: string;
   /** What reached the destination, by all transactions that were looked at. */
   readonly arrived: Amount;
-  /** The transaction of ours, and its block. */
+  /** The payout's own transaction, and its block. */
   readonly txid: string;
   readonly height: number;
-  /** Another transaction that has brought what ours lacked; it pays only this withdrawal. */
+  /** Another transaction that has brought what the payout's lacked; it pays only this withdrawal. */
   readonly paidBy: { readonly txid: string; readonly height: number } | null;
-  /** The row of the inbox that was set aside for it; null: none waits. */
+  /** The row of the inbox that was quarantined for it; null: none waits. */
   readonly aside: InboxKey | null;
   readonly chargeIds: readonly [string, string];
   readonly eventIds: EventIds;
@@ -393,7 +393,7 @@ export interface Answers {
   readonly "update-profile": MerchantRow;
 }
 
-/** What a merchant actor can be asked. */
+/** Any command to a merchant actor. */
 export type MerchantCommand =
   | Reserve
   | BookPayout
@@ -425,6 +425,6 @@ export interface Merchants {
     command: C,
     timeoutMs: number,
   ): Promise<AskOutcome<Answers[C["type"]], Refusal>>;
-  /** Says that a merchant's inbox has rows. */
+  /** Has a merchant's inbox read: it has rows. */
   wake(merchantId: string): void;
 }

@@ -1,5 +1,5 @@
 /**
- * What a merchant actor knows: its account as of one version, and the records that the messages at
+ * The knowledge of a merchant actor: its account as of one version, and the records that the messages at
  * hand speak of.
  *
  * @module
@@ -142,7 +142,7 @@ export class Records {
   }
 }
 
-/** What a decision may look at. */
+/** Everything that a decision may read. */
 export interface MerchantView {
   readonly state: MerchantState;
   readonly records: Records;

@@ -30,19 +30,18 @@ const AT_ONCE = 4;
 /** Name of the timer that looks at a deposit's expiry. */
 const EXPIRY = "expiry";
 /**
- * How far below the block it was seen in a transfer may be after a reorganisation: far more than a
- * chain is ahead of its newest solid block. Where nothing is missing, nobody has to know.
+ * Blocks that a transfer may move down in a reorganisation, from the one it was seen in: far more than a
+ * chain is ahead of its newest solid block. Where nothing is missing, nothing is logged.
  */
 const DEEPEST_RETURN = 1_000;
 
-/** What a payment actor is told. */
+/** A message to a payment actor. */
 export type PaymentMessage =
   /** A deposit was seen; watch its expiry. */
   | { readonly type: "watch-expiry"; readonly expiresAt: number }
   /** A timer of the payment is due. */
   | { readonly type: "timer"; readonly name: string };
 
-/** What payment actors work with. */
 export interface PaymentDeps {
   readonly sql: Sql;
   readonly timers: Timers;
@@ -56,27 +55,27 @@ export interface PaymentDeps {
 
 /** The kind of actor that looks after one payment each. */
 export function paymentActors(deps: PaymentDeps): ActorKind<PaymentMessage> {
-  const told = new Map<Network, number>();
+  const noted = new Map<Network, number>();
   return {
     name: "payment",
     mailboxCapacity: 16,
     idleMs: 0,
     atOnce: AT_ONCE,
     isTransient: isAway,
-    activate: (id) => Promise.resolve(new PaymentActor(id, deps, told)),
+    activate: (id) => Promise.resolve(new PaymentActor(id, deps, noted)),
   };
 }
 
 class PaymentActor implements Actor<PaymentMessage> {
   readonly #id: string;
   readonly #deps: PaymentDeps;
-  /** The gaps that were told of: where each ends. */
-  readonly #told: Map<Network, number>;
+  /** The gaps that were logged, by where each ends. */
+  readonly #noted: Map<Network, number>;
 
-  constructor(id: string, deps: PaymentDeps, told: Map<Network, number>) {
+  constructor(id: string, deps: PaymentDeps, noted: Map<Network, number>) {
     this.#id = id;
     this.#deps = deps;
-    this.#told = told;
+    this.#noted = noted;
   }
 
   async receive(message: PaymentMessage): Promise<void> {
@@ -97,15 +96,15 @@ class PaymentActor implements Actor<PaymentMessage> {
     }
   }
 
-  /** Whether the deposit needs no more watching. */
+  /** True where the deposit needs no more watching. */
   async #settled(): Promise<boolean> {
     const { sql, wakeMerchant } = this.#deps;
     const deposit = await readPendingDeposit(sql, this.#id);
     if (deposit === null) return true;
     const proof = await this.#proofOfDeath(deposit);
     if (proof === null) return false;
-    const told = { reason: "the transaction expired without being included", to: deposit.to };
-    const vanished = await recordVanished(sql, deposit, told, proof.history);
+    const noted = { reason: "the transaction expired without being included", to: deposit.to };
+    const vanished = await recordVanished(sql, deposit, noted, proof.history);
     if (!vanished) return false;
     log.info("deposit {depositId} can no longer become final: {txid}", { ...deposit });
     wakeMerchant(deposit.merchantId);
@@ -122,8 +121,8 @@ class PaymentActor implements Actor<PaymentMessage> {
     if (solid === null || solid.previousTime <= expiresAt) return null;
     const { from, hasGap } = await readUnbrokenScan(sql, network, solid.height);
     if (from <= (hasGap ? height - DEEPEST_RETURN : height)) return solid;
-    if (this.#told.get(network) !== from) {
-      this.#told.set(network, from);
+    if (this.#noted.get(network) !== from) {
+      this.#noted.set(network, from);
       log.error("{network}: {depositId} stays pending as blocks before {from} were not all read", {
         network,
         depositId,

@@ -21,7 +21,7 @@ export interface Actor<M> {
   release?(): void;
 }
 
-/** How actors of one kind are made and bounded. */
+/** A kind of actors: how they are made and bounded. */
 export interface ActorKind<M> {
   /** First part of their addresses, for example `treasury`. */
   readonly name: string;
@@ -48,12 +48,12 @@ export interface ActorKind<M> {
   activate(id: string): Promise<Actor<M>>;
 }
 
-/** How failing actors are treated. */
+/** Treatment of actors that fail. */
 export interface Supervision {
   /** Pause before the first reload; doubled up to `backoffMaxMs`. */
   readonly backoffMs: number;
   readonly backoffMaxMs: number;
-  /** How often one message may throw before it is set aside with an alarm. */
+  /** How often one message may throw before it is quarantined with an alarm. */
   readonly tries: number;
 }
 
@@ -83,7 +83,7 @@ export class Actors<M> {
 
   constructor(readonly kind: ActorKind<M>, readonly supervision: Supervision = SUPERVISION) {}
 
-  /** Actors in memory, and messages set aside so far. */
+  /** Actors in memory, and messages quarantined so far. */
   get figures(): { readonly active: number; readonly quarantined: number } {
     return { active: this.#cells.size, quarantined: this.#quarantined };
   }
@@ -177,7 +177,7 @@ export class Actors<M> {
     }
     if (this.#abandoned) return;
     this.#quarantined++;
-    log.error("{kind}/{id} cannot handle a message, it is set aside: {message}", {
+    log.error("{kind}/{id} cannot handle a message, it is quarantined: {message}", {
       kind: this.kind.name,
       id,
       message,

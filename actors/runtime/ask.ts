@@ -1,5 +1,5 @@
 /**
- * What can become of an `ask`. Only `api/` asks; everything else tells.
+ * Outcomes of an `ask`. Only `api/` asks; all other messages have no answer.
  *
  * @module
  */

@@ -6,7 +6,7 @@
 
 import { v7 } from "uuid";
 
-/** What each prefix names. */
+/** Records by the prefix of their ids. */
 export const ID_PREFIXES = {
   mer: "merchant",
   dep: "deposit",

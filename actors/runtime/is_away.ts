@@ -2,7 +2,7 @@ import { ChainUnavailable } from "../../chains/chain.ts";
 import { SignerUnavailable } from "../../chains/signer.ts";
 import { classifyDatabaseError } from "../../ledger/database/classify_database_error.ts";
 
-/** Whether an error says that a node, the signer or the database is away; nothing is wrong with the message. */
+/** True for an error that says that a node, the signer or the database is away; nothing is wrong with the message. */
 export function isAway(error: unknown): boolean {
   return error instanceof ChainUnavailable || error instanceof SignerUnavailable ||
     classifyDatabaseError(error) === "connection";

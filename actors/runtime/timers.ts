@@ -38,7 +38,7 @@ export class Timers {
   /** The last timer that was delivered, where there may be more that are due. */
   #after: TimerRow | null = null;
   #ticking: Promise<void> = Promise.resolve();
-  /** Timers that could not be delivered, so that each is told of once. */
+  /** Timers that could not be delivered, so that each is logged once. */
   readonly #broken = new Set<string>();
 
   /** @param deliver hands a due timer to its actor; it comes again until it is cleared or moved */
@@ -88,7 +88,7 @@ export class Timers {
 
   /**
    * Delivers what is due, the oldest first. A timer stays due until its actor moves or clears it, so
-   * the search goes on after the last one that was delivered: those that nobody can handle just now
+   * the search goes on after the last one that was delivered: those that no actor can handle just now
    * keep no others waiting.
    */
   async #tick(): Promise<void> {
@@ -107,7 +107,7 @@ export class Timers {
     }
   }
 
-  /** Hands one timer over; one that breaks is told, and those after it are delivered. */
+  /** Hands one timer over; one that breaks is logged, and those after it are delivered. */
   #hand(row: TimerRow): void {
     const slash = row.actor.indexOf("/");
     const which = `${row.actor} ${row.name}`;

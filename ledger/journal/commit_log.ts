@@ -1,6 +1,6 @@
 import type { Sql } from "postgres";
 
-/** What became of a batch whose answer was lost, as far as it is certain. */
+/** The fate of a batch whose answer was lost, as far as it is certain. */
 export interface Resolution {
   /** The merchants whose part was committed; `null`: the batch has not happened. */
   readonly survivors: ReadonlySet<string> | null;

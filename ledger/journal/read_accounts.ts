@@ -3,7 +3,7 @@ import { type Amount, amountOf } from "../money/amount.ts";
 import { type Currency, type Network, type PairKey, pairKey } from "../money/pair.ts";
 import { type MerchantRow, merchantTable } from "../rows.ts";
 
-/** What one pair of a merchant holds. */
+/** A merchant's balance of one pair. */
 export interface Balance {
   readonly available: Amount;
   readonly pending: Amount;

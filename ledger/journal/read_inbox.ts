@@ -7,7 +7,7 @@ export interface InboxRow extends InboxKey {
 }
 
 /**
- * Reads what the chain said to the given merchants and was not consumed yet, oldest first.
+ * Reads chain events of the given merchants that are not consumed yet, oldest first.
  *
  * @param share the most rows of each; what is left over is read by a later batch
  */
@@ -25,7 +25,7 @@ export async function readInbox(
       ORDER BY x.created_at LIMIT ${share}::int) i`;
 }
 
-/** Merchants with unconsumed inbox rows: whoever was told before a crash and did not hear it. */
+/** Merchants with unconsumed inbox rows: those whose wake-up was lost in a crash. */
 export async function readInboxOwners(sql: Sql, limit: number): Promise<readonly string[]> {
   const rows = await sql<{ merchant_id: string }[]>`
     SELECT DISTINCT merchant_id FROM book.inbox
@@ -34,7 +34,7 @@ export async function readInboxOwners(sql: Sql, limit: number): Promise<readonly
 }
 
 /**
- * Sets a row aside that its merchant cannot digest, so that it does not stop the others. A transfer
+ * Quarantines a row that its merchant cannot take in, so that it does not stop the others. A transfer
  * that is `unclaimed` because its pair is disabled stays in the queue when the pair has just been
  * enabled: the pair's row is locked, so that this and the enabling (updatePair) follow each other.
  *
@@ -87,14 +87,14 @@ async function releaseSomeClaimed(sql: Sql): Promise<number> {
 }
 
 /**
- * Gives every row back that was set aside as broken: what broke it may have been repaired, for
- * example by the release that starts now. One that is still broken is set aside again, and one that
- * another transaction holds stays aside. What was given back before a failure stays given back.
+ * Gives every row back that was quarantined as broken: what broke it may have been repaired, for
+ * example by the release that starts now. One that is still broken is quarantined again, and one that
+ * another transaction holds stays so. What was given back before a failure stays given back.
  *
  * @returns how many there were
  */
 export async function releaseBroken(sql: Sql): Promise<number> {
-  // by their place, which changes with each update: none is tried twice that is set aside again meanwhile
+  // by their place, which changes with each update: none is tried twice that is quarantined again meanwhile
   const places = (await sql<{ ctid: string }[]>`
     SELECT ctid::text FROM book.inbox
     WHERE consumed_at IS NULL AND quarantine IS NOT NULL

@@ -223,7 +223,7 @@ async function readAddressesOf(
  * Which of the transactions that deposits by hand name are booked by hand already, for any
  * merchant, or paid another one; a transfer that waits for a second node's proof is its owner's, too, and
  * so is one that was discarded: a proof may come after all.
- * What paid a lost address is credited by hand: nobody else is.
+ * A payment to a lost address is credited by hand, so its account is no other merchant.
  */
 async function readOfAnother(
   sql: Sql,

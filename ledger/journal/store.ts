@@ -32,13 +32,13 @@ export interface JournalStore {
   readonly quarantineInboxRow: Bound<typeof quarantineInboxRow>;
   readonly releaseClaimed: Bound<typeof releaseClaimed>;
   readonly releaseBroken: Bound<typeof releaseBroken>;
-  /** Whether an error leaves the outcome unknown (the connection was lost). */
+  /** True where an error leaves the outcome unknown (the connection was lost). */
   isConnectionError(error: unknown): boolean;
-  /** Whether an error is the server's own: nothing was written, and no message is to blame. */
+  /** True where an error is the server's own: nothing was written, and no message is to blame. */
   isTransient(error: unknown): boolean;
-  /** Whether a row that another transaction locks, or a statement that took too long, is to blame. */
+  /** True where a row that another transaction locks, or a statement that took too long, is to blame. */
   isLocked(error: unknown): boolean;
-  /** Whether a write came second to a unique key; decided again, it is refused. */
+  /** True where a write came second to a unique key; decided again, it is refused. */
   isTakenMeanwhile(error: unknown): boolean;
   /** What only audited commands of a batch can be to blame for; null for any other error. */
   auditedRefusal(error: unknown): AuditedRefusal | null;

@@ -22,7 +22,7 @@ import {
   type WrittenOnce,
 } from "../rows.ts";
 
-/** What a batch changes for one merchant: every row once, in its final image. */
+/** Changes of a batch for one merchant: every row once, in its final image. */
 export interface MerchantChanges {
   readonly account: AccountChange;
   /** Pairs that get their first balance row. */
@@ -118,7 +118,7 @@ export async function writeBatch(
 }
 
 /**
- * Whether answers that change nothing were decided on current state: a refusal from a stale
+ * Checks that answers which change nothing were decided on current state: a refusal from a stale
  * version would be wrong as well.
  *
  * @returns the merchants whose account (or whose settings) changed meanwhile

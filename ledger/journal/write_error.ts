@@ -22,7 +22,7 @@ const CLAIMED_KEYS = new Set([
 ]);
 
 /**
- * Whether a write was rolled back because a unique key was taken after its records were read.
+ * True where a write was rolled back because a unique key was taken after its records were read.
  * Decided again, the second one is refused.
  */
 export function isTakenMeanwhile(error: unknown): boolean {
@@ -37,7 +37,7 @@ export function isTakenMeanwhile(error: unknown): boolean {
  */
 export type AuditedRefusal = "same_administrator" | "second_administrator" | "locked";
 
-/** What the triggers on approvals raise (`0018_duties.sql`). */
+/** Codes that the triggers on approvals raise (`0018_duties.sql`). */
 const RULES: Readonly<Record<string, AuditedRefusal>> = {
   SD001: "same_administrator",
   SD002: "second_administrator",

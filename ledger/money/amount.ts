@@ -28,7 +28,7 @@ export const LARGEST_PAYMENT = (10n ** 12n * SCALE_FACTOR) as Amount;
 
 /**
  * The most that a merchant may hold of one pair together with a deposit by hand, 10^19: what comes
- * over a chain, which nobody can refuse, fits on top of it.
+ * over a chain, which cannot be refused, fits on top of it.
  */
 export const LARGEST_BALANCE_BY_HAND = (10n ** 19n * SCALE_FACTOR) as Amount;
 
@@ -108,7 +108,7 @@ function lastPlace(decimals: number): bigint {
   return 10n ** BigInt(AMOUNT_SCALE - decimals);
 }
 
-/** Whether the amount can be written with the given number of decimals without rounding. */
+/** True where the amount can be written with the given number of decimals without rounding. */
 export function isExactIn(amount: Amount, decimals: number): boolean {
   return amount % lastPlace(decimals) === 0n;
 }

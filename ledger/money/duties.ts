@@ -8,7 +8,7 @@
 import type { Amount } from "./amount.ts";
 
 /**
- * How two actors are told apart. `persons`: by the administrator who stands behind a key, merchants'
+ * The rule by which two actors differ. `persons`: by the administrator who stands behind a key, merchants'
  * keys that an administrator has issued included; `keys`: by the key alone; `off`: one administrator
  * runs the installation and may do both.
  */
@@ -24,13 +24,13 @@ export interface Duties {
   readonly aloneUpTo: Amount;
 }
 
-/** Who acts: the key, and the administrator who stands behind it (null: the merchant alone). */
+/** The author of an act: the key, and the administrator who stands behind it (null: the merchant alone). */
 export interface Actor {
   readonly key: string;
   readonly administrator: string | null;
 }
 
-/** Whether a key has no payout right yet: it needs approval, and the rules tell administrators apart. */
+/** True for a key without payout right yet: it needs approval, and the rules distinguish administrators. */
 export function awaitsApproval(
   { fourEyes }: Pick<Duties, "fourEyes">,
   key: { readonly needsApproval: boolean },
@@ -38,7 +38,7 @@ export function awaitsApproval(
   return fourEyes === "persons" && key.needsApproval;
 }
 
-/** Whether two acts count as those of one person; an act that names no key is the service's own. */
+/** True where two acts count as those of one person; an act that names no key is the service's own. */
 export function isSameHand(
   fourEyes: FourEyes,
   one: { readonly key: string | null; readonly administrator: string | null },

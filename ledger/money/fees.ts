@@ -64,12 +64,12 @@ function round(amount: Amount, rate: Rate, decimals: number, mode: Decimal.Round
   return parsed;
 }
 
-/** Whether `amount x rate` is below one unit of the quote currency (the contract's 1 USD rule). */
+/** True where `amount x rate` is below one unit of the quote currency (the contract's 1 USD rule). */
 export function isWorthLessThanOne(amount: Amount, unitRate: string): boolean {
   return new Exact(formatAmount(amount)).times(unitRate).lessThan(1);
 }
 
-/** How a pair charges what the chain takes. */
+/** Terms by which a pair charges what the chain takes. */
 export interface NetworkFeeTerms {
   /** `dynamic`: it follows the chain's estimate. */
   readonly networkFeeMode: "fixed" | "dynamic";
@@ -77,7 +77,7 @@ export interface NetworkFeeTerms {
   readonly networkFee: Amount;
 }
 
-/** What a dynamic network fee is at a moment, taken once and kept with the request it is for. */
+/** A dynamic network fee at a moment, taken once and kept with the request it is for. */
 export interface DynamicFee {
   /** In the pair's currency; null while nothing fresh is known. */
   readonly estimate: Amount | null;
@@ -112,7 +112,7 @@ export function dynamicFeeOf(cost: Amount, coinRate: string, margin: string): Am
 }
 
 /**
- * What an amount of a coin is worth, rounded half up.
+ * Worth of an amount of a coin, rounded half up.
  *
  * @param rate units per coin
  * @param decimals of the answer
@@ -151,7 +151,7 @@ export interface WithdrawalFees {
 }
 
 /**
- * What a withdrawal of `amount` costs under the given settings.
+ * Fees of a withdrawal of `amount` under the given settings.
  *
  * @param networkFee the pair's quoted network fee, locked by this call
  * @param decimals the token's decimals; both parts of the commission are rounded half up to them
@@ -179,7 +179,7 @@ export function withdrawalFees(
   };
 }
 
-/** What can be withdrawn after the network fee: cut to the token's decimals, never negative. */
+/** The amount that can be withdrawn after the network fee: cut to the token's decimals, never negative. */
 export function maxWithdrawable(available: Amount, networkFee: Amount, decimals: number): Amount {
   return cutTo(max(subtract(available, networkFee), ZERO), decimals);
 }
@@ -187,7 +187,7 @@ export function maxWithdrawable(available: Amount, networkFee: Amount, decimals:
 /** Fixed fee on the first confirmed, not exempt deposit to an issued address. */
 export const ACTIVATION_FEE = parseAmount("0.5") as Amount;
 
-/** What a deposit costs its merchant. */
+/** Fees of a deposit. */
 export interface DepositFees {
   readonly commission: Amount;
   readonly commissionRate: Rate;

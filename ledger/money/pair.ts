@@ -25,7 +25,7 @@ export type Network = (typeof NETWORKS)[number];
 
 /**
  * The networks that an adapter exists for. The others are part of the interface, where their pairs are
- * closed; settings of theirs are refused, as nothing would be done with them.
+ * closed; their settings are refused, as nothing would be done with them.
  */
 export const SERVED_NETWORKS = ["TRX", "TRX_SHASTA"] as const satisfies readonly Network[];
 
@@ -35,7 +35,7 @@ export interface Pair {
   readonly network: Network;
 }
 
-/** What a transfer of ours moves: a token, or the chain's own coin (`native`). */
+/** The asset of an outgoing transfer: a token, or the chain's own coin (`native`). */
 export type OutgoingAsset = Currency | "native";
 
 /** Text form of a pair, used as a map key. */
@@ -46,12 +46,12 @@ export function pairKey(currency: Currency, network: Network): PairKey {
   return `${currency}/${network}`;
 }
 
-/** Whether the text names a currency. */
+/** True where the text names a currency. */
 export function isCurrency(text: string): text is Currency {
   return (CURRENCIES as readonly string[]).includes(text);
 }
 
-/** Whether the text names a network. */
+/** True where the text names a network. */
 export function isNetwork(text: string): text is Network {
   return (NETWORKS as readonly string[]).includes(text);
 }

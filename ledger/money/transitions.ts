@@ -61,7 +61,7 @@ export type SettlementStatus = keyof typeof TRANSITIONS.settlement;
 /** States of a transfer out of one of the service's wallets. */
 export type OutgoingStatus = keyof typeof TRANSITIONS.outgoing;
 
-/** Whether a record of that kind may move from one status to another. */
+/** True where a record of that kind may move from one status to another. */
 export function mayMove(record: RecordKind, from: string, to: string): boolean {
   const moves: Readonly<Record<string, readonly string[]>> = TRANSITIONS[record];
   return moves[from]?.includes(to) ?? false;

@@ -11,19 +11,19 @@ import type { Decision } from "../decision.ts";
 import type { AuditStamp, MerchantCommand, ProfilePatch } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
 
-/** A command with somebody behind it who has to answer for it. */
+/** A command that the audit keeps, with who is behind it. */
 export type AuditedCommand =
   & Extract<MerchantCommand, { readonly audit?: AuditStamp }>
   & { readonly audit: AuditStamp };
 
-/** Whether the audit has to tell of a message. */
+/** True for a message that the audit keeps. */
 export function isAudited(message: { readonly type: string }): message is AuditedCommand {
   return "audit" in message && message.audit !== undefined;
 }
 
 type Image = Readonly<Record<string, unknown>>;
 
-/** What the audit keeps of a command: who, what, and the record before and after. */
+/** The audit's row of a command: who, what, and the record before and after. */
 export function auditRow(
   view: MerchantView,
   message: AuditedCommand,

@@ -16,13 +16,12 @@ import { type MerchantView, transferKey } from "../state.ts";
 import { endEvents } from "./end_events.ts";
 import { earnMargin, type Margin, payMargin } from "./margin.ts";
 
-/** What the confirmation of a deposit is made of. */
 export interface Confirmation {
   readonly at: number;
   readonly deposit: DepositRow;
   readonly line: TransactionRow;
   readonly fees: DepositFees;
-  /** Under the 1 USD threshold: nobody is told. */
+  /** Under the 1 USD threshold: no event is made. */
   readonly exempt: boolean;
   /** The address, where the deposit came in on one. */
   readonly address: DepositAddressRow | undefined;
@@ -32,7 +31,7 @@ export interface Confirmation {
   readonly eventIds: EventIds;
 }
 
-/** A confirmed deposit's records: fees and margin taken, the rest available, the merchant told. */
+/** A confirmed deposit's records: fees and margin taken, the rest available, the events made. */
 export function confirmDeposit(
   view: MerchantView,
   confirmation: Confirmation,
@@ -148,7 +147,7 @@ function depositCharges(
   }));
 }
 
-/** How a pending deposit ends without money. */
+/** The end of a pending deposit without money. */
 export interface GivenUp {
   readonly to: "FAILED" | "CANCELLED";
   readonly reason: string;
@@ -169,7 +168,7 @@ export function failDeposit(view: MerchantView, event: VanishedEvent): DecisionR
   return decided(at, null, { ...changes, consumed: [event.key] });
 }
 
-/** A given-up deposit's records: pending taken back, the merchant told. */
+/** A given-up deposit's records: pending taken back, the events made. */
 export function giveUpDeposit(
   view: MerchantView,
   deposit: DepositRow,

@@ -7,7 +7,7 @@ import { eventRow, type Posting } from "../decision.ts";
 import type { EventIds } from "../messages.ts";
 import type { MerchantState } from "../state.ts";
 
-/** The end of a payment, as it is told. */
+/** The end of a payment, as its events show it. */
 export interface End {
   readonly ids: EventIds;
   readonly type: Exclude<EventType, `transaction.${string}`>;
@@ -21,8 +21,8 @@ export interface End {
 }
 
 /**
- * What a merchant is told when a payment ends: the event of the payment, then that of its line of
- * the statement. A line tells what the statement shows of it: one undone has no effect.
+ * The events of a payment's end: that of the payment, then that of its line of the statement. A
+ * line's event says what the statement shows of it: one undone has no effect.
  *
  * @param state the account before the end
  * @throws for a settlement, which is read and not called back
@@ -55,7 +55,7 @@ export function lineEvent(
 ): EventRow {
   const { paymentId, type: transactionType, currency, network } = line;
   if (transactionType === "SETTLEMENT") {
-    throw new Error(`Cannot tell of a settlement as it has no events: ${paymentId}`);
+    throw new Error(`Cannot make an event of a settlement as it has none: ${paymentId}`);
   }
   const status = line.status === "CONFIRMED" ? "confirmed" : "failed";
   const payload = transactionSettledPayload({

@@ -57,7 +57,7 @@ export interface PaidBy {
 }
 
 /**
- * A paid withdrawal's records: the reserve is spent, the margin due, the merchant told.
+ * A paid withdrawal's records: the reserve is spent, the margin due, the events made.
  *
  * @param state the account before this
  * @param before the withdrawal's statement line before this
@@ -111,14 +111,13 @@ export function endSettlement(
   if (settlement === undefined) {
     throw new Error(`Cannot settle as the settlement is missing: ${withdrawal.settlementId}`);
   }
-  // its end may be told before its submission was
-  const isTold = settlement.status === "SUBMITTED_TO_LEDGER";
-  return status === "COMPLETED" && !isTold
+  // its end may be read before its submission was
+  const isSubmitted = settlement.status === "SUBMITTED_TO_LEDGER";
+  return status === "COMPLETED" && !isSubmitted
     ? [moveSettlement(settlement, ["SUBMITTED_TO_LEDGER", status], reason, at)]
     : [moveSettlement(settlement, [status], reason, at)];
 }
 
-/** What a refund is stamped with. */
 export interface RefundStamp {
   readonly at: number;
   readonly reason: string;
@@ -129,7 +128,6 @@ export interface RefundStamp {
   readonly height: number | null;
 }
 
-/** What a refund looks at. */
 export interface RefundView {
   readonly state: MerchantView["state"];
   readonly records: Pick<MerchantView["records"], "transactions">;
@@ -152,7 +150,7 @@ export function lineOf(view: RefundView, withdrawal: WithdrawalRow): Transaction
  *
  * @param from the payout's state it is given up from (another state at commit time refuses it all),
  *   `final` where its transaction was found to have paid nothing, or `null` where it never had one,
- *   because nobody approved it
+ *   because it was not approved
  */
 export function refund(
   view: RefundView,

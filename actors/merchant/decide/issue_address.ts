@@ -5,7 +5,7 @@ import { decided, type DecisionResult, refused, timeOf } from "../decision.ts";
 import type { AddressIssued, IssueAddress } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
 
-/** Whether any currency can be deposited on a network. */
+/** True where any currency can be deposited on a network. */
 export function acceptsDeposits(settings: Settings, network: Network): boolean {
   return CURRENCIES.some((currency) =>
     settings.pairs.get(pairKey(currency, network))?.depositsEnabled === true

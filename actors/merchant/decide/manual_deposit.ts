@@ -159,7 +159,7 @@ export function decideDeposit(
   });
 }
 
-/** Whether one administrator alone may not confirm a deposit by hand: for its size, or with others. */
+/** True where one administrator alone may not confirm a deposit by hand: for its size, or with others. */
 function needsTwo(
   deposit: DepositRow,
   { audit, confirmedBefore, needsAnother }: DecideDeposit,
@@ -170,7 +170,7 @@ function needsTwo(
     add(deposit.amount, confirmedBefore ?? ZERO) > duties.aloneUpTo;
 }
 
-/** Whether the first of two confirmations was by the administrator who confirms now. */
+/** True where the first of two confirmations was by the administrator who confirms now. */
 function isEndorsedBySame(
   { endorsedBy: key, endorsedAdmin: administrator }: DepositRow,
   { audit }: DecideDeposit,

@@ -29,11 +29,11 @@ export interface FeePayment {
   readonly at: number;
 }
 
-/** What a line earns from the fees of one payment. */
+/** A line's share of the fees of one payment. */
 export interface Margin {
   /** Sum of the shares. */
   readonly amount: Amount;
-  /** The merchant account that earns it; null when nobody does. */
+  /** The merchant account that earns it; null where none does. */
   readonly to: string | null;
   /** What of it is available to the payer itself at once. */
   readonly own: Amount;
@@ -99,7 +99,7 @@ export interface KeptMargin {
   readonly marginTo: string | null;
 }
 
-/** What releases a reseller's share once the payment is final; nothing when there is none. */
+/** Releases a reseller's share once the payment is final; nothing when there is none. */
 export function payMargin(
   payment: KeptMargin,
   at: number,

@@ -10,7 +10,7 @@ import { madeBy } from "./audit.ts";
 import { refund } from "./end_payout.ts";
 import { earnMargin } from "./margin.ts";
 
-/** What a withdrawal or a settlement asks to be paid. */
+/** A payout that a withdrawal or a settlement asks for. */
 export interface PayoutRequest {
   readonly at: number;
   readonly withdrawalId: string;
@@ -25,7 +25,7 @@ export interface PayoutRequest {
   readonly description: string | null;
   /** The settlement that it carries out, null for a withdrawal. */
   readonly settlementId: string | null;
-  /** Whether it waits for an administrator before anything can leave. */
+  /** True where it waits for an administrator before anything can leave. */
   readonly needsApproval: boolean;
   /** Who asked for it; absent: the service itself. */
   readonly by?: Actor;

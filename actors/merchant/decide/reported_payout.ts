@@ -21,8 +21,8 @@ import { balanceRefusal } from "./withdrawal.ts";
 type Answer = Answers["ingest-withdrawal"];
 
 /**
- * Carries out what an upstream system says of a withdrawal. It is failed only while none of our
- * transactions can pay it; it is confirmed by a transfer that was found in a solid block: by its
+ * Carries out what an upstream system says of a withdrawal. It is failed only while no transaction of the
+ * service can pay it; it is confirmed by a transfer that was found in a solid block: by its
  * payout's transaction, or by one of another wallet or one that was declared dead, which then takes
  * the payout's place in the same commit and pays nothing else.
  */
@@ -81,7 +81,7 @@ function confirm(
   const own = paidBy.own && payout !== "queued" && payout !== "dead";
   const ingested: IngestedRow = {
     ...ingestedRow(message.ingestion, merchantId, at),
-    // a transaction of ours is bound to its payout already
+    // a transaction of the service is bound to its payout already
     ...(own ? {} : { network, txid }),
   };
   if (status === "CONFIRMED" && withdrawal.txid === txid) {

@@ -20,7 +20,7 @@ import { giveUpAtOnce, openPayout, outgoingRow } from "./open_payout.ts";
 import { moveSettlement, openSettlement } from "./settlement_steps.ts";
 import { fundsRefusal } from "./withdrawal.ts";
 
-/** How long the same key gets the same answer. */
+/** Time for which the same key gets the same answer. */
 const KEY_LIFETIME_MS = 24 * 3_600_000;
 
 /**
@@ -102,7 +102,7 @@ export function settle(
   });
 }
 
-/** What was made under the same key; one that could not be initiated has released it. */
+/** The settlement made under the same key; one that could not be initiated has released it. */
 function sameKey(view: MerchantView, message: CreateSettlement): SettlementRow | undefined {
   const { idempotencyKey, at } = message;
   if (idempotencyKey === null) return undefined;

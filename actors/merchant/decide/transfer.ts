@@ -129,7 +129,7 @@ export function seeTransfer(view: MerchantView, event: TransferEvent): DecisionR
 
 /**
  * Credits a transfer that is final. Works from any earlier state, also from FAILED: what is final
- * counts, whatever was thought of it before, also where it says another amount than was seen. A
+ * counts, whatever was believed of it before, also where it says another amount than was seen. A
  * transaction that a deposit booked by hand has claimed is not credited again.
  */
 export function creditTransfer(view: MerchantView, event: TransferEvent): DecisionResult<null> {
@@ -307,7 +307,7 @@ export function claimOf(records: Records, { network, txid }: InboxKey): DepositR
   return claim?.status === "FAILED" || claim?.status === "CANCELLED" ? undefined : claim;
 }
 
-/** A transfer waits while nobody has decided on the deposit that claims it. */
+/** A transfer waits until it is decided on the deposit that claims it. */
 export function heldByClaim(claim: DepositRow): DecisionResult<never> {
   return { kind: "quarantined", reason: `claimed: by ${claim.id}, which is not decided` };
 }
