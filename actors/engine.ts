@@ -23,7 +23,7 @@ import { readUnwatchedDeposits } from "../ledger/watcher/read_pending_deposits.t
 import { AddressBook } from "./addresses/address_book.ts";
 import { AcknowledgedCommits, remembering } from "./failover/acknowledged_commits.ts";
 import { HistoryWatch } from "./failover/history_watch.ts";
-import type { Committed } from "./journal/committed.ts";
+import type { Committed } from "./journal/decide_batch.ts";
 import { Journal } from "./journal/journal.ts";
 import { paymentActors } from "./payment/payment_actor.ts";
 import { Actors } from "./runtime/actor.ts";

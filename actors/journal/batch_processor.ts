@@ -9,16 +9,22 @@
 import { getLogger } from "@logtape/logtape";
 import { v7 } from "uuid";
 import type { Settings } from "../../ledger/journal/read_settings.ts";
-import type { JournalStore } from "../../ledger/journal/store.ts";
+import { type JournalStore, retry } from "../../ledger/journal/store.ts";
 import type { Miss } from "../../ledger/journal/write_batch.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import type { InboxKey } from "../../ledger/rows.ts";
 import type { Liquidity } from "../merchant/liquidity.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
-import { ActiveMerchants } from "./active_merchants.ts";
 import { AuditPause } from "./audited.ts";
-import { type Committed, committed } from "./committed.ts";
-import { type Batch, decideBatch, type Deciding, type MerchantBatch } from "./decide_batch.ts";
+import {
+  ActiveMerchants,
+  type Batch,
+  type Committed,
+  committed,
+  decideBatch,
+  type Deciding,
+  type MerchantBatch,
+} from "./decide_batch.ts";
 import { resolveLost } from "./lost_commit.ts";
 import type { DoubtfulMerchants } from "./merchant_standing.ts";
 import type { QueuedMessage } from "./queue.ts";
@@ -30,7 +36,6 @@ import {
   TRIES,
   unanswered,
 } from "./recover.ts";
-import { retry } from "./retry.ts";
 
 const log = getLogger(["engine", "journal"]);
 

@@ -11,11 +11,15 @@ import type { JournalStore } from "../../ledger/journal/store.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { type Answer, decide } from "../merchant/decide.ts";
 import type { Decision } from "../merchant/decision.ts";
-import { type Liquidity, RemainingLiquidity, reservationsOf } from "../merchant/liquidity.ts";
+import {
+  type Liquidity,
+  RemainingLiquidity,
+  type Reservation,
+  reservationsOf,
+} from "../merchant/liquidity.ts";
 import type { Refusal } from "../merchant/refusal.ts";
 import { type MerchantState, Records } from "../merchant/state.ts";
 import type { AskOutcome } from "../runtime/ask.ts";
-import type { ActiveMerchants } from "./active_merchants.ts";
 import type { QueuedEvent, QueuedMessage } from "./queue.ts";
 import { recordNeeds } from "./record_needs.ts";
 import { UnitOfWork } from "./unit_of_work.ts";
@@ -154,4 +158,81 @@ function refundsOf({ voided, withdrawals }: Decision): readonly Network[] {
   return withdrawals
     .filter(({ outgoingId, status }) => queued.has(outgoingId) && status !== "CONFIRMED")
     .map(({ network }) => network);
+}
+
+/** The merchants in memory, least recently used first; one that is dropped is read again when needed. */
+export class ActiveMerchants {
+  readonly #merchants = new Map<string, MerchantState>();
+
+  /** @param capacity how many merchants stay in memory */
+  constructor(readonly capacity: number) {}
+
+  /** Merchants in memory. */
+  get size(): number {
+    return this.#merchants.size;
+  }
+
+  get(merchantId: string): MerchantState | undefined {
+    return this.#merchants.get(merchantId);
+  }
+
+  /** Takes a merchant's state, as it was read or committed; others may have to leave. */
+  put(merchantId: string, state: MerchantState): void {
+    this.#merchants.delete(merchantId);
+    this.#merchants.set(merchantId, state);
+    for (const oldest of this.#merchants.keys()) {
+      if (this.#merchants.size <= this.capacity) break;
+      this.#merchants.delete(oldest);
+    }
+  }
+
+  /** Forgets a merchant whose state is no longer known to be current. */
+  drop(merchantId: string): void {
+    this.#merchants.delete(merchantId);
+  }
+
+  /** Forgets all of them: what is remembered may be of a history that the database no longer has. */
+  clear(): void {
+    this.#merchants.clear();
+  }
+}
+
+/** A commit as other actors hear of it; only a wake-up, the rows are durable. */
+export interface Committed {
+  /** Merchants with new events to deliver. */
+  readonly events: ReadonlySet<string>;
+  /** Networks with new payouts. */
+  readonly networks: ReadonlySet<Network>;
+  /** What new payouts reserve. */
+  readonly reservations: readonly Reservation[];
+  /** Deposits that were seen and are not final yet. */
+  readonly pendingDeposits: readonly PendingDeposit[];
+}
+
+/** A deposit that was seen, and when its transaction dies (block time). */
+export interface PendingDeposit {
+  readonly depositId: string;
+  readonly expiresAt: number;
+}
+
+/** The wake-up of a commit; `null` when no other actor is concerned. */
+export function committed(parts: readonly MerchantBatch[]): Committed | null {
+  const events = new Set<string>();
+  const networks = new Set<Network>();
+  const reservations: Reservation[] = [];
+  const pendingDeposits: PendingDeposit[] = [];
+  for (const { unit, merchantId } of parts) {
+    if (!unit.isDirty) continue;
+    const changes = unit.changes();
+    if (changes.once.events.some((event) => event.status === "PENDING")) events.add(merchantId);
+    for (const row of changes.once.outgoing) if (row.status === "queued") networks.add(row.network);
+    reservations.push(...reservationsOf(changes.once.outgoing));
+    for (const row of changes.created.deposits) {
+      if (row.status === "PENDING" && row.expiresAt !== null) {
+        pendingDeposits.push({ depositId: row.id, expiresAt: row.expiresAt });
+      }
+    }
+  }
+  if (events.size + networks.size + pendingDeposits.length === 0) return null;
+  return { events, networks, reservations, pendingDeposits };
 }

@@ -8,14 +8,14 @@
 
 import { getLogger } from "@logtape/logtape";
 import type { Settings } from "../../ledger/journal/read_settings.ts";
-import type { JournalStore } from "../../ledger/journal/store.ts";
+import { type JournalStore, retry } from "../../ledger/journal/store.ts";
 import type { Currency } from "../../ledger/money/pair.ts";
-import type { AskOutcome } from "../runtime/ask.ts";
 import type { Liquidity } from "../merchant/liquidity.ts";
 import type { Answers, MerchantCommand, Merchants } from "../merchant/messages.ts";
 import type { Refusal } from "../merchant/refusal.ts";
+import type { AskOutcome } from "../runtime/ask.ts";
 import { BatchProcessor, quarantine } from "./batch_processor.ts";
-import type { Committed } from "./committed.ts";
+import type { Committed } from "./decide_batch.ts";
 import { DoubtfulMerchants, PausedMerchants } from "./merchant_standing.ts";
 import { openBatch, type Opening } from "./open_batch.ts";
 import {
@@ -25,7 +25,6 @@ import {
   type Standing,
   type Taken,
 } from "./queue.ts";
-import { retry } from "./retry.ts";
 
 const log = getLogger(["engine", "journal"]);
 

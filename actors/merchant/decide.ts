@@ -42,10 +42,10 @@ export function decide(
   settings: Settings,
   message: MerchantMessage,
 ): DecisionResult<Answer> {
-  const verdict = judge(view, settings, message);
-  if (!isAudited(message) || verdict.kind !== "decided") return verdict;
-  const audits = [auditRow(view, message, verdict.decision)];
-  return { ...verdict, decision: { ...verdict.decision, audits } };
+  const result = judge(view, settings, message);
+  if (!isAudited(message) || result.kind !== "decided") return result;
+  const audits = [auditRow(view, message, result.decision)];
+  return { ...result, decision: { ...result.decision, audits } };
 }
 
 function judge(

@@ -7,7 +7,7 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 const test = testNeeding(DATABASE);
 
 for (const quarantine of ["bug: Error: x", "claimed: the deposit dep_1"]) {
-  test(`a row set aside (${quarantine}) that a session holds keeps no merchant from being woken, nor a node from starting`, async () => {
+  test(`a row quarantined (${quarantine}) that a session holds keeps no merchant from being woken, nor a node from starting`, async () => {
     await using database = await testDatabase();
     const { sql } = database;
     const [one, free, other] = [
@@ -46,7 +46,7 @@ for (const quarantine of ["bug: Error: x", "claimed: the deposit dep_1"]) {
   });
 }
 
-test("rows that were set aside are given back in portions, and each broken one once", async () => {
+test("rows that were quarantined are given back in portions, and each broken one once", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const merchantId = await addMerchant(sql);
@@ -59,7 +59,7 @@ test("rows that were set aside are given back in portions, and each broken one o
   await sql`
     CREATE TRIGGER few_at_once AFTER UPDATE ON book.inbox REFERENCING NEW TABLE AS changed
     FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_many()`;
-  // what this release cannot digest either is set aside again at once
+  // what this release cannot digest either is quarantined again at once
   await sql`
     CREATE FUNCTION book.break_again() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN

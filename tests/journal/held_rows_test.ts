@@ -152,7 +152,7 @@ test("a refund whose payout another transaction locks waits alone, without waiti
   await journal.stop(1_000);
 });
 
-test("a fact that is to be set aside while its row is held keeps nobody, and is set aside later", async () => {
+test("a chain event that is to be quarantined while its row is locked keeps no merchant, and is quarantined later", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);

@@ -43,7 +43,7 @@ test("after the largest deposits by hand what comes over the chain is still cred
   await journal.stop(1_000);
 });
 
-test("a transfer of an absurd amount is set aside alone, whatever number of digits it has", async () => {
+test("a transfer of an absurd amount is quarantined alone, whatever number of digits it has", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);

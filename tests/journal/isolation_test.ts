@@ -119,7 +119,7 @@ for (const { what, of } of FAULTS) {
   });
 }
 
-test("an inbox that cannot be read stops its merchant's facts alone", async () => {
+test("an inbox that cannot be read stops its merchant's chain events alone", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const [poisoned, other] = [await addMerchant(sql), await addMerchant(sql)];
@@ -142,7 +142,7 @@ test("an inbox that cannot be read stops its merchant's facts alone", async () =
   await journal.stop(1_000);
 });
 
-test("settings that cannot be read are nobody's fault: batches are given up, counted, and nothing is set aside", async () => {
+test("settings that cannot be read are no message's fault: batches are given up, counted, and nothing is quarantined", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const merchantId = await addMerchant(sql);

@@ -102,7 +102,7 @@ test("a refund gives back exactly what was reserved and charged and frees the re
   await journal.stop(1_000);
 });
 
-test("one poisoned message among 500 is set aside alone and disturbs nobody", async () => {
+test("one poisoned message among 500 is quarantined alone and disturbs no other", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);
@@ -124,7 +124,7 @@ test("one poisoned message among 500 is set aside alone and disturbs nobody", as
   await journal.stop(1_000);
 });
 
-test("a fact that cannot be booked is set aside and the merchant's others go on", async () => {
+test("a chain event that cannot be booked is quarantined and the merchant's others go on", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);
@@ -242,7 +242,7 @@ function refusingStore(store: JournalStore, refuses: (merchantIds: readonly stri
   return { store: refusing, writes };
 }
 
-test("a merchant whose row stays locked is sent away alone, and nothing of it is set aside", async () => {
+test("a merchant whose row stays locked is refused alone, and nothing of it is quarantined", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const funding = openJournal(sql);

@@ -7,7 +7,7 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
 
-test("a node starts while rows that were set aside cannot be given back, and tries them once they can", async () => {
+test("a node starts while rows that were quarantined cannot be given back, and tries them once they can", async () => {
   await using database = await testDatabase({ max: 4 });
   const { sql } = database;
   const journalSql = database.connect({ max: 4, statementTimeoutMs: 500, looksUpOnly: true });

@@ -1,15 +1,19 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { ActiveMerchants } from "../../actors/journal/active_merchants.ts";
-import { decideBatch, decideMerchant, type Deciding } from "../../actors/journal/decide_batch.ts";
+import {
+  ActiveMerchants,
+  decideBatch,
+  decideMerchant,
+  type Deciding,
+} from "../../actors/journal/decide_batch.ts";
 import { DoubtfulMerchants } from "../../actors/journal/merchant_standing.ts";
-import { UnitOfWork } from "../../actors/journal/unit_of_work.ts";
 import { QueuedCommand, type QueuedMessage } from "../../actors/journal/queue.ts";
 import { recover, type Recovering, unanswered } from "../../actors/journal/recover.ts";
+import { UnitOfWork } from "../../actors/journal/unit_of_work.ts";
 import { apply, decided, post } from "../../actors/merchant/decision.ts";
 import { RemainingLiquidity } from "../../actors/merchant/liquidity.ts";
 import { Records } from "../../actors/merchant/state.ts";
-import { ZERO } from "../../ledger/money/amount.ts";
 import type { BatchRecords } from "../../ledger/journal/read_records.ts";
+import { ZERO } from "../../ledger/money/amount.ts";
 import { pairKey } from "../../ledger/money/pair.ts";
 import { amount, reserveCommand } from "../support/books.ts";
 import { merchant, NO_RECORDS, SETTINGS } from "./support/merchant_state.ts";

@@ -3,8 +3,8 @@ import { isExactIn } from "../../../ledger/money/amount.ts";
 import { networkFeeOf, withdrawalFees } from "../../../ledger/money/fees.ts";
 import { pairKey, tokenDecimals } from "../../../ledger/money/pair.ts";
 import type { SettlementRow, WithdrawalRow } from "../../../ledger/rows.ts";
-import { decided, type DecisionResult, refused, timeOf } from "../decision.ts";
 import type { SubmittedEvent } from "../chain_events.ts";
+import { decided, type DecisionResult, refused, timeOf } from "../decision.ts";
 import {
   type Answers,
   type ApproveSettlement,
@@ -15,9 +15,8 @@ import {
 } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
 import { approvedBy, isOwnRecord, madeBy } from "./audit.ts";
-import { refund } from "./end_payout.ts";
+import { moveSettlement, openSettlement, refund } from "./end_payout.ts";
 import { giveUpAtOnce, openPayout, outgoingRow } from "./open_payout.ts";
-import { moveSettlement, openSettlement } from "./settlement_steps.ts";
 import { fundsRefusal } from "./withdrawal.ts";
 
 /** Time for which the same key gets the same answer. */
