@@ -73,7 +73,7 @@ import { Warming } from "./app/http/warming.ts";
 import { openAttestation } from "./app/open/wallet_attestation.ts";
 import { NameLookups } from "./webhooks/name_lookups.ts";
 import { senderPermissions } from "./webhooks/sender_permissions.ts";
-import { createWorkerSender } from "./webhooks/worker_sender.ts";
+import { createWorkerSender } from "./app/workers/worker_sender.ts";
 
 /** Bound of every step of a shutdown. */
 const STOP_MS = 30_000;

@@ -5,7 +5,6 @@
  */
 
 import { type Resolve, systemResolve } from "./sender.ts";
-import type { ResolvedAddress } from "./sender_protocol.ts";
 
 /**
  * Look-ups under way at most. The system's look-up cannot be given up and blocks a thread for as
@@ -27,6 +26,12 @@ const SLOW_FOR_MS = 5 * 60_000;
 
 /** Askers that are remembered as slow at most; the oldest is forgotten. */
 const MOST_SLOW = 10_000;
+
+/** An address as the system's resolver returns it. */
+export interface ResolvedAddress {
+  readonly address: string;
+  readonly family: number;
+}
 
 /** A question for the addresses of a name. */
 export interface NameQuestion {

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { serveSigner } from "../../chains/signer/serve_signer.ts";
+import { serveSigner } from "../workers/worker_signer.ts";
 import { openSigner } from "../open/open_signer.ts";
 
 serveSigner((settings, isPaused) => openSigner(settings, { isPaused }));

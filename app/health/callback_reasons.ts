@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from "prom-client";
 import type { Webhooks } from "../../actors/webhook/webhooks.ts";
 import type { NameLookups } from "../../webhooks/name_lookups.ts";
-import type { SupervisedSender } from "../../webhooks/worker_sender.ts";
+import type { SupervisedSender } from "../workers/worker_sender.ts";
 import type { CallbackSecrets } from "../open/callback_secrets.ts";
 
 /** Milliseconds without a sender after which it is said. */

@@ -1,7 +1,7 @@
 import { getLogger } from "@logtape/logtape";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { startDevChainInWorker } from "../../devchain/in_worker.ts";
-import type { SignerNetwork } from "../../chains/signer/worker_protocol.ts";
+import type { SignerNetwork } from "../../chains/signer/signer_settings.ts";
 import type { ReadRange } from "../../chains/tron/read_range.ts";
 import { PUBLIC_CONTRACTS, type TokenContracts } from "../../chains/tron/token_contracts.ts";
 import { createTronChain, type TronChain } from "../../chains/tron/tron_chain.ts";

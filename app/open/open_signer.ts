@@ -10,7 +10,7 @@ import { createSigner } from "../../chains/signer/create_signer.ts";
 import type { KeptSignature, SignedMemory } from "../../chains/signer/signed_memory.ts";
 import { steadyClock } from "../../chains/signer/steady_clock.ts";
 import { SpendingLimits, type SpentHours } from "../../chains/signer/spending_limits.ts";
-import type { SignerSettings } from "../../chains/signer/worker_protocol.ts";
+import type { SignerSettings } from "../../chains/signer/signer_settings.ts";
 import { createTronTransferBuilder } from "../../chains/tron/tron_transfer_builder.ts";
 import type { IntentSource, Signer } from "../../chains/signer.ts";
 import { readPassphraseFile } from "../../chains/wallet/secret_file.ts";

@@ -6,7 +6,7 @@ import type {
   TreasuryPolicy,
 } from "../../actors/treasury/treasury_policy.ts";
 import type { Chain } from "../../chains/chain.ts";
-import type { SignerNetwork } from "../../chains/signer/worker_protocol.ts";
+import type { SignerNetwork } from "../../chains/signer/signer_settings.ts";
 import { createTronChain } from "../../chains/tron/tron_chain.ts";
 import type { PublicWallet } from "../../chains/wallet/public_wallet.ts";
 import type { Config } from "../config/config.ts";

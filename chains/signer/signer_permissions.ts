@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { SignerSettings } from "./worker_protocol.ts";
+import type { SignerSettings } from "./signer_settings.ts";
 
 /** The PostgreSQL client looks for its defaults under these names and fails where it may not. */
 const POSTGRES_NAMES = "PG*";

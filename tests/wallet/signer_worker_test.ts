@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { signerPermissions } from "../../chains/signer/signer_permissions.ts";
 import { accessOf } from "./support/access_of.ts";
-import { createWorkerSigner } from "../../chains/signer/worker_client.ts";
-import type { SignerSettings } from "../../chains/signer/worker_protocol.ts";
+import { createWorkerSigner } from "../../app/workers/worker_signer.ts";
+import type { SignerSettings } from "../../chains/signer/signer_settings.ts";
 import { addressToHex, addressToLogHex } from "../../chains/tron/address.ts";
 import { makeEnvelope } from "../../chains/tron/envelope.ts";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";

@@ -5,7 +5,7 @@ import type { Delivery, Resolve } from "../../webhooks/sender.ts";
 import { publicIpv4Ranges } from "../../webhooks/public_ranges.ts";
 import { NameLookups } from "../../webhooks/name_lookups.ts";
 import { senderPermissions } from "../../webhooks/sender_permissions.ts";
-import { createWorkerSender, type WorkerSenderOptions } from "../../webhooks/worker_sender.ts";
+import { createWorkerSender, type WorkerSenderOptions } from "../../app/workers/worker_sender.ts";
 import { isAllowedAddress } from "../../webhooks/url_guard.ts";
 import { openHook } from "../support/hooks.ts";
 
@@ -227,7 +227,10 @@ test("a worker that dies is started again, and what it had under way is an attem
   const program = `
     addEventListener("message", (event) => {
       const port = event.ports[0];
-      port.onmessage = ({ data }) => { if (data.kind === "send") throw new Error("a bug"); };
+      port.onmessage = ({ data }) => {
+        if (data.kind === "start") port.postMessage({ kind: "ready", ready: null });
+        if (data.kind === "calls") throw new Error("a bug");
+      };
     }, { once: true });`;
   using sender = workerSender({
     entry: new URL(`data:text/javascript,${encodeURIComponent(program)}`),

@@ -6,7 +6,7 @@
  */
 
 import { z } from "zod";
-import type { SignerSettings } from "../../../chains/signer/worker_protocol.ts";
+import type { SignerSettings } from "../../../chains/signer/signer_settings.ts";
 import { type Amount, amountOf, formatAmount } from "../../../ledger/money/amount.ts";
 import { NETWORKS } from "../../../ledger/money/pair.ts";
 

@@ -15,7 +15,7 @@ import { createJournalStore } from "../../../ledger/journal/store.ts";
 import { createOutbox } from "../../../ledger/outbox/outbox.ts";
 import { NameLookups } from "../../../webhooks/name_lookups.ts";
 import { senderPermissions } from "../../../webhooks/sender_permissions.ts";
-import { createWorkerSender } from "../../../webhooks/worker_sender.ts";
+import { createWorkerSender } from "../../../app/workers/worker_sender.ts";
 import { showWarnings } from "../logging.ts";
 import type { Told, Whom } from "./delivery_process.ts";
 

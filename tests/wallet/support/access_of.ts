@@ -1,4 +1,4 @@
-import type { SignerSettings } from "../../../chains/signer/worker_protocol.ts";
+import type { SignerSettings } from "../../../chains/signer/signer_settings.ts";
 import { type DatabaseAccess, databaseAccess } from "../../../ledger/database/database_access.ts";
 
 /** The access to its database that a worker gets for these settings. */

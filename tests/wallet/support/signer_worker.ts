@@ -7,7 +7,7 @@
 import { z } from "zod";
 import { createSigner } from "../../../chains/signer/create_signer.ts";
 import { SpendingLimits } from "../../../chains/signer/spending_limits.ts";
-import { serveSigner } from "../../../chains/signer/serve_signer.ts";
+import { serveSigner } from "../../../app/workers/worker_signer.ts";
 import type { Intent } from "../../../chains/signer.ts";
 import { createTronTransferBuilder } from "../../../chains/tron/tron_transfer_builder.ts";
 import { readPassphraseFile } from "../../../chains/wallet/secret_file.ts";
