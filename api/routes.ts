@@ -54,7 +54,7 @@ import { healthz, metrics, readyz } from "./operations/health.ts";
 import {
   acknowledgeInboxRow,
   discardInboxRow,
-  getAside,
+  getQuarantine,
   retryInboxRow,
 } from "./operations/inbox.ts";
 import { getPairs, updatePairs } from "./operations/pairs.ts";
@@ -140,7 +140,7 @@ export const ADMIN_OPERATIONS = {
   matchSpend,
   bookSpend,
   writeOffSpend,
-  getAside,
+  getQuarantine,
   retryInboxRow,
   acknowledgeInboxRow,
   discardInboxRow,

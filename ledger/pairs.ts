@@ -29,7 +29,7 @@ export function pairRecord(row: Row): PairRecord {
   };
 }
 
-/** A pair with the transfers that were set aside because it was disabled. */
+/** A pair with the transfers that were quarantined because it was disabled. */
 export interface ListedPair extends PairRecord {
   readonly unclaimed: number;
 }
@@ -59,14 +59,14 @@ export interface PairPatch {
 /** A pair after its change. */
 export interface UpdatedPair {
   readonly pair: PairRecord;
-  /** Merchants whose set-aside transfers were released by it. */
+  /** Merchants whose quarantined transfers were released by it. */
   readonly released: ReadonlySet<string>;
 }
 
 /**
- * Changes a pair, with the line of the audit. Transfers that were set aside because deposits were
+ * Changes a pair, with the line of the audit. Transfers that were quarantined because deposits were
  * disabled are released in the same transaction that enables them. The pair's row is locked first:
- * who sets a transfer aside at the same time (quarantineInboxRow) holds it too, so none is missed.
+ * what quarantines a transfer at the same time (quarantineInboxRow) holds it too, so none is missed.
  */
 export async function updatePair(
   sql: Sql,

@@ -1,5 +1,5 @@
 /**
- * What the chain said and a merchant could not digest: rows of the inbox that were set aside with
+ * What the chain said and a merchant could not digest: rows of the inbox that were quarantined with
  * their reason.
  *
  * @module
@@ -13,11 +13,11 @@ import type { Network } from "./money/pair.ts";
 import type { AuditRow, InboxKey } from "./rows.ts";
 
 /**
- * Why a row is set aside: `bug` and `unreadable` are faults of ours, `unexpected` a transaction of
+ * Why a row is quarantined: `bug` and `unreadable` are faults of ours, `unexpected` a transaction of
  * ours that succeeded without its transfer; `unclaimed` waits for its pair to be enabled, `claimed`
  * for the decision on a deposit by hand, `unproven` for the word of a second node.
  */
-export const ASIDE_KINDS = [
+export const QUARANTINE_KINDS = [
   "bug",
   "unreadable",
   "unexpected",
@@ -26,11 +26,11 @@ export const ASIDE_KINDS = [
   "unproven",
 ] as const;
 
-/** One of {@linkcode ASIDE_KINDS}. */
-export type AsideKind = (typeof ASIDE_KINDS)[number];
+/** One of {@linkcode QUARANTINE_KINDS}. */
+export type QuarantineKind = (typeof QUARANTINE_KINDS)[number];
 
-/** A row that is set aside. */
-export interface AsideRow extends InboxKey {
+/** A row that is quarantined. */
+export interface QuarantinedRow extends InboxKey {
   /** Begins with its kind. */
   readonly reason: string;
   readonly data: Readonly<Record<string, unknown>>;
@@ -38,18 +38,18 @@ export interface AsideRow extends InboxKey {
 }
 
 /** Which rows are wanted; absent fields do not restrict. */
-export interface AsideFilter {
-  readonly kind?: AsideKind | undefined;
+export interface QuarantineFilter {
+  readonly kind?: QuarantineKind | undefined;
   readonly network?: Network | undefined;
   readonly merchantId?: string | undefined;
 }
 
-/** One page of what is set aside, oldest first. */
-export async function listAside(
+/** One page of what is quarantined, oldest first. */
+export async function listQuarantine(
   sql: Sql,
-  { kind, network, merchantId }: AsideFilter,
+  { kind, network, merchantId }: QuarantineFilter,
   { page, limit }: PageRequest,
-): Promise<Page<AsideRow>> {
+): Promise<Page<QuarantinedRow>> {
   const matching = sql`
     FROM book.inbox i WHERE i.consumed_at IS NULL AND i.quarantine IS NOT NULL
       ${kind === undefined ? sql`` : sql`AND i.quarantine LIKE ${`${kind}:%`}`}
@@ -57,7 +57,7 @@ export async function listAside(
       ${merchantId === undefined ? sql`` : sql`AND i.merchant_id = ${merchantId}`}`;
   const [[counted], rows] = await Promise.all([
     sql<{ total: string }[]>`SELECT count(*) AS total ${matching}`,
-    sql<(Omit<AsideRow, "createdAt"> & { readonly createdAt: Date })[]>`
+    sql<(Omit<QuarantinedRow, "createdAt"> & { readonly createdAt: Date })[]>`
       SELECT i.merchant_id AS "merchantId", i.network, i.txid, i.log_index AS "logIndex", i.phase,
         i.quarantine AS reason, i.data, i.created_at AS "createdAt" ${matching}
       ORDER BY i.created_at, i.txid, i.log_index, i.phase
@@ -70,19 +70,19 @@ export async function listAside(
 }
 
 /** What became of a wish of the operator's. */
-export type AsideOutcome = "done" | "not_found" | "not_so" | "needs_verdict";
+export type QuarantineOutcome = "done" | "not_found" | "not_so" | "needs_verdict";
 
 /**
- * Gives a row back to its merchant that was set aside by a fault of ours, because that may be
+ * Gives a row back to its merchant that was quarantined by a fault of ours, because that may be
  * repaired. What waits for something else is given back by that: `not_so`.
  */
-export async function retryAside(
+export async function retryQuarantined(
   sql: Sql,
   key: InboxKey,
   audit: Omit<AuditRow, "before" | "after">,
-): Promise<AsideOutcome> {
+): Promise<QuarantineOutcome> {
   return await sql.begin(async (tx) => {
-    const reason = await lockAside(tx, key);
+    const reason = await lockQuarantined(tx, key);
     if (reason === null) return "not_found";
     if (!/^(bug|unreadable):/.test(reason)) return "not_so";
     await tx`UPDATE book.inbox i SET quarantine = NULL WHERE ${named(tx, key)}`;
@@ -100,14 +100,14 @@ const MONEY_IN = new Set<InboxKey["phase"]>(["seen", "solid", "margin", "swept"]
  * holds its merchant's money until somebody says what it did: `needs_verdict`. The row stays, with
  * both reasons.
  */
-export async function acknowledgeAside(
+export async function acknowledgeQuarantined(
   sql: Sql,
   key: InboxKey,
   remark: string,
   audit: Omit<AuditRow, "before" | "after">,
-): Promise<AsideOutcome> {
+): Promise<QuarantineOutcome> {
   return await sql.begin(async (tx) => {
-    const reason = await lockAside(tx, key);
+    const reason = await lockQuarantined(tx, key);
     if (reason === null) return "not_found";
     if (!/^(bug|unreadable|unexpected):/.test(reason) || MONEY_IN.has(key.phase)) return "not_so";
     if (reason.startsWith("unexpected:") && await isOpenPayout(tx, key)) return "needs_verdict";
@@ -129,7 +129,7 @@ async function isOpenPayout(sql: AnySql, key: InboxKey): Promise<boolean> {
   return row?.open === true;
 }
 
-async function lockAside(sql: AnySql, key: InboxKey): Promise<string | null> {
+async function lockQuarantined(sql: AnySql, key: InboxKey): Promise<string | null> {
   const [row] = await sql<{ quarantine: string }[]>`
     SELECT i.quarantine FROM book.inbox i
     WHERE ${named(sql, key)} AND i.consumed_at IS NULL AND i.quarantine IS NOT NULL FOR UPDATE`;

@@ -37,7 +37,7 @@ export async function pruneEvents(sql: Sql, keepMs: number): Promise<number> {
  * and vanished, that a settlement was sent, how a payout ended. The key of a row says that it was
  * told already, so only rows go whose being told again changes nothing, because the deposit or the
  * attempt itself says that they were booked. Rows of final transfers stay: what has come in on each
- * address is counted from them. So do margins and sweeps, rows that were set aside, and everything
+ * address is counted from them. So do margins and sweeps, rows that were quarantined, and everything
  * of a deposit that is still pending.
  *
  * @param keepMs age from which on a row may go, milliseconds

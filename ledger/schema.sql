@@ -401,7 +401,7 @@ CREATE TABLE book.inbox (
   CONSTRAINT inbox_phase_check CHECK ((phase = ANY (ARRAY['seen'::text, 'solid'::text, 'vanished'::text, 'submitted'::text, 'outcome'::text, 'margin'::text, 'swept'::text])))
 ) WITH (fillfactor=80);
 CREATE INDEX inbox_age ON book.inbox USING brin (created_at);
-CREATE INDEX inbox_aside ON book.inbox USING btree (network) WHERE ((consumed_at IS NULL) AND (quarantine IS NOT NULL));
+CREATE INDEX inbox_quarantine ON book.inbox USING btree (network) WHERE ((consumed_at IS NULL) AND (quarantine IS NOT NULL));
 CREATE INDEX inbox_waiting ON book.inbox USING btree (merchant_id, created_at) WHERE ((consumed_at IS NULL) AND (quarantine IS NULL));
 CREATE TRIGGER transfer_waits_for_proof BEFORE UPDATE ON book.inbox FOR EACH ROW WHEN ((((old.quarantine ~~ 'unproven:%'::text) OR (old.quarantine ~~ 'discarded:%'::text)) AND ((new.quarantine IS DISTINCT FROM old.quarantine) OR (new.consumed_at IS DISTINCT FROM old.consumed_at)))) EXECUTE FUNCTION book.require_deposit_proof();
 

@@ -308,7 +308,7 @@ export interface SettleWithdrawal extends Audited {
   /** Another transaction that has brought what the payout's lacked; it pays only this withdrawal. */
   readonly paidBy: { readonly txid: string; readonly height: number } | null;
   /** The row of the inbox that was quarantined for it; null: none waits. */
-  readonly aside: InboxKey | null;
+  readonly quarantined: InboxKey | null;
   readonly chargeIds: readonly [string, string];
   readonly eventIds: EventIds;
 }

@@ -77,7 +77,7 @@ export class Stake {
     return this.#left;
   }
 
-  /** Sets stake aside for a loan that is not on the chain yet. */
+  /** Reserves stake for a loan that is not on the chain yet. */
   take(amount: Amount): void {
     this.#left = subtract(this.#left, amount);
   }

@@ -43,7 +43,7 @@ export interface ClaimDeps {
 /** What became of a claim. */
 export type ClaimOutcome =
   | { readonly status: "credited" | "already_credited" | "not_final" | "not_found" | "not_ours" }
-  /** Recorded and set aside: the pair takes no deposits now. */
+  /** Recorded and quarantined: the pair takes no deposits now. */
   | { readonly status: "pair_closed"; readonly currency: Currency }
   /** Recorded, and not booked within the bound, or before a second node has proven it; it will be. */
   | { readonly status: "recorded" }
@@ -93,9 +93,13 @@ export async function claimTransaction(
     const open = (await states()).filter(({ booked }) => !booked);
     if (open.length === 0) return { status: "credited" };
     // one that waited for a deposit booked by hand goes on once it is noticed that it came to nothing
-    const [aside] = open.filter((state) => state.aside?.startsWith("claimed:") === false);
-    if (aside?.aside?.startsWith("unproven:")) break;
-    if (aside !== undefined) return setAside(findings, aside.logIndex, aside.aside ?? "");
+    const [quarantined] = open.filter((state) =>
+      state.quarantine?.startsWith("claimed:") === false
+    );
+    if (quarantined?.quarantine?.startsWith("unproven:")) break;
+    if (quarantined !== undefined) {
+      return quarantine(findings, quarantined.logIndex, quarantined.quarantine ?? "");
+    }
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
   return { status: "recorded" };
@@ -129,14 +133,14 @@ function logOf({ logIndex }: TransferFinding): number {
 }
 
 /** @throws unless the reason is that the pair takes no deposits */
-function setAside(
+function quarantine(
   findings: readonly TransferFinding[],
   logIndex: number,
   reason: string,
 ): ClaimOutcome {
   const finding = findings.find((candidate) => candidate.logIndex === logIndex);
   if (finding === undefined || !reason.startsWith("unclaimed:")) {
-    throw new Error(`Cannot credit a claimed transfer as it is set aside: ${reason}`);
+    throw new Error(`Cannot credit a claimed transfer as it is quarantined: ${reason}`);
   }
   return { status: "pair_closed", currency: finding.currency };
 }

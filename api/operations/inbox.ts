@@ -1,5 +1,5 @@
 /**
- * Inbox rows that were set aside, as operators see them.
+ * Inbox rows that were quarantined, as operators see them.
  *
  * @module
  */
@@ -7,11 +7,11 @@
 import { z } from "zod";
 import { judgeDiscard } from "../../actors/watcher/judge_discard.ts";
 import {
-  acknowledgeAside,
-  ASIDE_KINDS,
-  type AsideOutcome,
-  listAside,
-  retryAside,
+  acknowledgeQuarantined,
+  listQuarantine,
+  QUARANTINE_KINDS,
+  type QuarantineOutcome,
+  retryQuarantined,
 } from "../../ledger/quarantine.ts";
 import { readUnproven } from "../../ledger/watcher/deposit_proofs.ts";
 import { discardUnproven } from "../../ledger/watcher/discard_unproven.ts";
@@ -31,8 +31,8 @@ import {
 } from "../http/formats.ts";
 import { staffRoute } from "../http/route.ts";
 
-/** A row that was set aside. */
-export const asideRow = z.object({
+/** A row that was quarantined. */
+export const quarantinedRow = z.object({
   merchantId: id("mer"),
   network: shownNetwork,
   txid: z.string().meta({ description: "Of a margin: the payment that earned it" }),
@@ -43,10 +43,13 @@ export const asideRow = z.object({
   }),
   data: z.record(z.string(), z.unknown()).meta({ description: "What the chain said" }),
   createdAt: timestamp,
-}).meta({ id: "AsideRow" });
+}).meta({ id: "QuarantinedRow" });
 
 /** Answer of the list. */
-export const asidePage = z.object({ rows: z.array(asideRow), pagination: paginationSchema });
+export const quarantinePage = z.object({
+  rows: z.array(quarantinedRow),
+  pagination: paginationSchema,
+});
 
 const KEY = {
   merchantId: exampleId("mer"),
@@ -57,7 +60,7 @@ const KEY = {
 };
 
 /** What the reference shows for the list. */
-export const ASIDE_PAGE_EXAMPLE = {
+export const QUARANTINE_PAGE_EXAMPLE = {
   rows: [{
     ...KEY,
     reason: "unexpected: the transaction succeeded without the transfer",
@@ -68,16 +71,16 @@ export const ASIDE_PAGE_EXAMPLE = {
 };
 
 /** Answer to a decision about a row. */
-export const asideDecided = z.object({ success: z.literal(true) });
+export const quarantineDecided = z.object({ success: z.literal(true) });
 
 /** What the reference shows for it. */
-export const ASIDE_DECIDED_EXAMPLE = { success: true };
+export const QUARANTINE_DECIDED_EXAMPLE = { success: true };
 
 const PATH = "/api/admin/inbox";
 const WRITE = { scope: "admin", anyOf: ["admin:treasury"] } as const;
 
 /** What names a row. */
-export const asideKey = {
+export const quarantineKey = {
   merchantId: z.string().min(1).max(100),
   network,
   txid: z.string().min(1).max(100),
@@ -85,11 +88,11 @@ export const asideKey = {
   phase: z.enum(["seen", "solid", "vanished", "submitted", "outcome", "margin", "swept"]),
 };
 const DECIDED = {
-  200: { description: "Done", schema: asideDecided, example: ASIDE_DECIDED_EXAMPLE },
+  200: { description: "Done", schema: quarantineDecided, example: QUARANTINE_DECIDED_EXAMPLE },
 };
 
 /** `GET /api/admin/inbox`. */
-export const getAside = staffRoute({
+export const getQuarantine = staffRoute({
   method: "GET",
   path: PATH,
   summary: "List what the chain said and a merchant's books could not take, oldest first",
@@ -98,19 +101,19 @@ export const getAside = staffRoute({
   query: z.object({
     page: page.default(1),
     limit: limit.default(20),
-    kind: z.enum(ASIDE_KINDS).optional(),
+    kind: z.enum(QUARANTINE_KINDS).optional(),
     network: network.optional(),
-    merchantId: asideKey.merchantId.optional(),
+    merchantId: quarantineKey.merchantId.optional(),
   }),
   responses: {
     200: {
-      description: "One page of rows that were set aside",
-      schema: asidePage,
-      example: ASIDE_PAGE_EXAMPLE,
+      description: "One page of rows that were quarantined",
+      schema: quarantinePage,
+      example: QUARANTINE_PAGE_EXAMPLE,
     },
   },
   handler: async ({ query }, { sql }) => {
-    const found = await listAside(sql, query, query);
+    const found = await listQuarantine(sql, query, query);
     return ok({
       rows: found.rows.map((row) => ({
         ...row,
@@ -125,16 +128,16 @@ export const getAside = staffRoute({
 export const retryInboxRow = staffRoute({
   method: "POST",
   path: `${PATH}/retry`,
-  summary: "Give a row back to its merchant that a fault of the service set aside",
+  summary: "Give a row back to its merchant that a fault of the service quarantined",
   access: WRITE,
   rateCategory: "none",
-  body: z.strictObject(asideKey),
+  body: z.strictObject(quarantineKey),
   responses: DECIDED,
   errors: ["record_not_found", "conflict"],
   handler: async ({ body, ...request }, context) => {
     const audit = settingsAudit(request, "inbox.retry", subjectOf(body), context);
     const line = { ...audit, merchantId: body.merchantId };
-    const outcome = await retryAside(context.sql, body, line);
+    const outcome = await retryQuarantined(context.sql, body, line);
     if (outcome === "done") context.merchants.wake(body.merchantId);
     return answerTo(outcome, "It waits for something else and is given back by that.");
   },
@@ -147,14 +150,14 @@ export const acknowledgeInboxRow = staffRoute({
   summary: "Take a row off the list that was dealt with by hand; never one that brings money",
   access: WRITE,
   rateCategory: "none",
-  body: z.strictObject({ ...asideKey, reason: z.string().trim().min(1).max(200) }),
+  body: z.strictObject({ ...quarantineKey, reason: z.string().trim().min(1).max(200) }),
   responses: DECIDED,
   errors: ["record_not_found", "conflict"],
   handler: async ({ body, ...request }, context) => {
     const { reason, ...row } = body;
     const audit = settingsAudit(request, "inbox.acknowledge", subjectOf(row), context);
     const line = { ...audit, merchantId: row.merchantId };
-    const outcome = await acknowledgeAside(context.sql, row, reason, line);
+    const outcome = await acknowledgeQuarantined(context.sql, row, reason, line);
     return answerTo(outcome, "It brings money or waits for something; it cannot be waved away.");
   },
 });
@@ -166,7 +169,7 @@ export function subjectOf(
   return `${row.network}/${row.txid}/${row.logIndex}/${row.phase}`;
 }
 
-function answerTo(outcome: AsideOutcome, why: string): Answer {
+function answerTo(outcome: QuarantineOutcome, why: string): Answer {
   switch (outcome) {
     case "done":
       return ok({ success: true });
@@ -199,12 +202,12 @@ export const discardInboxRow = staffRoute({
   access: { scope: "admin", anyOf: ["admin:treasury"] },
   rateCategory: "none",
   body: z.strictObject({
-    ...asideKey,
+    ...quarantineKey,
     phase: z.literal("solid"),
     reason: z.string().trim().min(1).max(200),
   }),
   responses: {
-    200: { description: "Done", schema: asideDecided, example: ASIDE_DECIDED_EXAMPLE },
+    200: { description: "Done", schema: quarantineDecided, example: QUARANTINE_DECIDED_EXAMPLE },
   },
   errors: ["record_not_found", "conflict"],
   handler: async ({ body, ...request }, context) => {

@@ -50,7 +50,7 @@ export const pairSettings = z.object(pair).meta({ id: "PairSettings" });
 export const pairList = z.object({
   pairs: z.array(z.object({
     ...pair,
-    unclaimed: z.int().min(0).meta({ description: "Transfers set aside while it was disabled" }),
+    unclaimed: z.int().min(0).meta({ description: "Transfers quarantined while it was disabled" }),
   })),
 });
 
@@ -87,7 +87,7 @@ const PATH = "/api/admin/pairs";
 export const getPairs = staffRoute({
   method: "GET",
   path: PATH,
-  summary: "Every pair with its terms, and what was set aside while it was disabled",
+  summary: "Every pair with its terms, and what was quarantined while it was disabled",
   access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
   rateCategory: "none",
   responses: {
@@ -109,7 +109,7 @@ export const getPairs = staffRoute({
 export const updatePairs = staffRoute({
   method: "PUT",
   path: PATH,
-  summary: "Change a pair; enabling deposits credits what was set aside meanwhile",
+  summary: "Change a pair; enabling deposits credits what was quarantined meanwhile",
   description:
     "`networkFeeMode` `dynamic` lets the network fee follow what a payout costs on the " +
     "chain at the moment; while nothing fresh is known (`estimate.missing` says why) `networkFee` " +

@@ -153,12 +153,12 @@ async function networkView(
 }
 
 /** Payouts that no turn helps: they wait for a person. */
-function queueView({ overCap, setAside }: QueueHealth) {
+function queueView({ overCap, quarantined }: QueueHealth) {
   const view = ({ count, oldestAt }: QueueHealth["overCap"]) => ({
     count,
     oldestAt: oldestAt === null ? null : new Date(oldestAt).toISOString(),
   });
-  return { overCap: view(overCap), setAside: view(setAside) };
+  return { overCap: view(overCap), setAside: view(quarantined) };
 }
 
 /** How the treasury of a network is set up; what is not configured is null. */

@@ -73,7 +73,7 @@ export const settleUnexpectedWithdrawal = staffRoute({
     const { verdict, reason } = body;
     const payout = await readUnexpectedPayout(sql, withdrawalId);
     if (payout === null) return notFound;
-    const { merchantId, network, settlementId, txid, height, aside } = payout;
+    const { merchantId, network, settlementId, txid, height, quarantined } = payout;
     const chain = chains.get(network);
     if (chain === undefined) return unavailable(`${network} is not configured here.`);
     const deps = { sql, chain, stopped: whyStopped(context, network) };
@@ -110,7 +110,7 @@ export const settleUnexpectedWithdrawal = staffRoute({
       txid,
       height,
       paidBy,
-      aside,
+      quarantined,
       chargeIds: [newId("chg"), newId("chg")],
       eventIds: [newId("evt"), newId("evt")],
     }, context);

@@ -25,7 +25,7 @@ export function registerJournalMetrics(registry: Registry, engine: Pick<Engine, 
   );
   counter(
     "journal_quarantined_total",
-    "Messages that were set aside as they fail even alone",
+    "Messages that were quarantined as they fail even alone",
     () => engine.figures.journal.quarantined,
   );
   new Gauge({

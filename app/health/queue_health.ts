@@ -12,7 +12,7 @@ export function queueReasons(
   now: number,
 ): string[] {
   const reasons = tokens.map((text) => `${network} ${text}`);
-  const { overCap, setAside, payableSince } = queue;
+  const { overCap, quarantined, payableSince } = queue;
   const since = (at: number | null) => Math.max(0, Math.floor((now - (at ?? now)) / 60_000));
   if (overCap.count > 0) {
     reasons.push(
@@ -20,10 +20,10 @@ export function queueReasons(
         `for a person, the oldest for ${since(overCap.oldestAt)} minutes`,
     );
   }
-  if (setAside.count > 0) {
+  if (quarantined.count > 0) {
     reasons.push(
-      `${network} has ${setAside.count} payouts that cannot be signed as they are, the oldest for ` +
-        `${since(setAside.oldestAt)} minutes`,
+      `${network} has ${quarantined.count} payouts that cannot be signed as they are, the oldest for ` +
+        `${since(quarantined.oldestAt)} minutes`,
     );
   }
   if (payableSince !== null && now - payableSince > PAYABLE_MS) {
@@ -61,9 +61,9 @@ export function registerQueueMetrics(
     ({ queue }) => queue.overCap.count,
   );
   gauge(
-    "treasury_set_aside_payouts",
+    "treasury_quarantined_payouts",
     "Payouts that something about themselves keeps from being signed",
-    ({ queue }) => queue.setAside.count,
+    ({ queue }) => queue.quarantined.count,
   );
   gauge(
     "treasury_token_switches",

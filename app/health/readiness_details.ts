@@ -64,9 +64,9 @@ export async function detailReasons(
     }
   };
   const reasons = await Promise.all([
-    told("what waits", details.health, ({ untriedEvents, asideRows }) => [
+    told("what waits", details.health, ({ untriedEvents, quarantinedRows }) => [
       ...(untriedEvents > 0 ? ["events wait that were never tried"] : []),
-      ...(asideRows > 0 ? ["inbox rows were set aside"] : []),
+      ...(quarantinedRows > 0 ? ["inbox rows were quarantined"] : []),
     ]),
     told(
       "what was passed over",

@@ -20,7 +20,7 @@ export function registerMetrics(registry: Registry, engine: Engine, webhooks: We
   gauge("journal_messages", "Messages answered", () => engine.figures.journal.messages);
   gauge("journal_waiting", "Messages in mailboxes", () => engine.figures.journal.waiting);
   gauge("journal_active", "Merchants in memory", () => engine.figures.journal.active);
-  gauge("actors_quarantined", "Messages set aside by a bug", () => {
+  gauge("actors_quarantined", "Messages quarantined by a bug", () => {
     const { payments, sweepers, treasuries, watchers } = engine.figures;
     return payments.quarantined + sweepers.quarantined + treasuries.quarantined +
       watchers.quarantined;

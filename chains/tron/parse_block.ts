@@ -132,7 +132,7 @@ function wordOf(hex: string, txid: string): bigint {
 }
 
 /** The amount of a Transfer event. */
-/** Any amount: one that no books can hold is set aside where it is recorded, and holds no other. */
+/** Any amount: one that no books can hold is quarantined where it is recorded, and holds no other. */
 function eventAmount(log: LogAnswer, { unit }: Token, txid: string): Amount {
   return fromUnits(wordOf(log.data, txid) * unit);
 }

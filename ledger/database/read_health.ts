@@ -7,8 +7,8 @@ const MERCHANTS = 1_000;
 export interface Health {
   /** Events whose time came and that nobody tried to deliver, of the merchants that were looked at. */
   readonly untriedEvents: number;
-  /** Inbox rows that were set aside and wait for somebody, by a bug or by an unexpected outcome. */
-  readonly asideRows: number;
+  /** Inbox rows that were quarantined and wait for somebody, by a bug or by an unexpected outcome. */
+  readonly quarantinedRows: number;
   /** After which merchant the next look goes on; the same again while this one found something. */
   readonly goOn: string;
 }
@@ -20,7 +20,7 @@ export interface Health {
  * @param after the merchants behind this one; what the last look returned, so that none is left out
  */
 export async function readHealth(sql: Sql, untriedSeconds: number, after = ""): Promise<Health> {
-  const [row] = await sql<{ untried: string; aside: string; last: string | null }[]>`
+  const [row] = await sql<{ untried: string; quarantined: string; last: string | null }[]>`
     WITH RECURSIVE waiting AS (
       (SELECT o.merchant_id FROM book.outbox o WHERE o.status = 'PENDING' AND o.merchant_id > ${after}
        ORDER BY o.merchant_id LIMIT 1)
@@ -42,9 +42,9 @@ export async function readHealth(sql: Sql, untriedSeconds: number, after = ""): 
       (SELECT CASE WHEN count(*) = ${MERCHANTS} THEN max(merchant_id) END FROM looked) AS last,
       (SELECT count(*) FROM book.inbox WHERE consumed_at IS NULL AND quarantine IS NOT NULL
         AND quarantine NOT LIKE 'unclaimed:%' AND quarantine NOT LIKE 'claimed:%'
-        AND quarantine NOT LIKE 'unproven:%') AS aside`;
+        AND quarantine NOT LIKE 'unproven:%') AS quarantined`;
   const untriedEvents = Number(row?.untried ?? 0);
   // what was found is looked at again, so that it is told until it is over
   const goOn = untriedEvents > 0 ? after : row?.last ?? "";
-  return { untriedEvents, asideRows: Number(row?.aside ?? 0), goOn };
+  return { untriedEvents, quarantinedRows: Number(row?.quarantined ?? 0), goOn };
 }

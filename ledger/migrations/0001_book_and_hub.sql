@@ -607,7 +607,7 @@ CREATE TABLE book.inbox (
   PRIMARY KEY (merchant_id, network, txid, log_index, phase)
 ) WITH (fillfactor = 80);
 CREATE INDEX inbox_waiting ON book.inbox (merchant_id, created_at) WHERE consumed_at IS NULL AND quarantine IS NULL;
-CREATE INDEX inbox_aside ON book.inbox (network) WHERE consumed_at IS NULL AND quarantine IS NOT NULL;
+CREATE INDEX inbox_quarantine ON book.inbox (network) WHERE consumed_at IS NULL AND quarantine IS NOT NULL;
 
 -- Events for merchants, written in the commit of the change they tell of.
 CREATE TABLE book.outbox (

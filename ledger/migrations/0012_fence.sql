@@ -4,7 +4,7 @@
 ALTER TABLE book.account ADD COLUMN last_commit uuid NOT NULL DEFAULT gen_random_uuid();
 
 -- The sums that a payment goes into have 20 digits before the point: bounded to 10^12, a hundred million
--- payments fit. What a chain says beyond that is set aside in the inbox.
+-- payments fit. What a chain says beyond that is quarantined in the inbox.
 ALTER TABLE book.deposit ADD CONSTRAINT deposit_within_bounds CHECK (amount <= 1000000000000);
 ALTER TABLE book.setting ADD CHECK (base_fee <= 1000000000000);
 ALTER TABLE book.pair ADD CHECK (network_fee <= 1000000000000), ADD CHECK (min_withdrawal <= 1000000000000);

@@ -11,7 +11,7 @@ export interface AddressHolding {
 
 /**
  * What deposit addresses should hold after a block, by our own scan: everything that was final until
- * then and paid to them, whether credited or set aside, without what was swept from them or written
+ * then and paid to them, whether credited or quarantined, without what was swept from them or written
  * off. Addresses that nobody ever paid to are not among them.
  *
  * @param height of a solid block that the scan has passed

@@ -9,7 +9,7 @@ export interface QueueHealth {
   /** Payouts above the signer's cap per transaction: they wait for a person. */
   readonly overCap: { readonly count: number; readonly oldestAt: number | null };
   /** Payouts that something about themselves keeps from being signed: odd data, a transfer that would fail. */
-  readonly setAside: { readonly count: number; readonly oldestAt: number | null };
+  readonly quarantined: { readonly count: number; readonly oldestAt: number | null };
 }
 
 /** Counts what waits in the queue of a network, by whether a turn, a person or its own data is lacking. */
@@ -18,8 +18,8 @@ export async function readQueueHealth(sql: Sql, network: Network): Promise<Queue
     payable: Date | null;
     capped: number;
     capped_at: Date | null;
-    aside: number;
-    aside_at: Date | null;
+    quarantined: number;
+    quarantined_at: Date | null;
   }[]>`
     WITH waiting AS (
       SELECT o.created_at,
@@ -28,7 +28,7 @@ export async function readQueueHealth(sql: Sql, network: Network): Promise<Queue
           WHEN o.reason IS NULL OR o.reason IN ('waiting for another try', 'waiting for the signer')
             OR o.reason IN ('waiting for a node that is up to date', 'waiting for nodes to answer') THEN 'payable'
           WHEN o.reason LIKE 'waiting for %' OR o.reason LIKE 'signer: %' THEN 'held'
-          ELSE 'aside' END AS state
+          ELSE 'quarantined' END AS state
       FROM book.outgoing o
       WHERE o.network = ${network} AND o.status = 'queued' AND o.merchant_id <> ${PLATFORM_ACCOUNT}
         AND NOT EXISTS (
@@ -37,14 +37,14 @@ export async function readQueueHealth(sql: Sql, network: Network): Promise<Queue
     SELECT min(created_at) FILTER (WHERE state = 'payable') AS payable,
       (count(*) FILTER (WHERE state = 'capped'))::int AS capped,
       min(created_at) FILTER (WHERE state = 'capped') AS capped_at,
-      (count(*) FILTER (WHERE state = 'aside'))::int AS aside,
-      min(created_at) FILTER (WHERE state = 'aside') AS aside_at
+      (count(*) FILTER (WHERE state = 'quarantined'))::int AS quarantined,
+      min(created_at) FILTER (WHERE state = 'quarantined') AS quarantined_at
     FROM waiting`;
   if (row === undefined) throw new Error(`Cannot count a queue as nothing was read: ${network}`);
-  const { payable, capped, capped_at, aside, aside_at } = row;
+  const { payable, capped, capped_at, quarantined, quarantined_at } = row;
   return {
     payableSince: payable?.getTime() ?? null,
     overCap: { count: capped, oldestAt: capped_at?.getTime() ?? null },
-    setAside: { count: aside, oldestAt: aside_at?.getTime() ?? null },
+    quarantined: { count: quarantined, oldestAt: quarantined_at?.getTime() ?? null },
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Large final transfers that wait for the word of a second node. Their inbox rows are set aside as
+ * Large final transfers that wait for the word of a second node. Their inbox rows are quarantined as
  * `unproven` until its evidence is written, which the database insists on; so they outlive restarts,
  * and hold up neither the scan nor other transfers.
  *
@@ -15,7 +15,7 @@ import type { InboxKey } from "../rows.ts";
 import { recordSweepItems } from "../sweeps/record_sweep_items.ts";
 import type { TransferFinding } from "./record_findings.ts";
 
-/** Why such a row is set aside. */
+/** Why such a row is quarantined. */
 export const UNPROVEN = "unproven: a second node has not proven the transfer yet";
 
 /** Wait after the first answer that proves nothing, milliseconds; doubling. */
@@ -62,7 +62,7 @@ export interface UnprovenFigures {
 }
 
 /**
- * Notes what a second node has to prove. Whoever sets the inbox rows aside does it in the same
+ * Records what a second node has to prove. The inbox rows are quarantined in the same
  * transaction, so that none waits without being asked about.
  */
 export async function noteUnprovenTransfers(

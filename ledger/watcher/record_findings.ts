@@ -49,7 +49,7 @@ export interface OutcomeFinding {
 
 /**
  * Writes transfers into their merchants' inboxes; known ones are left alone. A final one above the
- * network's bound is set aside until a second node has proven it, and only seen meanwhile; until then
+ * network's bound is quarantined until a second node has proven it, and only seen meanwhile; until then
  * what is read later takes its place.
  */
 export async function recordTransfers(
@@ -74,7 +74,7 @@ export async function recordTransfers(
   if (phase === "solid" && swept.length > 0) await recordSweepItems(sql, network, swept);
   for (const { txid, to } of findings.filter((finding) => !canBeHeld(finding))) {
     log.fatal(
-      "{network}: a transfer is set aside as no books can hold its amount: {txid} to {to}",
+      "{network}: a transfer is quarantined as no books can hold its amount: {txid} to {to}",
       {
         network,
         txid,
@@ -105,7 +105,7 @@ async function writeInbox(
   needsProof: (finding: TransferFinding) => boolean,
 ): Promise<ReadonlySet<string>> {
   const data = findings.map((finding) => inboxData(finding));
-  const asideFor = (finding: TransferFinding) => {
+  const quarantineFor = (finding: TransferFinding) => {
     if (!canBeHeld(finding)) return BEYOND_BOOKS;
     return phase === "solid" && needsProof(finding) ? UNPROVEN : null;
   };
@@ -118,7 +118,7 @@ async function writeInbox(
       ${findings.map((finding) => finding.txid)}::text[],
       ${findings.map((finding) => finding.logIndex)}::int[],
       ${data}::text[],
-      ${findings.map(asideFor)}::text[])
+      ${findings.map(quarantineFor)}::text[])
       AS f(merchant_id, txid, log_index, data, quarantine)
     ON CONFLICT DO NOTHING RETURNING format('%s/%s/%s', merchant_id, txid, log_index) AS key`;
   return new Set(rows.map(({ key }) => key));
@@ -135,7 +135,7 @@ function canBeHeld({ amount }: TransferFinding): boolean {
  * statements for a thousand as for one: blocks that end hundreds of sweeps must not hold the scan.
  *
  * An unexpected one is over as well: money may have left, so that nothing is signed or refunded
- * again. Its line is set aside for the operator, who knows better whether to call it paid.
+ * again. Its line is quarantined for the operator, who knows better whether to call it paid.
  *
  * Rows that another transaction holds are not waited for: what they keep from being written is
  * listed, so that its block is read again while the cursor moves on (see `late_outcomes.ts`).

@@ -72,7 +72,7 @@ Deno.test("an actor that throws is loaded anew and gets the same message again",
   assertEquals([loads, heard], [3, ["message"]]);
 });
 
-Deno.test("a message that keeps failing is set aside and the next one is handled", async () => {
+Deno.test("a message that keeps failing is quarantined and the next one is handled", async () => {
   const heard: string[] = [];
   const actors = new Actors(
     kind((_id, message) => {

@@ -62,7 +62,7 @@ test("fee settings are read, set and tried out; the next withdrawal pays them", 
   assertEquals(trail.body.audit[1].before, { baseFee: "1", markupRate: "0", enabled: true });
 });
 
-test("a transfer of a disabled pair is set aside, shown, and credited when the pair is enabled", async () => {
+test("a transfer of a disabled pair is quarantined, shown, and credited when the pair is enabled", async () => {
   await using api = await testApi();
   const admin = await api.addKey(null, ADMIN);
   const { id, key } = await api.addMerchant();

@@ -146,7 +146,7 @@ test("the day's bound of one administrator holds over all nodes", async () => {
   }
 });
 
-test("a node with other rules than the database is told 403, or endorses; nothing is set aside", async () => {
+test("a node with other rules than the database is told 403, or endorses; nothing is quarantined", async () => {
   await using api = await testApi({
     duties: { fourEyes: "off", aloneUpTo: amountOf("1000000") },
   });

@@ -381,8 +381,8 @@ test("nothing is confirmed or failed from outside while a signed transaction may
     [withdrawalId, "CONFIRMED"],
     [other, "PENDING"],
   ]);
-  const [aside] = await api.sql`SELECT 1 FROM book.inbox WHERE quarantine IS NOT NULL`;
-  assertEquals(aside, undefined);
+  const [quarantined] = await api.sql`SELECT 1 FROM book.inbox WHERE quarantine IS NOT NULL`;
+  assertEquals(quarantined, undefined);
   assertEquals(await booksFaults(api.sql), []);
 });
 
@@ -431,8 +431,8 @@ test("a transaction that was declared dead and is on the chain confirms its payo
         const [left] = await api.sql`SELECT FROM book.inbox WHERE consumed_at IS NULL`;
         return left === undefined;
       });
-      const [aside] = await api.sql`SELECT FROM book.inbox WHERE quarantine IS NOT NULL`;
-      assertEquals(aside, undefined);
+      const [quarantined] = await api.sql`SELECT FROM book.inbox WHERE quarantine IS NOT NULL`;
+      assertEquals(quarantined, undefined);
       // a scan that meets it later lists it, and the verdict on it is the same
       await api.sql`
         INSERT INTO hub.unknown_spend

@@ -139,7 +139,7 @@ async function answerTo(
 async function faultsAfterwards(baseUrl: string, log: () => Promise<string>): Promise<string[]> {
   const health = await fetch(`${baseUrl}/healthz`, { signal: AbortSignal.timeout(ANSWER_MS) });
   await health.body?.cancel();
-  // what waits for a closed pair is set aside as well, and is no fault
+  // what waits for a closed pair is quarantined as well, and is no fault
   const broken = (await log()).split("\n").filter((line) =>
     /\[ERR\].*(?:broke an assumption|cannot be carried out)/.test(line)
   );

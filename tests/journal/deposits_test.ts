@@ -172,7 +172,7 @@ test("a deposit given up for dead is credited after all when its transfer become
   await journal.stop(1_000);
 });
 
-test("a transfer of a disabled pair is kept aside and not lost", async () => {
+test("a transfer of a disabled pair is kept in quarantine and not lost", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);

@@ -54,10 +54,10 @@ test("a transfer of an absurd amount is quarantined alone, whatever number of di
     `${2n ** 256n}`,
     "9".repeat(5_000),
   ];
-  const aside: string[] = [];
+  const quarantined: string[] = [];
   for (const text of absurd) {
     for (const phase of ["seen", "solid"] as const) {
-      aside.push(await addTransfer(sql, merchantId, text, { phase }));
+      quarantined.push(await addTransfer(sql, merchantId, text, { phase }));
     }
   }
   await addTransfer(sql, merchantId, "5");
@@ -70,7 +70,7 @@ test("a transfer of an absurd amount is quarantined alone, whatever number of di
   });
   const rows = await sql<{ txid: string; quarantine: string }[]>`
     SELECT txid, quarantine FROM book.inbox WHERE quarantine IS NOT NULL`;
-  assertEquals(rows.map(({ txid }) => txid).sort(), aside.sort());
+  assertEquals(rows.map(({ txid }) => txid).sort(), quarantined.sort());
   assertEquals(rows.every(({ quarantine }) => quarantine.startsWith("unreadable:")), true);
   assertEquals(journal.figures.quarantined, absurd.length * 2);
   const balances = await sql`SELECT trim_scale(available)::text AS a FROM book.balance ORDER BY 1`;

@@ -137,8 +137,8 @@ test("a chain event that cannot be booked is quarantined and the merchant's othe
   await until(async () => {
     const [row] = await sql`
       SELECT count(*) FILTER (WHERE consumed_at IS NOT NULL) AS consumed,
-             count(*) FILTER (WHERE txid = ${bad} AND quarantine LIKE 'bug:%') AS aside FROM book.inbox`;
-    return row?.["consumed"] === "2" && row["aside"] === "1";
+             count(*) FILTER (WHERE txid = ${bad} AND quarantine LIKE 'bug:%') AS quarantined FROM book.inbox`;
+    return row?.["consumed"] === "2" && row["quarantined"] === "1";
   });
   const rows = await sql`SELECT txid FROM book.deposit WHERE status = 'CONFIRMED' ORDER BY amount`;
   assertEquals(rows.map((row) => row["txid"]), [good, later]);

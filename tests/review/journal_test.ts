@@ -142,7 +142,7 @@ function failingStore(sql: Sql, code: string, times: number): JournalStore {
 
 // a deadlock, a statement that took too long, a full disk
 for (const code of ["40P01", "57014", "53100"]) {
-  test(`what the server refuses for its own reasons (${code}) sets no fact aside`, async () => {
+  test(`what the server refuses for its own reasons (${code}) quarantines no event`, async () => {
     await using database = await testDatabase();
     const { sql } = database;
     const merchantId = await addMerchant(sql);

@@ -123,7 +123,7 @@ for (const kind of ["payout", "settlement"] as const) {
   }
 }
 
-test("a deposit whose transfer is final but set aside is not told as failed", async () => {
+test("a deposit whose transfer is final but quarantined is not told as failed", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);

@@ -158,7 +158,7 @@ for (
     ["that has too many decimals", new RangeError("Cannot use an amount: 0.0000001")],
   ] as const
 ) {
-  test(`a payout ${what} is set aside with its reason, and the others go on`, async () => {
+  test(`a payout ${what} is quarantined with its reason, and the others go on`, async () => {
     await using database = await testDatabase();
     const { sql } = database;
     await queue(sql, ["bad", "bad", "bad", "bad", "good"]);

@@ -37,7 +37,7 @@ test("payouts are counted by whether a turn, money, a person or their own data i
   assertEquals(await readQueueHealth(sql, "TRX"), {
     payableSince: NOW,
     overCap: { count: 2, oldestAt: NOW + 6 },
-    setAside: { count: 3, oldestAt: NOW + 8 },
+    quarantined: { count: 3, oldestAt: NOW + 8 },
   });
   for (const reason of ["waiting for another try", "waiting for nodes to answer"]) {
     await sql`UPDATE book.outgoing SET reason = 'waiting for USDT'`;
@@ -47,7 +47,7 @@ test("payouts are counted by whether a turn, money, a person or their own data i
   assertEquals(await readQueueHealth(sql, "ETH"), {
     payableSince: null,
     overCap: { count: 0, oldestAt: null },
-    setAside: { count: 0, oldestAt: null },
+    quarantined: { count: 0, oldestAt: null },
   });
 });
 
@@ -57,7 +57,7 @@ Deno.test("readiness tells how many wait for a person, and since when the oldest
     queue: {
       payableSince: minutes(1),
       overCap: { count: 0, oldestAt: null },
-      setAside: { count: 0, oldestAt: null },
+      quarantined: { count: 0, oldestAt: null },
     },
     tokens: [],
   };
@@ -66,7 +66,7 @@ Deno.test("readiness tells how many wait for a person, and since when the oldest
     queue: {
       payableSince: minutes(7),
       overCap: { count: 2, oldestAt: minutes(30) },
-      setAside: { count: 1, oldestAt: minutes(3) },
+      quarantined: { count: 1, oldestAt: minutes(3) },
     },
     tokens: ["USDT: its issuer has paused all transfers"],
   };

@@ -49,7 +49,7 @@ async function openDesk(rig: TreasuryRig, feeBasisPoints: number) {
         FROM book.withdrawal w JOIN book.balance b ON b.merchant_id = w.merchant_id WHERE w.id = ${id}`;
       return { ...row };
     },
-    async aside() {
+    async quarantined() {
       const { body } = await rig.api.call("GET", "/api/admin/inbox", { key: admin });
       return body.rows;
     },
@@ -61,11 +61,11 @@ test("a payout of which a part arrived ends when the rest was sent, once, and by
   const desk = await openDesk(rig, 100);
   const payee = addressOf(0xdead);
   const id = await desk.unexpected(payee);
-  await until(async () => (await desk.aside()).length === 1);
+  await until(async () => (await desk.quarantined()).length === 1);
   const held = { status: "PENDING", available: "988", reserved: "10" };
   assertEquals(await desk.standing(id), held);
   // it cannot be waved away
-  const [row] = await desk.aside();
+  const [row] = await desk.quarantined();
   const { merchantId, network, txid, logIndex, phase } = row;
   const waved = await rig.api.call("POST", "/api/admin/inbox/acknowledge", {
     key: desk.admin,
@@ -109,7 +109,7 @@ test("a payout of which a part arrived ends when the rest was sent, once, and by
     arrived: "10",
   }]);
   assertEquals(await desk.standing(id), { status: "CONFIRMED", available: "988", reserved: "0" });
-  assertEquals(await desk.aside(), []);
+  assertEquals(await desk.quarantined(), []);
   assertEquals((await desk.settle(id, "paid", { txid: rest })).body.changed, false);
   assertEquals((await desk.settle(id, "not_paid")).status, 409);
   const audit = await rig.sql`

@@ -134,7 +134,7 @@ test("after an older copy was restored, nothing is handed out twice and lost pay
         (await sql`SELECT FROM book.deposit WHERE status = 'CONFIRMED'`).length === 1
       );
       await journal.stop(5_000);
-      assertEquals((await readHealth(sql, 30)).asideRows, 2);
+      assertEquals((await readHealth(sql, 30)).quarantinedRows, 2);
       printed.length = 0;
       assertEquals(await command("unclaimed"), 0);
       assert(printed.join().includes(lost) && printed.join().includes("25.5"), printed.join());
@@ -152,7 +152,7 @@ test("after an older copy was restored, nothing is handed out twice and lost pay
       await sql`
         UPDATE book.deposit SET txid = ${txid} WHERE status = 'CONFIRMED'`;
       assertEquals(await command("close", "--network", "TRX", txid), 0, printed.join());
-      assertEquals((await readHealth(sql, 30)).asideRows, 0);
+      assertEquals((await readHealth(sql, 30)).quarantinedRows, 0);
 
       // a second time: its own gap, and what a node took and had not handed out
       printed.length = 0;

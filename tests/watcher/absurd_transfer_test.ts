@@ -10,7 +10,7 @@ import { adapterOver, addWatched, watch } from "./support/watch.ts";
 
 const test = testNeeding({ ...DATABASE, write: true });
 
-test("a transfer that the books cannot hold is set aside with an alarm, and every other one is credited", () =>
+test("a transfer that the books cannot hold is quarantined with an alarm, and every other one is credited", () =>
   withChain(async (chain) => {
     await using database = await testDatabase();
     const { sql } = database;
@@ -37,7 +37,7 @@ test("a transfer that the books cannot hold is set aside with an alarm, and ever
       await sql`SELECT data ->> 'amount' AS amount, quarantine FROM book.inbox WHERE quarantine IS NOT NULL AND phase = 'solid'`;
     assertEquals(row?.["amount"], `1${"0".repeat(30)}`);
     assertStringIncludes(row?.["quarantine"], "cannot be held");
-    assertEquals((await readHealth(sql, 30)).asideRows > 0, true);
+    assertEquals((await readHealth(sql, 30)).quarantinedRows > 0, true);
     await until(async () =>
       (await sql`SELECT FROM book.deposit WHERE status = 'CONFIRMED'`).length === 2
     );

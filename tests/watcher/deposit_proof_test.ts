@@ -9,7 +9,7 @@ import type { SecondNode } from "../../actors/treasury/second_opinion.ts";
 import { claimTransaction } from "../../actors/watcher/claim_transaction.ts";
 import { DepositProver, judgeProof } from "../../actors/watcher/deposit_prover.ts";
 import { type BlockAnswer, type Chain, ChainUnavailable } from "../../chains/chain.ts";
-import { retryAside } from "../../ledger/quarantine.ts";
+import { retryQuarantined } from "../../ledger/quarantine.ts";
 import { readHealth } from "../../ledger/database/read_health.ts";
 import { noteDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
 import { depositProofReasons } from "../../app/health/deposit_proof_health.ts";
@@ -92,7 +92,7 @@ test("a deposit above the bound is pending until a second node has its block and
     await until(async () => await balance() === "55 / 50.000001");
     const { readSolid, chainSolid } = watcher.status();
     assertEquals(readSolid, chainSolid, "the cursor does not wait");
-    assertEquals((await readHealth(sql, 30)).asideRows, 0);
+    assertEquals((await readHealth(sql, 30)).quarantinedRows, 0);
     const swept = () => sql`SELECT txid FROM book.sweep_item WHERE txid = ${large}`;
     assertEquals((await swept()).length, 0);
 
@@ -122,7 +122,7 @@ test("a deposit above the bound is pending until a second node has its block and
     assertEquals((await claimTransaction(claim, merchantId, large, 5_000)).status, "recorded");
     const key = { merchantId, network: "TRX", txid: large, logIndex: 0, phase: "solid" } as const;
     const audit = { actor: "op", action: "inbox.retry", subject: large, merchantId } as never;
-    assertEquals(await retryAside(sql, key, audit), "not_so");
+    assertEquals(await retryQuarantined(sql, key, audit), "not_so");
     for (const change of [sql`quarantine = NULL`, sql`consumed_at = now()`]) {
       await assertRejects(
         () => sql`UPDATE book.inbox SET ${change} WHERE txid = ${large} AND phase = 'solid'`,

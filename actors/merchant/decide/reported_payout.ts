@@ -160,7 +160,7 @@ export function settleWithdrawal(
   return decided(at, { status: to, changed: true }, {
     ...changesOf(view, message, withdrawal, at),
     ingested: [line],
-    consumed: message.aside === null ? [] : [message.aside],
+    consumed: message.quarantined === null ? [] : [message.quarantined],
   });
 }
 

@@ -29,7 +29,7 @@ function activation(verb: "activate" | "deactivate", help: string): Verb {
   };
 }
 
-function asideVerb(
+function inboxVerb(
   verb: "retry" | "acknowledge" | "discard",
   help: string,
   fields: Readonly<Record<string, string>>,
@@ -55,7 +55,7 @@ function asideVerb(
   };
 }
 
-/** What can be done with deposits by hand, settlement addresses, resellers, rows set aside and blocks. */
+/** What can be done with deposits by hand, settlement addresses, resellers, rows quarantined and blocks. */
 export const OPERATION_VERBS: readonly Verb[] = [
   {
     name: "deposits list",
@@ -159,7 +159,7 @@ export const OPERATION_VERBS: readonly Verb[] = [
     args: [],
     options: { kind: { type: "string" }, merchant: { type: "string" } },
     help:
-      "what was set aside with its reason; --kind bug|unreadable|unexpected|unclaimed|claimed|unproven",
+      "what was quarantined with its reason; --kind bug|unreadable|unexpected|unclaimed|claimed|unproven",
     run: async (client, _args, options) => {
       const query = new URLSearchParams(given(options, { kind: "kind", merchantId: "merchant" }));
       const rows = await client.list(`/api/admin/inbox?${query}`, "rows");
@@ -171,11 +171,11 @@ export const OPERATION_VERBS: readonly Verb[] = [
       })));
     },
   },
-  asideVerb("retry", "gives a row back to its merchant that a fault set aside", {}),
-  asideVerb("acknowledge", "takes one off the list that was dealt with; --reason TEXT", {
+  inboxVerb("retry", "gives a row back to its merchant that a fault quarantined", {}),
+  inboxVerb("acknowledge", "takes one off the list that was dealt with; --reason TEXT", {
     reason: "reason",
   }),
-  asideVerb("discard", "a disputed large transfer that no node shows any more; --reason TEXT", {
+  inboxVerb("discard", "a disputed large transfer that no node shows any more; --reason TEXT", {
     reason: "reason",
   }),
   {

@@ -88,9 +88,9 @@ async function compare(
   const events = await sql<{ type: string }[]>`
     SELECT type FROM book.outbox WHERE payment_id = ${paymentId ?? ""} ORDER BY id`;
   assertEquals(events.map(({ type }) => type), [...expected.events], "events");
-  const aside = await sql`
+  const quarantined = await sql`
     SELECT FROM book.inbox WHERE merchant_id = ${merchantId} AND quarantine IS NOT NULL`;
-  assertEquals(aside.length, 0, "set aside");
+  assertEquals(quarantined.length, 0, "quarantined");
 }
 
 async function attemptsOf({ sql }: Rig, { paymentId }: Subject): Promise<(string | null)[]> {

@@ -169,6 +169,6 @@ async function faults(sql: Sql): Promise<readonly string[]> {
     SELECT format('%s was paid %s times', outgoing_id, count(*)) FROM book.attempt
     WHERE outcome = 'paid' GROUP BY outgoing_id HAVING count(*) > 1
     UNION ALL
-    SELECT format('set aside: %s %s', phase, quarantine) FROM book.inbox WHERE quarantine IS NOT NULL`;
+    SELECT format('quarantined: %s %s', phase, quarantine) FROM book.inbox WHERE quarantine IS NOT NULL`;
   return [...rows.map((row) => row.fault), ...await booksFaults(sql)];
 }

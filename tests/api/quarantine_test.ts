@@ -5,7 +5,7 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
 
-test("what was set aside is listed, tried again or dealt with, and money is never waved away", async () => {
+test("what was quarantined is listed, tried again or dealt with, and money is never waved away", async () => {
   await using api = await testApi();
   const { sql } = api;
   const { id: merchantId, key: own } = await api.addMerchant();
@@ -18,9 +18,9 @@ test("what was set aside is listed, tried again or dealt with, and money is neve
   const [address] = await sql`SELECT id FROM book.deposit_address`;
   await addTransfer(sql, merchantId, "10", { txid, to: issued.address, addressId: address?.id });
   const solid = { merchantId, network: "TRX", txid, logIndex: 0, phase: "solid" };
-  const setAside = (phase: string, reason: string) =>
+  const quarantine = (phase: string, reason: string) =>
     sql`UPDATE book.inbox SET quarantine = ${reason} WHERE txid = ${txid} AND phase = ${phase}`;
-  await setAside("solid", "bug: broken");
+  await quarantine("solid", "bug: broken");
   await sql`
     INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, quarantine, data)
     VALUES (${merchantId}, 'TRX', ${txid}, -1, 'outcome', 'unexpected: no transfer', '{"a":1}')`;
