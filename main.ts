@@ -45,7 +45,6 @@ import {
   descriptorsWanted,
 } from "./app/http/connection_bounds.ts";
 import { configureLogging } from "./app/open/logging.ts";
-import { openReading } from "./app/open/open_reading.ts";
 import { openChains, UnusableChain } from "./app/open/open_chains.ts";
 import { isUnsafeServer, openDatabase } from "./app/open/open_database.ts";
 import { openRates } from "./app/open/open_rates.ts";
@@ -117,7 +116,6 @@ if (!development && config.signer.socket !== null) {
     user: Deno.uid(),
   }).catch(refuse);
 }
-const reading = openReading(new URL("./app/commands/reader_worker.ts", import.meta.url));
 const [database, chains] = await Promise.all([
   openDatabase(config).catch((error): never => {
     if (!isUnsafeServer(error)) throw error;
@@ -125,7 +123,7 @@ const [database, chains] = await Promise.all([
     console.error(`Cannot start: ${error.message}`);
     Deno.exit(2);
   }),
-  openChains(config, wallet, reading.readRange).catch(refuse),
+  openChains(config, wallet).catch(refuse),
 ]);
 const { sql } = database;
 await registerWallets(sql, wallet, chains.chains.keys()).catch(refuse);
@@ -243,7 +241,6 @@ async function close(): Promise<void> {
   await attestation.close();
   await signer.close();
   await chains.close();
-  reading.close();
   await clock.stop();
   secrets.close();
   await database.close();

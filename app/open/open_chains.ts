@@ -2,7 +2,6 @@ import { getLogger } from "@logtape/logtape";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { startDevChainInWorker } from "../../devchain/in_worker.ts";
 import type { SignerNetwork } from "../../chains/signer/signer_settings.ts";
-import type { ReadRange } from "../../chains/tron/read_range.ts";
 import { PUBLIC_CONTRACTS, type TokenContracts } from "../../chains/tron/token_contracts.ts";
 import { createTronChain, type TronChain } from "../../chains/tron/tron_chain.ts";
 import type { TronNodes } from "../../chains/tron/tron_nodes.ts";
@@ -60,7 +59,6 @@ export class UnusableChain extends Error {
  * chain of their own. A network whose nodes do not answer now is open as well: it is checked before
  * its first use, and its absence is seen in the service's health.
  *
- * @param readRange reads blocks while a network is caught up with
  * @throws {UnusableChain} when a development chain is configured outside development, or the wallet has no
  *   account of a network
  * @throws {Error} when a token's decimals differ
@@ -68,10 +66,9 @@ export class UnusableChain extends Error {
 export async function openChains(
   config: Config,
   wallet: PublicWallet,
-  readRange: ReadRange,
 ): Promise<Chains> {
   const results = await Promise.allSettled(
-    TRON_NETWORKS.map((network) => openNetwork(config, wallet, network, readRange)),
+    TRON_NETWORKS.map((network) => openNetwork(config, wallet, network)),
   );
   const open = results.flatMap((result) =>
     result.status === "fulfilled" && result.value !== null ? [result.value] : []
@@ -99,7 +96,6 @@ async function openNetwork(
   config: Config,
   wallet: PublicWallet,
   network: TronNetwork,
-  readRange: ReadRange,
 ): Promise<OpenNetwork | null> {
   const account = wallet.networks[network];
   const settings = config.networks[network];
@@ -133,7 +129,6 @@ async function openNetwork(
       highestFeeLimitSun: FEE_LIMIT_SUN,
       checksIdentity: true,
       ...(dev === null ? { leastBlockMs: LEAST_BLOCK_MS } : {}),
-      readRange,
       ...(settings.dailyCalls === null ? {} : { dailyCalls: settings.dailyCalls }),
       ...(settings.callsPerSecond === null ? {} : { callsPerSecond: settings.callsPerSecond }),
     });

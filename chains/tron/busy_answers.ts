@@ -1,6 +1,5 @@
 /**
- * The same shapes as in answers.ts for the two answers that are hundreds of kilobytes long, where
- * answer_text.ts does not read their text, and for single members of them. A schema
+ * The same shapes as in answers.ts for the two answers that are hundreds of kilobytes long. A schema
  * looks at everything through general machinery, which took a third of the time that a busy block
  * costs. What is read here is kept in objects of its own, so that the large answer can be forgotten
  * at once; what is not recognised is left to the schema, which says what is wrong. A test holds
@@ -68,7 +67,7 @@ function isHash(value: unknown): value is string {
   return typeof value === "string" && HASH.test(value);
 }
 
-export function readBlock(json: unknown): FullBlockAnswer | null {
+function readBlock(json: unknown): FullBlockAnswer | null {
   if (!isObject(json)) return null;
   const { blockID, block_header: header, transactions: list = [] } = json;
   const raw = isObject(header) ? header["raw_data"] : null;
@@ -80,7 +79,7 @@ export function readBlock(json: unknown): FullBlockAnswer | null {
   return { blockID, block_header: { raw_data: { number, parentHash, timestamp } }, transactions };
 }
 
-export function readTransaction(json: unknown): TransactionAnswer | null {
+function readTransaction(json: unknown): TransactionAnswer | null {
   if (!isObject(json)) return null;
   const { txID, raw_data: raw, ret } = json;
   if (!isHash(txID) || !isObject(raw) || !Array.isArray(ret) || ret.length !== 1) return null;
@@ -92,7 +91,7 @@ export function readTransaction(json: unknown): TransactionAnswer | null {
 }
 
 /** Protobuf leaves out what is zero or empty; it is put back as the schema does. */
-export function readReceipt(json: unknown): ReceiptAnswer | null {
+function readReceipt(json: unknown): ReceiptAnswer | null {
   if (!isObject(json)) return null;
   const { id, fee = 0, blockNumber, blockTimeStamp = 0, receipt = {}, result, log = [] } = json;
   if (typeof id !== "string" || id.length !== 64) return null;

@@ -26,10 +26,10 @@ export class CallMeter {
     this.#day = Math.floor(now() / DAY_MS);
   }
 
-  /** Counts calls. */
-  count(calls = 1): void {
+  /** Counts one call. */
+  count(): void {
     this.#turn();
-    this.#own += calls;
+    this.#own += 1;
   }
 
   /** Calls of today, as far as is known. */

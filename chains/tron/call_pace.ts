@@ -24,12 +24,6 @@ const REQUESTS_SHARE = 1 / 4;
 type OwnLane = "blocks" | "others";
 type Lane = OwnLane | "requests";
 
-/** Gives turns to send. */
-export interface Pace {
-  /** @throws {NotAsked} when the caller gives up before its turn */
-  turn(path: string, signal?: AbortSignal): Promise<void>;
-}
-
 /** The lane of a call: reading blocks comes in crowds, so that it waits apart from all else. */
 function laneOf(path: string): Lane {
   if (isAskedByRequest()) return "requests";
@@ -44,7 +38,7 @@ interface Waiter {
  * Never more than so many calls in any second, in turns between lanes, within a lane in order. Calls
  * for requests from outside take a quarter of them at most, and wait for all others.
  */
-export class CallPace implements Pace {
+export class CallPace {
   readonly #waiting: Readonly<Record<Lane, Waiter[]>> = {
     blocks: [],
     others: [],
@@ -100,6 +94,11 @@ export class CallPace implements Pace {
     this.#slowedAt = this.#now();
   }
 
+  /**
+   * Waits until the call may be sent.
+   *
+   * @throws {NotAsked} when the caller gives up before its turn
+   */
   turn(path: string, signal?: AbortSignal): Promise<void> {
     const lane = laneOf(path);
     if (signal?.aborted === true) return Promise.reject(tooLate());

@@ -8,7 +8,7 @@
 import { ChainUnavailable } from "../chain.ts";
 import ipaddr from "ipaddr.js";
 import { CallMeter } from "./call_meter.ts";
-import { CallPace, type Pace } from "./call_pace.ts";
+import { CallPace } from "./call_pace.ts";
 import { CallRests } from "./call_rests.ts";
 import { Deadline } from "./deadline.ts";
 import { CallFailed, Suspended } from "./node_failures.ts";
@@ -80,8 +80,6 @@ export class TronNode {
   /** Calls that it could not answer and is not asked now. */
   readonly calls = new CallRests();
   #pace: CallPace | null;
-  /** Another thread's turns, where this one only stands for a node of that thread. */
-  readonly #turns: Pace | null;
   #suspendedUntil = 0;
   /** Until when a path counts as unknown to this node. */
   readonly #unknownUntil = new Map<string, number>();
@@ -90,11 +88,8 @@ export class TronNode {
   readonly #requestTimeoutMs: number;
   readonly #options: NodeOptions;
 
-  /**
-   * @param turns gives turns in place of a pace of its own
-   * @throws {TypeError} when the URL is malformed or not http(s)
-   */
-  constructor(options: NodeOptions, turns: Pace | null = null) {
+  /** @throws {TypeError} when the URL is malformed or not http(s) */
+  constructor(options: NodeOptions) {
     if (!URL.canParse(options.url)) {
       throw new TypeError("Cannot use a node as its URL is malformed (value withheld)");
     }
@@ -105,8 +100,7 @@ export class TronNode {
     this.#options = options;
     this.label = url.host;
     this.meter = new CallMeter(options.dailyCalls ?? null);
-    this.#turns = turns;
-    this.#pace = turns === null ? paceOf(options, url.hostname) : null;
+    this.#pace = paceOf(options, url.hostname);
     this.#headers = new Headers({ "content-type": "application/json" });
     if (url.username !== "" || url.password !== "") {
       const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
@@ -121,11 +115,6 @@ export class TronNode {
     url.hash = "";
     this.#base = url.href.replace(/\/+$/, "");
     this.#requestTimeoutMs = options.requestTimeoutMs;
-  }
-
-  /** What another thread of this service needs to ask the same node; never shown, as it holds secrets. */
-  get options(): NodeOptions {
-    return this.#options;
   }
 
   /** Calls per second that it is sent at most now; null without a bound. */
@@ -160,9 +149,8 @@ export class TronNode {
    */
   async turn(path: string, signal?: AbortSignal): Promise<void> {
     this.#requireAwake();
-    const pace = this.#turns ?? this.#pace;
-    if (pace === null) return;
-    await pace.turn(path, signal);
+    if (this.#pace === null) return;
+    await this.#pace.turn(path, signal);
     this.#requireAwake();
   }
 

@@ -17,10 +17,7 @@ import { saysBusy, saysNotServed, suspensionIn, wordsOf } from "./refusal_texts.
 const logger = getLogger(["engine", "chains", "tron"]);
 
 /** What an answer must look like; a zod schema is one. */
-export interface AnswerShape<T> extends Pick<z.ZodType<T>, "safeParse"> {
-  /** Reads the usual form of a long answer from its text; `null`: it has another one. */
-  readonly readText?: (text: string) => T | null;
-}
+export type AnswerShape<T> = Pick<z.ZodType<T>, "safeParse">;
 
 /** What a failure is told with: which node, and which call of it. */
 interface Place {
@@ -62,8 +59,6 @@ function failureOf({ status, text, retryAfterMs }: NodeAnswer, at: Place): Chain
  * @throws {ChainUnavailable} when it is not what the schema says
  */
 function parseAnswer<T>(text: string, schema: AnswerShape<T>, at: Place): T {
-  const usual = schema.readText?.(text) ?? null;
-  if (usual !== null) return usual;
   const place = at.label + at.path;
   let json: unknown;
   try {

@@ -18,15 +18,7 @@ import type { TronNode } from "./node.ts";
 import { type NodePool, readEither } from "./node_pool.ts";
 import { blockRefOf, type ParseContext } from "./parse_block.ts";
 import { hasLandmark, readKnown } from "./read_known.ts";
-import {
-  type BlockRange,
-  CutRange,
-  isWhole,
-  prefixOf,
-  readOne,
-  type ReadRange,
-  readRangeHere,
-} from "./read_range.ts";
+import { type BlockRange, CutRange, isWhole, prefixOf, readOne, readRange } from "./read_range.ts";
 
 /** Blocks per range call; nodes allow 100, but more than 10 busy ones at once cost time in the collector. */
 const RANGE_BLOCKS = 10;
@@ -34,8 +26,6 @@ const RANGE_BLOCKS = 10;
 const RANGES_AHEAD = 5;
 /** Ranges that are asked for at once: nodes refuse whoever asks for too much. */
 const RANGES_AT_ONCE = 3;
-/** To read fewer on another thread saves less than to start it costs. */
-const WORTH_A_THREAD = 100;
 /** A minute more than a solid block is old in regular operation. */
 const STALE_MS = 2 * 60 * 1000;
 
@@ -89,12 +79,10 @@ export async function readBlock(
   );
 }
 
-/** Where blocks are read from, and how. */
+/** Nodes that blocks are read from, and the tokens that count. */
 export interface BlockSource {
   readonly pool: NodePool;
   readonly context: ParseContext;
-  /** Reads the ranges of long ways, for example on a thread of its own. */
-  readonly readRange: ReadRange;
 }
 
 /**
@@ -105,21 +93,18 @@ export interface BlockSource {
  * @throws {ChainUnavailable} when a range cannot be read from any node
  */
 export async function* readBlocks(
-  { pool, context, readRange }: BlockSource,
+  source: BlockSource,
   { from, to, finality }: BlockRange,
   signal?: AbortSignal,
   landmark?: Landmark,
   continued?: Landmark,
 ): AsyncGenerator<BlockAnswer> {
-  const source: BlockSource = {
-    pool,
-    context,
-    readRange: to - from + 1 < WORTH_A_THREAD ? readRangeHere : readRange,
-  };
   const stop = new AbortController();
   const bound = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
   // more at once would only wait for their turns, and be lost with the first that fails
-  const atOnce = pool.nodes.some((node) => node.callsPerSecond !== null) ? 1 : RANGES_AT_ONCE;
+  const atOnce = source.pool.nodes.some((node) => node.callsPerSecond !== null)
+    ? 1
+    : RANGES_AT_ONCE;
   const ahead: { readonly wanted: BlockRange; readonly range: Promise<Reading> }[] = [];
   let last = continued;
   let next = from;
@@ -186,7 +171,7 @@ interface Reading {
  * @throws {ChainUnavailable} when no node gives even the first block
  */
 async function readRangeOf(
-  { pool, context, readRange }: BlockSource,
+  { pool, context }: BlockSource,
   wanted: BlockRange,
   signal: AbortSignal,
   landmark: Landmark | undefined,

@@ -5,8 +5,8 @@
  */
 
 import { type BlockAnswer, ChainUnavailable, type Finality } from "../chain.ts";
-import { blockListShape, receiptsShape } from "./answer_text.ts";
 import { blockOrNothingSchema, type FullBlockAnswer, type ReceiptAnswer } from "./answers.ts";
+import { blockListShape, receiptsShape } from "./busy_answers.ts";
 import type { TronNode } from "./node.ts";
 import { readFrom } from "./node_pool.ts";
 import { parseBlock, type ParseContext } from "./parse_block.ts";
@@ -36,27 +36,24 @@ export class CutRange extends ChainUnavailable {
  * @throws {CutRange} when the node failed after blocks that were read whole, which it has
  * @throws {ChainUnavailable} when not even the first can be read
  */
-export type ReadRange = (
+export async function readRange(
   node: TronNode,
   range: BlockRange,
   context: ParseContext,
   signal: AbortSignal,
-) => Promise<readonly BlockAnswer[]>;
-
-/** The API prefix of a view of the chain. */
-export function prefixOf(finality: Finality): "/wallet" | "/walletsolidity" {
-  return finality === "solid" ? "/walletsolidity" : "/wallet";
-}
-
-/** A {@linkcode ReadRange} on the thread of whoever asks. */
-export const readRangeHere: ReadRange = async (node, range, context, signal) => {
+): Promise<readonly BlockAnswer[]> {
   try {
     return await rangeOf(node, range, context, signal);
   } catch (error) {
     if (error instanceof CutRange || !isMalformed(error) || range.from === range.to) throw error;
     return await oneByOne(node, range, context, signal);
   }
-};
+}
+
+/** The API prefix of a view of the chain. */
+export function prefixOf(finality: Finality): "/wallet" | "/walletsolidity" {
+  return finality === "solid" ? "/walletsolidity" : "/wallet";
+}
 
 /** The receipts of a block whose transactions are known, and both parsed together. */
 async function completeBlock(

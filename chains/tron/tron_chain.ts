@@ -46,7 +46,6 @@ import type { Admit } from "./node_health.ts";
 import { NodePool, readFrom } from "./node_pool.ts";
 import { type IgnoredTransfers, type ParseContext, TRX_DECIMALS } from "./parse_block.ts";
 import { readBlock, readBlocks, readNewest } from "./read_blocks.ts";
-import { type ReadRange, readRangeHere } from "./read_range.ts";
 import { readKnown } from "./read_known.ts";
 import { readTokenSwitches } from "./token_switches.ts";
 import { readTransaction } from "./read_transaction.ts";
@@ -90,8 +89,6 @@ export interface TronChainOptions {
   readonly checksIdentity?: boolean;
   /** Time between two blocks at least, milliseconds; default 1, as a development chain may have it. */
   readonly leastBlockMs?: number;
-  /** Reads the ranges of long ways, for example on a thread of its own; default where it is asked. */
-  readonly readRange?: ReadRange;
   /** The most one transaction may burn, in sun; default 150 TRX. */
   readonly highestFeeLimitSun?: number;
 }
@@ -316,7 +313,6 @@ export function createTronChain(options: TronChainOptions): TronChain {
     })),
     ignored: { zeroValue: 0, otherContract: 0 },
   };
-  const source = { pool, context, readRange: options.readRange ?? readRangeHere };
   const lifetimeMs = options.lifetimeMs ?? DEFAULT_LIFETIME_MS;
   const place = new NewestPlace(options.leastBlockMs ?? 1);
   return {
@@ -342,7 +338,7 @@ export function createTronChain(options: TronChainOptions): TronChain {
     block: (height, finality, signal) => readBlock(pool, height, finality, context, signal),
     blocks: (from, to, finality, signal, landmark, continued) => {
       if (continued !== undefined) place.note(continued);
-      return readBlocks(source, { from, to, finality }, signal, landmark, continued);
+      return readBlocks({ pool, context }, { from, to, finality }, signal, landmark, continued);
     },
     transaction: (txid, finality, signal, landmark) =>
       readTransaction(pool, txid, finality, context, signal, landmark),

@@ -37,14 +37,12 @@ function staging(nodeUrls: string) {
   return answer.config;
 }
 
-const readRange = () => Promise.reject(new Error("nothing is read"));
-
 test("a development chain outside development is refused with a line for the operator", async () => {
   const dataDir = await Deno.makeTempDir();
   const chain = await startDevChain({ network: "TRX", port: 0, dataDir, blockMs: 0, solidLag: 3 });
   try {
     await assertRejects(
-      () => openChains(staging(chain.url), WALLET, readRange),
+      () => openChains(staging(chain.url), WALLET),
       UnusableChain,
       "TRX_NODE_URLS",
     );
@@ -56,7 +54,7 @@ test("a development chain outside development is refused with a line for the ope
 
 test("a network that the wallet has no account of is refused with a line for the operator", async () => {
   await assertRejects(
-    () => openChains(staging("http://127.0.0.1:1"), { ...WALLET, networks: {} }, readRange),
+    () => openChains(staging("http://127.0.0.1:1"), { ...WALLET, networks: {} }),
     UnusableChain,
     "no account for it: TRX",
   );

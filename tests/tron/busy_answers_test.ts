@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { blockListSchema, receiptsSchema } from "../../chains/tron/answers.ts";
 import { blockListShape, receiptsShape } from "../../chains/tron/busy_answers.ts";
@@ -29,7 +29,60 @@ const answers = {
   receipts: { json: receipts(pairs), shape: receiptsShape, schema: receiptsSchema },
 };
 
+/** The same values, with the keys of every object in another order. */
+function reordered(value: unknown, order: (keys: string[]) => string[]): unknown {
+  if (Array.isArray(value)) return value.map((one) => reordered(one, order));
+  if (typeof value !== "object" || value === null) return value;
+  const fields = new Map(Object.entries(value));
+  return Object.fromEntries(
+    order([...fields.keys()]).map((key) => [key, reordered(fields.get(key), order)]),
+  );
+}
+
 for (const [name, { json, shape, schema }] of Object.entries(answers)) {
+  Deno.test(`${name} that end early or lack a bracket are no JSON`, () => {
+    const whole = JSON.stringify(json);
+    for (let end = 0; end < whole.length; end++) {
+      assertThrows(() => JSON.parse(whole.slice(0, end)), SyntaxError);
+    }
+    for (const { index } of whole.matchAll(/[[\]{}]/g)) {
+      assertThrows(() => JSON.parse(whole.slice(0, index) + whole.slice(index + 1)), SyntaxError);
+    }
+  });
+
+  Deno.test(`numbers of ${name} beyond 2^53 are refused and not rounded`, () => {
+    const whole = JSON.stringify(json);
+    const used = /"(?:expiration|fee|number|timestamp|blockNumber|blockTimeStamp)":(?<digits>\d+)/g;
+    const found = [...whole.matchAll(used)];
+    assert(found.length > 3);
+    for (const { index, 0: field, groups } of found) {
+      const put = (number: string) =>
+        shape.safeParse(JSON.parse(
+          whole.slice(0, index) + field.slice(0, -(groups?.["digits"] ?? "").length) + number +
+            whole.slice(index + field.length),
+        )).success;
+      assert(put("9007199254740991"), field);
+      for (
+        const number of ["9007199254740992", "9007199254740993", "1e20", "-1", "1.5", '"1"', "null"]
+      ) {
+        assertEquals(put(number), false, `${field} ${number}`);
+      }
+    }
+  });
+
+  Deno.test(`keys of ${name} may come in any order, as it changes with the version of a node`, () => {
+    for (
+      const order of [
+        (keys: string[]) => keys.toReversed(),
+        (keys: string[]) => keys.toSorted(),
+      ]
+    ) {
+      const other = shape.safeParse(reordered(json, order));
+      assert(other.success);
+      assertEquals<unknown>(other.data, schema.parse(json));
+    }
+  });
+
   Deno.test(`the fast reading of ${name} says what the schema says, whatever the answer`, () => {
     assertEquals(shape.safeParse(json).success, true);
     fc.assert(
@@ -50,3 +103,11 @@ for (const [name, { json, shape, schema }] of Object.entries(answers)) {
     );
   });
 }
+
+Deno.test("a result that is there twice is the last one", () => {
+  const whole = JSON.stringify(receipts(pairs.slice(0, 1)));
+  const twice = whole.replace('"result":"SUCCESS"', '"result":"SUCCESS","result":"REVERT"');
+  const found = receiptsShape.safeParse(JSON.parse(twice));
+  assert(found.success);
+  assertEquals(found.data[0]?.receipt, { result: "REVERT" });
+});

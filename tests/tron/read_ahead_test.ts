@@ -3,7 +3,6 @@ import { type BlockAnswer, ChainUnavailable } from "../../chains/chain.ts";
 import { TronNode } from "../../chains/tron/node.ts";
 import { NodePool } from "../../chains/tron/node_pool.ts";
 import { readBlocks } from "../../chains/tron/read_blocks.ts";
-import { readRangeHere } from "../../chains/tron/read_range.ts";
 import { needs } from "../support/permissions.ts";
 import { block, contractCall, receipts } from "./support/block_fixture.ts";
 import { type Script, type ScriptedNode, startScriptedNode } from "./support/scripted_node.ts";
@@ -22,7 +21,7 @@ function blocksOf(
   to: number,
   pool = poolOf(node),
 ): AsyncGenerator<BlockAnswer> {
-  const source = { pool, context: CONTEXT, readRange: readRangeHere };
+  const source = { pool, context: CONTEXT };
   return readBlocks(source, { from: 1, to, finality: "solid" });
 }
 
@@ -211,7 +210,6 @@ Deno.test({
     const source = {
       pool: new NodePool(nodes, 120_000),
       context: CONTEXT,
-      readRange: readRangeHere,
     };
     await assertRejects(async () => {
       const range = { from: 1, to: 10, finality: "solid" } as const;

@@ -14,7 +14,6 @@ import { createJournalStore } from "../../../ledger/journal/store.ts";
 import { connect, type Sql } from "../../../ledger/database/connect.ts";
 import { moveCursor } from "../../../ledger/watcher/cursor.ts";
 import { addressFromLogHex } from "../../../chains/tron/address.ts";
-import { openReading } from "../../../app/open/open_reading.ts";
 import { createTronChain } from "../../../chains/tron/tron_chain.ts";
 import { showWarnings } from "../logging.ts";
 import { scanOneByOne } from "./one_by_one.ts";
@@ -77,11 +76,7 @@ function creditors(): readonly Journal[] {
   return Array.from({ length: ALONE_AT_ONCE }, () => journalOf(open(1), 1));
 }
 
-const { readRange } = openReading(
-  new URL("../../../app/commands/reader_worker.ts", import.meta.url),
-);
 const chain = createTronChain({
-  readRange,
   network: "TRX",
   nodeUrls: [args.chainUrl],
   contracts: { USDT: BENCH_USDT },
