@@ -7,9 +7,9 @@
 
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import { sha256 } from "@noble/hashes/sha2.js";
+import { createBase58check } from "@scure/base";
 
-const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
-const DIGIT = new Map([...ALPHABET].map((letter, digit) => [letter, BigInt(digit)]));
+const base58check = createBase58check(sha256);
 const HEX_SHAPE = /^41[0-9a-f]{40}$/;
 
 /** An address as 42 lower-case hex digits, `41` first. */
@@ -27,15 +27,7 @@ export function isHexAddress(text: string): text is HexAddress {
  * @returns base58check, 34 characters beginning with `T`
  */
 export function toBase58(hex: HexAddress): string {
-  const payload = Uint8Array.fromHex(hex);
-  const checksum = sha256(sha256(payload)).subarray(0, 4);
-  let rest = BigInt("0x" + hex + checksum.toHex());
-  let text = "";
-  while (rest > 0n) {
-    text = ALPHABET[Number(rest % 58n)] + text;
-    rest /= 58n;
-  }
-  return text;
+  return base58check.encode(Uint8Array.fromHex(hex));
 }
 
 /**
@@ -46,18 +38,12 @@ export function toBase58(hex: HexAddress): string {
  */
 export function fromBase58(text: string): HexAddress | null {
   if (text.length !== 34) return null;
-  let value = 0n;
-  for (const letter of text) {
-    const digit = DIGIT.get(letter);
-    if (digit === undefined) return null;
-    value = value * 58n + digit;
+  try {
+    const address = base58check.decode(text).toHex();
+    return isHexAddress(address) ? address : null;
+  } catch {
+    return null;
   }
-  const hex = value.toString(16);
-  if (hex.length !== 50) return null;
-  const address = hex.slice(0, 42);
-  if (!isHexAddress(address)) return null;
-  const checksum = sha256(sha256(Uint8Array.fromHex(address))).subarray(0, 4);
-  return checksum.toHex() === hex.slice(42) ? address : null;
 }
 
 /**

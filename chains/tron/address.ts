@@ -7,19 +7,28 @@
 
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
-import { bytesToHex } from "@noble/hashes/utils.js";
-import { decodeBase58Check, encodeHexBase58Check } from "./base58check.ts";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
+import { createBase58check } from "@scure/base";
+
+const base58check = createBase58check(sha256);
 
 const PREFIX = 0x41;
-const PREFIX_HEX = "41";
+const PAYLOAD_BYTES = 21;
 const ADDRESS_LENGTH = 34;
+const LOG_FORM = /^[0-9a-f]{40}$/i;
+
 /**
  * The text form of an address found in a log.
  *
- * @param hex 40 lower-case hex digits, without the `41` prefix
+ * @param hex 40 hex digits, without the `41` prefix
+ * @throws {RangeError} when the text is anything else
  */
 export function addressFromLogHex(hex: string): string {
-  return encodeHexBase58Check(PREFIX_HEX + hex);
+  if (!LOG_FORM.test(hex)) {
+    throw new RangeError(`Cannot encode an address as it is not 40 hex digits: ${hex}`);
+  }
+  return base58check.encode(Uint8Array.of(PREFIX, ...hexToBytes(hex)));
 }
 
 /**
@@ -30,8 +39,8 @@ export function addressFromLogHex(hex: string): string {
  * @throws {RangeError} when the text is not an address
  */
 export function addressToHex(address: string): string {
-  const payload = isAddressText(address) ? decodeBase58Check(address) : null;
-  if (payload === null || payload[0] !== PREFIX) {
+  const payload = payloadOf(address);
+  if (payload === null) {
     throw new RangeError(`Cannot read a TRON address as it is malformed: ${address}`);
   }
   return bytesToHex(payload);
@@ -42,9 +51,16 @@ export function addressToLogHex(address: string): string {
   return addressToHex(address).slice(2);
 }
 
-/** Whether the text has an address's outer shape; its checksum is not looked at. */
-function isAddressText(text: string): boolean {
-  return text.length === ADDRESS_LENGTH && text.startsWith("T");
+/** The 21 bytes of an address, prefix first; `null` when the text is none. */
+function payloadOf(text: string): Uint8Array | null {
+  if (text.length !== ADDRESS_LENGTH || !text.startsWith("T")) return null;
+  let payload: Uint8Array;
+  try {
+    payload = base58check.decode(text);
+  } catch {
+    return null;
+  }
+  return payload.length === PAYLOAD_BYTES && payload[0] === PREFIX ? payload : null;
 }
 
 /**
@@ -52,8 +68,7 @@ function isAddressText(text: string): boolean {
  * spellings of the same bytes (`41...`, `0x...`) are refused, so that one address has one text.
  */
 export function isTronAddress(text: string): boolean {
-  if (!isAddressText(text)) return false;
-  return decodeBase58Check(text)?.[0] === PREFIX;
+  return payloadOf(text) !== null;
 }
 
 /**
