@@ -4,6 +4,7 @@ import { blockListSchema, receiptsSchema } from "../../chains/tron/answers.ts";
 import { blockListShape, receiptsShape } from "../../chains/tron/busy_answers.ts";
 import {
   block,
+  BLOCK_TIME,
   contractCall,
   nativeTransfer,
   OURS,
@@ -53,7 +54,9 @@ for (const [name, { json, shape, schema }] of Object.entries(answers)) {
   Deno.test(`numbers of ${name} beyond 2^53 are refused and not rounded`, () => {
     const whole = JSON.stringify(json);
     const used = /"(?:expiration|fee|number|timestamp|blockNumber|blockTimeStamp)":(?<digits>\d+)/g;
-    const found = [...whole.matchAll(used)];
+    // the time at which a transaction says it was made is not read
+    const found = [...whole.matchAll(used)]
+      .filter(({ groups }) => groups?.["digits"] !== String(BLOCK_TIME - 5_000));
     assert(found.length > 3);
     for (const { index, 0: field, groups } of found) {
       const put = (number: string) =>
