@@ -35,7 +35,7 @@ import { OPS_ROUTES, ROUTES } from "./routes.ts";
 
 const log = getLogger(["engine", "api"]);
 
-/** How long health and measurements are told again, milliseconds: both cost more than a request. */
+/** The time that health and measurements are repeated, milliseconds: both cost more than a request. */
 const KEPT_MS = 1_000;
 
 /** An application that answers requests. */
@@ -96,7 +96,7 @@ function textResponse(answer: Answer, requestId: string, context: ApiContext): R
   return toResponse({ ...answer, headers }, writeSmall(answer.body), requestId);
 }
 
-/** Where clients come over TLS, which a proxy ends, they are told to come no other way; for a year. */
+/** The header for clients behind a proxy that ends TLS: they use TLS alone, for a year. */
 const ONLY_TLS = { "strict-transport-security": "max-age=31536000" };
 
 function contextOf(deps: ApiDeps): ApiContext {

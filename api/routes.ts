@@ -158,7 +158,7 @@ export const ADMIN_OPERATIONS = {
 
 const REFERENCE = referenceRoutes(() => OPERATIONS);
 
-/** What merchants and administrators call, each under its operation id. */
+/** Operations of merchants and administrators, by operation id. */
 const MERCHANT_OPERATIONS = {
   createWithdrawal,
   getWithdrawals,
@@ -199,7 +199,7 @@ const MERCHANT_OPERATIONS = {
   ...REFERENCE,
 };
 
-/** What operators' tools call, each under its operation id. */
+/** Operations of operators' tools, by operation id. */
 const OPS_OPERATIONS = { healthz, readyz, metrics };
 
 /** Every endpoint there is, by operation id. */
@@ -208,10 +208,10 @@ export const OPERATIONS: Readonly<Record<string, Route>> = {
   ...OPS_OPERATIONS,
 };
 
-/** What merchants and administrators call. */
+/** Routes of merchants and administrators. */
 export const MERCHANT_ROUTES: readonly Route[] = Object.values(MERCHANT_OPERATIONS);
 
-/** What operators' tools call. */
+/** Routes of operators' tools. */
 export const OPS_ROUTES: readonly Route[] = Object.values(OPS_OPERATIONS);
 
 /** Every endpoint there is. */

@@ -175,7 +175,6 @@ const TRANSACTION = {
   eventId: exampleId("evt"),
 } as const;
 
-/** What the reference shows for every event. */
 export const EVENT_EXAMPLES: { readonly [E in EventType]: z.output<(typeof EVENT_PAYLOADS)[E]> } = {
   "deposit.confirmed": {
     ...DEPOSIT,

@@ -76,7 +76,6 @@ export const webhookSecretRotated = z.object({
   previousValidUntil: timestamp.nullable(),
 });
 
-/** What the reference shows for one delivery. */
 export const WEBHOOK_DELIVERY_EXAMPLE = {
   id: exampleId("evt"),
   event: "withdrawal.confirmed",
@@ -96,13 +95,11 @@ export const WEBHOOK_DELIVERY_EXAMPLE = {
   payload: EVENT_EXAMPLES["withdrawal.confirmed"],
 };
 
-/** What the reference shows for the delivery log. */
 export const WEBHOOK_DELIVERY_PAGE_EXAMPLE = {
   deliveries: [WEBHOOK_DELIVERY_EXAMPLE],
   pagination: onePage(20),
 };
 
-/** What the reference shows for a test delivery. */
 export const WEBHOOK_TESTED_EXAMPLE = {
   success: true,
   eventId: exampleId("evt"),
@@ -113,7 +110,6 @@ export const WEBHOOK_TESTED_EXAMPLE = {
   answer: '{"ok":true}',
 };
 
-/** What the reference shows for a new secret. */
 export const WEBHOOK_SECRET_ROTATED_EXAMPLE = {
   webhookSecret: "whsec_...",
   previousValidUntil: "2026-08-14T09:30:00.000Z",

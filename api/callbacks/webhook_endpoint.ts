@@ -17,7 +17,7 @@ import { notFound } from "../http/errors.ts";
 import { EXAMPLE, exampleId, id, timestamp } from "../http/formats.ts";
 import { keyedRoute } from "../http/route.ts";
 
-/** What is known of an endpoint. */
+/** The state of an endpoint. */
 export const webhookEndpoint = z.object({
   state: z.enum(["off", "active", "failing", "paused"]).meta({
     description: "`off`: no URL, or switched off. `failing`: nothing is acknowledged. " +
@@ -45,7 +45,6 @@ export const webhookRedelivered = z.object({
   lastEventId: id("evt").nullable().meta({ description: "The last of them, for `after`" }),
 }).meta({ id: "WebhookRedelivered" });
 
-/** What the reference shows for an endpoint. */
 export const WEBHOOK_ENDPOINT_EXAMPLE = {
   state: "paused",
   since: EXAMPLE.time,
@@ -57,7 +56,6 @@ export const WEBHOOK_ENDPOINT_EXAMPLE = {
   lastDeliveredAt: EXAMPLE.time,
 };
 
-/** What the reference shows for the redelivery of a range. */
 export const WEBHOOK_REDELIVERED_EXAMPLE = {
   redelivered: 120,
   isComplete: true,

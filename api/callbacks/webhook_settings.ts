@@ -162,7 +162,7 @@ export const rotateWebhookSecret = keyedRoute({
   },
 });
 
-/** Whether callbacks can be signed with the secret that a merchant has; one that is lost signs beside no other. */
+/** True where callbacks can be signed with the secret that a merchant has; one that is lost signs beside no other. */
 async function signsNow(
   merchantId: string,
   { sql, callbackSecrets }: Pick<ApiContext, "sql" | "callbackSecrets">,

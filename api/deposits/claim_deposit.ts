@@ -30,7 +30,6 @@ export const claimResult = z.object({
   status,
 }).meta({ id: "ClaimResult" });
 
-/** What the reference shows. */
 export const CLAIM_EXAMPLES = {
   credited: { deposits: DEPOSIT_PAGE_EXAMPLE.deposits, status: "credited" },
   not_found: { deposits: [], status: "not_found" },

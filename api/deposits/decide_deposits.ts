@@ -36,7 +36,6 @@ export const depositDecided = z.object({
   message: z.string().optional().meta({ description: "Present while another has to confirm it" }),
 });
 
-/** What the reference shows for a decided deposit. */
 export const DEPOSIT_DECIDED_EXAMPLE = {
   success: true,
   depositId: exampleId("dep"),
@@ -56,7 +55,6 @@ export const openDepositPage = z.object({
   pagination: paginationSchema,
 });
 
-/** What the reference shows for them. */
 export const OPEN_DEPOSIT_PAGE_EXAMPLE = {
   deposits: DEPOSIT_PAGE_EXAMPLE.deposits.map((deposit) => ({
     ...deposit,
@@ -73,7 +71,7 @@ export const OPEN_DEPOSIT_PAGE_EXAMPLE = {
 };
 
 /**
- * Whether the transaction that a deposit by hand names paid an address of another merchant. Asked
+ * True where the transaction that a deposit by hand names paid an address of another merchant. Asked
  * before an operator confirms it, as the same money would be credited twice. Whether our own books
  * know it as another's is the account's question, asked when it decides: no node can forget that.
  *
@@ -169,7 +167,7 @@ export const getOpenDeposits = staffRoute({
   },
 });
 
-/** What is answered to the first of two administrators. */
+/** The answer to the first of two administrators. */
 const SECOND_NEEDED = "Confirmed by one administrator; another one has to confirm it as well";
 
 const VERBS = {

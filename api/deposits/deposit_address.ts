@@ -60,7 +60,6 @@ export const depositAddressList = z.object({
   pagination: paginationSchema,
 });
 
-/** What the reference shows for a new address. */
 export const DEPOSIT_ADDRESS_CREATED_EXAMPLE = {
   address: EXAMPLE.address,
   identifier: `${exampleId("mer")}_customer-7`,
@@ -69,7 +68,6 @@ export const DEPOSIT_ADDRESS_CREATED_EXAMPLE = {
   referenceId: "order-1001",
 };
 
-/** What the reference shows for the list. */
 export const DEPOSIT_ADDRESS_LIST_EXAMPLE = {
   addresses: [{
     id: exampleId("adr"),
@@ -84,7 +82,6 @@ export const DEPOSIT_ADDRESS_LIST_EXAMPLE = {
 /** Answer of the merchant's own top-up address. */
 export const topUpAddress = z.object({ address, network: shownNetwork });
 
-/** What the reference shows for a top-up address. */
 export const TOP_UP_ADDRESS_EXAMPLE = { address: EXAMPLE.address, network: "TRX" };
 
 /** Rows of a list's page where the request names no limit. */

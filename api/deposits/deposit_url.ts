@@ -39,7 +39,7 @@ import {
   depositUrlList,
 } from "./deposit_url_schema.ts";
 
-/** How long a hosted page accepts, milliseconds. */
+/** The time that a hosted page accepts payments, milliseconds. */
 const LIFETIME_MS = 15 * 60_000;
 
 /** Rows of a list's page where the request names no limit. */
@@ -164,7 +164,7 @@ async function currencyOf(
   return isTaken(named) ? named : { code: "deposits_closed_for_pair", currency: named, network };
 }
 
-/** What the customer is asked to pay; nothing where no rate is at hand. */
+/** The quote for the customer; nothing where no rate is at hand. */
 function quoteOf(
   currency: Currency,
   requestedAmount: SessionRow["requestedAmount"],

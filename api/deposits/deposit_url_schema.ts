@@ -86,7 +86,6 @@ export const depositPageStatus = z.object({
   }),
 }).meta({ id: "DepositPageStatus" });
 
-/** What the reference shows for a new page. */
 export const DEPOSIT_URL_CREATED_EXAMPLE = {
   url: `https://pay.example/deposit/${TOKEN}?ref=order-1001&amount=10&currency=EUR`,
   address: EXAMPLE.address,
@@ -101,7 +100,6 @@ export const DEPOSIT_URL_CREATED_EXAMPLE = {
   amount: "11.62790698",
 };
 
-/** What the reference shows for the list. */
 export const DEPOSIT_URL_LIST_EXAMPLE = {
   depositUrls: [{
     id: exampleId("ses"),
@@ -114,7 +112,6 @@ export const DEPOSIT_URL_LIST_EXAMPLE = {
   pagination: onePage(1_000),
 };
 
-/** What the reference shows for the page that polls. */
 export const DEPOSIT_PAGE_STATUS_EXAMPLES = {
   waiting: { status: "waiting" },
   completed: {

@@ -95,7 +95,6 @@ export const shortDeposit = z.object({
   createdAt: timestamp,
 }).meta({ id: "ShortDeposit" });
 
-/** What the reference shows for a short deposit. */
 export const SHORT_DEPOSIT_EXAMPLE = {
   id: exampleId("dep"),
   amount: "100",
@@ -104,7 +103,6 @@ export const SHORT_DEPOSIT_EXAMPLE = {
   createdAt: EXAMPLE.time,
 };
 
-/** What the reference shows for the list. */
 export const DEPOSIT_PAGE_EXAMPLE = {
   deposits: [{
     id: exampleId("dep"),
@@ -133,7 +131,6 @@ export const DEPOSIT_PAGE_EXAMPLE = {
   pagination: onePage(10),
 };
 
-/** What the reference shows for a deposit recorded by hand. */
 export const DEPOSIT_CREATED_EXAMPLE = {
   id: exampleId("dep"),
   amount: "100",

@@ -16,11 +16,11 @@ const STYLE = SHEET.replaceAll(/\s+/g, " ");
 /** The script and the style sheet as they stand in the page, for its policy. */
 export const INLINE = { script: SCRIPT, style: STYLE } as const;
 
-/** What the frame shows. */
+/** The contents of the frame. */
 export interface DocumentProps {
   readonly title: string;
   readonly language: Language;
-  /** Who is paid; null where it is not known. */
+  /** The payee; null where it is not known. */
   readonly merchant: { readonly name: string; readonly logoColor: string | null } | null;
   readonly reseller: string | null;
   readonly referenceId: string | null;

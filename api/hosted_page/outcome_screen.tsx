@@ -17,7 +17,7 @@ const ICONS = {
   unchecked: "clock",
 } as const;
 
-/** What became of the payment, and where to go from here. */
+/** The outcome of the payment, and the way on. */
 export function OutcomeScreen(
   { view, kind, told, notes, redirect }: {
     readonly view: PageView;
@@ -46,7 +46,7 @@ export function OutcomeScreen(
   );
 }
 
-/** What was received, by which transaction. */
+/** The amount received, and its transaction. */
 function Receipt({ view }: { readonly view: PageView }) {
   const { payment, progress, session, texts, network } = view;
   if (payment === null) return null;

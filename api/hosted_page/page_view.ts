@@ -1,5 +1,5 @@
 /**
- * How a hosted payment stands, as the customer should understand it. The interface's four statuses
+ * The state of a hosted payment, as the customer should understand it. The interface's four statuses
  * know neither quotes nor the end of the page's time; this does.
  *
  * @module
@@ -21,23 +21,23 @@ import type { SessionPayment, SessionRow } from "../../ledger/sessions.ts";
 import { type Language, LANGUAGES } from "./language.ts";
 import type { Texts } from "./texts/texts.ts";
 
-/** What was asked for and what has come, in the token that the page asks for. */
+/** The amounts asked for and received, in the token that the page asks for. */
 export interface Progress {
-  /** What to send: the quote, rounded up to what the token can carry; null without a quote. */
+  /** The amount to send: the quote, rounded up to what the token can carry; null without a quote. */
   readonly asked: Amount | null;
   /** Credited or on its way. */
   readonly seen: Amount;
   readonly credited: Amount;
-  /** What is still to be sent; null without a quote. */
+  /** The amount still to be sent; null without a quote. */
   readonly missing: Amount | null;
   /**
-   * Whether the merchant named a price and no rate was at hand for it: then only the merchant knows
+   * True where the merchant named a price and no rate was at hand for it: then only the merchant knows
    * how much of the token pays it.
    */
   readonly isUnpriced: boolean;
 }
 
-/** What the page tells. */
+/** The state that the page shows. */
 export type PageState =
   /** Nothing was seen yet. */
   | { readonly kind: "waiting" }
@@ -49,7 +49,7 @@ export type PageState =
   | { readonly kind: "completed"; readonly over: Amount }
   /** Something was credited, and only the merchant can tell whether it is enough. */
   | { readonly kind: "unchecked" }
-  /** What was seen has come to nothing. */
+  /** The transfer that was seen can no longer arrive. */
   | { readonly kind: "failed" }
   /** The page's time is over and nothing was seen. */
   | { readonly kind: "expired" }
@@ -113,10 +113,10 @@ function roundUp(amount: Amount, decimals: number): Amount {
   return cut === amount ? cut : add(cut, fromTokenUnits(1n, decimals));
 }
 
-/** How long after its time a page still looks for a late payment. */
+/** The time after its end during which a page looks for a late payment. */
 const LOOKS_ON_MS = 60 * 60_000;
 
-/** What an open page asks to see whether something changed. */
+/** The requests by which an open page sees whether something changed. */
 export type Poll = "status" | "page" | "none";
 
 /**
@@ -131,7 +131,7 @@ export function pollOf(state: PageState, overMs: number): Poll {
   return state.kind === "completed" || overMs > LOOKS_ON_MS ? "none" : "page";
 }
 
-/** Where the customer goes from here. */
+/** The customer's way on. */
 export interface Redirect {
   readonly url: string;
   /** Seconds after which the page goes there by itself; null: only when the customer wants to. */
@@ -189,12 +189,12 @@ export function fiatText(amount: Amount, currency: string): string {
   return padded === "" ? whole : `${whole}.${padded}`;
 }
 
-/** How wallets and exchanges call a network, so that customers choose the right one. */
+/** Names of networks at wallets and exchanges, so that customers choose the right one. */
 export interface NetworkName {
   readonly name: string;
   /** The token standard, by which many wallets name the network. */
   readonly standard: string;
-  /** Whether its money is worth nothing. */
+  /** True where its money is worth nothing. */
   readonly isTest: boolean;
 }
 
@@ -218,17 +218,17 @@ export interface PageView {
   readonly progress: Progress;
   readonly state: PageState;
   readonly network: NetworkName;
-  /** Whether money sent here may be worth nothing. */
+  /** True where money sent here may be worth nothing. */
   readonly isTest: boolean;
   readonly language: Language;
   readonly texts: Texts;
-  /** What the page asks to see whether something changed. */
+  /** The requests by which the page sees whether something changed. */
   readonly poll: Poll;
   /** Since the page's time was over, milliseconds; below zero while it lasts. */
   readonly overMs: number;
 }
 
-/** What a view is made of. */
+/** The parts of a view. */
 export interface PageFacts {
   readonly session: SessionRow;
   readonly payment: SessionPayment | null;

@@ -114,7 +114,7 @@ function AmountDue({ view }: { readonly view: PageView }) {
   );
 }
 
-/** What the amount is worth in the money that the merchant asked for. */
+/** The value of the amount in the currency that the merchant asked for. */
 function Fiat({ view }: { readonly view: PageView }) {
   const { requestedAmount, requestedCurrency, exchangeRate, currency } = view.session;
   if (requestedAmount === null || requestedCurrency === null) return null;

@@ -1,5 +1,5 @@
 /**
- * What a browser may do with a hosted page: run our script, use our styles, ask us, and nothing
+ * The policy of a hosted page: browsers run its own script, use our styles, ask us, and nothing
  * else.
  *
  * @module
@@ -48,7 +48,7 @@ export function pageHeaders(origins: readonly string[] | null): Record<string, s
   };
 }
 
-/** Whether whoever asks wants to read a page: browsers say so, programs do not. */
+/** True where a browser asks: browsers say so, programs do not. */
 export function wantsPage(headers: Headers): boolean {
   return /(?:^|,)\s*text\/html\s*(?:;|,|$)/i.test(headers.get("accept") ?? "");
 }
@@ -88,7 +88,7 @@ export function problemPage(answer: Answer, request: { readonly headers: Headers
   return { status: answer.status, body, headers: { ...answer.headers, ...pageHeaders(null) } };
 }
 
-/** What is told of an error. A page whose time is over is none: it explains itself, in its own colours. */
+/** The text for an error. A page whose time is over is none: it explains itself, in its own colours. */
 function problemOf(
   status: number,
   texts: Texts,
@@ -104,14 +104,14 @@ function problemOf(
   }
 }
 
-/** Where customers are sent to, and what is left of it when a link loses its end. */
+/** The path that customers are sent to, and its rest when a link loses its end. */
 const OURS = /^\/(?:deposit|api\/deposit-page)(?:\/|$)/;
 
 /** A whole link to a page, with a slash too much at its end. */
 const SLASHED = /^\/(?:deposit\/|api\/(?=deposit-page\/))([^/]+)\/$/;
 
 /**
- * What somebody is answered whose link to a hosted page matches no route: the page, where only a
+ * The answer to a customer whose link to a hosted page matches no route: the page, where only a
  * slash at the end is too much; otherwise that the link is incomplete.
  *
  * @returns null where the address is none of the page's

@@ -60,13 +60,13 @@ export function screenOf(view: PageView): Screen {
   }
 }
 
-/** Where a payment that comes late will be seen: only a page that stays open, and asks, shows it. */
+/** The place where a late payment is shown: only a page that stays open, and asks, shows it. */
 function lookout({ poll }: PageView, redirect: Redirect | null): keyof Texts["expiredPaid"] {
   if (poll === "none") return "nowhere";
   return redirect === null || redirect.afterS === null ? "here" : "hereIfYouStay";
 }
 
-/** What has come in; in the token that came where it is not the one that was asked for. */
+/** The amount received; in the token that came where it is not the one that was asked for. */
 function seenText({ payment, progress, session }: PageView): string {
   if (payment === null || progress.seen > 0n) return money(progress.seen, session.currency);
   return money(payment.deposit.amount, payment.deposit.currency);

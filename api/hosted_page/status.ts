@@ -1,5 +1,5 @@
 /**
- * How a hosted payment stands, for the page that polls it. The session token is all it needs.
+ * The state of a hosted payment, for the page that polls it. The session token is all it needs.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import { publicRoute } from "../http/route.ts";
 import { hashSessionToken } from "../http/session_token.ts";
 import { progressOf } from "./page_view.ts";
 
-/** How often an open page asks how its payment stands, milliseconds. */
+/** The interval at which an open page asks for its payment, milliseconds. */
 export const PACE = {
   /** After opening the page, and after every change. */
   first: 2_000,
@@ -33,11 +33,11 @@ export const PACE = {
 /**
  * Least time from one read of the polls' answers to the next, milliseconds. A poll that comes alone
  * is answered at once; a thousand open pages ask 125 times a second and are answered by five reads.
- * Nobody notices a fifth of a second where pages ask every 2 to 8, and it halves what they cost.
+ * Customers do not notice a fifth of a second where pages ask every 2 to 8, and it halves what they cost.
  */
 export const POLL_SPACING_MS = 200;
 
-/** What the customer is told of a deposit's status. */
+/** The status that is shown for a deposit's. */
 const PAYMENT_STATUS = {
   PENDING: "received",
   CONFIRMED: "completed",
@@ -45,7 +45,7 @@ const PAYMENT_STATUS = {
   CANCELLED: "failed",
 } as const satisfies Record<DepositStatus, string>;
 
-/** How a hosted payment stands, as the interface tells it. */
+/** A hosted payment as the interface shows it. */
 export function statusView(
   session: Pick<SessionRow, "amount" | "currency" | "network" | "requestedAmount">,
   payment: SessionPayment | null,

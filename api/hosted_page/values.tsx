@@ -112,7 +112,7 @@ export function Icon({ name }: { readonly name: keyof typeof PATHS }) {
 
 const STEPS = ["waiting", "received", "completed"] as const;
 
-/** Where the payment is on its way. */
+/** The progress of the payment. */
 export function Steps(
   { texts, at }: { readonly texts: Texts; readonly at: (typeof STEPS)[number] },
 ) {
@@ -135,7 +135,7 @@ export function Steps(
   );
 }
 
-/** Where a merchant has not chosen a colour. */
+/** The colour of merchants that have chosen none. */
 const DEFAULT_COLOR = "#334155";
 
 /** Made once: it takes 0.1 ms to make, as long as all else about the head of a page. */
@@ -169,7 +169,7 @@ export function BrandMark(
 }
 
 /**
- * Whether dark text is easier to read on a colour than white text: relative luminance of WCAG 2.2
+ * True where dark text is easier to read on a colour than white text: relative luminance of WCAG 2.2
  * above the point where both contrasts are equal.
  *
  * @param color `#rrggbb`

@@ -15,7 +15,7 @@ import type { ApiContext } from "./context.ts";
 import { notDone } from "./errors.ts";
 import type { Caller } from "./permission.ts";
 
-/** What the audit needs of a request. */
+/** The parts of a request that the audit records. */
 export interface Accountable {
   readonly caller: Caller;
   readonly requestId: string;
@@ -68,7 +68,7 @@ const log = getLogger(["engine", "api"]);
 
 type Audited = Extract<MerchantCommand, { readonly audit?: AuditStamp }>;
 
-/** What the actor answered, or what the administrator is told instead. */
+/** The value of the actor, or the answer for the administrator. */
 export type AdminOutcome<V> =
   | { readonly kind: "done"; readonly value: V }
   | { readonly kind: "answer"; readonly answer: Answer };
@@ -78,7 +78,7 @@ export type AdminOutcome<V> =
  *
  * @param action for the audit, for example `withdrawal.approve`
  * @param subject id of the record, for the audit of a refusal
- * @param instead what is asked once in place of a command that was refused so; null: the refusal is told
+ * @param instead what is asked once in place of a command that was refused so; null: the refusal is the answer
  */
 export async function askAsAdmin<C extends Audited>(
   request: Accountable,

@@ -1,5 +1,5 @@
 /**
- * Who asks, and what the request counts against: key, permission, account, in this order; then the
+ * The caller, and the limits that a request counts against: key, permission, account, in this order; then the
  * limits of a key and its merchant, a hosted page, or the client's address.
  *
  * @module
@@ -28,14 +28,14 @@ export interface Connection {
   readonly hostname?: string;
 }
 
-/** Who is asking for whom, or the answer that turns them away. */
+/** The caller and the merchant acted for, or the answer that refuses them. */
 export type Identity =
   | {
     readonly kind: "known";
     readonly caller: Caller | null;
     readonly merchantId: string | null;
   }
-  /** `caller` is null where nobody was recognised. */
+  /** `caller` is null where the key was not accepted. */
   | { readonly kind: "refused"; readonly answer: Answer; readonly caller: Caller | null };
 
 const NOBODY: Identity = { kind: "known", caller: null, merchantId: null };
@@ -146,7 +146,7 @@ function authorizeOwn(route: Route, anyOf: readonly Permission[], caller: Caller
   return { kind: "known", caller, merchantId: caller.merchantId };
 }
 
-/** Where a request came from; null where that is not known. */
+/** The address a request came from; null where that is not known. */
 export function addressOf(
   headers: Headers,
   connection: Connection | undefined,

@@ -28,7 +28,7 @@ export async function refuseUnknownMerchant(
   return await readMerchant(sql, merchantId) === null ? notFound : null;
 }
 
-/** The 400 for the first field that an administrator sent and nobody knows, otherwise null. */
+/** The 400 for the first field that an administrator sent and the route does not know, otherwise null. */
 export function refuseUnknownFields(
   caller: Caller,
   body: object,
@@ -74,7 +74,7 @@ export function cannotBelieveAs({ reason }: ChainInDoubt, done = "Nothing was do
 }
 
 /**
- * Whether addresses of a merchant may be part of an answer; asked without any before an address is made.
+ * True where addresses of a merchant may be part of an answer; asked without any before an address is made.
  *
  * @returns the answer to give instead, 503; null where they may
  */

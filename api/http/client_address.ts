@@ -1,5 +1,5 @@
 /**
- * Where a request came from. A forwarded address counts only when the connection comes from a proxy
+ * The address a request came from. A forwarded address counts only when the connection comes from a proxy
  * that the operator trusts; otherwise anybody could claim to be anywhere.
  *
  * @module
@@ -7,7 +7,7 @@
 
 import ipaddr from "ipaddr.js";
 
-/** Whether an address is one of a list of addresses and CIDR ranges. */
+/** True where an address is one of a list of addresses and CIDR ranges. */
 export function isListed(address: string, list: readonly string[]): boolean {
   if (!ipaddr.isValid(address)) return false;
   const candidate = ipaddr.process(address);
@@ -17,7 +17,7 @@ export function isListed(address: string, list: readonly string[]): boolean {
   });
 }
 
-/** Whether every address of an entry is one of a list of addresses and CIDR ranges. */
+/** True where every address of an entry is one of a list of addresses and CIDR ranges. */
 export function isWithin(entry: string, list: readonly string[]): boolean {
   const inner = parseRange(entry);
   return inner !== null && list.some((other) => {
@@ -27,7 +27,7 @@ export function isWithin(entry: string, list: readonly string[]): boolean {
   });
 }
 
-/** Whether a text is an address or CIDR range, written in full. */
+/** True where a text is an address or CIDR range, written in full. */
 export function isAddressOrRange(text: string): boolean {
   const address = text.split("/")[0] ?? "";
   // a zone means something on one machine only

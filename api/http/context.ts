@@ -1,5 +1,5 @@
 /**
- * What the interface is built on. Wired by the composition root; handlers see nothing else.
+ * The parts that the interface is built on. Wired by the composition root; handlers see nothing else.
  *
  * @module
  */
@@ -32,34 +32,34 @@ import type { RateLimits } from "./rate_limits.ts";
 import type { FailedAuthentications } from "./request_log.ts";
 import type { SessionTokens } from "./session_token.ts";
 
-/** A deposit address nobody has yet. */
+/** A deposit address without an owner. */
 export interface FreshAddress {
   readonly addressId: string;
   readonly address: string;
   readonly index: number;
 }
 
-/** Where fresh deposit addresses come from. */
+/** The source of fresh deposit addresses. */
 export interface AddressBook {
   /** Takes an address that is already watched, for one merchant. */
   take(network: Network, merchantId: string): Promise<FreshAddress>;
 }
 
-/** Whether this node can serve. */
+/** True where this node can serve. */
 export interface Readiness {
   /** `unready` only where requests would fail: no database, old schema, journal stopped. */
   readonly status: "ok" | "degraded" | "unready";
   readonly reasons: readonly string[];
 }
 
-/** How a network is read by this node. */
+/** The state of a network as this node reads it. */
 export interface ScanState {
   /** null: it was not reached yet. */
   readonly status: WatcherStatus | null;
   readonly nodes: readonly NodeState[];
 }
 
-/** What the composition root gives. */
+/** The parts that the composition root passes in. */
 export interface ApiDeps {
   readonly merchants: Merchants;
   /** The pool of a handler; see {@linkcode poolOf}. */
@@ -90,23 +90,23 @@ export interface ApiDeps {
   readonly doneReading?: () => void;
   /** Derivation indexes per network that a declared history jumps over; absent: 1,000. */
   readonly addressGap?: number;
-  /** What dynamic network fees are at the moment. */
+  /** Dynamic network fees as of now. */
   readonly fees: Pick<FeeBoard, "dynamicFee" | "basis">;
-  /** How the scan of a network goes, and how its nodes fare; absent where nobody reads chains. */
+  /** The state of a network's scan and of its nodes; absent where no chain is read. */
   readonly scanOf?: (network: Network) => ScanState;
-  /** How the treasury of a network is set up, and how it stood when it last looked. */
+  /** The set-up of a network's treasury, and its state at its last poll. */
   readonly treasury: (
     network: Network,
   ) => { readonly policy: TreasuryPolicy | null; readonly status: TreasuryStatus | null };
-  /** Whether payouts of a network can be signed at all, as far as is known. */
+  /** True where payouts of a network can be signed at all, as far as is known. */
   readonly payoutsOpen: (network: Network) => boolean;
-  /** What stablecoins are worth in the money of states. */
+  /** Rates of stablecoins in national currencies. */
   readonly rates: Rates;
   /** Makes the tokens of hosted payment pages. */
   readonly sessionTokens: SessionTokens;
   /** Key of the signatures of trusted upstream systems. */
   readonly ingestSecret: string;
-  /** Who may approve what. */
+  /** The rules of approval. */
   readonly duties: Duties;
   /** Samples failed authentications into the log; absent: the program's log. */
   readonly failedAuthentications?: FailedAuthentications;
@@ -118,7 +118,7 @@ export interface ApiDeps {
   readonly publicUrl: string;
   /** Addresses and ranges of proxies whose `X-Forwarded-For` is believed. */
   readonly trustedProxies: readonly string[];
-  /** How long a request waits for its merchant's actor, milliseconds. */
+  /** The time that a request waits for its merchant's actor, milliseconds. */
   readonly askTimeoutMs: number;
   readonly registry: Registry;
   readonly readiness: () => Promise<Readiness>;
@@ -133,13 +133,13 @@ export interface ApiDeps {
   readonly names: NameLookups;
 }
 
-/** What handlers work with: the deps, and what is shared between requests. */
+/** The context of handlers: the deps, and what is shared between requests. */
 export interface ApiContext extends ApiDeps {
-  /** What is measured, as text for Prometheus; made once a second at most, like `readiness`. */
+  /** The metrics as text for Prometheus; made once a second at most, like `readiness`. */
   readonly measurements: () => Promise<string>;
   readonly keys: KeyRing;
   readonly balances: LoadOne<Balances>;
-  /** For whom an address was handed out; undefined: by nobody here. */
+  /** For whom an address was handed out; undefined: by no merchant here. */
   readonly addressOwners: LoadOne<readonly AddressOwner[]>;
   /** Hosted payments by the hash of their page's token; see {@linkcode POLL_SPACING_MS}. */
   readonly hostedStatuses: LoadOne<HostedStatus>;

@@ -1,5 +1,5 @@
 /**
- * How a withdrawal's costs are shown.
+ * A withdrawal's costs as they are shown.
  *
  * @module
  */

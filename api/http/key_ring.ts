@@ -15,7 +15,7 @@ import type { StoredKey } from "../../ledger/api_keys.ts";
 import { batcher, type LoadMany } from "../../ledger/database/batcher.ts";
 import type { Caller } from "./permission.ts";
 
-/** Where a key is valid. */
+/** The environments of keys. */
 export const ENVIRONMENTS = ["development", "staging", "production"] as const;
 
 /** One of {@linkcode ENVIRONMENTS}. */
@@ -66,7 +66,7 @@ export function hashApiKey(text: string): string {
   return hash("sha256", text, "hex");
 }
 
-/** How long a key is remembered, milliseconds. */
+/** The time that a key is remembered, milliseconds. */
 export const KEY_MEMORY_MS = 1_000;
 
 /** Keys that are remembered at most. */
@@ -187,7 +187,7 @@ function callerOf(key: StoredKey): Caller {
 
 const log = getLogger(["engine", "api"]);
 
-/** How old a note may be before a use is noted again, milliseconds. */
+/** The age of a recorded use from which the next one is recorded, milliseconds. */
 export const NOTE_AGE_MS = 5 * 60_000;
 
 /** Makes a function that notes a use, some time soon; uses at the same time are written together. */

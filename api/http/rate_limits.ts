@@ -19,12 +19,12 @@ export type RateCategory =
   | "webhooks"
   /** Polling of one hosted page, counted per session token. */
   | "hosted"
-  /** What needs no key, counted per client address; health apart from the reference. */
+  /** Routes without a key, counted per client address; health apart from the reference. */
   | "public"
   | "health"
   | "none";
 
-/** What has windows of its own, so that a flood of buckets costs no other category one of its own. */
+/** Categories with windows of their own, so that a flood of buckets costs no other category one of its own. */
 type CountedCategory =
   | Exclude<RateCategory, "none">
   | "authentication"
@@ -62,7 +62,7 @@ const BYTES_PER_REQUEST = 131_072;
 /** Beyond it, so many bytes count as one more request. */
 const BYTES_PER_MORE = 16_384;
 
-/** What a request tells about who should be counted. */
+/** The parts of a request that are counted. */
 export interface Counted {
   readonly caller: Caller | null;
   /** Hash of the session token of a hosted page, hex; null where the request names none. */
@@ -71,7 +71,7 @@ export interface Counted {
   readonly address: string | null;
 }
 
-/** What became of counting a request: headers of its answer, and the 429 where it is one too many. */
+/** The result of counting a request: headers of its answer, and the 429 where it is one too many. */
 export interface Counting {
   readonly headers: Readonly<Record<string, string>>;
   readonly refusal: Answer | null;
@@ -79,7 +79,7 @@ export interface Counting {
   readonly buckets: readonly Bucket[];
 }
 
-/** Where a request was counted. */
+/** The window a request was counted in. */
 interface Bucket {
   readonly category: CountedCategory;
   /** Of its window. */

@@ -40,7 +40,7 @@ const LARGEST_MEMORY = 100_000;
 /** Windows that buckets share for which there is no room. */
 const SHARED = 1_024;
 
-/** What is left of a bucket after a request. */
+/** The rest of a bucket after a request. */
 export interface Allowance {
   readonly allowed: boolean;
   readonly limit: number;

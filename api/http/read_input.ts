@@ -23,7 +23,7 @@ export const MOST_PIECES = 256;
 /** Buffer of a body without an announced length at first, bytes; doubled where it is too small. */
 const FIRST_BUFFER = 2_048;
 
-/** What was read. */
+/** A body after reading. */
 export type BodyText =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "too_large" }

@@ -1,5 +1,5 @@
 /**
- * What is recorded of requests: their ids, counts and durations per route, and a sample of failed
+ * The records of requests: their ids, counts and durations per route, and a sample of failed
  * authentications that names the client and never the key, so that it cannot fill the log.
  *
  * @module
@@ -75,7 +75,7 @@ export interface FailedAuthentication {
   readonly address: string | null;
   /** Failures of this address since its line before. */
   readonly failures: number;
-  /** Method and path's template of the request that is told. */
+  /** Method and path's template of the request that is logged. */
   readonly route: string;
   readonly requestId: string;
 }

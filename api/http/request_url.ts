@@ -7,7 +7,7 @@
 
 import { isForbiddenText } from "./strict_json.ts";
 
-/** What a query string turned out to be. */
+/** A query string after reading. */
 export type Query =
   | { readonly kind: "fields"; readonly fields: Readonly<Record<string, string>> }
   | {

@@ -16,7 +16,7 @@ import type { RateCategory } from "./rate_limits.ts";
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /**
- * Who may call. `own`: a key of a merchant, acting for that merchant. `named`: the merchant in the
+ * Access to a route. `own`: a key of a merchant, acting for that merchant. `named`: the merchant in the
  * path, by its own key or an administrator's. `acting`: a key of a merchant for that merchant, or an
  * administrator for the merchant that the body names. `reseller`: an administrator, or the account
  * of the reseller in the path (the handler compares). `admin`: an administrator. `public`: anybody.
@@ -41,7 +41,7 @@ export type Access =
   }
   | { readonly scope: "admin"; readonly anyOf: readonly Permission[] };
 
-/** What one answer looks like, for the API reference. */
+/** The shape of one answer, for the API reference. */
 export interface ResponseDoc {
   readonly description: string;
   /** Of a JSON body; null where the body is something else or empty. */
@@ -57,7 +57,7 @@ export interface ResponseDoc {
 /** Errors of a key that may not do this. */
 type Forbidden = Extract<ErrorCode, "forbidden" | "withdrawal_forbidden">;
 
-/** What the answers look like, by status. */
+/** The shapes of the answers, by status. */
 export type Responses = Readonly<Record<number, ResponseDoc>>;
 
 /** A header that a route reads. */
@@ -68,7 +68,7 @@ export interface HeaderDoc {
   readonly schema: z.ZodType;
 }
 
-/** What every handler is given; `Q` and `B` are what the schemas made of query and body. */
+/** The request as every handler gets it; `Q` and `B` are what the schemas made of query and body. */
 export interface PublicRequest<Q, B> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Q;
@@ -80,14 +80,14 @@ export interface PublicRequest<Q, B> {
   readonly requestId: string;
 }
 
-/** What the handler of a route with a key is given. */
+/** The request as a handler of a route with a key gets it. */
 export interface ApiRequest<Q, B> extends PublicRequest<Q, B> {
   readonly caller: Caller;
   /** The merchant that is acted for. */
   readonly merchantId: string;
 }
 
-/** What the handler of an administrator's or a reseller's route is given. */
+/** The request as a handler of administrators and resellers gets it. */
 export interface StaffRequest<Q, B> extends PublicRequest<Q, B> {
   readonly caller: Caller;
 }
@@ -101,7 +101,7 @@ export interface AnyRequest extends PublicRequest<unknown, unknown> {
 /** Makes a page of an error where the request asks for one; otherwise answers it as it is. */
 export type ProblemPage = (answer: Answer, request: { readonly headers: Headers }) => Answer;
 
-/** What a route looks at to judge a body as it was sent. */
+/** The parts by which a route judges a body as it was sent. */
 export interface SignedRequest {
   /** As it was sent, before its schema. */
   readonly body: unknown;
@@ -119,12 +119,12 @@ interface RouteFacts<Q extends z.ZodType, B extends z.ZodType> {
   /** Template with `{name}` parts. */
   readonly path: string;
   readonly summary: string;
-  /** What callers should know besides; Markdown. */
+  /** Notes for callers; Markdown. */
   readonly description?: string;
   readonly rateCategory: RateCategory;
   readonly query?: Q;
   readonly body?: B;
-  /** What only the body itself tells, such as its signature: after authentication, before its schema. */
+  /** The check of the body itself, such as its signature: after authentication, before its schema. */
   readonly verify?: RouteVerify;
   /** Headers it reads besides the common ones. */
   readonly headers?: readonly HeaderDoc[];
@@ -137,7 +137,7 @@ interface RouteFacts<Q extends z.ZodType, B extends z.ZodType> {
    */
   readonly problemPage?: ProblemPage;
   /**
-   * Whether pages of any origin may read the answers: only where no key is needed, and as nothing
+   * True where pages of any origin may read the answers: only where no key is needed, and as nothing
    * that browsers add by themselves is asked for.
    */
   readonly anyOrigin?: boolean;
@@ -149,7 +149,7 @@ export interface KeyedDefinition<Q extends z.ZodType, B extends z.ZodType>
   readonly access: Extract<Access, { readonly scope: "own" | "named" }>;
   /** The 403 where the key lacks the permission; absent: `forbidden`. */
   readonly forbidden?: Forbidden;
-  /** Whether the account must be active. */
+  /** True where the account must be active. */
   readonly needsActiveMerchant?: boolean;
   /** Roles that are turned away whatever the key may do otherwise. */
   readonly closedTo?: readonly KeyRole[];
@@ -163,7 +163,7 @@ export interface KeyedDefinition<Q extends z.ZodType, B extends z.ZodType>
 export interface StaffDefinition<Q extends z.ZodType, B extends z.ZodType>
   extends RouteFacts<Q, B> {
   readonly access: Extract<Access, { readonly scope: "admin" | "reseller" | "acting" }>;
-  /** Whether a merchant's own account must be active. */
+  /** True where a merchant's own account must be active. */
   readonly needsActiveMerchant?: boolean;
   /** Roles that are turned away whatever the key may do otherwise. */
   readonly closedTo?: readonly KeyRole[];

@@ -30,7 +30,7 @@ import { WatchedWrites } from "./watched_writes.ts";
 
 const log = getLogger(["engine", "api"]);
 
-/** What the server gives with each request: the connection it came over. */
+/** The server's part of each request: the connection it came over. */
 export interface Bindings {
   readonly remoteAddr?: Connection;
   /** Called once the whole request is there; false: its connection was ended, and no answer arrives. */
@@ -80,7 +80,7 @@ export async function serve(
   return toResponse({ ...answer, headers }, body, requestId);
 }
 
-/** What is told where the database or a node was lost: "nothing was done" only where that is known. */
+/** The answer where the database or a node was lost: "nothing was done" only where that is known. */
 function away(writes: WatchedWrites): Answer {
   if (writes.mayBeStored) return errorAnswer("outcome_unknown", {});
   return unavailable(
@@ -127,12 +127,12 @@ async function answerTo(
   return { answer: found.refusal ?? answer, counting: found };
 }
 
-/** Whether a hosted page was found, open or over. */
+/** True where a hosted page was found, open or over. */
 function isOfPage({ status }: Answer): boolean {
   return status < 400 || status === 410;
 }
 
-/** How long a request waits until its key was looked up, milliseconds. */
+/** The time that a request waits for the look-up of its key, milliseconds. */
 const KEY_MS = 5_000;
 
 /** Bounds the wait for a key, for which there may be no free connection. Nothing was done yet. */

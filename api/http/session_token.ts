@@ -1,5 +1,5 @@
 /**
- * What opens a hosted payment page. A token is made from the session's id and nonce with the
+ * Tokens of hosted payment pages. A token is made from the session's id and nonce with the
  * service's secret, so that a merchant's list can show the address of the page again although only
  * the token's hash is stored.
  *
@@ -33,7 +33,7 @@ export function isSessionToken(text: string): boolean {
   return /^[\w-]{43}$/.test(text);
 }
 
-/** What is stored of a token: its SHA-256. */
+/** The stored part of a token: its SHA-256. */
 export function hashSessionToken(token: string): Uint8Array {
   return createHash("sha256").update(token).digest();
 }

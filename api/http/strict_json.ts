@@ -16,7 +16,7 @@ const KEPT_DIGITS = 15;
 const INEXACT = new WeakSet<object>();
 
 /**
- * Whether a number of an object or array, not of those within it, was written with digits that
+ * True where a number of an object or array, not of those within it, was written with digits that
  * JavaScript does not keep: `9007199254740993` is read as `9007199254740992`.
  *
  * @param holder part of a value that {@linkcode parseStrictJson} has read, itself and no copy
@@ -25,7 +25,7 @@ export function hasInexactNumber(holder: object): boolean {
   return INEXACT.has(holder);
 }
 
-/** What a text turned out to be. */
+/** A text after reading. */
 export type StrictJson =
   | { readonly kind: "value"; readonly value: unknown }
   | {
@@ -53,7 +53,7 @@ export function parseStrictJson(text: string): StrictJson {
   return { kind: "value", value };
 }
 
-/** Whether the text holds NUL or a lone surrogate. */
+/** True where the text holds NUL or a lone surrogate. */
 export function isForbiddenText(text: string): boolean {
   return text.includes("\0") || !text.isWellFormed();
 }

@@ -66,16 +66,12 @@ const KEY = {
   expiresAt: null,
 };
 
-/** What the reference shows for a list. */
 export const API_KEY_LIST_EXAMPLE = { apiKeys: [{ ...KEY, lastUsedAt: EXAMPLE.later }] };
 
-/** What the reference shows for one key. */
 export const API_KEY_EXAMPLE = { ...KEY, lastUsedAt: EXAMPLE.later };
 
-/** What the reference shows for a new key. */
 export const API_KEY_CREATED_EXAMPLE = { ...KEY, apiKey: "sk_production_..." };
 
-/** What the reference shows for a rotated key. */
 export const API_KEY_ROTATED_EXAMPLE = {
   ...KEY,
   apiKey: "sk_production_...",
@@ -83,5 +79,4 @@ export const API_KEY_ROTATED_EXAMPLE = {
   nowNeedApproval: [exampleId("key")],
 };
 
-/** What the reference shows for a revoked key. */
 export const API_KEY_REVOKED_EXAMPLE = { id: exampleId("key"), revokedAt: EXAMPLE.time };

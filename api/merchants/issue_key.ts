@@ -1,5 +1,5 @@
 /**
- * Making, replacing and ending keys, whoever they are for. A key never grants more than the key
+ * Making, replacing and ending keys of all holders. A key never grants more than the key
  * that made it: not in permissions, not in where it may be used from, not in how long.
  *
  * @module
@@ -30,7 +30,7 @@ import {
 import { hashApiKey, mintApiKey } from "../http/key_ring.ts";
 import { actorOf, type Caller, holds, type KeyRole, type Permission } from "../http/permission.ts";
 
-/** Who asks, for which account. */
+/** The caller, and the account of the key. */
 export interface KeyRequest {
   readonly caller: Caller;
   /** Null: for administrators. */
@@ -39,7 +39,7 @@ export interface KeyRequest {
   readonly requestId: string;
 }
 
-/** What a new key is to be. */
+/** The properties of a new key. */
 export interface WantedKey {
   readonly label: string;
   readonly permissions: readonly Permission[];
@@ -52,7 +52,7 @@ export interface WantedKey {
 
 const HOUR_MS = 3_600_000;
 
-/** Whether one key may make, replace or end another with these rights. */
+/** True where one key may make, replace or end another with these rights. */
 function mayGrant(
   caller: Caller,
   key: Pick<KeyRecord, "role" | "permissions" | "expiresAt" | "ipAllowlist">,

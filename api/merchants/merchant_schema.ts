@@ -51,7 +51,6 @@ export const merchantProfile = z.object({
   createdAt: timestamp,
 }).meta({ id: "MerchantProfile" });
 
-/** What the reference shows. */
 export const MERCHANT_PROFILE_EXAMPLE = {
   id: exampleId("mer"),
   name: "Example Shop",
@@ -83,10 +82,8 @@ export const merchantPage = z.object({
   pagination: paginationSchema,
 });
 
-/** What the reference shows for a new merchant. */
 export const MERCHANT_CREATED_EXAMPLE = { ...MERCHANT_PROFILE_EXAMPLE, webhookSecret: "whsec_..." };
 
-/** What the reference shows for the list. */
 export const MERCHANT_PAGE_EXAMPLE = {
   merchants: [MERCHANT_PROFILE_EXAMPLE],
   pagination: onePage(20),

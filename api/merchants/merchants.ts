@@ -66,7 +66,7 @@ const eventNames = z.array(
 ${EVENT_TYPES.join(", ")}. Pending states and \`payout.*\` may be listed and are never sent.`,
 });
 
-/** What a merchant sets for itself. */
+/** Fields that a merchant sets for itself. */
 export const OWN_FIELDS = {
   webhookUrl: url.meta({
     description:
@@ -88,7 +88,7 @@ export const OWN_FIELDS = {
 /** Requests per minute; null: the default, 0: unlimited. */
 const requestsPerMinute = z.int().min(0).max(10_000_000).nullable().optional();
 
-/** What only an administrator sets. */
+/** Fields that only an administrator sets. */
 export const ADMIN_FIELDS = {
   name: nameOf(200).optional(),
   status: z.enum(["ACTIVE", "SUSPENDED", "INACTIVE"]).optional(),

@@ -61,7 +61,6 @@ export const merchantLine = z.object({
   beneficiary,
 }).meta({ id: "MerchantLine" });
 
-/** What the reference shows for a reseller. */
 export const RESELLER_EXAMPLE = {
   id: exampleId("rsl"),
   merchantId: exampleId("mer"),
@@ -72,10 +71,8 @@ export const RESELLER_EXAMPLE = {
   updatedAt: EXAMPLE.time,
 };
 
-/** What the reference shows for the list. */
 export const RESELLER_PAGE_EXAMPLE = { resellers: [RESELLER_EXAMPLE], pagination: onePage(20) };
 
-/** What the reference shows for a line's merchants. */
 export const LINE_MERCHANT_PAGE_EXAMPLE = {
   merchants: [{
     id: exampleId("mer"),
@@ -88,7 +85,6 @@ export const LINE_MERCHANT_PAGE_EXAMPLE = {
   pagination: onePage(20),
 };
 
-/** What the reference shows for a merchant's line. */
 export const MERCHANT_LINE_EXAMPLE = {
   merchantId: exampleId("mer"),
   resellerId: exampleId("rsl"),

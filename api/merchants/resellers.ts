@@ -41,7 +41,7 @@ const READ = {
 
 const name = nameOf(200);
 
-/** What can be changed of a reseller. */
+/** The fields of a reseller that can be changed. */
 const CHANGES = {
   name: name.optional(),
   withdrawalAddress: onChainAddress.optional(),
@@ -59,7 +59,7 @@ export async function resellerFor(
   return found === null || found.merchantId !== caller.merchantId ? forbidden : found;
 }
 
-/** Whether {@linkcode resellerFor} said no. */
+/** True where {@linkcode resellerFor} said no. */
 export function isRefused(found: ResellerRecord | Answer): found is Answer {
   return "body" in found;
 }
@@ -122,7 +122,7 @@ export const createReseller = staffRoute({
     if (
       body.merchantId !== undefined && await readMerchant(context.sql, body.merchantId) === null
     ) return validationFailed("merchantId", "There is no such merchant", "unknown_merchant");
-    // An account that is left over by a crash in between owns nothing and harms nobody.
+    // An account that is left over by a crash in between owns nothing and harms no one.
     const merchantId = body.merchantId ??
       (await makeMerchant(request, { name }, newWebhookSecret(), request.now, context)).merchantId;
     const reseller: ResellerRecord = {

@@ -18,7 +18,7 @@ import type { Route } from "../http/route.ts";
 export interface ErrorDoc {
   /** Name of its schema without `Error`, for example `InsufficientBalance`. */
   readonly name: string;
-  /** What causes it. */
+  /** Its cause. */
   readonly description: string;
   readonly schema: z.ZodType;
   /** The answer itself, as the service gives it. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** What JSON can hold. */
+/** A value of JSON. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 
 /** An object of JSON. */

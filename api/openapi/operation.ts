@@ -50,7 +50,7 @@ function limitOf(category: Exclude<RateCategory, "none">): string {
   }.`;
 }
 
-/** What each limit is counted for. */
+/** The bucket of each limit. */
 function bucketOf(category: Exclude<RateCategory, "none">): string {
   if (category === "hosted") {
     return `session; what opens no page counts among ${DEFAULT_LIMITS.unknownPage} per client address`;
@@ -86,7 +86,7 @@ function anyOf(permissions: readonly string[]): string {
   return permissions.map((permission) => `\`${permission}\``).join(" or ");
 }
 
-/** What a client may say outside the body. */
+/** The parameters of a route. */
 export function parametersOf(route: Route, components: Components): readonly JsonObject[] {
   return [
     ...[...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => inPath(name ?? "")),

@@ -10,7 +10,7 @@ import { StaticFile } from "../http/static_file.ts";
 import { CHANGE_RECORD, latestChange } from "./change_record.ts";
 import { openApiDocument } from "./document.ts";
 
-/** Nothing but our own files runs, and the page talks to nobody but this service. */
+/** Only files of this service run, and the page talks to it alone. */
 export const DOCS_CSP = [
   "default-src 'none'",
   "script-src 'self'",
@@ -106,7 +106,7 @@ function withCode(text: string): string {
 const JAVASCRIPT = "text/javascript; charset=utf-8";
 const STYLE = "text/css; charset=utf-8";
 
-/** How long browsers keep the files of the reference: their addresses change with the version. */
+/** The time that browsers keep the files of the reference: their addresses change with the version. */
 const KEPT = "public, max-age=86400";
 
 /** Files of the package, by the name they are served under. */

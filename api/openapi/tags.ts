@@ -1,5 +1,5 @@
 /**
- * How the API reference groups the endpoints.
+ * The groups of the API reference.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * What administrators did: who, what, before and after.
+ * The changes of administrators: actor, action, before and after.
  *
  * @module
  */
@@ -40,7 +40,6 @@ export const auditPage = z.object({
   pagination: paginationSchema,
 });
 
-/** What the reference shows for the audit. */
 export const AUDIT_PAGE_EXAMPLE = {
   audit: [{
     id: exampleId("aud"),

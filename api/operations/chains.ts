@@ -83,7 +83,6 @@ export const chainsSchema = z.object({
   ),
 });
 
-/** What the reference shows for it. */
 export const CHAINS_EXAMPLE = {
   networks: [{
     network: "TRX",

@@ -59,7 +59,6 @@ const KEY = {
   phase: "outcome",
 };
 
-/** What the reference shows for the list. */
 export const QUARANTINE_PAGE_EXAMPLE = {
   rows: [{
     ...KEY,
@@ -73,13 +72,12 @@ export const QUARANTINE_PAGE_EXAMPLE = {
 /** Answer to a decision about a row. */
 export const quarantineDecided = z.object({ success: z.literal(true) });
 
-/** What the reference shows for it. */
 export const QUARANTINE_DECIDED_EXAMPLE = { success: true };
 
 const PATH = "/api/admin/inbox";
 const WRITE = { scope: "admin", anyOf: ["admin:treasury"] } as const;
 
-/** What names a row. */
+/** The key of a row. */
 export const quarantineKey = {
   merchantId: z.string().min(1).max(100),
   network,

@@ -75,10 +75,8 @@ const PAIR = {
   connected: true,
 };
 
-/** What the reference shows for a pair. */
 export const PAIR_EXAMPLE = PAIR;
 
-/** What the reference shows for the list of pairs. */
 export const PAIR_LIST_EXAMPLE = { pairs: [{ ...PAIR, unclaimed: 0 }] };
 
 const PATH = "/api/admin/pairs";
@@ -154,7 +152,7 @@ export const updatePairs = staffRoute({
   },
 });
 
-/** Whether the network is served here without a contract of the currency: nothing of it can be moved. */
+/** True where the network is served here without a contract of the currency: nothing of it can be moved. */
 function lacksContract(
   currency: Currency,
   network: Network,
@@ -181,7 +179,7 @@ function pairView(pair: PairRecord, { chains, fees }: Pick<ApiContext, "chains" 
   };
 }
 
-/** What a dynamic fee is made of; where it is missing, the reason. */
+/** The parts of a dynamic fee; where it is missing, the reason. */
 function estimateView({ cost, rate, fee, missing }: FeeBasis) {
   return {
     networkFee: fee.estimate === null ? null : formatAmount(fee.estimate),

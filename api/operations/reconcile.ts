@@ -70,7 +70,6 @@ export const reconcileSchema = z.object({
   ).meta({ description: "The newest of each scope; none before the first" }),
 });
 
-/** What the reference shows for it. */
 export const RECONCILE_EXAMPLE = {
   reports: [{
     id: exampleId("rec"),

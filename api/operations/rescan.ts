@@ -25,7 +25,6 @@ export const rescanResult = z.object({
   merchants: z.int().min(0).meta({ description: "Merchants with payments in them" }),
 });
 
-/** What the reference shows for it. */
 export const RESCAN_EXAMPLE = {
   network: "TRX",
   from: 1_000,

@@ -21,7 +21,6 @@ export const globalSettings = z.object({
   }),
 }).meta({ id: "Settings" });
 
-/** What the reference shows for them. */
 export const SETTINGS_EXAMPLE = { settlementThresholds: { USDT: "10000", USDC: "10000" } };
 
 const PATH = "/api/admin/settings";

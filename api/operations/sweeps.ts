@@ -33,7 +33,7 @@ import { staffRoute } from "../http/route.ts";
 
 const reason = z.enum(SWEEP_REASONS);
 
-/** What is not swept, and why. */
+/** Amounts that are not swept, with the reason. */
 export const sweepsSchema = z.object({
   counts: z.array(z.object({ reason, addresses: z.int().min(1) })).meta({
     description: "All addresses with something to sweep, by reason",
@@ -53,7 +53,6 @@ export const sweepsSchema = z.object({
   ).meta({ description: "At most 20 of each reason" }),
 }).meta({ id: "Sweeps" });
 
-/** What the reference shows for sweeps. */
 export const SWEEPS_EXAMPLE = {
   counts: [{ reason: "below_economics", addresses: 1 }],
   addresses: [{
@@ -79,7 +78,6 @@ export const settledSweep = z.object({
   released: z.int().min(0).meta({ description: "Transfers that wait for another sweep" }),
 });
 
-/** What the reference shows for it. */
 export const SETTLED_SWEEP_EXAMPLE = {
   success: true,
   sweepId: exampleId("out"),
@@ -99,7 +97,6 @@ export const writtenOff = z.object({
   transfers: z.int().min(1).meta({ description: "How many are swept no more" }),
 });
 
-/** What the reference shows for it. */
 export const WRITTEN_OFF_EXAMPLE = {
   success: true,
   network: "TRX",

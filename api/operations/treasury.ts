@@ -1,5 +1,5 @@
 /**
- * What the wallets hold, what they have promised, and what waits for which reason.
+ * The wallets' funds and reservations, and the payouts that wait, with their reasons.
  *
  * @module
  */
@@ -30,7 +30,7 @@ import { TREASURY_EXAMPLE, treasurySchema } from "./treasury_schema.ts";
 /** Addresses of a network that are shown of each reason. */
 export const SHOWN_PER_REASON = 20;
 
-/** What is not swept of one network. */
+/** Amounts of one network that are not swept. */
 export function sweepsView(
   network: Network,
   counts: readonly TargetCount[],
@@ -161,7 +161,7 @@ function queueView({ overCap, quarantined }: QueueHealth) {
   return { overCap: view(overCap), setAside: view(quarantined) };
 }
 
-/** How the treasury of a network is set up; what is not configured is null. */
+/** The set-up of a network's treasury; what is not configured is null. */
 function policyView(policy: TreasuryPolicy | null) {
   const second = policy?.second ?? null;
   return {
@@ -199,7 +199,7 @@ function balanceView(balance: Amount | null, commitment?: Commitment) {
     balance: shown(balance),
     queued: formatAmount(queued),
     inFlight: formatAmount(signed),
-    /** What new payouts can count on; negative: more is promised than there is. */
+    /** The amount left for new payouts; negative: more is reserved than there is. */
     liquidity: balance === null ? null : formatAmount(subtract(subtract(balance, queued), signed)),
   };
 }

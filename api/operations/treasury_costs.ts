@@ -1,5 +1,5 @@
 /**
- * What payouts and sweeps cost the service, by day.
+ * Costs of payouts and sweeps, by day.
  *
  * @module
  */
@@ -28,7 +28,7 @@ import {
 } from "../http/formats.ts";
 import { staffRoute } from "../http/route.ts";
 
-/** Kinds of what leaves a wallet of ours. */
+/** Kinds of transfers out of the service's wallets. */
 export const transferKind = z.enum([
   "payout",
   "settlement",
@@ -39,10 +39,10 @@ export const transferKind = z.enum([
   "cold",
 ]);
 
-/** What a transfer moves; `native` is the network's own coin. */
+/** The coin of a transfer; `native` is the network's own coin. */
 export const transferAsset = z.enum([...CURRENCIES, "native"]);
 
-/** What one kind of transfers has cost. */
+/** The costs of one kind of transfers. */
 export const costSum = z.object({
   kind: transferKind,
   currency: transferAsset,
@@ -54,7 +54,6 @@ export const costSum = z.object({
   unpriced: z.int().min(0).meta({ description: "Transfers that `cost` lacks for want of a rate" }),
 }).meta({ id: "NetworkCost" });
 
-/** What the reference shows for it. */
 export const COST_SUM_EXAMPLE = {
   kind: "payout",
   currency: "USDT",
@@ -91,7 +90,6 @@ export const treasuryCosts = z.object({
   next: z.string().nullable().meta({ description: "Null at the end" }),
 });
 
-/** What the reference shows for it. */
 export const TREASURY_COSTS_EXAMPLE = {
   costs: [{
     outgoingId: exampleId("out"),
@@ -162,7 +160,7 @@ function lineView(line: CostLine) {
   };
 }
 
-/** What the coin itself costs is counted in a stablecoin. */
+/** Costs in the coin are also counted in a stablecoin. */
 function decimalsOf(asset: OutgoingAsset, on: Network): number {
   return tokenDecimals(asset === "native" ? "USDT" : asset, on);
 }

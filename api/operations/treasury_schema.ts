@@ -123,7 +123,6 @@ const WAITING = {
   createdAt: EXAMPLE.time,
 };
 
-/** What the reference shows for the treasury. */
 export const TREASURY_EXAMPLE = {
   networks: [{
     network: "TRX",

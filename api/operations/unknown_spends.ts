@@ -1,5 +1,5 @@
 /**
- * Verdicts on transfers that left wallets of ours unknown to the books. Each is what our own scan has
+ * Verdicts on transfers that left the service's wallets unknown to the books. Each is what its own scan has
  * read in a solid block, so no node is asked about it, and until all are decided nothing is signed.
  *
  * @module
@@ -199,7 +199,7 @@ export const writeOffSpend = staffRoute({
   },
 });
 
-/** The only undecided transfer of a transaction; several are for somebody to write off, not to match. */
+/** The only undecided transfer of a transaction; several are to be written off, not to match. */
 async function onlySpend(
   { sql }: Pick<ApiContext, "sql">,
   txid: string,

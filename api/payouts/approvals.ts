@@ -57,7 +57,6 @@ export const approvalPage = z.object({
   pagination: paginationSchema,
 });
 
-/** What the reference shows for the approval queue. */
 export const APPROVAL_PAGE_EXAMPLE = {
   approvals: [{
     type: "withdrawal",

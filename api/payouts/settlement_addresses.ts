@@ -29,7 +29,6 @@ export const settlementAddressOfMerchant = settlementAddressSchema.extend({
   merchantId: id("mer"),
 }).meta({ id: "SettlementAddressOfMerchant" });
 
-/** What the reference shows for it. */
 export const SETTLEMENT_ADDRESS_OF_MERCHANT_EXAMPLE = {
   ...SETTLEMENT_ADDRESS_EXAMPLE,
   active: true,
@@ -42,7 +41,6 @@ export const whitelistPage = z.object({
   pagination: paginationSchema,
 });
 
-/** What the reference shows for it. */
 export const WHITELIST_PAGE_EXAMPLE = {
   settlementAddresses: [SETTLEMENT_ADDRESS_OF_MERCHANT_EXAMPLE],
   pagination: onePage(20),

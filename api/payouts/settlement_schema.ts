@@ -91,7 +91,6 @@ function historyOf(...statuses: readonly (typeof SETTLEMENT_STATUSES)[number][])
   return statuses.map((status) => ({ status, at: EXAMPLE.time }));
 }
 
-/** What the reference shows for one settlement. */
 export const SETTLEMENT_EXAMPLE = {
   id: exampleId("stl"),
   amount: "5000",
@@ -109,7 +108,6 @@ export const SETTLEMENT_EXAMPLE = {
   createdBy: exampleId("key"),
 };
 
-/** What the reference shows for a new settlement. */
 export const SETTLEMENT_CREATED_EXAMPLES = {
   belowThreshold: { ...SETTLEMENT_EXAMPLE, message: "Settlement created and being processed" },
   needsApproval: {
@@ -121,7 +119,6 @@ export const SETTLEMENT_CREATED_EXAMPLES = {
   },
 };
 
-/** What the reference shows for a settlement that its merchant took back. */
 export const SETTLEMENT_CANCELLED_EXAMPLE = {
   ...SETTLEMENT_EXAMPLE,
   status: "CANCELLED",
@@ -129,7 +126,6 @@ export const SETTLEMENT_CANCELLED_EXAMPLE = {
   history: historyOf("PENDING", "APPROVAL_REQUIRED", "CANCELLED"),
 };
 
-/** What the reference shows for the list. */
 export const SETTLEMENT_PAGE_EXAMPLE = {
   settlements: [{
     ...SETTLEMENT_EXAMPLE,
@@ -139,7 +135,6 @@ export const SETTLEMENT_PAGE_EXAMPLE = {
   pagination: onePage(20),
 };
 
-/** What the reference shows for a whitelisted address. */
 export const SETTLEMENT_ADDRESS_EXAMPLE = {
   id: exampleId("adr"),
   address: EXAMPLE.address,
@@ -149,7 +144,6 @@ export const SETTLEMENT_ADDRESS_EXAMPLE = {
   createdAt: EXAMPLE.time,
 };
 
-/** What the reference shows for the whitelist. */
 export const SETTLEMENT_ADDRESS_PAGE_EXAMPLE = {
   settlementAddresses: [SETTLEMENT_ADDRESS_EXAMPLE],
   pagination: onePage(20),

@@ -154,7 +154,7 @@ export const createSettlement = staffRoute({
   },
 });
 
-/** Whether another administrator has to agree above the bound of one, whatever the threshold is. */
+/** True where another administrator has to agree above the bound of one, whatever the threshold is. */
 function isAskedByAdministrator(caller: Caller, { duties }: Pick<ApiContext, "duties">): boolean {
   return duties.fourEyes === "persons" && caller.role === "ADMIN";
 }
@@ -163,7 +163,7 @@ type Account =
   | { readonly kind: "known"; readonly merchantId: string }
   | { readonly kind: "refused"; readonly answer: Answer };
 
-/** Whose account a settlement is for: the caller's own, or the one an administrator names. */
+/** The account of a settlement: the caller's own, or the one an administrator names. */
 async function accountOf(
   caller: Caller,
   userId: string | null,
@@ -190,7 +190,7 @@ function keyOf(caller: Caller, idempotencyKey: string): string {
   return caller.role === "ADMIN" ? `\n${idempotencyKey}` : idempotencyKey;
 }
 
-/** What makes two requests with one Idempotency-Key the same request. */
+/** The hash of the fields that make two requests with one Idempotency-Key the same. */
 function hashOf(body: z.output<typeof newSettlement>): string {
   const told = [
     body.currency,

@@ -1,5 +1,5 @@
 /**
- * What withdrawals cost, for all merchants alike.
+ * Fees of withdrawals, for all merchants alike.
  *
  * @module
  */
@@ -24,13 +24,11 @@ export const withdrawalFeeSettings = z.object({
   enabled: z.boolean(),
 }).meta({ id: "WithdrawalFeeSettings" });
 
-/** What the reference shows for them. */
 export const WITHDRAWAL_FEE_SETTINGS_EXAMPLE = { baseFee: "1", markupRate: "0", enabled: true };
 
 /** Answer of a fee calculation. */
 export const feeCalculation = z.object({ feeInfo: feeInfoSchema });
 
-/** What the reference shows for it. */
 export const FEE_CALCULATION_EXAMPLE = { feeInfo: FEE_INFO_EXAMPLE };
 
 const PATH = "/api/admin/withdrawal-fees";

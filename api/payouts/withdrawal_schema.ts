@@ -72,7 +72,6 @@ export const withdrawalCreated = z.object({
   feeInfo: feeInfoSchema,
 }).meta({ id: "WithdrawalCreated" });
 
-/** What the reference shows for a new withdrawal. */
 export const WITHDRAWAL_CREATED_EXAMPLE = {
   success: true,
   message: "Withdrawal created and being processed",
@@ -85,7 +84,6 @@ export const WITHDRAWAL_CREATED_EXAMPLE = {
   feeInfo: FEE_INFO_EXAMPLE,
 };
 
-/** What the reference shows for the list. */
 export const WITHDRAWAL_PAGE_EXAMPLE = {
   withdrawals: [{
     id: exampleId("wd"),
@@ -124,12 +122,10 @@ export const settlementMoved = z.object({
   status: z.enum(SETTLEMENT_STATUSES),
 });
 
-/** What the reference shows for a withdrawal in a status. */
 export function withdrawalMovedExample(status: (typeof WITHDRAWAL_STATUSES)[number]) {
   return { success: true, withdrawalId: exampleId("wd"), status };
 }
 
-/** What the reference shows for a settlement in a status. */
 export function settlementMovedExample(status: (typeof SETTLEMENT_STATUSES)[number]) {
   return { success: true, settlementId: exampleId("stl"), status };
 }

@@ -210,7 +210,7 @@ export const cancelWithdrawal = keyedRoute({
   },
 });
 
-/** What is known of a destination before the merchant's actor decides. */
+/** The check of a destination before the merchant's actor decides. */
 async function checkDestination(
   merchantId: string,
   { network, destination }: Pick<Reserve, "network" | "destination">,

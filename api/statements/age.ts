@@ -1,5 +1,5 @@
 /**
- * How long ago something was, in words.
+ * The age of a thing, in words.
  *
  * @module
  */

@@ -46,7 +46,6 @@ export const balanceList = z.object({
 /** Answer of the endpoint. */
 export const balanceAnswer = z.union([balanceRow, balanceList]);
 
-/** What the reference shows for one pair. */
 export const BALANCE_EXAMPLE = {
   currency: "USDT",
   network: "TRX",
@@ -55,7 +54,6 @@ export const BALANCE_EXAMPLE = {
   lastUpdatedAt: EXAMPLE.time,
 };
 
-/** What the reference shows for several pairs. */
 export const BALANCE_LIST_EXAMPLE = {
   balances: [{
     currency: "USDT",

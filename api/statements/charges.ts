@@ -1,5 +1,5 @@
 /**
- * What an account was charged, and what it earned.
+ * Charges and earnings of an account.
  *
  * @module
  */
@@ -69,7 +69,6 @@ export const chargePage = z.object({
   pagination: paginationSchema,
 });
 
-/** What the reference shows for the charge ledger. */
 export const CHARGE_PAGE_EXAMPLE = {
   charges: [{
     id: exampleId("chg"),
@@ -127,17 +126,15 @@ const EARNED = {
   net: "3.4",
 };
 
-/** What the reference shows for a merchant's earnings. */
 export const MERCHANT_EARNINGS_EXAMPLE = { merchantId: exampleId("mer"), earnings: [EARNED] };
 
-/** What the reference shows for a reseller's earnings. */
 export const RESELLER_EARNINGS_EXAMPLE = {
   resellerId: exampleId("rsl"),
   merchantId: exampleId("mer"),
   earnings: [EARNED],
 };
 
-/** What a charge is called. */
+/** The name of a charge. */
 const DESCRIPTIONS: Readonly<Record<ChargeRow["type"], string>> = {
   ADDRESS_ACTIVATION: "Address activation fee (fixed)",
   DIRECT_DEPOSIT: "Direct deposit fee (fixed)",

@@ -21,7 +21,6 @@ export const exchangeRates = z.object({
   timestamp,
 }).meta({ id: "ExchangeRates" });
 
-/** What the reference shows. */
 export const EXCHANGE_RATES_EXAMPLE = {
   baseCurrency: "EUR",
   rates: { TRX: "0.86", TRX_SHASTA: "0.86" },

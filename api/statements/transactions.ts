@@ -75,7 +75,6 @@ export const transactionPage = z.object({
   pagination: paginationSchema,
 });
 
-/** What the reference shows for the list. */
 export const TRANSACTION_PAGE_EXAMPLE = {
   transactions: [{
     id: exampleId("txn"),
@@ -156,7 +155,7 @@ export const getTransactions = keyedRoute({
   },
 });
 
-/** What the kinds of entry are called. */
+/** Names of the kinds of entry. */
 const CATEGORIES: Readonly<Record<string, string>> = {
   "Deposit": "A customer's payment, less its fees",
   "Top-up": "The merchant's own payment, less its fee",

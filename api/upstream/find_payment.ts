@@ -1,5 +1,5 @@
 /**
- * Whether a transaction that somebody names really paid a withdrawal.
+ * True where a transaction that an operator names really paid a withdrawal.
  *
  * @module
  */
@@ -23,7 +23,7 @@ export type PaymentFault =
   | "other_payout"
   | "deposit_here";
 
-/** What was found. */
+/** The result of the search. */
 export type Payment =
   | {
     readonly kind: "payment";
@@ -32,7 +32,7 @@ export type Payment =
   | { readonly kind: "fault"; readonly fault: PaymentFault }
   | ChainInDoubt;
 
-/** How far a block's time may be before ours, milliseconds: it is that of the block's slot. */
+/** The most that a block's time may be before the service's, milliseconds: it is that of the block's slot. */
 const CLOCK_MS = 60_000;
 /** Bound of asking the node. */
 const NODE_MS = 8_000;

@@ -7,7 +7,7 @@
 
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 
-/** How far a timestamp may be from our clock, milliseconds. */
+/** The most that a timestamp may differ from the service's clock, milliseconds. */
 export const TOLERANCE_MS = 5 * 60_000;
 
 /**
@@ -24,14 +24,14 @@ export function canonicalJson(value: unknown): string {
   return `{${fields.join(",")}}`;
 }
 
-/** Whether a signature is that of a body. */
+/** True where a signature is that of a body. */
 export function isSigned(body: unknown, signature: string | null, secret: string): boolean {
   if (signature === null || !/^[0-9a-f]{64}$/i.test(signature)) return false;
   const expected = createHmac("sha256", secret).update(canonicalJson(body)).digest();
   return timingSafeEqual(expected, Uint8Array.fromHex(signature));
 }
 
-/** Whether a timestamp (Unix milliseconds) is recent enough. */
+/** True where a timestamp (Unix milliseconds) is recent enough. */
 export function isRecent(timestamp: string | null, now: number): boolean {
   if (timestamp === null || !/^\d{1,15}$/.test(timestamp)) return false;
   return Math.abs(now - Number(timestamp)) <= TOLERANCE_MS;

@@ -1,5 +1,5 @@
 /**
- * What a hosted page says, in one language. Names of tokens and networks are not translated: they
+ * The texts of a hosted page, in one language. Names of tokens and networks are not translated: they
  * have to match what the customer's wallet shows. Amounts are passed in ready to be set in text of
  * either direction.
  *
