@@ -22,7 +22,7 @@ import type { ApiContext, ApiDeps } from "./http/context.ts";
 import { type Bindings, type Env, serve } from "./http/serve.ts";
 import { internalError, malformedHost, methodNotAllowed, notFound } from "./http/errors.ts";
 import { keptFor } from "./http/kept_for.ts";
-import { createKeyRing, createUsageNotes } from "./http/key_ring.ts";
+import { createKeyRing, createUsageRecorder } from "./http/key_ring.ts";
 import { RateLimits } from "./http/rate_limits.ts";
 import {
   createRequestMetrics,
@@ -109,7 +109,7 @@ function contextOf(deps: ApiDeps): ApiContext {
     keys: createKeyRing(
       (hashes) => findApiKeys(sql, hashes),
       deps.environment,
-      createUsageNotes((keyIds) => markKeysUsed(sql, keyIds)),
+      createUsageRecorder((keyIds) => markKeysUsed(sql, keyIds)),
     ),
     balances: batcher((merchantIds) => readBalances(sql, merchantIds)),
     hostedStatuses: batcher((hashes) => readHostedStatuses(sql, hashes), {

@@ -17,7 +17,7 @@ import {
   type Accountable,
   type AdminOutcome,
   askAsAdmin,
-  noteRefusal,
+  recordRefusal,
 } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
 import type { ApiContext } from "../http/context.ts";
@@ -209,7 +209,7 @@ function decideRoute(verb: keyof typeof VERBS) {
       const { merchantId, status: from } = found;
       if (verb === "confirm" && await isTransferOfAnother(context, merchantId, depositId)) {
         const accountable = { ...request, merchantId };
-        await noteRefusal(
+        await recordRefusal(
           accountable,
           "deposit.confirm",
           depositId,

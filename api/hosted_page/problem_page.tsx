@@ -1,6 +1,6 @@
 /**
- * The policy of a hosted page: browsers run its own script, use our styles, ask us, and nothing
- * else.
+ * The policy of a hosted page: browsers run its own script, use its own styles and ask this service
+ * alone.
  *
  * @module
  */
@@ -48,7 +48,7 @@ export function pageHeaders(origins: readonly string[] | null): Record<string, s
   };
 }
 
-/** True where a browser asks: browsers say so, programs do not. */
+/** True where a browser asks for a page: browsers say so in their headers, programs do not. */
 export function wantsPage(headers: Headers): boolean {
   return /(?:^|,)\s*text\/html\s*(?:;|,|$)/i.test(headers.get("accept") ?? "");
 }

@@ -97,13 +97,13 @@ export async function askAsAdmin<C extends Audited>(
   if (other !== null) outcome = await ask(other);
   if (outcome.kind === "done") return outcome;
   if (outcome.kind === "refused") {
-    await noteRefusal({ ...request, merchantId }, action, subject, outcome.refusal.code, context);
+    await recordRefusal({ ...request, merchantId }, action, subject, outcome.refusal.code, context);
   }
   return { kind: "answer", answer: notDone(outcome, { id: subject }) };
 }
 
 /** Notes what an administrator was refused; it changed nothing. */
-export async function noteRefusal(
+export async function recordRefusal(
   request: Accountable & { readonly merchantId: string | null },
   action: string,
   subject: string,

@@ -202,14 +202,14 @@ export function countRequest(
   if (!isTurnedAway || token === null || sessionHash === null || !isSessionToken(token)) {
     return { counting, sessionHash };
   }
-  return lookAgain(counting, sessionHash, now, context);
+  return lookUpPage(counting, sessionHash, now, context);
 }
 
 /**
  * Looks up whether a page exists whose customer shares an address with a client that has used it up.
  * Those look-ups travel together, and are cheaper than the answers that they are for.
  */
-async function lookAgain(
+async function lookUpPage(
   counting: Counting,
   sessionHash: string,
   now: number,

@@ -72,7 +72,7 @@ export const KEY_MEMORY_MS = 1_000;
 /** Keys that are remembered at most. */
 const LARGEST_MEMORY = 50_000;
 /** Texts that are no keys, likewise: of these nothing but the work is lost. */
-const LARGEST_MEMORY_OF_STRANGERS = 10_000;
+const LARGEST_MEMORY_OF_UNKNOWN = 10_000;
 
 interface Remembered {
   readonly caller: Caller;
@@ -104,31 +104,31 @@ export interface KeyRing {
 /**
  * A key ring over a query.
  *
- * @param noteUse told of a key whose last use was noted a while ago, or never
+ * @param recordUse told of a key whose last use was noted a while ago, or never
  */
 export function createKeyRing(
   load: LoadMany<StoredKey>,
   environment: Environment,
-  noteUse: (keyId: string) => void = () => {},
+  recordUse: (keyId: string) => void = () => {},
 ): KeyRing {
   // A key stays in memory when it has to be read anew: it was found once, whatever is guessed meanwhile.
   const memory = new Map<string, Remembered>();
   /** Until when a text is known to be no key. */
-  const strangers = new Map<string, number>();
+  const unknownKeys = new Map<string, number>();
   const read = batcher(load);
 
-  async function look(hash: string, now: number): Promise<Caller | null> {
+  async function readCaller(hash: string, now: number): Promise<Caller | null> {
     const stored = await read(hash);
     const until = now + KEY_MEMORY_MS;
     if (stored === undefined) {
       memory.delete(hash);
-      remember(strangers, hash, until, LARGEST_MEMORY_OF_STRANGERS);
+      remember(unknownKeys, hash, until, LARGEST_MEMORY_OF_UNKNOWN);
       return null;
     }
     const caller = callerOf(stored);
     remember(memory, hash, { caller, until }, LARGEST_MEMORY);
     const valid = stillValid(caller, now);
-    if (valid !== null && (stored.lastUsedAt ?? 0) < now - NOTE_AGE_MS) noteUse(valid.keyId);
+    if (valid !== null && (stored.lastUsedAt ?? 0) < now - RECORD_AGE_MS) recordUse(valid.keyId);
     return valid;
   }
 
@@ -140,10 +140,10 @@ export function createKeyRing(
       if (remembered !== undefined) {
         return isFresh(remembered.until, now)
           ? stillValid(remembered.caller, now)
-          : look(hash, now);
+          : readCaller(hash, now);
       }
-      if (isFresh(strangers.get(hash) ?? -Infinity, now)) return null;
-      return mayLookUp() ? look(hash, now) : "not_looked_up";
+      if (isFresh(unknownKeys.get(hash) ?? -Infinity, now)) return null;
+      return mayLookUp() ? readCaller(hash, now) : "not_looked_up";
     },
     forget(merchantId) {
       for (const [hash, { caller }] of memory) {
@@ -188,10 +188,10 @@ function callerOf(key: StoredKey): Caller {
 const log = getLogger(["engine", "api"]);
 
 /** The age of a recorded use from which the next one is recorded, milliseconds. */
-export const NOTE_AGE_MS = 5 * 60_000;
+export const RECORD_AGE_MS = 5 * 60_000;
 
 /** Makes a function that notes a use, some time soon; uses at the same time are written together. */
-export function createUsageNotes(
+export function createUsageRecorder(
   mark: (keyIds: readonly string[]) => Promise<void>,
 ): (keyId: string) => void {
   let waiting = new Set<string>();

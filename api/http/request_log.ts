@@ -97,11 +97,11 @@ export class FailedAuthentications {
   }
 
   /**
-   * Notes one failure.
+   * Records one failure.
    *
    * @param now Unix milliseconds
    */
-  note(address: string | null, route: string, requestId: string, now: number): void {
+  record(address: string | null, route: string, requestId: string, now: number): void {
     const seen = this.#seen.get(address);
     // a clock that was set back begins a new minute
     const isNew = seen === undefined || Math.abs(now - seen.since) >= MINUTE_MS;

@@ -106,7 +106,7 @@ async function answerTo(
   const address = () => addressOf(headers, c.env?.remoteAddr, context);
   if (identity.kind === "refused" && identity.answer === unauthorized) {
     const name = `${route.method} ${route.path}`;
-    context.failedAuthentications.note(address(), name, requestId, now);
+    context.failedAuthentications.record(address(), name, requestId, now);
   }
   const counted = countRequest(route, { identity, params, url, address, now }, context);
   const { counting, sessionHash } = counted instanceof Promise ? await counted : counted;

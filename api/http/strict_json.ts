@@ -39,7 +39,7 @@ export function parseStrictJson(text: string): StrictJson {
   if (scanned === null) return { kind: "fault", code: "too_deep" };
   let value: unknown;
   try {
-    value = scanned.hasLongNumber ? JSON.parse(text, noteInexact) : JSON.parse(text);
+    value = scanned.hasLongNumber ? JSON.parse(text, markInexact) : JSON.parse(text);
   } catch (error) {
     if (error instanceof SyntaxError) return { kind: "fault", code: "malformed" };
     throw error;
@@ -79,7 +79,7 @@ function visit(
 }
 
 /** Notes the holders of inexact numbers; changes nothing. */
-function noteInexact(
+function markInexact(
   this: object,
   _name: string,
   value: unknown,

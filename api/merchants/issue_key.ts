@@ -15,7 +15,7 @@ import {
 } from "../../ledger/api_key_changes.ts";
 import { findApiKey, type KeyRecord } from "../../ledger/api_keys.ts";
 import { awaitsApproval, type Duties, isSameHand } from "../../ledger/money/duties.ts";
-import { hubAudit, noteRefusal } from "../http/admin_command.ts";
+import { hubAudit, recordRefusal } from "../http/admin_command.ts";
 import { type Answer, created, ok } from "../http/answer.ts";
 import { isWithin } from "../http/client_address.ts";
 import type { ApiContext } from "../http/context.ts";
@@ -132,7 +132,7 @@ export async function rotateKey(
   if (!mayGrant(caller, old)) return forbidden;
   const person = personOf(old);
   if (person !== null && caller.administrator !== null && person !== caller.administrator) {
-    await noteRefusal(request, "api-key.rotate", keyId, "another_administrator", context);
+    await recordRefusal(request, "api-key.rotate", keyId, "another_administrator", context);
     return errorAnswer("key_of_another", {});
   }
   const id = context.newId("key");
@@ -184,7 +184,7 @@ export async function approveKey(
   const [mine, its] = [actorOf(caller), { key: null, administrator: personOf(key) }];
   if (isSameHand(context.duties.fourEyes, its, mine)) {
     const refusal = { code: "same_administrator" } as const;
-    await noteRefusal(request, action, keyId, refusal.code, context);
+    await recordRefusal(request, action, keyId, refusal.code, context);
     return refused(refusal);
   }
   const approved = { ...key, needsApproval: false };

@@ -9,7 +9,7 @@ import { listHolds, listLost, listUndecided } from "../../ledger/failover/list_f
 import { readSigningStop } from "../../ledger/failover/signing_stop.ts";
 import { declareFailover, endHolds } from "../../ledger/failover/verdicts.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { hubAudit, noteRefusal } from "../http/admin_command.ts";
+import { hubAudit, recordRefusal } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
 import { conflict } from "../http/errors.ts";
 import { shownNetwork } from "../http/formats.ts";
@@ -240,7 +240,7 @@ export const endFailover = staffRoute({
     });
     const refused = await endHolds(context.sql, [...context.chains.keys()], body.reason, audit);
     if (refused === null) return ok({ success: true });
-    await noteRefusal(accountable, "failover.end", "failover", refused, context);
+    await recordRefusal(accountable, "failover.end", "failover", refused, context);
     return conflict(REFUSED[refused]);
   },
 });

@@ -15,7 +15,7 @@ import {
 } from "../../ledger/quarantine.ts";
 import { readUnproven } from "../../ledger/watcher/deposit_proofs.ts";
 import { discardUnproven } from "../../ledger/watcher/discard_unproven.ts";
-import { noteRefusal, settingsAudit } from "../http/admin_command.ts";
+import { recordRefusal, settingsAudit } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";
 import { conflict, notFound, unavailable } from "../http/errors.ts";
 import { limit, network, page } from "../http/fields.ts";
@@ -222,7 +222,7 @@ export const discardInboxRow = staffRoute({
     const nodes = treasury(network).policy?.second?.nodes ?? [];
     const judged = await judgeDiscard({ chain, nodes }, transfer, request.now, askTimeoutMs);
     if (judged.kind !== "absent") {
-      await noteRefusal({ ...request, merchantId }, ACTION, subjectOf(row), judged.kind, context);
+      await recordRefusal({ ...request, merchantId }, ACTION, subjectOf(row), judged.kind, context);
     }
     if (judged.kind === "not_so") return conflict(judged.why);
     if (judged.kind === "unread") return unavailable(judged.why);

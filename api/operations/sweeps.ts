@@ -15,7 +15,7 @@ import {
   SWEEP_VERDICTS,
   type SweepVerdict,
 } from "../../ledger/sweeps/write_verdict.ts";
-import { hubAudit, noteRefusal } from "../http/admin_command.ts";
+import { hubAudit, recordRefusal } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";
 import { cannotBelieveAs, whyStopped } from "../http/checks.ts";
 import { conflict, notFound, unavailable } from "../http/errors.ts";
@@ -145,7 +145,7 @@ export const settleUnexpectedSweep = staffRoute({
     const outcome = await settleSweep(deps, sweep, verdict, reason, audit, askTimeoutMs);
     if (outcome.kind === "settled") {
       for (const merchantId of outcome.told) merchants.wake(merchantId);
-    } else await noteRefusal(accountable, SETTLE, sweepId, outcome.kind, context);
+    } else await recordRefusal(accountable, SETTLE, sweepId, outcome.kind, context);
     return answerToSettled(outcome, sweepId, verdict);
   },
 });
@@ -214,7 +214,7 @@ export const writeOffTransfers = staffRoute({
     const deps = { sql, chain, stopped: whyStopped(context, target.network) };
     const outcome = await writeOff(deps, target, amount, reason, audit, askTimeoutMs);
     if (outcome.kind !== "written_off") {
-      await noteRefusal(accountable, WRITE_OFF, address, outcome.kind, context);
+      await recordRefusal(accountable, WRITE_OFF, address, outcome.kind, context);
     }
     return answerToWrittenOff(outcome, body);
   },

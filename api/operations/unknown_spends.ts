@@ -19,7 +19,7 @@ import { findIngested, spendEventId } from "../../ledger/ingested.ts";
 import { readMerchant } from "../../ledger/merchants.ts";
 import type { WithdrawalRow } from "../../ledger/rows.ts";
 import { findWithdrawalOwner } from "../../ledger/withdrawals.ts";
-import { askAsAdmin, hubAudit, noteRefusal } from "../http/admin_command.ts";
+import { askAsAdmin, hubAudit, recordRefusal } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";
 import type { ApiContext } from "../http/context.ts";
 import { conflict, notFound } from "../http/errors.ts";
@@ -276,5 +276,5 @@ async function refuse(
   code: string,
   context: ApiContext,
 ): Promise<void> {
-  await noteRefusal({ ...request, merchantId: null }, action, txid, code, context);
+  await recordRefusal({ ...request, merchantId: null }, action, txid, code, context);
 }

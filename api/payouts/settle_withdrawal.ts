@@ -8,7 +8,7 @@ import { z } from "zod";
 import { judgePayout } from "../../actors/treasury/judge_payout.ts";
 import { formatAmount } from "../../ledger/money/amount.ts";
 import { readUnexpectedPayout } from "../../ledger/treasury/read_unexpected_payout.ts";
-import { askAsAdmin, noteRefusal } from "../http/admin_command.ts";
+import { askAsAdmin, recordRefusal } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
 import { cannotBelieveAs, whyStopped } from "../http/checks.ts";
 import { conflict, notFound, unavailable } from "../http/errors.ts";
@@ -81,7 +81,7 @@ export const settleUnexpectedWithdrawal = staffRoute({
     const judged = await judgePayout(deps, payout, claim, askTimeoutMs);
     if (judged.kind !== "so") {
       const accountable = { ...request, merchantId };
-      await noteRefusal(accountable, ACTION, withdrawalId, judged.kind, context);
+      await recordRefusal(accountable, ACTION, withdrawalId, judged.kind, context);
     }
     switch (judged.kind) {
       case "unread":

@@ -10,7 +10,7 @@ import { readSigningStop } from "../../ledger/failover/signing_stop.ts";
 import { findIngested, isReservedEventId, upstreamEventId } from "../../ledger/ingested.ts";
 import { findWithdrawalOwner } from "../../ledger/withdrawals.ts";
 import { askToDecideDeposit, isTransferOfAnother } from "../deposits/decide_deposits.ts";
-import { askAsAdmin, noteRefusal } from "../http/admin_command.ts";
+import { askAsAdmin, recordRefusal } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";
 import { cannotBelieveAs } from "../http/checks.ts";
 import type { ApiContext } from "../http/context.ts";
@@ -156,7 +156,7 @@ async function decideDeposit(
   if (to === "CONFIRMED" && await isTransferOfAnother(context, merchantId, depositId)) {
     const accountable = { ...request, merchantId };
     const action = `ingest.${body.type}`;
-    await noteRefusal(accountable, action, depositId, "transfer_of_another", context);
+    await recordRefusal(accountable, action, depositId, "transfer_of_another", context);
     return refused({ code: "transfer_of_another", from: status, to });
   }
   const outcome = await askToDecideDeposit(request, found, `ingest.${body.type}`, {

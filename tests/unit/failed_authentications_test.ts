@@ -10,7 +10,7 @@ function watched() {
 Deno.test("failed authentications of an address are one line a minute, with their number", () => {
   const { lines, failed } = watched();
   for (let second = 0; second < 150; second++) {
-    failed.note("203.0.113.7", "GET /api/balance", `req_${second}`, second * 1_000);
+    failed.record("203.0.113.7", "GET /api/balance", `req_${second}`, second * 1_000);
   }
   assertEquals(lines.map(({ failures, requestId }) => [failures, requestId]), [
     [1, "req_0"],
@@ -22,15 +22,15 @@ Deno.test("failed authentications of an address are one line a minute, with thei
 
 Deno.test("many addresses do not fill the log, and none is lost from the count", () => {
   const { lines, failed } = watched();
-  for (let i = 0; i < 500; i++) failed.note(`2001:db8::${i}`, "GET /api/balance", "req", 0);
+  for (let i = 0; i < 500; i++) failed.record(`2001:db8::${i}`, "GET /api/balance", "req", 0);
   assertEquals(lines.length, 20);
-  failed.note("2001:db8::499", "GET /api/balance", "req", 61_000);
+  failed.record("2001:db8::499", "GET /api/balance", "req", 61_000);
   assertEquals(lines.at(-1)?.failures, 2);
 });
 
 Deno.test("a clock that was set back does not silence the log", () => {
   const { lines, failed } = watched();
-  failed.note("203.0.113.7", "GET /api/balance", "req", 10 * 60_000);
-  failed.note("203.0.113.7", "GET /api/balance", "req", 0);
+  failed.record("203.0.113.7", "GET /api/balance", "req", 10 * 60_000);
+  failed.record("203.0.113.7", "GET /api/balance", "req", 0);
   assert(lines.length === 2);
 });
