@@ -29,12 +29,8 @@ import {
 } from "../http/formats.ts";
 import { actorOf } from "../http/permission.ts";
 import { staffRoute } from "../http/route.ts";
-import {
-  settlementMoved,
-  settlementMovedExample,
-  withdrawalMoved,
-  withdrawalMovedExample,
-} from "./withdrawal_schema.ts";
+import { settlementMoved, settlementMovedExample } from "./settlement_schema.ts";
+import { withdrawalMoved, withdrawalMovedExample } from "./withdrawal_schema.ts";
 
 /** Answer of the approval queue. */
 export const approvalPage = z.object({

@@ -148,3 +148,14 @@ export const SETTLEMENT_ADDRESS_PAGE_EXAMPLE = {
   settlementAddresses: [SETTLEMENT_ADDRESS_EXAMPLE],
   pagination: onePage(20),
 };
+
+/** A settlement that was moved. */
+export const settlementMoved = z.object({
+  success: z.literal(true),
+  settlementId: id("stl"),
+  status: z.enum(SETTLEMENT_STATUSES),
+});
+
+export function settlementMovedExample(status: (typeof SETTLEMENT_STATUSES)[number]) {
+  return { success: true, settlementId: exampleId("stl"), status };
+}

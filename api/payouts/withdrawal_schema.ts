@@ -21,7 +21,6 @@ import {
   timestamp,
   txHash,
 } from "../http/formats.ts";
-import { SETTLEMENT_STATUSES } from "./settlement_schema.ts";
 
 /** Statuses of a withdrawal. */
 export const WITHDRAWAL_STATUSES = [
@@ -115,17 +114,6 @@ export const withdrawalMoved = z.object({
 /** A withdrawal that its merchant took back. */
 export const withdrawalCancelled = withdrawalMoved.extend({ message: z.string() });
 
-/** A settlement that was moved. */
-export const settlementMoved = z.object({
-  success: z.literal(true),
-  settlementId: id("stl"),
-  status: z.enum(SETTLEMENT_STATUSES),
-});
-
 export function withdrawalMovedExample(status: (typeof WITHDRAWAL_STATUSES)[number]) {
   return { success: true, withdrawalId: exampleId("wd"), status };
-}
-
-export function settlementMovedExample(status: (typeof SETTLEMENT_STATUSES)[number]) {
-  return { success: true, settlementId: exampleId("stl"), status };
 }
