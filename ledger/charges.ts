@@ -1,9 +1,10 @@
 import type { Sql } from "./database/connect.ts";
-import { keptCounts } from "./lists/kept_counts.ts";
-import { type ListFilter, pageOf, type PageRequest } from "./lists/list_page.ts";
+import { keptCounts } from "./lists/list_counts.ts";
+import { pageOf, type PageRequest } from "./lists/list_page.ts";
 import { type Amount, amountOf } from "./money/amount.ts";
 import type { Currency, Network } from "./money/pair.ts";
 import { type ChargeRow, chargeTable } from "./rows.ts";
+import type { ListFilter } from "./lists/list_filter.ts";
 
 /** A charge, and the settlement whose payout it was taken for. */
 export interface ListedCharge extends ChargeRow {

@@ -1,9 +1,10 @@
 import type { Sql } from "./database/connect.ts";
-import { type ListFilter, type Page, pageOf, type PageRequest } from "./lists/list_page.ts";
+import { type Page, pageOf, type PageRequest } from "./lists/list_page.ts";
 import { type Amount, amountOf } from "./money/amount.ts";
 import type { Currency, Network } from "./money/pair.ts";
 import type { DepositStatus } from "./money/transitions.ts";
 import { type DepositRow, depositTable } from "./rows.ts";
+import type { ListFilter } from "./lists/list_filter.ts";
 
 /** Whose deposit this is, and how it stands; `null` where there is none of that id. */
 export async function findDepositOwner(

@@ -1,11 +1,12 @@
 import type { Sql } from "./database/connect.ts";
-import { type ListFilter, type Page, pageOf, type PageRequest } from "./lists/list_page.ts";
+import { type Page, pageOf, type PageRequest } from "./lists/list_page.ts";
 import {
   type SettlementAddressRow,
   settlementAddressTable,
   type SettlementRow,
   settlementTable,
 } from "./rows.ts";
+import type { ListFilter } from "./lists/list_filter.ts";
 
 /** One page of a merchant's settlements, newest first. */
 export async function listSettlements(

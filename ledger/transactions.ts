@@ -1,10 +1,11 @@
 import type { Fragment, Row } from "postgres";
 import type { Sql } from "./database/connect.ts";
-import { summed } from "./lists/kept_counts.ts";
-import { type ListFilter, type Page, pageOf, type PageRequest } from "./lists/list_page.ts";
+import { summed } from "./lists/list_counts.ts";
+import { type Page, pageOf, type PageRequest } from "./lists/list_page.ts";
 import { type Amount, amountOf, subtract } from "./money/amount.ts";
 import { type PairKey, pairKey } from "./money/pair.ts";
 import { type TransactionRow, transactionTable } from "./rows.ts";
+import type { ListFilter } from "./lists/list_filter.ts";
 
 /** A line of the statement with the pair's available balance around it. */
 export interface StatementLine extends TransactionRow {

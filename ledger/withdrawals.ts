@@ -1,6 +1,7 @@
 import type { Sql } from "./database/connect.ts";
-import { type ListFilter, type Page, pageOf, type PageRequest } from "./lists/list_page.ts";
+import { type Page, pageOf, type PageRequest } from "./lists/list_page.ts";
 import { type WithdrawalRow, withdrawalTable } from "./rows.ts";
+import type { ListFilter } from "./lists/list_filter.ts";
 
 /** One page of a merchant's withdrawals, newest first. */
 export async function listWithdrawals(

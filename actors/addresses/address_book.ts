@@ -7,13 +7,211 @@
 
 import type { Sql } from "postgres";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
-import type { Network } from "../../ledger/money/pair.ts";
 import {
-  type AddressBounds,
-  type AddressFigures,
-  type FreshAddress,
-  NetworkBook,
-} from "./network_book.ts";
+  takeIndexes,
+  watchAddresses,
+  type WatchedAddress,
+} from "../../ledger/addresses/watched_addresses.ts";
+import type { Network } from "../../ledger/money/pair.ts";
+import { readCursor } from "../../ledger/watcher/cursor.ts";
+import { crashPoint } from "../runtime/crash_point.ts";
+import { newId } from "../runtime/ids.ts";
+
+/** Indexes that are taken from the database at once; unused ones are skipped by a restart. */
+const CHUNK = 50;
+/** The most addresses of one insert: deriving them keeps the thread for some 50 ms. */
+const ROUND = 100;
+/** The most requests that wait at once. */
+const WAITING_LIMIT = 2_000;
+/** Time for which what keeps addresses from being made is told after it was met last. */
+const TOLD_MS = 60_000;
+
+/** An address nobody else has, already watched. */
+export interface FreshAddress {
+  readonly addressId: string;
+  readonly address: string;
+  readonly index: number;
+}
+
+/** Bounds on what a request for an address waits for, milliseconds. */
+export interface AddressBounds {
+  /** Until an address is there. */
+  readonly takeMs: number;
+  /** For the row of the network's numbers, while another transaction holds it. */
+  readonly rowMs: number;
+}
+
+/** How handing out addresses of a network goes. */
+export interface AddressFigures {
+  readonly waiting: number;
+  /** Age of the request that waits longest; 0: none waits. */
+  readonly oldestMs: number;
+  /** Requests since the start that got no address. */
+  readonly refused: number;
+  /** Why the last request got none; null once one got an address, or after a minute. */
+  readonly trouble: string | null;
+}
+
+interface Request {
+  readonly merchantId: string;
+  readonly since: number;
+  readonly resolve: (address: FreshAddress) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Fresh addresses of one network. Networks wait for nothing of each other's, and no request waits
+ * longer than its bound, whatever holds up the database.
+ */
+export class NetworkBook {
+  readonly #sql: Sql;
+  readonly #chain: Chain;
+  readonly #bounds: AddressBounds;
+  readonly #waiting = new Set<Request>();
+  #indexes: number[] = [];
+  #isWatched = false;
+  #isRunning = false;
+  #highest: number | null = null;
+  #refused = 0;
+  #trouble: { readonly why: string; readonly at: number } | null = null;
+
+  constructor(sql: Sql, chain: Chain, bounds: AddressBounds) {
+    this.#sql = sql;
+    this.#chain = chain;
+    this.#bounds = bounds;
+  }
+
+  /** The highest derivation index that was ever taken here; null: none was. */
+  get highest(): number | null {
+    return this.#highest;
+  }
+
+  /** How it goes now. */
+  get figures(): AddressFigures {
+    const [oldest] = this.#waiting;
+    const now = performance.now();
+    const trouble = this.#trouble;
+    return {
+      waiting: this.#waiting.size,
+      oldestMs: oldest === undefined ? 0 : now - oldest.since,
+      refused: this.#refused,
+      trouble: trouble === null || now - trouble.at > TOLD_MS ? null : trouble.why,
+    };
+  }
+
+  /** Takes a fresh address; see `AddressBook.take`. */
+  take(merchantId: string): Promise<FreshAddress> {
+    const { promise, resolve, reject } = Promise.withResolvers<FreshAddress>();
+    const request = { merchantId, since: performance.now(), resolve, reject };
+    const isFull = this.#waiting.size >= WAITING_LIMIT;
+    this.#waiting.add(request);
+    if (isFull) {
+      this.#refuse([request], unavailable("rate-limit", "too many requests wait for one", this));
+      return promise;
+    }
+    const late = setTimeout(() => {
+      this.#refuse(
+        [request],
+        unavailable("timeout", "the database did not number it in time", this),
+      );
+    }, this.#bounds.takeMs);
+    if (!this.#isRunning) void this.#run();
+    return promise.finally(() => clearTimeout(late));
+  }
+
+  /** Throws where payments to addresses would not be found: they are, from the watcher's first block on. */
+  async requireWatched(): Promise<void> {
+    if (this.#isWatched) return;
+    if (await readCursor(this.#sql, this.network, "solid") === null) {
+      throw unavailable("network", "the network was never reached", this);
+    }
+    this.#isWatched = true;
+  }
+
+  /** The network whose addresses these are. */
+  get network(): Chain["network"] {
+    return this.#chain.network;
+  }
+
+  /** Forgets indexes that were taken and not handed out. */
+  dropCaches(): void {
+    this.#indexes = [];
+    this.#isWatched = false;
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#waiting.size > 0) {
+      try {
+        await this.requireWatched();
+        if (this.#indexes.length === 0) await this.#number();
+      } catch (error) {
+        // without numbers there is none for any of them: nobody waits for the same answer in turn
+        this.#refuse([...this.#waiting], error);
+        continue;
+      }
+      await this.#handOut([...this.#waiting].slice(0, Math.min(ROUND, this.#indexes.length)));
+    }
+    this.#isRunning = false;
+  }
+
+  /** One insert for as many as there are numbers for: issuing is bound by commits, not by requests. */
+  async #handOut(requests: readonly Request[]): Promise<void> {
+    if (requests.length === 0) return;
+    try {
+      const indexes = this.#indexes.splice(0, requests.length);
+      const rows = requests.map(({ merchantId }, n): WatchedAddress => {
+        const walletIndex = indexes[n] as number;
+        const address = this.#chain.deriveAddress(walletIndex);
+        return { network: this.network, merchantId, walletIndex, address, addressId: newId("adr") };
+      });
+      await watchAddresses(this.#sql, rows);
+      crashPoint("addresses.after-watch");
+      this.#trouble = null;
+      for (const [n, { addressId, address, walletIndex: index }] of rows.entries()) {
+        const request = requests[n] as Request;
+        // one that was given up meanwhile has had its answer: its number is used up
+        if (this.#waiting.delete(request)) request.resolve({ addressId, address, index });
+      }
+    } catch (error) {
+      // an index that another node has jumped over is watched as lost by now: none of these is used
+      this.dropCaches();
+      this.#refuse(requests, error);
+    }
+  }
+
+  async #number(): Promise<void> {
+    const count = CHUNK * Math.ceil(Math.min(ROUND, Math.max(1, this.#waiting.size)) / CHUNK);
+    const taken = await takeIndexes(this.#sql, this.network, count, this.#bounds.rowMs);
+    if (taken === "held") {
+      throw unavailable("timeout", "another transaction holds the row of its numbers", this);
+    }
+    if (taken === null) {
+      const why = "the database has another history, or no signer attested the wallet";
+      throw unavailable("network", why, this);
+    }
+    this.#highest = Math.max(taken + count - 1, this.#highest ?? 0);
+    this.#indexes = Array.from({ length: count }, (_, n) => taken + n);
+  }
+
+  #refuse(requests: readonly Request[], error: unknown): void {
+    const why = error instanceof Error ? error.message : String(error);
+    this.#trouble = { why, at: performance.now() };
+    for (const request of requests) {
+      if (!this.#waiting.delete(request)) continue;
+      this.#refused++;
+      request.reject(error);
+    }
+  }
+}
+
+function unavailable(
+  category: ChainUnavailable["category"],
+  why: string,
+  { network }: NetworkBook,
+): ChainUnavailable {
+  return new ChainUnavailable(category, `Cannot hand out an address as ${why}: ${network}`);
+}
 
 /** A merchant's customer waits for it, so it is said soon where there is none. */
 const BOUNDS: AddressBounds = { takeMs: 3_000, rowMs: 1_000 };

@@ -5,9 +5,9 @@
  * @module
  */
 
+import type { AcknowledgedCommit, AcknowledgedRecord } from "../../ledger/failover/history.ts";
 import type { MerchantChanges } from "../../ledger/journal/write_batch.ts";
 import type { JournalStore } from "../../ledger/journal/store.ts";
-import type { AcknowledgedCommit, AcknowledgedRecord } from "../../ledger/failover/lost_commits.ts";
 
 /** Commits are remembered for so many milliseconds: longer than an asynchronous standby is ever behind unnoticed. */
 const KEEP_MS = 120_000;

@@ -11,10 +11,15 @@ import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import type { Chain } from "../../chains/chain.ts";
 import { watchGap } from "../../ledger/addresses/recover_addresses.ts";
+import {
+  findLostCommits,
+  noteGapWatched,
+  noteHistory,
+  readUnwatchedGaps,
+  recordLostCommits,
+  skipIndexesTo,
+} from "../../ledger/failover/history.ts";
 import { formatAmount } from "../../ledger/money/amount.ts";
-import { noteGapWatched, readUnwatchedGaps, skipIndexesTo } from "../../ledger/failover/gaps.ts";
-import { noteHistory } from "../../ledger/failover/history.ts";
-import { findLostCommits, recordLostCommits } from "../../ledger/failover/lost_commits.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { newId } from "../runtime/ids.ts";
 import type { AcknowledgedCommits } from "./acknowledged_commits.ts";

@@ -13,10 +13,7 @@ import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import type { Network } from "../../ledger/money/pair.ts";
 import { type Cursor, readCursor } from "../../ledger/watcher/cursor.ts";
-import {
-  type PendingTransfer,
-  readPendingDeposit,
-} from "../../ledger/watcher/read_pending_deposits.ts";
+import { type PendingTransfer, readPendingDeposit } from "../../ledger/watcher/pending_deposits.ts";
 import { recordVanished } from "../../ledger/watcher/record_findings.ts";
 import { readUnbrokenScan } from "../../ledger/watcher/scanned_ranges.ts";
 import { isAway } from "../runtime/is_away.ts";

@@ -10,12 +10,12 @@ import { ChainUnavailable } from "../../chains/chain.ts";
 import { add, type Amount, formatAmount, subtract, ZERO } from "../../ledger/money/amount.ts";
 import type { Currency } from "../../ledger/money/pair.ts";
 import type { Difference } from "../../ledger/reconcile/difference.ts";
-import { listPaidAttempts } from "../../ledger/reconcile/list_paid_attempts.ts";
 import {
   type AddressHolding,
+  listPaidAttempts,
   readAddressHoldings,
-} from "../../ledger/reconcile/read_address_holdings.ts";
-import { readOwed } from "../../ledger/reconcile/read_owed.ts";
+  readOwed,
+} from "../../ledger/reconcile/holdings.ts";
 import type { ReconcileScope } from "../../ledger/reconcile/reports.ts";
 import { checkHotWallet } from "./check_hot_wallet.ts";
 import {

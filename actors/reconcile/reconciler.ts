@@ -8,8 +8,13 @@
 
 import { getLogger } from "@logtape/logtape";
 import { readDatabaseTime } from "../../ledger/database/database_clock.ts";
-import { ensureJob, takeJob } from "../../ledger/reconcile/jobs.ts";
-import { keepReport, newestReports, type ReconcileScope } from "../../ledger/reconcile/reports.ts";
+import {
+  ensureJob,
+  keepReport,
+  newestReports,
+  type ReconcileScope,
+  takeJob,
+} from "../../ledger/reconcile/reports.ts";
 import { compareAll, type CompareDeps, type Report, type ReportBody } from "./compare_all.ts";
 
 const log = getLogger(["engine", "reconcile"]);

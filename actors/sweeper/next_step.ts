@@ -10,13 +10,8 @@ import type { SweepMeans } from "../../chains/gas.ts";
 import { type Amount, formatAmount, max, subtract, ZERO } from "../../ledger/money/amount.ts";
 import { worthOf } from "../../ledger/money/fees.ts";
 import { tokenDecimals } from "../../ledger/money/pair.ts";
-import type { SweepTarget } from "../../ledger/sweeps/due_targets.ts";
-import {
-  MOST_ITEMS,
-  type OpenItem,
-  type SweepFacts,
-} from "../../ledger/sweeps/read_sweep_facts.ts";
-import type { SweepReason } from "../../ledger/sweeps/sweep_reason.ts";
+import { MOST_ITEMS, type OpenItem, type SweepFacts } from "../../ledger/sweeps/sweep_facts.ts";
+import type { SweepReason, SweepTarget } from "../../ledger/sweeps/targets.ts";
 import type { SweepPace, SweepTerms } from "./sweep_terms.ts";
 import { listableOf, splitAt, sumOf } from "./what_is_there.ts";
 

@@ -15,7 +15,7 @@ import {
   type SweepVerdict,
   type UnexpectedSweep,
   writeVerdict,
-} from "../../ledger/sweeps/write_verdict.ts";
+} from "../../ledger/sweeps/verdicts.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { type ChainInDoubt, orInDoubt, readBelieved } from "../watcher/chain_in_doubt.ts";
 

@@ -8,15 +8,18 @@
 
 import { getLogger } from "@logtape/logtape";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
-import { type Amount, subtract, ZERO } from "../../ledger/money/amount.ts";
-import type { Sql } from "../../ledger/database/connect.ts";
 import { classifyDatabaseError } from "../../ledger/database/classify_database_error.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { type Amount, subtract, ZERO } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { dueTargets, type SweepTarget } from "../../ledger/sweeps/due_targets.ts";
-import { noteLateTargets } from "../../ledger/sweeps/note_late_targets.ts";
-import { readPromisedStake } from "../../ledger/sweeps/read_promised_stake.ts";
-import { readSweepHealth, type SweepHealth } from "../../ledger/sweeps/read_sweep_health.ts";
-import { postpone } from "../../ledger/sweeps/settle_target.ts";
+import { readPromisedStake } from "../../ledger/sweeps/sweep_facts.ts";
+import { readSweepHealth, type SweepHealth } from "../../ledger/sweeps/sweep_health.ts";
+import {
+  dueTargets,
+  noteLateTargets,
+  postpone,
+  type SweepTarget,
+} from "../../ledger/sweeps/targets.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { isAway } from "../runtime/is_away.ts";
 import { CostMemory, planAddress, type PlanDeps, Stake } from "./plan_address.ts";

@@ -18,7 +18,7 @@
  */
 
 import { add, type Amount, subtract, ZERO } from "../../ledger/money/amount.ts";
-import type { OpenItem } from "../../ledger/sweeps/read_sweep_facts.ts";
+import type { OpenItem } from "../../ledger/sweeps/sweep_facts.ts";
 
 /** What transfers come to. */
 export function sumOf(items: readonly OpenItem[]): Amount {

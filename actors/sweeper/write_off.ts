@@ -9,13 +9,16 @@
 import { getLogger } from "@logtape/logtape";
 import type { Chain } from "../../chains/chain.ts";
 import type { HubAudit } from "../../ledger/audit.ts";
-import { add, type Amount, formatAmount, subtract } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { readSpareSweeps } from "../../ledger/sweeps/attach_to_sweep.ts";
-import type { SweepTarget } from "../../ledger/sweeps/due_targets.ts";
-import { readAccountedFor } from "../../ledger/sweeps/read_accounted_for.ts";
-import { type OpenItem, readSweepFacts } from "../../ledger/sweeps/read_sweep_facts.ts";
-import { writeOffItems } from "../../ledger/sweeps/write_off_items.ts";
+import { add, type Amount, formatAmount, subtract } from "../../ledger/money/amount.ts";
+import { readSpareSweeps } from "../../ledger/sweeps/items.ts";
+import {
+  type OpenItem,
+  readAccountedFor,
+  readSweepFacts,
+} from "../../ledger/sweeps/sweep_facts.ts";
+import type { SweepTarget } from "../../ledger/sweeps/targets.ts";
+import { writeOffItems } from "../../ledger/sweeps/write_offs.ts";
 import { type ChainInDoubt, orInDoubt, readBelieved } from "../watcher/chain_in_doubt.ts";
 import { carriedBy, splitAt, sumOf } from "./what_is_there.ts";
 

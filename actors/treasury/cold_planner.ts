@@ -5,8 +5,8 @@ import { type Currency, tokenDecimals } from "../../ledger/money/pair.ts";
 import { giveUpCold, queueCold } from "../../ledger/treasury/cold_transfers.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { newId } from "../runtime/ids.ts";
-import type { ColdPolicy, HotLevels } from "./treasury_policy.ts";
-import { type Funds, type HotWallet, readFunds } from "./watch_funds.ts";
+import type { ColdPolicy, HotLevels } from "./treasury_deps.ts";
+import { type Funds, type HotWallet, readFunds } from "./funds.ts";
 
 const log = getLogger(["engine", "treasury"]);
 

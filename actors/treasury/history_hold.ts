@@ -11,19 +11,17 @@ import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { LARGEST_BATCH, type Signer, SignerUnavailable } from "../../chains/signer.ts";
-import { ZERO } from "../../ledger/money/amount.ts";
 import {
   endComparison,
   endFinishedHolds,
   noteUntil,
   readOpenHolds,
+  readQueuedIds,
 } from "../../ledger/failover/holds.ts";
-import { readQueuedIds } from "../../ledger/failover/read_queued_ids.ts";
-import { adoptSigned } from "../../ledger/treasury/adopt_signed.ts";
-import type { SignedRow } from "../../ledger/treasury/commit_signed.ts";
+import { ZERO } from "../../ledger/money/amount.ts";
+import { adoptSigned, type SignedRow } from "../../ledger/treasury/signing.ts";
 import { newId } from "../runtime/ids.ts";
-import { isToBlame } from "./commit_apart.ts";
-import { faultOf, termsOf } from "./sign_queued.ts";
+import { faultOf, isToBlame, termsOf } from "./signatures.ts";
 
 const log = getLogger(["engine", "treasury"]);
 

@@ -1,20 +1,23 @@
 import { getLogger } from "@logtape/logtape";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
-import type { Currency, OutgoingAsset } from "../../ledger/money/pair.ts";
-import { countCosts } from "../../ledger/treasury/count_costs.ts";
-import { noteHeld } from "../../ledger/treasury/note_held.ts";
-import { wakeQueued } from "../../ledger/treasury/postpone_queued.ts";
-import { readOldestQueued } from "../../ledger/treasury/read_oldest_queued.ts";
-import { type QueueHealth, readQueueHealth } from "../../ledger/treasury/read_queue_health.ts";
+import { classifyDatabaseError } from "../../ledger/database/classify_database_error.ts";
+import type { Currency, Network, OutgoingAsset } from "../../ledger/money/pair.ts";
+import { countCosts } from "../../ledger/treasury/costs.ts";
+import {
+  noteHeld,
+  type QueueHealth,
+  readOldestQueued,
+  readQueueHealth,
+  wakeQueued,
+} from "../../ledger/treasury/queue.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
+import { isAway } from "../runtime/is_away.ts";
 import { planCold } from "./cold_planner.ts";
-import { Parts } from "./parts.ts";
+import { type Funds, FundsWatch, grownSince, LowFunds, readFunds } from "./funds.ts";
 import { waitsFor } from "./prepare_batch.ts";
-import { signsFor } from "./signer_state.ts";
+import { signsFor } from "./signatures.ts";
 import { heldBy, type TokenWatch } from "./token_watch.ts";
-import type { TreasuryDeps } from "./treasury_actor.ts";
-import type { TreasuryPolicy } from "./treasury_policy.ts";
-import { type Funds, FundsWatch, grownSince, LowFunds, readFunds } from "./watch_funds.ts";
+import type { TreasuryDeps, TreasuryPolicy } from "./treasury_deps.ts";
 
 const log = getLogger(["engine", "treasury"]);
 
@@ -169,5 +172,47 @@ export class Housekeeping {
     // what moves the coin itself is counted in dollars by way of the stablecoin
     rates.set("native", rateOf("USDT"));
     await countCosts(sql, network, rates);
+  }
+}
+
+/** The parts of one look: each is tried, whatever became of the others. */
+export class Parts {
+  readonly #network: Network;
+  readonly #failures: unknown[] = [];
+
+  constructor(network: Network) {
+    this.#network = network;
+  }
+
+  /**
+   * Tries a part.
+   *
+   * @param name for the log
+   * @throws at once when the database is away, without which no part gets on
+   */
+  async run(name: string, part: () => Promise<void>): Promise<void> {
+    try {
+      await part();
+    } catch (error) {
+      if (classifyDatabaseError(error) === "connection" && isAway(error)) throw error;
+      this.#failures.push(error);
+      log.warn("{network}: the look at {name} has failed, the others go on: {error}", {
+        network: this.#network,
+        name,
+        error,
+      });
+    }
+  }
+
+  /**
+   * Ends the look.
+   *
+   * @throws the first failure of a part, a fault of ours before what is only away
+   */
+  end(): void {
+    const [first] = this.#failures;
+    const bug = this.#failures.find((error) => !isAway(error));
+    if (bug !== undefined) throw bug;
+    if (first !== undefined) throw first;
   }
 }

@@ -11,7 +11,7 @@ import { findAttempt } from "../../ledger/payouts.ts";
 import { add, type Amount, formatAmount, ZERO } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { findAddressOwners } from "../../ledger/deposit_addresses.ts";
-import type { UnexpectedPayout } from "../../ledger/treasury/read_unexpected_payout.ts";
+import type { UnexpectedPayout } from "../../ledger/treasury/unexpected_payouts.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import type { PayoutVerdict } from "../merchant/messages.ts";
 import { type ChainInDoubt, orInDoubt, readBelieved } from "../watcher/chain_in_doubt.ts";

@@ -14,11 +14,15 @@ import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import type { Chain } from "../../chains/chain.ts";
 import { readSpendsOfAttempts, settleKnownSpends } from "../../ledger/failover/unknown_spends.ts";
-import { noteReread, readRereads } from "../../ledger/treasury/read_reread.ts";
+import { noteReread, readRereads } from "../../ledger/treasury/expired_attempts.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { settleLateOutcomes, takeLateOutcomes } from "../../ledger/watcher/late_outcomes.ts";
-import { dropReadAgain, dropSettledAgain } from "../../ledger/watcher/unread_again.ts";
-import { listUnread, noteUnread } from "../../ledger/watcher/unread_blocks.ts";
+import {
+  dropReadAgain,
+  dropSettledAgain,
+  listUnread,
+  noteUnread,
+} from "../../ledger/watcher/unread_blocks.ts";
 import { rescanUpToFailure } from "../watcher/rescan_blocks.ts";
 import { ALARM_TRIES, pauseAfter } from "../watcher/retry_unread.ts";
 

@@ -6,18 +6,11 @@
  * @module
  */
 
-import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { Amount } from "../../ledger/money/amount.ts";
-import type { Testimony } from "../../ledger/treasury/bury_expired.ts";
-import type { Unproven } from "../../ledger/treasury/read_unproven.ts";
+import type { Testimony } from "../../ledger/treasury/expire_attempts.ts";
+import type { Unproven } from "../../ledger/treasury/expired_attempts.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
-
-/** A node of somebody else, asked by itself. */
-export interface SecondNode {
-  /** Its host, kept with the evidence. */
-  readonly name: string;
-  readonly chain: Pick<Chain, "block" | "transaction">;
-}
+import { answerOf, type SecondNode, solidBlockOf } from "../watcher/second_node.ts";
 
 /** Which payouts need a second opinion, and who gives it. */
 export interface SecondOpinionPolicy {
@@ -41,8 +34,6 @@ type Standing =
   | { readonly kind: "there"; readonly node: SecondNode; readonly previousTime: number }
   | { readonly kind: "behind" | "elsewhere" | "silent"; readonly node: SecondNode };
 
-/** Bound of one question. */
-const QUESTION_MS = 10_000;
 /** Transactions that are asked about at the same time. */
 const AT_ONCE = 8;
 
@@ -138,33 +129,22 @@ function alarm(reason: string): Opinion {
 
 /** Whether a node has our block among its own solid ones, and when the one before it was. */
 async function standingOf(node: SecondNode, mark: Cursor): Promise<Standing> {
-  try {
-    const own = await node.chain.block(mark.height, "solid", AbortSignal.timeout(QUESTION_MS));
-    if (own.kind !== "block") return { kind: "behind", node };
-    const { block } = own;
-    if (block.hash !== mark.hash) return { kind: "elsewhere", node };
-    const before = await node.chain.block(
-      mark.height - 1,
-      "solid",
-      AbortSignal.timeout(QUESTION_MS),
-    );
-    if (before.kind !== "block") return { kind: "behind", node };
-    if (before.block.hash !== block.parentHash) return { kind: "elsewhere", node };
-    return { kind: "there", node, previousTime: before.block.time };
-  } catch (error) {
-    if (!(error instanceof ChainUnavailable)) throw error;
-    return { kind: "silent", node };
-  }
+  const own = await solidBlockOf(node.chain, mark.height);
+  if (own === null) return { kind: "silent", node };
+  if (own.kind !== "block") return { kind: "behind", node };
+  const { block } = own;
+  if (block.hash !== mark.hash) return { kind: "elsewhere", node };
+  const before = await solidBlockOf(node.chain, mark.height - 1);
+  if (before === null) return { kind: "silent", node };
+  if (before.kind !== "block") return { kind: "behind", node };
+  if (before.block.hash !== block.parentHash) return { kind: "elsewhere", node };
+  return { kind: "there", node, previousTime: before.block.time };
 }
 
 /** Whether a node knows a transaction in its solid blocks; `null`: it does not answer. */
 async function knows(node: SecondNode, txid: string): Promise<string | null> {
-  try {
-    const found = await node.chain.transaction(txid, "solid", AbortSignal.timeout(QUESTION_MS));
-    if (found.kind === "missing") return "no";
-    return found.kind === "found" ? `block ${found.transaction.height}` : found.reason;
-  } catch (error) {
-    if (!(error instanceof ChainUnavailable)) throw error;
-    return null;
-  }
+  const found = await answerOf((signal) => node.chain.transaction(txid, "solid", signal));
+  if (found === null) return null;
+  if (found.kind === "missing") return "no";
+  return found.kind === "found" ? `block ${found.transaction.height}` : found.reason;
 }

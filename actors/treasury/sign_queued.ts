@@ -2,19 +2,21 @@ import { getLogger } from "@logtape/logtape";
 import type { Chain } from "../../chains/chain.ts";
 import { OVER_DAY_CAP, type SignAnswer, SignerUnavailable } from "../../chains/signer.ts";
 import type { OutgoingAsset } from "../../ledger/money/pair.ts";
-import type { SignedRow } from "../../ledger/treasury/commit_signed.ts";
-import { type Pulled, pullQueued, type QueueOf } from "../../ledger/treasury/pull_queued.ts";
-import { readCommitments } from "../../ledger/treasury/read_commitments.ts";
-import { returnQueued } from "../../ledger/treasury/return_queued.ts";
-import { passTurn } from "../../ledger/treasury/signing_turn.ts";
+import { readCommitments } from "../../ledger/treasury/commitments.ts";
+import { returnQueued } from "../../ledger/treasury/queue.ts";
+import {
+  passTurn,
+  type Pulled,
+  pullQueued,
+  type QueueOf,
+  type SignedRow,
+} from "../../ledger/treasury/signing.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
-import { commitApart } from "./commit_apart.ts";
-import { CurrencyHolds } from "./currency_holds.ts";
 import { type Payable, prepareBatch } from "./prepare_batch.ts";
-import { isClosed } from "./signer_state.ts";
-import type { TreasuryDeps } from "./treasury_actor.ts";
-import { ANOTHER_TRY, PAUSES, Waits } from "./waits.ts";
+import { commitApart, faultOf, isClosed, termsOf } from "./signatures.ts";
+import type { TreasuryDeps } from "./treasury_deps.ts";
+import { ANOTHER_TRY, CurrencyHolds, PAUSES, Waits } from "./waits.ts";
 
 const log = getLogger(["engine", "treasury"]);
 
@@ -205,30 +207,4 @@ function readAnswers(
     onSignerState(network, !closed);
   }
   return signed;
-}
-
-/** Terms of signed bytes; null: they are none of this chain. */
-export function termsOf(
-  chain: Pick<Chain, "termsOf">,
-  bytes: string,
-  near: number,
-): ReturnType<Chain["termsOf"]> | null {
-  try {
-    return chain.termsOf(bytes, near);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    return null;
-  }
-}
-
-/** Why a signature cannot be kept; null: it can. */
-export function faultOf(
-  chain: Pick<Chain, "transactionId">,
-  { txid, bytes, expiresAt }: Extract<SignAnswer, { readonly signed: unknown }>["signed"],
-  earlier: ReadonlySet<string>,
-): string | null {
-  if (chain.transactionId(txid) !== txid) return `it is no transaction id: ${txid}`;
-  if (earlier.has(txid)) return `another transfer of the batch has its transaction: ${txid}`;
-  if (bytes === "") return "it has no bytes";
-  return Number.isSafeInteger(expiresAt) ? null : `it has no time of expiry: ${expiresAt}`;
 }

@@ -8,29 +8,27 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import type { Sql } from "postgres";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
-import type { Signer } from "../../chains/signer.ts";
-import type { Amount } from "../../ledger/money/amount.ts";
-import type { Currency, Network, OutgoingAsset } from "../../ledger/money/pair.ts";
-import { countInFlight } from "../../ledger/treasury/count_in_flight.ts";
-import type { QueueOf } from "../../ledger/treasury/pull_queued.ts";
-import { type InFlight, readInFlight } from "../../ledger/treasury/read_in_flight.ts";
 import { confirmDurable } from "../../ledger/database/confirm_durable.ts";
+import type { Network, OutgoingAsset } from "../../ledger/money/pair.ts";
+import {
+  countInFlight,
+  type InFlight,
+  type QueueOf,
+  readInFlight,
+} from "../../ledger/treasury/signing.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
-import { isAway } from "../runtime/is_away.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
-import { Burials } from "./bury_dead.ts";
-import { CurrencyHolds } from "./currency_holds.ts";
-import { Parts } from "./parts.ts";
+import { isAway } from "../runtime/is_away.ts";
+import { Burials } from "./expiry_proofs.ts";
 import { HistoryHold } from "./history_hold.ts";
-import { Housekeeping } from "./housekeeping.ts";
+import { Housekeeping, Parts } from "./housekeeping.ts";
 import { readAgain } from "./read_again.ts";
 import { BATCH_LIMIT, type Signed, signQueued } from "./sign_queued.ts";
 import { TokenWatch } from "./token_watch.ts";
-import type { TreasuryPolicy } from "./treasury_policy.ts";
-import type { TreasuryStatus } from "./treasury_status.ts";
+import type { TreasuryDeps } from "./treasury_deps.ts";
+import { CurrencyHolds } from "./waits.ts";
 
 const log = getLogger(["engine", "treasury"]);
 
@@ -59,43 +57,6 @@ const NOTHING: Signed = { transactions: [], mayBeMore: false };
 export interface TreasuryMessage {
   /** Something may be due: a new row, a solid block, or time has passed. */
   readonly type: "look";
-}
-
-/** What the hot wallet can still promise, per currency. */
-export type Liquidity = ReadonlyMap<Currency, Amount>;
-
-/** What treasuries work with. */
-export interface TreasuryDeps {
-  readonly sql: Sql;
-  readonly chains: ReadonlyMap<Network, Chain>;
-  readonly signer: Signer;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-  /** Milliseconds of a clock that is never set, for pauses; default `performance.now`. */
-  readonly monotonic?: () => number;
-  /** Name of this node; with one that outlives the process it goes on at once after a restart. */
-  readonly node: string;
-  /** How long only this node signs after a pull; the commit, not this, is the safety. */
-  readonly leaseMs: number;
-  /** How long a signed transaction is left alone before it is sent again. */
-  readonly resendMs: number;
-  /** After so many dead attempts a payout is given up and refunded. */
-  readonly attemptLimit: number;
-  readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
-  /** Says that the funds are about to be looked at: what was promised before will be seen. */
-  readonly onLook: (network: Network, currencies: readonly Currency[]) => void;
-  /** What new withdrawals may count on; a hint, the queue waits for the rest. */
-  readonly onLiquidity: (network: Network, liquidity: Liquidity) => void;
-  /** Whether payouts of the network can be signed at all. */
-  readonly onSignerState: (network: Network, open: boolean) => void;
-  /** Why the scan of a network does not go on; without it it always does. */
-  readonly scanStopped?: (network: Network) => string | null;
-  /** How a network's treasury behaves; without it nothing is low, cold, or proven twice. */
-  readonly policy?: (network: Network) => TreasuryPolicy;
-  /** How a network's treasury stands. */
-  readonly onStatus?: (network: Network, status: TreasuryStatus) => void;
-  /** Units of a currency per coin; without it costs are counted in the coin alone. */
-  readonly coinRate?: (network: Network, currency: Currency) => string | null;
 }
 
 /** The kind of actor that keeps the wallets of one network each. */

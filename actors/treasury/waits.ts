@@ -1,9 +1,9 @@
 import { getLogger } from "@logtape/logtape";
-import type { Network } from "../../ledger/money/pair.ts";
-import type { OutgoingRow } from "../../ledger/rows.ts";
-import { type Postponed, postponeQueued } from "../../ledger/treasury/postpone_queued.ts";
-import { returnQueued } from "../../ledger/treasury/return_queued.ts";
 import type { Sql } from "postgres";
+import type { ChainUnavailable } from "../../chains/chain.ts";
+import type { Network, OutgoingAsset } from "../../ledger/money/pair.ts";
+import type { OutgoingRow } from "../../ledger/rows.ts";
+import { type Postponed, postponeQueued, returnQueued } from "../../ledger/treasury/queue.ts";
 
 const log = getLogger(["engine", "treasury"]);
 
@@ -92,5 +92,143 @@ export class Waits {
       });
     }
     this.#details.clear();
+  }
+}
+
+/** After so many transfers of a currency in a row that nodes did not answer for, its newest is tried. */
+const DOUBTFUL_AFTER = 3;
+
+/** Record of nodes' answers for the transfers of one currency. */
+interface Tally {
+  /** Unanswered ones since the last that was answered for. */
+  inARow: number;
+  hasAnswer: boolean;
+  readonly unanswered: OutgoingRow[];
+}
+
+/**
+ * Transfers of one round that nodes did not answer for. Either those are to blame, or their currency,
+ * or the nodes are away: so they are counted by currency, and before a currency is given up for the
+ * round its newest transfer is tried as well.
+ */
+export class Silences {
+  readonly #tallies = new Map<OutgoingAsset, Tally>();
+  readonly #details = new Map<string, string>();
+  #last: ChainUnavailable | null = null;
+
+  /** Error of the last one of them. */
+  get last(): ChainUnavailable | null {
+    return this.#last;
+  }
+
+  /** Currencies of which no more are tried in this round. */
+  get givenUp(): readonly OutgoingAsset[] {
+    return [...this.#tallies.keys()].filter((currency) => this.#isGivenUp(currency));
+  }
+
+  /** Takes the next transfer to be tried out of those that are left; undefined: none is. */
+  next(left: OutgoingRow[]): OutgoingRow | undefined {
+    for (let row = left.shift(); row !== undefined; row = left.shift()) {
+      const { currency } = row;
+      if (this.#isGivenUp(currency)) continue;
+      if (this.#tallyOf(currency).inARow < DOUBTFUL_AFTER) return row;
+      const newest = left.findLastIndex((one) => one.currency === currency);
+      if (newest < 0) return row;
+      left.unshift(row);
+      return left.splice(newest + 1, 1)[0];
+    }
+    return undefined;
+  }
+
+  answered({ currency }: OutgoingRow): void {
+    const tally = this.#tallyOf(currency);
+    tally.inARow = 0;
+    tally.hasAnswer = true;
+  }
+
+  unanswered(row: OutgoingRow, error: ChainUnavailable): void {
+    const tally = this.#tallyOf(row.currency);
+    tally.inARow++;
+    tally.unanswered.push(row);
+    this.#details.set(row.id, error.message);
+    this.#last = error;
+  }
+
+  /**
+   * Has them wait: those alone that failed while others of their currency were answered for are tried
+   * ever more seldom.
+   */
+  tell(waits: Waits): void {
+    for (const { hasAnswer, unanswered } of this.#tallies.values()) {
+      const pause = hasAnswer ? PAUSES.own : PAUSES.node;
+      for (const row of unanswered) {
+        waits.add(row, ANOTHER_TRY, pause, this.#details.get(row.id) ?? "");
+      }
+    }
+  }
+
+  #isGivenUp(currency: OutgoingAsset): boolean {
+    return this.#tallyOf(currency).inARow > DOUBTFUL_AFTER;
+  }
+
+  #tallyOf(currency: OutgoingAsset): Tally {
+    const known = this.#tallies.get(currency);
+    if (known !== undefined) return known;
+    const tally: Tally = { inARow: 0, hasAnswer: false, unanswered: [] };
+    this.#tallies.set(currency, tally);
+    return tally;
+  }
+}
+
+/** Transfers in the order in which they are tried: those last that a node did not answer for before. */
+export function silentLast(rows: readonly OutgoingRow[]): OutgoingRow[] {
+  const wasSilent = ({ reason }: OutgoingRow) => reason === ANOTHER_TRY;
+  return [...rows.filter((row) => !wasSilent(row)), ...rows.filter(wasSilent)];
+}
+
+/** Milliseconds for which a currency is left alone whose cap of the day is reached. */
+const CAPPED_MS = 60_000;
+/** The same while the signer signs nothing at all. */
+const CLOSED_MS = 3_000;
+/** Transfers that find out whether a currency is signed for again. */
+const PROBES = 4;
+
+/** Why a currency is not signed for: its cap of the day is reached, or nothing is signed at all. */
+export type HoldCause = "capped" | "closed";
+
+/**
+ * Currencies that the signer does not sign for at the moment. Preparing a transfer asks nodes, so
+ * none is prepared while that would be in vain, and then only a few at first. Kept in memory: it
+ * saves calls, and nothing depends on it.
+ */
+export class CurrencyHolds {
+  readonly #now: () => number;
+  readonly #until = new Map<OutgoingAsset, number>();
+
+  /** @param now monotonic milliseconds */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** Currencies of which nothing is to be prepared now. */
+  get held(): readonly OutgoingAsset[] {
+    return [...this.#until].filter(([, until]) => until > this.#now()).map(([asset]) => asset);
+  }
+
+  /** The most transfers of a currency that are to be prepared now. */
+  most(asset: OutgoingAsset): number {
+    const until = this.#until.get(asset);
+    if (until === undefined) return Infinity;
+    return until > this.#now() ? 0 : PROBES;
+  }
+
+  /** Notes that a transfer of the currency was refused for a cause that all of it share. */
+  refused(asset: OutgoingAsset, cause: HoldCause): void {
+    this.#until.set(asset, this.#now() + (cause === "capped" ? CAPPED_MS : CLOSED_MS));
+  }
+
+  /** Notes that a transfer of the currency was signed. */
+  signed(asset: OutgoingAsset): void {
+    this.#until.delete(asset);
   }
 }

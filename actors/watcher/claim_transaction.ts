@@ -19,10 +19,11 @@ import type {
   TransactionLookup,
 } from "../../chains/chain.ts";
 import type { Currency, Network } from "../../ledger/money/pair.ts";
-import { readTransferStates } from "../../ledger/watcher/read_transfer_states.ts";
-import { recordTransfers, type TransferFinding } from "../../ledger/watcher/record_findings.ts";
+import { readTransferStates } from "../../ledger/watcher/pending_deposits.ts";
+import { recordTransfers } from "../../ledger/watcher/record_findings.ts";
 import { type ChainInDoubt, orInDoubt, readBelieved } from "./chain_in_doubt.ts";
 import { findingsOf } from "./record_blocks.ts";
+import type { TransferFinding } from "../../ledger/watcher/findings.ts";
 
 const log = getLogger(["engine", "watcher"]);
 

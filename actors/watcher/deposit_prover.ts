@@ -9,7 +9,7 @@
 
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
-import { type BlockAnswer, type Chain, ChainUnavailable } from "../../chains/chain.ts";
+import type { BlockAnswer, Chain } from "../../chains/chain.ts";
 import type { Amount } from "../../ledger/money/amount.ts";
 import {
   keepDepositProofRule,
@@ -24,7 +24,7 @@ import {
   type UnprovenFigures,
   type UnprovenTransfer,
 } from "../../ledger/watcher/deposit_proofs.ts";
-import type { SecondNode } from "../treasury/second_opinion.ts";
+import { type SecondNode, solidBlockOf } from "./second_node.ts";
 
 const log = getLogger(["engine", "watcher"]);
 
@@ -32,8 +32,6 @@ const log = getLogger(["engine", "watcher"]);
 const ASKED_AT_ONCE = 100;
 /** Blocks that are asked for at the same time. */
 const BLOCKS_AT_ONCE = 4;
-/** Bound of one question. */
-const QUESTION_MS = 10_000;
 /** Time after which no more questions are begun in one look. */
 const LOOK_MS = 20_000;
 
@@ -207,13 +205,13 @@ export class DepositProver {
     if (nodes.length === 0) return later("no second node is configured");
     const answers = await Promise.all(nodes.map(async (node) => {
       // one time-out is enough: the others of this look are asked about next time
-      const answer = silent.has(node.name) ? null : await blockOf(node.chain, height);
+      const answer = silent.has(node.name) ? null : await solidBlockOf(node.chain, height);
       if (answer === null) silent.add(node.name);
       return { name: node.name, answer };
     }));
     let met: string | null = null;
     if (transfers.some(({ hash }) => (hash ?? null) === null)) {
-      const own = await blockOf(chain, height);
+      const own = await solidBlockOf(chain, height);
       if (own?.kind === "block") met = own.block.hash;
     }
     const waiting: Unanswered[] = [];
@@ -273,18 +271,5 @@ export class DepositProver {
     const text = "{network}: {txid} to {to} is not credited yet: {reason}";
     if (isDisputed) log.fatal(text, told);
     else log.warn(text, told);
-  }
-}
-
-/** A solid block; null: there is no answer. */
-async function blockOf(
-  chain: Pick<Chain, "block">,
-  height: number,
-): Promise<BlockAnswer | null> {
-  try {
-    return await chain.block(height, "solid", AbortSignal.timeout(QUESTION_MS));
-  } catch (error) {
-    if (!(error instanceof ChainUnavailable)) throw error;
-    return null;
   }
 }

@@ -5,9 +5,9 @@
  * @module
  */
 
-import { type BlockAnswer, type Chain, ChainUnavailable } from "../../chains/chain.ts";
+import type { BlockAnswer, Chain } from "../../chains/chain.ts";
 import type { DepositEvidence, UnprovenTransfer } from "../../ledger/watcher/deposit_proofs.ts";
-import type { SecondNode } from "../treasury/second_opinion.ts";
+import { answerOf, type SecondNode, solidBlockOf } from "./second_node.ts";
 
 /** The nodes' answer. */
 export type DiscardJudgement =
@@ -39,8 +39,8 @@ export async function judgeDiscard(
   const { height } = transfer;
   const signal = AbortSignal.timeout(boundMs);
   const [own, ...seconds] = await Promise.all([
-    answerOf(() => ownBlock(chain, height, signal)),
-    ...nodes.map(({ chain }) => answerOf(() => chain.block(height, "solid", signal))),
+    answerOf((bound) => ownBlock(chain, height, bound), signal),
+    ...nodes.map(({ chain }) => solidBlockOf(chain, height, signal)),
   ]);
   if (own?.kind !== "block") {
     return { kind: "unread", why: `No configured node shows block ${height}; ask again.` };
@@ -75,14 +75,4 @@ async function ownBlock(
 ): Promise<BlockAnswer | null> {
   for await (const answer of chain.blocks(height, height, "solid", signal)) return answer;
   return null;
-}
-
-/** @returns null where there is no answer */
-async function answerOf(ask: () => Promise<BlockAnswer | null>): Promise<BlockAnswer | null> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (!(error instanceof ChainUnavailable)) throw error;
-    return null;
-  }
 }

@@ -3,8 +3,7 @@ import type { Sql } from "postgres";
 import { type Block, type Chain, ChainUnavailable, NotOurChain } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
-import { markReadWithContracts } from "../../ledger/watcher/scanned_contracts.ts";
-import { markScanned } from "../../ledger/watcher/scanned_ranges.ts";
+import { markReadWithContracts, markScanned } from "../../ledger/watcher/scanned_ranges.ts";
 import { type ChainInDoubt, orInDoubt, readBelieved } from "./chain_in_doubt.ts";
 import { recordBlocks } from "./record_blocks.ts";
 

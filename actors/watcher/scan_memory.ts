@@ -1,7 +1,120 @@
+import { getLogger } from "@logtape/logtape";
 import type { Network } from "../../ledger/money/pair.ts";
 import type { UnreadBlock } from "../../ledger/watcher/unread_blocks.ts";
-import { ScanProgress } from "./scan_progress.ts";
-import type { WatcherStatus } from "./watcher_status.ts";
+
+/** How a network's scan goes, for health, metrics and operators. */
+export interface WatcherStatus {
+  /** Height of the newest solid block that any node ever said the chain had. */
+  readonly chainSolid: number;
+  /** Height of the newest solid block that was read. */
+  readonly readSolid: number;
+  /** Time of that block, Unix milliseconds. */
+  readonly readSolidTime: number;
+  /** Height of the newest block that was seen; it may still change. */
+  readonly readHead: number;
+  /** When the chain was last reached, milliseconds of the monotonic clock. */
+  readonly reachedAt: number;
+  /** Blocks read since the start. */
+  readonly blocksRead: number;
+  /** Set while many blocks are left to read. */
+  readonly catchUp: CatchUp | null;
+  /** Why the scan does not go on by itself; somebody has to look. */
+  readonly stopped: string | null;
+  /** Blocks that no node gives whole. */
+  readonly unread: readonly UnreadBlock[];
+  /** How long the scan rests between two looks so that nodes' calls last the day, milliseconds. */
+  readonly restMs: number;
+}
+
+/** How catching up goes. */
+export interface CatchUp {
+  readonly perSecond: number;
+  readonly left: number;
+}
+
+/** Blocks that a scan has yet to read; a node that fell behind makes it no less than none. */
+export function lagOf({ chainSolid, readSolid }: WatcherStatus): number {
+  return Math.max(0, chainSolid - readSolid);
+}
+
+/** Tells a network's status. */
+export type TellStatus = (network: Network, status: WatcherStatus) => void;
+
+const log = getLogger(["engine", "watcher"]);
+
+/** Blocks behind from which on reading is called catching up: five minutes of a chain. */
+const FAR_BEHIND = 100;
+/** How often progress is told. */
+const TELL_MS = 5_000;
+
+/** Tells how catching up goes: every few seconds in the log, always to whoever asks. */
+export class ScanProgress {
+  readonly #network: Network;
+  readonly #monotonic: () => number;
+  #began: { readonly at: number; readonly height: number } | null = null;
+  #toldAt = 0;
+  #toldHeight = 0;
+  #state: CatchUp | null = null;
+
+  constructor(network: Network, monotonic: () => number) {
+    this.#network = network;
+    this.#monotonic = monotonic;
+  }
+
+  /** What is known now; null while the scan is in step. */
+  get state(): CatchUp | null {
+    return this.#state;
+  }
+
+  /** Notes how far the scan is. @param target newest solid block of the chain */
+  note(height: number, target: number): void {
+    const now = this.#monotonic();
+    const left = Math.max(0, target - height);
+    if (this.#began === null) {
+      if (left < FAR_BEHIND) return;
+      this.#began = { at: now, height };
+      this.#toldAt = now;
+      this.#toldHeight = height;
+      this.#state = { perSecond: 0, left };
+      log.info("{network} catches up from block {height} on: {left} blocks", {
+        network: this.#network,
+        height,
+        left,
+      });
+      return;
+    }
+    if (left === 0) return this.#end(height);
+    const passed = now - this.#toldAt;
+    if (passed < TELL_MS) {
+      this.#state = { perSecond: this.#state?.perSecond ?? 0, left };
+      return;
+    }
+    const perSecond = (height - this.#toldHeight) / (passed / 1_000);
+    this.#state = { perSecond, left };
+    this.#toldAt = now;
+    this.#toldHeight = height;
+    log.info("{network} catches up: block {height}, {perSecond} blocks/s, {left} left{rest}", {
+      network: this.#network,
+      height,
+      perSecond: Math.round(perSecond),
+      left,
+      rest: perSecond < 1 ? "" : `, about ${Math.ceil(left / perSecond)} s`,
+    });
+  }
+
+  #end(height: number): void {
+    const { at, height: from } = this.#began ?? { at: this.#monotonic(), height };
+    const seconds = Math.max(0.001, (this.#monotonic() - at) / 1_000);
+    log.info("{network} has caught up at block {height}: {blocks} blocks in {seconds} s", {
+      network: this.#network,
+      height,
+      blocks: height - from,
+      seconds: Math.round(seconds),
+    });
+    this.#began = null;
+    this.#state = null;
+  }
+}
 
 /** A block that was seen; without a hash it was passed unread, so the next one cannot be compared. */
 export interface SeenBlock {

@@ -10,15 +10,14 @@ import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import type { Chain, NodeState } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { noteContracts } from "../../ledger/watcher/scanned_contracts.ts";
+import { noteContracts } from "../../ledger/watcher/scanned_ranges.ts";
 import { listUnread } from "../../ledger/watcher/unread_blocks.ts";
-import { isAway } from "../runtime/is_away.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
+import { isAway } from "../runtime/is_away.ts";
 import { recallHead, viewHead } from "./head_view.ts";
 import { callsLeft, restAfter } from "./rest.ts";
-import { ScanMemory, waitingFrom } from "./scan_memory.ts";
+import { ScanMemory, type TellStatus, waitingFrom } from "./scan_memory.ts";
 import { scanSolid } from "./solid_scan.ts";
-import type { TellStatus } from "./watcher_status.ts";
 
 const log = getLogger(["engine", "watcher"]);
 

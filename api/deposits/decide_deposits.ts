@@ -8,7 +8,7 @@ import { z } from "zod";
 import type { Answers, DecideDeposit } from "../../actors/merchant/messages.ts";
 import { findingsOf } from "../../actors/watcher/record_blocks.ts";
 import { askForRequest } from "../../chains/call_lane.ts";
-import { LOST_ACCOUNT } from "../../ledger/addresses/lost_account.ts";
+import { LOST_ACCOUNT } from "../../ledger/own_accounts.ts";
 import { sumConfirmedByHand } from "../../ledger/approvals.ts";
 import { findDepositOwner, listOpenDeposits } from "../../ledger/deposits.ts";
 import { findNamedTransaction } from "../../ledger/payouts.ts";

@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import { lagOf } from "../../actors/watcher/watcher_status.ts";
+import { lagOf } from "../../actors/watcher/scan_memory.ts";
 import type { NodeState } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { type Cursor, readCursor } from "../../ledger/watcher/cursor.ts";

@@ -6,8 +6,8 @@
 
 import { z } from "zod";
 import { listHolds, listLost, listUndecided } from "../../ledger/failover/list_failovers.ts";
-import { readSigningStop } from "../../ledger/failover/signing_stop.ts";
-import { declareFailover, endHolds } from "../../ledger/failover/verdicts.ts";
+import { readSigningStop } from "../../ledger/failover/holds.ts";
+import { declareFailover, endHolds } from "../../ledger/failover/spend_verdicts.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { hubAudit, recordRefusal } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";

@@ -14,7 +14,7 @@ import {
   retryQuarantined,
 } from "../../ledger/quarantine.ts";
 import { readUnproven } from "../../ledger/watcher/deposit_proofs.ts";
-import { discardUnproven } from "../../ledger/watcher/discard_unproven.ts";
+import { discardUnproven } from "../../ledger/watcher/unproven_transfers.ts";
 import { recordRefusal, settingsAudit } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";
 import { conflict, notFound, unavailable } from "../http/errors.ts";

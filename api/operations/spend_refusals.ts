@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Candidate } from "../../ledger/failover/candidates.ts";
+import type { Candidate } from "../../ledger/failover/spend_verdicts.ts";
 import type { Answer } from "../http/answer.ts";
 import { conflict } from "../http/errors.ts";
 

@@ -8,13 +8,12 @@ import { z } from "zod";
 import { type SettleOutcome, settleSweep } from "../../actors/sweeper/settle_sweep.ts";
 import { writeOff, type WriteOffOutcome } from "../../actors/sweeper/write_off.ts";
 import { formatAmount } from "../../ledger/money/amount.ts";
-import { findTarget } from "../../ledger/sweeps/due_targets.ts";
-import { SWEEP_REASONS } from "../../ledger/sweeps/sweep_reason.ts";
+import { findTarget, SWEEP_REASONS } from "../../ledger/sweeps/targets.ts";
 import {
   readUnexpectedSweep,
   SWEEP_VERDICTS,
   type SweepVerdict,
-} from "../../ledger/sweeps/write_verdict.ts";
+} from "../../ledger/sweeps/verdicts.ts";
 import { hubAudit, recordRefusal } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";
 import { cannotBelieveAs, whyStopped } from "../http/checks.ts";

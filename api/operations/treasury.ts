@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { HotLevels, TreasuryPolicy } from "../../actors/treasury/treasury_policy.ts";
+import type { HotLevels, TreasuryPolicy } from "../../actors/treasury/treasury_deps.ts";
 import { type Amount, formatAmount, subtract, ZERO } from "../../ledger/money/amount.ts";
 import type { Currency, Network } from "../../ledger/money/pair.ts";
 import { listOutgoing, type WaitingTransfer } from "../../ledger/payouts.ts";
@@ -13,12 +13,15 @@ import {
   type ListedTarget,
   listTargets,
   type TargetCount,
-} from "../../ledger/sweeps/list_targets.ts";
-import { type Commitment, readCommitments } from "../../ledger/treasury/read_commitments.ts";
-import { readOldestQueued } from "../../ledger/treasury/read_oldest_queued.ts";
-import { type QueueHealth, readQueueHealth } from "../../ledger/treasury/read_queue_health.ts";
-import { sumCosts } from "../../ledger/treasury/sum_costs.ts";
-import { sumWaiting } from "../../ledger/treasury/sum_waiting.ts";
+} from "../../ledger/sweeps/sweep_health.ts";
+import { type Commitment, readCommitments } from "../../ledger/treasury/commitments.ts";
+import {
+  type QueueHealth,
+  readOldestQueued,
+  readQueueHealth,
+  sumWaiting,
+} from "../../ledger/treasury/queue.ts";
+import { sumCosts } from "../../ledger/treasury/costs.ts";
 import { type Cursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import { ok } from "../http/answer.ts";
 import type { ApiContext } from "../http/context.ts";

@@ -13,8 +13,7 @@ import {
   type OutgoingAsset,
   tokenDecimals,
 } from "../../ledger/money/pair.ts";
-import { type CostLine, listCosts } from "../../ledger/treasury/list_costs.ts";
-import type { CostSum } from "../../ledger/treasury/sum_costs.ts";
+import { type CostLine, type CostSum, listCosts } from "../../ledger/treasury/costs.ts";
 import { ok } from "../http/answer.ts";
 import { limit, network } from "../http/fields.ts";
 import {

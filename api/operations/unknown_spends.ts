@@ -6,14 +6,15 @@
  */
 
 import { z } from "zod";
-import { bookedWithdrawalId } from "../../ledger/failover/booked_withdrawal.ts";
-import { type Candidate, findCandidates } from "../../ledger/failover/candidates.ts";
 import {
+  bookedWithdrawalId,
+  type Candidate,
   decideSpends,
+  findCandidates,
   findUndecided,
   type SpendVerdict,
   type UndecidedSpend,
-} from "../../ledger/failover/verdicts.ts";
+} from "../../ledger/failover/spend_verdicts.ts";
 import { writeOffSpends } from "../../ledger/failover/write_off_spends.ts";
 import { findIngested, spendEventId } from "../../ledger/ingested.ts";
 import { readMerchant } from "../../ledger/merchants.ts";

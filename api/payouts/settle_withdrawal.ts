@@ -7,7 +7,7 @@
 import { z } from "zod";
 import { judgePayout } from "../../actors/treasury/judge_payout.ts";
 import { formatAmount } from "../../ledger/money/amount.ts";
-import { readUnexpectedPayout } from "../../ledger/treasury/read_unexpected_payout.ts";
+import { readUnexpectedPayout } from "../../ledger/treasury/unexpected_payouts.ts";
 import { askAsAdmin, recordRefusal } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
 import { cannotBelieveAs, whyStopped } from "../http/checks.ts";

@@ -6,7 +6,7 @@
 
 import { z } from "zod";
 import { NOT_INITIATED, type Reserve } from "../../actors/merchant/messages.ts";
-import { LOST_ACCOUNT } from "../../ledger/addresses/lost_account.ts";
+import { LOST_ACCOUNT } from "../../ledger/own_accounts.ts";
 import { add, formatAmount } from "../../ledger/money/amount.ts";
 import { awaitsApproval } from "../../ledger/money/duties.ts";
 import type { Network } from "../../ledger/money/pair.ts";

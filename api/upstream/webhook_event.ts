@@ -6,7 +6,7 @@
 
 import { z } from "zod";
 import { findDepositOwner } from "../../ledger/deposits.ts";
-import { readSigningStop } from "../../ledger/failover/signing_stop.ts";
+import { readSigningStop } from "../../ledger/failover/holds.ts";
 import { findIngested, isReservedEventId, upstreamEventId } from "../../ledger/ingested.ts";
 import { findWithdrawalOwner } from "../../ledger/withdrawals.ts";
 import { askToDecideDeposit, isTransferOfAnother } from "../deposits/decide_deposits.ts";

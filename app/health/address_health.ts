@@ -1,7 +1,6 @@
 import { Gauge, type Registry } from "prom-client";
-import type { AddressBook } from "../../actors/addresses/address_book.ts";
+import type { AddressBook, AddressFigures } from "../../actors/addresses/address_book.ts";
 import type { AddressGuard } from "../../actors/addresses/address_guard.ts";
-import type { AddressFigures } from "../../actors/addresses/network_book.ts";
 
 /** Time for which lists that were given up are told, milliseconds. */
 const GIVEN_UP_MS = 60_000;

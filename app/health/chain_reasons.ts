@@ -1,6 +1,6 @@
 import type { Engine } from "../../actors/engine.ts";
 import { LONG_REST_MS } from "../../actors/watcher/watcher_actor.ts";
-import { lagOf } from "../../actors/watcher/watcher_status.ts";
+import { lagOf } from "../../actors/watcher/scan_memory.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { nodeReasons } from "./node_reasons.ts";
 

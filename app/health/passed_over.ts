@@ -8,7 +8,7 @@ import type { Engine } from "../../actors/engine.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { PairSettings } from "../../ledger/journal/read_settings.ts";
 import { readHeldClaims } from "../../ledger/quarantine.ts";
-import { type MissedBlocks, readMissedBlocks } from "../../ledger/watcher/scanned_contracts.ts";
+import { type MissedBlocks, readMissedBlocks } from "../../ledger/watcher/scanned_ranges.ts";
 
 /** Time for which a transfer may wait for a deposit by hand before it is said. */
 const HELD_MINUTES = 10;

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from "prom-client";
 import type { Engine } from "../../actors/engine.ts";
-import type { TreasuryStatus } from "../../actors/treasury/treasury_status.ts";
+import type { TreasuryStatus } from "../../actors/treasury/treasury_deps.ts";
 
 /** Time for which a payout may wait that nothing but its turn holds. */
 const PAYABLE_MS = 2 * 60_000;

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from "prom-client";
 import type { Engine } from "../../actors/engine.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { SWEEP_REASONS, type SweepReason } from "../../ledger/sweeps/sweep_reason.ts";
+import { SWEEP_REASONS, type SweepReason } from "../../ledger/sweeps/targets.ts";
 
 /** A top-up that is final for so long should have been swept. */
 const TOP_UP_MS = 24 * 60 * 60_000;

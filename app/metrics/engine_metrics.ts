@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from "prom-client";
 import type { Engine } from "../../actors/engine.ts";
-import { lagOf, type WatcherStatus } from "../../actors/watcher/watcher_status.ts";
+import { lagOf, type WatcherStatus } from "../../actors/watcher/scan_memory.ts";
 import type { Webhooks } from "../../actors/webhook/webhooks.ts";
 import { registerJournalMetrics } from "../health/journal_health.ts";
 import { registerNodeMetrics } from "./node_metrics.ts";

@@ -9,8 +9,7 @@ import { getLogger } from "@logtape/logtape";
 import type { TronNodes } from "../../chains/tron/tron_nodes.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { keepGenesis } from "../../ledger/watcher/chain_identity.ts";
-import { addNodeCalls } from "../../ledger/watcher/node_calls.ts";
+import { addNodeCalls, keepGenesis } from "../../ledger/watcher/chain_nodes.ts";
 
 const log = getLogger(["engine", "setup"]);
 

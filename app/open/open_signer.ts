@@ -16,7 +16,7 @@ import type { IntentSource, Signer } from "../../chains/signer.ts";
 import { readPassphraseFile } from "../../chains/wallet/secret_file.ts";
 import { unlockWallet } from "../../chains/wallet/unlock_wallet.ts";
 import { connect } from "../../ledger/database/connect.ts";
-import { createIntentSource } from "../../ledger/treasury/read_intents.ts";
+import { createIntentSource } from "../../ledger/treasury/intents.ts";
 
 const log = getLogger(["engine", "signer"]);
 

@@ -1,10 +1,5 @@
 import type { FeeTerms } from "../../actors/treasury/fee_board.ts";
-import type { SecondNode } from "../../actors/treasury/second_opinion.ts";
-import type {
-  ColdPolicy,
-  HotLevels,
-  TreasuryPolicy,
-} from "../../actors/treasury/treasury_policy.ts";
+import type { ColdPolicy, HotLevels, TreasuryPolicy } from "../../actors/treasury/treasury_deps.ts";
 import type { Chain } from "../../chains/chain.ts";
 import type { SignerNetwork } from "../../chains/signer/signer_settings.ts";
 import { createTronChain } from "../../chains/tron/tron_chain.ts";
@@ -16,6 +11,7 @@ import type { Sql } from "../../ledger/database/connect.ts";
 import { CURRENCIES, type Currency, type Network } from "../../ledger/money/pair.ts";
 import { noteDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
 import { findAddressOwners } from "../../ledger/deposit_addresses.ts";
+import type { SecondNode } from "../../actors/watcher/second_node.ts";
 
 /** What policies are made of. */
 export interface PolicySources {

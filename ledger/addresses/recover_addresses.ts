@@ -9,7 +9,7 @@
 import type { Sql } from "postgres";
 import { type Amount, amountOf } from "../money/amount.ts";
 import type { Currency, Network } from "../money/pair.ts";
-import { LOST_ACCOUNT } from "./lost_account.ts";
+import { LOST_ACCOUNT } from "../own_accounts.ts";
 
 /** A final payment to an address that nobody is known for. */
 export interface LostPayment {

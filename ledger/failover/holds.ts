@@ -108,3 +108,45 @@ export async function endFinishedHolds(
     return rows.map(({ id }) => id);
   });
 }
+
+/** A transfer that waits for a signature. */
+export interface QueuedId {
+  readonly id: string;
+  readonly merchantId: string;
+  readonly isHot: boolean;
+}
+
+/** Queued transfers of a network in the order of their ids, suspended merchants' too. */
+export async function readQueuedIds(
+  sql: Sql,
+  network: Network,
+  after: string,
+  limit: number,
+): Promise<readonly QueuedId[]> {
+  const rows = await sql<{ id: string; merchant_id: string; wallet: string }[]>`
+    SELECT id, merchant_id, wallet FROM book.outgoing
+    WHERE network = ${network} AND status = 'queued' AND id > ${after} ORDER BY id LIMIT ${limit}`;
+  return rows.map((row) => ({
+    id: row.id,
+    merchantId: row.merchant_id,
+    isHot: row.wallet === "hot",
+  }));
+}
+
+/** Why nothing may be signed for a network now, for people; null: it may. */
+export async function readSigningStop(sql: Sql, network: Network): Promise<string | null> {
+  const [row] = await sql<{ reason: string | null }[]>`
+    SELECT hub.signing_stop(${network}) AS reason`;
+  return row?.reason ?? null;
+}
+
+/** Those of some networks for which nothing may be signed now. */
+export async function readStoppedNetworks(
+  sql: Sql,
+  networks: readonly Network[],
+): Promise<readonly Network[]> {
+  const rows = await sql<{ network: Network }[]>`
+    SELECT n.network FROM unnest(${[...networks]}::text[]) AS n(network)
+    WHERE hub.signing_stop(n.network) IS NOT NULL`;
+  return rows.map(({ network }) => network);
+}

@@ -1,6 +1,6 @@
 import type { Sql } from "postgres";
 import type { Network } from "../money/pair.ts";
-import { type Candidate, listCandidates, spendKey } from "./candidates.ts";
+import { type Candidate, listCandidates, spendKey } from "./spend_verdicts.ts";
 
 /** Rows of one list that are shown. */
 const MOST = 1_000;
@@ -124,4 +124,28 @@ export async function listLost(sql: Sql): Promise<readonly ListedLoss[]> {
       reference_id AS "referenceId", network, currency, trim_scale(amount)::text AS amount, destination,
       acknowledged_at AS "acknowledgedAt"
     FROM hub.lost_commit ORDER BY failover_id DESC, acknowledged_at LIMIT ${MOST}`;
+}
+
+/** Reasons that stop payouts of one network while it is not known what was signed before. */
+export interface FailoverTrouble {
+  readonly network: Network;
+  /** Transfers out of wallets of ours that nobody has decided on. */
+  readonly openSpends: number;
+  /** True while something that was signed in a lost history may still come. */
+  readonly isHeld: boolean;
+}
+
+/** The networks whose payouts are held, with why. Few rows, by partial indexes. */
+export async function readFailoverTroubles(sql: Sql): Promise<readonly FailoverTrouble[]> {
+  const rows = await sql<{ network: Network; open_spends: number; is_held: boolean }[]>`
+    SELECT network, sum(spends)::int AS open_spends, bool_or(held) AS is_held FROM (
+      SELECT network, count(*) AS spends, false AS held FROM hub.unknown_spend WHERE status = 'open' GROUP BY 1
+      UNION ALL
+      SELECT network, 0, true FROM hub.failover_network WHERE compared_at IS NULL) t
+    GROUP BY network ORDER BY network`;
+  return rows.map((row) => ({
+    network: row.network,
+    openSpends: row.open_spends,
+    isHeld: row.is_held,
+  }));
 }

@@ -1,9 +1,13 @@
 import type { Sql } from "postgres";
-import { spendEventId } from "../ingested.ts";
 import { type HubAudit, writeAudit } from "../audit.ts";
-import { PLATFORM_ACCOUNT } from "../treasury/platform_account.ts";
-import { type Candidate, findCandidates } from "./candidates.ts";
-import { type UndecidedSpend, writeVerdict } from "./verdicts.ts";
+import { spendEventId } from "../ingested.ts";
+import { PLATFORM_ACCOUNT } from "../own_accounts.ts";
+import {
+  type Candidate,
+  findCandidates,
+  type UndecidedSpend,
+  writeVerdict,
+} from "./spend_verdicts.ts";
 
 /** Stands in the line of a write-off where that of a booking names its withdrawal. */
 const WRITTEN_OFF = "written off";

@@ -1,5 +1,5 @@
 import type { Row, Sql } from "postgres";
-import { LOST_ACCOUNT } from "../addresses/lost_account.ts";
+import { LOST_ACCOUNT } from "../own_accounts.ts";
 import type { Network } from "../money/pair.ts";
 import {
   type DepositAddressRow,

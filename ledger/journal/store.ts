@@ -5,7 +5,7 @@ import {
   isLocked,
   isTransient,
 } from "../database/classify_database_error.ts";
-import { readStoppedNetworks } from "../failover/signing_stop.ts";
+import { readStoppedNetworks } from "../failover/holds.ts";
 import { resolveCommit } from "./commit_log.ts";
 import { readAccounts } from "./read_accounts.ts";
 import {

@@ -8,34 +8,16 @@
 
 import type { Fragment } from "postgres";
 import type { Sql } from "../database/connect.ts";
-import type { Currency, Network } from "../money/pair.ts";
+import { keptConditions, keptCounts } from "./list_counts.ts";
 import {
   bounds,
   conditions,
   isDated,
   isIndexed,
-  keptConditions,
-  keptCounts,
+  type ListFilter,
+  type ListName,
   tableOf,
-} from "./kept_counts.ts";
-
-/** Lists that are numbered by the merchant's own counters. */
-export type ListName = "deposit" | "withdrawal" | "transaction" | "settlement" | "charge";
-
-/** Which rows are wanted; an absent or undefined field does not restrict. */
-export interface ListFilter {
-  readonly status?: string | undefined;
-  readonly currency?: Currency | undefined;
-  readonly network?: Network | undefined;
-  /** Not older than, Unix milliseconds. */
-  readonly from?: number | undefined;
-  /** Older than, Unix milliseconds. */
-  readonly until?: number | undefined;
-  /** Only transactions and charges have it. */
-  readonly type?: string | undefined;
-  /** Exact match. */
-  readonly referenceId?: string | undefined;
-}
+} from "./list_filter.ts";
 
 /** Which part of the list is wanted. */
 export interface PageRequest {

@@ -1,5 +1,5 @@
 -- Transfers of the house itself, and sweeps: what moves money from deposit addresses to the hot
--- wallet, with the gas that needs. They belong to the platform account (ledger/treasury/platform_account.ts).
+-- wallet, with the gas that needs. They belong to the platform account (ledger/own_accounts.ts).
 
 -- `gas`: the chain's coin for an address. `delegation`: energy lent to one, its amount the coin staked
 -- for it, which stays ours; `reclaim`: lent energy taken back.

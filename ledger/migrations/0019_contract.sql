@@ -1,5 +1,5 @@
 -- Payouts that would credit no other account: to a deposit address of the merchant that pays, or to one
--- whose account is not known any more (ledger/addresses/lost_account.ts). The signer asks it by ids, with
+-- whose account is not known any more (ledger/own_accounts.ts). The signer asks it by ids, with
 -- the owner's rights, so that its role need not read whose payouts and addresses are whose.
 CREATE FUNCTION book.closed_destinations(p_outgoing_ids text[]) RETURNS SETOF text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$

@@ -1,23 +1,30 @@
 import { getLogger } from "@logtape/logtape";
 import { classifyDatabaseError } from "../database/classify_database_error.ts";
 import type { Sql, TransactionSql } from "../database/connect.ts";
-import { balancesAndEntries } from "./balances_and_entries.ts";
+import {
+  balancesAndEntries,
+  marginsAndDays,
+  openPaymentsAndBalances,
+  pairsSumToZero,
+  statementsAndBalances,
+  systemBalancesAndEntries,
+} from "./compare_balances.ts";
+import {
+  chunksAndBlocks,
+  eventsAndCounts,
+  listsAndCounts,
+  listsAndNumbers,
+} from "./compare_lists.ts";
+import {
+  newestDepositsAndEntries,
+  newestWithdrawalsAndPayouts,
+  scanGaps,
+  sweepsAndDeposits,
+  transfersAndDeposits,
+  withdrawalsAndPayouts,
+} from "./compare_payments.ts";
 import type { BookCheck, Difference } from "./difference.ts";
-import { eventsAndCounts } from "./events_and_counts.ts";
-import { chunksAndBlocks, listsAndCounts } from "./lists_and_counts.ts";
-import { listsAndNumbers } from "./lists_and_numbers.ts";
-import { newestDepositsAndEntries } from "./newest_deposits_and_entries.ts";
-import { newestWithdrawalsAndPayouts } from "./newest_withdrawals_and_payouts.ts";
-import { marginsAndDays } from "./margins_and_days.ts";
-import { openPaymentsAndBalances } from "./open_payments_and_balances.ts";
-import { pairsSumToZero } from "./pairs_sum_to_zero.ts";
 import type { ReconcileScope } from "./reports.ts";
-import { scanGaps } from "./scan_gaps.ts";
-import { statementsAndBalances } from "./statements_and_balances.ts";
-import { sweepsAndDeposits } from "./sweeps_and_deposits.ts";
-import { systemBalancesAndEntries } from "./system_balances_and_entries.ts";
-import { transfersAndDeposits } from "./transfers_and_deposits.ts";
-import { withdrawalsAndPayouts } from "./withdrawals_and_payouts.ts";
 
 const log = getLogger(["engine", "reconcile"]);
 

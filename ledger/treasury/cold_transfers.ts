@@ -1,7 +1,7 @@
 import type { Sql } from "postgres";
 import { type Amount, formatAmount } from "../money/amount.ts";
 import type { Currency, Network } from "../money/pair.ts";
-import { PLATFORM_ACCOUNT } from "./platform_account.ts";
+import { PLATFORM_ACCOUNT } from "../own_accounts.ts";
 
 /** A transfer of the hot wallet's surplus. */
 export interface ColdTransfer {

@@ -7,13 +7,13 @@
  */
 
 import type { Fragment } from "postgres";
-import { amountOf, formatAmount } from "../money/amount.ts";
 import type { AnySql, Sql } from "../database/connect.ts";
 import { ROW_WAIT } from "../database/write_apart.ts";
+import { amountOf, formatAmount } from "../money/amount.ts";
 import type { Currency, Network } from "../money/pair.ts";
 import type { InboxKey } from "../rows.ts";
-import { recordSweepItems } from "../sweeps/record_sweep_items.ts";
-import type { TransferFinding } from "./record_findings.ts";
+import { recordSweepItems } from "../sweeps/items.ts";
+import type { TransferFinding } from "./findings.ts";
 
 /** Why such a row is quarantined. */
 export const UNPROVEN = "unproven: a second node has not proven the transfer yet";

@@ -1,51 +1,23 @@
 import { getLogger } from "@logtape/logtape";
 import type { Sql, TransactionSql } from "postgres";
-import { LOST_ACCOUNT, LOST_REASON } from "../addresses/lost_account.ts";
-import { type Amount, formatAmount, LARGEST_BALANCE_BY_HAND } from "../money/amount.ts";
 import type { AnySql } from "../database/connect.ts";
 import { ROW_WAIT, writeApart } from "../database/write_apart.ts";
-import type { Currency, Network } from "../money/pair.ts";
-import { endHouseTransfers } from "../sweeps/end_house_transfers.ts";
-import { recordSweepItems } from "../sweeps/record_sweep_items.ts";
+import { formatAmount, LARGEST_BALANCE_BY_HAND } from "../money/amount.ts";
+import type { Network } from "../money/pair.ts";
+import { LOST_ACCOUNT, LOST_REASON } from "../own_accounts.ts";
+import { recordSweepItems } from "../sweeps/items.ts";
+import { endHouseTransfers } from "../sweeps/steps.ts";
 import { readDepositProofRule } from "./deposit_proof_rule.ts";
 import { noteUnprovenTransfers, UNPROVEN } from "./deposit_proofs.ts";
-import type { OwnTransaction } from "./find_own_transactions.ts";
-import { inboxData } from "./inbox_data.ts";
+import { inboxData, type OutcomeFinding, type TransferFinding } from "./findings.ts";
 import { listLateOutcomes } from "./late_outcomes.ts";
-import { replaceUnproven } from "./replace_unproven.ts";
+import { replaceUnproven } from "./unproven_transfers.ts";
 
 const log = getLogger(["engine", "watcher"]);
 
 /** How long ends are tried apart whose rows other transactions hold, milliseconds. */
 const APART_MS = 3_000;
 const BEYOND_BOOKS = "unreadable: its amount cannot be held by any books";
-
-/** A transfer to an address of a merchant. */
-export interface TransferFinding {
-  readonly merchantId: string;
-  readonly addressId: string;
-  readonly txid: string;
-  readonly logIndex: number;
-  readonly currency: Currency;
-  readonly amount: Amount;
-  readonly from: string;
-  readonly to: string;
-  readonly height: number;
-  /** Hash of that block; absent or null where only the transaction was read. */
-  readonly hash?: string | null;
-  readonly expiresAt: number;
-}
-
-/** The end of a transaction of ours, from a solid block. */
-export interface OutcomeFinding {
-  readonly own: OwnTransaction;
-  /** `unexpected`: it succeeded, but not with the transfer that was intended. */
-  readonly result: "paid" | "failed" | "unexpected";
-  readonly reason: string | null;
-  readonly height: number;
-  /** What the chain took for it, in its own coin. */
-  readonly fee: Amount;
-}
 
 /**
  * Writes transfers into their merchants' inboxes; known ones are left alone. A final one above the

@@ -6,7 +6,7 @@ import {
   EVENT_STATUSES,
   listDeliveries,
 } from "../../ledger/outbox/list_deliveries.ts";
-import { eventsAndCounts } from "../../ledger/reconcile/events_and_counts.ts";
+import { eventsAndCounts } from "../../ledger/reconcile/compare_lists.ts";
 import { addMerchant } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { createHmac } from "node:crypto";
 import { canonicalJson } from "../../api/upstream/ingest_signature.ts";
-import { readSigningStop } from "../../ledger/failover/signing_stop.ts";
+import { readSigningStop } from "../../ledger/failover/holds.ts";
 import { INGEST_SECRET, testApi } from "../support/api.ts";
 import { booksFaults, SOMEWHERE } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

@@ -2,12 +2,12 @@ import { assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { formatAmount } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import type { ListFilter } from "../../ledger/lists/list_page.ts";
 import { listTransactions } from "../../ledger/transactions.ts";
-import { sumChunks } from "../../ledger/lists/sum_chunks.ts";
+import { sumChunks } from "../../ledger/lists/list_counts.ts";
 import { addMerchant } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import type { ListFilter } from "../../ledger/lists/list_filter.ts";
 
 const test = testNeeding(DATABASE);
 

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { noteDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
 import { proveTransfer, readUnproven } from "../../ledger/watcher/deposit_proofs.ts";
-import { discardUnproven } from "../../ledger/watcher/discard_unproven.ts";
+import { discardUnproven } from "../../ledger/watcher/unproven_transfers.ts";
 import { recordTransfers } from "../../ledger/watcher/record_findings.ts";
 import { addressOf, testApi } from "../support/api.ts";
 import { amount, booksFaults, until } from "../support/books.ts";

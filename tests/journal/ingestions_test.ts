@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import type { Journal } from "../../actors/journal/journal.ts";
 import type { DecideDeposit, IngestWithdrawal } from "../../actors/merchant/messages.ts";
 import { newId } from "../../actors/runtime/ids.ts";
-import { LOST_ACCOUNT } from "../../ledger/addresses/lost_account.ts";
+import { LOST_ACCOUNT } from "../../ledger/own_accounts.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { createJournalStore, type JournalStore } from "../../ledger/journal/store.ts";
 import { recordTransfers } from "../../ledger/watcher/record_findings.ts";

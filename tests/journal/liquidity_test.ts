@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { LiquidityBoard } from "../../actors/treasury/liquidity_board.ts";
+import { LiquidityBoard } from "../../actors/treasury/liquidity.ts";
 import {
   addMerchant,
   amount,

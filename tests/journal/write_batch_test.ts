@@ -1,6 +1,6 @@
 import { assertEquals, assertLess } from "@std/assert";
 import { createJournalStore } from "../../ledger/journal/store.ts";
-import { chunksAndBlocks } from "../../ledger/reconcile/lists_and_counts.ts";
+import { chunksAndBlocks } from "../../ledger/reconcile/compare_lists.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import {
   addMerchant,

@@ -6,7 +6,7 @@ import { rescanBlocks } from "../../actors/watcher/rescan_blocks.ts";
 import { ChainUnavailable } from "../../chains/chain.ts";
 import { type Amount, formatAmount } from "../../ledger/money/amount.ts";
 import { checkBooks } from "../../ledger/reconcile/check_books.ts";
-import { ensureJob, takeJob } from "../../ledger/reconcile/jobs.ts";
+import { ensureJob, takeJob } from "../../ledger/reconcile/reports.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
 import { readScannedRanges } from "../../ledger/watcher/scanned_ranges.ts";
 import { reconcileReasons } from "../../app/metrics/reconcile_metrics.ts";

@@ -7,9 +7,8 @@
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { compareAll } from "../../actors/reconcile/compare_all.ts";
-import { ensureJob, takeJob } from "../../ledger/reconcile/jobs.ts";
-import { keepReport, newestReports } from "../../ledger/reconcile/reports.ts";
 import { reconcileReasons } from "../../app/metrics/reconcile_metrics.ts";
+import { ensureJob, keepReport, newestReports, takeJob } from "../../ledger/reconcile/reports.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
-import { Burials } from "../../actors/treasury/bury_dead.ts";
+import { Burials } from "../../actors/treasury/expiry_proofs.ts";
 import { signQueued } from "../../actors/treasury/sign_queued.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";

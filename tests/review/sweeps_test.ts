@@ -9,8 +9,8 @@ import {
 import type { Chain } from "../../chains/chain.ts";
 import { type Amount, ZERO } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { dueTargets } from "../../ledger/sweeps/due_targets.ts";
-import { recordSweepItems } from "../../ledger/sweeps/record_sweep_items.ts";
+import { dueTargets } from "../../ledger/sweeps/targets.ts";
+import { recordSweepItems } from "../../ledger/sweeps/items.ts";
 import { addMerchant, amount, SOMEWHERE } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperChain } from "../support/paper_chain.ts";

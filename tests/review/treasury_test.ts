@@ -4,7 +4,7 @@ import { signQueued } from "../../actors/treasury/sign_queued.ts";
 import { treasuryActors } from "../../actors/treasury/treasury_actor.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { buryExpired } from "../../ledger/treasury/bury_expired.ts";
+import { buryExpired } from "../../ledger/treasury/expire_attempts.ts";
 import { commitSigned } from "../support/commit_signed.ts";
 import { addMerchant, amount, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";

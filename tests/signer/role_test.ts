@@ -3,7 +3,7 @@ import { grantSignerRole } from "../../ledger/database/grant_signer_role.ts";
 import { readSignerRoles } from "../../ledger/database/read_installation.ts";
 import { connect } from "../../ledger/database/connect.ts";
 import { migrate } from "../../ledger/database/migrate.ts";
-import { createIntentSource } from "../../ledger/treasury/read_intents.ts";
+import { createIntentSource } from "../../ledger/treasury/intents.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

@@ -1,6 +1,6 @@
 import { assert } from "@std/assert";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { commitSigned as commit, type SignedRow } from "../../ledger/treasury/commit_signed.ts";
+import { commitSigned as commit, type SignedRow } from "../../ledger/treasury/signing.ts";
 import { amount } from "./books.ts";
 
 /** A signature as most tests make it: what it may burn is all the same to them. */

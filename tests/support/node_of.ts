@@ -1,7 +1,7 @@
-import type { TreasuryDeps } from "../../actors/treasury/treasury_actor.ts";
 import type { Chain } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { paperSigner } from "./paper_chain.ts";
+import type { TreasuryDeps } from "../../actors/treasury/treasury_deps.ts";
 
 /** What a node of its own signs with, on a chain of paper. */
 export function nodeOf(sql: Sql, chain: Chain, replaced: Partial<TreasuryDeps> = {}): TreasuryDeps {

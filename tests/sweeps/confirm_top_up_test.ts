@@ -2,8 +2,8 @@ import { assert, assertEquals } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { commitSigned } from "../support/commit_signed.ts";
-import { PLATFORM_ACCOUNT } from "../../ledger/treasury/platform_account.ts";
-import { findOwnTransactions } from "../../ledger/watcher/find_own_transactions.ts";
+import { PLATFORM_ACCOUNT } from "../../ledger/own_accounts.ts";
+import { findOwnTransactions } from "../../ledger/watcher/own_transactions.ts";
 import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";
 import {
   addMerchant,

@@ -10,7 +10,7 @@ import {
 } from "../../actors/sweeper/next_step.ts";
 import { carriedBy } from "../../actors/sweeper/what_is_there.ts";
 import type { SweepMeans } from "../../chains/gas.ts";
-import type { SweepFacts } from "../../ledger/sweeps/read_sweep_facts.ts";
+import type { SweepFacts } from "../../ledger/sweeps/sweep_facts.ts";
 import { amount } from "../support/books.ts";
 
 const NOW = 1_750_000_000_000;

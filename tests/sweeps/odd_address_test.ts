@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { sweeperActors } from "../../actors/sweeper/sweeper_actor.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { readSweepHealth } from "../../ledger/sweeps/read_sweep_health.ts";
+import { readSweepHealth } from "../../ledger/sweeps/sweep_health.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { holdRows } from "../support/hold_rows.ts";

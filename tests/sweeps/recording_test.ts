@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import postgres from "postgres";
 import { newId } from "../../actors/runtime/ids.ts";
 import type { AnySql, Sql } from "../../ledger/database/connect.ts";
-import { findOwnTransactions } from "../../ledger/watcher/find_own_transactions.ts";
+import { findOwnTransactions } from "../../ledger/watcher/own_transactions.ts";
 import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";

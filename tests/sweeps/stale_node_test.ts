@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { CostMemory, planAddress, Stake } from "../../actors/sweeper/plan_address.ts";
 import type { BlockRef } from "../../chains/chain.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
-import { dueTargets } from "../../ledger/sweeps/due_targets.ts";
+import { dueTargets } from "../../ledger/sweeps/targets.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
 import { SWEEP_PACE } from "../../app/open/sweep_terms.ts";
 import { amount } from "../support/books.ts";

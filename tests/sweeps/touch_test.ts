@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
-import { touchSweepTargets } from "../../ledger/sweeps/touch_sweep_targets.ts";
+import { touchSweepTargets } from "../../ledger/sweeps/targets.ts";
 import { SOMEWHERE } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

@@ -7,11 +7,11 @@
 
 import { assertEquals, assertRejects } from "@std/assert";
 import { writeOff, type WriteOffDeps } from "../../actors/sweeper/write_off.ts";
-import { watchAddresses } from "../../ledger/addresses/watch_addresses.ts";
+import { watchAddresses } from "../../ledger/addresses/watched_addresses.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
-import { readAddressHoldings } from "../../ledger/reconcile/read_address_holdings.ts";
-import { findTarget } from "../../ledger/sweeps/due_targets.ts";
-import { MOST_ITEMS } from "../../ledger/sweeps/read_sweep_facts.ts";
+import { readAddressHoldings } from "../../ledger/reconcile/holdings.ts";
+import { findTarget } from "../../ledger/sweeps/targets.ts";
+import { MOST_ITEMS } from "../../ledger/sweeps/sweep_facts.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
 import { recordTransfers } from "../../ledger/watcher/record_findings.ts";
 import { amount, booksFaults, SOMEWHERE } from "../support/books.ts";

@@ -2,11 +2,11 @@ import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "
 import { newId } from "../../actors/runtime/ids.ts";
 import { writeOff } from "../../actors/sweeper/write_off.ts";
 import { NotOurChain } from "../../chains/chain.ts";
-import { readAddressHoldings } from "../../ledger/reconcile/read_address_holdings.ts";
-import { findTarget } from "../../ledger/sweeps/due_targets.ts";
-import { readSweepFacts } from "../../ledger/sweeps/read_sweep_facts.ts";
-import { readSweepHealth } from "../../ledger/sweeps/read_sweep_health.ts";
-import { writeOffItems } from "../../ledger/sweeps/write_off_items.ts";
+import { readAddressHoldings } from "../../ledger/reconcile/holdings.ts";
+import { findTarget } from "../../ledger/sweeps/targets.ts";
+import { readSweepFacts } from "../../ledger/sweeps/sweep_facts.ts";
+import { readSweepHealth } from "../../ledger/sweeps/sweep_health.ts";
+import { writeOffItems } from "../../ledger/sweeps/write_offs.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { amount, booksFaults, SOMEWHERE } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

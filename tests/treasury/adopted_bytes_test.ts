@@ -1,11 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { HistoryHold } from "../../actors/treasury/history_hold.ts";
-import { amountOf, formatAmount } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { readSigningStop } from "../../ledger/failover/signing_stop.ts";
-import { adoptSigned } from "../../ledger/treasury/adopt_signed.ts";
-import { buryExpired } from "../../ledger/treasury/bury_expired.ts";
-import { readInFlight } from "../../ledger/treasury/read_in_flight.ts";
+import { readSigningStop } from "../../ledger/failover/holds.ts";
+import { amountOf, formatAmount } from "../../ledger/money/amount.ts";
+import { buryExpired } from "../../ledger/treasury/expire_attempts.ts";
+import { adoptSigned, readInFlight } from "../../ledger/treasury/signing.ts";
 import { addressOf } from "../support/api.ts";
 import { addMerchant, amount, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
 import { planCold } from "../../actors/treasury/cold_planner.ts";
-import { LowFunds, readFunds } from "../../actors/treasury/watch_funds.ts";
+import { LowFunds, readFunds } from "../../actors/treasury/funds.ts";
 import { NotOurChain } from "../../chains/chain.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";

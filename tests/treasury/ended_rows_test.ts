@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { readCommitments } from "../../ledger/treasury/read_commitments.ts";
-import { sumWaiting } from "../../ledger/treasury/sum_waiting.ts";
+import { readCommitments } from "../../ledger/treasury/commitments.ts";
+import { sumWaiting } from "../../ledger/treasury/queue.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

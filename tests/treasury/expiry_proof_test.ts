@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { SecondOpinion } from "../../actors/treasury/second_opinion.ts";
 import type { BlockAnswer } from "../../chains/chain.ts";
-import { buryExpired } from "../../ledger/treasury/bury_expired.ts";
+import { buryExpired } from "../../ledger/treasury/expire_attempts.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { placeCursor } from "../support/scan_cursor.ts";

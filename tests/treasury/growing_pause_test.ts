@@ -1,12 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
-import { CurrencyHolds } from "../../actors/treasury/currency_holds.ts";
+import { CurrencyHolds } from "../../actors/treasury/waits.ts";
 import { signQueued } from "../../actors/treasury/sign_queued.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { SignAnswer, Signer } from "../../chains/signer.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { wakeQueued } from "../../ledger/treasury/postpone_queued.ts";
+import { wakeQueued } from "../../ledger/treasury/queue.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { nodeOf } from "../support/node_of.ts";

@@ -7,8 +7,8 @@ import {
   recordUnknownSpends,
   type UnknownSpend,
 } from "../../ledger/failover/unknown_spends.ts";
-import { findUndecided } from "../../ledger/failover/verdicts.ts";
-import { readSigningStop } from "../../ledger/failover/signing_stop.ts";
+import { findUndecided } from "../../ledger/failover/spend_verdicts.ts";
+import { readSigningStop } from "../../ledger/failover/holds.ts";
 import { readWalletMoves } from "../../ledger/reconcile/wallet_level.ts";
 import { addressOf } from "../support/api.ts";
 import { addMerchant, until } from "../support/books.ts";

@@ -1,10 +1,9 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { HistoryWatch } from "../../actors/failover/history_watch.ts";
 import { AcknowledgedCommits } from "../../actors/failover/acknowledged_commits.ts";
-import { formatAmount } from "../../ledger/money/amount.ts";
+import { HistoryWatch } from "../../actors/failover/history_watch.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { noteUntil, readOpenHolds } from "../../ledger/failover/holds.ts";
-import { readSigningStop } from "../../ledger/failover/signing_stop.ts";
+import { noteUntil, readOpenHolds, readSigningStop } from "../../ledger/failover/holds.ts";
+import { formatAmount } from "../../ledger/money/amount.ts";
 import { boundKeptTimes } from "../../ledger/retention.ts";
 import { addressOf } from "../support/api.ts";
 import { addMerchant, booksFaults, until } from "../support/books.ts";

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { connect } from "../../ledger/database/connect.ts";
 import { noteHistory } from "../../ledger/failover/history.ts";
-import { readSigningStop } from "../../ledger/failover/signing_stop.ts";
+import { readSigningStop } from "../../ledger/failover/holds.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { addWallet } from "../support/wallet_row.ts";

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
-import { readQueueHealth } from "../../ledger/treasury/read_queue_health.ts";
+import { readQueueHealth } from "../../ledger/treasury/queue.ts";
 import { queueReasons } from "../../app/health/queue_health.ts";
 import { addressOf } from "../support/api.ts";
 import { amount, until } from "../support/books.ts";

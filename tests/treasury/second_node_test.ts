@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import type { SecondNode } from "../../actors/treasury/second_opinion.ts";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { Registry } from "prom-client";
 import { noteDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
@@ -11,6 +10,7 @@ import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { addWatched } from "../watcher/support/watch.ts";
 import { CALM, openTreasuryRig, type PayoutState } from "./support/treasury_rig.ts";
+import type { SecondNode } from "../../actors/watcher/second_node.ts";
 
 const BROADCAST = "/wallet/broadcasttransaction";
 

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { noteHistory } from "../../ledger/failover/history.ts";
-import { readSigningStop } from "../../ledger/failover/signing_stop.ts";
-import { endHolds } from "../../ledger/failover/verdicts.ts";
+import { readSigningStop } from "../../ledger/failover/holds.ts";
+import { endHolds } from "../../ledger/failover/spend_verdicts.ts";
 import { until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { holdRows } from "../support/hold_rows.ts";

@@ -4,7 +4,7 @@ import { Actors } from "../../actors/runtime/actor.ts";
 import { treasuryActors } from "../../actors/treasury/treasury_actor.ts";
 import { ChainUnavailable } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { PLATFORM_ACCOUNT } from "../../ledger/treasury/platform_account.ts";
+import { PLATFORM_ACCOUNT } from "../../ledger/own_accounts.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { nodeOf } from "../support/node_of.ts";

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { LiquidityBoard } from "../../actors/treasury/liquidity_board.ts";
+import { LiquidityBoard } from "../../actors/treasury/liquidity.ts";
 import { treasuryActors } from "../../actors/treasury/treasury_actor.ts";
-import type { TreasuryStatus } from "../../actors/treasury/treasury_status.ts";
-import { LowFunds } from "../../actors/treasury/watch_funds.ts";
+import type { TreasuryStatus } from "../../actors/treasury/treasury_deps.ts";
+import { LowFunds } from "../../actors/treasury/funds.ts";
 import { ChainUnavailable } from "../../chains/chain.ts";
 import type { OutgoingAsset } from "../../ledger/money/pair.ts";
 import { amount } from "../support/books.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { planCold } from "../../actors/treasury/cold_planner.ts";
-import { FundsWatch } from "../../actors/treasury/watch_funds.ts";
+import { FundsWatch } from "../../actors/treasury/funds.ts";
 import { type Landmark, NotOurChain } from "../../chains/chain.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
 import { amount } from "../support/books.ts";

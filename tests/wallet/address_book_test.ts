@@ -6,12 +6,11 @@
  */
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { AddressBook } from "../../actors/addresses/address_book.ts";
+import { AddressBook, type AddressBounds } from "../../actors/addresses/address_book.ts";
 import { AddressGuard } from "../../actors/addresses/address_guard.ts";
-import type { AddressBounds } from "../../actors/addresses/network_book.ts";
+import { addressReasons } from "../../app/health/address_health.ts";
 import { ChainUnavailable } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { addressReasons } from "../../app/health/address_health.ts";
 import { addMerchant } from "../support/books.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { holdRows } from "../support/hold_rows.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
 import { callsLeft, restAfter } from "../../actors/watcher/rest.ts";
 import type { NodeState } from "../../chains/chain.ts";
 import { CallMeter } from "../../chains/tron/call_meter.ts";
-import { addNodeCalls } from "../../ledger/watcher/node_calls.ts";
+import { addNodeCalls } from "../../ledger/watcher/chain_nodes.ts";
 import { chainReasons } from "../../app/health/chain_reasons.ts";
 import { keepNodes } from "../../app/open/keep_nodes.ts";
 import { nodeState } from "../support/node_state.ts";

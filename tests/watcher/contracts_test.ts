@@ -7,7 +7,7 @@ import {
   markReadWithContracts,
   noteContracts,
   readMissedBlocks,
-} from "../../ledger/watcher/scanned_contracts.ts";
+} from "../../ledger/watcher/scanned_ranges.ts";
 import { passedOverReasons, readPassedOver } from "../../app/health/passed_over.ts";
 import { newWallet, withChain } from "../dev_chain/support/chain.ts";
 import { addMerchant } from "../support/books.ts";

@@ -5,7 +5,6 @@
  */
 
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
-import type { SecondNode } from "../../actors/treasury/second_opinion.ts";
 import { claimTransaction } from "../../actors/watcher/claim_transaction.ts";
 import { DepositProver, judgeProof } from "../../actors/watcher/deposit_prover.ts";
 import { type BlockAnswer, type Chain, ChainUnavailable } from "../../chains/chain.ts";
@@ -18,6 +17,7 @@ import { amount, booksFaults, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { adapterOver, addWatched, watch } from "./support/watch.ts";
+import type { SecondNode } from "../../actors/watcher/second_node.ts";
 
 const test = testNeeding({ ...DATABASE, write: true });
 const NAME = "second.example";

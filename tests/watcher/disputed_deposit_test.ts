@@ -6,7 +6,6 @@
  */
 
 import { assertEquals, assertRejects } from "@std/assert";
-import type { SecondNode } from "../../actors/treasury/second_opinion.ts";
 import { claimTransaction } from "../../actors/watcher/claim_transaction.ts";
 import { DepositProver } from "../../actors/watcher/deposit_prover.ts";
 import { judgeDiscard } from "../../actors/watcher/judge_discard.ts";
@@ -18,12 +17,13 @@ import {
   readDepositProofRule,
 } from "../../ledger/watcher/deposit_proof_rule.ts";
 import { readUnproven } from "../../ledger/watcher/deposit_proofs.ts";
-import { discardUnproven } from "../../ledger/watcher/discard_unproven.ts";
+import { discardUnproven } from "../../ledger/watcher/unproven_transfers.ts";
 import { newWallet, withChain } from "../dev_chain/support/chain.ts";
 import { amount, booksFaults, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { adapterOver, addWatched, watch } from "./support/watch.ts";
+import type { SecondNode } from "../../actors/watcher/second_node.ts";
 
 const test = testNeeding({ ...DATABASE, write: true });
 

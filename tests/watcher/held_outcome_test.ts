@@ -4,7 +4,7 @@ import { readAgain } from "../../actors/treasury/read_again.ts";
 import { recordBlocks } from "../../actors/watcher/record_blocks.ts";
 import type { Block, IncludedTransaction, Transfer } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { buryExpired } from "../../ledger/treasury/bury_expired.ts";
+import { buryExpired } from "../../ledger/treasury/expire_attempts.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { holdRows } from "../support/hold_rows.ts";

@@ -1,12 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import { recordBlocks } from "../../actors/watcher/record_blocks.ts";
+import { sweepReasons } from "../../app/health/sweep_health.ts";
 import type { Block } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { dueTargets } from "../../ledger/sweeps/due_targets.ts";
-import { noteLateTargets } from "../../ledger/sweeps/note_late_targets.ts";
-import { readSweepHealth } from "../../ledger/sweeps/read_sweep_health.ts";
-import { closeTarget } from "../../ledger/sweeps/settle_target.ts";
-import { sweepReasons } from "../../app/health/sweep_health.ts";
+import { readSweepHealth } from "../../ledger/sweeps/sweep_health.ts";
+import { closeTarget, dueTargets, noteLateTargets } from "../../ledger/sweeps/targets.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { holdRows } from "../support/hold_rows.ts";

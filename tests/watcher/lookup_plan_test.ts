@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { textKey } from "../../chains/text_key.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { findAddresses } from "../../ledger/watcher/find_addresses.ts";
-import { findOwnTransactions } from "../../ledger/watcher/find_own_transactions.ts";
+import { findAddresses } from "../../ledger/addresses/watched_addresses.ts";
+import { findOwnTransactions } from "../../ledger/watcher/own_transactions.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 

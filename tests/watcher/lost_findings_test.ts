@@ -1,12 +1,15 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { noteGapWatched } from "../../ledger/failover/gaps.ts";
-import { buryExpired } from "../../ledger/treasury/bury_expired.ts";
-import { noteReread } from "../../ledger/treasury/read_reread.ts";
+import { noteGapWatched } from "../../ledger/failover/history.ts";
+import { buryExpired } from "../../ledger/treasury/expire_attempts.ts";
+import { noteReread } from "../../ledger/treasury/expired_attempts.ts";
 import { type Cursor, moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import { recordVanished } from "../../ledger/watcher/record_findings.ts";
-import { markReadWithContracts } from "../../ledger/watcher/scanned_contracts.ts";
-import { markScanned, readScannedRanges } from "../../ledger/watcher/scanned_ranges.ts";
+import {
+  markReadWithContracts,
+  markScanned,
+  readScannedRanges,
+} from "../../ledger/watcher/scanned_ranges.ts";
 import { newWallet, withChain } from "../dev_chain/support/chain.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

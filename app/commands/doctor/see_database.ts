@@ -11,7 +11,7 @@ import { readDatabaseTime } from "../../../ledger/database/database_clock.ts";
 import { assertMigrated } from "../../../ledger/database/migrate.ts";
 import { type Network, SERVED_NETWORKS } from "../../../ledger/money/pair.ts";
 import { newestReports } from "../../../ledger/reconcile/reports.ts";
-import { keepGenesis } from "../../../ledger/watcher/chain_identity.ts";
+import { keepGenesis } from "../../../ledger/watcher/chain_nodes.ts";
 import type { Config } from "../../config/config.ts";
 import { readKept } from "../../open/kept_file.ts";
 import { createSecretBox } from "../../../webhooks/secret_box.ts";

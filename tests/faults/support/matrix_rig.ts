@@ -13,7 +13,7 @@ import { networkKeys, signingKey, type WalletName } from "../../../chains/wallet
 import type { Sql } from "../../../ledger/database/connect.ts";
 import { readMigrations } from "../../../ledger/database/migrate.ts";
 import type { Network } from "../../../ledger/money/pair.ts";
-import { createIntentSource } from "../../../ledger/treasury/read_intents.ts";
+import { createIntentSource } from "../../../ledger/treasury/intents.ts";
 import { readCursor } from "../../../ledger/watcher/cursor.ts";
 import { registerMetrics } from "../../../app/metrics/engine_metrics.ts";
 import { readiness } from "../../../app/health/readiness.ts";

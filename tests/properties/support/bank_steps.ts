@@ -13,9 +13,9 @@ import type { Journal } from "../../../actors/journal/journal.ts";
 import type { Refusal } from "../../../actors/merchant/refusal.ts";
 import { newId } from "../../../actors/runtime/ids.ts";
 import { type Amount, formatAmount, fromUnits } from "../../../ledger/money/amount.ts";
-import { buryExpired } from "../../../ledger/treasury/bury_expired.ts";
+import { buryExpired } from "../../../ledger/treasury/expire_attempts.ts";
 import { commitSigned } from "../../support/commit_signed.ts";
-import { findOwnTransactions } from "../../../ledger/watcher/find_own_transactions.ts";
+import { findOwnTransactions } from "../../../ledger/watcher/own_transactions.ts";
 import { recordOutcomes, recordVanished } from "../../../ledger/watcher/record_findings.ts";
 import {
   addTransfer,

@@ -8,7 +8,7 @@ import type { ReconciledChain } from "../../../actors/reconcile/passed_block.ts"
 import type { Asset } from "../../../chains/chain.ts";
 import type { Amount } from "../../../ledger/money/amount.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
-import { PLATFORM_ACCOUNT } from "../../../ledger/treasury/platform_account.ts";
+import { PLATFORM_ACCOUNT } from "../../../ledger/own_accounts.ts";
 import { moveCursor } from "../../../ledger/watcher/cursor.ts";
 import { amount } from "../../support/books.ts";
 import { paperChain } from "../../support/paper_chain.ts";

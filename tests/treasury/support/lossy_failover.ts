@@ -15,7 +15,7 @@ import { startDevChain } from "../../../devchain/start.ts";
 import { connect, type Sql } from "../../../ledger/database/connect.ts";
 import { delay } from "../../../ledger/database/delay.ts";
 import { listUndecided } from "../../../ledger/failover/list_failovers.ts";
-import { decideSpends, findUndecided } from "../../../ledger/failover/verdicts.ts";
+import { decideSpends, findUndecided } from "../../../ledger/failover/spend_verdicts.ts";
 import { formatAmount } from "../../../ledger/money/amount.ts";
 import { readCursor } from "../../../ledger/watcher/cursor.ts";
 import { findWithdrawalOwner } from "../../../ledger/withdrawals.ts";

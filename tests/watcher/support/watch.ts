@@ -9,7 +9,7 @@ import { HDKey } from "@scure/bip32";
 import { mnemonicToSeedSync } from "@scure/bip39";
 import type { Actor } from "../../../actors/runtime/actor.ts";
 import { watcherActors, type WatcherMessage } from "../../../actors/watcher/watcher_actor.ts";
-import type { WatcherStatus } from "../../../actors/watcher/watcher_status.ts";
+import type { WatcherStatus } from "../../../actors/watcher/scan_memory.ts";
 import type { Chain } from "../../../chains/chain.ts";
 import { addressFromLogHex } from "../../../chains/tron/address.ts";
 import { createTronChain, type TronChain } from "../../../chains/tron/tron_chain.ts";

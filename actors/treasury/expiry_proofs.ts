@@ -1,0 +1,127 @@
+import { getLogger } from "@logtape/logtape";
+import type { Sql } from "postgres";
+import type { Network } from "../../ledger/money/pair.ts";
+import {
+  buryExpired,
+  type SecondProof,
+  type Testimony,
+} from "../../ledger/treasury/expire_attempts.ts";
+import {
+  noteUnproven,
+  readUnproven,
+  readUnscanned,
+} from "../../ledger/treasury/expired_attempts.ts";
+import type { Cursor } from "../../ledger/watcher/cursor.ts";
+import { readUnbrokenScan } from "../../ledger/watcher/scanned_ranges.ts";
+import { SecondOpinion, type SecondOpinionPolicy } from "./second_opinion.ts";
+
+const log = getLogger(["engine", "treasury"]);
+
+/** Transactions that second nodes are asked about in one turn. */
+const ASKED_AT_ONCE = 200;
+
+/** What burials work with. */
+export interface BurialOptions {
+  readonly sql: Sql;
+  readonly network: Network;
+  /** After so many dead attempts a transfer is given up. */
+  readonly attemptLimit: number;
+  /** Null: our own scan decides alone. */
+  readonly second: SecondOpinionPolicy | null;
+  /** How long second nodes are left alone about transactions they have not agreed on. */
+  readonly askAgainMs: number;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+}
+
+/** Declares transactions of one network dead when that is proven, and says so. */
+export class Burials {
+  readonly #options: BurialOptions;
+  readonly #opinion: SecondOpinion | null;
+  /** Milliseconds of the monotonic clock. */
+  #askAgainAt = -Infinity;
+  #unproven = 0;
+
+  constructor(options: BurialOptions) {
+    const { second, now } = options;
+    this.#options = options;
+    this.#opinion = second === null ? null : new SecondOpinion(second.nodes, now);
+  }
+
+  /** Expired transactions that second nodes have not agreed on, as of the last look. */
+  get unproven(): number {
+    return this.#unproven;
+  }
+
+  /**
+   * @param solid the solid cursor, read just now
+   * @returns merchants whose payouts were given up
+   */
+  async look(solid: Cursor): Promise<ReadonlySet<string>> {
+    const { sql, network, attemptLimit } = this.#options;
+    const scannedFrom = await this.#scannedFrom(solid);
+    const second = await this.#secondProof(solid);
+    const proof = { second, scannedFrom };
+    const { requeued, abandoned } = await buryExpired(sql, network, solid, attemptLimit, proof);
+    for (const outgoingId of requeued) {
+      log.warn("{network}: {outgoingId} expired unseen and is queued again", {
+        network,
+        outgoingId,
+      });
+    }
+    for (const { outgoingId } of abandoned) {
+      log.error("{network}: {outgoingId} expired too often and is given up", {
+        network,
+        outgoingId,
+      });
+    }
+    return new Set(abandoned.map(({ merchantId }) => merchantId));
+  }
+
+  /** Where the unbroken scan up to the cursor begins; what a gap keeps from being proven is told. */
+  async #scannedFrom(solid: Cursor): Promise<number> {
+    const { sql, network } = this.#options;
+    const { from: scannedFrom, hasGap } = await readUnbrokenScan(sql, network, solid.height);
+    if (!hasGap && scannedFrom <= solid.height) return scannedFrom;
+    const reason = `expired, and not dead yet: blocks before ${scannedFrom} were not all read`;
+    const ids = await readUnscanned(sql, network, solid.previousTime, scannedFrom, ASKED_AT_ONCE);
+    const told = await noteUnproven(sql, new Map(ids.map((id) => [id, reason])));
+    for (const outgoingId of told) {
+      log.error("{network}: {outgoingId} is {reason}", { network, outgoingId, reason });
+    }
+    return scannedFrom;
+  }
+
+  async #secondProof(solid: Cursor): Promise<SecondProof | null> {
+    const { sql, network, second, askAgainMs } = this.#options;
+    if (second === null || this.#opinion === null) return null;
+    const { above } = second;
+    const testimonies = new Map<string, Testimony>();
+    if (performance.now() < this.#askAgainAt) return { above, testimonies };
+    const unproven = await readUnproven(sql, network, solid.previousTime, above, ASKED_AT_ONCE);
+    this.#unproven = 0;
+    if (unproven.length === 0) return { above, testimonies };
+    const opinions = await this.#opinion.ask(unproven, solid);
+    const reasons = new Map<string, string>();
+    const alarming = new Set<string>();
+    for (const { outgoingId, txid } of unproven) {
+      const opinion = opinions.get(txid);
+      if (opinion?.kind === "agreed") {
+        testimonies.set(txid, opinion.testimony);
+      } else if (opinion !== undefined) {
+        reasons.set(outgoingId, `expired, and not dead yet: ${opinion.reason}`);
+        if (opinion.alarming) alarming.add(outgoingId);
+      }
+    }
+    this.#unproven = reasons.size;
+    if (reasons.size > 0) this.#askAgainAt = performance.now() + askAgainMs;
+    for (const outgoingId of await noteUnproven(sql, reasons)) {
+      log[alarming.has(outgoingId) ? "fatal" : "error"]("{network}: {outgoingId} is {reason}", {
+        network,
+        outgoingId,
+        reason: reasons.get(outgoingId),
+      });
+    }
+    return { above, testimonies };
+  }
+}

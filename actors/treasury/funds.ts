@@ -1,0 +1,241 @@
+import { getLogger } from "@logtape/logtape";
+import type { Sql } from "postgres";
+import { type Chain, ChainUnavailable, type Landmark, NotOurChain } from "../../chains/chain.ts";
+import { type Amount, formatAmount, subtract, ZERO } from "../../ledger/money/amount.ts";
+import type { Currency, OutgoingAsset } from "../../ledger/money/pair.ts";
+import { type Commitments, readCommitments } from "../../ledger/treasury/commitments.ts";
+import { type Cursor, readCursor } from "../../ledger/watcher/cursor.ts";
+import type { Fund, TreasuryPolicy } from "./treasury_deps.ts";
+
+const log = getLogger(["engine", "treasury"]);
+
+/** What a hot wallet holds and has promised, at one moment; without the assets that cannot be read. */
+export interface Funds {
+  /** The chain's own coin; null: its balance cannot be read. */
+  readonly coin: Fund | null;
+  readonly funds: ReadonlyMap<Currency, Fund>;
+  /** What each asset's balance comes to without what is signed and not final: what can be signed away. */
+  readonly left: ReadonlyMap<OutgoingAsset, Amount>;
+}
+
+/** What is read of a chain for it. */
+export type HotWallet = Pick<
+  Chain,
+  "network" | "hotWallet" | "capabilities" | "balanceOf" | "blocks"
+>;
+
+/** The balance of each asset that can be read. */
+type Balances = ReadonlyMap<OutgoingAsset, Amount>;
+
+/**
+ * Reads what the hot wallet holds and what of it is free. The promises are read first: what becomes
+ * final in between is then counted twice, as gone and as promised, which errs on the safe side.
+ *
+ * @throws {NotOurChain} when only nodes answer that may show money that has left
+ * @throws {ChainUnavailable} when no balance can be read
+ */
+export async function readFunds(sql: Sql, wallet: HotWallet): Promise<Funds> {
+  const commitments = await readCommitments(sql, wallet.network);
+  return fundsOf(commitments, await readBalances(sql, wallet, commitments));
+}
+
+/**
+ * Balances by which everything has left that the promises count as ended. One that cannot be read is
+ * left out, so that a token whose contract fails keeps no other asset from being known.
+ */
+async function readBalances(
+  sql: Sql,
+  wallet: HotWallet,
+  { endedHeight }: Commitments,
+): Promise<Balances> {
+  const { network, hotWallet, capabilities } = wallet;
+  const cursor = await readCursor(sql, network, "solid");
+  const landmark = await solidLandmark(wallet, cursor, endedHeight);
+  const balances = new Map<OutgoingAsset, Amount>();
+  const unread: ChainUnavailable[] = [];
+  for (const asset of [...capabilities.currencies, "native" as const]) {
+    try {
+      balances.set(asset, await wallet.balanceOf(hotWallet, asset, undefined, landmark));
+    } catch (error) {
+      if (!(error instanceof ChainUnavailable)) throw error;
+      unread.push(error);
+      log.warn("{network}: the balance of {asset} cannot be read: {error}", {
+        network,
+        asset,
+        error,
+      });
+    }
+  }
+  const [failure] = unread;
+  if (balances.size === 0 && failure !== undefined) throw failure;
+  return balances;
+}
+
+function fundsOf({ assets }: Commitments, balances: Balances): Funds {
+  const fundOf = (asset: OutgoingAsset, balance: Amount): Fund => {
+    const { queued, signed } = assets.get(asset) ?? { queued: ZERO, signed: ZERO };
+    return { balance, free: subtract(subtract(balance, queued), signed) };
+  };
+  let coin: Fund | null = null;
+  const funds = new Map<Currency, Fund>();
+  const left = new Map<OutgoingAsset, Amount>();
+  for (const [asset, balance] of balances) {
+    const fund = fundOf(asset, balance);
+    if (asset === "native") coin = fund;
+    else funds.set(asset, fund);
+    left.set(asset, subtract(balance, assets.get(asset)?.signed ?? ZERO));
+  }
+  return { coin, funds, left };
+}
+
+/**
+ * The assets of which more can be signed away than at the look before.
+ *
+ * @param before null: there was none, so that all may be
+ */
+export function grownSince(
+  before: Funds["left"] | null,
+  { left }: Funds,
+): readonly OutgoingAsset[] {
+  return [...left].filter(([asset, amount]) => amount > (before?.get(asset) ?? -1n))
+    .map(([asset]) => asset);
+}
+
+/** Whether a wallet waits to be filled, or what it holds is not known. */
+function isShort({ coin, funds }: Pick<Funds, "coin" | "funds">, currencies: number): boolean {
+  if (coin === null || funds.size < currencies) return true;
+  return [coin, ...funds.values()].some(({ free }) => free <= ZERO);
+}
+
+/** The funds of one hot wallet, with as few questions to the node as that takes. */
+export class FundsWatch {
+  readonly #sql: Sql;
+  readonly #wallet: HotWallet;
+  /** How long balances are believed while nothing of ours ends, milliseconds. */
+  readonly #idleMs: number;
+  #known: {
+    readonly balances: Balances;
+    /** See {@linkcode Commitments.endedHeight}. */
+    readonly endedHeight: number | null;
+    readonly height: number | null;
+    readonly at: number;
+  } | null = null;
+
+  constructor(sql: Sql, wallet: HotWallet, idleMs: number) {
+    this.#sql = sql;
+    this.#wallet = wallet;
+    this.#idleMs = idleMs;
+  }
+
+  /**
+   * The funds by now: promises as of now, and balances that are read again whenever one of our
+   * transactions has ended. What else changes them comes from outside: it is waited for with every
+   * block while something is short, and seen a little later while nothing is.
+   *
+   * @param height of the solid cursor: solid balances change with blocks only
+   * @throws {ChainUnavailable} when no balance can be read
+   */
+  async look(height: number | null): Promise<Funds> {
+    const commitments = await readCommitments(this.#sql, this.#wallet.network);
+    const { endedHeight } = commitments;
+    const known = this.#known;
+    const now = performance.now();
+    // what was promised has left with its end: a balance from before it must not be counted then
+    if (known !== null && known.endedHeight === endedHeight && now - known.at < this.#idleMs) {
+      const funds = fundsOf(commitments, known.balances);
+      const { currencies } = this.#wallet.capabilities;
+      if (!isShort(funds, currencies.length) || (height !== null && known.height === height)) {
+        return funds;
+      }
+    }
+    const balances = await readBalances(this.#sql, this.#wallet, commitments);
+    this.#known = { balances, endedHeight, height, at: now };
+    return fundsOf(commitments, balances);
+  }
+}
+
+/** Says when a hot wallet falls below what it should hold, and when it is well again. */
+export class LowFunds {
+  readonly #network: string;
+  readonly #low: TreasuryPolicy["low"] | null;
+  /** How long it has to last, milliseconds: a payout of a moment ago is no shortage. */
+  readonly #patienceMs: number;
+  /** Since when something is low. */
+  readonly #since = new Map<string, number>();
+  #told: ReadonlyMap<string, string> = new Map();
+
+  constructor(network: string, low: TreasuryPolicy["low"] | null, patienceMs: number) {
+    this.#network = network;
+    this.#low = low;
+    this.#patienceMs = patienceMs;
+  }
+
+  /**
+   * @param now Unix milliseconds
+   * @returns what is low and has been for a while, for people
+   */
+  look({ coin, funds }: Pick<Funds, "coin" | "funds">, now: number): readonly string[] {
+    const low = this.#low;
+    if (low === null) return [];
+    const shortages = new Map<string, string>();
+    const read = new Set<string>();
+    const check = (name: string, held: Amount, least: Amount) => {
+      read.add(name);
+      if (held >= least) {
+        this.#since.delete(name);
+        return;
+      }
+      const since = this.#since.get(name) ?? now;
+      this.#since.set(name, since);
+      if (now - since < this.#patienceMs) return;
+      shortages.set(name, `${name}: ${formatAmount(held)} of at least ${formatAmount(least)}`);
+    };
+    if (coin !== null) check("coin", coin.free, low.native);
+    for (const [currency, { free }] of funds) check(currency, free, low[currency]);
+    for (const [name, text] of shortages) {
+      if (this.#told.has(name)) continue;
+      log.error("{network}: the hot wallet is low on {text}", { network: this.#network, text });
+    }
+    for (const [name, text] of this.#told) {
+      if (shortages.has(name)) continue;
+      if (!read.has(name)) {
+        shortages.set(name, text);
+        continue;
+      }
+      log.info("{network}: the hot wallet has enough {name} again", {
+        network: this.#network,
+        name,
+      });
+    }
+    this.#told = shortages;
+    return [...shortages.values()];
+  }
+}
+
+/**
+ * What a node must have before its balances are believed: the last block of our own scan, or the one
+ * by which the newest of our transactions has ended, whichever is later. An end is recorded before
+ * the cursor moves past its block, and leaves the promises at once: a node before that block shows
+ * money that is neither there nor promised any more.
+ *
+ * @param cursor the solid cursor
+ * @param endedHeight as the promises say that were read before
+ * @returns undefined where nothing was read yet: then any node is believed
+ * @throws {NotOurChain} when no node of our chain has the block yet
+ * @throws {ChainUnavailable} when no node answers
+ */
+export async function solidLandmark(
+  chain: Pick<Chain, "network" | "blocks">,
+  cursor: Cursor | null,
+  endedHeight: number | null,
+): Promise<Landmark | undefined> {
+  const known = cursor ?? undefined;
+  if (endedHeight === null || endedHeight <= (known?.height ?? -1)) return known;
+  // its hash is known to nodes alone: to those that have what our scan has read
+  for await (const answer of chain.blocks(endedHeight, endedHeight, "solid", undefined, known)) {
+    if (answer.kind === "block") return answer.block;
+  }
+  throw new NotOurChain(
+    `Cannot believe any node of ${chain.network} as none has solid block ${endedHeight}`,
+  );
+}

@@ -1,0 +1,229 @@
+import type { Sql } from "postgres";
+import { ROW_WAIT, writeApart } from "../database/write_apart.ts";
+import { type Amount, formatAmount } from "../money/amount.ts";
+import type { Network } from "../money/pair.ts";
+import { endHouseTransfers } from "../sweeps/steps.ts";
+import type { Cursor } from "../watcher/cursor.ts";
+
+/** How long burials of the house are tried apart whose rows other transactions hold, milliseconds. */
+const APART_MS = 3_000;
+
+/** What became of transfers whose transaction is proven dead. */
+export interface Buried {
+  /** Put back into the queue for another attempt. */
+  readonly requeued: readonly string[];
+  /** Payouts that were given up; their merchants are told to refund. */
+  readonly abandoned: readonly { readonly outgoingId: string; readonly merchantId: string }[];
+}
+
+/** What a second, independent node was found to say of a dead transaction. */
+export interface Testimony {
+  /** Its host. */
+  readonly node: string;
+  /** The solid block of its own, later than the expiry, by which it does not know the transaction. */
+  readonly height: number;
+  readonly hash: string;
+  /** Time of the block before that one, Unix milliseconds. */
+  readonly previousTime: number;
+  /** When it was asked, Unix milliseconds. */
+  readonly askedAt: number;
+}
+
+/** The second opinion that large transfers need. */
+export interface SecondProof {
+  /** Transfers of more than this need one. */
+  readonly above: Amount;
+  /** Those that have it, by transaction id. */
+  readonly testimonies: ReadonlyMap<string, Testimony>;
+}
+
+/** What stands behind a burial besides the cursor. */
+export interface DeathProof {
+  /** Where large transfers need more than our own scan; what they lack keeps them signed. */
+  readonly second: SecondProof | null;
+  /** The lowest block from which on all up to the cursor were read; null: not looked at. */
+  readonly scannedFrom: number | null;
+}
+
+/**
+ * Declares signed transactions dead whose expiry our own scan of solid blocks has passed without
+ * meeting them. The scan records what it meets before its cursor moves, and a transaction can only
+ * be in a block whose parent is not later than its expiry: so the block before the cursor's being
+ * later is the proof, kept as evidence with the attempt. A node's answer never takes its place; for
+ * large transfers a second node's testimony stands beside it. A cursor that was read in another
+ * history of the database proves nothing: this one may lack what was recorded before it moved.
+ *
+ * One whose rows another transaction holds stays signed until a later look; the others are declared
+ * dead, merchants' payouts in a transaction of their own.
+ *
+ * @param solid the solid cursor as read before this call
+ * @param attemptLimit after so many attempts a transfer is given up instead of queued again
+ * @param proof what was signed before the first block of the unbroken scan stays signed as well
+ */
+export async function buryExpired(
+  sql: Sql,
+  network: Network,
+  solid: Cursor,
+  attemptLimit: number,
+  proof: DeathProof = { second: null, scannedFrom: null },
+): Promise<Buried> {
+  const work = { network, solid, attemptLimit, proof };
+  const payouts = await buryTogether(sql, work, false, null);
+  const house: Buried[] = [];
+  // what follows from the end of a sweep needs rows of several tables, each of which may be held
+  const bury = async (only: readonly string[] | null) => {
+    house.push(await buryTogether(sql, work, true, only));
+  };
+  const missed = await writeApart([null], APART_MS, () => bury(null));
+  if (missed.length > 0) await writeApart(await readLateHouse(sql, work), APART_MS, bury);
+  return {
+    requeued: [...payouts.requeued, ...house.flatMap(({ requeued }) => requeued)],
+    abandoned: payouts.abandoned,
+  };
+}
+
+/** What is to be declared dead, and by which proof. */
+interface Burial {
+  readonly network: Network;
+  readonly solid: Cursor;
+  readonly attemptLimit: number;
+  readonly proof: DeathProof;
+}
+
+/** Transfers of the house whose expiry the scan has passed, whatever else they lack. */
+async function readLateHouse(sql: Sql, { network, solid }: Burial): Promise<readonly string[]> {
+  const rows = await sql<{ id: string }[]>`
+    SELECT o.id FROM book.outgoing o
+    JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
+    WHERE o.network = ${network} AND o.status = 'signed' AND o.payment_id IS NULL
+      AND a.expires_at < ${new Date(solid.previousTime)} ORDER BY o.id`;
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Declares dead what one transaction can hold.
+ *
+ * @param isHouse transfers of the house, or merchants' payouts
+ * @param only these ids; null: all
+ */
+async function buryTogether(
+  sql: Sql,
+  { network, solid, attemptLimit, proof: { second, scannedFrom } }: Burial,
+  isHouse: boolean,
+  only: readonly string[] | null,
+): Promise<Buried> {
+  const testimonies = [...second?.testimonies ?? []];
+  const above = second === null ? null : formatAmount(second.above);
+  const evidence = JSON.stringify({
+    height: solid.height,
+    hash: solid.hash,
+    previousTime: new Date(solid.previousTime).toISOString(),
+    ...(scannedFrom === null ? {} : { scannedFrom }),
+  });
+  return await sql.begin(async (tx) => {
+    await tx`SELECT set_config('lock_timeout', ${ROW_WAIT}, true)`;
+    const dead = await tx<
+      {
+        id: string;
+        merchant_id: string;
+        payment_id: string | null;
+        kind: string;
+        settlement_id: string | null;
+        attempts: number;
+        txid: string;
+        adopted: boolean;
+      }[]
+    >`
+      WITH late AS (
+        SELECT o.id, o.merchant_id, a.number, a.txid, a.adopted, t.testimony FROM book.outgoing o
+        JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
+        LEFT JOIN unnest(${testimonies.map(([txid]) => txid)}::text[],
+          ${testimonies.map(([, testimony]) => JSON.stringify(shown(testimony)))}::text[])
+          AS t(txid, testimony) ON t.txid = a.txid
+        WHERE o.network = ${network} AND o.status = 'signed' AND (o.payment_id IS NULL) = ${isHouse}
+          AND (${only === null} OR o.id = ANY (${[...only ?? []]}::text[]))
+          AND a.expires_at < ${new Date(solid.previousTime)}
+          AND (SELECT name FROM hub.scan_basis) = ${solid.history}
+          AND EXISTS (SELECT FROM hub.cursor c WHERE c.network = ${network} AND c.view = 'solid'
+            AND c.previous_time >= ${new Date(solid.previousTime)}
+            AND (c.height > ${solid.height} OR c.height = ${solid.height} AND c.hash = ${solid.hash}))
+          AND (${scannedFrom}::bigint IS NULL OR a.since_height IS NULL OR a.since_height + 1 >= ${scannedFrom})
+          -- blocks that were read before it was known here say nothing before they are read again
+          AND (a.known_height IS NULL OR a.since_height IS NULL
+            OR coalesce(a.reread_height, a.since_height) >= a.known_height)
+          -- it was met in a block, by a scan that did not know it yet
+          AND NOT EXISTS (SELECT FROM hub.unknown_spend s WHERE s.network = a.network AND s.txid = a.txid
+            AND s.status IN ('open', 'listed', 'cold'))
+          -- or by one that could not write it, and its block is read again
+          AND NOT EXISTS (SELECT FROM book.late_outcome l WHERE l.outgoing_id = o.id AND l.number = a.number
+            AND l.merchant_id = o.merchant_id)
+          AND (${above}::text IS NULL OR o.currency = 'native' OR o.amount <= ${above}::text::numeric
+            OR t.testimony IS NOT NULL)
+        ORDER BY o.id FOR NO KEY UPDATE OF o, a SKIP LOCKED
+      ), attempt AS (
+        UPDATE book.attempt a SET outcome = 'expired', evidence = ${evidence}::text::jsonb
+          || CASE WHEN l.testimony IS NULL THEN '{}'::jsonb
+             ELSE jsonb_build_object('second', l.testimony::jsonb) END
+        FROM late l WHERE a.outgoing_id = l.id AND a.number = l.number AND a.merchant_id = l.merchant_id
+      )
+      UPDATE book.outgoing o SET status = 'dead', reason = 'expired', updated_at = now()
+      FROM late l WHERE o.id = l.id AND o.merchant_id = l.merchant_id
+      RETURNING o.id, o.merchant_id, o.kind, o.payment_id, o.attempts, l.txid, l.adopted,
+        (SELECT w.settlement_id FROM book.withdrawal w
+         WHERE w.id = o.payment_id AND w.merchant_id = o.merchant_id) AS settlement_id`;
+    // bytes that were never sent from here are no try, and what the lost history sent may have paid
+    const mayTry = (row: typeof dead[number]) => row.adopted || row.attempts < attemptLimit;
+    const again = dead.filter(mayTry).map((row) => row.id);
+    const over = dead.filter((row) => !mayTry(row));
+    if (again.length > 0) {
+      await tx`
+        UPDATE book.outgoing SET status = 'queued', lease_until = NULL, updated_at = now()
+        WHERE id = ANY (${again}::text[]) AND status = 'dead'`;
+    }
+    await endHouseTransfers(
+      tx,
+      network,
+      over.filter((row) => row.payment_id === null).map((row) => ({
+        outgoingId: row.id,
+        kind: row.kind,
+        result: "failed",
+        reason: "expired",
+      })),
+    );
+    const payouts = over.filter((row) => row.payment_id !== null);
+    const data = payouts.map((row) =>
+      JSON.stringify({
+        outgoingId: row.id,
+        withdrawalId: row.payment_id,
+        settlementId: row.settlement_id,
+        result: "abandoned",
+        reason: "the network did not include the transaction before it expired",
+        height: null,
+      })
+    );
+    if (payouts.length > 0) {
+      await tx`
+        INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
+        SELECT merchant_id, ${network}, txid, -1, 'outcome', data::jsonb
+        FROM unnest(${payouts.map((row) => row.merchant_id)}::text[],
+          ${payouts.map((row) => row.txid)}::text[], ${data}::text[]) AS f(merchant_id, txid, data)
+        ON CONFLICT DO NOTHING`;
+    }
+    return {
+      requeued: again,
+      abandoned: payouts.map((row) => ({
+        outgoingId: row.id,
+        merchantId: row.merchant_id,
+      })),
+    };
+  });
+}
+
+/** A testimony as evidence is written: times for people. */
+function shown({ previousTime, askedAt, ...rest }: Testimony) {
+  return {
+    ...rest,
+    previousTime: new Date(previousTime).toISOString(),
+    askedAt: new Date(askedAt).toISOString(),
+  };
+}

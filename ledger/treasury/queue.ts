@@ -1,0 +1,222 @@
+import type { Sql } from "postgres";
+import { type Amount, amountOf } from "../money/amount.ts";
+import type { Currency, Network, OutgoingAsset } from "../money/pair.ts";
+import { PLATFORM_ACCOUNT } from "../own_accounts.ts";
+import type { OutgoingRow } from "../rows.ts";
+
+/** A transfer that cannot be signed now. */
+export interface Postponed {
+  readonly outgoingId: string;
+  /** Reason of the wait, which the operator sees. */
+  readonly reason: string;
+  /** Milliseconds for which it is left alone after its first try in vain; doubled with each one. */
+  readonly firstMs: number;
+  /** The longest that it is left alone, milliseconds. */
+  readonly mostMs: number;
+}
+
+/** The longest reason that is kept. */
+const REASON_LENGTH = 500;
+
+/**
+ * Leaves queued transfers alone for a while, each for its own reason. The pause grows with every try
+ * in vain, by what the row itself has counted and by the database's clock: neither a restart nor
+ * another node begins anew. One whose row another transaction holds is passed over: it has no pause
+ * then, and is tried again as soon as it can be locked.
+ *
+ * @returns those that wait for another reason than before
+ */
+export async function postponeQueued(
+  sql: Sql,
+  rows: readonly Postponed[],
+): Promise<ReadonlySet<string>> {
+  if (rows.length === 0) return new Set();
+  const postponed = await sql<{ id: string; is_new: boolean }[]>`
+    WITH input AS (
+      SELECT * FROM unnest(
+        ${rows.map((row) => row.outgoingId)}::text[],
+        ${rows.map((row) => row.reason.slice(0, REASON_LENGTH))}::text[],
+        ${rows.map((row) => row.firstMs / 1_000)}::float8[],
+        ${rows.map((row) => row.mostMs / 1_000)}::float8[]) AS i(id, reason, first_s, most_s)
+    ), locked AS (
+      SELECT o.id, o.reason AS before, o.tries, i.reason, i.first_s, i.most_s
+      FROM book.outgoing o JOIN input i ON i.id = o.id
+      WHERE o.status = 'queued' ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED
+    )
+    UPDATE book.outgoing o
+    SET lease_until = now() + make_interval(secs => least(l.most_s, l.first_s * 2 ^ least(l.tries, 20))),
+      tries = least(o.tries + 1, 1000), reason = l.reason, updated_at = now()
+    FROM locked l WHERE o.id = l.id AND o.status = 'queued'
+    RETURNING o.id, l.before IS DISTINCT FROM l.reason AS is_new`;
+  return new Set(postponed.filter((row) => row.is_new).map((row) => row.id));
+}
+
+/**
+ * Has transfers tried at once that wait for one of these reasons, as if they had never been tried.
+ * One whose row another transaction holds is tried when its pause is over.
+ *
+ * @returns how many there were
+ */
+export async function wakeQueued(
+  sql: Sql,
+  network: Network,
+  reasons: readonly string[],
+): Promise<number> {
+  if (reasons.length === 0) return 0;
+  const { count } = await sql`
+    WITH locked AS (
+      SELECT o.id FROM book.outgoing o
+      WHERE o.network = ${network} AND o.status = 'queued' AND o.reason = ANY (${[
+    ...reasons,
+  ]}::text[])
+      ORDER BY o.id FOR NO KEY UPDATE SKIP LOCKED
+    )
+    UPDATE book.outgoing o SET lease_until = NULL, tries = 0, updated_at = now()
+    FROM locked l WHERE o.id = l.id AND o.status = 'queued'`;
+  return count;
+}
+
+/**
+ * Gives leased transfers back to the queue with the reason they wait for, which the operator sees. One
+ * whose row another transaction holds has no pause, and is tried again as soon as it can be locked.
+ *
+ * @param retryMs how long they are left alone, by the database's clock
+ */
+export async function returnQueued(
+  sql: Sql,
+  outgoingIds: readonly string[],
+  reason: string,
+  retryMs: number,
+): Promise<void> {
+  if (outgoingIds.length === 0) return;
+  await sql`
+    WITH locked AS (
+      SELECT o.id FROM book.outgoing o
+      WHERE o.id = ANY (${[...outgoingIds]}::text[]) AND o.status = 'queued'
+      ORDER BY o.id FOR NO KEY UPDATE SKIP LOCKED
+    )
+    UPDATE book.outgoing o
+    SET lease_until = now() + make_interval(secs => ${retryMs / 1_000}), reason = ${reason},
+      updated_at = now()
+    FROM locked l WHERE o.id = l.id AND o.status = 'queued'`;
+}
+
+/**
+ * Says of all queued transfers of a currency what they are held by, which the operator sees. They are
+ * not tried meanwhile, so that nothing else would say it.
+ */
+export async function noteHeld(
+  sql: Sql,
+  network: Network,
+  currency: Currency,
+  reason: string,
+): Promise<void> {
+  await sql`
+    WITH locked AS (
+      SELECT o.id FROM book.outgoing o
+      WHERE o.network = ${network} AND o.currency = ${currency} AND o.status = 'queued'
+        AND o.reason IS DISTINCT FROM ${reason}
+      -- what another session holds is noted when this is said again
+      ORDER BY o.id FOR NO KEY UPDATE SKIP LOCKED
+    )
+    UPDATE book.outgoing o SET reason = ${reason}, updated_at = now()
+    FROM locked l WHERE o.id = l.id AND o.status = 'queued'`;
+}
+
+/** When the oldest transfer was queued that is not signed yet, Unix milliseconds; null: none. */
+export async function readOldestQueued(sql: Sql, network: Network): Promise<number | null> {
+  const [row] = await sql<{ created_at: Date }[]>`
+    SELECT created_at FROM book.outgoing WHERE network = ${network} AND status = 'queued'
+    ORDER BY id LIMIT 1`;
+  return row?.created_at.getTime() ?? null;
+}
+
+/** State of the queue of merchants' payouts. */
+export interface QueueHealth {
+  /** Since when the oldest payout waits that nothing but its turn holds, Unix milliseconds; null: none. */
+  readonly payableSince: number | null;
+  /** Payouts above the signer's cap per transaction: they wait for a person. */
+  readonly overCap: { readonly count: number; readonly oldestAt: number | null };
+  /** Payouts that something about themselves keeps from being signed: odd data, a transfer that would fail. */
+  readonly quarantined: { readonly count: number; readonly oldestAt: number | null };
+}
+
+/** Counts what waits in the queue of a network, by whether a turn, a person or its own data is lacking. */
+export async function readQueueHealth(sql: Sql, network: Network): Promise<QueueHealth> {
+  const [row] = await sql<{
+    payable: Date | null;
+    capped: number;
+    capped_at: Date | null;
+    quarantined: number;
+    quarantined_at: Date | null;
+  }[]>`
+    WITH waiting AS (
+      SELECT o.created_at,
+        -- the words of sign_queued.ts, prepare_batch.ts and waits.ts
+        CASE WHEN o.reason LIKE 'signer: over-limit: %per transaction' THEN 'capped'
+          WHEN o.reason IS NULL OR o.reason IN ('waiting for another try', 'waiting for the signer')
+            OR o.reason IN ('waiting for a node that is up to date', 'waiting for nodes to answer') THEN 'payable'
+          WHEN o.reason LIKE 'waiting for %' OR o.reason LIKE 'signer: %' THEN 'held'
+          ELSE 'quarantined' END AS state
+      FROM book.outgoing o
+      WHERE o.network = ${network} AND o.status = 'queued' AND o.merchant_id <> ${PLATFORM_ACCOUNT}
+        AND NOT EXISTS (
+          SELECT FROM book.merchant m WHERE m.merchant_id = o.merchant_id AND m.status <> 'ACTIVE')
+    )
+    SELECT min(created_at) FILTER (WHERE state = 'payable') AS payable,
+      (count(*) FILTER (WHERE state = 'capped'))::int AS capped,
+      min(created_at) FILTER (WHERE state = 'capped') AS capped_at,
+      (count(*) FILTER (WHERE state = 'quarantined'))::int AS quarantined,
+      min(created_at) FILTER (WHERE state = 'quarantined') AS quarantined_at
+    FROM waiting`;
+  if (row === undefined) throw new Error(`Cannot count a queue as nothing was read: ${network}`);
+  const { payable, capped, capped_at, quarantined, quarantined_at } = row;
+  return {
+    payableSince: payable?.getTime() ?? null,
+    overCap: { count: capped, oldestAt: capped_at?.getTime() ?? null },
+    quarantined: { count: quarantined, oldestAt: quarantined_at?.getTime() ?? null },
+  };
+}
+
+/** Transfers that wait for the same thing. */
+export interface WaitingGroup {
+  readonly kind: OutgoingRow["kind"];
+  readonly currency: OutgoingAsset;
+  readonly status: "queued" | "signed";
+  /** As the treasury last said; null: for its turn, or for a block. */
+  readonly reason: string | null;
+  readonly count: number;
+  readonly amount: Amount;
+  /** Since when the oldest of them exists, Unix milliseconds. */
+  readonly oldestAt: number;
+}
+
+/** Groups that are shown, the oldest first. */
+const SHOWN = 50;
+
+/** What is queued and what is signed and not final, by what it waits for. */
+export async function sumWaiting(sql: Sql, network: Network): Promise<readonly WaitingGroup[]> {
+  const rows = await sql<
+    {
+      kind: OutgoingRow["kind"];
+      currency: OutgoingAsset;
+      status: WaitingGroup["status"];
+      reason: string | null;
+      count: number;
+      amount: string;
+      oldest_at: Date;
+    }[]
+  >`
+    SELECT kind, currency, status, regexp_replace(reason, 'out_[0-9a-f-]+', '...', 'g') AS reason,
+      count(*)::int AS count, trim_scale(sum(amount))::text AS amount, min(created_at) AS oldest_at
+    FROM (
+      -- one part per state: each has an index of its own, and what has ended is never read
+      SELECT * FROM book.outgoing WHERE network = ${network} AND status = 'queued'
+      UNION ALL SELECT * FROM book.outgoing WHERE network = ${network} AND status = 'signed') waiting
+    GROUP BY 1, 2, 3, 4 ORDER BY oldest_at, 1, 2, 3, 4 LIMIT ${SHOWN}`;
+  return rows.map(({ amount, oldest_at, ...row }) => ({
+    ...row,
+    amount: amountOf(amount),
+    oldestAt: oldest_at.getTime(),
+  }));
+}

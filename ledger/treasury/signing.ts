@@ -1,0 +1,246 @@
+import type { Sql } from "postgres";
+import { type Amount, formatAmount } from "../money/amount.ts";
+import type { Network, OutgoingAsset } from "../money/pair.ts";
+import { PLATFORM_ACCOUNT } from "../own_accounts.ts";
+import { type OutgoingRow, outgoingTable } from "../rows.ts";
+
+/**
+ * A node's turn to sign for a network. The node and the time in the row are a hint that keeps two
+ * nodes from working in vain. The number of batches is the safety: a batch is made from what the
+ * wallet had promised at the turn's beginning, and is committed only while nothing was signed since.
+ */
+export interface SigningTurn {
+  readonly network: Network;
+  /** Batches that were committed before it. */
+  readonly batches: bigint;
+}
+
+/** Gives a turn up in which nothing was signed: another node may have what this one lacks. */
+export async function passTurn(sql: Sql, network: Network, node: string): Promise<void> {
+  await sql`
+    UPDATE book.signing_turn SET until = now()
+    WHERE network = ${network} AND node = ${node} AND until > now()`;
+}
+
+/** Whose transfers are taken: those that carry merchants' payments, or the house's own. */
+export type QueueOf = "merchants" | "house";
+
+/** What is to be pulled, and by whom. */
+export interface Pull {
+  readonly network: Network;
+  /** Name of the node; one that starts again under its name goes on with its own turn. */
+  readonly node: string;
+  /** How long no other node signs for the network, by the database's clock. */
+  readonly turnMs: number;
+  readonly limit: number;
+  readonly of: QueueOf;
+  /** Assets of which nothing is taken now; default none. */
+  readonly held?: readonly OutgoingAsset[];
+}
+
+/** Transfers to be signed, oldest first, at least one. */
+export interface Pulled {
+  readonly rows: readonly OutgoingRow[];
+  readonly turn: SigningTurn;
+}
+
+/**
+ * Takes the turn to sign for a network and the oldest queued transfers, but for those of merchants
+ * that are suspended, which wait, and those whose rows another transaction holds, which are taken
+ * as soon as they can be locked. Whoever holds the turn takes it again with every pull; a node that
+ * died with it is followed when it runs out.
+ *
+ * @returns null where nothing can be signed now, something stops signing (`hub.signing_stop`), or
+ *   another node is at it
+ */
+export async function pullQueued(sql: Sql, pull: Pull): Promise<Pulled | null> {
+  const { network, node, turnMs, limit, of, held = [] } = pull;
+  // an idle queue, and a turn of another node, are found out without a write
+  const rows = await sql`
+    WITH next AS (
+      SELECT q.* FROM book.outgoing q
+      WHERE q.network = ${network} AND q.status = 'queued'
+        -- no pause is as long as a quarter of an hour: then a clock was wrong
+        AND (q.lease_until IS NULL OR q.lease_until < now() OR q.lease_until > now() + interval '15 minutes')
+        AND NOT EXISTS (SELECT FROM book.merchant m WHERE m.merchant_id = q.merchant_id AND m.status <> 'ACTIVE')
+        AND (q.merchant_id = ${PLATFORM_ACCOUNT}) = ${of === "house"}
+        AND q.currency <> ALL (${[...held]}::text[])
+        AND (SELECT hub.signing_stop(${network})) IS NULL
+        -- what another node signs for is not locked either, as its commit would pass it over
+        AND NOT EXISTS (
+          SELECT FROM book.signing_turn t WHERE t.network = ${network} AND t.node <> ${node} AND t.until > now())
+      ORDER BY q.id LIMIT ${limit} FOR NO KEY UPDATE OF q SKIP LOCKED
+    ), first AS (
+      INSERT INTO book.signing_turn (network, node, until)
+      SELECT ${network}, ${node}, now() + make_interval(secs => ${turnMs / 1_000})
+      WHERE EXISTS (SELECT FROM next)
+        AND NOT EXISTS (SELECT FROM book.signing_turn WHERE network = ${network})
+      ON CONFLICT DO NOTHING RETURNING batches
+    ), taken AS (
+      UPDATE book.signing_turn
+      SET node = ${node}, until = now() + make_interval(secs => ${turnMs / 1_000})
+      WHERE network = ${network} AND (node = ${node} OR until <= now()) AND EXISTS (SELECT FROM next)
+      RETURNING batches
+    )
+    SELECT next.*, turn.batches AS turn_batches
+    FROM next CROSS JOIN (SELECT batches FROM first UNION ALL SELECT batches FROM taken) turn
+    ORDER BY next.id`;
+  const [oldest] = rows;
+  if (oldest === undefined) return null;
+  const turn = { network, batches: BigInt(oldest.turn_batches) };
+  return { rows: rows.map((row) => outgoingTable.decode(row)), turn };
+}
+
+/** A signature about to be made durable. */
+export interface SignedRow {
+  readonly outgoingId: string;
+  readonly merchantId: string;
+  readonly network: Network;
+  readonly txid: string;
+  readonly bytes: string;
+  readonly expiresAt: number;
+  /** The most coin that it may take from the hot wallet, besides what it moves; a sweep takes none. */
+  readonly feeLimit: Amount;
+  /** The solid block that its bytes refer to, so that it can only come after it; absent: not known. */
+  readonly sinceHeight?: number | null;
+}
+
+/**
+ * Commits signatures before anything is broadcast: `queued -> signed` and the attempt's bytes, in
+ * one statement. A transfer that was given up meanwhile, whose merchant was suspended, whose row
+ * another transaction holds, or whose transaction was tried before, is not among the answer, and its
+ * signature must be forgotten. None is where something stops signing meanwhile (`hub.signing_stop`).
+ *
+ * @param turn the turn they were pulled in
+ * @param adopts they were signed in a history that was lost, see {@linkcode adoptSigned}
+ * @returns ids of the transfers that are signed now; null, and none is, where something else was
+ *   signed for the network since the turn began (what the wallet has promised was read too early),
+ *   or where signing was stopped
+ * @throws a connection error: unknown; what was committed is found among the signed ones later
+ */
+export async function commitSigned(
+  sql: Sql,
+  rows: readonly SignedRow[],
+  turn: SigningTurn,
+  adopts = false,
+): Promise<ReadonlySet<string> | null> {
+  if (rows.length === 0) return new Set();
+  const [answer] = await sql<{ held: boolean; ids: string[] }[]>`
+    WITH turn AS (
+      -- whoever commits at the same time waits here, and then finds another number
+      UPDATE book.signing_turn SET batches = batches + 1
+      WHERE network = ${turn.network} AND (${adopts}::boolean OR batches = ${
+    String(turn.batches)
+  }::bigint AND (SELECT hub.signing_stop(${turn.network})) IS NULL) RETURNING 1
+    ), input AS (
+      SELECT * FROM unnest(
+        ${rows.map((row) => row.outgoingId)}::text[], ${rows.map((row) => row.merchantId)}::text[],
+        ${rows.map((row) => row.network)}::text[], ${rows.map((row) => row.txid)}::text[],
+        ${rows.map((row) => row.bytes)}::text[],
+        ${rows.map((row) => new Date(row.expiresAt).toISOString())}::timestamptz[],
+        ${rows.map((row) => formatAmount(row.feeLimit))}::numeric[],
+        ${rows.map((row) => row.sinceHeight ?? null)}::bigint[])
+        AS i(id, merchant_id, network, txid, bytes, expires_at, fee_limit, since_height)
+    ), locked AS (
+      SELECT o.id, o.merchant_id FROM book.outgoing o JOIN input i ON i.id = o.id AND i.merchant_id = o.merchant_id
+      WHERE EXISTS (SELECT FROM turn) AND o.network = ${turn.network} AND o.status = 'queued'
+        AND NOT EXISTS (
+          SELECT FROM book.merchant m WHERE m.merchant_id = o.merchant_id AND m.status <> 'ACTIVE')
+        -- what is adopted was signed before the change, and is dead once the hold for it is over
+        AND (NOT ${adopts}::boolean OR EXISTS (
+          SELECT FROM hub.failover_network n JOIN hub.failover f ON f.id = n.failover_id
+          WHERE n.network = o.network AND n.compared_at IS NULL AND o.created_at < f.found_at
+            AND i.expires_at <= n.until_time AND i.since_height <= n.head_height))
+        -- the signer's old answer (a node that lags shows it a block before its expiry) would break
+        -- the unique key, and with it every other signature of the batch
+        AND NOT EXISTS (SELECT FROM book.attempt a WHERE a.txid = i.txid AND a.network = i.network)
+      -- a row that another session holds must not keep all others from being signed
+      ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED
+    ), moved AS (
+      UPDATE book.outgoing o
+      SET status = 'signed', attempts = o.attempts + 1, lease_until = NULL, tries = 0, reason = NULL, updated_at = now()
+      FROM locked l WHERE o.id = l.id AND o.merchant_id = l.merchant_id AND o.status = 'queued'
+      RETURNING o.id, o.merchant_id, o.attempts, o.kind, o.payment_id
+    ), told AS (
+      -- settlements show that their transaction is on its way
+      INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
+      SELECT m.merchant_id, i.network, i.txid, -1, 'submitted', jsonb_build_object(
+        'withdrawalId', w.id, 'settlementId', w.settlement_id)
+      FROM moved m JOIN input i ON i.id = m.id AND i.merchant_id = m.merchant_id
+      JOIN book.withdrawal w ON w.id = m.payment_id AND w.merchant_id = m.merchant_id
+      WHERE m.kind = 'settlement' ON CONFLICT DO NOTHING
+    ), kept AS (
+      INSERT INTO book.attempt
+        (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit, since_height,
+         known_height, adopted)
+      SELECT m.id, m.attempts, m.merchant_id, i.network, i.txid, i.bytes, i.expires_at, now(), i.fee_limit, i.since_height,
+        (SELECT c.height FROM hub.cursor c WHERE c.network = i.network AND c.view = 'solid'),
+        ${adopts}::boolean
+      FROM moved m JOIN input i ON i.id = m.id AND i.merchant_id = m.merchant_id
+      RETURNING outgoing_id
+    )
+    SELECT EXISTS (SELECT FROM turn) AS held, ARRAY(SELECT outgoing_id FROM kept) AS ids`;
+  if (answer === undefined) throw new Error("Cannot commit signatures as the answer has no row");
+  return answer.held ? new Set(answer.ids) : null;
+}
+
+/**
+ * Commits signatures of a lost history as attempts of transfers that are queued in this one, so that
+ * the scan knows them. They may be in a block already, so nothing that stops new signatures stops
+ * these. A signer cannot tell what was committed in the lost history from what was refused there, and
+ * another signer may have signed the same transfer: adopted bytes are never sent, and either a block
+ * shows them or they expire. Only an open hold adopts, only transfers that were made before it was
+ * found, of active merchants, and only bytes that are dead before it is over.
+ *
+ * @returns ids of the transfers that are signed now
+ * @throws a connection error: unknown; doing it again changes nothing
+ */
+export async function adoptSigned(
+  sql: Sql,
+  network: Network,
+  rows: readonly SignedRow[],
+): Promise<ReadonlySet<string>> {
+  if (rows.length === 0) return new Set();
+  await sql`
+    INSERT INTO book.signing_turn (network, node, until) VALUES (${network}, 'adoption', now())
+    ON CONFLICT DO NOTHING`;
+  return await commitSigned(sql, rows, { network, batches: 0n }, true) ?? new Set();
+}
+
+/** A signed transaction whose fate is not known yet. */
+export interface InFlight {
+  readonly outgoingId: string;
+  readonly txid: string;
+  readonly bytes: string;
+  /** Unix milliseconds of block time. */
+  readonly expiresAt: number;
+}
+
+/** Signed transactions of a network without an outcome that may be sent, oldest first. */
+export async function readInFlight(
+  sql: Sql,
+  network: Network,
+  limit: number,
+): Promise<readonly InFlight[]> {
+  const rows = await sql<
+    { outgoing_id: string; txid: string; bytes: string; expires_at: Date }[]
+  >`
+    SELECT a.outgoing_id, a.txid, a.bytes, a.expires_at
+    FROM book.outgoing o
+    JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
+      AND NOT a.adopted
+    WHERE o.network = ${network} AND o.status = 'signed' ORDER BY o.id LIMIT ${limit}`;
+  return rows.map((row) => ({
+    outgoingId: row.outgoing_id,
+    txid: row.txid,
+    bytes: row.bytes,
+    expiresAt: row.expires_at.getTime(),
+  }));
+}
+
+/** Counts the signed transactions of a network that have no outcome yet. */
+export async function countInFlight(sql: Sql, network: Network): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    SELECT count(*)::int AS count FROM book.outgoing WHERE network = ${network} AND status = 'signed'`;
+  return row?.count ?? 0;
+}

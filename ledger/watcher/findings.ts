@@ -1,0 +1,43 @@
+import { type Amount, formatAmount } from "../money/amount.ts";
+import type { Currency } from "../money/pair.ts";
+import type { OwnTransaction } from "./own_transactions.ts";
+
+/** A transfer as its merchant's inbox has it. */
+export function inboxData(finding: TransferFinding): string {
+  return JSON.stringify({
+    currency: finding.currency,
+    amount: formatAmount(finding.amount),
+    from: finding.from,
+    to: finding.to,
+    addressId: finding.addressId,
+    height: finding.height,
+    expiresAt: finding.expiresAt,
+  });
+}
+
+/** A transfer to an address of a merchant. */
+export interface TransferFinding {
+  readonly merchantId: string;
+  readonly addressId: string;
+  readonly txid: string;
+  readonly logIndex: number;
+  readonly currency: Currency;
+  readonly amount: Amount;
+  readonly from: string;
+  readonly to: string;
+  readonly height: number;
+  /** Hash of that block; absent or null where only the transaction was read. */
+  readonly hash?: string | null;
+  readonly expiresAt: number;
+}
+
+/** The end of a transaction of ours, from a solid block. */
+export interface OutcomeFinding {
+  readonly own: OwnTransaction;
+  /** `unexpected`: it succeeded, but not with the transfer that was intended. */
+  readonly result: "paid" | "failed" | "unexpected";
+  readonly reason: string | null;
+  readonly height: number;
+  /** What the chain took for it, in its own coin. */
+  readonly fee: Amount;
+}
