@@ -15,7 +15,7 @@ import { createJournalStore } from "../ledger/journal/store.ts";
 import { sumChunks } from "../ledger/lists/list_counts.ts";
 import type { Amount } from "../ledger/money/amount.ts";
 import type { Currency, Network } from "../ledger/money/pair.ts";
-import { foldEventCounts } from "../ledger/outbox/fold_event_counts.ts";
+import { foldEventCounts } from "../ledger/outbox/deliveries.ts";
 import { boundKeptTimes, pruneEvents, pruneInbox } from "../ledger/retention.ts";
 import type { SweepHealth } from "../ledger/sweeps/sweep_health.ts";
 import type { UnprovenFigures } from "../ledger/watcher/deposit_proofs.ts";

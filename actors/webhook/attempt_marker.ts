@@ -13,7 +13,8 @@
 
 import { getLogger } from "@logtape/logtape";
 import { classifyDatabaseError, isLocked } from "../../ledger/database/classify_database_error.ts";
-import type { AttemptMark, Marked, Outbox } from "../../ledger/outbox/outbox.ts";
+import type { AttemptMark, Marked } from "../../ledger/outbox/attempts.ts";
+import type { Outbox } from "../../ledger/outbox/outbox.ts";
 import { HeldMarks } from "./held_marks.ts";
 
 const log = getLogger(["engine", "webhook"]);

@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { AttemptMark } from "../../ledger/outbox/outbox.ts";
+import type { AttemptMark } from "../../ledger/outbox/attempts.ts";
 
 /** Pause before the attempts of a merchant are tried again, milliseconds; doubling. */
 const FIRST_PAUSE_MS = 500;

@@ -7,7 +7,8 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import type { AttemptMark, ClaimedEvent } from "../../ledger/outbox/outbox.ts";
+import type { AttemptMark } from "../../ledger/outbox/attempts.ts";
+import type { ClaimedEvent } from "../../ledger/outbox/claims.ts";
 import { openIfReadable, type SecretBox } from "../../webhooks/secret_box.ts";
 
 const log = getLogger(["engine", "webhook"]);

@@ -7,13 +7,9 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import type {
-  AttemptMark,
-  ClaimedEvent,
-  Outbox,
-  Verdict,
-  Want,
-} from "../../ledger/outbox/outbox.ts";
+import type { AttemptMark, Verdict } from "../../ledger/outbox/attempts.ts";
+import type { ClaimedEvent, Want } from "../../ledger/outbox/claims.ts";
+import type { Outbox } from "../../ledger/outbox/outbox.ts";
 import type { AttemptOutcome } from "../../webhooks/attempt_outcome.ts";
 import { isSentType } from "../../webhooks/event_type.ts";
 import { isRetried, retryDelayMs } from "../../webhooks/retry.ts";

@@ -6,7 +6,7 @@
 
 import { z } from "zod";
 import { readMerchant } from "../../ledger/merchants.ts";
-import { redeliverEvents } from "../../ledger/outbox/redeliver_events.ts";
+import { redeliverEvents } from "../../ledger/outbox/deliveries.ts";
 import { EVENT_TYPES, TEST_EVENT } from "../../webhooks/event_type.ts";
 import { hubAudit } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";

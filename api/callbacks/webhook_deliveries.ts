@@ -11,8 +11,8 @@ import {
   listDeliveries,
   type ListedAttempt,
   type ListedDelivery,
-} from "../../ledger/outbox/list_deliveries.ts";
-import { redeliverEvent } from "../../ledger/outbox/redeliver_event.ts";
+  redeliverEvent,
+} from "../../ledger/outbox/deliveries.ts";
 import { EVENT_TYPES, TEST_EVENT } from "../../webhooks/event_type.ts";
 import { ok } from "../http/answer.ts";
 import { refuseReversed } from "../http/checks.ts";

@@ -1,6 +1,6 @@
 import { type HubAudit, writeAudit } from "../audit.ts";
 import type { Sql } from "../database/connect.ts";
-import { endpointRecovered } from "./revive_events.ts";
+import { endpointRecovered } from "./second_chances.ts";
 
 /** The most waiting or failed events that are counted. */
 export const COUNTED_AT_MOST = 100_000;

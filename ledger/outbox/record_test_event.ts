@@ -1,6 +1,6 @@
 import { type HubAudit, writeAudit } from "../audit.ts";
 import type { Sql } from "../database/connect.ts";
-import { endpointRecovered } from "./revive_events.ts";
+import { endpointRecovered } from "./second_chances.ts";
 
 /** A test delivery that was made. */
 export interface TestEvent {

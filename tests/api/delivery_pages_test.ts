@@ -1,11 +1,11 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { foldEventCounts } from "../../ledger/outbox/fold_event_counts.ts";
 import {
   type DeliveryFilter,
   EVENT_STATUSES,
+  foldEventCounts,
   listDeliveries,
-} from "../../ledger/outbox/list_deliveries.ts";
+} from "../../ledger/outbox/deliveries.ts";
 import { eventsAndCounts } from "../../ledger/reconcile/compare_lists.ts";
 import { addMerchant } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { ENDPOINT_POLICY } from "../../ledger/outbox/endpoint_policy.ts";
+import { ENDPOINT_POLICY } from "../../ledger/outbox/endpoints.ts";
 import { createOutbox } from "../../ledger/outbox/outbox.ts";
 import { type TestApi, testApi } from "../support/api.ts";
 import { until } from "../support/books.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { foldEventCounts } from "../../ledger/outbox/fold_event_counts.ts";
+import { foldEventCounts } from "../../ledger/outbox/deliveries.ts";
 import { pruneEvents, pruneInbox } from "../../ledger/retention.ts";
 import { findOwnTransactions } from "../../ledger/watcher/own_transactions.ts";
 import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import postgres from "postgres";
 import { AttemptMarker } from "../../actors/webhook/attempt_marker.ts";
-import type { AttemptMark, Marked } from "../../ledger/outbox/outbox.ts";
+import type { AttemptMark, Marked } from "../../ledger/outbox/attempts.ts";
 import { until } from "../support/books.ts";
 
 const ALL_WRITTEN: Marked = { recovered: [], held: [] };

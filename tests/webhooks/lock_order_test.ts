@@ -1,11 +1,11 @@
 import { assertEquals } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
+import { redeliverEvent, redeliverEvents } from "../../ledger/outbox/deliveries.ts";
 import { resumeEndpoint } from "../../ledger/outbox/endpoint_status.ts";
-import { type AttemptMark, createOutbox, type Verdict } from "../../ledger/outbox/outbox.ts";
+import type { AttemptMark, Verdict } from "../../ledger/outbox/attempts.ts";
+import { createOutbox } from "../../ledger/outbox/outbox.ts";
 import { recordTestEvent } from "../../ledger/outbox/record_test_event.ts";
-import { redeliverEvent } from "../../ledger/outbox/redeliver_event.ts";
-import { redeliverEvents } from "../../ledger/outbox/redeliver_events.ts";
 import { addMerchant } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { addEvent } from "../support/hooks.ts";

@@ -1,8 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
-import { ENDPOINT_POLICY } from "../../ledger/outbox/endpoint_policy.ts";
-import { createOutbox } from "../../ledger/outbox/outbox.ts";
-import type { AttemptMark, ClaimedEvent, Verdict } from "../../ledger/outbox/outbox.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
+import { ENDPOINT_POLICY } from "../../ledger/outbox/endpoints.ts";
+import type { AttemptMark, Verdict } from "../../ledger/outbox/attempts.ts";
+import type { ClaimedEvent } from "../../ledger/outbox/claims.ts";
+import { createOutbox } from "../../ledger/outbox/outbox.ts";
 import { addMerchant, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { holdRows } from "../support/hold_rows.ts";

@@ -1,7 +1,9 @@
 import type { Fragment } from "postgres";
+import { type HubAudit, writeAudit } from "../audit.ts";
 import type { Sql } from "../database/connect.ts";
-import { type EventRow, eventTable } from "../rows.ts";
 import type { Page, PageRequest } from "../lists/list_page.ts";
+import { type EventRow, eventTable } from "../rows.ts";
+import { lockEndpoint } from "./endpoints.ts";
 
 /** One attempt to deliver an event. */
 export interface ListedAttempt {
@@ -146,4 +148,114 @@ function conditions(sql: Sql, { type, from, until }: DeliveryFilter): Fragment {
     ${type === undefined ? sql`` : sql`AND o.type = ${type}`}
     ${from === undefined ? sql`` : sql`AND o.created_at >= ${new Date(from)}`}
     ${until === undefined ? sql`` : sql`AND o.created_at < ${new Date(until)}`}`;
+}
+
+/**
+ * Puts an event of a merchant back in line, whatever became of it, for at least one more attempt.
+ * An event that waits already is due at once; one that is being delivered is left to its attempt.
+ * A pause of the endpoint ends: somebody wants to have it tried.
+ *
+ * @returns whether the merchant has such an event
+ */
+export async function redeliverEvent(
+  sql: Sql,
+  merchantId: string,
+  eventId: string,
+): Promise<boolean> {
+  return await sql.begin(async (tx) => {
+    await lockEndpoint(tx, merchantId);
+    const rows = await tx`
+      WITH queued AS (
+        UPDATE book.outbox o SET status = 'PENDING', next_attempt_at = now(),
+          claimed_until = CASE o.status WHEN 'PENDING' THEN o.claimed_until END
+        WHERE o.id = ${eventId} AND o.merchant_id = ${merchantId} RETURNING o.merchant_id),
+      resumed AS (
+        DELETE FROM book.webhook_endpoint WHERE merchant_id IN (SELECT merchant_id FROM queued))
+      SELECT 1 FROM queued`;
+    return rows.length > 0;
+  });
+}
+
+/** Which events are to be sent once more. */
+export interface RedeliverRange {
+  readonly status: Exclude<EventRow["status"], "PENDING">;
+  /** Name of the event; undefined: all but test events. */
+  readonly type?: string | undefined;
+  /** Not older than, Unix milliseconds. */
+  readonly from: number;
+  /** Older than, Unix milliseconds. */
+  readonly until: number;
+  /** Only events after this one; undefined: from the oldest. */
+  readonly after?: string | undefined;
+}
+
+/** What was put back in line. */
+export interface Redelivered {
+  readonly count: number;
+  /** The last of them; null where there was none. */
+  readonly lastId: string | null;
+}
+
+/**
+ * Puts the events of a range back in line, the oldest first, each for at least one more attempt. A
+ * pause of the endpoint ends: somebody wants to have it tried.
+ *
+ * @param limit the most that are taken
+ * @param audit the line of the audit for that many, null where none is due; in the same transaction
+ */
+export async function redeliverEvents(
+  sql: Sql,
+  merchantId: string,
+  range: RedeliverRange,
+  limit: number,
+  audit: (found: Redelivered) => HubAudit | null,
+): Promise<Redelivered> {
+  return await sql.begin(async (tx) => {
+    await lockEndpoint(tx, merchantId);
+    const [row] = await tx<{ count: string; last_id: string | null }[]>`
+      WITH due AS MATERIALIZED (
+        SELECT o.id FROM book.outbox o
+        WHERE o.merchant_id = ${merchantId} AND o.status = ${range.status}
+          AND o.created_at >= ${new Date(range.from)} AND o.created_at < ${new Date(range.until)}
+          AND o.id > ${range.after ?? ""}
+          ${
+      range.type === undefined ? tx`AND o.type <> 'webhook.test'` : tx`AND o.type = ${range.type}`
+    }
+        ORDER BY o.id LIMIT ${limit} FOR UPDATE),
+      queued AS (
+        UPDATE book.outbox o SET status = 'PENDING', next_attempt_at = now(), claimed_until = NULL
+        FROM due d WHERE o.id = d.id AND o.merchant_id = ${merchantId} RETURNING o.id),
+      resumed AS (
+        DELETE FROM book.webhook_endpoint
+        WHERE merchant_id = ${merchantId} AND EXISTS (SELECT FROM due))
+      SELECT count(*) AS count, max(id) AS last_id FROM queued`;
+    const found = { count: Number(row?.count ?? 0), lastId: row?.last_id ?? null };
+    const line = audit(found);
+    if (line !== null) await writeAudit(tx, line);
+    return found;
+  });
+}
+
+/** Counts added by one statement. */
+const AT_A_TIME = 10_000;
+
+/**
+ * Adds the counts of events that have ended meanwhile to the kept ones. Readers see every event
+ * counted once at any time; several nodes may do it at once.
+ *
+ * @returns how many there were
+ */
+export async function foldEventCounts(sql: Sql): Promise<number> {
+  const [row] = await sql<{ n: number }[]>`
+    WITH taken AS (
+      DELETE FROM book.event_delta WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM book.event_delta LIMIT ${AT_A_TIME} FOR UPDATE SKIP LOCKED))
+      RETURNING *),
+    folded AS (
+      INSERT INTO book.event_count AS c (merchant_id, stretch, status, type, count)
+      SELECT merchant_id, stretch, status, type, sum(count) FROM taken
+      GROUP BY 1, 2, 3, 4 HAVING sum(count) <> 0 ORDER BY 1, 2, 3, 4
+      ON CONFLICT (merchant_id, stretch, status, type) DO UPDATE SET count = c.count + excluded.count)
+    SELECT count(*)::int AS n FROM taken`;
+  return row?.n ?? 0;
 }

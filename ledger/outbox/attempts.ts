@@ -1,10 +1,44 @@
-import type { AnySql, Sql } from "../database/connect.ts";
 import { classifyDatabaseError } from "../database/classify_database_error.ts";
-import type { EndpointPolicy } from "./endpoint_policy.ts";
-import { findHeldMarks } from "./find_held_marks.ts";
-import { endpointKey, endpointLock } from "./lock_endpoint.ts";
-import { markAcknowledged } from "./mark_acknowledged.ts";
-import type { AttemptMark, Marked } from "./outbox.ts";
+import type { AnySql, Sql } from "../database/connect.ts";
+import { endpointKey, endpointLock, type EndpointPolicy, tryEndpointLock } from "./endpoints.ts";
+
+/** What follows from an attempt. */
+export type Verdict =
+  /** Acknowledged. */
+  | { readonly kind: "delivered" }
+  /** To be tried again after a while, milliseconds. */
+  | { readonly kind: "retry"; readonly delayMs: number }
+  /** Out of retries. */
+  | { readonly kind: "failed" }
+  /** Given up before an answer came; the attempt is not counted. Due again at once, or after a while, milliseconds. */
+  | { readonly kind: "released"; readonly delayMs?: number };
+
+/** One attempt and what became of it. */
+export interface AttemptMark {
+  readonly eventId: string;
+  readonly merchantId: string;
+  readonly attempt: number;
+  /** Where it was sent. */
+  readonly url: string;
+  readonly verdict: Verdict;
+  /** One word, for example `timeout`. */
+  readonly outcome: string;
+  readonly httpStatus: number | null;
+  readonly durationMs: number;
+  /** Beginning of the answer. */
+  readonly answer: string | null;
+}
+
+/** What came of writing attempts down. */
+export interface Marked {
+  /**
+   * Merchants that may be owed a second chance for events that ran out of retries and whose endpoints
+   * acknowledge again.
+   */
+  readonly recovered: readonly string[];
+  /** Attempts that were not written, as something else holds a row of their event or its endpoint. */
+  readonly held: readonly AttemptMark[];
+}
 
 /** How long a write waits for a row that something else holds; {@linkcode markAcknowledged} the same. */
 const LOCK_TIMEOUT = "200ms";
@@ -166,4 +200,72 @@ async function markMixed(
     SELECT merchant_id FROM missed WHERE recovered_at IS NOT NULL
     UNION ALL SELECT merchant_id FROM turned WHERE recovered_at IS NOT NULL`;
   return rows.map((row) => row.merchant_id);
+}
+
+/**
+ * Writes down attempts where all were acknowledged, by endpoints of which nothing bad is known and
+ * which are owed nothing.
+ *
+ * @returns false, and nothing is written, where one of them is another
+ */
+export async function markAcknowledged(sql: Sql, marks: readonly AttemptMark[]): Promise<boolean> {
+  if (marks.some(({ verdict }) => verdict.kind !== "delivered")) return false;
+  const [row] = await sql<{ marked: boolean }[]>`
+    SELECT book.mark_acknowledged(
+      ${marks.map((mark) => mark.eventId)}::text[],
+      ${marks.map((mark) => mark.merchantId)}::text[],
+      ${marks.map((mark) => mark.attempt)}::int[],
+      ${marks.map((mark) => mark.outcome)}::text[],
+      ${marks.map((mark) => mark.httpStatus)}::int[],
+      ${marks.map((mark) => mark.durationMs)}::int[],
+      ${marks.map((mark) => mark.answer)}::text[]) AS marked`;
+  return row?.marked === true;
+}
+
+/**
+ * Locks all that attempts write and that is free, without waiting for anything: the merchants'
+ * locks, their endpoints' rows and second chances, and the events.
+ *
+ * @param tx the transaction that writes the others down afterwards; it has locked nothing yet
+ * @returns the attempts that cannot be written now, as something else holds what they write
+ */
+export async function findHeldMarks(
+  tx: AnySql,
+  marks: readonly AttemptMark[],
+): Promise<ReadonlySet<AttemptMark>> {
+  const merchantIds = [...new Set(marks.map(({ merchantId }) => merchantId))];
+  // the lists of what was locked are read whole before anything is compared with them
+  const rows = await tx<{ place: number }[]>`
+    WITH said AS MATERIALIZED (
+      SELECT * FROM unnest(
+        ${marks.map(({ eventId }) => eventId)}::text[],
+        ${marks.map(({ merchantId }) => merchantId)}::text[])
+      WITH ORDINALITY AS t (id, merchant_id, place)),
+    merchants AS MATERIALIZED (
+      SELECT m.id, ${tryEndpointLock(tx, endpointKey(tx, tx`m.id`))} AS is_free
+      FROM unnest(${merchantIds}::text[]) m (id)),
+    endpoints AS MATERIALIZED (
+      SELECT merchant_id FROM book.webhook_endpoint WHERE merchant_id = ANY (${merchantIds}::text[])
+      FOR UPDATE SKIP LOCKED),
+    chances AS MATERIALIZED (
+      SELECT merchant_id FROM book.second_chance WHERE merchant_id = ANY (${merchantIds}::text[])
+      FOR NO KEY UPDATE SKIP LOCKED),
+    events AS MATERIALIZED (
+      SELECT o.id, o.merchant_id FROM said s JOIN book.outbox o ON o.id = s.id AND o.merchant_id = s.merchant_id
+      WHERE o.status = 'PENDING' FOR NO KEY UPDATE OF o SKIP LOCKED)
+    SELECT s.place::int FROM said s
+    JOIN merchants m ON m.id = s.merchant_id
+    LEFT JOIN book.webhook_endpoint e ON e.merchant_id = s.merchant_id
+    LEFT JOIN book.second_chance c ON c.merchant_id = s.merchant_id
+    LEFT JOIN book.outbox o ON o.id = s.id AND o.merchant_id = s.merchant_id AND o.status = 'PENDING'
+    WHERE NOT m.is_free
+      OR e.merchant_id IS NOT NULL AND e.merchant_id <> ALL (coalesce((SELECT array_agg(merchant_id) FROM endpoints), '{}'))
+      OR c.merchant_id IS NOT NULL AND c.merchant_id <> ALL (coalesce((SELECT array_agg(merchant_id) FROM chances), '{}'))
+      OR o.id IS NOT NULL AND o.id <> ALL (coalesce((SELECT array_agg(id) FROM events), '{}'))`;
+  const held = new Set<AttemptMark>();
+  for (const { place } of rows) {
+    const mark = marks[place - 1];
+    if (mark !== undefined) held.add(mark);
+  }
+  return held;
 }
