@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.ts";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
-import { startEmbeddedPostgres } from "../../ledger/database/embedded.ts";
+import { startEmbeddedPostgres } from "../postgres/embedded.ts";
 
 /** The database of a command that works beside the service. */
 export interface Books {

@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.ts";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
-import { startEmbeddedPostgres } from "../../ledger/database/embedded.ts";
+import { startEmbeddedPostgres } from "../postgres/embedded.ts";
 import { migrate, type Migration, readMigrations } from "../../ledger/database/migrate.ts";
 import { ReadPace } from "../../ledger/database/read_pace.ts";
 import { sharePool } from "./share_pool.ts";

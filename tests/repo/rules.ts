@@ -74,10 +74,10 @@ export const RULES: readonly Rule[] = [
     kept: { path: "api/openapi/a.ts", text: `import { b } from "../deposits/b.ts";` },
   },
   {
-    name: "only the ledger and the durable timers speak SQL",
+    name: "only the ledger, the durable timers and the start of the embedded server speak SQL",
     check: ban({
       files: PRODUCT,
-      except: /^(ledger\/|actors\/runtime\/)/,
+      except: /^(ledger\/|actors\/runtime\/|app\/postgres\/postmaster\.ts$)/,
       view: "uncommented",
       pattern:
         /\b(?:sql|tx)(?:<[^`;]*>)?`|["'`]\s*(?:SELECT\s|INSERT INTO\s|UPDATE\s+\w+\S*\s+SET\s|DELETE FROM\s)/,

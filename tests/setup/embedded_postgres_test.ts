@@ -2,8 +2,8 @@ import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/asser
 import { join } from "node:path";
 import { connect } from "../../ledger/database/connect.ts";
 import { delay } from "../../ledger/database/delay.ts";
-import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../ledger/database/embedded.ts";
-import { readLockFile } from "../../ledger/database/postmaster.ts";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../app/postgres/embedded.ts";
+import { readLockFile } from "../../app/postgres/postmaster.ts";
 import { guardCluster } from "../support/cluster_guard.ts";
 import { DATABASE, needs } from "../support/permissions.ts";
 import { removeCluster } from "../support/remove_cluster.ts";

@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { dirname, join } from "node:path";
-import { postgresBinaries } from "../../ledger/database/postgres_binaries.ts";
-import { serverUser } from "../../ledger/database/server_user.ts";
+import { postgresBinaries, serverUser } from "../../app/postgres/programs.ts";
 import { needs } from "../support/permissions.ts";
 
 const ignore = needs({ read: true, write: true, run: true, env: true, sys: true });

@@ -142,7 +142,7 @@ async function told(reasons: () => Promise<unknown>): Promise<string> {
 
 /** The service's own database, as its superuser. */
 async function databaseUrl(dataDir: string): Promise<string> {
-  const { ROLE } = await import("../../ledger/database/cluster_folder.ts");
+  const { ROLE } = await import("../../app/postgres/cluster.ts");
   const read = async (name: string) => (await Deno.readTextFile(`${dataDir}/${name}`)).trim();
   const [password, port] = [await read("postgres-password"), await read("postgres-port")];
   return `postgres://${ROLE}:${password}@127.0.0.1:${port}/${ROLE}`;

@@ -8,8 +8,8 @@
 import { join } from "node:path";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { delay } from "../../ledger/database/delay.ts";
-import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../ledger/database/embedded.ts";
-import { withFileLock } from "../../ledger/database/file_lock.ts";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../app/postgres/embedded.ts";
+import { withFileLock } from "../../app/postgres/file_lock.ts";
 import { removeCluster } from "./remove_cluster.ts";
 import { type Ready, READY_FILE, SHARED_FOLDER, SHARED_LOCK } from "./shared_cluster.ts";
 

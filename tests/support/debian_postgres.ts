@@ -12,11 +12,9 @@ import {
   existingCluster,
   keepPort,
   keptPort,
-} from "../../ledger/database/cluster_folder.ts";
-import type { Settings } from "../../ledger/database/cluster_settings.ts";
-import { delay } from "../../ledger/database/delay.ts";
-import type { EmbeddedPostgres } from "../../ledger/database/embedded.ts";
-import type { PostgresBinaries } from "../../ledger/database/postgres_binaries.ts";
+  type Settings,
+} from "../../app/postgres/cluster.ts";
+import type { EmbeddedPostgres } from "../../app/postgres/embedded.ts";
 import {
   type Cluster,
   clusterUrl,
@@ -24,8 +22,9 @@ import {
   presenceOn,
   spawnServer,
   stopServer,
-} from "../../ledger/database/postmaster.ts";
-import { serverUser } from "../../ledger/database/server_user.ts";
+} from "../../app/postgres/postmaster.ts";
+import { type PostgresBinaries, serverUser } from "../../app/postgres/programs.ts";
+import { delay } from "../../ledger/database/delay.ts";
 import { DATABASE, needs } from "./permissions.ts";
 
 const VERSIONS = "/usr/lib/postgresql";

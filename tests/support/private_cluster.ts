@@ -5,9 +5,9 @@
  */
 
 import { connect, type ConnectOptions, type Sql } from "../../ledger/database/connect.ts";
-import { startEmbeddedPostgres } from "../../ledger/database/embedded.ts";
+import { startEmbeddedPostgres } from "../../app/postgres/embedded.ts";
 import { migrate } from "../../ledger/database/migrate.ts";
-import type { Settings } from "../../ledger/database/cluster_settings.ts";
+import type { Settings } from "../../app/postgres/cluster.ts";
 import { guardCluster } from "./cluster_guard.ts";
 import { startDebianPostgres, type TestServer } from "./debian_postgres.ts";
 import { removeCluster } from "./remove_cluster.ts";

@@ -8,7 +8,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { ROLE } from "../../ledger/database/cluster_folder.ts";
+import { ROLE } from "../../app/postgres/cluster.ts";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { delay } from "../../ledger/database/delay.ts";
 import { guardCluster } from "./cluster_guard.ts";

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { kill } from "node:process";
 import { dirname, join } from "node:path";
 import { delay } from "../../ledger/database/delay.ts";
-import { withFileLock } from "../../ledger/database/file_lock.ts";
+import { withFileLock } from "../../app/postgres/file_lock.ts";
 
 /** Folder of the shared cluster and of what is written about it. */
 export const SHARED_FOLDER: string = fileURLToPath(

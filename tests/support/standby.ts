@@ -5,18 +5,17 @@
  */
 
 import { join } from "node:path";
-import { type Settings, writeSettings } from "../../ledger/database/cluster_settings.ts";
-import { connect, type ConnectOptions, type Sql } from "../../ledger/database/connect.ts";
-import { delay } from "../../ledger/database/delay.ts";
-import { postgresBinaries } from "../../ledger/database/postgres_binaries.ts";
+import { type Settings, writeSettings } from "../../app/postgres/cluster.ts";
 import {
   type Cluster,
   freePort,
   spawnServer,
   type StartedServer,
   stopServer,
-} from "../../ledger/database/postmaster.ts";
-import { serverUser } from "../../ledger/database/server_user.ts";
+} from "../../app/postgres/postmaster.ts";
+import { postgresBinaries, serverUser } from "../../app/postgres/programs.ts";
+import { connect, type ConnectOptions, type Sql } from "../../ledger/database/connect.ts";
+import { delay } from "../../ledger/database/delay.ts";
 import { guardCluster } from "./cluster_guard.ts";
 import { debianBinaries, writeDefaultSettings } from "./debian_postgres.ts";
 import type { PrivateCluster } from "./private_cluster.ts";

@@ -5,7 +5,7 @@ import {
   readSignerRoles,
 } from "../../../ledger/database/read_installation.ts";
 import { listOtherSecrets, sampleSecret } from "../../../ledger/outbox/kept_secrets.ts";
-import { ROLE } from "../../../ledger/database/cluster_folder.ts";
+import { ROLE } from "../../postgres/cluster.ts";
 import { connect, type Sql } from "../../../ledger/database/connect.ts";
 import { readDatabaseTime } from "../../../ledger/database/database_clock.ts";
 import { assertMigrated } from "../../../ledger/database/migrate.ts";

@@ -6,8 +6,8 @@
 
 import { join } from "node:path";
 import { getLogger } from "@logtape/logtape";
-import { type Settings, writeSettings } from "./cluster_settings.ts";
-import { delay } from "./delay.ts";
+import { type Settings, writeSettings } from "./cluster.ts";
+import { delay } from "../../ledger/database/delay.ts";
 import {
   type Cluster,
   freePort,

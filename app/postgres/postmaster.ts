@@ -6,9 +6,8 @@
 
 import { join } from "node:path";
 import postgres from "postgres";
-import type { PostgresBinaries } from "./postgres_binaries.ts";
-import type { ServerUser } from "./server_user.ts";
-import { ROLE } from "./cluster_folder.ts";
+import { ROLE } from "./cluster.ts";
+import type { PostgresBinaries, ServerUser } from "./programs.ts";
 
 /** What is needed to start, find and stop the server of one cluster. */
 export interface Cluster {

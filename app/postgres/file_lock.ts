@@ -4,7 +4,7 @@
  * @module
  */
 
-import { delay } from "./delay.ts";
+import { delay } from "../../ledger/database/delay.ts";
 
 /**
  * Runs a function while holding an exclusive lock on a file (flock(2)). The lock goes with its

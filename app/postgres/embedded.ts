@@ -5,21 +5,20 @@
  * @module
  */
 
-import { join, resolve } from "node:path";
 import { getLogger } from "@logtape/logtape";
+import { join, resolve } from "node:path";
+import { delay } from "../../ledger/database/delay.ts";
 import {
   clusterPassword,
   createCluster,
   existingCluster,
   keepPort,
   keptPort,
-} from "./cluster_folder.ts";
-import type { Settings } from "./cluster_settings.ts";
-import { delay } from "./delay.ts";
+  type Settings,
+} from "./cluster.ts";
 import { isUnlocked, sharedFileLock, withFileLock } from "./file_lock.ts";
-import { postgresBinaries } from "./postgres_binaries.ts";
 import { type Cluster, clusterUrl, somebodyListens, stopServer } from "./postmaster.ts";
-import { serverUser } from "./server_user.ts";
+import { postgresBinaries, serverUser } from "./programs.ts";
 import { type Running, startServer } from "./start_server.ts";
 
 const log = getLogger(["engine", "database"]);
