@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { needs } from "../support/permissions.ts";
+import { circlesOf } from "./circles.ts";
 import { RULES, type Violation } from "./rules.ts";
 import { repositoryFiles, type SourceFile, sourceFile } from "./source_file.ts";
 
@@ -25,6 +26,28 @@ for (const rule of RULES) {
     assertEquals(rule.check(sourceFile(rule.kept.path, rule.kept.text)), []);
   });
 }
+
+Deno.test({
+  name: "repository: no files import one another in a circle",
+  ignore,
+  fn: () => {
+    assertEquals(circlesOf(files.filter(({ path }) => /\.tsx?$/.test(path))), []);
+  },
+});
+
+Deno.test("a circle of files is found, whatever else they import", () => {
+  const file = (path: string, ...targets: string[]) =>
+    sourceFile(path, targets.map((target) => `import "${target}";`).join("\n"));
+  const files = [
+    file("a/one.ts", "./two.ts", "../b/four.ts"),
+    file("a/two.ts", "./three.ts"),
+    file("a/three.ts", "./one.ts", "../b/four.ts"),
+    file("b/four.ts", "./five.ts"),
+    file("b/five.ts"),
+  ];
+  assertEquals(circlesOf(files), [["a/one.ts", "a/three.ts", "a/two.ts"]]);
+  assertEquals(circlesOf(files.slice(1)), []);
+});
 
 Deno.test("comments and strings are told from code", () => {
   const text =
