@@ -129,14 +129,7 @@ export function apply(
   decision: Decision,
 ): MerchantState {
   checkMoves(records, decision);
-  const balances = decision.postings.length === 0 ? state.balances : new Map(state.balances);
-  for (const posting of decision.postings) {
-    const key = pairKey(posting.currency, posting.network);
-    let balance = (balances as Map<typeof key, Balance>).get(key) ?? EMPTY;
-    balance = shift(balance, posting.from, negate(posting.amount));
-    balance = shift(balance, posting.to, posting.amount);
-    (balances as Map<typeof key, Balance>).set(key, balance);
-  }
+  const balances = balancesAfter(state.balances, decision.postings);
   for (const [key, balance] of balances) {
     const lowest = [balance.available, balance.pending, balance.reserved].find((held) => held < 0n);
     if (lowest !== undefined) {
@@ -156,6 +149,23 @@ export function apply(
     chargeSeq: next(state.chargeSeq, decision.charges.map((row) => row.seq)),
     lastAt: decision.at,
   };
+}
+
+/** Balances once postings are made; they may be negative, which {@linkcode apply} refuses. */
+export function balancesAfter(
+  before: MerchantState["balances"],
+  postings: readonly Posting[],
+): MerchantState["balances"] {
+  if (postings.length === 0) return before;
+  const balances = new Map(before);
+  for (const posting of postings) {
+    const key = pairKey(posting.currency, posting.network);
+    let balance = balances.get(key) ?? EMPTY;
+    balance = shift(balance, posting.from, negate(posting.amount));
+    balance = shift(balance, posting.to, posting.amount);
+    balances.set(key, balance);
+  }
+  return balances;
 }
 
 function checkMoves(records: Records, decision: Decision): void {

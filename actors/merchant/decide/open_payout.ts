@@ -3,7 +3,7 @@ import type { Actor } from "../../../ledger/money/duties.ts";
 import type { WithdrawalFees } from "../../../ledger/money/fees.ts";
 import type { Currency, Network } from "../../../ledger/money/pair.ts";
 import type { ChargeRow, OutgoingRow, WithdrawalRow } from "../../../ledger/rows.ts";
-import { type Decision, post, timeOf } from "../decision.ts";
+import { balancesAfter, type Decision, post, timeOf } from "../decision.ts";
 import type { GiveUp } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
 import { madeBy } from "./audit.ts";
@@ -179,7 +179,11 @@ export function giveUpAtOnce(
     throw new Error("Cannot give a payout up as it was not opened");
   }
   const after = {
-    state: { ...state, chargeSeq: state.chargeSeq + charges.length },
+    state: {
+      ...state,
+      balances: balancesAfter(state.balances, postings),
+      chargeSeq: state.chargeSeq + charges.length,
+    },
     records: { transactions: new Map([[line.seq, line]]) },
   };
   const back = refund(after, withdrawal, { ...giveUp, txid: null, height: null }, "queued");
