@@ -7,7 +7,6 @@
 
 import type { Amount } from "../ledger/money/amount.ts";
 import type { Currency, Network } from "../ledger/money/pair.ts";
-import type { GasPort } from "./gas.ts";
 
 /** What an adapter's chain can and cannot do. */
 export interface Capabilities {
@@ -340,4 +339,51 @@ export interface Chain {
   ): Promise<TokenSwitches>;
   /** What sweeps need, where `needsGasToSweep`. */
   readonly gas: GasPort;
+}
+
+/**
+ * Means of an address for one transfer of its tokens, all in the chain's own coin: coin to burn, or energy
+ * lent from stake, on chains where the address itself pays (`needsGasToSweep`).
+ */
+export interface SweepMeans {
+  /** Whether the chain knows the address: before that it sends nothing, and nothing can be lent to it. */
+  readonly isActive: boolean;
+  /** Coin it holds in solid blocks. */
+  readonly coin: Amount;
+  /** The transfer as if nothing were staked or free; its limit is what the transaction may burn. */
+  readonly fee: FeeEstimate;
+  /** Coin it would burn now, beyond what its energy and free bytes cover. */
+  readonly burn: Amount;
+  /** The same with room for what may change until it runs: what it should hold. */
+  readonly burnAtMost: Amount;
+  /** What it should hold when energy is lent to it. */
+  readonly burnWithLoan: Amount;
+  /** Stake to lend so that its energy suffices; zero: it suffices; null: this chain lends nothing. */
+  readonly loan: Amount | null;
+  /** What the whole sweep would cost us by sending coin first, activation included. */
+  readonly costByCoin: Amount;
+  /** The same by lending and taking back. */
+  readonly costByLoan: Amount;
+}
+
+/** Reading what sweeps need. Throws `ChainUnavailable` where nothing is known. */
+export interface GasPort {
+  /**
+   * What one transfer of tokens off an address needs.
+   *
+   * @throws {ChainUnavailable} `reverted` when the transfer would fail as things stand
+   */
+  means(
+    transfer: {
+      readonly from: string;
+      readonly to: string;
+      readonly currency: Currency;
+      readonly amount: Amount;
+    },
+    signal?: AbortSignal,
+  ): Promise<SweepMeans>;
+  /** Stake of the hot wallet that can be lent now. */
+  lendable(signal?: AbortSignal): Promise<Amount>;
+  /** Stake of the hot wallet that is lent to an address, in solid blocks. */
+  lentTo(address: string, signal?: AbortSignal): Promise<Amount>;
 }

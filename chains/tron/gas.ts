@@ -6,7 +6,7 @@
  */
 
 import { type Amount, fromTokenUnits } from "../../ledger/money/amount.ts";
-import type { SweepMeans } from "../gas.ts";
+import type { SweepMeans } from "../chain.ts";
 import {
   type AccountResourceAnswer,
   accountResourceSchema,

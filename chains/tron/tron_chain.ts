@@ -15,11 +15,11 @@ import {
   type Chain,
   ChainUnavailable,
   type FeeEstimate,
+  type GasPort,
   type Landmark,
   type SignedTransaction,
 } from "../chain.ts";
 import { depositBranch } from "../deposit_branch.ts";
-import type { GasPort } from "../gas.ts";
 import {
   addressFromLogHex,
   addressOfPublicKey,
@@ -47,13 +47,13 @@ import { NodePool, readFrom } from "./node_pool.ts";
 import { type IgnoredTransfers, type ParseContext, TRX_DECIMALS } from "./parse_block.ts";
 import { readBlock, readBlocks, readNewest } from "./read_blocks.ts";
 import { readKnown } from "./read_known.ts";
-import { readTokenSwitches } from "./token_switches.ts";
 import { readTransaction } from "./read_transaction.ts";
-import { nodesOf, type TronNodes } from "./tron_nodes.ts";
 import { readTwice } from "./same_state.ts";
 import { signedTerms } from "./signed_terms.ts";
-import { tronTransactionId } from "./transaction_id.ts";
 import { contractEntries, type TokenContracts } from "./token_contracts.ts";
+import { readTokenSwitches } from "./token_switches.ts";
+import { tronTransactionId } from "./transaction_id.ts";
+import { nodesOf, type TronNodes } from "./tron_nodes.ts";
 
 const logger = getLogger(["engine", "chains", "tron"]);
 
