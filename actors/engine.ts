@@ -30,7 +30,7 @@ import { Actors } from "./runtime/actor.ts";
 import { Periodic, type PeriodicState } from "./runtime/periodic.ts";
 import { type DueTimer, Timers } from "./runtime/timers.ts";
 import { sweeperActors, type SweeperDeps } from "./sweeper/sweeper_actor.ts";
-import { LiquidityBoard } from "./treasury/liquidity.ts";
+import { HotLiquidity } from "./treasury/liquidity.ts";
 import { treasuryActors } from "./treasury/treasury_actor.ts";
 import type { TreasuryPolicy, TreasuryStatus } from "./treasury/treasury_deps.ts";
 import { DepositProver } from "./watcher/deposit_prover.ts";
@@ -120,7 +120,7 @@ export class Engine {
   readonly #treasuries;
   readonly #sweepers;
   readonly #watchers;
-  readonly #liquidity = new LiquidityBoard();
+  readonly #liquidity = new HotLiquidity();
   readonly #signerOpen = new Map<Network, boolean>();
   readonly #treasuryStatus = new Map<Network, TreasuryStatus>();
   readonly #status = new Map<Network, WatcherStatus>();
@@ -406,7 +406,7 @@ export class Engine {
   }
 
   #announce(news: Committed): void {
-    this.#liquidity.promised(news.reservations);
+    this.#liquidity.reserved(news.reservations);
     for (const merchantId of news.events) this.#deps.webhooks.wake(merchantId);
     for (const network of news.networks) this.#treasuries.tell(network, { type: "look" });
     for (const { depositId, expiresAt } of news.pendingDeposits) {

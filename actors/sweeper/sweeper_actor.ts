@@ -12,7 +12,7 @@ import { classifyDatabaseError } from "../../ledger/database/classify_database_e
 import type { Sql } from "../../ledger/database/connect.ts";
 import { type Amount, subtract, ZERO } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { readPromisedStake } from "../../ledger/sweeps/sweep_facts.ts";
+import { readReservedStake } from "../../ledger/sweeps/sweep_facts.ts";
 import { readSweepHealth, type SweepHealth } from "../../ledger/sweeps/sweep_health.ts";
 import {
   dueTargets,
@@ -172,10 +172,10 @@ class SweeperActor implements Actor<SweeperMessage> {
   /** Stake that nobody has counted on; none where coin is sent anyway. */
   async #lendable(terms: SweepTerms): Promise<Amount> {
     if (terms.gas === "coin") return ZERO;
-    const [lendable, promised] = await Promise.all([
+    const [lendable, reserved] = await Promise.all([
       this.#chain.gas.lendable(),
-      readPromisedStake(this.#deps.sql, this.#chain.network),
+      readReservedStake(this.#deps.sql, this.#chain.network),
     ]);
-    return subtract(lendable, promised);
+    return subtract(lendable, reserved);
   }
 }

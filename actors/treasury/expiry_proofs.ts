@@ -2,14 +2,14 @@ import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import type { Network } from "../../ledger/money/pair.ts";
 import {
-  buryExpired,
+  expireAttempts,
   type SecondProof,
   type Testimony,
 } from "../../ledger/treasury/expire_attempts.ts";
 import {
-  noteUnproven,
-  readUnproven,
+  readExpiredAttempts,
   readUnscanned,
+  recordExpiryDoubts,
 } from "../../ledger/treasury/expired_attempts.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { readUnbrokenScan } from "../../ledger/watcher/scanned_ranges.ts";
@@ -20,8 +20,7 @@ const log = getLogger(["engine", "treasury"]);
 /** Transactions that second nodes are asked about in one turn. */
 const ASKED_AT_ONCE = 200;
 
-/** What burials work with. */
-export interface BurialOptions {
+export interface ExpiryProofOptions {
   readonly sql: Sql;
   readonly network: Network;
   /** After so many dead attempts a transfer is given up. */
@@ -35,14 +34,14 @@ export interface BurialOptions {
 }
 
 /** Declares transactions of one network dead when that is proven, and says so. */
-export class Burials {
-  readonly #options: BurialOptions;
+export class ExpiryProofs {
+  readonly #options: ExpiryProofOptions;
   readonly #opinion: SecondOpinion | null;
   /** Milliseconds of the monotonic clock. */
   #askAgainAt = -Infinity;
   #unproven = 0;
 
-  constructor(options: BurialOptions) {
+  constructor(options: ExpiryProofOptions) {
     const { second, now } = options;
     this.#options = options;
     this.#opinion = second === null ? null : new SecondOpinion(second.nodes, now);
@@ -62,7 +61,7 @@ export class Burials {
     const scannedFrom = await this.#scannedFrom(solid);
     const second = await this.#secondProof(solid);
     const proof = { second, scannedFrom };
-    const { requeued, abandoned } = await buryExpired(sql, network, solid, attemptLimit, proof);
+    const { requeued, abandoned } = await expireAttempts(sql, network, solid, attemptLimit, proof);
     for (const outgoingId of requeued) {
       log.warn("{network}: {outgoingId} expired unseen and is queued again", {
         network,
@@ -85,7 +84,7 @@ export class Burials {
     if (!hasGap && scannedFrom <= solid.height) return scannedFrom;
     const reason = `expired, and not dead yet: blocks before ${scannedFrom} were not all read`;
     const ids = await readUnscanned(sql, network, solid.previousTime, scannedFrom, ASKED_AT_ONCE);
-    const told = await noteUnproven(sql, new Map(ids.map((id) => [id, reason])));
+    const told = await recordExpiryDoubts(sql, new Map(ids.map((id) => [id, reason])));
     for (const outgoingId of told) {
       log.error("{network}: {outgoingId} is {reason}", { network, outgoingId, reason });
     }
@@ -98,13 +97,19 @@ export class Burials {
     const { above } = second;
     const testimonies = new Map<string, Testimony>();
     if (performance.now() < this.#askAgainAt) return { above, testimonies };
-    const unproven = await readUnproven(sql, network, solid.previousTime, above, ASKED_AT_ONCE);
+    const expired = await readExpiredAttempts(
+      sql,
+      network,
+      solid.previousTime,
+      above,
+      ASKED_AT_ONCE,
+    );
     this.#unproven = 0;
-    if (unproven.length === 0) return { above, testimonies };
-    const opinions = await this.#opinion.ask(unproven, solid);
+    if (expired.length === 0) return { above, testimonies };
+    const opinions = await this.#opinion.ask(expired, solid);
     const reasons = new Map<string, string>();
     const alarming = new Set<string>();
-    for (const { outgoingId, txid } of unproven) {
+    for (const { outgoingId, txid } of expired) {
       const opinion = opinions.get(txid);
       if (opinion?.kind === "agreed") {
         testimonies.set(txid, opinion.testimony);
@@ -115,7 +120,7 @@ export class Burials {
     }
     this.#unproven = reasons.size;
     if (reasons.size > 0) this.#askAgainAt = performance.now() + askAgainMs;
-    for (const outgoingId of await noteUnproven(sql, reasons)) {
+    for (const outgoingId of await recordExpiryDoubts(sql, reasons)) {
       log[alarming.has(outgoingId) ? "fatal" : "error"]("{network}: {outgoingId} is {reason}", {
         network,
         outgoingId,

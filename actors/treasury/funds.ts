@@ -9,7 +9,7 @@ import type { Fund, TreasuryPolicy } from "./treasury_deps.ts";
 
 const log = getLogger(["engine", "treasury"]);
 
-/** What a hot wallet holds and has promised, at one moment; without the assets that cannot be read. */
+/** Balances and reservations of a hot wallet at one moment, without the assets that cannot be read. */
 export interface Funds {
   /** The chain's own coin; null: its balance cannot be read. */
   readonly coin: Fund | null;
@@ -28,8 +28,8 @@ export type HotWallet = Pick<
 type Balances = ReadonlyMap<OutgoingAsset, Amount>;
 
 /**
- * Reads what the hot wallet holds and what of it is free. The promises are read first: what becomes
- * final in between is then counted twice, as gone and as promised, which errs on the safe side.
+ * Reads what the hot wallet holds and what of it is free. The reservations are read first: what becomes
+ * final in between is then counted twice, as gone and as reserved, which errs on the safe side.
  *
  * @throws {NotOurChain} when only nodes answer that may show money that has left
  * @throws {ChainUnavailable} when no balance can be read
@@ -40,7 +40,7 @@ export async function readFunds(sql: Sql, wallet: HotWallet): Promise<Funds> {
 }
 
 /**
- * Balances by which everything has left that the promises count as ended. One that cannot be read is
+ * Balances by which everything has left that the reservations count as ended. One that cannot be read is
  * left out, so that a token whose contract fails keeps no other asset from being known.
  */
 async function readBalances(
@@ -128,7 +128,7 @@ export class FundsWatch {
   }
 
   /**
-   * The funds by now: promises as of now, and balances that are read again whenever one of our
+   * The funds by now: reservations as of now, and balances that are read again whenever one of our
    * transactions has ended. What else changes them comes from outside: it is waited for with every
    * block while something is short, and seen a little later while nothing is.
    *
@@ -140,7 +140,7 @@ export class FundsWatch {
     const { endedHeight } = commitments;
     const known = this.#known;
     const now = performance.now();
-    // what was promised has left with its end: a balance from before it must not be counted then
+    // what was reserved has left with its end: a balance from before it must not be counted then
     if (known !== null && known.endedHeight === endedHeight && now - known.at < this.#idleMs) {
       const funds = fundsOf(commitments, known.balances);
       const { currencies } = this.#wallet.capabilities;
@@ -215,11 +215,11 @@ export class LowFunds {
 /**
  * What a node must have before its balances are believed: the last block of our own scan, or the one
  * by which the newest of our transactions has ended, whichever is later. An end is recorded before
- * the cursor moves past its block, and leaves the promises at once: a node before that block shows
- * money that is neither there nor promised any more.
+ * the cursor moves past its block, and leaves the reservations at once: a node before that block shows
+ * money that is neither there nor reserved any more.
  *
  * @param cursor the solid cursor
- * @param endedHeight as the promises say that were read before
+ * @param endedHeight as the reservations say that were read before
  * @returns undefined where nothing was read yet: then any node is believed
  * @throws {NotOurChain} when no node of our chain has the block yet
  * @throws {ChainUnavailable} when no node answers

@@ -124,7 +124,7 @@ export class Housekeeping {
   }
 
   /**
-   * While nothing is known of the balances, what was seen before counts no more: promises that were
+   * While nothing is known of the balances, what was seen before counts no more: reservations that were
    * kept since would be taken from it for ever.
    */
   async #lookAtBalances(solid: Cursor | null): Promise<Funds> {

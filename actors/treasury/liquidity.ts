@@ -11,17 +11,17 @@ import type { Commitments } from "../../ledger/treasury/commitments.ts";
 import type { Reservation } from "../merchant/liquidity.ts";
 
 /**
- * What the hot wallets can still promise: what the treasury saw when it last looked, less what this
- * node has promised since that look began. What was promised before is in what it saw; what was being
- * committed when it began may count twice until the next one, which errs on the safe side.
+ * Liquidity of the hot wallets: free funds at the treasury's last poll, less what this node has
+ * reserved since that poll began. Earlier reservations are in the figures of the poll; those that were
+ * being committed when it began may count twice until the next one, which errs on the safe side.
  */
-export class LiquidityBoard {
+export class HotLiquidity {
   readonly #seen = new Map<Network, ReadonlyMap<Currency, Amount>>();
-  /** Promised before the look at hand began, and after it did; by pair. */
+  /** Reserved before the current poll began, and since; by pair. */
   readonly #before = new Map<string, Amount>();
   readonly #since = new Map<string, Amount>();
 
-  /** What can still be promised, negative where too much was; null while nobody has looked. */
+  /** Liquidity of a pair, negative where too much is reserved; null before the first poll. */
   left(network: Network, currency: Currency): Amount | null {
     const seen = this.#seen.get(network)?.get(currency);
     if (seen === undefined) return null;
@@ -32,15 +32,15 @@ export class LiquidityBoard {
     );
   }
 
-  /** Payouts were committed. */
-  promised(promises: readonly Reservation[]): void {
-    for (const { network, currency, amount } of promises) {
+  /** Takes in the reservations of committed payouts. */
+  reserved(reservations: readonly Reservation[]): void {
+    for (const { network, currency, amount } of reservations) {
       const key = pairKey(currency, network);
       this.#since.set(key, add(this.#since.get(key) ?? ZERO, amount));
     }
   }
 
-  /** The treasury begins to look: it will see all that was promised until now. */
+  /** Begins a poll of the treasury: its figures will contain all reservations made until now. */
   begin(network: Network, currencies: readonly Currency[]): void {
     for (const currency of currencies) {
       const key = pairKey(currency, network);
@@ -51,7 +51,7 @@ export class LiquidityBoard {
     }
   }
 
-  /** The treasury has looked. */
+  /** Ends the poll with its figures. */
   end(network: Network, seen: ReadonlyMap<Currency, Amount>): void {
     this.#seen.set(network, seen);
     for (const currency of seen.keys()) this.#before.delete(pairKey(currency, network));
@@ -63,8 +63,8 @@ export function payerOf(chain: Pick<Chain, "hotWallet" | "deriveAddress">, walle
   return wallet === "hot" ? chain.hotWallet : chain.deriveAddress(Number(wallet));
 }
 
-/** What paying wallets still hold while a batch is made: read once, less what is promised. */
-export class Purses {
+/** Liquidity of paying wallets while a batch is made: balances read once, less reservations. */
+export class WalletLiquidity {
   readonly #chain: Chain;
   readonly #commitments: Commitments;
   readonly #landmark: Landmark | undefined;
@@ -93,9 +93,9 @@ export class Purses {
     if (known !== undefined) return known;
     const payer = payerOf(this.#chain, wallet);
     const balance = await this.#chain.balanceOf(payer, asset, undefined, this.#landmark);
-    // a deposit address has one sweep at a time, so that nothing of it is promised besides
-    const promised = wallet === "hot" ? this.#commitments.assets.get(asset)?.signed ?? ZERO : ZERO;
-    const left = subtract(balance, promised);
+    // a deposit address has one sweep at a time, so that nothing else of it is reserved
+    const reserved = wallet === "hot" ? this.#commitments.assets.get(asset)?.signed ?? ZERO : ZERO;
+    const left = subtract(balance, reserved);
     this.#left.set(key, left);
     return left;
   }

@@ -13,7 +13,7 @@ import type { OutgoingRow } from "../../ledger/rows.ts";
 import type { Commitments } from "../../ledger/treasury/commitments.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { solidLandmark } from "./funds.ts";
-import { isLoan, payerOf, Purses } from "./liquidity.ts";
+import { isLoan, payerOf, WalletLiquidity } from "./liquidity.ts";
 import { type Pause, PAUSES, Silences, silentLast, type Waits } from "./waits.ts";
 
 const log = getLogger(["engine", "treasury"]);
@@ -48,7 +48,7 @@ export interface Batch {
   /** Oldest first. */
   readonly rows: readonly OutgoingRow[];
   readonly commitments: Commitments;
-  /** Our own solid scan, read after the promises: what they count as ended, it mostly has. */
+  /** Our own solid scan, read after the reservations: what they count as ended, it mostly has. */
   readonly cursor: Cursor | null;
   /** Takes every transfer that cannot be paid now. */
   readonly waits: Waits;
@@ -81,19 +81,19 @@ export async function prepareBatch(
     for (const row of rows) waitForNode(row, waits, error.message);
     return [];
   }
-  const purses = new Purses(chain, commitments, landmark);
+  const liquidity = new WalletLiquidity(chain, commitments, landmark);
   const payable: Payable[] = [];
   const silences = new Silences();
   const price = (row: OutgoingRow) => priceOf(chain, row);
   const prepareNext = async (left: OutgoingRow[], priceOfNext: PriceOf) => {
     for (let row = silences.next(left); row !== undefined; row = silences.next(left)) {
       try {
-        const price = await priceIfPayable(row, purses, priceOfNext, waits);
+        const price = await priceIfPayable(row, liquidity, priceOfNext, waits);
         if (price === null) continue;
         silences.answered(row);
         const { fee, burn, feeLimit } = price;
         const envelope = chain.envelope(solid, fee);
-        await purses.spend(row, burn);
+        await liquidity.spend(row, burn);
         payable.push({ row, envelope, feeLimit, near: solid.height });
       } catch (error) {
         if (error instanceof NotOurChain) {
@@ -135,7 +135,7 @@ function waitForNode(row: OutgoingRow, waits: Waits, detail: string): void {
 /** The price of a transfer that its wallet can pay now; `null`: it waits with its reason. */
 async function priceIfPayable(
   row: OutgoingRow,
-  purses: Purses,
+  liquidity: WalletLiquidity,
   price: PriceOf,
   waits: Waits,
 ): Promise<Price | null> {
@@ -146,12 +146,12 @@ async function priceIfPayable(
   const { currency, amount, wallet } = row;
   const forMoney = wallet === "hot" ? PAUSES.money : PAUSES.address;
   if (row.kind === "delegation") {
-    const stake = await purses.lendable();
+    const stake = await liquidity.lendable();
     const detail = `${formatAmount(stake)} of ${formatAmount(amount)}`;
     if (stake < amount) return wait(WAITS_FOR_STAKE, PAUSES.address, detail);
   }
   if (!isLoan(row)) {
-    const left = await purses.left(wallet, currency);
+    const left = await liquidity.left(wallet, currency);
     if (left < amount) {
       const detail = `${formatAmount(left)} of ${formatAmount(amount)}`;
       return wait(waitsFor(currency), forMoney, detail);
@@ -165,7 +165,7 @@ async function priceIfPayable(
     }
     const moved = currency === "native" && !isLoan(row) ? amount : ZERO;
     const needed = add(found.burn, moved);
-    const coin = await purses.left(wallet, "native");
+    const coin = await liquidity.left(wallet, "native");
     if (coin >= needed) return found;
     const detail = `${formatAmount(coin)} of ${formatAmount(needed)}`;
     return wait(waitsFor("native"), forMoney, detail);

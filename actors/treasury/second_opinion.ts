@@ -8,7 +8,7 @@
 
 import type { Amount } from "../../ledger/money/amount.ts";
 import type { Testimony } from "../../ledger/treasury/expire_attempts.ts";
-import type { Unproven } from "../../ledger/treasury/expired_attempts.ts";
+import type { ExpiredAttempt } from "../../ledger/treasury/expired_attempts.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { answerOf, type SecondNode, solidBlockOf } from "../watcher/second_node.ts";
 
@@ -59,13 +59,16 @@ export class SecondOpinion {
    * @param solid the solid cursor, past the expiry of all of them
    * @returns an opinion for each, by transaction id
    */
-  async ask(unproven: readonly Unproven[], solid: Cursor): Promise<ReadonlyMap<string, Opinion>> {
+  async ask(
+    expired: readonly ExpiredAttempt[],
+    solid: Cursor,
+  ): Promise<ReadonlyMap<string, Opinion>> {
     const mark = this.#mark ??= solid;
     const standings = await Promise.all(this.#nodes.map((node) => standingOf(node, mark)));
     if (standings.some(({ kind }) => kind === "there" || kind === "elsewhere")) this.#mark = null;
     const opinions = new Map<string, Opinion>();
     const silent = new Set<SecondNode>();
-    const left = [...unproven];
+    const left = [...expired];
     const work = async () => {
       for (let one = left.shift(); one !== undefined; one = left.shift()) {
         opinions.set(
@@ -81,7 +84,7 @@ export class SecondOpinion {
   }
 
   async #about(
-    { txid, expiresAt }: Pick<Unproven, "txid" | "expiresAt">,
+    { txid, expiresAt }: Pick<ExpiredAttempt, "txid" | "expiresAt">,
     standings: readonly Standing[],
     silent: Set<SecondNode>,
     mark: Cursor,

@@ -47,8 +47,8 @@ export interface LeftAlone {
  * that fail for several in a row, the signer and the database end the round for all.
  *
  * Nodes take turns, and a batch is committed only when nothing was signed since it was pulled: its
- * wallets held what it needs besides everything that was promised. A node that dies here has
- * promised nothing, and another one follows when its turn has run out.
+ * wallets held what it needs besides everything that was reserved. A node that dies here has
+ * reserved nothing, and another one follows when its turn has run out.
  *
  * @param limit the most that are taken, at most {@linkcode BATCH_LIMIT}
  * @param of whose transfers are taken
@@ -97,7 +97,7 @@ async function sign(
   const { sql, signer, wakeMerchants } = deps;
   // preparing asks the node about each transfer: not while nothing can be signed anyway
   await signer.sign([]);
-  // promises first, balances later: what becomes final in between counts twice, which is safe
+  // reservations first, balances later: what becomes final in between counts twice, which is safe
   const commitments = await readCommitments(sql, chain.network);
   const cursor = await readCursor(sql, chain.network, "solid");
   const tried = triedNow(rows, holds);

@@ -1,6 +1,6 @@
 /**
  * One actor per network for everything that leaves a wallet of ours. Each turn: sign what is queued
- * and can be paid, then bury what is proven dead, send again what is signed and not final, look
+ * and can be paid, then expire what is proven dead, send again what is signed and not final, look
  * after the wallet.
  * Bytes, id and expiry are committed before the first broadcast; sending again sends the same.
  *
@@ -21,7 +21,7 @@ import { readCursor } from "../../ledger/watcher/cursor.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { isAway } from "../runtime/is_away.ts";
-import { Burials } from "./expiry_proofs.ts";
+import { ExpiryProofs } from "./expiry_proofs.ts";
 import { HistoryHold } from "./history_hold.ts";
 import { Housekeeping, Parts } from "./housekeeping.ts";
 import { readAgain } from "./read_again.ts";
@@ -98,7 +98,7 @@ class TreasuryActor implements Actor<TreasuryMessage> {
   readonly #monotonic: () => number;
   /** When each signed transaction was last sent; forgotten with the process, then sent again. */
   #sentAt = new Map<string, number>();
-  readonly #burials: Burials;
+  readonly #expiryProofs: ExpiryProofs;
   readonly #housekeeping: Housekeeping;
   readonly #memory: TreasuryMemory;
   readonly #hold: HistoryHold;
@@ -111,7 +111,7 @@ class TreasuryActor implements Actor<TreasuryMessage> {
     this.#deps = deps;
     this.#monotonic = deps.monotonic ?? (() => performance.now());
     this.#memory = memory;
-    this.#burials = new Burials({
+    this.#expiryProofs = new ExpiryProofs({
       sql,
       network,
       attemptLimit,
@@ -141,12 +141,12 @@ class TreasuryActor implements Actor<TreasuryMessage> {
       const stopped = scanStopped?.(network) ?? null;
       const wake = (merchantId: string) => wakeMerchants(new Set([merchantId]));
       await readAgain({ sql, chain: this.#chain, stopped, wake }, solid);
-      const givenUp = await this.#burials.look(solid);
+      const givenUp = await this.#expiryProofs.look(solid);
       if (givenUp.size > 0) wakeMerchants(givenUp);
     });
     await parts.run("a change of history", () => this.#hold.look());
     await parts.run("transactions under way", () => this.#resend());
-    await parts.run("wallets", () => this.#housekeeping.look(solid, this.#burials.unproven));
+    await parts.run("wallets", () => this.#housekeeping.look(solid, this.#expiryProofs.unproven));
     parts.end();
   }
 

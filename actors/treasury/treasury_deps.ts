@@ -6,7 +6,7 @@ import type { Currency, Network, OutgoingAsset } from "../../ledger/money/pair.t
 import type { QueueHealth } from "../../ledger/treasury/queue.ts";
 import type { SecondOpinionPolicy } from "./second_opinion.ts";
 
-/** Between which amounts the hot wallet's free funds are kept. */
+/** Bounds of the hot wallet's free funds. */
 export interface HotLevels {
   /** Above this the surplus goes to the cold wallet. */
   readonly ceiling: Amount;
@@ -14,7 +14,7 @@ export interface HotLevels {
   readonly target: Amount;
 }
 
-/** Where the hot wallet's surplus goes. */
+/** Destination of the hot wallet's surplus. */
 export interface ColdPolicy {
   /** An address that is none of the service's own. */
   readonly address: string;
@@ -22,7 +22,7 @@ export interface ColdPolicy {
   readonly levels: ReadonlyMap<Currency, HotLevels>;
 }
 
-/** How the treasury of one network behaves. */
+/** Settings of the treasury of one network. */
 export interface TreasuryPolicy {
   /** Null: our own scan decides alone what is dead. */
   readonly second: SecondOpinionPolicy | null;
@@ -34,7 +34,7 @@ export interface TreasuryPolicy {
   readonly cold: ColdPolicy | null;
 }
 
-/** What a hot wallet holds of one asset, and what of it is not promised to anybody. */
+/** Balance of a hot wallet in one asset, and its part that is not reserved. */
 export interface Fund {
   readonly balance: Amount;
   /**
@@ -44,7 +44,7 @@ export interface Fund {
   readonly free: Amount;
 }
 
-/** How a treasury stood when it last looked. */
+/** State of a treasury at its last poll. */
 export interface TreasuryStatus {
   /** The chain's own coin in the hot wallet; null: its balance cannot be read. */
   readonly coin: Fund | null;
@@ -52,21 +52,20 @@ export interface TreasuryStatus {
   readonly funds: ReadonlyMap<Currency, Fund>;
   /** Assets of the hot wallet whose balance cannot be read. */
   readonly unread: readonly OutgoingAsset[];
-  /** What is low, for people: `USDT: 90 of at least 1000`. */
+  /** Low assets, for people: `USDT: 90 of at least 1000`. */
   readonly low: readonly string[];
   /** Expired transactions that a second node has not agreed on. */
   readonly unproven: number;
   /** When the oldest transfer was queued that is not signed yet, Unix milliseconds; null: none. */
   readonly oldestQueuedAt: number | null;
-  /** How the queue of merchants' payouts stands. */
+  /** Queue of merchants' payouts. */
   readonly queue: QueueHealth;
-  /** What issuers have switched, for people: `USDT: its issuer has paused all transfers`. */
+  /** Switches of issuers, for people: `USDT: its issuer has paused all transfers`. */
   readonly tokens: readonly string[];
   /** Unix milliseconds. */
   readonly lookedAt: number;
 }
 
-/** What treasuries work with. */
 export interface TreasuryDeps {
   readonly sql: Sql;
   readonly chains: ReadonlyMap<Network, Chain>;
@@ -75,7 +74,7 @@ export interface TreasuryDeps {
   readonly now: () => number;
   /** Milliseconds of a clock that is never set, for pauses; default `performance.now`. */
   readonly monotonic?: () => number;
-  /** Name of this node; with one that outlives the process it goes on at once after a restart. */
+  /** Name of this node; with one that outlives the process it continues at once after a restart. */
   readonly node: string;
   /** How long only this node signs after a pull; the commit, not this, is the safety. */
   readonly leaseMs: number;
@@ -84,21 +83,21 @@ export interface TreasuryDeps {
   /** After so many dead attempts a payout is given up and refunded. */
   readonly attemptLimit: number;
   readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
-  /** Says that the funds are about to be looked at: what was promised before will be seen. */
+  /** Called before the funds are read: the figures will contain earlier reservations. */
   readonly onLook: (network: Network, currencies: readonly Currency[]) => void;
-  /** What new withdrawals may count on; a hint, the queue waits for the rest. */
+  /** Called with the liquidity for new withdrawals; a hint, the queue waits for the rest. */
   readonly onLiquidity: (network: Network, liquidity: Liquidity) => void;
-  /** Whether payouts of the network can be signed at all. */
+  /** Called with true where payouts of the network can be signed at all. */
   readonly onSignerState: (network: Network, open: boolean) => void;
-  /** Why the scan of a network does not go on; without it it always does. */
+  /** Reason for which the scan of a network is halted; null, or no function: it is not. */
   readonly scanStopped?: (network: Network) => string | null;
-  /** How a network's treasury behaves; without it nothing is low, cold, or proven twice. */
+  /** Settings of a network; without them nothing is low, cold, or proven twice. */
   readonly policy?: (network: Network) => TreasuryPolicy;
-  /** How a network's treasury stands. */
+  /** Called with a network's state after each poll. */
   readonly onStatus?: (network: Network, status: TreasuryStatus) => void;
   /** Units of a currency per coin; without it costs are counted in the coin alone. */
   readonly coinRate?: (network: Network, currency: Currency) => string | null;
 }
 
-/** What the hot wallet can still promise, per currency. */
+/** Liquidity of the hot wallet, per currency. */
 export type Liquidity = ReadonlyMap<Currency, Amount>;

@@ -160,14 +160,14 @@ function paid(chain: WatchedChain, own: OwnTransaction, transfers: readonly Tran
 
 /** Transactions without an outcome; one that was declared dead and was not is an alarm. */
 function undecided(network: Network, met: readonly OwnTransaction[]): readonly OwnTransaction[] {
-  for (const { outgoingId, txid } of met.filter(({ wasBuried }) => wasBuried)) {
+  for (const { outgoingId, txid } of met.filter(({ wasExpired }) => wasExpired)) {
     log.fatal("{network}: {outgoingId} was declared dead and is in a block: {txid}", {
       network,
       outgoingId,
       txid,
     });
   }
-  return met.filter(({ wasBuried }) => !wasBuried);
+  return met.filter(({ wasExpired }) => !wasExpired);
 }
 
 /** A transfer out of a wallet of ours, whoever signed it. */
@@ -207,7 +207,7 @@ export async function tellUnknown(
   own: readonly OwnTransaction[],
 ): Promise<void> {
   const { network } = chain;
-  const known = new Set(own.filter(({ wasBuried }) => !wasBuried).map(({ txid }) => txid));
+  const known = new Set(own.filter(({ wasExpired }) => !wasExpired).map(({ txid }) => txid));
   const unknown = spends.filter(({ transfer }) => !known.has(transfer.txid));
   if (unknown.length === 0) return;
   const indexes = await findAddressIndexes(

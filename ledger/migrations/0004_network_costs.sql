@@ -12,7 +12,7 @@ ALTER TABLE book.attempt ADD CONSTRAINT attempt_rate_of_cost CHECK (coin_rate IS
 -- Height of our scan when it was signed: it can only be in a later block, so that blocks read without a
 -- gap from there on are what its absence is proven by. Before the scan has begun: of the node's newest solid block.
 ALTER TABLE book.attempt ADD COLUMN since_height bigint;
--- The most coin that it may take from the hot wallet, besides what it moves: what must not be promised
+-- The most coin that it may take from the hot wallet, besides what it moves: what must not be reserved
 -- again before its end is known. Sweeps pay from their own addresses, and take none of it.
 ALTER TABLE book.attempt ADD COLUMN fee_limit numeric(38,18) NOT NULL CHECK (fee_limit >= 0);
 CREATE TRIGGER attempt_limit_is_kept BEFORE UPDATE OF fee_limit ON book.attempt FOR EACH ROW
@@ -49,9 +49,9 @@ CREATE TABLE book.network_cost (
 CREATE UNIQUE INDEX outgoing_cold_once ON book.outgoing (network, currency)
   WHERE kind = 'cold' AND status IN ('queued', 'signed', 'dead');
 
--- Whose turn it is to sign for a network. A batch is signed on what the hot wallet had promised when
+-- Whose turn it is to sign for a network. A batch is signed on what the hot wallet had reserved when
 -- it was pulled, and commits only while `batches` is what it was then, which every commit moves on:
--- two nodes never promise the same money. `node` and `until` are a hint, so that one does not work in vain.
+-- two nodes never reserve the same money. `node` and `until` are a hint, so that one does not work in vain.
 CREATE TABLE book.signing_turn (
   network text COLLATE "C" PRIMARY KEY,
   batches bigint NOT NULL DEFAULT 0 CHECK (batches >= 0),

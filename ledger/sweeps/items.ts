@@ -12,7 +12,7 @@ import type { SweepTarget } from "./targets.ts";
  *
  * The row of an address that another transaction holds is not waited for, or one address would stop
  * the scan of its network: the address is listed in the same statement and noted as soon as its row
- * is free (see `note_late_targets.ts`). The entry is updated where there is one, so that nobody takes
+ * is free (see `targets.ts`). The entry is updated where there is one, so that nobody takes
  * it off the list before these transfers are committed.
  */
 export async function recordSweepItems(

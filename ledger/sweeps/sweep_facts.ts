@@ -225,7 +225,7 @@ export async function readAccountedFor(sql: Sql, target: SweepTarget): Promise<A
 }
 
 /** Stake of loans that are queued or signed and not final: a node may not know of them yet. */
-export async function readPromisedStake(sql: Sql, network: Network): Promise<Amount> {
+export async function readReservedStake(sql: Sql, network: Network): Promise<Amount> {
   const [row] = await sql<{ stake: string }[]>`
     SELECT trim_scale(coalesce(sum(amount), 0))::text AS stake FROM book.outgoing
     WHERE network = ${network} AND kind = 'delegation' AND status IN ('queued', 'signed', 'dead')`;

@@ -2,14 +2,14 @@ import type { Sql } from "postgres";
 import { type Amount, amountOf } from "../money/amount.ts";
 import type { Network, OutgoingAsset } from "../money/pair.ts";
 
-/** What a hot wallet has promised in one currency. */
+/** Reservations of a hot wallet in one currency. */
 export interface Commitment {
   readonly queued: Amount;
   /** Signed and not final; of the chain's coin also the most that transactions may take as fees. */
   readonly signed: Amount;
 }
 
-/** What a hot wallet has promised at one moment. */
+/** Reservations of a hot wallet at one moment. */
 export interface Commitments {
   readonly assets: ReadonlyMap<OutgoingAsset, Commitment>;
   /** The highest block by which one of our transactions has ended and left the sums; null: none has. */
@@ -25,7 +25,7 @@ export async function readCommitments(sql: Sql, network: Network): Promise<Commi
   const rows = await sql<
     { asset: OutgoingAsset | null; queued: string; signed: string; ended: string | null }[]
   >`
-    WITH promised AS (
+    WITH reserved AS (
       -- one part per state: each has an index of its own, and what has ended is never read
       SELECT currency, sum(amount) AS queued, 0 AS signed FROM book.outgoing
       WHERE network = ${network} AND wallet = 'hot' AND status = 'queued'
@@ -39,7 +39,7 @@ export async function readCommitments(sql: Sql, network: Network): Promise<Commi
     )
     SELECT currency AS asset, trim_scale(coalesce(sum(queued), 0))::text AS queued,
       trim_scale(coalesce(sum(signed), 0))::text AS signed, NULL AS ended
-    FROM promised GROUP BY currency HAVING sum(queued) > 0 OR sum(signed) > 0
+    FROM reserved GROUP BY currency HAVING sum(queued) > 0 OR sum(signed) > 0
     UNION ALL
     SELECT NULL, '0', '0', max(height)::text FROM book.attempt WHERE network = ${network} AND height IS NOT NULL`;
   const assets = new Map<OutgoingAsset, Commitment>();

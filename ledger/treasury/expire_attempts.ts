@@ -5,18 +5,18 @@ import type { Network } from "../money/pair.ts";
 import { endHouseTransfers } from "../sweeps/steps.ts";
 import type { Cursor } from "../watcher/cursor.ts";
 
-/** How long burials of the house are tried apart whose rows other transactions hold, milliseconds. */
+/** How long expiries of internal transfers are tried apart whose rows other transactions hold, milliseconds. */
 const APART_MS = 3_000;
 
-/** What became of transfers whose transaction is proven dead. */
-export interface Buried {
+/** Transfers whose transaction is proven expired, by their next state. */
+export interface ExpiryOutcome {
   /** Put back into the queue for another attempt. */
   readonly requeued: readonly string[];
-  /** Payouts that were given up; their merchants are told to refund. */
+  /** Payouts that were given up; their merchants refund them. */
   readonly abandoned: readonly { readonly outgoingId: string; readonly merchantId: string }[];
 }
 
-/** What a second, independent node was found to say of a dead transaction. */
+/** Answer of a second, independent node about an expired transaction. */
 export interface Testimony {
   /** Its host. */
   readonly node: string;
@@ -37,8 +37,8 @@ export interface SecondProof {
   readonly testimonies: ReadonlyMap<string, Testimony>;
 }
 
-/** What stands behind a burial besides the cursor. */
-export interface DeathProof {
+/** Evidence of an expiry besides the cursor. */
+export interface ExpiryEvidence {
   /** Where large transfers need more than our own scan; what they lack keeps them signed. */
   readonly second: SecondProof | null;
   /** The lowest block from which on all up to the cursor were read; null: not looked at. */
@@ -46,7 +46,7 @@ export interface DeathProof {
 }
 
 /**
- * Declares signed transactions dead whose expiry our own scan of solid blocks has passed without
+ * Declares signed transactions expired whose expiry our own scan of solid blocks has passed without
  * meeting them. The scan records what it meets before its cursor moves, and a transaction can only
  * be in a block whose parent is not later than its expiry: so the block before the cursor's being
  * later is the proof, kept as evidence with the attempt. A node's answer never takes its place; for
@@ -60,22 +60,22 @@ export interface DeathProof {
  * @param attemptLimit after so many attempts a transfer is given up instead of queued again
  * @param proof what was signed before the first block of the unbroken scan stays signed as well
  */
-export async function buryExpired(
+export async function expireAttempts(
   sql: Sql,
   network: Network,
   solid: Cursor,
   attemptLimit: number,
-  proof: DeathProof = { second: null, scannedFrom: null },
-): Promise<Buried> {
+  proof: ExpiryEvidence = { second: null, scannedFrom: null },
+): Promise<ExpiryOutcome> {
   const work = { network, solid, attemptLimit, proof };
-  const payouts = await buryTogether(sql, work, false, null);
-  const house: Buried[] = [];
+  const payouts = await expireTogether(sql, work, false, null);
+  const house: ExpiryOutcome[] = [];
   // what follows from the end of a sweep needs rows of several tables, each of which may be held
-  const bury = async (only: readonly string[] | null) => {
-    house.push(await buryTogether(sql, work, true, only));
+  const expire = async (only: readonly string[] | null) => {
+    house.push(await expireTogether(sql, work, true, only));
   };
-  const missed = await writeApart([null], APART_MS, () => bury(null));
-  if (missed.length > 0) await writeApart(await readLateHouse(sql, work), APART_MS, bury);
+  const missed = await writeApart([null], APART_MS, () => expire(null));
+  if (missed.length > 0) await writeApart(await readLateHouse(sql, work), APART_MS, expire);
   return {
     requeued: [...payouts.requeued, ...house.flatMap(({ requeued }) => requeued)],
     abandoned: payouts.abandoned,
@@ -83,15 +83,15 @@ export async function buryExpired(
 }
 
 /** What is to be declared dead, and by which proof. */
-interface Burial {
+interface ExpiryWork {
   readonly network: Network;
   readonly solid: Cursor;
   readonly attemptLimit: number;
-  readonly proof: DeathProof;
+  readonly proof: ExpiryEvidence;
 }
 
 /** Transfers of the house whose expiry the scan has passed, whatever else they lack. */
-async function readLateHouse(sql: Sql, { network, solid }: Burial): Promise<readonly string[]> {
+async function readLateHouse(sql: Sql, { network, solid }: ExpiryWork): Promise<readonly string[]> {
   const rows = await sql<{ id: string }[]>`
     SELECT o.id FROM book.outgoing o
     JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
@@ -106,12 +106,12 @@ async function readLateHouse(sql: Sql, { network, solid }: Burial): Promise<read
  * @param isHouse transfers of the house, or merchants' payouts
  * @param only these ids; null: all
  */
-async function buryTogether(
+async function expireTogether(
   sql: Sql,
-  { network, solid, attemptLimit, proof: { second, scannedFrom } }: Burial,
+  { network, solid, attemptLimit, proof: { second, scannedFrom } }: ExpiryWork,
   isHouse: boolean,
   only: readonly string[] | null,
-): Promise<Buried> {
+): Promise<ExpiryOutcome> {
   const testimonies = [...second?.testimonies ?? []];
   const above = second === null ? null : formatAmount(second.above);
   const evidence = JSON.stringify({

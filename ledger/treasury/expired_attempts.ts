@@ -4,7 +4,7 @@ import type { Network } from "../money/pair.ts";
 import { LONGEST_PAUSE_MS } from "../watcher/unread_blocks.ts";
 
 /** A transaction that our own scan has proven dead and that a second node has to agree on. */
-export interface Unproven {
+export interface ExpiredAttempt {
   readonly outgoingId: string;
   readonly merchantId: string;
   readonly txid: string;
@@ -19,13 +19,13 @@ export interface Unproven {
  * @param previousTime of the solid cursor, Unix milliseconds
  * @param above in any token
  */
-export async function readUnproven(
+export async function readExpiredAttempts(
   sql: Sql,
   network: Network,
   previousTime: number,
   above: Amount,
   limit: number,
-): Promise<readonly Unproven[]> {
+): Promise<readonly ExpiredAttempt[]> {
   const rows = await sql<
     { outgoing_id: string; merchant_id: string; txid: string; expires_at: Date }[]
   >`
@@ -75,7 +75,7 @@ export async function readUnscanned(
  * @param reasons by outgoing id
  * @returns the transfers whose reason is a new one
  */
-export async function noteUnproven(
+export async function recordExpiryDoubts(
   sql: Sql,
   reasons: ReadonlyMap<string, string>,
 ): Promise<readonly string[]> {

@@ -7,7 +7,7 @@ import { type OutgoingRow, outgoingTable } from "../rows.ts";
 /**
  * A node's turn to sign for a network. The node and the time in the row are a hint that keeps two
  * nodes from working in vain. The number of batches is the safety: a batch is made from what the
- * wallet had promised at the turn's beginning, and is committed only while nothing was signed since.
+ * wallet had reserved at the turn's beginning, and is committed only while nothing was signed since.
  */
 export interface SigningTurn {
   readonly network: Network;
@@ -114,7 +114,7 @@ export interface SignedRow {
  * @param turn the turn they were pulled in
  * @param adopts they were signed in a history that was lost, see {@linkcode adoptSigned}
  * @returns ids of the transfers that are signed now; null, and none is, where something else was
- *   signed for the network since the turn began (what the wallet has promised was read too early),
+ *   signed for the network since the turn began (what the wallet has reserved was read too early),
  *   or where signing was stopped
  * @throws a connection error: unknown; what was committed is found among the signed ones later
  */

@@ -18,7 +18,7 @@ export interface OwnTransaction {
   readonly wallet: string;
   readonly destination: string;
   /** Whether it was declared dead before: then our proof was wrong, and it may be paid twice. */
-  readonly wasBuried: boolean;
+  readonly wasExpired: boolean;
 }
 
 /**
@@ -37,7 +37,7 @@ export async function findOwnTransactions(
   >`
     SELECT a.outgoing_id AS "outgoingId", a.number, a.merchant_id AS "merchantId", o.kind,
       o.payment_id AS "paymentId", w.settlement_id AS "settlementId", a.txid, o.currency, trim_scale(o.amount)::text AS amount, o.wallet, o.destination,
-      a.outcome IS NOT NULL AS "wasBuried"
+      a.outcome IS NOT NULL AS "wasExpired"
     FROM book.attempt a JOIN book.outgoing o ON o.id = a.outgoing_id AND o.merchant_id = a.merchant_id
     LEFT JOIN book.withdrawal w ON w.id = o.payment_id AND w.merchant_id = o.merchant_id
     WHERE a.txid = ANY ((SELECT string_to_array(${

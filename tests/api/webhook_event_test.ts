@@ -4,7 +4,7 @@ import type { FoundTransaction } from "../../chains/chain.ts";
 import { canonicalJson } from "../../api/upstream/ingest_signature.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { commitSigned } from "../support/commit_signed.ts";
-import { buryExpired } from "../../ledger/treasury/expire_attempts.ts";
+import { expireAttempts } from "../../ledger/treasury/expire_attempts.ts";
 import { moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import { findOwnTransactions } from "../../ledger/watcher/own_transactions.ts";
 import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";
@@ -93,7 +93,7 @@ async function signPayout({ sql }: Api, withdrawalId: string, txid: string): Pro
 async function declareDead({ sql }: Api, txid: string, attemptLimit: number): Promise<void> {
   const cursor = await readCursor(sql, "TRX", "solid");
   assert(cursor !== null);
-  await buryExpired(sql, "TRX", cursor, attemptLimit);
+  await expireAttempts(sql, "TRX", cursor, attemptLimit);
   const [attempt] = await sql`SELECT outcome FROM book.attempt WHERE txid = ${txid}`;
   assertEquals(attempt?.outcome, "expired");
 }

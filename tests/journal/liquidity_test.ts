@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { LiquidityBoard } from "../../actors/treasury/liquidity.ts";
+import { HotLiquidity } from "../../actors/treasury/liquidity.ts";
 import {
   addMerchant,
   amount,
@@ -13,7 +13,7 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
 
-test("simultaneous withdrawals of several merchants are promised no more than the hot wallet has", async () => {
+test("simultaneous withdrawals of several merchants are reserved no more than the hot wallet has", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const funding = openJournal(sql);
@@ -21,12 +21,12 @@ test("simultaneous withdrawals of several merchants are promised no more than th
   for (const merchantId of merchants) await fund(sql, funding, merchantId, "1000");
   await funding.stop(1_000);
 
-  const board = new LiquidityBoard();
-  // batches of two: what earlier batches promised counts as much as what this one does
+  const board = new HotLiquidity();
+  // batches of two: what earlier batches reserved counts as much as what this one does
   const journal = openJournal(sql, {
     batchLimit: 2,
     liquidity: (network, currency) => board.left(network, currency),
-    onCommitted: (news) => board.promised(news.reservations),
+    onCommitted: (news) => board.reserved(news.reservations),
   });
   const ask = async (count: number) => {
     const outcomes = await Promise.all(Array.from({ length: count }, (_, n) => {
@@ -50,25 +50,25 @@ test("simultaneous withdrawals of several merchants are promised no more than th
   await journal.stop(1_000);
 });
 
-Deno.test("what is promised while the treasury looks still counts when it has looked", () => {
-  const board = new LiquidityBoard();
-  const promise = (text: string) =>
-    board.promised([{ network: "TRX", currency: "USDT", amount: amount(text) }]);
+Deno.test("what is reserved while the treasury looks still counts when it has looked", () => {
+  const board = new HotLiquidity();
+  const reserve = (text: string) =>
+    board.reserved([{ network: "TRX", currency: "USDT", amount: amount(text) }]);
   const left = () => board.left("TRX", "USDT");
   const look = (text: string) => board.end("TRX", new Map([["USDT", amount(text)]]));
   assertEquals(left(), null);
-  promise("1");
+  reserve("1");
   board.begin("TRX", ["USDT"]);
   look("100");
-  assertEquals(left(), amount("100"), "it saw what was promised before");
-  promise("10");
+  assertEquals(left(), amount("100"), "it saw what was reserved before");
+  reserve("10");
   assertEquals(left(), amount("90"));
   board.begin("TRX", ["USDT"]);
-  promise("20");
+  reserve("20");
   assertEquals(left(), amount("70"), "a look that is not over forgets nothing");
   // a look that failed: the next one sees both
   board.begin("TRX", ["USDT"]);
-  promise("5");
+  reserve("5");
   look("70");
   assertEquals(left(), amount("65"));
   assert(board.left("TRX", "USDC") === null);

@@ -4,7 +4,7 @@ import { signQueued } from "../../actors/treasury/sign_queued.ts";
 import { treasuryActors } from "../../actors/treasury/treasury_actor.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { buryExpired } from "../../ledger/treasury/expire_attempts.ts";
+import { expireAttempts } from "../../ledger/treasury/expire_attempts.ts";
 import { commitSigned } from "../support/commit_signed.ts";
 import { addMerchant, amount, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
@@ -81,7 +81,7 @@ test("payouts that wait for funds do not stand in the way of those that can be p
   await treasury.stop(5_000);
 });
 
-test("a turn ends however many payouts come in, so that the dead are buried in between", async () => {
+test("a turn ends however many payouts come in, so that the dead are expired in between", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const merchantId = await addMerchant(sql);
@@ -146,7 +146,7 @@ test("a signature that was tried before holds up no other of its batch", async (
     time: 2_000,
     previousTime: 2_000,
   });
-  assertEquals((await buryExpired(sql, "TRX", solid, 3)).requeued.length, 1);
+  assertEquals((await expireAttempts(sql, "TRX", solid, 3)).requeued.length, 1);
   const signed = await commitSigned(sql, [sign(0, first), sign(1, second)]);
   assertEquals([...signed], [rows[1]?.id]);
   assertEquals([await count(sql, "queued"), await count(sql, "signed")], [1, 1]);

@@ -3,7 +3,7 @@ import { HistoryHold } from "../../actors/treasury/history_hold.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readSigningStop } from "../../ledger/failover/holds.ts";
 import { amountOf, formatAmount } from "../../ledger/money/amount.ts";
-import { buryExpired } from "../../ledger/treasury/expire_attempts.ts";
+import { expireAttempts } from "../../ledger/treasury/expire_attempts.ts";
 import { adoptSigned, readInFlight } from "../../ledger/treasury/signing.ts";
 import { addressOf } from "../support/api.ts";
 import { addMerchant, amount, until } from "../support/books.ts";
@@ -187,7 +187,7 @@ test("only an open hold adopts, only what was made and signed before it was foun
     time: until + 2_000,
     previousTime: until + 1_000,
   });
-  assertEquals(await buryExpired(sql, "TRX", solid, 2), {
+  assertEquals(await expireAttempts(sql, "TRX", solid, 2), {
     requeued: ["out_before"],
     abandoned: [],
   });

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { SecondOpinion } from "../../actors/treasury/second_opinion.ts";
 import type { BlockAnswer } from "../../chains/chain.ts";
-import { buryExpired } from "../../ledger/treasury/expire_attempts.ts";
+import { expireAttempts } from "../../ledger/treasury/expire_attempts.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { placeCursor } from "../support/scan_cursor.ts";
@@ -19,20 +19,24 @@ test("an expired transaction is dead when the block before the solid cursor is l
   await sql`
     INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit)
     VALUES ('out_1', 1, 'mer_1', 'TRX', 'aa', '{}', ${new Date(EXPIRY)}, now(), 0)`;
-  const bury = async (previousTime: number) => {
+  const expire = async (previousTime: number) => {
     const cursor = await placeCursor(sql, "TRX", {
       height: 9,
       hash: "9",
       time: EXPIRY + 60_000,
       previousTime,
     });
-    await buryExpired(sql, "TRX", cursor, 9);
+    await expireAttempts(sql, "TRX", cursor, 9);
     const [row] = await sql<{ status: string }[]>`SELECT status FROM book.outgoing`;
     return row?.status;
   };
-  assertEquals(await bury(EXPIRY - 3_000), "signed");
-  assertEquals(await bury(EXPIRY), "signed", "a block whose parent is of that moment may hold it");
-  assertEquals(await bury(EXPIRY + 1), "queued");
+  assertEquals(await expire(EXPIRY - 3_000), "signed");
+  assertEquals(
+    await expire(EXPIRY),
+    "signed",
+    "a block whose parent is of that moment may hold it",
+  );
+  assertEquals(await expire(EXPIRY + 1), "queued");
 });
 
 /** A second node with two solid blocks, the one before the mark and its own in the mark's place. */
@@ -67,8 +71,8 @@ Deno.test("a second node testifies only with the scan's very block, and when its
       history: "1",
     };
     const opinion = new SecondOpinion([secondNode(hash, theirs)], () => EXPIRY);
-    const unproven = { outgoingId: "out_1", merchantId: "mer_1", txid: "aa", expiresAt: EXPIRY };
-    const answer = (await opinion.ask([unproven], solid)).get("aa");
+    const expired = { outgoingId: "out_1", merchantId: "mer_1", txid: "aa", expiresAt: EXPIRY };
+    const answer = (await opinion.ask([expired], solid)).get("aa");
     assert(answer !== undefined);
     return answer.kind === "agreed" ? "agreed" : answer.alarming ? "alarm" : "waits";
   };

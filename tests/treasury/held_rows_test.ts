@@ -2,8 +2,8 @@ import { assertEquals } from "@std/assert";
 import { signQueued } from "../../actors/treasury/sign_queued.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { type Network, NETWORKS } from "../../ledger/money/pair.ts";
-import { buryExpired } from "../../ledger/treasury/expire_attempts.ts";
-import { noteUnproven } from "../../ledger/treasury/expired_attempts.ts";
+import { expireAttempts } from "../../ledger/treasury/expire_attempts.ts";
+import { recordExpiryDoubts } from "../../ledger/treasury/expired_attempts.ts";
 import { noteHeld, postponeQueued, returnQueued, wakeQueued } from "../../ledger/treasury/queue.ts";
 import { pullQueued } from "../../ledger/treasury/signing.ts";
 import { amount } from "../support/books.ts";
@@ -85,7 +85,7 @@ const WAYS: readonly Way[] = [
     what: "what an expiry proof lacks is noted",
     status: "signed",
     write: (sql, _network, ids) =>
-      noteUnproven(sql, new Map(ids.map((id) => [id, "for a reason"]))),
+      recordExpiryDoubts(sql, new Map(ids.map((id) => [id, "for a reason"]))),
     written: "signed for a reason",
   },
   {
@@ -94,7 +94,7 @@ const WAYS: readonly Way[] = [
     write: async (sql, network) => {
       const [time, previousTime] = [EXPIRY + 60_000, EXPIRY + 57_000];
       const cursor = await placeCursor(sql, network, { height: 9, hash: "9", time, previousTime });
-      return await buryExpired(sql, network, cursor, 9);
+      return await expireAttempts(sql, network, cursor, 9);
     },
     written: "queued expired",
   },

@@ -7,7 +7,7 @@ import { openTreasuryRig } from "./support/treasury_rig.ts";
 
 const test = testNeeding(DATABASE);
 
-test("what was promised counts until it has left, and then no more: liquidity is what the chain shows", async () => {
+test("what was reserved counts until it has left, and then no more: liquidity is what the chain shows", async () => {
   await using rig = await openTreasuryRig();
   const { engine, chain, sql } = rig;
   const liquidity = () => engine.liquidity("TRX", "USDT");
@@ -15,14 +15,14 @@ test("what was promised counts until it has left, and then no more: liquidity is
   const before = await chain.balanceOf(chain.hotWallet, "USDT");
   assertEquals(liquidity(), before);
   for (let n = 0; n < 3; n++) await rig.withdraw(key, "10", addressOf(0xa100 + n));
-  const promised = subtract(before, amount("30"));
-  await until(() => liquidity() === promised);
+  const reserved = subtract(before, amount("30"));
+  await until(() => liquidity() === reserved);
   await rig.mineUntil("all are paid", async () => {
     const [row] = await sql<{ count: number }[]>`
       SELECT count(*)::int AS count FROM book.outgoing WHERE status = 'final'`;
     return row?.count === 3;
   });
-  assertEquals(await chain.balanceOf(chain.hotWallet, "USDT"), promised);
+  assertEquals(await chain.balanceOf(chain.hotWallet, "USDT"), reserved);
   // looked at again
-  await until(() => liquidity() === promised);
+  await until(() => liquidity() === reserved);
 });

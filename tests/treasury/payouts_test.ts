@@ -143,7 +143,7 @@ test("a network that nobody signs for refuses payouts at once: failed, refunded,
   assertEquals(await booksFaults(rig.sql), []);
 });
 
-test("what waits for funds is not promised twice, and is seen with reason and age", async () => {
+test("what waits for funds is not reserved twice, and is seen with reason and age", async () => {
   await using rig = await openTreasuryRig();
   const { key } = await rig.merchant("3000000");
   const admin = await rig.api.addKey(null, { permissions: ["admin:read"] });
@@ -152,18 +152,18 @@ test("what waits for funds is not promised twice, and is seen with reason and ag
       key,
       body: { amount: text, currency: "USDT", network: "TRX", destination: addressOf(0xbeef) },
     });
-  // what one is promised counts at once for the others, long before any block shows it
+  // what one is reserved counts at once for the others, long before any block shows it
   const asked = await Promise.all(Array.from({ length: 5 }, () => ask("600000")));
   assertEquals(asked.map(({ status }) => status).sort(), [201, 503, 503, 503, 503]);
   const short = await ask("600000");
   assertEquals([short.status, short.headers.get("retry-after") !== null], [503, true]);
-  // a promise that is committed while the treasury looks may count twice until it looks again
+  // a reservation that is committed while the treasury looks may count twice until it looks again
   await until(async () => (await ask("300000")).status === 201);
   await until(async () => {
     const signed = await rig.sql`SELECT FROM book.outgoing WHERE status = 'signed'`;
     return signed.length === 2;
   });
-  // what two nodes promised at once: the second one's waits in the queue, in sight
+  // what two nodes reserved at once: the second one's waits in the queue, in sight
   await rig.sql`
     INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, created_at, updated_at)
     SELECT 'out_zz_waits', merchant_id, 'payout', 'wd_waits', network, currency, 500000, destination, 'queued', now() - interval '90 seconds', now()

@@ -56,7 +56,7 @@ test("payouts wait in sight for the coin that those under way may burn, and are 
   assertEquals(await booksFaults(rig.sql), []);
 });
 
-test("coin is promised for the fees of what leaves the hot wallet, and not for sweeps, which pay their own", async () => {
+test("coin is reserved for the fees of what leaves the hot wallet, and not for sweeps, which pay their own", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const queue = (kind: string, currency: string, text: string, wallet = "hot") => {

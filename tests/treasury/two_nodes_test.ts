@@ -46,7 +46,7 @@ function heldSigner() {
   return { signer, asked: asked.promise, answer: let_.resolve };
 }
 
-test("two nodes that sign at once promise what the wallet holds once, and the rest waits in sight", async () => {
+test("two nodes that sign at once reserve what the wallet holds once, and the rest waits in sight", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   await addQueued(sql, 10);

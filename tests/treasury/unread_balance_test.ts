@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { LiquidityBoard } from "../../actors/treasury/liquidity.ts";
+import { HotLiquidity } from "../../actors/treasury/liquidity.ts";
 import { treasuryActors } from "../../actors/treasury/treasury_actor.ts";
 import type { TreasuryStatus } from "../../actors/treasury/treasury_deps.ts";
 import { LowFunds } from "../../actors/treasury/funds.ts";
@@ -16,7 +16,7 @@ const test = testNeeding(DATABASE);
 test("an asset whose balance cannot be read is unknown, and the liquidity of all others stays what it is", async () => {
   await using database = await testDatabase();
   const { sql } = database;
-  const board = new LiquidityBoard();
+  const board = new HotLiquidity();
   let broken: readonly OutgoingAsset[] = [];
   let status: TreasuryStatus | undefined;
   const chain = paperChain("TRX", {
@@ -33,11 +33,11 @@ test("an asset whose balance cannot be read is unknown, and the liquidity of all
     onStatus: (_network, now) => status = now,
   })).activate("TRX");
   const left = () => [board.left("TRX", "USDT"), board.left("TRX", "USDC")];
-  /** Payouts that are promised, paid, and the wallet filled again. */
+  /** Payouts that are reserved, paid, and the wallet filled again. */
   const look = async (times: number) => {
     for (let n = 0; n < times; n++) {
       for (const currency of ["USDT", "USDC"] as const) {
-        board.promised([{ network: "TRX", currency, amount: amount("100") }]);
+        board.reserved([{ network: "TRX", currency, amount: amount("100") }]);
       }
       await actor.receive({ type: "look" });
     }

@@ -10,7 +10,7 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
 
-test("money that has left counts as promised or as gone, also when its end is recorded ahead of the cursor", async () => {
+test("money that has left counts as reserved or as gone, also when its end is recorded ahead of the cursor", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   let [solid, balance, reads] = [7, "1000", 0];

@@ -4,7 +4,7 @@ import { readAgain } from "../../actors/treasury/read_again.ts";
 import { recordBlocks } from "../../actors/watcher/record_blocks.ts";
 import type { Block, IncludedTransaction, Transfer } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { buryExpired } from "../../ledger/treasury/expire_attempts.ts";
+import { expireAttempts } from "../../ledger/treasury/expire_attempts.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { holdRows } from "../support/hold_rows.ts";
@@ -115,7 +115,7 @@ for (const { what, kind, lock } of HELD) {
     await look();
     assertEquals(await statuses(), "final signed final");
     await letGo();
-    assertEquals((await buryExpired(sql, "TRX", cursor, 9)).requeued, [], "it is in a block");
+    assertEquals((await expireAttempts(sql, "TRX", cursor, 9)).requeued, [], "it is in a block");
     const passed = { sql, chain, coldAddress: null, pause: () => Promise.resolve() };
     await assertRejects(() => untilPassed(passed, 9), ScanBehind, "holds rows");
     await untilPassed(passed, 8);

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { noteGapWatched } from "../../ledger/failover/history.ts";
-import { buryExpired } from "../../ledger/treasury/expire_attempts.ts";
+import { expireAttempts } from "../../ledger/treasury/expire_attempts.ts";
 import { noteReread } from "../../ledger/treasury/expired_attempts.ts";
 import { type Cursor, moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import { recordVanished } from "../../ledger/watcher/record_findings.ts";
@@ -104,7 +104,7 @@ test("nothing that was read in a lost history is proven in the next one", async 
       return (await sql`SELECT FROM book.attempt WHERE reread_height = 9`).length === 1;
     },
     "an expired transaction is dead": async (history: string) =>
-      (await buryExpired(sql, "TRX", { ...cursor, history }, 9)).requeued.length === 1,
+      (await expireAttempts(sql, "TRX", { ...cursor, history }, 9)).requeued.length === 1,
     "a deposit has vanished": (history: string) =>
       recordVanished(sql, key, { reason: "expired", to: "T" }, history),
   };
@@ -134,11 +134,11 @@ test("a transaction is dead by no cursor that is past the one the database has",
   });
   // read before a copy of the files was put in its place, which shows nothing of it
   const lost = { ...cursor, height: 30, time: EXPIRY + 60_000, previousTime: EXPIRY + 57_000 };
-  assertEquals((await buryExpired(sql, "TRX", lost, 9)).requeued, []);
+  assertEquals((await expireAttempts(sql, "TRX", lost, 9)).requeued, []);
   const late = { ...lost, height: 9 };
   const here = await placeCursor(sql, "TRX", late);
-  assertEquals((await buryExpired(sql, "TRX", { ...here, hash: "another" }, 9)).requeued, []);
-  assertEquals((await buryExpired(sql, "TRX", here, 9)).requeued, ["out_1"]);
+  assertEquals((await expireAttempts(sql, "TRX", { ...here, hash: "another" }, 9)).requeued, []);
+  assertEquals((await expireAttempts(sql, "TRX", here, 9)).requeued, ["out_1"]);
 });
 
 test("no block counts as read before the addresses are watched that a lost history may have handed out", async () => {

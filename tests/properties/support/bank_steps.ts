@@ -13,7 +13,7 @@ import type { Journal } from "../../../actors/journal/journal.ts";
 import type { Refusal } from "../../../actors/merchant/refusal.ts";
 import { newId } from "../../../actors/runtime/ids.ts";
 import { type Amount, formatAmount, fromUnits } from "../../../ledger/money/amount.ts";
-import { buryExpired } from "../../../ledger/treasury/expire_attempts.ts";
+import { expireAttempts } from "../../../ledger/treasury/expire_attempts.ts";
 import { commitSigned } from "../../support/commit_signed.ts";
 import { findOwnTransactions } from "../../../ledger/watcher/own_transactions.ts";
 import { recordOutcomes, recordVanished } from "../../../ledger/watcher/record_findings.ts";
@@ -215,7 +215,7 @@ async function expire(world: World, pick: number, limit: number): Promise<void> 
     time: previousTime,
     previousTime,
   });
-  await buryExpired(world.sql, "TRX", solid, limit);
+  await expireAttempts(world.sql, "TRX", solid, limit);
   for (const withdrawal of world.bank.withdrawals) {
     if (withdrawal.outgoing !== "signed" || withdrawal.expiresAt >= previousTime) continue;
     withdrawal.outgoing = withdrawal.attempts < limit ? "queued" : "dead";

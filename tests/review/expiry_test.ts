@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
-import { Burials } from "../../actors/treasury/expiry_proofs.ts";
+import { ExpiryProofs } from "../../actors/treasury/expiry_proofs.ts";
 import { signQueued } from "../../actors/treasury/sign_queued.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";
@@ -36,7 +36,7 @@ test("what was signed before the scan began is dead only when the blocks in betw
   const late = 1_700_000_000_000 + 3_600_000;
   const begin = { height: 40, hash: "40", time: late, previousTime: late };
   await moveCursor(sql, "TRX", "solid", null, begin);
-  const burials = new Burials({
+  const proofs = new ExpiryProofs({
     sql,
     network: "TRX",
     attemptLimit: 3,
@@ -47,7 +47,7 @@ test("what was signed before the scan began is dead only when the blocks in betw
   const history = await historyOf(sql);
   const look = async () => {
     const solid = await readCursor(sql, "TRX", "solid");
-    if (solid !== null) await burials.look(solid);
+    if (solid !== null) await proofs.look(solid);
     return await statusOf(sql);
   };
   assertEquals(await look(), "signed");
