@@ -95,7 +95,7 @@ import { getTransactions } from "./statements/transactions.ts";
 import { ingestEvent } from "./upstream/webhook_event.ts";
 
 /** Operations of administrators and resellers. */
-export const ADMIN_OPERATIONS = {
+const ADMIN_OPERATIONS = {
   getApiKeys,
   createApiKey,
   rotateApiKey,

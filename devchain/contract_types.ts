@@ -30,7 +30,7 @@ export type Resource = (typeof RESOURCES)[number];
 const owner: FieldType = { no: 1, name: "owner_address", kind: "address" };
 
 /** Every contract type the node executes. */
-export const CONTRACT_TYPES: readonly ContractType[] = [
+const CONTRACT_TYPES: readonly ContractType[] = [
   {
     no: 1,
     name: "TransferContract",

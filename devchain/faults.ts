@@ -6,7 +6,7 @@
  */
 
 /** Every kind of fault. */
-export const FAULT_KINDS = [
+const FAULT_KINDS = [
   /** HTTP 500. */
   "error-500",
   /** HTTP 429 with `Retry-After`; with `status` 403 or 503 as providers refuse who asks too much. */

@@ -26,7 +26,7 @@ import {
 import { isSwitchStep, switchToken, type TokenSwitchStep } from "./token_switches.ts";
 
 /** Selector of the script's only function. */
-export const SCRIPT_SELECTOR = "5c71c0de";
+const SCRIPT_SELECTOR = "5c71c0de";
 
 /** One step. Addresses are hex with `41`, amounts decimal text in the token's smallest unit. */
 export type ScriptStep =

@@ -58,7 +58,7 @@ export interface Transaction {
 export const RESULT_SIZE = 64;
 
 /** The hash that names a transaction and is signed. */
-export function transactionId(raw: Uint8Array): Uint8Array {
+function transactionId(raw: Uint8Array): Uint8Array {
   return sha256(raw);
 }
 
@@ -177,7 +177,7 @@ function encodeField(
  *
  * @throws {MalformedMessage} when the bytes are no raw transaction
  */
-export function decodeRaw(bytes: Uint8Array): RawData {
+function decodeRaw(bytes: Uint8Array): RawData {
   const raw: Record<string, string | number> = {};
   const contract: ContractCall[] = [];
   for (const field of readFields(bytes)) {

@@ -16,7 +16,7 @@ export interface MadeStanding extends KeyStanding {
 }
 
 /** Of an administrator's key: it has no account to pay out from. */
-export const NO_STANDING: MadeStanding = {
+const NO_STANDING: MadeStanding = {
   needsApproval: false,
   handedOver: false,
   isHandOver: false,
@@ -32,7 +32,7 @@ export const NO_STANDING: MadeStanding = {
  *
  * @param replaces the key whose place the new one takes
  */
-export async function standingOf(
+async function standingOf(
   tx: AnySql,
   { merchantId, role }: Pick<KeyRecord, "merchantId" | "role">,
   makerId: string,
@@ -92,7 +92,7 @@ export interface NewKey extends Omit<KeyRecord, "lastUsedAt" | "needsApproval"> 
 export const MOST_KEYS = 25;
 
 /** Living keys with those that are being replaced; the database refuses more. */
-export const MOST_KEYS_IN_ROTATION = 50;
+const MOST_KEYS_IN_ROTATION = 50;
 
 /**
  * Keeps a new key, together with its line of the audit.
@@ -116,7 +116,7 @@ export async function insertApiKey(
 }
 
 /** True where a merchant has fewer living keys; until the transaction ends nobody adds one. */
-export async function hasRoom(
+async function hasRoom(
   tx: AnySql,
   merchantId: string | null,
   most: number,
@@ -128,7 +128,7 @@ export async function hasRoom(
 }
 
 /** The insert alone, for statements that do more in the same transaction. */
-export async function putKey(
+async function putKey(
   sql: AnySql,
   key: NewKey,
   standing: KeyStanding = NO_STANDING,
@@ -145,7 +145,7 @@ export async function putKey(
 }
 
 /** Advisory lock under which the administrators' keys are counted. */
-export const KEYS_LOCK = "4021993307761200146";
+const KEYS_LOCK = "4021993307761200146";
 
 /**
  * Keeps the first key of an administrator.

@@ -22,7 +22,7 @@ export interface KeyRecord {
 }
 
 /** Reads a row of hub.api_key. */
-export function keyRecord(row: Row): KeyRecord {
+function keyRecord(row: Row): KeyRecord {
   return {
     id: row.id,
     merchantId: row.merchant_id,

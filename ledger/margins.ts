@@ -106,7 +106,7 @@ export interface DaySplit {
  * @param from not before, Unix milliseconds; undefined: from the beginning
  * @param until before, Unix milliseconds; undefined: without end
  */
-export function splitDays(from: number | undefined, until: number | undefined): DaySplit {
+function splitDays(from: number | undefined, until: number | undefined): DaySplit {
   const first = from === undefined ? null : Math.ceil(from / DAY_MS) * DAY_MS;
   const end = until === undefined ? null : Math.floor(until / DAY_MS) * DAY_MS;
   if (from !== undefined && until !== undefined && (first ?? 0) > (end ?? 0)) {

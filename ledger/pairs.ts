@@ -17,7 +17,7 @@ export interface PairRecord {
 }
 
 /** Reads a row of book.pair. */
-export function pairRecord(row: Row): PairRecord {
+function pairRecord(row: Row): PairRecord {
   return {
     currency: row.currency,
     network: row.network,

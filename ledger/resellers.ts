@@ -18,7 +18,7 @@ export interface ResellerRecord {
 }
 
 /** Reads a row of hub.reseller. */
-export function resellerRecord(row: Row): ResellerRecord {
+function resellerRecord(row: Row): ResellerRecord {
   return {
     id: row.id,
     merchantId: row.merchant_id,

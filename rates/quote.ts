@@ -1,7 +1,7 @@
 import { type Amount, AMOUNT_SCALE, fromUnits, parseAmount } from "../ledger/money/amount.ts";
 
 /** Decimals of a quoted amount. */
-export const QUOTE_DECIMALS = 8;
+const QUOTE_DECIMALS = 8;
 
 const UNITS_PER_STEP = 10n ** BigInt(AMOUNT_SCALE - QUOTE_DECIMALS);
 /** The largest amount has 20 integer digits. */

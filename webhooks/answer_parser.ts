@@ -28,7 +28,7 @@ export class MalformedAnswer extends Error {
 }
 
 /** Bytes of a body that are read. */
-export const READ_CAP = 65_536;
+const READ_CAP = 65_536;
 
 /** Bytes of all heads, extensions of chunks and trailers together, as node:http has it. */
 const HEAD_CAP = 16_384;

@@ -35,6 +35,3 @@ export type AttemptOutcome =
   | (Told & { readonly category: "refused_url"; readonly reason: UrlRefusal })
   /** Given up because the service is stopping. */
   | (Told & { readonly category: "stopped" });
-
-/** One of the categories. */
-export type AttemptCategory = AttemptOutcome["category"];

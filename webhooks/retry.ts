@@ -5,13 +5,10 @@
  */
 
 /** Wait before the first retry, in milliseconds. */
-export const FIRST_DELAY_MS = 1_000;
+const FIRST_DELAY_MS = 1_000;
 
 /** Longest wait between two attempts, in milliseconds. */
-export const LONGEST_DELAY_MS = 30_000;
-
-/** Retries when the merchant has not chosen a number. */
-export const DEFAULT_RETRY_COUNT = 3;
+const LONGEST_DELAY_MS = 30_000;
 
 const JITTER = 0.1;
 

@@ -8,7 +8,7 @@ import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 
 /** What every secret begins with. */
-export const SECRET_PREFIX = "whsec_";
+const SECRET_PREFIX = "whsec_";
 
 const SECRET_BYTES = 32;
 

@@ -18,7 +18,7 @@ const NONCE_BYTES = 12;
 const MOST_REMEMBERED = 10_000;
 
 /** A secret that no key of a box opens, or that was changed; the secret is not shown. */
-export class UnreadableSecret extends Error {
+class UnreadableSecret extends Error {
   override readonly name = "UnreadableSecret";
 }
 

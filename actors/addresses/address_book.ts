@@ -63,7 +63,7 @@ interface Request {
  * Fresh addresses of one network. Networks wait for nothing of each other's, and no request waits
  * longer than its bound, whatever holds up the database.
  */
-export class NetworkBook {
+class NetworkBook {
   readonly #sql: Sql;
   readonly #chain: Chain;
   readonly #bounds: AddressBounds;

@@ -140,7 +140,7 @@ function keyOf({ network, walletIndex }: IssuedAddress): string {
  * A cache of derived addresses with a fixed size. When it is full, a new entry evicts one of the same
  * merchant, or of a merchant with more than an even share, so no merchant can evict all the others.
  */
-export class DerivedAddresses {
+class DerivedAddresses {
   readonly #room: number;
   readonly #of = new Map<string, Map<string, string>>();
   #size = 0;

@@ -7,7 +7,7 @@
 import { v7 } from "uuid";
 
 /** Records by the prefix of their ids. */
-export const ID_PREFIXES = {
+const ID_PREFIXES = {
   mer: "merchant",
   dep: "deposit",
   wd: "withdrawal",

@@ -23,7 +23,7 @@ const AT_ONCE = 8;
 /** The reason shown while the nodes that answer may show money that has left. */
 const NEWER_NODE = "waiting for a node that is up to date";
 /** The reason shown for a transfer whose token would not hand all of it over. */
-export const TOKEN_KEEPS = "the token would keep a part";
+const TOKEN_KEEPS = "the token would keep a part";
 
 /** The reason shown for a transfer whose wallet holds too little of an asset. */
 export function waitsFor(asset: OutgoingAsset): string {

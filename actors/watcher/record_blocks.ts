@@ -179,7 +179,7 @@ export interface Spend {
 }
 
 /** The transfers that left the hot wallet or addresses of ours; one query for all of them. */
-export async function spendsOf(
+async function spendsOf(
   sql: Sql,
   { network, hotWallet, eventAddress }: WatchedChain,
   blocks: readonly Block[],
@@ -200,7 +200,7 @@ export async function spendsOf(
 }
 
 /** Keeps those that no transaction of ours explains that may still be in a block, and says so. */
-export async function tellUnknown(
+async function tellUnknown(
   sql: Sql,
   chain: WatchedChain,
   spends: readonly Spend[],

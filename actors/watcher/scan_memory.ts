@@ -48,7 +48,7 @@ const FAR_BEHIND = 100;
 const TELL_MS = 5_000;
 
 /** Tells how catching up goes: every few seconds in the log, always to whoever asks. */
-export class ScanProgress {
+class ScanProgress {
   readonly #network: Network;
   readonly #monotonic: () => number;
   #began: { readonly at: number; readonly height: number } | null = null;

@@ -32,7 +32,7 @@ const referenceId = z.string().nullable().meta({ description: "Your reference" }
 const chargeType = z.enum(FEE_CHARGE_TYPES).meta({ id: "FeeChargeType" });
 
 /** Body of `deposit.confirmed`. */
-export const depositConfirmed = z.object({
+const depositConfirmed = z.object({
   type: z.literal("deposit"),
   depositId: id("dep"),
   amount: decimal,
@@ -54,7 +54,7 @@ export const depositConfirmed = z.object({
 }).meta({ id: "DepositConfirmedEvent" });
 
 /** Body of `deposit.failed`. */
-export const depositFailed = z.object({
+const depositFailed = z.object({
   type: z.literal("deposit"),
   depositId: id("dep"),
   amount: decimal,
@@ -68,7 +68,7 @@ export const depositFailed = z.object({
 }).meta({ id: "DepositFailedEvent" });
 
 /** Body of `withdrawal.confirmed`. */
-export const withdrawalConfirmed = z.object({
+const withdrawalConfirmed = z.object({
   type: z.literal("withdrawal"),
   withdrawalId: id("wd"),
   amount: decimal,
@@ -89,7 +89,7 @@ export const withdrawalConfirmed = z.object({
 }).meta({ id: "WithdrawalConfirmedEvent" });
 
 /** Body of `withdrawal.failed`. */
-export const withdrawalFailed = z.object({
+const withdrawalFailed = z.object({
   type: z.literal("withdrawal"),
   withdrawalId: id("wd"),
   amount: decimal,

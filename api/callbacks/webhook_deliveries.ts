@@ -34,7 +34,7 @@ const httpStatus = z.int().nullable().meta({ description: "HTTP status of the en
 const answer = z.string().nullable().meta({ description: "Its first 2 kB" });
 
 /** One event with its attempts. */
-export const webhookDelivery = z.object({
+const webhookDelivery = z.object({
   id: id("evt"),
   event: z.enum([...EVENT_TYPES, TEST_EVENT]),
   status: z.enum(["PENDING", "DELIVERED", "FAILED", "SKIPPED"]),
@@ -54,7 +54,7 @@ export const webhookDelivery = z.object({
 }).meta({ id: "WebhookDelivery" });
 
 /** Answer of the delivery log. */
-export const webhookDeliveryPage = z.object({
+const webhookDeliveryPage = z.object({
   deliveries: z.array(webhookDelivery),
   pagination: paginationSchema,
 });
@@ -76,7 +76,7 @@ export const webhookSecretRotated = z.object({
   previousValidUntil: timestamp.nullable(),
 });
 
-export const WEBHOOK_DELIVERY_EXAMPLE = {
+const WEBHOOK_DELIVERY_EXAMPLE = {
   id: exampleId("evt"),
   event: "withdrawal.confirmed",
   status: "DELIVERED",
@@ -95,7 +95,7 @@ export const WEBHOOK_DELIVERY_EXAMPLE = {
   payload: EVENT_EXAMPLES["withdrawal.confirmed"],
 };
 
-export const WEBHOOK_DELIVERY_PAGE_EXAMPLE = {
+const WEBHOOK_DELIVERY_PAGE_EXAMPLE = {
   deliveries: [WEBHOOK_DELIVERY_EXAMPLE],
   pagination: onePage(20),
 };

@@ -18,7 +18,7 @@ import { EXAMPLE, exampleId, id, timestamp } from "../http/formats.ts";
 import { keyedRoute } from "../http/route.ts";
 
 /** The state of an endpoint. */
-export const webhookEndpoint = z.object({
+const webhookEndpoint = z.object({
   state: z.enum(["off", "active", "failing", "paused"]).meta({
     description: "`off`: no URL, or switched off. `failing`: nothing is acknowledged. " +
       "`paused`: for so long that new events wait for a probe to be acknowledged",
@@ -45,7 +45,7 @@ export const webhookRedelivered = z.object({
   lastEventId: id("evt").nullable().meta({ description: "The last of them, for `after`" }),
 }).meta({ id: "WebhookRedelivered" });
 
-export const WEBHOOK_ENDPOINT_EXAMPLE = {
+const WEBHOOK_ENDPOINT_EXAMPLE = {
   state: "paused",
   since: EXAMPLE.time,
   failures: 412,

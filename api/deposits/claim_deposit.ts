@@ -25,12 +25,12 @@ const status = z.enum(["credited", "already_credited", "not_final", "not_found",
 });
 
 /** Answer to a claim. */
-export const claimResult = z.object({
+const claimResult = z.object({
   deposits: z.array(depositSchema).meta({ description: "Your deposits of this transaction" }),
   status,
 }).meta({ id: "ClaimResult" });
 
-export const CLAIM_EXAMPLES = {
+const CLAIM_EXAMPLES = {
   credited: { deposits: DEPOSIT_PAGE_EXAMPLE.deposits, status: "credited" },
   not_found: { deposits: [], status: "not_found" },
 };

@@ -29,7 +29,7 @@ const EXPECTED_NUMBERS = `Expected numbers of at most ${Number.MAX_SAFE_INTEGER}
 const utf8 = new TextEncoder();
 
 /** A free-form object within bounds. */
-export const metadata = z.record(z.string(), z.unknown())
+const metadata = z.record(z.string(), z.unknown())
   .refine((value) => levelsOf(value) <= MOST_LEVELS, {
     message: `Expected objects and arrays at most ${MOST_LEVELS} levels deep`,
   })
@@ -79,7 +79,7 @@ function hasOddNumber(value: unknown): boolean {
  *
  * @param body as it was read, before any schema has copied it
  */
-export function refuseInexact(body: unknown): Answer | null {
+function refuseInexact(body: unknown): Answer | null {
   if (typeof body !== "object" || body === null || !("metadata" in body)) return null;
   return isInexact(body.metadata)
     ? invalidField("metadata", EXPECTED_NUMBERS, "inexact_number")

@@ -29,21 +29,21 @@ import { staffRoute } from "../http/route.ts";
 import { DEPOSIT_PAGE_EXAMPLE, DEPOSIT_STATUSES, depositSchema, depositView } from "./deposits.ts";
 
 /** Answer to a decision about a deposit. */
-export const depositDecided = z.object({
+const depositDecided = z.object({
   success: z.literal(true),
   depositId: id("dep"),
   status: z.enum(DEPOSIT_STATUSES),
   message: z.string().optional().meta({ description: "Present while another has to confirm it" }),
 });
 
-export const DEPOSIT_DECIDED_EXAMPLE = {
+const DEPOSIT_DECIDED_EXAMPLE = {
   success: true,
   depositId: exampleId("dep"),
   status: "CONFIRMED",
 };
 
 /** Answer of the deposits that wait for a decision. */
-export const openDepositPage = z.object({
+const openDepositPage = z.object({
   deposits: z.array(
     depositSchema.extend({
       merchantId: id("mer"),
@@ -55,7 +55,7 @@ export const openDepositPage = z.object({
   pagination: paginationSchema,
 });
 
-export const OPEN_DEPOSIT_PAGE_EXAMPLE = {
+const OPEN_DEPOSIT_PAGE_EXAMPLE = {
   deposits: DEPOSIT_PAGE_EXAMPLE.deposits.map((deposit) => ({
     ...deposit,
     merchantId: exampleId("mer"),

@@ -38,7 +38,7 @@ export const storedIdentifier = z.string().min(1).meta({
 });
 
 /** Answer to a new or refreshed address. */
-export const depositAddressCreated = z.object({
+const depositAddressCreated = z.object({
   address,
   identifier: storedIdentifier,
   network: shownNetwork,
@@ -47,7 +47,7 @@ export const depositAddressCreated = z.object({
 }).meta({ id: "DepositAddressCreated" });
 
 /** Answer of the list. */
-export const depositAddressList = z.object({
+const depositAddressList = z.object({
   addresses: z.array(
     z.object({
       id: id("adr"),
@@ -60,7 +60,7 @@ export const depositAddressList = z.object({
   pagination: paginationSchema,
 });
 
-export const DEPOSIT_ADDRESS_CREATED_EXAMPLE = {
+const DEPOSIT_ADDRESS_CREATED_EXAMPLE = {
   address: EXAMPLE.address,
   identifier: `${exampleId("mer")}_customer-7`,
   network: "TRX",
@@ -68,7 +68,7 @@ export const DEPOSIT_ADDRESS_CREATED_EXAMPLE = {
   referenceId: "order-1001",
 };
 
-export const DEPOSIT_ADDRESS_LIST_EXAMPLE = {
+const DEPOSIT_ADDRESS_LIST_EXAMPLE = {
   addresses: [{
     id: exampleId("adr"),
     address: EXAMPLE.address,
@@ -80,9 +80,9 @@ export const DEPOSIT_ADDRESS_LIST_EXAMPLE = {
 };
 
 /** Answer of the merchant's own top-up address. */
-export const topUpAddress = z.object({ address, network: shownNetwork });
+const topUpAddress = z.object({ address, network: shownNetwork });
 
-export const TOP_UP_ADDRESS_EXAMPLE = { address: EXAMPLE.address, network: "TRX" };
+const TOP_UP_ADDRESS_EXAMPLE = { address: EXAMPLE.address, network: "TRX" };
 
 /** Rows of a list's page where the request names no limit. */
 const LONGEST_PAGE = 1_000;

@@ -240,7 +240,7 @@ function listedView(session: ListedSession, { publicUrl, sessionTokens }: ApiCon
 }
 
 /** The address of a hosted payment page, with what the merchant wants it to show. */
-export function sessionUrl(
+function sessionUrl(
   publicUrl: string,
   token: string,
   session: Pick<

@@ -68,7 +68,7 @@ export const depositSchema = z.object({
 }).meta({ id: "Deposit" });
 
 /** Answer of the list. */
-export const depositPage = z.object({
+const depositPage = z.object({
   deposits: z.array(depositSchema),
   pagination: paginationSchema,
 });

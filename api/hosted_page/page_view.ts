@@ -125,7 +125,7 @@ export type Poll = "status" | "page" | "none";
  *
  * @param overMs since the page's time was over, milliseconds; below zero while it lasts
  */
-export function pollOf(state: PageState, overMs: number): Poll {
+function pollOf(state: PageState, overMs: number): Poll {
   if (overMs < 0) return state.kind === "completed" ? "none" : "status";
   if (state.kind === "received") return "page";
   return state.kind === "completed" || overMs > LOOKS_ON_MS ? "none" : "page";
@@ -199,7 +199,7 @@ export interface NetworkName {
 }
 
 /** Names that are not translated: they have to match what the wallet shows. */
-export const NETWORK_NAMES: Readonly<Record<Network, NetworkName>> = {
+const NETWORK_NAMES: Readonly<Record<Network, NetworkName>> = {
   TRX: { name: "TRON", standard: "TRC-20", isTest: false },
   ETH: { name: "Ethereum", standard: "ERC-20", isTest: false },
   BNB: { name: "BNB Smart Chain", standard: "BEP-20", isTest: false },

@@ -174,7 +174,7 @@ export function BrandMark(
  *
  * @param color `#rrggbb`
  */
-export function isLight(color: string): boolean {
+function isLight(color: string): boolean {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
     const part = parseInt(color.slice(at, at + 2), 16) / 255;
     return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;

@@ -13,7 +13,7 @@ export const PORTION = 65_536;
 const utf8 = new TextEncoder();
 
 /** A text in UTF-8, in pieces that are short work each, however long the whole is. */
-export class Pieces {
+class Pieces {
   readonly #encoded: Uint8Array<ArrayBuffer>[] = [];
   #text = "";
   #bytes = 0;

@@ -9,7 +9,6 @@ import type { AskOutcome } from "../../actors/runtime/ask.ts";
 import { isAway } from "../../actors/runtime/is_away.ts";
 import { type Amount, formatAmount } from "../../ledger/money/amount.ts";
 import type { WithdrawalFees } from "../../ledger/money/fees.ts";
-import type { Currency, Network } from "../../ledger/money/pair.ts";
 import type { Answer, Detail, ErrorBody } from "./answer.ts";
 import { type ErrorCode, type ErrorFacts, ERRORS } from "./error_table.ts";
 import { feeInfo } from "./fee_info.ts";
@@ -139,16 +138,6 @@ export const internalError = errorAnswer("internal", {});
 /** 503: nothing was done; ask again. */
 export function unavailable(why: string): Answer {
   return errorAnswer("unavailable", { why });
-}
-
-/** 400: a pair that takes no withdrawals. */
-export function withdrawalsNotSupported(currency: Currency, network: Network): Answer {
-  return errorAnswer("withdrawals_closed_for_pair", { currency, network });
-}
-
-/** 400: a network on which nothing can be deposited. */
-export function depositsNotSupported(network: Network): Answer {
-  return errorAnswer("deposits_closed_on_network", { network });
 }
 
 /**

@@ -35,7 +35,7 @@ export const signedAmount = z.string().regex(SIGNED_AMOUNT, {
 });
 
 /** A decimal string that is not negative. */
-export const amount = z.string().regex(/^\d{1,20}(?:\.\d{1,18})?$/, {
+const amount = z.string().regex(/^\d{1,20}(?:\.\d{1,18})?$/, {
   message: "Expected a decimal string with at most 20 digits before and 18 after the point",
 }).meta({ description: "Decimal string", examples: ["10.5"] }).transform((text): Amount => {
   const parsed = parseAmount(text);

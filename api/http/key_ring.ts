@@ -16,7 +16,7 @@ import { batcher, type LoadMany } from "../../ledger/database/batcher.ts";
 import type { Caller } from "./permission.ts";
 
 /** The environments of keys. */
-export const ENVIRONMENTS = ["development", "staging", "production"] as const;
+const ENVIRONMENTS = ["development", "staging", "production"] as const;
 
 /** One of {@linkcode ENVIRONMENTS}. */
 export type Environment = (typeof ENVIRONMENTS)[number];
@@ -188,7 +188,7 @@ function callerOf(key: StoredKey): Caller {
 const log = getLogger(["engine", "api"]);
 
 /** The age of a recorded use from which the next one is recorded, milliseconds. */
-export const RECORD_AGE_MS = 5 * 60_000;
+const RECORD_AGE_MS = 5 * 60_000;
 
 /** Makes a function that notes a use, some time soon; uses at the same time are written together. */
 export function createUsageRecorder(

@@ -120,7 +120,7 @@ const FAULTS: Readonly<Record<string, string>> = {
 };
 
 /** A fault of the whole body or query string. */
-export function faultOf(code: string): Detail {
+function faultOf(code: string): Detail {
   return { path: [], message: FAULTS[code] ?? "The request cannot be read", code };
 }
 

@@ -69,7 +69,7 @@ function* partsOf(url: string): Generator<{ name: string | null; value: string |
 }
 
 /** Text of one percent-encoded part, or null when it is broken or not UTF-8. */
-export function decode(part: string): string | null {
+function decode(part: string): string | null {
   try {
     return decodeURIComponent(part.replaceAll("+", " "));
   } catch (error) {

@@ -242,7 +242,7 @@ async function refuseAddress(
 }
 
 /** A reseller as it is shown. */
-export function resellerView(reseller: ResellerRecord) {
+function resellerView(reseller: ResellerRecord) {
   return {
     ...reseller,
     createdAt: new Date(reseller.createdAt).toISOString(),

@@ -58,7 +58,7 @@ const FIELDS: Readonly<Record<string, z.ZodType>> = {
 };
 
 /** The documentation of an error. */
-export function errorDoc(code: ErrorCode): ErrorDoc {
+function errorDoc(code: ErrorCode): ErrorDoc {
   const row: ErrorRow = ERRORS[code];
   const { name, cause: description } = row;
   return { name, description, schema: schemaOf(code, row), example: exampleAnswer(code) };

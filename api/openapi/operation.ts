@@ -87,7 +87,7 @@ function anyOf(permissions: readonly string[]): string {
 }
 
 /** The parameters of a route. */
-export function parametersOf(route: Route, components: Components): readonly JsonObject[] {
+function parametersOf(route: Route, components: Components): readonly JsonObject[] {
   return [
     ...[...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => inPath(name ?? "")),
     ...(route.query === null ? [] : inQuery(schemaOf(route.query, "input", components))),

@@ -11,7 +11,7 @@ import { CHANGE_RECORD, latestChange } from "./change_record.ts";
 import { openApiDocument } from "./document.ts";
 
 /** Only files of this service run, and the page talks to it alone. */
-export const DOCS_CSP = [
+const DOCS_CSP = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -23,7 +23,7 @@ export const DOCS_CSP = [
 ].join("; ");
 
 /** Starts the reference; a file of its own because the policy allows no inline script. */
-export const DOCS_SCRIPT = `"use strict";
+const DOCS_SCRIPT = `"use strict";
 window.addEventListener("DOMContentLoaded", () => {
   SwaggerUIBundle({
     url: "/api/openapi.json",
@@ -41,7 +41,7 @@ window.addEventListener("DOMContentLoaded", () => {
 `;
 
 /** Adds the head of the page to the reference's own style. */
-export const DOCS_STYLE = `:root { color-scheme: light; }
+const DOCS_STYLE = `:root { color-scheme: light; }
 body { margin: 0; background: #fff; color: #1f2933; font: 16px/1.5 system-ui, sans-serif; }
 .head { max-width: 1420px; margin: 0 auto; padding: 28px 20px 0; }
 .head h1 { margin: 0; font-size: 28px; line-height: 1.2; }
@@ -60,7 +60,7 @@ body { margin: 0; background: #fff; color: #1f2933; font: 16px/1.5 system-ui, sa
 `;
 
 /** The page; \`version\` makes browsers fetch new files after an upgrade. */
-export function docsPage(version: string): string {
+function docsPage(version: string): string {
   const rows = CHANGE_RECORD.map(({ date, change }) =>
     `<tr><td><time datetime="${date}">${date}</time></td><td>${withCode(change)}</td></tr>`
   ).join("\n");

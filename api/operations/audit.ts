@@ -21,7 +21,7 @@ import {
 import { staffRoute } from "../http/route.ts";
 
 /** Answer of the audit. */
-export const auditPage = z.object({
+const auditPage = z.object({
   audit: z.array(
     z.object({
       id: id("aud"),
@@ -40,7 +40,7 @@ export const auditPage = z.object({
   pagination: paginationSchema,
 });
 
-export const AUDIT_PAGE_EXAMPLE = {
+const AUDIT_PAGE_EXAMPLE = {
   audit: [{
     id: exampleId("aud"),
     merchantId: exampleId("mer"),

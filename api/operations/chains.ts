@@ -19,7 +19,7 @@ import { staffRoute } from "../http/route.ts";
 const place = z.object({ height: z.int().min(0), time: timestamp });
 
 /** Answer of the chains. */
-export const chainsSchema = z.object({
+const chainsSchema = z.object({
   networks: z.array(
     z.object({
       network: shownNetwork,
@@ -83,7 +83,7 @@ export const chainsSchema = z.object({
   ),
 });
 
-export const CHAINS_EXAMPLE = {
+const CHAINS_EXAMPLE = {
   networks: [{
     network: "TRX",
     solid: { height: 1_200, time: EXAMPLE.time },

@@ -86,7 +86,7 @@ const loss = z.object({
 });
 
 /** Everything that `deno task admin failover` shows. */
-export const failoverView = z.object({
+const failoverView = z.object({
   stops: z.array(z.object({ network: shownNetwork, reason: z.string() })),
   holds: z.array(hold),
   unknownSpends: z.array(spend),
@@ -94,7 +94,7 @@ export const failoverView = z.object({
 });
 
 /** Example in the reference. */
-export const FAILOVER_EXAMPLE = {
+const FAILOVER_EXAMPLE = {
   stops: [{
     network: "TRX",
     reason: "the database has another history, and what was signed before is not compared yet",

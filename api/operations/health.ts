@@ -9,10 +9,10 @@ import { ok } from "../http/answer.ts";
 import { publicRoute } from "../http/route.ts";
 
 /** Answer of `/healthz`. */
-export const alive = z.object({ status: z.literal("ok") });
+const alive = z.object({ status: z.literal("ok") });
 
 /** Answer of `/readyz`. */
-export const ready = z.object({
+const ready = z.object({
   status: z.enum(["ok", "degraded", "unready"]),
   reasons: z.array(z.string()),
 }).meta({ id: "Readiness" });

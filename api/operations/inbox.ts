@@ -32,7 +32,7 @@ import {
 import { staffRoute } from "../http/route.ts";
 
 /** A row that was quarantined. */
-export const quarantinedRow = z.object({
+const quarantinedRow = z.object({
   merchantId: id("mer"),
   network: shownNetwork,
   txid: z.string().meta({ description: "Of a margin: the payment that earned it" }),
@@ -46,7 +46,7 @@ export const quarantinedRow = z.object({
 }).meta({ id: "QuarantinedRow" });
 
 /** Answer of the list. */
-export const quarantinePage = z.object({
+const quarantinePage = z.object({
   rows: z.array(quarantinedRow),
   pagination: paginationSchema,
 });
@@ -59,7 +59,7 @@ const KEY = {
   phase: "outcome",
 };
 
-export const QUARANTINE_PAGE_EXAMPLE = {
+const QUARANTINE_PAGE_EXAMPLE = {
   rows: [{
     ...KEY,
     reason: "unexpected: the transaction succeeded without the transfer",
@@ -70,15 +70,15 @@ export const QUARANTINE_PAGE_EXAMPLE = {
 };
 
 /** Answer to a decision about a row. */
-export const quarantineDecided = z.object({ success: z.literal(true) });
+const quarantineDecided = z.object({ success: z.literal(true) });
 
-export const QUARANTINE_DECIDED_EXAMPLE = { success: true };
+const QUARANTINE_DECIDED_EXAMPLE = { success: true };
 
 const PATH = "/api/admin/inbox";
 const WRITE = { scope: "admin", anyOf: ["admin:treasury"] } as const;
 
 /** The key of a row. */
-export const quarantineKey = {
+const quarantineKey = {
   merchantId: z.string().min(1).max(100),
   network,
   txid: z.string().min(1).max(100),
@@ -161,7 +161,7 @@ export const acknowledgeInboxRow = staffRoute({
 });
 
 /** A row as the audit names it. */
-export function subjectOf(
+function subjectOf(
   row: { readonly [field in "network" | "txid" | "logIndex" | "phase"]: unknown },
 ) {
   return `${row.network}/${row.txid}/${row.logIndex}/${row.phase}`;

@@ -44,10 +44,10 @@ const pair = {
 };
 
 /** A pair after a change. */
-export const pairSettings = z.object(pair).meta({ id: "PairSettings" });
+const pairSettings = z.object(pair).meta({ id: "PairSettings" });
 
 /** Answer of the list of pairs. */
-export const pairList = z.object({
+const pairList = z.object({
   pairs: z.array(z.object({
     ...pair,
     unclaimed: z.int().min(0).meta({ description: "Transfers quarantined while it was disabled" }),
@@ -75,9 +75,9 @@ const PAIR = {
   connected: true,
 };
 
-export const PAIR_EXAMPLE = PAIR;
+const PAIR_EXAMPLE = PAIR;
 
-export const PAIR_LIST_EXAMPLE = { pairs: [{ ...PAIR, unclaimed: 0 }] };
+const PAIR_LIST_EXAMPLE = { pairs: [{ ...PAIR, unclaimed: 0 }] };
 
 const PATH = "/api/admin/pairs";
 

@@ -47,7 +47,7 @@ const holding = z.object({
 });
 
 /** Answer of the comparisons. */
-export const reconcileSchema = z.object({
+const reconcileSchema = z.object({
   reports: z.array(
     z.object({
       id: z.string(),
@@ -70,7 +70,7 @@ export const reconcileSchema = z.object({
   ).meta({ description: "The newest of each scope; none before the first" }),
 });
 
-export const RECONCILE_EXAMPLE = {
+const RECONCILE_EXAMPLE = {
   reports: [{
     id: exampleId("rec"),
     scope: "full",

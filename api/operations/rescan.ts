@@ -17,7 +17,7 @@ import { shownNetwork } from "../http/formats.ts";
 import { staffRoute } from "../http/route.ts";
 
 /** Answer to reading blocks again. */
-export const rescanResult = z.object({
+const rescanResult = z.object({
   network: shownNetwork,
   from: z.int(),
   to: z.int(),
@@ -25,7 +25,7 @@ export const rescanResult = z.object({
   merchants: z.int().min(0).meta({ description: "Merchants with payments in them" }),
 });
 
-export const RESCAN_EXAMPLE = {
+const RESCAN_EXAMPLE = {
   network: "TRX",
   from: 1_000,
   to: 1_999,

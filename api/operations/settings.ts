@@ -15,13 +15,13 @@ import { decimal } from "../http/formats.ts";
 import { staffRoute } from "../http/route.ts";
 
 /** Settings that concern all merchants. */
-export const globalSettings = z.object({
+const globalSettings = z.object({
   settlementThresholds: z.object({ USDT: decimal, USDC: decimal }).meta({
     description: "Settlements of this amount and above wait for approval",
   }),
 }).meta({ id: "Settings" });
 
-export const SETTINGS_EXAMPLE = { settlementThresholds: { USDT: "10000", USDC: "10000" } };
+const SETTINGS_EXAMPLE = { settlementThresholds: { USDT: "10000", USDC: "10000" } };
 
 const PATH = "/api/admin/settings";
 

@@ -68,7 +68,7 @@ export const SWEEPS_EXAMPLE = {
 };
 
 /** Answer to a verdict on a sweep. */
-export const settledSweep = z.object({
+const settledSweep = z.object({
   success: z.literal(true),
   sweepId: z.string(),
   verdict: z.enum(SWEEP_VERDICTS),
@@ -77,7 +77,7 @@ export const settledSweep = z.object({
   released: z.int().min(0).meta({ description: "Transfers that wait for another sweep" }),
 });
 
-export const SETTLED_SWEEP_EXAMPLE = {
+const SETTLED_SWEEP_EXAMPLE = {
   success: true,
   sweepId: exampleId("out"),
   verdict: "moved",
@@ -87,7 +87,7 @@ export const SETTLED_SWEEP_EXAMPLE = {
 };
 
 /** Answer to a write-off. */
-export const writtenOff = z.object({
+const writtenOff = z.object({
   success: z.literal(true),
   network: shownNetwork,
   address,
@@ -96,7 +96,7 @@ export const writtenOff = z.object({
   transfers: z.int().min(1).meta({ description: "How many are swept no more" }),
 });
 
-export const WRITTEN_OFF_EXAMPLE = {
+const WRITTEN_OFF_EXAMPLE = {
   success: true,
   network: "TRX",
   address: EXAMPLE.address,

@@ -31,10 +31,10 @@ import { costSumView } from "./treasury_costs.ts";
 import { TREASURY_EXAMPLE, treasurySchema } from "./treasury_schema.ts";
 
 /** Addresses of a network that are shown of each reason. */
-export const SHOWN_PER_REASON = 20;
+const SHOWN_PER_REASON = 20;
 
 /** Amounts of one network that are not swept. */
-export function sweepsView(
+function sweepsView(
   network: Network,
   counts: readonly TargetCount[],
   targets: readonly ListedTarget[],

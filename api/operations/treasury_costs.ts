@@ -65,7 +65,7 @@ export const COST_SUM_EXAMPLE = {
 };
 
 /** Answer of the list of costs. */
-export const treasuryCosts = z.object({
+const treasuryCosts = z.object({
   costs: z.array(
     z.object({
       outgoingId: z.string(),
@@ -89,7 +89,7 @@ export const treasuryCosts = z.object({
   next: z.string().nullable().meta({ description: "Null at the end" }),
 });
 
-export const TREASURY_COSTS_EXAMPLE = {
+const TREASURY_COSTS_EXAMPLE = {
   costs: [{
     outgoingId: exampleId("out"),
     attempt: 1,

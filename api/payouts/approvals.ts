@@ -33,7 +33,7 @@ import { settlementMoved, settlementMovedExample } from "./settlement_schema.ts"
 import { withdrawalMoved, withdrawalMovedExample } from "./withdrawal_schema.ts";
 
 /** Answer of the approval queue. */
-export const approvalPage = z.object({
+const approvalPage = z.object({
   approvals: z.array(
     z.object({
       type: z.enum(["withdrawal", "settlement"]),
@@ -53,7 +53,7 @@ export const approvalPage = z.object({
   pagination: paginationSchema,
 });
 
-export const APPROVAL_PAGE_EXAMPLE = {
+const APPROVAL_PAGE_EXAMPLE = {
   approvals: [{
     type: "withdrawal",
     id: exampleId("wd"),

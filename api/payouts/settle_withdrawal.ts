@@ -16,7 +16,7 @@ import { decimal, exampleId } from "../http/formats.ts";
 import { staffRoute } from "../http/route.ts";
 
 /** Answer to a verdict on a withdrawal. */
-export const settledWithdrawal = z.object({
+const settledWithdrawal = z.object({
   success: z.literal(true),
   withdrawalId: z.string(),
   verdict: z.enum(["paid", "not_paid"]),
@@ -26,7 +26,7 @@ export const settledWithdrawal = z.object({
 });
 
 /** Example in the reference. */
-export const SETTLED_WITHDRAWAL_EXAMPLE = {
+const SETTLED_WITHDRAWAL_EXAMPLE = {
   success: true,
   withdrawalId: exampleId("wd"),
   verdict: "not_paid",

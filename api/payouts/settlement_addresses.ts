@@ -25,23 +25,23 @@ import {
 } from "./settlement_schema.ts";
 
 /** A whitelisted address as administrators see it. */
-export const settlementAddressOfMerchant = settlementAddressSchema.extend({
+const settlementAddressOfMerchant = settlementAddressSchema.extend({
   merchantId: id("mer"),
 }).meta({ id: "SettlementAddressOfMerchant" });
 
-export const SETTLEMENT_ADDRESS_OF_MERCHANT_EXAMPLE = {
+const SETTLEMENT_ADDRESS_OF_MERCHANT_EXAMPLE = {
   ...SETTLEMENT_ADDRESS_EXAMPLE,
   active: true,
   merchantId: exampleId("mer"),
 };
 
 /** Answer of the list of all merchants' settlement addresses. */
-export const whitelistPage = z.object({
+const whitelistPage = z.object({
   settlementAddresses: z.array(settlementAddressOfMerchant),
   pagination: paginationSchema,
 });
 
-export const WHITELIST_PAGE_EXAMPLE = {
+const WHITELIST_PAGE_EXAMPLE = {
   settlementAddresses: [SETTLEMENT_ADDRESS_OF_MERCHANT_EXAMPLE],
   pagination: onePage(20),
 };
@@ -141,7 +141,7 @@ export const deleteSettlementAddress = keyedRoute({
 });
 
 /** A whitelisted address as it is shown. */
-export function settlementAddressView(row: SettlementAddressRow) {
+function settlementAddressView(row: SettlementAddressRow) {
   return {
     id: row.id,
     address: row.address,

@@ -91,7 +91,7 @@ function historyOf(...statuses: readonly (typeof SETTLEMENT_STATUSES)[number][])
   return statuses.map((status) => ({ status, at: EXAMPLE.time }));
 }
 
-export const SETTLEMENT_EXAMPLE = {
+const SETTLEMENT_EXAMPLE = {
   id: exampleId("stl"),
   amount: "5000",
   currency: "USDT",

@@ -266,7 +266,7 @@ export const cancelSettlement = keyedRoute({
 });
 
 /** A settlement as it is shown. */
-export function settlementView(row: SettlementRow) {
+function settlementView(row: SettlementRow) {
   return {
     id: row.id,
     amount: formatAmount(row.amount),

@@ -18,18 +18,18 @@ import { decimal, fraction } from "../http/formats.ts";
 import { staffRoute } from "../http/route.ts";
 
 /** Fee settings of withdrawals. */
-export const withdrawalFeeSettings = z.object({
+const withdrawalFeeSettings = z.object({
   baseFee: decimal,
   markupRate: fraction,
   enabled: z.boolean(),
 }).meta({ id: "WithdrawalFeeSettings" });
 
-export const WITHDRAWAL_FEE_SETTINGS_EXAMPLE = { baseFee: "1", markupRate: "0", enabled: true };
+const WITHDRAWAL_FEE_SETTINGS_EXAMPLE = { baseFee: "1", markupRate: "0", enabled: true };
 
 /** Answer of a fee calculation. */
-export const feeCalculation = z.object({ feeInfo: feeInfoSchema });
+const feeCalculation = z.object({ feeInfo: feeInfoSchema });
 
-export const FEE_CALCULATION_EXAMPLE = { feeInfo: FEE_INFO_EXAMPLE };
+const FEE_CALCULATION_EXAMPLE = { feeInfo: FEE_INFO_EXAMPLE };
 
 const PATH = "/api/admin/withdrawal-fees";
 

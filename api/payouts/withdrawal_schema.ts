@@ -34,7 +34,7 @@ export const WITHDRAWAL_STATUSES = [
 const status = z.enum(WITHDRAWAL_STATUSES).meta({ id: "WithdrawalStatus" });
 
 /** A row of the list. */
-export const withdrawalSchema = z.object({
+const withdrawalSchema = z.object({
   id: id("wd"),
   amount: decimal,
   currency: shownCurrency,

@@ -26,10 +26,10 @@ const held = {
 const lastUpdatedAt = timestamp.nullable().meta({ description: "Null where nothing ever moved" });
 
 /** Answer for one pair. */
-export const balanceRow = z.object({ ...held, lastUpdatedAt }).meta({ id: "Balance" });
+const balanceRow = z.object({ ...held, lastUpdatedAt }).meta({ id: "Balance" });
 
 /** Answer for several pairs. */
-export const balanceList = z.object({
+const balanceList = z.object({
   balances: z.array(
     z.object({
       ...held,
@@ -44,9 +44,9 @@ export const balanceList = z.object({
 }).meta({ id: "BalanceList" });
 
 /** Answer of the endpoint. */
-export const balanceAnswer = z.union([balanceRow, balanceList]);
+const balanceAnswer = z.union([balanceRow, balanceList]);
 
-export const BALANCE_EXAMPLE = {
+const BALANCE_EXAMPLE = {
   currency: "USDT",
   network: "TRX",
   available: "250.5",
@@ -54,7 +54,7 @@ export const BALANCE_EXAMPLE = {
   lastUpdatedAt: EXAMPLE.time,
 };
 
-export const BALANCE_LIST_EXAMPLE = {
+const BALANCE_LIST_EXAMPLE = {
   balances: [{
     currency: "USDT",
     network: "TRX",

@@ -44,7 +44,7 @@ const type = z.enum([
 const charged = signedDecimal.meta({ description: "Negative where a fee was returned" });
 
 /** Answer of the charge ledger. */
-export const chargePage = z.object({
+const chargePage = z.object({
   charges: z.array(
     z.object({
       id: id("chg"),
@@ -69,7 +69,7 @@ export const chargePage = z.object({
   pagination: paginationSchema,
 });
 
-export const CHARGE_PAGE_EXAMPLE = {
+const CHARGE_PAGE_EXAMPLE = {
   charges: [{
     id: exampleId("chg"),
     type: "ADDRESS_ACTIVATION",
@@ -106,7 +106,7 @@ const earnings = z.array(
 );
 
 /** Answer of a merchant's earnings. */
-export const merchantEarnings = z.object({ merchantId: id("mer"), earnings });
+const merchantEarnings = z.object({ merchantId: id("mer"), earnings });
 
 /** Answer of a reseller's earnings. */
 export const resellerEarnings = z.object({
@@ -126,7 +126,7 @@ const EARNED = {
   net: "3.4",
 };
 
-export const MERCHANT_EARNINGS_EXAMPLE = { merchantId: exampleId("mer"), earnings: [EARNED] };
+const MERCHANT_EARNINGS_EXAMPLE = { merchantId: exampleId("mer"), earnings: [EARNED] };
 
 export const RESELLER_EARNINGS_EXAMPLE = {
   resellerId: exampleId("rsl"),

@@ -13,7 +13,7 @@ import { decimal, EXAMPLE, shownNetwork, timestamp } from "../http/formats.ts";
 import { keyedRoute } from "../http/route.ts";
 
 /** Answer of the endpoint. */
-export const exchangeRates = z.object({
+const exchangeRates = z.object({
   baseCurrency: z.string().regex(/^[A-Z]{3}$/),
   rates: z.partialRecord(shownNetwork, decimal).meta({
     description: "Fiat units per USDT, for every network that takes deposits",
@@ -21,7 +21,7 @@ export const exchangeRates = z.object({
   timestamp,
 }).meta({ id: "ExchangeRates" });
 
-export const EXCHANGE_RATES_EXAMPLE = {
+const EXCHANGE_RATES_EXAMPLE = {
   baseCurrency: "EUR",
   rates: { TRX: "0.86", TRX_SHASTA: "0.86" },
   timestamp: EXAMPLE.time,

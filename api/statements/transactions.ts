@@ -30,13 +30,13 @@ import { keyedRoute } from "../http/route.ts";
 import { age, atGmt8 } from "./age.ts";
 
 /** Types of a transaction. */
-export const TRANSACTION_TYPES = ["DEPOSIT", "WITHDRAWAL", "SETTLEMENT"] as const;
+const TRANSACTION_TYPES = ["DEPOSIT", "WITHDRAWAL", "SETTLEMENT"] as const;
 
 /** Statuses of a transaction. */
-export const TRANSACTION_STATUSES = ["PENDING", "CONFIRMED", "FAILED", "CANCELLED"] as const;
+const TRANSACTION_STATUSES = ["PENDING", "CONFIRMED", "FAILED", "CANCELLED"] as const;
 
 /** A row of the list. */
-export const transactionSchema = z.object({
+const transactionSchema = z.object({
   id: id("txn"),
   txnHash: txHash.nullable(),
   block: z.int().min(0).nullable().meta({ description: "Height of the block" }),
@@ -63,7 +63,7 @@ export const transactionSchema = z.object({
 }).meta({ id: "Transaction" });
 
 /** Answer of the list. */
-export const transactionPage = z.object({
+const transactionPage = z.object({
   transactions: z.array(transactionSchema),
   balance: z.object({
     currency: shownCurrency.nullable(),
@@ -75,7 +75,7 @@ export const transactionPage = z.object({
   pagination: paginationSchema,
 });
 
-export const TRANSACTION_PAGE_EXAMPLE = {
+const TRANSACTION_PAGE_EXAMPLE = {
   transactions: [{
     id: exampleId("txn"),
     txnHash: EXAMPLE.txHash,

@@ -8,7 +8,7 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 
 /** The most that a timestamp may differ from the service's clock, milliseconds. */
-export const TOLERANCE_MS = 5 * 60_000;
+const TOLERANCE_MS = 5 * 60_000;
 
 /**
  * The text that is signed. Written by hand, because an object of JavaScript puts names that look

@@ -27,9 +27,9 @@ import { findPayment, type PaymentFault } from "./find_payment.ts";
 import { bodyHash, isRecent, isSigned } from "./ingest_signature.ts";
 
 /** Answer to an event that was taken in. */
-export const ingestedSchema = z.object({ success: z.literal(true), message: z.string() });
+const ingestedSchema = z.object({ success: z.literal(true), message: z.string() });
 
-export const INGESTED_EXAMPLE = { success: true, message: "Event taken in" };
+const INGESTED_EXAMPLE = { success: true, message: "Event taken in" };
 
 const TYPES = [
   "deposit.confirmed",

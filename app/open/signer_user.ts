@@ -22,7 +22,7 @@ export function sharedUser(user: number | null, owner: number | null): string | 
 }
 
 /** Whether a file can be read by this process. */
-export async function canRead(path: string): Promise<boolean> {
+async function canRead(path: string): Promise<boolean> {
   try {
     (await Deno.open(path, { read: true })).close();
     return true;

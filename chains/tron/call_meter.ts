@@ -1,7 +1,7 @@
 const DAY_MS = 24 * 3_600_000;
 
 /** Today as providers count it: `YYYY-MM-DD`, UTC. */
-export function utcDay(now: number): string {
+function utcDay(now: number): string {
   return new Date(now).toISOString().slice(0, 10);
 }
 

@@ -13,7 +13,7 @@ import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from "@noble/hashes/
 import { bytesField, integerField } from "./protobuf.ts";
 
 /** `transfer(address,uint256)`, the first four bytes of its Keccak-256. */
-export const TRANSFER_SELECTOR = "a9059cbb";
+const TRANSFER_SELECTOR = "a9059cbb";
 
 /** What a transaction carries besides its contract call. */
 export interface TransactionHeader {

@@ -43,7 +43,7 @@ export function parseRate(text: string): Rate | null {
  *
  * @param decimals the token's decimals on its network
  */
-export function portion(amount: Amount, rate: Rate, decimals: number): Amount {
+function portion(amount: Amount, rate: Rate, decimals: number): Amount {
   return round(amount, rate, decimals, Decimal.ROUND_HALF_UP);
 }
 
@@ -185,7 +185,7 @@ export function maxWithdrawable(available: Amount, networkFee: Amount, decimals:
 }
 
 /** Fixed fee on the first confirmed, not exempt deposit to an issued address. */
-export const ACTIVATION_FEE = parseAmount("0.5") as Amount;
+const ACTIVATION_FEE = parseAmount("0.5") as Amount;
 
 /** Fees of a deposit. */
 export interface DepositFees {

@@ -46,11 +46,6 @@ export function pairKey(currency: Currency, network: Network): PairKey {
   return `${currency}/${network}`;
 }
 
-/** True where the text names a currency. */
-export function isCurrency(text: string): text is Currency {
-  return (CURRENCIES as readonly string[]).includes(text);
-}
-
 /** True where the text names a network. */
 export function isNetwork(text: string): text is Network {
   return (NETWORKS as readonly string[]).includes(text);

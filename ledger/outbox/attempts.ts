@@ -208,7 +208,7 @@ async function markMixed(
  *
  * @returns false, and nothing is written, where one of them is another
  */
-export async function markAcknowledged(sql: Sql, marks: readonly AttemptMark[]): Promise<boolean> {
+async function markAcknowledged(sql: Sql, marks: readonly AttemptMark[]): Promise<boolean> {
   if (marks.some(({ verdict }) => verdict.kind !== "delivered")) return false;
   const [row] = await sql<{ marked: boolean }[]>`
     SELECT book.mark_acknowledged(
@@ -229,7 +229,7 @@ export async function markAcknowledged(sql: Sql, marks: readonly AttemptMark[]):
  * @param tx the transaction that writes the others down afterwards; it has locked nothing yet
  * @returns the attempts that cannot be written now, as something else holds what they write
  */
-export async function findHeldMarks(
+async function findHeldMarks(
   tx: AnySql,
   marks: readonly AttemptMark[],
 ): Promise<ReadonlySet<AttemptMark>> {

@@ -170,7 +170,7 @@ const MARGIN_HOURS = 1;
  * @param limit the most that are found
  * @param isLocked `false`: all of them, also those that are held, and none is locked
  */
-export function owedEvents(
+function owedEvents(
   sql: AnySql,
   merchantId: Fragment,
   from: Fragment,

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { needs } from "../support/permissions.ts";
 import { circlesOf } from "./circles.ts";
+import { unusedExports } from "./export_rule.ts";
 import { RULES, type Violation } from "./rules.ts";
 import { repositoryFiles, type SourceFile, sourceFile } from "./source_file.ts";
 
@@ -47,6 +48,40 @@ Deno.test("a circle of files is found, whatever else they import", () => {
   ];
   assertEquals(circlesOf(files), [["a/one.ts", "a/three.ts", "a/two.ts"]]);
   assertEquals(circlesOf(files.slice(1)), []);
+});
+
+Deno.test({
+  name: "repository: an export has a user outside tests",
+  ignore,
+  fn: () => assertEquals(unusedExports(files), []),
+});
+
+Deno.test("the rule about exports catches what only tests use, and what is used at home", () => {
+  const found = unusedExports([
+    sourceFile(
+      "ledger/a.ts",
+      [
+        "export function lonely(): void {}",
+        "export const atHome = 1;",
+        "export function inside(): number { return atHome; }",
+        "export interface Shape { readonly a: 1 }",
+        "export interface Unseen { readonly a: 1 }",
+        "export function abroad(shape: Shape): void {}",
+        "export const late = 2;",
+      ].join("\n"),
+    ),
+    sourceFile(
+      "ledger/b.ts",
+      `import { abroad } from "./a.ts";\nconst { late } = await import("./a.ts");`,
+    ),
+    sourceFile("tests/a_test.ts", `import { inside, lonely } from "../ledger/a.ts";`),
+  ]);
+  assertEquals(found, [
+    "ledger/a.ts: lonely is used by nothing but tests",
+    "ledger/a.ts: atHome need not be exported",
+    "ledger/a.ts: inside is used by nothing but tests",
+    "ledger/a.ts: Unseen is used by nothing but tests",
+  ]);
 });
 
 Deno.test("comments and strings are told from code", () => {

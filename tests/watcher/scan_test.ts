@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
-import { findGaps, readScannedRanges } from "../../ledger/watcher/scanned_ranges.ts";
+import { readScannedRanges } from "../../ledger/watcher/scanned_ranges.ts";
+import { findGaps } from "./support/find_gaps.ts";
 import { listUnread } from "../../ledger/watcher/unread_blocks.ts";
 import { chainReasons } from "../../app/health/chain_reasons.ts";
 import { newWallet, type TestChain, withChain } from "../dev_chain/support/chain.ts";

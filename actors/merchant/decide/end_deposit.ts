@@ -100,7 +100,7 @@ export function confirmDeposit(
 }
 
 /** An end customer's identifier as the merchant is shown it. */
-export function storedIdentifier(address: DepositAddressRow | undefined): string | null {
+function storedIdentifier(address: DepositAddressRow | undefined): string | null {
   if (address === undefined || address.identifier === null) return null;
   return `${address.merchantId}_${address.identifier}`;
 }

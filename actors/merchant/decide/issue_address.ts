@@ -6,7 +6,7 @@ import type { AddressIssued, IssueAddress } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
 
 /** True where any currency can be deposited on a network. */
-export function acceptsDeposits(settings: Settings, network: Network): boolean {
+function acceptsDeposits(settings: Settings, network: Network): boolean {
   return CURRENCIES.some((currency) =>
     settings.pairs.get(pairKey(currency, network))?.depositsEnabled === true
   );

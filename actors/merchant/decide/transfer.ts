@@ -29,7 +29,7 @@ export interface OpenedDeposit {
  * The records of a transfer that is seen for the first time: pending, without effect on available.
  * What comes in on the merchant's own top-up address pays no percentage.
  */
-export function openDeposit(view: MerchantView, event: TransferEvent): OpenedDeposit {
+function openDeposit(view: MerchantView, event: TransferEvent): OpenedDeposit {
   const { state } = view;
   const at = timeOf(state, event.at);
   const { merchantId, network, txid, logIndex } = event.key;
@@ -198,7 +198,7 @@ export interface CorrectedDeposit {
  * (an exchange that pays out to the address) runs again in the block that replaces the first one,
  * and may then pay another amount under the same transaction and log index.
  */
-export function correctTransfer(
+function correctTransfer(
   deposit: DepositRow,
   line: TransactionRow,
   event: TransferEvent,
@@ -242,7 +242,7 @@ export function correctTransfer(
  *
  * @param isNew whether nothing was booked for it yet
  */
-export function holdTopUp(
+function holdTopUp(
   deposit: DepositRow,
   line: TransactionRow,
   event: TransferEvent,
@@ -302,12 +302,12 @@ export function confirmTopUp(view: MerchantView, event: SweptEvent): DecisionRes
  * The deposit booked by hand that has claimed a whole transaction. One that came to nothing claims
  * nothing any more: its transfers are credited as any other.
  */
-export function claimOf(records: Records, { network, txid }: InboxKey): DepositRow | undefined {
+function claimOf(records: Records, { network, txid }: InboxKey): DepositRow | undefined {
   const claim = records.deposits.get(transferKey(network, txid, CLAIM));
   return claim?.status === "FAILED" || claim?.status === "CANCELLED" ? undefined : claim;
 }
 
 /** A transfer waits until it is decided on the deposit that claims it. */
-export function heldByClaim(claim: DepositRow): DecisionResult<never> {
+function heldByClaim(claim: DepositRow): DecisionResult<never> {
   return { kind: "quarantined", reason: `claimed: by ${claim.id}, which is not decided` };
 }
