@@ -7,7 +7,6 @@
 
 import { SERVED_NETWORKS } from "./ledger/money/pair.ts";
 import { getLogger } from "@logtape/logtape";
-import { Registry } from "prom-client";
 import { AddressGuard } from "./actors/addresses/address_guard.ts";
 import { Engine } from "./actors/engine.ts";
 import { crashPoint } from "./actors/runtime/crash_point.ts";
@@ -25,19 +24,15 @@ import { DatabaseClock, readDatabaseTime } from "./ledger/database/database_cloc
 import { createOutbox } from "./ledger/outbox/outbox.ts";
 import { coinRate } from "./rates/coin_rate.ts";
 import { usdRate } from "./rates/rates.ts";
-import { registerCallbackMetrics } from "./app/health/callback_reasons.ts";
-import { registerClockMetrics } from "./app/health/clock_reasons.ts";
-import { addressReasons, registerAddressMetrics } from "./app/health/address_health.ts";
+import { addressReasons } from "./app/health/address_health.ts";
 import { openCrashPoints } from "./app/development/crash_points.ts";
 import { ensureDemo } from "./app/development/demo_accounts.ts";
 import { countDescriptors } from "./app/http/descriptors.ts";
 import { doorReasons, registerDoorMetrics } from "./app/health/door_health.ts";
-import { readFailoverFigures, registerFailoverMetrics } from "./app/health/failover_reasons.ts";
-import { registerMetrics } from "./app/metrics/engine_metrics.ts";
 import { openCallbackSecrets } from "./app/open/callback_secrets.ts";
 import { ingestSecret } from "./app/open/ingest_secret.ts";
 import { keepNodes } from "./app/open/keep_nodes.ts";
-import { LoopDelay, registerLoopMetrics } from "./app/metrics/loop_delay.ts";
+import { LoopDelay } from "./app/metrics/loop_delay.ts";
 import { lockDataDir } from "./app/open/lock_data_dir.ts";
 import {
   CALLBACK_DESCRIPTORS,
@@ -47,27 +42,22 @@ import {
 import { configureLogging } from "./app/open/logging.ts";
 import { openChains, UnusableChain } from "./app/open/open_chains.ts";
 import { isUnsafeServer, openDatabase } from "./app/open/open_database.ts";
+import { openRegistry } from "./app/open/open_registry.ts";
 import { openRates } from "./app/open/open_rates.ts";
 import { openReconciler } from "./app/open/open_reconciler.ts";
 import { deriveOn, openWallet, registerWallets } from "./app/open/open_wallet.ts";
 import { nodeName } from "./app/open/node_name.ts";
-import { openReadSlots, registerPoolMetrics } from "./app/health/pool_health.ts";
-import { registerProcessMetrics } from "./app/metrics/process_metrics.ts";
+import { openReadSlots } from "./app/health/pool_health.ts";
 import { quickStart } from "./app/development/quick_start.ts";
 import { readiness } from "./app/health/readiness.ts";
 import { detailReads } from "./app/health/readiness_details.ts";
-import { registerReconcileMetrics } from "./app/metrics/reconcile_metrics.ts";
 import { serve } from "./app/http/serve.ts";
 import { openServiceSigner } from "./app/open/service_signer.ts";
 import { requireApart } from "./app/open/signer_user.ts";
 import { sessionSecret } from "./app/open/session_secret.ts";
-import { registerSweepMetrics } from "./app/health/sweep_health.ts";
 import { DEV_SWEEP_PACE, SWEEP_PACE, sweepTerms } from "./app/open/sweep_terms.ts";
-import { registerTreasuryMetrics } from "./app/metrics/treasury_metrics.ts";
-import { registerDepositProofMetrics } from "./app/health/deposit_proof_health.ts";
 import { feeTerms, policyOf, treasuryPolicies } from "./app/open/treasury_policy.ts";
 import { untilStopped } from "./app/open/until_stopped.ts";
-import { registerWorkMetrics } from "./app/health/work_reasons.ts";
 import { Warming } from "./app/http/warming.ts";
 import { openAttestation } from "./app/open/wallet_attestation.ts";
 import { NameLookups } from "./webhooks/name_lookups.ts";
@@ -83,9 +73,7 @@ const ASK_MS = 10_000;
 
 const answer = loadConfig(Deno.env.toObject());
 if (!answer.ok) {
-  // deno-lint-ignore no-console -- there is no logger yet
-  console.error(`Cannot start as the environment is wrong:\n  ${answer.faults.join("\n  ")}`);
-  Deno.exit(2);
+  refuseStart(` as the environment is wrong:\n  ${answer.faults.join("\n  ")}`);
 }
 const { config } = answer;
 // before anything else has descriptors that it could be in the way of
@@ -95,11 +83,9 @@ const descriptors = countDescriptors(
 await Deno.mkdir(config.dataDir, { recursive: true });
 const lock = await lockDataDir(config.dataDir);
 if (!lock.ok) {
-  // deno-lint-ignore no-console -- for the person who started it
-  console.error(
-    `Cannot start as another service runs on this data folder (process ${lock.owner}): ${config.dataDir}`,
+  refuseStart(
+    ` as another service runs on this data folder (process ${lock.owner}): ${config.dataDir}`,
   );
-  Deno.exit(2);
 }
 await configureLogging(config);
 const log = getLogger(["engine", "main"]);
@@ -119,9 +105,7 @@ if (!development && config.signer.socket !== null) {
 const [database, chains] = await Promise.all([
   openDatabase(config).catch((error): never => {
     if (!isUnsafeServer(error)) throw error;
-    // deno-lint-ignore no-console -- for the person who started it
-    console.error(`Cannot start: ${error.message}`);
-    Deno.exit(2);
+    refuseStart(`: ${error.message}`);
   }),
   openChains(config, wallet).catch(refuse),
 ]);
@@ -203,31 +187,26 @@ fees.start();
 const { requestSql: requests, readSql: reads, operatorSql: operators } = database;
 const details = detailReads(database.detailsSql, engine);
 const readSlots = openReadSlots(reads);
-const registry = new Registry();
-registerProcessMetrics(registry);
-registerMetrics(registry, engine, webhooks);
-registerClockMetrics(registry, clock);
-registerWorkMetrics(registry, engine);
-registerCallbackMetrics(registry, { webhooks, sender, secrets, names });
-registerSweepMetrics(registry, engine, now);
-registerTreasuryMetrics(registry, engine, fees, now);
-registerDepositProofMetrics(registry, engine, now);
-registerPoolMetrics(registry, database.pools, readSlots);
-registerFailoverMetrics(registry, () => readFailoverFigures(database.detailsSql));
-registerAddressMetrics(registry, addresses, engine.addressBook);
 const { reconciler, close: closeReconciler } = openReconciler(
   config,
   database.url,
   chains.chains,
 );
-if (reconciler !== null) registerReconcileMetrics(registry, reconciler);
-
 /** Ends before anything is served from a wallet or nodes that must not be used. */
 function refuse(error: unknown): never {
   if (!(error instanceof WalletFault || error instanceof UnusableChain)) throw error;
-  // deno-lint-ignore no-console -- for the person who started it
-  console.error(`Cannot start: ${error.message}`);
+  refuseStart(`: ${error.message}`);
+}
+
+/** Ends before anything is served, for a reason that the person who started it can mend. */
+function refuseStart(reason: string): never {
+  printRefusal(reason);
   Deno.exit(2);
+}
+
+function printRefusal(reason: string): void {
+  // deno-lint-ignore no-console -- for the person who started it; there may be no logger yet
+  console.error(`Cannot start${reason}`);
 }
 
 /** Ends everything but the server. */
@@ -248,7 +227,18 @@ async function close(): Promise<void> {
 
 const loopDelay = new LoopDelay();
 loopDelay.start();
-registerLoopMetrics(registry, loopDelay);
+const callbacks = { webhooks, sender, secrets, names };
+const registry = openRegistry({
+  engine,
+  callbacks,
+  clock,
+  fees,
+  database,
+  readSlots,
+  addresses,
+  reconciler,
+  loopDelay,
+});
 
 const warming = new Warming({
   networks: engine.networks,
@@ -262,9 +252,8 @@ const stopped = untilStopped();
 // before anything is served: what was handed out in a lost history must not be handed out again
 await engine.history.look();
 if (await keepDuties(sql, config.duties, newId("aud")) === "held") {
-  // deno-lint-ignore no-console -- for the person who started it
-  console.error(
-    "Cannot start as another transaction holds the duties or the head of the audit: FOUR_EYES or SECOND_ADMINISTRATOR_ABOVE differs from the database",
+  printRefusal(
+    " as another transaction holds the duties or the head of the audit: FOUR_EYES or SECOND_ADMINISTRATOR_ABOVE differs from the database",
   );
   await close();
   Deno.exit(2);
@@ -324,7 +313,7 @@ const serving = await serve({ ...config, descriptors }, async (baseUrl, doors) =
         engine,
         now: now(),
         clock,
-        callbacks: { webhooks, sender, secrets, names },
+        callbacks,
         signerTrouble: signer.trouble(),
         fees,
         reconciler,
@@ -346,8 +335,7 @@ const serving = await serve({ ...config, descriptors }, async (baseUrl, doors) =
   };
 });
 if (!serving.ok) {
-  // deno-lint-ignore no-console -- for the person who started it
-  console.error(`Cannot start as ${serving.fault}`);
+  printRefusal(` as ${serving.fault}`);
   await close();
   Deno.exit(2);
 }

@@ -2,8 +2,9 @@
  * Kept connections to merchants' endpoints, one request at a time on each. How a connection is opened, and so
  * where it may go, is not decided here.
  *
- * Our own client, as node:http takes four times the processor time for requests that are all alike,
- * and undici reads environment variables that the sender's worker may not see.
+ * Our own client: node:http takes four times the processor time for requests that are all alike, and
+ * undici refuses answers that merchants' servers give (one after "100 Continue", a 204 that announces
+ * a length), takes answers whose end is not clear, and bounds connections per endpoint alone.
  *
  * @module
  */
@@ -36,10 +37,10 @@ export interface Endpoint {
   readonly url: URL;
 }
 
-/** Opens a connection to an endpoint; whoever is called must not wait. */
+/** Opens a connection to an endpoint, without waiting for it. */
 export type Open = (endpoint: Endpoint) => Socket;
 
-/** Is told how a request ended, once. */
+/** Called once with the end of a request. */
 export interface Listener {
   answered(answer: Answer): void;
   failed(error: Error & { readonly code?: string }): void;
@@ -47,7 +48,7 @@ export interface Listener {
 
 /** A request under way. */
 export interface Exchange {
-  /** Nobody is told any more; the connection is closed. */
+  /** Closes the connection; the listener is not called any more. */
   giveUp(): void;
 }
 
@@ -209,7 +210,7 @@ class Connection {
     this.socket.write(request.bytes);
   }
 
-  /** Closes it; whoever waits for an answer is not told. */
+  /** Closes it without calling the listener. */
   abandon(): void {
     if (this.#request !== null) this.#request.connection = null;
     this.#request = null;

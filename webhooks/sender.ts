@@ -90,12 +90,12 @@ export interface SenderOptions {
   readonly connections?: number | undefined;
 }
 
-/** A sender that tells its outcomes without a promise for each; a thousand a second are many. */
+/** A sender that reports outcomes without a promise for each; a thousand a second are many. */
 export interface DirectSender extends Sender {
   /**
    * Begins an attempt.
    *
-   * @param conclude is told the outcome once, never before this returns
+   * @param conclude called once with the outcome, never before this returns
    * @returns gives the attempt up
    */
   begin(delivery: Delivery, now: number, conclude: (outcome: AttemptOutcome) => void): () => void;
