@@ -250,7 +250,7 @@ const warming = new Warming({
 // listens for signals before clients can use up the descriptors that it takes
 const stopped = untilStopped();
 // before anything is served: what was handed out in a lost history must not be handed out again
-await engine.history.look();
+await engine.history.poll();
 if (await keepDuties(sql, config.duties, newId("aud")) === "held") {
   printRefusal(
     " as another transaction holds the duties or the head of the audit: FOUR_EYES or SECOND_ADMINISTRATOR_ABOVE differs from the database",

@@ -190,7 +190,7 @@ export class Engine {
       now,
       ...deps.sweeps,
       wakeMerchants,
-      onQueued: (network) => this.#treasuries.tell(network, { type: "look" }),
+      onQueued: (network) => this.#treasuries.tell(network, { type: "poll" }),
       onStatus: (network, status) => this.#sweeps.set(network, status),
     }));
     this.#provers = new Map([...chains].map(([network, chain]) => [
@@ -211,8 +211,8 @@ export class Engine {
       monotonic,
       wakeMerchants,
       onSolid: (network) => {
-        this.#treasuries.tell(network, { type: "look" });
-        this.#sweepers?.tell(network, { type: "look" });
+        this.#treasuries.tell(network, { type: "poll" });
+        this.#sweepers?.tell(network, { type: "poll" });
       },
       onStatus: (network, status) => this.#status.set(network, status),
       nodes: (network) => this.nodes(network),
@@ -308,26 +308,26 @@ export class Engine {
 
   /** Takes up everything that is in flight and starts to poll. */
   async start(): Promise<void> {
-    await this.history.look();
+    await this.history.poll();
     await this.merchants.settings();
     await this.#wakeMerchants();
     await this.#watchDeposits();
     this.#timers.start(this.#deps.pace.recheckMs);
     this.#deps.webhooks.start();
-    const look = () => {
+    const poll = () => {
       for (const network of this.#deps.chains.keys()) {
         this.#watchers.tell(network, { type: "tick" });
-        this.#treasuries.tell(network, { type: "look" });
-        this.#sweepers?.tell(network, { type: "look" });
+        this.#treasuries.tell(network, { type: "poll" });
+        this.#sweepers?.tell(network, { type: "poll" });
       }
     };
-    look();
+    poll();
     const { sql, pace } = this.#deps;
     const tasks = this.#periodic;
-    tasks.every("look at chains", pace.pollMs, look);
-    tasks.every("compare history", HISTORY_MS, () => this.history.look());
+    tasks.every("poll chains", pace.pollMs, poll);
+    tasks.every("compare history", HISTORY_MS, () => this.history.poll());
     for (const [network, prover] of this.#provers) {
-      tasks.every(`prove large deposits of ${network}`, PROVE_MS, () => prover.look());
+      tasks.every(`prove large deposits of ${network}`, PROVE_MS, () => prover.poll());
     }
     tasks.every("wake merchants", POLL_MS, () => this.merchants.wakeAll());
     tasks.every("retry broken rows", POLL_MS, () => this.#retryBroken());
@@ -408,7 +408,7 @@ export class Engine {
   #announce(news: Committed): void {
     this.#liquidity.reserved(news.reservations);
     for (const merchantId of news.events) this.#deps.webhooks.wake(merchantId);
-    for (const network of news.networks) this.#treasuries.tell(network, { type: "look" });
+    for (const network of news.networks) this.#treasuries.tell(network, { type: "poll" });
     for (const { depositId, expiresAt } of news.pendingDeposits) {
       this.#payments.tell(depositId, { type: "watch-expiry", expiresAt });
     }

@@ -41,7 +41,7 @@ export interface AddressBounds {
   readonly rowMs: number;
 }
 
-/** How handing out addresses of a network goes. */
+/** State of handing out addresses of a network. */
 export interface AddressFigures {
   readonly waiting: number;
   /** Age of the request that waits longest; 0: none waits. */
@@ -86,7 +86,7 @@ class NetworkBook {
     return this.#highest;
   }
 
-  /** How it goes now. */
+  /** Current state. */
   get figures(): AddressFigures {
     const [oldest] = this.#waiting;
     const now = performance.now();

@@ -66,17 +66,17 @@ export class HistoryWatch {
   }
 
   /**
-   * One look; what a change asks for is done before this returns, or by the next look.
+   * One look; what a change asks for is done before this returns, or by the next poll.
    *
    * @throws when the database does not answer
    */
-  look(): Promise<void> {
-    const look = this.#last.catch(() => {}).then(() => this.#look());
-    this.#last = look;
-    return look;
+  poll(): Promise<void> {
+    const poll = this.#last.catch(() => {}).then(() => this.#poll());
+    this.#last = poll;
+    return poll;
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { sql, gap = DEFAULT_GAP, dropCaches } = this.#deps;
     const { history, opened, isTold, newest } = await noteHistory(sql, newId("fov"), gap);
     if (isTold !== this.#isTold) {
@@ -108,7 +108,7 @@ export class HistoryWatch {
   async #settle(): Promise<void> {
     const { sql, highestIndexes } = this.#deps;
     for (const [network, index] of highestIndexes()) await skipIndexesTo(sql, network, index);
-    await this.#tellLost();
+    await this.#logLost();
     await this.watchGaps();
     this.#isDue = false;
   }
@@ -129,7 +129,7 @@ export class HistoryWatch {
     }
   }
 
-  async #tellLost(): Promise<void> {
+  async #logLost(): Promise<void> {
     const { sql, acknowledged } = this.#deps;
     const all = acknowledged.all;
     const absent = await findLostCommits(sql, all.map(({ commitId }) => commitId));

@@ -37,7 +37,7 @@ const AT_ONCE = 8;
 /** Addresses of one comparison where nodes are to be spared: the fullest, and as many by chance. */
 const ADDRESSES = 1_000;
 
-/** What the wallets of a network hold in one currency, and what is owed from it. */
+/** Holdings of a network's wallets in one currency, and the amount owed from them. */
 export interface Holding {
   readonly currency: Currency;
   readonly hotWallet: Amount;
@@ -56,7 +56,7 @@ export interface ChainResult {
   readonly unchecked: string | null;
 }
 
-/** What became of comparing a network. */
+/** Result of comparing a network. */
 export type ChainReport =
   | {
     readonly kind: "checked";
@@ -66,13 +66,12 @@ export type ChainReport =
   /** Nothing is known: the node or the service's scan is away. */
   | { readonly kind: "unchecked"; readonly reason: string };
 
-/** How a network is compared. */
 export interface ChainCheckOptions {
   /** `quick`: what costs the same however many payments there were; default `full`. */
   readonly scope?: ReconcileScope;
-  /** Whether only some addresses are asked for, so that nodes are spared; default all of them. */
+  /** True where only some addresses are asked for, so that nodes are spared; default all of them. */
   readonly sparesNodes?: boolean;
-  /** Whether what the hot wallet holds is taken for right; default not. */
+  /** True where what the hot wallet holds is taken for right; default not. */
   readonly acceptsHotWallet?: boolean;
 }
 
@@ -109,7 +108,7 @@ export async function checkChain(
   return { kind: "checked", results, holdings };
 }
 
-/** What comparing one rule came to. */
+/** Result of comparing one rule. */
 type Compared = Omit<ChainResult, "rule">;
 type Rule = readonly [rule: string, compare: () => Promise<Compared>];
 

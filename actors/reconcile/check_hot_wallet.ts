@@ -1,5 +1,5 @@
 /**
- * Whether the hot wallet moved by our orders only: its tokens, and the chain's coin, of which fees are
+ * Checks that the hot wallet moved by our orders only: its tokens, and the chain's coin, of which fees are
  * burned too. What it held at one solid block, with what our own transactions brought and took since
  * then, is the least it must hold at a later one: less means that somebody else moves it. More is
  * money from outside, which is nobody's harm.
@@ -54,7 +54,7 @@ const log = getLogger(["engine", "reconcile"]);
 /** By how many blocks a balance may be off those it was read between. */
 const OFF = 1;
 
-/** What comparing the hot wallet came to. */
+/** Result of comparing the hot wallet. */
 export interface HotWalletResult {
   readonly differences: readonly Difference[];
   /** What of it could not be compared, and why; null: all of it was. */
@@ -64,7 +64,7 @@ export interface HotWalletResult {
 /** A look that is not as expected, or one whose balance is to be the basis. */
 interface Doubt {
   readonly look: Look;
-  /** What is seen, in words. */
+  /** Finding, in words. */
   readonly seen: string;
 }
 

@@ -30,7 +30,7 @@ export interface ReportedRule {
   readonly unchecked: string | null;
 }
 
-/** What a network's wallets hold and owe, in words of the interface: decimal text. */
+/** Holdings and debts of a network's wallets, in words of the interface: decimal text. */
 export interface ReportedHolding {
   readonly currency: string;
   readonly hotWallet: string;
@@ -38,7 +38,7 @@ export interface ReportedHolding {
   readonly cold: string;
   readonly inFlight: string;
   readonly owed: string;
-  /** What is left when everybody is paid. */
+  /** Remainder when everybody is paid. */
   readonly house: string;
 }
 
@@ -50,7 +50,7 @@ export interface ReportedPart {
   readonly holdings: readonly ReportedHolding[];
 }
 
-/** What is kept of a comparison. */
+/** Report of a comparison. */
 export interface ReportBody {
   readonly parts: readonly ReportedPart[];
 }
@@ -58,7 +58,6 @@ export interface ReportBody {
 /** A comparison. */
 export type Report = KeptReport<ReportBody>;
 
-/** What comparing works with. */
 export interface CompareDeps {
   /** A pool whose statements may take long. */
   readonly sql: Sql;
@@ -67,12 +66,11 @@ export interface CompareDeps {
   readonly pause: (milliseconds: number) => Promise<void>;
 }
 
-/** How it is compared. */
 export interface CompareOptions {
   readonly scope: ReconcileScope;
-  /** Whether only some addresses are asked for, so that nodes are spared. */
+  /** True where only some addresses are asked for, so that nodes are spared. */
   readonly sparesNodes: boolean;
-  /** Whether what hot wallets hold is taken for right. */
+  /** True where what hot wallets hold is taken for right. */
   readonly acceptsHotWallet?: boolean;
 }
 

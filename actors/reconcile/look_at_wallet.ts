@@ -15,7 +15,7 @@ import {
 } from "../../ledger/reconcile/wallet_level.ts";
 import { type ChainCheck, NODE_MS, PAUSE_MS, TRIES } from "./passed_block.ts";
 
-/** How often a look is tried that no block comes into; the narrowest one counts otherwise. */
+/** Tries for a look that no block comes into; the narrowest one counts otherwise. */
 const MOMENTS = 5;
 
 /** What it holds of an asset, read while the newest solid block went from `low` to `high`. */

@@ -4,21 +4,20 @@ import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { hasLateOutcome } from "../../ledger/watcher/late_outcomes.ts";
 import { LONGEST_REST_MS } from "../watcher/rest.ts";
 
-/** How often a comparison is made again that may have been overtaken by a new block. */
+/** Tries for a comparison that may have been overtaken by a new block. */
 export const TRIES = 20;
 export const PAUSE_MS = 500;
-/** How often it is looked whether the scan has passed a block, which may just have begun to rest. */
+/** Tries to see the scan pass a block; it may just have begun to rest. */
 const LOOKS = TRIES + LONGEST_REST_MS / PAUSE_MS;
 /** Bound of one question to a node. */
 export const NODE_MS = 10_000;
 
-/** What is asked of a chain. */
+/** Part of a chain that is read. */
 export type ReconciledChain = Pick<
   Chain,
   "network" | "capabilities" | "hotWallet" | "addressOf" | "solid" | "balanceOf" | "transaction"
 >;
 
-/** What the comparison works with. */
 export interface ChainCheck {
   readonly sql: Sql;
   readonly chain: ReconciledChain;

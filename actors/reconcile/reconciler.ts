@@ -19,7 +19,7 @@ import { compareAll, type CompareDeps, type Report, type ReportBody } from "./co
 
 const log = getLogger(["engine", "reconcile"]);
 
-/** How often it is looked whether a comparison is due. */
+/** Interval at which due comparisons are looked for. */
 const LOOK_MS = 10_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -48,17 +48,17 @@ export class Reconciler {
     this.#plan = plan;
   }
 
-  /** The newest report of each scope, whichever service made it, as of the last look. */
+  /** The newest report of each scope, whichever service made it, as of the last poll. */
   get newest(): readonly Report[] {
     return this.#newest;
   }
 
-  /** How long it has looked whether comparisons are due, milliseconds. */
+  /** Time since due comparisons were first looked for, milliseconds. */
   get lookingMs(): number {
     return this.#startedAt === null ? 0 : performance.now() - this.#startedAt;
   }
 
-  /** How long after the last one a bounded comparison is overdue, milliseconds. */
+  /** Time after the last one from which a bounded comparison is overdue, milliseconds. */
   get patienceMs(): number {
     return 3 * this.#plan.everyMs + DAY_MS / 24;
   }
@@ -86,7 +86,7 @@ export class Reconciler {
     const report = await compareAll(this.#deps, { scope, sparesNodes: true });
     await keepReport(sql, report);
     this.#newest = await newestReports<ReportBody>(sql);
-    tell(report);
+    logReport(report);
     return report;
   }
 
@@ -118,7 +118,7 @@ function jobOf(scope: ReconcileScope): string {
 }
 
 /** Every difference is an alarm of its own: it names a record that somebody has to look at. */
-function tell(report: Report): void {
+function logReport(report: Report): void {
   const { scope, differences, unchecked, startedAt, finishedAt } = report;
   for (const { network, rules } of report.body.parts) {
     const where = network ?? "books";

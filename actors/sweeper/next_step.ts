@@ -16,9 +16,9 @@ import type { SweepPace, SweepTerms } from "./sweep_terms.ts";
 import { listableOf, splitAt, sumOf } from "./what_is_there.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
-/** How often an address is looked at that only other money or other prices can make worth it. */
+/** Interval at which an address is looked at that only other money or other prices can make worth it. */
 const POOR_LOOK_MS = 60 * 60_000;
-/** How often an address is looked at that waits for the operator. */
+/** Interval at which an address is looked at that waits for the operator. */
 const STUCK_LOOK_MS = 5 * 60_000;
 
 /** How soon an address is looked at again whose transfer was final a moment ago. */
@@ -26,7 +26,7 @@ const SOON_MS = 500;
 /** Within this long a merchant has booked what was found, unless something holds it. */
 const BOOKED_WITHIN_MS = 60_000;
 
-/** What is to be done for an address. */
+/** Next step for an address. */
 export type NextStep =
   /** Carries everything that is there, listing these transfers. */
   | { readonly do: "sweep"; readonly amount: Amount; readonly items: readonly OpenItem[] }
@@ -49,13 +49,12 @@ export interface Wait {
   readonly lookMs: number;
 }
 
-/** What a look works with. */
 export interface Look {
   readonly target: SweepTarget;
   readonly facts: SweepFacts;
   readonly terms: SweepTerms;
   readonly pace: SweepPace;
-  /** Whether the chain has a contract of the currency. */
+  /** True where the chain has a contract of the currency. */
   readonly isSupported: boolean;
   /** Unix milliseconds. */
   readonly now: number;
@@ -101,7 +100,7 @@ export function stepWithoutChain(look: Look): NextStep | null {
   return failures < pace.failureLimit ? resting : takenBack(facts, resting);
 }
 
-/** How long an address is left alone after its latest failure. */
+/** Time for which an address is left alone after its latest failure. */
 function restOf(failures: number, pace: SweepPace): number {
   if (failures < pace.failureLimit) return pace.retryMs;
   return Math.min(pace.restMs * 2 ** Math.min(failures - pace.failureLimit, 16), DAY_MS);
@@ -141,7 +140,7 @@ function takenBack({ lent, isShared }: SweepFacts, otherwise: Wait): NextStep {
 }
 
 /**
- * Whether as much is there as is noted, or as a sweep may list of that. Then it does not matter who
+ * True where as much is there as is noted, or as a sweep may list of that. Then it does not matter who
  * has brought it: should it be newer money than what is listed, that is as much.
  */
 export function isAsNoted(facts: SweepFacts, balance: Amount): boolean {
@@ -185,7 +184,7 @@ export function whatToList(
   return { do: "tell", outgoingIds: facts.unheard, wait: held };
 }
 
-/** What the chain says of an address. */
+/** State of an address on the chain. */
 export interface ChainView {
   /** What it holds of the currency, in solid blocks. */
   readonly balance: Amount;
@@ -216,14 +215,14 @@ export function stepOnChain(look: Look, view: ChainView): NextStep {
   return giveCoin(look, means, lends);
 }
 
-/** Whether energy may be lent: the stake is there, and what was lent before was not in vain. */
+/** True where energy may be lent: the stake is there, and what was lent before was not in vain. */
 function canLend({ facts, terms }: Look, means: SweepMeans, lendable: Amount): boolean {
   return terms.gas === "auto" && means.loan !== null && means.loan > 0n &&
     lendable >= means.loan && facts.failures === 0;
 }
 
 /**
- * Whether it surely does not pay, by the books and by what the cheapest sweep of late has cost: so
+ * True where it surely does not pay, by the books and by what the cheapest sweep of late has cost: so
  * that thousands of addresses with next to nothing do not use up the calls of a node.
  *
  * @param leastCost coin that no sweep has undercut of late
@@ -273,7 +272,7 @@ function spentLoan({ facts, pace, now }: Look): NextStep {
 }
 
 /**
- * Whether coin that the books have given had long enough to be seen: what is not there by then is
+ * True where coin that the books have given had long enough to be seen: what is not there by then is
  * gone, or was never this chain's. Coin that goes again and again is given ever more rarely.
  */
 export function isGiftOver({ facts, pace, now }: Look): boolean {

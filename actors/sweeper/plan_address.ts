@@ -27,7 +27,6 @@ import { carriedBy, sumOf } from "./what_is_there.ts";
 
 const log = getLogger(["engine", "sweeper"]);
 
-/** What planning works with. */
 export interface PlanDeps {
   readonly sql: Sql;
   readonly chain: Chain;
@@ -59,7 +58,7 @@ export class CostMemory {
   }
 }
 
-/** How long a cost is believed; then one address asks for all. */
+/** Time for which a cost is believed; then one address asks for all. */
 const COST_MS = 30 * 60_000;
 
 /** Stake that can still be lent while a turn goes on. */
@@ -96,10 +95,10 @@ export async function planAddress(
   const facts = await readSweepFacts(sql, target);
   const isSupported = chain.capabilities.currencies.includes(target.currency);
   const look: Look = { target, facts, terms, pace, isSupported, now: now() };
-  return await goOn(deps, look, stake);
+  return await planFurther(deps, look, stake);
 }
 
-async function goOn(deps: PlanDeps, look: Look, stake: Stake): Promise<boolean> {
+async function planFurther(deps: PlanDeps, look: Look, stake: Stake): Promise<boolean> {
   const known = stepWithoutChain(look);
   // before the balance is looked at: newer money may stand in for what a sweep has moved already
   if (known === null && await attach(deps, look)) return false;
@@ -228,7 +227,7 @@ async function takeBack(
     address: target.address,
     detail,
   });
-  return await goOn(deps, { ...look, facts: { ...facts, lent: ZERO } }, stake);
+  return await planFurther(deps, { ...look, facts: { ...facts, lent: ZERO } }, stake);
 }
 
 /** What is said of a transfer that is being signed just now. */

@@ -35,7 +35,6 @@ export interface SettleDeps {
   readonly stopped: string | null;
 }
 
-/** What became of it. */
 export type SettleOutcome =
   | ({ readonly kind: "settled"; readonly arrived: Amount } & Settled)
   /** Somebody was faster. */

@@ -2,7 +2,7 @@ import type { Currency, Network } from "../../ledger/money/pair.ts";
 
 /** How the addresses of one network are swept. */
 export interface SweepTerms {
-  /** Whether new sweeps are begun; what is under way is always brought to its end. */
+  /** True where new sweeps are begun; what is under way is always brought to its end. */
   readonly enabled: boolean;
   /** `auto`: energy is lent where the hot wallet has enough stake, otherwise coin is sent. */
   readonly gas: "auto" | "coin";
@@ -22,7 +22,7 @@ export interface SweepPace {
   readonly failureLimit: number;
   /** Pause then, doubled with each further failure up to a day, milliseconds. */
   readonly restMs: number;
-  /** How often an address is looked at that waits for something, milliseconds. */
+  /** Interval at which an address is looked at that waits for something, milliseconds. */
   readonly lookMs: number;
 }
 

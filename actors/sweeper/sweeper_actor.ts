@@ -35,17 +35,16 @@ const AT_ONCE = 8;
 const AWAY_AFTER = AT_ONCE;
 /** The longest that an address is left alone which cannot be looked at. */
 const LONGEST_MS = 10 * 60_000;
-/** How often the whole is counted, for health and metrics. */
+/** Interval at which the whole is counted, for health and metrics. */
 const STATUS_MS = 15_000;
 /** A turn begins no further address after this long. */
 const TURN_MS = 10_000;
 
-/** What a sweeper is told. */
+/** Messages of a sweeper. */
 export interface SweeperMessage {
-  readonly type: "look";
+  readonly type: "poll";
 }
 
-/** What sweepers work with. */
 export interface SweeperDeps {
   readonly sql: Sql;
   readonly chains: ReadonlyMap<Network, Chain>;
@@ -90,7 +89,7 @@ class SweeperActor implements Actor<SweeperMessage> {
   async receive(_message: SweeperMessage): Promise<void> {
     const { sql, terms, onQueued } = this.#deps;
     const { network } = this.#chain;
-    await this.#tellStatus();
+    await this.#reportStatus();
     await noteLateTargets(sql, network);
     const due = await dueTargets(sql, network, TURN);
     if (due.length === 0) return;
@@ -130,7 +129,7 @@ class SweeperActor implements Actor<SweeperMessage> {
   }
 
   /** Counts the whole now and then; what keeps it from being counted keeps nothing from being swept. */
-  async #tellStatus(): Promise<void> {
+  async #reportStatus(): Promise<void> {
     if (performance.now() - this.#statusAt < STATUS_MS) return;
     const { sql, onStatus } = this.#deps;
     const { network } = this.#chain;

@@ -20,7 +20,7 @@
 import { add, type Amount, subtract, ZERO } from "../../ledger/money/amount.ts";
 import type { OpenItem } from "../../ledger/sweeps/sweep_facts.ts";
 
-/** What transfers come to. */
+/** Sums of transfers. */
 export function sumOf(items: readonly OpenItem[]): Amount {
   return items.reduce((sum, { amount }) => add(sum, amount), ZERO);
 }

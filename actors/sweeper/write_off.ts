@@ -24,7 +24,6 @@ import { carriedBy, splitAt, sumOf } from "./what_is_there.ts";
 
 const log = getLogger(["engine", "sweeper"]);
 
-/** What writing off works with. */
 export interface WriteOffDeps {
   readonly sql: Sql;
   readonly chain: Pick<Chain, "balanceOf" | "capabilities">;
@@ -32,7 +31,6 @@ export interface WriteOffDeps {
   readonly stopped: string | null;
 }
 
-/** What became of it. */
 export type WriteOffOutcome =
   | { readonly kind: "written_off"; readonly transfers: number }
   /** Something happened to the address meanwhile. */

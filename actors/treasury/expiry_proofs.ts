@@ -27,7 +27,7 @@ export interface ExpiryProofOptions {
   readonly attemptLimit: number;
   /** Null: our own scan decides alone. */
   readonly second: SecondOpinionPolicy | null;
-  /** How long second nodes are left alone about transactions they have not agreed on. */
+  /** Time for which second nodes are left alone about transactions they have not agreed on. */
   readonly askAgainMs: number;
   /** Unix milliseconds. */
   readonly now: () => number;
@@ -47,7 +47,7 @@ export class ExpiryProofs {
     this.#opinion = second === null ? null : new SecondOpinion(second.nodes, now);
   }
 
-  /** Expired transactions that second nodes have not agreed on, as of the last look. */
+  /** Expired transactions that second nodes have not agreed on, as of the last poll. */
   get unproven(): number {
     return this.#unproven;
   }
@@ -56,7 +56,7 @@ export class ExpiryProofs {
    * @param solid the solid cursor, read just now
    * @returns merchants whose payouts were given up
    */
-  async look(solid: Cursor): Promise<ReadonlySet<string>> {
+  async poll(solid: Cursor): Promise<ReadonlySet<string>> {
     const { sql, network, attemptLimit } = this.#options;
     const scannedFrom = await this.#scannedFrom(solid);
     const second = await this.#secondProof(solid);

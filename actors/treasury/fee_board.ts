@@ -19,9 +19,9 @@ import {
 
 const log = getLogger(["engine", "treasury"]);
 
-/** Index of an address of ours that is never handed out, so that it never holds anything. */
+/** Index of an own address that is never handed out, so that it never holds anything. */
 const UNUSED_INDEX = 2 ** 31 - 1;
-/** How long an answer is given again: every request asks, and making it takes some divisions. */
+/** Time for which an answer is given again: every request asks, and making it takes some divisions. */
 const MEMO_MS = 1_000;
 
 /** What a coin is worth in a stablecoin. */
@@ -73,7 +73,7 @@ export interface FeeBoardOptions {
   readonly terms: (network: Network) => FeeTerms;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** How often costs are estimated; default 2 minutes. */
+  /** Interval at which costs are estimated; default 2 minutes. */
   readonly refreshMs?: number;
   /** Bound of one estimate; default 10 s. */
   readonly timeoutMs?: number;

@@ -101,7 +101,7 @@ export function grownSince(
     .map(([asset]) => asset);
 }
 
-/** Whether a wallet waits to be filled, or what it holds is not known. */
+/** True where a wallet waits to be filled, or what it holds is not known. */
 function isShort({ coin, funds }: Pick<Funds, "coin" | "funds">, currencies: number): boolean {
   if (coin === null || funds.size < currencies) return true;
   return [coin, ...funds.values()].some(({ free }) => free <= ZERO);
@@ -111,7 +111,7 @@ function isShort({ coin, funds }: Pick<Funds, "coin" | "funds">, currencies: num
 export class FundsWatch {
   readonly #sql: Sql;
   readonly #wallet: HotWallet;
-  /** How long balances are believed while nothing of ours ends, milliseconds. */
+  /** Time for which balances are believed while nothing of ours ends, milliseconds. */
   readonly #idleMs: number;
   #known: {
     readonly balances: Balances;
@@ -135,7 +135,7 @@ export class FundsWatch {
    * @param height of the solid cursor: solid balances change with blocks only
    * @throws {ChainUnavailable} when no balance can be read
    */
-  async look(height: number | null): Promise<Funds> {
+  async poll(height: number | null): Promise<Funds> {
     const commitments = await readCommitments(this.#sql, this.#wallet.network);
     const { endedHeight } = commitments;
     const known = this.#known;
@@ -158,7 +158,7 @@ export class FundsWatch {
 export class LowFunds {
   readonly #network: string;
   readonly #low: TreasuryPolicy["low"] | null;
-  /** How long it has to last, milliseconds: a payout of a moment ago is no shortage. */
+  /** Time for which it has to last, milliseconds: a payout of a moment ago is no shortage. */
   readonly #patienceMs: number;
   /** Since when something is low. */
   readonly #since = new Map<string, number>();
@@ -174,7 +174,7 @@ export class LowFunds {
    * @param now Unix milliseconds
    * @returns what is low and has been for a while, for people
    */
-  look({ coin, funds }: Pick<Funds, "coin" | "funds">, now: number): readonly string[] {
+  poll({ coin, funds }: Pick<Funds, "coin" | "funds">, now: number): readonly string[] {
     const low = this.#low;
     if (low === null) return [];
     const shortages = new Map<string, string>();

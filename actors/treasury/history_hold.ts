@@ -48,11 +48,11 @@ export class HistoryHold {
   }
 
   /**
-   * One look; where nothing is held it costs two short queries.
+   * One poll; where nothing is held it costs two short queries.
    *
    * @throws when the database does not answer
    */
-  async look(): Promise<void> {
+  async poll(): Promise<void> {
     const { sql, chain: { network } } = this.#deps;
     const holds = await readOpenHolds(sql, network);
     if (holds.length === 0) return await this.#end();
@@ -111,7 +111,7 @@ export class HistoryHold {
             const terms = termsOf(chain, signed.bytes, near);
             const fault = terms === null ? "no terms can be read" : faultOf(chain, signed, txids);
             if (terms === null || fault !== null) {
-              this.#tellOdd(outgoingId, fault);
+              this.#logOdd(outgoingId, fault);
               return [];
             }
             txids.add(signed.txid);
@@ -148,7 +148,7 @@ export class HistoryHold {
       if (!isToBlame(error)) throw error;
       const [alone] = rows;
       if (rows.length === 1 && alone !== undefined) {
-        this.#tellOdd(alone.outgoingId, error);
+        this.#logOdd(alone.outgoingId, error);
         return new Set();
       }
     }
@@ -157,7 +157,7 @@ export class HistoryHold {
     return adopted;
   }
 
-  #tellOdd(outgoingId: string, reason: unknown): void {
+  #logOdd(outgoingId: string, reason: unknown): void {
     log.error("{network}: what was signed before for {outgoingId} cannot be adopted: {reason}", {
       network: this.#deps.chain.network,
       outgoingId,

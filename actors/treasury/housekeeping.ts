@@ -21,9 +21,9 @@ import type { TreasuryDeps, TreasuryPolicy } from "./treasury_deps.ts";
 
 const log = getLogger(["engine", "treasury"]);
 
-/** How often a signer is asked whether it signs for a network. */
+/** Interval at which a signer is asked whether it signs for a network. */
 const SIGNER_MS = 2_000;
-/** How often the queue is counted. */
+/** Interval at which the queue is counted. */
 const QUEUE_MS = 5_000;
 
 /** What a treasury does beside its transfers: funds, alarms, the cold wallet, costs, tokens. */
@@ -35,7 +35,7 @@ export class Housekeeping {
   readonly #funds: FundsWatch;
   readonly #low: LowFunds;
   #signerAskedAt = -Infinity;
-  /** What could be signed away at the last look. */
+  /** What could be signed away at the last poll. */
   #left: Funds["left"] | null = null;
   #queue: { readonly at: number; readonly health: QueueHealth } | null = null;
   /** When the held currencies were last written into the queue. */
@@ -57,28 +57,28 @@ export class Housekeeping {
   }
 
   /**
-   * One look. What a node does not answer is left for the next one: transfers go on.
+   * One poll. What a node does not answer is left for the next one: transfers go on.
    *
    * @param solid the solid cursor
    * @param unproven expired transactions that wait for a second node
    * @throws what a part failed with, after all parts had their turn
    */
-  async look(solid: Cursor | null, unproven: number): Promise<void> {
+  async poll(solid: Cursor | null, unproven: number): Promise<void> {
     const parts = new Parts(this.#chain.network);
-    await parts.run("the signer", () => this.#lookAtSigner());
+    await parts.run("the signer", () => this.#readSigner());
     await parts.run("costs", () => this.#countCosts());
-    await parts.run("tokens", () => this.#lookAtTokens());
-    await parts.run("the hot wallet", () => this.#lookAtWallet(solid, unproven));
+    await parts.run("tokens", () => this.#readTokens());
+    await parts.run("the hot wallet", () => this.#readWallet(solid, unproven));
     parts.end();
   }
 
-  async #lookAtWallet(solid: Cursor | null, unproven: number): Promise<void> {
+  async #readWallet(solid: Cursor | null, unproven: number): Promise<void> {
     const { sql, now, onStatus } = this.#deps;
     const { network } = this.#chain;
     try {
-      const { coin, funds, left } = await this.#lookAtFunds(solid);
+      const { coin, funds, left } = await this.#readFunds(solid);
       const assets = [...this.#chain.capabilities.currencies, "native" as const];
-      const low = this.#low.look({ coin, funds }, now());
+      const low = this.#low.poll({ coin, funds }, now());
       const oldestQueuedAt = await readOldestQueued(sql, network);
       onStatus?.(network, {
         coin,
@@ -105,12 +105,12 @@ export class Housekeeping {
     return health;
   }
 
-  async #lookAtFunds(solid: Cursor | null): Promise<Funds> {
+  async #readFunds(solid: Cursor | null): Promise<Funds> {
     const { sql, onLook, onLiquidity } = this.#deps;
     const { network, capabilities } = this.#chain;
     onLook(network, capabilities.currencies);
     const cold = this.#policy?.cold ?? null;
-    const seen = await this.#lookAtBalances(solid);
+    const seen = await this.#readBalances(solid);
     const changed = cold !== null && await planCold(sql, this.#chain, cold, seen);
     const funds = changed ? await readFunds(sql, this.#chain) : seen;
     onLiquidity(
@@ -127,19 +127,19 @@ export class Housekeeping {
    * While nothing is known of the balances, what was seen before counts no more: reservations that were
    * kept since would be taken from it for ever.
    */
-  async #lookAtBalances(solid: Cursor | null): Promise<Funds> {
+  async #readBalances(solid: Cursor | null): Promise<Funds> {
     try {
-      return await this.#funds.look(solid?.height ?? null);
+      return await this.#funds.poll(solid?.height ?? null);
     } catch (error) {
       if (error instanceof ChainUnavailable) this.#deps.onLiquidity(this.#chain.network, new Map());
       throw error;
     }
   }
 
-  async #lookAtTokens(): Promise<void> {
+  async #readTokens(): Promise<void> {
     const { sql } = this.#deps;
     const { network } = this.#chain;
-    await wakeQueued(sql, network, await this.#tokens.look());
+    await wakeQueued(sql, network, await this.#tokens.poll());
     const holding = this.#tokens.troubles.filter(({ holds }) => holds);
     const now = performance.now();
     if (holding.length === 0 || now - this.#heldAt < QUEUE_MS) return;
@@ -152,7 +152,7 @@ export class Housekeeping {
     }
   }
 
-  async #lookAtSigner(): Promise<void> {
+  async #readSigner(): Promise<void> {
     const { signer, onSignerState } = this.#deps;
     const now = performance.now();
     if (now - this.#signerAskedAt < SIGNER_MS) return;
@@ -175,7 +175,7 @@ export class Housekeeping {
   }
 }
 
-/** The parts of one look: each is tried, whatever became of the others. */
+/** The parts of One poll: each is tried, whatever became of the others. */
 export class Parts {
   readonly #network: Network;
   readonly #failures: unknown[] = [];

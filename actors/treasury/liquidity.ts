@@ -126,7 +126,7 @@ export class WalletLiquidity {
   }
 }
 
-/** Whether a row lends stake or takes it back: nothing leaves the wallet then. */
+/** True where a row lends stake or takes it back: nothing leaves the wallet then. */
 export function isLoan({ kind }: Pick<OutgoingRow, "kind">): boolean {
   return kind === "delegation" || kind === "reclaim";
 }

@@ -59,7 +59,7 @@ interface Turn {
 }
 
 /**
- * One look. Where nothing is due it costs five short queries.
+ * One poll. Where nothing is due it costs five short queries.
  *
  * @param solid the solid cursor, read just now
  */

@@ -130,7 +130,7 @@ function alarm(reason: string): Opinion {
   return { kind: "waits", reason, alarming: true };
 }
 
-/** Whether a node has our block among its own solid ones, and when the one before it was. */
+/** Position of a node, by our block among its own solid ones and the time of the one before it. */
 async function standingOf(node: SecondNode, mark: Cursor): Promise<Standing> {
   const own = await solidBlockOf(node.chain, mark.height);
   if (own === null) return { kind: "silent", node };
@@ -144,7 +144,7 @@ async function standingOf(node: SecondNode, mark: Cursor): Promise<Standing> {
   return { kind: "there", node, previousTime: before.block.time };
 }
 
-/** Whether a node knows a transaction in its solid blocks; `null`: it does not answer. */
+/** State of a transaction in a node's solid blocks; `null`: it does not answer. */
 async function knows(node: SecondNode, txid: string): Promise<string | null> {
   const found = await answerOf((signal) => node.chain.transaction(txid, "solid", signal));
   if (found === null) return null;

@@ -27,7 +27,7 @@ export const BATCH_LIMIT = 100;
 export interface Signed {
   /** Committed, and to be sent. */
   readonly transactions: readonly SignedRow[];
-  /** Whether the queue had as many as were taken, so that there may be more. */
+  /** True where the queue had as many as were taken, so that there may be more. */
   readonly mayBeMore: boolean;
 }
 

@@ -13,7 +13,7 @@ import { commitSigned, type SignedRow, type SigningTurn } from "../../ledger/tre
 const NOBODY = "out_nobody";
 
 /**
- * Whether a network is signed for at all, found out by asking for a signature of nothing: a signer
+ * Tells whether a network is signed for at all by asking for a signature of nothing: a signer
  * looks at the network and its key before it looks for the transfer.
  *
  * @returns `false` where the wallet is locked or nobody signs for the network; `null` while the
@@ -32,7 +32,7 @@ export async function signsFor(signer: Signer, network: Network): Promise<boolea
   }
 }
 
-/** Whether a refusal means that no payout of its network can be signed. */
+/** True where a refusal means that no payout of its network can be signed. */
 export function isClosed(refused: string): boolean {
   return refused === "locked" || refused === "no-signer";
 }

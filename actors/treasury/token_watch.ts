@@ -42,7 +42,7 @@ export class TokenWatch {
     this.#now = now;
   }
 
-  /** Switches that are on, as of the last look. */
+  /** Switches that are on, as of the last poll. */
   get troubles(): readonly TokenTrouble[] {
     return [...this.#troubles.values()].flat();
   }
@@ -58,7 +58,7 @@ export class TokenWatch {
    *
    * @returns reasons (see {@linkcode heldBy}) that hold transfers no longer
    */
-  async look(): Promise<readonly string[]> {
+  async poll(): Promise<readonly string[]> {
     const { capabilities: { currencies } } = this.#chain;
     const over: string[] = [];
     for (const currency of currencies) {

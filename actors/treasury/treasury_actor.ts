@@ -1,5 +1,5 @@
 /**
- * One actor per network for everything that leaves a wallet of ours. Each turn: sign what is queued
+ * One actor per network for everything that leaves a wallet of the service. Each turn: sign what is queued
  * and can be paid, then expire what is proven dead, send again what is signed and not final, look
  * after the wallet.
  * Bytes, id and expiry are committed before the first broadcast; sending again sends the same.
@@ -53,10 +53,10 @@ const HOUSE_SEND_MS = 3_000;
 /** A round in which nothing was signed. */
 const NOTHING: Signed = { transactions: [], mayBeMore: false };
 
-/** What a treasury is told. */
+/** Messages of a treasury. */
 export interface TreasuryMessage {
   /** Something may be due: a new row, a solid block, or time has passed. */
-  readonly type: "look";
+  readonly type: "poll";
 }
 
 /** The kind of actor that keeps the wallets of one network each. */
@@ -124,7 +124,7 @@ class TreasuryActor implements Actor<TreasuryMessage> {
   }
 
   /**
-   * One look. Payouts of merchants go first; what is done besides is tried apart, in a bounded time,
+   * One poll. Payouts of merchants go first; what is done besides is tried apart, in a bounded time,
    * so that none of it holds them up for longer than that.
    *
    * @throws what a part failed with, after all parts had their turn; at once when the database is away
@@ -141,12 +141,12 @@ class TreasuryActor implements Actor<TreasuryMessage> {
       const stopped = scanStopped?.(network) ?? null;
       const wake = (merchantId: string) => wakeMerchants(new Set([merchantId]));
       await readAgain({ sql, chain: this.#chain, stopped, wake }, solid);
-      const givenUp = await this.#expiryProofs.look(solid);
+      const givenUp = await this.#expiryProofs.poll(solid);
       if (givenUp.size > 0) wakeMerchants(givenUp);
     });
-    await parts.run("a change of history", () => this.#hold.look());
+    await parts.run("a change of history", () => this.#hold.poll());
     await parts.run("transactions under way", () => this.#resend());
-    await parts.run("wallets", () => this.#housekeeping.look(solid, this.#expiryProofs.unproven));
+    await parts.run("wallets", () => this.#housekeeping.poll(solid, this.#expiryProofs.unproven));
     parts.end();
   }
 

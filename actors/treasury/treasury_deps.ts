@@ -76,9 +76,9 @@ export interface TreasuryDeps {
   readonly monotonic?: () => number;
   /** Name of this node; with one that outlives the process it continues at once after a restart. */
   readonly node: string;
-  /** How long only this node signs after a pull; the commit, not this, is the safety. */
+  /** Time for which only this node signs after a pull; the commit, not this, is the safety. */
   readonly leaseMs: number;
-  /** How long a signed transaction is left alone before it is sent again. */
+  /** Time for which a signed transaction is left alone before it is sent again. */
   readonly resendMs: number;
   /** After so many dead attempts a payout is given up and refunded. */
   readonly attemptLimit: number;

@@ -36,7 +36,7 @@ const UNTRIED = "waiting for nodes to answer";
 
 /**
  * Transfers of one round that cannot be signed now, each with its reason. They are written together,
- * so that they are also tried together: one look at the wallet serves all of them.
+ * so that they are also tried together: One poll at the wallet serves all of them.
  */
 export class Waits {
   readonly #network: Network;

@@ -28,14 +28,14 @@ import { type SecondNode, solidBlockOf } from "./second_node.ts";
 
 const log = getLogger(["engine", "watcher"]);
 
-/** Transfers that are asked about in one look. */
+/** Transfers that are asked about in one poll. */
 const ASKED_AT_ONCE = 100;
 /** Blocks that are asked for at the same time. */
 const BLOCKS_AT_ONCE = 4;
-/** Time after which no more questions are begun in one look. */
+/** Time after which no more questions are begun in one poll. */
 const LOOK_MS = 20_000;
 
-/** How often a node tells its bound, well within the time after which it is taken for gone. */
+/** Interval at which a node tells its bound, well within the time after which it is taken for gone. */
 const KEEP_MS = 10_000;
 
 /** Why a transfer waits that was proven and could not be written. */
@@ -109,13 +109,13 @@ export class DepositProver {
     this.#deps = deps;
   }
 
-  /** How many transfers wait, as of the last look. */
+  /** Transfers that wait, as of the last poll. */
   get figures(): UnprovenFigures {
     return this.#figures;
   }
 
   /** Asks about the transfers whose turn it is. */
-  async look(): Promise<void> {
+  async poll(): Promise<void> {
     const { sql, chain: { network }, above } = this.#deps;
     if (above !== undefined && performance.now() - this.#keptAt > KEEP_MS) {
       await keepDepositProofRule(sql, network, above);
@@ -160,7 +160,7 @@ export class DepositProver {
           if (answer.isDisputed || isCovered(answer.transfer)) waiting.push(answer);
           else if (!await this.#release(answer.transfer)) waiting.push({ ...answer, ...HELD });
         }
-        for (const answer of waiting) this.#tell(answer);
+        for (const answer of waiting) this.#logUnanswered(answer);
         await this.#postpone(waiting);
       }
     };
@@ -264,7 +264,7 @@ export class DepositProver {
   }
 
   /** Says why a transfer is not credited, once for each reason. */
-  #tell({ transfer, reason, isDisputed }: Unanswered): void {
+  #logUnanswered({ transfer, reason, isDisputed }: Unanswered): void {
     if (transfer.reason === reason) return;
     const { network } = this.#deps.chain;
     const told = { network, txid: transfer.txid, to: transfer.to, reason };

@@ -25,7 +25,7 @@ const PASS_AFTER = 3;
 /** Passed blocks that are asked for again in one turn. */
 const AGAIN_AT_ONCE = 5;
 
-/** How long nodes may say that the chain is shorter than what was seen, before they are right. */
+/** Time for which nodes may say that the chain is shorter than what was seen, before they are right. */
 const SHORTER_MS = 60_000;
 
 /** What the view works with. */

@@ -54,7 +54,7 @@ export async function recordBlocks(
     view === "head" ? [] : spendsOf(sql, chain, blocks),
   ]);
   // before anything else is told of these blocks: what may be paid already must not be signed anew
-  if (spends.length > 0) await tellUnknown(sql, chain, spends, own);
+  if (spends.length > 0) await recordUnknown(sql, chain, spends, own);
   await recordTransfers(sql, network, view === "head" ? "seen" : "solid", findings);
   const outcomes = outcomesOf(chain, undecided(network, own), blocks);
   const told = await recordOutcomes(sql, network, outcomes);
@@ -146,7 +146,7 @@ function outcomeOf(
   return { own, result, reason: failure, height, fee };
 }
 
-/** Whether the logs show the very transfer that was intended; a success alone proves nothing. */
+/** True where the logs show the very transfer that was intended; a success alone proves nothing. */
 function paid(chain: WatchedChain, own: OwnTransaction, transfers: readonly Transfer[]): boolean {
   // the coin and lent stake leave no log: a success of what we signed is what was intended
   if (own.currency === "native") return true;
@@ -170,7 +170,7 @@ function undecided(network: Network, met: readonly OwnTransaction[]): readonly O
   return met.filter(({ wasExpired }) => !wasExpired);
 }
 
-/** A transfer out of a wallet of ours, whoever signed it. */
+/** A transfer out of a wallet of the service, whoever signed it. */
 export interface Spend {
   readonly transfer: Transfer;
   readonly block: Pick<Block, "height" | "time" | "transactions">;
@@ -178,7 +178,7 @@ export interface Spend {
   readonly address: string | null;
 }
 
-/** The transfers that left the hot wallet or addresses of ours; one query for all of them. */
+/** The transfers that left the hot wallet or own addresses; one query for all of them. */
 async function spendsOf(
   sql: Sql,
   { network, hotWallet, eventAddress }: WatchedChain,
@@ -199,8 +199,8 @@ async function spendsOf(
   );
 }
 
-/** Keeps those that no transaction of ours explains that may still be in a block, and says so. */
-async function tellUnknown(
+/** Keeps those that no own transaction explains that may still be in a block, and says so. */
+async function recordUnknown(
   sql: Sql,
   chain: WatchedChain,
   spends: readonly Spend[],
@@ -216,7 +216,7 @@ async function tellUnknown(
     unknown.flatMap(({ address }) => address === null ? [] : [address]),
   );
   const rows = unknown.map((spend) => rowOf(chain, spend, indexes));
-  for (const row of await recordUnknownSpends(sql, network, rows)) tell(network, row);
+  for (const row of await recordUnknownSpends(sql, network, rows)) logSpend(network, row);
 }
 
 function rowOf(
@@ -241,7 +241,7 @@ function rowOf(
   };
 }
 
-function tell(
+function logSpend(
   network: Network,
   { isHarmless: _, status, ...spend }: UnknownSpend & { readonly status: SpendStatus },
 ): void {

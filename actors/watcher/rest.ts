@@ -8,7 +8,7 @@ const FREE_DOWN_TO = 0.25;
 export const LONGEST_REST_MS = 60_000;
 const DAY_MS = 24 * 3_600_000;
 
-/** How many calls are left today; null where some node has no bound. */
+/** Number of calls left today; null where some node has no bound. */
 export interface CallsLeft {
   readonly left: number;
   readonly limit: number;
@@ -27,7 +27,7 @@ export function callsLeft(nodes: readonly NodeState[]): CallsLeft | null {
 }
 
 /**
- * How long to rest after a look at the chain, so that what is left of today's calls lasts until
+ * Time to rest after a poll of the chain, so that what is left of today's calls lasts until
  * midnight (UTC), when providers begin to count anew.
  *
  * @param used calls of that look

@@ -17,7 +17,7 @@ const FIRST_PAUSE_MS = 250;
 /** Tries after which it is no longer a matter of a moment. */
 export const ALARM_TRIES = 10;
 
-/** How long a block is left alone that could not be read so many times before, milliseconds. */
+/** Time for which a block is left alone that could not be read so many times before, milliseconds. */
 export function pauseAfter(tries: number): number {
   return Math.min(FIRST_PAUSE_MS * 2 ** Math.min(tries, 20), LONGEST_PAUSE_MS);
 }

@@ -22,7 +22,7 @@ export interface WatcherStatus {
   readonly stopped: string | null;
   /** Blocks that no node gives whole. */
   readonly unread: readonly UnreadBlock[];
-  /** How long the scan rests between two looks so that nodes' calls last the day, milliseconds. */
+  /** Time for which the scan rests between two looks so that nodes' calls last the day, milliseconds. */
   readonly restMs: number;
 }
 
@@ -44,7 +44,7 @@ const log = getLogger(["engine", "watcher"]);
 
 /** Blocks behind from which on reading is called catching up: five minutes of a chain. */
 const FAR_BEHIND = 100;
-/** How often progress is told. */
+/** Interval at which progress is logged. */
 const TELL_MS = 5_000;
 
 /** Tells how catching up goes: every few seconds in the log, always to whoever asks. */
@@ -133,7 +133,7 @@ export function waitingFrom(block: UnreadBlock, monotonic: number): WaitingBlock
   return { ...block, retryAt: monotonic + block.waitMs };
 }
 
-/** How long a height counts that only one look ever saw: a node that lied once is not believed for ever. */
+/** Time for which a height counts that only one poll ever saw: a node that lied once is not believed for ever. */
 const KEPT_MS = 10 * 60_000;
 
 /**
@@ -195,7 +195,7 @@ export class ScanMemory {
     return this.unread.find((block) => block.view === view && block.height === height);
   }
 
-  /** Whether it is too early to ask again for the block of a view at a height. */
+  /** True where it is too early to ask again for the block of a view at a height. */
   leavesAlone(view: UnreadBlock["view"], height: number): boolean {
     const waiting = this.unreadAt(view, height);
     return waiting !== undefined && waiting.retryAt > this.monotonic();

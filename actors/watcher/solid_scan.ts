@@ -36,7 +36,7 @@ export interface SolidScanDeps {
 /** Where a turn ended. */
 export interface SolidTurn {
   readonly cursor: Cursor;
-  /** Whether there is more to read at once. */
+  /** True where there is more to read at once. */
   readonly hasMore: boolean;
 }
 
@@ -51,7 +51,7 @@ export async function scanSolid(deps: SolidScanDeps): Promise<SolidTurn> {
   noteCursor(memory, before);
   // another service may have read all that there is, so that no block of ours would tell
   const isThere = newest.height === before.height && newest.hash === before.hash;
-  if (isThere && memory.stopped !== null) goOn(deps, before);
+  if (isThere && memory.stopped !== null) resume(deps, before);
   if (memory.leavesAlone("solid", before.height + 1)) return { cursor: before, hasMore: false };
   const cursor = await readOn(deps, before, Math.min(newest.height, before.height + TURN));
   memory.progress.note(cursor.height, newest.height);
@@ -107,7 +107,7 @@ async function readOn(deps: SolidScanDeps, from: Cursor, to: number): Promise<Cu
     cursor = next;
   }
   if (stranger !== null) stop(deps, stranger, cursor);
-  else if (cursor.height > from.height && memory.stopped !== null) goOn(deps, cursor);
+  else if (cursor.height > from.height && memory.stopped !== null) resume(deps, cursor);
   if (failure?.category === "malformed") {
     // no node gives it in a form that can be read: this block is what the scan waits for
     unread = { kind: "incomplete", height: cursor.height + 1, reason: failure.message };
@@ -163,7 +163,7 @@ async function movedByOther(
   if (cursor === null) throw new Error(`Cannot read on as the cursor is gone: ${network}`);
   noteCursor(memory, cursor);
   await forgetUnread(sql, network, "solid", cursor.height, memory);
-  if (continues && memory.stopped !== null) goOn(deps, cursor);
+  if (continues && memory.stopped !== null) resume(deps, cursor);
   return cursor;
 }
 
@@ -182,7 +182,7 @@ function stop({ chain, memory }: SolidScanDeps, block: Block, cursor: Cursor): v
   memory.stopped = reason;
 }
 
-function goOn({ chain, memory }: SolidScanDeps, cursor: Cursor): void {
+function resume({ chain, memory }: SolidScanDeps, cursor: Cursor): void {
   const { network } = chain;
   log.warn("{network} is read on, at block {height}", { network, height: cursor.height });
   memory.stopped = null;

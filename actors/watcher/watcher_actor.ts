@@ -24,7 +24,7 @@ const log = getLogger(["engine", "watcher"]);
 /** A rest from which on the operator is told that calls run low. */
 export const LONG_REST_MS = 15_000;
 
-/** What a watcher is told. */
+/** Messages of a watcher. */
 export interface WatcherMessage {
   readonly type: "tick";
 }
@@ -98,14 +98,14 @@ class WatcherActor implements Actor<WatcherMessage> {
     if (this.#memory.monotonic() < this.#memory.restsUntil) return;
     const before = this.#callsToday();
     try {
-      await this.#look();
+      await this.#poll();
     } finally {
       this.#rest(Math.max(0, this.#callsToday() - before));
-      if (this.#memory.reachedAt > 0) this.#tell();
+      if (this.#memory.reachedAt > 0) this.#reportStatus();
     }
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { sql, wakeMerchants, onSolid, again } = this.#deps;
     const chain = this.#chain;
     const memory = this.#memory;
@@ -115,7 +115,7 @@ class WatcherActor implements Actor<WatcherMessage> {
       memory,
       wakeMerchants,
       onSolid: () => {
-        this.#tell();
+        this.#reportStatus();
         onSolid(chain.network);
       },
     });
@@ -126,7 +126,7 @@ class WatcherActor implements Actor<WatcherMessage> {
     if (hasMore) again(chain.network);
   }
 
-  #tell(): void {
+  #reportStatus(): void {
     this.#deps.onStatus(this.#chain.network, this.#memory.status);
   }
 

@@ -58,7 +58,7 @@ export async function closeLostPayments(
 /** Addresses that are derived and written together: a running service derives them beside its requests. */
 const CHUNK = 100;
 
-/** What was recovered. */
+/** Result of a recovery. */
 export interface Recovered {
   /** The next index that is handed out. */
   readonly nextIndex: number;

@@ -65,7 +65,7 @@ export async function listHolds(sql: Sql, limit: number): Promise<readonly Hold[
   }));
 }
 
-/** A transfer out of a wallet of ours that the books do not know, beside what it may have paid. */
+/** A transfer out of an own wallet that the books do not know, beside what it may have paid. */
 export interface ListedSpend {
   readonly network: Network;
   readonly txid: string;

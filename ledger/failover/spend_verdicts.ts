@@ -100,7 +100,7 @@ export async function declareFailover(
   });
 }
 
-/** How long ago the newest block that was scanned of a network may be while a node still serves it. */
+/** Greatest age of a network's newest scanned block while a node still serves it. */
 const SERVED_FOR = "10 minutes";
 
 /** Why holds cannot be ended by hand. */

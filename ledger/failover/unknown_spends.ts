@@ -3,7 +3,7 @@ import { type Amount, amountOf, formatAmount, LARGEST_BALANCE_BY_HAND } from "..
 import type { Currency, Network } from "../money/pair.ts";
 import { LONGEST_PAUSE_MS } from "../watcher/unread_blocks.ts";
 
-/** A final transfer out of a wallet of ours whose transaction our scan did not know when it met it. */
+/** A final transfer out of an own wallet whose transaction our scan did not know when it met it. */
 export interface UnknownSpend {
   readonly txid: string;
   readonly logIndex: number;

@@ -60,7 +60,7 @@ export function keptCounts(
       WHERE true ${conditions(sql, filter)})`;
 }
 
-/** How many chunks of a list are summed; a scalar. */
+/** Number of buckets of a list that are summed; a scalar. */
 export function summed(sql: Sql, list: ListName, merchantId: string): Fragment {
   return sql`coalesce((SELECT s.chunks FROM book.list_summed s
     WHERE s.merchant_id = ${merchantId} AND s.list = ${list}), 0)`;

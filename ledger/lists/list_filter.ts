@@ -46,14 +46,14 @@ const INDEXED: { readonly [list in ListName]: readonly string[] } = {
 
 const WORDS = [...new Set(Object.values(INDEXED).flat())];
 
-/** Whether an index names the rows of a filter one by one. */
+/** True where an index names the rows of a filter one by one. */
 export function isIndexed(list: ListName, { status, type }: ListFilter): boolean {
   const words = INDEXED[list];
   return (status !== undefined && words.includes(status)) ||
     (type !== undefined && words.includes(type));
 }
 
-/** Whether a filter names a time. */
+/** True where a filter names a time. */
 export function isDated({ from, until }: ListFilter): boolean {
   return from !== undefined || until !== undefined;
 }

@@ -33,7 +33,7 @@ const QUERY_CANCELED = "57014";
 
 /** One comparison of the books with themselves. */
 export interface BookResult {
-  /** What should hold, as a sentence. */
+  /** The rule, as a sentence. */
   readonly rule: string;
   /** Empty: it holds. */
   readonly differences: readonly Difference[];

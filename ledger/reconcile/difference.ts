@@ -2,7 +2,7 @@ import type { AnySql } from "../database/connect.ts";
 
 /** Two places that should say the same and do not. */
 export interface Difference {
-  /** What it is about, for example `mer_... USDT/TRX available`. */
+  /** Subject, for example `mer_... USDT/TRX available`. */
   readonly subject: string;
   /** Both sides, in words. */
   readonly detail: string;

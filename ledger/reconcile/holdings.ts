@@ -2,7 +2,7 @@ import type { Sql } from "../database/connect.ts";
 import { type Amount, amountOf } from "../money/amount.ts";
 import type { Currency, Network } from "../money/pair.ts";
 
-/** A transaction of ours that counts as paid. */
+/** An own transaction that counts as paid. */
 export interface PaidAttempt {
   readonly outgoingId: string;
   readonly txid: string;
@@ -28,7 +28,7 @@ export async function listPaidAttempts(
   return rows.map((row) => ({ ...row, amount: amountOf(row.amount) }));
 }
 
-/** What one of our deposit addresses should hold. */
+/** Expected balance of a deposit address. */
 export interface AddressHolding {
   readonly address: string;
   readonly currency: Currency;
@@ -71,7 +71,7 @@ export async function readAddressHoldings(
   return rows.map((row) => ({ ...row, amount: amountOf(row.amount) }));
 }
 
-/** What is owed in one currency on one network. */
+/** Amount owed in one currency on one network. */
 export interface Owed {
   readonly currency: Currency;
   /** Available and reserved of all merchants, and margins that are held for them. */
@@ -80,7 +80,7 @@ export interface Owed {
   readonly inFlight: Amount;
 }
 
-/** What merchants are owed on a network; pending money is not owed yet. */
+/** Amounts owed to merchants on a network; pending money is not owed yet. */
 export async function readOwed(sql: Sql, network: Network): Promise<readonly Owed[]> {
   const rows = await sql<{ currency: Currency; amount: string; in_flight: string }[]>`
     SELECT currency, trim_scale(sum(amount))::text AS amount,

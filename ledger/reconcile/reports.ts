@@ -29,7 +29,7 @@ export async function takeJob(
   return rows.length > 0;
 }
 
-/** How much is compared: a bounded part, or everything. */
+/** Scope of a comparison: a bounded part, or everything. */
 export type ReconcileScope = "quick" | "full";
 
 /** A comparison as it is kept. */

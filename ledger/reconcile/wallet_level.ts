@@ -2,7 +2,7 @@ import { type Amount, amountOf, formatAmount } from "../money/amount.ts";
 import type { Sql } from "../database/connect.ts";
 import type { Network, OutgoingAsset } from "../money/pair.ts";
 
-/** What the hot wallet held of an asset at a block. */
+/** Balance of the hot wallet in an asset at a block. */
 export interface WalletLevel {
   readonly height: number;
   readonly balance: Amount;

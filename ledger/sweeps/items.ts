@@ -8,7 +8,7 @@ import type { OpenItem } from "./sweep_facts.ts";
 import type { SweepTarget } from "./targets.ts";
 
 /**
- * Notes final transfers to addresses of ours as to be swept; known ones are left alone.
+ * Notes final transfers to own addresses as to be swept; known ones are left alone.
  *
  * The row of an address that another transaction holds is not waited for, or one address would stop
  * the scan of its network: the address is listed in the same statement and noted as soon as its row

@@ -13,7 +13,7 @@ export interface NewStep {
   readonly kind: "sweep" | "gas" | "delegation" | "reclaim";
   /** Of the currency for a sweep, otherwise of the chain's coin. */
   readonly amount: Amount;
-  /** Where a sweep goes; helpers go to the address itself. */
+  /** Destination of a sweep; helpers go to the address itself. */
   readonly hotWallet: string;
   /** The transfers that a sweep carries; together not more than its amount. */
   readonly items: readonly OpenItem[];

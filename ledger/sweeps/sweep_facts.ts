@@ -18,7 +18,7 @@ export interface OpenItem {
   readonly height: number;
   /** When it was found to be final, Unix milliseconds. */
   readonly foundAt: number;
-  /** Whether a sweep may list it: of a top-up only what its merchant has booked as waiting. */
+  /** True where a sweep may list it: of a top-up only what its merchant has booked as waiting. */
   readonly listable: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface LivingStep {
   readonly createdAt: number;
 }
 
-/** What the books know of an address that may be swept. */
+/** Records of an address that may be swept. */
 export interface SweepFacts {
   /** The newest first, not more than were asked for. */
   readonly open: readonly OpenItem[];
@@ -42,7 +42,7 @@ export interface SweepFacts {
   readonly gift: { readonly at: number; readonly count: number } | null;
   /** Stake that is lent to it, by the books. */
   readonly lent: Amount;
-  /** Whether another currency of the address waits for what it was given. */
+  /** True where another currency of the address waits for what it was given. */
   readonly isShared: boolean;
   /** When energy was last lent to it, and whether a sweep has ended since; null: never lent. */
   readonly loan: { readonly at: number; readonly used: boolean } | null;

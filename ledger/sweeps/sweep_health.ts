@@ -13,7 +13,7 @@ export interface ListedTarget {
   readonly kind: "issued" | "session" | "top_up";
   readonly reason: SweepReason;
   readonly detail: string | null;
-  /** What waits to be swept, as of the last look; null while coin or energy is under way. */
+  /** What waits to be swept, as of the last poll; null while coin or energy is under way. */
   readonly amount: Amount | null;
   /** Since when something of it waits, Unix milliseconds. */
   readonly since: number;
@@ -28,7 +28,7 @@ export interface TargetCount {
   readonly addresses: number;
 }
 
-/** How many addresses of each network are not swept, by reason. */
+/** Number of addresses of each network that are not swept, by reason. */
 export async function countTargets(sql: Sql): Promise<readonly TargetCount[]> {
   return await sql<TargetCount[]>`
     SELECT network, reason, count(*)::int AS addresses FROM book.sweep_target
@@ -69,7 +69,7 @@ export async function listTargets(
   }));
 }
 
-/** How the sweeps of a network stand. */
+/** State of the sweeps of a network. */
 export interface SweepHealth {
   /** Addresses that are not swept, by reason. */
   readonly waiting: ReadonlyMap<SweepReason, number>;

@@ -45,7 +45,7 @@ export interface SweepTarget {
   readonly currency: Currency;
   /** Derivation index of the address. */
   readonly walletIndex: number;
-  /** Whether it is a merchant's own top-up address. */
+  /** True where it is a merchant's own top-up address. */
   readonly isTopUp: boolean;
   /** Why it was not swept when it was last looked at; null: it never was. */
   readonly reason: SweepReason | null;
@@ -101,7 +101,7 @@ async function readTargets(
 export interface Waiting {
   readonly reason: SweepReason;
   readonly detail: string;
-  /** What is there to be swept, as far as it is known. */
+  /** Amount to be swept, as far as it is known. */
   readonly amount: Amount;
   readonly lookMs: number;
 }
@@ -126,7 +126,7 @@ export async function closeTarget(sql: Sql, target: SweepTarget): Promise<void> 
       AND touched = ${target.touched}`;
 }
 
-/** How long an address is left alone that cannot be looked at; doubled with every look in vain. */
+/** Time for which an address is left alone that cannot be looked at; doubled with every look in vain. */
 export interface TargetPause {
   readonly firstMs: number;
   readonly mostMs: number;

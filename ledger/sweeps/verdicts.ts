@@ -26,7 +26,7 @@ export interface UnexpectedSweep {
   readonly txid: string;
   /** The block in which our own scan has read it. */
   readonly height: number;
-  /** What the transfers come to that it lists. */
+  /** Sum of the transfers that it lists. */
   readonly listed: Amount;
 }
 
@@ -63,18 +63,18 @@ export interface NewVerdict {
   /** The address it left. */
   readonly address: string;
   readonly verdict: SweepVerdict;
-  /** What left the address by it. */
+  /** Amount that left the address by it. */
   readonly taken: Amount;
-  /** What of that reached the hot wallet. */
+  /** Part of that which reached the hot wallet. */
   readonly arrived: Amount;
   readonly reason: string;
 }
 
-/** What became of the transfers of a sweep that was settled. */
+/** Transfers of a settled sweep, by outcome. */
 export interface Settled {
-  /** How many it has carried. */
+  /** Transfers that it has carried. */
   readonly carried: number;
-  /** How many the planner has back. */
+  /** Transfers that the planner has back. */
   readonly released: number;
   /** The merchants that have something to hear. */
   readonly told: readonly string[];

@@ -8,11 +8,11 @@ import { holdTarget } from "./steps.ts";
 /** Transfers that are on their address no more, with what the chain says to it. */
 export interface NewWriteOff {
   readonly items: readonly OpenItem[];
-  /** What they come to. */
+  /** Their sum. */
   readonly amount: Amount;
-  /** What of that no transaction of ours accounts for. */
+  /** What of that no own transaction accounts for. */
   readonly unexplained: Amount;
-  /** What the address still holds. */
+  /** Balance that the address still holds. */
   readonly balance: Amount;
   /** A block that the node had that told it. */
   readonly height: number;

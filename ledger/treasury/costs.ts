@@ -58,7 +58,7 @@ export async function countCosts(
   return row?.counted ?? 0;
 }
 
-/** One transaction of ours with what the chain took for it. */
+/** One own transaction with what the chain took for it. */
 export interface CostLine {
   readonly outgoingId: string;
   readonly attempt: number;
@@ -72,7 +72,7 @@ export interface CostLine {
   readonly outcome: "paid" | "failed" | "unexpected";
   /** The network fee its merchant paid; null for transfers of the house. */
   readonly charged: Amount | null;
-  /** What the chain took, in its own coin. */
+  /** Cost on the chain, in its own coin. */
   readonly coin: Amount;
   /** Units of the currency per coin when it was counted; null: none was known. */
   readonly rate: string | null;

@@ -5,7 +5,7 @@ import type { Network } from "../money/pair.ts";
 import { endHouseTransfers } from "../sweeps/steps.ts";
 import type { Cursor } from "../watcher/cursor.ts";
 
-/** How long expiries of internal transfers are tried apart whose rows other transactions hold, milliseconds. */
+/** Time for which expiries of internal transfers are tried apart whose rows other transactions hold, milliseconds. */
 const APART_MS = 3_000;
 
 /** Transfers whose transaction is proven expired, by their next state. */
@@ -82,7 +82,7 @@ export async function expireAttempts(
   };
 }
 
-/** What is to be declared dead, and by which proof. */
+/** Transactions to be declared expired, and the proof. */
 interface ExpiryWork {
   readonly network: Network;
   readonly solid: Cursor;

@@ -14,7 +14,7 @@ export interface IntentRow {
   /** Derivation index under which the destination is known as ours; `null`: it is not. */
   readonly destinationIndex: number | null;
   /**
-   * Whether that address was handed out for the account that pays, or for one that is not known any
+   * True where that address was handed out for the account that pays, or for one that is not known any
    * more: paying there would leave a payment in the books that no other account receives.
    */
   readonly isDestinationClosed: boolean;

@@ -25,12 +25,12 @@ export async function passTurn(sql: Sql, network: Network, node: string): Promis
 /** Whose transfers are taken: those that carry merchants' payments, or the house's own. */
 export type QueueOf = "merchants" | "house";
 
-/** What is to be pulled, and by whom. */
+/** Transfers to be pulled, and the node that pulls them. */
 export interface Pull {
   readonly network: Network;
   /** Name of the node; one that starts again under its name goes on with its own turn. */
   readonly node: string;
-  /** How long no other node signs for the network, by the database's clock. */
+  /** Time for which no other node signs for the network, by the database's clock. */
   readonly turnMs: number;
   readonly limit: number;
   readonly of: QueueOf;

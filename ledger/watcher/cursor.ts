@@ -11,7 +11,7 @@ export interface ReadBlock {
   readonly previousTime: number;
 }
 
-/** How far one view of a network was read. */
+/** Progress of one view of a network. */
 export interface Cursor extends ReadBlock {
   /**
    * The database's history in which it was read, and how many of its address gaps were watched.

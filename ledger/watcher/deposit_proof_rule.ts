@@ -11,7 +11,7 @@ import type { Network } from "../money/pair.ts";
 
 const log = getLogger(["engine", "watcher"]);
 
-/** How long after the last node that is configured so a rule is kept, seconds. */
+/** Time for which a rule is kept after the last node that is configured so, seconds. */
 const KEPT_S = 60;
 
 /** Writes the rule down as this node is configured when it starts; see {@linkcode keepDepositProofRule}. */

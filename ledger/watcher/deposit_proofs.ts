@@ -25,7 +25,7 @@ const LONGEST_WAIT_MS = 60_000;
 /** A transfer that waits for its proof. */
 export interface UnprovenTransfer extends TransferFinding {
   /**
-   * Whether a second node has contradicted it, or our scan has read it in two ways: then nothing but a
+   * True where a second node has contradicted it, or our scan has read it in two ways: then nothing but a
    * proof or a verdict lets it go, whatever the bound is by now.
    */
   readonly isContested: boolean;
@@ -46,7 +46,7 @@ export interface DepositEvidence {
 export interface Unanswered {
   readonly transfer: UnprovenTransfer;
   readonly reason: string;
-  /** Whether it contradicts our scan. */
+  /** True where it contradicts our scan. */
   readonly isDisputed: boolean;
 }
 
@@ -193,7 +193,7 @@ export async function proveTransfer(
   });
 }
 
-/** Whether a row `p` of `book.deposit_proof` waits and says the same of a transfer. */
+/** True where a row `p` of `book.deposit_proof` waits and says the same of a transfer. */
 export function isStill(sql: AnySql, network: Network, transfer: TransferFinding): Fragment {
   const { merchantId, txid, logIndex, height, hash, currency, amount, from, to } = transfer;
   return sql`p.merchant_id = ${merchantId} AND p.network = ${network} AND p.txid = ${txid}
@@ -237,7 +237,7 @@ export async function postponeProofs(
       AND p.log_index = f.log_index AND p.evidence IS NULL`;
 }
 
-/** How many transfers of a network wait, and why. */
+/** Transfers of a network that wait, and the reason. */
 export async function readUnprovenFigures(sql: Sql, network: Network): Promise<UnprovenFigures> {
   const [row] = await sql<
     { waiting: number; disputed: number; oldest: Date | null; reason: string | null }[]

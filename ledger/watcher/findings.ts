@@ -31,13 +31,13 @@ export interface TransferFinding {
   readonly expiresAt: number;
 }
 
-/** The end of a transaction of ours, from a solid block. */
+/** The end of an own transaction, from a solid block. */
 export interface OutcomeFinding {
   readonly own: OwnTransaction;
   /** `unexpected`: it succeeded, but not with the transfer that was intended. */
   readonly result: "paid" | "failed" | "unexpected";
   readonly reason: string | null;
   readonly height: number;
-  /** What the chain took for it, in its own coin. */
+  /** The transaction's cost, in the chain's own coin. */
   readonly fee: Amount;
 }

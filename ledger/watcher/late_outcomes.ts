@@ -17,7 +17,7 @@ export interface LateOutcome {
   readonly height: number;
 }
 
-/** How long a block is left alone whose reading again was in vain, seconds. */
+/** Time for which a block is left alone whose reading again was in vain, seconds. */
 const PAUSE_S = 10;
 
 /**
@@ -95,7 +95,7 @@ export async function settleLateOutcomes(
   return rows.map(({ id }) => id);
 }
 
-/** Whether the end of one of our transactions up to a block is not written yet. */
+/** True where the end of one of our transactions up to a block is not written yet. */
 export async function hasLateOutcome(
   sql: Sql,
   network: Network,

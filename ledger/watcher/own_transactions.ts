@@ -2,7 +2,7 @@ import type { Sql } from "postgres";
 import { type Amount, amountOf } from "../money/amount.ts";
 import type { Network, OutgoingAsset } from "../money/pair.ts";
 
-/** A transaction of ours that was met on the chain and has no outcome from it yet. */
+/** An own transaction that was met on the chain and has no outcome from it yet. */
 export interface OwnTransaction {
   readonly outgoingId: string;
   readonly number: number;
@@ -17,7 +17,7 @@ export interface OwnTransaction {
   /** Derivation index of the paying address, or `hot`. */
   readonly wallet: string;
   readonly destination: string;
-  /** Whether it was declared dead before: then our proof was wrong, and it may be paid twice. */
+  /** True where it was declared dead before: then our proof was wrong, and it may be paid twice. */
   readonly wasExpired: boolean;
 }
 

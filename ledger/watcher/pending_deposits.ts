@@ -68,7 +68,7 @@ export async function readUnwatchedDeposits(
 /** How far a merchant's books are with one transfer of a transaction. */
 export interface TransferState {
   readonly logIndex: number;
-  /** Whether it is credited, or is a final top-up, or is claimed by a deposit booked by hand. */
+  /** True where it is credited, or is a final top-up, or is claimed by a deposit booked by hand. */
   readonly booked: boolean;
   /** Why the transfer is quarantined, null where it is not. */
   readonly quarantine: string | null;

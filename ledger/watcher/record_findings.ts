@@ -15,7 +15,7 @@ import { replaceUnproven } from "./unproven_transfers.ts";
 
 const log = getLogger(["engine", "watcher"]);
 
-/** How long ends are tried apart whose rows other transactions hold, milliseconds. */
+/** Time for which ends are tried apart whose rows other transactions hold, milliseconds. */
 const APART_MS = 3_000;
 const BEYOND_BOOKS = "unreadable: its amount cannot be held by any books";
 
@@ -96,7 +96,7 @@ async function writeInbox(
   return new Set(rows.map(({ key }) => key));
 }
 
-/** Whether a column can hold it; no token has so many, so that a node or a contract has gone mad. */
+/** True where a column can hold it; no token has so many, so that a node or a contract has gone mad. */
 function canBeHeld({ amount }: TransferFinding): boolean {
   return amount <= LARGEST_BALANCE_BY_HAND;
 }

@@ -46,11 +46,11 @@ export async function readScannedRanges(
   return rows.map(({ first, last }) => ({ first: Number(first), last: Number(last) }));
 }
 
-/** How far back our own scan is without a gap. */
+/** Range that our own scan has read without a gap. */
 export interface UnbrokenScan {
   /** The lowest height from which on every solid block up to the cursor was read. */
   readonly from: number;
-  /** Whether blocks below were read as well, so that there is a gap between. */
+  /** True where blocks below were read as well, so that there is a gap between. */
   readonly hasGap: boolean;
 }
 

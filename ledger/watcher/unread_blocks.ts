@@ -7,7 +7,7 @@ export interface UnreadBlock {
   /** `again`: the scan has passed it, and it has to be read once more. */
   readonly view: "head" | "solid" | "again";
   readonly height: number;
-  /** What is wrong with it, as the adapter says. */
+  /** Fault of the block, in the adapter's words. */
   readonly reason: string;
   readonly tries: number;
   /** When it could first not be read, Unix milliseconds. */

@@ -47,7 +47,7 @@ test("what was signed before the scan began is dead only when the blocks in betw
   const history = await historyOf(sql);
   const look = async () => {
     const solid = await readCursor(sql, "TRX", "solid");
-    if (solid !== null) await proofs.look(solid);
+    if (solid !== null) await proofs.poll(solid);
     return await statusOf(sql);
   };
   assertEquals(await look(), "signed");

@@ -75,7 +75,7 @@ test("payouts that wait for funds do not stand in the way of those that can be p
   await addQueued(sql, merchantId, 350, "USDC");
   await addQueued(sql, merchantId, 5);
   const treasury = new Actors(treasuryActors(nodeOf(sql, chain)));
-  treasury.tell("TRX", { type: "look" });
+  treasury.tell("TRX", { type: "poll" });
   await until(async () => await count(sql, "signed") === 5);
   assertEquals(await count(sql, "queued", "USDC"), 350);
   await treasury.stop(5_000);
@@ -97,8 +97,8 @@ test("a turn ends however many payouts come in, so that the dead are expired in 
   const treasury = new Actors(
     treasuryActors(nodeOf(sql, chain, { onLiquidity: () => looks++ })),
   );
-  treasury.tell("TRX", { type: "look" });
-  treasury.tell("TRX", { type: "look" });
+  treasury.tell("TRX", { type: "poll" });
+  treasury.tell("TRX", { type: "poll" });
   await until(() => looks >= 2);
   await treasury.stop(5_000);
 });
@@ -116,7 +116,7 @@ test("no more is signed than is sent: a signature that waits too long only expir
   const merchantId = await addMerchant(sql);
   await addQueued(sql, merchantId, 3_000);
   const treasury = new Actors(treasuryActors(nodeOf(sql, chain)));
-  for (let turn = 0; turn < 4; turn++) treasury.tell("TRX", { type: "look" });
+  for (let turn = 0; turn < 4; turn++) treasury.tell("TRX", { type: "poll" });
   await treasury.stop(30_000);
   const [row] = await sql<{ txids: string[] }[]>`SELECT array_agg(txid) AS txids FROM book.attempt`;
   const unsent = (row?.txids ?? []).filter((txid) => !sent.has(txid));

@@ -48,7 +48,7 @@ async function sweeperWith(sql: Sql, odd: (address: string) => unknown) {
     onQueued: () => {},
     onStatus: () => {},
   }).activate("TRX");
-  return { look: () => actor.receive({ type: "look" }), asked: () => asked };
+  return { look: () => actor.receive({ type: "poll" }), asked: () => asked };
 }
 
 const swept = async (sql: Sql) =>

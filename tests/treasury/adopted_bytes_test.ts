@@ -63,8 +63,8 @@ test("bytes that another node's signer made, and that were never committed, are 
       WHERE payment_id = ${id}`;
     await tx`UPDATE hub.database_history SET timeline = timeline + 1_000_000`;
   });
-  await rig.engine.history.look();
-  await new HistoryHold({ sql, chain, signer }).look();
+  await rig.engine.history.poll();
+  await new HistoryHold({ sql, chain, signer }).poll();
   assertEquals((await rig.payout(id)).status, "signed", "the scan looks for these bytes");
   const admin = await rig.api.addKey(null, { permissions: ["admin:read", "admin:write"] });
   const decide = async (verb: string, body: Readonly<Record<string, string>>) =>
@@ -122,7 +122,7 @@ test("an unknown transfer has nothing adopted and nothing sent, least for a susp
     VALUES ('TRX', ${"ab".repeat(32)}, 0, 3, now(), 'hot', ${chain.hotWallet}, ${
     addressOf(1)
   }, 'USDT', 1, 'open')`;
-  await new HistoryHold({ sql, chain, signer }).look();
+  await new HistoryHold({ sql, chain, signer }).poll();
   assertEquals((await rig.payout(id)).status, "queued");
   await rig.mine(4);
   await rig.mine(4);
@@ -222,7 +222,7 @@ test("odd bytes that a signer remembers keep no others from being adopted, nor t
         expiresAt: Date.now() + 30_000,
       },
     })));
-  await new HistoryHold({ sql, chain, signer: { ...paperSigner(), live } }).look();
+  await new HistoryHold({ sql, chain, signer: { ...paperSigner(), live } }).poll();
   const rows = await sql<{ id: string; status: string }[]>`
     SELECT id, status FROM book.outgoing ORDER BY id`;
   assertEquals(rows.map(({ id, status }) => `${id} ${status}`), [

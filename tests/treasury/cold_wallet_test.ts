@@ -149,7 +149,7 @@ test("a cold transfer never takes what is queued, gives way to payouts, and is n
 Deno.test("a shortage is told once it lasts, and no longer when it has passed", () => {
   const low = new LowFunds("TRX", { native: amount("10"), USDT: amount("100"), USDC: ZERO }, 1_000);
   const look = (coin: string, free: string, now: number) =>
-    low.look({
+    low.poll({
       coin: { balance: amount("500"), free: amount(coin) },
       funds: new Map([["USDT" as const, { balance: amount("500"), free: amount(free) }]]),
     }, now);

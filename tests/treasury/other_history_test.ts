@@ -65,7 +65,7 @@ test("another history holds payouts in the statements that sign, until all that 
       highestIndexes: () => new Map(),
       dropCaches: () => {},
     }));
-  await Promise.all([engine.history, ...others].map((watch) => watch.look()));
+  await Promise.all([engine.history, ...others].map((watch) => watch.poll()));
   assertEquals(await openHolds(sql), 1, "several nodes open one hold");
   assert(await indexOf() >= before + 1_000);
   const id = await rig.withdraw(key, "10", addressOf(0xa001));
@@ -95,7 +95,7 @@ test("a payout that was signed in the lost history is continued with the bytes t
   await loseSignature(rig, id);
   await promote(sql);
   await rig.mine(4);
-  await engine.history.look();
+  await engine.history.poll();
   open = true;
   await rig.mineUntil("it is paid", async () => (await rig.payout(id)).status === "final");
   assertEquals((await txids()).map(({ txid }) => txid), [first?.txid]);
@@ -117,7 +117,7 @@ test("no address is numbered while the database continues another history, and n
   engine.addressBook.dropCaches();
   const soon = engine.addressBook.take("TRX", id);
   await assertRejects(() => soon, Error, "another history");
-  await engine.history.look();
+  await engine.history.poll();
   const second = await engine.addressBook.take("TRX", id);
   assert(second.index > 999);
   const [owner] = await sql<{ merchant_id: string }[]>`
@@ -229,7 +229,7 @@ test("an address that was watched in the lost history is watched for the merchan
   await sql`UPDATE hub.wallet SET next_index = 0`;
   await promote(sql);
   assertEquals((await issue("before", before)).kind, "done");
-  await engine.history.look();
+  await engine.history.poll();
   assertEquals(await ownerOf(after.address), "mer_lost");
   assertEquals((await issue("after", after)).kind, "done");
   assertEquals([await ownerOf(before.address), await ownerOf(after.address)], [id, id]);

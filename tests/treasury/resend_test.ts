@@ -75,7 +75,7 @@ test("whatever a node says to a broadcast, the same bytes are sent again, and no
   while (sent.length <= answers.length) {
     const before = sent.length;
     now += 10;
-    treasury.tell("TRX", { type: "look" });
+    treasury.tell("TRX", { type: "poll" });
     await until(() => sent.length > before);
   }
   await treasury.stop(5_000);
@@ -137,7 +137,7 @@ test("a signature of a commit that this process was never told of is confirmed b
   while (happened.length < 5) {
     const before = happened.length;
     now += 10;
-    treasury.tell("TRX", { type: "look" });
+    treasury.tell("TRX", { type: "poll" });
     await until(() => happened.length > before);
   }
   await treasury.stop(5_000);

@@ -43,7 +43,7 @@ test("a currency that no node answers for keeps neither payouts of others nor th
     },
   });
   const actors = new Actors(treasuryActors(nodeOf(sql, chain)));
-  actors.tell("TRX", { type: "look" });
+  actors.tell("TRX", { type: "poll" });
   // one look
   await actors.stop(30_000);
   const signed = await sql<{ kind: string; currency: string; n: number }[]>`

@@ -89,7 +89,7 @@ Deno.test("switches are read every hour, every minute while one is not as usual,
   const watch = new TokenWatch(chain, () => clock);
   const lookAt = async (at: number) => {
     clock = at;
-    return [await watch.look(), asked, watch.held];
+    return [await watch.poll(), asked, watch.held];
   };
   const hour = 3_600_000;
   const reason = "waiting for the token: its issuer has paused all transfers";

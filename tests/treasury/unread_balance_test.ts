@@ -39,7 +39,7 @@ test("an asset whose balance cannot be read is unknown, and the liquidity of all
       for (const currency of ["USDT", "USDC"] as const) {
         board.reserved([{ network: "TRX", currency, amount: amount("100") }]);
       }
-      await actor.receive({ type: "look" });
+      await actor.receive({ type: "poll" });
     }
   };
   await look(1);
@@ -69,7 +69,7 @@ Deno.test("an asset that was low stays low while its balance cannot be read", ()
   const fund = (text: string) => ({ balance: amount(text), free: amount(text) });
   const short = { coin: fund("1"), funds: new Map([["USDC" as const, fund("5")]]) };
   const words = ["coin: 1 of at least 10", "USDC: 5 of at least 100"];
-  assertEquals(watch.look(short, 1), words);
-  assertEquals(watch.look({ coin: null, funds: new Map() }, 2), words);
-  assertEquals(watch.look({ coin: fund("20"), funds: new Map() }, 3), words.slice(1));
+  assertEquals(watch.poll(short, 1), words);
+  assertEquals(watch.poll({ coin: null, funds: new Map() }, 2), words);
+  assertEquals(watch.poll({ coin: fund("20"), funds: new Map() }, 3), words.slice(1));
 });

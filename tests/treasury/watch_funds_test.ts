@@ -45,7 +45,7 @@ test("money that has left counts as reserved or as gone, also when its end is re
     INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit)
     VALUES ('out_1', 1, 'mer_1', 'TRX', 'ab', '{}', now(), now(), 1)`;
   const watch = new FundsWatch(sql, chain, 3_600_000);
-  const free = async () => (await watch.look(cursor.height)).funds.get("USDT")?.free;
+  const free = async () => (await watch.poll(cursor.height)).funds.get("USDT")?.free;
   assertEquals(await free(), amount("600"));
   const before = reads;
   assertEquals(await free(), amount("600"));

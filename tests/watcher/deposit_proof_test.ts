@@ -67,7 +67,7 @@ test("a deposit above the bound is pending until a second node has its block and
     let prover = open();
     const look = async () => {
       await sql`UPDATE book.deposit_proof SET next_ask_at = now()`;
-      await prover.look();
+      await prover.poll();
     };
     const balance = async () => {
       const [row] = await sql<{ line: string }[]>`
@@ -111,7 +111,7 @@ test("a deposit above the bound is pending until a second node has its block and
       assertEquals(await balance(), "55 / 50.000001", mood);
     }
     const asked = moody.asked;
-    await prover.look();
+    await prover.poll();
     assertEquals(moody.asked, asked, "it is asked again only after a while");
     // the next block is read and credited meanwhile, and a claim changes nothing
     await pay("1");

@@ -99,7 +99,7 @@ async function withLiar(
       },
       look: async () => {
         await sql`UPDATE book.deposit_proof SET next_ask_at = now()`;
-        await prover.look();
+        await prover.poll();
       },
       wake,
       balance: async () => {

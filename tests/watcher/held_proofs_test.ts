@@ -75,7 +75,7 @@ test("held rows of one merchant, more than a look asks about, keep no other's de
   const look = async () => {
     // a loaded machine may have put one back: its turn comes at once
     await sql`UPDATE book.deposit_proof SET next_ask_at = now() WHERE merchant_id = ${free} AND evidence IS NULL`;
-    await prover.look();
+    await prover.poll();
   };
   const letGo = await holdRows(
     database,
@@ -88,7 +88,7 @@ test("held rows of one merchant, more than a look asks about, keep no other's de
   } finally {
     await letGo();
   }
-  await prover.look();
+  await prover.poll();
   assertEquals((await proven(held) ?? 0) > 0, true, "what was held goes on where it is let go");
 });
 
