@@ -167,8 +167,9 @@ async function readWithdrawals(sql: Sql, { withdrawals }: RecordNeeds): Promise<
 }
 
 /**
- * The withdrawals that hold wanted references, each looked up by the unique index, which begins with the
- * reference: `LIMIT` keeps the planner from reading all of a small table once.
+ * The withdrawals that hold wanted references, each found in one place of the unique index: a reference
+ * like `1` may be that of every merchant. Compared as a row, reference and merchant are served by no
+ * other index; `LIMIT` keeps the planner from reading all of a small table once.
  */
 async function readHolders(
   sql: Sql,
@@ -181,7 +182,9 @@ async function readHolders(
                 ${column(references, "referenceId")}::text[]) AS k(merchant_id, reference_id)
     CROSS JOIN LATERAL (
       SELECT x.id FROM book.withdrawal x
-      WHERE x.reference_id = k.reference_id AND x.merchant_id IS NOT DISTINCT FROM k.merchant_id
+      WHERE x.reference_id IS NOT NULL
+        AND (x.reference_id, x.merchant_id) >= (k.reference_id, k.merchant_id)
+        AND (x.reference_id, x.merchant_id) <= (k.reference_id, k.merchant_id)
         AND x.status NOT IN ('FAILED','CANCELLED')
       LIMIT 1) w`;
 }
