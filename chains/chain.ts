@@ -37,7 +37,7 @@ export interface BlockRef {
  * A solid block that our own scan has read. A node that has another one in its place is of another
  * chain, whatever its first block; a node without it cannot be told from one. Neither is believed.
  */
-export type Landmark = Pick<BlockRef, "height" | "hash">;
+export type Checkpoint = Pick<BlockRef, "height" | "hash">;
 
 /** A block that our own scan has read, and when it was made. */
 export type Place = Pick<BlockRef, "height" | "hash" | "time">;
@@ -206,7 +206,7 @@ export class ChainUnavailable extends Error {
   }
 }
 
-/** No node that answers is known to be of the chain that was read; see {@linkcode Landmark}. */
+/** No node that answers is known to be of the chain that was read; see {@linkcode Checkpoint}. */
 export class NotOurChain extends ChainUnavailable {
   constructor(message: string, options?: ErrorOptions) {
     super("malformed", message, options);
@@ -268,17 +268,17 @@ export interface Chain {
    * The blocks `from` to `to` (inclusive) in order, fetched ahead and in bulk where the node allows
    * it. Ends after the first answer that is not a whole block, so a consumer never sees a gap.
    *
-   * @param landmark what the very node that is read must have; without it any node is believed
+   * @param checkpoint what the very node that is read must have; without it any node is believed
    * @param continued the block before the first: while some node continues it, others are set apart
    *   with an alarm. Where none does, what they have is told, for the caller to judge
-   * @throws {NotOurChain} when only nodes without the landmark answer
+   * @throws {NotOurChain} when only nodes without the checkpoint answer
    */
   blocks(
     from: number,
     to: number,
     finality: Finality,
     signal?: AbortSignal,
-    landmark?: Landmark,
+    checkpoint?: Checkpoint,
     continued?: Place,
   ): AsyncIterable<BlockAnswer>;
   /**
@@ -286,14 +286,14 @@ export interface Chain {
    * have sent; what is watched is found by scanning.
    *
    * @param txid in any spelling that names one; the answer has the canonical one
-   * @param landmark what the very node that answers must have; without it any node is believed
-   * @throws {NotOurChain} when only nodes without the landmark answer
+   * @param checkpoint what the very node that answers must have; without it any node is believed
+   * @throws {NotOurChain} when only nodes without the checkpoint answer
    */
   transaction(
     txid: string,
     finality: Finality,
     signal?: AbortSignal,
-    landmark?: Landmark,
+    checkpoint?: Checkpoint,
   ): Promise<TransactionLookup>;
   /** Estimates a transfer with the real sender and receiver. */
   estimateFee(
@@ -321,15 +321,15 @@ export interface Chain {
   /**
    * Solid balance of an address. `native` is the chain's own coin.
    *
-   * @param landmark what the very node that answers must have: one behind it still shows money that
+   * @param checkpoint what the very node that answers must have: one behind it still shows money that
    *   has left. Without it any node is believed
-   * @throws {NotOurChain} when only nodes without the landmark answer
+   * @throws {NotOurChain} when only nodes without the checkpoint answer
    */
   balanceOf(
     address: string,
     asset: Asset,
     signal?: AbortSignal,
-    landmark?: Landmark,
+    checkpoint?: Checkpoint,
   ): Promise<Amount>;
   /** What a token's issuer has switched, seen from an address that holds it. */
   tokenSwitches(

@@ -40,21 +40,21 @@ export function verifiedFirst(chain: Verifiable): Chain {
       await verified();
       return await chain.block(height, finality, signal);
     },
-    blocks: async function* (from, to, finality, signal, landmark, continued) {
+    blocks: async function* (from, to, finality, signal, checkpoint, continued) {
       await verified();
-      yield* chain.blocks(from, to, finality, signal, landmark, continued);
+      yield* chain.blocks(from, to, finality, signal, checkpoint, continued);
     },
-    transaction: async (txid, finality, signal, landmark) => {
+    transaction: async (txid, finality, signal, checkpoint) => {
       await verified();
-      return await chain.transaction(txid, finality, signal, landmark);
+      return await chain.transaction(txid, finality, signal, checkpoint);
     },
     estimateFee: async (transfer, signal) => {
       await verified();
       return await chain.estimateFee(transfer, signal);
     },
-    balanceOf: async (address, asset, signal, landmark) => {
+    balanceOf: async (address, asset, signal, checkpoint) => {
       await verified();
-      return await chain.balanceOf(address, asset, signal, landmark);
+      return await chain.balanceOf(address, asset, signal, checkpoint);
     },
     tokenSwitches: async (currency, address, signal) => {
       await verified();

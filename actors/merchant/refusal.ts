@@ -9,7 +9,7 @@ import { type Amount, parseAmount } from "../../ledger/money/amount.ts";
 import { withdrawalFees } from "../../ledger/money/fees.ts";
 import type { Currency, Network } from "../../ledger/money/pair.ts";
 
-/** One error: its answer, and what the reference says about it. `api/http/errors.ts` has more rows. */
+/** One error: its answer, and what the reference says about it. `api/http/error_table.ts` has more rows. */
 export interface ErrorRow {
   /** Name in the reference. */
   readonly name: string;

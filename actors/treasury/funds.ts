@@ -1,6 +1,6 @@
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
-import { type Chain, ChainUnavailable, type Landmark, NotOurChain } from "../../chains/chain.ts";
+import { type Chain, ChainUnavailable, type Checkpoint, NotOurChain } from "../../chains/chain.ts";
 import { type Amount, formatAmount, subtract, ZERO } from "../../ledger/money/amount.ts";
 import type { Currency, OutgoingAsset } from "../../ledger/money/pair.ts";
 import { type Commitments, readCommitments } from "../../ledger/treasury/commitments.ts";
@@ -50,12 +50,12 @@ async function readBalances(
 ): Promise<Balances> {
   const { network, hotWallet, capabilities } = wallet;
   const cursor = await readCursor(sql, network, "solid");
-  const landmark = await solidLandmark(wallet, cursor, endedHeight);
+  const checkpoint = await solidCheckpoint(wallet, cursor, endedHeight);
   const balances = new Map<OutgoingAsset, Amount>();
   const unread: ChainUnavailable[] = [];
   for (const asset of [...capabilities.currencies, "native" as const]) {
     try {
-      balances.set(asset, await wallet.balanceOf(hotWallet, asset, undefined, landmark));
+      balances.set(asset, await wallet.balanceOf(hotWallet, asset, undefined, checkpoint));
     } catch (error) {
       if (!(error instanceof ChainUnavailable)) throw error;
       unread.push(error);
@@ -224,11 +224,11 @@ export class LowFunds {
  * @throws {NotOurChain} when no node of our chain has the block yet
  * @throws {ChainUnavailable} when no node answers
  */
-export async function solidLandmark(
+export async function solidCheckpoint(
   chain: Pick<Chain, "network" | "blocks">,
   cursor: Cursor | null,
   endedHeight: number | null,
-): Promise<Landmark | undefined> {
+): Promise<Checkpoint | undefined> {
   const known = cursor ?? undefined;
   if (endedHeight === null || endedHeight <= (known?.height ?? -1)) return known;
   // its hash is known to nodes alone: to those that have what our scan has read

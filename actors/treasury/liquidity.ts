@@ -1,4 +1,4 @@
-import type { Chain, Landmark } from "../../chains/chain.ts";
+import type { Chain, Checkpoint } from "../../chains/chain.ts";
 import { add, type Amount, subtract, ZERO } from "../../ledger/money/amount.ts";
 import {
   type Currency,
@@ -67,24 +67,24 @@ export function payerOf(chain: Pick<Chain, "hotWallet" | "deriveAddress">, walle
 export class WalletLiquidity {
   readonly #chain: Chain;
   readonly #commitments: Commitments;
-  readonly #landmark: Landmark | undefined;
+  readonly #checkpoint: Checkpoint | undefined;
   readonly #left = new Map<string, Amount>();
   #stake: Amount | null = null;
 
   /**
    * @param commitments what the hot wallet has signed away and solid blocks do not show yet
-   * @param landmark what a node must have for its balances to be believed; undefined: any is
+   * @param checkpoint what a node must have for its balances to be believed; undefined: any is
    */
-  constructor(chain: Chain, commitments: Commitments, landmark: Landmark | undefined) {
+  constructor(chain: Chain, commitments: Commitments, checkpoint: Checkpoint | undefined) {
     this.#chain = chain;
     this.#commitments = commitments;
-    this.#landmark = landmark;
+    this.#checkpoint = checkpoint;
   }
 
   /**
    * What a wallet can still pay.
    *
-   * @throws {NotOurChain} when only nodes without the landmark answer
+   * @throws {NotOurChain} when only nodes without the checkpoint answer
    * @throws {ChainUnavailable} when its balance cannot be read
    */
   async left(wallet: string, asset: OutgoingAsset): Promise<Amount> {
@@ -92,7 +92,7 @@ export class WalletLiquidity {
     const known = this.#left.get(key);
     if (known !== undefined) return known;
     const payer = payerOf(this.#chain, wallet);
-    const balance = await this.#chain.balanceOf(payer, asset, undefined, this.#landmark);
+    const balance = await this.#chain.balanceOf(payer, asset, undefined, this.#checkpoint);
     // a deposit address has one sweep at a time, so that nothing else of it is reserved
     const reserved = wallet === "hot" ? this.#commitments.assets.get(asset)?.signed ?? ZERO : ZERO;
     const left = subtract(balance, reserved);

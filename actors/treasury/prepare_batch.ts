@@ -2,9 +2,9 @@ import { getLogger } from "@logtape/logtape";
 import {
   type Chain,
   ChainUnavailable,
+  type Checkpoint,
   type Envelope,
   type FeeEstimate,
-  type Landmark,
   NotOurChain,
 } from "../../chains/chain.ts";
 import { add, type Amount, formatAmount, ZERO } from "../../ledger/money/amount.ts";
@@ -12,7 +12,7 @@ import type { OutgoingAsset } from "../../ledger/money/pair.ts";
 import type { OutgoingRow } from "../../ledger/rows.ts";
 import type { Commitments } from "../../ledger/treasury/commitments.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
-import { solidLandmark } from "./funds.ts";
+import { solidCheckpoint } from "./funds.ts";
 import { isLoan, payerOf, WalletLiquidity } from "./liquidity.ts";
 import { type Pause, PAUSES, Silences, silentLast, type Waits } from "./waits.ts";
 
@@ -73,15 +73,15 @@ export async function prepareBatch(
     for (const row of rows) waitForNode(row, waits, `it is at block ${solid.height}`);
     return [];
   }
-  let landmark: Landmark | undefined;
+  let checkpoint: Checkpoint | undefined;
   try {
-    landmark = await solidLandmark(chain, cursor, endedHeight);
+    checkpoint = await solidCheckpoint(chain, cursor, endedHeight);
   } catch (error) {
     if (!(error instanceof NotOurChain)) throw error;
     for (const row of rows) waitForNode(row, waits, error.message);
     return [];
   }
-  const liquidity = new WalletLiquidity(chain, commitments, landmark);
+  const liquidity = new WalletLiquidity(chain, commitments, checkpoint);
   const payable: Payable[] = [];
   const silences = new Silences();
   const price = (row: OutgoingRow) => priceOf(chain, row);

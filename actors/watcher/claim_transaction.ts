@@ -13,9 +13,9 @@ import type { Sql } from "postgres";
 import { askForRequest } from "../../chains/call_lane.ts";
 import type {
   Chain,
+  Checkpoint,
   Finality,
   FoundTransaction,
-  Landmark,
   TransactionLookup,
 } from "../../chains/chain.ts";
 import type { Currency, Network } from "../../ledger/money/pair.ts";
@@ -113,11 +113,11 @@ async function lookUp(
   chain: ClaimDeps["chain"],
   txid: string,
   signal: AbortSignal,
-  landmark: Landmark,
+  checkpoint: Checkpoint,
 ): Promise<View> {
-  const solid = await chain.transaction(txid, "solid", signal, landmark);
+  const solid = await chain.transaction(txid, "solid", signal, checkpoint);
   if (solid.kind !== "missing") return { ...solid, view: "solid" };
-  return { ...await chain.transaction(txid, "head", signal, landmark), view: "head" };
+  return { ...await chain.transaction(txid, "head", signal, checkpoint), view: "head" };
 }
 
 async function transfersTo(

@@ -1,6 +1,7 @@
 /**
- * Transfers out of the service's wallets that no attempt stands for: signed in a history
- * that the database has lost, moved by hand, or moved by somebody who has our keys.
+ * From blocks to inbox rows: transfers to known addresses, ends of the service's own transactions, and
+ * transfers out of its wallets that no attempt stands for (signed in a history that the database has
+ * lost, or made by someone who has the keys), which stop signing.
  *
  * @module
  */

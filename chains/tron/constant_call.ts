@@ -5,12 +5,12 @@
  */
 
 import { hexToBytes } from "@noble/hashes/utils.js";
-import { ChainUnavailable, type Finality, type Landmark } from "../chain.ts";
+import { ChainUnavailable, type Checkpoint, type Finality } from "../chain.ts";
 import { type ConstantCallAnswer, constantCallSchema } from "./answers.ts";
 import { decodeNodeMessage } from "./node_message.ts";
 import type { TronNode } from "./node.ts";
 import { type NodePool, readEither, readFrom, type Refused } from "./node_pool.ts";
-import { readKnown } from "./read_known.ts";
+import { readAtCheckpoint } from "./read_at_checkpoint.ts";
 import { saysBusy } from "./refusal_texts.ts";
 import { namesBlock, readTwice } from "./same_state.ts";
 
@@ -51,7 +51,7 @@ function failureOf(answer: ConstantCallAnswer): ReturnType<Refused<ConstantCallA
  * The solid view is asked at `/walletsolidity`; a node that does not serve it there answers from
  * its head, which may include money that is not final yet.
  *
- * @param landmark what the node that answers must have
+ * @param checkpoint what the node that answers must have
  * @throws {ChainUnavailable} `reverted` when the call would fail as things stand
  */
 export async function constantCall(
@@ -59,7 +59,7 @@ export async function constantCall(
   call: ConstantCall,
   finality: Finality,
   signal?: AbortSignal,
-  landmark?: Landmark,
+  checkpoint?: Checkpoint,
 ): Promise<ConstantCallAnswer> {
   const body = {
     owner_address: call.owner,
@@ -89,21 +89,21 @@ export async function constantCall(
         refused,
       );
   const settled = async (node: TronNode, bound: AbortSignal) => {
-    if (landmark === undefined) return await attempt(node, bound);
+    if (checkpoint === undefined) return await attempt(node, bound);
     for (let i = 0; i < NAMED_TRIES; i++) {
       const answer = await attempt(node, bound);
-      const isNamed = namesBlock(answer, landmark);
+      const isNamed = namesBlock(answer, checkpoint);
       if (isNamed === true) return answer;
       if (isNamed === null) break;
     }
-    return await readTwice(node, landmark, () => attempt(node, bound), isSameResult, bound);
+    return await readTwice(node, checkpoint, () => attempt(node, bound), isSameResult, bound);
   };
   const one = {
     attempt: settled,
     isEnough: () => true,
     better: (kept: ConstantCallAnswer) => kept,
   };
-  return await readKnown(pool, landmark, one, signal);
+  return await readAtCheckpoint(pool, checkpoint, one, signal);
 }
 
 function isSameResult(one: ConstantCallAnswer, other: ConstantCallAnswer): boolean {

@@ -8,8 +8,8 @@ import {
   type BlockAnswer,
   type BlockRef,
   ChainUnavailable,
+  type Checkpoint,
   type Finality,
-  type Landmark,
 } from "../chain.ts";
 import { blockHeadSchema } from "./answers.ts";
 import { ForeignNode } from "./foreign_node.ts";
@@ -17,7 +17,7 @@ import type { NewestPlace } from "./newest_place.ts";
 import type { TronNode } from "./node.ts";
 import { type NodePool, readEither } from "./node_pool.ts";
 import { blockRefOf, type ParseContext } from "./parse_block.ts";
-import { hasLandmark, readKnown } from "./read_known.ts";
+import { hasCheckpoint, readAtCheckpoint } from "./read_at_checkpoint.ts";
 import { type BlockRange, CutRange, isWhole, prefixOf, readOne, readRange } from "./read_range.ts";
 
 /** Blocks per range call; nodes allow 100, but more than 10 busy ones at once cost time in the collector. */
@@ -88,7 +88,7 @@ export interface BlockSource {
 /**
  * The blocks of any range in order, fetched ahead.
  *
- * @param landmark what the nodes that are read must have; each looked at with each of its ranges
+ * @param checkpoint what the nodes that are read must have; each looked at with each of its ranges
  * @param continued the block before the first; see {@linkcode Chain.blocks}
  * @throws {ChainUnavailable} when a range cannot be read from any node
  */
@@ -96,8 +96,8 @@ export async function* readBlocks(
   source: BlockSource,
   { from, to, finality }: BlockRange,
   signal?: AbortSignal,
-  landmark?: Landmark,
-  continued?: Landmark,
+  checkpoint?: Checkpoint,
+  continued?: Checkpoint,
 ): AsyncGenerator<BlockAnswer> {
   const stop = new AbortController();
   const bound = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
@@ -118,7 +118,7 @@ export async function* readBlocks(
       const end = Math.min(next + RANGE_BLOCKS - 1, to);
       const wanted = { from: next, to: end, finality };
       const parent = next === from ? continued : undefined;
-      const range = readRangeOf(source, wanted, bound, landmark, parent);
+      const range = readRangeOf(source, wanted, bound, checkpoint, parent);
       ahead.push({ wanted, range });
       next = end + 1;
       underWay++;
@@ -141,7 +141,7 @@ export async function* readBlocks(
       let reading = await first.range;
       // the node that was read before failed meanwhile, and this one is of another branch
       if (last !== undefined && isStrange(reading.answers, last)) {
-        reading = await readRangeOf(source, first.wanted, bound, landmark, last);
+        reading = await readRangeOf(source, first.wanted, bound, checkpoint, last);
       }
       const { answers, failure } = reading;
       for (const answer of answers) {
@@ -174,8 +174,8 @@ async function readRangeOf(
   { pool, context }: BlockSource,
   wanted: BlockRange,
   signal: AbortSignal,
-  landmark: Landmark | undefined,
-  parent: Landmark | undefined,
+  checkpoint: Checkpoint | undefined,
+  parent: Checkpoint | undefined,
 ): Promise<Reading> {
   let cut: Reading = { answers: [], failure: null };
   const strangers: TronNode[] = [];
@@ -192,7 +192,7 @@ async function readRangeOf(
     return cut;
   };
   try {
-    const answers = await readKnown(pool, landmark, {
+    const answers = await readAtCheckpoint(pool, checkpoint, {
       attempt: async (node, bound) => {
         try {
           const answers = await readRange(node, wanted, context, bound);
@@ -219,23 +219,23 @@ async function readRangeOf(
 }
 
 /** Whether the first block does not continue the one before. */
-function isStrange([first]: readonly BlockAnswer[], { hash }: Landmark): boolean {
+function isStrange([first]: readonly BlockAnswer[], { hash }: Checkpoint): boolean {
   return first?.kind === "block" && first.block.parentHash !== hash;
 }
 
-function placeOf({ height, hash }: Landmark): Landmark {
+function placeOf({ height, hash }: Checkpoint): Checkpoint {
   return { height, hash };
 }
 
 /** Nodes that another one proved wrong are believed again once they have our block. */
-function setApart(pool: NodePool, strangers: readonly TronNode[], ours: Landmark): void {
+function setApart(pool: NodePool, strangers: readonly TronNode[], ours: Checkpoint): void {
   for (const node of strangers) {
     const error = new ForeignNode(
       `Cannot use a node as it is of another branch (it does not continue solid block ` +
         `${ours.height}, as others do): ${node.label}`,
     );
     pool.setApart(node, error, async (asked, signal) => {
-      if (!await hasLandmark(asked, ours, signal)) throw error;
+      if (!await hasCheckpoint(asked, ours, signal)) throw error;
     });
   }
 }

@@ -6,8 +6,8 @@
 
 import {
   ChainUnavailable,
+  type Checkpoint,
   type Finality,
-  type Landmark,
   type TransactionLookup,
 } from "../chain.ts";
 import { receiptOrNothingSchema, transactionOrNothingSchema } from "./answers.ts";
@@ -15,7 +15,7 @@ import type { TronNode } from "./node.ts";
 import { type NodePool, readFrom } from "./node_pool.ts";
 import { type ParseContext, parseTransaction } from "./parse_block.ts";
 import { prefixOf } from "./read_range.ts";
-import { readKnown } from "./read_known.ts";
+import { readAtCheckpoint } from "./read_at_checkpoint.ts";
 import { tronTransactionId } from "./transaction_id.ts";
 
 /** How much an answer tells. */
@@ -26,7 +26,7 @@ const WORTH = { missing: 0, incomplete: 1, found: 2 } as const;
  *
  * @param text 64 hex digits of either case, `0x` before them or not; anything else names none
  * @param context its running totals are left alone: a block's own reading counts them
- * @param landmark what the node that answers must have
+ * @param checkpoint what the node that answers must have
  * @throws {ChainUnavailable} when no node can be read, or one contradicts itself
  */
 export async function readTransaction(
@@ -35,12 +35,12 @@ export async function readTransaction(
   finality: Finality,
   context: ParseContext,
   signal?: AbortSignal,
-  landmark?: Landmark,
+  checkpoint?: Checkpoint,
 ): Promise<TransactionLookup> {
   const txid = tronTransactionId(text);
   if (txid === null) return { kind: "missing", txid: text };
   const uncounted = { ...context, ignored: { zeroValue: 0, otherContract: 0 } };
-  return await readKnown(pool, landmark, {
+  return await readAtCheckpoint(pool, checkpoint, {
     attempt: (node, bound) => readFromOne(node, txid, finality, uncounted, bound),
     isEnough: (answer) => answer.kind === "found",
     better: (kept, found) => WORTH[found.kind] > WORTH[kept.kind] ? found : kept,

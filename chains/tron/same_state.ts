@@ -5,11 +5,11 @@
  * @module
  */
 
-import type { Landmark } from "../chain.ts";
+import type { Checkpoint } from "../chain.ts";
 import type { ConstantCallAnswer } from "./answers.ts";
 import type { TronNode } from "./node.ts";
 import { CallFailed } from "./node_failures.ts";
-import { hasLandmark } from "./read_known.ts";
+import { hasCheckpoint } from "./read_at_checkpoint.ts";
 
 const HALF = 0x8000;
 
@@ -21,7 +21,7 @@ const HALF = 0x8000;
  */
 export function namesBlock(
   { transaction }: Pick<ConstantCallAnswer, "transaction">,
-  { height, hash }: Landmark,
+  { height, hash }: Checkpoint,
 ): boolean | null {
   const { ref_block_bytes: low, ref_block_hash: part } = transaction?.raw_data ?? {};
   if (low === undefined || part === undefined) return null;
@@ -38,18 +38,18 @@ export function namesBlock(
  */
 export async function readTwice<T>(
   node: TronNode,
-  landmark: Landmark,
+  checkpoint: Checkpoint,
   read: () => Promise<T>,
   isSame: (one: T, other: T) => boolean,
   signal: AbortSignal,
 ): Promise<T> {
   const first = await read();
   const second = await read();
-  if (isSame(first, second) && await hasLandmark(node, landmark, signal)) return second;
+  if (isSame(first, second) && await hasCheckpoint(node, checkpoint, signal)) return second;
   throw new CallFailed(
     "server-error",
     `Cannot believe a balance as its answers are of different states, not all with block ` +
-      `${landmark.height}: ${node.label}`,
+      `${checkpoint.height}: ${node.label}`,
     "a balance of several nodes",
     true,
   );

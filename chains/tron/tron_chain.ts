@@ -14,9 +14,9 @@ import {
   type BroadcastOutcome,
   type Chain,
   ChainUnavailable,
+  type Checkpoint,
   type FeeEstimate,
   type GasPort,
-  type Landmark,
   type SignedTransaction,
 } from "../chain.ts";
 import { depositBranch } from "../deposit_branch.ts";
@@ -46,7 +46,7 @@ import type { Admit } from "./node_health.ts";
 import { NodePool, readFrom } from "./node_pool.ts";
 import { type IgnoredTransfers, type ParseContext, TRX_DECIMALS } from "./parse_block.ts";
 import { readBlock, readBlocks, readNewest } from "./read_blocks.ts";
-import { readKnown } from "./read_known.ts";
+import { readAtCheckpoint } from "./read_at_checkpoint.ts";
 import { readTransaction } from "./read_transaction.ts";
 import { readTwice } from "./same_state.ts";
 import { signedTerms } from "./signed_terms.ts";
@@ -212,17 +212,17 @@ async function balanceOf(
   address: string,
   asset: Asset,
   signal?: AbortSignal,
-  landmark?: Landmark,
+  checkpoint?: Checkpoint,
 ): Promise<Amount> {
   const hex = addressToHex(address);
   if (asset === "native") {
     const request = { path: "/walletsolidity/getaccount", body: { address: hex } };
-    const account = await readKnown(parts.pool, landmark, {
+    const account = await readAtCheckpoint(parts.pool, checkpoint, {
       attempt: (node, bound) => {
         const read = () => readFrom(node, request, accountSchema, bound);
-        if (landmark === undefined) return read();
+        if (checkpoint === undefined) return read();
         const isSame = (one: AccountAnswer, other: AccountAnswer) => one.balance === other.balance;
-        return readTwice(node, landmark, read, isSame, bound);
+        return readTwice(node, checkpoint, read, isSame, bound);
       },
       isEnough: () => true,
       better: (kept) => kept,
@@ -240,7 +240,7 @@ async function balanceOf(
     },
     "solid",
     signal,
-    landmark,
+    checkpoint,
   );
   return fromTokenUnits(returnedInteger(answer, selector), tokenDecimals(asset, parts.network));
 }
@@ -336,12 +336,12 @@ export function createTronChain(options: TronChainOptions): TronChain {
     head: (signal) => readNewest(pool, "head", place, signal),
     solid: (signal) => readNewest(pool, "solid", place, signal),
     block: (height, finality, signal) => readBlock(pool, height, finality, context, signal),
-    blocks: (from, to, finality, signal, landmark, continued) => {
+    blocks: (from, to, finality, signal, checkpoint, continued) => {
       if (continued !== undefined) place.note(continued);
-      return readBlocks({ pool, context }, { from, to, finality }, signal, landmark, continued);
+      return readBlocks({ pool, context }, { from, to, finality }, signal, checkpoint, continued);
     },
-    transaction: (txid, finality, signal, landmark) =>
-      readTransaction(pool, txid, finality, context, signal, landmark),
+    transaction: (txid, finality, signal, checkpoint) =>
+      readTransaction(pool, txid, finality, context, signal, checkpoint),
     estimateFee: (transfer, signal) => estimateFee(parts, transfer, signal),
     envelope: (solid, fee) => makeEnvelope(network, solid, fee, lifetimeMs),
     termsOf: signedTerms,
@@ -349,8 +349,8 @@ export function createTronChain(options: TronChainOptions): TronChain {
       requireOwnBytes(signed);
       return await offerToAll(pool.nodes, signed, signal);
     },
-    balanceOf: (address, asset, signal, landmark) =>
-      balanceOf(parts, address, asset, signal, landmark),
+    balanceOf: (address, asset, signal, checkpoint) =>
+      balanceOf(parts, address, asset, signal, checkpoint),
     tokenSwitches: (currency, address, signal) =>
       readTokenSwitches(pool, contractOf(parts, currency), addressToHex(address), signal),
     gas: {

@@ -22,9 +22,9 @@ import {
   type BroadcastOutcome,
   type Chain,
   ChainUnavailable,
+  type Checkpoint,
   type Envelope,
   type Finality,
-  type Landmark,
   NotOurChain,
   type SignedTransaction,
   type Transfer,
@@ -647,7 +647,7 @@ function lookupRules(rule: Rule): void {
     assertEquals((await chain.transaction(txid, "solid")).kind, "found");
   });
 
-  rule("what has to come from a chain with a landmark comes from no other", async (harness) => {
+  rule("what has to come from a chain with a checkpoint comes from no other", async (harness) => {
     const { chain, currency } = harness;
     await harness.mine(ENOUGH);
     const txid = await harness.pay({
@@ -656,20 +656,20 @@ function lookupRules(rule: Rule): void {
       amount: amountOf("1"),
     });
     await harness.mine(ENOUGH);
-    const landmark = await chain.solid();
-    const { height } = landmark;
-    const transaction = (mark: Landmark) => chain.transaction(txid, "solid", undefined, mark);
-    const blocks = async (mark: Landmark) => {
+    const checkpoint = await chain.solid();
+    const { height } = checkpoint;
+    const transaction = (mark: Checkpoint) => chain.transaction(txid, "solid", undefined, mark);
+    const blocks = async (mark: Checkpoint) => {
       const answers = chain.blocks(height - 2, height, "solid", undefined, mark);
       return (await Array.fromAsync(answers)).map(({ kind }) => kind);
     };
-    assertEquals(await transaction(landmark), await chain.transaction(txid, "solid"));
-    assertEquals(await blocks(landmark), ["block", "block", "block"]);
-    const later = { height: height + 1, hash: landmark.hash };
+    assertEquals(await transaction(checkpoint), await chain.transaction(txid, "solid"));
+    assertEquals(await blocks(checkpoint), ["block", "block", "block"]);
+    const later = { height: height + 1, hash: checkpoint.hash };
     await assertRejects(() => transaction(later), NotOurChain);
     await assertRejects(() => blocks(later), NotOurChain);
-    assertEquals(await blocks(landmark), ["block", "block", "block"], "behind is not wrong");
-    await assertRejects(() => transaction({ height, hash: landmark.parentHash }), NotOurChain);
+    assertEquals(await blocks(checkpoint), ["block", "block", "block"], "behind is not wrong");
+    await assertRejects(() => transaction({ height, hash: checkpoint.parentHash }), NotOurChain);
   });
 
   rule("what names no transaction is missing", async ({ chain }) => {

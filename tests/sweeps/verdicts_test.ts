@@ -195,8 +195,8 @@ test("no balance of a node behind the scan is believed, and no other end than th
   /** Its node gives the receipt, and is behind when it is asked for the balance. */
   const late: SettledChain = {
     ...chain,
-    balanceOf: (address, asset, signal, landmark) => {
-      if (landmark === undefined) return chain.balanceOf(address, asset, signal);
+    balanceOf: (address, asset, signal, checkpoint) => {
+      if (checkpoint === undefined) return chain.balanceOf(address, asset, signal);
       return Promise.reject(new NotOurChain("no node has our newest block"));
     },
   };

@@ -80,8 +80,8 @@ test("nothing of a block that is being read is written off", async () => {
   const asked: unknown[] = [];
   const chain: WriteOffDeps["chain"] = {
     capabilities: paperChain("TRX").capabilities,
-    balanceOf: (_address, _asset, _signal, landmark) => {
-      asked.push(landmark?.height);
+    balanceOf: (_address, _asset, _signal, checkpoint) => {
+      asked.push(checkpoint?.height);
       return Promise.resolve(ZERO);
     },
   };

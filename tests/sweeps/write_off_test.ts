@@ -241,8 +241,8 @@ test("no node behind the scan is believed, and nothing that has changed is writt
   /** Its node is behind where it is asked for what it must have. */
   const late: Pick<typeof chain, "balanceOf" | "capabilities"> = {
     capabilities: chain.capabilities,
-    balanceOf: (address, asset, signal, landmark) => {
-      if (landmark === undefined) return chain.balanceOf(address, asset, signal);
+    balanceOf: (address, asset, signal, checkpoint) => {
+      if (checkpoint === undefined) return chain.balanceOf(address, asset, signal);
       return Promise.reject(new NotOurChain("no node has our newest block"));
     },
   };

@@ -85,8 +85,8 @@ test("a cold transfer never takes what is queued, gives way to payouts, and is n
   let balance = "1000";
   // a node at block 7
   const chain = paperChain("TRX", {
-    balanceOf: (_address, _asset, _signal, landmark) =>
-      landmark !== undefined && landmark.height > 7
+    balanceOf: (_address, _asset, _signal, checkpoint) =>
+      checkpoint !== undefined && checkpoint.height > 7
         ? Promise.reject(new NotOurChain("Cannot believe it as it is behind"))
         : Promise.resolve(amount(balance)),
   });

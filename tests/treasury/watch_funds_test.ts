@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { planCold } from "../../actors/treasury/cold_planner.ts";
 import { FundsWatch } from "../../actors/treasury/funds.ts";
-import { type Landmark, NotOurChain } from "../../chains/chain.ts";
+import { type Checkpoint, NotOurChain } from "../../chains/chain.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
@@ -30,8 +30,8 @@ test("money that has left counts as reserved or as gone, also when its end is re
     async *blocks(from) {
       yield from <= solid ? block(from) : { kind: "missing", height: from };
     },
-    balanceOf: (_address, asset, _signal, landmark?: Landmark) => {
-      asked.add(`${landmark?.height} ${landmark?.hash}`);
+    balanceOf: (_address, asset, _signal, checkpoint?: Checkpoint) => {
+      asked.add(`${checkpoint?.height} ${checkpoint?.hash}`);
       reads++;
       return Promise.resolve(amount(asset === "USDT" ? balance : "1000"));
     },

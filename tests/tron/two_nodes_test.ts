@@ -36,14 +36,14 @@ for (const asset of ["USDT", "native"] as const) {
           await chain.post("/dev/transfer", { to: address, amount: "5", currency });
           held += 5;
           await chain.mine(4);
-          const landmark = await adapter.solid();
+          const checkpoint = await adapter.solid();
           await chain.post("/dev/config", {
             faults: [{ path: "/walletsolidity/*", kind: "two-nodes", behind: 4 }],
           });
           // whichever of the two is the next to answer
           if (i % 2 === 1) await chain.post("/walletsolidity/getblock");
           try {
-            const found = await adapter.balanceOf(address, asset, undefined, landmark);
+            const found = await adapter.balanceOf(address, asset, undefined, checkpoint);
             assertEquals(formatAmount(found), String(held));
             read++;
           } catch (error) {
@@ -54,9 +54,9 @@ for (const asset of ["USDT", "native"] as const) {
         // the coin's balance does not name its block: it waits for the two to agree
         if (asset === "USDT") assert(read > 0, "a token's balance is read all the same");
         await chain.mine(8);
-        const landmark = { height: 1, hash: await adapter.block(1, "solid") };
-        assert(landmark.hash.kind === "block");
-        const old = { height: 1, hash: landmark.hash.block.hash };
+        const checkpoint = { height: 1, hash: await adapter.block(1, "solid") };
+        assert(checkpoint.hash.kind === "block");
+        const old = { height: 1, hash: checkpoint.hash.block.hash };
         assertEquals(
           formatAmount(await adapter.balanceOf(address, asset, undefined, old)),
           String(held),

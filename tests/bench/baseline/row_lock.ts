@@ -93,7 +93,7 @@ interface Known {
   readonly settings: Settings;
 }
 
-async function readKnown(sql: Sql, merchantId: string): Promise<Known> {
+async function readAtCheckpoint(sql: Sql, merchantId: string): Promise<Known> {
   const profile = (await readAccounts(sql, [merchantId])).get(merchantId);
   if (profile === undefined) throw new Error(`Cannot withdraw as nobody is there: ${merchantId}`);
   return { profile, settings: await readSettings(sql) };
@@ -104,7 +104,7 @@ export function rowLockMerchants(sql: Sql): Merchants {
   let turn = 0;
   const merchants = new Map<string, Known>();
   const withdrawOf = async (merchantId: string, command: Reserve) => {
-    const known = merchants.get(merchantId) ?? await readKnown(sql, merchantId);
+    const known = merchants.get(merchantId) ?? await readAtCheckpoint(sql, merchantId);
     merchants.set(merchantId, known);
     const shard = turn = (turn + 1) % HOUSE_SHARDS;
     return await sql.begin((tx) => withdraw(tx, known, command, shard));

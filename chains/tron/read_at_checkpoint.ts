@@ -6,7 +6,7 @@
  * @module
  */
 
-import { ChainUnavailable, type Landmark, NotOurChain } from "../chain.ts";
+import { ChainUnavailable, type Checkpoint, NotOurChain } from "../chain.ts";
 import { headOrNothingSchema } from "./answers.ts";
 import { ForeignNode } from "./foreign_node.ts";
 import type { TronNode } from "./node.ts";
@@ -21,25 +21,27 @@ export interface KnownRead<T> {
 }
 
 /**
- * As {@linkcode NodePool.read}, past the nodes that do not have a landmark: one that is behind it is
- * only passed over, one with another block in its place is left alone, with an alarm. Landmark and
+ * As {@linkcode NodePool.read}, past the nodes that do not have a checkpoint: one that is behind it is
+ * only passed over, one with another block in its place is left alone, with an alarm. Checkpoint and
  * result come from the same node.
  *
- * @param landmark without one every node is believed
- * @throws {NotOurChain} when only nodes without the landmark answered
+ * @param checkpoint without one every node is believed
+ * @throws {NotOurChain} when only nodes without the checkpoint answered
  */
-export async function readKnown<T>(
+export async function readAtCheckpoint<T>(
   pool: NodePool,
-  landmark: Landmark | undefined,
+  checkpoint: Checkpoint | undefined,
   { attempt, isEnough, better }: KnownRead<T>,
   signal?: AbortSignal,
 ): Promise<T> {
-  if (landmark === undefined) return await pool.read(attempt, signal, isEnough, better);
+  if (checkpoint === undefined) return await pool.read(attempt, signal, isEnough, better);
   let answer: { readonly result: T } | null;
   try {
     answer = await pool.read<{ readonly result: T } | null>(
       async (node, bound) =>
-        await hasLandmark(node, landmark, bound) ? { result: await attempt(node, bound) } : null,
+        await hasCheckpoint(node, checkpoint, bound)
+          ? { result: await attempt(node, bound) }
+          : null,
       signal,
       (answer) => answer !== null && isEnough(answer.result),
       (kept, found) =>
@@ -53,20 +55,20 @@ export async function readKnown<T>(
   }
   if (answer !== null) return answer.result;
   throw new NotOurChain(
-    `Cannot believe any node as none that answers has solid block ${landmark.height}: ${
+    `Cannot believe any node as none that answers has solid block ${checkpoint.height}: ${
       pool.nodes.map((node) => node.label).join(", ")
     }`,
   );
 }
 
 /**
- * Whether a node has the landmark among its solid blocks; otherwise it is behind.
+ * Whether a node has the checkpoint among its solid blocks; otherwise it is behind.
  *
  * @throws {ForeignNode} when it has another block in its place
  */
-export async function hasLandmark(
+export async function hasCheckpoint(
   node: TronNode,
-  { height, hash }: Landmark,
+  { height, hash }: Checkpoint,
   signal: AbortSignal,
 ): Promise<boolean> {
   const request = { path: "/walletsolidity/getblockbynum", body: { num: height } };

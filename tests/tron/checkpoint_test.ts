@@ -18,7 +18,7 @@ import { type Script, type ScriptedNode, startScriptedNode } from "./support/scr
 
 const ignore = needs({ net: true });
 const BRANCH = HDKey.fromMasterSeed(new Uint8Array(32).fill(7)).derive("m/44'/195'/0'/0");
-const LANDMARK = { height: HEIGHT, hash: blockId(HEIGHT) };
+const CHECKPOINT = { height: HEIGHT, hash: blockId(HEIGHT) };
 const payment = contractCall(1, [transferLog(USDT, PAYER, OURS, 1)]);
 
 const SCRIPTS: Record<string, Script> = {
@@ -40,7 +40,7 @@ function chainOver(...nodes: readonly ScriptedNode[]) {
 }
 
 Deno.test({
-  name: "the landmark is asked of the very node that answers, among its solid blocks",
+  name: "the checkpoint is asked of the very node that answers, among its solid blocks",
   ignore,
   fn: async () => {
     await using behind = startScriptedNode({
@@ -49,8 +49,8 @@ Deno.test({
     });
     await using good = startScriptedNode(SCRIPTS);
     const chain = chainOver(behind, good);
-    assertEquals((await chain.transaction(txid(1), "head", undefined, LANDMARK)).kind, "missing");
-    assertEquals((await chain.transaction(txid(1), "solid", undefined, LANDMARK)).kind, "found");
+    assertEquals((await chain.transaction(txid(1), "head", undefined, CHECKPOINT)).kind, "missing");
+    assertEquals((await chain.transaction(txid(1), "solid", undefined, CHECKPOINT)).kind, "found");
     const paths = (node: ScriptedNode) => node.requests.map(({ path }) => path);
     assertEquals(new Set(paths(behind)), new Set(["/walletsolidity/getblockbynum"]));
     assertEquals(paths(good).slice(-3), [
@@ -59,7 +59,7 @@ Deno.test({
       "/walletsolidity/gettransactioninfobyid",
     ]);
     await assertRejects(
-      () => chainOver(behind).transaction(txid(1), "solid", undefined, LANDMARK),
+      () => chainOver(behind).transaction(txid(1), "solid", undefined, CHECKPOINT),
       NotOurChain,
       `none that answers has solid block ${HEIGHT}`,
     );
@@ -67,7 +67,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "an answer about another height than the landmark's proves nothing, for or against",
+  name: "an answer about another height than the checkpoint's proves nothing, for or against",
   ignore,
   fn: async () => {
     await using node = startScriptedNode(SCRIPTS);
@@ -101,7 +101,7 @@ Deno.test({
     const underWay = chain.transaction(txid(1), "solid");
     await asked.promise;
     const error = await assertRejects(
-      () => chain.transaction(txid(1), "solid", undefined, { ...LANDMARK, hash: blockId(1) }),
+      () => chain.transaction(txid(1), "solid", undefined, { ...CHECKPOINT, hash: blockId(1) }),
       NotOurChain,
     );
     assertStringIncludes(error.message, `solid block ${HEIGHT} is ${blockId(HEIGHT)}`);
