@@ -179,7 +179,8 @@ async function processAny(recovering: Recovering, batch: Batch, attempt: number)
 
 /**
  * Two messages claimed one unique key at once, and neither is to blame: decided one after the other,
- * the second is refused.
+ * the second is refused. A reference is one merchant's own, so that withdrawals are decided together
+ * again: there may be hundreds of them.
  */
 async function retryClaimsAlone(
   recovering: Recovering,
@@ -188,33 +189,39 @@ async function retryClaimsAlone(
   attempt: number,
 ): Promise<void> {
   const isClaiming = ([, messages]: readonly [string, readonly QueuedMessage[]]) =>
-    messages.some(claims);
+    messages.some(claimsOfAll);
   const claiming = new Map([...batch].filter(isClaiming));
   const others = new Map([...batch].filter((one) => !isClaiming(one)));
+  const wantsReference = [...batch.values()].flat().some(claimsReference);
   // a message that claims what it is not known to claim: a bug, and together they would fail for ever
-  if (claiming.size === 0) return await bisect(recovering, batch, error);
+  if (claiming.size === 0 && (!wantsReference || attempt >= TRIES)) {
+    return await bisect(recovering, batch, error);
+  }
   log.info("a unique key was taken meanwhile, deciding {count} merchants again", {
     count: batch.size,
   });
+  if (claiming.size === 0) return await recovering.process(batch, attempt + 1);
   // these lost nothing but their company, so their tries begin anew
   await recovering.process(others, 1);
   if (attempt >= TRIES) return refuseOverloaded(claiming);
   for (const one of claiming) await recovering.process(new Map([one]), attempt + 1);
 }
 
-/** True for a message that may claim a unique key: see `CLAIMED_KEYS` of the write's errors. */
-function claims({ message }: QueuedMessage): boolean {
+/** True for a message that may claim a key unique among all merchants: see `CLAIMED_KEYS` of the write's errors. */
+function claimsOfAll({ message }: QueuedMessage): boolean {
   switch (message.type) {
     case "decide-deposit":
     case "ingest-withdrawal":
     case "settle-withdrawal":
     case "book-payout":
       return true;
-    case "reserve":
-      return message.referenceId !== null;
     default:
       return false;
   }
+}
+
+function claimsReference({ message }: QueuedMessage): boolean {
+  return message.type === "reserve" && message.referenceId !== null;
 }
 
 /**

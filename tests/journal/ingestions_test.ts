@@ -139,6 +139,37 @@ test("two merchants of one batch that are told of one event: one is, the other r
   await journal.stop(1_000);
 });
 
+test("two merchants that are told of one event have no withdrawal of another one decided alone", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const { store, sizes, reached, open } = gatedStore(sql);
+  const booking = openJournal(sql);
+  const [first, second, ...paying] = await Promise.all(
+    Array.from({ length: 22 }, () => addMerchant(sql)),
+  );
+  const told = [first ?? "", second ?? ""];
+  const deposits = [await bookDeposit(booking, told[0]!), await bookDeposit(booking, told[1]!)];
+  await Promise.all(paying.map((merchantId) => fund(sql, booking, merchantId, "100")));
+  await booking.stop(1_000);
+  const journal = openJournal(sql, { store });
+  // what is asked while a batch is written is the next batch
+  const before = bookDeposit(journal, told[0]!);
+  await reached;
+  const asked = told.map((merchantId, n) =>
+    journal.ask(merchantId, confirms(deposits[n] ?? ""), ASK_MS)
+  );
+  const payouts = paying.map((merchantId) =>
+    journal.ask(merchantId, reserveCommand({ referenceId: "order-1" }), ASK_MS)
+  );
+  open();
+  assertEquals(await endsOf(asked), ["done", "event_conflict"]);
+  assertEquals(await endsOf(payouts), paying.map(() => "done"));
+  await before;
+  assertEquals(sizes.filter((size) => size > 1), [22, 20]);
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});
+
 test("two nodes that are told of one event for two merchants: one takes it, the other refuses", async () => {
   await using database = await testDatabase();
   const { sql } = database;
