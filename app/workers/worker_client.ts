@@ -33,6 +33,8 @@ export interface WorkerClientOptions {
   readonly settings: () => unknown;
   /** Answers what the worker asks. */
   readonly reply?: (question: unknown) => Promise<unknown>;
+  /** A worker that is not ready for so long is replaced, milliseconds; default 30,000. */
+  readonly startTimeoutMs?: number;
 }
 
 /** One worker from its start to its end. */
@@ -41,6 +43,8 @@ interface Instance {
   readonly port: MessagePort;
   readonly startedAt: number;
   readonly closed: PromiseWithResolvers<void>;
+  /** Replaces it where it does not become ready. */
+  startTimer: ReturnType<typeof setTimeout> | undefined;
   isReady: boolean;
 }
 
@@ -84,14 +88,15 @@ export class WorkerClient<Request, Response, Ready = null> {
   }
 
   /**
-   * Waits until the worker is ready, 30 s at most.
+   * Waits until the worker is ready, as long as a start may take.
    *
    * @returns what its start returned
    * @throws {WorkerUnavailable} with the reason, where it did not start
    */
   ready(): Promise<Ready> {
     const { promise, reject } = pending<never>();
-    const timer = setTimeout(() => reject(this.#late("start", START_TIMEOUT_MS)), START_TIMEOUT_MS);
+    const { startTimeoutMs = START_TIMEOUT_MS } = this.#options;
+    const timer = setTimeout(() => reject(this.#late("start", startTimeoutMs)), startTimeoutMs);
     return Promise.race([this.#ready.promise, promise]).finally(() => clearTimeout(timer));
   }
 
@@ -165,7 +170,7 @@ export class WorkerClient<Request, Response, Ready = null> {
   }
 
   #start(): Instance {
-    const { entry, name, permissions, settings } = this.#options;
+    const { entry, name, permissions, settings, startTimeoutMs = START_TIMEOUT_MS } = this.#options;
     const worker = new Worker(entry, { type: "module", name, deno: { permissions } });
     const { port1: port, port2 } = new MessageChannel();
     worker.postMessage(null, [port2]);
@@ -174,8 +179,13 @@ export class WorkerClient<Request, Response, Ready = null> {
       port,
       startedAt: performance.now(),
       closed: pending(),
+      startTimer: undefined,
       isReady: false,
     };
+    instance.startTimer = setTimeout(
+      () => this.#replace(instance, "it did not start in time"),
+      startTimeoutMs,
+    );
     port.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#receive(instance, data);
     worker.onerror = (event) => {
       // otherwise the error would end the service
@@ -204,6 +214,7 @@ export class WorkerClient<Request, Response, Ready = null> {
     switch (message.kind) {
       case "ready":
         instance.isReady = true;
+        clearTimeout(instance.startTimer);
         this.#ready.resolve(message.ready as Ready);
         return this.#flush();
       case "start-failed":
@@ -298,7 +309,8 @@ function pending<T>(): PromiseWithResolvers<T> {
 }
 
 /** Ends a worker at once. */
-function end({ worker, port }: Instance): void {
+function end({ worker, port, startTimer }: Instance): void {
+  clearTimeout(startTimer);
   port.close();
   worker.terminate();
 }
