@@ -12,9 +12,9 @@ import type { Currency, Network } from "../ledger/money/pair.ts";
 export interface Capabilities {
   /** `solid-block`: blocks at or below the solid height never change. */
   readonly finality: "solid-block";
-  /** Whether one wallet's transactions are ordered by a nonce (then they can be replaced). */
+  /** True if one wallet's transactions are ordered by a nonce (then they can be replaced). */
   readonly nonce: boolean;
-  /** Whether an address needs the chain's own coin before its tokens can be moved. */
+  /** True if an address needs the chain's own coin before its tokens can be moved. */
   readonly needsGasToSweep: boolean;
   /** Currencies with a configured token contract. */
   readonly currencies: readonly Currency[];
@@ -248,7 +248,7 @@ export interface Chain {
   readonly capabilities: Capabilities;
   /** Address that payouts leave from. */
   readonly hotWallet: string;
-  /** Whether the text is a well-formed address that merchants may name as a destination. */
+  /** True if the text is a well-formed address that merchants may name as a destination. */
   isAddress(text: string): boolean;
   /** The text of an address in the form in which events carry it. */
   addressOf(eventAddress: string): string;
@@ -302,7 +302,7 @@ export interface Chain {
       readonly to: string;
       readonly currency: Asset;
       readonly amount: Amount;
-      /** Whether it lends stake, or takes it back, instead of moving the coin. */
+      /** True if it lends stake, or takes it back, instead of moving the coin. */
       readonly isLoan?: boolean;
     },
     signal?: AbortSignal,
@@ -346,7 +346,7 @@ export interface Chain {
  * lent from stake, on chains where the address itself pays (`needsGasToSweep`).
  */
 export interface SweepMeans {
-  /** Whether the chain knows the address: before that it sends nothing, and nothing can be lent to it. */
+  /** True if the chain knows the address: before that it sends nothing, and nothing can be lent to it. */
   readonly isActive: boolean;
   /** Coin it holds in solid blocks. */
   readonly coin: Amount;

@@ -34,7 +34,7 @@ export interface Intent {
    * not. A claim: the signer derives the address itself.
    */
   readonly destinationIndex: number | null;
-  /** Whether that address was handed out for the paying account, or for one not known any more. */
+  /** True if that address was handed out for the paying account, or for one not known any more. */
   readonly isDestinationClosed: boolean;
   /** Derivation index of the paying address, or `hot` for the hot wallet. */
   readonly wallet: "hot" | number;

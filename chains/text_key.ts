@@ -18,7 +18,7 @@ export function textKey(text: string): number {
   return key;
 }
 
-/** Whether no two of the texts are equal. */
+/** True if no two of the texts are equal. */
 export function areDistinct(texts: readonly string[]): boolean {
   return new Set(texts.map(textKey)).size === texts.length ||
     new Set(texts).size === texts.length;

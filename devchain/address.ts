@@ -15,7 +15,7 @@ const HEX_SHAPE = /^41[0-9a-f]{40}$/;
 /** An address as 42 lower-case hex digits, `41` first. */
 export type HexAddress = string;
 
-/** Whether the text is an address as lower-case hex with the `41` prefix. */
+/** True if the text is an address as lower-case hex with the `41` prefix. */
 export function isHexAddress(text: string): text is HexAddress {
   return HEX_SHAPE.test(text);
 }

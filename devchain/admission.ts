@@ -12,7 +12,7 @@ import { type NodeRefusal, REFUSALS, signatureRefusal } from "./refusal.ts";
 import type { SignerFinder } from "./signature.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** Whether the owner signed; null when so. */
+/** Null where the owner signed, otherwise the reason. */
 export function checkSignature(
   transaction: Transaction,
   signers: SignerFinder,

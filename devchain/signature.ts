@@ -131,7 +131,7 @@ function recoverKey(digest: Uint8Array, signature: Signature): Point | null {
 }
 
 /**
- * Whether recovery would give this key Q. It gives Q = (sR - zG) / r for the point R that r and v
+ * True if recovery would give this key Q. It gives Q = (sR - zG) / r for the point R that r and v
  * name (SEC 1, 4.1.6), so that is so just when (zG + rQ) / s is R.
  */
 function isBy(digest: Uint8Array, { r, s, recovery }: Signature, key: Point): boolean {

@@ -30,7 +30,7 @@ export interface StoredPending {
   readonly forced: ForcedFailure | null;
 }
 
-/** Whether the file gave a row. */
+/** True if the file gave a row. */
 export function isRow(value: unknown): value is Row {
   return typeof value === "object" && value !== null;
 }

@@ -4,9 +4,9 @@ import type { AnySql, Sql } from "./database/connect.ts";
 
 /** How far a merchant's new key is the merchant's own. */
 export interface KeyStanding {
-  /** Whether it has no payout right before another administrator has approved it. */
+  /** True if it has no payout right before another administrator has approved it. */
   readonly needsApproval: boolean;
-  /** Whether it is the merchant's own, though an administrator stands behind it. */
+  /** True if it is the merchant's own, though an administrator stands behind it. */
   readonly handedOver: boolean;
 }
 

@@ -11,7 +11,7 @@ export interface KeyRecord {
   readonly permissions: readonly string[];
   /** The administrator who stands behind it: who made the key that made it; null: none. */
   readonly administrator: string | null;
-  /** Whether it has no payout right before another administrator has approved it, where persons are told apart. */
+  /** True if it has no payout right before another administrator has approved it, where persons are told apart. */
   readonly needsApproval: boolean;
   readonly label: string;
   readonly ipAllowlist: readonly string[] | null;
@@ -61,7 +61,7 @@ export interface StoredKey {
   readonly permissions: readonly string[];
   /** The administrator who stands behind it; null: none. */
   readonly administrator: string | null;
-  /** Whether it has no payout right before another administrator has approved it, where persons are told apart. */
+  /** True if it has no payout right before another administrator has approved it, where persons are told apart. */
   readonly needsApproval: boolean;
   readonly ipAllowlist: readonly string[] | null;
   /** Unix milliseconds, null: never. */

@@ -121,7 +121,7 @@ export async function sumConfirmedByHand(
 }
 
 /**
- * Whether money that a payout moves may come from deposits which an administrator has confirmed by
+ * True if money that a payout moves may come from deposits which an administrator has confirmed by
  * hand: any of the merchant's in that pair, of the last 30 days. Counts where persons are told apart.
  */
 export async function hasFunded(

@@ -18,7 +18,7 @@ export async function findIngested(sql: Sql, eventId: string): Promise<string | 
 /** The beginnings of what the service names itself; the schema knows them as well. */
 const OWN = ["verdict:", "failover/"] as const;
 
-/** Whether an upstream system may not call an event so: it would read like a line of the service's. */
+/** True if an upstream system may not call an event so: it would read like a line of the service's. */
 export function isReservedEventId(eventId: string): boolean {
   return OWN.some((beginning) => eventId.startsWith(beginning));
 }

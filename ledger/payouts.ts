@@ -26,7 +26,7 @@ export interface FoundAttempt {
   /** The transfer that it carries. */
   readonly outgoingId: string;
   /**
-   * Whether it was declared dead. Its transfer was queued again or given up then, so that where it is
+   * True if it was declared dead. Its transfer was queued again or given up then, so that where it is
    * on the chain after all, nothing but a verdict keeps the transfer from being made twice.
    */
   readonly isExpired: boolean;

@@ -119,7 +119,7 @@ export async function acknowledgeQuarantined(
   });
 }
 
-/** Whether a row tells the end of a payout whose withdrawal has not ended. */
+/** True if a row tells the end of a payout whose withdrawal has not ended. */
 async function isOpenPayout(sql: AnySql, key: InboxKey): Promise<boolean> {
   const [row] = await sql<{ open: boolean }[]>`
     SELECT EXISTS (

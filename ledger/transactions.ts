@@ -51,7 +51,7 @@ export async function listTransactions(
   };
 }
 
-/** Whether a page holds every row of its pairs between its newest and its oldest. */
+/** True if a page holds every row of its pairs between its newest and its oldest. */
 function isGapless(filter: ListFilter): boolean {
   return filter.status === undefined && filter.type === undefined &&
     filter.referenceId === undefined;

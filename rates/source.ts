@@ -53,7 +53,7 @@ const FIAT_CODES: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Whether a code is the money of a state; sources mix other coins in. */
+/** True if a code is the money of a state; sources mix other coins in. */
 export function isFiat(code: string): boolean {
   return FIAT_CODES.has(code);
 }

@@ -5,7 +5,7 @@
  */
 
 /**
- * Whether the body of a 2xx answer acknowledges the delivery.
+ * True if the body of a 2xx answer acknowledges the delivery.
  *
  * @param body the whole body as text
  */

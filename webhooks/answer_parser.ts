@@ -66,7 +66,7 @@ export class AnswerParser {
   #size = 0;
   #hasBegun = false;
 
-  /** Whether anything has arrived. */
+  /** True if anything has arrived. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }

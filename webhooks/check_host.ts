@@ -24,7 +24,7 @@ const TURN_MS = 2_000;
 export type HostRefusal = Extract<UrlRefusal, "not_public" | "only_ipv6"> | "busy";
 
 /**
- * Whether a host name resolves to public addresses only, and to one of IPv4 among them: others are
+ * True if a host name resolves to public addresses only, and to one of IPv4 among them: others are
  * not called. A name that does not resolve now is let pass: it may exist later, and every connection
  * judges it again.
  *

@@ -17,7 +17,7 @@ export const EVENT_TYPES = [
 /** One of {@linkcode EVENT_TYPES}. */
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** Whether the text names an event. */
+/** True if the text names an event. */
 export function isEventType(text: string): text is EventType {
   return (EVENT_TYPES as readonly string[]).includes(text);
 }
@@ -28,7 +28,7 @@ export const TEST_EVENT = "webhook.test";
 /** Everything that is ever sent. */
 export type SentType = EventType | typeof TEST_EVENT;
 
-/** Whether the text names something that is sent. */
+/** True if the text names something that is sent. */
 export function isSentType(text: string): text is SentType {
   return text === TEST_EVENT || isEventType(text);
 }

@@ -121,12 +121,12 @@ export class NameLookups {
     return true;
   }
 
-  /** Whether the asker itself is what a question waits for. */
+  /** True if the asker itself is what a question waits for. */
   #hasPlace({ asker, use }: NameQuestion): boolean {
     return this.#underWay.values().some((one) => one.asker === asker && one.use === use);
   }
 
-  /** Whether others are what a question waits for. */
+  /** True if others are what a question waits for. */
   #isCrowdedFor({ asker }: NameQuestion): boolean {
     if (this.#underWay.size >= PLACES) return true;
     if (!this.#wasSlow(asker)) return false;

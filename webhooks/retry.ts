@@ -28,7 +28,7 @@ export function retryDelayMs(failedAttempts: number, random: number): number {
 }
 
 /**
- * Whether another attempt follows.
+ * True if another attempt follows.
  *
  * @param attempts attempts made so far
  * @param retryCount retries the merchant wants after the first attempt

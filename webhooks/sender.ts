@@ -82,7 +82,7 @@ export const systemResolve: Resolve = (hostname, _options, callback) =>
 export interface SenderOptions {
   readonly rules: UrlRules;
   readonly resolve?: Resolve;
-  /** Whether the runtime permits a connection to an address; default: it is not asked. */
+  /** True if the runtime permits a connection to an address; default: it is not asked. */
   readonly mayConnect?: (address: string) => boolean;
   /** Certificates that are trusted instead of the public ones, PEM; for tests. */
   readonly trusted?: string;

@@ -1,5 +1,5 @@
 /**
- * Whether a merchant asked to be told of an event. Applied when the event is written.
+ * True if a merchant asked to be told of an event. Applied when the event is written.
  *
  * @module
  */
@@ -15,7 +15,7 @@ export interface Subscription {
 }
 
 /**
- * Whether the event is to be delivered. One that is not is stored as skipped, so that it can be
+ * True if the event is to be delivered. One that is not is stored as skipped, so that it can be
  * sent later on request.
  */
 export function isSubscribed(subscription: Subscription, type: EventType): boolean {

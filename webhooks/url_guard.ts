@@ -97,7 +97,7 @@ export function checkUrl(text: string, rules: UrlRules): UrlCheck {
   return { kind: "allowed", url };
 }
 
-/** Whether a host name may be one of the public: it has several labels and no reserved end. */
+/** True if a host name may be one of the public: it has several labels and no reserved end. */
 function isPublicName(hostname: string): boolean {
   const name = hostname.replace(/\.+$/, "");
   return name.includes(".") && !NOT_PUBLIC_NAMES.some((end) => name.endsWith(`.${end}`));
@@ -113,7 +113,7 @@ export function addressLiteral(url: URL): string | null {
 }
 
 /**
- * Whether a connection to this address may be made: a public unicast address, seen through IPv4
+ * True if a connection to this address may be made: a public unicast address, seen through IPv4
  * written as IPv6. Private, loopback, link-local (cloud metadata), carrier-grade NAT, NAT64, 6to4,
  * Teredo, documentation and multicast ranges are not.
  *
@@ -132,7 +132,7 @@ export function isAllowedAddress(address: string, rules: UrlRules): boolean {
 }
 
 /**
- * Whether connections are made to an allowed address: IPv4, and this machine in development. The
+ * True if connections are made to an allowed address: IPv4, and this machine in development. The
  * second wall around the sender is Deno's network permission, which knows no ranges of IPv6
  * addresses, and a hole in it for all of them would be none.
  */

@@ -30,7 +30,7 @@ export interface ActorKind<M> {
   /** Drops an actor that had nothing to do for this long; never when null. */
   readonly idleMs: number | null;
   /**
-   * Whether an error says that something outside is away (a node, the database). The message is
+   * True if an error says that something outside is away (a node, the database). The message is
    * then tried until it comes back, and is not to blame.
    */
   isTransient(error: unknown): boolean;

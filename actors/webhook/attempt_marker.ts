@@ -258,12 +258,12 @@ export class AttemptMarker {
   }
 }
 
-/** Whether nothing is wrong with what was to be written. */
+/** True if nothing is wrong with what was to be written. */
 function isPassing(error: unknown): boolean {
   return classifyDatabaseError(error) === "connection" || isWaiting(error);
 }
 
-/** Whether a row that something else holds was waited for in vain. */
+/** True if a row that something else holds was waited for in vain. */
 function isWaiting(error: unknown): boolean {
   return isLocked(error) || classifyDatabaseError(error) === "serialization";
 }

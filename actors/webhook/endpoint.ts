@@ -29,7 +29,7 @@ export class Endpoint {
   inFlight = 0;
   /** When something last happened, milliseconds of the monotonic clock. */
   touchedAt = 0;
-  /** Whether the last claim was filled, so that more events are likely to wait. */
+  /** True if the last claim was filled, so that more events are likely to wait. */
   hasMore = false;
   #width = UNKNOWN;
 
@@ -49,7 +49,7 @@ export class Endpoint {
   }
 
   /**
-   * Whether a claim may wait until half of what may be under way has ended: where more events wait
+   * True if a claim may wait until half of what may be under way has ended: where more events wait
    * they are claimed by halves, one half while the other is delivered. Not for an endpoint that
    * answers badly: it would be called, and the database asked for it, all the more often.
    */
@@ -57,7 +57,7 @@ export class Endpoint {
     return this.hasMore && this.#width >= UNKNOWN;
   }
 
-  /** Whether half of what may be under way has ended. */
+  /** True if half of what may be under way has ended. */
   isHalfEmpty(isCrowded: boolean): boolean {
     const width = this.#widthWhen(isCrowded);
     return width - this.inFlight >= width / 2;
@@ -67,12 +67,12 @@ export class Endpoint {
     return isCrowded ? Math.min(this.#width, CROWDED) : this.#width;
   }
 
-  /** Whether nothing is known that a new one would not know. */
+  /** True if nothing is known that a new one would not know. */
   get isOrdinary(): boolean {
     return this.inFlight === 0 && this.#width >= UNKNOWN;
   }
 
-  /** Whether it has answered badly more often than well of late. */
+  /** True if it has answered badly more often than well of late. */
   get isInTrouble(): boolean {
     return this.#width < UNKNOWN;
   }

@@ -50,7 +50,7 @@ export class SecretDesk {
     return count;
   }
 
-  /** Whether a merchant's secret was tried in vain a short while ago. */
+  /** True if a merchant's secret was tried in vain a short while ago. */
   leavesAlone(merchantId: string): boolean {
     return (this.#closed.get(merchantId) ?? 0) > performance.now();
   }

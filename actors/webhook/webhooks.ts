@@ -240,7 +240,7 @@ class Deliveries implements Webhooks {
     return this.#most - this.#inFlight - (size - held);
   }
 
-  /** Whether so many are under way that slow endpoints must not take the rest. */
+  /** True if so many are under way that slow endpoints must not take the rest. */
   get #isCrowded(): boolean {
     return this.#left < this.#most / 2;
   }

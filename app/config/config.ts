@@ -55,7 +55,7 @@ export interface Config {
   readonly trustedProxies: readonly string[];
   /** Connections from outside at most, in all and of one client address. */
   readonly connections: { readonly total: number; readonly perAddress: number };
-  /** Whether the API reference is served. */
+  /** True if the API reference is served. */
   readonly apiDocs: boolean;
   /** Where health and metrics are served; null: beside the API. */
   readonly ops: { readonly host: string; readonly port: number } | null;

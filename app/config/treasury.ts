@@ -137,7 +137,7 @@ function plainHttpFaults(name: string, list: string | undefined): readonly strin
   ];
 }
 
-/** Whether a host of a URL is this machine. */
+/** True if a host of a URL is this machine. */
 export function isThisMachine(hostname: string): boolean {
   if (hostname === "localhost") return true;
   const host = hostname.replace(/^\[|\]$/g, "");

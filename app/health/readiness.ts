@@ -56,7 +56,7 @@ export interface ReadinessParts {
 }
 
 /**
- * Whether this node can serve, and what is not as it should be. Only what decides whether it can
+ * True if this node can serve, and what is not as it should be. Only what decides whether it can
  * serve makes it unready: what is told besides is a reason, and so is that it could not be read.
  */
 export async function readiness(parts: ReadinessParts): Promise<Readiness> {

@@ -1,4 +1,4 @@
-/** Whether the data folder is ours now, or which process works on it. */
+/** The data folder is this process's now, or which process works on it. */
 export type FolderLock = { readonly ok: true } | { readonly ok: false; readonly owner: string };
 
 /**

@@ -139,7 +139,7 @@ export async function openDatabase(
   };
 }
 
-/** Whether a server was refused because its settings put at risk what it acknowledges. */
+/** True if a server was refused because its settings put at risk what it acknowledges. */
 export function isUnsafeServer(error: unknown): error is Error {
   return error instanceof Error && "code" in error && error.code === "UNSAFE_SERVER";
 }

@@ -43,7 +43,7 @@ export interface SignerState {
 export interface OpenSigner {
   readonly signer: Required<Signer>;
   readonly walletId: string;
-  /** Whether its connection to the database works; bounded. */
+  /** True if its connection to the database works; bounded. */
   reachesDatabase(): Promise<boolean>;
   /** What was signed away in the last day, by asset and network. */
   spent(): Readonly<Record<string, string>>;

@@ -21,7 +21,7 @@ export function sharedUser(user: number | null, owner: number | null): string | 
     : null;
 }
 
-/** Whether a file can be read by this process. */
+/** True if a file can be read by this process. */
 async function canRead(path: string): Promise<boolean> {
   try {
     (await Deno.open(path, { read: true })).close();

@@ -29,9 +29,9 @@ export interface EmbeddedOptions {
   readonly dataDir: string;
   /** PostgreSQL settings that differ from the built-in ones. */
   readonly settings?: Settings;
-  /** Whether a server that dies is started again while this process lives; default true. */
+  /** True if a server that dies is started again while this process lives; default true. */
   readonly supervise?: boolean;
-  /** Whether a new cluster is flushed to disk before its first use; default true. */
+  /** True if a new cluster is flushed to disk before its first use; default true. */
   readonly syncNewCluster?: boolean;
   /** Bound of the whole start, milliseconds; default 120,000 (a long recovery counts). */
   readonly startTimeoutMs?: number;
@@ -46,7 +46,7 @@ export interface EmbeddedPostgres {
   readonly port: number;
   /** Process id of the server that runs now. */
   readonly pid: number;
-  /** Whether this process started it (otherwise it was found running). */
+  /** True if this process started it (otherwise it was found running). */
   readonly owned: boolean;
   /**
    * Stops the server, whoever started it, unless another process uses it as well; later calls

@@ -50,7 +50,7 @@ export async function sharedFileLock(path: string): Promise<Disposable> {
   };
 }
 
-/** Whether nobody holds a lock on the file. */
+/** True if nobody holds a lock on the file. */
 export async function isUnlocked(path: string): Promise<boolean> {
   using file = await Deno.open(path, { create: true, write: true });
   return await file.tryLock(true);

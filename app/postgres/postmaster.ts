@@ -56,7 +56,7 @@ export async function readLockFile(folder: string): Promise<LockFile | null> {
   return { pid: Math.abs(pid), port: port > 0 ? port : null, status: lines[7] ?? "" };
 }
 
-/** Whether anybody listens on a loopback port. */
+/** True if anybody listens on a loopback port. */
 export async function somebodyListens(port: number): Promise<boolean> {
   try {
     const connection = await Deno.connect({
@@ -116,7 +116,7 @@ export function freePort(): number {
   return port;
 }
 
-/** Whether a loopback port can be listened on now. */
+/** True if a loopback port can be listened on now. */
 export function isFree(port: number): boolean {
   try {
     Deno.listen({ hostname: "127.0.0.1", port }).close();

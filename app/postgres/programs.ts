@@ -68,7 +68,7 @@ async function ownerOf(folder: string): Promise<ServerUser | null> {
 }
 
 /**
- * Whether an account may pass through a folder and all folders above it.
+ * True if an account may pass through a folder and all folders above it.
  *
  * @param path an existing folder
  * @param user `null` for the account of this process, which is taken to reach what it was given
@@ -220,7 +220,7 @@ async function stagingFolder(dataDir: string): Promise<string> {
   }
 }
 
-/** Whether the error says that a place cannot be written at all. */
+/** True if the error says that a place cannot be written at all. */
 export function isReadOnly(error: unknown): boolean {
   return error instanceof Deno.errors.PermissionDenied ||
     error instanceof Deno.errors.NotFound ||

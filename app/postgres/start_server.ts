@@ -80,7 +80,7 @@ export async function startServer(
   }
 }
 
-/** Whether the server stopped because it saw (remains of) another one on the same cluster. */
+/** True if the server stopped because it saw (remains of) another one on the same cluster. */
 function isHeldByAnother(said: string): boolean {
   return /lock file "[^"]*" already exists|pre-existing shared memory block|lock file "[^"]*" is empty/
     .test(said);

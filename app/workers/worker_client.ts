@@ -51,7 +51,7 @@ interface Instance {
 interface Call<Response> extends PromiseWithResolvers<Response> {
   readonly timer: ReturnType<typeof setTimeout>;
   readonly cancelledWith: Set<number> | undefined;
-  /** Whether a worker has received it. */
+  /** True if a worker has received it. */
   isSent: boolean;
 }
 

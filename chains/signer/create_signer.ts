@@ -67,11 +67,11 @@ function refuse(outgoingId: string, refused: Refused["refused"], reason: string)
 interface Desk extends SignerOptions {
   readonly builderOf: ReadonlyMap<string, TransferBuilder>;
   readonly memory: SignedMemory;
-  /** Whether something was signed away that is not durably counted yet. */
+  /** True if something was signed away that is not durably counted yet. */
   hasUncounted: boolean;
   /** What was signed and is not durable yet. */
   unkept: KeptSignature[];
-  /** Whether the last write failed; nothing new is signed until one has succeeded. */
+  /** True if the last write failed; nothing new is signed until one has succeeded. */
   isBroken: boolean;
 }
 

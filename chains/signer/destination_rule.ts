@@ -21,7 +21,7 @@ export type ColdAddresses = Readonly<Partial<Record<Network, string>>>;
 /** Kinds whose money somebody else holds afterwards, or which is there to be burned. */
 const SPENDING: ReadonlySet<IntentKind> = new Set(["payout", "settlement", "gas"]);
 
-/** Whether a transfer of this kind counts against the caps: the others stay with us. */
+/** True if a transfer of this kind counts against the caps: the others stay with us. */
 export function isSpending(kind: IntentKind): boolean {
   return SPENDING.has(kind);
 }

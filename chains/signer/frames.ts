@@ -34,7 +34,7 @@ export class FrameReader {
     this.#limit = limit;
   }
 
-  /** Whether a frame has begun and not ended. */
+  /** True if a frame has begun and not ended. */
   get isPartial(): boolean {
     return this.#filled > 0 || this.#body !== null;
   }

@@ -9,7 +9,7 @@ import { getLogger } from "@logtape/logtape";
 
 const log = getLogger(["engine", "chains", "signer"]);
 
-/** Whether signing is paused. Where that cannot be told, it is. */
+/** True if signing is paused. Where that cannot be told, it is. */
 export async function isPaused(file: string): Promise<boolean> {
   try {
     await Deno.lstat(file);

@@ -52,7 +52,7 @@ export class SignedMemory {
     this.#sweepAt = Math.min(this.#entries.size + SWEEP_STEP, most);
   }
 
-  /** Whether no more can be remembered: a live signature is never forgotten to make room. */
+  /** True if no more can be remembered: a live signature is never forgotten to make room. */
   get isFull(): boolean {
     return this.#entries.size >= this.#most;
   }
@@ -78,7 +78,7 @@ export class SignedMemory {
     return this.#entries.get(outgoingId)?.signed ?? null;
   }
 
-  /** Whether another intent has this transaction id. */
+  /** True if another intent has this transaction id. */
   hasTxid(txid: string): boolean {
     return this.#txids.has(txid);
   }

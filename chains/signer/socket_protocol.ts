@@ -75,7 +75,7 @@ const statusSchema = z.strictObject({
   /** Digest of the wallet's public keys. */
   fingerprint: z.string(),
   paused: z.boolean(),
-  /** Whether its own connection to the database works. */
+  /** True if its own connection to the database works. */
   reachesDatabase: z.boolean(),
   /** Tokens without a cap per transaction and per day, such as `USDT/TRX`. */
   uncapped: z.array(z.string()),

@@ -13,7 +13,7 @@ import type { SigningKey } from "../wallet/network_keys.ts";
 /** Builds and signs the transfers of one network. */
 export interface TransferBuilder {
   readonly network: Network;
-  /** Whether block time follows the wall clock; not where blocks are made on demand. */
+  /** True if block time follows the wall clock; not where blocks are made on demand. */
   readonly followsClock: boolean;
   /**
    * Why an envelope must not be signed.

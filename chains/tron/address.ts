@@ -64,7 +64,7 @@ function payloadOf(text: string): Uint8Array | null {
 }
 
 /**
- * Whether the text is an address a merchant may name: base58check with a right checksum. Other
+ * True if the text is an address a merchant may name: base58check with a right checksum. Other
  * spellings of the same bytes (`41...`, `0x...`) are refused, so that one address has one text.
  */
 export function isTronAddress(text: string): boolean {

@@ -38,7 +38,7 @@ export class CallMeter {
     return this.#known + this.#own;
   }
 
-  /** Whether today's calls are used up. */
+  /** True if today's calls are used up. */
   get isSpent(): boolean {
     return this.limit !== null && this.today >= this.limit;
   }

@@ -1,5 +1,5 @@
 /**
- * Whether a node is of the chain it is believed to be of. The id of the first block says so: it
+ * True if a node is of the chain it is believed to be of. The id of the first block says so: it
  * differs between the main network, its test networks and private ones.
  *
  * @module

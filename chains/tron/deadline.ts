@@ -16,7 +16,7 @@ export class Deadline implements Disposable {
     return this.#controller.signal;
   }
 
-  /** Whether the time has passed. */
+  /** True if the time has passed. */
   get isOver(): boolean {
     return this.signal.aborted;
   }

@@ -42,12 +42,12 @@ export interface NodeAnswer {
   readonly text: string;
 }
 
-/** Whether the host is this machine. */
+/** True if the host is this machine. */
 function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
 }
 
-/** Whether the host is this machine or on a private network, where nobody counts calls. */
+/** True if the host is this machine or on a private network, where nobody counts calls. */
 export function isPrivate(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, "");
   if (ipaddr.isValid(host)) return ipaddr.parse(host).range() !== "unicast";
@@ -164,7 +164,7 @@ export class TronNode {
     this.#unknownUntil.set(path, performance.now() + UNKNOWN_PATH_MS);
   }
 
-  /** Whether the node lately did not know a path. */
+  /** True if the node lately did not know a path. */
   isUnknown(path: string): boolean {
     return (this.#unknownUntil.get(path) ?? 0) > performance.now();
   }

@@ -87,7 +87,7 @@ export function blockRefOf(answer: BlockHeadAnswer): BlockRef {
 }
 
 /**
- * Whether a transaction did what it says.
+ * True if a transaction did what it says.
  *
  * Contract calls carry a result in the block and in the receipt, native transfers only in the
  * block. Both must agree: calling a paid transaction failed would pay it twice.

@@ -62,7 +62,7 @@ export async function readAtCheckpoint<T>(
 }
 
 /**
- * Whether a node has the checkpoint among its solid blocks; otherwise it is behind.
+ * True if a node has the checkpoint among its solid blocks; otherwise it is behind.
  *
  * @throws {ForeignNode} when it has another block in its place
  */

@@ -59,7 +59,7 @@ export async function readNewest(
   );
 }
 
-/** Whether a block's time is near enough to the clock for its node to be in step. */
+/** True if a block's time is near enough to the clock for its node to be in step. */
 function isFresh(block: BlockRef): boolean {
   return Date.now() - block.time < STALE_MS;
 }
@@ -218,7 +218,7 @@ async function readRangeOf(
   }
 }
 
-/** Whether the first block does not continue the one before. */
+/** True if the first block does not continue the one before. */
 function isStrange([first]: readonly BlockAnswer[], { hash }: Checkpoint): boolean {
   return first?.kind === "block" && first.block.parentHash !== hash;
 }

@@ -86,7 +86,7 @@ function parsed(
   }
 }
 
-/** Whether an answer is worth asking no further node. */
+/** True if an answer is worth asking no further node. */
 export function isWhole(answer: BlockAnswer): boolean {
   return answer.kind === "block";
 }

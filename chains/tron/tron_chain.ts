@@ -85,7 +85,7 @@ export interface TronChainOptions {
   readonly dailyCalls?: number;
   /** Calls per node and second at most, 0 without a bound; see {@linkcode NodeOptions.callsPerSecond}. */
   readonly callsPerSecond?: number;
-  /** Whether nodes are asked for the chain's first block before they are believed; default not. */
+  /** True if nodes are asked for the chain's first block before they are believed; default not. */
   readonly checksIdentity?: boolean;
   /** Time between two blocks at least, milliseconds; default 1, as a development chain may have it. */
   readonly leastBlockMs?: number;

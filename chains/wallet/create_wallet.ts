@@ -23,12 +23,12 @@ export interface CreateWalletOptions {
   /** At least 12 characters. */
   readonly passphrase: string;
   /**
-   * Whether the passphrase is at least 128 random bits, which nobody can guess: then it is hardly
+   * True if the passphrase is at least 128 random bits, which nobody can guess: then it is hardly
    * stretched, because that would only make every start slower. Default false.
    */
   readonly passphraseIsRandom?: boolean;
   readonly networks: readonly Network[];
-  /** Whether it is for development; staging and production refuse it then. Default false. */
+  /** True if it is for development; staging and production refuse it then. Default false. */
   readonly development?: boolean;
   /** English BIP-39 words to import; generated (24 words) when absent. */
   readonly mnemonic?: string;

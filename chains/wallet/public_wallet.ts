@@ -23,7 +23,7 @@ import {
 export interface PublicWallet {
   /** `wal_<uuid>`. */
   readonly walletId: string;
-  /** Whether a first start in development made it. */
+  /** True if a first start in development made it. */
   readonly development: boolean;
   /** Deposit branch and hot wallet by network. */
   readonly networks: Readonly<Partial<Record<Network, PublicAccount>>>;
@@ -47,7 +47,7 @@ export async function openPublicWallet(file: string): Promise<PublicWallet> {
 }
 
 /**
- * Whether a file has the encrypted words beside the public part.
+ * True if a file has the encrypted words beside the public part.
  *
  * @throws {WalletFault} when it is malformed, of the old form, or other users may read or change it
  */

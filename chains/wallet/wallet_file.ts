@@ -46,7 +46,7 @@ export type PublicAccount = z.infer<typeof networkSchema>;
 /** What a wallet is without its secrets. */
 export const publicPartSchema = z.strictObject({
   walletId: z.string().regex(/^wal_[0-9a-f-]{36}$/),
-  /** Whether a first start in development made it; nothing else uses such a one. */
+  /** True if a first start in development made it; nothing else uses such a one. */
   development: z.boolean(),
   networks: z.partialRecord(z.enum(NETWORKS), networkSchema),
 });

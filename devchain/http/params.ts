@@ -47,7 +47,7 @@ export class Params {
     }
   }
 
-  /** Whether addresses are base58 in this request and its answer. */
+  /** True if addresses are base58 in this request and its answer. */
   get visible(): boolean {
     return this.flag("visible");
   }

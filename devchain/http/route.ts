@@ -17,7 +17,7 @@ export interface NodeRequest {
   readonly view: "head" | "solid";
   /** Blocks that the node which answers lacks: it is another one than the one before. */
   readonly behind: number;
-  /** Whether a fault of one of these kinds happens now. */
+  /** True if a fault of one of these kinds happens now. */
   fire(kinds: readonly FaultKind[]): Fault | null;
 }
 
@@ -27,9 +27,9 @@ export type Answer = { readonly json: unknown } | { readonly bytes: Uint8Array<A
 /** One path of the node. */
 export interface Route {
   readonly answer: (request: NodeRequest) => Answer;
-  /** Whether it exists under `/walletsolidity/` too. */
+  /** True if it exists under `/walletsolidity/` too. */
   readonly solidity: boolean;
-  /** Whether GET is allowed besides POST. */
+  /** True if GET is allowed besides POST. */
   readonly get: boolean;
 }
 

@@ -57,7 +57,7 @@ export function isLocked(error: unknown): boolean {
 const BLAMES_WHAT_WAS_SENT = /^(21|22|23|54|P0)/;
 
 /**
- * Whether the server rolled a statement back for reasons of its own: a deadlock, a lock or a
+ * True if the server rolled a statement back for reasons of its own: a deadlock, a lock or a
  * statement that took too long, a full disk, a server that became read-only. The same statement may
  * succeed later, and nothing in it may be taken for broken because of this.
  */

@@ -51,13 +51,13 @@ export interface ConnectOptions {
    */
   readonly silenceMs?: number;
   /**
-   * Whether a server is refused whose settings put what it acknowledged at risk (`fsync = off`);
+   * True if a server is refused whose settings put what it acknowledged at risk (`fsync = off`);
    * default false.
    */
   readonly durable?: boolean;
   /** How large answers are read; default: as fast as they come. */
   readonly pace?: ReadPace;
-  /** Whether the role may only read, so that it cannot tell a server that takes no writes; default false. */
+  /** True if the role may only read, so that it cannot tell a server that takes no writes; default false. */
   readonly readsOnly?: boolean;
 }
 

@@ -3,7 +3,7 @@ import postgres from "postgres";
 /** How long a statement of {@linkcode writeApart} may wait for a row, as PostgreSQL writes it. */
 export const ROW_WAIT = "50ms";
 
-/** Whether a statement waited in vain for a row that another transaction holds. */
+/** True if a statement waited in vain for a row that another transaction holds. */
 function isLocked(error: unknown): boolean {
   return error instanceof postgres.PostgresError && error.code === "55P03";
 }

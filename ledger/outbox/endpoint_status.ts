@@ -7,7 +7,7 @@ export const COUNTED_AT_MOST = 100_000;
 
 /** What is known of a merchant's endpoint. Times are Unix milliseconds. */
 export interface EndpointStatus {
-  /** Whether there is a URL and it is switched on. */
+  /** True if there is a URL and it is switched on. */
   readonly isOn: boolean;
   /** Since when nothing is acknowledged; null: the newest answer was an acknowledgement. */
   readonly failing: {

@@ -7,7 +7,7 @@ export interface KeptSecrets {
   readonly merchantId: string;
   readonly current: string;
   readonly previous: string | null;
-  /** Whether the previous one signs no longer. */
+  /** True if the previous one signs no longer. */
   readonly isPreviousOver: boolean;
 }
 

@@ -19,7 +19,7 @@ export interface DepositConfirmed {
   readonly txHash: string | null;
   readonly referenceId: string | null;
   readonly address: string | null;
-  /** Whether this is a top-up of the merchant's own wallet. */
+  /** True if this is a top-up of the merchant's own wallet. */
   readonly isTopUp: boolean;
   readonly commission: Amount;
   /** Decimal fraction, for example `"0.01"`. */
