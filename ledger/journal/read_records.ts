@@ -169,7 +169,7 @@ async function readWithdrawals(sql: Sql, { withdrawals }: RecordNeeds): Promise<
 /**
  * The withdrawals that hold wanted references, each found in one place of the unique index: a reference
  * like `1` may be that of every merchant. Compared as a row, reference and merchant are served by no
- * other index; `LIMIT` keeps the planner from reading all of a small table once.
+ * other index, and in its order one row is read of it.
  */
 async function readHolders(
   sql: Sql,
@@ -186,7 +186,7 @@ async function readHolders(
         AND (x.reference_id, x.merchant_id) >= (k.reference_id, k.merchant_id)
         AND (x.reference_id, x.merchant_id) <= (k.reference_id, k.merchant_id)
         AND x.status NOT IN ('FAILED','CANCELLED')
-      LIMIT 1) w`;
+      ORDER BY x.reference_id, x.merchant_id LIMIT 1) w`;
 }
 
 async function readDeposits(
