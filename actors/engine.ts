@@ -229,7 +229,7 @@ export class Engine {
     this.addressBook.dropCaches();
   }
 
-  /** What the hot wallet can still pay; null where it is not known. */
+  /** Amount that the hot wallet can still pay; null where it is not known. */
   liquidity(network: Network, currency: Currency): Amount | null {
     return this.#liquidity.left(network, currency);
   }

@@ -26,7 +26,7 @@ const WAITING_LIMIT = 2_000;
 /** Time for which what keeps addresses from being made is told after it was met last. */
 const TOLD_MS = 60_000;
 
-/** An address nobody else has, already watched. */
+/** A new address, given to one merchant only. The watcher knows it already. */
 export interface FreshAddress {
   readonly addressId: string;
   readonly address: string;
@@ -146,7 +146,7 @@ class NetworkBook {
         await this.requireWatched();
         if (this.#indexes.length === 0) await this.#number();
       } catch (error) {
-        // without numbers there is none for any of them: nobody waits for the same answer in turn
+        // without numbers no request can be served: all of them are refused at once
         this.#refuse([...this.#waiting], error);
         continue;
       }

@@ -39,7 +39,7 @@ export class AuditPause {
   #lockedAt = -Infinity;
   #pauseMs = FIRST_MS;
 
-  /** How long ago such a row was last found locked, milliseconds. */
+  /** Milliseconds since such a row was last found locked. */
   get lockedMs(): number {
     return performance.now() - this.#lockedAt;
   }

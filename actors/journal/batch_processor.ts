@@ -337,8 +337,8 @@ export class BatchProcessor {
   }
 
   /**
-   * What is left to decide where another node may have written: the commands. Chain events may be
-   * consumed by the other one, so the inbox is read again.
+   * The commands of a batch, which are decided again where another node may have written. Chain events
+   * are read from the inbox again, as that node may have consumed them.
    */
   #askedOf(batch: Batch): Batch {
     const asked = new Map<string, readonly QueuedMessage[]>();

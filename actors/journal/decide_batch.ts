@@ -203,7 +203,7 @@ export interface Committed {
   readonly events: ReadonlySet<string>;
   /** Networks with new payouts. */
   readonly networks: ReadonlySet<Network>;
-  /** What new payouts reserve. */
+  /** Amounts that new payouts reserve of the hot wallets. */
   readonly reservations: readonly Reservation[];
   /** Deposits that were seen and are not final yet. */
   readonly pendingDeposits: readonly PendingDeposit[];

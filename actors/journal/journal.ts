@@ -47,7 +47,7 @@ export interface JournalOptions {
   /** US dollars per unit of a currency. */
   readonly usdRate: (currency: Currency) => string;
   readonly onCommitted: (committed: Committed) => void;
-  /** What hot wallets can still pay; without it no payout is refused for want of it. */
+  /** Amounts that hot wallets can still pay. Left out: no payout is refused for lack of funds. */
   readonly liquidity?: Liquidity;
   readonly queueCapacity?: number;
   readonly mailboxCapacity?: number;
@@ -171,7 +171,7 @@ export class Journal implements Merchants {
     return this.#givenUpAt === null ? null : this.#monotonic() - this.#givenUpAt;
   }
 
-  /** How long ago a row that all audited commands need was last found locked, milliseconds. */
+  /** Milliseconds since a row that all audited commands need was last found locked. */
   get auditLockedMs(): number {
     return this.#processor.audit.lockedMs;
   }

@@ -36,5 +36,27 @@ export function findServeConnection(): ServeConnection | null {
   const found = typeof internals === "object" && internals !== null
     ? Reflect.get(internals, "serveHttpOnConnection")
     : undefined;
-  return typeof found === "function" ? found : null;
+  if (typeof found !== "function") return null;
+  return (connection, signal, ...rest) => found(connection, lateEndsAllowed(signal), ...rest);
+}
+
+/**
+ * The same signal for Deno's own listener. To end a connection that the client has ended a moment before
+ * fails in that listener, where nothing can catch it: it would end the process.
+ */
+function lateEndsAllowed(signal: AbortSignal): AbortSignal {
+  const own = new AbortController();
+  const add = own.signal.addEventListener.bind(own.signal);
+  Object.defineProperty(own.signal, "addEventListener", {
+    value: (type: string, listener: (event: Event) => void, options?: AddEventListenerOptions) =>
+      add(type, (event) => {
+        try {
+          listener.call(own.signal, event);
+        } catch (error) {
+          if (!(error instanceof Deno.errors.BadResource)) throw error;
+        }
+      }, options),
+  });
+  signal.addEventListener("abort", () => own.abort(), { once: true });
+  return own.signal;
 }
