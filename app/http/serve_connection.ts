@@ -30,9 +30,10 @@ export type ServeConnection = (
   onListen: () => void,
 ) => ServedConnection;
 
-/** Deno's function for it; null where this version of Deno has none. */
-export function findServeConnection(): ServeConnection | null {
-  const internals = Reflect.get(Deno, Reflect.get(Deno, "internal"));
+/** Deno's function for it; null where `internals` of this version of Deno have none. */
+export function findServeConnection(
+  internals: unknown = Reflect.get(Deno, Reflect.get(Deno, "internal")),
+): ServeConnection | null {
   const found = typeof internals === "object" && internals !== null
     ? Reflect.get(internals, "serveHttpOnConnection")
     : undefined;

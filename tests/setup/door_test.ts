@@ -351,6 +351,34 @@ test("a request that throws ends its own connection's answer and nothing else", 
   });
 });
 
+test("a connection that ends as it is ended does not end the process, a bug does", () => {
+  const uncaught: unknown[] = [];
+  const hear = (event: ErrorEvent) => {
+    event.preventDefault();
+    uncaught.push(event.error);
+  };
+  const bug = new TypeError("a bug");
+  globalThis.addEventListener("error", hear);
+  try {
+    for (const thrown of [new Deno.errors.BadResource("Bad resource ID"), bug]) {
+      const serve = findServeConnection({
+        serveHttpOnConnection: (_connection: unknown, signal: AbortSignal) => {
+          signal.addEventListener("abort", () => {
+            throw thrown;
+          });
+        },
+      });
+      assert(serve !== null);
+      const ended = new AbortController();
+      Reflect.apply(serve, undefined, [null, ended.signal]);
+      ended.abort();
+    }
+  } finally {
+    globalThis.removeEventListener("error", hear);
+  }
+  assertEquals(uncaught, [bug]);
+});
+
 test("clients have half of the descriptors and callbacks a quarter, the rest is for all else", () => {
   const settings = { connections: { total: 4_096, perAddress: 256 } };
   const rows: readonly [number, number, number][] = [

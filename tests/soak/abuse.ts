@@ -26,9 +26,10 @@ export async function run(args: readonly string[]): Promise<number> {
   return faults.length === 0 ? 0 : 1;
 }
 
-function commandOf({ seed, seconds, connections, descriptors, merchants }: AbuseSoakOptions) {
+function commandOf(options: AbuseSoakOptions): string {
+  const { seed, seconds, connections, openRate, descriptors, merchants } = options;
   return `deno task soak abuse --seed ${seed} --seconds ${seconds} --connections ${connections} ` +
-    `--descriptors ${descriptors} --merchants ${merchants}`;
+    `--open-rate ${openRate} --descriptors ${descriptors} --merchants ${merchants}`;
 }
 
 function print(text: string): void {

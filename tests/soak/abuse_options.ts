@@ -8,6 +8,8 @@ export interface AbuseSoakOptions {
   readonly seconds: number;
   /** Connections that are held open against the service. */
   readonly connections: number;
+  /** Connections that are opened in a second until all of them are held. */
+  readonly openRate: number;
   /** Descriptors that the service may have. */
   readonly descriptors: number;
   readonly merchants: number;
@@ -17,6 +19,7 @@ export const USAGE = `deno task soak abuse [options]
   --seed n         repeats a run; drawn and printed when left out
   --seconds n      of each of the eight phases, default 20
   --connections n  held open against the service, default 2000
+  --open-rate n    connections opened in a second, default 4000
   --descriptors n  that the service may have, default 1024
   --merchants n    who work as usual, default 8`;
 
@@ -28,6 +31,7 @@ export function parseOptions(args: readonly string[]): AbuseSoakOptions {
       seed: { type: "string" },
       seconds: { type: "string", default: "20" },
       connections: { type: "string", default: "2000" },
+      "open-rate": { type: "string", default: "4000" },
       descriptors: { type: "string", default: "1024" },
       merchants: { type: "string", default: "8" },
     },
@@ -36,6 +40,7 @@ export function parseOptions(args: readonly string[]): AbuseSoakOptions {
     seed: values.seed === undefined ? Date.now() % 1_000_000 : count("--seed", values.seed),
     seconds: count("--seconds", values.seconds),
     connections: count("--connections", values.connections),
+    openRate: count("--open-rate", values["open-rate"]),
     descriptors: count("--descriptors", values.descriptors),
     merchants: count("--merchants", values.merchants),
   };

@@ -1,10 +1,11 @@
+import { fileURLToPath } from "node:url";
 import { delay } from "../../ledger/database/delay.ts";
 import { seeded } from "../faults/support/seeded.ts";
 import { withService } from "../support/service.ts";
 import { auditAbuse, type Phase } from "./abuse_audit.ts";
 import type { AbuseSoakOptions } from "./abuse_options.ts";
 import { nothingHeard, workFor } from "./abuse_traffic.ts";
-import type { Attack, Order } from "./abuse_worker.ts";
+import type { Attack, Order } from "./abuse_client.ts";
 import { type AbuseWorld, holdRow, makeWorld } from "./abuse_world.ts";
 
 /** What a soak found. */
@@ -15,6 +16,8 @@ export interface AbuseFound {
 
 /** Pause between two phases, so that one's last requests are not the next one's. */
 const BETWEEN_MS = 2_000;
+/** Connections that one process of abuse holds: fewer than the system allows it descriptors. */
+const CONNECTIONS_EACH = 9_000;
 
 /** Runs a soak to its end. @param note told how it goes */
 export async function runAbuseSoak(
@@ -47,10 +50,10 @@ export async function runAbuseSoak(
 /** Undisturbed, each kind alone, all together, undisturbed. */
 function attacksOf(
   { suspects }: AbuseWorld,
-  { connections }: AbuseSoakOptions,
+  { connections, openRate }: AbuseSoakOptions,
 ): readonly (readonly [string, readonly Attack[]])[] {
   const nulPaths: Attack = { kind: "nul-paths", apiKey: suspects.payer, perSecond: 20 };
-  const held: Attack = { kind: "connections", count: connections };
+  const held: Attack = { kind: "connections", count: connections, perSecond: openRate };
   const publicRoutes: Attack = { kind: "public-routes", perSecond: 70 };
   const lists: Attack = { kind: "large-lists", apiKeys: suspects.readers };
   const row: Attack = {
@@ -79,21 +82,41 @@ async function onePhase(
 ): Promise<Phase> {
   const heard = nothingHeard();
   const { baseUrl, merchants, suspects } = world;
-  const worker = new Worker(new URL("./abuse_worker.ts", import.meta.url), { type: "module" });
-  const tell = (order: Order) => worker.postMessage(order);
+  const port = Number(new URL(baseUrl).port);
   const needsRow = attacks.some(({ kind }) => kind === "held-row");
   const row = needsRow ? await holdRow(world.sql, suspects.heldId) : null;
+  const clients = clientsOf(attacks).map((attacks) => startClient({ port, attacks }));
   try {
-    tell({ port: Number(new URL(baseUrl).port), attacks });
     await workFor(seconds, baseUrl, merchants, suspects.destination, heard);
   } finally {
-    tell({ stop: true });
+    for (const client of clients) client.kill("SIGKILL");
+    await Promise.all(clients.map(({ status }) => status));
     await row?.release();
-    await delay(BETWEEN_MS / 4);
-    worker.terminate();
   }
   const load = (await Deno.readTextFile("/proc/loadavg")).split(" ")[0] ?? "?";
   return { name, isAbuse: attacks.length > 0, heard, load };
+}
+
+/** Divides attacks among processes, as each of them may have only so many connections. */
+function clientsOf(attacks: readonly Attack[]): readonly (readonly Attack[])[] {
+  const clients: Attack[][] = [];
+  const others: Attack[] = [];
+  for (const attack of attacks) {
+    if (attack.kind !== "connections") others.push(attack);
+    else {
+      const processes = Math.ceil(attack.count / CONNECTIONS_EACH);
+      const count = Math.ceil(attack.count / processes);
+      const perSecond = attack.perSecond / processes;
+      for (let i = 0; i < processes; i++) clients.push([{ ...attack, count, perSecond }]);
+    }
+  }
+  return others.length === 0 ? clients : [...clients, others];
+}
+
+function startClient(order: Order): Deno.ChildProcess {
+  const program = fileURLToPath(new URL("./abuse_client.ts", import.meta.url));
+  const args = ["run", "--no-check", "--allow-net", "--allow-read", program, JSON.stringify(order)];
+  return new Deno.Command(Deno.execPath(), { args, stdin: "null" }).spawn();
 }
 
 function describe({ name, heard, load }: Phase): string {

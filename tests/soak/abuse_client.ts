@@ -1,6 +1,7 @@
 /**
- * The traffic that is meant to stop the service, on a thread of its own, from addresses of its own:
- * 127.0.0.66 and those that follow. Told what to do, and when to stop, by messages.
+ * The traffic that is meant to stop the service, as a process of its own, from addresses of its own:
+ * 127.0.0.66 and those that follow. Its argument is an order as JSON. It works until it is killed, which
+ * drops all its connections at once.
  *
  * @module
  */
@@ -12,8 +13,8 @@ import { delay } from "../../ledger/database/delay.ts";
 export type Attack =
   /** Paths with a NUL, by a key that may pay out, so many a second. */
   | { readonly kind: "nul-paths"; readonly apiKey: string; readonly perSecond: number }
-  /** Connections without a request, with half a head and with bodies that drip. */
-  | { readonly kind: "connections"; readonly count: number }
+  /** Connections without a request, with half a head and with bodies that drip; so many a second. */
+  | { readonly kind: "connections"; readonly count: number; readonly perSecond: number }
   /** What costs much and needs no key, so many a second. */
   | { readonly kind: "public-routes"; readonly perSecond: number }
   /** Lists of a hundred rows with large metadata, one reader for each key. */
@@ -26,20 +27,20 @@ export type Attack =
     readonly perSecond: number;
   };
 
-/** What a worker is told. */
-export type Order =
-  | { readonly port: number; readonly attacks: readonly Attack[] }
-  | { readonly stop: true };
+/** The work of one process. */
+export interface Order {
+  readonly port: number;
+  readonly attacks: readonly Attack[];
+}
 
 const HOST = "127.0.0.1";
 const SCRIPT = "/api/docs/swagger-ui-bundle.js";
 /** A connection that was opened or ended is followed by the next one after so long. */
 const REOPEN_MS = 5;
+/** Connections that are opened without a pause. */
+const AT_ONCE = 20;
 const DRIP_MS = 1_000;
 const READER_PAUSE_MS = 20;
-
-let stopped = new AbortController();
-const sockets = new Set<Socket>();
 
 /** Addresses that the abuse comes from. */
 function addressOf(number: number): string {
@@ -48,10 +49,8 @@ function addressOf(number: number): string {
 
 function open(port: number, from: string): Socket {
   const socket = connect({ host: HOST, port, localAddress: from });
-  sockets.add(socket);
   // being ended by the service is what is tried; an error is told by the close that follows it
   socket.on("error", () => socket.destroy());
-  socket.on("close", () => sockets.delete(socket));
   return socket;
 }
 
@@ -83,21 +82,20 @@ function headOf(method: string, path: string, apiKey: string | null): string {
 /** Sends so many requests a second, without waiting for their answers. */
 async function storm(
   perSecond: number,
-  signal: AbortSignal,
   send: (number: number) => Promise<void>,
-): Promise<void> {
-  for (let number = 0; !signal.aborted; number++) {
+): Promise<never> {
+  for (let number = 0;; number++) {
     void send(number);
-    await delay(1_000 / perSecond, signal);
+    await delay(1_000 / perSecond);
   }
 }
 
-async function hold(port: number, count: number, signal: AbortSignal): Promise<void> {
+async function hold(port: number, count: number, perSecond: number): Promise<never> {
   const held = new Set<Socket>();
-  const drip = setInterval(() => {
+  setInterval(() => {
     for (const socket of held) socket.write("a");
   }, DRIP_MS);
-  for (let number = 0; !signal.aborted; number++) {
+  for (let number = 0;; number++) {
     if (held.size < count) {
       const socket = open(port, addressOf(number));
       held.add(socket);
@@ -112,45 +110,45 @@ async function hold(port: number, count: number, signal: AbortSignal): Promise<v
       }
     }
     // the first ones at once, those that the service ended one by one
-    if (number >= count || number % 20 === 0) await delay(REOPEN_MS, signal);
+    if (number >= count || number % AT_ONCE === 0) {
+      await delay(number >= count ? REOPEN_MS : 1_000 * AT_ONCE / perSecond);
+    }
   }
-  clearInterval(drip);
 }
 
-async function read(port: number, apiKey: string, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
+async function read(port: number, apiKey: string): Promise<never> {
+  for (;;) {
     await ask(port, addressOf(0), get("/api/deposits?limit=100", apiKey));
-    await delay(READER_PAUSE_MS, signal);
+    await delay(READER_PAUSE_MS);
   }
 }
 
-function start(port: number, attack: Attack, signal: AbortSignal): void {
+function start(port: number, attack: Attack): void {
   switch (attack.kind) {
     case "nul-paths": {
       const request = post("/api/withdrawals/%00/cancel", attack.apiKey, "{}");
-      void storm(attack.perSecond, signal, () => ask(port, addressOf(1), request));
+      void storm(attack.perSecond, () => ask(port, addressOf(1), request));
       return;
     }
     case "connections":
-      void hold(port, attack.count, signal);
+      void hold(port, attack.count, attack.perSecond);
       return;
     case "public-routes": {
       const paths = [SCRIPT, "/metrics", "/readyz"];
       void storm(
         attack.perSecond,
-        signal,
         (number) => ask(port, addressOf(number), get(paths[number % paths.length] ?? SCRIPT)),
       );
       return;
     }
     case "large-lists":
-      for (const apiKey of attack.apiKeys) void read(port, apiKey, signal);
+      for (const apiKey of attack.apiKeys) void read(port, apiKey);
       return;
     case "held-row": {
       const { apiKey, destination } = attack;
       const body = JSON.stringify({ amount: "1", currency: "USDT", network: "TRX", destination });
       const request = post("/api/withdrawals", apiKey, body);
-      void storm(attack.perSecond, signal, () => ask(port, addressOf(2), request));
+      void storm(attack.perSecond, () => ask(port, addressOf(2), request));
       return;
     }
     default: {
@@ -160,14 +158,5 @@ function start(port: number, attack: Attack, signal: AbortSignal): void {
   }
 }
 
-self.addEventListener("message", (event) => {
-  if (!(event instanceof MessageEvent)) return;
-  const data: Order = event.data;
-  if ("stop" in data) {
-    stopped.abort();
-    for (const socket of sockets) socket.destroy();
-    return;
-  }
-  stopped = new AbortController();
-  for (const attack of data.attacks) start(data.port, attack, stopped.signal);
-});
+const { port, attacks }: Order = JSON.parse(Deno.args[0] ?? "");
+for (const attack of attacks) start(port, attack);
