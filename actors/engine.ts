@@ -9,14 +9,9 @@ import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import type { Chain, NodeState } from "../chains/chain.ts";
 import type { Signer } from "../chains/signer.ts";
-import { foldSystemBalances } from "../ledger/journal/fold_system_balances.ts";
-import { pruneCommitLog } from "../ledger/journal/commit_log.ts";
 import { createJournalStore } from "../ledger/journal/store.ts";
-import { sumChunks } from "../ledger/lists/list_counts.ts";
 import type { Amount } from "../ledger/money/amount.ts";
 import type { Currency, Network } from "../ledger/money/pair.ts";
-import { foldEventCounts } from "../ledger/outbox/deliveries.ts";
-import { boundKeptTimes, pruneEvents, pruneInbox } from "../ledger/retention.ts";
 import type { SweepHealth } from "../ledger/sweeps/sweep_health.ts";
 import type { UnprovenFigures } from "../ledger/watcher/deposit_proofs.ts";
 import { readUnwatchedDeposits } from "../ledger/watcher/pending_deposits.ts";
@@ -34,6 +29,7 @@ import { HotLiquidity } from "./treasury/liquidity.ts";
 import { treasuryActors } from "./treasury/treasury_actor.ts";
 import type { TreasuryPolicy, TreasuryStatus } from "./treasury/treasury_deps.ts";
 import { DepositProver } from "./watcher/deposit_prover.ts";
+import { type KeepDays, Upkeep } from "./upkeep.ts";
 import type { WatcherStatus } from "./watcher/scan_memory.ts";
 import { watcherActors } from "./watcher/watcher_actor.ts";
 
@@ -43,18 +39,10 @@ const log = getLogger(["engine"]);
 const POLL_MS = 5_000;
 /** Deposits that one poll begins to watch. */
 const UNWATCHED_LIMIT = 1_000;
-/** Pause between two checks of kept times for those that a wrong clock has put off. */
-const BOUND_MS = 60_000;
 /** Pause between two polls for large deposits that need proof by a second node, milliseconds. */
 const PROVE_MS = 1_000;
 /** Pause between two comparisons of the database's history; statements that sign compare it themselves. */
 const HISTORY_MS = 1_000;
-/** Pause between two cuts of the log of commits, and the part of it that is kept. */
-const PRUNE_MS = 10 * 60_000;
-const KEEP_COMMITS_MS = 3_600_000;
-/** Deletions of old rows in a row, by some thousand. */
-const PRUNE_TURNS = 100;
-const DAY_MS = 86_400_000;
 
 export interface Webhooks {
   /** Says that a merchant has new events. */
@@ -92,8 +80,8 @@ export interface EngineDeps {
   readonly pace: Pace;
   /** Derivation indexes per network that a change of the database's history jumps over; default 1,000. */
   readonly addressGap?: number;
-  /** Days that consumed inbox rows and ended events are kept, 0 for ever; without it everything is. */
-  readonly keepDays?: { readonly inbox: number; readonly events: number };
+  /** How long old rows are kept; without it for ever. */
+  readonly keepDays?: KeepDays;
   /** Unix milliseconds, for what is kept. */
   readonly now: () => number;
   /** Milliseconds of a clock that is never set, for pauses and deadlines; default `performance.now`. */
@@ -114,6 +102,12 @@ export class Engine {
   readonly addressBook: AddressBook;
   /** Which history the database continues. */
   readonly history: HistoryWatch;
+  /** State of each network's treasury as of its last poll; none that could not poll yet. */
+  readonly treasuries = new Map<Network, TreasuryStatus>();
+  /** Progress of each network's scan; none that was never reached. */
+  readonly watched = new Map<Network, WatcherStatus>();
+  /** State of each network's sweeps; none that was not polled yet. */
+  readonly sweeps = new Map<Network, SweepHealth>();
   readonly #deps: EngineDeps;
   readonly #timers: Timers;
   readonly #payments;
@@ -122,11 +116,8 @@ export class Engine {
   readonly #watchers;
   readonly #liquidity = new HotLiquidity();
   readonly #signerOpen = new Map<Network, boolean>();
-  readonly #treasuryStatus = new Map<Network, TreasuryStatus>();
-  readonly #status = new Map<Network, WatcherStatus>();
-  readonly #sweeps = new Map<Network, SweepHealth>();
   readonly #provers: ReadonlyMap<Network, DepositProver>;
-  #boundedTimes = 0;
+  readonly #upkeep: Upkeep;
   /** True once the rows that were quarantined as broken have been given back for a second try. */
   #hasRetried = false;
   readonly #periodic: Periodic;
@@ -136,6 +127,7 @@ export class Engine {
     const { sql, chains, now, pace } = deps;
     const monotonic = deps.monotonic ?? (() => performance.now());
     this.#periodic = new Periodic(monotonic);
+    this.#upkeep = new Upkeep(sql, deps.keepDays);
     const acknowledged = new AcknowledgedCommits(now, monotonic);
     this.merchants = new Journal({
       store: remembering(createJournalStore(deps.journalSql), acknowledged),
@@ -179,8 +171,8 @@ export class Engine {
       onLook: (network, currencies) => this.#liquidity.begin(network, currencies),
       onLiquidity: (network, liquidity) => this.#liquidity.end(network, liquidity),
       onSignerState: (network, open) => this.#signerOpen.set(network, open),
-      scanStopped: (network) => this.#status.get(network)?.stopped ?? null,
-      onStatus: (network, status) => this.#treasuryStatus.set(network, status),
+      scanStopped: (network) => this.watched.get(network)?.stopped ?? null,
+      onStatus: (network, status) => this.treasuries.set(network, status),
       ...(deps.treasuryPolicy === undefined ? {} : { policy: deps.treasuryPolicy }),
       ...(deps.coinRate === undefined ? {} : { coinRate: deps.coinRate }),
     }));
@@ -191,7 +183,7 @@ export class Engine {
       ...deps.sweeps,
       wakeMerchants,
       onQueued: (network) => this.#treasuries.tell(network, { type: "poll" }),
-      onStatus: (network, status) => this.#sweeps.set(network, status),
+      onStatus: (network, status) => this.sweeps.set(network, status),
     }));
     this.#provers = new Map([...chains].map(([network, chain]) => [
       network,
@@ -214,7 +206,7 @@ export class Engine {
         this.#treasuries.tell(network, { type: "poll" });
         this.#sweepers?.tell(network, { type: "poll" });
       },
-      onStatus: (network, status) => this.#status.set(network, status),
+      onStatus: (network, status) => this.watched.set(network, status),
       nodes: (network) => this.nodes(network),
       again: (network) => this.#watchers.tell(network, { type: "tick" }),
     }));
@@ -239,11 +231,6 @@ export class Engine {
     return this.#signerOpen.get(network) ?? true;
   }
 
-  /** State of each network's treasury as of its last poll; none that could not poll yet. */
-  get treasuries(): ReadonlyMap<Network, TreasuryStatus> {
-    return this.#treasuryStatus;
-  }
-
   /** Networks that this node serves. */
   get networks(): readonly Network[] {
     return [...this.#deps.chains.keys()];
@@ -252,16 +239,6 @@ export class Engine {
   /** Currencies whose token contract on a network is configured. */
   currencies(network: Network): readonly Currency[] {
     return this.#deps.chains.get(network)?.capabilities.currencies ?? [];
-  }
-
-  /** Progress of each network's scan; none that was never reached. */
-  get watched(): ReadonlyMap<Network, WatcherStatus> {
-    return this.#status;
-  }
-
-  /** State of each network's sweeps; none that was not polled yet. */
-  get sweeps(): ReadonlyMap<Network, SweepHealth> {
-    return this.#sweeps;
   }
 
   /** Large deposits of a network that a second node has not proven, as of the last poll. */
@@ -303,7 +280,7 @@ export class Engine {
 
   /** Timers that cannot be delivered, and kept times that a wrong clock had put off. */
   get timeFigures(): { readonly brokenTimers: number; readonly boundedTimes: number } {
-    return { brokenTimers: this.#timers.broken, boundedTimes: this.#boundedTimes };
+    return { brokenTimers: this.#timers.broken, boundedTimes: this.#upkeep.boundedTimes };
   }
 
   /** Takes up everything that is in flight and starts to poll. */
@@ -322,7 +299,7 @@ export class Engine {
       }
     };
     poll();
-    const { sql, pace } = this.#deps;
+    const { pace } = this.#deps;
     const tasks = this.#periodic;
     tasks.every("poll chains", pace.pollMs, poll);
     tasks.every("compare history", HISTORY_MS, () => this.history.poll());
@@ -332,18 +309,7 @@ export class Engine {
     tasks.every("wake merchants", POLL_MS, () => this.merchants.wakeAll());
     tasks.every("retry broken rows", POLL_MS, () => this.#retryBroken());
     tasks.every("watch deposits", POLL_MS, () => this.#watchDeposits());
-    tasks.every("count events", POLL_MS, async () => {
-      await foldEventCounts(sql);
-    });
-    tasks.every("add up system balances", POLL_MS, async () => {
-      await foldSystemBalances(sql);
-    });
-    tasks.every("bound kept times", BOUND_MS, () => this.#boundTimes(), true);
-    tasks.every("sum lists", PRUNE_MS, async () => {
-      while (await sumChunks(sql) > 0);
-    });
-    tasks.every("prune commits", PRUNE_MS, () => pruneCommitLog(sql, KEEP_COMMITS_MS));
-    tasks.every("prune rows", PRUNE_MS, () => this.#prune());
+    this.#upkeep.start(tasks);
   }
 
   /**
@@ -382,21 +348,6 @@ export class Engine {
     this.#hasRetried = true;
   }
 
-  /** Takes back what was put off while a clock was wrong. */
-  async #boundTimes(): Promise<void> {
-    this.#boundedTimes += await boundKeptTimes(this.#deps.sql);
-  }
-
-  /** Deletes what is kept long enough, a bounded part at a time. */
-  async #prune(): Promise<void> {
-    const { sql, keepDays } = this.#deps;
-    for (let turn = 0; turn < PRUNE_TURNS; turn++) {
-      const events = keepDays?.events ? await pruneEvents(sql, keepDays.events * DAY_MS) : 0;
-      const rows = keepDays?.inbox ? await pruneInbox(sql, keepDays.inbox * DAY_MS) : 0;
-      if (events + rows === 0) return;
-    }
-  }
-
   /** Sets the timers of deposits that no payment actor watches. */
   async #watchDeposits(): Promise<void> {
     const unwatched = await readUnwatchedDeposits(this.#deps.sql, UNWATCHED_LIMIT);
@@ -414,12 +365,10 @@ export class Engine {
     }
   }
 
-  #deliver(timer: DueTimer): void {
-    if (timer.address.kind === "payment") {
-      this.#payments.tell(timer.address.id, { type: "timer", name: timer.name });
-    } else {
-      const { kind, id } = timer.address;
+  #deliver({ address: { kind, id }, name }: DueTimer): void {
+    if (kind !== "payment") {
       throw new Error(`Cannot deliver a timer as it belongs to no kind of actor: ${kind}/${id}`);
     }
+    this.#payments.tell(id, { type: "timer", name });
   }
 }
