@@ -9,24 +9,12 @@
 import { getLogger } from "@logtape/logtape";
 import { v7 } from "uuid";
 import type { Settings } from "../../ledger/journal/read_settings.ts";
-import { type JournalStore, retry } from "../../ledger/journal/store.ts";
 import type { Miss } from "../../ledger/journal/write_batch.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import type { InboxKey } from "../../ledger/rows.ts";
-import type { Liquidity } from "../merchant/liquidity.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
-import { AuditPause } from "./audited.ts";
-import {
-  ActiveMerchants,
-  type Batch,
-  type Committed,
-  committed,
-  decideBatch,
-  type Deciding,
-  type MerchantBatch,
-} from "./decide_batch.ts";
+import type { JournalContext } from "./context.ts";
+import { type Batch, committed, decideBatch, type MerchantBatch } from "./decide_batch.ts";
 import { resolveLost } from "./lost_commit.ts";
-import type { DoubtfulMerchants } from "./merchant_standing.ts";
 import type { QueuedMessage } from "./queue.ts";
 import {
   recover,
@@ -39,87 +27,21 @@ import {
 
 const log = getLogger(["engine", "journal"]);
 
-/** Merchants that stay in memory. */
-const ACTIVE_MERCHANTS = 10_000;
-
-export interface BatchOptions {
-  readonly store: JournalStore;
-  readonly onCommitted: (news: Committed) => void;
-  readonly liquidity: Liquidity;
-  /** A merchant's inbox still has rows. */
-  readonly wake: (merchantId: string) => void;
-  /** A merchant's message broke a batch. */
-  readonly suspect: (merchantId: string) => void;
-  /** Gives messages back to their merchant's mailbox, for its next turn. */
-  readonly giveBack: (merchantId: string, messages: readonly QueuedMessage[]) => void;
-  /** The same, and pauses the merchant; the longer, the longer others were kept (milliseconds). */
-  readonly pause: (merchantId: string, messages: readonly QueuedMessage[], costMs: number) => void;
-  /** Has nothing of a merchant taken up until `resume`. */
-  readonly pauseUntilResumed: (merchantId: string) => void;
-  readonly resume: (merchantId: string) => void;
-  readonly isPaused: (merchantId: string) => boolean;
-  readonly doubts: DoubtfulMerchants;
-  /** Ends waiting for the database. */
-  readonly isStopping: () => boolean;
-  /** Merchants that stay in memory. */
-  readonly activeMerchants?: number;
-}
-
 export class BatchProcessor {
-  readonly active: ActiveMerchants;
-  readonly audit = new AuditPause();
-  readonly #options: BatchOptions;
-  readonly #store: JournalStore;
-  readonly #deciding: Deciding;
+  readonly #context: JournalContext;
   readonly #recovering: Recovering;
-  #settings: Settings | null = null;
-  /** Raised when what was read before is no longer trusted. */
-  #generation = 0;
-  #cleared = 0;
-  #batches = 0;
-  #messages = 0;
-  #quarantined = 0;
 
-  constructor(options: BatchOptions) {
-    this.#options = options;
-    this.#store = options.store;
-    this.active = new ActiveMerchants(options.activeMerchants ?? ACTIVE_MERCHANTS);
-    this.#deciding = {
-      store: options.store,
-      active: this.active,
-      liquidity: options.liquidity,
-      retry: (ask) => this.#retry(ask),
-    };
+  constructor(context: JournalContext) {
+    this.#context = context;
     this.#recovering = {
-      ...options,
+      store: context.store,
+      doubts: context.doubts,
+      suspect: (merchantId) => context.suspect(merchantId),
+      pause: (merchantId, messages, costMs) => context.pause(merchantId, messages, costMs),
+      giveBack: (merchantId, messages) => context.giveBack(merchantId, messages),
+      quarantine: (queued, reason) => context.quarantine(queued, reason),
       process: (batch, attempt) => this.process(batch, attempt),
-      quarantine: (queued, reason) => this.#quarantine(queued, reason),
     };
-  }
-
-  /** So far: batches committed, messages answered, messages quarantined. */
-  get figures() {
-    const [batches, messages, quarantined] = [this.#batches, this.#messages, this.#quarantined];
-    return { batches, messages, quarantined };
-  }
-
-  /** Global settings as last read; read again when a write finds them changed. */
-  async settings(): Promise<Settings> {
-    if (this.#settings !== null) return this.#settings;
-    const generation = this.#generation;
-    const settings = await this.#store.readSettings();
-    // what was asked for before caches were dropped may be the answer of a server that is gone
-    if (generation === this.#generation) this.#settings = settings;
-    return settings;
-  }
-
-  /**
-   * Forgets what was read: accounts and settings. Safe at any moment: what a batch under way has in
-   * hand is compared by its write, and memory is emptied before the next one is decided.
-   */
-  dropCaches(): void {
-    this.#generation++;
-    this.#settings = null;
   }
 
   /**
@@ -130,13 +52,10 @@ export class BatchProcessor {
    */
   async process(asked: Batch, attempt = 1): Promise<void> {
     const batch = this.#withoutPaused(asked);
-    this.audit.refuse(batch);
+    this.#context.audit.refuse(batch);
     if (batch.size === 0) return;
-    if (this.#cleared !== this.#generation) {
-      this.#cleared = this.#generation;
-      this.active.clear();
-    }
-    const settings = await this.#retry(() => this.settings());
+    this.#context.clearDropped();
+    const settings = await this.#context.retry(() => this.#context.settings());
     const decided = await this.#decide(batch, settings);
     if (decided.kind !== "decided") {
       return await recover(this.#recovering, decided, unanswered(batch), attempt);
@@ -158,9 +77,9 @@ export class BatchProcessor {
   #withoutPaused(asked: Batch): Batch {
     const batch = new Map(asked);
     for (const [merchantId, messages] of asked) {
-      if (!this.#options.isPaused(merchantId)) continue;
+      if (!this.#context.paused.has(merchantId)) continue;
       batch.delete(merchantId);
-      this.#options.giveBack(merchantId, messages);
+      this.#context.giveBack(merchantId, messages);
     }
     return batch;
   }
@@ -168,7 +87,7 @@ export class BatchProcessor {
   async #decide(batch: Batch, settings: Settings): Promise<Decided | RolledBack> {
     const since = performance.now();
     try {
-      return { kind: "decided", parts: await decideBatch(this.#deciding, batch, settings) };
+      return { kind: "decided", parts: await decideBatch(this.#context, batch, settings) };
     } catch (error) {
       return this.#blame([...batch.keys()], error, since);
     }
@@ -182,14 +101,15 @@ export class BatchProcessor {
    */
   #blame(merchantIds: readonly string[], error: unknown, since: number): RolledBack {
     const costMs = performance.now() - since;
-    for (const merchantId of merchantIds) this.active.drop(merchantId);
-    if (this.#store.isConnectionError(error) && this.#options.isStopping()) throw error;
-    const audited = this.#store.auditedRefusal(error);
-    if (audited === "locked") this.audit.begin();
+    const { store, active, audit, isStopping } = this.#context;
+    for (const merchantId of merchantIds) active.drop(merchantId);
+    if (store.isConnectionError(error) && isStopping) throw error;
+    const audited = store.auditedRefusal(error);
+    if (audited === "locked") audit.begin();
     if (audited !== null) return { kind: "audited", error, why: audited };
-    if (this.#store.isLocked(error)) return { kind: "locked", error, costMs, merchantIds };
-    if (this.#store.isTransient(error)) return { kind: "transient", error, costMs };
-    if (this.#store.isTakenMeanwhile(error)) return { kind: "taken", error };
+    if (store.isLocked(error)) return { kind: "locked", error, costMs, merchantIds };
+    if (store.isTransient(error)) return { kind: "transient", error, costMs };
+    if (store.isTakenMeanwhile(error)) return { kind: "taken", error };
     return { kind: "poisoned", error };
   }
 
@@ -197,8 +117,9 @@ export class BatchProcessor {
   async #check(parts: readonly MerchantBatch[], settings: Settings): Promise<WriteOutcome> {
     const since = performance.now();
     const accounts = parts.map(({ unit }) => unit.changes().account);
+    const { store } = this.#context;
     try {
-      const misses = await this.#retry(() => this.#store.checkVersions(settings.epoch, accounts));
+      const misses = await this.#context.retry(() => store.checkVersions(settings.epoch, accounts));
       return { kind: "durable", commitId: null, misses };
     } catch (error) {
       return this.#blame(merchantsOf(parts), error, since);
@@ -208,17 +129,18 @@ export class BatchProcessor {
   async #write(parts: readonly MerchantBatch[], settings: Settings): Promise<WriteOutcome> {
     const since = performance.now();
     const commitId = v7();
+    const { store } = this.#context;
     crashPoint("journal.before-write");
     try {
       const changes = parts.map(({ unit }) => unit.changes());
-      const misses = await this.#store.writeBatch(commitId, settings.epoch, changes);
+      const misses = await store.writeBatch(commitId, settings.epoch, changes);
       crashPoint("journal.after-write");
       return { kind: "durable", commitId, misses };
     } catch (error) {
-      if (!this.#store.isConnectionError(error)) {
+      if (!store.isConnectionError(error)) {
         return this.#blame(merchantsOf(parts), error, since);
       }
-      this.dropCaches();
+      this.#context.dropCaches();
       log.warn("the answer to a commit was lost: {error}", { error });
       return { kind: "unknown", commitId, error };
     }
@@ -231,24 +153,23 @@ export class BatchProcessor {
     batch: Batch,
     attempt: number,
   ): Promise<void> {
-    const { isStopping, pauseUntilResumed, resume, giveBack } = this.#options;
+    const context = this.#context;
     const left = await resolveLost({
-      store: this.#store,
+      store: context.store,
       commitId: lost.commitId,
       merchantIds: merchantsOf(parts),
-      retry: (ask) => this.#retry(ask),
-      isStopping,
-      onWaiting: pauseUntilResumed,
+      retry: (ask) => context.retry(ask),
+      isStopping: () => context.isStopping,
+      onWaiting: (merchantId) => context.paused.pauseUntilResumed(merchantId),
       onHappened: (happened) => {
         const done = parts.filter(({ merchantId }) => happened.has(merchantId));
         for (const part of done) this.#reply(part);
         this.#announce(done);
       },
       onResolvedLate: (merchantId, hasHappened) => {
-        this.active.drop(merchantId);
-        const open = unanswered(new Map([[merchantId, batch.get(merchantId) ?? []]]));
-        if (!hasHappened) giveBack(merchantId, open.get(merchantId) ?? []);
-        resume(merchantId);
+        context.active.drop(merchantId);
+        if (!hasHappened) context.giveBack(merchantId, unansweredOf(batch, merchantId));
+        context.resume(merchantId);
       },
     });
     const again = this.#askedOf(new Map([...batch].filter(([id]) => !left.has(id))));
@@ -266,19 +187,20 @@ export class BatchProcessor {
   ): Promise<void> {
     const missed = new Set(misses.map((miss) => miss.merchantId));
     const written = parts.filter(({ merchantId }) => !missed.has(merchantId));
-    this.#batches++;
+    const { counts, active, paused, doubts } = this.#context;
+    counts.batches++;
     for (const part of written) {
       const { merchantId, unit: { state } } = part;
       // a write raises the version of every merchant in it, also of one that only refused
       const fence = commitId === null ? {} : { version: state.version + 1, lastCommit: commitId };
-      this.active.put(merchantId, { ...state, ...fence });
-      this.#options.resume(merchantId);
-      this.#options.doubts.pass(merchantId);
+      active.put(merchantId, { ...state, ...fence });
+      paused.resume(merchantId);
+      doubts.pass(merchantId);
       this.#reply(part);
     }
     this.#announce(written);
     for (const { event, reason } of written.flatMap(({ quarantined }) => quarantined)) {
-      await this.#quarantine(event, reason);
+      await this.#context.quarantine(event, reason);
     }
     if (missed.size > 0) await this.#again(parts, misses, batch, attempt);
   }
@@ -297,12 +219,8 @@ export class BatchProcessor {
     await this.#refuseRefunds(parts.filter(({ merchantId }) => stopped.has(merchantId)));
     const left = new Map<string, readonly QueuedMessage[]>();
     for (const { merchantId } of misses) {
-      const messages = batch.get(merchantId) ?? [];
-      if (!locked.has(merchantId)) left.set(merchantId, messages);
-      else {
-        const open = unanswered(new Map([[merchantId, messages]]));
-        this.#options.pause(merchantId, open.get(merchantId) ?? [], 0);
-      }
+      if (!locked.has(merchantId)) left.set(merchantId, batch.get(merchantId) ?? []);
+      else this.#context.pause(merchantId, unansweredOf(batch, merchantId), 0);
     }
     const again = this.#askedOf(left);
     if (attempt < TRIES) await this.process(again, attempt + 1);
@@ -328,9 +246,9 @@ export class BatchProcessor {
   /** Those of some networks for which signing is stopped; all of them where that cannot be read. */
   async #stoppedOf(networks: readonly Network[]): Promise<readonly Network[]> {
     try {
-      return await this.#retry(() => this.#store.readStoppedNetworks(networks));
+      return await this.#context.retry(() => this.#context.store.readStoppedNetworks(networks));
     } catch (error) {
-      if (this.#options.isStopping()) throw error;
+      if (this.#context.isStopping) throw error;
       log.error("it cannot be read where signing is stopped: {error}", { error });
       return networks;
     }
@@ -344,65 +262,42 @@ export class BatchProcessor {
     const asked = new Map<string, readonly QueuedMessage[]>();
     for (const [merchantId, messages] of unanswered(batch)) {
       const commands = messages.filter(({ kind }) => kind === "command");
-      if (commands.length < messages.length) this.#options.wake(merchantId);
+      if (commands.length < messages.length) this.#context.wake(merchantId);
       if (commands.length > 0) asked.set(merchantId, commands);
     }
     return asked;
   }
 
-  async #quarantine(queued: QueuedMessage, reason: string): Promise<void> {
-    this.#quarantined++;
-    if (queued.kind === "command") return queued.answer({ kind: "failed" });
-    await quarantine(this.#store, queued.message.key, reason);
-  }
-
   /** Has the next decision made on what a miss shows to have changed; records are read again anyway. */
   #learn(misses: readonly Miss[]): void {
     for (const { merchantId, reason } of misses) {
-      if (reason === "version" || reason === "locked") this.active.drop(merchantId);
-      if (reason === "epoch") this.#settings = null;
+      if (reason === "version" || reason === "locked") this.#context.active.drop(merchantId);
+      if (reason === "epoch") this.#context.dropSettings();
     }
   }
 
   #reply({ messages }: MerchantBatch): void {
     for (const { queued, outcome } of messages) {
-      this.#messages++;
+      this.#context.counts.messages++;
       if (queued.kind === "command") queued.answer(outcome);
     }
   }
 
   #announce(parts: readonly MerchantBatch[]): void {
     const news = committed(parts);
-    if (news !== null) this.#options.onCommitted(news);
+    if (news !== null) this.#context.onCommitted(news);
     // what a commit says to another merchant (a reseller's share) is read at once, not by the next poll
     for (const { unit } of parts) {
       if (!unit.isDirty) continue;
-      for (const { merchantId } of unit.changes().once.inbox) this.#options.wake(merchantId);
+      for (const { merchantId } of unit.changes().once.inbox) this.#context.wake(merchantId);
     }
-  }
-
-  #retry<T>(ask: () => Promise<T>): Promise<T> {
-    return retry(this.#store, this.#options.isStopping, ask, () => this.dropCaches());
   }
 }
 
-/**
- * Quarantines an inbox row. Where the database refuses, the row stays as it is and is met again by
- * the next wake-up: no batch fails, or waits, for the sake of one row.
- */
-export async function quarantine(
-  store: JournalStore,
-  key: InboxKey,
-  reason: string,
-): Promise<void> {
-  try {
-    await store.quarantineInboxRow(key, reason);
-  } catch (error) {
-    log.warn("an inbox row cannot be quarantined now, it is met again: {txid}: {error}", {
-      txid: key.txid,
-      error,
-    });
-  }
+/** The messages of one merchant whose senders still wait. */
+function unansweredOf(batch: Batch, merchantId: string): readonly QueuedMessage[] {
+  const messages = batch.get(merchantId) ?? [];
+  return unanswered(new Map([[merchantId, messages]])).get(merchantId) ?? [];
 }
 
 function merchantsOf(parts: readonly MerchantBatch[]): readonly string[] {

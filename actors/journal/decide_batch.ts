@@ -11,15 +11,16 @@ import type { JournalStore } from "../../ledger/journal/store.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { type Answer, decide } from "../merchant/decide.ts";
 import type { Decision } from "../merchant/decision.ts";
+import type { AskOutcome } from "../merchant/merchants.ts";
+import type { Refusal } from "../merchant/refusal.ts";
 import {
   type Liquidity,
+  type MerchantState,
+  Records,
   RemainingLiquidity,
   type Reservation,
   reservationsOf,
-} from "../merchant/liquidity.ts";
-import type { Refusal } from "../merchant/refusal.ts";
-import { type MerchantState, Records } from "../merchant/state.ts";
-import type { AskOutcome } from "../runtime/ask.ts";
+} from "../merchant/state.ts";
 import type { QueuedEvent, QueuedMessage } from "./queue.ts";
 import { recordNeeds } from "./record_needs.ts";
 import { UnitOfWork } from "./unit_of_work.ts";
@@ -51,7 +52,7 @@ export interface Deciding {
   readonly active: ActiveMerchants;
   readonly liquidity: Liquidity;
   /** Asks the database again until it answers. */
-  readonly retry: <T>(ask: () => Promise<T>) => Promise<T>;
+  retry<T>(ask: () => Promise<T>): Promise<T>;
 }
 
 /** Decides a batch: reads what its messages speak of, then every merchant's in order. */
@@ -89,9 +90,10 @@ export async function decideBatch(
  * the same batch speaks of.
  */
 async function openMerchants(
-  { store, active, retry }: Deciding,
+  deciding: Deciding,
   merchantIds: readonly string[],
 ): Promise<ReadonlyMap<string, MerchantState>> {
+  const { store, active } = deciding;
   const states = new Map<string, MerchantState>();
   const cold: string[] = [];
   for (const merchantId of merchantIds) {
@@ -100,7 +102,7 @@ async function openMerchants(
     else states.set(merchantId, state);
   }
   if (cold.length === 0) return states;
-  for (const [merchantId, state] of await retry(() => store.readAccounts(cold))) {
+  for (const [merchantId, state] of await deciding.retry(() => store.readAccounts(cold))) {
     active.put(merchantId, state);
     states.set(merchantId, state);
   }

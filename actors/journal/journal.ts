@@ -8,56 +8,21 @@
 
 import { getLogger } from "@logtape/logtape";
 import type { Settings } from "../../ledger/journal/read_settings.ts";
-import { type JournalStore, retry } from "../../ledger/journal/store.ts";
-import type { Currency } from "../../ledger/money/pair.ts";
-import type { Liquidity } from "../merchant/liquidity.ts";
-import type { Answers, MerchantCommand, Merchants } from "../merchant/messages.ts";
+import type { Answers, AskOutcome, MerchantCommand, Merchants } from "../merchant/merchants.ts";
 import type { Refusal } from "../merchant/refusal.ts";
-import type { AskOutcome } from "../runtime/ask.ts";
-import { BatchProcessor, quarantine } from "./batch_processor.ts";
-import type { Committed } from "./decide_batch.ts";
-import { DoubtfulMerchants, PausedMerchants } from "./merchant_standing.ts";
-import { openBatch, type Opening } from "./open_batch.ts";
-import {
-  MerchantQueue,
-  QueuedCommand,
-  type QueuedMessage,
-  type Standing,
-  type Taken,
-} from "./queue.ts";
+import { BatchProcessor } from "./batch_processor.ts";
+import { JournalContext, type JournalOptions } from "./context.ts";
+import { within } from "../runtime/within.ts";
+import { openBatch } from "./open_batch.ts";
+import { QueuedCommand, type Taken } from "./queue.ts";
 
 const log = getLogger(["engine", "journal"]);
 
-/**
- * The most messages of one batch, and inbox rows that it takes on; larger ones gain nothing and cost
- * latency (measured).
- */
-const BATCH_LIMIT = 500;
 /** Pause between two checks of deadlines, and of paused merchants while nothing else waits. */
 const TICK_MS = 50;
-/** Time for which a merchant that broke a batch commits alone. */
-const SUSPECT_MS = 60_000;
 
-export interface JournalOptions {
-  readonly store: JournalStore;
-  /** Unix milliseconds, for what is kept. */
-  readonly now: () => number;
-  /** Milliseconds of a clock that is never set, for deadlines; default `performance.now`. */
-  readonly monotonic?: () => number;
-  /** US dollars per unit of a currency. */
-  readonly usdRate: (currency: Currency) => string;
-  readonly onCommitted: (committed: Committed) => void;
-  /** Amounts that hot wallets can still pay. Left out: no payout is refused for lack of funds. */
-  readonly liquidity?: Liquidity;
-  readonly queueCapacity?: number;
-  readonly mailboxCapacity?: number;
-  /** The most messages of one batch, default 500; a bench compares it with 1. */
-  readonly batchLimit?: number;
-  /** Merchants that stay in memory. */
-  readonly activeMerchants?: number;
-}
-
-export interface JournalFigures {
+/** Figures for metrics. */
+interface JournalFigures {
   /** Batches committed so far. */
   readonly batches: number;
   /** Messages answered so far. */
@@ -77,108 +42,48 @@ export interface JournalFigures {
 }
 
 export class Journal implements Merchants {
-  readonly #options: JournalOptions;
-  readonly #store: JournalStore;
-  readonly #monotonic: () => number;
-  readonly #queue: MerchantQueue;
+  readonly #context: JournalContext;
   readonly #processor: BatchProcessor;
-  readonly #opening: Opening;
   readonly #waiting = new Set<QueuedCommand>();
-  readonly #suspects = new Map<string, number>();
-  readonly #paused = new PausedMerchants(() => this.#monotonic());
-  readonly #doubts = new DoubtfulMerchants(() => this.#monotonic());
   /** Ends the loop's pause while all that waits is paused. */
   #endPause: (() => void) | null = null;
-  #givenUp = 0;
   #givenUpAt: number | null = null;
-  #unreadable = 0;
   #running: Promise<void> | null = null;
   /** Answers that may leave and are about to. */
   #answers: (() => void)[] = [];
   #batchSince: number | null = null;
-  #isClosed = false;
-  #isAbandoned = false;
   #ticker: ReturnType<typeof setInterval>;
 
   constructor(options: JournalOptions) {
-    this.#options = options;
-    this.#store = options.store;
-    this.#monotonic = options.monotonic ?? (() => performance.now());
-    this.#queue = new MerchantQueue(
-      options.queueCapacity ?? 4_096,
-      options.mailboxCapacity ?? 2_048,
-    );
-    this.#processor = new BatchProcessor({
-      store: options.store,
-      onCommitted: options.onCommitted,
-      liquidity: options.liquidity ?? (() => null),
-      wake: (merchantId) => this.wake(merchantId),
-      suspect: (merchantId) => this.#suspects.set(merchantId, this.#monotonic() + SUSPECT_MS),
-      giveBack: (merchantId, messages) => this.#giveBack(merchantId, messages),
-      pause: (merchantId, messages, costMs) => {
-        const until = this.#monotonic() + this.#paused.pause(merchantId, costMs);
-        // found again, it would cost others as much as the first time
-        if (this.#suspects.has(merchantId)) this.#suspects.set(merchantId, until + SUSPECT_MS);
-        this.#giveBack(merchantId, messages);
-      },
-      pauseUntilResumed: (merchantId) => this.#paused.pauseUntilResumed(merchantId),
-      resume: (merchantId) => {
-        this.#paused.resume(merchantId);
-        this.#pump();
-      },
-      isPaused: (merchantId) => this.#paused.has(merchantId),
-      doubts: this.#doubts,
-      isStopping: () => this.#isAbandoned,
-      ...(options.activeMerchants === undefined
-        ? {}
-        : { activeMerchants: options.activeMerchants }),
-    });
-    this.#opening = {
-      store: options.store,
-      doubts: this.#doubts,
-      limit: this.#batchLimit,
-      now: options.now,
-      monotonic: this.#monotonic,
-      usdRate: options.usdRate,
-      retry: (ask) => retry(options.store, () => this.#isAbandoned, ask, () => this.dropCaches()),
-      wake: (merchantId) => this.wake(merchantId),
-      pause: (merchantId, costMs) => this.#paused.pause(merchantId, costMs),
-      quarantine: async (row, reason) => {
-        this.#unreadable++;
-        await quarantine(options.store, row, reason);
-      },
-    };
+    this.#context = new JournalContext(options, () => this.#pump());
+    this.#processor = new BatchProcessor(this.#context);
     this.#ticker = setInterval(() => this.#expire(), TICK_MS);
   }
 
-  /** Figures for metrics. */
   get figures(): JournalFigures {
-    const { batches, messages, quarantined } = this.#processor.figures;
+    const { counts, queue, active, paused } = this.#context;
     return {
-      batches,
-      messages,
-      waiting: this.#queue.size,
-      active: this.#processor.active.size,
-      paused: this.#paused.size,
-      suspended: this.#paused.suspended,
-      quarantined: quarantined + this.#unreadable,
-      givenUp: this.#givenUp,
+      ...counts,
+      waiting: queue.size,
+      active: active.size,
+      paused: paused.size,
+      suspended: paused.suspended,
     };
   }
 
   /** How long ago a batch was last given up, milliseconds; null: never. */
   get givenUpMs(): number | null {
-    return this.#givenUpAt === null ? null : this.#monotonic() - this.#givenUpAt;
+    return this.#givenUpAt === null ? null : this.#context.monotonic() - this.#givenUpAt;
   }
 
   /** Milliseconds since a row that all audited commands need was last found locked. */
   get auditLockedMs(): number {
-    return this.#processor.audit.lockedMs;
+    return this.#context.audit.lockedMs;
   }
 
   /** How long the batch at hand has been under way, milliseconds; zero while there is none. */
   get busyMs(): number {
-    return this.#batchSince === null ? 0 : this.#monotonic() - this.#batchSince;
+    return this.#batchSince === null ? 0 : this.#context.monotonic() - this.#batchSince;
   }
 
   ask<C extends MerchantCommand>(
@@ -187,13 +92,13 @@ export class Journal implements Merchants {
     timeoutMs: number,
   ): Promise<AskOutcome<Answers[C["type"]], Refusal>> {
     return new Promise((resolve) => {
-      const deadline = this.#monotonic() + timeoutMs;
+      const deadline = this.#context.monotonic() + timeoutMs;
       const queued = new QueuedCommand(command, deadline, (outcome) => {
         this.#waiting.delete(queued);
         // the answer's type follows from the command's: decide() switches on the same tag
         this.#answer(() => resolve(outcome as AskOutcome<Answers[C["type"]], Refusal>));
       });
-      if (this.#isClosed || !this.#queue.offer(merchantId, queued)) {
+      if (this.#context.isClosed || !this.#context.queue.offer(merchantId, queued)) {
         queued.answer({ kind: "overloaded" });
         return;
       }
@@ -204,9 +109,7 @@ export class Journal implements Merchants {
 
   /** Has a merchant's inbox read: it has rows. */
   wake(merchantId: string): void {
-    if (this.#isClosed) return;
-    this.#queue.offer(merchantId, { kind: "wake" });
-    this.#pump();
+    this.#context.wake(merchantId);
   }
 
   /**
@@ -215,27 +118,26 @@ export class Journal implements Merchants {
    * @throws also when only giving back what waited for a decision has failed: all were woken then
    */
   async wakeAll(): Promise<void> {
+    const { store } = this.#context;
     try {
-      const released = await this.#store.releaseClaimed().then(() => null, (error: unknown) => ({
-        error,
-      }));
-      for (const merchantId of await this.#store.readInboxOwners(10_000)) this.wake(merchantId);
-      if (released !== null) throw released.error;
+      const [released] = await Promise.allSettled([store.releaseClaimed()]);
+      for (const merchantId of await store.readInboxOwners(10_000)) this.wake(merchantId);
+      if (released.status === "rejected") throw released.reason;
     } catch (error) {
-      if (this.#store.isConnectionError(error)) this.dropCaches();
+      if (store.isConnectionError(error)) this.dropCaches();
       throw error;
     }
   }
 
   /** Tries once more what was quarantined as broken; when a node, perhaps of a new release, starts. */
   async retryBroken(): Promise<void> {
-    const count = await this.#store.releaseBroken();
+    const count = await this.#context.store.releaseBroken();
     if (count > 0) log.warn("{count} inbox rows that were quarantined are tried again", { count });
   }
 
   /** Global settings as the journal last read them. */
   settings(): Promise<Settings> {
-    return this.#processor.settings();
+    return this.#context.settings();
   }
 
   /**
@@ -244,7 +146,7 @@ export class Journal implements Merchants {
    * or another server has taken over. Safe at any moment, also while a batch is under way.
    */
   dropCaches(): void {
-    this.#processor.dropCaches();
+    this.#context.dropCaches();
   }
 
   /**
@@ -253,25 +155,18 @@ export class Journal implements Merchants {
    * @param boundMs after this long what is left is given up (nothing of it was acknowledged)
    */
   async stop(boundMs: number): Promise<void> {
-    this.#isClosed = true;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const bound = new Promise<void>((resolve) => timer = setTimeout(resolve, boundMs));
-    await Promise.race([this.#running ?? Promise.resolve(), bound]);
-    clearTimeout(timer);
-    this.#isAbandoned = true;
+    this.#context.isClosed = true;
+    await within(boundMs, this.#running ?? Promise.resolve());
+    this.#context.isStopping = true;
     this.#endPause?.();
     clearInterval(this.#ticker);
     for (const queued of this.#waiting) queued.expire();
   }
 
   #expire(): void {
-    const now = this.#monotonic();
+    const now = this.#context.monotonic();
     for (const queued of this.#waiting) if (queued.deadline <= now) queued.expire();
-    for (const [merchantId, until] of this.#suspects) {
-      if (until <= now) this.#suspects.delete(merchantId);
-    }
-    this.#paused.tidy();
-    this.#doubts.tidy();
+    this.#context.tidy();
   }
 
   /**
@@ -279,7 +174,7 @@ export class Journal implements Merchants {
    * answers become responses, instead of waiting for them.
    */
   #answer(resolve: () => void): void {
-    if (this.#queue.size === 0) return resolve();
+    if (this.#context.queue.size === 0) return resolve();
     this.#answers.push(resolve);
     if (this.#answers.length > 1) return;
     setImmediate(() => {
@@ -296,38 +191,28 @@ export class Journal implements Merchants {
     this.#running = new Promise((resolve) => setImmediate(resolve)).then(() => this.#run());
   }
 
-  get #batchLimit(): number {
-    return this.#options.batchLimit ?? BATCH_LIMIT;
-  }
-
   async #run(): Promise<void> {
-    while (this.#queue.size > 0 && !this.#isAbandoned) {
-      const taken = this.#queue.take(this.#batchLimit, (merchantId) => this.#standing(merchantId));
+    const context = this.#context;
+    const { queue, limit } = context;
+    while (queue.size > 0 && !context.isStopping) {
+      const taken = queue.take(limit, (merchantId) => context.standing(merchantId));
       if (taken.size === 0) {
         this.#batchSince = null;
         await this.#pause();
         continue;
       }
-      this.#batchSince = this.#monotonic();
+      this.#batchSince = context.monotonic();
       try {
-        await this.#processor.process(await openBatch(this.#opening, taken));
+        await this.#processor.process(await openBatch(context, taken));
       } catch (error) {
         // a bug of the journal or a database gone for good: nothing of this batch is acknowledged
         log.error("a batch was given up: {error}", { error });
-        this.#givenUp++;
-        this.#givenUpAt = this.#monotonic();
         this.#giveUp(taken, error);
       }
     }
     this.#running = null;
     this.#batchSince = null;
-    if (this.#queue.size > 0 && !this.#isAbandoned) this.#pump();
-  }
-
-  #standing(merchantId: string): Standing {
-    if (this.#paused.has(merchantId)) return "paused";
-    const isAlone = this.#suspects.has(merchantId) || this.#doubts.has(merchantId);
-    return isAlone ? "alone" : "shared";
+    if (queue.size > 0 && !context.isStopping) this.#pump();
   }
 
   /** Until the next pause of a merchant is over, or a message comes. */
@@ -335,23 +220,19 @@ export class Journal implements Merchants {
     let timer: ReturnType<typeof setTimeout> | undefined;
     await new Promise<void>((resolve) => {
       this.#endPause = resolve;
-      timer = setTimeout(resolve, Math.min(this.#paused.nextMs ?? TICK_MS, TICK_MS));
+      timer = setTimeout(resolve, Math.min(this.#context.paused.nextMs ?? TICK_MS, TICK_MS));
     });
     this.#endPause = null;
     clearTimeout(timer);
   }
 
-  #giveBack(merchantId: string, messages: readonly QueuedMessage[]): void {
-    const commands = messages.filter((queued) => queued.kind === "command");
-    this.#queue.putBack(merchantId, commands);
-    // the rows of the inbox are read again
-    if (commands.length < messages.length) this.#queue.offer(merchantId, { kind: "wake" });
-  }
-
   #giveUp(taken: Taken, error: unknown): void {
-    const mayCome = this.#store.isTransient(error) || this.#store.isConnectionError(error);
+    const { counts, store, active, monotonic } = this.#context;
+    counts.givenUp++;
+    this.#givenUpAt = monotonic();
+    const mayCome = store.isTransient(error) || store.isConnectionError(error);
     for (const [merchantId, items] of taken) {
-      this.#processor.active.drop(merchantId);
+      active.drop(merchantId);
       for (const item of items) {
         if (item.kind !== "command") continue;
         if (item.decided) item.answer({ kind: "unknown" });

@@ -1,5 +1,5 @@
 /**
- * Merchants that are not decided together with others just now.
+ * Merchants, and audited commands, that are not decided together with others just now.
  *
  * Paused: nothing is decided for them. One of their rows is locked by another transaction, or the
  * fate of one of their commits is being found out. Their messages wait in their mailboxes, in order,
@@ -8,8 +8,15 @@
  * Doubtful: a batch with them took as long as a statement may, and one of them is perhaps to blame.
  * Each is decided alone until it passes; their senders need not wait for that.
  *
+ * Audited commands (an administrator's, or a change of a profile): all of them need the head of the
+ * audit and the rules of approvals, so what is wrong with one may be wrong for all.
+ *
  * @module
  */
+
+import { isAudited } from "../merchant/decide/audit.ts";
+import type { Batch } from "./decide_batch.ts";
+import type { QueuedMessage } from "./queue.ts";
 
 /** Shortest pause, milliseconds: about as long as another node's commit takes. */
 const SHORTEST_MS = 5;
@@ -181,6 +188,59 @@ export class DoubtfulMerchants {
     const before = this.#clock() - FORGET_DOUBT_MS;
     for (const [merchantId, { since }] of this.#doubts) {
       if (since < before) this.#doubts.delete(merchantId);
+    }
+  }
+}
+
+/** Time for which audited commands are refused at first, milliseconds; doubling while it goes on. */
+const FIRST_AUDIT_MS = 5_000;
+const LONGEST_AUDIT_MS = 60_000;
+/** A row that is found locked so long after a pause is found anew, milliseconds. */
+const ANEW_MS = 10_000;
+
+/** The audited commands of a batch, and everything else in it. */
+export function apartFromAudited(
+  batch: Batch,
+): { readonly audited: Batch; readonly others: Batch } {
+  const audited = new Map<string, readonly QueuedMessage[]>();
+  const others = new Map<string, readonly QueuedMessage[]>();
+  for (const [merchantId, messages] of batch) {
+    const ruled = messages.filter(({ message }) => isAudited(message));
+    const free = messages.filter(({ message }) => !isAudited(message));
+    if (ruled.length > 0) audited.set(merchantId, ruled);
+    if (free.length > 0) others.set(merchantId, free);
+  }
+  return { audited, others };
+}
+
+/**
+ * Refuses audited commands for a while after a row that all of them need was found locked: trying each
+ * would cost all merchants the wait for it.
+ */
+export class AuditPause {
+  /** Monotonic milliseconds. */
+  #lockedAt = -Infinity;
+  #pauseMs = FIRST_AUDIT_MS;
+
+  /** Milliseconds since such a row was last found locked. */
+  get lockedMs(): number {
+    return performance.now() - this.#lockedAt;
+  }
+
+  /** Such a row was found locked. */
+  begin(): void {
+    const goesOn = this.lockedMs < this.#pauseMs + ANEW_MS;
+    this.#pauseMs = goesOn ? Math.min(2 * this.#pauseMs, LONGEST_AUDIT_MS) : FIRST_AUDIT_MS;
+    this.#lockedAt = performance.now();
+  }
+
+  /** Refuses those of a batch while the pause lasts; they are answered then. */
+  refuse(batch: Batch): void {
+    if (this.lockedMs >= this.#pauseMs) return;
+    for (const queued of [...batch.values()].flat()) {
+      if (queued.kind === "command" && isAudited(queued.message)) {
+        queued.answer({ kind: "overloaded" });
+      }
     }
   }
 }

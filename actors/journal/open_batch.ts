@@ -8,9 +8,9 @@
 import { getLogger } from "@logtape/logtape";
 import type { InboxRow } from "../../ledger/journal/read_inbox.ts";
 import type { JournalStore } from "../../ledger/journal/store.ts";
-import type { Currency } from "../../ledger/money/pair.ts";
 import type { Batch } from "./decide_batch.ts";
-import type { DoubtfulMerchants } from "./merchant_standing.ts";
+import type { JournalContext } from "./context.ts";
+import type { DoubtfulMerchants, PausedMerchants } from "./merchant_standing.ts";
 import { chainEventOf } from "../merchant/chain_events.ts";
 import type { QueuedMessage, Taken } from "./queue.ts";
 
@@ -19,27 +19,15 @@ const log = getLogger(["engine", "journal"]);
 /** Time for which inboxes are read merchant by merchant within one batch, milliseconds. */
 const APART_MS = 3_000;
 
-/** Dependencies of opening a batch. */
-export interface Opening {
-  readonly store: Pick<JournalStore, "readInbox" | "isConnectionError">;
-  readonly doubts: Pick<DoubtfulMerchants, "failed" | "answered" | "isStalled">;
-  /** The most rows of the inbox that one batch takes on. */
-  readonly limit: number;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-  /** Milliseconds of a clock that is never set. */
-  readonly monotonic: () => number;
-  /** US dollars per unit of a currency. */
-  readonly usdRate: (currency: Currency) => string;
-  /** Asks the database again until it answers. */
-  readonly retry: <T>(ask: () => Promise<T>) => Promise<T>;
-  /** A merchant's inbox still has rows. */
-  readonly wake: (merchantId: string) => void;
-  /** Pauses a merchant whose inbox cannot be read; the longer others were kept, the longer. */
-  readonly pause: (merchantId: string, costMs: number) => void;
-  /** Quarantines an unreadable row. */
-  readonly quarantine: (row: InboxRow, reason: string) => Promise<void>;
-}
+/** The part of a journal's context that batches are opened with. */
+export type Opening =
+  & Pick<JournalContext, "limit" | "now" | "monotonic" | "usdRate" | "retry" | "wake">
+  & Pick<JournalContext, "quarantineRow">
+  & {
+    readonly store: Pick<JournalStore, "readInbox" | "isConnectionError">;
+    readonly doubts: Pick<DoubtfulMerchants, "failed" | "answered" | "isStalled">;
+    readonly paused: Pick<PausedMerchants, "pause">;
+  };
 
 /** The messages to decide, commands before chain events. */
 export async function openBatch(opening: Opening, taken: Taken): Promise<Batch> {
@@ -74,7 +62,7 @@ async function addEvents(
         txid: row.txid,
         error,
       });
-      await opening.quarantine(row, `unreadable: ${error}`);
+      await opening.quarantineRow(row, `unreadable: ${error}`);
     }
   }
   // there may be more than this batch takes on
@@ -86,41 +74,42 @@ async function addEvents(
  * wait for that. The rest is left to a later batch.
  */
 async function readRows(
-  { store, doubts, retry, pause, wake, monotonic }: Opening,
+  opening: Opening,
   woken: readonly string[],
   share: number,
 ): Promise<readonly InboxRow[]> {
-  const sharedSince = monotonic();
+  const { store, doubts, paused } = opening;
+  const sharedSince = opening.monotonic();
   try {
-    return await retry(() => store.readInbox(woken, share));
+    return await opening.retry(() => store.readInbox(woken, share));
   } catch (error) {
     if (store.isConnectionError(error)) throw error;
-    doubts.failed(monotonic() - sharedSince);
+    doubts.failed(opening.monotonic() - sharedSince);
     log.error("the inboxes of {count} merchants cannot be read, trying them apart: {error}", {
       count: woken.length,
       error,
     });
   }
   const rows: InboxRow[] = [];
-  const end = monotonic() + APART_MS;
+  const end = opening.monotonic() + APART_MS;
   for (const [n, merchantId] of woken.entries()) {
-    const since = monotonic();
+    const since = opening.monotonic();
     if (since > end) {
-      for (const later of woken.slice(n)) wake(later);
+      for (const later of woken.slice(n)) opening.wake(later);
       break;
     }
     try {
-      rows.push(...await retry(() => store.readInbox([merchantId], share)));
+      rows.push(...await opening.retry(() => store.readInbox([merchantId], share)));
       doubts.answered();
     } catch (error) {
       if (store.isConnectionError(error)) throw error;
       // its rows are still there, and found again by the next poll
       log.error("the inbox of {merchantId} cannot be read: {error}", { merchantId, error });
-      const costMs = monotonic() - since;
+      const costMs = opening.monotonic() - since;
       doubts.failed(costMs);
       // the database is slow for all: tried one by one, they would keep all merchants for as many statements
       if (doubts.isStalled) break;
-      pause(merchantId, costMs);
+      paused.pause(merchantId, costMs);
     }
   }
   return rows;

@@ -7,10 +7,8 @@
 
 import type { Answer } from "../merchant/decide.ts";
 import type { ChainEvent } from "../merchant/chain_events.ts";
-import type { MerchantCommand } from "../merchant/messages.ts";
+import type { AskOutcome, MerchantCommand } from "../merchant/merchants.ts";
 import type { Refusal } from "../merchant/refusal.ts";
-import type { AskOutcome } from "../runtime/ask.ts";
-import { Mailbox } from "../runtime/mailbox.ts";
 
 let turns = 0;
 
@@ -84,7 +82,7 @@ const ALONE_LIMIT = 32;
 
 export class MerchantQueue {
   /** In the order of their turns. */
-  readonly #mailboxes = new Map<string, Mailbox<QueuedCommand>>();
+  readonly #mailboxes = new Map<string, QueuedCommand[]>();
   readonly #woken = new Set<string>();
   #commands = 0;
   #wasAlone = false;
@@ -112,9 +110,9 @@ export class MerchantQueue {
       this.#mailbox(merchantId);
       return true;
     }
-    const waiting = this.#mailboxes.get(merchantId)?.size ?? 0;
+    const waiting = this.#mailboxes.get(merchantId)?.length ?? 0;
     if (waiting >= Math.min(this.mailboxCapacity, this.capacity - this.#commands)) return false;
-    this.#mailbox(merchantId).offer(item);
+    this.#mailbox(merchantId).push(item);
     this.#commands++;
     return true;
   }
@@ -122,7 +120,9 @@ export class MerchantQueue {
   /** Gives commands back that could not be decided on; they keep their places among those that wait. */
   putBack(merchantId: string, items: readonly QueuedCommand[]): void {
     if (items.length === 0) return;
-    this.#mailbox(merchantId).putBack(items, (a, b) => a.turn - b.turn);
+    const mailbox = this.#mailbox(merchantId);
+    mailbox.push(...items);
+    mailbox.sort((a, b) => a.turn - b.turn);
     this.#commands += items.length;
   }
 
@@ -181,7 +181,7 @@ export class MerchantQueue {
       left--;
     }
     for (; left > 0; left--) {
-      const item = mailbox?.take();
+      const item = mailbox?.shift();
       if (item === undefined) return;
       into.push(item);
       this.#commands--;
@@ -189,23 +189,20 @@ export class MerchantQueue {
   }
 
   #hasMore(merchantId: string): boolean {
-    return this.#woken.has(merchantId) || (this.#mailboxes.get(merchantId)?.size ?? 0) > 0;
+    return this.#woken.has(merchantId) || (this.#mailboxes.get(merchantId)?.length ?? 0) > 0;
   }
 
   /** To the end of the line; gone when nothing waits. */
   #toTheEnd(merchantId: string): void {
     const mailbox = this.#mailboxes.get(merchantId);
     this.#mailboxes.delete(merchantId);
-    if (mailbox === undefined || (mailbox.size === 0 && !this.#woken.has(merchantId))) return;
+    if (mailbox === undefined || (mailbox.length === 0 && !this.#woken.has(merchantId))) return;
     this.#mailboxes.set(merchantId, mailbox);
   }
 
-  #mailbox(merchantId: string): Mailbox<QueuedCommand> {
+  #mailbox(merchantId: string): QueuedCommand[] {
     let mailbox = this.#mailboxes.get(merchantId);
-    if (mailbox === undefined) {
-      mailbox = new Mailbox(this.mailboxCapacity);
-      this.#mailboxes.set(merchantId, mailbox);
-    }
+    if (mailbox === undefined) this.#mailboxes.set(merchantId, mailbox = []);
     return mailbox;
   }
 }

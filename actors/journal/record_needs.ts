@@ -30,7 +30,6 @@ export function recordNeeds(
           references.push({ merchantId, referenceId: message.referenceId });
         }
         break;
-      case "release":
       case "approve-withdrawal":
       case "decline-withdrawal":
         withdrawals.push({ merchantId, id: message.withdrawalId });

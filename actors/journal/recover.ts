@@ -21,9 +21,8 @@
 import { getLogger } from "@logtape/logtape";
 import type { JournalStore } from "../../ledger/journal/store.ts";
 import type { AuditedRefusal } from "../../ledger/journal/write_error.ts";
-import { apartFromAudited } from "./audited.ts";
 import type { Batch } from "./decide_batch.ts";
-import type { DoubtfulMerchants } from "./merchant_standing.ts";
+import { apartFromAudited, type DoubtfulMerchants } from "./merchant_standing.ts";
 import type { QueuedMessage } from "./queue.ts";
 
 const log = getLogger(["engine", "journal"]);

@@ -20,8 +20,13 @@ import {
   type WrittenOnce,
 } from "../../ledger/rows.ts";
 import { apply, type Decision } from "../merchant/decision.ts";
-import { type RemainingLiquidity, reservationsOf } from "../merchant/liquidity.ts";
-import type { MerchantState, MerchantView, Records } from "../merchant/state.ts";
+import {
+  type MerchantState,
+  type MerchantView,
+  type Records,
+  type RemainingLiquidity,
+  reservationsOf,
+} from "../merchant/state.ts";
 
 const CHANGING = kindsOf(CHANGING_ROWS);
 const ONCE = kindsOf(WRITTEN_ONCE);

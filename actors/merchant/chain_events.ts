@@ -17,7 +17,7 @@ import type { InboxRow } from "../../ledger/journal/read_inbox.ts";
 import { CURRENCIES, type Currency } from "../../ledger/money/pair.ts";
 import type { InboxKey } from "../../ledger/rows.ts";
 import { newId } from "../runtime/ids.ts";
-import type { EventIds } from "./messages.ts";
+import type { EndIds, EventIds } from "./messages.ts";
 
 const TransferData = z.object({
   currency: z.enum(CURRENCIES),
@@ -27,85 +27,55 @@ const TransferData = z.object({
   addressId: z.string(),
   height: z.number().int(),
   expiresAt: z.number().int(),
-});
+}).readonly();
+const VanishedData = z.object({ reason: z.string(), to: z.string() }).readonly();
 const OutcomeData = z.object({
   outgoingId: z.string(),
   withdrawalId: z.string(),
   settlementId: z.string().nullable().default(null),
+  /** `failed` and `abandoned` are proven never to pay. */
   result: z.enum(["paid", "failed", "abandoned"]),
   reason: z.string().nullable(),
   height: z.number().int().nullable(),
-});
-const SubmittedData = z.object({ withdrawalId: z.string(), settlementId: z.string() });
-const SweptData = z.object({ to: z.string(), outgoingId: z.string(), sweepTxid: z.string() });
+}).readonly();
+const SubmittedData = z.object({ withdrawalId: z.string(), settlementId: z.string() }).readonly();
+/** The sweep that carried a top-up, and its transaction. */
+const SweptData = z.object({ to: z.string(), outgoingId: z.string(), sweepTxid: z.string() })
+  .readonly();
 const MarginData = z.object({ currency: z.enum(CURRENCIES), amount: z.string().regex(/^\d+$/) });
 
-interface Stamp {
+interface Event<T extends string> {
+  readonly type: T;
   readonly key: InboxKey;
   readonly at: number;
 }
 
 /** A transfer to one of the merchant's addresses, in a block that may still change or in a solid one. */
-export interface TransferEvent extends Stamp {
-  readonly type: "transfer";
+export interface TransferEvent
+  extends Event<"transfer">, Omit<z.infer<typeof TransferData>, "amount">, EndIds {
   readonly phase: "seen" | "solid";
-  readonly currency: Currency;
   readonly amount: Amount;
-  readonly from: string;
-  readonly to: string;
-  readonly addressId: string;
-  readonly height: number;
-  readonly expiresAt: number;
   readonly usdRate: string;
   readonly depositId: string;
   readonly transactionId: string;
-  readonly chargeIds: readonly [string, string];
-  readonly eventIds: EventIds;
 }
 
 /** A transfer that was seen can no longer become final. */
-export interface VanishedEvent extends Stamp {
-  readonly type: "vanished";
-  readonly to: string;
-  readonly reason: string;
+export interface VanishedEvent extends Event<"vanished">, z.infer<typeof VanishedData> {
   readonly eventIds: EventIds;
 }
 
 /** The end of a payout, from solid blocks only. */
-export interface OutcomeEvent extends Stamp {
-  readonly type: "outcome";
-  readonly outgoingId: string;
-  readonly withdrawalId: string;
-  readonly settlementId: string | null;
-  /** `failed` and `abandoned` are proven never to pay. */
-  readonly result: "paid" | "failed" | "abandoned";
-  readonly reason: string | null;
-  readonly height: number | null;
-  readonly chargeIds: readonly [string, string];
-  readonly eventIds: EventIds;
-}
+export interface OutcomeEvent extends Event<"outcome">, z.infer<typeof OutcomeData>, EndIds {}
 
 /** A settlement's transaction is signed and on its way. */
-export interface SubmittedEvent extends Stamp {
-  readonly type: "submitted";
-  readonly withdrawalId: string;
-  readonly settlementId: string;
-}
+export interface SubmittedEvent extends Event<"submitted">, z.infer<typeof SubmittedData> {}
 
 /** A top-up was carried to the hot wallet, by a sweep that is final. */
-export interface SweptEvent extends Stamp {
-  readonly type: "swept";
-  readonly to: string;
-  /** The sweep, and its transaction. */
-  readonly outgoingId: string;
-  readonly sweepTxid: string;
-  readonly chargeIds: readonly [string, string];
-  readonly eventIds: EventIds;
-}
+export interface SweptEvent extends Event<"swept">, z.infer<typeof SweptData>, EndIds {}
 
 /** A share of another merchant's fees is due to this one. */
-export interface MarginEvent extends Stamp {
-  readonly type: "margin";
+export interface MarginEvent extends Event<"margin"> {
   readonly currency: Currency;
   readonly amount: Amount;
   readonly transactionId: string;
@@ -127,6 +97,13 @@ function payable(amount: Amount): Amount {
   throw new RangeError(`Cannot book a payment as it is too large: ${formatAmount(amount)}`);
 }
 
+function endIds(): EndIds {
+  return {
+    chargeIds: [newId("chg"), newId("chg")],
+    eventIds: [newId("evt"), newId("evt")],
+  };
+}
+
 /**
  * Makes a message of an inbox row, minting time, rate and ids once.
  *
@@ -138,59 +115,39 @@ export function chainEventOf(
   at: number,
   usdRate: (currency: Currency) => string,
 ): ChainEvent {
-  const key: InboxKey = {
-    merchantId: row.merchantId,
-    network: row.network,
-    txid: row.txid,
-    logIndex: row.logIndex,
-    phase: row.phase,
-  };
-  switch (row.phase) {
+  const { data, ...key } = row;
+  const { phase } = row;
+  switch (phase) {
     case "seen":
     case "solid": {
-      const data = TransferData.parse(row.data);
+      const { amount, ...transfer } = TransferData.parse(data);
       return {
         type: "transfer",
-        phase: row.phase,
+        phase,
         key,
         at,
-        ...data,
-        amount: payable(amountOf(data.amount)),
-        usdRate: usdRate(data.currency),
+        ...transfer,
+        amount: payable(amountOf(amount)),
+        usdRate: usdRate(transfer.currency),
         depositId: newId("dep"),
         transactionId: newId("txn"),
-        chargeIds: [newId("chg"), newId("chg")],
-        eventIds: [newId("evt"), newId("evt")],
+        ...endIds(),
       };
     }
     case "vanished": {
-      const data = z.object({ reason: z.string(), to: z.string() }).parse(row.data);
-      return { type: "vanished", key, at, ...data, eventIds: [newId("evt"), newId("evt")] };
+      const { eventIds } = endIds();
+      return { type: phase, key, at, ...VanishedData.parse(data), eventIds };
     }
     case "outcome":
-      return {
-        type: "outcome",
-        key,
-        at,
-        ...OutcomeData.parse(row.data),
-        chargeIds: [newId("chg"), newId("chg")],
-        eventIds: [newId("evt"), newId("evt")],
-      };
+      return { type: phase, key, at, ...OutcomeData.parse(data), ...endIds() };
     case "submitted":
-      return { type: "submitted", key, at, ...SubmittedData.parse(row.data) };
+      return { type: phase, key, at, ...SubmittedData.parse(data) };
     case "swept":
-      return {
-        type: "swept",
-        key,
-        at,
-        ...SweptData.parse(row.data),
-        chargeIds: [newId("chg"), newId("chg")],
-        eventIds: [newId("evt"), newId("evt")],
-      };
+      return { type: phase, key, at, ...SweptData.parse(data), ...endIds() };
     case "margin": {
-      const { currency, amount } = MarginData.parse(row.data);
+      const { currency, amount } = MarginData.parse(data);
       return {
-        type: "margin",
+        type: phase,
         key,
         at,
         currency,
@@ -200,7 +157,7 @@ export function chainEventOf(
       };
     }
     default: {
-      const never: never = row.phase;
+      const never: never = phase;
       return never;
     }
   }

@@ -1,9 +1,15 @@
 import type { Settings } from "../../ledger/journal/read_settings.ts";
 import { pairKey } from "../../ledger/money/pair.ts";
+import type { ChainEvent } from "./chain_events.ts";
+import {
+  activateSettlementAddress,
+  addSettlementAddress,
+  issueAddress,
+  removeSettlementAddress,
+  updateProfile,
+} from "./decide/account.ts";
 import { auditRow, isAudited } from "./decide/audit.ts";
-import { failDeposit } from "./decide/end_deposit.ts";
 import { settlePayout } from "./decide/end_payout.ts";
-import { issueAddress } from "./decide/issue_address.ts";
 import { createDeposit, decideDeposit } from "./decide/manual_deposit.ts";
 import { takeMargin } from "./decide/margin.ts";
 import { bookPayout, ingestWithdrawal, settleWithdrawal } from "./decide/reported_payout.ts";
@@ -13,17 +19,10 @@ import {
   settle,
   submitSettlement,
 } from "./decide/settlement.ts";
-import {
-  activateSettlementAddress,
-  addSettlementAddress,
-  removeSettlementAddress,
-} from "./decide/settlement_address.ts";
-import { confirmTopUp, creditTransfer, seeTransfer } from "./decide/transfer.ts";
-import { updateProfile } from "./decide/update_profile.ts";
-import { approveWithdrawal, declineWithdrawal, release, reserve } from "./decide/withdrawal.ts";
+import { confirmTopUp, creditTransfer, failDeposit, seeTransfer } from "./decide/transfer.ts";
+import { approveWithdrawal, declineWithdrawal, reserve } from "./decide/withdrawal.ts";
 import type { DecisionResult } from "./decision.ts";
-import type { ChainEvent } from "./chain_events.ts";
-import type { Answers, MerchantCommand } from "./messages.ts";
+import type { Answers, MerchantCommand } from "./merchants.ts";
 import type { MerchantView } from "./state.ts";
 
 /** A message of a merchant's mailbox that changes money or records. */
@@ -58,8 +57,6 @@ function judge(
       return reserve(view, settings, message);
     case "book-payout":
       return bookPayout(view, settings, message);
-    case "release":
-      return release(view, message);
     case "approve-withdrawal":
       return approveWithdrawal(view, message);
     case "decline-withdrawal":

@@ -12,14 +12,12 @@ import { checkMove, type RecordKind } from "../../ledger/money/transitions.ts";
 import {
   type Account,
   type ChangingRows,
-  type EventRow,
   type MerchantRow,
   NO_ROWS,
   type SettlementRow,
+  type WithdrawalRow,
   type WrittenOnce,
 } from "../../ledger/rows.ts";
-import type { EventType } from "../../webhooks/event_type.ts";
-import { isSubscribed } from "../../webhooks/subscription.ts";
 import type { Refusal } from "./refusal.ts";
 import type { MerchantState, MerchantView, Records } from "./state.ts";
 
@@ -58,11 +56,7 @@ export function decided<A>(
   answer: A,
   changes: Partial<Omit<Decision, "at">>,
 ): Extract<DecisionResult<A>, { readonly kind: "decided" }> {
-  return {
-    kind: "decided",
-    answer,
-    decision: { ...NOTHING, at, ...changes },
-  };
+  return { kind: "decided", answer, decision: { ...NOTHING, at, ...changes } };
 }
 
 /** An expected no. */
@@ -82,37 +76,12 @@ export function timeOf(state: MerchantState, at: number): number {
   return state.lastAt - at > AHEAD_MS ? at : Math.max(state.lastAt, at);
 }
 
-/** A posting, or nothing when there is nothing to move. */
-export function post(posting: Posting): readonly Posting[] {
-  return posting.amount > 0n ? [posting] : [];
-}
-
-/** The outbox row of an event; skipped when the merchant does not want it now. */
-export function eventRow(
-  state: MerchantState,
-  event: {
-    readonly id: string;
-    readonly paymentId: string;
-    readonly type: EventType;
-    readonly payload: string;
-    readonly at: number;
-  },
-): EventRow {
-  return {
-    id: event.id,
-    merchantId: state.merchant.merchantId,
-    paymentId: event.paymentId,
-    type: event.type,
-    payload: event.payload,
-    status: isSubscribed(state.merchant, event.type) ? "PENDING" : "SKIPPED",
-    attempts: 0,
-    nextAttemptAt: event.at,
-    claimedUntil: null,
-    claimedBy: null,
-    lastOutcome: null,
-    createdAt: event.at,
-    deliveredAt: null,
-  };
+/** A posting of a payment, or nothing when there is nothing to move. */
+export function post(
+  { id: paymentId, currency, network }: Pick<WithdrawalRow, "id" | "currency" | "network">,
+  movement: Pick<Posting, "leg" | "from" | "to" | "amount">,
+): readonly Posting[] {
+  return movement.amount > 0n ? [{ paymentId, currency, network, ...movement }] : [];
 }
 
 const EMPTY: Balance = { available: ZERO, pending: ZERO, reserved: ZERO };
@@ -151,8 +120,7 @@ export function apply(
   };
 }
 
-/** Balances once postings are made; they may be negative, which {@linkcode apply} refuses. */
-export function balancesAfter(
+function balancesAfter(
   before: MerchantState["balances"],
   postings: readonly Posting[],
 ): MerchantState["balances"] {

@@ -6,22 +6,12 @@
  */
 
 import type { Amount } from "../../ledger/money/amount.ts";
-import type { DynamicFee, Rate, WithdrawalFees } from "../../ledger/money/fees.ts";
+import type { DynamicFee, WithdrawalFees } from "../../ledger/money/fees.ts";
 import type { Actor, Duties } from "../../ledger/money/duties.ts";
 import type { Currency, Network } from "../../ledger/money/pair.ts";
-import type {
-  DepositRow,
-  InboxKey,
-  MerchantRow,
-  MerchantStatus,
-  SettlementAddressRow,
-  SettlementRow,
-} from "../../ledger/rows.ts";
-import type { SettlementStatus, WithdrawalStatus } from "../../ledger/money/transitions.ts";
-import type { AskOutcome } from "../runtime/ask.ts";
-import type { Refusal } from "./refusal.ts";
+import type { InboxKey, MerchantRow, SettlementRow } from "../../ledger/rows.ts";
 
-/** Author of a command, for the audit: kept in the commit of the command's effect. */
+/** Author of an administrator's command, kept with its effect. */
 export interface AuditStamp {
   readonly auditId: string;
   /** The key that was used. */
@@ -44,14 +34,25 @@ interface Made {
 /** Ids of the events of a payment's end: its own, then that of its statement line. */
 export type EventIds = readonly [string, string];
 
+/** Any command: its name, and the clock of its making, Unix milliseconds. */
+interface Command<T extends string> {
+  readonly type: T;
+  readonly at: number;
+}
+
 /** A command that an administrator may be behind. */
 interface Audited {
   readonly audit?: AuditStamp;
 }
 
-/** Reserve funds for a payout and hand it to the treasury. */
-export interface Reserve extends Made {
-  readonly type: "reserve";
+/** A command that ends a payment, with the ids of what its end writes. */
+export interface EndIds {
+  readonly chargeIds: readonly [string, string];
+  readonly eventIds: EventIds;
+}
+
+/** What a payout is asked for with. */
+export interface PayoutRequest extends Made {
   readonly at: number;
   readonly withdrawalId: string;
   readonly transactionId: string;
@@ -62,16 +63,24 @@ export interface Reserve extends Made {
   /** May be zero or negative: that has a refusal of its own. */
   readonly amount: Amount;
   readonly destination: string;
-  /** Finding of the network's address rules and of the service's own addresses on the destination. */
-  readonly destinationCheck: "ok" | "invalid" | "ours";
   /** Address the payout will leave from, for the statement. */
   readonly fromAddress: string | null;
-  /** A reseller's registered destination; its withdrawals wait for approval. Null for others. */
-  readonly pinnedTo: { readonly address: string; readonly network: Network } | null;
-  readonly referenceId: string | null;
-  readonly description: string | null;
   /** The network fee of a dynamic pair as of this request; it is locked with it. */
   readonly dynamicFee: DynamicFee;
+}
+
+/** A withdrawal's own words, as its merchant reads them again. */
+interface Described {
+  readonly referenceId: string | null;
+  readonly description: string | null;
+}
+
+/** Reserve funds for a payout and hand it to the treasury. */
+export interface Reserve extends Command<"reserve">, PayoutRequest, Described {
+  /** Finding of the network's address rules and of the service's own addresses on the destination. */
+  readonly destinationCheck: "ok" | "invalid" | "ours";
+  /** A reseller's registered destination; its withdrawals wait for approval. Null for others. */
+  readonly pinnedTo: { readonly address: string; readonly network: Network } | null;
   readonly giveUp: GiveUp | null;
 }
 
@@ -82,10 +91,8 @@ export const NOT_INITIATED = "Payout initiation failed";
  * The refund of a payout in the commit that makes it, where nothing of its network can be signed; null
  * where it is handed to the treasury. One that waits for an administrator waits in both cases.
  */
-export interface GiveUp {
+export interface GiveUp extends EndIds {
   readonly reason: typeof NOT_INITIATED;
-  readonly chargeIds: readonly [string, string];
-  readonly eventIds: EventIds;
 }
 
 /** A new withdrawal; `FAILED` where it was given up at once. */
@@ -95,66 +102,39 @@ export interface Reserved {
   readonly fees: WithdrawalFees;
 }
 
+/** A transaction, from a solid block that was read. */
+export interface SolidTransaction {
+  readonly txid: string;
+  readonly height: number;
+}
+
 /**
- * Book a transfer that has left the hot wallet already as a withdrawal that the database has lost. It is
- * a fact: neither today's settings nor what the wallet holds can refuse it.
+ * Book a transfer that has left the hot wallet already as a withdrawal that the database has lost:
+ * neither today's settings nor what the wallet holds can refuse it.
  */
-export interface BookPayout
-  extends Audited, Omit<Reserve, "type" | "destinationCheck" | "pinnedTo" | "giveUp"> {
-  readonly type: "book-payout";
-  /** The transaction, from a solid block that was read. */
-  readonly paidBy: { readonly txid: string; readonly height: number };
+export interface BookPayout extends Command<"book-payout">, Audited, PayoutRequest, Described {
+  readonly paidBy: SolidTransaction;
   readonly eventIds: EventIds;
   readonly ingestion: Ingestion;
 }
 
-/** Give a withdrawal's money back, if no transaction of it can exist. */
-export interface Release {
-  readonly type: "release";
-  readonly at: number;
-  readonly withdrawalId: string;
-  readonly reason: string;
-  readonly chargeIds: readonly [string, string];
-  readonly eventIds: EventIds;
-  /** Which states of the payout may be given up: `dead` only with the scan's proof behind it. */
-  readonly from: "queued" | "dead";
-}
-
 /** Let a waiting withdrawal go. */
-export interface ApproveWithdrawal extends Audited {
-  readonly type: "approve-withdrawal";
-  readonly at: number;
+export interface ApproveWithdrawal extends Command<"approve-withdrawal">, Audited {
   readonly withdrawalId: string;
   /** True where its funds may come from deposits that the approver has confirmed by hand. */
   readonly isFundedByApprover?: boolean;
 }
 
 /** Turn a waiting withdrawal down, or take it back. */
-export interface DeclineWithdrawal extends Audited {
-  readonly type: "decline-withdrawal";
-  readonly at: number;
+export interface DeclineWithdrawal extends Command<"decline-withdrawal">, Audited, EndIds {
   readonly withdrawalId: string;
   /** As the merchant reads it, for example `Rejected: ...`. */
   readonly reason: string;
-  readonly chargeIds: readonly [string, string];
-  readonly eventIds: EventIds;
 }
 
 /** Pay out to a whitelisted address of the merchant's own. */
-export interface CreateSettlement extends Audited, Made {
-  readonly type: "create-settlement";
-  readonly at: number;
+export interface CreateSettlement extends Command<"create-settlement">, Audited, PayoutRequest {
   readonly settlementId: string;
-  readonly withdrawalId: string;
-  readonly transactionId: string;
-  readonly outgoingId: string;
-  readonly chargeIds: readonly [string, string];
-  readonly currency: Currency;
-  readonly network: Network;
-  readonly amount: Amount;
-  readonly destination: string;
-  readonly fromAddress: string | null;
-  readonly dynamicFee: DynamicFee;
   /** Header of the request, null without; the same key gets the same answer for 24 h. */
   readonly idempotencyKey: string | null;
   readonly bodyHash: string | null;
@@ -171,9 +151,7 @@ export interface SettlementCreated {
 }
 
 /** Let a waiting settlement go. */
-export interface ApproveSettlement extends Audited {
-  readonly type: "approve-settlement";
-  readonly at: number;
+export interface ApproveSettlement extends Command<"approve-settlement">, Audited {
   readonly settlementId: string;
   readonly withdrawalId: string;
   /** True where its funds may come from deposits that the approver has confirmed by hand. */
@@ -181,21 +159,15 @@ export interface ApproveSettlement extends Audited {
 }
 
 /** Turn a waiting settlement down (`REJECTED`) or take it back (`CANCELLED`). */
-export interface DeclineSettlement extends Audited {
-  readonly type: "decline-settlement";
-  readonly at: number;
+export interface DeclineSettlement extends Command<"decline-settlement">, Audited, EndIds {
   readonly settlementId: string;
   readonly withdrawalId: string;
   readonly to: "REJECTED" | "CANCELLED";
   readonly reason: string;
-  readonly chargeIds: readonly [string, string];
-  readonly eventIds: EventIds;
 }
 
 /** Put an address on the whitelist. */
-export interface AddSettlementAddress extends Made {
-  readonly type: "add-settlement-address";
-  readonly at: number;
+export interface AddSettlementAddress extends Command<"add-settlement-address">, Made {
   readonly addressId: string;
   readonly network: Network;
   readonly address: string;
@@ -203,24 +175,18 @@ export interface AddSettlementAddress extends Made {
 }
 
 /** Take an address off the whitelist. */
-export interface RemoveSettlementAddress {
-  readonly type: "remove-settlement-address";
-  readonly at: number;
+export interface RemoveSettlementAddress extends Command<"remove-settlement-address"> {
   readonly addressId: string;
 }
 
 /** Open or close a whitelisted address. */
-export interface ActivateSettlementAddress extends Audited {
-  readonly type: "activate-settlement-address";
-  readonly at: number;
+export interface ActivateSettlementAddress extends Command<"activate-settlement-address">, Audited {
   readonly addressId: string;
   readonly active: boolean;
 }
 
 /** Book a deposit by hand; pending until an operator or upstream confirms it. */
-export interface CreateDeposit extends Made {
-  readonly type: "create-deposit";
-  readonly at: number;
+export interface CreateDeposit extends Command<"create-deposit">, Made {
   readonly depositId: string;
   readonly transactionId: string;
   readonly currency: Currency;
@@ -243,14 +209,10 @@ export interface Ingestion {
 }
 
 /** Confirm, fail or cancel a deposit that was booked by hand. */
-export interface DecideDeposit extends Audited {
-  readonly type: "decide-deposit";
-  readonly at: number;
+export interface DecideDeposit extends Command<"decide-deposit">, Audited, EndIds {
   readonly depositId: string;
   readonly to: "CONFIRMED" | "FAILED" | "CANCELLED";
   readonly reason: string | null;
-  readonly chargeIds: readonly [string, string];
-  readonly eventIds: EventIds;
   readonly ingestion: Ingestion | null;
   /** What the same administrator has confirmed by hand in the last 24 hours; absent: nothing. */
   readonly confirmedBefore?: Amount;
@@ -258,28 +220,24 @@ export interface DecideDeposit extends Audited {
   readonly needsAnother?: boolean;
 }
 
-/** Carry out what an upstream system says of a withdrawal. */
-export interface IngestWithdrawal extends Audited {
-  readonly type: "ingest-withdrawal";
-  readonly at: number;
+/** What is said about a withdrawal from outside of its payout. */
+interface Report extends Audited, EndIds {
   readonly withdrawalId: string;
   /** The settlement that it carries out, null for an ordinary one. */
   readonly settlementId: string | null;
   /** The network of the withdrawal. */
   readonly network: Network;
+}
+
+/** Carry out what an upstream system says of a withdrawal. */
+export interface IngestWithdrawal extends Command<"ingest-withdrawal">, Report {
   /**
    * The transaction that was found in a solid block with the withdrawal's very token, destination
    * and amount; `own`: it is the payout's transaction, and was not declared dead. Null: the withdrawal
    * is said to have failed.
    */
-  readonly paidBy: {
-    readonly txid: string;
-    readonly height: number;
-    readonly own: boolean;
-  } | null;
+  readonly paidBy: SolidTransaction & { readonly own: boolean } | null;
   readonly reason: string | null;
-  readonly chargeIds: readonly [string, string];
-  readonly eventIds: EventIds;
   readonly ingestion: Ingestion;
 }
 
@@ -290,36 +248,23 @@ export type PayoutVerdict = "paid" | "not_paid";
  * Settle a withdrawal whose transaction succeeded without the intended transfer, as an operator says
  * and the chain has confirmed.
  */
-export interface SettleWithdrawal extends Audited {
-  readonly type: "settle-withdrawal";
-  readonly at: number;
-  readonly withdrawalId: string;
-  /** The settlement that it carries out, null for an ordinary one. */
-  readonly settlementId: string | null;
-  readonly network: Network;
+export interface SettleWithdrawal extends Command<"settle-withdrawal">, Report, SolidTransaction {
   readonly verdict: PayoutVerdict;
   /** For the audit. */
   readonly reason: string;
   /** What reached the destination, by all transactions that were looked at. */
   readonly arrived: Amount;
-  /** The payout's own transaction, and its block. */
-  readonly txid: string;
-  readonly height: number;
   /** Another transaction that has brought what the payout's lacked; it pays only this withdrawal. */
-  readonly paidBy: { readonly txid: string; readonly height: number } | null;
+  readonly paidBy: SolidTransaction | null;
   /** The row of the inbox that was quarantined for it; null: none waits. */
   readonly quarantined: InboxKey | null;
-  readonly chargeIds: readonly [string, string];
-  readonly eventIds: EventIds;
 }
 
 /**
  * Hand out a deposit address. `issued`: an end customer's, the same one every time; `session`: a
  * fresh one behind a hosted page; `top_up`: the merchant's own, one per network.
  */
-export interface IssueAddress {
-  readonly type: "issue-address";
-  readonly at: number;
+export interface IssueAddress extends Command<"issue-address"> {
   readonly kind: "issued" | "session" | "top_up";
   readonly network: Network;
   readonly identifier: string | null;
@@ -339,92 +284,17 @@ export interface AddressIssued {
   readonly created: boolean;
 }
 
+type ProfileFields = Omit<
+  MerchantRow,
+  "merchantId" | "slot" | "createdAt" | "webhookSecretPrevious" | "webhookTimeoutMs"
+>;
+
 /** Fields of the profile that this message changes; absent ones stay. */
-export interface ProfilePatch {
-  readonly name?: string;
-  readonly status?: MerchantStatus;
-  readonly depositCommissionRate?: Rate;
-  readonly directDepositFee?: Amount;
-  readonly rateLimits?: Readonly<Record<string, number | null>>;
-  readonly resellerId?: string | null;
-  readonly marginRate?: Rate;
-  readonly marginBeneficiary?: string | null;
-  readonly webhookSecret?: string;
-  readonly webhookPreviousUntil?: number | null;
-  readonly webhookUrl?: string | null;
-  readonly webhookEnabled?: boolean;
-  readonly webhookEvents?: readonly string[] | null;
+export interface ProfilePatch extends Partial<ProfileFields> {
   readonly webhookTimeout?: number;
-  readonly webhookRetryCount?: number;
-  readonly successUrl?: string | null;
-  readonly failureUrl?: string | null;
-  readonly pageOrigins?: readonly string[] | null;
-  readonly logoColor?: string | null;
 }
 
 /** Change a merchant's settings; who may change which is the caller's affair. */
-export interface UpdateProfile extends Audited {
-  readonly type: "update-profile";
-  readonly at: number;
+export interface UpdateProfile extends Command<"update-profile">, Audited {
   readonly patch: ProfilePatch;
-}
-
-/** Every command, with the answer it gets. */
-export interface Answers {
-  readonly "reserve": Reserved;
-  readonly "book-payout": { readonly status: "CONFIRMED"; readonly changed: boolean };
-  readonly "release": { readonly status: "FAILED" };
-  readonly "approve-withdrawal": { readonly status: WithdrawalStatus; readonly changed: boolean };
-  readonly "decline-withdrawal": { readonly status: "CANCELLED" };
-  readonly "create-settlement": SettlementCreated;
-  readonly "approve-settlement": { readonly status: SettlementStatus; readonly changed: boolean };
-  readonly "decline-settlement": {
-    readonly status: "REJECTED" | "CANCELLED";
-    readonly settlement: SettlementRow;
-  };
-  readonly "add-settlement-address": SettlementAddressRow;
-  readonly "remove-settlement-address": Record<string, never>;
-  readonly "activate-settlement-address": SettlementAddressRow;
-  readonly "create-deposit": DepositRow;
-  readonly "decide-deposit": { readonly deposit: DepositRow | null; readonly changed: boolean };
-  readonly "ingest-withdrawal": { readonly status: WithdrawalStatus; readonly changed: boolean };
-  readonly "settle-withdrawal": { readonly status: WithdrawalStatus; readonly changed: boolean };
-  readonly "issue-address": AddressIssued;
-  readonly "update-profile": MerchantRow;
-}
-
-/** Any command to a merchant actor. */
-export type MerchantCommand =
-  | Reserve
-  | BookPayout
-  | Release
-  | ApproveWithdrawal
-  | DeclineWithdrawal
-  | CreateSettlement
-  | ApproveSettlement
-  | DeclineSettlement
-  | AddSettlementAddress
-  | RemoveSettlementAddress
-  | ActivateSettlementAddress
-  | CreateDeposit
-  | DecideDeposit
-  | IngestWithdrawal
-  | SettleWithdrawal
-  | IssueAddress
-  | UpdateProfile;
-
-/** The merchants, as the API sees them. */
-export interface Merchants {
-  /**
-   * Asks one merchant.
-   *
-   * @param timeoutMs how long the caller waits; a command not decided by then is withdrawn
-   */
-  ask<C extends MerchantCommand>(
-    merchantId: string,
-    command: C,
-    timeoutMs: number,
-  ): Promise<AskOutcome<Answers[C["type"]], Refusal>>;
-  /** Has a merchant's inbox read: it has rows. */
-  wake(merchantId: string): void;
 }

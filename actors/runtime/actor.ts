@@ -9,7 +9,7 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import { Mailbox } from "./mailbox.ts";
+import { within } from "./within.ts";
 
 const log = getLogger(["engine", "actors"]);
 
@@ -60,16 +60,12 @@ export interface Supervision {
 const SUPERVISION: Supervision = { backoffMs: 100, backoffMaxMs: 5_000, tries: 5 };
 
 class Cell<M> {
-  readonly mailbox: Mailbox<M>;
+  readonly mailbox: M[] = [];
   actor: Actor<M> | null = null;
   running: Promise<void> | null = null;
   idle: ReturnType<typeof setTimeout> | null = null;
   /** Since when it handles a message, milliseconds of the monotonic clock. */
   busySince: number | null = null;
-
-  constructor(capacity: number) {
-    this.mailbox = new Mailbox(capacity);
-  }
 }
 
 /** All actors of one kind. */
@@ -105,10 +101,11 @@ export class Actors<M> {
     if (this.#closed) return false;
     let cell = this.#cells.get(id);
     if (cell === undefined) {
-      cell = new Cell(this.kind.mailboxCapacity);
+      cell = new Cell();
       this.#cells.set(id, cell);
     }
-    if (!cell.mailbox.offer(message)) return false;
+    if (cell.mailbox.length >= this.kind.mailboxCapacity) return false;
+    cell.mailbox.push(message);
     if (cell.idle !== null) clearTimeout(cell.idle);
     cell.idle = null;
     cell.running ??= this.#run(id, cell);
@@ -122,11 +119,7 @@ export class Actors<M> {
    */
   async stop(boundMs: number): Promise<void> {
     this.#closed = true;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const bound = new Promise<void>((resolve) => timer = setTimeout(resolve, boundMs));
-    const running = [...this.#cells.values()].map((cell) => cell.running);
-    await Promise.race([Promise.all(running), bound]);
-    clearTimeout(timer);
+    await within(boundMs, Promise.all([...this.#cells.values()].map(({ running }) => running)));
     this.#abandoned = true;
     for (const [id, cell] of this.#cells) this.#drop(id, cell);
   }
@@ -135,7 +128,7 @@ export class Actors<M> {
     // the sender's turn of the event loop ends before the receiver's begins
     await Promise.resolve();
     for (;;) {
-      const message = cell.mailbox.take();
+      const message = cell.mailbox.shift();
       if (message === undefined) break;
       await this.#handle(id, cell, message);
     }

@@ -8,7 +8,7 @@ import {
 } from "../../ledger/money/pair.ts";
 import type { OutgoingRow } from "../../ledger/rows.ts";
 import type { Commitments } from "../../ledger/treasury/commitments.ts";
-import type { Reservation } from "../merchant/liquidity.ts";
+import type { Reservation } from "../merchant/state.ts";
 
 /**
  * Liquidity of the hot wallets: free funds at the treasury's last poll, less what this node has

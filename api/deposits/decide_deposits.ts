@@ -5,7 +5,8 @@
  */
 
 import { z } from "zod";
-import type { Answers, DecideDeposit } from "../../actors/merchant/messages.ts";
+import type { DecideDeposit } from "../../actors/merchant/messages.ts";
+import type { Answers } from "../../actors/merchant/merchants.ts";
 import { findingsOf } from "../../actors/watcher/record_blocks.ts";
 import { askForRequest } from "../../chains/call_lane.ts";
 import { LOST_ACCOUNT } from "../../ledger/own_accounts.ts";

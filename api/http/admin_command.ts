@@ -6,7 +6,8 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import type { Answers, AuditStamp, MerchantCommand } from "../../actors/merchant/messages.ts";
+import type { AuditStamp } from "../../actors/merchant/messages.ts";
+import type { Answers, MerchantCommand } from "../../actors/merchant/merchants.ts";
 import type { Refusal } from "../../actors/merchant/refusal.ts";
 import { type HubAudit, writeAudit } from "../../ledger/audit.ts";
 import type { AuditRow } from "../../ledger/rows.ts";

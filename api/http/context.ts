@@ -6,7 +6,7 @@
 
 import type { Registry } from "prom-client";
 import type { AddressGuard } from "../../actors/addresses/address_guard.ts";
-import type { Merchants } from "../../actors/merchant/messages.ts";
+import type { Merchants } from "../../actors/merchant/merchants.ts";
 import type { IdPrefix } from "../../actors/runtime/ids.ts";
 import type { FeeBoard } from "../../actors/treasury/fee_board.ts";
 import type { TreasuryPolicy, TreasuryStatus } from "../../actors/treasury/treasury_deps.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { ErrorRow, Refusal } from "../../actors/merchant/refusal.ts";
-import type { AskOutcome } from "../../actors/runtime/ask.ts";
+import type { AskOutcome } from "../../actors/merchant/merchants.ts";
 import { isAway } from "../../actors/runtime/is_away.ts";
 import { type Amount, formatAmount } from "../../ledger/money/amount.ts";
 import type { WithdrawalFees } from "../../ledger/money/fees.ts";

@@ -2,7 +2,15 @@ import { assert, assertEquals } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
 import { add, formatAmount, ZERO } from "../../ledger/money/amount.ts";
 import { type TestApi, testApi } from "../support/api.ts";
-import { addTransfer, amount, booksFaults, fund, SOMEWHERE, until } from "../support/books.ts";
+import {
+  addTransfer,
+  amount,
+  booksFaults,
+  fund,
+  refundCommand,
+  SOMEWHERE,
+  until,
+} from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
@@ -238,15 +246,7 @@ test("earnings are the margins of the account, in whatever part they came to it"
   const body = { ...PAYOUT, destination: SOMEWHERE };
   const { withdrawalId } =
     (await api.call("POST", "/api/withdrawals", { key: merchant.key, body })).body;
-  await api.journal.ask(merchant.id, {
-    type: "release",
-    at: Date.now(),
-    withdrawalId,
-    reason: "test",
-    chargeIds: [newId("chg"), newId("chg")],
-    eventIds: [newId("evt"), newId("evt")],
-    from: "queued",
-  }, 60_000);
+  await api.journal.ask(merchant.id, refundCommand(withdrawalId), 60_000);
   const pair = { currency: "USDT", network: "TRX" };
   assertEquals(await earnings(merchant.id, merchant.key), [{
     ...pair,

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { type TestApi, testApi } from "../support/api.ts";
-import { addTransfer, fund, reserveCommand, SOMEWHERE } from "../support/books.ts";
+import { addTransfer, fund, refundCommand, reserveCommand, SOMEWHERE } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
@@ -65,15 +65,8 @@ async function busyMerchant(api: TestApi) {
     const command = reserveCommand({ referenceId: `r${i}` });
     assertEquals((await api.journal.ask(id, command, 60_000)).kind, "done");
     if (i % 5 !== 0) continue;
-    const released = await api.journal.ask(id, {
-      type: "release",
-      at: Date.now(),
-      withdrawalId: command.withdrawalId,
-      reason: "Payout initiation failed",
-      chargeIds: [`chg_a${i}`, `chg_b${i}`],
-      eventIds: [`evt_a${i}`, `evt_b${i}`],
-      from: "queued",
-    }, 60_000);
+    const failed = refundCommand(command.withdrawalId, { reason: "Payout initiation failed" });
+    const released = await api.journal.ask(id, failed, 60_000);
     assertEquals(released.kind, "done");
   }
   return { id, key };

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { MerchantCommand } from "../../actors/merchant/messages.ts";
+import type { MerchantCommand } from "../../actors/merchant/merchants.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import { type TestApi, testApi } from "../support/api.ts";
 import { booksFaults, SOMEWHERE } from "../support/books.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import type { MerchantCommand, Merchants } from "../../actors/merchant/messages.ts";
+import type { MerchantCommand, Merchants } from "../../actors/merchant/merchants.ts";
 import { addressOf, HOT_WALLET, testApi } from "../support/api.ts";
 import { amount, booksFaults, SOMEWHERE } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

@@ -7,14 +7,13 @@
 
 import { v7 } from "uuid";
 import { decideMerchant } from "../../actors/journal/decide_batch.ts";
-import { RemainingLiquidity } from "../../actors/merchant/liquidity.ts";
 import { QueuedCommand } from "../../actors/journal/queue.ts";
 import { UnitOfWork } from "../../actors/journal/unit_of_work.ts";
-import { type MerchantState, Records } from "../../actors/merchant/state.ts";
-import type { Sql } from "../../ledger/database/connect.ts";
-import type { MerchantChanges } from "../../ledger/journal/write_batch.ts";
-import { createJournalStore, type JournalStore } from "../../ledger/journal/store.ts";
+import { type MerchantState, Records, RemainingLiquidity } from "../../actors/merchant/state.ts";
 import { newId } from "../../actors/runtime/ids.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { createJournalStore, type JournalStore } from "../../ledger/journal/store.ts";
+import type { MerchantChanges } from "../../ledger/journal/write_batch.ts";
 import { amount, reserveCommand } from "../support/books.ts";
 import type { Case } from "./measure.ts";
 import type { Seed } from "./seed.ts";

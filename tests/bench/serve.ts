@@ -11,7 +11,7 @@
 import process from "node:process";
 import { Counter, Registry } from "prom-client";
 import { Journal } from "../../actors/journal/journal.ts";
-import type { Merchants } from "../../actors/merchant/messages.ts";
+import type { Merchants } from "../../actors/merchant/merchants.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import { createApi } from "../../api/app.ts";
 import { createSessionTokens } from "../../api/http/session_token.ts";

@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import type { MerchantCommand, Merchants } from "../../actors/merchant/messages.ts";
+import type { MerchantCommand, Merchants } from "../../actors/merchant/merchants.ts";
 import { addressOf, testApi } from "../support/api.ts";
 import { amount, booksFaults } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

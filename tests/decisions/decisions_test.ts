@@ -37,7 +37,6 @@ for (const [subject, specs] of Object.entries(TABLES)) {
 const VERBS = {
   "reserve": true,
   "book-payout": true,
-  "release": true,
   "approve-withdrawal": true,
   "decline-withdrawal": true,
   "create-settlement": true,

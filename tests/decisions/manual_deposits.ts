@@ -86,7 +86,7 @@ export const MANUAL_DEPOSITS: readonly Spec[] = [
       "0.000001 world -> pending (dep_new seen)",
       "deposit dep_new PENDING 0.000001, number 2, source manual",
       "line 11 DEPOSIT PENDING 0, category Manual deposit",
-      "answer id dep_new, merchantId mer_1, seq 2, transactionSeq 11, currency USDT, network TRX, amount 0.000001, status PENDING, source manual, commissionRate 0, usdRate 1, createdAt 1767268800000, updatedAt 1767268800000",
+      "answer id dep_new, currency USDT, network TRX, amount 0.000001, source manual, commissionRate 0, usdRate 1, merchantId mer_1, seq 2, transactionSeq 11, status PENDING, createdAt 1767268800000, updatedAt 1767268800000",
     ],
   },
   {
@@ -97,7 +97,7 @@ export const MANUAL_DEPOSITS: readonly Spec[] = [
       "10 world -> pending (dep_new seen)",
       "deposit dep_new PENDING 10, number 2, source manual, made by key_ann",
       "line 11 DEPOSIT PENDING 0, category Manual deposit",
-      "answer id dep_new, merchantId mer_1, seq 2, transactionSeq 11, currency USDT, network TRX, amount 10, status PENDING, source manual, commissionRate 0, usdRate 1, createdAt 1767268800000, updatedAt 1767268800000, createdBy key_ann, createdAdmin adm_ann",
+      "answer id dep_new, currency USDT, network TRX, amount 10, source manual, commissionRate 0, usdRate 1, createdBy key_ann, createdAdmin adm_ann, merchantId mer_1, seq 2, transactionSeq 11, status PENDING, createdAt 1767268800000, updatedAt 1767268800000",
     ],
   },
   {
@@ -111,7 +111,7 @@ export const MANUAL_DEPOSITS: readonly Spec[] = [
       "10 world -> pending (dep_new seen)",
       "deposit dep_new PENDING 10, number 2, source manual, at 0.01, transaction the whole aa, reference order-1",
       "line 11 DEPOSIT PENDING 0, transaction aa, reference order-1, category Manual deposit",
-      "answer id dep_new, merchantId mer_1, seq 2, transactionSeq 11, currency USDT, network TRX, amount 10, status PENDING, source manual, referenceId order-1, commissionRate 0.01, usdRate 1, addressId adr_1, address T-customer, txid aa, logIndex -1, createdAt 1767268800000, updatedAt 1767268800000",
+      "answer id dep_new, currency USDT, network TRX, amount 10, source manual, referenceId order-1, commissionRate 0.01, usdRate 1, addressId adr_1, address T-customer, txid aa, logIndex -1, merchantId mer_1, seq 2, transactionSeq 11, status PENDING, createdAt 1767268800000, updatedAt 1767268800000",
     ],
   },
 

@@ -1,9 +1,15 @@
 import { assert, assertEquals } from "@std/assert";
-import type { IngestWithdrawal, Release } from "../../actors/merchant/messages.ts";
-import { newId } from "../../actors/runtime/ids.ts";
+import type { IngestWithdrawal } from "../../actors/merchant/messages.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { createJournalStore } from "../../ledger/journal/store.ts";
-import { addMerchant, booksFaults, fund, openJournal, reserveCommand } from "../support/books.ts";
+import {
+  addMerchant,
+  booksFaults,
+  fund,
+  openJournal,
+  refundCommand,
+  reserveCommand,
+} from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
@@ -14,28 +20,9 @@ async function promote(sql: Sql): Promise<void> {
   await sql`UPDATE hub.database_history SET timeline = timeline + 1_000_000`;
 }
 
-const ids = () => [newId("evt"), newId("evt")] as const;
-const charges = () => [newId("chg"), newId("chg")] as const;
-
 function upstream(withdrawalId: string, paidBy: IngestWithdrawal["paidBy"]): IngestWithdrawal {
-  return {
-    type: "ingest-withdrawal",
-    at: Date.now(),
-    withdrawalId,
-    settlementId: null,
-    network: "TRX",
-    paidBy,
-    reason: null,
-    chargeIds: charges(),
-    eventIds: ids(),
-    ingestion: { eventId: `told/${withdrawalId}`, bodyHash: withdrawalId },
-  };
-}
-
-function takenBack(withdrawalId: string): Release {
-  const at = Date.now();
-  const stamp = { at, reason: "test", chargeIds: charges(), eventIds: ids() };
-  return { type: "release", withdrawalId, from: "queued", ...stamp };
+  const ingestion = { eventId: `told/${withdrawalId}`, bodyHash: withdrawalId };
+  return refundCommand(withdrawalId, { paidBy, reason: null, ingestion });
 }
 
 test("a refund of a queued payout is not committed while signing is stopped, and what came with it is", async () => {
@@ -59,7 +46,7 @@ test("a refund of a queued payout is not committed while signing is stopped, and
   const payment = { txid: "ab".repeat(32), height: 5, own: false };
   const answers = await Promise.all([
     journal.ask(one, upstream(failed.withdrawalId, null), 60_000),
-    journal.ask(one, takenBack(released.withdrawalId), 60_000),
+    journal.ask(one, refundCommand(released.withdrawalId), 60_000),
     journal.ask(one, upstream(paid.withdrawalId, payment), 60_000),
     journal.ask(one, reserveCommand(), 60_000),
     journal.ask(other, reserveCommand(), 60_000),
@@ -116,7 +103,7 @@ test("refunds that wait for signing cost the others two commits, however many th
   writes = 0;
   const refunds = Promise.all(
     made.map(({ merchantId, command }) =>
-      journal.ask(merchantId, takenBack(command.withdrawalId), 30_000)
+      journal.ask(merchantId, refundCommand(command.withdrawalId), 30_000)
     ),
   );
   const besides = Promise.all(

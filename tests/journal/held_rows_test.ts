@@ -1,9 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
-import type { MerchantCommand } from "../../actors/merchant/messages.ts";
-import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql, TransactionSql } from "../../ledger/database/connect.ts";
 import { createJournalStore, type JournalStore } from "../../ledger/journal/store.ts";
-import { addMerchant, addTransfer, booksFaults, fund, openJournal } from "../support/books.ts";
+import {
+  addMerchant,
+  addTransfer,
+  booksFaults,
+  fund,
+  openJournal,
+  refundCommand,
+} from "../support/books.ts";
 import { amount, reserveCommand, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -132,16 +137,7 @@ test("a refund whose payout another transaction locks waits alone, without waiti
     sql,
     (tx) => tx`SELECT 1 FROM book.outgoing WHERE id = ${made.outgoingId} FOR UPDATE`,
   );
-  const release: MerchantCommand = {
-    type: "release",
-    at: Date.now(),
-    withdrawalId: made.withdrawalId,
-    reason: "test",
-    chargeIds: [newId("chg"), newId("chg")],
-    eventIds: [newId("evt"), newId("evt")],
-    from: "queued",
-  };
-  const refund = journal.ask(held, release, 60_000);
+  const refund = journal.ask(held, refundCommand(made.withdrawalId), 60_000);
   for (let round = 0; round < 5; round++) {
     assertEquals((await journal.ask(other, reserveCommand(), 60_000)).kind, "done");
   }

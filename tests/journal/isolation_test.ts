@@ -1,5 +1,4 @@
 import { assert, assertEquals } from "@std/assert";
-import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { createJournalStore, type JournalStore } from "../../ledger/journal/store.ts";
 import {
@@ -8,6 +7,7 @@ import {
   booksFaults,
   fund,
   openJournal,
+  refundCommand,
   reserveCommand,
 } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
@@ -94,15 +94,7 @@ for (const { what, of } of FAULTS) {
     const store = createJournalStore(sql);
     const journal = openJournal(sql, { store: { ...store, ...of(sql, store, poisoned) } });
     const bad = [
-      journal.ask(poisoned, {
-        type: "release",
-        at: Date.now(),
-        withdrawalId: "wd_none",
-        reason: "test",
-        chargeIds: [newId("chg"), newId("chg")],
-        eventIds: [newId("evt"), newId("evt")],
-        from: "queued",
-      }, 60_000),
+      journal.ask(poisoned, refundCommand("wd_none"), 60_000),
       journal.ask(poisoned, reserveCommand({ referenceId: "r" }), 60_000),
     ];
     const outcomes = await Promise.all(

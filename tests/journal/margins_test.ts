@@ -1,5 +1,4 @@
 import { assert, assertEquals } from "@std/assert";
-import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { commitSigned } from "../support/commit_signed.ts";
 import { findOwnTransactions } from "../../ledger/watcher/own_transactions.ts";
@@ -10,6 +9,7 @@ import {
   booksFaults,
   fund,
   openJournal,
+  refundCommand,
   reserveCommand,
   until,
 } from "../support/books.ts";
@@ -41,15 +41,7 @@ test("a line that credits the merchant pays with the fee and takes it back with 
   assertEquals((await journal.ask(merchantId, command, 60_000)).kind, "done");
   assertEquals(await available(sql, merchantId), "88.333");
   assertEquals(await house(sql, "commission"), "0.667");
-  const released = await journal.ask(merchantId, {
-    type: "release",
-    at: Date.now(),
-    withdrawalId: command.withdrawalId,
-    reason: "test",
-    chargeIds: [newId("chg"), newId("chg")],
-    eventIds: [newId("evt"), newId("evt")],
-    from: "queued",
-  }, 60_000);
+  const released = await journal.ask(merchantId, refundCommand(command.withdrawalId), 60_000);
   assertEquals(released.kind, "done");
   assertEquals(await available(sql, merchantId), "100");
   assertEquals(await house(sql, "commission"), "0");
@@ -73,15 +65,7 @@ test("a reseller's share is held until the payment is final, then credited once"
   }
   assertEquals(await house(sql, "margin_held"), "1");
   assertEquals(await available(sql, reseller), "none");
-  const released = await journal.ask(merchantId, {
-    type: "release",
-    at: Date.now(),
-    withdrawalId: refunded.withdrawalId,
-    reason: "test",
-    chargeIds: [newId("chg"), newId("chg")],
-    eventIds: [newId("evt"), newId("evt")],
-    from: "queued",
-  }, 60_000);
+  const released = await journal.ask(merchantId, refundCommand(refunded.withdrawalId), 60_000);
   assertEquals(released.kind, "done");
   assertEquals(await house(sql, "margin_held"), "0.5");
   const txid = "e".repeat(64);

@@ -14,6 +14,7 @@ import {
   amount,
   fund,
   openJournal,
+  refundCommand,
   reserveCommand,
   until,
 } from "../support/books.ts";
@@ -61,15 +62,7 @@ test("every end of a payment is told twice, the line with the balance right afte
   for (const command of [given, paid]) {
     assertEquals((await journal.ask(merchantId, command, 60_000)).kind, "done");
   }
-  const released = await journal.ask(merchantId, {
-    type: "release",
-    at: Date.now(),
-    withdrawalId: given.withdrawalId,
-    reason: "test",
-    chargeIds: [newId("chg"), newId("chg")],
-    eventIds: [newId("evt"), newId("evt")],
-    from: "queued",
-  }, 60_000);
+  const released = await journal.ask(merchantId, refundCommand(given.withdrawalId), 60_000);
   assertEquals(released.kind, "done");
   const txid = "ab".repeat(32);
   const { outgoingId } = paid;

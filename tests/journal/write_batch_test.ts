@@ -9,6 +9,7 @@ import {
   booksFaults,
   fund,
   openJournal,
+  refundCommand,
   reserveCommand,
 } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
@@ -109,15 +110,7 @@ test("kept plans read by index, however small the tables were when they were mad
     return command.withdrawalId;
   };
   const release = async (withdrawalId: string) => {
-    const outcome = await journal.ask(merchantId, {
-      type: "release",
-      at: Date.now(),
-      withdrawalId,
-      reason: "test",
-      chargeIds: [newId("chg"), newId("chg")],
-      eventIds: [newId("evt"), newId("evt")],
-      from: "queued",
-    }, 60_000);
+    const outcome = await journal.ask(merchantId, refundCommand(withdrawalId), 60_000);
     assertEquals(outcome.kind, "done");
   };
   const rowsRead = async () => {
@@ -188,15 +181,7 @@ test("a change of a row in a summed chunk is kept in its sums", async () => {
   await sql`
     INSERT INTO book.list_summed SELECT ${merchantId}, list, 1
     FROM unnest(ARRAY['withdrawal', 'transaction']) list`;
-  const outcome = await journal.ask(merchantId, {
-    type: "release",
-    at: Date.now(),
-    withdrawalId: command.withdrawalId,
-    reason: "test",
-    chargeIds: [newId("chg"), newId("chg")],
-    eventIds: [newId("evt"), newId("evt")],
-    from: "queued",
-  }, 60_000);
+  const outcome = await journal.ask(merchantId, refundCommand(command.withdrawalId), 60_000);
   assertEquals(outcome.kind, "done");
   const counts = await sql`
     SELECT list, status, count::int FROM book.list_chunk

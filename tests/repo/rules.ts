@@ -126,7 +126,7 @@ export const RULES: readonly Rule[] = [
       use: "what the message carries",
     }),
     broken: { path: "actors/merchant/decide.ts", text: "const at = Date.now();" },
-    kept: { path: "actors/runtime/ask.ts", text: "const at = Date.now();" },
+    kept: { path: "actors/runtime/ids.ts", text: "const at = Date.now();" },
   },
   {
     name: "only the wallet and the signer see key material",

@@ -1,6 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { newId } from "../../actors/runtime/ids.ts";
 import { createJournalStore, type JournalStore } from "../../ledger/journal/store.ts";
 import {
   addMerchant,
@@ -9,6 +8,7 @@ import {
   booksFaults,
   fund,
   openJournal,
+  refundCommand,
   reserveCommand,
   until,
 } from "../support/books.ts";
@@ -52,15 +52,7 @@ test("a reference that an earlier message of the batch has freed is not told as 
   await before.stop(1_000);
   const journal = openJournal(sql);
   const [released, again] = await Promise.all([
-    journal.ask(merchantId, {
-      type: "release",
-      at: Date.now(),
-      withdrawalId: first.withdrawalId,
-      reason: "test",
-      chargeIds: [newId("chg"), newId("chg")],
-      eventIds: [newId("evt"), newId("evt")],
-      from: "queued",
-    }, 60_000),
+    journal.ask(merchantId, refundCommand(first.withdrawalId), 60_000),
     journal.ask(
       merchantId,
       reserveCommand({ referenceId: "order-1", amount: amount("100") }),
@@ -89,15 +81,7 @@ for (const [money, text] of [["enough", "10"], ["too little", "95"]] as const) {
         reserveCommand({ referenceId: "order-1", amount: amount(text) }),
         5_000,
       ),
-      journal.ask(merchantId, {
-        type: "release",
-        at: Date.now(),
-        withdrawalId: first.withdrawalId,
-        reason: "test",
-        chargeIds: [newId("chg"), newId("chg")],
-        eventIds: [newId("evt"), newId("evt")],
-        from: "queued",
-      }, 60_000),
+      journal.ask(merchantId, refundCommand(first.withdrawalId), 60_000),
     ]);
     assertEquals(again, {
       kind: "refused",

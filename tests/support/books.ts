@@ -4,8 +4,9 @@
  * @module
  */
 
-import type { Reserve } from "../../actors/merchant/messages.ts";
-import { Journal, type JournalOptions } from "../../actors/journal/journal.ts";
+import type { IngestWithdrawal, Reserve } from "../../actors/merchant/messages.ts";
+import type { JournalOptions } from "../../actors/journal/context.ts";
+import { Journal } from "../../actors/journal/journal.ts";
 import { FeeBoard } from "../../actors/treasury/fee_board.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import { type Amount, parseAmount, ZERO } from "../../ledger/money/amount.ts";
@@ -122,6 +123,26 @@ export function reserveCommand(fields: Partial<Reserve> = {}): Reserve {
     description: null,
     dynamicFee: NO_ESTIMATE,
     giveUp: null,
+    ...fields,
+  };
+}
+
+/** A command that fails a withdrawal upstream, so that its money is given back. */
+export function refundCommand(
+  withdrawalId: string,
+  fields: Partial<IngestWithdrawal> = {},
+): IngestWithdrawal {
+  return {
+    type: "ingest-withdrawal",
+    at: Date.now(),
+    withdrawalId,
+    settlementId: null,
+    network: "TRX",
+    paidBy: null,
+    reason: "test",
+    chargeIds: [newId("chg"), newId("chg")],
+    eventIds: [newId("evt"), newId("evt")],
+    ingestion: { eventId: newId("evt"), bodyHash: withdrawalId },
     ...fields,
   };
 }

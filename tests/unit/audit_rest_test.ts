@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { AuditPause } from "../../actors/journal/audited.ts";
+import { AuditPause } from "../../actors/journal/merchant_standing.ts";
 import { movedClock } from "../support/moved_clock.ts";
 
 Deno.test("audited commands are refused ever longer while the row they need is locked, and from the start anew", () => {

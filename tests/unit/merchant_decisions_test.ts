@@ -10,12 +10,11 @@ import { QueuedCommand, type QueuedMessage } from "../../actors/journal/queue.ts
 import { recover, type Recovering, unanswered } from "../../actors/journal/recover.ts";
 import { UnitOfWork } from "../../actors/journal/unit_of_work.ts";
 import { apply, decided, post } from "../../actors/merchant/decision.ts";
-import { RemainingLiquidity } from "../../actors/merchant/liquidity.ts";
-import { Records } from "../../actors/merchant/state.ts";
+import { Records, RemainingLiquidity } from "../../actors/merchant/state.ts";
 import type { BatchRecords } from "../../ledger/journal/read_records.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import { pairKey } from "../../ledger/money/pair.ts";
-import { amount, reserveCommand } from "../support/books.ts";
+import { amount, refundCommand, reserveCommand } from "../support/books.ts";
 import { merchant, NO_RECORDS, SETTINGS } from "./support/merchant_state.ts";
 
 const PAIR = pairKey("USDT", "TRX");
@@ -47,16 +46,9 @@ for (const from of ["available", "pending", "reserved"] as const) {
   Deno.test(`a decision that would take more from ${from} than there is breaks, before any database`, () => {
     const take = (text: string) => {
       const to = from === "available" ? "reserved" : "available";
+      const payment = { id: "wd_1", currency: "USDT", network: "TRX" } as const;
       const result = decided(1, null, {
-        postings: post({
-          paymentId: "wd_1",
-          leg: "test",
-          from,
-          to,
-          currency: "USDT",
-          network: "TRX",
-          amount: amount(text),
-        }),
+        postings: post(payment, { leg: "test", from, to, amount: amount(text) }),
       });
       assert(result.kind === "decided");
       const ten = amount("10");
@@ -81,15 +73,7 @@ Deno.test("a reference is taken as the database says, and as earlier messages of
     return outcome?.kind === "refused" ? outcome.refusal : outcome?.kind;
   };
   const release = (withdrawalId: string) => {
-    const command = {
-      type: "release",
-      at: 1,
-      withdrawalId,
-      reason: "test",
-      from: "queued",
-    } as const;
-    const ids = { chargeIds: ["chg_1", "chg_2"], eventIds: ["evt_1", "evt_2"] } as const;
-    const queued = new QueuedCommand({ ...command, ...ids }, Infinity, () => {});
+    const queued = new QueuedCommand(refundCommand(withdrawalId), Infinity, () => {});
     decideMerchant("mer_1", unit, SETTINGS, [queued]);
   };
   assertEquals(ask("order-1", "wd_2"), { code: "reference_taken", withdrawalId: "wd_1" });

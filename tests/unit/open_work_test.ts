@@ -19,14 +19,19 @@ function openingOf(read: (merchantIds: readonly string[]) => { ms: number; fails
       isConnectionError: () => false,
     },
     doubts: new DoubtfulMerchants(() => now),
+    paused: {
+      pause: (merchantId: string) => {
+        told.paused.push(merchantId);
+        return 0;
+      },
+    },
     limit: 500,
     now: () => 0,
     monotonic: () => now,
     usdRate: () => "1",
     retry: <T>(ask: () => Promise<T>) => ask(),
     wake: (merchantId: string) => told.woken.push(merchantId),
-    pause: (merchantId: string) => told.paused.push(merchantId),
-    quarantine: () => Promise.resolve(),
+    quarantineRow: () => Promise.resolve(),
   };
   return { opening, told };
 }

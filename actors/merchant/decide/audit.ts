@@ -8,7 +8,8 @@ import {
   type SettlementRow,
 } from "../../../ledger/rows.ts";
 import type { Decision } from "../decision.ts";
-import type { AuditStamp, MerchantCommand, ProfilePatch } from "../messages.ts";
+import type { AuditStamp, ProfilePatch } from "../messages.ts";
+import type { MerchantCommand } from "../merchants.ts";
 import type { MerchantView } from "../state.ts";
 
 /** A command that the audit keeps, with who is behind it. */

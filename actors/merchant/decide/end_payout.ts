@@ -1,19 +1,14 @@
 import { add, negate, ZERO } from "../../../ledger/money/amount.ts";
 import { checkMove, type SettlementStatus } from "../../../ledger/money/transitions.ts";
-import type {
-  SettlementRow,
-  SettlementStep,
-  TransactionRow,
-  WithdrawalRow,
-} from "../../../ledger/rows.ts";
+import type { SettlementRow, TransactionRow, WithdrawalRow } from "../../../ledger/rows.ts";
 import { withdrawalConfirmedPayload } from "../../../webhooks/payloads/withdrawal_confirmed.ts";
 import { withdrawalFailedPayload } from "../../../webhooks/payloads/withdrawal_failed.ts";
 import type { OutcomeEvent } from "../chain_events.ts";
 import { decided, type Decision, type DecisionResult, post, timeOf } from "../decision.ts";
-import type { EventIds } from "../messages.ts";
-import type { MerchantState, MerchantView } from "../state.ts";
-import { endEvents } from "./end_events.ts";
+import type { EndIds, EventIds } from "../messages.ts";
+import type { MerchantView } from "../state.ts";
 import { clawBackMargin, payMargin } from "./margin.ts";
+import { chargesOf, endEvents, lineOf } from "./statement.ts";
 
 /**
  * Settles a withdrawal from what solid blocks say of its payout: paid and CONFIRMED, or refunded
@@ -37,10 +32,7 @@ export function settlePayout(view: MerchantView, event: OutcomeEvent): DecisionR
     );
   }
   const changes = paid
-    ? confirmPayout(view.state, lineOf(view, withdrawal), withdrawal, {
-      ...event,
-      txid: event.key.txid,
-    }, at)
+    ? confirmPayout(view, withdrawal, { ...event, txid: event.key.txid }, at)
     : refund(view, withdrawal, {
       ...event,
       reason: event.reason ?? "payout failed",
@@ -61,38 +53,37 @@ export interface PaidBy {
   readonly eventIds: EventIds;
 }
 
-/**
- * A paid withdrawal's records: the reserve is spent, the margin due, the events made.
- *
- * @param state the account before this
- * @param before the withdrawal's statement line before this
- */
+/** A paid withdrawal's records: the reserve is spent, the margin due, the events made. */
 export function confirmPayout(
-  state: MerchantState,
-  before: TransactionRow,
+  view: PayoutView,
   withdrawal: WithdrawalRow,
   { txid, height, eventIds }: PaidBy,
   at: number,
 ): Partial<Decision> & Pick<Decision, "postings"> {
-  const { id, currency, network, amount } = withdrawal;
+  const { amount } = withdrawal;
   const margin = payMargin(withdrawal, at);
-  const paid = { paymentId: id, leg: "paid", from: "reserved", to: "world" } as const;
-  const postings = [...post({ ...paid, currency, network, amount }), ...margin.postings];
-  const line: TransactionRow = { ...before, status: "CONFIRMED", txid, height };
+  const paid = { leg: "paid", from: "reserved", to: "world", amount } as const;
+  const postings = [...post(withdrawal, paid), ...margin.postings];
+  const line: TransactionRow = {
+    ...payoutLine(view, withdrawal),
+    status: "CONFIRMED",
+    txid,
+    height,
+  };
   return {
     postings,
     inbox: margin.inbox,
     withdrawals: [{ ...withdrawal, status: "CONFIRMED", txid, processedAt: at }],
     transactions: [line],
     // settlements are read, not called back
-    events: withdrawal.settlementId !== null ? [] : endEvents(state, {
+    events: withdrawal.settlementId !== null ? [] : endEvents(view.state, {
       ids: eventIds,
       type: "withdrawal.confirmed",
       payload: (eventId) =>
         withdrawalConfirmedPayload({
           ...withdrawal,
           eventId,
-          withdrawalId: id,
+          withdrawalId: withdrawal.id,
           txHash: txid,
           address: withdrawal.destination,
         }),
@@ -117,36 +108,28 @@ export function endSettlement(
     throw new Error(`Cannot settle as the settlement is missing: ${withdrawal.settlementId}`);
   }
   // its end may be read before its submission was
-  const isSubmitted = settlement.status === "SUBMITTED_TO_LEDGER";
-  return status === "COMPLETED" && !isSubmitted
-    ? [moveSettlement(settlement, ["SUBMITTED_TO_LEDGER", status], reason, at)]
-    : [moveSettlement(settlement, [status], reason, at)];
+  const isSubmitted = settlement.status === "SUBMITTED_TO_LEDGER" || status === "FAILED";
+  const steps: Steps = isSubmitted ? [status] : ["SUBMITTED_TO_LEDGER", status];
+  return [moveSettlement(settlement, steps, reason, at)];
 }
 
-export interface RefundStamp {
+/** What a refund is stamped with. */
+interface RefundStamp extends EndIds {
   readonly at: number;
   readonly reason: string;
-  readonly chargeIds: readonly [string, string];
-  readonly eventIds: EventIds;
   /** The failed transaction, where one was included in a block. */
-  readonly txid: string | null;
-  readonly height: number | null;
+  readonly txid?: string | null;
+  readonly height?: number | null;
 }
 
-export interface RefundView {
+/** What is known of a payout's account and statement line before its end. */
+export interface PayoutView {
   readonly state: MerchantView["state"];
   readonly records: Pick<MerchantView["records"], "transactions">;
 }
 
-/** A withdrawal's statement line. */
-export function lineOf(view: RefundView, withdrawal: WithdrawalRow): TransactionRow {
-  const line = view.records.transactions.get(withdrawal.transactionSeq);
-  if (line === undefined) {
-    throw new Error(
-      `Cannot change a withdrawal as its statement line is missing: ${withdrawal.id}`,
-    );
-  }
-  return line;
+function payoutLine(view: PayoutView, withdrawal: WithdrawalRow): TransactionRow {
+  return lineOf(view.records, withdrawal, "change a withdrawal");
 }
 
 /**
@@ -158,59 +141,48 @@ export function lineOf(view: RefundView, withdrawal: WithdrawalRow): Transaction
  *   because it was not approved
  */
 export function refund(
-  view: RefundView,
+  view: PayoutView,
   withdrawal: WithdrawalRow,
-  stamp: RefundStamp,
+  { reason, txid = null, height = null, chargeIds, eventIds, ...stamp }: RefundStamp,
   from: "queued" | "dead" | "final" | null,
-): Partial<Decision> {
+): Partial<Decision> & Pick<Decision, "postings" | "charges" | "margins"> {
   const { state } = view;
   const at = timeOf(state, stamp.at);
-  const { id, merchantId, currency, network, amount, networkFee } = withdrawal;
+  const { id, merchantId, amount, networkFee } = withdrawal;
   const commission = add(withdrawal.baseFee, withdrawal.markupAmount);
   const status = from === null ? "CANCELLED" : "FAILED";
-  const posting = { paymentId: id, to: "available", currency, network } as const;
   const margin = clawBackMargin(withdrawal, commission, at);
-  const reversals = [
-    { amount: commission, id: stamp.chargeIds[0] },
-    { amount: networkFee, id: stamp.chargeIds[1] },
-  ].filter((charge) => charge.amount > 0n);
-  const { txid, height, reason } = stamp;
+  const to = "available";
   const postings = [
-    ...post({ ...posting, leg: "refund", from: "reserved", amount }),
+    ...post(withdrawal, { leg: "refund", from: "reserved", to, amount }),
     ...margin.postings,
-    ...post({ ...posting, leg: "commission_refund", from: "commission", amount: commission }),
-    ...post({ ...posting, leg: "network_fee_refund", from: "network_fee", amount: networkFee }),
+    ...post(withdrawal, { leg: "commission_refund", from: "commission", to, amount: commission }),
+    ...post(withdrawal, { leg: "network_fee_refund", from: "network_fee", to, amount: networkFee }),
   ];
-  const line: TransactionRow = { ...lineOf(view, withdrawal), status, effect: ZERO, txid, height };
+  const before = payoutLine(view, withdrawal);
+  const line: TransactionRow = { ...before, status, effect: ZERO, txid, height };
   return {
     postings,
     withdrawals: [{ ...withdrawal, status, reason, txid, processedAt: at }],
     transactions: [line],
-    charges: reversals.map((charge, index) => ({
-      merchantId,
-      seq: state.chargeSeq + 1 + index,
-      id: charge.id,
-      paymentId: id,
-      type: "REVERSAL",
-      currency,
-      network,
-      amount: negate(charge.amount),
-      createdAt: at,
-    })),
+    charges: chargesOf(state, withdrawal, [
+      { type: "REVERSAL", amount: negate(commission), id: chargeIds[0] },
+      { type: "REVERSAL", amount: negate(networkFee), id: chargeIds[1] },
+    ], at),
     margins: margin.rows,
     voided: from === null || from === "final"
       ? []
       : [{ id: withdrawal.outgoingId, merchantId, fromStatus: from, reason }],
     // settlements are read, not called back
     events: withdrawal.settlementId !== null ? [] : endEvents(state, {
-      ids: stamp.eventIds,
+      ids: eventIds,
       type: "withdrawal.failed",
       payload: (eventId) =>
         withdrawalFailedPayload({
           eventId,
           withdrawalId: id,
           amount,
-          currency,
+          currency: withdrawal.currency,
           reason,
           txHash: txid,
           referenceId: withdrawal.referenceId,
@@ -226,10 +198,6 @@ export function refund(
 /** A path of states that is not empty. */
 type Steps = readonly [...(readonly SettlementStatus[]), SettlementStatus];
 
-function stepsOf(statuses: readonly SettlementStatus[], at: number): readonly SettlementStep[] {
-  return statuses.map((status) => ({ status, at: new Date(at).toISOString() }));
-}
-
 /**
  * A settlement as it is made: `PENDING`, and on from there in the same commit.
  *
@@ -241,15 +209,9 @@ export function openSettlement(
   steps: Steps,
   at: number,
 ): SettlementRow {
-  const pending: SettlementRow = {
-    ...row,
-    status: "PENDING",
-    reason: null,
-    createdAt: at,
-    updatedAt: at,
-    history: stepsOf(["PENDING"], at),
-  };
-  return moveSettlement(pending, steps, null, at);
+  const history = [{ status: "PENDING", at: new Date(at).toISOString() }] as const;
+  const made = { status: "PENDING", reason: null, createdAt: at, updatedAt: at, history } as const;
+  return moveSettlement({ ...row, ...made }, steps, null, at);
 }
 
 /**
@@ -268,10 +230,11 @@ export function moveSettlement(
   at: number,
 ): SettlementRow {
   let { status } = settlement;
+  const history = [...settlement.history];
   for (const step of steps) {
     checkMove("settlement", settlement.id, status, step);
     status = step;
+    history.push({ status, at: new Date(at).toISOString() });
   }
-  const history = [...settlement.history, ...stepsOf(steps, at)];
   return { ...settlement, status, reason, updatedAt: at, history };
 }

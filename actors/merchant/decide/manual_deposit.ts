@@ -5,18 +5,21 @@ import {
   LARGEST_PAYMENT,
   ZERO,
 } from "../../../ledger/money/amount.ts";
-import { depositFees, isWorthLessThanOne } from "../../../ledger/money/fees.ts";
-import { pairKey, tokenDecimals } from "../../../ledger/money/pair.ts";
+import { pairKey } from "../../../ledger/money/pair.ts";
 import type { DepositRow, IngestedRow } from "../../../ledger/rows.ts";
 import { decided, type DecisionResult, refused, timeOf } from "../decision.ts";
-import type { Answers, CreateDeposit, DecideDeposit, Ingestion } from "../messages.ts";
+import type { CreateDeposit, DecideDeposit, Ingestion } from "../messages.ts";
+import type { Answers } from "../merchants.ts";
 import { CLAIM, type MerchantView, paymentKey } from "../state.ts";
 import { approvedBy, isBySameHand, isOwnRecord, madeBy } from "./audit.ts";
-import { confirmDeposit, giveUpDeposit } from "./end_deposit.ts";
-import { pendingPosting } from "./transfer.ts";
-
-/** The word of one administrator alone, or none yet. */
-const NOT_ENDORSED = { endorsedBy: null, endorsedAdmin: null } as const;
+import {
+  confirmDeposit,
+  giveUpDeposit,
+  NOT_ENDORSED,
+  openDeposit,
+  pendingPosting,
+} from "./deposit.ts";
+import { lineOf } from "./statement.ts";
 
 /** Books a deposit by hand: pending, until an operator or an upstream system decides on it. */
 export function createDeposit(
@@ -29,9 +32,7 @@ export function createDeposit(
   if (settings.pairs.get(pairKey(currency, network))?.depositsEnabled !== true) {
     return refused({ code: "deposits_closed_for_pair", currency, network });
   }
-  const address = depositAddressId === null
-    ? undefined
-    : records.addressesById.get(depositAddressId);
+  const address = records.addressesById.get(depositAddressId ?? "");
   const links = address?.network === network && address.kind !== "top_up";
   if (depositAddressId !== null && !links) {
     return refused({ code: "record_not_found" });
@@ -47,63 +48,36 @@ export function createDeposit(
   }
 
   const at = timeOf(state, message.at);
-  const transactionSeq = state.transactionSeq + 1;
-  const deposit: DepositRow = {
-    id: message.depositId,
-    merchantId: state.merchant.merchantId,
-    seq: state.depositSeq + 1,
-    transactionSeq,
-    currency,
-    network,
-    amount,
-    status: "PENDING",
-    reason: null,
-    source: message.source,
-    referenceId: address?.referenceId ?? null,
-    description: message.description,
-    commission: ZERO,
-    commissionRate: state.merchant.depositCommissionRate,
-    fixedFee: ZERO,
-    usdRate: message.usdRate,
-    margin: ZERO,
-    marginTo: null,
-    addressId: depositAddressId,
-    address: address?.address ?? null,
-    txid,
-    logIndex: txid === null ? null : CLAIM,
-    sender: null,
-    height: null,
-    expiresAt: null,
-    metadata: message.metadata,
-    createdAt: at,
-    updatedAt: at,
-    clearedAt: null,
-    ...madeBy(message),
-    ...NOT_ENDORSED,
-  };
+  const { depositId: id, source, description, metadata, usdRate } = message;
+  const { deposit, line } = openDeposit(
+    state,
+    {
+      id,
+      currency,
+      network,
+      amount,
+      source,
+      referenceId: address?.referenceId ?? null,
+      description,
+      commissionRate: state.merchant.depositCommissionRate,
+      usdRate,
+      addressId: depositAddressId,
+      address: address?.address ?? null,
+      txid,
+      logIndex: txid === null ? null : CLAIM,
+      sender: null,
+      height: null,
+      expiresAt: null,
+      metadata,
+      ...madeBy(message),
+    },
+    { id: message.transactionId, category: "Manual deposit" },
+    at,
+  );
   return decided(at, deposit, {
     postings: pendingPosting(deposit),
     deposits: [deposit],
-    transactions: [{
-      merchantId: deposit.merchantId,
-      seq: transactionSeq,
-      id: message.transactionId,
-      paymentId: deposit.id,
-      type: "DEPOSIT",
-      status: "PENDING",
-      currency,
-      network,
-      effect: ZERO,
-      fee: ZERO,
-      txid,
-      height: null,
-      fromAddress: null,
-      toAddress: deposit.address,
-      referenceId: deposit.referenceId,
-      description: message.description,
-      category: "Manual deposit",
-      createdAt: at,
-    }],
+    transactions: [line],
   });
 }
 
@@ -153,10 +127,8 @@ export function decideDeposit(
   const changes = to === "CONFIRMED"
     ? confirmManual(view, { ...deposit, ...first, ...approvedBy(message.audit) }, message, at)
     : giveUpDeposit(view, deposit, { ...message, to, reason: message.reason ?? "operator" }, at);
-  return decided(at, { deposit: changes.deposits?.[0] ?? deposit, changed: true }, {
-    ...changes,
-    ingested,
-  });
+  const [ended = deposit] = changes.deposits;
+  return decided(at, { deposit: ended, changed: true }, { ...changes, ingested });
 }
 
 /** True where one administrator alone may not confirm a deposit by hand: for its size, or with others. */
@@ -187,30 +159,16 @@ function endorse(deposit: DepositRow, { audit }: DecideDeposit, at: number): Dep
 function confirmManual(
   view: MerchantView,
   deposit: DepositRow,
-  message: DecideDeposit,
+  { chargeIds, eventIds }: DecideDeposit,
   at: number,
 ): ReturnType<typeof confirmDeposit> {
-  const line = view.records.transactions.get(deposit.transactionSeq);
-  if (line === undefined) {
-    throw new Error(`Cannot confirm a deposit as its statement line is missing: ${deposit.id}`);
-  }
-  const address = deposit.addressId === null
-    ? undefined
-    : view.records.addressesById.get(deposit.addressId);
-  const exempt = isWorthLessThanOne(deposit.amount, deposit.usdRate ?? "1");
-  const activates = !exempt && address !== undefined && !address.activated;
-  const decimals = tokenDecimals(deposit.currency, deposit.network);
-  const fees = depositFees(deposit.amount, deposit.commissionRate, exempt, activates, decimals);
-  const { chargeIds, eventIds } = message;
-  const from = "pending";
   return confirmDeposit(view, {
     at,
     deposit,
-    line,
-    fees,
-    exempt,
-    address,
-    from,
+    line: lineOf(view.records, deposit, "confirm a deposit"),
+    usdRate: deposit.usdRate ?? "1",
+    address: view.records.addressesById.get(deposit.addressId ?? ""),
+    from: "pending",
     chargeIds,
     eventIds,
   });

@@ -6,12 +6,12 @@ import type {
   InboxInsert,
   MarginRow,
   MerchantRow,
-  TransactionRow,
+  WithdrawalRow,
 } from "../../../ledger/rows.ts";
 import { decided, type DecisionResult, post, type Posting, timeOf } from "../decision.ts";
 import type { MarginEvent } from "../chain_events.ts";
 import type { MerchantView } from "../state.ts";
-import { lineEvent } from "./end_events.ts";
+import { lineEvent, newLine } from "./statement.ts";
 
 /** One fee that was taken, as margins see it. */
 export interface FeeEvent {
@@ -22,7 +22,7 @@ export interface FeeEvent {
 
 /** The payment a fee belongs to. */
 export interface FeePayment {
-  readonly paymentId: string;
+  readonly id: string;
   readonly currency: Currency;
   readonly network: Network;
   readonly volume: Amount;
@@ -53,7 +53,7 @@ export function earnMargin(
 ): Margin {
   const { marginBeneficiary: to, marginRate, merchantId } = merchant;
   if (to === null) return { amount: ZERO, to: null, own: ZERO, postings: [], rows: [] };
-  const { paymentId, currency, network, volume, at } = payment;
+  const { id: paymentId, currency, network, volume, at } = payment;
   const decimals = tokenDecimals(currency, network);
   const isOwn = to === merchantId;
   const postings: Posting[] = [];
@@ -63,13 +63,10 @@ export function earnMargin(
     if (fee <= 0n) continue;
     const earned = portionDown(fee, marginRate, decimals);
     amount = add(amount, earned);
-    postings.push(...post({
-      paymentId,
+    postings.push(...post(payment, {
       leg: `${leg}_margin`,
       from: account,
       to: isOwn ? "available" : "margin_held",
-      currency,
-      network,
       amount: earned,
     }));
     rows.push({
@@ -90,73 +87,49 @@ export function earnMargin(
 }
 
 /** A payment's margin as its record keeps it. */
-export interface KeptMargin {
-  readonly id: string;
-  readonly merchantId: string;
-  readonly currency: Currency;
-  readonly network: Network;
-  readonly margin: Amount;
-  readonly marginTo: string | null;
-}
+type KeptMargin = Pick<
+  WithdrawalRow,
+  "id" | "merchantId" | "currency" | "network" | "margin" | "marginTo"
+>;
 
 /** Releases a reseller's share once the payment is final; nothing when there is none. */
 export function payMargin(
   payment: KeptMargin,
   at: number,
 ): { readonly postings: readonly Posting[]; readonly inbox: readonly InboxInsert[] } {
-  const { id, merchantId, currency, network, margin, marginTo } = payment;
+  const { id: txid, merchantId, currency, network, margin, marginTo } = payment;
   if (marginTo === null || marginTo === merchantId || margin <= 0n) {
     return { postings: [], inbox: [] };
   }
-  return {
-    postings: post({
-      paymentId: id,
-      leg: "margin_due",
-      from: "margin_held",
-      to: "margin_due",
-      currency,
-      network,
-      amount: margin,
-    }),
-    inbox: [marginNotice(payment, marginTo, at)],
-  };
-}
-
-function marginNotice(payment: KeptMargin, beneficiary: string, at: number): InboxInsert {
-  return {
-    merchantId: beneficiary,
-    network: payment.network,
+  const notice: InboxInsert = {
+    merchantId: marginTo,
+    network,
     // not a transaction: the payment that earned it, which is as unique
-    txid: payment.id,
+    txid,
     logIndex: 0,
     phase: "margin",
-    data: {
-      payer: payment.merchantId,
-      currency: payment.currency,
-      amount: payment.margin.toString(),
-    },
+    data: { payer: merchantId, currency, amount: margin.toString() },
     createdAt: at,
     consumedAt: null,
     quarantine: null,
   };
+  const due = { leg: "margin_due", from: "margin_held", to: "margin_due" } as const;
+  return { postings: post(payment, { ...due, amount: margin }), inbox: [notice] };
 }
 
 /** Takes a withdrawal's margin back: from the merchant's available, or from what is held. */
 export function clawBackMargin(
-  payment: KeptMargin & { readonly amount: Amount },
+  payment: KeptMargin,
   fee: Amount,
   at: number,
 ): { readonly postings: readonly Posting[]; readonly rows: readonly MarginRow[] } {
   const { id: paymentId, merchantId, currency, network, margin, marginTo } = payment;
   if (marginTo === null) return { postings: [], rows: [] };
   return {
-    postings: post({
-      paymentId,
+    postings: post(payment, {
       leg: "margin_refund",
       from: marginTo === merchantId ? "available" : "margin_held",
       to: "commission",
-      currency,
-      network,
       amount: margin,
     }),
     rows: fee <= 0n ? [] : [{
@@ -182,36 +155,20 @@ export function takeMargin(view: MerchantView, event: MarginEvent): DecisionResu
   const { merchantId, network } = event.key;
   const { currency, amount } = event;
   // the payer's leg has the payment's own id; this one must not collide with it
-  const paymentId = `${event.key.txid}/${merchantId}`;
-  const postings = post({
-    paymentId,
-    leg: "margin",
-    from: "margin_due",
-    to: "available",
-    currency,
-    network,
-    amount,
-  });
-  const line: TransactionRow = {
-    merchantId,
-    seq: state.transactionSeq + 1,
+  const id = `${event.key.txid}/${merchantId}`;
+  const share = { leg: "margin", from: "margin_due", to: "available", amount } as const;
+  const postings = post({ id, currency, network }, share);
+  const line = newLine(state, {
     id: event.transactionId,
-    paymentId,
+    paymentId: id,
     type: "DEPOSIT",
     status: "CONFIRMED",
     currency,
     network,
     effect: amount,
-    fee: ZERO,
-    txid: null,
-    height: null,
-    fromAddress: null,
-    toAddress: null,
-    referenceId: null,
-    description: null,
     category: "Margin",
     createdAt: at,
-  };
+  });
   return decided(at, null, {
     postings,
     transactions: [line],

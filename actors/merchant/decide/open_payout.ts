@@ -1,34 +1,22 @@
 import { add, negate } from "../../../ledger/money/amount.ts";
-import type { Actor } from "../../../ledger/money/duties.ts";
 import type { WithdrawalFees } from "../../../ledger/money/fees.ts";
-import type { Currency, Network } from "../../../ledger/money/pair.ts";
-import type { ChargeRow, OutgoingRow, WithdrawalRow } from "../../../ledger/rows.ts";
-import { balancesAfter, type Decision, post, timeOf } from "../decision.ts";
-import type { GiveUp } from "../messages.ts";
+import type { OutgoingRow, WithdrawalRow } from "../../../ledger/rows.ts";
+import { apply, decided, type Decision, post, timeOf } from "../decision.ts";
+import type { GiveUp, PayoutRequest } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
 import { madeBy } from "./audit.ts";
-import { refund } from "./end_payout.ts";
+import { type PayoutView, refund } from "./end_payout.ts";
 import { earnMargin } from "./margin.ts";
+import { chargesOf, newLine } from "./statement.ts";
 
 /** A payout that a withdrawal or a settlement asks for. */
-export interface PayoutRequest {
-  readonly at: number;
-  readonly withdrawalId: string;
-  readonly transactionId: string;
-  readonly outgoingId: string;
-  readonly chargeIds: readonly [string, string];
-  readonly currency: Currency;
-  readonly network: Network;
-  readonly destination: string;
-  readonly fromAddress: string | null;
+export interface OpenRequest extends PayoutRequest {
   readonly referenceId: string | null;
   readonly description: string | null;
   /** The settlement that it carries out, null for a withdrawal. */
   readonly settlementId: string | null;
   /** True where it waits for an administrator before anything can leave. */
   readonly needsApproval: boolean;
-  /** Who asked for it; absent: the service itself. */
-  readonly by?: Actor;
 }
 
 /**
@@ -37,40 +25,50 @@ export interface PayoutRequest {
  */
 export function openPayout(
   view: MerchantView,
-  request: PayoutRequest,
+  request: OpenRequest,
   fees: WithdrawalFees,
 ): Partial<Decision> {
   const { state } = view;
   const { merchantId } = state.merchant;
-  const { currency, network, withdrawalId, settlementId, needsApproval } = request;
-  const { amount } = fees;
+  const { currency, network, withdrawalId: id, settlementId, needsApproval } = request;
+  const { outgoingId, destination, referenceId, description } = request;
+  const { amount, baseFee, markupRate, markupAmount, commission, networkFee } = fees;
   const at = timeOf(state, request.at);
-  const transactionSeq = state.transactionSeq + 1;
-  const posting = { paymentId: withdrawalId, from: "available", currency, network } as const;
-  const margin = earnMargin(
-    state.merchant,
-    { paymentId: withdrawalId, currency, network, volume: amount, at },
-    [{ leg: "commission", account: "commission", fee: fees.commission }],
-  );
-  const withdrawal: WithdrawalRow = {
-    id: withdrawalId,
-    merchantId,
-    seq: settlementId === null ? state.withdrawalSeq + 1 : null,
-    transactionSeq,
-    settlementId,
-    outgoingId: request.outgoingId,
+  const payment = { id, currency, network };
+  const margin = earnMargin(state.merchant, { ...payment, volume: amount, at }, [
+    { leg: "commission", account: "commission", fee: commission },
+  ]);
+  const line = newLine(state, {
+    id: request.transactionId,
+    paymentId: id,
+    type: settlementId === null ? "WITHDRAWAL" : "SETTLEMENT",
     currency,
     network,
+    effect: add(negate(fees.grossAmount), margin.own),
+    fee: fees.totalFees,
+    fromAddress: request.fromAddress,
+    toAddress: destination,
+    referenceId,
+    description,
+    createdAt: at,
+  });
+  const withdrawal: WithdrawalRow = {
+    ...payment,
+    merchantId,
+    seq: settlementId === null ? state.withdrawalSeq + 1 : null,
+    transactionSeq: line.seq,
+    settlementId,
+    outgoingId,
     amount,
-    baseFee: fees.baseFee,
-    markupRate: fees.markupRate,
-    markupAmount: fees.markupAmount,
-    networkFee: fees.networkFee,
+    baseFee,
+    markupRate,
+    markupAmount,
+    networkFee,
     margin: margin.amount,
     marginTo: margin.to,
-    destination: request.destination,
-    referenceId: request.referenceId,
-    description: request.description,
+    destination,
+    referenceId,
+    description,
     status: needsApproval ? "PENDING_APPROVAL" : "PENDING",
     reason: null,
     txid: null,
@@ -78,35 +76,21 @@ export function openPayout(
     processedAt: null,
     ...madeBy(request),
   };
+  const [commissionId, networkFeeId] = request.chargeIds;
+  const from = "available";
   return {
     postings: [
-      ...post({ ...posting, leg: "reserve", to: "reserved", amount }),
-      ...post({ ...posting, leg: "commission", to: "commission", amount: fees.commission }),
-      ...post({ ...posting, leg: "network_fee", to: "network_fee", amount: fees.networkFee }),
+      ...post(payment, { leg: "reserve", from, to: "reserved", amount }),
+      ...post(payment, { leg: "commission", from, to: "commission", amount: commission }),
+      ...post(payment, { leg: "network_fee", from, to: "network_fee", amount: networkFee }),
       ...margin.postings,
     ],
     withdrawals: [withdrawal],
-    transactions: [{
-      merchantId,
-      seq: transactionSeq,
-      id: request.transactionId,
-      paymentId: withdrawalId,
-      type: settlementId === null ? "WITHDRAWAL" : "SETTLEMENT",
-      status: "PENDING",
-      currency,
-      network,
-      effect: add(negate(fees.grossAmount), margin.own),
-      fee: fees.totalFees,
-      txid: null,
-      height: null,
-      fromAddress: request.fromAddress,
-      toAddress: request.destination,
-      referenceId: request.referenceId,
-      description: request.description,
-      category: null,
-      createdAt: at,
-    }],
-    charges: charges(state.chargeSeq, merchantId, request, fees, at),
+    transactions: [line],
+    charges: chargesOf(state, payment, [
+      { type: "WITHDRAWAL_COMMISSION", amount: commission, id: commissionId },
+      { type: "NETWORK_FEE", amount: networkFee, id: networkFeeId },
+    ], at),
     outgoing: needsApproval ? [] : [outgoingRow(withdrawal, at)],
     margins: margin.rows,
   };
@@ -134,28 +118,22 @@ export function outgoingRow(withdrawal: WithdrawalRow, at: number): OutgoingRow 
   };
 }
 
-function charges(
-  seq: number,
-  merchantId: string,
-  request: PayoutRequest,
-  fees: WithdrawalFees,
-  at: number,
-): readonly ChargeRow[] {
-  const taken = [
-    { type: "WITHDRAWAL_COMMISSION", amount: fees.commission, id: request.chargeIds[0] },
-    { type: "NETWORK_FEE", amount: fees.networkFee, id: request.chargeIds[1] },
-  ] as const;
-  return taken.filter((charge) => charge.amount > 0n).map((charge, index) => ({
-    merchantId,
-    seq: seq + 1 + index,
-    id: charge.id,
-    paymentId: request.withdrawalId,
-    type: charge.type,
-    currency: request.currency,
-    network: request.network,
-    amount: charge.amount,
-    createdAt: at,
-  }));
+/**
+ * A payout that was opened and is ended in the same commit: its withdrawal, and what its end reads.
+ *
+ * @param opened the records as `openPayout` makes them
+ * @throws when there is not exactly one withdrawal and one statement line
+ */
+export function afterOpening(
+  view: Pick<MerchantView, "state" | "records">,
+  opened: Decision,
+): { readonly withdrawal: WithdrawalRow; readonly after: PayoutView } {
+  const { withdrawals: [withdrawal], transactions: [line] } = opened;
+  if (withdrawal === undefined || line === undefined) {
+    throw new Error("Cannot end a payout as it was not opened");
+  }
+  const records = { transactions: new Map([[line.seq, line]]) };
+  return { withdrawal, after: { state: apply(view, opened), records } };
 }
 
 /**
@@ -163,36 +141,22 @@ function charges(
  * is there with its reversal, and the treasury's row begins its life as void, so that no moment exists
  * in which it could be signed.
  *
- * @param opened the records as `openPayout` makes them, with a row of the treasury's
- * @throws when there is not exactly one withdrawal and one statement line
+ * @param changes the records as `openPayout` makes them, with a row of the treasury's
  */
 export function giveUpAtOnce(
-  { state }: Pick<MerchantView, "state">,
-  opened: Partial<Decision>,
+  view: Pick<MerchantView, "state" | "records">,
+  changes: Partial<Decision>,
   giveUp: GiveUp & { readonly at: number },
 ): Partial<Decision> {
-  const { withdrawals = [], transactions = [], charges = [], outgoing = [] } = opened;
-  const { postings = [], margins = [] } = opened;
-  const [withdrawal] = withdrawals;
-  const [line] = transactions;
-  if (withdrawal === undefined || line === undefined) {
-    throw new Error("Cannot give a payout up as it was not opened");
-  }
-  const after = {
-    state: {
-      ...state,
-      balances: balancesAfter(state.balances, postings),
-      chargeSeq: state.chargeSeq + charges.length,
-    },
-    records: { transactions: new Map([[line.seq, line]]) },
-  };
-  const back = refund(after, withdrawal, { ...giveUp, txid: null, height: null }, "queued");
+  const opened = decided(giveUp.at, null, changes).decision;
+  const { withdrawal, after } = afterOpening(view, opened);
+  const back = refund(after, withdrawal, giveUp, "queued");
   return {
     ...back,
-    postings: [...postings, ...back.postings ?? []],
-    charges: [...charges, ...back.charges ?? []],
-    margins: [...margins, ...back.margins ?? []],
-    outgoing: outgoing.map((row): OutgoingRow => ({
+    postings: [...opened.postings, ...back.postings],
+    charges: [...opened.charges, ...back.charges],
+    margins: [...opened.margins, ...back.margins],
+    outgoing: opened.outgoing.map((row): OutgoingRow => ({
       ...row,
       status: "void",
       reason: giveUp.reason,

@@ -3,19 +3,13 @@ import type { Settings } from "../../../ledger/journal/read_settings.ts";
 import { networkFeeOf, withdrawalFees } from "../../../ledger/money/fees.ts";
 import { pairKey, tokenDecimals } from "../../../ledger/money/pair.ts";
 import type { IngestedRow, WithdrawalRow } from "../../../ledger/rows.ts";
-import {
-  apply,
-  decided,
-  type Decision,
-  type DecisionResult,
-  refused,
-  timeOf,
-} from "../decision.ts";
-import type { Answers, BookPayout, IngestWithdrawal, SettleWithdrawal } from "../messages.ts";
+import { decided, type Decision, type DecisionResult, refused, timeOf } from "../decision.ts";
+import type { BookPayout, IngestWithdrawal, SettleWithdrawal } from "../messages.ts";
+import type { Answers } from "../merchants.ts";
 import { type MerchantView, paymentKey } from "../state.ts";
-import { confirmPayout, endSettlement, lineOf, refund } from "./end_payout.ts";
+import { confirmPayout, endSettlement, refund } from "./end_payout.ts";
 import { ingestedRow } from "./manual_deposit.ts";
-import { openPayout, outgoingRow } from "./open_payout.ts";
+import { afterOpening, openPayout, outgoingRow } from "./open_payout.ts";
 import { balanceRefusal } from "./withdrawal.ts";
 
 type Answer = Answers["ingest-withdrawal"];
@@ -58,9 +52,8 @@ function fail(
   const payout = view.records.outgoing.get(withdrawal.outgoingId);
   if (payout !== "queued" && payout !== "dead") return refused({ code: "already_sent", ...move });
   const reason = message.reason ?? "failed upstream";
-  const stamp = { ...message, reason, txid: null, height: null };
   return decided(at, { status: "FAILED", changed: true }, {
-    ...refund(view, withdrawal, stamp, payout),
+    ...refund(view, withdrawal, { ...message, reason }, payout),
     settlements: endSettlement(view, withdrawal, "FAILED", reason, at),
     ingested,
   });
@@ -107,13 +100,7 @@ function confirm(
   }
   const { eventIds } = message;
   return decided(at, { status: "CONFIRMED", changed: true }, {
-    ...confirmPayout(
-      view.state,
-      lineOf(view, withdrawal),
-      withdrawal,
-      { txid, height, eventIds },
-      at,
-    ),
+    ...confirmPayout(view, withdrawal, { txid, height, eventIds }, at),
     settlements: endSettlement(view, withdrawal, "COMPLETED", null, at),
     voided,
     ingested: [ingested],
@@ -179,12 +166,7 @@ function changesOf(
     };
   }
   return {
-    ...confirmPayout(view.state, lineOf(view, withdrawal), withdrawal, {
-      txid,
-      height,
-      ...paidBy,
-      eventIds,
-    }, at),
+    ...confirmPayout(view, withdrawal, { txid, height, ...paidBy, eventIds }, at),
     settlements: endSettlement(view, withdrawal, "COMPLETED", null, at),
   };
 }
@@ -223,15 +205,10 @@ export function bookPayout(
 
   const request = { ...message, settlementId: null, needsApproval: false };
   const opened = decided(at, null, openPayout(view, request, fees)).decision;
-  const [withdrawal] = opened.withdrawals;
-  const [line] = opened.transactions;
-  if (withdrawal === undefined || line === undefined) {
-    throw new Error(`Cannot book a payout as it has no record: ${message.withdrawalId}`);
-  }
+  const { withdrawal, after } = afterOpening(view, opened);
   const { merchantId } = withdrawal;
   const { txid } = paidBy;
-  const paid = { ...paidBy, eventIds: message.eventIds };
-  const confirmed = confirmPayout(apply(view, opened), line, withdrawal, paid, at);
+  const confirmed = confirmPayout(after, withdrawal, { ...paidBy, eventIds: message.eventIds }, at);
   return decided(at, { status: "CONFIRMED", changed: true }, {
     ...opened,
     ...confirmed,

@@ -1,23 +1,20 @@
 import type { Settings } from "../../../ledger/journal/read_settings.ts";
-import { isExactIn } from "../../../ledger/money/amount.ts";
-import { networkFeeOf, withdrawalFees } from "../../../ledger/money/fees.ts";
-import { pairKey, tokenDecimals } from "../../../ledger/money/pair.ts";
 import type { SettlementRow, WithdrawalRow } from "../../../ledger/rows.ts";
 import type { SubmittedEvent } from "../chain_events.ts";
 import { decided, type DecisionResult, refused, timeOf } from "../decision.ts";
 import {
-  type Answers,
   type ApproveSettlement,
   type CreateSettlement,
   type DeclineSettlement,
   NOT_INITIATED,
   type SettlementCreated,
 } from "../messages.ts";
+import type { Answers } from "../merchants.ts";
 import type { MerchantView } from "../state.ts";
 import { approvedBy, isOwnRecord, madeBy } from "./audit.ts";
 import { moveSettlement, openSettlement, refund } from "./end_payout.ts";
 import { giveUpAtOnce, openPayout, outgoingRow } from "./open_payout.ts";
-import { fundsRefusal } from "./withdrawal.ts";
+import { fundsRefusal, payoutFees } from "./withdrawal.ts";
 
 /** Time for which the same key gets the same answer. */
 const KEY_LIFETIME_MS = 24 * 3_600_000;
@@ -33,8 +30,6 @@ export function settle(
 ): DecisionResult<SettlementCreated> {
   const { state } = view;
   const { currency, network, amount } = message;
-  const pair = settings.pairs.get(pairKey(currency, network));
-  const decimals = tokenDecimals(currency, network);
   const at = timeOf(state, message.at);
 
   if (state.merchant.status !== "ACTIVE") return refused({ code: "merchant_not_active" });
@@ -43,21 +38,13 @@ export function settle(
     if (earlier.bodyHash !== message.bodyHash) return refused({ code: "idempotency_conflict" });
     return decided(at, { settlement: earlier, created: false }, {});
   }
-  if (pair === undefined || !pair.withdrawalsEnabled) {
-    return refused({ code: "withdrawals_closed_for_pair", currency, network });
-  }
-  if (amount <= 0n) return refused({ code: "amount_not_positive" });
-  if (!isExactIn(amount, decimals)) return refused({ code: "amount_not_exact", decimals });
-  if (amount < pair.minWithdrawal) {
-    return refused({ code: "below_minimum", minWithdrawal: pair.minWithdrawal, currency, network });
-  }
+  const fees = payoutFees(settings, message);
+  if ("code" in fees) return refused(fees);
   const listed = [...view.records.whitelist.values()].find((row) =>
     row.address === message.destination && row.network === network && row.active &&
     row.removedAt === null
   );
   if (listed === undefined) return refused({ code: "destination_not_whitelisted" });
-  const networkFee = networkFeeOf(pair, message.dynamicFee);
-  const fees = withdrawalFees(amount, settings.fees, networkFee, decimals);
   const short = fundsRefusal(view, currency, network, fees);
   if (short !== null) return refused(short);
 
@@ -175,7 +162,7 @@ export function declineSettlement(
   const withdrawal = withdrawalOf(view, settlement);
   const moved = moveSettlement(settlement, [to], message.reason, at);
   return decided(at, { status: to, settlement: moved }, {
-    ...refund(view, withdrawal, { ...message, txid: null, height: null }, null),
+    ...refund(view, withdrawal, message, null),
     settlements: [moved],
   });
 }

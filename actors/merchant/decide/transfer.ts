@@ -1,112 +1,60 @@
-import { ZERO } from "../../../ledger/money/amount.ts";
-import { depositFees, isWorthLessThanOne, topUpFees } from "../../../ledger/money/fees.ts";
-import { tokenDecimals } from "../../../ledger/money/pair.ts";
-import {
-  type DepositRow,
-  type InboxKey,
-  NO_HANDS,
-  type TransactionRow,
-} from "../../../ledger/rows.ts";
-import {
-  decided,
-  type Decision,
-  type DecisionResult,
-  post,
-  type Posting,
-  timeOf,
-} from "../decision.ts";
-import type { SweptEvent, TransferEvent } from "../chain_events.ts";
-import { CLAIM, type MerchantView, type Records, transferKey } from "../state.ts";
-import { confirmDeposit } from "./end_deposit.ts";
+/**
+ * What blocks say about a transfer to a merchant's address: seen, final, gone, or swept.
+ *
+ * @module
+ */
 
-/** A deposit and its statement line as they begin. */
-export interface OpenedDeposit {
-  readonly deposit: DepositRow;
-  readonly line: TransactionRow;
-}
+import { type DepositRow, type InboxKey, NO_HANDS } from "../../../ledger/rows.ts";
+import type { SweptEvent, TransferEvent, VanishedEvent } from "../chain_events.ts";
+import { decided, type Decision, type DecisionResult, post, timeOf } from "../decision.ts";
+import { CLAIM, type MerchantView, type Records, transferKey } from "../state.ts";
+import {
+  confirmDeposit,
+  giveUpDeposit,
+  openDeposit,
+  type OpenedDeposit,
+  pendingPosting,
+} from "./deposit.ts";
+import { lineOf } from "./statement.ts";
 
 /**
- * The records of a transfer that is seen for the first time: pending, without effect on available.
- * What comes in on the merchant's own top-up address pays no percentage.
+ * The records of a transfer that is seen for the first time. What comes in on the merchant's own top-up
+ * address pays no percentage.
  */
-function openDeposit(view: MerchantView, event: TransferEvent): OpenedDeposit {
-  const { state } = view;
-  const at = timeOf(state, event.at);
-  const { merchantId, network, txid, logIndex } = event.key;
-  const address = view.records.addresses.get(`${network}/${event.to}`);
-  const isTopUp = address?.kind === "top_up";
-  const referenceId = address?.referenceId ?? null;
-  const transactionSeq = state.transactionSeq + 1;
-  const { currency, amount } = event;
-  return {
-    deposit: {
+function openTransfer(
+  { state, records }: MerchantView,
+  event: TransferEvent,
+  at: number,
+): OpenedDeposit {
+  const { network, txid, logIndex } = event.key;
+  const { currency, amount, usdRate, addressId, to: address, from: sender } = event;
+  const known = records.addresses.get(`${network}/${address}`);
+  const isTopUp = known?.kind === "top_up";
+  return openDeposit(
+    state,
+    {
       id: event.depositId,
-      merchantId,
-      seq: state.depositSeq + 1,
-      transactionSeq,
       currency,
       network,
       amount,
-      status: "PENDING",
-      reason: null,
       source: isTopUp ? "top_up" : "onchain",
-      referenceId,
+      referenceId: known?.referenceId ?? null,
       description: null,
-      commission: ZERO,
       commissionRate: isTopUp ? "0" : state.merchant.depositCommissionRate,
-      fixedFee: ZERO,
-      usdRate: event.usdRate,
-      margin: ZERO,
-      marginTo: null,
-      addressId: event.addressId,
-      address: event.to,
+      usdRate,
+      addressId,
+      address,
       txid,
       logIndex,
-      sender: event.from,
+      sender,
       height: event.height,
       expiresAt: event.expiresAt,
       metadata: { txHash: txid },
-      createdAt: at,
-      updatedAt: at,
-      clearedAt: null,
       ...NO_HANDS,
-      endorsedBy: null,
-      endorsedAdmin: null,
     },
-    line: {
-      merchantId,
-      seq: transactionSeq,
-      id: event.transactionId,
-      paymentId: event.depositId,
-      type: "DEPOSIT",
-      status: "PENDING",
-      currency,
-      network,
-      effect: ZERO,
-      fee: ZERO,
-      txid,
-      height: event.height,
-      fromAddress: event.from,
-      toAddress: event.to,
-      referenceId,
-      description: null,
-      category: isTopUp ? "Top-up" : null,
-      createdAt: at,
-    },
-  };
-}
-
-/** The posting that shows a transfer on the pending balance. */
-export function pendingPosting(deposit: DepositRow): Decision["postings"] {
-  return post({
-    paymentId: deposit.id,
-    leg: "seen",
-    from: "world",
-    to: "pending",
-    currency: deposit.currency,
-    network: deposit.network,
-    amount: deposit.amount,
-  });
+    { id: event.transactionId, category: isTopUp ? "Top-up" : null },
+    at,
+  );
 }
 
 /** Books a transfer that is in a block, but not yet in a solid one. Seeing it again changes nothing. */
@@ -114,11 +62,11 @@ export function seeTransfer(view: MerchantView, event: TransferEvent): DecisionR
   const at = timeOf(view.state, event.at);
   const { network, txid, logIndex } = event.key;
   const claim = claimOf(view.records, event.key);
-  if (claim?.status === "PENDING") return heldByClaim(claim);
+  if (claim?.status === "PENDING") return quarantinedByClaim(claim);
   if (view.records.deposits.has(transferKey(network, txid, logIndex)) || claim !== undefined) {
     return decided(at, null, { consumed: [event.key] });
   }
-  const { deposit, line } = openDeposit(view, event);
+  const { deposit, line } = openTransfer(view, event, at);
   return decided(at, null, {
     postings: pendingPosting(deposit),
     deposits: [deposit],
@@ -133,64 +81,37 @@ export function seeTransfer(view: MerchantView, event: TransferEvent): DecisionR
  * transaction that a deposit booked by hand has claimed is not credited again.
  */
 export function creditTransfer(view: MerchantView, event: TransferEvent): DecisionResult<null> {
+  const { records } = view;
   const at = timeOf(view.state, event.at);
   const { network, txid, logIndex } = event.key;
-  const { deposits, transactions, addresses } = view.records;
-  const existing = deposits.get(transferKey(network, txid, logIndex));
-  const claim = claimOf(view.records, event.key);
-  if (claim?.status === "PENDING") return heldByClaim(claim);
+  const existing = records.deposits.get(transferKey(network, txid, logIndex));
+  const claim = claimOf(records, event.key);
+  if (claim?.status === "PENDING") return quarantinedByClaim(claim);
   if (existing?.status === "CONFIRMED" || claim !== undefined) {
     return decided(at, null, { consumed: [event.key] });
   }
   const seen = existing === undefined
-    ? openDeposit(view, event)
-    : { deposit: existing, line: transactions.get(existing.transactionSeq) };
-  if (seen.line === undefined) {
-    throw new Error(`Cannot credit a deposit as its statement line is missing: ${seen.deposit.id}`);
-  }
-  const { deposit, line, corrections } = correctTransfer(seen.deposit, seen.line, event);
-  const address = addresses.get(`${network}/${event.to}`);
-  if (address?.kind === "top_up") {
-    const changes = holdTopUp(deposit, line, event, existing === undefined, at);
-    return decided(at, null, {
-      ...changes,
-      postings: [...corrections, ...changes.postings ?? []],
-      consumed: [event.key],
+    ? openTransfer(view, event, at)
+    : { deposit: existing, line: lineOf(records, existing, "credit a deposit") };
+  const { deposit, line } = correctTransfer(seen, event);
+  const shown = existing === undefined ? pendingPosting(deposit) : corrections(existing, deposit);
+  const address = records.addresses.get(`${network}/${event.to}`);
+  const { chargeIds, eventIds } = event;
+  const changes: Partial<Decision> = address?.kind === "top_up"
+    ? awaitSweep({ deposit, line }, event, existing === undefined, at)
+    : confirmDeposit(view, {
+      at,
+      deposit: { ...deposit, height: event.height },
+      line,
+      usdRate: deposit.usdRate ?? event.usdRate,
+      address,
+      // a failed deposit has already left pending: the money comes from the chain once more
+      from: existing?.status === "FAILED" ? "world" : "pending",
+      chargeIds,
+      eventIds,
     });
-  }
-  // the rate of the first sight decides, so that a rescan decides the same
-  const exempt = isWorthLessThanOne(deposit.amount, deposit.usdRate ?? event.usdRate);
-  const activates = !exempt && address !== undefined && !address.activated;
-  const decimals = tokenDecimals(deposit.currency, network);
-  const fees = depositFees(deposit.amount, deposit.commissionRate, exempt, activates, decimals);
-  const changes = confirmDeposit(view, {
-    at,
-    deposit: { ...deposit, height: event.height },
-    line,
-    fees,
-    exempt,
-    address,
-    // a failed deposit has already left pending: the money comes from the chain once more
-    from: existing?.status === "FAILED" ? "world" : "pending",
-    chargeIds: event.chargeIds,
-    eventIds: event.eventIds,
-  });
-  return decided(at, null, {
-    ...changes,
-    postings: [
-      ...(existing === undefined ? pendingPosting(deposit) : corrections),
-      ...changes.postings ?? [],
-    ],
-    consumed: [event.key],
-  });
-}
-
-/** A deposit as its transfer became final. */
-export interface CorrectedDeposit {
-  readonly deposit: DepositRow;
-  readonly line: TransactionRow;
-  /** What makes pending agree; nothing where nothing was pending, or nothing has changed. */
-  readonly corrections: readonly Posting[];
+  const postings = [...shown, ...changes.postings ?? []];
+  return decided(at, null, { ...changes, postings, consumed: [event.key] });
 }
 
 /**
@@ -199,40 +120,24 @@ export interface CorrectedDeposit {
  * and may then pay another amount under the same transaction and log index.
  */
 function correctTransfer(
-  deposit: DepositRow,
-  line: TransactionRow,
-  event: TransferEvent,
-): CorrectedDeposit {
-  const { currency, amount, from: sender } = event;
-  if (deposit.amount === amount && deposit.currency === currency) {
-    return { deposit, line, corrections: [] };
-  }
-  const { id: paymentId, network } = deposit;
-  const corrections = deposit.status !== "PENDING" ? [] : [
-    ...post({
-      paymentId,
-      leg: "seen_wrong",
-      from: "pending",
-      to: "world",
-      currency: deposit.currency,
-      network,
-      amount: deposit.amount,
-    }),
-    ...post({
-      paymentId,
-      leg: "corrected",
-      from: "world",
-      to: "pending",
-      currency,
-      network,
-      amount,
-    }),
-  ];
+  { deposit, line }: OpenedDeposit,
+  { currency, amount, from: sender }: TransferEvent,
+): OpenedDeposit {
+  if (deposit.amount === amount && deposit.currency === currency) return { deposit, line };
   return {
     deposit: { ...deposit, currency, amount, sender },
     line: { ...line, currency, fromAddress: sender },
-    corrections,
   };
+}
+
+/** What makes pending agree; nothing where nothing was pending, or nothing has changed. */
+function corrections(before: DepositRow, after: DepositRow): Decision["postings"] {
+  const isSame = before.amount === after.amount && before.currency === after.currency;
+  if (isSame || before.status !== "PENDING") return [];
+  return [
+    ...post(before, { leg: "seen_wrong", from: "pending", to: "world", amount: before.amount }),
+    ...post(after, { leg: "corrected", from: "world", to: "pending", amount: after.amount }),
+  ];
 }
 
 /**
@@ -242,17 +147,14 @@ function correctTransfer(
  *
  * @param isNew whether nothing was booked for it yet
  */
-function holdTopUp(
-  deposit: DepositRow,
-  line: TransactionRow,
-  event: TransferEvent,
+function awaitSweep(
+  { deposit, line }: OpenedDeposit,
+  { height }: TransferEvent,
   isNew: boolean,
   at: number,
 ): Partial<Decision> {
   if (!isNew && deposit.expiresAt === null) return {};
-  const { height } = event;
   return {
-    postings: isNew ? pendingPosting(deposit) : [],
     deposits: [{ ...deposit, expiresAt: null, height, updatedAt: at }],
     transactions: [{ ...line, height }],
   };
@@ -263,7 +165,7 @@ function holdTopUp(
  * the flat fee. One that was given up for dead before it became final has left pending, and its
  * money comes from the chain. Hearing it again changes nothing.
  *
- * @throws when no such top-up waits for its sweep: the planner tells of those only
+ * @throws when no such top-up waits for its sweep: the planner reports those only
  */
 export function confirmTopUp(view: MerchantView, event: SweptEvent): DecisionResult<null> {
   const at = timeOf(view.state, event.at);
@@ -278,23 +180,31 @@ export function confirmTopUp(view: MerchantView, event: SweptEvent): DecisionRes
   if (address?.kind !== "top_up" || deposit.status === "CANCELLED") {
     throw new Error(`Cannot confirm a deposit by a sweep as it is no top-up: ${deposit.id}`);
   }
-  const exempt = isWorthLessThanOne(deposit.amount, deposit.usdRate ?? "1");
+  const { chargeIds, eventIds } = event;
   const changes = confirmDeposit(view, {
     at,
     deposit,
     line,
-    fees: topUpFees(
-      deposit.amount,
-      view.state.merchant.directDepositFee,
-      exempt,
-      tokenDecimals(deposit.currency, network),
-    ),
-    exempt,
+    usdRate: deposit.usdRate ?? "1",
     address,
     from: deposit.status === "FAILED" ? "world" : "pending",
-    chargeIds: event.chargeIds,
-    eventIds: event.eventIds,
+    chargeIds,
+    eventIds,
   });
+  return decided(at, null, { ...changes, consumed: [event.key] });
+}
+
+/**
+ * Gives up a deposit whose transfer is proven never to become final. A deposit that was credited,
+ * given up already, or is final and waits for its sweep, is left alone.
+ */
+export function failDeposit(view: MerchantView, event: VanishedEvent): DecisionResult<null> {
+  const at = timeOf(view.state, event.at);
+  const { network, txid, logIndex } = event.key;
+  const deposit = view.records.deposits.get(transferKey(network, txid, logIndex));
+  const changes = deposit?.status === "PENDING" && deposit.expiresAt !== null
+    ? giveUpDeposit(view, deposit, { ...event, to: "FAILED" }, at)
+    : {};
   return decided(at, null, { ...changes, consumed: [event.key] });
 }
 
@@ -308,6 +218,6 @@ function claimOf(records: Records, { network, txid }: InboxKey): DepositRow | un
 }
 
 /** A transfer waits until it is decided on the deposit that claims it. */
-function heldByClaim(claim: DepositRow): DecisionResult<never> {
+function quarantinedByClaim(claim: DepositRow): DecisionResult<never> {
   return { kind: "quarantined", reason: `claimed: by ${claim.id}, which is not decided` };
 }

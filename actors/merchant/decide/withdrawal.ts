@@ -4,13 +4,13 @@ import { networkFeeOf, type WithdrawalFees, withdrawalFees } from "../../../ledg
 import { type Currency, type Network, pairKey, tokenDecimals } from "../../../ledger/money/pair.ts";
 import { decided, type DecisionResult, refused, timeOf } from "../decision.ts";
 import type {
-  Answers,
   ApproveWithdrawal,
   DeclineWithdrawal,
-  Release,
+  PayoutRequest,
   Reserve,
   Reserved,
 } from "../messages.ts";
+import type { Answers } from "../merchants.ts";
 import type { Refusal } from "../refusal.ts";
 import type { MerchantView } from "../state.ts";
 import { approvedBy, isOwnRecord } from "./audit.ts";
@@ -24,19 +24,10 @@ export function reserve(
   message: Reserve,
 ): DecisionResult<Reserved> {
   const { state } = view;
-  const { currency, network, amount, destination, referenceId, pinnedTo } = message;
-  const pair = settings.pairs.get(pairKey(currency, network));
-  const decimals = tokenDecimals(currency, network);
-
+  const { currency, network, destination, referenceId, pinnedTo } = message;
   if (state.merchant.status !== "ACTIVE") return refused({ code: "merchant_not_active" });
-  if (pair === undefined || !pair.withdrawalsEnabled) {
-    return refused({ code: "withdrawals_closed_for_pair", currency, network });
-  }
-  if (amount <= 0n) return refused({ code: "amount_not_positive" });
-  if (!isExactIn(amount, decimals)) return refused({ code: "amount_not_exact", decimals });
-  if (amount < pair.minWithdrawal) {
-    return refused({ code: "below_minimum", minWithdrawal: pair.minWithdrawal, currency, network });
-  }
+  const fees = payoutFees(settings, message);
+  if ("code" in fees) return refused(fees);
   if (message.destinationCheck === "invalid") return refused({ code: "destination_invalid" });
   if (message.destinationCheck === "ours") return refused({ code: "destination_is_ours" });
   if (pinnedTo !== null && (destination !== pinnedTo.address || network !== pinnedTo.network)) {
@@ -44,8 +35,6 @@ export function reserve(
   }
   const holder = referenceId === null ? undefined : view.records.holders.get(referenceId);
   if (holder !== undefined) return refused({ code: "reference_taken", withdrawalId: holder });
-  const networkFee = networkFeeOf(pair, message.dynamicFee);
-  const fees = withdrawalFees(amount, settings.fees, networkFee, decimals);
   const short = fundsRefusal(view, currency, network, fees);
   if (short !== null) return refused(short);
 
@@ -57,6 +46,24 @@ export function reserve(
   if (giveUp === null) return decided(at, { withdrawalId, status: "PENDING", fees }, opened);
   const changes = giveUpAtOnce(view, opened, { ...giveUp, at });
   return decided(at, { withdrawalId, status: "FAILED", fees }, changes);
+}
+
+/** The fees of a payout as its pair charges them; a refusal where the pair does not pay it. */
+export function payoutFees(
+  settings: Settings,
+  { currency, network, amount, dynamicFee }: PayoutRequest,
+): WithdrawalFees | Refusal {
+  const pair = settings.pairs.get(pairKey(currency, network));
+  const decimals = tokenDecimals(currency, network);
+  if (pair === undefined || !pair.withdrawalsEnabled) {
+    return { code: "withdrawals_closed_for_pair", currency, network };
+  }
+  if (amount <= 0n) return { code: "amount_not_positive" };
+  if (!isExactIn(amount, decimals)) return { code: "amount_not_exact", decimals };
+  if (amount < pair.minWithdrawal) {
+    return { code: "below_minimum", minWithdrawal: pair.minWithdrawal, currency, network };
+  }
+  return withdrawalFees(amount, settings.fees, networkFeeOf(pair, dynamicFee), decimals);
 }
 
 /** Why a payout cannot be funded, in the documented order; `null` when it can. */
@@ -125,32 +132,6 @@ export function declineWithdrawal(
   if (status !== "PENDING_APPROVAL") {
     return refused({ code: "wrong_state", from: status, to: "CANCELLED" });
   }
-  const stamp = { ...message, txid: null, height: null };
-  return decided(
-    timeOf(view.state, message.at),
-    { status: "CANCELLED" },
-    refund(view, withdrawal, stamp, null),
-  );
-}
-
-/**
- * Decides whether a withdrawal can be given up: only while it is pending and its payout is in the
- * named state. A payout that was signed meanwhile cannot be taken back.
- */
-export function release(view: MerchantView, message: Release): DecisionResult<Answers["release"]> {
-  const withdrawal = view.records.withdrawals.get(message.withdrawalId);
-  // a settlement has a status of its own, which a release would leave behind
-  if (withdrawal === undefined || withdrawal.settlementId !== null) {
-    return refused({ code: "record_not_found" });
-  }
-  const move = { from: withdrawal.status, to: "FAILED" };
-  if (withdrawal.status !== "PENDING") return refused({ code: "wrong_state", ...move });
-  if (view.records.outgoing.get(withdrawal.outgoingId) !== message.from) {
-    return refused({ code: "already_sent", ...move });
-  }
-  return decided(
-    timeOf(view.state, message.at),
-    { status: "FAILED" },
-    refund(view, withdrawal, { ...message, txid: null, height: null }, message.from),
-  );
+  const changes = refund(view, withdrawal, message, null);
+  return decided(timeOf(view.state, message.at), { status: "CANCELLED" }, changes);
 }

@@ -9,23 +9,26 @@
  * @module
  */
 
+import { reserve } from "../../../actors/merchant/decide/withdrawal.ts";
+import type { DecisionResult } from "../../../actors/merchant/decision.ts";
 import type {
   Answers,
+  AskOutcome,
   MerchantCommand,
   Merchants,
-  Reserve,
-  Reserved,
-} from "../../../actors/merchant/messages.ts";
+} from "../../../actors/merchant/merchants.ts";
+import type { Reserve, Reserved } from "../../../actors/merchant/messages.ts";
 import type { Refusal } from "../../../actors/merchant/refusal.ts";
-import { RemainingLiquidity } from "../../../actors/merchant/liquidity.ts";
-import { reserve } from "../../../actors/merchant/decide/withdrawal.ts";
-import { type MerchantState, type MerchantView, Records } from "../../../actors/merchant/state.ts";
-import type { DecisionResult } from "../../../actors/merchant/decision.ts";
-import type { AskOutcome } from "../../../actors/runtime/ask.ts";
-import { amountOf, formatAmount, ZERO } from "../../../ledger/money/amount.ts";
+import {
+  type MerchantState,
+  type MerchantView,
+  Records,
+  RemainingLiquidity,
+} from "../../../actors/merchant/state.ts";
 import type { Sql, TransactionSql } from "../../../ledger/database/connect.ts";
 import { readAccounts } from "../../../ledger/journal/read_accounts.ts";
 import { readSettings, type Settings } from "../../../ledger/journal/read_settings.ts";
+import { amountOf, formatAmount, ZERO } from "../../../ledger/money/amount.ts";
 import { pairKey } from "../../../ledger/money/pair.ts";
 import {
   chargeTable,

@@ -5,15 +5,14 @@
  * @module
  */
 
+import type { Reserve, Reserved } from "../../../actors/merchant/messages.ts";
 import type {
   Answers,
+  AskOutcome,
   MerchantCommand,
   Merchants,
-  Reserve,
-  Reserved,
-} from "../../../actors/merchant/messages.ts";
+} from "../../../actors/merchant/merchants.ts";
 import type { Refusal } from "../../../actors/merchant/refusal.ts";
-import type { AskOutcome } from "../../../actors/runtime/ask.ts";
 import { add, amountOf, formatAmount } from "../../../ledger/money/amount.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import { tokenDecimals } from "../../../ledger/money/pair.ts";

@@ -29,7 +29,6 @@ import {
   type IssueAddress,
   NOT_INITIATED,
   type ProfilePatch,
-  type Release,
   type RemoveSettlementAddress,
   type Reserve,
   type SettleWithdrawal,
@@ -97,21 +96,6 @@ export function bookPayout(fields: Partial<BookPayout> = {}): BookPayout {
     paidBy: { txid: TXID, height: 7 },
     eventIds,
     ingestion: { eventId: "failover/aa", bodyHash: "hash" },
-    ...fields,
-  };
-}
-
-export function release(fields: Partial<Release> = {}): Release {
-  const reason = "no bandwidth";
-  const from = "queued";
-  return {
-    type: "release",
-    at,
-    withdrawalId: "wd_1",
-    reason,
-    chargeIds,
-    eventIds,
-    from,
     ...fields,
   };
 }

@@ -150,11 +150,13 @@ export class Bank {
     if (withdrawal.settlement === null) merchant.events += 2;
   }
 
-  release(withdrawal: Withdrawal, from: "queued" | "dead"): string {
-    if (withdrawal.settlement !== null) return "record_not_found";
-    if (withdrawal.status !== "PENDING") return "wrong_state";
-    if (withdrawal.outgoing !== from) return "already_sent";
+  fail(withdrawal: Withdrawal): string {
+    const { settlement, status, outgoing } = withdrawal;
+    if (status === "FAILED") return "done";
+    if (status !== "PENDING") return "wrong_state";
+    if (outgoing !== "queued" && outgoing !== "dead") return "already_sent";
     this.refund(withdrawal, "FAILED");
+    if (settlement !== null) settlement.status = "FAILED";
     return "done";
   }
 

@@ -8,7 +8,7 @@
 
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import type { AskOutcome } from "../../../actors/runtime/ask.ts";
+import type { AskOutcome } from "../../../actors/merchant/merchants.ts";
 import type { Journal } from "../../../actors/journal/journal.ts";
 import type { Refusal } from "../../../actors/merchant/refusal.ts";
 import { newId } from "../../../actors/runtime/ids.ts";
@@ -21,6 +21,7 @@ import {
   addTransfer,
   amount,
   NO_ESTIMATE,
+  refundCommand,
   reserveCommand,
   SOMEWHERE,
 } from "../../support/books.ts";
@@ -42,8 +43,7 @@ type Event =
 type Request =
   | { readonly kind: "reserve"; readonly amount: bigint; readonly reference: string | null }
   | { readonly kind: "reserve-pinned" | "settle"; readonly amount: bigint }
-  | { readonly kind: "release"; readonly pick: number; readonly from: "queued" | "dead" }
-  | { readonly kind: "approve" | "decline"; readonly pick: number };
+  | { readonly kind: "fail" | "approve" | "decline"; readonly pick: number };
 
 function toAmount(millionths: bigint): Amount {
   return fromUnits(millionths * 10n ** 12n);
@@ -255,18 +255,13 @@ function ask(
     }
     case "settle":
       return settle(world, journal, merchant, request.amount);
-    case "release": {
+    case "fail": {
       const withdrawal = chosen(world, request.pick, (one) => one.merchant === merchant);
       if (withdrawal === undefined) return null;
-      const outcome = journal.ask(merchant.id, {
-        type: "release",
-        at: Date.now(),
-        withdrawalId: withdrawal.id,
-        reason: "test",
-        from: request.from,
-        ...refundIds(),
-      }, DEADLINE_MS);
-      return { what, expected: bank.release(withdrawal, request.from), outcome };
+      const settlementId = withdrawal.settlement?.id ?? null;
+      const command = refundCommand(withdrawal.id, { settlementId });
+      const outcome = journal.ask(merchant.id, command, DEADLINE_MS);
+      return { what, expected: bank.fail(withdrawal), outcome };
     }
     case "approve":
     case "decline": {
@@ -384,14 +379,7 @@ const request: fc.Arbitrary<Request> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({ kind: fc.constantFrom("reserve-pinned", "settle"), amount: millionths }),
   },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant("release"),
-      pick,
-      from: fc.constantFrom("queued", "dead"),
-    }),
-  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("fail"), pick }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom("approve", "decline"), pick }) },
 );
 

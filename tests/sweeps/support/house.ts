@@ -8,7 +8,7 @@
 import { HDKey } from "@scure/bip32";
 import { z } from "zod";
 import { Engine } from "../../../actors/engine.ts";
-import type { Merchants } from "../../../actors/merchant/messages.ts";
+import type { Merchants } from "../../../actors/merchant/merchants.ts";
 import type { SweepTerms } from "../../../actors/sweeper/sweep_terms.ts";
 import type { Chain } from "../../../chains/chain.ts";
 import { startDevChain } from "../../../devchain/start.ts";

@@ -1,0 +1,194 @@
+/**
+ * What the parts of one journal share: the database, its caches, the mailboxes, and the merchants that
+ * are not decided together with others just now.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import type { Settings } from "../../ledger/journal/read_settings.ts";
+import { type JournalStore, retry } from "../../ledger/journal/store.ts";
+import type { Currency } from "../../ledger/money/pair.ts";
+import type { InboxKey } from "../../ledger/rows.ts";
+import type { Liquidity } from "../merchant/state.ts";
+import { ActiveMerchants, type Committed } from "./decide_batch.ts";
+import { AuditPause, DoubtfulMerchants, PausedMerchants } from "./merchant_standing.ts";
+import { MerchantQueue, type QueuedMessage, type Standing } from "./queue.ts";
+
+const log = getLogger(["engine", "journal"]);
+
+/**
+ * The most messages of one batch, and inbox rows that it takes on; larger ones gain nothing and cost
+ * latency (measured).
+ */
+const BATCH_LIMIT = 500;
+/** The most commands that wait in all mailboxes together, and in one. */
+const QUEUE_CAPACITY = 4_096;
+const MAILBOX_CAPACITY = 2_048;
+/** Merchants that stay in memory. */
+const ACTIVE_MERCHANTS = 10_000;
+/** Milliseconds for which a merchant that broke a batch commits alone. */
+const SUSPECT_MS = 60_000;
+
+export interface JournalOptions {
+  readonly store: JournalStore;
+  /** Unix milliseconds, for what is kept. */
+  readonly now: () => number;
+  /** Milliseconds of a clock that is never set, for deadlines; default `performance.now`. */
+  readonly monotonic?: () => number;
+  /** US dollars per unit of a currency. */
+  readonly usdRate: (currency: Currency) => string;
+  readonly onCommitted: (committed: Committed) => void;
+  /** Amounts that hot wallets can still pay. Left out: no payout is refused for lack of funds. */
+  readonly liquidity?: Liquidity;
+  /** The most messages of one batch, default 500; a bench compares it with 1. */
+  readonly batchLimit?: number;
+  /** Merchants that stay in memory, default 10,000. */
+  readonly activeMerchants?: number;
+}
+
+export class JournalContext {
+  readonly store: JournalStore;
+  readonly now: () => number;
+  readonly monotonic: () => number;
+  readonly usdRate: (currency: Currency) => string;
+  readonly onCommitted: (committed: Committed) => void;
+  readonly liquidity: Liquidity;
+  readonly limit: number;
+  readonly queue = new MerchantQueue(QUEUE_CAPACITY, MAILBOX_CAPACITY);
+  readonly active: ActiveMerchants;
+  readonly paused = new PausedMerchants(() => this.monotonic());
+  readonly doubts = new DoubtfulMerchants(() => this.monotonic());
+  readonly audit = new AuditPause();
+  /** Counted since the start. */
+  readonly counts = { batches: 0, messages: 0, quarantined: 0, givenUp: 0 };
+  /** True once no more messages are taken. */
+  isClosed = false;
+  /** True once waiting for the database has ended. */
+  isStopping = false;
+  readonly #suspects = new Map<string, number>();
+  #settings: Settings | null = null;
+  /** Raised when what was read before is no longer trusted. */
+  #generation = 0;
+  #cleared = 0;
+
+  /** @param pump called when there is something to take */
+  constructor(options: JournalOptions, readonly pump: () => void) {
+    this.store = options.store;
+    this.now = options.now;
+    this.monotonic = options.monotonic ?? (() => performance.now());
+    this.usdRate = options.usdRate;
+    this.onCommitted = options.onCommitted;
+    this.liquidity = options.liquidity ?? (() => null);
+    this.limit = options.batchLimit ?? BATCH_LIMIT;
+    this.active = new ActiveMerchants(options.activeMerchants ?? ACTIVE_MERCHANTS);
+  }
+
+  /** Asks the database again until it answers. */
+  retry<T>(ask: () => Promise<T>): Promise<T> {
+    return retry(this.store, () => this.isStopping, ask, () => this.dropCaches());
+  }
+
+  /** Global settings as last read; read again when a write finds them changed. */
+  async settings(): Promise<Settings> {
+    if (this.#settings !== null) return this.#settings;
+    const generation = this.#generation;
+    const settings = await this.store.readSettings();
+    // what was asked for before caches were dropped may be the answer of a server that is gone
+    if (generation === this.#generation) this.#settings = settings;
+    return settings;
+  }
+
+  dropSettings(): void {
+    this.#settings = null;
+  }
+
+  /**
+   * Forgets what was read: accounts and settings. Safe at any moment: what a batch under way has in
+   * hand is compared by its write, and memory is emptied before the next one is decided.
+   */
+  dropCaches(): void {
+    this.#generation++;
+    this.#settings = null;
+  }
+
+  /** Empties memory where caches were dropped since; before a batch is decided. */
+  clearDropped(): void {
+    if (this.#cleared === this.#generation) return;
+    this.#cleared = this.#generation;
+    this.active.clear();
+  }
+
+  /** Has a merchant's inbox read: it has rows. */
+  wake(merchantId: string): void {
+    if (this.isClosed) return;
+    this.queue.offer(merchantId, { kind: "wake" });
+    this.pump();
+  }
+
+  /** The way in which a merchant's messages are taken. */
+  standing(merchantId: string): Standing {
+    if (this.paused.has(merchantId)) return "paused";
+    const isAlone = this.#suspects.has(merchantId) || this.doubts.has(merchantId);
+    return isAlone ? "alone" : "shared";
+  }
+
+  /** Has a merchant commit alone for a while: one of its messages broke a batch. */
+  suspect(merchantId: string): void {
+    this.#suspects.set(merchantId, this.monotonic() + SUSPECT_MS);
+  }
+
+  /** Gives messages back to their merchant's mailbox, for its next turn. */
+  giveBack(merchantId: string, messages: readonly QueuedMessage[]): void {
+    const commands = messages.filter((queued) => queued.kind === "command");
+    this.queue.putBack(merchantId, commands);
+    // the rows of the inbox are read again
+    if (commands.length < messages.length) this.queue.offer(merchantId, { kind: "wake" });
+  }
+
+  /** The same, and pauses the merchant; the longer, the longer others were kept (milliseconds). */
+  pause(merchantId: string, messages: readonly QueuedMessage[], costMs: number): void {
+    const until = this.monotonic() + this.paused.pause(merchantId, costMs);
+    // found again, it would cost others as much as the first time
+    if (this.#suspects.has(merchantId)) this.#suspects.set(merchantId, until + SUSPECT_MS);
+    this.giveBack(merchantId, messages);
+  }
+
+  resume(merchantId: string): void {
+    this.paused.resume(merchantId);
+    this.pump();
+  }
+
+  /** Forgets merchants that were not heard of again. */
+  tidy(): void {
+    const now = this.monotonic();
+    for (const [merchantId, until] of this.#suspects) {
+      if (until <= now) this.#suspects.delete(merchantId);
+    }
+    this.paused.tidy();
+    this.doubts.tidy();
+  }
+
+  /** Quarantines a message; its sender is answered that it failed. */
+  async quarantine(queued: QueuedMessage, reason: string): Promise<void> {
+    if (queued.kind === "event") return await this.quarantineRow(queued.message.key, reason);
+    this.counts.quarantined++;
+    queued.answer({ kind: "failed" });
+  }
+
+  /**
+   * Quarantines an inbox row. Where the database refuses, the row stays as it is and is met again by
+   * the next wake-up: no batch fails, or waits, for the sake of one row.
+   */
+  async quarantineRow(key: InboxKey, reason: string): Promise<void> {
+    this.counts.quarantined++;
+    try {
+      await this.store.quarantineInboxRow(key, reason);
+    } catch (error) {
+      log.warn("an inbox row cannot be quarantined now, it is met again: {txid}: {error}", {
+        txid: key.txid,
+        error,
+      });
+    }
+  }
+}
