@@ -6,30 +6,27 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import type { Sql } from "postgres";
-import type { Chain, NodeState } from "../chains/chain.ts";
-import type { Signer } from "../chains/signer.ts";
+import type { NodeState } from "../chains/chain.ts";
 import { createJournalStore } from "../ledger/journal/store.ts";
 import type { Amount } from "../ledger/money/amount.ts";
 import type { Currency, Network } from "../ledger/money/pair.ts";
 import type { SweepHealth } from "../ledger/sweeps/sweep_health.ts";
 import type { UnprovenFigures } from "../ledger/watcher/deposit_proofs.ts";
-import { readUnwatchedDeposits } from "../ledger/watcher/pending_deposits.ts";
+import type { EngineDeps } from "./engine_deps.ts";
 import { AddressBook } from "./addresses/address_book.ts";
 import { AcknowledgedCommits, remembering } from "./failover/acknowledged_commits.ts";
 import { HistoryWatch } from "./failover/history_watch.ts";
 import type { Committed } from "./journal/decide_batch.ts";
 import { Journal } from "./journal/journal.ts";
-import { paymentActors } from "./payment/payment_actor.ts";
+import { Payments } from "./payment/payment_actor.ts";
 import { Actors } from "./runtime/actor.ts";
 import { Periodic, type PeriodicState } from "./runtime/periodic.ts";
-import { type DueTimer, Timers } from "./runtime/timers.ts";
-import { sweeperActors, type SweeperDeps } from "./sweeper/sweeper_actor.ts";
+import { sweeperActors } from "./sweeper/sweeper_actor.ts";
 import { HotLiquidity } from "./treasury/liquidity.ts";
 import { treasuryActors } from "./treasury/treasury_actor.ts";
-import type { TreasuryPolicy, TreasuryStatus } from "./treasury/treasury_deps.ts";
+import type { TreasuryStatus } from "./treasury/treasury_deps.ts";
 import { DepositProver } from "./watcher/deposit_prover.ts";
-import { type KeepDays, Upkeep } from "./upkeep.ts";
+import { Upkeep } from "./upkeep.ts";
 import type { WatcherStatus } from "./watcher/scan_memory.ts";
 import { watcherActors } from "./watcher/watcher_actor.ts";
 
@@ -37,64 +34,10 @@ const log = getLogger(["engine"]);
 
 /** Pause between two polls of inboxes and pending deposits, for wake-ups that were lost. */
 const POLL_MS = 5_000;
-/** Deposits that one poll begins to watch. */
-const UNWATCHED_LIMIT = 1_000;
 /** Pause between two polls for large deposits that need proof by a second node, milliseconds. */
 const PROVE_MS = 1_000;
 /** Pause between two comparisons of the database's history; statements that sign compare it themselves. */
 const HISTORY_MS = 1_000;
-
-export interface Webhooks {
-  /** Says that a merchant has new events. */
-  wake(merchantId: string): void;
-  start(): void;
-  stop(): Promise<void>;
-}
-
-/** Pace of a node's periodic work. */
-export interface Pace {
-  /** Pause between two polls of a network, milliseconds. */
-  readonly pollMs: number;
-  /** Time that another node waits for one that died while it was signing, milliseconds. */
-  readonly leaseMs: number;
-  /** Time that a signed transaction is left alone before it is sent again, milliseconds. */
-  readonly resendMs: number;
-  /** Pause between two checks of a pending deposit's expiry, milliseconds. */
-  readonly recheckMs: number;
-  /** After so many expired attempts a payout is given up and refunded. */
-  readonly attemptLimit: number;
-}
-
-export interface EngineDeps {
-  /** Pool for everything but the journal. */
-  readonly sql: Sql;
-  /** Pool of the journal, so that reads never wait in front of money. */
-  readonly journalSql: Sql;
-  readonly chains: ReadonlyMap<Network, Chain>;
-  /** State of the nodes of a network; without it their calls are not counted. */
-  readonly nodes?: (network: Network) => readonly NodeState[];
-  readonly signer: Signer;
-  /** Name of this node that outlives the process; without it every start is a new node. */
-  readonly node?: string;
-  readonly webhooks: Webhooks;
-  readonly pace: Pace;
-  /** Derivation indexes per network that a change of the database's history jumps over; default 1,000. */
-  readonly addressGap?: number;
-  /** How long old rows are kept; without it for ever. */
-  readonly keepDays?: KeepDays;
-  /** Unix milliseconds, for what is kept. */
-  readonly now: () => number;
-  /** Milliseconds of a clock that is never set, for pauses and deadlines; default `performance.now`. */
-  readonly monotonic?: () => number;
-  /** US dollars per unit of a currency. */
-  readonly usdRate: (currency: Currency) => string;
-  /** Terms of sweeps of deposit addresses; without it nothing is swept. */
-  readonly sweeps?: Pick<SweeperDeps, "terms" | "pace" | "coinRate">;
-  /** How the treasury of a network behaves; without it nothing is low, cold, or proven twice. */
-  readonly treasuryPolicy?: (network: Network) => TreasuryPolicy;
-  /** Units of a currency per coin of a network; without it costs are counted in the coin alone. */
-  readonly coinRate?: (network: Network, currency: Currency) => string | null;
-}
 
 /** A running node. */
 export class Engine {
@@ -109,8 +52,7 @@ export class Engine {
   /** State of each network's sweeps; none that was not polled yet. */
   readonly sweeps = new Map<Network, SweepHealth>();
   readonly #deps: EngineDeps;
-  readonly #timers: Timers;
-  readonly #payments;
+  readonly #payments: Payments;
   readonly #treasuries;
   readonly #sweepers;
   readonly #watchers;
@@ -146,17 +88,11 @@ export class Engine {
       dropCaches: () => this.dropCaches(),
       ...(deps.addressGap === undefined ? {} : { gap: deps.addressGap }),
     });
-    this.#timers = new Timers(sql, (timer) => this.#deliver(timer));
     const wakeMerchants = (merchantIds: ReadonlySet<string>) => {
       for (const merchantId of merchantIds) this.merchants.wake(merchantId);
     };
-    this.#payments = new Actors(paymentActors({
-      sql,
-      timers: this.#timers,
-      now,
-      recheckMs: pace.recheckMs,
-      wakeMerchant: (merchantId) => this.merchants.wake(merchantId),
-    }));
+    const wakeMerchant = (merchantId: string) => this.merchants.wake(merchantId);
+    this.#payments = new Payments({ sql, now, recheckMs: pace.recheckMs, wakeMerchant });
     this.#treasuries = new Actors(treasuryActors({
       sql,
       chains,
@@ -193,7 +129,7 @@ export class Engine {
         nodes: deps.treasuryPolicy?.(network).second?.nodes ?? [],
         above: deps.treasuryPolicy?.(network).depositProofAbove,
         now,
-        wake: (merchantId) => this.merchants.wake(merchantId),
+        wake: wakeMerchant,
       }),
     ]));
     this.#watchers = new Actors(watcherActors({
@@ -255,7 +191,7 @@ export class Engine {
   get figures() {
     return {
       journal: this.merchants.figures,
-      payments: this.#payments.figures,
+      payments: this.#payments.actors.figures,
       treasuries: this.#treasuries.figures,
       sweepers: this.#sweepers?.figures ?? { active: 0, quarantined: 0 },
       watchers: this.#watchers.figures,
@@ -269,7 +205,7 @@ export class Engine {
 
   /** Actors that have handled one message for longer than that, milliseconds. */
   busyFor(longerThanMs: number): readonly { readonly actor: string; readonly ms: number }[] {
-    const kinds = [this.#payments, this.#treasuries, this.#sweepers, this.#watchers];
+    const kinds = [this.#payments.actors, this.#treasuries, this.#sweepers, this.#watchers];
     return kinds.flatMap((actors) =>
       (actors?.busyFor(longerThanMs) ?? []).map(({ id, ms }) => ({
         actor: `${actors?.kind.name}/${id}`,
@@ -280,7 +216,7 @@ export class Engine {
 
   /** Timers that cannot be delivered, and kept times that a wrong clock had put off. */
   get timeFigures(): { readonly brokenTimers: number; readonly boundedTimes: number } {
-    return { brokenTimers: this.#timers.broken, boundedTimes: this.#upkeep.boundedTimes };
+    return { brokenTimers: this.#payments.brokenTimers, boundedTimes: this.#upkeep.boundedTimes };
   }
 
   /** Takes up everything that is in flight and starts to poll. */
@@ -288,8 +224,8 @@ export class Engine {
     await this.history.poll();
     await this.merchants.settings();
     await this.#wakeMerchants();
-    await this.#watchDeposits();
-    this.#timers.start(this.#deps.pace.recheckMs);
+    await this.#payments.watchMissed();
+    this.#payments.start();
     this.#deps.webhooks.start();
     const poll = () => {
       for (const network of this.#deps.chains.keys()) {
@@ -308,7 +244,7 @@ export class Engine {
     }
     tasks.every("wake merchants", POLL_MS, () => this.merchants.wakeAll());
     tasks.every("retry broken rows", POLL_MS, () => this.#retryBroken());
-    tasks.every("watch deposits", POLL_MS, () => this.#watchDeposits());
+    tasks.every("watch deposits", POLL_MS, () => this.#payments.watchMissed());
     this.#upkeep.start(tasks);
   }
 
@@ -319,12 +255,12 @@ export class Engine {
    */
   async stop(boundMs: number): Promise<void> {
     this.#periodic.stop();
-    await this.#timers.stop();
+    await this.#payments.stopTimers();
     await Promise.all([
       this.#watchers.stop(boundMs),
       this.#treasuries.stop(boundMs),
       this.#sweepers?.stop(boundMs),
-      this.#payments.stop(boundMs),
+      this.#payments.actors.stop(boundMs),
     ]);
     await this.merchants.stop(boundMs);
     await this.#deps.webhooks.stop();
@@ -341,34 +277,16 @@ export class Engine {
     }
   }
 
-  /** Tries what was quarantined as broken once more, until that was done once. */
   async #retryBroken(): Promise<void> {
     if (this.#hasRetried) return;
     await this.merchants.retryBroken();
     this.#hasRetried = true;
   }
 
-  /** Sets the timers of deposits that no payment actor watches. */
-  async #watchDeposits(): Promise<void> {
-    const unwatched = await readUnwatchedDeposits(this.#deps.sql, UNWATCHED_LIMIT);
-    for (const { depositId, expiresAt } of unwatched) {
-      this.#payments.tell(depositId, { type: "watch-expiry", expiresAt });
-    }
-  }
-
   #announce(news: Committed): void {
     this.#liquidity.reserved(news.reservations);
     for (const merchantId of news.events) this.#deps.webhooks.wake(merchantId);
     for (const network of news.networks) this.#treasuries.tell(network, { type: "poll" });
-    for (const { depositId, expiresAt } of news.pendingDeposits) {
-      this.#payments.tell(depositId, { type: "watch-expiry", expiresAt });
-    }
-  }
-
-  #deliver({ address: { kind, id }, name }: DueTimer): void {
-    if (kind !== "payment") {
-      throw new Error(`Cannot deliver a timer as it belongs to no kind of actor: ${kind}/${id}`);
-    }
-    this.#payments.tell(id, { type: "timer", name });
+    this.#payments.watch(news.pendingDeposits);
   }
 }

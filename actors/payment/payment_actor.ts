@@ -13,18 +13,25 @@ import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import type { Network } from "../../ledger/money/pair.ts";
 import { type Cursor, readCursor } from "../../ledger/watcher/cursor.ts";
-import { type PendingTransfer, readPendingDeposit } from "../../ledger/watcher/pending_deposits.ts";
+import {
+  type PendingTransfer,
+  readPendingDeposit,
+  readUnwatchedDeposits,
+} from "../../ledger/watcher/pending_deposits.ts";
 import { recordVanished } from "../../ledger/watcher/record_findings.ts";
 import { readUnbrokenScan } from "../../ledger/watcher/scanned_ranges.ts";
 import { isAway } from "../runtime/is_away.ts";
-import type { Actor, ActorKind } from "../runtime/actor.ts";
-import type { Timers } from "../runtime/timers.ts";
+import type { PendingDeposit } from "../journal/decide_batch.ts";
+import { type Actor, type ActorKind, Actors } from "../runtime/actor.ts";
+import { type DueTimer, Timers } from "../runtime/timers.ts";
 
 const log = getLogger(["engine", "payment"]);
 
-/** Payments looked at together: however many timers are due, reads of others find a connection. */
+/** Payments that work together: however many timers are due, reads of others find a connection. */
 const AT_ONCE = 4;
-/** Name of the timer that looks at a deposit's expiry. */
+/** Deposits that one poll begins to watch. */
+const UNWATCHED_LIMIT = 1_000;
+/** Name of the timer of a deposit's expiry. */
 const EXPIRY = "expiry";
 /**
  * Blocks that a transfer may move down in a reorganisation, from the one it was seen in: far more than a
@@ -44,35 +51,81 @@ export interface PaymentDeps {
   readonly timers: Timers;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** How long to wait before the chain is looked at again. */
+  /** Pause between two checks of one deposit, milliseconds. */
   readonly recheckMs: number;
-  /** Says that a merchant's inbox has a row. */
+  /** Has a merchant's inbox read: it has rows. */
   readonly wakeMerchant: (merchantId: string) => void;
 }
 
 /** The kind of actor that looks after one payment each. */
 export function paymentActors(deps: PaymentDeps): ActorKind<PaymentMessage> {
-  const noted = new Map<Network, number>();
+  const logged = new Map<Network, number>();
   return {
     name: "payment",
     mailboxCapacity: 16,
     idleMs: 0,
     atOnce: AT_ONCE,
     isTransient: isAway,
-    activate: (id) => Promise.resolve(new PaymentActor(id, deps, noted)),
+    activate: (id) => Promise.resolve(new PaymentActor(id, deps, logged)),
   };
+}
+
+/** The payments in flight of a node, with their timers. */
+export class Payments {
+  readonly #deps: Omit<PaymentDeps, "timers">;
+  readonly #timers: Timers;
+  readonly actors: Actors<PaymentMessage>;
+
+  constructor(deps: Omit<PaymentDeps, "timers">) {
+    this.#deps = deps;
+    this.#timers = new Timers(deps.sql, (timer) => this.#deliver(timer));
+    this.actors = new Actors(paymentActors({ ...deps, timers: this.#timers }));
+  }
+
+  /** Timers that cannot be delivered. */
+  get brokenTimers(): number {
+    return this.#timers.broken;
+  }
+
+  /** Sets the timers of deposits that were seen. */
+  watch(deposits: readonly PendingDeposit[]): void {
+    for (const { depositId, expiresAt } of deposits) {
+      this.actors.tell(depositId, { type: "watch-expiry", expiresAt });
+    }
+  }
+
+  /** Sets the timers of deposits that no payment actor watches. */
+  async watchMissed(): Promise<void> {
+    this.watch(await readUnwatchedDeposits(this.#deps.sql, UNWATCHED_LIMIT));
+  }
+
+  start(): void {
+    this.#timers.start(this.#deps.recheckMs);
+  }
+
+  /** Delivers no more timers. */
+  async stopTimers(): Promise<void> {
+    await this.#timers.stop();
+  }
+
+  #deliver({ address: { kind, id }, name }: DueTimer): void {
+    if (kind !== "payment") {
+      throw new Error(`Cannot deliver a timer as it belongs to no kind of actor: ${kind}/${id}`);
+    }
+    this.actors.tell(id, { type: "timer", name });
+  }
 }
 
 class PaymentActor implements Actor<PaymentMessage> {
   readonly #id: string;
   readonly #deps: PaymentDeps;
   /** The gaps that were logged, by where each ends. */
-  readonly #noted: Map<Network, number>;
+  readonly #logged: Map<Network, number>;
 
-  constructor(id: string, deps: PaymentDeps, noted: Map<Network, number>) {
+  constructor(id: string, deps: PaymentDeps, logged: Map<Network, number>) {
     this.#id = id;
     this.#deps = deps;
-    this.#noted = noted;
+    this.#logged = logged;
   }
 
   async receive(message: PaymentMessage): Promise<void> {
@@ -82,7 +135,7 @@ class PaymentActor implements Actor<PaymentMessage> {
       case "watch-expiry":
         return await timers.set(address, EXPIRY, message.expiresAt);
       case "timer":
-        if (message.name === EXPIRY && !await this.#settled()) {
+        if (message.name === EXPIRY && !await this.#isOver()) {
           return await timers.set(address, EXPIRY, this.#deps.now() + this.#deps.recheckMs);
         }
         return await timers.clear(address, message.name);
@@ -94,14 +147,14 @@ class PaymentActor implements Actor<PaymentMessage> {
   }
 
   /** True where the deposit needs no more watching. */
-  async #settled(): Promise<boolean> {
+  async #isOver(): Promise<boolean> {
     const { sql, wakeMerchant } = this.#deps;
     const deposit = await readPendingDeposit(sql, this.#id);
     if (deposit === null) return true;
     const proof = await this.#proofOfDeath(deposit);
     if (proof === null) return false;
-    const noted = { reason: "the transaction expired without being included", to: deposit.to };
-    const vanished = await recordVanished(sql, deposit, noted, proof.history);
+    const finding = { reason: "the transaction expired without being included", to: deposit.to };
+    const vanished = await recordVanished(sql, deposit, finding, proof.history);
     if (!vanished) return false;
     log.info("deposit {depositId} can no longer become final: {txid}", { ...deposit });
     wakeMerchant(deposit.merchantId);
@@ -118,8 +171,8 @@ class PaymentActor implements Actor<PaymentMessage> {
     if (solid === null || solid.previousTime <= expiresAt) return null;
     const { from, hasGap } = await readUnbrokenScan(sql, network, solid.height);
     if (from <= (hasGap ? height - DEEPEST_RETURN : height)) return solid;
-    if (this.#noted.get(network) !== from) {
-      this.#noted.set(network, from);
+    if (this.#logged.get(network) !== from) {
+      this.#logged.set(network, from);
       log.error("{network}: {depositId} stays pending as blocks before {from} were not all read", {
         network,
         depositId,

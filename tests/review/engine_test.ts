@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { Engine, type EngineDeps } from "../../actors/engine.ts";
+import { Engine } from "../../actors/engine.ts";
+import type { EngineDeps } from "../../actors/engine_deps.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { type Migration, readMigrations } from "../../ledger/database/migrate.ts";
