@@ -48,7 +48,7 @@ export interface EngineDeps {
   readonly pace: Pace;
   /** Derivation indexes per network that a change of the database's history jumps over; default 1,000. */
   readonly addressGap?: number;
-  /** How long old rows are kept; without it for ever. */
+  /** Days that old rows are kept; without it for ever. */
   readonly keepDays?: KeepDays;
   /** Unix milliseconds, for what is kept. */
   readonly now: () => number;
@@ -58,7 +58,7 @@ export interface EngineDeps {
   readonly usdRate: (currency: Currency) => string;
   /** Terms of sweeps of deposit addresses; without it nothing is swept. */
   readonly sweeps?: Pick<SweeperDeps, "terms" | "pace" | "coinRate">;
-  /** How the treasury of a network behaves; without it nothing is low, cold, or proven twice. */
+  /** Settings of the treasury of a network; without it nothing is low, cold, or proven twice. */
   readonly treasuryPolicy?: (network: Network) => TreasuryPolicy;
   /** Units of a currency per coin of a network; without it costs are counted in the coin alone. */
   readonly coinRate?: (network: Network, currency: Currency) => string | null;

@@ -94,7 +94,7 @@ export class BatchProcessor {
   }
 
   /**
-   * Why nothing of a batch was done. After any failure nothing that is cached is trusted: stale
+   * The cause for which nothing of a batch was done. After any failure nothing that is cached is trusted: stale
    * actors would refuse for ever.
    *
    * @param since when the statement that failed was sent, monotonic milliseconds

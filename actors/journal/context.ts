@@ -1,6 +1,6 @@
 /**
- * What the parts of one journal share: the database, its caches, the mailboxes, and the merchants that
- * are not decided together with others just now.
+ * The shared state of one journal: the database, its caches, the mailboxes, and the merchants that are
+ * not decided together with others just now.
  *
  * @module
  */

@@ -71,7 +71,7 @@ export class Journal implements Merchants {
     };
   }
 
-  /** How long ago a batch was last given up, milliseconds; null: never. */
+  /** Milliseconds since a batch was last given up; null: none was. */
   get givenUpMs(): number | null {
     return this.#givenUpAt === null ? null : this.#context.monotonic() - this.#givenUpAt;
   }
@@ -81,7 +81,7 @@ export class Journal implements Merchants {
     return this.#context.audit.lockedMs;
   }
 
-  /** How long the batch at hand has been under way, milliseconds; zero while there is none. */
+  /** Milliseconds for which the batch at hand has been under way; zero while there is none. */
   get busyMs(): number {
     return this.#batchSince === null ? 0 : this.#context.monotonic() - this.#batchSince;
   }

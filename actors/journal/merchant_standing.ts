@@ -33,7 +33,7 @@ const SUSPENDED_MS = 2_000;
 const FORGET_PAUSE_MS = 60_000;
 
 interface Pause {
-  /** When the row was first found locked. */
+  /** Time at which the row was first found locked. */
   readonly since: number;
   readonly until: number;
 }
@@ -169,7 +169,7 @@ export class DoubtfulMerchants {
 
   /**
    * True where a merchant that was slow alone is to blame: it was in doubt, and others have passed since.
-   * Where nothing has passed the database may be slow for all.
+   * While nothing passes, the database may be slow for all.
    */
   isToBlame(merchantId: string): boolean {
     const doubt = this.#doubts.get(merchantId);

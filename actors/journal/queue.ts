@@ -192,7 +192,7 @@ export class MerchantQueue {
     return this.#woken.has(merchantId) || (this.#mailboxes.get(merchantId)?.length ?? 0) > 0;
   }
 
-  /** To the end of the line; gone when nothing waits. */
+  /** Has a merchant wait for its next turn; forgets its mailbox when nothing waits. */
   #toTheEnd(merchantId: string): void {
     const mailbox = this.#mailboxes.get(merchantId);
     this.#mailboxes.delete(merchantId);

@@ -97,7 +97,7 @@ export class UnitOfWork implements MerchantView {
     (isNew ? created : this.#changed.get(kind))?.set(row.id, row);
   }
 
-  /** What the journal writes for this merchant, once everything is decided. */
+  /** The rows that the journal writes for this merchant, once everything is decided. */
   changes(): MerchantChanges {
     return this.#changes ??= this.#collect();
   }
@@ -128,7 +128,7 @@ export class UnitOfWork implements MerchantView {
   }
 
   /**
-   * Rows that are written once. A payout that was queued and given up within one batch begins its life
+   * Rows that are written once. A payout that was queued and given up within one batch is inserted
    * as void: no node can have signed it.
    */
   #collectOnce(): WrittenOnce {

@@ -24,7 +24,7 @@ import type { MerchantState, MerchantView, Records } from "./state.ts";
 /** A movement of money between two accounts of one pair; a reversal is another posting. */
 export interface Posting {
   readonly paymentId: string;
-  /** What the movement is for; happens at most once per payment. */
+  /** Purpose of the movement; happens at most once per payment. */
   readonly leg: string;
   readonly from: Account;
   readonly to: Account;

@@ -27,7 +27,7 @@ export interface AuditStamp {
 
 /** A command that makes a record. */
 interface Made {
-  /** Who asked for it; absent: the service itself. */
+  /** The key that asked for it; absent: the service itself. */
   readonly by?: Actor;
 }
 
@@ -51,7 +51,7 @@ export interface EndIds {
   readonly eventIds: EventIds;
 }
 
-/** What a payout is asked for with. */
+/** The common part of a withdrawal and a settlement. */
 export interface PayoutRequest extends Made {
   readonly at: number;
   readonly withdrawalId: string;
@@ -84,7 +84,7 @@ export interface Reserve extends Command<"reserve">, PayoutRequest, Described {
   readonly giveUp: GiveUp | null;
 }
 
-/** Why a payout that cannot be signed is given up at once, as merchants read it. */
+/** The reason that merchants read of a payout that cannot be signed and is given up at once. */
 export const NOT_INITIATED = "Payout initiation failed";
 
 /**
@@ -214,13 +214,13 @@ export interface DecideDeposit extends Command<"decide-deposit">, Audited, EndId
   readonly to: "CONFIRMED" | "FAILED" | "CANCELLED";
   readonly reason: string | null;
   readonly ingestion: Ingestion | null;
-  /** What the same administrator has confirmed by hand in the last 24 hours; absent: nothing. */
+  /** Sum that the same administrator has confirmed by hand in the last 24 hours; absent: nothing. */
   readonly confirmedBefore?: Amount;
   /** The database has said that one administrator alone may not: endorse it at most. Absent: false. */
   readonly needsAnother?: boolean;
 }
 
-/** What is said about a withdrawal from outside of its payout. */
+/** A report about a withdrawal from outside of its payout. */
 interface Report extends Audited, EndIds {
   readonly withdrawalId: string;
   /** The settlement that it carries out, null for an ordinary one. */
@@ -252,7 +252,7 @@ export interface SettleWithdrawal extends Command<"settle-withdrawal">, Report, 
   readonly verdict: PayoutVerdict;
   /** For the audit. */
   readonly reason: string;
-  /** What reached the destination, by all transactions that were looked at. */
+  /** Amount that reached the destination, by all transactions that were examined. */
   readonly arrived: Amount;
   /** Another transaction that has brought what the payout's lacked; it pays only this withdrawal. */
   readonly paidBy: SolidTransaction | null;

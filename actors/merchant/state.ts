@@ -147,7 +147,7 @@ export class Records {
 export interface MerchantView {
   readonly state: MerchantState;
   readonly records: Records;
-  /** What hot wallets can still pay, after what earlier messages of the batch have reserved. */
+  /** Amounts that hot wallets can still pay, less what earlier messages of the batch have reserved. */
   readonly liquidity: Pick<RemainingLiquidity, "left">;
 }
 
@@ -181,7 +181,7 @@ export class RemainingLiquidity {
     this.#before = before;
   }
 
-  /** What is left after the reservations made here; null where it is not known. */
+  /** Amount that is left after the reservations made here; null where it is not known. */
   left(network: Network, currency: Currency): Amount | null {
     const before = this.#before(network, currency);
     if (before === null) return null;

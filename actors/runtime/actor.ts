@@ -35,7 +35,7 @@ export interface ActorKind<M> {
    */
   isTransient(error: unknown): boolean;
   /**
-   * How long what is away asks to be left alone, milliseconds; 0: unknown. The actor then tries at
+   * Milliseconds for which what is away asks to be left alone; 0: unknown. The actor then tries at
    * that moment: with pauses of its own it would always find others there before it.
    */
   restMs?(id: string): number;
@@ -53,7 +53,7 @@ export interface Supervision {
   /** Pause before the first reload; doubled up to `backoffMaxMs`. */
   readonly backoffMs: number;
   readonly backoffMaxMs: number;
-  /** How often one message may throw before it is quarantined with an alarm. */
+  /** Times that one message may throw before it is quarantined with an alarm. */
   readonly tries: number;
 }
 

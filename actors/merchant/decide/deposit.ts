@@ -19,7 +19,7 @@ import { chargesOf, endEvents, lineOf, newLine } from "./statement.ts";
 /** The word of one administrator alone, or none yet. */
 export const NOT_ENDORSED = { endorsedBy: null, endorsedAdmin: null } as const;
 
-/** What is known of a deposit when it is opened. */
+/** The columns of a deposit that its opening sets. */
 type NewDeposit =
   & Pick<DepositRow, "id" | "currency" | "network" | "amount" | "source" | "usdRate" | "metadata">
   & Pick<DepositRow, "addressId" | "address" | "referenceId" | "description" | "commissionRate">
@@ -88,7 +88,7 @@ export interface Confirmation extends EndIds {
   readonly usdRate: string;
   /** The address, where the deposit came in on one. */
   readonly address: DepositAddressRow | undefined;
-  /** Where the amount comes from: pending, or the chain itself when it had been given up. */
+  /** The source of the amount: pending, or the chain itself for one that had been given up. */
   readonly from: "pending" | "world";
 }
 

@@ -113,7 +113,7 @@ export function endSettlement(
   return [moveSettlement(settlement, steps, reason, at)];
 }
 
-/** What a refund is stamped with. */
+/** Time, reason and ids of a refund. */
 interface RefundStamp extends EndIds {
   readonly at: number;
   readonly reason: string;
@@ -122,7 +122,7 @@ interface RefundStamp extends EndIds {
   readonly height?: number | null;
 }
 
-/** What is known of a payout's account and statement line before its end. */
+/** A payout's account and statement line before its end. */
 export interface PayoutView {
   readonly state: MerchantView["state"];
   readonly records: Pick<MerchantView["records"], "transactions">;

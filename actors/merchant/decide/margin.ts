@@ -29,21 +29,21 @@ export interface FeePayment {
   readonly at: number;
 }
 
-/** A line's share of the fees of one payment. */
+/** A merchant line's share of the fees of one payment. */
 export interface Margin {
   /** Sum of the shares. */
   readonly amount: Amount;
   /** The merchant account that earns it; null where none does. */
   readonly to: string | null;
-  /** What of it is available to the payer itself at once. */
+  /** Part of it that is available to the payer itself at once. */
   readonly own: Amount;
   readonly postings: readonly Posting[];
   readonly rows: readonly MarginRow[];
 }
 
 /**
- * Shares of a payment's fees: `fee x rate`, rounded down. A line that credits the merchant itself
- * pays at once; what a reseller earns is held on the payer's side until the payment is final, so
+ * Shares of a payment's fees: `fee x rate`, rounded down. A merchant's own share is
+ * paid at once; what a reseller earns is held on the payer's side until the payment is final, so
  * that no refund can fail because it was spent.
  */
 export function earnMargin(

@@ -138,7 +138,7 @@ export function afterOpening(
 
 /**
  * The records of a payout that is refunded in the commit that makes it: what was reserved and charged
- * is there with its reversal, and the treasury's row begins its life as void, so that no moment exists
+ * is there with its reversal, and the treasury's row is inserted as void, so that no moment exists
  * in which it could be signed.
  *
  * @param changes the records as `openPayout` makes them, with a row of the treasury's

@@ -70,7 +70,7 @@ function confirm(
   const { status, merchantId, network, outgoingId } = withdrawal;
   const { txid, height } = paidBy;
   const payout = records.outgoing.get(outgoingId);
-  // one that was declared dead since it was looked up stands for its payout no longer
+  // one that was declared dead since it was read stands for its payout no longer
   const own = paidBy.own && payout !== "queued" && payout !== "dead";
   const ingested: IngestedRow = {
     ...ingestedRow(message.ingestion, merchantId, at),
@@ -173,7 +173,7 @@ function changesOf(
 
 /**
  * Books a transfer that has left the hot wallet as a withdrawal that the database has lost: reserved,
- * charged and CONFIRMED in one decision, so that no half of it can be left. The transfer is a fact, and
+ * charged and CONFIRMED in one decision, so that no half of it can be left. The transfer has happened, and
  * was allowed when it was signed: neither the merchant's state nor a closed pair, a minimum or what the
  * wallet holds by now refuses it. Only what the books themselves cannot hold does: a second use of the
  * transaction, a taken reference, a balance below zero. Deciding it again changes nothing.
@@ -213,7 +213,7 @@ export function bookPayout(
     ...opened,
     ...confirmed,
     postings: [...opened.postings, ...confirmed.postings],
-    // never in the treasury's queue, and promised by no wallet: the money has left
+    // never in the treasury's queue, and reserved of no wallet: the money has left
     outgoing: [{ ...outgoingRow(withdrawal, at), status: "void", reason: `paid by ${txid}` }],
     ingested: [{ ...ingestedRow(ingestion, merchantId, at), network, txid }],
   });

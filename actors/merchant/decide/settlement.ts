@@ -167,7 +167,7 @@ export function declineSettlement(
   });
 }
 
-/** Notes that a settlement's transaction is signed and on its way. */
+/** Moves a settlement whose transaction is signed and on its way. */
 export function submitSettlement(view: MerchantView, event: SubmittedEvent): DecisionResult<null> {
   const at = timeOf(view.state, event.at);
   const withdrawal = view.records.withdrawals.get(event.withdrawalId);

@@ -1,5 +1,5 @@
 /**
- * What blocks say about a transfer to a merchant's address: seen, final, gone, or swept.
+ * Decisions on what blocks say about a transfer to a merchant's address: seen, final, gone, swept.
  *
  * @module
  */
@@ -130,7 +130,7 @@ function correctTransfer(
   };
 }
 
-/** What makes pending agree; nothing where nothing was pending, or nothing has changed. */
+/** Postings that make pending agree; none where nothing was pending, or nothing has changed. */
 function corrections(before: DepositRow, after: DepositRow): Decision["postings"] {
   const isSame = before.amount === after.amount && before.currency === after.currency;
   if (isSame || before.status !== "PENDING") return [];
@@ -163,7 +163,7 @@ function awaitSweep(
 /**
  * Confirms a top-up whose sweep is final: the money is in the hot wallet, so it becomes available less
  * the flat fee. One that was given up for dead before it became final has left pending, and its
- * money comes from the chain. Hearing it again changes nothing.
+ * money comes from the chain. Reading it again changes nothing.
  *
  * @throws when no such top-up waits for its sweep: the planner reports those only
  */

@@ -66,7 +66,7 @@ export function payoutFees(
   return withdrawalFees(amount, settings.fees, networkFeeOf(pair, dynamicFee), decimals);
 }
 
-/** Why a payout cannot be funded, in the documented order; `null` when it can. */
+/** The refusal of a payout that cannot be funded, in the documented order; `null` for any other. */
 export function fundsRefusal(
   view: MerchantView,
   currency: Currency,
@@ -79,7 +79,7 @@ export function fundsRefusal(
   return left !== null && left < fees.amount ? { code: "treasury_short" } : null;
 }
 
-/** Why the merchant cannot pay for a payout; `null` when it can. */
+/** The refusal of a payout that its merchant cannot pay; `null` for any other. */
 export function balanceRefusal(
   { state }: Pick<MerchantView, "state">,
   currency: Currency,
