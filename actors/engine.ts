@@ -11,7 +11,7 @@ import { createJournalStore } from "../ledger/journal/store.ts";
 import type { Amount } from "../ledger/money/amount.ts";
 import type { Currency, Network } from "../ledger/money/pair.ts";
 import type { SweepHealth } from "../ledger/sweeps/sweep_health.ts";
-import type { UnprovenFigures } from "../ledger/watcher/deposit_proofs.ts";
+import type { AwaitedProofFigures } from "../ledger/watcher/deposit_proofs.ts";
 import type { EngineDeps } from "./engine_deps.ts";
 import { AddressBook } from "./addresses/address_book.ts";
 import { AcknowledgedCommits, remembering } from "./failover/acknowledged_commits.ts";
@@ -178,7 +178,7 @@ export class Engine {
   }
 
   /** Large deposits of a network that a second node has not proven, as of the last poll. */
-  unprovenDeposits(network: Network): UnprovenFigures | null {
+  depositsAwaitingProof(network: Network): AwaitedProofFigures | null {
     return this.#provers.get(network)?.figures ?? null;
   }
 

@@ -7,7 +7,7 @@
 import type { Sql } from "postgres";
 import { pruneCommitLog } from "../ledger/journal/commit_log.ts";
 import { foldSystemBalances } from "../ledger/journal/fold_system_balances.ts";
-import { sumChunks } from "../ledger/lists/list_counts.ts";
+import { sumLargeBuckets } from "../ledger/lists/list_counts.ts";
 import { foldEventCounts } from "../ledger/outbox/deliveries.ts";
 import { boundKeptTimes, pruneEvents, pruneInbox } from "../ledger/retention.ts";
 import type { Periodic } from "./runtime/periodic.ts";
@@ -57,7 +57,7 @@ export class Upkeep {
       this.#boundedTimes += await boundKeptTimes(sql);
     }, true);
     tasks.every("sum lists", PRUNE_MS, async () => {
-      while (await sumChunks(sql) > 0);
+      while (await sumLargeBuckets(sql) > 0);
     });
     tasks.every("prune commits", PRUNE_MS, () => pruneCommitLog(sql, KEEP_COMMITS_MS));
     tasks.every("prune rows", PRUNE_MS, () => this.#prune());

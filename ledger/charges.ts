@@ -44,7 +44,7 @@ export interface ChargeTotal {
 
 /**
  * Totals of a merchant's charges per type and pair, from the sums the journal keeps; where the
- * filter names times, the rows of the two blocks they cut are added one by one.
+ * filter names times, the rows of the two buckets they cut are added one by one.
  */
 export async function sumCharges(
   sql: Sql,

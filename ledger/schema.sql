@@ -134,9 +134,9 @@ CREATE TABLE book.attempt (
   CONSTRAINT attempt_outcome_check CHECK ((outcome = ANY (ARRAY['paid'::text, 'failed'::text, 'unexpected'::text, 'expired'::text]))),
   CONSTRAINT attempt_rate_of_cost CHECK (((coin_rate IS NULL) OR (costed_at IS NOT NULL)))
 ) WITH (fillfactor=80);
-CREATE INDEX attempt_burning ON book.attempt USING btree (network) INCLUDE (fee_limit) WHERE (outcome IS NULL);
 CREATE INDEX attempt_costed ON book.attempt USING btree (network, outgoing_id) WHERE (costed_at IS NOT NULL);
 CREATE INDEX attempt_ended ON book.attempt USING btree (network, height) WHERE (height IS NOT NULL);
+CREATE INDEX attempt_fee_limits ON book.attempt USING btree (network) INCLUDE (fee_limit) WHERE (outcome IS NULL);
 CREATE INDEX attempt_height ON book.attempt USING brin (height) WHERE (height IS NOT NULL);
 CREATE UNIQUE INDEX attempt_in_flight ON book.attempt USING btree (outgoing_id) WHERE (outcome IS NULL);
 CREATE INDEX attempt_uncosted ON book.attempt USING btree (network, outgoing_id) WHERE ((fee IS NOT NULL) AND (costed_at IS NULL));
@@ -363,16 +363,16 @@ CREATE TRIGGER entry_is_written_once BEFORE DELETE OR UPDATE ON book.entry FOR E
 
 CREATE TABLE book.event_count (
   merchant_id text COLLATE "C" NOT NULL,
-  stretch text COLLATE "C" NOT NULL,
+  bucket text COLLATE "C" NOT NULL,
   status text COLLATE "C" NOT NULL,
   type text COLLATE "C" NOT NULL,
   count bigint NOT NULL,
-  CONSTRAINT event_count_pkey PRIMARY KEY (merchant_id, stretch, status, type)
+  CONSTRAINT event_count_pkey PRIMARY KEY (merchant_id, bucket, status, type)
 ) WITH (fillfactor=50);
 
 CREATE TABLE book.event_delta (
   merchant_id text COLLATE "C" NOT NULL,
-  stretch text COLLATE "C" NOT NULL,
+  bucket text COLLATE "C" NOT NULL,
   status text COLLATE "C" NOT NULL,
   type text COLLATE "C" NOT NULL,
   count bigint NOT NULL
@@ -434,50 +434,50 @@ CREATE TABLE book.late_outcome (
 );
 CREATE INDEX late_outcome_of_network ON book.late_outcome USING btree (network, height);
 
-CREATE TABLE book.late_sweep_target (
+CREATE TABLE book.late_sweep_address (
   network text COLLATE "C" NOT NULL,
   address text COLLATE "C" NOT NULL,
   currency text COLLATE "C" NOT NULL,
   merchant_id text COLLATE "C" NOT NULL,
   noted_at timestamp with time zone NOT NULL DEFAULT now(),
-  CONSTRAINT late_sweep_target_pkey PRIMARY KEY (network, address, currency)
+  CONSTRAINT late_sweep_address_pkey PRIMARY KEY (network, address, currency)
 );
 
-CREATE TABLE book.list_block (
+CREATE TABLE book.list_bucket (
   merchant_id text COLLATE "C" NOT NULL,
   list text COLLATE "C" NOT NULL,
-  block bigint NOT NULL,
+  bucket bigint NOT NULL,
   currency text COLLATE "C" NOT NULL,
   network text COLLATE "C" NOT NULL,
   status text COLLATE "C" NOT NULL,
   type text COLLATE "C" NOT NULL DEFAULT ''::text,
   count integer NOT NULL,
   effect numeric(58,18) NOT NULL DEFAULT 0,
-  CONSTRAINT list_block_pkey PRIMARY KEY (merchant_id, list, block, currency, network, status, type),
-  CONSTRAINT list_block_block_check CHECK ((block >= 0)),
-  CONSTRAINT list_block_list_check CHECK ((list = ANY (ARRAY['deposit'::text, 'withdrawal'::text, 'transaction'::text, 'settlement'::text, 'charge'::text])))
+  CONSTRAINT list_bucket_pkey PRIMARY KEY (merchant_id, list, bucket, currency, network, status, type),
+  CONSTRAINT list_bucket_bucket_check CHECK ((bucket >= 0)),
+  CONSTRAINT list_bucket_list_check CHECK ((list = ANY (ARRAY['deposit'::text, 'withdrawal'::text, 'transaction'::text, 'settlement'::text, 'charge'::text])))
 ) WITH (fillfactor=50);
 
-CREATE TABLE book.list_chunk (
+CREATE TABLE book.list_large_bucket (
   merchant_id text COLLATE "C" NOT NULL,
   list text COLLATE "C" NOT NULL,
-  chunk bigint NOT NULL,
+  large_bucket bigint NOT NULL,
   currency text COLLATE "C" NOT NULL,
   network text COLLATE "C" NOT NULL,
   status text COLLATE "C" NOT NULL,
   type text COLLATE "C" NOT NULL,
   count bigint NOT NULL,
   effect numeric(58,18) NOT NULL,
-  CONSTRAINT list_chunk_pkey PRIMARY KEY (merchant_id, list, chunk, currency, network, status, type),
-  CONSTRAINT list_chunk_chunk_check CHECK ((chunk >= 0))
+  CONSTRAINT list_large_bucket_pkey PRIMARY KEY (merchant_id, list, large_bucket, currency, network, status, type),
+  CONSTRAINT list_large_bucket_large_bucket_check CHECK ((large_bucket >= 0))
 );
 
 CREATE TABLE book.list_summed (
   merchant_id text COLLATE "C" NOT NULL,
   list text COLLATE "C" NOT NULL,
-  chunks bigint NOT NULL,
+  large_buckets bigint NOT NULL,
   CONSTRAINT list_summed_pkey PRIMARY KEY (merchant_id, list),
-  CONSTRAINT list_summed_chunks_check CHECK ((chunks > 0))
+  CONSTRAINT list_summed_large_buckets_check CHECK ((large_buckets > 0))
 );
 
 CREATE TABLE book.margin (
@@ -768,6 +768,26 @@ CREATE TABLE book.signing_turn (
 CREATE TRIGGER signing_turn_is_never_deleted BEFORE DELETE ON book.signing_turn FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER signing_turn_moves_on BEFORE UPDATE ON book.signing_turn FOR EACH ROW WHEN (((new.network <> old.network) OR ((new.batches <> old.batches) AND (new.batches <> (old.batches + 1))))) EXECUTE FUNCTION book.refuse_change();
 
+CREATE TABLE book.sweep_address (
+  network text COLLATE "C" NOT NULL,
+  address text COLLATE "C" NOT NULL,
+  currency text COLLATE "C" NOT NULL,
+  merchant_id text COLLATE "C" NOT NULL,
+  touched bigint NOT NULL DEFAULT 0,
+  look_at timestamp with time zone NOT NULL DEFAULT now(),
+  reason text COLLATE "C",
+  detail text,
+  amount numeric(38,18),
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  updated_at timestamp with time zone NOT NULL DEFAULT now(),
+  tries integer NOT NULL DEFAULT 0,
+  CONSTRAINT sweep_address_pkey PRIMARY KEY (network, address, currency),
+  CONSTRAINT sweep_address_tries_check CHECK ((tries >= 0))
+) WITH (fillfactor=70);
+CREATE INDEX sweep_address_due ON book.sweep_address USING btree (network, look_at);
+CREATE INDEX sweep_address_reason ON book.sweep_address USING btree (network, reason, address, currency) WHERE (reason IS NOT NULL);
+CREATE INDEX sweep_target_failing ON book.sweep_address USING btree (network) WHERE (tries >= 3);
+
 CREATE TABLE book.sweep_item (
   merchant_id text COLLATE "C" NOT NULL,
   network text COLLATE "C" NOT NULL,
@@ -796,26 +816,6 @@ CREATE TRIGGER sweep_item_is_never_deleted BEFORE DELETE ON book.sweep_item FOR 
 CREATE TRIGGER sweep_item_is_written_off BEFORE UPDATE ON book.sweep_item FOR EACH ROW WHEN (((old.write_off IS NULL) AND (new.write_off IS NOT NULL))) EXECUTE FUNCTION book.check_written_off();
 CREATE TRIGGER sweep_item_is_written_off_once BEFORE UPDATE ON book.sweep_item FOR EACH ROW WHEN ((old.write_off IS NOT NULL)) EXECUTE FUNCTION book.refuse_change();
 CREATE TRIGGER sweep_write_off_has_its_items AFTER UPDATE ON book.sweep_item REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION book.check_written_off_items();
-
-CREATE TABLE book.sweep_target (
-  network text COLLATE "C" NOT NULL,
-  address text COLLATE "C" NOT NULL,
-  currency text COLLATE "C" NOT NULL,
-  merchant_id text COLLATE "C" NOT NULL,
-  touched bigint NOT NULL DEFAULT 0,
-  look_at timestamp with time zone NOT NULL DEFAULT now(),
-  reason text COLLATE "C",
-  detail text,
-  amount numeric(38,18),
-  created_at timestamp with time zone NOT NULL DEFAULT now(),
-  updated_at timestamp with time zone NOT NULL DEFAULT now(),
-  tries integer NOT NULL DEFAULT 0,
-  CONSTRAINT sweep_target_pkey PRIMARY KEY (network, address, currency),
-  CONSTRAINT sweep_target_tries_check CHECK ((tries >= 0))
-) WITH (fillfactor=70);
-CREATE INDEX sweep_target_due ON book.sweep_target USING btree (network, look_at);
-CREATE INDEX sweep_target_failing ON book.sweep_target USING btree (network) WHERE (tries >= 3);
-CREATE INDEX sweep_target_reason ON book.sweep_target USING btree (network, reason, address, currency) WHERE (reason IS NOT NULL);
 
 CREATE TABLE book.sweep_verdict (
   outgoing_id text COLLATE "C" NOT NULL,
@@ -1299,7 +1299,7 @@ CREATE TRIGGER unknown_spend_fee_is_kept BEFORE UPDATE OF fee ON hub.unknown_spe
 CREATE TRIGGER unknown_spend_is_kept BEFORE UPDATE ON hub.unknown_spend FOR EACH ROW EXECUTE FUNCTION hub.keep_unknown_spend();
 CREATE TRIGGER unknown_spend_is_never_deleted BEFORE DELETE ON hub.unknown_spend FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
 
-CREATE TABLE hub.unread_block (
+CREATE TABLE hub.unreadable_block (
   network text COLLATE "C" NOT NULL,
   view text COLLATE "C" NOT NULL,
   height bigint NOT NULL,
@@ -1307,9 +1307,9 @@ CREATE TABLE hub.unread_block (
   tries integer NOT NULL DEFAULT 1,
   since timestamp with time zone NOT NULL DEFAULT now(),
   next_try_at timestamp with time zone NOT NULL,
-  CONSTRAINT unread_block_pkey PRIMARY KEY (network, view, height),
-  CONSTRAINT unread_block_tries_check CHECK ((tries > 0)),
-  CONSTRAINT unread_block_view_check CHECK ((view = ANY (ARRAY['head'::text, 'solid'::text, 'again'::text])))
+  CONSTRAINT unreadable_block_pkey PRIMARY KEY (network, view, height),
+  CONSTRAINT unreadable_block_tries_check CHECK ((tries > 0)),
+  CONSTRAINT unreadable_block_view_check CHECK ((view = ANY (ARRAY['head'::text, 'solid'::text, 'again'::text])))
 );
 
 CREATE TABLE hub.wallet (
@@ -1830,7 +1830,7 @@ BEGIN
   -- 3. counts and sums of the lists: new rows, and images before and after of changed ones
   IF cardinality(p_new_withdrawals) + cardinality(p_new_deposits) + cardinality(p_new_transactions)
      + cardinality(p_new_settlements) + cardinality(p_charges) > 0 THEN
-    INSERT INTO book.list_block AS b (merchant_id, list, block, currency, network, status, type, count, effect)
+    INSERT INTO book.list_bucket AS b (merchant_id, list, bucket, currency, network, status, type, count, effect)
     SELECT merchant_id, list, (seq - 1) / 250, currency, network, status, type, count(*), sum(effect) FROM (
       SELECT merchant_id, 'withdrawal' AS list, seq, currency, network, status, '' AS type, 0::numeric AS effect
         FROM unnest(p_new_withdrawals) WHERE seq IS NOT NULL
@@ -1839,7 +1839,7 @@ BEGIN
       UNION ALL SELECT merchant_id, 'settlement', seq, currency, network, status, '', 0 FROM unnest(p_new_settlements)
       UNION ALL SELECT merchant_id, 'charge', seq, currency, network, '', type, amount FROM unnest(p_charges)) added
     GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7
-    ON CONFLICT (merchant_id, list, block, currency, network, status, type)
+    ON CONFLICT (merchant_id, list, bucket, currency, network, status, type)
     DO UPDATE SET count = b.count + excluded.count, effect = b.effect + excluded.effect;
   END IF;
   IF cardinality(p_withdrawals) + cardinality(p_deposits) + cardinality(p_transactions)
@@ -1868,21 +1868,21 @@ BEGIN
       SELECT o.merchant_id, 'settlement', o.seq, o.currency, o.network, o.status, '', -1, 0
         FROM unnest(p_settlements) c JOIN book.settlement o ON o.id = c.id AND o.merchant_id IS NOT DISTINCT FROM c.merchant_id
     ), folded AS (
-      SELECT merchant_id, list, (seq - 1) / 250 AS block, currency, network, status, type, sum(n) AS n, sum(effect) AS effect
+      SELECT merchant_id, list, (seq - 1) / 250 AS bucket, currency, network, status, type, sum(n) AS n, sum(effect) AS effect
       FROM change GROUP BY 1, 2, 3, 4, 5, 6, 7
       HAVING sum(n) <> 0 OR sum(effect) <> 0
     ), written AS (
-      INSERT INTO book.list_block AS b (merchant_id, list, block, currency, network, status, type, count, effect)
-      SELECT merchant_id, list, block, currency, network, status, type, n, effect FROM folded ORDER BY 1, 2, 3, 4, 5, 6, 7
-      ON CONFLICT (merchant_id, list, block, currency, network, status, type)
+      INSERT INTO book.list_bucket AS b (merchant_id, list, bucket, currency, network, status, type, count, effect)
+      SELECT merchant_id, list, bucket, currency, network, status, type, n, effect FROM folded ORDER BY 1, 2, 3, 4, 5, 6, 7
+      ON CONFLICT (merchant_id, list, bucket, currency, network, status, type)
       DO UPDATE SET count = b.count + excluded.count, effect = b.effect + excluded.effect
       RETURNING b.count
     ), summed AS (
-      INSERT INTO book.list_chunk AS b (merchant_id, list, chunk, currency, network, status, type, count, effect)
-      SELECT f.merchant_id, f.list, f.block / 256, f.currency, f.network, f.status, f.type, sum(f.n), sum(f.effect)
-      FROM folded f JOIN book.list_summed s ON s.merchant_id = f.merchant_id AND s.list = f.list AND f.block / 256 < s.chunks
+      INSERT INTO book.list_large_bucket AS b (merchant_id, list, large_bucket, currency, network, status, type, count, effect)
+      SELECT f.merchant_id, f.list, f.bucket / 256, f.currency, f.network, f.status, f.type, sum(f.n), sum(f.effect)
+      FROM folded f JOIN book.list_summed s ON s.merchant_id = f.merchant_id AND s.list = f.list AND f.bucket / 256 < s.large_buckets
       GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7
-      ON CONFLICT (merchant_id, list, chunk, currency, network, status, type)
+      ON CONFLICT (merchant_id, list, large_bucket, currency, network, status, type)
       DO UPDATE SET count = b.count + excluded.count, effect = b.effect + excluded.effect
     )
     SELECT bool_or(count < 0) INTO v_bad FROM written;
@@ -2091,22 +2091,28 @@ AS $function$
 BEGIN
   IF TG_OP = 'INSERT' THEN
     INSERT INTO book.event_delta
-    SELECT merchant_id, book.stretch_of(id), status, type, count(*) FROM after_rows
+    SELECT merchant_id, book.event_bucket(id), status, type, count(*) FROM after_rows
     WHERE status <> 'PENDING' GROUP BY 1, 2, 3, 4;
   ELSIF TG_OP = 'DELETE' THEN
     INSERT INTO book.event_delta
-    SELECT merchant_id, book.stretch_of(id), status, type, -count(*) FROM before_rows
+    SELECT merchant_id, book.event_bucket(id), status, type, -count(*) FROM before_rows
     WHERE status <> 'PENDING' GROUP BY 1, 2, 3, 4;
   ELSE
     INSERT INTO book.event_delta
-    SELECT merchant_id, stretch, status, type, sum(n) FROM (
-      SELECT merchant_id, book.stretch_of(id) AS stretch, status, type, 1 AS n FROM after_rows WHERE status <> 'PENDING'
+    SELECT merchant_id, bucket, status, type, sum(n) FROM (
+      SELECT merchant_id, book.event_bucket(id) AS bucket, status, type, 1 AS n FROM after_rows WHERE status <> 'PENDING'
       UNION ALL
-      SELECT merchant_id, book.stretch_of(id), status, type, -1 FROM before_rows WHERE status <> 'PENDING') r
+      SELECT merchant_id, book.event_bucket(id), status, type, -1 FROM before_rows WHERE status <> 'PENDING') r
     GROUP BY 1, 2, 3, 4 HAVING sum(n) <> 0;
   END IF;
   RETURN NULL;
 END $function$;
+
+CREATE OR REPLACE FUNCTION book.event_bucket(event_id text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+RETURN "left"(event_id, 10);
 
 CREATE OR REPLACE FUNCTION book.first_seq_since(p_list text, p_merchant_id text, p_time timestamp with time zone)
  RETURNS bigint
@@ -2343,13 +2349,7 @@ AS $function$
   SELECT get_byte(sha256(convert_to(merchant_id, 'UTF8')), 0)::smallint
 $function$;
 
-CREATE OR REPLACE FUNCTION book.stretch_of(event_id text)
- RETURNS text
- LANGUAGE sql
- IMMUTABLE
-RETURN "left"(event_id, 10);
-
-CREATE OR REPLACE FUNCTION book.sum_chunks(p_merchant_id text)
+CREATE OR REPLACE FUNCTION book.sum_large_buckets(p_merchant_id text)
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
@@ -2363,15 +2363,15 @@ BEGIN
   FOR v_list, v_rows IN VALUES ('deposit', v_account.deposit_seq), ('withdrawal', v_account.withdrawal_seq),
       ('transaction', v_account.transaction_seq), ('settlement', v_account.settlement_seq), ('charge', v_account.charge_seq)
   LOOP
-    v_done := coalesce((SELECT s.chunks FROM book.list_summed s WHERE s.merchant_id = p_merchant_id AND s.list = v_list), 0);
+    v_done := coalesce((SELECT s.large_buckets FROM book.list_summed s WHERE s.merchant_id = p_merchant_id AND s.list = v_list), 0);
     CONTINUE WHEN v_rows / 64000 <= v_done;
-    INSERT INTO book.list_chunk
-    SELECT b.merchant_id, b.list, b.block / 256, b.currency, b.network, b.status, b.type, sum(b.count), sum(b.effect)
-    FROM book.list_block b
-    WHERE b.merchant_id = p_merchant_id AND b.list = v_list AND b.block >= v_done * 256 AND b.block < v_rows / 64000 * 256
+    INSERT INTO book.list_large_bucket
+    SELECT b.merchant_id, b.list, b.bucket / 256, b.currency, b.network, b.status, b.type, sum(b.count), sum(b.effect)
+    FROM book.list_bucket b
+    WHERE b.merchant_id = p_merchant_id AND b.list = v_list AND b.bucket >= v_done * 256 AND b.bucket < v_rows / 64000 * 256
     GROUP BY 1, 2, 3, 4, 5, 6, 7;
     INSERT INTO book.list_summed VALUES (p_merchant_id, v_list, v_rows / 64000)
-    ON CONFLICT (merchant_id, list) DO UPDATE SET chunks = excluded.chunks;
+    ON CONFLICT (merchant_id, list) DO UPDATE SET large_buckets = excluded.large_buckets;
   END LOOP;
 END $function$;
 
@@ -2425,6 +2425,37 @@ BEGIN
     RAISE EXCEPTION 'Cannot move the head of the audit but by one line' USING ERRCODE = 'check_violation';
   END IF;
   RETURN NEW;
+END $function$;
+
+CREATE OR REPLACE FUNCTION hub.compare_history(p_id text, p_gap integer, OUT history text, OUT opened boolean, OUT is_told boolean, OUT newest text)
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  v_server record;
+  v_known  hub.database_history;
+BEGIN
+  SELECT * INTO v_server FROM hub.server_history();
+  SELECT * INTO v_known FROM hub.database_history;
+  is_told := v_server.timeline IS NOT NULL;
+  opened := false;
+  IF is_told AND (v_known.system_identifier, v_known.timeline, v_known.database_oid)
+      IS DISTINCT FROM (v_server.system_identifier, v_server.timeline, v_server.database_oid) THEN
+    SELECT * INTO v_known FROM hub.database_history FOR UPDATE;
+    IF (v_known.system_identifier, v_known.timeline, v_known.database_oid)
+        IS DISTINCT FROM (v_server.system_identifier, v_server.timeline, v_server.database_oid) THEN
+      IF v_known.timeline IS NOT NULL THEN
+        PERFORM hub.open_failover(p_id, 'history',
+          v_known.system_identifier || '/' || v_known.timeline || '/' || v_known.database_oid,
+          hub.history_name(), 'the database continues another history', 'engine', p_gap);
+        opened := true;
+      END IF;
+      UPDATE hub.database_history SET system_identifier = v_server.system_identifier,
+        timeline = v_server.timeline, database_oid = v_server.database_oid, since = now();
+    END IF;
+  END IF;
+  newest := (SELECT max(f.id) FROM hub.failover f);
+  history := coalesce(hub.history_name(), 'not told');
 END $function$;
 
 CREATE OR REPLACE FUNCTION hub.event_address(network text, address text)
@@ -2549,63 +2580,6 @@ AS $function$
     SELECT FROM hub.failover_network n WHERE n.network = of_network AND NOT n.gap_watched)
 $function$;
 
-CREATE OR REPLACE FUNCTION hub.note_contracts(of_network text, currencies text[], contracts text[])
- RETURNS void
- LANGUAGE plpgsql
-AS $function$
-DECLARE
-  newest bigint;
-  oldest bigint;
-  is_first boolean;
-BEGIN
-  SELECT height INTO newest FROM hub.cursor WHERE network = of_network AND view = 'solid' FOR UPDATE;
-  SELECT min(first_height) INTO oldest FROM hub.scanned_range WHERE network = of_network;
-  SELECT NOT EXISTS (SELECT FROM hub.scanned_contract WHERE network = of_network) INTO is_first;
-  UPDATE hub.scanned_contract SET left_at = coalesce(newest, 0)
-  WHERE network = of_network AND left_at IS NULL AND NOT EXISTS (
-    SELECT FROM unnest(currencies, contracts) AS c(currency, contract)
-    WHERE c.currency = scanned_contract.currency AND c.contract = scanned_contract.contract);
-  INSERT INTO hub.scanned_contract AS s (network, currency, contract, missed_from, missed_to)
-  SELECT of_network, c.currency, c.contract,
-    CASE WHEN NOT is_first AND oldest <= newest THEN oldest END,
-    CASE WHEN NOT is_first AND oldest <= newest THEN newest END
-  FROM unnest(currencies, contracts) AS c(currency, contract)
-  ON CONFLICT (network, currency, contract) DO UPDATE SET left_at = NULL,
-    missed_from = CASE WHEN s.left_at < newest THEN least(s.missed_from, s.left_at + 1) ELSE s.missed_from END,
-    missed_to = CASE WHEN s.left_at < newest THEN newest ELSE s.missed_to END;
-END $function$;
-
-CREATE OR REPLACE FUNCTION hub.note_history(p_id text, p_gap integer, OUT history text, OUT opened boolean, OUT is_told boolean, OUT newest text)
- RETURNS record
- LANGUAGE plpgsql
-AS $function$
-DECLARE
-  v_server record;
-  v_known  hub.database_history;
-BEGIN
-  SELECT * INTO v_server FROM hub.server_history();
-  SELECT * INTO v_known FROM hub.database_history;
-  is_told := v_server.timeline IS NOT NULL;
-  opened := false;
-  IF is_told AND (v_known.system_identifier, v_known.timeline, v_known.database_oid)
-      IS DISTINCT FROM (v_server.system_identifier, v_server.timeline, v_server.database_oid) THEN
-    SELECT * INTO v_known FROM hub.database_history FOR UPDATE;
-    IF (v_known.system_identifier, v_known.timeline, v_known.database_oid)
-        IS DISTINCT FROM (v_server.system_identifier, v_server.timeline, v_server.database_oid) THEN
-      IF v_known.timeline IS NOT NULL THEN
-        PERFORM hub.open_failover(p_id, 'history',
-          v_known.system_identifier || '/' || v_known.timeline || '/' || v_known.database_oid,
-          hub.history_name(), 'the database continues another history', 'engine', p_gap);
-        opened := true;
-      END IF;
-      UPDATE hub.database_history SET system_identifier = v_server.system_identifier,
-        timeline = v_server.timeline, database_oid = v_server.database_oid, since = now();
-    END IF;
-  END IF;
-  newest := (SELECT max(f.id) FROM hub.failover f);
-  history := coalesce(hub.history_name(), 'not told');
-END $function$;
-
 CREATE OR REPLACE FUNCTION hub.open_failover(p_id text, p_cause text, p_before text, p_after text, p_reason text, p_actor text, p_gap integer)
  RETURNS void
  LANGUAGE plpgsql
@@ -2649,6 +2623,32 @@ BEGIN
       THEN 'the database has another history, and what was signed before is not compared yet'
     WHEN v_is_other THEN 'the database has another history'
   END);
+END $function$;
+
+CREATE OR REPLACE FUNCTION hub.store_contracts(of_network text, currencies text[], contracts text[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  newest bigint;
+  oldest bigint;
+  is_first boolean;
+BEGIN
+  SELECT height INTO newest FROM hub.cursor WHERE network = of_network AND view = 'solid' FOR UPDATE;
+  SELECT min(first_height) INTO oldest FROM hub.scanned_range WHERE network = of_network;
+  SELECT NOT EXISTS (SELECT FROM hub.scanned_contract WHERE network = of_network) INTO is_first;
+  UPDATE hub.scanned_contract SET left_at = coalesce(newest, 0)
+  WHERE network = of_network AND left_at IS NULL AND NOT EXISTS (
+    SELECT FROM unnest(currencies, contracts) AS c(currency, contract)
+    WHERE c.currency = scanned_contract.currency AND c.contract = scanned_contract.contract);
+  INSERT INTO hub.scanned_contract AS s (network, currency, contract, missed_from, missed_to)
+  SELECT of_network, c.currency, c.contract,
+    CASE WHEN NOT is_first AND oldest <= newest THEN oldest END,
+    CASE WHEN NOT is_first AND oldest <= newest THEN newest END
+  FROM unnest(currencies, contracts) AS c(currency, contract)
+  ON CONFLICT (network, currency, contract) DO UPDATE SET left_at = NULL,
+    missed_from = CASE WHEN s.left_at < newest THEN least(s.missed_from, s.left_at + 1) ELSE s.missed_from END,
+    missed_to = CASE WHEN s.left_at < newest THEN newest ELSE s.missed_to END;
 END $function$;
 
 CREATE OR REPLACE FUNCTION hub.text_key(text text)

@@ -21,7 +21,7 @@ export interface StatementPage extends Page<StatementLine> {
 
 /**
  * One page of a merchant's statement, newest first. Running balances are over all rows of a line's
- * pair, whatever the filter: the kept sums below its block, plus what lies before it in its block.
+ * pair, whatever the filter: the kept sums below its bucket, plus what lies before it in its bucket.
  */
 export async function listTransactions(
   sql: Sql,
@@ -58,7 +58,7 @@ function isGapless(filter: ListFilter): boolean {
 }
 
 /**
- * CTE `anchor (seq, below)`: rows of the page with the sum of their pair's effects in all blocks
+ * CTE `anchor (seq, below)`: rows of the page with the sum of their pair's effects in all buckets
  * before theirs. Of a gapless page only the newest row of each pair: the others follow from it.
  */
 function anchors(sql: Sql, merchantId: string, isGapless: boolean): Fragment {
@@ -68,32 +68,32 @@ function anchors(sql: Sql, merchantId: string, isGapless: boolean): Fragment {
           ORDER BY currency, network, seq DESC`
     : sql`SELECT seq, currency, network FROM page`;
   return sql`picked AS MATERIALIZED (${wanted}),
-    chunk AS MATERIALIZED (SELECT DISTINCT (seq - 1) / 64000 AS chunk FROM picked),
-    chunks_below AS MATERIALIZED (
-      SELECT c.chunk, k.currency, k.network, sum(k.effect) AS effect
-      FROM chunk c CROSS JOIN LATERAL (
-        SELECT x.currency, x.network, x.effect FROM book.list_chunk x
-        WHERE ${own} AND x.chunk < c.chunk
+    large_bucket AS MATERIALIZED (SELECT DISTINCT (seq - 1) / 64000 AS large_bucket FROM picked),
+    large_buckets_below AS MATERIALIZED (
+      SELECT c.large_bucket, k.currency, k.network, sum(k.effect) AS effect
+      FROM large_bucket c CROSS JOIN LATERAL (
+        SELECT x.currency, x.network, x.effect FROM book.list_large_bucket x
+        WHERE ${own} AND x.large_bucket < c.large_bucket
         UNION ALL
-        SELECT x.currency, x.network, x.effect FROM book.list_block x
-        WHERE ${own} AND x.block >= ${summed(sql, "transaction", merchantId)} * 256
-          AND x.block < c.chunk * 256) k
+        SELECT x.currency, x.network, x.effect FROM book.list_bucket x
+        WHERE ${own} AND x.bucket >= ${summed(sql, "transaction", merchantId)} * 256
+          AND x.bucket < c.large_bucket * 256) k
       GROUP BY 1, 2, 3),
-    blocks_below AS MATERIALIZED (
+    buckets_below AS MATERIALIZED (
       SELECT * FROM (
-        SELECT k.block, k.currency, k.network, sum(sum(k.effect)) OVER (
-            PARTITION BY c.chunk, k.currency, k.network ORDER BY k.block) - sum(k.effect) AS effect
-        FROM chunk c CROSS JOIN LATERAL (
-          SELECT x.block, x.currency, x.network, x.effect FROM book.list_block x
-          WHERE ${own} AND x.block >= c.chunk * 256 AND x.block < (c.chunk + 1) * 256 OFFSET 0) k
-        GROUP BY c.chunk, k.block, k.currency, k.network) b
+        SELECT k.bucket, k.currency, k.network, sum(sum(k.effect)) OVER (
+            PARTITION BY c.large_bucket, k.currency, k.network ORDER BY k.bucket) - sum(k.effect) AS effect
+        FROM large_bucket c CROSS JOIN LATERAL (
+          SELECT x.bucket, x.currency, x.network, x.effect FROM book.list_bucket x
+          WHERE ${own} AND x.bucket >= c.large_bucket * 256 AND x.bucket < (c.large_bucket + 1) * 256 OFFSET 0) k
+        GROUP BY c.large_bucket, k.bucket, k.currency, k.network) b
       -- a kept plan expects few and joins them row by row: only those that are wanted
-      WHERE b.block = ANY (ARRAY(SELECT DISTINCT (seq - 1) / 250 FROM picked))),
+      WHERE b.bucket = ANY (ARRAY(SELECT DISTINCT (seq - 1) / 250 FROM picked))),
     anchor AS MATERIALIZED (
       SELECT p.seq, b.effect + coalesce(c.effect, 0) AS below FROM picked p
-      JOIN blocks_below b ON b.block = (p.seq - 1) / 250 AND b.currency = p.currency
+      JOIN buckets_below b ON b.bucket = (p.seq - 1) / 250 AND b.currency = p.currency
         AND b.network = p.network
-      LEFT JOIN chunks_below c ON c.chunk = (p.seq - 1) / 64000 AND c.currency = p.currency
+      LEFT JOIN large_buckets_below c ON c.large_bucket = (p.seq - 1) / 64000 AND c.currency = p.currency
         AND c.network = p.network)`;
 }
 

@@ -12,11 +12,11 @@ import type { Sql } from "postgres";
 import type { Chain } from "../../chains/chain.ts";
 import { watchGap } from "../../ledger/addresses/recover_addresses.ts";
 import {
+  compareHistory,
   findLostCommits,
-  noteGapWatched,
-  noteHistory,
   readUnwatchedGaps,
   recordLostCommits,
+  setGapWatched,
   skipIndexesTo,
 } from "../../ledger/failover/history.ts";
 import { formatAmount } from "../../ledger/money/amount.ts";
@@ -78,7 +78,7 @@ export class HistoryWatch {
 
   async #poll(): Promise<void> {
     const { sql, gap = DEFAULT_GAP, dropCaches } = this.#deps;
-    const { history, opened, isTold, newest } = await noteHistory(sql, newId("fov"), gap);
+    const { history, opened, isTold, newest } = await compareHistory(sql, newId("fov"), gap);
     if (isTold !== this.#isTold) {
       log.warn(
         isTold ? "the database tells its history" : "the database does not tell its history",
@@ -121,7 +121,7 @@ export class HistoryWatch {
       if (chain === undefined) continue;
       const derive = (index: number) => chain.deriveAddress(index);
       const lost = await watchGap(sql, gap.network, gap, derive, () => newId("adr"));
-      await noteGapWatched(sql, gap);
+      await setGapWatched(sql, gap);
       log.warn("{network}: {lost} addresses that may have been handed out are watched", {
         network: gap.network,
         lost,

@@ -246,7 +246,7 @@ export class BatchProcessor {
   /** Those of some networks for which signing is stopped; all of them where that cannot be read. */
   async #stoppedOf(networks: readonly Network[]): Promise<readonly Network[]> {
     try {
-      return await this.#context.retry(() => this.#context.store.readStoppedNetworks(networks));
+      return await this.#context.retry(() => this.#context.store.readHaltedNetworks(networks));
     } catch (error) {
       if (this.#context.isStopping) throw error;
       log.error("it cannot be read where signing is stopped: {error}", { error });

@@ -16,7 +16,7 @@ import {
   readAddressHoldings,
   readOwed,
 } from "../../ledger/reconcile/holdings.ts";
-import type { ReconcileScope } from "../../ledger/reconcile/reports.ts";
+import type { ReconcileScope } from "../../ledger/reconcile/difference.ts";
 import { checkHotWallet } from "./check_hot_wallet.ts";
 import {
   type ChainCheck,

@@ -42,10 +42,10 @@ import {
 import type { OutgoingAsset } from "../../ledger/money/pair.ts";
 import type { Difference } from "../../ledger/reconcile/difference.ts";
 import {
-  keepWalletLevel,
+  storeWalletLevel,
   type WalletLevel,
   type WalletMoves,
-} from "../../ledger/reconcile/wallet_level.ts";
+} from "../../ledger/reconcile/holdings.ts";
 import { type Look, lookAtWallet, type Unmoved, unmovedOf } from "./look_at_wallet.ts";
 import { type ChainCheck, ScanBehind, untilPassed } from "./passed_block.ts";
 
@@ -121,7 +121,7 @@ async function doubtOf(check: ChainCheck, look: Look, accept: boolean): Promise<
   const { asset, balance, low, high, last } = look;
   const found = last === null ? null : await unmovedOf(check, look, last.height, low, high);
   if (last !== null && found !== null && isExact(found, last)) {
-    await keepWalletLevel(check.sql, check.chain.network, asset, { height: high, balance });
+    await storeWalletLevel(check.sql, check.chain.network, asset, { height: high, balance });
     return null;
   }
   if (last === null || found === null || accept) {
@@ -175,7 +175,7 @@ async function settle(
   const { low, high, asset, balance } = second;
   const found = await unmovedOf(check, second, last.height, low, high);
   if (isExact(found, last)) {
-    await keepWalletLevel(check.sql, network, asset, { height: high, balance });
+    await storeWalletLevel(check.sql, network, asset, { height: high, balance });
     return null;
   }
   const [one, two] = await bothAround(check, last.height, doubt.look, second);
@@ -187,7 +187,7 @@ async function settle(
   const more = subtract(min(one.least, two.least), last.balance);
   if (more > ZERO) {
     const least = max(ZERO, add(add(last.balance, more), two.moved));
-    await keepWalletLevel(check.sql, network, asset, { height: high, balance: least });
+    await storeWalletLevel(check.sql, network, asset, { height: high, balance: least });
     tellFunded(network, asset, more);
     return null;
   }
@@ -224,7 +224,7 @@ async function keepBasis(
   asset: OutgoingAsset,
   level: WalletLevel,
 ): Promise<void> {
-  await keepWalletLevel(sql, network, asset, level);
+  await storeWalletLevel(sql, network, asset, level);
   log.info("{network}: the {asset} of the hot wallet is compared from block {height} on", {
     network,
     asset,

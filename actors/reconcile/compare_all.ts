@@ -11,8 +11,8 @@ import type { Sql } from "../../ledger/database/connect.ts";
 import { readDatabaseTime } from "../../ledger/database/database_clock.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { checkBooks } from "../../ledger/reconcile/check_books.ts";
-import type { Difference } from "../../ledger/reconcile/difference.ts";
-import type { KeptReport, ReconcileScope } from "../../ledger/reconcile/reports.ts";
+import type { Difference, ReconcileScope } from "../../ledger/reconcile/difference.ts";
+import type { StoredReport } from "../../ledger/reconcile/reports.ts";
 import { newId } from "../runtime/ids.ts";
 import { checkChain, heldOf, type Holding } from "./check_chain.ts";
 import type { ReconciledChain } from "./passed_block.ts";
@@ -38,7 +38,7 @@ export interface ReportedHolding {
   readonly cold: string;
   readonly inFlight: string;
   readonly owed: string;
-  /** Remainder when everybody is paid. */
+  /** Remainder when every merchant is paid. */
   readonly house: string;
 }
 
@@ -56,7 +56,7 @@ export interface ReportBody {
 }
 
 /** A comparison. */
-export type Report = KeptReport<ReportBody>;
+export type Report = StoredReport<ReportBody>;
 
 export interface CompareDeps {
   /** A pool whose statements may take long. */
@@ -82,10 +82,7 @@ export async function compareAll(deps: CompareDeps, options: CompareOptions): Pr
   const parts = [
     await apart(null, "the books agree with themselves", async () => ({
       network: null,
-      rules: (await checkBooks(sql, scope)).map((one) => ({
-        ...one,
-        unchecked: one.unchecked ?? null,
-      })),
+      rules: await checkBooks(sql, scope),
       holdings: [],
     })),
   ];

@@ -12,7 +12,7 @@ import {
   readWalletMoves,
   type WalletLevel,
   type WalletMoves,
-} from "../../ledger/reconcile/wallet_level.ts";
+} from "../../ledger/reconcile/holdings.ts";
 import { type ChainCheck, NODE_MS, PAUSE_MS, TRIES } from "./passed_block.ts";
 
 /** Tries for a look that no block comes into; the narrowest one counts otherwise. */

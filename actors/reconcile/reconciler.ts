@@ -8,13 +8,8 @@
 
 import { getLogger } from "@logtape/logtape";
 import { readDatabaseTime } from "../../ledger/database/database_clock.ts";
-import {
-  ensureJob,
-  keepReport,
-  newestReports,
-  type ReconcileScope,
-  takeJob,
-} from "../../ledger/reconcile/reports.ts";
+import type { ReconcileScope } from "../../ledger/reconcile/difference.ts";
+import { ensureJob, newestReports, storeReport, takeJob } from "../../ledger/reconcile/reports.ts";
 import { compareAll, type CompareDeps, type Report, type ReportBody } from "./compare_all.ts";
 
 const log = getLogger(["engine", "reconcile"]);
@@ -84,7 +79,7 @@ export class Reconciler {
   async run(scope: ReconcileScope): Promise<Report> {
     const { sql } = this.#deps;
     const report = await compareAll(this.#deps, { scope, sparesNodes: true });
-    await keepReport(sql, report);
+    await storeReport(sql, report);
     this.#newest = await newestReports<ReportBody>(sql);
     logReport(report);
     return report;

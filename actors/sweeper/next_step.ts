@@ -11,7 +11,7 @@ import { type Amount, formatAmount, max, subtract, ZERO } from "../../ledger/mon
 import { worthOf } from "../../ledger/money/fees.ts";
 import { tokenDecimals } from "../../ledger/money/pair.ts";
 import { MOST_ITEMS, type OpenItem, type SweepFacts } from "../../ledger/sweeps/sweep_facts.ts";
-import type { SweepReason, SweepTarget } from "../../ledger/sweeps/targets.ts";
+import type { SweepAddress, SweepReason } from "../../ledger/sweeps/targets.ts";
 import type { SweepPace, SweepTerms } from "./sweep_terms.ts";
 import { listableOf, splitAt, sumOf } from "./what_is_there.ts";
 
@@ -50,7 +50,7 @@ export interface Wait {
 }
 
 export interface Look {
-  readonly target: SweepTarget;
+  readonly target: SweepAddress;
   readonly facts: SweepFacts;
   readonly terms: SweepTerms;
   readonly pace: SweepPace;

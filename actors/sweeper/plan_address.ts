@@ -3,10 +3,10 @@ import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { type Amount, formatAmount, min, subtract, ZERO } from "../../ledger/money/amount.ts";
 import type { Currency } from "../../ledger/money/pair.ts";
-import { attachToSweep, readSpareSweeps, tellSwept } from "../../ledger/sweeps/items.ts";
+import { attachToSweep, notifySwept, readSpareSweeps } from "../../ledger/sweeps/items.ts";
 import { type NewStep, withdrawStep, writeStep } from "../../ledger/sweeps/steps.ts";
 import { readSweepFacts, type SweepFacts } from "../../ledger/sweeps/sweep_facts.ts";
-import { closeTarget, keepWaiting, type SweepTarget } from "../../ledger/sweeps/targets.ts";
+import { closeSweepAddress, storeWaiting, type SweepAddress } from "../../ledger/sweeps/targets.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { newId } from "../runtime/ids.ts";
@@ -88,7 +88,7 @@ export class Stake {
  */
 export async function planAddress(
   deps: PlanDeps,
-  target: SweepTarget,
+  target: SweepAddress,
   stake: Stake,
 ): Promise<boolean> {
   const { sql, chain, terms, pace, now } = deps;
@@ -188,7 +188,7 @@ async function carryOut(
       }
       return false;
     case "tell": {
-      const told = await tellSwept(sql, step.outgoingIds);
+      const told = await notifySwept(sql, step.outgoingIds);
       if (told.length > 0) deps.wakeMerchants(new Set(told));
       await keep(deps, target, facts, step.wait);
       return false;
@@ -197,7 +197,7 @@ async function carryOut(
       await keep(deps, target, facts, step);
       return false;
     case "close":
-      await closeTarget(sql, target);
+      await closeSweepAddress(sql, target);
       return false;
     default: {
       const never: never = step;
@@ -235,19 +235,19 @@ const IN_HAND = { do: "wait", reason: "in_flight", detail: "it is being signed" 
 
 async function keep(
   { sql }: PlanDeps,
-  target: SweepTarget,
+  target: SweepAddress,
   facts: SweepFacts,
   { reason, detail, lookMs }: Wait,
 ): Promise<void> {
   const amount = listed(facts).sum;
-  await keepWaiting(sql, target, { reason, detail, lookMs, amount });
+  await storeWaiting(sql, target, { reason, detail, lookMs, amount });
 }
 
 type Transfer = Extract<NextStep, { do: "sweep" | "give-coin" | "lend" | "take-back" }>;
 
 async function queue(
   { sql, chain, pace }: PlanDeps,
-  target: SweepTarget,
+  target: SweepAddress,
   step: Transfer,
   stake: Stake,
 ): Promise<boolean> {

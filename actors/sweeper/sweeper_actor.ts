@@ -15,10 +15,10 @@ import type { Network } from "../../ledger/money/pair.ts";
 import { readReservedStake } from "../../ledger/sweeps/sweep_facts.ts";
 import { readSweepHealth, type SweepHealth } from "../../ledger/sweeps/sweep_health.ts";
 import {
-  dueTargets,
-  noteLateTargets,
+  dueSweepAddresses,
   postpone,
-  type SweepTarget,
+  type SweepAddress,
+  takeLateSweepAddresses,
 } from "../../ledger/sweeps/targets.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { isAway } from "../runtime/is_away.ts";
@@ -90,8 +90,8 @@ class SweeperActor implements Actor<SweeperMessage> {
     const { sql, terms, onQueued } = this.#deps;
     const { network } = this.#chain;
     await this.#reportStatus();
-    await noteLateTargets(sql, network);
-    const due = await dueTargets(sql, network, TURN);
+    await takeLateSweepAddresses(sql, network);
+    const due = await dueSweepAddresses(sql, network, TURN);
     if (due.length === 0) return;
     const plan: PlanDeps = {
       ...this.#deps,
@@ -142,7 +142,7 @@ class SweeperActor implements Actor<SweeperMessage> {
     }
   }
 
-  #note({ network, address, currency }: SweepTarget, error: unknown): void {
+  #note({ network, address, currency }: SweepAddress, error: unknown): void {
     const level = isAway(error) ? "warn" : "error";
     log[level]("{network}: cannot look at {currency} of {address}, trying again: {error}", {
       network,
@@ -152,14 +152,14 @@ class SweeperActor implements Actor<SweeperMessage> {
     });
   }
 
-  async #postpone(target: SweepTarget, error: unknown): Promise<void> {
+  async #postpone(target: SweepAddress, error: unknown): Promise<void> {
     const silence = error instanceof ChainUnavailable ? error.message : null;
     const pause = { firstMs: this.#deps.pace.lookMs, mostMs: LONGEST_MS };
     await postpone(this.#deps.sql, target, pause, silence);
   }
 
   /** Where nobody tells what can be lent, every address waits and says so. */
-  async #lendableFor(due: readonly SweepTarget[], terms: SweepTerms): Promise<Amount> {
+  async #lendableFor(due: readonly SweepAddress[], terms: SweepTerms): Promise<Amount> {
     try {
       return await this.#lendable(terms);
     } catch (error) {

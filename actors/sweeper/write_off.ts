@@ -17,8 +17,8 @@ import {
   readAccountedFor,
   readSweepFacts,
 } from "../../ledger/sweeps/sweep_facts.ts";
-import type { SweepTarget } from "../../ledger/sweeps/targets.ts";
-import { writeOffItems } from "../../ledger/sweeps/write_offs.ts";
+import type { SweepAddress } from "../../ledger/sweeps/targets.ts";
+import { writeOffItems } from "../../ledger/sweeps/verdicts.ts";
 import { type ChainInDoubt, orInDoubt, readBelieved } from "../watcher/chain_in_doubt.ts";
 import { carriedBy, splitAt, sumOf } from "./what_is_there.ts";
 
@@ -51,7 +51,7 @@ export type WriteOffOutcome =
  */
 export async function writeOff(
   { sql, chain, stopped }: WriteOffDeps,
-  target: SweepTarget,
+  target: SweepAddress,
   amount: Amount,
   reason: string,
   audit: Omit<HubAudit, "before" | "after">,
@@ -124,7 +124,7 @@ function notSo(why: string): WriteOffOutcome {
  */
 async function mayBeListedBy(
   sql: Sql,
-  target: SweepTarget,
+  target: SweepAddress,
   open: readonly OpenItem[],
   balance: Amount,
 ): Promise<string | null> {

@@ -2,7 +2,7 @@ import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import { cutTo, formatAmount, subtract } from "../../ledger/money/amount.ts";
 import { type Currency, tokenDecimals } from "../../ledger/money/pair.ts";
-import { giveUpCold, queueCold } from "../../ledger/treasury/cold_transfers.ts";
+import { giveUpCold, queueCold } from "../../ledger/treasury/hot_wallet.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { newId } from "../runtime/ids.ts";
 import type { ColdPolicy, HotLevels } from "./treasury_deps.ts";

@@ -39,7 +39,7 @@ export class ExpiryProofs {
   readonly #opinion: SecondOpinion | null;
   /** Milliseconds of the monotonic clock. */
   #askAgainAt = -Infinity;
-  #unproven = 0;
+  #withoutExpiryProof = 0;
 
   constructor(options: ExpiryProofOptions) {
     const { second, now } = options;
@@ -48,8 +48,8 @@ export class ExpiryProofs {
   }
 
   /** Expired transactions that second nodes have not agreed on, as of the last poll. */
-  get unproven(): number {
-    return this.#unproven;
+  get withoutExpiryProof(): number {
+    return this.#withoutExpiryProof;
   }
 
   /**
@@ -104,7 +104,7 @@ export class ExpiryProofs {
       above,
       ASKED_AT_ONCE,
     );
-    this.#unproven = 0;
+    this.#withoutExpiryProof = 0;
     if (expired.length === 0) return { above, testimonies };
     const opinions = await this.#opinion.ask(expired, solid);
     const reasons = new Map<string, string>();
@@ -118,7 +118,7 @@ export class ExpiryProofs {
         if (opinion.alarming) alarming.add(outgoingId);
       }
     }
-    this.#unproven = reasons.size;
+    this.#withoutExpiryProof = reasons.size;
     if (reasons.size > 0) this.#askAgainAt = performance.now() + askAgainMs;
     for (const outgoingId of await recordExpiryDoubts(sql, reasons)) {
       log[alarming.has(outgoingId) ? "fatal" : "error"]("{network}: {outgoingId} is {reason}", {

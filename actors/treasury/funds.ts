@@ -3,7 +3,7 @@ import type { Sql } from "postgres";
 import { type Chain, ChainUnavailable, type Checkpoint, NotOurChain } from "../../chains/chain.ts";
 import { type Amount, formatAmount, subtract, ZERO } from "../../ledger/money/amount.ts";
 import type { Currency, OutgoingAsset } from "../../ledger/money/pair.ts";
-import { type Commitments, readCommitments } from "../../ledger/treasury/commitments.ts";
+import { type Commitments, readCommitments } from "../../ledger/treasury/hot_wallet.ts";
 import { type Cursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import type { Fund, TreasuryPolicy } from "./treasury_deps.ts";
 

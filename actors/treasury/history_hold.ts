@@ -14,9 +14,9 @@ import { LARGEST_BATCH, type Signer, SignerUnavailable } from "../../chains/sign
 import {
   endComparison,
   endFinishedHolds,
-  noteUntil,
   readOpenHolds,
   readQueuedIds,
+  setHoldBound,
 } from "../../ledger/failover/holds.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import { adoptSigned, type SignedRow } from "../../ledger/treasury/signing.ts";
@@ -74,7 +74,7 @@ export class HistoryHold {
       const head = await chain.head();
       const reached = { ...head, lifetimeMs: capabilities.lifetimeMs };
       for (const { failoverId, untilTime } of await readOpenHolds(sql, network)) {
-        if (untilTime !== null || await noteUntil(sql, failoverId, network, reached)) continue;
+        if (untilTime !== null || await setHoldBound(sql, failoverId, network, reached)) continue;
         if (performance.now() - this.#doubtedAt < DOUBT_MS) continue;
         this.#doubtedAt = performance.now();
         log.error(

@@ -4,10 +4,10 @@ import { classifyDatabaseError } from "../../ledger/database/classify_database_e
 import type { Currency, Network, OutgoingAsset } from "../../ledger/money/pair.ts";
 import { countCosts } from "../../ledger/treasury/costs.ts";
 import {
-  noteHeld,
   type QueueHealth,
   readOldestQueued,
   readQueueHealth,
+  storeHeldReason,
   wakeQueued,
 } from "../../ledger/treasury/queue.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
@@ -60,19 +60,19 @@ export class Housekeeping {
    * One poll. What a node does not answer is left for the next one: transfers go on.
    *
    * @param solid the solid cursor
-   * @param unproven expired transactions that wait for a second node
+   * @param withoutExpiryProof expired transactions that wait for a second node
    * @throws what a part failed with, after all parts had their turn
    */
-  async poll(solid: Cursor | null, unproven: number): Promise<void> {
+  async poll(solid: Cursor | null, withoutExpiryProof: number): Promise<void> {
     const parts = new Parts(this.#chain.network);
     await parts.run("the signer", () => this.#readSigner());
     await parts.run("costs", () => this.#countCosts());
     await parts.run("tokens", () => this.#readTokens());
-    await parts.run("the hot wallet", () => this.#readWallet(solid, unproven));
+    await parts.run("the hot wallet", () => this.#readWallet(solid, withoutExpiryProof));
     parts.end();
   }
 
-  async #readWallet(solid: Cursor | null, unproven: number): Promise<void> {
+  async #readWallet(solid: Cursor | null, withoutExpiryProof: number): Promise<void> {
     const { sql, now, onStatus } = this.#deps;
     const { network } = this.#chain;
     try {
@@ -85,7 +85,7 @@ export class Housekeeping {
         funds,
         unread: assets.filter((asset) => !left.has(asset)),
         low,
-        unproven,
+        withoutExpiryProof,
         oldestQueuedAt,
         queue: await this.#queueHealth(),
         tokens: this.#tokens.troubles.map(({ currency, text }) => `${currency}: ${text}`),
@@ -148,7 +148,7 @@ export class Housekeeping {
     for (const trouble of holding) {
       if (told.has(trouble.currency)) continue;
       told.add(trouble.currency);
-      await noteHeld(sql, network, trouble.currency, heldBy(trouble));
+      await storeHeldReason(sql, network, trouble.currency, heldBy(trouble));
     }
   }
 

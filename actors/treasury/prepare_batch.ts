@@ -10,7 +10,7 @@ import {
 import { add, type Amount, formatAmount, ZERO } from "../../ledger/money/amount.ts";
 import type { OutgoingAsset } from "../../ledger/money/pair.ts";
 import type { OutgoingRow } from "../../ledger/rows.ts";
-import type { Commitments } from "../../ledger/treasury/commitments.ts";
+import type { Commitments } from "../../ledger/treasury/hot_wallet.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { solidCheckpoint } from "./funds.ts";
 import { isLoan, payerOf, WalletLiquidity } from "./liquidity.ts";

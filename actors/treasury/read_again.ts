@@ -13,16 +13,16 @@
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import type { Chain } from "../../chains/chain.ts";
-import { readSpendsOfAttempts, settleKnownSpends } from "../../ledger/failover/unknown_spends.ts";
-import { noteReread, readRereads } from "../../ledger/treasury/expired_attempts.ts";
+import { closeKnownSpends, readSpendsOfAttempts } from "../../ledger/failover/unknown_spends.ts";
+import { readRereads, storeReread } from "../../ledger/treasury/expired_attempts.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
-import { settleLateOutcomes, takeLateOutcomes } from "../../ledger/watcher/late_outcomes.ts";
+import { closeLateOutcomes, takeLateOutcomes } from "../../ledger/watcher/late_outcomes.ts";
 import {
+  dropClosedAgain,
   dropReadAgain,
-  dropSettledAgain,
-  listUnread,
-  noteUnread,
-} from "../../ledger/watcher/unread_blocks.ts";
+  listUnreadable,
+  storeUnreadable,
+} from "../../ledger/watcher/unreadable_blocks.ts";
 import { rescanUpToFailure } from "../watcher/rescan_blocks.ts";
 import { ALARM_TRIES, pauseAfter } from "../watcher/retry_unread.ts";
 
@@ -67,7 +67,7 @@ export async function readAgain(deps: ReadAgainDeps, solid: Cursor): Promise<voi
   const { sql, chain: { network }, stopped } = deps;
   // nothing that nodes say counts now, which is no fault of single blocks
   if (stopped !== null) return;
-  const unread = (await listUnread(sql, network)).filter(({ view }) => view === "again");
+  const unread = (await listUnreadable(sql, network)).filter(({ view }) => view === "again");
   const turn: Turn = {
     signal: AbortSignal.timeout(READ_MS),
     failures: 0,
@@ -76,7 +76,7 @@ export async function readAgain(deps: ReadAgainDeps, solid: Cursor): Promise<voi
   await readSpends(deps, turn, solid);
   await readLate(deps, turn, solid);
   await readExpired(deps, turn, solid);
-  if (unread.length > 0) await dropSettledAgain(sql, network);
+  if (unread.length > 0) await dropClosedAgain(sql, network);
 }
 
 /** Ends attempts by the blocks in which the scan met them without knowing them. */
@@ -88,7 +88,7 @@ async function readSpends(deps: ReadAgainDeps, turn: Turn, solid: Cursor): Promi
     if (turn.failures >= FAILURES_OF_SPENDS || turn.signal.aborted) break;
     if (height <= solid.height) await read(deps, turn, height, height);
   }
-  for (const txid of await settleKnownSpends(sql, network)) {
+  for (const txid of await closeKnownSpends(sql, network)) {
     log.warn("{network}: what left a wallet is known by now: {txid}", { network, txid });
   }
 }
@@ -101,12 +101,12 @@ async function readLate(deps: ReadAgainDeps, turn: Turn, solid: Cursor): Promise
     // the cursor of the node that listed it may not have moved yet
     if (height <= solid.height) await read(deps, turn, height, height);
   }
-  for (const outgoingId of await settleLateOutcomes(sql, network)) {
+  for (const outgoingId of await closeLateOutcomes(sql, network)) {
     log.info("{network}: the end of {outgoingId} is written by now", { network, outgoingId });
   }
 }
 
-/** Reads the blocks again that expired attempts may be in: one stretch of them in a turn. */
+/** Reads the blocks again that expired attempts may be in: one run of them in a turn. */
 async function readExpired(deps: ReadAgainDeps, turn: Turn, solid: Cursor): Promise<void> {
   const { sql, chain: { network } } = deps;
   let duties = await readRereads(sql, network, solid.previousTime, AT_ONCE);
@@ -117,7 +117,7 @@ async function readExpired(deps: ReadAgainDeps, turn: Turn, solid: Cursor): Prom
     const through = to < from ? to : await read(deps, turn, from, to);
     if (through >= from) {
       const begun = duties.filter((duty) => duty.from >= from);
-      await noteReread(sql, begun, through, solid.history);
+      await storeReread(sql, begun, through, solid.history);
     }
     if (through === to) return;
     // what waits for the same block waits with it, what begins after it does not
@@ -146,7 +146,7 @@ async function read(
     : outcome.failure?.reason ?? "no node has it";
   const height = through + 1;
   const pause = pauseAfter(turn.tries.get(height) ?? 0);
-  const { tries } = await noteUnread(sql, { network, view: "again", height, reason }, pause);
+  const { tries } = await storeUnreadable(sql, { network, view: "again", height, reason }, pause);
   const told = { network, height, reason, tries };
   if (tries === 1) {
     log.warn("{network}: block {height} cannot be read again yet ({reason})", told);

@@ -2,7 +2,7 @@ import { getLogger } from "@logtape/logtape";
 import type { Chain } from "../../chains/chain.ts";
 import { OVER_DAY_CAP, type SignAnswer, SignerUnavailable } from "../../chains/signer.ts";
 import type { OutgoingAsset } from "../../ledger/money/pair.ts";
-import { readCommitments } from "../../ledger/treasury/commitments.ts";
+import { readCommitments } from "../../ledger/treasury/hot_wallet.ts";
 import { returnQueued } from "../../ledger/treasury/queue.ts";
 import {
   passTurn,

@@ -146,7 +146,10 @@ class TreasuryActor implements Actor<TreasuryMessage> {
     });
     await parts.run("a change of history", () => this.#hold.poll());
     await parts.run("transactions under way", () => this.#resend());
-    await parts.run("wallets", () => this.#housekeeping.poll(solid, this.#expiryProofs.unproven));
+    await parts.run(
+      "wallets",
+      () => this.#housekeeping.poll(solid, this.#expiryProofs.withoutExpiryProof),
+    );
     parts.end();
   }
 

@@ -55,7 +55,7 @@ export interface TreasuryStatus {
   /** Low assets, for people: `USDT: 90 of at least 1000`. */
   readonly low: readonly string[];
   /** Expired transactions that a second node has not agreed on. */
-  readonly unproven: number;
+  readonly withoutExpiryProof: number;
   /** When the oldest transfer was queued that is not signed yet, Unix milliseconds; null: none. */
   readonly oldestQueuedAt: number | null;
   /** Queue of merchants' payouts. */

@@ -12,17 +12,17 @@ import type { Sql } from "postgres";
 import type { BlockAnswer, Chain } from "../../chains/chain.ts";
 import type { Amount } from "../../ledger/money/amount.ts";
 import {
-  keepDepositProofRule,
   readDepositProofRule,
+  renewDepositProofRule,
 } from "../../ledger/watcher/deposit_proof_rule.ts";
 import {
+  type AwaitedProof,
+  type AwaitedProofFigures,
   postponeProofs,
   proveTransfer,
-  readUnprovenFigures,
-  readUnprovenTransfers,
+  readAwaitedProofFigures,
+  readAwaitedProofs,
   type Unanswered,
-  type UnprovenFigures,
-  type UnprovenTransfer,
 } from "../../ledger/watcher/deposit_proofs.ts";
 import { type SecondNode, solidBlockOf } from "./second_node.ts";
 
@@ -71,7 +71,7 @@ export function judgeProof(
   node: string,
   answer: BlockAnswer | null,
   transfer: Pick<
-    UnprovenTransfer,
+    AwaitedProof,
     "txid" | "logIndex" | "currency" | "amount" | "from" | "to" | "height"
   >,
   hash: string,
@@ -103,14 +103,14 @@ export class DepositProver {
   readonly #deps: ProverDeps;
   /** When this node last told its bound, by the monotonic clock. */
   #keptAt = -Infinity;
-  #figures: UnprovenFigures = { waiting: 0, disputed: 0, oldestAt: null, reason: null };
+  #figures: AwaitedProofFigures = { waiting: 0, disputed: 0, oldestAt: null, reason: null };
 
   constructor(deps: ProverDeps) {
     this.#deps = deps;
   }
 
   /** Transfers that wait, as of the last poll. */
-  get figures(): UnprovenFigures {
+  get figures(): AwaitedProofFigures {
     return this.#figures;
   }
 
@@ -118,21 +118,21 @@ export class DepositProver {
   async poll(): Promise<void> {
     const { sql, chain: { network }, above } = this.#deps;
     if (above !== undefined && performance.now() - this.#keptAt > KEEP_MS) {
-      await keepDepositProofRule(sql, network, above);
+      await renewDepositProofRule(sql, network, above);
       this.#keptAt = performance.now();
     }
     try {
-      const transfers = await readUnprovenTransfers(sql, network, ASKED_AT_ONCE);
+      const transfers = await readAwaitedProofs(sql, network, ASKED_AT_ONCE);
       if (transfers.length > 0) {
         await this.#ask(transfers, await readDepositProofRule(sql, network));
       }
     } finally {
-      this.#figures = await readUnprovenFigures(sql, network);
+      this.#figures = await readAwaitedProofFigures(sql, network);
     }
   }
 
   /** Lets go what the bound as it is now does not cover. @returns `false`: it could not be written now */
-  async #release(transfer: UnprovenTransfer): Promise<boolean> {
+  async #release(transfer: AwaitedProof): Promise<boolean> {
     log.warn("{network}: {txid} to {to} is credited unproven, as the bound was changed", {
       network: this.#deps.chain.network,
       txid: transfer.txid,
@@ -142,9 +142,9 @@ export class DepositProver {
   }
 
   /** @param above the bound as it is now; null: there is none */
-  async #ask(transfers: readonly UnprovenTransfer[], above: Amount | null): Promise<void> {
+  async #ask(transfers: readonly AwaitedProof[], above: Amount | null): Promise<void> {
     // what a second node has once contradicted no change of the bound lets go
-    const isCovered = ({ amount, isContested }: UnprovenTransfer) =>
+    const isCovered = ({ amount, isContested }: AwaitedProof) =>
       isContested || above !== null && amount > above;
     const blocks = Map.groupBy(transfers, ({ height }) => height);
     const left = [...blocks];
@@ -180,7 +180,7 @@ export class DepositProver {
   /** Asks for one block; what breaks there keeps no other block from being asked for. */
   async #askApart(
     height: number,
-    transfers: readonly UnprovenTransfer[],
+    transfers: readonly AwaitedProof[],
     silent: Set<string>,
   ): Promise<readonly Unanswered[]> {
     try {
@@ -196,7 +196,7 @@ export class DepositProver {
   /** Asks all second nodes for one block. @returns what is not proven by it */
   async #askFor(
     height: number,
-    transfers: readonly UnprovenTransfer[],
+    transfers: readonly AwaitedProof[],
     silent: Set<string>,
   ): Promise<readonly Unanswered[]> {
     const { chain, nodes, now } = this.#deps;
@@ -245,7 +245,7 @@ export class DepositProver {
 
   /** Gives a transfer to its merchant. @returns `false`: it could not be written now */
   async #prove(
-    transfer: UnprovenTransfer,
+    transfer: AwaitedProof,
     evidence: Parameters<typeof proveTransfer>[3],
   ): Promise<boolean> {
     const { sql, chain: { network }, wake } = this.#deps;

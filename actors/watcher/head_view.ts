@@ -9,7 +9,7 @@
 import { getLogger } from "@logtape/logtape";
 import type { Block, BlockRef, Chain } from "../../chains/chain.ts";
 import type { Sql } from "postgres";
-import { type Cursor, keepHead, readCursor } from "../../ledger/watcher/cursor.ts";
+import { type Cursor, readCursor, storeHead } from "../../ledger/watcher/cursor.ts";
 import { recordBlocks } from "./record_blocks.ts";
 import { forgetUnread, readAtLast, retryLater } from "./retry_unread.ts";
 import type { ScanMemory, SeenBlock } from "./scan_memory.ts";
@@ -105,7 +105,7 @@ async function readOn(deps: HeadViewDeps, from: SeenBlock, newest: BlockRef): Pr
   // not the block itself, which would keep the text it was read from
   memory.head = next === null ? null : { height: next.height, hash: next.hash };
   const last = blocks.at(-1);
-  if (next !== null && next === last) await keepHead(sql, network, last);
+  if (next !== null && next === last) await storeHead(sql, network, last);
 }
 
 /** Asks again for blocks that the view has passed. */

@@ -6,7 +6,7 @@
  */
 
 import type { BlockAnswer, Chain } from "../../chains/chain.ts";
-import type { DepositEvidence, UnprovenTransfer } from "../../ledger/watcher/deposit_proofs.ts";
+import type { AwaitedProof, DepositEvidence } from "../../ledger/watcher/deposit_proofs.ts";
 import { answerOf, type SecondNode, solidBlockOf } from "./second_node.ts";
 
 /** The nodes' answer. */
@@ -32,7 +32,7 @@ export interface DiscardDeps {
  */
 export async function judgeDiscard(
   { chain, nodes }: DiscardDeps,
-  transfer: Pick<UnprovenTransfer, "txid" | "logIndex" | "height">,
+  transfer: Pick<AwaitedProof, "txid" | "logIndex" | "height">,
   now: number,
   boundMs: number,
 ): Promise<DiscardJudgement> {

@@ -12,16 +12,20 @@ import type { Block, Chain, Finality, IncludedTransaction, Transfer } from "../.
 import { textKey } from "../../chains/text_key.ts";
 import { findAddresses, findAddressIndexes } from "../../ledger/addresses/watched_addresses.ts";
 import {
+  type FoundSpend,
   recordUnknownSpends,
-  type SpendStatus,
   type UnknownSpend,
 } from "../../ledger/failover/unknown_spends.ts";
 import { formatAmount, ZERO } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { LOST_ACCOUNT } from "../../ledger/own_accounts.ts";
-import { findOwnTransactions, type OwnTransaction } from "../../ledger/watcher/own_transactions.ts";
+import {
+  findOwnTransactions,
+  type OutcomeFinding,
+  type OwnTransaction,
+  type TransferFinding,
+} from "../../ledger/watcher/findings.ts";
 import { recordOutcomes, recordTransfers } from "../../ledger/watcher/record_findings.ts";
-import type { OutcomeFinding, TransferFinding } from "../../ledger/watcher/findings.ts";
 
 const log = getLogger(["engine", "watcher"]);
 
@@ -217,14 +221,14 @@ async function recordUnknown(
     unknown.flatMap(({ address }) => address === null ? [] : [address]),
   );
   const rows = unknown.map((spend) => rowOf(chain, spend, indexes));
-  for (const row of await recordUnknownSpends(sql, network, rows)) logSpend(network, row);
+  for (const row of await recordUnknownSpends(sql, network, rows)) logSpend(row);
 }
 
 function rowOf(
   { hotWallet, addressOf }: WatchedChain,
   { transfer, block, address }: Spend,
   indexes: ReadonlyMap<string, number>,
-): UnknownSpend {
+): FoundSpend {
   const { txid, logIndex, currency, amount, eventTo } = transfer;
   const to = addressOf(eventTo);
   return {
@@ -242,12 +246,9 @@ function rowOf(
   };
 }
 
-function logSpend(
-  network: Network,
-  { isHarmless: _, status, ...spend }: UnknownSpend & { readonly status: SpendStatus },
-): void {
+function logSpend({ status, ...spend }: UnknownSpend): void {
   const { amount, fee } = spend;
-  const told = { network, ...spend, amount: formatAmount(amount), fee: formatAmount(fee) };
+  const told = { ...spend, amount: formatAmount(amount), fee: formatAmount(fee) };
   if (status === "listed") {
     log.warn(
       "{network}: {amount} {currency} were swept from {from} by an unknown transaction: {txid}",

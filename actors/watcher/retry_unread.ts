@@ -6,8 +6,8 @@ import {
   dropOneUnread,
   dropUnread,
   LONGEST_PAUSE_MS,
-  noteUnread,
-} from "../../ledger/watcher/unread_blocks.ts";
+  storeUnreadable,
+} from "../../ledger/watcher/unreadable_blocks.ts";
 import { type ScanMemory, waitingFrom } from "./scan_memory.ts";
 
 const log = getLogger(["engine", "watcher"]);
@@ -37,7 +37,7 @@ export async function retryLater(
   const known = memory.unreadAt(view, height);
   const pause = pauseAfter(known?.tries ?? 0);
   const reason = answer.kind === "incomplete" ? answer.reason : "no node has it";
-  const block = await noteUnread(sql, { network, view, height, reason }, pause);
+  const block = await storeUnreadable(sql, { network, view, height, reason }, pause);
   const waiting = waitingFrom(block, memory.monotonic());
   memory.unread = [...memory.unread.filter((other) => other !== known), waiting];
   const told = { network, view, height, reason, tries: block.tries, pause };

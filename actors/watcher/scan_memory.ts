@@ -1,6 +1,6 @@
 import { getLogger } from "@logtape/logtape";
 import type { Network } from "../../ledger/money/pair.ts";
-import type { UnreadBlock } from "../../ledger/watcher/unread_blocks.ts";
+import type { UnreadableBlock } from "../../ledger/watcher/unreadable_blocks.ts";
 
 /** How a network's scan goes, for health, metrics and operators. */
 export interface WatcherStatus {
@@ -21,7 +21,7 @@ export interface WatcherStatus {
   /** Why the scan does not go on by itself; somebody has to look. */
   readonly stopped: string | null;
   /** Blocks that no node gives whole. */
-  readonly unread: readonly UnreadBlock[];
+  readonly unread: readonly UnreadableBlock[];
   /** Time for which the scan rests between two looks so that nodes' calls last the day, milliseconds. */
   readonly restMs: number;
 }
@@ -123,13 +123,13 @@ export interface SeenBlock {
 }
 
 /** An unread block, and when this process asks for it again. */
-export interface WaitingBlock extends UnreadBlock {
+export interface WaitingBlock extends UnreadableBlock {
   /** Milliseconds of the monotonic clock: a clock that is set must not hold the scan. */
   readonly retryAt: number;
 }
 
 /** An unread block as it was read at a moment of the monotonic clock. */
-export function waitingFrom(block: UnreadBlock, monotonic: number): WaitingBlock {
+export function waitingFrom(block: UnreadableBlock, monotonic: number): WaitingBlock {
   return { ...block, retryAt: monotonic + block.waitMs };
 }
 
@@ -191,12 +191,12 @@ export class ScanMemory {
   }
 
   /** The unread block of a view at a height. */
-  unreadAt(view: UnreadBlock["view"], height: number): WaitingBlock | undefined {
+  unreadAt(view: UnreadableBlock["view"], height: number): WaitingBlock | undefined {
     return this.unread.find((block) => block.view === view && block.height === height);
   }
 
   /** True where it is too early to ask again for the block of a view at a height. */
-  leavesAlone(view: UnreadBlock["view"], height: number): boolean {
+  leavesAlone(view: UnreadableBlock["view"], height: number): boolean {
     const waiting = this.unreadAt(view, height);
     return waiting !== undefined && waiting.retryAt > this.monotonic();
   }

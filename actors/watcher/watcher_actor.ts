@@ -10,8 +10,8 @@ import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import type { Chain, NodeState } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { noteContracts } from "../../ledger/watcher/scanned_ranges.ts";
-import { listUnread } from "../../ledger/watcher/unread_blocks.ts";
+import { storeContracts } from "../../ledger/watcher/scanned_ranges.ts";
+import { listUnreadable } from "../../ledger/watcher/unreadable_blocks.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { isAway } from "../runtime/is_away.ts";
 import { recallHead, viewHead } from "./head_view.ts";
@@ -72,11 +72,11 @@ export function watcherActors(deps: WatcherDeps): ActorKind<WatcherMessage> {
       const memory = memories.get(network) ??
         new ScanMemory(network, deps.monotonic ?? (() => performance.now()));
       memories.set(network, memory);
-      const unread = await listUnread(deps.sql, network);
+      const unread = await listUnreadable(deps.sql, network);
       memory.unread = unread.filter(({ view }) => view !== "again")
         .map((block) => waitingFrom(block, memory.monotonic()));
       const { contracts } = chain.capabilities;
-      if (contracts !== undefined) await noteContracts(deps.sql, network, contracts);
+      if (contracts !== undefined) await storeContracts(deps.sql, network, contracts);
       await recallHead({ sql: deps.sql, chain, memory });
       return new WatcherActor(chain, deps, memory);
     },

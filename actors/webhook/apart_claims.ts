@@ -8,8 +8,7 @@
 
 import { getLogger } from "@logtape/logtape";
 import { classifyDatabaseError } from "../../ledger/database/classify_database_error.ts";
-import type { ClaimedEvent, Want } from "../../ledger/outbox/claims.ts";
-import type { Outbox } from "../../ledger/outbox/outbox.ts";
+import type { ClaimedEvent, Outbox, Want } from "../../ledger/outbox/outbox.ts";
 
 const log = getLogger(["engine", "webhook"]);
 

@@ -8,7 +8,7 @@
 
 import { getLogger } from "@logtape/logtape";
 import type { AttemptMark } from "../../ledger/outbox/attempts.ts";
-import type { ClaimedEvent } from "../../ledger/outbox/claims.ts";
+import type { ClaimedEvent } from "../../ledger/outbox/outbox.ts";
 import { openIfReadable, type SecretBox } from "../../webhooks/secret_box.ts";
 
 const log = getLogger(["engine", "webhook"]);
@@ -82,8 +82,8 @@ export class SecretDesk {
 
   /** What is written down of an event that waits for its merchant's secret. */
   putOff({ eventId, merchantId, attempt, url }: ClaimedEvent): AttemptMark {
-    const verdict = { kind: "released", delayMs: this.#waitMs } as const;
+    const result = { kind: "released", delayMs: this.#waitMs } as const;
     const nothing = { httpStatus: null, durationMs: 0, answer: null };
-    return { eventId, merchantId, attempt, url, verdict, outcome: NO_SECRET, ...nothing };
+    return { eventId, merchantId, attempt, url, result, outcome: NO_SECRET, ...nothing };
   }
 }

@@ -7,9 +7,8 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import type { AttemptMark, Verdict } from "../../ledger/outbox/attempts.ts";
-import type { ClaimedEvent, Want } from "../../ledger/outbox/claims.ts";
-import type { Outbox } from "../../ledger/outbox/outbox.ts";
+import type { AttemptMark, AttemptResult } from "../../ledger/outbox/attempts.ts";
+import type { ClaimedEvent, Outbox, Want } from "../../ledger/outbox/outbox.ts";
 import type { AttemptOutcome } from "../../webhooks/attempt_outcome.ts";
 import { isSentType } from "../../webhooks/event_type.ts";
 import { isRetried, retryDelayMs } from "../../webhooks/retry.ts";
@@ -76,7 +75,7 @@ export interface WebhookDeps {
   readonly random: () => number;
   readonly crashPoint: (name: CrashPointName) => void;
   /** Is told of every attempt, for metrics. */
-  readonly onAttempt?: (outcome: AttemptOutcome, verdict: Verdict["kind"]) => void;
+  readonly onAttempt?: (outcome: AttemptOutcome, result: AttemptResult["kind"]) => void;
   readonly sweepMs?: number;
   readonly drainMs?: number;
   /** Deliveries under way at the same time, all merchants together; default 1,024. */
@@ -313,16 +312,16 @@ class Deliveries implements Webhooks {
     }
     const outcome = await this.#send(event, secrets);
     this.#deps.crashPoint("webhook.after-send");
-    const verdict = this.#verdict(event, outcome);
-    if (verdict.kind === "delivered") endpoint.answeredWell();
-    else if (verdict.kind !== "released") endpoint.answeredBadly();
-    this.#deps.onAttempt?.(outcome, verdict.kind);
+    const result = this.#resultOf(event, outcome);
+    if (result.kind === "delivered") endpoint.answeredWell();
+    else if (result.kind !== "released") endpoint.answeredBadly();
+    this.#deps.onAttempt?.(outcome, result.kind);
     this.#marker.add({
       eventId: event.eventId,
       merchantId: event.merchantId,
       attempt: event.attempt,
       url: event.url,
-      verdict,
+      result,
       outcome: outcome.category === "network" ? outcome.code : outcome.category,
       httpStatus: "status" in outcome ? outcome.status : null,
       durationMs: outcome.durationMs,
@@ -356,7 +355,7 @@ class Deliveries implements Webhooks {
     }
   }
 
-  #verdict(event: ClaimedEvent, outcome: AttemptOutcome): Verdict {
+  #resultOf(event: ClaimedEvent, outcome: AttemptOutcome): AttemptResult {
     switch (outcome.category) {
       case "acknowledged":
         return { kind: "delivered" };
@@ -381,8 +380,8 @@ class Deliveries implements Webhooks {
   /** After a batch of attempts is durable: retries get their alarm, endpoints their next events. */
   #marked(marks: readonly AttemptMark[]): void {
     if (this.#stopped) return;
-    for (const { merchantId, verdict } of marks) {
-      if (verdict.kind === "retry") this.#alarm.set(merchantId, verdict.delayMs);
+    for (const { merchantId, result } of marks) {
+      if (result.kind === "retry") this.#alarm.set(merchantId, result.delayMs);
       const endpoint = this.#endpoints.get(merchantId);
       if (endpoint?.goesByHalves === true && !endpoint.isHalfEmpty(this.#isCrowded)) {
         // soon its deliveries will have made room for more; where they hang, it takes what it can

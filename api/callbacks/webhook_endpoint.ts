@@ -140,7 +140,7 @@ function statusView({ isOn, failing, waiting, lastDeliveredAt }: EndpointStatus)
   const time = (at: number | null) => at === null ? null : new Date(at).toISOString();
   const known = failing === null ? nothingBad() : {
     state: failing.pausedAt === null ? "failing" : "paused",
-    since: time(failing.since),
+    since: time(failing.failingSince),
     failures: failing.failures,
     lastOutcome: failing.lastOutcome,
     lastFailedAt: time(failing.lastFailedAt),

@@ -6,7 +6,7 @@
 
 import { z } from "zod";
 import { readMerchant } from "../../ledger/merchants.ts";
-import { recordTestEvent } from "../../ledger/outbox/record_test_event.ts";
+import { recordTestEvent } from "../../ledger/outbox/endpoint_status.ts";
 import type { AttemptOutcome } from "../../webhooks/attempt_outcome.ts";
 import { TEST_EVENT } from "../../webhooks/event_type.ts";
 import { webhookTestPayload } from "../../webhooks/payloads/webhook_test.ts";

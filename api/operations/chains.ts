@@ -10,7 +10,7 @@ import type { NodeState } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { type Cursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import { readScannedRanges } from "../../ledger/watcher/scanned_ranges.ts";
-import { listUnread, type UnreadBlock } from "../../ledger/watcher/unread_blocks.ts";
+import { listUnreadable, type UnreadableBlock } from "../../ledger/watcher/unreadable_blocks.ts";
 import { ok } from "../http/answer.ts";
 import type { ApiContext } from "../http/context.ts";
 import { EXAMPLE, shownNetwork, timestamp } from "../http/formats.ts";
@@ -143,7 +143,7 @@ async function networkView(network: Network, { sql, scanOf }: ApiContext) {
   const [solid, head, unread, ranges] = await Promise.all([
     readCursor(sql, network, "solid"),
     readCursor(sql, network, "head"),
-    listUnread(sql, network),
+    listUnreadable(sql, network),
     readScannedRanges(sql, network),
   ]);
   const scan = scanOf?.(network) ?? { status: null, nodes: [] };
@@ -171,7 +171,7 @@ function placeView(cursor: Cursor | null) {
   return { height: cursor.height, time: new Date(cursor.time).toISOString() };
 }
 
-function unreadView({ height, view, reason, tries, since, nextTryAt }: UnreadBlock) {
+function unreadView({ height, view, reason, tries, since, nextTryAt }: UnreadableBlock) {
   return {
     height,
     view,

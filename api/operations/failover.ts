@@ -5,9 +5,15 @@
  */
 
 import { z } from "zod";
-import { listHolds, listLost, listUndecided } from "../../ledger/failover/list_failovers.ts";
-import { readSigningStop } from "../../ledger/failover/holds.ts";
-import { declareFailover, endHolds } from "../../ledger/failover/spend_verdicts.ts";
+import { listLost } from "../../ledger/failover/history.ts";
+import {
+  declareFailover,
+  endHolds,
+  listHolds,
+  readSigningStop,
+} from "../../ledger/failover/holds.ts";
+import { listUndecided } from "../../ledger/failover/unknown_spends.ts";
+import { formatAmount } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { hubAudit, recordRefusal } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
@@ -163,7 +169,7 @@ export const getFailover = staffRoute({
       stops,
       holds: holds.map((hold) => ({
         ...hold,
-        foundAt: hold.foundAt.toISOString(),
+        foundAt: new Date(hold.foundAt).toISOString(),
         endedAt: textOf(hold.endedAt),
         networks: hold.networks.map((one) => ({
           ...one,
@@ -172,21 +178,23 @@ export const getFailover = staffRoute({
           comparedAt: textOf(one.comparedAt),
         })),
       })),
-      unknownSpends: spends.map((spend) => ({
+      unknownSpends: spends.map(({ logIndex: _, fee: _fee, ...spend }) => ({
         ...spend,
-        time: spend.time.toISOString(),
+        time: new Date(spend.time).toISOString(),
+        amount: formatAmount(spend.amount),
         candidates: spend.candidates.map((one) => ({ ...one, expiresAt: textOf(one.expiresAt) })),
       })),
       lostRecords: lost.map((row) => ({
         ...row,
-        acknowledgedAt: row.acknowledgedAt.toISOString(),
+        amount: row.amount === null ? null : formatAmount(row.amount),
+        acknowledgedAt: new Date(row.acknowledgedAt).toISOString(),
       })),
     });
   },
 });
 
-function textOf(moment: Date | null): string | null {
-  return moment?.toISOString() ?? null;
+function textOf(moment: number | null): string | null {
+  return moment === null ? null : new Date(moment).toISOString();
 }
 
 /** `POST /api/admin/failover/declare`. */

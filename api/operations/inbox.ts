@@ -13,8 +13,8 @@ import {
   type QuarantineOutcome,
   retryQuarantined,
 } from "../../ledger/quarantine.ts";
-import { readUnproven } from "../../ledger/watcher/deposit_proofs.ts";
-import { discardUnproven } from "../../ledger/watcher/unproven_transfers.ts";
+import { readAwaitedProof } from "../../ledger/watcher/deposit_proofs.ts";
+import { discardAwaitedProof } from "../../ledger/watcher/contested_transfers.ts";
 import { recordRefusal, settingsAudit } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";
 import { conflict, notFound, unavailable } from "../http/errors.ts";
@@ -212,7 +212,7 @@ export const discardInboxRow = staffRoute({
     const { reason, ...row } = body;
     const { sql, chains, treasury, askTimeoutMs } = context;
     const { network, merchantId } = row;
-    const transfer = await readUnproven(sql, row);
+    const transfer = await readAwaitedProof(sql, row);
     if (transfer === null) return notFound;
     if (!transfer.isContested) {
       return conflict("No second node disputes it: it waits for its proof.");
@@ -228,7 +228,7 @@ export const discardInboxRow = staffRoute({
     if (judged.kind === "unread") return unavailable(judged.why);
     const audit = settingsAudit(request, ACTION, subjectOf(row), context);
     const line = { ...audit, merchantId };
-    if (!await discardUnproven(sql, network, transfer, judged.evidence, reason, line)) {
+    if (!await discardAwaitedProof(sql, network, transfer, judged.evidence, reason, line)) {
       return conflict("It was proven or read differently meanwhile; look at it again.");
     }
     context.merchants.wake(merchantId);

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Candidate } from "../../ledger/failover/spend_verdicts.ts";
+import type { Candidate } from "../../ledger/failover/unknown_spends.ts";
 import type { Answer } from "../http/answer.ts";
 import { conflict } from "../http/errors.ts";
 
@@ -23,7 +23,7 @@ export function shown({ withdrawalId, merchantId, state, expiresAt }: Candidate)
       return `${named} waits for approval`;
     case "signed":
       return `${named} is signed: bytes of it may come to a block until ${
-        expiresAt?.toISOString() ?? "they expire"
+        expiresAt === null ? "they expire" : new Date(expiresAt).toISOString()
       }, after which it is queued`;
     default: {
       const never: never = state;

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { type SettleOutcome, settleSweep } from "../../actors/sweeper/settle_sweep.ts";
 import { writeOff, type WriteOffOutcome } from "../../actors/sweeper/write_off.ts";
 import { formatAmount } from "../../ledger/money/amount.ts";
-import { findTarget, SWEEP_REASONS } from "../../ledger/sweeps/targets.ts";
+import { findSweepAddress, SWEEP_REASONS } from "../../ledger/sweeps/targets.ts";
 import {
   readUnexpectedSweep,
   SWEEP_VERDICTS,
@@ -205,7 +205,7 @@ export const writeOffTransfers = staffRoute({
     const { sql, chains, askTimeoutMs } = context;
     const { address, amount, reason } = body;
     const accountable = { ...request, merchantId: null };
-    const target = await findTarget(sql, body.network, address, body.currency);
+    const target = await findSweepAddress(sql, body.network, address, body.currency);
     if (target === null) return notFound;
     const chain = chains.get(target.network);
     if (chain === undefined) return unavailable(`${target.network} is not configured here.`);

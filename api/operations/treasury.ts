@@ -9,12 +9,12 @@ import { type Amount, formatAmount, subtract, ZERO } from "../../ledger/money/am
 import type { Currency, Network } from "../../ledger/money/pair.ts";
 import { listOutgoing, type WaitingTransfer } from "../../ledger/payouts.ts";
 import {
-  countTargets,
-  type ListedTarget,
-  listTargets,
-  type TargetCount,
+  countSweepAddresses,
+  type ListedSweepAddress,
+  listSweepAddresses,
+  type SweepAddressCount,
 } from "../../ledger/sweeps/sweep_health.ts";
-import { type Commitment, readCommitments } from "../../ledger/treasury/commitments.ts";
+import { type Commitment, readCommitments } from "../../ledger/treasury/hot_wallet.ts";
 import {
   type QueueHealth,
   readOldestQueued,
@@ -36,8 +36,8 @@ const SHOWN_PER_REASON = 20;
 /** Amounts of one network that are not swept. */
 function sweepsView(
   network: Network,
-  counts: readonly TargetCount[],
-  targets: readonly ListedTarget[],
+  counts: readonly SweepAddressCount[],
+  targets: readonly ListedSweepAddress[],
 ) {
   return {
     counts: counts.filter((count) => count.network === network)
@@ -76,8 +76,8 @@ export const getTreasury = staffRoute({
   handler: async (_request, context) => {
     const [transfers, sweepCounts, unswept] = await Promise.all([
       listOutgoing(context.sql, SHOWN),
-      countTargets(context.sql),
-      listTargets(context.sql, SHOWN_PER_REASON),
+      countSweepAddresses(context.sql),
+      listSweepAddresses(context.sql, SHOWN_PER_REASON),
     ]);
     const networks = await Promise.all(
       [...context.chains].map(async ([network, chain]) => ({
@@ -129,7 +129,7 @@ async function networkView(
     payoutsOpen: context.payoutsOpen(network),
     ...policyView(policy),
     low: status?.low ?? [],
-    unproven: status?.unproven ?? 0,
+    unproven: status?.withoutExpiryProof ?? 0,
     oldestQueuedSeconds: oldest === null
       ? null
       : Math.max(0, Math.floor((context.clock() - oldest) / 1_000)),

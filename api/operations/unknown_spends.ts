@@ -8,14 +8,16 @@
 import { z } from "zod";
 import {
   bookedWithdrawalId,
-  type Candidate,
   decideSpends,
+  type SpendVerdict,
+  writeOffSpends,
+} from "../../ledger/failover/spend_verdicts.ts";
+import {
+  type Candidate,
   findCandidates,
   findUndecided,
-  type SpendVerdict,
-  type UndecidedSpend,
-} from "../../ledger/failover/spend_verdicts.ts";
-import { writeOffSpends } from "../../ledger/failover/write_off_spends.ts";
+  type UnknownSpend,
+} from "../../ledger/failover/unknown_spends.ts";
 import { findIngested, spendEventId } from "../../ledger/ingested.ts";
 import { readMerchant } from "../../ledger/merchants.ts";
 import type { WithdrawalRow } from "../../ledger/rows.ts";
@@ -144,7 +146,7 @@ export const bookSpend = staffRoute({
       currency: spend.currency,
       network: spend.network,
       amount: spend.amount,
-      destination: spend.recipient,
+      destination: spend.to,
       fromAddress: chains.get(spend.network)?.hotWallet ?? null,
       referenceId: body.referenceId ?? null,
       description: `paid by ${spend.txid}`,
@@ -204,20 +206,20 @@ export const writeOffSpend = staffRoute({
 async function onlySpend(
   { sql }: Pick<ApiContext, "sql">,
   txid: string,
-): Promise<UndecidedSpend | null> {
+): Promise<UnknownSpend | null> {
   const spends = await findUndecided(sql, txid);
   return spends.length === 1 ? spends[0] ?? null : null;
 }
 
-function pays(spend: UndecidedSpend, { network, currency, amount, destination }: WithdrawalRow) {
+function pays(spend: UnknownSpend, { network, currency, amount, destination }: WithdrawalRow) {
   return spend.network === network && spend.currency === currency && spend.amount === amount &&
-    spend.recipient === destination;
+    spend.to === destination;
 }
 
 /** Confirms a withdrawal by a transfer, then takes that off the list; doing it again changes nothing. */
 async function confirm(
   request: Request,
-  spend: UndecidedSpend,
+  spend: UnknownSpend,
   { id: withdrawalId, merchantId, settlementId, network }: WithdrawalRow,
   context: ApiContext,
 ): Promise<Answer> {
@@ -244,7 +246,7 @@ async function confirm(
  */
 async function settle(
   request: Request,
-  spend: UndecidedSpend,
+  spend: UnknownSpend,
   verdict: Extract<SpendVerdict, { readonly withdrawalId: string }>,
   context: ApiContext,
 ): Promise<Answer> {
@@ -259,7 +261,7 @@ async function settle(
 /** Refuses a verdict beside which a living withdrawal would be paid by another transaction. */
 async function refuseBeside(
   request: Request,
-  { txid }: UndecidedSpend,
+  { txid }: UnknownSpend,
   candidate: Candidate,
   action: string,
   context: ApiContext,

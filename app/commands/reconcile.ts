@@ -15,7 +15,7 @@ import { WalletFault } from "../../chains/wallet/wallet_fault.ts";
 import { loadConfig } from "../config/config.ts";
 import { delay } from "../../ledger/database/delay.ts";
 import { assertMigrated } from "../../ledger/database/migrate.ts";
-import { keepReport } from "../../ledger/reconcile/reports.ts";
+import { storeReport } from "../../ledger/reconcile/reports.ts";
 import { chainsToRead } from "../open/chains_to_read.ts";
 import { configureLogging } from "../open/logging.ts";
 import { openBooks } from "../open/open_books.ts";
@@ -58,7 +58,7 @@ export async function reconcile(
       sparesNodes: false,
       acceptsHotWallet: args.includes(ACCEPT),
     });
-    await keepReport(books.sql, report);
+    await storeReport(books.sql, report);
     for (const part of report.body.parts) tell(part, out);
     const { differences, unchecked } = report;
     if (differences > 0) out.log(`\n${differences} differences.`);
@@ -89,7 +89,7 @@ function tell({ network, rules, holdings }: ReportedPart, out: Output): void {
     cold: holding.cold,
     owed: holding.owed,
     "in flight": holding.inFlight,
-    "the house's": holding.house,
+    own: holding.house,
   }));
   out.log(table(rows).replaceAll(/^/gm, "      "));
 }

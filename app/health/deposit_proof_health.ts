@@ -7,11 +7,11 @@ const WAITING_MS = 60_000;
 
 /** What is not as it should be with a network's large deposits. */
 export function depositProofReasons(
-  engine: Pick<Engine, "unprovenDeposits">,
+  engine: Pick<Engine, "depositsAwaitingProof">,
   network: Network,
   now: number,
 ): string[] {
-  const figures = engine.unprovenDeposits(network);
+  const figures = engine.depositsAwaitingProof(network);
   if (figures === null || figures.oldestAt === null) return [];
   const { waiting, disputed, oldestAt } = figures;
   // one from the future was written by a wrong clock, so that its age cannot be told
@@ -29,13 +29,13 @@ export function depositProofReasons(
 /** Registers what waits for the word of a second node. */
 export function registerDepositProofMetrics(
   registry: Registry,
-  engine: Pick<Engine, "unprovenDeposits" | "networks">,
+  engine: Pick<Engine, "depositsAwaitingProof" | "networks">,
   now: () => number,
 ): void {
   const perNetwork = (
     name: string,
     help: string,
-    read: (figures: NonNullable<ReturnType<Engine["unprovenDeposits"]>>) => number,
+    read: (figures: NonNullable<ReturnType<Engine["depositsAwaitingProof"]>>) => number,
   ) =>
     new Gauge({
       name,
@@ -44,7 +44,7 @@ export function registerDepositProofMetrics(
       registers: [registry],
       collect() {
         for (const network of engine.networks) {
-          const figures = engine.unprovenDeposits(network);
+          const figures = engine.depositsAwaitingProof(network);
           if (figures !== null) this.set({ network }, read(figures));
         }
       },

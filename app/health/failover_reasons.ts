@@ -3,11 +3,8 @@ import type { HistoryWatch } from "../../actors/failover/history_watch.ts";
 import { oneAtATime } from "../../actors/runtime/one_at_a_time.ts";
 import { within } from "../../actors/runtime/within.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import {
-  type FailoverTrouble,
-  readFailoverTroubles,
-} from "../../ledger/failover/list_failovers.ts";
-import { type AgainTrouble, readAgainTroubles } from "../../ledger/watcher/unread_blocks.ts";
+import { type FailoverTrouble, readFailoverTroubles } from "../../ledger/failover/holds.ts";
+import { type AgainTrouble, readAgainTroubles } from "../../ledger/watcher/unreadable_blocks.ts";
 
 /** How long metrics wait for the database, milliseconds: Prometheus gives up after 10 s at the latest. */
 const METRICS_MS = 500;

@@ -22,8 +22,10 @@ export function treasuryReasons(
     reasons.push(`${network} hot wallet cannot be asked how much ${name} it holds`);
   }
   for (const text of status.low) reasons.push(`${network} hot wallet is low on ${text}`);
-  if (status.unproven > 0) {
-    reasons.push(`${network} has ${status.unproven} expired payouts that a second node must prove`);
+  if (status.withoutExpiryProof > 0) {
+    reasons.push(
+      `${network} has ${status.withoutExpiryProof} expired payouts that a second node must prove`,
+    );
   }
   const queuedMs = status.oldestQueuedAt === null ? 0 : now - status.oldestQueuedAt;
   if (queuedMs > QUEUED_MS) {

@@ -66,9 +66,9 @@ export function registerTreasuryMetrics(
     (network) => statusOf(network)?.low.length ?? null,
   );
   perNetwork(
-    "treasury_unproven_payouts",
+    "treasury_payouts_without_expiry_proof",
     "Expired payouts that a second node has not agreed on",
-    (network) => statusOf(network)?.unproven ?? null,
+    (network) => statusOf(network)?.withoutExpiryProof ?? null,
   );
   perNetwork(
     "treasury_oldest_queued_seconds",

@@ -9,7 +9,7 @@ import { getLogger } from "@logtape/logtape";
 import type { TronNodes } from "../../chains/tron/tron_nodes.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { addNodeCalls, keepGenesis } from "../../ledger/watcher/chain_nodes.ts";
+import { addNodeCalls, storeGenesis } from "../../ledger/watcher/chain_nodes.ts";
 
 const log = getLogger(["engine", "setup"]);
 
@@ -43,7 +43,7 @@ export async function keepNodes(
 }
 
 async function keep(sql: Sql, network: Network, nodes: TronNodes): Promise<void> {
-  const genesis = await keepGenesis(sql, network, nodes.genesis);
+  const genesis = await storeGenesis(sql, network, nodes.genesis);
   if (genesis !== null) nodes.expect(genesis);
   for (const [name, meter] of nodes.meters) {
     const { day, calls } = meter.take();

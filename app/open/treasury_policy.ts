@@ -6,10 +6,10 @@ import { createTronChain } from "../../chains/tron/tron_chain.ts";
 import type { PublicWallet } from "../../chains/wallet/public_wallet.ts";
 import type { Config } from "../config/config.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
-import { noteColdWallet } from "../../ledger/addresses/wallets.ts";
+import { storeColdWallet } from "../../ledger/addresses/wallets.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { CURRENCIES, type Currency, type Network } from "../../ledger/money/pair.ts";
-import { noteDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
+import { setDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
 import { findAddressOwners } from "../../ledger/deposit_addresses.ts";
 import type { SecondNode } from "../../actors/watcher/second_node.ts";
 
@@ -61,9 +61,9 @@ async function makePolicy(
 ): Promise<TreasuryPolicy> {
   const { low, proof, depositProofAbove } = sources.config.networks[network].treasury;
   const cold = await coldPolicy(sources, chain);
-  await noteColdWallet(sources.sql, network, cold?.address ?? null);
+  await storeColdWallet(sources.sql, network, cold?.address ?? null);
   const depositsAbove = depositProofAbove === null ? null : amountOf(depositProofAbove);
-  await noteDepositProofRule(sources.sql, network, depositsAbove);
+  await setDepositProofRule(sources.sql, network, depositsAbove);
   return {
     depositProofAbove: depositsAbove,
     second: proof === null ? null : {

@@ -73,7 +73,7 @@ export async function attestWallet(
  * @param address null: none is configured
  * @throws {PostgresError} `check_violation` when it is the hot wallet
  */
-export async function noteColdWallet(
+export async function storeColdWallet(
   sql: Sql,
   network: Network,
   address: string | null,

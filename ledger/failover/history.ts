@@ -1,18 +1,20 @@
 import type { Sql } from "postgres";
-import { type Amount, formatAmount } from "../money/amount.ts";
 import type { Currency, Network } from "../money/pair.ts";
+import { shape } from "../shape.ts";
+import { amount, boolean, orNull, type RowOf, type RowOfColumns, text, time } from "../table.ts";
 
-/** Result of comparing the database's history with the one known before. */
-export interface HistoryNote {
+const comparisonShape = shape({
   /** The history that is written now, as `cluster/timeline/database`; `not told`: this role may not ask. */
-  readonly history: string;
-  /** True where this look opened a hold; another node may have been faster. */
-  readonly opened: boolean;
+  history: text(),
+  /** True where this poll opened a hold; another node may have been faster. */
+  opened: boolean(),
   /** True where the server tells its history at all. */
-  readonly isTold: boolean;
+  isTold: boolean(),
   /** The newest hold, found or declared, by whatever node; null: there was never one. */
-  readonly newest: string | null;
-}
+  newest: orNull(text()),
+});
+/** Result of comparing the database's history with the one known before. */
+export type HistoryComparison = RowOf<typeof comparisonShape>;
 
 /**
  * Compares the history that the server writes with the one that was found in order last; where it
@@ -21,18 +23,16 @@ export interface HistoryNote {
  * @param failoverId id of the hold, should one be opened
  * @param gap how many derivation indexes per network are jumped over
  */
-export async function noteHistory(
+export async function compareHistory(
   sql: Sql,
   failoverId: string,
   gap: number,
-): Promise<HistoryNote> {
-  const [row] = await sql<
-    { history: string; opened: boolean; is_told: boolean; newest: string | null }[]
-  >`
-    SELECT history, opened, is_told, newest FROM hub.note_history(${failoverId}, ${gap})`;
-  if (row === undefined) throw new Error("Cannot compare histories as the answer has no row");
-  const { history, opened, is_told: isTold, newest } = row;
-  return { history, opened, isTold, newest };
+): Promise<HistoryComparison> {
+  const found = comparisonShape.first(
+    await sql`SELECT * FROM hub.compare_history(${failoverId}, ${gap})`,
+  );
+  if (found === null) throw new Error("Cannot compare histories as the answer has no row");
+  return found;
 }
 
 /** Derivation indexes that were jumped over and are not watched yet. */
@@ -45,21 +45,13 @@ export interface UnwatchedGap {
 
 /** Gaps whose addresses are not watched yet. */
 export async function readUnwatchedGaps(sql: Sql): Promise<readonly UnwatchedGap[]> {
-  const rows = await sql<
-    { failover_id: string; network: Network; gap_first: number; gap_last: number }[]
-  >`
-    SELECT failover_id, network, gap_first, gap_last FROM hub.failover_network
-    WHERE NOT gap_watched ORDER BY failover_id, network`;
-  return rows.map((row) => ({
-    failoverId: row.failover_id,
-    network: row.network,
-    first: row.gap_first,
-    last: row.gap_last,
-  }));
+  return await sql<UnwatchedGap[]>`
+    SELECT failover_id AS "failoverId", network, gap_first AS first, gap_last AS last
+    FROM hub.failover_network WHERE NOT gap_watched ORDER BY failover_id, network`;
 }
 
-/** Notes that the addresses of a gap are watched. */
-export async function noteGapWatched(
+/** Stores that the addresses of a gap are watched. */
+export async function setGapWatched(
   sql: Sql,
   { failoverId, network }: Pick<UnwatchedGap, "failoverId" | "network">,
 ): Promise<void> {
@@ -76,19 +68,20 @@ export async function skipIndexesTo(sql: Sql, network: Network, index: number): 
   } WHERE network = ${network} AND next_index <= ${index}`;
 }
 
-/** A record that a merchant was told of. */
-export interface AcknowledgedRecord {
-  readonly merchantId: string;
-  readonly kind: "withdrawal" | "address" | "other";
+const RECORD = {
+  merchantId: text(),
+  kind: text<"withdrawal" | "address" | "other">(),
   /** Id of the withdrawal or of the address; of anything else the merchant's. */
-  readonly recordId: string;
-  readonly referenceId: string | null;
-  readonly network: Network | null;
-  readonly currency: Currency | null;
-  readonly amount: Amount | null;
+  recordId: text(),
+  referenceId: orNull(text()),
+  network: orNull(text<Network>()),
+  currency: orNull(text<Currency>()),
+  amount: orNull(amount()),
   /** Destination of a withdrawal; of an address its text. */
-  readonly destination: string | null;
-}
+  destination: orNull(text()),
+};
+/** A record that was acknowledged to its merchant. */
+export type AcknowledgedRecord = RowOfColumns<typeof RECORD>;
 
 /** A commit that was acknowledged to those who had asked for it. */
 export interface AcknowledgedCommit {
@@ -114,27 +107,41 @@ export async function findLostCommits(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Writes lost commits down, below the newest hold. @returns how many records are new on the list */
+const lostShape = shape({ commitId: text(), ...RECORD, at: time() });
+
+/** Stores lost commits below the newest hold. @returns how many records are new on the list */
 export async function recordLostCommits(
   sql: Sql,
   commits: readonly AcknowledgedCommit[],
 ): Promise<number> {
   const rows = commits.flatMap(({ commitId, at, records }) =>
-    records.map((record) => ({ commitId, at: new Date(at).toISOString(), ...record }))
+    records.map((record) => ({ commitId, at, ...record }))
   );
   if (rows.length === 0) return 0;
   const { count } = await sql`
     INSERT INTO hub.lost_commit (failover_id, commit_id, merchant_id, kind, record_id, reference_id, network,
       currency, amount, destination, acknowledged_at)
-    SELECT f.id, r.* FROM (SELECT id FROM hub.failover ORDER BY id DESC LIMIT 1) f, unnest(
-      ${rows.map((row) => row.commitId)}::text[], ${rows.map((row) => row.merchantId)}::text[],
-      ${rows.map((row) => row.kind)}::text[], ${rows.map((row) => row.recordId)}::text[],
-      ${rows.map((row) => row.referenceId)}::text[], ${rows.map((row) => row.network)}::text[],
-      ${rows.map((row) => row.currency)}::text[],
-      ${rows.map(({ amount }) => amount === null ? null : formatAmount(amount))}::numeric[],
-      ${rows.map((row) => row.destination)}::text[], ${
-    rows.map((row) => row.at)
-  }::timestamptz[]) AS r
+    SELECT f.id, r.* FROM (SELECT id FROM hub.failover ORDER BY id DESC LIMIT 1) f, ${
+    lostShape.rows(sql, "r", rows)
+  }
     ON CONFLICT DO NOTHING`;
   return count;
+}
+
+const lostRecord = shape({
+  failoverId: text(),
+  ...RECORD,
+  acknowledgedAt: time(),
+});
+/** A record that was acknowledged to its merchant and that the database has lost. */
+export type LostRecord = RowOf<typeof lostRecord>;
+
+/** Records of a list that are shown. */
+const MOST = 1_000;
+
+/** Acknowledged records that are lost, the newest hold's first. */
+export async function listLost(sql: Sql): Promise<readonly LostRecord[]> {
+  return lostRecord.all(
+    await sql`SELECT * FROM hub.lost_commit ORDER BY failover_id DESC, acknowledged_at LIMIT ${MOST}`,
+  );
 }

@@ -1,31 +1,30 @@
 import type { Sql } from "postgres";
+import { type HubAudit, writeAudit } from "../audit.ts";
 import type { Network } from "../money/pair.ts";
+import { shape } from "../shape.ts";
+import { bigint, boolean, integer, orNull, type RowOf, text, time } from "../table.ts";
 
-/** The block that a hold waits for on one network. */
-export interface OpenHold {
-  readonly failoverId: string;
+const openHold = shape({
+  failoverId: text(),
   /** Block time that our scan has to pass, Unix milliseconds; null until the chain was reached. */
-  readonly untilTime: number | null;
+  untilTime: orNull(time()),
   /** Height that our scan has to pass as well. */
-  readonly headHeight: number | null;
-}
+  headHeight: orNull(bigint()),
+});
+/** The block that a hold waits for on one network. */
+export type OpenHold = RowOf<typeof openHold>;
 
 /** The holds of a network whose comparison is not finished, oldest first. */
 export async function readOpenHolds(sql: Sql, network: Network): Promise<readonly OpenHold[]> {
-  const rows = await sql<
-    { id: string; until_time: Date | null; head_height: string | null }[]
-  >`
-    SELECT f.id, n.until_time, n.head_height
+  return openHold.all(
+    await sql`
+    SELECT n.failover_id, n.until_time, n.head_height
     FROM hub.failover_network n JOIN hub.failover f ON f.id = n.failover_id
-    WHERE n.network = ${network} AND n.compared_at IS NULL ORDER BY f.id`;
-  return rows.map((row) => ({
-    failoverId: row.id,
-    untilTime: row.until_time?.getTime() ?? null,
-    headHeight: row.head_height === null ? null : Number(row.head_height),
-  }));
+    WHERE n.network = ${network} AND n.compared_at IS NULL ORDER BY f.id`,
+  );
 }
 
-/** A node's newest block, and how long a signature lives, milliseconds. */
+/** A node's newest block, and the time for which a signature is valid, milliseconds. */
 export interface Reached {
   readonly height: number;
   /** Unix milliseconds. */
@@ -34,15 +33,15 @@ export interface Reached {
 }
 
 /**
- * Notes what the scan has to pass: the latest of the node's newest block, the database's clock, the
+ * Stores what the scan has to pass: the latest of the node's newest block, the database's clock, the
  * newest block that was scanned and the newest commit of a merchant (a promoted machine's clock and the
  * first node may both be behind), and a lifetime. Where these are more than an hour apart, one of them is wrong, and where the block is
- * higher than a chain can have grown since our scan, the node is: nothing is noted, and the hold stays
+ * higher than a chain can have grown since our scan, the node is: nothing is stored, and the hold stays
  * until they agree, as too early an end pays twice and too late a one never comes.
  *
- * @returns whether this call has noted it; what is noted already stays
+ * @returns true if this call has stored it; what is stored already stays
  */
-export async function noteUntil(
+export async function setHoldBound(
   sql: Sql,
   failoverId: string,
   network: Network,
@@ -123,17 +122,12 @@ export async function readQueuedIds(
   after: string,
   limit: number,
 ): Promise<readonly QueuedId[]> {
-  const rows = await sql<{ id: string; merchant_id: string; wallet: string }[]>`
-    SELECT id, merchant_id, wallet FROM book.outgoing
+  return await sql<QueuedId[]>`
+    SELECT id, merchant_id AS "merchantId", wallet = 'hot' AS "isHot" FROM book.outgoing
     WHERE network = ${network} AND status = 'queued' AND id > ${after} ORDER BY id LIMIT ${limit}`;
-  return rows.map((row) => ({
-    id: row.id,
-    merchantId: row.merchant_id,
-    isHot: row.wallet === "hot",
-  }));
 }
 
-/** Why nothing may be signed for a network now, for people; null: it may. */
+/** The reason why nothing may be signed for a network now, for people; null: it may. */
 export async function readSigningStop(sql: Sql, network: Network): Promise<string | null> {
   const [row] = await sql<{ reason: string | null }[]>`
     SELECT hub.signing_stop(${network}) AS reason`;
@@ -141,7 +135,7 @@ export async function readSigningStop(sql: Sql, network: Network): Promise<strin
 }
 
 /** Those of some networks for which nothing may be signed now. */
-export async function readStoppedNetworks(
+export async function readHaltedNetworks(
   sql: Sql,
   networks: readonly Network[],
 ): Promise<readonly Network[]> {
@@ -149,4 +143,136 @@ export async function readStoppedNetworks(
     SELECT n.network FROM unnest(${[...networks]}::text[]) AS n(network)
     WHERE hub.signing_stop(n.network) IS NOT NULL`;
   return rows.map(({ network }) => network);
+}
+
+/** Declares that the database has another history although it does not show: see `hub.open_failover`. */
+export async function declareFailover(
+  sql: Sql,
+  failoverId: string,
+  gap: number,
+  reason: string,
+  audit: HubAudit,
+): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`
+      SELECT hub.open_failover(${failoverId}, 'declared', NULL, NULL, ${reason}, ${audit.actor}, ${gap})`;
+    await writeAudit(tx, audit);
+  });
+}
+
+/** Greatest age of a network's newest scanned block while a node still serves it. */
+const SERVED_FOR = "10 minutes";
+
+/** Reasons why holds cannot be ended by hand. */
+export type EndRefused = "open_spends" | "not_compared" | "none_open";
+
+/**
+ * Ends holds by hand where nothing is open any more: those that still wait for networks which are
+ * served no longer. No administrator can pass unknown transfers, or what may still come. A
+ * hold that opens meanwhile stays, and so does one for a network that another node still scans.
+ *
+ * @param served networks that are compared here
+ * @returns the reason why not, or null where they are ended
+ */
+export async function endHolds(
+  sql: Sql,
+  served: readonly Network[],
+  reason: string,
+  audit: HubAudit,
+): Promise<EndRefused | null> {
+  return await sql.begin(async (tx) => {
+    const holds = await tx<{ id: string }[]>`
+      SELECT id FROM hub.failover WHERE ended_at IS NULL ORDER BY id FOR UPDATE`;
+    if (holds.length === 0) return "none_open";
+    // each statement sees what was committed before it: only these are read and ended
+    const ids = holds.map(({ id }) => id);
+    const waiting = await tx<{ is_served: boolean }[]>`
+      SELECT n.network = ANY (${[...served]}::text[]) OR EXISTS (
+        SELECT FROM hub.cursor c WHERE c.network = n.network AND c.view = 'solid'
+          AND c.time > now() - ${SERVED_FOR}::interval) AS is_served
+      FROM hub.failover_network n WHERE n.failover_id = ANY (${ids}::text[]) AND n.compared_at IS NULL
+      ORDER BY n.failover_id, n.network FOR UPDATE OF n`;
+    const open = await tx`SELECT FROM hub.unknown_spend WHERE status = 'open' LIMIT 1`;
+    if (open.length > 0) return "open_spends";
+    if (waiting.some((network) => network.is_served)) return "not_compared";
+    // should such a network be served again, its scan goes on where this history left it, and finds what left
+    await tx`
+      UPDATE hub.failover_network SET head_height = coalesce(head_height, 0),
+        until_time = coalesce(until_time, now()), compared_at = now()
+      WHERE compared_at IS NULL AND failover_id = ANY (${ids}::text[])`;
+    await tx`
+      UPDATE hub.failover SET ended_at = now(), ended_by = ${audit.actor}, end_reason = ${reason}
+      WHERE ended_at IS NULL AND id = ANY (${ids}::text[])`;
+    await writeAudit(tx, audit);
+    return null;
+  });
+}
+
+const holdNetwork = shape({
+  failoverId: text(),
+  network: text<Network>(),
+  /** Height of our scan as this history had it. */
+  fromHeight: orNull(bigint()),
+  readHeight: orNull(bigint()),
+  readTime: orNull(time()),
+  /** Height, and block time below, that the scan has to pass; null until the chain was reached. */
+  headHeight: orNull(bigint()),
+  untilTime: orNull(time()),
+  comparedAt: orNull(time()),
+  gapFirst: integer(),
+  gapLast: integer(),
+  gapWatched: boolean(),
+});
+const holdShape = shape({
+  id: text(),
+  cause: text<"history" | "declared">(),
+  before: orNull(text()),
+  after: orNull(text()),
+  reason: text(),
+  actor: text(),
+  foundAt: time(),
+  endedAt: orNull(time()),
+});
+/** A hold with its progress on each network. Times are Unix milliseconds. */
+export interface Hold extends RowOf<typeof holdShape> {
+  readonly networks: readonly Omit<RowOf<typeof holdNetwork>, "failoverId">[];
+}
+
+/** Holds, the newest first; ended ones too. */
+export async function listHolds(sql: Sql, limit: number): Promise<readonly Hold[]> {
+  const holds = holdShape.all(
+    await sql`SELECT * FROM hub.failover ORDER BY id DESC LIMIT ${limit}`,
+  );
+  const rows = holdNetwork.all(
+    await sql`
+    SELECT n.*, c.height AS read_height, c.time AS read_time
+    FROM hub.failover_network n LEFT JOIN hub.cursor c ON c.network = n.network AND c.view = 'solid'
+    WHERE n.failover_id = ANY (${holds.map(({ id }) => id)}::text[]) ORDER BY n.network`,
+  );
+  return holds.map((hold) => ({
+    ...hold,
+    networks: rows.flatMap(({ failoverId, ...row }) => failoverId === hold.id ? [row] : []),
+  }));
+}
+
+const troubleShape = shape({
+  network: text<Network>(),
+  /** Transfers out of own wallets that are not decided on. */
+  openSpends: integer(),
+  /** True while something that was signed in a lost history may still come. */
+  isHeld: boolean(),
+});
+/** Reasons that halt payouts of one network while it is not known what was signed before. */
+export type FailoverTrouble = RowOf<typeof troubleShape>;
+
+/** The networks whose payouts are halted, with the reason. Few rows, by partial indexes. */
+export async function readFailoverTroubles(sql: Sql): Promise<readonly FailoverTrouble[]> {
+  return troubleShape.all(
+    await sql`
+    SELECT network, sum(spends) AS open_spends, bool_or(held) AS is_held FROM (
+      SELECT network, count(*) AS spends, false AS held FROM hub.unknown_spend WHERE status = 'open' GROUP BY 1
+      UNION ALL
+      SELECT network, 0, true FROM hub.failover_network WHERE compared_at IS NULL) t
+    GROUP BY network ORDER BY network`,
+  );
 }

@@ -1,39 +1,74 @@
-import type { Sql } from "postgres";
-import { type Amount, amountOf, formatAmount, LARGEST_BALANCE_BY_HAND } from "../money/amount.ts";
-import type { Currency, Network } from "../money/pair.ts";
-import { LONGEST_PAUSE_MS } from "../watcher/unread_blocks.ts";
+/**
+ * Final transfers out of own wallets that the books do not know: recorded by the scan, listed, and read
+ * again once an attempt of this history stands for them.
+ *
+ * @module
+ */
 
-/** A final transfer out of an own wallet whose transaction our scan did not know when it met it. */
-export interface UnknownSpend {
-  readonly txid: string;
-  readonly logIndex: number;
-  readonly height: number;
+import type { Fragment, Sql } from "postgres";
+import type { AnySql } from "../database/connect.ts";
+import { type Amount, LARGEST_BALANCE_BY_HAND } from "../money/amount.ts";
+import type { Currency, Network } from "../money/pair.ts";
+import { shape } from "../shape.ts";
+import { amount, bigint, integer, orNull, type RowOf, text, time } from "../table.ts";
+import { LONGEST_PAUSE_MS } from "../watcher/unreadable_blocks.ts";
+
+const spendShape = shape({
+  network: text<Network>(),
+  txid: text(),
+  logIndex: integer(),
+  height: bigint(),
   /** Time of its block, Unix milliseconds. */
-  readonly time: number;
+  time: time(),
   /** `hot`, or the derivation index of the deposit address that was left. */
-  readonly wallet: string;
-  readonly from: string;
-  readonly to: string;
-  readonly currency: Currency;
-  readonly amount: Amount;
-  /** What the chain took for its transaction, in the chain's coin; zero: not known. */
-  readonly fee: Amount;
+  wallet: text(),
+  from: text(),
+  to: text(),
+  currency: text<Currency>(),
+  amount: amount(),
+  /** Charged by the chain for its transaction, in the chain's coin; zero: not known. */
+  fee: amount(),
+  /** It stops signing (`open`), went to the hot wallet (`listed`), or from there to the cold one (`cold`). */
+  status: text<"open" | "listed" | "cold">(),
+});
+/** A final transfer out of an own wallet whose transaction the scan did not know when it met it. */
+export type UnknownSpend = RowOf<typeof spendShape>;
+
+/** Such a transfer as the scan finds it. */
+export interface FoundSpend extends Omit<UnknownSpend, "network" | "status"> {
   /** It went to the hot wallet, so that nothing is lost: it is listed and stops nothing. */
   readonly isHarmless: boolean;
 }
 
-/** The state a spend is kept in: it stops signing, it went to the hot wallet, or from there to the cold one. */
-export type SpendStatus = "open" | "listed" | "cold";
+/** Columns of `hub.unknown_spend s`, as {@linkcode UnknownSpend} has them. */
+function columns(sql: AnySql): Fragment {
+  return sql`s.network, s.txid, s.log_index, s.height, s.block_time AS time, s.wallet, s.sender AS "from",
+    s.recipient AS "to", s.currency, s.amount, s.fee, s.status`;
+}
+
+const foundShape = shape({
+  txid: text(),
+  logIndex: integer(),
+  height: bigint(),
+  blockTime: time(),
+  wallet: text(),
+  sender: text(),
+  recipient: text(),
+  currency: text<Currency>(),
+  amount: amount(),
+  fee: amount(),
+  status: text(),
+});
 
 /**
- * Keeps transfers that left our wallets and that no decided attempt stands for. While one is open,
+ * Stores transfers that left own wallets and that no decided attempt stands for. While one is open,
  * nothing is signed for the network. One whose attempt was committed while its block was read is
- * kept as well: the scan has not ended that attempt, so the block has to be read again. So is one
+ * stored as well: the scan has not ended that attempt, so the block has to be read again. So is one
  * whose attempt was declared dead, as its payout may have been queued again. Blocks up to the one at
- * which the scan began say nothing about our books, whether they are read again or not. An amount that
- * no column can hold, which only a contract or a node gone mad names, is kept as the largest one.
+ * which the scan began say nothing about these books, whether they are read again or not. An amount that
+ * no column can hold, which only a contract or a node gone mad names, is stored as the largest one.
  *
- * A transfer from the hot wallet to the cold one stays in the house and stops nothing, whichever key
+ * A transfer from the hot wallet to the cold one stays with the service and stops nothing, whichever key
  * holder signed it. It may still stand for something that is paid twice, and is open then: where its own
  * attempt was declared dead, so that a proof was wrong, and where a payout to that address waits. A cold
  * transfer that is queued gives way to it: its surplus may be what has left, and is planned anew if not.
@@ -43,16 +78,24 @@ export type SpendStatus = "open" | "listed" | "cold";
 export async function recordUnknownSpends(
   sql: Sql,
   network: Network,
-  spends: readonly UnknownSpend[],
-): Promise<readonly (UnknownSpend & { readonly status: SpendStatus })[]> {
+  spends: readonly FoundSpend[],
+): Promise<readonly UnknownSpend[]> {
   if (spends.length === 0) return [];
-  const rows = await sql<{ txid: string; log_index: number; status: SpendStatus }[]>`
-    WITH kept AS (
+  const found = spends.map(({ time, from, to, isHarmless, ...spend }) => ({
+    ...spend,
+    amount: storable(spend.amount),
+    fee: storable(spend.fee),
+    blockTime: time,
+    sender: from,
+    recipient: to,
+    status: isHarmless ? "listed" : "open",
+  }));
+  const rows = await sql<Pick<UnknownSpend, "txid" | "logIndex" | "status">[]>`
+    WITH stored AS (
     INSERT INTO hub.unknown_spend
-      (network, txid, log_index, height, block_time, wallet, sender, recipient, currency, amount,
-        fee, status)
-    SELECT ${network}, f.txid, f.log_index, f.height, f.block_time, f.wallet, f.sender, f.recipient, f.currency, f.amount, f.fee,
-      CASE
+      (network, txid, log_index, height, block_time, wallet, sender, recipient, currency, amount, fee, status)
+    SELECT ${network}, f.txid, f.log_index, f.height, f.block_time, f.wallet, f.sender, f.recipient, f.currency,
+      f.amount, f.fee, CASE
         WHEN f.status = 'open' AND f.wallet = 'hot'
           AND f.recipient = (SELECT w.cold_wallet FROM hub.wallet w WHERE w.network = ${network})
           AND NOT EXISTS (
@@ -63,16 +106,7 @@ export async function recordUnknownSpends(
           THEN 'cold'
         ELSE f.status
       END
-    FROM unnest(
-      ${spends.map(({ txid }) => txid)}::text[], ${spends.map(({ logIndex }) => logIndex)}::int[],
-      ${spends.map(({ height }) => height)}::bigint[],
-      ${spends.map(({ time }) => new Date(time).toISOString())}::timestamptz[],
-      ${spends.map(({ wallet }) => wallet)}::text[], ${spends.map(({ from }) => from)}::text[],
-      ${spends.map(({ to }) => to)}::text[], ${spends.map(({ currency }) => currency)}::text[],
-      ${spends.map(({ amount }) => formatAmount(kept(amount)))}::numeric[],
-      ${spends.map(({ fee }) => formatAmount(kept(fee)))}::numeric[],
-      ${spends.map(({ isHarmless }) => isHarmless ? "listed" : "open")}::text[])
-      AS f(txid, log_index, height, block_time, wallet, sender, recipient, currency, amount, fee, status)
+    FROM ${foundShape.rows(sql, "f", found)}
     WHERE NOT EXISTS (
         SELECT FROM book.attempt a WHERE a.txid = f.txid AND a.network = ${network}
           AND a.outcome <> 'expired')
@@ -83,23 +117,23 @@ export async function recordUnknownSpends(
       UPDATE book.outgoing o
       SET status = 'void', reason = 'a transfer to the cold wallet has left already', lease_until = NULL, updated_at = now()
       WHERE o.network = ${network} AND o.kind = 'cold' AND o.status = 'queued'
-        AND o.currency IN (SELECT k.currency FROM kept k WHERE k.status = 'cold')
+        AND o.currency IN (SELECT s.currency FROM stored s WHERE s.status = 'cold')
     )
-    SELECT txid, log_index, status FROM kept`;
-  const fresh = new Map(rows.map((row) => [`${row.txid}/${row.log_index}`, row.status]));
-  return spends.flatMap((spend) => {
+    SELECT txid, log_index AS "logIndex", status FROM stored`;
+  const fresh = new Map(rows.map((row) => [`${row.txid}/${row.logIndex}`, row.status]));
+  return spends.flatMap(({ isHarmless: _, ...spend }) => {
     const status = fresh.get(`${spend.txid}/${spend.logIndex}`);
-    return status === undefined ? [] : [{ ...spend, status }];
+    return status === undefined ? [] : [{ network, ...spend, status }];
   });
 }
 
-function kept(amount: Amount): Amount {
+function storable(amount: Amount): Amount {
   return amount < LARGEST_BALANCE_BY_HAND ? amount : LARGEST_BALANCE_BY_HAND;
 }
 
 /**
  * Transfers on the list that a living attempt stands for by now: their blocks have to be read again,
- * so that the attempt ends by them. One that was declared dead ends by an operator's verdict. Those in
+ * so that the attempt ends by them. One that was declared dead ends by an administrator's verdict. Those in
  * blocks that could not be read are left alone for their pause, and come last after it.
  *
  * @returns transaction ids with their heights, lowest first
@@ -112,7 +146,7 @@ export async function readSpendsOfAttempts(
   const rows = await sql<{ txid: string; height: string }[]>`
     SELECT s.txid, s.height FROM hub.unknown_spend s
     JOIN book.attempt a ON a.txid = s.txid AND a.network = s.network
-    LEFT JOIN hub.unread_block u ON u.network = s.network AND u.view = 'again' AND u.height = s.height
+    LEFT JOIN hub.unreadable_block u ON u.network = s.network AND u.view = 'again' AND u.height = s.height
     WHERE s.network = ${network} AND s.status IN ('open', 'listed', 'cold')
       AND a.outcome IS DISTINCT FROM 'expired'
       AND (u.height IS NULL OR u.next_try_at <= now()
@@ -123,7 +157,7 @@ export async function readSpendsOfAttempts(
 }
 
 /** Takes transfers off the list whose attempt has ended by the block that they are in. */
-export async function settleKnownSpends(sql: Sql, network: Network): Promise<readonly string[]> {
+export async function closeKnownSpends(sql: Sql, network: Network): Promise<readonly string[]> {
   const rows = await sql<{ txid: string }[]>`
     UPDATE hub.unknown_spend s SET status = 'known', decided_at = now()
     FROM book.attempt a
@@ -133,30 +167,85 @@ export async function settleKnownSpends(sql: Sql, network: Network): Promise<rea
   return rows.map(({ txid }) => txid);
 }
 
-/** Transfers that stop signing, of one network, oldest first. */
-export async function readOpenSpends(
+/** Rows of a list that are shown. */
+const MOST = 1_000;
+
+/**
+ * Transfers that the books do not know, with what they may have paid: those that wait for a verdict
+ * first, then unknown sweeps and transfers to the cold wallet; each oldest first.
+ */
+export async function listUndecided(
   sql: Sql,
-  network: Network,
-  limit: number,
-): Promise<readonly UnknownSpend[]> {
-  const rows = await sql<
-    (Omit<UnknownSpend, "amount" | "fee" | "height" | "time" | "isHarmless"> & {
-      readonly amount: string;
-      readonly fee: string;
-      readonly height: string;
-      readonly time: Date;
-    })[]
-  >`
-    SELECT txid, log_index AS "logIndex", height, block_time AS time, wallet, sender AS "from",
-      recipient AS "to", currency, trim_scale(amount)::text AS amount, trim_scale(fee)::text AS fee
-    FROM hub.unknown_spend WHERE network = ${network} AND status = 'open'
-    ORDER BY height, txid, log_index LIMIT ${limit}`;
-  return rows.map(({ amount, fee, height, time, ...row }) => ({
-    ...row,
-    amount: amountOf(amount),
-    fee: amountOf(fee),
-    height: Number(height),
-    time: time.getTime(),
-    isHarmless: false,
-  }));
+): Promise<readonly (UnknownSpend & { readonly candidates: readonly Candidate[] })[]> {
+  const spends = spendShape.all(
+    await sql`
+    SELECT ${columns(sql)} FROM hub.unknown_spend s WHERE s.status IN ('open', 'listed', 'cold')
+    ORDER BY s.status <> 'open', s.network, s.height, s.txid, s.log_index LIMIT ${MOST}`,
+  );
+  const candidates = await listCandidates(sql);
+  return spends.map((spend) => ({ ...spend, candidates: candidates.get(spendKey(spend)) ?? [] }));
+}
+
+/** The transfers of a transaction that wait for an administrator's verdict. */
+export async function findUndecided(sql: Sql, txid: string): Promise<readonly UnknownSpend[]> {
+  return spendShape.all(
+    await sql`
+    SELECT ${columns(sql)} FROM hub.unknown_spend s
+    WHERE s.txid = ${txid} AND s.status = 'open'
+      AND NOT EXISTS (SELECT FROM book.attempt a WHERE a.txid = s.txid AND a.network = s.network
+        AND a.outcome IS DISTINCT FROM 'expired')
+    ORDER BY s.network, s.log_index`,
+  );
+}
+
+const candidateShape = shape({
+  withdrawalId: text(),
+  merchantId: text(),
+  referenceId: orNull(text()),
+  /**
+   * `queued`: it can be matched; `signed`: bytes of it may still come to a block, and when they have
+   * expired it is queued; `approval`: an administrator has to let it go first.
+   */
+  state: text<"queued" | "signed" | "approval">(),
+  /** Block time until which signed bytes may come to a block, Unix milliseconds; null: none are known. */
+  expiresAt: orNull(time()),
+});
+/** A withdrawal that is not paid yet, and that an unknown transfer may have paid. */
+export type Candidate = RowOf<typeof candidateShape>;
+
+/** The most that are named beside one transfer. */
+const MOST_CANDIDATES = 5;
+
+/** The withdrawals that would be paid beside the unknown transfers of a transaction, oldest first. */
+export async function findCandidates(
+  sql: AnySql,
+  { network, txid }: Pick<UnknownSpend, "network" | "txid">,
+): Promise<readonly Candidate[]> {
+  return candidateShape.all(
+    await sql`
+    SELECT DISTINCT withdrawal_id, merchant_id, reference_id, state, expires_at
+    FROM hub.spend_candidate WHERE network = ${network} AND txid = ${txid}
+    ORDER BY withdrawal_id LIMIT ${MOST_CANDIDATES}`,
+  );
+}
+
+type SpendKey = Pick<UnknownSpend, "network" | "txid" | "logIndex">;
+
+function spendKey({ network, txid, logIndex }: SpendKey): string {
+  return `${network}/${txid}/${logIndex}`;
+}
+
+/** The candidates of all undecided transfers, oldest first. */
+async function listCandidates(sql: AnySql): Promise<ReadonlyMap<string, readonly Candidate[]>> {
+  const listed = new Map<string, Candidate[]>();
+  const rows = await sql`
+    SELECT *, log_index AS "logIndex" FROM (
+      SELECT c.*, row_number() OVER (PARTITION BY network, txid, log_index ORDER BY withdrawal_id) AS place
+      FROM hub.spend_candidate c) ranked
+    WHERE place <= ${MOST_CANDIDATES} ORDER BY place`;
+  for (const row of rows) {
+    const key = spendKey(row as unknown as SpendKey);
+    listed.set(key, [...listed.get(key) ?? [], candidateShape.decode(row)]);
+  }
+  return listed;
 }

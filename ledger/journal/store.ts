@@ -5,7 +5,7 @@ import {
   isLocked,
   isTransient,
 } from "../database/classify_database_error.ts";
-import { readStoppedNetworks } from "../failover/holds.ts";
+import { readHaltedNetworks } from "../failover/holds.ts";
 import { resolveCommit } from "./commit_log.ts";
 import { readAccounts } from "./read_accounts.ts";
 import {
@@ -31,7 +31,7 @@ export interface JournalStore {
   readonly readInboxOwners: Bound<typeof readInboxOwners>;
   readonly checkVersions: Bound<typeof checkVersions>;
   readonly writeBatch: Bound<typeof writeBatch>;
-  readonly readStoppedNetworks: Bound<typeof readStoppedNetworks>;
+  readonly readHaltedNetworks: Bound<typeof readHaltedNetworks>;
   readonly resolveCommit: Bound<typeof resolveCommit>;
   readonly quarantineInboxRow: Bound<typeof quarantineInboxRow>;
   readonly releaseClaimed: Bound<typeof releaseClaimed>;
@@ -58,7 +58,7 @@ export function createJournalStore(sql: Sql): JournalStore {
     readInboxOwners: (limit) => readInboxOwners(sql, limit),
     checkVersions: (epoch, accounts) => checkVersions(sql, epoch, accounts),
     writeBatch: (commitId, epoch, changes) => writeBatch(sql, commitId, epoch, changes),
-    readStoppedNetworks: (networks) => readStoppedNetworks(sql, networks),
+    readHaltedNetworks: (networks) => readHaltedNetworks(sql, networks),
     resolveCommit: (commitId, ids) => resolveCommit(sql, commitId, ids),
     quarantineInboxRow: (key, reason) => quarantineInboxRow(sql, key, reason),
     releaseClaimed: () => releaseClaimed(sql),

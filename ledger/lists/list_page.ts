@@ -83,10 +83,10 @@ function countedPage(
 ): Fragment {
   const offset = (page - 1) * limit;
   return sql`${keptCounts(sql, list, merchantId, filter)},
-    stretch AS MATERIALIZED (
+    span AS MATERIALIZED (
       SELECT low, high, sum(count) AS n FROM kept GROUP BY low, high HAVING sum(count) > 0),
-    counted AS (SELECT coalesce(sum(n), 0) AS total FROM stretch),
-    passed AS (SELECT low, high, n, sum(n) OVER (ORDER BY low DESC) AS upto FROM stretch),
+    counted AS (SELECT coalesce(sum(n), 0) AS total FROM span),
+    passed AS (SELECT low, high, n, sum(n) OVER (ORDER BY low DESC) AS upto FROM span),
     near AS MATERIALIZED (
       SELECT low, high, upto - n AS before FROM passed
       WHERE upto > ${offset}::bigint AND upto - n < ${offset + limit}::bigint),
@@ -97,7 +97,7 @@ function countedPage(
   }`;
 }
 
-/** CTE `page`: rows that an index of their own names one by one, from where the stretches begin. */
+/** CTE `page`: rows that an index of their own names one by one, from where the spans begin. */
 function pageByIndex(
   sql: Sql,
   list: ListName,
@@ -119,8 +119,8 @@ function pageByIndex(
 }
 
 /**
- * CTE `page`: rows that are found by reading the blocks which have some. OFFSET 0 keeps the planner
- * from taking the blocks apart and reading the whole table against them.
+ * CTE `page`: rows that are found by reading the buckets which have some. OFFSET 0 keeps the planner
+ * from taking the buckets apart and reading the whole table against them.
  */
 function pageByBlocks(
   sql: Sql,
@@ -130,27 +130,27 @@ function pageByBlocks(
   offset: number,
   limit: number,
 ): Fragment {
-  // what the times cut is in blocks already, and counted within the times
-  const block = isDated(filter)
-    ? sql`SELECT low AS block, n FROM near JOIN stretch USING (low, high)`
+  // what the times cut is in buckets already, and counted within the times
+  const bucket = isDated(filter)
+    ? sql`SELECT low AS bucket, n FROM near JOIN span USING (low, high)`
     : sql`
-      SELECT k.block, sum(k.count) AS n FROM near s CROSS JOIN LATERAL (
-        SELECT r.block, r.count FROM book.list_block r
+      SELECT k.bucket, sum(k.count) AS n FROM near s CROSS JOIN LATERAL (
+        SELECT r.bucket, r.count FROM book.list_bucket r
         WHERE r.merchant_id = ${merchantId} AND r.list = ${list}
-          AND r.block >= s.low AND r.block < s.high ${keptConditions(sql, filter)} OFFSET 0) k
-      GROUP BY k.block HAVING sum(k.count) > 0`;
-  return sql`block AS MATERIALIZED (${block}),
+          AND r.bucket >= s.low AND r.bucket < s.high ${keptConditions(sql, filter)} OFFSET 0) k
+      GROUP BY k.bucket HAVING sum(k.count) > 0`;
+  return sql`bucket AS MATERIALIZED (${bucket}),
     placed AS (
-      SELECT block, n, (SELECT min(before) FROM near) + sum(n) OVER (ORDER BY block DESC) AS upto
-      FROM block),
+      SELECT bucket, n, (SELECT min(before) FROM near) + sum(n) OVER (ORDER BY bucket DESC) AS upto
+      FROM bucket),
     wanted AS MATERIALIZED (
-      SELECT block, upto - n AS before FROM placed
+      SELECT bucket, upto - n AS before FROM placed
       WHERE upto > ${offset}::bigint AND upto - n < ${offset + limit}::bigint),
     page AS (
       SELECT x.* FROM wanted w ${withBounds(sql, filter)} CROSS JOIN LATERAL (
         SELECT r.* FROM ${tableOf(sql, list)} r
-        WHERE r.merchant_id = ${merchantId} AND r.seq > w.block * 250
-          AND r.seq <= (w.block + 1) * 250 ${withinBounds(sql, filter)} ${conditions(sql, filter)}
+        WHERE r.merchant_id = ${merchantId} AND r.seq > w.bucket * 250
+          AND r.seq <= (w.bucket + 1) * 250 ${withinBounds(sql, filter)} ${conditions(sql, filter)}
         OFFSET 0) x
       ORDER BY x.seq DESC
       OFFSET ${offset}::bigint - coalesce((SELECT min(before) FROM wanted), ${offset}::bigint)

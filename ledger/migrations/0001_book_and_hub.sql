@@ -336,7 +336,7 @@ CREATE TRIGGER withdrawal_transition BEFORE UPDATE OF status ON book.withdrawal 
   WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION book.check_transition('withdrawal');
 
 -- The merchant's statement. `effect` is the row's whole effect on available; running balances are
--- sums of effects in the order of `seq`, kept per block of 1,000 rows in book.list_block.
+-- sums of effects in the order of `seq`, kept per bucket of rows in book.list_bucket.
 CREATE TABLE book.transaction (
   merchant_id  text COLLATE "C" NOT NULL,
   seq          bigint NOT NULL CHECK (seq > 0),
@@ -492,39 +492,39 @@ CREATE TRIGGER audit_is_written_once BEFORE UPDATE OR DELETE ON book.audit FOR E
 -- sums were many; more, and a page whose rows lie far apart would read too many others. `effect` sums what a
 -- transaction does to available, and the amounts of charges. Only charges have no status, only
 -- transactions and charges have a type: '' otherwise.
-CREATE TABLE book.list_block (
+CREATE TABLE book.list_bucket (
   merchant_id text COLLATE "C" NOT NULL,
   list        text COLLATE "C" NOT NULL CHECK (list IN ('deposit','withdrawal','transaction','settlement','charge')),
-  block       bigint NOT NULL CHECK (block >= 0),
+  bucket      bigint NOT NULL CHECK (bucket >= 0),
   currency    text COLLATE "C" NOT NULL,
   network     text COLLATE "C" NOT NULL,
   status      text COLLATE "C" NOT NULL,
   type        text COLLATE "C" NOT NULL DEFAULT '',
   count       integer NOT NULL,
   effect      numeric(58,18) NOT NULL DEFAULT 0,
-  PRIMARY KEY (merchant_id, list, block, currency, network, status, type)
+  PRIMARY KEY (merchant_id, list, bucket, currency, network, status, type)
 ) WITH (fillfactor = 50);
 
--- The same per 256 blocks (64,000 rows), so that a page, a total and a running balance cost the same
--- at row one million as at row one. A chunk is summed when it has all its rows; from then on the
+-- The same per 256 buckets (64,000 rows), so that a page, a total and a running balance cost the same
+-- at row one million as at row one. A large bucket is summed when it has all its rows; from then on the
 -- commits that change one of them keep it.
-CREATE TABLE book.list_chunk (
+CREATE TABLE book.list_large_bucket (
   merchant_id text COLLATE "C" NOT NULL,
   list        text COLLATE "C" NOT NULL,
-  chunk       bigint NOT NULL CHECK (chunk >= 0),
+  large_bucket bigint NOT NULL CHECK (large_bucket >= 0),
   currency    text COLLATE "C" NOT NULL,
   network     text COLLATE "C" NOT NULL,
   status      text COLLATE "C" NOT NULL,
   type        text COLLATE "C" NOT NULL,
   count       bigint NOT NULL,
   effect      numeric(58,18) NOT NULL,
-  PRIMARY KEY (merchant_id, list, chunk, currency, network, status, type)
+  PRIMARY KEY (merchant_id, list, large_bucket, currency, network, status, type)
 );
--- How many chunks of a list are summed.
+-- Number of large buckets of a list that are summed.
 CREATE TABLE book.list_summed (
   merchant_id text COLLATE "C" NOT NULL,
   list        text COLLATE "C" NOT NULL,
-  chunks      bigint NOT NULL CHECK (chunks > 0),
+  large_buckets bigint NOT NULL CHECK (large_buckets > 0),
   PRIMARY KEY (merchant_id, list)
 );
 

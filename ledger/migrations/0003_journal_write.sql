@@ -147,7 +147,7 @@ BEGIN
   -- 3. counts and sums of the lists: new rows, and images before and after of changed ones
   IF cardinality(p_new_withdrawals) + cardinality(p_new_deposits) + cardinality(p_new_transactions)
      + cardinality(p_new_settlements) + cardinality(p_charges) > 0 THEN
-    INSERT INTO book.list_block AS b (merchant_id, list, block, currency, network, status, type, count, effect)
+    INSERT INTO book.list_bucket AS b (merchant_id, list, bucket, currency, network, status, type, count, effect)
     SELECT merchant_id, list, (seq - 1) / 250, currency, network, status, type, count(*), sum(effect) FROM (
       SELECT merchant_id, 'withdrawal' AS list, seq, currency, network, status, '' AS type, 0::numeric AS effect
         FROM unnest(p_new_withdrawals) WHERE seq IS NOT NULL
@@ -156,7 +156,7 @@ BEGIN
       UNION ALL SELECT merchant_id, 'settlement', seq, currency, network, status, '', 0 FROM unnest(p_new_settlements)
       UNION ALL SELECT merchant_id, 'charge', seq, currency, network, '', type, amount FROM unnest(p_charges)) added
     GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7
-    ON CONFLICT (merchant_id, list, block, currency, network, status, type)
+    ON CONFLICT (merchant_id, list, bucket, currency, network, status, type)
     DO UPDATE SET count = b.count + excluded.count, effect = b.effect + excluded.effect;
   END IF;
   IF cardinality(p_withdrawals) + cardinality(p_deposits) + cardinality(p_transactions)
@@ -185,21 +185,21 @@ BEGIN
       SELECT o.merchant_id, 'settlement', o.seq, o.currency, o.network, o.status, '', -1, 0
         FROM unnest(p_settlements) c JOIN book.settlement o ON o.id = c.id AND o.merchant_id IS NOT DISTINCT FROM c.merchant_id
     ), folded AS (
-      SELECT merchant_id, list, (seq - 1) / 250 AS block, currency, network, status, type, sum(n) AS n, sum(effect) AS effect
+      SELECT merchant_id, list, (seq - 1) / 250 AS bucket, currency, network, status, type, sum(n) AS n, sum(effect) AS effect
       FROM change GROUP BY 1, 2, 3, 4, 5, 6, 7
       HAVING sum(n) <> 0 OR sum(effect) <> 0
     ), written AS (
-      INSERT INTO book.list_block AS b (merchant_id, list, block, currency, network, status, type, count, effect)
-      SELECT merchant_id, list, block, currency, network, status, type, n, effect FROM folded ORDER BY 1, 2, 3, 4, 5, 6, 7
-      ON CONFLICT (merchant_id, list, block, currency, network, status, type)
+      INSERT INTO book.list_bucket AS b (merchant_id, list, bucket, currency, network, status, type, count, effect)
+      SELECT merchant_id, list, bucket, currency, network, status, type, n, effect FROM folded ORDER BY 1, 2, 3, 4, 5, 6, 7
+      ON CONFLICT (merchant_id, list, bucket, currency, network, status, type)
       DO UPDATE SET count = b.count + excluded.count, effect = b.effect + excluded.effect
       RETURNING b.count
     ), summed AS (
-      INSERT INTO book.list_chunk AS b (merchant_id, list, chunk, currency, network, status, type, count, effect)
-      SELECT f.merchant_id, f.list, f.block / 256, f.currency, f.network, f.status, f.type, sum(f.n), sum(f.effect)
-      FROM folded f JOIN book.list_summed s ON s.merchant_id = f.merchant_id AND s.list = f.list AND f.block / 256 < s.chunks
+      INSERT INTO book.list_large_bucket AS b (merchant_id, list, large_bucket, currency, network, status, type, count, effect)
+      SELECT f.merchant_id, f.list, f.bucket / 256, f.currency, f.network, f.status, f.type, sum(f.n), sum(f.effect)
+      FROM folded f JOIN book.list_summed s ON s.merchant_id = f.merchant_id AND s.list = f.list AND f.bucket / 256 < s.large_buckets
       GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7
-      ON CONFLICT (merchant_id, list, chunk, currency, network, status, type)
+      ON CONFLICT (merchant_id, list, large_bucket, currency, network, status, type)
       DO UPDATE SET count = b.count + excluded.count, effect = b.effect + excluded.effect
     )
     SELECT bool_or(count < 0) INTO v_bad FROM written;
@@ -390,9 +390,9 @@ BEGIN
   VALUES (p_commit_id, ARRAY(SELECT s.merchant_id FROM unnest(p_accounts) s));
 END $$;
 
--- Sums the chunks of a merchant's lists that have all their rows. Under the lock of its account, as
+-- Sums the large buckets of a merchant's lists that have all their rows. Under the lock of its account, as
 -- every commit: nothing of them changes meanwhile.
-CREATE FUNCTION book.sum_chunks(p_merchant_id text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION book.sum_large_buckets(p_merchant_id text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_account book.account;
   v_list    text;
@@ -403,15 +403,15 @@ BEGIN
   FOR v_list, v_rows IN VALUES ('deposit', v_account.deposit_seq), ('withdrawal', v_account.withdrawal_seq),
       ('transaction', v_account.transaction_seq), ('settlement', v_account.settlement_seq), ('charge', v_account.charge_seq)
   LOOP
-    v_done := coalesce((SELECT s.chunks FROM book.list_summed s WHERE s.merchant_id = p_merchant_id AND s.list = v_list), 0);
+    v_done := coalesce((SELECT s.large_buckets FROM book.list_summed s WHERE s.merchant_id = p_merchant_id AND s.list = v_list), 0);
     CONTINUE WHEN v_rows / 64000 <= v_done;
-    INSERT INTO book.list_chunk
-    SELECT b.merchant_id, b.list, b.block / 256, b.currency, b.network, b.status, b.type, sum(b.count), sum(b.effect)
-    FROM book.list_block b
-    WHERE b.merchant_id = p_merchant_id AND b.list = v_list AND b.block >= v_done * 256 AND b.block < v_rows / 64000 * 256
+    INSERT INTO book.list_large_bucket
+    SELECT b.merchant_id, b.list, b.bucket / 256, b.currency, b.network, b.status, b.type, sum(b.count), sum(b.effect)
+    FROM book.list_bucket b
+    WHERE b.merchant_id = p_merchant_id AND b.list = v_list AND b.bucket >= v_done * 256 AND b.bucket < v_rows / 64000 * 256
     GROUP BY 1, 2, 3, 4, 5, 6, 7;
     INSERT INTO book.list_summed VALUES (p_merchant_id, v_list, v_rows / 64000)
-    ON CONFLICT (merchant_id, list) DO UPDATE SET chunks = excluded.chunks;
+    ON CONFLICT (merchant_id, list) DO UPDATE SET large_buckets = excluded.large_buckets;
   END LOOP;
 END $$;
 

@@ -17,7 +17,7 @@ ALTER TABLE book.attempt ADD COLUMN since_height bigint;
 ALTER TABLE book.attempt ADD COLUMN fee_limit numeric(38,18) NOT NULL CHECK (fee_limit >= 0);
 CREATE TRIGGER attempt_limit_is_kept BEFORE UPDATE OF fee_limit ON book.attempt FOR EACH ROW
   WHEN (OLD.fee_limit IS DISTINCT FROM NEW.fee_limit) EXECUTE FUNCTION book.refuse_change();
-CREATE INDEX attempt_burning ON book.attempt (network) INCLUDE (fee_limit) WHERE outcome IS NULL;
+CREATE INDEX attempt_fee_limits ON book.attempt (network) INCLUDE (fee_limit) WHERE outcome IS NULL;
 -- By which block the newest of our transactions ended: a balance of an older one still has its money.
 CREATE INDEX attempt_ended ON book.attempt (network, height) WHERE height IS NOT NULL;
 -- Nothing is dead without its proof: our own solid scan past the expiry, named by height and hash.

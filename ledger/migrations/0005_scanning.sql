@@ -48,7 +48,7 @@ END $$;
 
 -- Blocks that no node gives whole. Those of the solid view hold the cursor; those of the head view
 -- only delay the news.
-CREATE TABLE hub.unread_block (
+CREATE TABLE hub.unreadable_block (
   network     text COLLATE "C" NOT NULL,
   view        text COLLATE "C" NOT NULL CHECK (view IN ('head','solid')),
   height      bigint NOT NULL,

@@ -154,7 +154,7 @@ CREATE TRIGGER sweep_carries_its_items AFTER UPDATE ON book.sweep_item REFERENCI
 
 -- An address with something to sweep in one currency: when the planner looks at it next, and why it
 -- was not swept when it last did. `touched` counts what happened to it meanwhile.
-CREATE TABLE book.sweep_target (
+CREATE TABLE book.sweep_address (
   network     text COLLATE "C" NOT NULL,
   address     text COLLATE "C" NOT NULL,
   currency    text COLLATE "C" NOT NULL,
@@ -168,5 +168,5 @@ CREATE TABLE book.sweep_target (
   updated_at  timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (network, address, currency)
 ) WITH (fillfactor = 70);
-CREATE INDEX sweep_target_due ON book.sweep_target (network, look_at);
-CREATE INDEX sweep_target_reason ON book.sweep_target (network, reason, address, currency) WHERE reason IS NOT NULL;
+CREATE INDEX sweep_address_due ON book.sweep_address (network, look_at);
+CREATE INDEX sweep_address_reason ON book.sweep_address (network, reason, address, currency) WHERE reason IS NOT NULL;

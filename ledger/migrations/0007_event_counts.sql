@@ -1,47 +1,47 @@
 -- Kept counts of the delivery log, and what finding old rows needs.
 
--- Events per merchant, status and type and per stretch of time: the first six hexadecimal digits of
+-- Events per merchant, status and type and per bucket of time: the first six hexadecimal digits of
 -- an event's id are its time in units of 4.66 hours. What still waits is not counted: it is little,
 -- and has an index.
 CREATE TABLE book.event_count (
   merchant_id text COLLATE "C" NOT NULL,
-  stretch     text COLLATE "C" NOT NULL,
+  bucket      text COLLATE "C" NOT NULL,
   status      text COLLATE "C" NOT NULL,
   type        text COLLATE "C" NOT NULL,
   count       bigint NOT NULL,
-  PRIMARY KEY (merchant_id, stretch, status, type)
+  PRIMARY KEY (merchant_id, bucket, status, type)
 ) WITH (fillfactor = 50);
 
 -- What has not been added to book.event_count yet. Events end in many transactions at once (the
 -- journal, deliveries of several nodes): each only inserts here, so that none waits for another.
 CREATE TABLE book.event_delta (
   merchant_id text COLLATE "C" NOT NULL,
-  stretch     text COLLATE "C" NOT NULL,
+  bucket      text COLLATE "C" NOT NULL,
   status      text COLLATE "C" NOT NULL,
   type        text COLLATE "C" NOT NULL,
   count       bigint NOT NULL
 );
 CREATE INDEX event_delta_of_merchant ON book.event_delta (merchant_id);
 
-CREATE FUNCTION book.stretch_of(event_id text) RETURNS text LANGUAGE sql IMMUTABLE
+CREATE FUNCTION book.event_bucket(event_id text) RETURNS text LANGUAGE sql IMMUTABLE
 RETURN left(event_id, 10);
 
 CREATE FUNCTION book.count_events() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
     INSERT INTO book.event_delta
-    SELECT merchant_id, book.stretch_of(id), status, type, count(*) FROM after_rows
+    SELECT merchant_id, book.event_bucket(id), status, type, count(*) FROM after_rows
     WHERE status <> 'PENDING' GROUP BY 1, 2, 3, 4;
   ELSIF TG_OP = 'DELETE' THEN
     INSERT INTO book.event_delta
-    SELECT merchant_id, book.stretch_of(id), status, type, -count(*) FROM before_rows
+    SELECT merchant_id, book.event_bucket(id), status, type, -count(*) FROM before_rows
     WHERE status <> 'PENDING' GROUP BY 1, 2, 3, 4;
   ELSE
     INSERT INTO book.event_delta
-    SELECT merchant_id, stretch, status, type, sum(n) FROM (
-      SELECT merchant_id, book.stretch_of(id) AS stretch, status, type, 1 AS n FROM after_rows WHERE status <> 'PENDING'
+    SELECT merchant_id, bucket, status, type, sum(n) FROM (
+      SELECT merchant_id, book.event_bucket(id) AS bucket, status, type, 1 AS n FROM after_rows WHERE status <> 'PENDING'
       UNION ALL
-      SELECT merchant_id, book.stretch_of(id), status, type, -1 FROM before_rows WHERE status <> 'PENDING') r
+      SELECT merchant_id, book.event_bucket(id), status, type, -1 FROM before_rows WHERE status <> 'PENDING') r
     GROUP BY 1, 2, 3, 4 HAVING sum(n) <> 0;
   END IF;
   RETURN NULL;

@@ -1,8 +1,8 @@
 -- How often a queued transfer was tried in vain: its pause grows with it, and a restart does not begin anew.
 ALTER TABLE book.outgoing ADD COLUMN tries integer NOT NULL DEFAULT 0 CHECK (tries >= 0);
 -- The same for an address that cannot be looked at.
-ALTER TABLE book.sweep_target ADD COLUMN tries integer NOT NULL DEFAULT 0 CHECK (tries >= 0);
-CREATE INDEX sweep_target_failing ON book.sweep_target (network) WHERE tries >= 3;
+ALTER TABLE book.sweep_address ADD COLUMN tries integer NOT NULL DEFAULT 0 CHECK (tries >= 0);
+CREATE INDEX sweep_target_failing ON book.sweep_address (network) WHERE tries >= 3;
 
 -- A payout whose transaction succeeded without the intended transfer ends by an operator's verdict alone, which
 -- the chain has confirmed. It is the line of book.ingested that is written with the end: one for ever.

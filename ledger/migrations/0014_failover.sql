@@ -179,7 +179,7 @@ END $$;
 
 -- Compares the history and opens a hold where it is another one: exactly one, however many nodes find
 -- it. Answers the history that is now the known one, whether the server tells it at all, and the newest hold.
-CREATE FUNCTION hub.note_history(
+CREATE FUNCTION hub.compare_history(
   p_id text, p_gap integer, OUT history text, OUT opened boolean, OUT is_told boolean, OUT newest text
 ) LANGUAGE plpgsql AS $$
 DECLARE

@@ -15,7 +15,7 @@ CREATE TABLE hub.scanned_contract (
 
 -- Notes the contracts that are configured. One that is new to a network which was read before has missed
 -- all of it; one that comes back has missed what was read since it left.
-CREATE FUNCTION hub.note_contracts(of_network text, currencies text[], contracts text[])
+CREATE FUNCTION hub.store_contracts(of_network text, currencies text[], contracts text[])
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   newest bigint;

@@ -14,5 +14,5 @@ CREATE TRIGGER cursor_beginning_is_kept BEFORE UPDATE OF began_height ON hub.cur
 ALTER TABLE hub.wallet ADD COLUMN cold_wallet text COLLATE "C" CHECK (cold_wallet <> hot_wallet);
 
 -- `again`: a block that the scan has passed and that has to be read once more; see `read_again`.
-ALTER TABLE hub.unread_block DROP CONSTRAINT unread_block_view_check,
-  ADD CONSTRAINT unread_block_view_check CHECK (view IN ('head','solid','again'));
+ALTER TABLE hub.unreadable_block DROP CONSTRAINT unreadable_block_view_check,
+  ADD CONSTRAINT unreadable_block_view_check CHECK (view IN ('head','solid','again'));

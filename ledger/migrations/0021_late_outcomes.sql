@@ -14,9 +14,9 @@ CREATE TABLE book.late_outcome (
 );
 CREATE INDEX late_outcome_of_network ON book.late_outcome (network, height);
 
--- Addresses that were paid while another session held their row of `sweep_target`: the scan notes them here
+-- Addresses that were paid while another session held their row of `sweep_address`: the scan notes them here
 -- and goes on, and the planner's next look that finds the row free takes them over.
-CREATE TABLE book.late_sweep_target (
+CREATE TABLE book.late_sweep_address (
   network     text COLLATE "C" NOT NULL,
   address     text COLLATE "C" NOT NULL,
   currency    text COLLATE "C" NOT NULL,

@@ -1,9 +1,11 @@
 import { classifyDatabaseError } from "../database/classify_database_error.ts";
 import type { AnySql, Sql } from "../database/connect.ts";
+import { integer, orNull, text } from "../table.ts";
+import { shape } from "../shape.ts";
 import { endpointKey, endpointLock, type EndpointPolicy, tryEndpointLock } from "./endpoints.ts";
 
-/** What follows from an attempt. */
-export type Verdict =
+/** The next state of an event after an attempt. */
+export type AttemptResult =
   /** Acknowledged. */
   | { readonly kind: "delivered" }
   /** To be tried again after a while, milliseconds. */
@@ -13,14 +15,14 @@ export type Verdict =
   /** Given up before an answer came; the attempt is not counted. Due again at once, or after a while, milliseconds. */
   | { readonly kind: "released"; readonly delayMs?: number };
 
-/** One attempt and what became of it. */
+/** One attempt with its result. */
 export interface AttemptMark {
   readonly eventId: string;
   readonly merchantId: string;
   readonly attempt: number;
-  /** Where it was sent. */
+  /** The address it was sent to. */
   readonly url: string;
-  readonly verdict: Verdict;
+  readonly result: AttemptResult;
   /** One word, for example `timeout`. */
   readonly outcome: string;
   readonly httpStatus: number | null;
@@ -29,22 +31,22 @@ export interface AttemptMark {
   readonly answer: string | null;
 }
 
-/** What came of writing attempts down. */
+/** Attempts that were written, and those that were not. */
 export interface Marked {
   /**
    * Merchants that may be owed a second chance for events that ran out of retries and whose endpoints
    * acknowledge again.
    */
   readonly recovered: readonly string[];
-  /** Attempts that were not written, as something else holds a row of their event or its endpoint. */
+  /** Attempts that were not written, as another transaction holds a row of their event or its endpoint. */
   readonly held: readonly AttemptMark[];
 }
 
-/** How long a write waits for a row that something else holds; {@linkcode markAcknowledged} the same. */
+/** How long a write waits for a row that another transaction holds; {@linkcode markAcknowledged} the same. */
 const LOCK_TIMEOUT = "200ms";
 
 /**
- * Writes down many attempts in one statement, each with a line for the merchant's delivery log. An
+ * Writes many attempts in one statement, each with a line for the merchant's delivery log. An
  * acknowledgement counts whenever it comes; any other end only while its attempt is the newest.
  *
  * The same statement keeps what is known of endpoints that fail: an acknowledgement ends that (and
@@ -52,13 +54,12 @@ const LOCK_TIMEOUT = "200ms";
  * an event that had failed before. It also keeps which merchants may be owed a second chance for
  * events that ran out of retries, so that a crash does not forget it.
  *
- * Endpoints that fail, or did, are locked before any row: nodes that write at the same time, and
- * whoever resumes an endpoint or sends again, wait for each other in turn. All others are not: most
- * endpoints acknowledge, and of those nothing but the attempt is written. A batch of those alone is
- * written by a shorter statement: what this one costs beside its rows is twice as much.
+ * Endpoints that fail, or did, are locked before any row, so that nodes that write at the same time,
+ * resume an endpoint or send again wait for each other in turn. A batch of other endpoints alone is
+ * written by a shorter statement that costs half as much.
  *
- * A row that something else holds keeps only its own attempts from being written: after one wait in
- * vain all that can be locked at once is, and the rest is answered as held. However many merchants'
+ * A row that another transaction holds keeps only its own attempts from being written: after one wait
+ * in vain all that can be locked at once is, and the rest is returned as held. However many merchants'
  * rows are held, the others of the batch wait once.
  *
  * @throws also where something else holds what is none of these rows, such as a whole table
@@ -92,51 +93,58 @@ async function boundWaits(tx: AnySql): Promise<void> {
   await tx`SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`;
 }
 
+const markShape = shape({
+  eventId: text(),
+  merchantId: text(),
+  attempt: integer(),
+  result: text<AttemptResult["kind"]>(),
+  delayMs: integer(),
+  outcome: text(),
+  httpStatus: orNull(integer()),
+  durationMs: integer(),
+  answer: orNull(text()),
+  url: orNull(text()),
+});
+
 async function markMixed(
   sql: AnySql,
   marks: readonly AttemptMark[],
   { pauseAfterMs, waitingProbeMs }: EndpointPolicy,
 ): Promise<readonly string[]> {
   const merchantIds = [...new Set(marks.map((mark) => mark.merchantId))];
+  const given = marks.map(({ result, url, ...mark }) => ({
+    ...mark,
+    result: result.kind,
+    delayMs: "delayMs" in result ? result.delayMs ?? 0 : 0,
+    url: result.kind === "delivered" ? null : url,
+  }));
   const rows = await sql<{ merchant_id: string }[]>`
-    WITH said AS MATERIALIZED (
-      SELECT * FROM unnest(
-        ${marks.map((mark) => mark.eventId)}::text[],
-        ${marks.map((mark) => mark.merchantId)}::text[],
-        ${marks.map((mark) => mark.attempt)}::int[],
-        ${marks.map((mark) => mark.verdict.kind)}::text[],
-        ${marks.map(({ verdict }) => "delayMs" in verdict ? verdict.delayMs ?? 0 : 0)}::int[],
-        ${marks.map((mark) => mark.outcome)}::text[],
-        ${marks.map((mark) => mark.httpStatus)}::int[],
-        ${marks.map((mark) => mark.durationMs)}::int[],
-        ${marks.map((mark) => mark.answer)}::text[],
-        ${marks.map((mark) => mark.verdict.kind === "delivered" ? null : mark.url)}::text[])
-      AS t (id, merchant_id, attempt, verdict, delay_ms, outcome, http_status, duration_ms, answer, url)),
+    WITH given AS MATERIALIZED (SELECT * FROM ${markShape.rows(sql, "t", given)}),
     locked AS MATERIALIZED (
       SELECT ${endpointLock(sql, sql`k.key`)} FROM (
         SELECT DISTINCT ${endpointKey(sql, sql`w.merchant_id`)} AS key FROM (
-          SELECT merchant_id FROM said WHERE verdict IN ('retry', 'failed')
+          SELECT merchant_id FROM given WHERE result IN ('retry', 'failed')
           UNION ALL SELECT merchant_id FROM book.second_chance WHERE merchant_id = ANY (${merchantIds}::text[])
           UNION ALL SELECT merchant_id FROM book.webhook_endpoint WHERE merchant_id = ANY (${merchantIds}::text[])) w
         ORDER BY key OFFSET 0) k),
     -- the count makes the locks come first: everything else reads this
-    told AS MATERIALIZED (
-      SELECT * FROM said WHERE (SELECT count(*) FROM locked) >= 0),
+    mark AS MATERIALIZED (
+      SELECT * FROM given WHERE (SELECT count(*) FROM locked) >= 0),
     logged AS (
       INSERT INTO book.delivery_attempt
         (event_id, number, merchant_id, outcome, http_status, duration_ms, answer)
-      SELECT t.id, t.attempt, t.merchant_id, t.outcome, t.http_status, t.duration_ms, t.answer
-      FROM told t WHERE t.verdict <> 'released'
+      SELECT t.event_id, t.attempt, t.merchant_id, t.outcome, t.http_status, t.duration_ms, t.answer
+      FROM mark t WHERE t.result <> 'released'
       ON CONFLICT DO NOTHING),
     answered AS (
-      SELECT DISTINCT merchant_id FROM told WHERE verdict = 'delivered'),
+      SELECT DISTINCT merchant_id FROM mark WHERE result = 'delivered'),
     -- what had its second chance and fails again is owed nothing
     owed AS MATERIALIZED (
-      SELECT t.merchant_id, min(t.id) AS id, t.merchant_id IN (SELECT merchant_id FROM answered) AS answers
-      FROM told t
-      WHERE t.verdict = 'failed' AND (
+      SELECT t.merchant_id, min(t.event_id) AS id, t.merchant_id IN (SELECT merchant_id FROM answered) AS answers
+      FROM mark t
+      WHERE t.result = 'failed' AND (
         SELECT r.event_id FROM book.event_revival r
-        WHERE r.event_id = t.id AND r.merchant_id = t.merchant_id) IS NULL
+        WHERE r.event_id = t.event_id AND r.merchant_id = t.merchant_id) IS NULL
       GROUP BY t.merchant_id),
     missed AS (
       INSERT INTO book.second_chance AS s (merchant_id, recovered_at, owed_from)
@@ -152,8 +160,8 @@ async function markMixed(
       UPDATE book.second_chance s SET recovered_at = CASE WHEN t.answers THEN now() END,
         next_probe_at = NULL, probes = 0, probed_id = NULL
       FROM (
-        SELECT merchant_id, bool_or(verdict = 'delivered') AS answers FROM told
-        WHERE verdict IN ('delivered', 'failed') GROUP BY merchant_id) t
+        SELECT merchant_id, bool_or(result = 'delivered') AS answers FROM mark
+        WHERE result IN ('delivered', 'failed') GROUP BY merchant_id) t
       WHERE s.merchant_id = t.merchant_id AND (s.recovered_at IS NULL) = t.answers
         AND s.merchant_id NOT IN (SELECT merchant_id FROM owed)
       RETURNING s.merchant_id, s.recovered_at),
@@ -161,14 +169,14 @@ async function markMixed(
       DELETE FROM book.webhook_endpoint e USING answered a WHERE e.merchant_id = a.merchant_id),
     -- with more than an event that had failed before, as a probe
     in_earnest AS MATERIALIZED (
-      SELECT DISTINCT t.merchant_id FROM told t
-      WHERE t.verdict IN ('retry', 'failed') AND (
+      SELECT DISTINCT t.merchant_id FROM mark t
+      WHERE t.result IN ('retry', 'failed') AND (
         SELECT s.merchant_id FROM book.second_chance s
-        WHERE s.merchant_id = t.merchant_id AND s.probed_id = t.id) IS NULL),
+        WHERE s.merchant_id = t.merchant_id AND s.probed_id = t.event_id) IS NULL),
     failing AS (
       INSERT INTO book.webhook_endpoint AS e (merchant_id, url, failures, last_outcome)
-      SELECT t.merchant_id, max(t.url), count(*), max(t.outcome) FROM told t
-      WHERE t.verdict IN ('retry', 'failed') AND t.merchant_id NOT IN (SELECT merchant_id FROM answered)
+      SELECT t.merchant_id, max(t.url), count(*), max(t.outcome) FROM mark t
+      WHERE t.result IN ('retry', 'failed') AND t.merchant_id NOT IN (SELECT merchant_id FROM answered)
       GROUP BY t.merchant_id ORDER BY t.merchant_id
       ON CONFLICT (merchant_id) DO UPDATE SET
         url = excluded.url,
@@ -187,29 +195,29 @@ async function markMixed(
             THEN now() + make_interval(secs => ${waitingProbeMs}::float8 / 1000) END) END),
     marked AS (
       UPDATE book.outbox o SET
-        status = CASE t.verdict WHEN 'delivered' THEN 'DELIVERED' WHEN 'failed' THEN 'FAILED'
+        status = CASE t.result WHEN 'delivered' THEN 'DELIVERED' WHEN 'failed' THEN 'FAILED'
                                 ELSE 'PENDING' END,
-        delivered_at = CASE t.verdict WHEN 'delivered' THEN now() ELSE o.delivered_at END,
+        delivered_at = CASE t.result WHEN 'delivered' THEN now() ELSE o.delivered_at END,
         next_attempt_at = now() + make_interval(secs => t.delay_ms / 1000.0),
-        attempts = CASE t.verdict WHEN 'released' THEN o.attempts - 1 ELSE o.attempts END,
+        attempts = CASE t.result WHEN 'released' THEN o.attempts - 1 ELSE o.attempts END,
         claimed_until = NULL,
         last_outcome = t.outcome
-      FROM told t
-      WHERE o.id = t.id AND o.merchant_id = t.merchant_id AND o.status = 'PENDING'
-        AND (o.attempts = t.attempt OR t.verdict = 'delivered'))
+      FROM mark t
+      WHERE o.id = t.event_id AND o.merchant_id = t.merchant_id AND o.status = 'PENDING'
+        AND (o.attempts = t.attempt OR t.result = 'delivered'))
     SELECT merchant_id FROM missed WHERE recovered_at IS NOT NULL
     UNION ALL SELECT merchant_id FROM turned WHERE recovered_at IS NOT NULL`;
   return rows.map((row) => row.merchant_id);
 }
 
 /**
- * Writes down attempts where all were acknowledged, by endpoints of which nothing bad is known and
- * which are owed nothing.
+ * Writes attempts that were all acknowledged, by endpoints of which nothing bad is known and which
+ * are owed nothing.
  *
  * @returns false, and nothing is written, where one of them is another
  */
 async function markAcknowledged(sql: Sql, marks: readonly AttemptMark[]): Promise<boolean> {
-  if (marks.some(({ verdict }) => verdict.kind !== "delivered")) return false;
+  if (marks.some(({ result }) => result.kind !== "delivered")) return false;
   const [row] = await sql<{ marked: boolean }[]>`
     SELECT book.mark_acknowledged(
       ${marks.map((mark) => mark.eventId)}::text[],
@@ -222,12 +230,14 @@ async function markAcknowledged(sql: Sql, marks: readonly AttemptMark[]): Promis
   return row?.marked === true;
 }
 
+const placeShape = shape({ id: text(), merchantId: text(), place: integer() });
+
 /**
  * Locks all that attempts write and that is free, without waiting for anything: the merchants'
  * locks, their endpoints' rows and second chances, and the events.
  *
- * @param tx the transaction that writes the others down afterwards; it has locked nothing yet
- * @returns the attempts that cannot be written now, as something else holds what they write
+ * @param tx the transaction that writes the others afterwards; it has locked nothing yet
+ * @returns the attempts that cannot be written now, as another transaction holds what they write
  */
 async function findHeldMarks(
   tx: AnySql,
@@ -235,12 +245,9 @@ async function findHeldMarks(
 ): Promise<ReadonlySet<AttemptMark>> {
   const merchantIds = [...new Set(marks.map(({ merchantId }) => merchantId))];
   // the lists of what was locked are read whole before anything is compared with them
+  const given = marks.map(({ eventId, merchantId }, place) => ({ id: eventId, merchantId, place }));
   const rows = await tx<{ place: number }[]>`
-    WITH said AS MATERIALIZED (
-      SELECT * FROM unnest(
-        ${marks.map(({ eventId }) => eventId)}::text[],
-        ${marks.map(({ merchantId }) => merchantId)}::text[])
-      WITH ORDINALITY AS t (id, merchant_id, place)),
+    WITH given AS MATERIALIZED (SELECT * FROM ${placeShape.rows(tx, "t", given)}),
     merchants AS MATERIALIZED (
       SELECT m.id, ${tryEndpointLock(tx, endpointKey(tx, tx`m.id`))} AS is_free
       FROM unnest(${merchantIds}::text[]) m (id)),
@@ -251,9 +258,9 @@ async function findHeldMarks(
       SELECT merchant_id FROM book.second_chance WHERE merchant_id = ANY (${merchantIds}::text[])
       FOR NO KEY UPDATE SKIP LOCKED),
     events AS MATERIALIZED (
-      SELECT o.id, o.merchant_id FROM said s JOIN book.outbox o ON o.id = s.id AND o.merchant_id = s.merchant_id
+      SELECT o.id, o.merchant_id FROM given s JOIN book.outbox o ON o.id = s.id AND o.merchant_id = s.merchant_id
       WHERE o.status = 'PENDING' FOR NO KEY UPDATE OF o SKIP LOCKED)
-    SELECT s.place::int FROM said s
+    SELECT s.place FROM given s
     JOIN merchants m ON m.id = s.merchant_id
     LEFT JOIN book.webhook_endpoint e ON e.merchant_id = s.merchant_id
     LEFT JOIN book.second_chance c ON c.merchant_id = s.merchant_id
@@ -264,7 +271,7 @@ async function findHeldMarks(
       OR o.id IS NOT NULL AND o.id <> ALL (coalesce((SELECT array_agg(id) FROM events), '{}'))`;
   const held = new Set<AttemptMark>();
   for (const { place } of rows) {
-    const mark = marks[place - 1];
+    const mark = marks[place];
     if (mark !== undefined) held.add(mark);
   }
   return held;

@@ -43,7 +43,7 @@ export interface DeliveryFilter {
 }
 
 /**
- * One page of a merchant's delivery log, newest first. Counts per stretch of time say where the page
+ * One page of a merchant's delivery log, newest first. Counts per bucket of time say where the page
  * begins, so that it costs the same anywhere in the log; an event is looked for by its id alone.
  */
 export async function listDeliveries(
@@ -77,7 +77,7 @@ export async function listDeliveries(
 
 /**
  * CTEs `counted (total)` and `page (id)`. Events that wait are counted as they are, the others from
- * the kept counts; the stretches at the ends of a range of times are counted row by row.
+ * the kept counts; the buckets at the ends of a range of times are counted row by row.
  */
 function pageOfLog(
   sql: Sql,
@@ -91,38 +91,38 @@ function pageOfLog(
   const ended = statuses.filter((one) => one !== "PENDING");
   // an event is never older than its id; the margin is for clocks that differ
   const ends = [from, until].flatMap((time) =>
-    time === undefined ? [] : [stretchAt(time - MARGIN_MS), stretchAt(time)]
+    time === undefined ? [] : [bucketAt(time - MARGIN_MS), bucketAt(time)]
   );
-  const first = from === undefined ? "" : stretchAt(from - MARGIN_MS);
-  const last = until === undefined ? "~" : stretchAt(until);
+  const first = from === undefined ? "" : bucketAt(from - MARGIN_MS);
+  const last = until === undefined ? "~" : bucketAt(until);
   const kept = (table: Fragment) =>
-    sql`SELECT k.stretch, k.count AS n FROM ${table} k
+    sql`SELECT k.bucket, k.count AS n FROM ${table} k
       WHERE k.merchant_id = ${merchantId} AND k.status = ANY (${ended}::text[])
-        AND k.stretch >= ${first} AND k.stretch <= ${last} AND k.stretch <> ALL (${ends}::text[])
+        AND k.bucket >= ${first} AND k.bucket <= ${last} AND k.bucket <> ALL (${ends}::text[])
         ${type === undefined ? sql`` : sql`AND k.type = ${type}`}`;
   const matching = (one: Fragment) =>
     sql`FROM book.outbox o WHERE o.merchant_id = ${merchantId} AND ${one}
       ${conditions(sql, filter)}`;
   return sql`waiting AS MATERIALIZED (
       SELECT o.id ${matching(sql`o.status = 'PENDING' AND ${statuses.includes("PENDING")}`)}),
-    stretch AS MATERIALIZED (
-      SELECT stretch, sum(n) AS n FROM (
+    bucket AS MATERIALIZED (
+      SELECT bucket, sum(n) AS n FROM (
         ${kept(sql`book.event_count`)} UNION ALL ${kept(sql`book.event_delta`)}
-        UNION ALL SELECT book.stretch_of(id), 1 FROM waiting
-        UNION ALL SELECT e.stretch, 1
-        FROM (SELECT DISTINCT stretch FROM unnest(${ends}::text[]) e(stretch)) e,
+        UNION ALL SELECT book.event_bucket(id), 1 FROM waiting
+        UNION ALL SELECT e.bucket, 1
+        FROM (SELECT DISTINCT bucket FROM unnest(${ends}::text[]) e(bucket)) e,
           unnest(${ended}::text[]) s(status), LATERAL (
             SELECT o.id ${
-    matching(sql`o.status = s.status AND o.id >= e.stretch AND o.id < e.stretch || '~'`)
+    matching(sql`o.status = s.status AND o.id >= e.bucket AND o.id < e.bucket || '~'`)
   }) r) part
-      GROUP BY stretch HAVING sum(n) > 0),
-    counted AS (SELECT coalesce(sum(n), 0) AS total FROM stretch),
-    passed AS (SELECT stretch, n, sum(n) OVER (ORDER BY stretch DESC) AS upto FROM stretch),
+      GROUP BY bucket HAVING sum(n) > 0),
+    counted AS (SELECT coalesce(sum(n), 0) AS total FROM bucket),
+    passed AS (SELECT bucket, n, sum(n) OVER (ORDER BY bucket DESC) AS upto FROM bucket),
     wanted AS MATERIALIZED (
-      SELECT stretch, upto - n AS before FROM passed
+      SELECT bucket, upto - n AS before FROM passed
       WHERE upto > ${offset}::bigint AND upto - n < ${offset + limit}::bigint),
     range AS MATERIALIZED (
-      SELECT min(stretch) AS low, max(stretch) || '~' AS high,
+      SELECT min(bucket) AS low, max(bucket) || '~' AS high,
         ${offset}::bigint - min(before) AS skipped FROM wanted),
     page AS (
       SELECT x.id FROM range g, unnest(${[...statuses]}::text[]) s(status), LATERAL (
@@ -135,12 +135,12 @@ function pageOfLog(
 const MARGIN_MS = 3_600_000;
 /** Prefix of an event's id, and how many milliseconds its next six digits count by. */
 const PREFIX = "evt_";
-const STRETCH_MS = 2 ** 24;
+const BUCKET_MS = 2 ** 24;
 
-/** The stretch of ids that a time lies in; see `book.stretch_of`. */
-function stretchAt(time: number): string {
-  const stretch = Math.max(Math.floor(time / STRETCH_MS), 0);
-  return PREFIX + stretch.toString(16).padStart(6, "0");
+/** The bucket of ids that a time lies in; see `book.event_bucket`. */
+function bucketAt(time: number): string {
+  const bucket = Math.max(Math.floor(time / BUCKET_MS), 0);
+  return PREFIX + bucket.toString(16).padStart(6, "0");
 }
 
 function conditions(sql: Sql, { type, from, until }: DeliveryFilter): Fragment {
@@ -153,7 +153,7 @@ function conditions(sql: Sql, { type, from, until }: DeliveryFilter): Fragment {
 /**
  * Puts an event of a merchant back in line, whatever became of it, for at least one more attempt.
  * An event that waits already is due at once; one that is being delivered is left to its attempt.
- * A pause of the endpoint ends: somebody wants to have it tried.
+ * A pause of the endpoint ends, so that it is tried.
  *
  * @returns whether the merchant has such an event
  */
@@ -198,7 +198,7 @@ export interface Redelivered {
 
 /**
  * Puts the events of a range back in line, the oldest first, each for at least one more attempt. A
- * pause of the endpoint ends: somebody wants to have it tried.
+ * pause of the endpoint ends, so that it is tried.
  *
  * @param limit the most that are taken
  * @param audit the line of the audit for that many, null where none is due; in the same transaction
@@ -252,10 +252,10 @@ export async function foldEventCounts(sql: Sql): Promise<number> {
         SELECT ctid FROM book.event_delta LIMIT ${AT_A_TIME} FOR UPDATE SKIP LOCKED))
       RETURNING *),
     folded AS (
-      INSERT INTO book.event_count AS c (merchant_id, stretch, status, type, count)
-      SELECT merchant_id, stretch, status, type, sum(count) FROM taken
+      INSERT INTO book.event_count AS c (merchant_id, bucket, status, type, count)
+      SELECT merchant_id, bucket, status, type, sum(count) FROM taken
       GROUP BY 1, 2, 3, 4 HAVING sum(count) <> 0 ORDER BY 1, 2, 3, 4
-      ON CONFLICT (merchant_id, stretch, status, type) DO UPDATE SET count = c.count + excluded.count)
+      ON CONFLICT (merchant_id, bucket, status, type) DO UPDATE SET count = c.count + excluded.count)
     SELECT count(*)::int AS n FROM taken`;
   return row?.n ?? 0;
 }

@@ -1,28 +1,85 @@
 import { type HubAudit, writeAudit } from "../audit.ts";
 import type { Sql } from "../database/connect.ts";
+import { shape } from "../shape.ts";
+import { bigint, boolean, orNull, type RowOf, text, time } from "../table.ts";
 import { endpointRecovered } from "./second_chances.ts";
+
+/** A test delivery that was made. */
+export interface TestEvent {
+  readonly eventId: string;
+  readonly merchantId: string;
+  readonly type: string;
+  readonly payload: string;
+  readonly acknowledged: boolean;
+  /** One word, for example `timeout`. */
+  readonly outcome: string;
+  readonly httpStatus: number | null;
+  readonly durationMs: number;
+  /** Beginning of the answer. */
+  readonly answer: string | null;
+  readonly createdAt: number;
+}
+
+/**
+ * Writes a test delivery to the merchant's delivery log; it is never tried again by itself. One
+ * that was acknowledged ends a pause of the endpoint, and what ran out of retries lately is queued
+ * once more.
+ *
+ * @param audit the line of the audit, null where none is due; in the same transaction
+ */
+export async function recordTestEvent(
+  sql: Sql,
+  event: TestEvent,
+  audit: HubAudit | null,
+): Promise<void> {
+  const { acknowledged, merchantId } = event;
+  await sql.begin(async (tx) => {
+    if (acknowledged) await endpointRecovered(tx, merchantId);
+    await tx`
+      WITH event AS (
+        INSERT INTO book.outbox (id, merchant_id, payment_id, type, payload, status, attempts,
+          last_outcome, created_at, delivered_at)
+        VALUES (${event.eventId}, ${merchantId}, ${event.eventId}, ${event.type},
+          ${event.payload}, ${acknowledged ? "DELIVERED" : "FAILED"}, 1, ${event.outcome},
+          ${new Date(event.createdAt)}, CASE WHEN ${acknowledged} THEN now() END)
+        RETURNING id, merchant_id),
+      -- without this line the next event that gets through would have it sent once more
+      revived AS (
+        INSERT INTO book.event_revival (event_id, merchant_id) SELECT id, merchant_id FROM event)
+      INSERT INTO book.delivery_attempt
+        (event_id, number, merchant_id, outcome, http_status, duration_ms, answer)
+      SELECT id, 1, merchant_id, ${event.outcome}, ${event.httpStatus}::int,
+        ${event.durationMs}::int, ${event.answer}
+      FROM event`;
+    if (audit !== null) await writeAudit(tx, audit);
+  });
+}
 
 /** The most waiting or failed events that are counted. */
 export const COUNTED_AT_MOST = 100_000;
 
-/** What is known of a merchant's endpoint. Times are Unix milliseconds. */
-export interface EndpointStatus {
+const failingShape = shape({
+  failingSince: time(),
+  /** Attempts since then. */
+  failures: bigint(),
+  lastOutcome: text(),
+  lastFailedAt: time(),
+  pausedAt: orNull(time()),
+  nextProbeAt: orNull(time()),
+});
+const statusShape = shape({
   /** True if there is a URL and it is switched on. */
-  readonly isOn: boolean;
-  /** Since when nothing is acknowledged; null: the newest answer was an acknowledgement. */
-  readonly failing: {
-    readonly since: number;
-    /** Attempts since then. */
-    readonly failures: number;
-    readonly lastOutcome: string;
-    readonly lastFailedAt: number;
-    readonly pausedAt: number | null;
-    readonly nextProbeAt: number | null;
-  } | null;
+  isOn: boolean(),
   /** Events that are still to be delivered; counted up to {@linkcode COUNTED_AT_MOST}. */
-  readonly waiting: number;
+  waiting: bigint(),
   /** When an event that is still kept was last acknowledged; null: none ever was. */
-  readonly lastDeliveredAt: number | null;
+  lastDeliveredAt: orNull(time()),
+});
+
+/** What is known of a merchant's endpoint. Times are Unix milliseconds. */
+export interface EndpointStatus extends RowOf<typeof statusShape> {
+  /** Null: the newest answer was an acknowledgement. */
+  readonly failing: RowOf<typeof failingShape> | null;
 }
 
 /** Reads what is known of a merchant's endpoint; null where there is no such merchant. */
@@ -30,41 +87,20 @@ export async function readEndpointStatus(
   sql: Sql,
   merchantId: string,
 ): Promise<EndpointStatus | null> {
-  const [row] = await sql<{
-    is_on: boolean;
-    failing_since: Date | null;
-    failures: string;
-    last_outcome: string;
-    last_failed_at: Date;
-    paused_at: Date | null;
-    next_probe_at: Date | null;
-    waiting: string;
-    delivered_at: Date | null;
-  }[]>`
+  const [row] = await sql`
     SELECT m.webhook_enabled AND m.webhook_url IS NOT NULL AS is_on, e.failing_since, e.failures,
       e.last_outcome, e.last_failed_at, e.paused_at, e.next_probe_at,
       (SELECT count(*) FROM (
         SELECT FROM book.outbox o WHERE o.merchant_id = m.merchant_id AND o.status = 'PENDING'
         LIMIT ${COUNTED_AT_MOST}) w) AS waiting,
       (SELECT max(o.delivered_at) FROM book.outbox o
-       WHERE o.merchant_id = m.merchant_id AND o.delivered_at IS NOT NULL) AS delivered_at
+       WHERE o.merchant_id = m.merchant_id AND o.delivered_at IS NOT NULL) AS last_delivered_at
     FROM book.merchant m
     LEFT JOIN book.webhook_endpoint e ON e.merchant_id = m.merchant_id AND e.url = m.webhook_url
     WHERE m.merchant_id = ${merchantId}`;
   if (row === undefined) return null;
-  return {
-    isOn: row.is_on,
-    failing: row.failing_since === null ? null : {
-      since: row.failing_since.getTime(),
-      failures: Number(row.failures),
-      lastOutcome: row.last_outcome,
-      lastFailedAt: row.last_failed_at.getTime(),
-      pausedAt: row.paused_at?.getTime() ?? null,
-      nextProbeAt: row.next_probe_at?.getTime() ?? null,
-    },
-    waiting: Number(row.waiting),
-    lastDeliveredAt: row.delivered_at?.getTime() ?? null,
-  };
+  const failing = row["failing_since"] === null ? null : failingShape.decode(row);
+  return { ...statusShape.decode(row), failing };
 }
 
 /**

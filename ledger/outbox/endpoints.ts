@@ -8,7 +8,7 @@
 import type { Fragment } from "postgres";
 import type { AnySql, Sql } from "../database/connect.ts";
 
-/** A merchant with undelivered events, and whether it wants them now. */
+/** A merchant with undelivered events. */
 export interface WaitingEndpoint {
   readonly merchantId: string;
   /**
@@ -31,7 +31,7 @@ export interface EndpointPolicy {
 }
 
 /**
- * An outage of a few minutes pauses nobody: its events go through their retries, and what runs out
+ * An outage of a few minutes pauses no endpoint: its events go through their retries, and what runs out
  * of them is sent once more after the recovery. Probes with what waits do not grow rarer: the wait
  * between two is how late a new event may be once the endpoint answers again.
  */
@@ -46,10 +46,9 @@ export const ENDPOINT_POLICY: EndpointPolicy = {
 const ENDPOINTS = 0x686f6f6b;
 
 /**
- * Locks what is known of a merchant's endpoint and what it is owed until the transaction ends. Who
- * writes that takes this lock first, before any row, and those of several merchants in the order of
- * {@linkcode endpointKey}: rows come and go, so that their order alone would not keep two writers
- * from waiting for each other.
+ * Locks what is known of a merchant's endpoint and what it is owed until the transaction ends. Every
+ * writer takes this lock before any row, and those of several merchants in the order of
+ * {@linkcode endpointKey}: rows come and go, so that their order alone would not prevent deadlocks.
  */
 export async function lockEndpoint(tx: AnySql, merchantId: string): Promise<void> {
   await tx`SELECT ${endpointLock(tx, endpointKey(tx, tx`${merchantId}::text`))}`;
@@ -65,7 +64,7 @@ export function endpointLock(sql: AnySql, key: Fragment): Fragment {
   return sql`pg_advisory_xact_lock(${ENDPOINTS}::int, ${key})`;
 }
 
-/** Call that takes the lock of a key where it is free, and answers whether it was. */
+/** Call that takes the lock of a key where it is free, and returns true if it was. */
 export function tryEndpointLock(sql: AnySql, key: Fragment): Fragment {
   return sql`pg_try_advisory_xact_lock(${ENDPOINTS}::int, ${key})`;
 }
@@ -78,8 +77,7 @@ const BACKLOG_LOOKED_AT = 100;
 
 /**
  * Merchants with undelivered events. A pause holds back only what was never sent: an endpoint for
- * which something begun is due, and in nobody's hands, wants it now; it is looked for where a claim
- * looks, too. Jumps from merchant to merchant in the index, so that one with a million events costs
+ * which something begun is due and unclaimed wants it now; it is looked for where a claim looks, too. Jumps from merchant to merchant in the index, so that one with a million events costs
  * no more than one with a few.
  *
  * @param after the id after which the search begins, `""` for the first
@@ -90,7 +88,7 @@ export async function waitingEndpoints(
   limit: number,
   { waitingProbeMs }: EndpointPolicy,
 ): Promise<readonly WaitingEndpoint[]> {
-  const rows = await sql<{ merchant_id: string; state: WaitingEndpoint["state"] }[]>`
+  return await sql<WaitingEndpoint[]>`
     WITH RECURSIVE waiting AS (
       (SELECT o.merchant_id FROM book.outbox o
        WHERE o.status = 'PENDING' AND o.merchant_id > ${after}
@@ -100,7 +98,7 @@ export async function waitingEndpoints(
         SELECT o.merchant_id FROM book.outbox o
         WHERE o.status = 'PENDING' AND o.merchant_id > w.merchant_id
         ORDER BY o.merchant_id LIMIT 1) n)
-    SELECT w.merchant_id, CASE
+    SELECT w.merchant_id AS "merchantId", CASE
         WHEN NOT (m.webhook_enabled AND m.webhook_url IS NOT NULL) THEN 'off'
         WHEN e.next_probe_at > now()
           AND e.next_probe_at <= now() + make_interval(secs => ${waitingProbeMs * 2 / 1_000})
@@ -116,5 +114,4 @@ export async function waitingEndpoints(
     FROM (SELECT * FROM waiting LIMIT ${limit}) w JOIN book.merchant m USING (merchant_id)
     LEFT JOIN book.webhook_endpoint e ON e.merchant_id = m.merchant_id AND e.url = m.webhook_url
     ORDER BY w.merchant_id`;
-  return rows.map((row) => ({ merchantId: row.merchant_id, state: row.state }));
 }

@@ -2,7 +2,7 @@ import type { AnySql, Sql } from "../database/connect.ts";
 import { classifyDatabaseError } from "../database/classify_database_error.ts";
 import { ROW_WAIT } from "../database/write_apart.ts";
 
-/** A merchant's callback secrets as they are kept. */
+/** A merchant's callback secrets as they are stored. */
 export interface KeptSecrets {
   readonly merchantId: string;
   readonly current: string;
@@ -11,7 +11,7 @@ export interface KeptSecrets {
   readonly isPreviousOver: boolean;
 }
 
-/** How many merchants' callback secrets are kept under other keys than the newest. */
+/** Numbers of merchants' callback secrets that are stored under other keys than the newest. */
 export interface SecretFigures {
   /** Merchants with an endpoint whose secret is under a key that is not known here. */
   readonly unreadable: number;
@@ -77,7 +77,7 @@ export async function countSecrets(
 /**
  * Puts secrets in the place of others that say the same. What was changed meanwhile stays, and so does
  * what another transaction holds. The account's version moves on with it: a node that has the profile
- * in memory would write the old text back with its next change, which by then nobody can read.
+ * in memory would write the old text back with its next change, which by then cannot be read.
  *
  * @returns whether they were replaced
  */

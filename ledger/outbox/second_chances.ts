@@ -12,8 +12,8 @@ const MERCHANTS = 10;
  * Gives events of merchants whose endpoints acknowledge again their second chance. Where a merchant
  * is owed more than is queued at once, the rest follows with the next call.
  *
- * Each merchant has a transaction of its own: whoever writes attempts of a merchant down waits for
- * its row, and must not wait for nine others.
+ * Each merchant has a transaction of its own: a write of its attempts waits for its row, and must not
+ * wait for nine others.
  *
  * @returns the merchants for which something was queued
  */
@@ -38,32 +38,31 @@ export async function reviveEvents(sql: Sql): Promise<readonly string[]> {
 }
 
 /**
- * Notes that a merchant's endpoint acknowledges again, or is to be taken for it: nothing bad is known
- * of it any more, a pause ends, and the first of what it is owed is queued. Where deliveries are
- * switched off that waits until they are on.
+ * Stores that a merchant's endpoint acknowledges again, or is to be taken for it: a pause ends, and the
+ * first of what it is owed is queued. Where deliveries are switched off that waits until they are on.
  *
- * @param tx the transaction in which that became known; it has locked no row of the outbox yet
+ * @param tx has locked no row of the outbox yet
  */
 export async function endpointRecovered(tx: AnySql, merchantId: string): Promise<void> {
   await lockEndpoint(tx, merchantId);
   const [row] = await tx`
-    WITH noted AS (
+    WITH stored AS (
       INSERT INTO book.second_chance (merchant_id, recovered_at) VALUES (${merchantId}, now())
       ON CONFLICT (merchant_id) DO UPDATE
         SET recovered_at = now(), next_probe_at = NULL, probes = 0, probed_id = NULL
       RETURNING merchant_id)
-    SELECT FROM noted JOIN book.merchant m USING (merchant_id)
+    SELECT FROM stored JOIN book.merchant m USING (merchant_id)
     WHERE m.webhook_enabled AND m.webhook_url IS NOT NULL`;
   await tx`DELETE FROM book.webhook_endpoint WHERE merchant_id = ${merchantId}`;
   if (row !== undefined) await queueOwed(tx, merchantId);
 }
 
 /**
- * Queues events of a merchant, each event once in its life, for one attempt. The debt ends once none is
+ * Queues events of a merchant, each event once, for one attempt. The debt ends once none is
  * left, also none that another transaction holds at the moment.
  *
  * The merchant's row is locked by an earlier statement of the transaction: no event can run out of
- * retries unseen between the look at what is owed and the end of the debt.
+ * retries unseen between the reading of what is owed and the end of the debt.
  *
  * @returns whether there were any
  */
@@ -96,7 +95,7 @@ async function queueOwed(tx: AnySql, merchantId: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Endpoints looked at by one call. */
+/** Endpoints probed by one call. */
 const ENDPOINTS = 20;
 
 /**
@@ -126,7 +125,7 @@ export async function queueProbes(
                AND o.status = 'PENDING' ORDER BY o.merchant_id, o.id LIMIT 1) IS NULL
       LIMIT ${ENDPOINTS} FOR UPDATE OF s SKIP LOCKED`;
     if (due.length === 0) return [];
-    // a second statement, and so a second look: what ran out of retries before the lock is seen
+    // a second statement, so that what ran out of retries before the lock is seen
     const rows = await tx<{ merchant_id: string }[]>`
       WITH due AS MATERIALIZED (
         SELECT s.* FROM book.second_chance s
@@ -162,8 +161,8 @@ const MARGIN_HOURS = 1;
 
 /**
  * Query for the oldest events of a merchant that ran out of retries lately and have not had their
- * second chance, locked but for those that another transaction holds. An event's id begins with its time in stretches of 2^24 milliseconds, so
- * that what is too old is not read at all.
+ * second chance, locked but for those that another transaction holds. An event's id begins with its time in steps of 2^24
+ * milliseconds, so that what is too old is not read at all.
  *
  * @param merchantId an expression
  * @param from an expression: the id with which they begin at the earliest, null for any

@@ -1,97 +1,89 @@
-import { type BookCheck, type Difference, MOST_DIFFERENCES } from "./difference.ts";
+import type { BookCheck } from "./difference.ts";
 
-/** A merchant's balances are the sums of its entries. */
-export const balancesAndEntries: BookCheck = async (sql) =>
-  await sql<Difference[]>`
-    WITH posted AS (
-      SELECT merchant_id, currency, network, account, sum(amount) AS amount FROM (
-        SELECT merchant_id, currency, network, to_account AS account, amount FROM book.entry
+/** Rules of balances: every account is the sum of its entries, and a pair sums to zero. */
+export const BALANCE_CHECKS: readonly BookCheck[] = [
+  {
+    rule: "balances are the sums of their entries",
+    scopes: ["full"],
+    query: (sql) =>
+      sql`
+      WITH posted AS (
+        SELECT merchant_id, currency, network, account, sum(amount) AS amount FROM (
+          SELECT merchant_id, currency, network, to_account AS account, amount FROM book.entry
+          UNION ALL
+          SELECT merchant_id, currency, network, from_account, -amount FROM book.entry) leg
+        WHERE account IN ('available', 'pending', 'reserved') GROUP BY 1, 2, 3, 4
+      ), held AS (
+        SELECT b.merchant_id, b.currency, b.network, a.account, a.amount FROM book.balance b
+        CROSS JOIN LATERAL (VALUES ('available', b.available), ('pending', b.pending),
+          ('reserved', b.reserved)) a(account, amount)
+      )
+      SELECT format('%s %s/%s %s', merchant_id, currency, network, account) AS subject,
+        format('held %s, posted %s', trim_scale(coalesce(h.amount, 0)), trim_scale(coalesce(p.amount, 0))) AS detail
+      FROM held h FULL JOIN posted p USING (merchant_id, currency, network, account)
+      WHERE coalesce(h.amount, 0) <> coalesce(p.amount, 0)`,
+  },
+  {
+    rule: "own balances are the sums of all entries",
+    scopes: ["full"],
+    query: (sql) =>
+      sql`
+      WITH posted AS (
+        SELECT account, currency, network, sum(amount) AS balance FROM (
+          SELECT to_account AS account, currency, network, amount FROM book.entry
+          UNION ALL
+          SELECT from_account, currency, network, -amount FROM book.entry) leg
+        WHERE account NOT IN ('available', 'pending', 'reserved') GROUP BY 1, 2, 3
+      )
+      SELECT format('%s %s/%s', account, currency, network) AS subject,
+        format('held %s, posted %s', trim_scale(coalesce(h.balance, 0)), trim_scale(coalesce(p.balance, 0))) AS detail
+      FROM book.system_total h FULL JOIN posted p USING (account, currency, network)
+      WHERE coalesce(h.balance, 0) <> coalesce(p.balance, 0)`,
+  },
+  {
+    rule: "every pair sums to zero",
+    scopes: ["quick", "full"],
+    query: (sql) =>
+      sql`
+      SELECT format('%s/%s', currency, network) AS subject,
+        format('all accounts together hold %s', trim_scale(sum(amount))) AS detail
+      FROM (
+        SELECT currency, network, available + pending + reserved AS amount FROM book.balance
+        UNION ALL SELECT currency, network, balance FROM book.system_total) account
+      GROUP BY currency, network HAVING sum(amount) <> 0`,
+  },
+  {
+    rule: "statements add up to what is available",
+    scopes: ["full"],
+    query: (sql) =>
+      sql`
+      WITH line AS (
+        SELECT merchant_id, currency, network, sum(effect) AS effect FROM book.transaction
+        GROUP BY 1, 2, 3
+      )
+      SELECT format('%s %s/%s', merchant_id, currency, network) AS subject,
+        format('lines add up to %s, available %s', trim_scale(coalesce(l.effect, 0)), trim_scale(coalesce(b.available, 0))) AS detail
+      FROM line l FULL JOIN book.balance b USING (merchant_id, currency, network)
+      WHERE coalesce(l.effect, 0) <> coalesce(b.available, 0)`,
+  },
+  {
+    rule: "reserved and pending are what open payments need",
+    scopes: ["quick", "full"],
+    query: (sql) =>
+      sql`
+      WITH open AS (
+        SELECT merchant_id, currency, network, 'reserved' AS account, sum(amount) AS amount
+        FROM book.withdrawal WHERE status IN ('PENDING', 'PENDING_APPROVAL') GROUP BY 1, 2, 3
         UNION ALL
-        SELECT merchant_id, currency, network, from_account, -amount FROM book.entry) leg
-      WHERE account IN ('available', 'pending', 'reserved') GROUP BY 1, 2, 3, 4
-    ), held AS (
-      SELECT b.merchant_id, b.currency, b.network, a.account, a.amount FROM book.balance b
-      CROSS JOIN LATERAL (VALUES ('available', b.available), ('pending', b.pending),
-        ('reserved', b.reserved)) a(account, amount)
-    )
-    SELECT format('%s %s/%s %s', merchant_id, currency, network, account) AS subject,
-      format('held %s, posted %s', trim_scale(coalesce(h.amount, 0)), trim_scale(coalesce(p.amount, 0))) AS detail
-    FROM held h FULL JOIN posted p USING (merchant_id, currency, network, account)
-    WHERE coalesce(h.amount, 0) <> coalesce(p.amount, 0)
-    ORDER BY 1 LIMIT ${MOST_DIFFERENCES}`;
-
-/** The house's balances are the sums of all merchants' entries. */
-export const systemBalancesAndEntries: BookCheck = async (sql) =>
-  await sql<Difference[]>`
-    WITH posted AS (
-      SELECT account, currency, network, sum(amount) AS balance FROM (
-        SELECT to_account AS account, currency, network, amount FROM book.entry
-        UNION ALL
-        SELECT from_account, currency, network, -amount FROM book.entry) leg
-      WHERE account NOT IN ('available', 'pending', 'reserved') GROUP BY 1, 2, 3
-    )
-    SELECT format('%s %s/%s', account, currency, network) AS subject,
-      format('held %s, posted %s', trim_scale(coalesce(h.balance, 0)), trim_scale(coalesce(p.balance, 0))) AS detail
-    FROM book.system_total h FULL JOIN posted p USING (account, currency, network)
-    WHERE coalesce(h.balance, 0) <> coalesce(p.balance, 0)
-    ORDER BY 1 LIMIT ${MOST_DIFFERENCES}`;
-
-/** Within a pair nothing is made and nothing is lost: all accounts together are zero. */
-export const pairsSumToZero: BookCheck = async (sql) =>
-  await sql<Difference[]>`
-    SELECT format('%s/%s', currency, network) AS subject,
-      format('all accounts together hold %s', trim_scale(sum(amount))) AS detail
-    FROM (
-      SELECT currency, network, available + pending + reserved AS amount FROM book.balance
-      UNION ALL SELECT currency, network, balance FROM book.system_total) account
-    GROUP BY currency, network HAVING sum(amount) <> 0
-    ORDER BY 1 LIMIT ${MOST_DIFFERENCES}`;
-
-/** The lines of a statement add up to what is available. */
-export const statementsAndBalances: BookCheck = async (sql) =>
-  await sql<Difference[]>`
-    WITH line AS (
-      SELECT merchant_id, currency, network, sum(effect) AS effect FROM book.transaction
-      GROUP BY 1, 2, 3
-    )
-    SELECT format('%s %s/%s', merchant_id, currency, network) AS subject,
-      format('lines add up to %s, available %s', trim_scale(coalesce(l.effect, 0)), trim_scale(coalesce(b.available, 0))) AS detail
-    FROM line l FULL JOIN book.balance b USING (merchant_id, currency, network)
-    WHERE coalesce(l.effect, 0) <> coalesce(b.available, 0)
-    ORDER BY 1 LIMIT ${MOST_DIFFERENCES}`;
-
-/** What is reserved is for payouts under way, and what is pending for deposits that are. */
-export const openPaymentsAndBalances: BookCheck = async (sql) =>
-  await sql<Difference[]>`
-    WITH open AS (
-      SELECT merchant_id, currency, network, 'reserved' AS account, sum(amount) AS amount
-      FROM book.withdrawal WHERE status IN ('PENDING', 'PENDING_APPROVAL') GROUP BY 1, 2, 3
-      UNION ALL
-      SELECT merchant_id, currency, network, 'pending', sum(amount)
-      FROM book.deposit WHERE status = 'PENDING' GROUP BY 1, 2, 3
-    ), held AS (
-      SELECT b.merchant_id, b.currency, b.network, a.account, a.amount FROM book.balance b
-      CROSS JOIN LATERAL (VALUES ('pending', b.pending), ('reserved', b.reserved)) a(account, amount)
-    )
-    SELECT format('%s %s/%s %s', merchant_id, currency, network, account) AS subject,
-      format('held %s, open payments %s', trim_scale(coalesce(h.amount, 0)), trim_scale(coalesce(o.amount, 0))) AS detail
-    FROM held h FULL JOIN open o USING (merchant_id, currency, network, account)
-    WHERE coalesce(h.amount, 0) <> coalesce(o.amount, 0)
-    ORDER BY 1 LIMIT ${MOST_DIFFERENCES}`;
-
-/** Sums of margins that are kept per day are those of the margins. */
-export const marginsAndDays: BookCheck = async (sql) =>
-  await sql<Difference[]>`
-    WITH counted AS (
-      SELECT merchant_id, beneficiary, (created_at AT TIME ZONE 'UTC')::date AS day, currency, network,
-        count(*) FILTER (WHERE fee > 0) AS events, sum(volume) AS volume, sum(fee) AS fee,
-        sum(earned) AS earned, sum(reversed) AS reversed
-      FROM book.margin GROUP BY 1, 2, 3, 4, 5
-    )
-    SELECT format('%s for %s on %s, %s/%s', merchant_id, beneficiary, day, currency, network) AS subject,
-      format('kept %s - %s, found %s - %s', trim_scale(k.earned), trim_scale(k.reversed),
-        trim_scale(c.earned), trim_scale(c.reversed)) AS detail
-    FROM counted c FULL JOIN book.margin_day k USING (merchant_id, beneficiary, day, currency, network)
-    WHERE (c.events, c.volume, c.fee, c.earned, c.reversed)
-      IS DISTINCT FROM (k.events, k.volume, k.fee, k.earned, k.reversed)
-    ORDER BY 1 LIMIT ${MOST_DIFFERENCES}`;
+        SELECT merchant_id, currency, network, 'pending', sum(amount)
+        FROM book.deposit WHERE status = 'PENDING' GROUP BY 1, 2, 3
+      ), held AS (
+        SELECT b.merchant_id, b.currency, b.network, a.account, a.amount FROM book.balance b
+        CROSS JOIN LATERAL (VALUES ('pending', b.pending), ('reserved', b.reserved)) a(account, amount)
+      )
+      SELECT format('%s %s/%s %s', merchant_id, currency, network, account) AS subject,
+        format('held %s, open payments %s', trim_scale(coalesce(h.amount, 0)), trim_scale(coalesce(o.amount, 0))) AS detail
+      FROM held h FULL JOIN open o USING (merchant_id, currency, network, account)
+      WHERE coalesce(h.amount, 0) <> coalesce(o.amount, 0)`,
+  },
+];

@@ -1,150 +1,151 @@
+import type { Fragment } from "postgres";
+import type { AnySql } from "../database/connect.ts";
 import { LOST_ACCOUNT } from "../own_accounts.ts";
-import { type BookCheck, type Difference, MOST_DIFFERENCES } from "./difference.ts";
+import type { BookCheck } from "./difference.ts";
 
-/** Deposits that are looked at, the newest ones: as many however many there are. */
+/** Payments that a quick comparison reads, the newest ones: as many however many there are. */
 const NEWEST = 10_000;
 
-/** What the newest deposits brought is what was posted for them, net of what was taken. */
-export const newestDepositsAndEntries: BookCheck = async (sql) =>
-  await sql<Difference[]>`
-    WITH newest AS (
-      SELECT * FROM book.deposit ORDER BY id DESC LIMIT ${NEWEST}
-    ), posted AS (
-      SELECT d.id, d.merchant_id,
-        coalesce(sum(CASE WHEN e.to_account IN ('available', 'pending') THEN e.amount ELSE 0 END
-          - CASE WHEN e.from_account IN ('available', 'pending') THEN e.amount ELSE 0 END), 0) AS amount
-      FROM newest d LEFT JOIN book.entry e ON e.payment_id = d.id AND e.merchant_id = d.merchant_id
-      GROUP BY 1, 2
-    ), due AS (
-      SELECT id, merchant_id, status, CASE status WHEN 'PENDING' THEN amount
-        WHEN 'CONFIRMED' THEN amount - commission - fixed_fee ELSE 0 END AS amount, margin, margin_to
-      FROM newest
-    )
-    SELECT format('%s of %s', d.id, d.merchant_id) AS subject,
-      format('%s: %s due, %s posted', d.status, trim_scale(d.amount), trim_scale(p.amount)) AS detail
-    FROM due d JOIN posted p USING (id, merchant_id)
-    WHERE p.amount NOT IN (d.amount, d.amount + CASE WHEN d.status = 'CONFIRMED' THEN d.margin ELSE 0 END)
-    ORDER BY 1 LIMIT ${MOST_DIFFERENCES}`;
-
-/** What {@linkcode withdrawalsAndPayouts} says of all, for the newest alone. */
-export const newestWithdrawalsAndPayouts: BookCheck = async (sql) =>
-  await sql<Difference[]>`
-    SELECT format('%s of %s', w.id, w.merchant_id) AS subject,
-      format('%s; payout %s, %s to %s', w.status, coalesce(o.status, 'none'), trim_scale(o.amount), o.destination) AS detail
-    FROM (SELECT * FROM book.withdrawal ORDER BY id DESC LIMIT ${NEWEST}) w
-    LEFT JOIN book.outgoing o ON o.id = w.outgoing_id AND o.merchant_id = w.merchant_id
-    WHERE (w.status, coalesce(o.status, 'none')) NOT IN (
-        ('PENDING_APPROVAL', 'none'), ('CANCELLED', 'none'),
-        ('PENDING', 'queued'), ('PENDING', 'signed'), ('PENDING', 'final'), ('PENDING', 'dead'),
-        ('FAILED', 'void'), ('FAILED', 'final'), ('CONFIRMED', 'final'), ('CONFIRMED', 'signed'), ('CONFIRMED', 'void'))
-      -- the operator has to say what it did: see settle_withdrawal.ts
-      OR (w.status = 'PENDING' AND o.status = 'final' AND o.updated_at < now() - interval '1 hour')
-      OR (w.status = 'FAILED' AND o.status = 'final' AND NOT EXISTS (
-        SELECT FROM book.ingested i WHERE i.event_id = 'verdict:' || w.id AND i.body_hash = 'not_paid'))
-      OR (o.id IS NOT NULL AND (o.amount, o.currency, o.network, o.destination, o.payment_id)
-        IS DISTINCT FROM (w.amount, w.currency, w.network, w.destination, w.id))
-    ORDER BY 1 LIMIT ${MOST_DIFFERENCES}`;
+function newest(sql: AnySql, table: Fragment): Fragment {
+  return sql`(SELECT * FROM ${table} ORDER BY id DESC LIMIT ${NEWEST})`;
+}
 
 /**
- * Every final transfer that a merchant has heard of is a deposit, or claimed by one; one to a lost
- * address that is off the operator's list is claimed by a deposit of whoever it was for. None that a
- * confirmed deposit by hand names was paid to another merchant.
+ * Withdrawals that contradict their payout: what waits for approval or was cancelled before has no
+ * payout, what is pending has a living one, what was refunded can never be paid, and what is
+ * confirmed was paid by it (or by another transaction, when it was given up for that). One that
+ * succeeded without the intended transfer has a verdict within the hour.
  */
-export const transfersAndDeposits: BookCheck = async (sql) =>
-  await sql<Difference[]>`
-    SELECT format('%s/%s of %s on %s', i.txid, i.log_index, i.merchant_id, i.network) AS subject,
-      format('%s %s to %s is final and booked nowhere', i.data ->> 'amount', i.data ->> 'currency', i.data ->> 'to') AS detail
-    FROM book.inbox i
-    WHERE i.phase = 'solid' AND i.consumed_at IS NOT NULL AND NOT EXISTS (
-      SELECT 1 FROM book.deposit d
-      WHERE (d.merchant_id = i.merchant_id OR i.merchant_id = ${LOST_ACCOUNT})
-        AND d.network = i.network AND d.txid = i.txid
-        AND d.log_index IN (i.log_index, -1))
-    UNION ALL
-    SELECT format('%s of %s on %s', d.id, d.merchant_id, d.network),
-      format('stands for %s, which paid %s', d.txid, min(i.merchant_id))
-    FROM book.deposit d JOIN book.sweep_item i
-      ON i.network = d.network AND i.txid = d.txid AND i.merchant_id NOT IN (d.merchant_id, ${LOST_ACCOUNT})
-    WHERE d.log_index = -1 AND d.status = 'CONFIRMED'
-    GROUP BY d.id, d.merchant_id, d.network, d.txid
-    ORDER BY 1 LIMIT ${MOST_DIFFERENCES}`;
-
-/**
- * A withdrawal and its payout tell the same story: what waits for approval or was taken back before
- * has no payout, what is pending has a living one, what was refunded can never be paid, and what is
- * confirmed was paid by it (or by somebody else, when it was given up for that). One that succeeded
- * without the intended transfer has a verdict within the hour.
- */
-export const withdrawalsAndPayouts: BookCheck = async (sql) =>
-  await sql<Difference[]>`
+function payoutsOf(sql: AnySql, withdrawals: Fragment): Fragment {
+  return sql`
     SELECT format('%s of %s', w.id, w.merchant_id) AS subject,
       format('%s, %s %s/%s to %s; payout %s, %s %s/%s to %s', w.status, trim_scale(w.amount), w.currency, w.network,
         w.destination, coalesce(o.status, 'none'), trim_scale(o.amount), o.currency, o.network, o.destination) AS detail
-    FROM book.withdrawal w
+    FROM ${withdrawals} w
     LEFT JOIN book.outgoing o ON o.id = w.outgoing_id AND o.merchant_id = w.merchant_id
     WHERE (w.status, coalesce(o.status, 'none')) NOT IN (
         ('PENDING_APPROVAL', 'none'), ('CANCELLED', 'none'),
         ('PENDING', 'queued'), ('PENDING', 'signed'), ('PENDING', 'final'), ('PENDING', 'dead'),
         ('FAILED', 'void'), ('FAILED', 'final'), ('CONFIRMED', 'final'), ('CONFIRMED', 'signed'), ('CONFIRMED', 'void'))
-      -- the operator has to say what it did: see settle_withdrawal.ts
+      -- an administrator has to say what it did: see settle_withdrawal.ts
       OR (w.status = 'PENDING' AND o.status = 'final' AND o.updated_at < now() - interval '1 hour')
       OR (w.status = 'FAILED' AND o.status = 'final' AND NOT EXISTS (
         SELECT FROM book.ingested i WHERE i.event_id = 'verdict:' || w.id AND i.body_hash = 'not_paid'))
       OR (o.id IS NOT NULL AND (o.amount, o.currency, o.network, o.destination, o.payment_id)
-        IS DISTINCT FROM (w.amount, w.currency, w.network, w.destination, w.id))
-    ORDER BY 1 LIMIT ${MOST_DIFFERENCES}`;
+        IS DISTINCT FROM (w.amount, w.currency, w.network, w.destination, w.id))`;
+}
 
-/**
- * Sweeps and what they carry tell the same story: what counts as carried was moved by a sweep that is
- * final and paid (or of which an operator found that money has arrived), no sweep lists more than it
- * moved, what was written off is the transfers that say so, and no top-up is available without a sweep
- * that lists it.
- */
-export const sweepsAndDeposits: BookCheck = async (sql) =>
-  await sql<Difference[]>`
-    WITH moved AS (
-      SELECT o.id FROM book.outgoing o
-      JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id
+/** Rules of payments: they agree with the chain's transfers and with what was signed for them. */
+export const PAYMENT_CHECKS: readonly BookCheck[] = [
+  {
+    rule: "withdrawals and their payouts tell the same story",
+    scopes: ["full"],
+    query: (sql) => payoutsOf(sql, sql`book.withdrawal`),
+  },
+  {
+    rule: "the newest withdrawals and their payouts tell the same story",
+    scopes: ["quick"],
+    query: (sql) => payoutsOf(sql, newest(sql, sql`book.withdrawal`)),
+  },
+  // net of what was taken
+  {
+    rule: "the newest deposits are what was posted for them",
+    scopes: ["quick"],
+    query: (sql) =>
+      sql`
+      WITH newest AS (
+        SELECT * FROM ${newest(sql, sql`book.deposit`)} d
+      ), posted AS (
+        SELECT d.id, d.merchant_id,
+          coalesce(sum(CASE WHEN e.to_account IN ('available', 'pending') THEN e.amount ELSE 0 END
+            - CASE WHEN e.from_account IN ('available', 'pending') THEN e.amount ELSE 0 END), 0) AS amount
+        FROM newest d LEFT JOIN book.entry e ON e.payment_id = d.id AND e.merchant_id = d.merchant_id
+        GROUP BY 1, 2
+      ), due AS (
+        SELECT id, merchant_id, status, CASE status WHEN 'PENDING' THEN amount
+          WHEN 'CONFIRMED' THEN amount - commission - fixed_fee ELSE 0 END AS amount, margin, margin_to
+        FROM newest
+      )
+      SELECT format('%s of %s', d.id, d.merchant_id) AS subject,
+        format('%s: %s due, %s posted', d.status, trim_scale(d.amount), trim_scale(p.amount)) AS detail
+      FROM due d JOIN posted p USING (id, merchant_id)
+      WHERE p.amount NOT IN (d.amount, d.amount + CASE WHEN d.status = 'CONFIRMED' THEN d.margin ELSE 0 END)`,
+  },
+  // One to a lost address that is off the list of lost payments is claimed by a deposit of its receiver. None that a
+  // confirmed deposit by hand names was paid to another merchant.
+  {
+    rule: "every final transfer is booked",
+    scopes: ["full"],
+    query: (sql) =>
+      sql`
+      SELECT format('%s/%s of %s on %s', i.txid, i.log_index, i.merchant_id, i.network) AS subject,
+        format('%s %s to %s is final and booked nowhere', i.data ->> 'amount', i.data ->> 'currency', i.data ->> 'to') AS detail
+      FROM book.inbox i
+      WHERE i.phase = 'solid' AND i.consumed_at IS NOT NULL AND NOT EXISTS (
+        SELECT 1 FROM book.deposit d
+        WHERE (d.merchant_id = i.merchant_id OR i.merchant_id = ${LOST_ACCOUNT})
+          AND d.network = i.network AND d.txid = i.txid
+          AND d.log_index IN (i.log_index, -1))
+      UNION ALL
+      SELECT format('%s of %s on %s', d.id, d.merchant_id, d.network),
+        format('stands for %s, which paid %s', d.txid, min(i.merchant_id))
+      FROM book.deposit d JOIN book.sweep_item i
+        ON i.network = d.network AND i.txid = d.txid AND i.merchant_id NOT IN (d.merchant_id, ${LOST_ACCOUNT})
+      WHERE d.log_index = -1 AND d.status = 'CONFIRMED'
+      GROUP BY d.id, d.merchant_id, d.network, d.txid`,
+  },
+  // What counts as carried was moved by a sweep that is final and paid (or of which an administrator found that money
+  // has arrived), and no top-up is available without a sweep that lists it.
+  {
+    rule: "sweeps and what they carry tell the same story",
+    scopes: ["full"],
+    query: (sql) =>
+      sql`
+      WITH moved AS (
+        SELECT o.id FROM book.outgoing o
+        JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id
+        LEFT JOIN book.sweep_verdict v ON v.outgoing_id = o.id
+        WHERE o.kind = 'sweep' AND o.status = 'final'
+          AND (a.outcome = 'paid' OR a.outcome = 'unexpected' AND v.verdict = 'moved')
+      )
+      SELECT format('%s/%s to %s', i.txid, i.log_index, i.address) AS subject,
+        format('counts as carried by %s, which is not final and paid', i.outgoing_id) AS detail
+      FROM book.sweep_item i
+      WHERE i.done AND i.write_off IS NULL AND NOT EXISTS (SELECT 1 FROM moved m WHERE m.id = i.outgoing_id)
+      UNION ALL
+      SELECT o.id, format('moves %s and lists %s', trim_scale(coalesce(v.arrived, o.amount)), trim_scale(sum(i.amount)))
+      FROM book.outgoing o JOIN book.sweep_item i ON i.outgoing_id = o.id
       LEFT JOIN book.sweep_verdict v ON v.outgoing_id = o.id
-      WHERE o.kind = 'sweep' AND o.status = 'final'
-        AND (a.outcome = 'paid' OR a.outcome = 'unexpected' AND v.verdict = 'moved')
-    )
-    SELECT format('%s/%s to %s', i.txid, i.log_index, i.address) AS subject,
-      format('counts as carried by %s, which is not final and paid', i.outgoing_id) AS detail
-    FROM book.sweep_item i
-    WHERE i.done AND i.write_off IS NULL AND NOT EXISTS (SELECT 1 FROM moved m WHERE m.id = i.outgoing_id)
-    UNION ALL
-    SELECT o.id, format('moves %s and lists %s', trim_scale(coalesce(v.arrived, o.amount)), trim_scale(sum(i.amount)))
-    FROM book.outgoing o JOIN book.sweep_item i ON i.outgoing_id = o.id
-    LEFT JOIN book.sweep_verdict v ON v.outgoing_id = o.id
-    GROUP BY o.id, o.merchant_id, o.amount, v.arrived HAVING sum(i.amount) > coalesce(v.arrived, o.amount)
-    UNION ALL
-    SELECT format('%s of %s', coalesce(w.id, i.id), coalesce(w.address, i.address)),
-      format('writes %s off, its transfers come to %s', trim_scale(coalesce(w.amount, 0)), trim_scale(coalesce(i.amount, 0)))
-    FROM book.sweep_write_off w FULL JOIN (
-      SELECT write_off AS id, network, address, currency, sum(amount) AS amount FROM book.sweep_item
-      WHERE write_off IS NOT NULL GROUP BY 1, 2, 3, 4) i USING (id, network, address, currency)
-    WHERE w.amount IS DISTINCT FROM i.amount
-    UNION ALL
-    SELECT format('%s of %s', d.id, d.merchant_id), 'a top-up is available without a final sweep that lists it'
-    FROM book.deposit d
-    JOIN book.deposit_address w ON w.id = d.address_id AND w.merchant_id = d.merchant_id AND w.kind = 'top_up'
-    WHERE d.status = 'CONFIRMED' AND d.txid IS NOT NULL AND NOT EXISTS (
-      SELECT 1 FROM book.sweep_item i JOIN moved m ON m.id = i.outgoing_id
-      WHERE i.merchant_id = d.merchant_id AND i.network = d.network AND i.txid = d.txid AND i.log_index = d.log_index)
-    ORDER BY 1 LIMIT ${MOST_DIFFERENCES}`;
-
-/** Every solid block from the first that was read up to the cursor was read. */
-export const scanGaps: BookCheck = async (sql) =>
-  await sql<Difference[]>`
-    WITH range AS (
-      SELECT network, last_height, lead(first_height) OVER (PARTITION BY network ORDER BY first_height) AS next
-      FROM hub.scanned_range
-    ), gap AS (
-      SELECT r.network, r.last_height + 1 AS first, coalesce(r.next - 1, c.height) AS last
-      FROM range r LEFT JOIN hub.cursor c ON c.network = r.network AND c.view = 'solid'
-    )
-    SELECT format('%s blocks %s to %s', network, first, last) AS subject,
-      'passed by the scan without being read' AS detail
-    FROM gap WHERE last >= first
-    ORDER BY 1 LIMIT ${MOST_DIFFERENCES}`;
+      GROUP BY o.id, o.merchant_id, o.amount, v.arrived HAVING sum(i.amount) > coalesce(v.arrived, o.amount)
+      UNION ALL
+      SELECT format('%s of %s', coalesce(w.id, i.id), coalesce(w.address, i.address)),
+        format('writes %s off, its transfers come to %s', trim_scale(coalesce(w.amount, 0)), trim_scale(coalesce(i.amount, 0)))
+      FROM book.sweep_write_off w FULL JOIN (
+        SELECT write_off AS id, network, address, currency, sum(amount) AS amount FROM book.sweep_item
+        WHERE write_off IS NOT NULL GROUP BY 1, 2, 3, 4) i USING (id, network, address, currency)
+      WHERE w.amount IS DISTINCT FROM i.amount
+      UNION ALL
+      SELECT format('%s of %s', d.id, d.merchant_id), 'a top-up is available without a final sweep that lists it'
+      FROM book.deposit d
+      JOIN book.deposit_address w ON w.id = d.address_id AND w.merchant_id = d.merchant_id AND w.kind = 'top_up'
+      WHERE d.status = 'CONFIRMED' AND d.txid IS NOT NULL AND NOT EXISTS (
+        SELECT 1 FROM book.sweep_item i JOIN moved m ON m.id = i.outgoing_id
+        WHERE i.merchant_id = d.merchant_id AND i.network = d.network AND i.txid = d.txid AND i.log_index = d.log_index)`,
+  },
+  {
+    rule: "every solid block was read",
+    scopes: ["quick", "full"],
+    query: (sql) =>
+      sql`
+      WITH range AS (
+        SELECT network, last_height, lead(first_height) OVER (PARTITION BY network ORDER BY first_height) AS next
+        FROM hub.scanned_range
+      ), gap AS (
+        SELECT r.network, r.last_height + 1 AS first, coalesce(r.next - 1, c.height) AS last
+        FROM range r LEFT JOIN hub.cursor c ON c.network = r.network AND c.view = 'solid'
+      )
+      SELECT format('%s blocks %s to %s', network, first, last) AS subject,
+        'passed by the scan without being read' AS detail
+      FROM gap WHERE last >= first`,
+  },
+];

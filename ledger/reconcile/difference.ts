@@ -1,3 +1,4 @@
+import type { Fragment } from "postgres";
 import type { AnySql } from "../database/connect.ts";
 
 /** Two places that should say the same and do not. */
@@ -8,8 +9,14 @@ export interface Difference {
   readonly detail: string;
 }
 
-/** Compares two places of the books; empty: they agree. */
-export type BookCheck = (sql: AnySql) => Promise<readonly Difference[]>;
+/** Scope of a comparison: what costs the same however many payments there are, or everything. */
+export type ReconcileScope = "quick" | "full";
 
-/** Differences told per check; more of them say nothing new. */
-export const MOST_DIFFERENCES = 100;
+/** A rule of the books. */
+export interface BookCheck {
+  /** The rule, as a sentence. */
+  readonly rule: string;
+  readonly scopes: readonly ReconcileScope[];
+  /** Query of its differences, `subject` and `detail`. */
+  readonly query: (sql: AnySql) => Fragment;
+}

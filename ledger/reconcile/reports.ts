@@ -1,4 +1,7 @@
 import type { AnySql, Sql } from "../database/connect.ts";
+import { shape } from "../shape.ts";
+import { integer, json, type RowOf, text, time } from "../table.ts";
+import type { ReconcileScope } from "./difference.ts";
 
 /** Makes a job known, due at a time; one that is known keeps its own. */
 export async function ensureJob(sql: Sql, name: string, dueAt: number): Promise<void> {
@@ -7,13 +10,13 @@ export async function ensureJob(sql: Sql, name: string, dueAt: number): Promise<
 }
 
 /**
- * Takes a job that is due, for this service alone, and says when it is due again. A service that
- * dies over it leaves it to whoever is there the next time.
+ * Takes a job that is due, for this service alone, and sets when it is due again. A service that
+ * dies over it leaves it to the one that takes it the next time.
  *
  * @param now Unix milliseconds by the database's clock
  * @param longestMs the longest that lies between two times at which it is due: one that is due later
  *   was put off while a clock was wrong, and is due
- * @returns whether it was due, and nobody else had taken it
+ * @returns true if it was due, and no other service had taken it
  */
 export async function takeJob(
   sql: Sql,
@@ -29,19 +32,19 @@ export async function takeJob(
   return rows.length > 0;
 }
 
-/** Scope of a comparison: a bounded part, or everything. */
-export type ReconcileScope = "quick" | "full";
-
-/** A comparison as it is kept. */
-export interface KeptReport<Body> {
-  readonly id: string;
-  readonly scope: ReconcileScope;
+const storedReport = shape({
+  id: text(),
+  scope: text<ReconcileScope>(),
   /** Unix milliseconds. */
-  readonly startedAt: number;
-  readonly finishedAt: number;
-  readonly differences: number;
+  startedAt: time(),
+  finishedAt: time(),
+  differences: integer(),
   /** Rules that could not be compared. */
-  readonly unchecked: number;
+  unchecked: integer(),
+  report: json<unknown>(),
+});
+/** A comparison as it is stored. */
+export interface StoredReport<Body> extends Omit<RowOf<typeof storedReport>, "report"> {
   readonly body: Body;
 }
 
@@ -55,8 +58,8 @@ const KEPT = 100;
 const newestFirst = (sql: AnySql) =>
   sql`ORDER BY (finished_at <= now() + interval '1 minute') DESC, finished_at DESC, id DESC`;
 
-/** Keeps a report; the oldest ones go. */
-export async function keepReport<Body>(sql: Sql, report: KeptReport<Body>): Promise<void> {
+/** Stores a report; the oldest ones go. */
+export async function storeReport<Body>(sql: Sql, report: StoredReport<Body>): Promise<void> {
   const { id, scope, differences, unchecked } = report;
   await sql`
     INSERT INTO hub.reconciliation (id, scope, started_at, finished_at, differences, unchecked, report)
@@ -67,31 +70,15 @@ export async function keepReport<Body>(sql: Sql, report: KeptReport<Body>): Prom
       SELECT id FROM hub.reconciliation WHERE scope = ${scope} ${newestFirst(sql)} OFFSET ${KEPT})`;
 }
 
-/** The newest report of each scope, whoever made it; none from the future. */
-export async function newestReports<Body>(sql: AnySql): Promise<readonly KeptReport<Body>[]> {
-  const rows = await sql<
-    {
-      id: string;
-      scope: ReconcileScope;
-      started_at: Date;
-      finished_at: Date;
-      differences: number;
-      unchecked: number;
-      report: Body;
-    }[]
-  >`
+/** The newest report of each scope, by any service; none from the future. */
+export async function newestReports<Body>(sql: AnySql): Promise<readonly StoredReport<Body>[]> {
+  const rows = storedReport.all(
+    await sql`
     SELECT r.* FROM (VALUES ('quick'), ('full')) s(scope)
     CROSS JOIN LATERAL (
       SELECT * FROM hub.reconciliation r
       WHERE r.scope = s.scope AND r.finished_at <= now() + interval '1 minute'
-      ${newestFirst(sql)} LIMIT 1) r`;
-  return rows.map((row) => ({
-    id: row.id,
-    scope: row.scope,
-    startedAt: row.started_at.getTime(),
-    finishedAt: row.finished_at.getTime(),
-    differences: row.differences,
-    unchecked: row.unchecked,
-    body: row.report,
-  }));
+      ${newestFirst(sql)} LIMIT 1) r`,
+  );
+  return rows.map(({ report, ...row }) => ({ ...row, body: report as Body }));
 }

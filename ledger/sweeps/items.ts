@@ -5,7 +5,7 @@ import type { Network } from "../money/pair.ts";
 import { PLATFORM_ACCOUNT } from "../own_accounts.ts";
 import type { TransferFinding } from "../watcher/findings.ts";
 import type { OpenItem } from "./sweep_facts.ts";
-import type { SweepTarget } from "./targets.ts";
+import type { SweepAddress } from "./targets.ts";
 
 /**
  * Notes final transfers to own addresses as to be swept; known ones are left alone.
@@ -36,22 +36,22 @@ export async function recordSweepItems(
     ), wanted AS MATERIALIZED (
       SELECT DISTINCT ON (address, currency) address, currency, merchant_id FROM found ORDER BY address, currency
     ), place AS MATERIALIZED (
-      SELECT w.*, f.is_free IS NOT NULL AS is_free, EXISTS (SELECT FROM book.sweep_target t
+      SELECT w.*, f.is_free IS NOT NULL AS is_free, EXISTS (SELECT FROM book.sweep_address t
         WHERE t.network = ${network} AND t.address = w.address AND t.currency = w.currency) AS is_known
       FROM wanted w LEFT JOIN LATERAL (
-        SELECT true AS is_free FROM book.sweep_target t
+        SELECT true AS is_free FROM book.sweep_address t
         WHERE t.network = ${network} AND t.address = w.address AND t.currency = w.currency
         FOR NO KEY UPDATE SKIP LOCKED) f ON true
     ), touched AS (
-      UPDATE book.sweep_target t SET touched = t.touched + 1, look_at = now() FROM place p
+      UPDATE book.sweep_address t SET touched = t.touched + 1, look_at = now() FROM place p
       WHERE p.is_free AND t.network = ${network} AND t.address = p.address AND t.currency = p.currency
     ), late AS (
-      INSERT INTO book.late_sweep_target (network, address, currency, merchant_id)
+      INSERT INTO book.late_sweep_address (network, address, currency, merchant_id)
       SELECT ${network}, address, currency, merchant_id FROM place WHERE is_known AND NOT is_free
       ORDER BY address, currency
       ON CONFLICT (network, address, currency) DO UPDATE SET merchant_id = excluded.merchant_id
     )
-    INSERT INTO book.sweep_target AS t (network, address, currency, merchant_id)
+    INSERT INTO book.sweep_address AS t (network, address, currency, merchant_id)
     SELECT ${network}, address, currency, merchant_id FROM place WHERE NOT is_known ORDER BY address, currency
     ON CONFLICT (network, address, currency) DO UPDATE SET touched = t.touched + 1, look_at = now()`;
 }
@@ -84,7 +84,7 @@ export interface SpareSweep {
  */
 export async function readSpareSweeps(
   sql: Sql,
-  target: SweepTarget,
+  target: SweepAddress,
 ): Promise<readonly SpareSweep[]> {
   const rows = await sql<{ id: string; spare: string; height: string }[]>`
     SELECT id, trim_scale(spare)::text AS spare, height FROM (
@@ -112,18 +112,18 @@ export async function readSpareSweeps(
  */
 export async function attachToSweep(
   sql: Sql,
-  target: SweepTarget,
+  target: SweepAddress,
   outgoingId: string,
   items: readonly OpenItem[],
 ): Promise<readonly string[] | null> {
   return await sql.begin(async (tx) => {
     const held = await tx`
-      UPDATE book.sweep_target SET touched = touched + 1, look_at = now()
+      UPDATE book.sweep_address SET touched = touched + 1, look_at = now()
       WHERE network = ${target.network} AND address = ${target.address} AND currency = ${target.currency}
         AND touched = ${target.touched} RETURNING 1`;
     if (held.length === 0) return null;
     await cover(tx, target, outgoingId, items);
-    return await tellSwept(tx, [outgoingId]);
+    return await notifySwept(tx, [outgoingId]);
   });
 }
 
@@ -134,7 +134,7 @@ export async function attachToSweep(
  *
  * @returns the merchants that have something to hear
  */
-export async function tellSwept(
+export async function notifySwept(
   sql: AnySql,
   outgoingIds: readonly string[],
 ): Promise<readonly string[]> {
@@ -187,7 +187,7 @@ export async function tellSwept(
  */
 export async function cover(
   tx: TransactionSql,
-  target: SweepTarget,
+  target: SweepAddress,
   outgoingId: string,
   items: readonly OpenItem[],
 ): Promise<void> {

@@ -3,9 +3,9 @@ import { ROW_WAIT } from "../database/write_apart.ts";
 import { type Amount, formatAmount } from "../money/amount.ts";
 import type { Network } from "../money/pair.ts";
 import { PLATFORM_ACCOUNT } from "../own_accounts.ts";
-import { cover, releaseSweepItems, tellSwept } from "./items.ts";
+import { cover, notifySwept, releaseSweepItems } from "./items.ts";
 import type { OpenItem } from "./sweep_facts.ts";
-import { type SweepReason, type SweepTarget, touchSweepTargets } from "./targets.ts";
+import { type SweepAddress, type SweepReason, touchSweepAddresses } from "./targets.ts";
 
 /** The next transfer for an address, and what the operator is told meanwhile. */
 export interface NewStep {
@@ -30,10 +30,10 @@ export interface NewStep {
  * @returns whether it was queued
  * @throws also when another transaction holds rows of the address for more than a moment
  */
-export async function writeStep(sql: Sql, target: SweepTarget, step: NewStep): Promise<boolean> {
+export async function writeStep(sql: Sql, target: SweepAddress, step: NewStep): Promise<boolean> {
   return await sql.begin(async (tx) => {
     await tx`SELECT set_config('lock_timeout', ${ROW_WAIT}, true)`;
-    if (!await holdTarget(tx, target)) return false;
+    if (!await holdSweepAddress(tx, target)) return false;
     const isSweep = step.kind === "sweep";
     await tx`
       INSERT INTO book.outgoing
@@ -45,7 +45,7 @@ export async function writeStep(sql: Sql, target: SweepTarget, step: NewStep): P
     }, 'queued', now(), now())`;
     await cover(tx, target, step.outgoingId, step.items);
     await tx`
-      UPDATE book.sweep_target SET touched = touched + 1, reason = ${step.reason}, detail = ${step.detail},
+      UPDATE book.sweep_address SET touched = touched + 1, reason = ${step.reason}, detail = ${step.detail},
         amount = ${isSweep ? formatAmount(step.amount) : null}, updated_at = now(),
         look_at = now() + make_interval(secs => ${step.lookMs / 1_000})
       WHERE network = ${target.network} AND address = ${target.address} AND currency = ${target.currency}`;
@@ -54,10 +54,10 @@ export async function writeStep(sql: Sql, target: SweepTarget, step: NewStep): P
 }
 
 /** Locks the address; false: something happened to it, or a transfer for it is under way. */
-export async function holdTarget(tx: TransactionSql, target: SweepTarget): Promise<boolean> {
+export async function holdSweepAddress(tx: TransactionSql, target: SweepAddress): Promise<boolean> {
   // every currency of the address: they share its coin and its energy
   const rows = await tx<{ currency: string; touched: string }[]>`
-    SELECT currency, touched FROM book.sweep_target
+    SELECT currency, touched FROM book.sweep_address
     WHERE network = ${target.network} AND address = ${target.address} ORDER BY currency FOR UPDATE`;
   const own = rows.find((row) => row.currency === target.currency);
   if (own === undefined || Number(own.touched) !== target.touched) return false;
@@ -82,7 +82,7 @@ export async function holdTarget(tx: TransactionSql, target: SweepTarget): Promi
  */
 export async function withdrawStep(
   sql: Sql,
-  target: SweepTarget,
+  target: SweepAddress,
   outgoingId: string,
   why: string,
 ): Promise<boolean> {
@@ -93,13 +93,13 @@ export async function withdrawStep(
         AND (lease_until IS NULL OR lease_until < now() OR reason IS NOT NULL)`;
     if (count === 0) return false;
     await releaseSweepItems(tx, [outgoingId]);
-    await touchSweepTargets(tx, target.network, [outgoingId]);
+    await touchSweepAddresses(tx, target.network, [outgoingId]);
     return true;
   });
 }
 
 /** The end of a transfer of the house, as its transaction told it or the lack of one did. */
-export interface HouseEnd {
+export interface InternalEnd {
   readonly outgoingId: string;
   readonly kind: string;
   /** `failed`: it moved nothing and never will; the row is `dead` and given up by this. */
@@ -115,10 +115,10 @@ export interface HouseEnd {
  *
  * @returns the merchants that have something to hear
  */
-export async function endHouseTransfers(
+export async function endInternalTransfers(
   tx: TransactionSql,
   network: Network,
-  ends: readonly HouseEnd[],
+  ends: readonly InternalEnd[],
 ): Promise<readonly string[]> {
   if (ends.length === 0) return [];
   const failed = ends.filter(({ result }) => result === "failed");
@@ -129,11 +129,11 @@ export async function endHouseTransfers(
         ${failed.map(({ reason }) => String(reason))}::text[]) AS f(id, reason)
       WHERE o.id = f.id AND o.merchant_id = ${PLATFORM_ACCOUNT} AND o.status = 'dead'`;
   }
-  const isSweep = ({ kind }: HouseEnd) => kind === "sweep";
-  const idOf = ({ outgoingId }: HouseEnd) => outgoingId;
+  const isSweep = ({ kind }: InternalEnd) => kind === "sweep";
+  const idOf = ({ outgoingId }: InternalEnd) => outgoingId;
   await releaseSweepItems(tx, failed.filter(isSweep).map(idOf));
-  await touchSweepTargets(tx, network, ends.map(idOf));
-  return await tellSwept(
+  await touchSweepAddresses(tx, network, ends.map(idOf));
+  return await notifySwept(
     tx,
     ends.filter((end) => end.result === "paid" && isSweep(end)).map(idOf),
   );

@@ -3,7 +3,7 @@ import { type Amount, amountOf } from "../money/amount.ts";
 import type { Network } from "../money/pair.ts";
 import { PLATFORM_ACCOUNT } from "../own_accounts.ts";
 import type { OutgoingRow } from "../rows.ts";
-import type { SweepTarget } from "./targets.ts";
+import type { SweepAddress } from "./targets.ts";
 
 /** The most transfers that one sweep lists; what is beyond is attached to it afterwards. */
 export const MOST_ITEMS = 500;
@@ -63,7 +63,7 @@ export interface SweepFacts {
  */
 export async function readSweepFacts(
   sql: Sql,
-  target: SweepTarget,
+  target: SweepAddress,
   most: number | null = MOST_ITEMS,
 ): Promise<SweepFacts> {
   const [open, [steps], unheard] = await Promise.all([
@@ -96,7 +96,7 @@ export async function readSweepFacts(
 
 async function readOpenItems(
   sql: Sql,
-  target: SweepTarget,
+  target: SweepAddress,
   most: number | null,
 ): Promise<readonly OpenItem[]> {
   const rows = await sql<
@@ -139,7 +139,7 @@ interface StepsRow {
   readonly failure: string | null;
 }
 
-async function readSteps(sql: Sql, target: SweepTarget): Promise<readonly StepsRow[]> {
+async function readSteps(sql: Sql, target: SweepAddress): Promise<readonly StepsRow[]> {
   const { network, address, currency } = target;
   const wallet = String(target.walletIndex);
   return await sql<StepsRow[]>`
@@ -168,7 +168,7 @@ async function readSteps(sql: Sql, target: SweepTarget): Promise<readonly StepsR
       (SELECT max(updated_at) FROM step WHERE kind = 'gas' AND status = 'final') AS given_at,
       (SELECT count(*)::int FROM step WHERE kind = 'gas' AND status = 'final' AND id > coalesce(
         (SELECT max(id) FROM step WHERE kind = 'sweep' AND (status = 'final' OR reason LIKE 'failed:%')), '')) AS gifts,
-      EXISTS (SELECT FROM book.sweep_target t
+      EXISTS (SELECT FROM book.sweep_address t
         WHERE t.network = ${network} AND t.address = ${address} AND t.currency <> ${currency}
           AND t.reason IN ('in_flight', 'waiting_gas', 'address_not_activated')) AS shared,
       (SELECT max(updated_at) FROM step WHERE kind = 'delegation' AND status = 'final') AS lent_at,
@@ -179,7 +179,7 @@ async function readSteps(sql: Sql, target: SweepTarget): Promise<readonly StepsR
 }
 
 /** Final sweeps with transfers that are not done. */
-async function readUnheard(sql: Sql, target: SweepTarget) {
+async function readUnheard(sql: Sql, target: SweepAddress) {
   return await sql<{ id: string; unexpected: boolean }[]>`
     SELECT o.id, bool_or(a.outcome = 'unexpected' AND v.outgoing_id IS NULL) AS unexpected
     FROM (
@@ -207,7 +207,7 @@ export interface AccountedFor {
  * Reads what of an address' transfers that are open is known to be gone from it: a sweep that was
  * settled as lost took it, or one that moved more than it lists. Costs by the sweeps of that address.
  */
-export async function readAccountedFor(sql: Sql, target: SweepTarget): Promise<AccountedFor> {
+export async function readAccountedFor(sql: Sql, target: SweepAddress): Promise<AccountedFor> {
   const { network, address, currency } = target;
   const [row] = await sql<{ amount: string; height: string }[]>`
     SELECT coalesce(max(a.height), 0) AS height, trim_scale(

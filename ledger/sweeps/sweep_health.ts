@@ -5,7 +5,7 @@ import { PLATFORM_ACCOUNT } from "../own_accounts.ts";
 import { SWEEP_REASONS, type SweepReason } from "./targets.ts";
 
 /** An address that is not swept, and why. */
-export interface ListedTarget {
+export interface ListedSweepAddress {
   readonly network: Network;
   readonly address: string;
   readonly currency: Currency;
@@ -22,16 +22,16 @@ export interface ListedTarget {
 }
 
 /** Addresses that are not swept, by reason. */
-export interface TargetCount {
+export interface SweepAddressCount {
   readonly network: Network;
   readonly reason: SweepReason;
   readonly addresses: number;
 }
 
 /** Number of addresses of each network that are not swept, by reason. */
-export async function countTargets(sql: Sql): Promise<readonly TargetCount[]> {
-  return await sql<TargetCount[]>`
-    SELECT network, reason, count(*)::int AS addresses FROM book.sweep_target
+export async function countSweepAddresses(sql: Sql): Promise<readonly SweepAddressCount[]> {
+  return await sql<SweepAddressCount[]>`
+    SELECT network, reason, count(*)::int AS addresses FROM book.sweep_address
     WHERE reason IS NOT NULL GROUP BY network, reason ORDER BY network, reason`;
 }
 
@@ -40,12 +40,12 @@ export async function countTargets(sql: Sql): Promise<readonly TargetCount[]> {
  *
  * @param perReason the most of each network and reason, in the order of their addresses
  */
-export async function listTargets(
+export async function listSweepAddresses(
   sql: Sql,
   perReason: number,
-): Promise<readonly ListedTarget[]> {
+): Promise<readonly ListedSweepAddress[]> {
   const rows = await sql<
-    (Omit<ListedTarget, "amount" | "since" | "lookAt"> & {
+    (Omit<ListedSweepAddress, "amount" | "since" | "lookAt"> & {
       readonly amount: string | null;
       readonly created_at: Date;
       readonly look_at: Date;
@@ -56,7 +56,7 @@ export async function listTargets(
     FROM (SELECT network FROM hub.wallet) w
     CROSS JOIN unnest(${[...SWEEP_REASONS]}::text[]) WITH ORDINALITY r(reason, place)
     CROSS JOIN LATERAL (
-      SELECT * FROM book.sweep_target x WHERE x.network = w.network AND x.reason = r.reason
+      SELECT * FROM book.sweep_address x WHERE x.network = w.network AND x.reason = r.reason
       ORDER BY x.address, x.currency LIMIT ${perReason}) t
     LEFT JOIN hub.address h ON h.address = t.address AND h.network = t.network
     LEFT JOIN book.deposit_address a ON a.id = h.address_id AND a.merchant_id = h.merchant_id
@@ -85,7 +85,7 @@ export interface SweepHealth {
 export async function readSweepHealth(sql: Sql, network: Network): Promise<SweepHealth> {
   const [counts, [oldest], [stuck], [late]] = await Promise.all([
     sql<{ reason: SweepReason; addresses: number }[]>`
-      SELECT reason, count(*)::int AS addresses FROM book.sweep_target
+      SELECT reason, count(*)::int AS addresses FROM book.sweep_address
       WHERE network = ${network} AND reason IS NOT NULL GROUP BY reason`,
     sql<{ found_at: Date | null }[]>`
       SELECT min(i.found_at) AS found_at FROM book.deposit_address a
@@ -94,10 +94,10 @@ export async function readSweepHealth(sql: Sql, network: Network): Promise<Sweep
         SELECT FROM book.outgoing o
         WHERE o.id = i.outgoing_id AND o.merchant_id = ${PLATFORM_ACCOUNT} AND o.status = 'final')`,
     sql<{ failing: number }[]>`
-      SELECT count(*)::int AS failing FROM book.sweep_target
+      SELECT count(*)::int AS failing FROM book.sweep_address
       WHERE network = ${network} AND tries >= 3`,
     sql<{ held: number }[]>`
-      SELECT count(*)::int AS held FROM book.late_sweep_target
+      SELECT count(*)::int AS held FROM book.late_sweep_address
       WHERE network = ${network} AND noted_at < now() - interval '1 minute'`,
   ]);
   return {

@@ -39,7 +39,7 @@ export const SWEEP_REASONS = [
 export type SweepReason = (typeof SWEEP_REASONS)[number];
 
 /** An address with something to sweep in one currency. */
-export interface SweepTarget {
+export interface SweepAddress {
   readonly network: Network;
   readonly address: string;
   readonly currency: Currency;
@@ -57,11 +57,11 @@ export interface SweepTarget {
  * The addresses of a network that are to be looked at now, longest waiting first. One whose row another
  * transaction holds is left out: its plan could not be written, and the others would wait for it.
  */
-export async function dueTargets(
+export async function dueSweepAddresses(
   sql: Sql,
   network: Network,
   limit: number,
-): Promise<readonly SweepTarget[]> {
+): Promise<readonly SweepAddress[]> {
   return await readTargets(
     sql,
     sql`WHERE network = ${network} AND look_at <= now() ORDER BY look_at LIMIT ${limit}
@@ -70,12 +70,12 @@ export async function dueTargets(
 }
 
 /** An address with something to sweep; null where nothing waits there. */
-export async function findTarget(
+export async function findSweepAddress(
   sql: Sql,
   network: Network,
   address: string,
   currency: Currency,
-): Promise<SweepTarget | null> {
+): Promise<SweepAddress | null> {
   const [target] = await readTargets(
     sql,
     sql`WHERE network = ${network} AND address = ${address} AND currency = ${currency}`,
@@ -86,11 +86,11 @@ export async function findTarget(
 async function readTargets(
   sql: Sql,
   which: PendingQuery<Row[]>,
-): Promise<readonly SweepTarget[]> {
-  const rows = await sql<(Omit<SweepTarget, "touched"> & { touched: string })[]>`
+): Promise<readonly SweepAddress[]> {
+  const rows = await sql<(Omit<SweepAddress, "touched"> & { touched: string })[]>`
     SELECT t.network, t.address, t.currency, h.wallet_index AS "walletIndex",
       coalesce(a.kind = 'top_up', false) AS "isTopUp", t.reason, t.touched
-    FROM (SELECT * FROM book.sweep_target ${which}) t
+    FROM (SELECT * FROM book.sweep_address ${which}) t
     JOIN hub.address h ON h.address = t.address AND h.network = t.network
     LEFT JOIN book.deposit_address a ON a.id = h.address_id AND a.merchant_id = h.merchant_id
     ORDER BY t.look_at`;
@@ -107,9 +107,13 @@ export interface Waiting {
 }
 
 /** Keeps the reason why an address is not swept; nothing where something has happened to it since. */
-export async function keepWaiting(sql: Sql, target: SweepTarget, waiting: Waiting): Promise<void> {
+export async function storeWaiting(
+  sql: Sql,
+  target: SweepAddress,
+  waiting: Waiting,
+): Promise<void> {
   await sql`
-    UPDATE book.sweep_target SET reason = ${waiting.reason}, detail = ${
+    UPDATE book.sweep_address SET reason = ${waiting.reason}, detail = ${
     waiting.detail.slice(0, 500)
   },
       amount = ${formatAmount(waiting.amount)}, updated_at = now(), tries = 0,
@@ -119,15 +123,15 @@ export async function keepWaiting(sql: Sql, target: SweepTarget, waiting: Waitin
 }
 
 /** Forgets an address with nothing left to sweep; nothing where something has happened to it since. */
-export async function closeTarget(sql: Sql, target: SweepTarget): Promise<void> {
+export async function closeSweepAddress(sql: Sql, target: SweepAddress): Promise<void> {
   await sql`
-    DELETE FROM book.sweep_target
+    DELETE FROM book.sweep_address
     WHERE network = ${target.network} AND address = ${target.address} AND currency = ${target.currency}
       AND touched = ${target.touched}`;
 }
 
 /** Time for which an address is left alone that cannot be looked at; doubled with every look in vain. */
-export interface TargetPause {
+export interface SweepAddressPause {
   readonly firstMs: number;
   readonly mostMs: number;
 }
@@ -139,13 +143,13 @@ export interface TargetPause {
  */
 export async function postpone(
   sql: Sql,
-  target: SweepTarget,
-  { firstMs, mostMs }: TargetPause,
+  target: SweepAddress,
+  { firstMs, mostMs }: SweepAddressPause,
   silence: string | null,
 ): Promise<void> {
   const reason: SweepReason | null = silence === null ? null : "chain_unavailable";
   await sql`
-    UPDATE book.sweep_target SET tries = least(tries + 1, 1000),
+    UPDATE book.sweep_address SET tries = least(tries + 1, 1000),
       look_at = now() + make_interval(secs => least(${mostMs / 1_000}::float8, ${
     firstMs / 1_000
   }::float8 * 2 ^ least(tries, 20))),
@@ -161,7 +165,7 @@ export async function postpone(
  * Has the planner look again at the addresses that transfers of the house came from or went to. Rows
  * are locked in the order of their keys: two of these at once wait for each other, and no more.
  */
-export async function touchSweepTargets(
+export async function touchSweepAddresses(
   sql: AnySql,
   network: Network,
   outgoingIds: readonly string[],
@@ -178,10 +182,10 @@ export async function touchSweepTargets(
       UNION SELECT destination FROM ended WHERE kind IN ('gas', 'delegation', 'reclaim')
     ), held AS MATERIALIZED (
       SELECT t.address, t.currency FROM place p
-      JOIN book.sweep_target t ON t.network = ${network} AND t.address = p.address
+      JOIN book.sweep_address t ON t.network = ${network} AND t.address = p.address
       ORDER BY t.address, t.currency FOR UPDATE OF t
     )
-    UPDATE book.sweep_target t SET touched = t.touched + 1, look_at = now() FROM held h
+    UPDATE book.sweep_address t SET touched = t.touched + 1, look_at = now() FROM held h
     WHERE t.network = ${network} AND t.address = h.address AND t.currency = h.currency`;
 }
 
@@ -192,27 +196,27 @@ export async function touchSweepTargets(
  * An entry is written with its transfers, and its row is held here: whoever reads the address after
  * this sees them, and what was planned before no longer holds.
  */
-export async function noteLateTargets(sql: Sql, network: Network): Promise<void> {
+export async function takeLateSweepAddresses(sql: Sql, network: Network): Promise<void> {
   await sql`
     WITH late AS MATERIALIZED (
-      SELECT address, currency, merchant_id FROM book.late_sweep_target WHERE network = ${network}
+      SELECT address, currency, merchant_id FROM book.late_sweep_address WHERE network = ${network}
       ORDER BY address, currency FOR UPDATE SKIP LOCKED
     ), place AS MATERIALIZED (
-      SELECT l.*, f.is_free IS NOT NULL AS is_free, EXISTS (SELECT FROM book.sweep_target t
+      SELECT l.*, f.is_free IS NOT NULL AS is_free, EXISTS (SELECT FROM book.sweep_address t
         WHERE t.network = ${network} AND t.address = l.address AND t.currency = l.currency) AS is_known
       FROM late l LEFT JOIN LATERAL (
-        SELECT true AS is_free FROM book.sweep_target t
+        SELECT true AS is_free FROM book.sweep_address t
         WHERE t.network = ${network} AND t.address = l.address AND t.currency = l.currency
         FOR NO KEY UPDATE SKIP LOCKED) f ON true
     ), touched AS (
-      UPDATE book.sweep_target t SET touched = t.touched + 1, look_at = now() FROM place p
+      UPDATE book.sweep_address t SET touched = t.touched + 1, look_at = now() FROM place p
       WHERE p.is_free AND t.network = ${network} AND t.address = p.address AND t.currency = p.currency
     ), noted AS (
-      INSERT INTO book.sweep_target AS t (network, address, currency, merchant_id)
+      INSERT INTO book.sweep_address AS t (network, address, currency, merchant_id)
       SELECT ${network}, address, currency, merchant_id FROM place WHERE NOT is_known ORDER BY address, currency
       ON CONFLICT (network, address, currency) DO UPDATE SET touched = t.touched + 1, look_at = now()
     )
-    DELETE FROM book.late_sweep_target d USING place p
+    DELETE FROM book.late_sweep_address d USING place p
     WHERE (p.is_free OR NOT p.is_known) AND d.network = ${network} AND d.address = p.address
       AND d.currency = p.currency`;
 }

@@ -2,7 +2,7 @@ import type { Sql } from "postgres";
 import { ROW_WAIT, writeApart } from "../database/write_apart.ts";
 import { type Amount, formatAmount } from "../money/amount.ts";
 import type { Network } from "../money/pair.ts";
-import { endHouseTransfers } from "../sweeps/steps.ts";
+import { endInternalTransfers } from "../sweeps/steps.ts";
 import type { Cursor } from "../watcher/cursor.ts";
 
 /** Time for which expiries of internal transfers are tried apart whose rows other transactions hold, milliseconds. */
@@ -180,7 +180,7 @@ async function expireTogether(
         UPDATE book.outgoing SET status = 'queued', lease_until = NULL, updated_at = now()
         WHERE id = ANY (${again}::text[]) AND status = 'dead'`;
     }
-    await endHouseTransfers(
+    await endInternalTransfers(
       tx,
       network,
       over.filter((row) => row.payment_id === null).map((row) => ({

@@ -1,7 +1,7 @@
 import type { Sql } from "postgres";
 import { type Amount, formatAmount } from "../money/amount.ts";
 import type { Network } from "../money/pair.ts";
-import { LONGEST_PAUSE_MS } from "../watcher/unread_blocks.ts";
+import { LONGEST_PAUSE_MS } from "../watcher/unreadable_blocks.ts";
 
 /** A transaction that our own scan has proven dead and that a second node has to agree on. */
 export interface ExpiredAttempt {
@@ -120,7 +120,7 @@ export async function readRereads(
     SELECT a.outgoing_id, a.number, coalesce(a.reread_height, a.since_height) + 1 AS from_height
     FROM book.outgoing o
     JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
-    LEFT JOIN hub.unread_block u ON u.network = o.network AND u.view = 'again'
+    LEFT JOIN hub.unreadable_block u ON u.network = o.network AND u.view = 'again'
       AND u.height = coalesce(a.reread_height, a.since_height) + 1
     WHERE o.network = ${network} AND o.status = 'signed' AND a.expires_at < ${new Date(
     previousTime,
@@ -143,7 +143,7 @@ export async function readRereads(
  * @param to the last block that was read
  * @param history of the cursor that was read before the duties were
  */
-export async function noteReread(
+export async function storeReread(
   sql: Sql,
   duties: readonly RereadDuty[],
   to: number,

@@ -105,7 +105,7 @@ export async function returnQueued(
  * Says of all queued transfers of a currency what they are held by, which the operator sees. They are
  * not tried meanwhile, so that nothing else would say it.
  */
-export async function noteHeld(
+export async function storeHeldReason(
   sql: Sql,
   network: Network,
   currency: Currency,

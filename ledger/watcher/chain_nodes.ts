@@ -7,7 +7,7 @@ import type { Network } from "../money/pair.ts";
  * @param found what nodes say, `null` when none has said
  * @returns what is kept; it counts, whatever was found
  */
-export async function keepGenesis(
+export async function storeGenesis(
   sql: Sql,
   network: Network,
   found: string | null,

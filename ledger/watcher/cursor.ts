@@ -79,7 +79,7 @@ export async function moveCursor(
 }
 
 /** Keeps how far the head was seen. Nothing rests on it: it is where the view goes on after a start. */
-export async function keepHead(
+export async function storeHead(
   sql: Sql,
   network: Network,
   head: Pick<Cursor, "height" | "hash" | "time">,

@@ -14,14 +14,14 @@ const log = getLogger(["engine", "watcher"]);
 /** Time for which a rule is kept after the last node that is configured so, seconds. */
 const KEPT_S = 60;
 
-/** Writes the rule down as this node is configured when it starts; see {@linkcode keepDepositProofRule}. */
-export async function noteDepositProofRule(
+/** Writes the rule down as this node is configured when it starts; see {@linkcode renewDepositProofRule}. */
+export async function setDepositProofRule(
   sql: Sql,
   network: Network,
   above: Amount | null,
 ): Promise<void> {
   if (above === null) {
-    if (!await keepDepositProofRule(sql, network, null)) return;
+    if (!await renewDepositProofRule(sql, network, null)) return;
     log.warn(
       "{network}: _DEPOSIT_PROOF_ABOVE is not set here, and a node that has it was heard of within " +
         "{seconds} s: large deposits go on to need a second node until there is none",
@@ -42,7 +42,7 @@ export async function noteDepositProofRule(
  * @param above in any token; null: nothing needs a proof here
  * @returns whether there is a rule
  */
-export async function keepDepositProofRule(
+export async function renewDepositProofRule(
   sql: Sql,
   network: Network,
   above: Amount | null,

@@ -23,7 +23,7 @@ const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 
 /** A transfer that waits for its proof. */
-export interface UnprovenTransfer extends TransferFinding {
+export interface AwaitedProof extends TransferFinding {
   /**
    * True where a second node has contradicted it, or our scan has read it in two ways: then nothing but a
    * proof or a verdict lets it go, whatever the bound is by now.
@@ -44,14 +44,14 @@ export interface DepositEvidence {
 
 /** An answer that proves nothing. */
 export interface Unanswered {
-  readonly transfer: UnprovenTransfer;
+  readonly transfer: AwaitedProof;
   readonly reason: string;
   /** True where it contradicts our scan. */
   readonly isDisputed: boolean;
 }
 
 /** Transfers of a network that wait, for health and metrics. */
-export interface UnprovenFigures {
+export interface AwaitedProofFigures {
   readonly waiting: number;
   /** Those of them that a second node contradicts. */
   readonly disputed: number;
@@ -65,7 +65,7 @@ export interface UnprovenFigures {
  * Records what a second node has to prove. The inbox rows are quarantined in the same
  * transaction, so that none waits without being asked about.
  */
-export async function noteUnprovenTransfers(
+export async function storeAwaitedProofs(
   sql: AnySql,
   network: Network,
   findings: readonly TransferFinding[],
@@ -95,11 +95,11 @@ export async function noteUnprovenTransfers(
  * that another transaction holds are passed: they could be neither proven nor postponed, and would be
  * the first of every look.
  */
-export async function readUnprovenTransfers(
+export async function readAwaitedProofs(
   sql: Sql,
   network: Network,
   limit: number,
-): Promise<readonly UnprovenTransfer[]> {
+): Promise<readonly AwaitedProof[]> {
   const rows = await sql<UnprovenRow[]>`
     SELECT ${columns(sql)}
     FROM book.deposit_proof
@@ -112,12 +112,12 @@ export async function readUnprovenTransfers(
 }
 
 /** One transfer that waits; null: it does not. */
-export async function readUnproven(
+export async function readAwaitedProof(
   sql: Sql,
   { merchantId, network, txid, logIndex }: Pick<InboxKey, "merchantId" | "txid" | "logIndex"> & {
     readonly network: Network;
   },
-): Promise<UnprovenTransfer | null> {
+): Promise<AwaitedProof | null> {
   const [row] = await sql<UnprovenRow[]>`
     SELECT ${columns(sql)} FROM book.deposit_proof
     WHERE merchant_id = ${merchantId} AND network = ${network} AND txid = ${txid}
@@ -145,7 +145,7 @@ function columns(sql: AnySql): Fragment {
     trim_scale(amount)::text AS amount, sender, receiver, reason, contested`;
 }
 
-function transferOf(row: UnprovenRow): UnprovenTransfer {
+function transferOf(row: UnprovenRow): AwaitedProof {
   return {
     merchantId: row.merchant_id,
     txid: row.txid,
@@ -238,7 +238,10 @@ export async function postponeProofs(
 }
 
 /** Transfers of a network that wait, and the reason. */
-export async function readUnprovenFigures(sql: Sql, network: Network): Promise<UnprovenFigures> {
+export async function readAwaitedProofFigures(
+  sql: Sql,
+  network: Network,
+): Promise<AwaitedProofFigures> {
   const [row] = await sql<
     { waiting: number; disputed: number; oldest: Date | null; reason: string | null }[]
   >`

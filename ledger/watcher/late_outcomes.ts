@@ -7,7 +7,7 @@
 
 import type { Sql } from "postgres";
 import type { Network } from "../money/pair.ts";
-import { LONGEST_PAUSE_MS } from "./unread_blocks.ts";
+import { LONGEST_PAUSE_MS } from "./unreadable_blocks.ts";
 
 /** The attempt that ended, and the solid block that shows it. */
 export interface LateOutcome {
@@ -65,7 +65,7 @@ export async function takeLateOutcomes(
         AND a.merchant_id = l.merchant_id AND a.outcome IS NULL
       JOIN book.outgoing o ON o.id = l.outgoing_id AND o.merchant_id = l.merchant_id
       -- a block that no node gives has a pause of its own
-      LEFT JOIN hub.unread_block u ON u.network = l.network AND u.view = 'again' AND u.height = l.height
+      LEFT JOIN hub.unreadable_block u ON u.network = l.network AND u.view = 'again' AND u.height = l.height
       -- a time that is still to come was written by a wrong clock
       WHERE l.network = ${network} AND (l.tried_at IS NULL OR l.tried_at > now()
         OR l.tried_at < now() - make_interval(secs => ${PAUSE_S}))
@@ -83,7 +83,7 @@ export async function takeLateOutcomes(
 }
 
 /** Takes ends off the list that are written by now. @returns their transfers */
-export async function settleLateOutcomes(
+export async function closeLateOutcomes(
   sql: Sql,
   network: Network,
 ): Promise<readonly string[]> {

@@ -6,12 +6,12 @@ import { formatAmount, LARGEST_BALANCE_BY_HAND } from "../money/amount.ts";
 import type { Network } from "../money/pair.ts";
 import { LOST_ACCOUNT, LOST_REASON } from "../own_accounts.ts";
 import { recordSweepItems } from "../sweeps/items.ts";
-import { endHouseTransfers } from "../sweeps/steps.ts";
+import { endInternalTransfers } from "../sweeps/steps.ts";
 import { readDepositProofRule } from "./deposit_proof_rule.ts";
-import { noteUnprovenTransfers, UNPROVEN } from "./deposit_proofs.ts";
+import { storeAwaitedProofs, UNPROVEN } from "./deposit_proofs.ts";
 import { inboxData, type OutcomeFinding, type TransferFinding } from "./findings.ts";
 import { listLateOutcomes } from "./late_outcomes.ts";
-import { replaceUnproven } from "./unproven_transfers.ts";
+import { replaceAwaitedProofs } from "./contested_transfers.ts";
 
 const log = getLogger(["engine", "watcher"]);
 
@@ -35,7 +35,7 @@ export async function recordTransfers(
   const canBeAsked = (finding: TransferFinding) =>
     canBeHeld(finding) && finding.merchantId !== LOST_ACCOUNT;
   const waiting = phase === "solid"
-    ? await replaceUnproven(sql, network, findings.filter(canBeAsked))
+    ? await replaceAwaitedProofs(sql, network, findings.filter(canBeAsked))
     : new Set<string>();
   const needsProof = (finding: TransferFinding) =>
     canBeAsked(finding) &&
@@ -60,7 +60,7 @@ export async function recordTransfers(
   await sql.begin(async (tx) => {
     const set = await write(tx, "solid", findings);
     await write(tx, "seen", unproven);
-    await noteUnprovenTransfers(tx, network, unproven.filter((finding) => set.has(keyOf(finding))));
+    await storeAwaitedProofs(tx, network, unproven.filter((finding) => set.has(keyOf(finding))));
   });
 }
 
@@ -151,7 +151,7 @@ async function recordTogether(
     const moved = await endOutgoing(tx, findings);
     if (moved.length === 0) return { moved, told: [] };
     await endAttempts(tx, moved);
-    const told = await endHouseTransfers(
+    const told = await endInternalTransfers(
       tx,
       network,
       moved.filter(({ own }) => own.paymentId === null).map(({ own, result, reason }) => ({

@@ -77,13 +77,13 @@ export interface MissedBlocks extends HeightRange {
 }
 
 /** Notes which token contracts the scan of a network knows from now on. Doing it again changes nothing. */
-export async function noteContracts(
+export async function storeContracts(
   sql: Sql,
   network: Network,
   contracts: ReadonlyMap<Currency, string>,
 ): Promise<void> {
   await sql`
-    SELECT hub.note_contracts(${network}, ${[...contracts.keys()]}::text[],
+    SELECT hub.store_contracts(${network}, ${[...contracts.keys()]}::text[],
       ${[...contracts.values()]}::text[])`;
 }
 

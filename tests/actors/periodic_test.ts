@@ -115,10 +115,10 @@ test("what was put off while a clock was wrong is due, and what is put off right
   const merchantId = await addMerchant(sql);
   const putOff = async (long: string, turn: string, lease: string) => {
     await sql`DELETE FROM hub.timer`;
-    await sql`DELETE FROM book.sweep_target`;
+    await sql`DELETE FROM book.sweep_address`;
     await sql`INSERT INTO hub.timer (actor, name, due_at) VALUES ('payment/a', 'expiry', now() + ${long}::text::interval)`;
     await sql`
-      INSERT INTO book.sweep_target (network, address, currency, merchant_id, look_at)
+      INSERT INTO book.sweep_address (network, address, currency, merchant_id, look_at)
       VALUES ('TRX', 'somewhere', 'USDT', ${merchantId}, now() + ${long}::text::interval)`;
     await sql`
       INSERT INTO book.signing_turn (network, node, until) VALUES ('TRX', 'node', now() + ${turn}::text::interval)

@@ -6,7 +6,8 @@ import {
   foldEventCounts,
   listDeliveries,
 } from "../../ledger/outbox/deliveries.ts";
-import { eventsAndCounts } from "../../ledger/reconcile/compare_lists.ts";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { checkBooks } from "../../ledger/reconcile/check_books.ts";
 import { addMerchant } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -18,7 +19,7 @@ const START = Date.parse("2026-03-01T00:00:00Z");
 const STEP_MS = 1_234_567;
 const TYPES = ["deposit.confirmed", "transaction.confirmed"] as const;
 
-test("a page of the delivery log is the same whether counted by stretches or by hand", async () => {
+test("a page of the delivery log is the same whether counted by buckets or by hand", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const merchantId = await addMerchant(sql);
@@ -75,11 +76,17 @@ test("a page of the delivery log is the same whether counted by stretches or by 
     },
   );
   await fc.assert(check, { numRuns: 80 });
-  assertEquals([...await eventsAndCounts(sql)], []);
+  assertEquals(await countFaults(sql), []);
   // what is pruned is counted no longer
   await sql`DELETE FROM book.outbox WHERE id = ${events[1]?.id ?? ""}`;
   await foldEventCounts(sql);
-  assertEquals([...await eventsAndCounts(sql)], []);
+  assertEquals(await countFaults(sql), []);
   const { total } = await listDeliveries(sql, merchantId, {}, { page: 1, limit: 1 });
   assertEquals(total, EVENTS - 1);
 });
+
+/** Kept counts of events that are not those of the events. */
+async function countFaults(sql: Sql) {
+  const rule = "kept counts of events are those of the events";
+  return (await checkBooks(sql)).find((result) => result.rule === rule)?.differences;
+}

@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Block, BlockAnswer } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { noteDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
+import { setDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
 import { recordTransfers } from "../../ledger/watcher/record_findings.ts";
 import { addressOf, EMPTY_CHAIN, testApi } from "../support/api.ts";
 import { amount, booksFaults, until } from "../support/books.ts";
@@ -53,7 +53,7 @@ test("a disputed transfer is discarded where the nodes bear it out, with an audi
   });
   const [address] = await sql<{ id: string }[]>`SELECT id FROM book.deposit_address`;
   const txid = "a".repeat(64);
-  await noteDepositProofRule(sql, "TRX", amount("50"));
+  await setDepositProofRule(sql, "TRX", amount("50"));
   await recordTransfers(sql, "TRX", "solid", [{
     merchantId,
     addressId: address?.id ?? "",

@@ -5,7 +5,7 @@ import type { Sql } from "../../ledger/database/connect.ts";
 import { readSigningStop } from "../../ledger/failover/holds.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { pullQueued } from "../../ledger/treasury/signing.ts";
-import { readCommitments } from "../../ledger/treasury/commitments.ts";
+import { readCommitments } from "../../ledger/treasury/hot_wallet.ts";
 import { addressOf, testApi } from "../support/api.ts";
 import { booksFaults } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { formatAmount } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { listTransactions } from "../../ledger/transactions.ts";
-import { sumChunks } from "../../ledger/lists/list_counts.ts";
+import { sumLargeBuckets } from "../../ledger/lists/list_counts.ts";
 import { addMerchant } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -25,7 +25,7 @@ interface Line {
   readonly after: string;
 }
 
-/** A statement over a summed chunk and some blocks, two pairs and rare failures, with its balances counted by hand. */
+/** A statement over a summed large bucket and some buckets, two pairs and rare failures, with its balances counted by hand. */
 async function fill(sql: Sql, merchantId: string): Promise<readonly Line[]> {
   await sql`
     INSERT INTO book.transaction
@@ -39,13 +39,13 @@ async function fill(sql: Sql, merchantId: string): Promise<readonly Line[]> {
       LATERAL (SELECT CASE WHEN i % 199 = 0 THEN 'FAILED' WHEN i > ${PENDING_FROM}::int THEN 'PENDING'
                            ELSE 'CONFIRMED' END AS s) x`;
   await sql`
-    INSERT INTO book.list_block
+    INSERT INTO book.list_bucket
     SELECT merchant_id, 'transaction', (seq - 1) / 250, currency, network, status, type,
       count(*), sum(effect)
     FROM book.transaction GROUP BY 1, 2, 3, 4, 5, 6, 7`;
   await sql`UPDATE book.account SET transaction_seq = ${ROWS}`;
-  assertEquals(await sumChunks(sql), 1);
-  assertEquals(await sumChunks(sql), 0);
+  assertEquals(await sumLargeBuckets(sql), 1);
+  assertEquals(await sumLargeBuckets(sql), 0);
   const halves: Record<string, number> = { TRX: 0, TRX_SHASTA: 0 };
   return Array.from({ length: ROWS }, (_, index) => {
     const seq = index + 1;
@@ -63,7 +63,7 @@ async function fill(sql: Sql, merchantId: string): Promise<readonly Line[]> {
   }).reverse();
 }
 
-test("a page is the same whether counted by blocks or by hand, whatever the filter", async () => {
+test("a page is the same whether counted by buckets or by hand, whatever the filter", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const lines = await fill(sql, await addMerchant(sql));

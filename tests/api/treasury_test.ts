@@ -35,7 +35,7 @@ test("the treasury shows what is held, promised, waiting and under way, and a no
   await api.sql`
     UPDATE book.outgoing SET reason = 'waiting for funds' WHERE id = ${second?.outgoingId ?? ""}`;
   await api.sql`
-    INSERT INTO book.sweep_target (network, address, currency, merchant_id, reason, detail, amount)
+    INSERT INTO book.sweep_address (network, address, currency, merchant_id, reason, detail, amount)
     VALUES ('TRX', ${HOT_WALLET}, 'USDT', ${id}, 'below_economics', '3 is not more than 5', 3)`;
   const { status, body } = await api.call("GET", "/api/admin/treasury", { key: admin });
   assertEquals(status, 200);

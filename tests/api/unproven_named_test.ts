@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { noteDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
-import { proveTransfer, readUnproven } from "../../ledger/watcher/deposit_proofs.ts";
-import { discardUnproven } from "../../ledger/watcher/unproven_transfers.ts";
+import { setDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
+import { proveTransfer, readAwaitedProof } from "../../ledger/watcher/deposit_proofs.ts";
+import { discardAwaitedProof } from "../../ledger/watcher/contested_transfers.ts";
 import { recordTransfers } from "../../ledger/watcher/record_findings.ts";
 import { addressOf, testApi } from "../support/api.ts";
 import { amount, booksFaults, until } from "../support/books.ts";
@@ -32,7 +32,7 @@ test("a transfer that waits for its proof is its merchant's: no deposit by hand 
     hash: "h",
     expiresAt: 0,
   } as const;
-  await noteDepositProofRule(sql, "TRX", amount("50"));
+  await setDepositProofRule(sql, "TRX", amount("50"));
   await recordTransfers(sql, "TRX", "solid", [transfer]);
   api.journal.wake(owner.id);
   const balance = async ({ key }: { readonly key: string }) =>
@@ -92,13 +92,13 @@ test("a transfer that was discarded stays its merchant's: a proof that comes aft
   } as const;
   const waiting = async () => {
     const key = { merchantId: owner.id, network: "TRX", txid, logIndex: 0 } as const;
-    const transfer = await readUnproven(sql, key);
+    const transfer = await readAwaitedProof(sql, key);
     if (transfer === null) throw new Error("Cannot go on as the transfer does not wait");
     return transfer;
   };
   const balance = async ({ key }: { readonly key: string }) =>
     (await api.call("GET", "/api/balance?currency=USDT&network=TRX", { key })).body;
-  await noteDepositProofRule(sql, "TRX", amount("50"));
+  await setDepositProofRule(sql, "TRX", amount("50"));
   await recordTransfers(sql, "TRX", "solid", [found]);
   api.journal.wake(owner.id);
   await until(async () => (await balance(owner)).pending !== "0");
@@ -113,7 +113,7 @@ test("a transfer that was discarded stays its merchant's: a proof that comes aft
 
   await sql`UPDATE book.deposit_proof SET is_disputed = true, contested = true`;
   const evidence = { node: "second", height: 7, hash: "h", askedAt: Date.now() };
-  const isDiscarded = await discardUnproven(sql, "TRX", await waiting(), evidence, "none", {
+  const isDiscarded = await discardAwaitedProof(sql, "TRX", await waiting(), evidence, "none", {
     id: "aud_discard",
     merchantId: owner.id,
     actor: "key_admin",

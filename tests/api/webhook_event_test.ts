@@ -6,7 +6,7 @@ import type { Network } from "../../ledger/money/pair.ts";
 import { commitSigned } from "../support/commit_signed.ts";
 import { expireAttempts } from "../../ledger/treasury/expire_attempts.ts";
 import { moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";
-import { findOwnTransactions } from "../../ledger/watcher/own_transactions.ts";
+import { findOwnTransactions } from "../../ledger/watcher/findings.ts";
 import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";
 import { addressOf, EMPTY_CHAIN, HOT_WALLET, INGEST_SECRET, testApi } from "../support/api.ts";
 import { amount, booksFaults, SOMEWHERE, until } from "../support/books.ts";

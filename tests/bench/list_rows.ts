@@ -6,7 +6,7 @@
  */
 
 import type { Sql } from "../../ledger/database/connect.ts";
-import { sumChunks } from "../../ledger/lists/list_counts.ts";
+import { sumLargeBuckets } from "../../ledger/lists/list_counts.ts";
 import { SOMEWHERE } from "../support/books.ts";
 
 /** Tables of the lists; their indexes are made after the rows, which takes half the time. */
@@ -44,7 +44,7 @@ export async function fillLists(
   for (const [merchantId, rows] of merchants) await fill(sql, merchantId, rows);
   await Promise.all(indexes.map(({ text }) => sql.unsafe(text)));
   await sql`
-    INSERT INTO book.list_block
+    INSERT INTO book.list_bucket
     SELECT merchant_id, list, (seq - 1) / 250, currency, network, status, type, count(*), sum(effect)
     FROM (
       SELECT merchant_id, 'deposit' AS list, seq, currency, network, status, '' AS type, 0::numeric AS effect
@@ -55,14 +55,14 @@ export async function fillLists(
       UNION ALL SELECT merchant_id, 'charge', seq, currency, network, '', type, amount FROM book.charge) r
     WHERE merchant_id = ANY (${[...merchants.keys()]}::text[])
     GROUP BY 1, 2, 3, 4, 5, 6, 7
-    ON CONFLICT (merchant_id, list, block, currency, network, status, type)
+    ON CONFLICT (merchant_id, list, bucket, currency, network, status, type)
     DO UPDATE SET count = excluded.count, effect = excluded.effect`;
-  while (await sumChunks(sql) > 0);
+  while (await sumLargeBuckets(sql) > 0);
   await sql`
-    INSERT INTO book.event_count SELECT merchant_id, stretch, status, type, sum(count)
+    INSERT INTO book.event_count SELECT merchant_id, bucket, status, type, sum(count)
     FROM book.event_delta GROUP BY 1, 2, 3, 4`;
   await sql`TRUNCATE book.event_delta`;
-  const filled = [...TABLES, "list_block", "list_chunk", "event_count"];
+  const filled = [...TABLES, "list_bucket", "list_large_bucket", "event_count"];
   await Promise.all(filled.map((table) => sql.unsafe(`VACUUM ANALYZE book.${table}`)));
   await sql`VACUUM ANALYZE hub.session`;
 }

@@ -10,7 +10,7 @@ import { issueAddress, openOffice, openShop, PAYOUT, type Shop } from "./support
 
 const test = testNeeding(DATABASE);
 
-/** Enough for 20 blocks of the kept counts, and for an incomplete one. */
+/** Enough for 20 buckets of the kept counts, and for an incomplete one. */
 const ROWS = 20_321;
 
 /** Fills all four lists of a merchant, as years of business would. */
@@ -56,7 +56,7 @@ async function fill(sql: Sql, merchantId: string): Promise<void> {
     const isTransaction = list === "transaction";
     const effect = isTransaction ? sql`sum(effect)` : sql`0`;
     await sql`
-      INSERT INTO book.list_block
+      INSERT INTO book.list_bucket
       SELECT merchant_id, ${list}, (seq - 1) / 250, currency, network, status,
         ${isTransaction ? sql`type` : sql`''`}, count(*), ${effect}
       FROM ${sql(`book.${list}`)} WHERE merchant_id = ${merchantId} GROUP BY 1, 3, 4, 5, 6, 7`;

@@ -30,7 +30,7 @@ const CHANGED = [
   "charge",
   "outgoing",
   "outbox",
-  "list_block",
+  "list_bucket",
   "commit_log",
 ] as const;
 

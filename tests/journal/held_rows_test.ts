@@ -71,7 +71,7 @@ const ROWS: readonly {
   {
     row: "list count",
     most: 6,
-    lock: (tx, id) => tx`SELECT 1 FROM book.list_block WHERE merchant_id = ${id} FOR UPDATE`,
+    lock: (tx, id) => tx`SELECT 1 FROM book.list_bucket WHERE merchant_id = ${id} FOR UPDATE`,
   },
   {
     row: "reference",

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { commitSigned } from "../support/commit_signed.ts";
-import { findOwnTransactions } from "../../ledger/watcher/own_transactions.ts";
+import { findOwnTransactions } from "../../ledger/watcher/findings.ts";
 import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";
 import {
   addMerchant,

@@ -3,7 +3,7 @@ import type { CreateSettlement } from "../../actors/merchant/messages.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { commitSigned } from "../support/commit_signed.ts";
-import { findOwnTransactions } from "../../ledger/watcher/own_transactions.ts";
+import { findOwnTransactions } from "../../ledger/watcher/findings.ts";
 import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";
 import {
   addMerchant,

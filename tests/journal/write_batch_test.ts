@@ -1,6 +1,5 @@
 import { assertEquals, assertLess } from "@std/assert";
 import { createJournalStore } from "../../ledger/journal/store.ts";
-import { chunksAndBlocks } from "../../ledger/reconcile/compare_lists.ts";
 import { recordNeeds } from "../../actors/journal/record_needs.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import {
@@ -118,7 +117,7 @@ test("kept plans read by index, however small the tables were when they were mad
     const [row] = await sql<{ n: number }[]>`
       SELECT sum(seq_tup_read + idx_tup_fetch)::int AS n FROM pg_stat_user_tables
       WHERE schemaname = 'book' AND relname IN ('withdrawal', 'transaction', 'outgoing', 'entry',
-        'charge', 'balance', 'account', 'list_block')`;
+        'charge', 'balance', 'account', 'list_bucket')`;
     return row?.n ?? 0;
   };
   // the pool's only connection makes its plans now, and keeps them from the sixth time on
@@ -165,7 +164,7 @@ for (const looksUpOnly of [true, false]) {
   });
 }
 
-test("a change of a row in a summed chunk is kept in its sums", async () => {
+test("a change of a row in a summed large bucket is kept in its sums", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);
@@ -175,22 +174,21 @@ test("a change of a row in a summed chunk is kept in its sums", async () => {
   assertEquals((await journal.ask(merchantId, command, 60_000)).kind, "done");
   // as if 64,000 rows were there
   await sql`
-    INSERT INTO book.list_chunk
-    SELECT merchant_id, list, block / 256, currency, network, status, type, count, effect
-    FROM book.list_block WHERE list IN ('withdrawal', 'transaction')`;
+    INSERT INTO book.list_large_bucket
+    SELECT merchant_id, list, bucket / 256, currency, network, status, type, count, effect
+    FROM book.list_bucket WHERE list IN ('withdrawal', 'transaction')`;
   await sql`
     INSERT INTO book.list_summed SELECT ${merchantId}, list, 1
     FROM unnest(ARRAY['withdrawal', 'transaction']) list`;
   const outcome = await journal.ask(merchantId, refundCommand(command.withdrawalId), 60_000);
   assertEquals(outcome.kind, "done");
   const counts = await sql`
-    SELECT list, status, count::int FROM book.list_chunk
+    SELECT list, status, count::int FROM book.list_large_bucket
     WHERE type <> 'DEPOSIT' AND count > 0 ORDER BY list`;
   assertEquals(counts.map((row) => ({ ...row })), [
     { list: "transaction", status: "FAILED", count: 1 },
     { list: "withdrawal", status: "FAILED", count: 1 },
   ]);
-  assertEquals([...await chunksAndBlocks(sql)], []);
   assertEquals(await booksFaults(sql), []);
   await journal.stop(1_000);
 });

@@ -65,13 +65,13 @@ test("every kind of tampering is told", async (t) => {
       "DELETE FROM book.entry WHERE leg = 'commission'",
       [
         "balances are the sums of their entries",
-        "the house's balances are the sums of all entries",
+        "own balances are the sums of all entries",
       ],
     ],
     [
       "a fee account that is emptied",
       "DELETE FROM book.system_delta WHERE account = 'commission'",
-      ["the house's balances are the sums of all entries", "every pair sums to zero"],
+      ["own balances are the sums of all entries", "every pair sums to zero"],
     ],
     [
       "a reserve that no payout needs",
@@ -98,7 +98,7 @@ test("every kind of tampering is told", async (t) => {
     ],
     [
       "a count that is off",
-      "UPDATE book.list_block SET count = count + 1 WHERE list = 'withdrawal'",
+      "UPDATE book.list_bucket SET count = count + 1 WHERE list = 'withdrawal'",
       ["kept counts and sums are those of the lists"],
     ],
     [

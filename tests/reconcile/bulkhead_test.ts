@@ -8,7 +8,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { compareAll } from "../../actors/reconcile/compare_all.ts";
 import { reconcileReasons } from "../../app/metrics/reconcile_metrics.ts";
-import { ensureJob, keepReport, newestReports, takeJob } from "../../ledger/reconcile/reports.ts";
+import { ensureJob, newestReports, storeReport, takeJob } from "../../ledger/reconcile/reports.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -78,13 +78,13 @@ test("a report from the future hides no later one, and readiness tells that comp
     );
   assertEquals(await reasons(), []);
   assertEquals(await reasons(60 * MINUTE_MS), ["the books were not compared since the start"]);
-  await keepReport(sql, report("rec_z", now + YEAR_MS));
+  await storeReport(sql, report("rec_z", now + YEAR_MS));
   assertEquals(await reasons(60 * MINUTE_MS), ["the books were not compared since the start"]);
-  await keepReport(sql, report("rec_a", now - 60 * MINUTE_MS));
+  await storeReport(sql, report("rec_a", now - 60 * MINUTE_MS));
   assertStringIncludes((await reasons()).join(), "the books were last compared at");
-  await keepReport(sql, report("rec_b", now));
+  await storeReport(sql, report("rec_b", now));
   assertEquals(await reasons(), []);
-  for (let i = 0; i < 101; i++) await keepReport(sql, report(`rec_f${i}`, now + YEAR_MS + i));
+  for (let i = 0; i < 101; i++) await storeReport(sql, report(`rec_f${i}`, now + YEAR_MS + i));
   const [newest] = await newestReports(sql);
   assertEquals(newest?.id, "rec_b", "what is kept is not pushed out by reports from the future");
 });

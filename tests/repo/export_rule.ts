@@ -15,7 +15,6 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "actors/merchant/refusal.ts REFUSAL_CODES": "every refusal has its table",
   "api/http/key_ring.ts KEY_PATTERN": "the shape of a key, for secret scanners",
   "devchain/signature.ts recoverAddress": "what the faster search for a signer has to find",
-  "ledger/failover/unknown_spends.ts readOpenSpends": "what stops signing, in full",
   "webhooks/secret_box.ts sealedWith": "which key a kept secret is under",
 };
 const EXPORT =

@@ -9,7 +9,7 @@ import {
 import type { Chain } from "../../chains/chain.ts";
 import { type Amount, ZERO } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { dueTargets } from "../../ledger/sweeps/targets.ts";
+import { dueSweepAddresses } from "../../ledger/sweeps/targets.ts";
 import { recordSweepItems } from "../../ledger/sweeps/items.ts";
 import { addMerchant, amount, SOMEWHERE } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
@@ -54,8 +54,8 @@ async function openAddress(sql: Sql) {
         now: () => Date.now(),
         wakeMerchants: () => {},
       };
-      await sql`UPDATE book.sweep_target SET look_at = now()`;
-      for (const target of await dueTargets(sql, "TRX", 10)) {
+      await sql`UPDATE book.sweep_address SET look_at = now()`;
+      for (const target of await dueSweepAddresses(sql, "TRX", 10)) {
         await planAddress(deps, target, new Stake(ZERO));
       }
     },

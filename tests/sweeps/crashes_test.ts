@@ -57,7 +57,7 @@ Deno.test({
       assert(paid.length > 2);
       await eventually("every top-up confirmed, every sweep over", async () => {
         const rows = await sql`
-          SELECT FROM book.sweep_item WHERE NOT done UNION ALL SELECT FROM book.sweep_target`;
+          SELECT FROM book.sweep_item WHERE NOT done UNION ALL SELECT FROM book.sweep_address`;
         const [confirmed] = await sql<{ n: number }[]>`
           SELECT count(*)::int AS n FROM book.deposit WHERE status = 'CONFIRMED'`;
         return rows.length === 0 && confirmed?.n === paid.length;

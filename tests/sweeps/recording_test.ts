@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import postgres from "postgres";
 import { newId } from "../../actors/runtime/ids.ts";
 import type { AnySql, Sql } from "../../ledger/database/connect.ts";
-import { findOwnTransactions } from "../../ledger/watcher/own_transactions.ts";
+import { findOwnTransactions } from "../../ledger/watcher/findings.ts";
 import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
@@ -20,7 +20,7 @@ async function addSweeps(sql: Sql, count: number): Promise<readonly string[]> {
     INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index)
     SELECT 'T' || n, 'TRX', 'mer_test', 'adr_' || n, n FROM unnest(${numbers}::int[]) AS f(n)`;
   await sql`
-    INSERT INTO book.sweep_target (network, address, currency, merchant_id)
+    INSERT INTO book.sweep_address (network, address, currency, merchant_id)
     SELECT 'TRX', 'T' || n, 'USDT', 'mer_test' FROM unnest(${numbers}::int[]) AS f(n)`;
   await sql`
     INSERT INTO book.outgoing
@@ -81,7 +81,7 @@ test("the end of many sweeps takes no more statements than the end of a few", as
       || ' ' || i.done || ' ' || (i.outgoing_id IS NULL) || ' ' || t.touched || ' ' || count(*) AS line
     FROM book.outgoing o JOIN book.attempt a ON a.outgoing_id = o.id
     JOIN book.sweep_item i ON i.address = 'T' || o.wallet
-    JOIN book.sweep_target t ON t.address = 'T' || o.wallet
+    JOIN book.sweep_address t ON t.address = 'T' || o.wallet
     GROUP BY o.status, a.outcome, o.reason, a.reason, i.done, i.outgoing_id IS NULL, t.touched ORDER BY 1`;
   assertEquals(rows.map(({ line }) => line), [
     "final paid - - true false 1 198",

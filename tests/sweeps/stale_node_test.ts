@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import { CostMemory, planAddress, Stake } from "../../actors/sweeper/plan_address.ts";
 import type { BlockRef } from "../../chains/chain.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
-import { dueTargets } from "../../ledger/sweeps/targets.ts";
+import { dueSweepAddresses } from "../../ledger/sweeps/targets.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
 import { SWEEP_PACE } from "../../app/open/sweep_terms.ts";
 import { amount } from "../support/books.ts";
@@ -24,13 +24,13 @@ test("what a node behind our scan does not show is not called gone", async () =>
     INSERT INTO book.sweep_item (merchant_id, network, txid, log_index, address, currency, amount, height, found_at)
     VALUES ('mer_1', 'TRX', 'paid', 0, 'T1', 'USDT', 500, 50, now() - interval '1 day')`;
   await sql`
-    INSERT INTO book.sweep_target (network, address, currency, merchant_id)
+    INSERT INTO book.sweep_address (network, address, currency, merchant_id)
     VALUES ('TRX', 'T1', 'USDT', 'mer_1')`;
   /** Looks once at the address, by a node at a height. @returns what is said of it, and for how long */
   const look = async (height: number) => {
     const solid: BlockRef = { height, hash: `${height}`, parentHash: "x", time };
-    await sql`UPDATE book.sweep_target SET look_at = now()`;
-    const [target] = await dueTargets(sql, "TRX", 1);
+    await sql`UPDATE book.sweep_address SET look_at = now()`;
+    const [target] = await dueSweepAddresses(sql, "TRX", 1);
     assert(target !== undefined);
     await planAddress(
       {
@@ -50,7 +50,7 @@ test("what a node behind our scan does not show is not called gone", async () =>
       new Stake(amount("0")),
     );
     const [row] = await sql<{ reason: string; rest: number }[]>`
-      SELECT reason, extract(epoch FROM look_at - updated_at)::float8 * 1000 AS rest FROM book.sweep_target`;
+      SELECT reason, extract(epoch FROM look_at - updated_at)::float8 * 1000 AS rest FROM book.sweep_address`;
     return [row?.reason, row?.rest];
   };
   assertEquals(await look(40), ["balance_differs", SWEEP_PACE.lookMs]);

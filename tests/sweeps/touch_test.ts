@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
-import { touchSweepTargets } from "../../ledger/sweeps/targets.ts";
+import { touchSweepAddresses } from "../../ledger/sweeps/targets.ts";
 import { SOMEWHERE } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -17,7 +17,7 @@ test("addresses of helpers and sweeps are looked at again, however the database 
     INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index)
     VALUES (${swept}, 'TRX', 'mer_test', 'adr_1', 1), (${given}, 'TRX', 'mer_test', 'adr_2', 2)`;
   await sql`
-    INSERT INTO book.sweep_target (network, address, currency, merchant_id)
+    INSERT INTO book.sweep_address (network, address, currency, merchant_id)
     VALUES ('TRX', ${swept}, 'USDT', 'mer_test'), ('TRX', ${given}, 'USDT', 'mer_test')`;
   await sql`
     INSERT INTO book.outgoing
@@ -33,9 +33,9 @@ test("addresses of helpers and sweeps are looked at again, however the database 
       for (const other of ["enable_hashjoin", "enable_mergejoin", "enable_nestloop"]) {
         if (other !== join) await tx`SELECT set_config(${other}, 'off', true)`;
       }
-      await touchSweepTargets(tx, "TRX", ids);
+      await touchSweepAddresses(tx, "TRX", ids);
     });
   }
-  const rows = await sql<{ touched: string }[]>`SELECT touched FROM book.sweep_target`;
+  const rows = await sql<{ touched: string }[]>`SELECT touched FROM book.sweep_address`;
   assertEquals(rows.map(({ touched }) => Number(touched)), [3, 3]);
 });

@@ -3,8 +3,7 @@ import { newId } from "../../actors/runtime/ids.ts";
 import { type SettledChain, settleSweep } from "../../actors/sweeper/settle_sweep.ts";
 import { NotOurChain } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { readAddressHoldings } from "../../ledger/reconcile/holdings.ts";
-import { readWalletMoves } from "../../ledger/reconcile/wallet_level.ts";
+import { readAddressHoldings, readWalletMoves } from "../../ledger/reconcile/holdings.ts";
 import { readUnexpectedSweep, writeVerdict } from "../../ledger/sweeps/verdicts.ts";
 import { amount, booksFaults, SOMEWHERE, until } from "../support/books.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
@@ -52,7 +51,7 @@ test("of a sweep that arrived in part, top-ups become available by what arrived 
   const sweep = (await house.steps()).find(({ kind }) => kind === "sweep");
   const id = sweep?.id ?? "";
   assertEquals([sweep?.amount, sweep?.status], ["108.9", "final"]);
-  const [told] = await sql`SELECT detail FROM book.sweep_target`;
+  const [told] = await sql`SELECT detail FROM book.sweep_address`;
   assertStringIncludes(told?.["detail"], id);
   const before = await desk.standing();
   for (const verdict of ["nothing_moved", "lost"]) {

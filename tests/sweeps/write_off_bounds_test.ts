@@ -10,7 +10,7 @@ import { writeOff, type WriteOffDeps } from "../../actors/sweeper/write_off.ts";
 import { watchAddresses } from "../../ledger/addresses/watched_addresses.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import { readAddressHoldings } from "../../ledger/reconcile/holdings.ts";
-import { findTarget } from "../../ledger/sweeps/targets.ts";
+import { findSweepAddress } from "../../ledger/sweeps/targets.ts";
 import { MOST_ITEMS } from "../../ledger/sweeps/sweep_facts.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
 import { recordTransfers } from "../../ledger/watcher/record_findings.ts";
@@ -74,7 +74,7 @@ test("nothing of a block that is being read is written off", async () => {
     expiresAt: 9_000,
   };
   await recordTransfers(sql, "TRX", "solid", [transfer]);
-  const target = await findTarget(sql, "TRX", SOMEWHERE, "USDT");
+  const target = await findSweepAddress(sql, "TRX", SOMEWHERE, "USDT");
   if (target === null) throw new Error("Cannot go on as nothing waits");
   // a node that has the newest block that was passed shows nothing of the next one
   const asked: unknown[] = [];

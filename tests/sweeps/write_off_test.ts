@@ -3,10 +3,10 @@ import { newId } from "../../actors/runtime/ids.ts";
 import { writeOff } from "../../actors/sweeper/write_off.ts";
 import { NotOurChain } from "../../chains/chain.ts";
 import { readAddressHoldings } from "../../ledger/reconcile/holdings.ts";
-import { findTarget } from "../../ledger/sweeps/targets.ts";
+import { findSweepAddress } from "../../ledger/sweeps/targets.ts";
 import { readSweepFacts } from "../../ledger/sweeps/sweep_facts.ts";
 import { readSweepHealth } from "../../ledger/sweeps/sweep_health.ts";
-import { writeOffItems } from "../../ledger/sweeps/write_offs.ts";
+import { writeOffItems } from "../../ledger/sweeps/verdicts.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { amount, booksFaults, SOMEWHERE } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -235,7 +235,7 @@ test("no node behind the scan is believed, and nothing that has changed is writt
   const own = await house.address("top_up");
   await payNothing(house, own, "100000000");
   await untilDiffers(house, own);
-  const target = await findTarget(sql, "TRX", own, "USDT");
+  const target = await findSweepAddress(sql, "TRX", own, "USDT");
   if (target === null) throw new Error("Cannot go on as nothing waits");
   const before = await desk.standing();
   /** Its node is behind where it is asked for what it must have. */
@@ -271,7 +271,7 @@ test("no node behind the scan is believed, and nothing that has changed is writt
     height: 7,
     reason: "because",
   };
-  await sql`UPDATE book.sweep_target SET touched = touched + 1 WHERE address = ${own}`;
+  await sql`UPDATE book.sweep_address SET touched = touched + 1 WHERE address = ${own}`;
   assertEquals(await writeOffItems(sql, target, found, AUDIT), false);
   assertEquals(await desk.standing(), before);
   // of two operators at once one does

@@ -5,7 +5,7 @@ import { LowFunds, readFunds } from "../../actors/treasury/funds.ts";
 import { NotOurChain } from "../../chains/chain.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { queueCold } from "../../ledger/treasury/cold_transfers.ts";
+import { queueCold } from "../../ledger/treasury/hot_wallet.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
 import { treasuryReasons } from "../../app/health/treasury_reasons.ts";
 import { addressOf } from "../support/api.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { readCommitments } from "../../ledger/treasury/commitments.ts";
+import { readCommitments } from "../../ledger/treasury/hot_wallet.ts";
 import { sumWaiting } from "../../ledger/treasury/queue.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";

@@ -4,7 +4,12 @@ import type { Sql } from "../../ledger/database/connect.ts";
 import { type Network, NETWORKS } from "../../ledger/money/pair.ts";
 import { expireAttempts } from "../../ledger/treasury/expire_attempts.ts";
 import { recordExpiryDoubts } from "../../ledger/treasury/expired_attempts.ts";
-import { noteHeld, postponeQueued, returnQueued, wakeQueued } from "../../ledger/treasury/queue.ts";
+import {
+  postponeQueued,
+  returnQueued,
+  storeHeldReason,
+  wakeQueued,
+} from "../../ledger/treasury/queue.ts";
 import { pullQueued } from "../../ledger/treasury/signing.ts";
 import { amount } from "../support/books.ts";
 import { commitSigned } from "../support/commit_signed.ts";
@@ -78,7 +83,7 @@ const WAYS: readonly Way[] = [
   {
     what: "what holds a currency is noted",
     status: "queued",
-    write: (sql, network) => noteHeld(sql, network, "USDT", "for a reason"),
+    write: (sql, network) => storeHeldReason(sql, network, "USDT", "for a reason"),
     written: "queued for a reason",
   },
   {

@@ -1,15 +1,14 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { noteColdWallet } from "../../ledger/addresses/wallets.ts";
+import { storeColdWallet } from "../../ledger/addresses/wallets.ts";
 import { amountOf, formatAmount, subtract, ZERO } from "../../ledger/money/amount.ts";
-import { listUndecided } from "../../ledger/failover/list_failovers.ts";
 import {
-  readOpenSpends,
+  findUndecided,
+  type FoundSpend,
+  listUndecided,
   recordUnknownSpends,
-  type UnknownSpend,
 } from "../../ledger/failover/unknown_spends.ts";
-import { findUndecided } from "../../ledger/failover/spend_verdicts.ts";
 import { readSigningStop } from "../../ledger/failover/holds.ts";
-import { readWalletMoves } from "../../ledger/reconcile/wallet_level.ts";
+import { readWalletMoves } from "../../ledger/reconcile/holdings.ts";
 import { addressOf } from "../support/api.ts";
 import { addMerchant, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
@@ -48,7 +47,7 @@ test("a signature whose commit was lost and whose block was read unknown stops s
   const before = await coin();
   await loseSignature(rig, id);
   await rig.mine(6);
-  const [spend] = await readOpenSpends(sql, "TRX", 10);
+  const [spend] = await listUndecided(sql);
   assertEquals([spend?.to, formatAmount(spend?.amount ?? ZERO)], [receiver, "10"]);
   const burned = subtract(before, await coin());
   assert(burned > 0n);
@@ -129,7 +128,7 @@ test("a payout that was declared dead and is met in a block stops signing before
     await tx`UPDATE book.outgoing SET status = 'queued', lease_until = NULL WHERE payment_id = ${id}`;
   });
   await rig.mine(6);
-  const spends = await readOpenSpends(sql, "TRX", 10);
+  const spends = await listUndecided(sql);
   assertEquals(spends.map(({ to }) => to), [receiver]);
   open = true;
   await until(() => rig.engine.signerOpen("TRX"));
@@ -164,7 +163,7 @@ test("a transfer to the cold wallet that the lost history made is shown as one, 
   });
   await rig.mine(6);
   const spends = await listUndecided(sql);
-  assertEquals(spends.map(({ to, status, amount }) => [to, status, amount]), [
+  assertEquals(spends.map(({ to, status, amount }) => [to, status, formatAmount(amount)]), [
     [cold, "cold", "500000"],
   ]);
   assertEquals(await readSigningStop(sql, "TRX"), null);
@@ -185,7 +184,7 @@ test("only what went from the hot wallet to the cold one, and can have paid noth
   const { sql } = database;
   const merchantId = await addMerchant(sql);
   await addWallet(sql, "TRX", "hot-wallet");
-  const spend = (txid: string, change: Partial<UnknownSpend> = {}): UnknownSpend => ({
+  const spend = (txid: string, change: Partial<FoundSpend> = {}): FoundSpend => ({
     txid,
     logIndex: 0,
     height: 9,
@@ -199,7 +198,7 @@ test("only what went from the hot wallet to the cold one, and can have paid noth
     isHarmless: false,
     ...change,
   });
-  const statusOf = async (...spends: UnknownSpend[]) =>
+  const statusOf = async (...spends: FoundSpend[]) =>
     (await recordUnknownSpends(sql, "TRX", spends)).map(({ status }) => status);
   const payout = (id: string, destination: string) =>
     sql`
@@ -208,7 +207,7 @@ test("only what went from the hot wallet to the cold one, and can have paid noth
       VALUES (${id}, ${merchantId}, 'payout', ${`wd_${id}`}, 'TRX', 'USDT', 5, ${destination}, 'queued', 1, now(), now())`;
   await t.step("before a cold wallet is configured it is one like any other", async () => {
     assertEquals(await statusOf(spend("a0")), ["open"]);
-    await noteColdWallet(sql, "TRX", "cold-wallet");
+    await storeColdWallet(sql, "TRX", "cold-wallet");
     assertEquals(await statusOf(spend("a0")), [], "what was found stays what it was");
     await assertRejects(
       async () => await sql`UPDATE hub.unknown_spend SET status = 'cold'`,

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { AcknowledgedCommits } from "../../actors/failover/acknowledged_commits.ts";
 import { HistoryWatch } from "../../actors/failover/history_watch.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { noteUntil, readOpenHolds, readSigningStop } from "../../ledger/failover/holds.ts";
+import { readOpenHolds, readSigningStop, setHoldBound } from "../../ledger/failover/holds.ts";
 import { formatAmount } from "../../ledger/money/amount.ts";
 import { boundKeptTimes } from "../../ledger/retention.ts";
 import { addressOf } from "../support/api.ts";
@@ -156,7 +156,7 @@ test("a hold notes no end from a newest block and a clock that are an hour apart
   const lifetimeMs = 60_000;
   const now = Date.now();
   const note = (height: number, time: number) =>
-    noteUntil(sql, "fov_a", "TRX", { height, time, lifetimeMs });
+    setHoldBound(sql, "fov_a", "TRX", { height, time, lifetimeMs });
   for (
     const [what, height, time] of [
       ["a time in a year", 200, now + 365 * 24 * HOUR],

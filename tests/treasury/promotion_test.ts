@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { connect } from "../../ledger/database/connect.ts";
-import { noteHistory } from "../../ledger/failover/history.ts";
+import { compareHistory } from "../../ledger/failover/history.ts";
 import { readSigningStop } from "../../ledger/failover/holds.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -23,7 +23,7 @@ test("a copy of the database beside it in the same cluster is another history", 
     const copy = connect(urlOf(`/${copyName}`), { max: 1 });
     try {
       assertMatch(await readSigningStop(copy, "TRX") ?? "", /another history/);
-      assertEquals((await noteHistory(copy, "fov_1", 10)).opened, true);
+      assertEquals((await compareHistory(copy, "fov_1", 10)).opened, true);
     } finally {
       await copy.end({ timeout: 2 });
     }
@@ -39,7 +39,7 @@ test("a promotion is found at once, opens one hold, and nothing else does", asyn
   await using primary = await privateCluster();
   const sql = primary.connect({ max: 2 });
   await addWallet(sql, "TRX", "hot");
-  const before = await noteHistory(sql, "fov_none", 10);
+  const before = await compareHistory(sql, "fov_none", 10);
   assertEquals([before.opened, before.isTold, before.newest], [false, true, null]);
   assertEquals(await readSigningStop(sql, "TRX"), null);
   await using standby = await startStandby(primary);
@@ -50,7 +50,7 @@ test("a promotion is found at once, opens one hold, and nothing else does", asyn
   // the control file tells the new timeline with the next checkpoint only
   assertMatch(await readSigningStop(promoted, "TRX") ?? "", /another history/);
   const notes = await Promise.all(
-    ["fov_1", "fov_2"].map((id) => noteHistory(promoted, id, 10)),
+    ["fov_1", "fov_2"].map((id) => compareHistory(promoted, id, 10)),
   );
   assertEquals(notes.filter(({ opened }) => opened).length, 1);
   const [row] = await promoted<{ holds: number; next: number }[]>`

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { readAgain } from "../../actors/treasury/read_again.ts";
 import { type BlockAnswer, type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { listUnread } from "../../ledger/watcher/unread_blocks.ts";
+import { listUnreadable } from "../../ledger/watcher/unreadable_blocks.ts";
 import { failoverReasons } from "../../app/health/failover_reasons.ts";
 import { addMerchant, amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
@@ -77,7 +77,7 @@ function brokenChain(sql: Sql, merchantId: string) {
       SELECT height FROM hub.unknown_spend WHERE status = 'open' ORDER BY height`;
     return rows.map(({ height }) => Number(height));
   };
-  const waiting = async () => (await listUnread(sql, "TRX")).map(({ height }) => height);
+  const waiting = async () => (await listUnreadable(sql, "TRX")).map(({ height }) => height);
   const look = async () => {
     const solid = await placeCursor(sql, "TRX", {
       height: SOLID,
@@ -90,11 +90,11 @@ function brokenChain(sql: Sql, merchantId: string) {
   };
   /** Lets the pauses of all blocks pass. */
   const pass = () =>
-    sql`UPDATE hub.unread_block SET next_try_at = now(), since = since - interval '2 minutes'`;
+    sql`UPDATE hub.unreadable_block SET next_try_at = now(), since = since - interval '2 minutes'`;
   /** Makes sure that no pause passes, however slow the machine is; that there was one is checked. */
   const hold = async () => {
-    for (const { nextTryAt, since } of await listUnread(sql, "TRX")) assert(nextTryAt > since);
-    await sql`UPDATE hub.unread_block SET next_try_at = now() + interval '14 seconds'`;
+    for (const { nextTryAt, since } of await listUnreadable(sql, "TRX")) assert(nextTryAt > since);
+    await sql`UPDATE hub.unreadable_block SET next_try_at = now() + interval '14 seconds'`;
   };
   return { broken, sign, meet, open, waiting, look, pass, hold };
 }
@@ -123,9 +123,9 @@ test("a block that no node gives holds up only what is in it, is told, and is as
     /TRX block 10 cannot be read again: Cannot read block 10 in time/,
   );
   assertEquals(await look(), [10, 30]);
-  assertEquals((await listUnread(sql, "TRX")).map(({ tries }) => tries), [2, 2]);
+  assertEquals((await listUnreadable(sql, "TRX")).map(({ tries }) => tries), [2, 2]);
   // a clock that was wrong holds nothing for longer than the longest pause
-  await sql`UPDATE hub.unread_block SET next_try_at = now() + interval '1 day'`;
+  await sql`UPDATE hub.unreadable_block SET next_try_at = now() + interval '1 day'`;
   broken.clear();
   assertEquals(await look(), [10, 30]);
   assertEquals([await open(), await waiting()], [[], []]);

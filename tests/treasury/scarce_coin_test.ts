@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
 import { signQueued } from "../../actors/treasury/sign_queued.ts";
-import { readCommitments } from "../../ledger/treasury/commitments.ts";
+import { readCommitments } from "../../ledger/treasury/hot_wallet.ts";
 import { addressOf } from "../support/api.ts";
 import { amount, booksFaults, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { Registry } from "prom-client";
-import { noteDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
+import { setDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
 import { registerDepositProofMetrics } from "../../app/health/deposit_proof_health.ts";
 import { treasuryReasons } from "../../app/health/treasury_reasons.ts";
 import { addressOf } from "../support/api.ts";
@@ -66,7 +66,7 @@ test("a large payout that expired is built again only when a second node knows n
   await is(small, ({ outcomes }) => outcomes[0] === "expired");
   await is(large, ({ reason }) => /does not answer/.test(reason ?? ""));
   assertEquals((await rig.payout(large)).outcomes, ["open"]);
-  await until(() => rig.engine.treasuries.get("TRX")?.unproven === 1);
+  await until(() => rig.engine.treasuries.get("TRX")?.withoutExpiryProof === 1);
   assertMatch(treasuryReasons(rig.engine, "TRX", Date.now()).join(), /1 expired payouts/);
   const moods = [
     ["behind", /is behind/],
@@ -99,7 +99,7 @@ test("a large payout that expired is built again only when a second node knows n
     const { body } = await rig.api.call("GET", "/api/withdrawals?status=CONFIRMED", { key });
     return body.pagination.total === 2;
   });
-  assertEquals(rig.engine.treasuries.get("TRX")?.unproven, 0);
+  assertEquals(rig.engine.treasuries.get("TRX")?.withoutExpiryProof, 0);
   const paid = await rig.sql<{ txid: string }[]>`
       SELECT txid FROM book.attempt WHERE outcome = 'paid'`;
   assertEquals(paid.length, 2);
@@ -118,7 +118,7 @@ test("a node asks its second nodes about large deposits by itself, and tells wha
   assert(second !== undefined);
   const address = addressOf(0xabc7);
   await addWatched(rig.sql, address, 7);
-  await noteDepositProofRule(rig.sql, "TRX", amount("50"));
+  await setDepositProofRule(rig.sql, "TRX", amount("50"));
   const registry = new Registry();
   registerDepositProofMetrics(registry, rig.engine, Date.now);
   const is = (status: string) =>
@@ -128,11 +128,11 @@ test("a node asks its second nodes about large deposits by itself, and tells wha
   await rig.control("/dev/transfer", { to: address, amount: "60" });
   await rig.mine(4);
   await is("PENDING");
-  await until(() => /does not answer/.test(rig.engine.unprovenDeposits("TRX")?.reason ?? ""));
+  await until(() => /does not answer/.test(rig.engine.depositsAwaitingProof("TRX")?.reason ?? ""));
   assertMatch(await registry.metrics(), /deposits_unproven\{network="TRX"\} 1/);
   second.mood = "well";
   await is("CONFIRMED");
-  await until(() => rig.engine.unprovenDeposits("TRX")?.waiting === 0);
+  await until(() => rig.engine.depositsAwaitingProof("TRX")?.waiting === 0);
   assertMatch(await registry.metrics(), /deposits_unproven\{network="TRX"\} 0/);
 });
 

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { noteHistory } from "../../ledger/failover/history.ts";
+import { compareHistory } from "../../ledger/failover/history.ts";
 import { readSigningStop } from "../../ledger/failover/holds.ts";
-import { endHolds } from "../../ledger/failover/spend_verdicts.ts";
+import { endHolds } from "../../ledger/failover/holds.ts";
 import { until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { holdRows } from "../support/hold_rows.ts";
@@ -33,7 +33,7 @@ test("signing is stopped without a gap while another history becomes a hold", as
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
     return waiting.length > 0;
   });
-  await noteHistory(sql, "fov_1", 10);
+  await compareHistory(sql, "fov_1", 10);
   await gate`SELECT pg_advisory_unlock(77)`;
   gate.release();
   assertMatch(String(await asked), /another history/);
@@ -74,7 +74,7 @@ test("a hold is ended by hand alone, and only where no node scans what it waits 
     return waiting.length > 0;
   });
   await sql`UPDATE hub.database_history SET timeline = timeline + 1_000_000`;
-  await noteHistory(sql, "fov_1", 10);
+  await compareHistory(sql, "fov_1", 10);
   await letGo();
   assertEquals(await ended, null);
   const open = await sql<{ id: string }[]>`SELECT id FROM hub.failover WHERE ended_at IS NULL`;

@@ -121,7 +121,7 @@ Deno.test("a statement that may change rows is a write, whatever it begins with"
       "INSERT INTO hub.api_key VALUES (1)",
       "WITH moved AS (UPDATE book.outgoing SET x = 1 RETURNING 1) SELECT * FROM moved",
       "SELECT book.resolve_commit($1, $2)",
-      "SELECT hub.history_name(), hub.note_contracts($1, $2)",
+      "SELECT hub.history_name(), hub.store_contracts($1, $2)",
       "delete from hub.session",
     ]
   ) assertEquals([text, isWrite(text)], [text, true]);

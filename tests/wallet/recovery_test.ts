@@ -14,7 +14,7 @@ import { testDatabase } from "../support/database.ts";
 import { eventAddressOf, paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { registerWallets } from "../../app/open/open_wallet.ts";
-import { noteHistory } from "../../ledger/failover/history.ts";
+import { compareHistory } from "../../ledger/failover/history.ts";
 
 const test = testNeeding(DATABASE);
 
@@ -110,7 +110,7 @@ test("after an older copy was restored, nothing is handed out twice and lost pay
       assertEquals(await command("recover", "--network", "TRX", "--gap", "100"), 0, printed.join());
       assert(printed.join().includes("index 150; 147 addresses"), printed.join());
       // the copy is another history, which the service would notice as it starts
-      await noteHistory(sql, "fov_copy", 0);
+      await compareHistory(sql, "fov_copy", 0);
 
       const fresh = await handOut(openBook(sql), merchantId, 60);
       const all = [...known, ...forgotten, ...fresh];

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { formatAmount } from "../../ledger/money/amount.ts";
-import { readOpenSpends } from "../../ledger/failover/unknown_spends.ts";
+import { listUndecided } from "../../ledger/failover/unknown_spends.ts";
 import { readHealth } from "../../ledger/database/read_health.ts";
 import { newWallet, withChain } from "../dev_chain/support/chain.ts";
 import { booksFaults, until } from "../support/books.ts";
@@ -64,7 +64,7 @@ test("a transfer out of an address of ours that the books cannot hold waits for 
     await watcher.lookOn();
     await watcher.journal.stop(1_000);
     assertEquals(watcher.status().readSolid, watcher.status().chainSolid);
-    const spends = await readOpenSpends(sql, "TRX", 10);
+    const spends = await listUndecided(sql);
     assertEquals(spends.map((spend) => [spend.from, formatAmount(spend.amount)]), [
       [own, `1${"0".repeat(19)}`],
     ]);

@@ -8,7 +8,7 @@
 import { assertEquals } from "@std/assert";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
-import { listUnread, LONGEST_PAUSE_MS } from "../../ledger/watcher/unread_blocks.ts";
+import { listUnreadable, LONGEST_PAUSE_MS } from "../../ledger/watcher/unreadable_blocks.ts";
 import { chainReasons } from "../../app/health/chain_reasons.ts";
 import { newWallet, type TestChain, withChain } from "../dev_chain/support/chain.ts";
 import { testDatabase } from "../support/database.ts";
@@ -77,7 +77,7 @@ test("a block that could not be read is asked for again after its pause, whateve
     await watcher.look();
     watcher.clock -= 7 * DAY_MS;
     await chain.post("/dev/config", { faults: [] });
-    const [unread] = await listUnread(sql, "TRX");
+    const [unread] = await listUnreadable(sql, "TRX");
     assertEquals((unread?.nextTryAt ?? Infinity) - Date.now() < LONGEST_PAUSE_MS, true);
     watcher.pass(LONGEST_PAUSE_MS);
     await watcher.lookOn();
@@ -89,10 +89,10 @@ test("a kept time further ahead than the longest pause is a wrong clock's: its b
     await chain.mine(5);
     const height = (await read() ?? 0) + 1;
     await sql`
-      INSERT INTO hub.unread_block (network, view, height, reason, next_try_at)
+      INSERT INTO hub.unreadable_block (network, view, height, reason, next_try_at)
       VALUES ('TRX', 'solid', ${height}, 'no node has it', now() + interval '7 days')`;
     watcher.restart();
     await watcher.lookOn();
     assertEquals(await read(), watcher.status().chainSolid);
-    assertEquals(await listUnread(sql, "TRX"), []);
+    assertEquals(await listUnreadable(sql, "TRX"), []);
   }));

@@ -5,8 +5,8 @@ import { createTronChain } from "../../chains/tron/tron_chain.ts";
 import { readHeldClaims } from "../../ledger/quarantine.ts";
 import {
   markReadWithContracts,
-  noteContracts,
   readMissedBlocks,
+  storeContracts,
 } from "../../ledger/watcher/scanned_ranges.ts";
 import { passedOverReasons, readPassedOver } from "../../app/health/passed_over.ts";
 import { newWallet, withChain } from "../dev_chain/support/chain.ts";
@@ -90,7 +90,7 @@ test("a contract that comes back has missed what was read since it left, one tha
       INSERT INTO hub.scanned_range (network, first_height, last_height) VALUES ('TRX', 1, ${height})`;
   };
   const note = (...contracts: [Currency, string][]) =>
-    noteContracts(sql, "TRX", new Map(contracts));
+    storeContracts(sql, "TRX", new Map(contracts));
   const ranges = async () =>
     (await readMissedBlocks(sql)).map(({ currency, first, last }) => [currency, first, last]);
   await note(["USDT", "one"]);

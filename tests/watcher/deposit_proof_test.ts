@@ -10,7 +10,7 @@ import { DepositProver, judgeProof } from "../../actors/watcher/deposit_prover.t
 import { type BlockAnswer, type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import { retryQuarantined } from "../../ledger/quarantine.ts";
 import { readHealth } from "../../ledger/database/read_health.ts";
-import { noteDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
+import { setDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
 import { depositProofReasons } from "../../app/health/deposit_proof_health.ts";
 import { newWallet, withChain } from "../dev_chain/support/chain.ts";
 import { amount, booksFaults, until } from "../support/books.ts";
@@ -78,11 +78,11 @@ test("a deposit above the bound is pending until a second node has its block and
     const pay = async (value: string) =>
       (await chain.post("/dev/transfer", { to: address, amount: value })).txid;
     const reasons = (now = Date.now()) =>
-      depositProofReasons({ unprovenDeposits: () => prover.figures }, "TRX", now).join();
+      depositProofReasons({ depositsAwaitingProof: () => prover.figures }, "TRX", now).join();
 
     await chain.mine(5);
     await watcher.look();
-    await noteDepositProofRule(sql, "TRX", amount("50"));
+    await setDepositProofRule(sql, "TRX", amount("50"));
     const large = await pay("50.000001");
     const exact = await pay("50");
     await pay("5");
@@ -152,11 +152,11 @@ test("a deposit above the bound is pending until a second node has its block and
     await watcher.lookOn();
     await look();
     await until(async () => await balance() === "106.000001 / 70");
-    await noteDepositProofRule(sql, "TRX", null);
+    await setDepositProofRule(sql, "TRX", null);
     await look();
     assertEquals(await balance(), "106.000001 / 70", "another node still has the bound");
     await sql`UPDATE hub.deposit_proof_rule SET kept_at = now() - interval '61 s'`;
-    await noteDepositProofRule(sql, "TRX", null);
+    await setDepositProofRule(sql, "TRX", null);
     await look();
     await until(async () => await balance() === "176.000001 / 0");
     assertEquals(await booksFaults(sql), []);

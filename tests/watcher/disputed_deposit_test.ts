@@ -12,12 +12,12 @@ import { judgeDiscard } from "../../actors/watcher/judge_discard.ts";
 import { rescanBlocks } from "../../actors/watcher/rescan_blocks.ts";
 import type { Block, BlockAnswer, Chain } from "../../chains/chain.ts";
 import {
-  keepDepositProofRule,
-  noteDepositProofRule,
   readDepositProofRule,
+  renewDepositProofRule,
+  setDepositProofRule,
 } from "../../ledger/watcher/deposit_proof_rule.ts";
-import { readUnproven } from "../../ledger/watcher/deposit_proofs.ts";
-import { discardUnproven } from "../../ledger/watcher/unproven_transfers.ts";
+import { readAwaitedProof } from "../../ledger/watcher/deposit_proofs.ts";
+import { discardAwaitedProof } from "../../ledger/watcher/contested_transfers.ts";
 import { newWallet, withChain } from "../dev_chain/support/chain.ts";
 import { amount, booksFaults, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
@@ -79,7 +79,7 @@ async function withLiar(
     const prover = new DepositProver({ sql, chain: liar, nodes: [node], now: Date.now, wake });
     await chain.mine(5);
     await watcher.look();
-    await noteDepositProofRule(sql, "TRX", amount("50"));
+    await setDepositProofRule(sql, "TRX", amount("50"));
     await steps({
       sql,
       merchantId,
@@ -132,11 +132,11 @@ test("what one node said wrongly of a large transfer is replaced by what is read
     assertEquals(await proof(), { amount: "200", is_disputed: true, contested: true, tries: 1 });
 
     // the bound is taken away, by a node without it and by all: what is disputed stays
-    await noteDepositProofRule(sql, "TRX", null);
+    await setDepositProofRule(sql, "TRX", null);
     assertEquals(await readDepositProofRule(sql, "TRX"), amount("50"), "another node has it");
-    await keepDepositProofRule(sql, "TRX", amount("50"));
+    await renewDepositProofRule(sql, "TRX", amount("50"));
     await sql`UPDATE hub.deposit_proof_rule SET kept_at = now() - interval '61 s'`;
-    await noteDepositProofRule(sql, "TRX", null);
+    await setDepositProofRule(sql, "TRX", null);
     assertEquals(await readDepositProofRule(sql, "TRX"), null);
     await look();
     assertEquals(await balance(), "0 / 200");
@@ -199,7 +199,7 @@ test("a transfer that no node shows any more is discarded, and waits again when 
     await until(async () => await balance() === "100 / 500");
     const key = { merchantId, network: "TRX", txid: invented, logIndex: 0 } as const;
     const judge = async () => {
-      const transfer = await readUnproven(sql, key);
+      const transfer = await readAwaitedProof(sql, key);
       if (transfer === null) throw new Error("Cannot judge what does not wait");
       const deps = { chain: liar, nodes: [node] };
       return { transfer, judged: await judgeDiscard(deps, transfer, Date.now(), 10_000) };
@@ -219,7 +219,7 @@ test("a transfer that no node shows any more is discarded, and waits again when 
         requestId: null,
         createdAt: Date.now(),
       };
-      return await discardUnproven(sql, "TRX", transfer, judged.evidence, "invented", audit);
+      return await discardAwaitedProof(sql, "TRX", transfer, judged.evidence, "invented", audit);
     };
     assertEquals(await discard(), true);
     wake();
@@ -227,7 +227,7 @@ test("a transfer that no node shows any more is discarded, and waits again when 
     const status = async () =>
       (await sql`SELECT status FROM book.deposit WHERE txid = ${invented}`)[0]?.status;
     assertEquals(await status(), "FAILED");
-    assertEquals(await readUnproven(sql, key), null);
+    assertEquals(await readAwaitedProof(sql, key), null);
     await look();
     assertEquals(await balance(), "100 / 0");
 
@@ -237,7 +237,7 @@ test("a transfer that no node shows any more is discarded, and waits again when 
       ...transfers.slice(0, 1).map((one) => ({ ...one, txid: invented, amount: amount("500") })),
     ]);
     await rescan();
-    assertEquals((await readUnproven(sql, key))?.isContested, true);
+    assertEquals((await readAwaitedProof(sql, key))?.isContested, true);
     await look();
     assertEquals(await balance(), "100 / 0");
     lie(null);

@@ -7,8 +7,8 @@
 import { assertEquals } from "@std/assert";
 import { DepositProver } from "../../actors/watcher/deposit_prover.ts";
 import type { BlockAnswer, Chain } from "../../chains/chain.ts";
-import { noteDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
-import { postponeProofs, readUnprovenTransfers } from "../../ledger/watcher/deposit_proofs.ts";
+import { setDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
+import { postponeProofs, readAwaitedProofs } from "../../ledger/watcher/deposit_proofs.ts";
 import { addMerchant, amount } from "../support/books.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { holdRows } from "../support/hold_rows.ts";
@@ -55,7 +55,7 @@ const CHAIN: Pick<Chain, "network" | "block" | "addressOf"> = {
 test("held rows of one merchant, more than a look asks about, keep no other's deposits from being proven", async () => {
   await using database = await testDatabase({ max: 8 });
   const { sql } = database;
-  await noteDepositProofRule(sql, "TRX", amount("50"));
+  await setDepositProofRule(sql, "TRX", amount("50"));
   const [held, free] = [await addMerchant(sql), await addMerchant(sql)];
   await addUnproven(database, held, 1, 120);
   await addUnproven(database, free, 121, 130);
@@ -98,7 +98,7 @@ test("a row that is held from after it was read is put back with none waiting fo
   const [held, free] = [await addMerchant(sql), await addMerchant(sql)];
   await addUnproven(database, held, 1, 1);
   await addUnproven(database, free, 2, 2);
-  const read = await readUnprovenTransfers(sql, "TRX", 10);
+  const read = await readAwaitedProofs(sql, "TRX", 10);
   assertEquals(read.map(({ txid }) => txid), ["t1", "t2"]);
   const letGo = await holdRows(
     database,

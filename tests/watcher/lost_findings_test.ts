@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { noteGapWatched } from "../../ledger/failover/history.ts";
+import { setGapWatched } from "../../ledger/failover/history.ts";
 import { expireAttempts } from "../../ledger/treasury/expire_attempts.ts";
-import { noteReread } from "../../ledger/treasury/expired_attempts.ts";
+import { storeReread } from "../../ledger/treasury/expired_attempts.ts";
 import { type Cursor, moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import { recordVanished } from "../../ledger/watcher/record_findings.ts";
 import {
@@ -100,7 +100,7 @@ test("nothing that was read in a lost history is proven in the next one", async 
       return (await sql`SELECT FROM hub.scanned_contract WHERE missed_from IS NULL`).length === 1;
     },
     "blocks count as read again": async (history: string) => {
-      await noteReread(sql, [duty], 9, history);
+      await storeReread(sql, [duty], 9, history);
       return (await sql`SELECT FROM book.attempt WHERE reread_height = 9`).length === 1;
     },
     "an expired transaction is dead": async (history: string) =>
@@ -161,7 +161,7 @@ test("no block counts as read before the addresses are watched that a lost histo
     INSERT INTO hub.failover_network (failover_id, network, gap_first, gap_last) VALUES ('fov_1', 'TRX', 0, 9)`;
   const before = await read();
   assertEquals(await move(before), false, "they are not watched yet");
-  await noteGapWatched(sql, { failoverId: "fov_1", network: "TRX" });
+  await setGapWatched(sql, { failoverId: "fov_1", network: "TRX" });
   assertEquals(await move(before), false, "the block was read before they were");
   assertEquals(await move(await read()), true);
 });

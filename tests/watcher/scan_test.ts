@@ -3,7 +3,7 @@ import type { Sql } from "../../ledger/database/connect.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { readScannedRanges } from "../../ledger/watcher/scanned_ranges.ts";
 import { findGaps } from "./support/find_gaps.ts";
-import { listUnread } from "../../ledger/watcher/unread_blocks.ts";
+import { listUnreadable } from "../../ledger/watcher/unreadable_blocks.ts";
 import { chainReasons } from "../../app/health/chain_reasons.ts";
 import { newWallet, type TestChain, withChain } from "../dev_chain/support/chain.ts";
 import { booksFaults, until } from "../support/books.ts";
@@ -105,7 +105,7 @@ test("a block that no node gives whole waits on the list, the solid cursor with 
     });
     await watcher.look();
     const waiting = watcher.status();
-    const [unread] = await listUnread(sql, "TRX");
+    const [unread] = await listUnreadable(sql, "TRX");
     assertEquals([unread?.view, unread?.height, unread?.tries], [
       "solid",
       waiting.readSolid + 1,
@@ -134,7 +134,7 @@ test("a block that no node gives whole waits on the list, the solid cursor with 
     watcher.pass(60_000);
     await watcher.lookOn();
     for (const txid of [first, second]) await until(async () => await status(txid) === "CONFIRMED");
-    assertEquals([await listUnread(sql, "TRX"), watcher.status().unread], [[], []]);
+    assertEquals([await listUnreadable(sql, "TRX"), watcher.status().unread], [[], []]);
     const cursor = await readCursor(sql, "TRX", "solid");
     assertEquals(findGaps(await readScannedRanges(sql, "TRX"), cursor?.height ?? 0), []);
   }));
@@ -152,7 +152,7 @@ test("the head passes a block that stays unreadable and comes back to it", () =>
       await watcher.look();
     }
     assertEquals(watcher.status().readHead, place + 1);
-    assertEquals((await listUnread(sql, "TRX")).map(({ view }) => view), ["head"]);
+    assertEquals((await listUnreadable(sql, "TRX")).map(({ view }) => view), ["head"]);
     const later = await pay("2");
     await chain.mine(1);
     await watcher.look();
@@ -160,7 +160,7 @@ test("the head passes a block that stays unreadable and comes back to it", () =>
     watcher.pass(60_000);
     await watcher.look();
     await until(async () => (await sql`SELECT FROM book.deposit`).length === 2);
-    assertEquals(await listUnread(sql, "TRX"), []);
+    assertEquals(await listUnreadable(sql, "TRX"), []);
   }));
 
 test("a transfer that a reorganisation took back stays pending, comes back, and is confirmed by solid blocks only", () =>

@@ -12,7 +12,7 @@ function mark(eventId: string, merchantId = "mer_1"): AttemptMark {
     merchantId,
     attempt: 1,
     url: "https://shop.example/",
-    verdict: { kind: "delivered" },
+    result: { kind: "delivered" },
     outcome: "acknowledged",
     httpStatus: 200,
     durationMs: 3,
@@ -49,7 +49,7 @@ Deno.test("what the database refuses stands alone: the others are written, and n
   assertEquals(written.map(({ eventId }) => eventId).toSorted(), kept);
   assertEquals(told.toSorted(), kept);
   const odd = written.find(({ eventId }) => eventId === "odd");
-  assertEquals([odd?.outcome, odd?.answer, odd?.verdict.kind], [
+  assertEquals([odd?.outcome, odd?.answer, odd?.result.kind], [
     "unreadable_answer",
     null,
     "delivered",

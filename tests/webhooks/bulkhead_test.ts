@@ -9,10 +9,14 @@ import postgres from "postgres";
 import { ApartClaims } from "../../actors/webhook/apart_claims.ts";
 import { AttemptMarker } from "../../actors/webhook/attempt_marker.ts";
 import { createWebhooks } from "../../actors/webhook/webhooks.ts";
-import type { AttemptMark } from "../../ledger/outbox/attempts.ts";
-import type { ClaimedEvent, Want } from "../../ledger/outbox/claims.ts";
-import { createOutbox, type Outbox } from "../../ledger/outbox/outbox.ts";
 import { callbackReasons } from "../../app/health/callback_reasons.ts";
+import type { AttemptMark } from "../../ledger/outbox/attempts.ts";
+import {
+  type ClaimedEvent,
+  createOutbox,
+  type Outbox,
+  type Want,
+} from "../../ledger/outbox/outbox.ts";
 import type { AttemptOutcome } from "../../webhooks/attempt_outcome.ts";
 import { NameLookups } from "../../webhooks/name_lookups.ts";
 import { addMerchant, until } from "../support/books.ts";
@@ -240,7 +244,7 @@ const acknowledged = (eventId: string, merchantId: string): AttemptMark => ({
   merchantId,
   attempt: 1,
   url: "https://shop.example/",
-  verdict: { kind: "delivered" },
+  result: { kind: "delivered" },
   outcome: "acknowledged",
   httpStatus: 200,
   durationMs: 1,

@@ -1,11 +1,10 @@
 import { assertEquals } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
+import type { AttemptMark, AttemptResult } from "../../ledger/outbox/attempts.ts";
 import { redeliverEvent, redeliverEvents } from "../../ledger/outbox/deliveries.ts";
-import { resumeEndpoint } from "../../ledger/outbox/endpoint_status.ts";
-import type { AttemptMark, Verdict } from "../../ledger/outbox/attempts.ts";
+import { recordTestEvent, resumeEndpoint } from "../../ledger/outbox/endpoint_status.ts";
 import { createOutbox } from "../../ledger/outbox/outbox.ts";
-import { recordTestEvent } from "../../ledger/outbox/record_test_event.ts";
 import { addMerchant } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { addEvent } from "../support/hooks.ts";
@@ -21,7 +20,7 @@ const mark = (eventId: string, merchantId: string, kind: "failed" | "delivered")
   merchantId,
   attempt: 1,
   url: URL_OF_SHOP,
-  verdict: { kind } satisfies Verdict,
+  result: { kind } satisfies AttemptResult,
   outcome: kind,
   httpStatus: null,
   durationMs: 1,

@@ -1,9 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Sql } from "../../ledger/database/connect.ts";
+import type { AttemptMark, AttemptResult } from "../../ledger/outbox/attempts.ts";
 import { ENDPOINT_POLICY } from "../../ledger/outbox/endpoints.ts";
-import type { AttemptMark, Verdict } from "../../ledger/outbox/attempts.ts";
-import type { ClaimedEvent } from "../../ledger/outbox/claims.ts";
-import { createOutbox } from "../../ledger/outbox/outbox.ts";
+import { type ClaimedEvent, createOutbox } from "../../ledger/outbox/outbox.ts";
 import { addMerchant, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { holdRows } from "../support/hold_rows.ts";
@@ -21,11 +20,11 @@ async function listener(sql: Sql, url = "https://shop.example/"): Promise<string
   return merchantId;
 }
 
-function markOf(event: ClaimedEvent, kind: Exclude<Verdict["kind"], "retry">): AttemptMark {
+function markOf(event: ClaimedEvent, kind: Exclude<AttemptResult["kind"], "retry">): AttemptMark {
   const { eventId, merchantId, attempt, url } = event;
   const outcome = kind === "delivered" ? "acknowledged" : "timeout";
   const rest = { httpStatus: null, durationMs: 1, answer: null };
-  return { eventId, merchantId, attempt, url, verdict: { kind }, outcome, ...rest };
+  return { eventId, merchantId, attempt, url, result: { kind }, outcome, ...rest };
 }
 
 /** Events that ran out of retries, as deliveries write it down; the newest end of them is wanted. */

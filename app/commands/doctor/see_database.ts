@@ -11,7 +11,7 @@ import { readDatabaseTime } from "../../../ledger/database/database_clock.ts";
 import { assertMigrated } from "../../../ledger/database/migrate.ts";
 import { type Network, SERVED_NETWORKS } from "../../../ledger/money/pair.ts";
 import { newestReports } from "../../../ledger/reconcile/reports.ts";
-import { keepGenesis } from "../../../ledger/watcher/chain_nodes.ts";
+import { storeGenesis } from "../../../ledger/watcher/chain_nodes.ts";
 import type { Config } from "../../config/config.ts";
 import { readKept } from "../../open/kept_file.ts";
 import { createSecretBox } from "../../../webhooks/secret_box.ts";
@@ -167,7 +167,7 @@ async function tryCallbackKey(sql: Sql, { callbackSecrets, dataDir }: Config): P
 async function readGenesis(sql: Sql): Promise<ReadonlyMap<Network, string>> {
   const found = new Map<Network, string>();
   for (const network of SERVED_NETWORKS) {
-    const genesis = await keepGenesis(sql, network, null);
+    const genesis = await storeGenesis(sql, network, null);
     if (genesis !== null) found.set(network, genesis);
   }
   return found;

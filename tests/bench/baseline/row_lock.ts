@@ -78,12 +78,12 @@ const MOVE = `
     UPDATE book.balance SET available = available - $8, reserved = reserved + $9, updated_at = $5
     WHERE merchant_id = $1 AND currency = $6 AND network = $7
   ), lists AS (
-    INSERT INTO book.list_block AS b (merchant_id, list, block, currency, network, status, type, count, effect)
+    INSERT INTO book.list_bucket AS b (merchant_id, list, bucket, currency, network, status, type, count, effect)
     VALUES ($1, 'withdrawal', ($2::bigint - 1) / 250, $6, $7, 'PENDING', '', 1, 0),
            ($1, 'transaction', ($3::bigint - 1) / 250, $6, $7, 'PENDING', 'WITHDRAWAL', 1, -$8::numeric),
            ($1, 'charge', ($4::bigint - 2) / 250, $6, $7, '', 'WITHDRAWAL_COMMISSION', 1, $11::numeric),
            ($1, 'charge', ($4::bigint - 1) / 250, $6, $7, '', 'NETWORK_FEE', 1, $12::numeric)
-    ON CONFLICT (merchant_id, list, block, currency, network, status, type)
+    ON CONFLICT (merchant_id, list, bucket, currency, network, status, type)
     DO UPDATE SET count = b.count + excluded.count, effect = b.effect + excluded.effect
   )
   INSERT INTO book.system_balance AS b (account, currency, network, balance)

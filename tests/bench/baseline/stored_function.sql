@@ -72,7 +72,7 @@ BEGIN
     transaction_seq = x.transaction_seq + 1,
     charge_seq = x.charge_seq + (v_commission > 0)::int + (network_fee > 0)::int, last_at = v_at
   WHERE x.merchant_id = p_merchant_id;
-  INSERT INTO book.list_block AS b (merchant_id, list, block, currency, network, status, type, count, effect)
+  INSERT INTO book.list_bucket AS b (merchant_id, list, bucket, currency, network, status, type, count, effect)
   SELECT p_merchant_id, l.list, l.seq / 250, p_currency, p_network, l.status, l.type, 1, l.effect
   FROM (VALUES ('withdrawal', a.withdrawal_seq, 'PENDING', '', 0),
                ('transaction', a.transaction_seq, 'PENDING', 'WITHDRAWAL', -v_gross),
@@ -80,7 +80,7 @@ BEGIN
                ('charge', a.charge_seq + (v_commission > 0)::int, '', 'NETWORK_FEE', NULLIF(network_fee, 0)))
     l(list, seq, status, type, effect)
   WHERE l.effect IS NOT NULL
-  ON CONFLICT (merchant_id, list, block, currency, network, status, type)
+  ON CONFLICT (merchant_id, list, bucket, currency, network, status, type)
   DO UPDATE SET count = b.count + excluded.count, effect = b.effect + excluded.effect;
   INSERT INTO book.system_balance AS b (account, currency, network, balance)
   VALUES ('commission/' || p_shard, p_currency, p_network, v_commission),

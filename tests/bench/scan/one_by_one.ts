@@ -8,7 +8,7 @@
 import type { Chain } from "../../../chains/chain.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import type { AddressOwner } from "../../../ledger/addresses/watched_addresses.ts";
-import { findOwnTransactions } from "../../../ledger/watcher/own_transactions.ts";
+import { findOwnTransactions } from "../../../ledger/watcher/findings.ts";
 import { recordTransfers } from "../../../ledger/watcher/record_findings.ts";
 
 /** Reads blocks one transfer at a time. */

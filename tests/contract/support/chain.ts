@@ -6,7 +6,7 @@
 
 import { assert } from "@std/assert";
 import { commitSigned } from "../../support/commit_signed.ts";
-import { findOwnTransactions } from "../../../ledger/watcher/own_transactions.ts";
+import { findOwnTransactions } from "../../../ledger/watcher/findings.ts";
 import { recordOutcomes, recordVanished } from "../../../ledger/watcher/record_findings.ts";
 import type { TestApi } from "../../support/api.ts";
 import { addTransfer, amount, until } from "../../support/books.ts";

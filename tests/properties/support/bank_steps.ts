@@ -15,7 +15,7 @@ import { newId } from "../../../actors/runtime/ids.ts";
 import { type Amount, formatAmount, fromUnits } from "../../../ledger/money/amount.ts";
 import { expireAttempts } from "../../../ledger/treasury/expire_attempts.ts";
 import { commitSigned } from "../../support/commit_signed.ts";
-import { findOwnTransactions } from "../../../ledger/watcher/own_transactions.ts";
+import { findOwnTransactions } from "../../../ledger/watcher/findings.ts";
 import { recordOutcomes, recordVanished } from "../../../ledger/watcher/record_findings.ts";
 import {
   addTransfer,

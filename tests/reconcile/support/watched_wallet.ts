@@ -13,7 +13,7 @@ import type { ChainCheck } from "../../../actors/reconcile/passed_block.ts";
 import { type Amount, formatAmount } from "../../../ledger/money/amount.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import type { OutgoingAsset } from "../../../ledger/money/pair.ts";
-import { readWalletLevel } from "../../../ledger/reconcile/wallet_level.ts";
+import { readWalletLevel } from "../../../ledger/reconcile/holdings.ts";
 import { amount } from "../../support/books.ts";
 import { coinOf, movingChain, passed } from "./moving_chain.ts";
 

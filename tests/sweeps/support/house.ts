@@ -324,12 +324,12 @@ function readsOf(sql: Sql, chain: Chain, merchantId: string) {
     },
     async reason(address: string): Promise<string | null> {
       const [row] = await sql<{ reason: string | null }[]>`
-        SELECT reason FROM book.sweep_target WHERE address = ${address}`;
+        SELECT reason FROM book.sweep_address WHERE address = ${address}`;
       return row === undefined ? null : row.reason ?? "not looked at yet";
     },
     held: (address: string): Promise<bigint> => chain.balanceOf(address, "USDT"),
     async lookNow(): Promise<void> {
-      await sql`UPDATE book.sweep_target SET look_at = now()`;
+      await sql`UPDATE book.sweep_address SET look_at = now()`;
     },
   };
 }

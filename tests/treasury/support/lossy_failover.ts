@@ -14,8 +14,8 @@ import { networkKeys, signingKey } from "../../../chains/wallet/network_keys.ts"
 import { startDevChain } from "../../../devchain/start.ts";
 import { connect, type Sql } from "../../../ledger/database/connect.ts";
 import { delay } from "../../../ledger/database/delay.ts";
-import { listUndecided } from "../../../ledger/failover/list_failovers.ts";
-import { decideSpends, findUndecided } from "../../../ledger/failover/spend_verdicts.ts";
+import { decideSpends } from "../../../ledger/failover/spend_verdicts.ts";
+import { findUndecided, listUndecided } from "../../../ledger/failover/unknown_spends.ts";
 import { formatAmount } from "../../../ledger/money/amount.ts";
 import { readCursor } from "../../../ledger/watcher/cursor.ts";
 import { findWithdrawalOwner } from "../../../ledger/withdrawals.ts";

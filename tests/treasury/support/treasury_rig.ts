@@ -20,7 +20,7 @@ import { type Limits, SpendingLimits } from "../../../chains/signer/spending_lim
 import { createTronChain, type TronChain } from "../../../chains/tron/tron_chain.ts";
 import { createTronTransferBuilder } from "../../../chains/tron/tron_transfer_builder.ts";
 import { type NetworkKeys, networkKeys, signingKey } from "../../../chains/wallet/network_keys.ts";
-import { noteColdWallet } from "../../../ledger/addresses/wallets.ts";
+import { storeColdWallet } from "../../../ledger/addresses/wallets.ts";
 import { type Amount, subtract, ZERO } from "../../../ledger/money/amount.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import type { Network } from "../../../ledger/money/pair.ts";
@@ -161,7 +161,7 @@ export async function openTreasuryRig(options: RigOptions = {}): Promise<Treasur
   );
   const { sql } = api;
   await addWallet(sql, NETWORK, hot.address, "wal_treasury");
-  await noteColdWallet(sql, NETWORK, options.coldAddress ?? null);
+  await storeColdWallet(sql, NETWORK, options.coldAddress ?? null);
   engine = new Engine({
     sql,
     journalSql: sql,

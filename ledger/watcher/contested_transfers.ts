@@ -15,12 +15,7 @@ import { ROW_WAIT } from "../database/write_apart.ts";
 import { formatAmount } from "../money/amount.ts";
 import type { Network } from "../money/pair.ts";
 import type { AuditRow } from "../rows.ts";
-import {
-  type DepositEvidence,
-  isStill,
-  UNPROVEN,
-  type UnprovenTransfer,
-} from "./deposit_proofs.ts";
+import { type AwaitedProof, type DepositEvidence, isStill, UNPROVEN } from "./deposit_proofs.ts";
 import { inboxData, type TransferFinding } from "./findings.ts";
 
 /** The reason that a merchant reads of a deposit of which no node knows any more. */
@@ -33,10 +28,10 @@ const NO_SUCH_TRANSFER = "the network has no such transfer";
  * @param evidence what the nodes showed
  * @returns whether it was discarded; otherwise it was proven or read differently meanwhile
  */
-export async function discardUnproven(
+export async function discardAwaitedProof(
   sql: Sql,
   network: Network,
-  transfer: UnprovenTransfer,
+  transfer: AwaitedProof,
   evidence: DepositEvidence,
   remark: string,
   audit: Omit<AuditRow, "before" | "after">,
@@ -74,7 +69,7 @@ const log = getLogger(["engine", "watcher"]);
  * @param findings final ones
  * @returns keys of those that wait for a proof, replaced or not
  */
-export async function replaceUnproven(
+export async function replaceAwaitedProofs(
   sql: Sql,
   network: Network,
   findings: readonly TransferFinding[],

@@ -2,7 +2,7 @@ import type { AnySql, Sql } from "../database/connect.ts";
 import type { Network } from "../money/pair.ts";
 
 /** A block that no node gives whole, and that is asked for again. */
-export interface UnreadBlock {
+export interface UnreadableBlock {
   readonly network: Network;
   /** `again`: the scan has passed it, and it has to be read once more. */
   readonly view: "head" | "solid" | "again";
@@ -26,13 +26,13 @@ export const LONGEST_PAUSE_MS = 15_000;
  *
  * @param pauseMs how long it is left alone, by the database's clock
  */
-export async function noteUnread(
+export async function storeUnreadable(
   sql: Sql,
-  block: Pick<UnreadBlock, "network" | "view" | "height" | "reason">,
+  block: Pick<UnreadableBlock, "network" | "view" | "height" | "reason">,
   pauseMs: number,
-): Promise<UnreadBlock> {
+): Promise<UnreadableBlock> {
   const [row] = await sql<Columns[]>`
-    INSERT INTO hub.unread_block AS u (network, view, height, reason, next_try_at)
+    INSERT INTO hub.unreadable_block AS u (network, view, height, reason, next_try_at)
     VALUES (${block.network}, ${block.view}, ${block.height}, ${block.reason},
       now() + make_interval(secs => ${pauseMs}::float8 / 1000))
     ON CONFLICT (network, view, height) DO UPDATE
@@ -46,11 +46,11 @@ export async function noteUnread(
 export async function dropUnread(
   sql: Sql,
   network: Network,
-  view: UnreadBlock["view"],
+  view: UnreadableBlock["view"],
   upTo: number,
 ): Promise<void> {
   await sql`
-    DELETE FROM hub.unread_block
+    DELETE FROM hub.unreadable_block
     WHERE network = ${network} AND view = ${view} AND height <= ${upTo}`;
 }
 
@@ -58,24 +58,27 @@ export async function dropUnread(
 export async function dropOneUnread(
   sql: Sql,
   network: Network,
-  view: UnreadBlock["view"],
+  view: UnreadableBlock["view"],
   height: number,
 ): Promise<void> {
   await sql`
-    DELETE FROM hub.unread_block
+    DELETE FROM hub.unreadable_block
     WHERE network = ${network} AND view = ${view} AND height = ${height}`;
 }
 
 /** The blocks of a network that wait to be read, lowest first. */
-export async function listUnread(sql: AnySql, network: Network): Promise<readonly UnreadBlock[]> {
+export async function listUnreadable(
+  sql: AnySql,
+  network: Network,
+): Promise<readonly UnreadableBlock[]> {
   const rows = await sql<Columns[]>`
-    SELECT *, now() AS read_at FROM hub.unread_block WHERE network = ${network} ORDER BY height, view LIMIT 1000`;
+    SELECT *, now() AS read_at FROM hub.unreadable_block WHERE network = ${network} ORDER BY height, view LIMIT 1000`;
   return rows.map(blockOf);
 }
 
 interface Columns {
   readonly network: Network;
-  readonly view: UnreadBlock["view"];
+  readonly view: UnreadableBlock["view"];
   readonly height: string;
   readonly reason: string;
   readonly tries: number;
@@ -84,7 +87,7 @@ interface Columns {
   readonly read_at: Date;
 }
 
-function blockOf(row: Columns): UnreadBlock {
+function blockOf(row: Columns): UnreadableBlock {
   const { network, view, reason, tries } = row;
   return {
     network,
@@ -111,7 +114,7 @@ export async function dropReadAgain(
   to: number,
 ): Promise<void> {
   await sql`
-    DELETE FROM hub.unread_block
+    DELETE FROM hub.unreadable_block
     WHERE network = ${network} AND view = 'again' AND height BETWEEN ${from} AND ${to}`;
 }
 
@@ -119,9 +122,9 @@ export async function dropReadAgain(
  * Takes blocks off the list that nothing waits for any more: what was due in them is decided by now,
  * by another node or by an operator.
  */
-export async function dropSettledAgain(sql: Sql, network: Network): Promise<void> {
+export async function dropClosedAgain(sql: Sql, network: Network): Promise<void> {
   await sql`
-    DELETE FROM hub.unread_block u
+    DELETE FROM hub.unreadable_block u
     WHERE u.network = ${network} AND u.view = 'again'
       AND NOT EXISTS (
         SELECT FROM hub.unknown_spend s JOIN book.attempt a ON a.txid = s.txid AND a.network = s.network
@@ -155,6 +158,6 @@ export async function readAgainTroubles(sql: Sql): Promise<readonly AgainTrouble
   >`
     SELECT DISTINCT ON (network) network, height, reason, count(*) OVER (PARTITION BY network)::int AS blocks,
       extract(epoch FROM now() - since)::float8 * 1000 AS age
-    FROM hub.unread_block WHERE view = 'again' ORDER BY network, since, height`;
+    FROM hub.unreadable_block WHERE view = 'again' ORDER BY network, since, height`;
   return rows.map(({ age, height, ...row }) => ({ ...row, height: Number(height), ageMs: age }));
 }
