@@ -229,9 +229,9 @@ export async function findCandidates(
   );
 }
 
-type SpendKey = Pick<UnknownSpend, "network" | "txid" | "logIndex">;
+const keyShape = shape({ network: text(), txid: text(), logIndex: integer() });
 
-function spendKey({ network, txid, logIndex }: SpendKey): string {
+function spendKey({ network, txid, logIndex }: RowOf<typeof keyShape>): string {
   return `${network}/${txid}/${logIndex}`;
 }
 
@@ -239,12 +239,12 @@ function spendKey({ network, txid, logIndex }: SpendKey): string {
 async function listCandidates(sql: AnySql): Promise<ReadonlyMap<string, readonly Candidate[]>> {
   const listed = new Map<string, Candidate[]>();
   const rows = await sql`
-    SELECT *, log_index AS "logIndex" FROM (
+    SELECT * FROM (
       SELECT c.*, row_number() OVER (PARTITION BY network, txid, log_index ORDER BY withdrawal_id) AS place
       FROM hub.spend_candidate c) ranked
     WHERE place <= ${MOST_CANDIDATES} ORDER BY place`;
   for (const row of rows) {
-    const key = spendKey(row as unknown as SpendKey);
+    const key = spendKey(keyShape.decode(row));
     listed.set(key, [...listed.get(key) ?? [], candidateShape.decode(row)]);
   }
   return listed;
