@@ -7,7 +7,7 @@ import {
   pairKey,
 } from "../../ledger/money/pair.ts";
 import type { OutgoingRow } from "../../ledger/rows.ts";
-import type { Commitments } from "../../ledger/treasury/commitments.ts";
+import type { Commitments } from "../../ledger/treasury/hot_wallet.ts";
 import type { Reservation } from "../merchant/state.ts";
 
 /**
