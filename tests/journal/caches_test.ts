@@ -7,14 +7,16 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
 
-/** A store that notes what is read from it, and whose next write loses its connection if told so. */
-function notingStore(sql: Sql): JournalStore & { readonly read: string[]; lose: boolean } {
+/** A store that records what is read from it, and whose next write may fail. */
+function recordingStore(
+  sql: Sql,
+): JournalStore & { readonly read: string[]; failure: (() => Promise<never>) | null } {
   const store = createJournalStore(sql);
   const read: string[] = [];
   return {
     ...store,
     read,
-    lose: false,
+    failure: null,
     readSettings: () => {
       read.push("settings");
       return store.readSettings();
@@ -24,9 +26,9 @@ function notingStore(sql: Sql): JournalStore & { readonly read: string[]; lose: 
       return store.readAccounts(ids);
     },
     writeBatch(...args) {
-      if (!this.lose) return store.writeBatch(...args);
-      this.lose = false;
-      throw Object.assign(new Error("lost"), { code: "CONNECTION_CLOSED" });
+      const { failure } = this;
+      this.failure = null;
+      return failure === null ? store.writeBatch(...args) : failure();
     },
   };
 }
@@ -34,7 +36,7 @@ function notingStore(sql: Sql): JournalStore & { readonly read: string[]; lose: 
 test("what is remembered is read again once it was dropped, also while a batch is under way", async () => {
   await using database = await testDatabase();
   const { sql } = database;
-  const store = notingStore(sql);
+  const store = recordingStore(sql);
   const journal = openJournal(sql, { store });
   const merchantId = await addMerchant(sql);
   await fund(sql, journal, merchantId, "1000");
@@ -62,15 +64,50 @@ test("what is remembered is read again once it was dropped, also while a batch i
 test("a lost connection drops what was remembered of all merchants", async () => {
   await using database = await testDatabase();
   const { sql } = database;
-  const store = notingStore(sql);
+  const store = recordingStore(sql);
   const journal = openJournal(sql, { store });
   const [one, other] = [await addMerchant(sql), await addMerchant(sql)];
   for (const merchantId of [one, other]) await fund(sql, journal, merchantId, "1000");
   store.read.length = 0;
-  store.lose = true;
+  store.failure = () =>
+    Promise.reject(Object.assign(new Error("lost"), { code: "CONNECTION_CLOSED" }));
   assertEquals((await journal.ask(one, reserveCommand(), 60_000)).kind, "done");
   assertEquals((await journal.ask(other, reserveCommand(), 60_000)).kind, "done");
   assertEquals(store.read, ["settings", one, other]);
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});
+
+test("a write that the server refused drops what was remembered of its merchants, and of no other", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const store = recordingStore(sql);
+  const journal = openJournal(sql, { store });
+  const [one, other] = [await addMerchant(sql), await addMerchant(sql)];
+  for (const merchantId of [one, other]) await fund(sql, journal, merchantId, "1000");
+  store.read.length = 0;
+  store.failure = async () => {
+    await sql.unsafe("DO $$ BEGIN RAISE EXCEPTION 'test' USING ERRCODE = '40P01'; END $$");
+    throw new Error("Cannot go on as the server refused nothing");
+  };
+  assertEquals((await journal.ask(one, reserveCommand(), 60_000)).kind, "done");
+  assertEquals((await journal.ask(other, reserveCommand(), 60_000)).kind, "done");
+  assertEquals(store.read, [one]);
+  await journal.stop(1_000);
+});
+
+test("a merchant that leaves memory while its batch is decided is still decided on", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const journal = openJournal(sql, { activeMerchants: 3 });
+  const merchants = await Promise.all(Array.from({ length: 8 }, () => addMerchant(sql)));
+  for (const merchantId of merchants) await fund(sql, journal, merchantId, "100");
+  for (let round = 0; round < 3; round++) {
+    const outcomes = await Promise.all(
+      merchants.map((merchantId) => journal.ask(merchantId, reserveCommand(), 60_000)),
+    );
+    assertEquals(outcomes.map((outcome) => outcome.kind), merchants.map(() => "done"));
+  }
   assertEquals(await booksFaults(sql), []);
   await journal.stop(1_000);
 });

@@ -1,10 +1,12 @@
 import { assertEquals } from "@std/assert";
 import type { Sql } from "../../ledger/database/connect.ts";
+import { createJournalStore } from "../../ledger/journal/store.ts";
 import {
   addMerchant,
   addTransfer,
   booksFaults,
   openJournal,
+  reserveCommand,
   SOMEWHERE,
   until,
 } from "../support/books.ts";
@@ -187,4 +189,77 @@ test("a transfer of a disabled pair is kept in quarantine and not lost", async (
   assertEquals(row?.["consumed_at"], null);
   assertEquals(await sql`SELECT 1 FROM book.deposit`.then((rows) => rows.length), 0);
   await journal.stop(1_000);
+});
+
+test("a transfer whose amount a reorganisation has changed is credited as it became final", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const journal = openJournal(sql);
+  const merchantId = await addMerchant(sql);
+  for (const [seen, solid] of [["10", "9.5"], ["3", "4"]] as const) {
+    const txid = await addTransfer(sql, merchantId, seen, { phase: "seen" });
+    journal.wake(merchantId);
+    await until(async () => {
+      const rows = await sql`SELECT 1 FROM book.deposit WHERE txid = ${txid}`;
+      return rows.length === 1;
+    });
+    await addTransfer(sql, merchantId, solid, { phase: "solid", txid });
+    journal.wake(merchantId);
+    await until(async () => {
+      const rows = await sql`
+        SELECT 1 FROM book.inbox
+        WHERE txid = ${txid} AND phase = 'solid' AND consumed_at IS NULL AND quarantine IS NULL`;
+      return rows.length === 0;
+    });
+  }
+  assertEquals(await balance(sql), "13.5 / 0");
+  const rows =
+    await sql`SELECT trim_scale(amount)::text AS a, status FROM book.deposit ORDER BY seq`;
+  assertEquals(rows.map((row) => `${row["a"]} ${row["status"]}`), ["9.5 CONFIRMED", "4 CONFIRMED"]);
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});
+
+test("two nodes that hear the same fact book it once, and neither takes it for broken", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const store = createJournalStore(sql);
+  const merchantId = await addMerchant(sql);
+  const first = openJournal(sql);
+  const consumed = async () =>
+    (await sql`SELECT 1 FROM book.inbox WHERE consumed_at IS NULL`).length === 0;
+  const errors: unknown[] = [];
+  let isSecond = true;
+  const second = openJournal(sql, {
+    store: {
+      ...store,
+      async readInbox(...args) {
+        const rows = await store.readInbox(...args);
+        if (isSecond) {
+          // the other node is faster
+          isSecond = false;
+          first.wake(merchantId);
+          await until(consumed);
+        }
+        return rows;
+      },
+      async writeBatch(...args) {
+        try {
+          return await store.writeBatch(...args);
+        } catch (error) {
+          errors.push(error);
+          throw error;
+        }
+      },
+    },
+  });
+  // the second node knows the merchant as it was before
+  assertEquals((await second.ask(merchantId, reserveCommand(), 60_000)).kind, "refused");
+  await addTransfer(sql, merchantId, "50");
+  second.wake(merchantId);
+  const outcome = await second.ask(merchantId, reserveCommand(), 60_000);
+  assertEquals(outcome.kind, "done");
+  assertEquals(errors, []);
+  assertEquals(await booksFaults(sql), []);
+  await Promise.all([first.stop(1_000), second.stop(1_000)]);
 });

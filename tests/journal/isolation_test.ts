@@ -9,6 +9,7 @@ import {
   openJournal,
   refundCommand,
   reserveCommand,
+  until,
 } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -176,5 +177,93 @@ test("a read that takes its connection down every time is given up, while others
     journal.ask(other, reserveCommand(), 60_000),
   ]);
   assertEquals([bad.kind, good.kind], ["failed", "refused"]);
+  await journal.stop(1_000);
+});
+
+/** A store whose first writes the server refuses with a code of its own. */
+function failingStore(sql: Sql, code: string, times: number): JournalStore {
+  const store = createJournalStore(sql);
+  let left = times;
+  return {
+    ...store,
+    async writeBatch(...args) {
+      if (left-- > 0) {
+        await sql.unsafe(`DO $$ BEGIN RAISE EXCEPTION 'test' USING ERRCODE = '${code}'; END $$`);
+      }
+      return await store.writeBatch(...args);
+    },
+  };
+}
+
+// a deadlock, a statement that took too long, a full disk
+for (const code of ["40P01", "57014", "53100"]) {
+  test(`what the server refuses for its own reasons (${code}) quarantines no event`, async () => {
+    await using database = await testDatabase();
+    const { sql } = database;
+    const merchantId = await addMerchant(sql);
+    const journal = openJournal(sql, { store: failingStore(sql, code, 4) });
+    const txid = await addTransfer(sql, merchantId, "5");
+    const sweep = setInterval(() => journal.wake(merchantId), 20);
+    try {
+      await until(async () => {
+        const [row] =
+          await sql`SELECT quarantine, consumed_at FROM book.inbox WHERE txid = ${txid}`;
+        assertEquals(row?.["quarantine"], null);
+        return row?.["consumed_at"] !== null;
+      });
+    } finally {
+      clearInterval(sweep);
+    }
+    assertEquals(await booksFaults(sql), []);
+    await journal.stop(1_000);
+  });
+}
+
+test("a merchant with a thousand transfers delays nobody else's", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const store = createJournalStore(sql);
+  const [crowded, calm] = [await addMerchant(sql), await addMerchant(sql)];
+  const txids = Array.from({ length: 1_200 }, (_, n) => n.toString(16).padStart(64, "0"));
+  await sql`
+    INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
+    SELECT ${crowded}, 'TRX', txid, 0, 'solid', ${
+    sql.json({
+      currency: "USDT",
+      amount: "5",
+      from: "somebody",
+      to: "customer",
+      addressId: "adr_test",
+      height: 7,
+      expiresAt: 1,
+    })
+  } FROM unnest(${txids}::text[]) AS txid`;
+  const first = await addTransfer(sql, calm, "5");
+  const batches: number[] = [];
+  let waited = false;
+  const journal = openJournal(sql, {
+    store: {
+      ...store,
+      async writeBatch(...args) {
+        batches.push(args[2].flatMap(({ once }) => once.consumed).length);
+        const misses = await store.writeBatch(...args);
+        if (batches.length > 1) return misses;
+        const [row] = await sql`SELECT consumed_at FROM book.inbox WHERE txid = ${first}`;
+        waited = row?.["consumed_at"] === null;
+        return misses;
+      },
+    },
+  });
+  journal.wake(crowded);
+  journal.wake(calm);
+  await until(async () => {
+    const rows = await sql`SELECT 1 FROM book.inbox WHERE consumed_at IS NULL`;
+    return rows.length === 0;
+  });
+  assertEquals(waited, false);
+  assert(Math.max(...batches) <= 500);
+  const [row] = await sql`SELECT count(*) FROM book.deposit WHERE status = 'CONFIRMED'`;
+  assertEquals(row?.["count"], "1201");
+  assertEquals(await booksFaults(sql), []);
   await journal.stop(1_000);
 });

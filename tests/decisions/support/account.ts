@@ -172,7 +172,10 @@ const PAYOUT_OF: Readonly<Record<WithdrawalRow["status"], OutgoingStatus | undef
   CANCELLED: undefined,
 };
 
-function stateOf({ available = "100", pending, reserved, ...account }: Account): MerchantState {
+/** The account by itself, without records. */
+export function stateOf(
+  { available = "100", pending, reserved, ...account }: Account,
+): MerchantState {
   const balance = {
     available: amount(available ?? "0"),
     pending: amount(pending ?? "0"),

@@ -1,9 +1,11 @@
-import { assertEquals, assertThrows } from "@std/assert";
-import { apply, decided } from "../../actors/merchant/decision.ts";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { apply, decided, post } from "../../actors/merchant/decision.ts";
 import { Records } from "../../actors/merchant/state.ts";
+import { ZERO } from "../../ledger/money/amount.ts";
+import { pairKey } from "../../ledger/money/pair.ts";
 import { TRANSITIONS } from "../../ledger/money/transitions.ts";
 import { NO_ROWS } from "../../ledger/rows.ts";
-import { merchant } from "./support/merchant_state.ts";
+import { amount, stateOf } from "./support/account.ts";
 
 /** Every move that may happen, written down a second time: a move that is added by mistake is noticed here. */
 const MOVES: Readonly<Record<keyof typeof TRANSITIONS, readonly string[]>> = {
@@ -63,7 +65,7 @@ function move(kind: keyof typeof KINDS, from: string, to: string): void {
   const records = new Records();
   records.put({ ...NO_ROWS, ...rows(before) });
   const { decision } = decided(1, null, rows(after));
-  apply({ state: merchant("mer_1", "10"), records }, decision);
+  apply({ state: stateOf({ available: "10" }), records }, decision);
 }
 
 for (const kind of Object.keys(KINDS) as (keyof typeof KINDS)[]) {
@@ -86,7 +88,7 @@ Deno.test("a decision gives up a payout that is queued or dead, and no other", (
     records.outgoing.set("out_1", from);
     const row = { id: "out_1", merchantId: "mer_1", fromStatus: "queued", reason: "test" } as const;
     const { decision } = decided(1, null, { voided: [row] });
-    const giveUp = () => apply({ state: merchant("mer_1", "10"), records }, decision);
+    const giveUp = () => apply({ state: stateOf({ available: "10" }), records }, decision);
     if (MOVES.outgoing.includes(`${from} void`)) giveUp();
     else assertThrows(giveUp, Error, `${from} -> void`);
   }
@@ -99,3 +101,23 @@ Deno.test("the table of transitions has the moves that may happen, and no other"
     assertEquals(coded.sort(), [...MOVES[kind as keyof typeof MOVES]].sort(), kind);
   }
 });
+
+for (const from of ["available", "pending", "reserved"] as const) {
+  Deno.test(`a decision that would take more from ${from} than there is breaks, before any database`, () => {
+    const pair = pairKey("USDT", "TRX");
+    const take = (text: string) => {
+      const to = from === "available" ? "reserved" : "available";
+      const payment = { id: "wd_1", currency: "USDT", network: "TRX" } as const;
+      const result = decided(1, null, {
+        postings: post(payment, { leg: "test", from, to, amount: amount(text) }),
+      });
+      assert(result.kind === "decided");
+      const ten = amount("10");
+      const balances = new Map([[pair, { available: ten, pending: ten, reserved: ten }]]);
+      const state = { ...stateOf({}), balances };
+      return apply({ state, records: new Records() }, result.decision);
+    };
+    assertEquals(take("10").balances.get(pair)?.[from], ZERO);
+    assertThrows(() => take("10.000000000000000001"), Error, "would be negative");
+  });
+}

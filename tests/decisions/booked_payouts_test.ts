@@ -6,26 +6,16 @@ import type { MerchantCommand } from "../../actors/merchant/merchants.ts";
 import { Records, RemainingLiquidity } from "../../actors/merchant/state.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import { pairKey } from "../../ledger/money/pair.ts";
-import { amount, reserveCommand } from "../support/books.ts";
-import { merchant, NO_RECORDS, SETTINGS } from "./support/merchant_state.ts";
+import { reserveCommand } from "../support/books.ts";
+import { amount, settingsOf, stateOf } from "./support/account.ts";
 
-const FEES = { enabled: true, baseFee: amount("1"), markupRate: "0.01" };
-const CHARGED = {
-  ...SETTINGS,
-  fees: FEES,
-  pairs: new Map([...SETTINGS.pairs].map(([key, pair]) => [
-    key,
-    { ...pair, networkFee: amount("2") },
-  ])),
-};
+const CHARGED = settingsOf({ fees: { base: "1", markup: "0.01" }, networkFee: "2" });
 
 /** Decides commands of a merchant whose line has a margin, one after the other in one batch. */
 function decided(commands: readonly MerchantCommand[], marginBeneficiary: string | null) {
-  const state = merchant("mer_1", "100");
-  const profile = { ...state.merchant, marginRate: "0.5", marginBeneficiary };
   const unit = new UnitOfWork(
-    { ...state, merchant: profile },
-    Records.of("mer_1", NO_RECORDS),
+    stateOf({ merchant: { marginRate: "0.5", marginBeneficiary } }),
+    new Records(),
     new RemainingLiquidity(() => null),
   );
   const queued = commands.map((command) => new QueuedCommand(command, Infinity, () => {}));
