@@ -1,5 +1,5 @@
 /**
- * What is the merchant's own: its deposit addresses, its profile, its share of others' fees.
+ * The merchant's own: its deposit addresses, its profile, its share of others' fees.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * How a payout ends: by what solid blocks say, by being given up, by the word of an upstream system or
+ * The ends of a payout: by what solid blocks say, by being given up, by the word of an upstream system or
  * of an operator, and by being booked again after a failover.
  *
  * @module

@@ -18,7 +18,7 @@ for (const quarantine of ["bug: Error: x", "claimed: the deposit dep_1"]) {
     await addTransfer(sql, one, "5");
     await addTransfer(sql, free, "5");
     await sql`UPDATE book.inbox SET quarantine = ${quarantine}`;
-    // nobody was told of it, as after a crash
+    // no actor was woken for it, as after a crash
     await addTransfer(sql, other, "5");
     const [held, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const holding = database.connect({ max: 1 }).begin(async (tx) => {

@@ -22,7 +22,7 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 const test = testNeeding(DATABASE);
 const ASK_MS = 60_000;
 
-/** What was logged from warnings upwards while a function ran. */
+/** Runs a function and returns what was logged meanwhile, from warnings upwards. */
 async function alarmsOf(body: () => Promise<void>): Promise<readonly string[]> {
   const records: LogRecord[] = [];
   await configure({
@@ -100,7 +100,7 @@ function confirms(
   };
 }
 
-/** How both ended, sorted: the code of a refusal, otherwise the kind of the outcome. */
+/** The ends of both, sorted: the code of a refusal, otherwise the kind of the outcome. */
 async function endsOf(
   asked: readonly ReturnType<Journal["ask"]>[],
 ): Promise<readonly string[]> {

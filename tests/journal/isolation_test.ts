@@ -22,7 +22,7 @@ async function dataError(sql: Sql): Promise<never> {
   throw new Error("Cannot go on as a NUL was accepted");
 }
 
-/** What fails for one merchant, and for a batch that it is part of. */
+/** Failures for one merchant, and for a batch that it is part of. */
 const FAULTS: readonly {
   readonly what: string;
   readonly of: (sql: Sql, store: JournalStore, poisoned: string) => Partial<JournalStore>;

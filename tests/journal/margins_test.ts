@@ -78,7 +78,7 @@ test("a reseller's share is held until the payment is final, then credited once"
   const outcome = { own, result: "paid", reason: null, height: 9, fee: amount("6") } as const;
   await recordOutcomes(sql, "TRX", [outcome]);
   journal.wake(merchantId);
-  // the commit that releases it wakes the reseller's actor; nobody else does here
+  // the commit that releases it wakes the reseller's actor; nothing else does here
   await until(async () => await available(sql, reseller) === "0.5");
   assertEquals([await house(sql, "margin_held"), await house(sql, "margin_due")], ["0", "0"]);
   const [line] = await sql`

@@ -17,7 +17,7 @@ Deno.test("a sender whose message goes back to be decided again is told that not
   assertEquals(told, ["withdrawn"]);
 });
 
-/** What recovering does with a batch that always fails the same way. */
+/** Recovers a batch that always fails the same way, and returns what was done. */
 async function recovered(
   kind: "poisoned" | "locked" | "transient",
   work: ReadonlyMap<string, readonly QueuedMessage[]>,

@@ -63,7 +63,7 @@ async function whitelist(
   return addressId;
 }
 
-/** What the watcher does when it meets the signed transaction of an outgoing row. */
+/** Does as the watcher when it meets the signed transaction of an outgoing row. */
 async function finish(
   sql: Sql,
   outgoingId: string,

@@ -5,10 +5,10 @@ import { SecondOpinion } from "../../actors/treasury/second_opinion.ts";
 import { signQueued } from "../../actors/treasury/sign_queued.ts";
 import type { BlockAnswer } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { expireAttempts } from "../../ledger/treasury/expire_attempts.ts";
-import { moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";
+import { expireAttempts, type SecondProof } from "../../ledger/treasury/expire_attempts.ts";
+import { type Cursor, moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import { markScanned } from "../../ledger/watcher/scanned_ranges.ts";
-import { addMerchant } from "../support/books.ts";
+import { addMerchant, amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { nodeOf } from "../support/node_of.ts";
 import { paperChain } from "../support/paper_chain.ts";
@@ -46,6 +46,69 @@ test("an expired transaction is dead when the block before the solid cursor is l
     "a block whose parent is of that moment may hold it",
   );
   assertEquals(await expire(EXPIRY + 1), "queued");
+});
+
+/** A payout whose transaction, of the same name, was signed on block 5 and has expired. */
+async function addExpired(
+  sql: Sql,
+  id: string,
+  fields: { readonly amount?: string; readonly known?: number; readonly reread?: number } = {},
+): Promise<void> {
+  await sql`
+    INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, attempts, created_at, updated_at)
+    VALUES (${id}, 'mer_1', 'payout', ${`wd_${id}`}, 'TRX', 'USDT', ${
+    fields.amount ?? "10"
+  }, 'T', 'signed', 1, now(), now())`;
+  await sql`
+    INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit,
+      since_height, known_height, reread_height)
+    VALUES (${id}, 1, 'mer_1', 'TRX', ${id}, '{}', ${new Date(EXPIRY)}, now(), 0, 5, ${
+    fields.known ?? null
+  }, ${fields.reread ?? null})`;
+}
+
+test("an expired transaction is dead only when no part of its proof is wanting", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const at = { height: 9, hash: "9", time: EXPIRY + 6_000, previousTime: EXPIRY + 3_000 };
+  const solid = await placeCursor(sql, "TRX", at);
+  const expire = async (
+    cursor: Partial<Cursor> = {},
+    second: SecondProof | null = null,
+    scannedFrom: number | null = 6,
+  ) => {
+    const proof = { second, scannedFrom };
+    const { requeued } = await expireAttempts(sql, "TRX", { ...solid, ...cursor }, 9, proof);
+    return [...requeued].sort();
+  };
+  await addExpired(sql, "proven");
+  assertEquals(await expire({ history: "another" }), [], "what that scan met may be lost");
+  assertEquals(await expire({ hash: "of another branch" }), []);
+  assertEquals(await expire({ height: 10 }), [], "no scan has come so far");
+  assertEquals(await expire({ previousTime: EXPIRY + 3_001 }), [], "nor to that time");
+  assertEquals(await expire({}, null, 7), [], "block 6 was not read");
+
+  await addExpired(sql, "large", { amount: "10.000001" });
+  await addExpired(sql, "known-late", { known: 8 });
+  await addExpired(sql, "reread-partly", { known: 8, reread: 7 });
+  await addExpired(sql, "reread", { known: 8, reread: 8 });
+  await addExpired(sql, "not-written");
+  await sql`
+    INSERT INTO book.late_outcome (outgoing_id, number, merchant_id, network, height)
+    VALUES ('not-written', 1, 'mer_1', 'TRX', 7)`;
+  for (const status of ["open", "listed", "cold"]) {
+    await addExpired(sql, `met-${status}`);
+    await sql`
+      INSERT INTO hub.unknown_spend
+        (network, txid, log_index, height, block_time, wallet, sender, recipient, currency, amount, status)
+      VALUES ('TRX', ${`met-${status}`}, 0, 7, now(), 'hot', 'hot', 'T', 'USDT', 10, ${status})`;
+  }
+  const above = amount("10");
+  const testimony = { node: "second.example", height: 9, hash: "9", askedAt: EXPIRY + 9_000 };
+  const testimonies = new Map([["large", { ...testimony, previousTime: EXPIRY + 3_000 }]]);
+  assertEquals(await expire({}, { above, testimonies: new Map() }), ["proven", "reread"]);
+  assertEquals(await expire({}, { above, testimonies }), ["large"]);
+  assertEquals(await expire({}, { above, testimonies }), []);
 });
 
 /** A second node with two solid blocks, the one before the mark and its own in the mark's place. */

@@ -87,7 +87,7 @@ test("a turn ends however many payouts come in, so that the dead are expired in 
   const merchantId = await addMerchant(sql);
   let looks = 0;
   const chain = paperChain("TRX", {
-    // whoever pays out all the time: as many come in as go out
+    // payouts without end: as many come in as go out
     async solid() {
       await addQueued(sql, merchantId, 100);
       return await paperChain("TRX").solid();

@@ -44,9 +44,9 @@ export interface Account {
   readonly available?: string | null;
   readonly pending?: string;
   readonly reserved?: string;
-  /** What the hot wallet has left; absent: not known. */
+  /** Amount that the hot wallet has left; absent: not known. */
   readonly hot?: string;
-  /** When the last decision was made; absent: long ago. */
+  /** Time of the last decision; absent: long ago. */
   readonly lastAt?: number;
   /** The withdrawal that holds each reference. */
   readonly references?: Readonly<Record<string, string>>;
@@ -133,7 +133,7 @@ export function merchant(fields: Partial<MerchantRow> = {}): MerchantRow {
 export const OWN_MARGIN = { marginBeneficiary: MERCHANT, marginRate: "0.5" } as const;
 export const RESELLER_MARGIN = { marginBeneficiary: "mer_reseller", marginRate: "0.5" } as const;
 
-/** What a decision looks at. */
+/** The account as a decision reads it. */
 export function viewOf(account: Account): MerchantView {
   const records = new Records();
   const { withdrawals = [], deposits = [], payouts = {} } = account;

@@ -58,14 +58,14 @@ const payout = {
 /** An upstream event, as its message carries it. */
 export const UPSTREAM = { eventId: "up:1", bodyHash: "hash" } as const;
 
-/** How a payout that nothing can sign is given up, as its message carries it. */
+/** The end of a payout that nothing can sign, as its message carries it. */
 export const GIVE_UP = {
   reason: NOT_INITIATED,
   chargeIds: ["chg_3", "chg_4"],
   eventIds,
 } as const;
 
-/** Who made a record, as a command that makes one carries it. */
+/** The maker of a record, as a command that makes one carries it. */
 export const BY_ANN = { key: "key_ann", administrator: "adm_ann" } as const;
 /** The same, as the record keeps it. */
 export const MADE_BY_ANN = { createdBy: "key_ann", createdAdmin: "adm_ann" } as const;

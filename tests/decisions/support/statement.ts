@@ -1,5 +1,5 @@
 /**
- * What a message of a merchant comes to, in lines that read like a bank statement. Every part of a
+ * The outcome of a merchant's message, in lines that read like a bank statement. Every part of a
  * decision has a printer here, so that none can be left out of what a specification compares.
  *
  * @module
@@ -22,7 +22,7 @@ export interface Spec {
   readonly then: string | readonly string[];
 }
 
-/** What becomes of the message of a specification. */
+/** Decides the message of a specification. */
 export function outcomeOf({ given = {}, terms = {}, when }: Spec): readonly string[] {
   const view = viewOf(given);
   let result;
@@ -182,7 +182,7 @@ function handsOf({ createdBy, approvedBy }: Hands) {
   return { "made by": createdBy, "approved by": approvedBy };
 }
 
-/** What a line says beside its beginning: nothing of what is zero or absent. */
+/** The rest of a line: nothing of what is zero or absent. */
 function more(parts: Readonly<Record<string, unknown>>): string {
   return Object.entries(parts)
     .filter(([, value]) => value !== null && value !== undefined && value !== ZERO)

@@ -1,5 +1,5 @@
 /**
- * What a merchant's money should look like, in the plainest way: no batches, no versions, one thing
+ * A merchant's money as it should be, in the plainest way: no batches, no versions, one thing
  * after the other. Amounts are whole millionths of a token. The property test compares the database
  * with it after every step.
  *
@@ -31,12 +31,12 @@ export interface Merchant {
   /** Commission on deposits, and share of its fees, in millionths. */
   readonly rate: bigint;
   readonly marginRate: bigint;
-  /** Who earns that share. */
+  /** The account that earns that share. */
   readonly marginTo: Merchant | "itself" | null;
   available: bigint;
   pending: bigint;
   reserved: bigint;
-  /** Whether it ever had money of the pair. */
+  /** True once it has had money of the pair. */
   isOpen: boolean;
   isActivated: boolean;
   /** Events it should have been told. */

@@ -1,5 +1,5 @@
 /**
- * What can happen, as fast-check commands. A step is what the chain does first, then what is asked
+ * The events of the model, as fast-check commands. A step is what the chain does first, then what is asked
  * of one merchant without waiting in between, so that it is decided in one batch with what that
  * merchant has to hear.
  *
@@ -32,14 +32,14 @@ import { historyOf, placeCursor } from "../../support/scan_cursor.ts";
 
 const DEADLINE_MS = 60_000;
 
-/** What the chain does; `pick` chooses among what there is. */
+/** Steps of the chain; `pick` chooses among what there is. */
 type Event =
   | { readonly kind: "seen" | "solid"; readonly amount: bigint }
   | { readonly kind: "solid-again" | "vanished"; readonly pick: number; readonly change: bigint }
   | { readonly kind: "sign" | "paid" | "failed"; readonly pick: number }
   | { readonly kind: "expire"; readonly pick: number; readonly limit: number };
 
-/** What is asked of a merchant. */
+/** Commands to a merchant. */
 type Request =
   | { readonly kind: "reserve"; readonly amount: bigint; readonly reference: string | null }
   | { readonly kind: "reserve-pinned" | "settle"; readonly amount: bigint }

@@ -18,7 +18,7 @@ export interface World {
   readonly sql: Sql;
   /** Each keeps merchants in memory that the other one changes. */
   readonly nodes: readonly [Journal, Journal];
-  /** What the nodes write to. */
+  /** The database that the nodes write to. */
   readonly stores: readonly [FaultyStore, FaultyStore];
   readonly bank: Bank;
   readonly unheard: Map<Merchant, Heard[]>;
@@ -155,7 +155,7 @@ function modelBalances(bank: Bank): unknown {
   return { held: `${bank.held}`, merchants };
 }
 
-/** What holds whatever happens. */
+/** Checks that hold in every state. */
 async function faults(sql: Sql): Promise<readonly string[]> {
   const rows = await sql<{ fault: string }[]>`
     SELECT format('more than one living transfer of %s', payment_id) AS fault FROM book.outgoing

@@ -1,12 +1,12 @@
 import type { Sql } from "../../../ledger/database/connect.ts";
 import { createJournalStore, type JournalStore } from "../../../ledger/journal/store.ts";
 
-/** What can go wrong with a write: its connection is lost before or after it happens; a deadlock. */
+/** Faults of a write: its connection is lost before or after it happens; a deadlock. */
 export type Fault = "lost-before" | "lost-after" | "deadlock";
 
 /** A journal's store whose next write goes wrong when a test says so. */
 export interface FaultyStore extends JournalStore {
-  /** What happens to the next write, once. */
+  /** Fault of the next write, once. */
   next: Fault | null;
 }
 
