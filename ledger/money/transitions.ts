@@ -61,19 +61,14 @@ export type SettlementStatus = keyof typeof TRANSITIONS.settlement;
 /** States of a transfer out of one of the service's wallets. */
 export type OutgoingStatus = keyof typeof TRANSITIONS.outgoing;
 
-/** True where a record of that kind may move from one status to another. */
-export function mayMove(record: RecordKind, from: string, to: string): boolean {
-  const moves: Readonly<Record<string, readonly string[]>> = TRANSITIONS[record];
-  return moves[from]?.includes(to) ?? false;
-}
-
 /**
  * Checks one move of a record.
  *
  * @throws when its new status may not follow the one it has
  */
 export function checkMove(record: RecordKind, id: string, from: string, to: string): void {
-  if (mayMove(record, from, to)) return;
+  const moves: Readonly<Record<string, readonly string[]>> = TRANSITIONS[record];
+  if (moves[from]?.includes(to)) return;
   throw new Error(
     `Cannot move a ${record} as its states do not allow it: ${from} -> ${to}, ${id}`,
   );

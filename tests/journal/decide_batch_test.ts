@@ -57,13 +57,14 @@ Deno.test("a reference is taken as the database says, and as earlier messages of
   assertEquals(ask("order-2", "wd_6"), { code: "reference_taken", withdrawalId: "wd_5" });
 });
 
-Deno.test("merchants of one batch are promised no more together than the hot wallet has", async () => {
-  for (const [left, done] of [["9.999999", 0], ["10", 1], ["25", 2], ["1000", 4]] as const) {
+Deno.test("payouts of one batch reserve no more than the hot wallet has, of one merchant or of several", async () => {
+  for (const [left, done] of [["9.999999", 0], ["10", 1], ["35", 3], ["1000", 8]] as const) {
     const active = new ActiveMerchants(10);
     const work = new Map<string, readonly QueuedMessage[]>();
     for (const id of ["mer_1", "mer_2", "mer_3", "mer_4"]) {
       active.put(id, stateOf({ merchant: { merchantId: id } }));
-      work.set(id, [new QueuedCommand(reserveCommand(), Infinity, () => {})]);
+      const ask = () => new QueuedCommand(reserveCommand(), Infinity, () => {});
+      work.set(id, [ask(), ask()]);
     }
     const deciding = {
       store: {
@@ -77,7 +78,7 @@ Deno.test("merchants of one batch are promised no more together than the hot wal
     const parts = await decideBatch(deciding, work, SETTINGS);
     const kinds = parts.flatMap(({ messages }) => messages.map(({ outcome }) => outcome.kind));
     assertEquals(kinds.filter((kind) => kind === "done").length, done, left);
-    assertEquals(kinds.length, 4);
+    assertEquals(kinds.length, 8);
   }
 });
 

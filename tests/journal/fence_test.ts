@@ -261,6 +261,7 @@ for (const happens of [true, false]) {
       assertEquals(await asked, "done");
       assertEquals((await next).kind, "done");
       await until(() => journal.figures.paused === 0);
+      assertEquals(journal.figures.messages, 3, "each is decided once");
       const [row] = await sql`
       SELECT count(*)::int AS n FROM book.withdrawal WHERE merchant_id = ${held}`;
       assertEquals(row?.["n"], 2);
