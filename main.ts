@@ -19,7 +19,7 @@ import { MERCHANT_ROUTES, ROUTES, withoutReference } from "./api/routes.ts";
 import { createSessionTokens } from "./api/http/session_token.ts";
 import { WalletFault } from "./chains/wallet/wallet_fault.ts";
 import { loadConfig } from "./app/config/config.ts";
-import { keepDuties } from "./ledger/platform_settings.ts";
+import { storeDuties } from "./ledger/platform_settings.ts";
 import { DatabaseClock, readDatabaseTime } from "./ledger/database/database_clock.ts";
 import { createOutbox } from "./ledger/outbox/outbox.ts";
 import { coinRate } from "./rates/coin_rate.ts";
@@ -251,7 +251,7 @@ const warming = new Warming({
 const stopped = untilStopped();
 // before anything is served: what was handed out in a lost history must not be handed out again
 await engine.history.poll();
-if (await keepDuties(sql, config.duties, newId("aud")) === "held") {
+if (await storeDuties(sql, config.duties, newId("aud")) === "locked") {
   printRefusal(
     " as another transaction holds the duties or the head of the audit: FOUR_EYES or SECOND_ADMINISTRATOR_ABOVE differs from the database",
   );

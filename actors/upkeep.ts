@@ -5,7 +5,7 @@
  */
 
 import type { Sql } from "postgres";
-import { pruneCommitLog } from "../ledger/journal/commit_log.ts";
+import { pruneCommitLog } from "../ledger/journal/write_batch.ts";
 import { foldSystemBalances } from "../ledger/journal/fold_system_balances.ts";
 import { sumLargeBuckets } from "../ledger/lists/list_counts.ts";
 import { foldEventCounts } from "../ledger/outbox/deliveries.ts";

@@ -1,24 +1,27 @@
 import type { AnySql, Sql } from "./database/connect.ts";
 import type { Page, PageRequest } from "./lists/list_page.ts";
+import { shape } from "./shape.ts";
+import { json, orNull, type RowOf, text, time } from "./table.ts";
 
-/** A line of the audit, from the books or from the hub. */
-export interface AuditLine {
-  readonly id: string;
-  readonly merchantId: string | null;
+const auditLine = shape({
+  id: text(),
+  merchantId: orNull(text()),
   /** The key that was used, and its label where it still exists. */
-  readonly actor: string;
-  readonly actorLabel: string | null;
-  readonly action: string;
-  readonly subject: string;
-  readonly before: unknown;
-  readonly after: unknown;
-  /** Why it was refused; null: it was done. */
-  readonly refused: string | null;
-  readonly requestId: string | null;
-  readonly createdAt: number;
-}
+  actor: text(),
+  actorLabel: orNull(text()),
+  action: text(),
+  subject: text(),
+  before: json<unknown>(),
+  after: json<unknown>(),
+  /** The reason why it was refused; null: it was done. */
+  refused: orNull(text()),
+  requestId: orNull(text()),
+  createdAt: time(),
+});
+/** An entry of the audit, from the books or from the hub. */
+export type AuditLine = RowOf<typeof auditLine>;
 
-/** Which lines are wanted; absent fields do not restrict. */
+/** The entries that are wanted; absent fields do not restrict. */
 export interface AuditFilter {
   readonly merchantId?: string | undefined;
   readonly actor?: string | undefined;
@@ -50,7 +53,7 @@ export async function listAudit(
     sql<{ total: string }[]>`
       SELECT (SELECT count(*) FROM book.audit ${where}) + (SELECT count(*) FROM hub.audit ${where}) AS total`,
     sql`
-      SELECT a.*, k.label FROM (
+      SELECT a.*, k.label AS actor_label FROM (
         (SELECT id, merchant_id, actor, action, subject, before, after, NULL::text AS refused, request_id, created_at
          FROM book.audit ${where} ORDER BY id DESC LIMIT ${newest})
         UNION ALL
@@ -59,41 +62,26 @@ export async function listAudit(
       LEFT JOIN hub.api_key k ON k.id = a.actor
       ORDER BY a.id DESC OFFSET ${(page - 1) * limit}::bigint LIMIT ${limit}`,
   ]);
-  return {
-    total: Number(counted?.total ?? 0),
-    rows: rows.map((row) => ({
-      id: row.id,
-      merchantId: row.merchant_id,
-      actor: row.actor,
-      actorLabel: row.label,
-      action: row.action,
-      subject: row.subject,
-      before: row.before,
-      after: row.after,
-      refused: row.refused,
-      requestId: row.request_id,
-      createdAt: row.created_at.getTime(),
-    })),
-  };
+  return { total: Number(counted?.total ?? 0), rows: auditLine.all(rows) };
 }
 
-/** How far the chain of the audit reaches: the number of its newest line, and that line's hash. */
+/** The end of the chain of the audit: the number of its newest entry, and that entry's hash. */
 export interface AuditHead {
   readonly number: string;
   /** SHA-256, lowercase hex; empty while nothing was audited. */
   readonly hash: string;
 }
 
-/** What is wrong with the audit at one place. */
+/** A fault of the audit at one place. */
 export interface AuditFault {
-  /** The link; null for a line that is in none. */
+  /** The link; null for an entry that is in none. */
   readonly number: string | null;
   readonly auditId: string | null;
   readonly fault: string;
 }
 
 /** Answer of {@linkcode verifyAudit}. */
-export interface AuditVerdict {
+export interface AuditCheck {
   readonly head: AuditHead;
   /** At most 100 of them. */
   readonly faults: readonly AuditFault[];
@@ -102,10 +90,10 @@ export interface AuditVerdict {
 /**
  * Computes the chain of the audit again, in one snapshot.
  *
- * @param known a head that was written down before, outside of this database: whoever can rewrite the
- *   whole chain cannot make it pass through that again. Null: none
+ * @param known a head that was written down before, outside of this database: a writer who can rewrite
+ *   the whole chain cannot make it pass through that again. Null: none
  */
-export async function verifyAudit(sql: AnySql, known: AuditHead | null): Promise<AuditVerdict> {
+export async function verifyAudit(sql: AnySql, known: AuditHead | null): Promise<AuditCheck> {
   const [row] = await sql<{ head: AuditHead; faults: AuditFault[]; isKnown: boolean }[]>`
     SELECT (SELECT jsonb_build_object('number', number::text, 'hash', encode(hash, 'hex')) FROM hub.audit_head) AS head,
       coalesce((SELECT jsonb_agg(jsonb_build_object('number', number::text, 'auditId', audit_id, 'fault', fault))

@@ -1,16 +1,18 @@
-import { type Amount, amountOf } from "./money/amount.ts";
 import type { Sql } from "./database/connect.ts";
 import { type Currency, type Network, type PairKey, pairKey } from "./money/pair.ts";
+import { shape } from "./shape.ts";
+import { amount, type RowOf, text, time } from "./table.ts";
 
-/** What one pair of a merchant holds, as it is shown. */
-export interface BalanceView {
-  readonly currency: Currency;
-  readonly network: Network;
-  readonly available: Amount;
-  readonly pending: Amount;
-  /** When it last changed, Unix milliseconds. */
-  readonly updatedAt: number;
-}
+const balanceShape = shape({
+  currency: text<Currency>(),
+  network: text<Network>(),
+  available: amount(),
+  pending: amount(),
+  /** Time of its last change, Unix milliseconds. */
+  updatedAt: time(),
+});
+/** A merchant's balance of one pair, as it is shown. */
+export type BalanceView = RowOf<typeof balanceShape>;
 
 /** The balance rows of one merchant, by pair. */
 export type Balances = ReadonlyMap<PairKey, BalanceView>;
@@ -20,28 +22,14 @@ export async function readBalances(
   sql: Sql,
   merchantIds: readonly string[],
 ): Promise<ReadonlyMap<string, Balances>> {
-  const rows = await sql<{
-    merchant_id: string;
-    currency: Currency;
-    network: Network;
-    available: string;
-    pending: string;
-    updated_at: Date;
-  }[]>`
-    SELECT b.merchant_id, b.currency, b.network, trim_scale(b.available)::text AS available,
-      trim_scale(b.pending)::text AS pending, b.updated_at
+  const rows = await sql`
+    SELECT b.merchant_id, b.currency, b.network, b.available, b.pending, b.updated_at
     FROM book.balance b WHERE b.merchant_id = ANY (${[...merchantIds]}::text[])`;
   const found = new Map<string, Map<PairKey, BalanceView>>();
   for (const row of rows) {
-    let pairs = found.get(row.merchant_id);
-    if (pairs === undefined) found.set(row.merchant_id, pairs = new Map());
-    pairs.set(pairKey(row.currency, row.network), {
-      currency: row.currency,
-      network: row.network,
-      available: amountOf(row.available),
-      pending: amountOf(row.pending),
-      updatedAt: row.updated_at.getTime(),
-    });
+    const balance = balanceShape.decode(row);
+    const pairs = found.get(row.merchant_id) ?? new Map<PairKey, BalanceView>();
+    found.set(row.merchant_id, pairs.set(pairKey(balance.currency, balance.network), balance));
   }
   return found;
 }

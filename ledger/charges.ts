@@ -1,9 +1,10 @@
 import type { Sql } from "./database/connect.ts";
 import { keptCounts } from "./lists/list_counts.ts";
 import { pageOf, type PageRequest } from "./lists/list_page.ts";
-import { type Amount, amountOf } from "./money/amount.ts";
 import type { Currency, Network } from "./money/pair.ts";
 import { type ChargeRow, chargeTable } from "./rows.ts";
+import { shape } from "./shape.ts";
+import { amount, bigint, type RowOf, text } from "./table.ts";
 import type { ListFilter } from "./lists/list_filter.ts";
 
 /** A charge, and the settlement whose payout it was taken for. */
@@ -33,14 +34,15 @@ export async function listCharges(
   }));
 }
 
+const chargeTotal = shape({
+  type: text<ChargeRow["type"]>(),
+  currency: text<Currency>(),
+  network: text<Network>(),
+  count: bigint(),
+  amount: amount(),
+});
 /** Charges of one type in one pair. */
-export interface ChargeTotal {
-  readonly type: ChargeRow["type"];
-  readonly currency: Currency;
-  readonly network: Network;
-  readonly count: number;
-  readonly amount: Amount;
-}
+export type ChargeTotal = RowOf<typeof chargeTotal>;
 
 /**
  * Totals of a merchant's charges per type and pair, from the sums the journal keeps; where the
@@ -51,18 +53,11 @@ export async function sumCharges(
   merchantId: string,
   filter: ChargeFilter,
 ): Promise<readonly ChargeTotal[]> {
-  const rows = await sql<
-    (Omit<ChargeTotal, "count" | "amount"> & { count: string; amount: string })[]
-  >`
+  return chargeTotal.all(
+    await sql`
     WITH ${keptCounts(sql, "charge", merchantId, filter)}
-    SELECT type, currency, network, sum(count) AS count, trim_scale(sum(effect))::text AS amount
+    SELECT type, currency, network, sum(count) AS count, sum(effect) AS amount
     FROM kept GROUP BY type, currency, network HAVING sum(count) > 0
-    ORDER BY type, currency, network`;
-  return rows.map((row) => ({
-    type: row.type,
-    currency: row.currency,
-    network: row.network,
-    count: Number(row.count),
-    amount: amountOf(row.amount),
-  }));
+    ORDER BY type, currency, network`,
+  );
 }

@@ -1,41 +1,39 @@
 import type { Sql } from "./database/connect.ts";
-import { type Page, pageOf, type PageRequest } from "./lists/list_page.ts";
-import { type Amount, amountOf } from "./money/amount.ts";
+import { type Page, pageOf, type PageRequest, readCountedPage } from "./lists/list_page.ts";
 import type { Currency, Network } from "./money/pair.ts";
 import type { DepositStatus } from "./money/transitions.ts";
 import { type DepositRow, depositTable } from "./rows.ts";
+import { shape } from "./shape.ts";
+import { amount, type RowOf, text, time } from "./table.ts";
 import type { ListFilter } from "./lists/list_filter.ts";
 
-/** Whose deposit this is, and how it stands; `null` where there is none of that id. */
+const depositOwner = shape({
+  merchantId: text(),
+  status: text<DepositStatus>(),
+  amount: amount(),
+});
+
+/** Merchant and state of a deposit; null where there is none of that id. */
 export async function findDepositOwner(
   sql: Sql,
   depositId: string,
 ): Promise<Pick<DepositRow, "merchantId" | "status" | "amount"> | null> {
-  const [row] = await sql<{ merchant_id: string; status: DepositRow["status"]; amount: string }[]>`
-    SELECT merchant_id, status, trim_scale(amount)::text AS amount FROM book.deposit WHERE id = ${depositId}`;
-  if (row === undefined) return null;
-  return { merchantId: row.merchant_id, status: row.status, amount: amountOf(row.amount) };
+  return depositOwner.first(
+    await sql`SELECT merchant_id, status, amount FROM book.deposit WHERE id = ${depositId}`,
+  );
 }
 
 /** One page of the deposits booked by hand that wait for a decision, newest first. */
 export async function listOpenDeposits(
   sql: Sql,
   merchantId: string | undefined,
-  { page, limit }: PageRequest,
+  request: PageRequest,
 ): Promise<Page<DepositRow>> {
   const waiting = sql`
     FROM book.deposit d WHERE d.status = 'PENDING' AND (d.log_index IS NULL OR d.log_index = -1)
       ${merchantId === undefined ? sql`` : sql`AND d.merchant_id = ${merchantId}`}`;
-  const [[counted], rows] = await Promise.all([
-    sql<{ total: string }[]>`SELECT count(*) AS total ${waiting}`,
-    sql`SELECT d.* ${waiting} ORDER BY d.id DESC OFFSET ${
-      (page - 1) * limit
-    }::bigint LIMIT ${limit}`,
-  ]);
-  return {
-    total: Number(counted?.total ?? 0),
-    rows: rows.map((row) => depositTable.decode(row)),
-  };
+  const { decode } = depositTable;
+  return await readCountedPage(sql, sql`d.*`, waiting, sql`d.id DESC`, request, decode);
 }
 
 /**
@@ -62,14 +60,15 @@ export async function listDeposits(
   return total;
 }
 
+const addressDeposit = shape({
+  id: text(),
+  amount: amount(),
+  currency: text<Currency>(),
+  status: text<DepositStatus>(),
+  createdAt: time(),
+});
 /** A deposit as it is shown beside its address. */
-export interface AddressDeposit {
-  readonly id: string;
-  readonly amount: Amount;
-  readonly currency: Currency;
-  readonly status: DepositStatus;
-  readonly createdAt: number;
-}
+export type AddressDeposit = RowOf<typeof addressDeposit>;
 
 /** Deposits shown with each address. */
 const SHOWN = 10;
@@ -85,16 +84,8 @@ export async function newestDeposits(
   addressIds: readonly string[],
 ): Promise<ReadonlyMap<string, readonly AddressDeposit[]>> {
   if (addressIds.length === 0) return new Map();
-  const rows = await sql<{
-    address_id: string;
-    id: string;
-    amount: string;
-    currency: Currency;
-    status: DepositStatus;
-    created_at: Date;
-  }[]>`
-    SELECT a.id AS address_id, n.id, trim_scale(n.amount)::text AS amount, n.currency, n.status,
-      n.created_at
+  const rows = await sql`
+    SELECT a.id AS address_id, n.id, n.amount, n.currency, n.status, n.created_at
     FROM unnest(${[...addressIds]}::text[]) a(id) CROSS JOIN LATERAL (
       SELECT d.* FROM book.deposit d
       WHERE d.address_id = a.id AND d.merchant_id = ${merchantId}
@@ -104,13 +95,7 @@ export async function newestDeposits(
   for (const row of rows) {
     const list = found.get(row.address_id) ?? [];
     found.set(row.address_id, list);
-    list.push({
-      id: row.id,
-      amount: amountOf(row.amount),
-      currency: row.currency,
-      status: row.status,
-      createdAt: row.created_at.getTime(),
-    });
+    list.push(addressDeposit.decode(row));
   }
   return found;
 }

@@ -1,36 +1,26 @@
-import type { Row } from "postgres";
 import { writeBookAudit } from "./audit.ts";
 import type { Sql } from "./database/connect.ts";
-import { type Amount, amountOf, formatAmount } from "./money/amount.ts";
+import { formatAmount } from "./money/amount.ts";
 import type { Currency, Network, Pair } from "./money/pair.ts";
+import { type Patch, patched } from "./patch.ts";
 import type { AuditRow } from "./rows.ts";
+import { shape } from "./shape.ts";
+import { amount, boolean, type RowOf, text } from "./table.ts";
 
-/** Settings of a pair as administrators see them. */
-export interface PairRecord {
-  readonly currency: Currency;
-  readonly network: Network;
-  readonly depositsEnabled: boolean;
-  readonly withdrawalsEnabled: boolean;
-  readonly minWithdrawal: Amount;
-  readonly networkFee: Amount;
-  readonly networkFeeMode: "fixed" | "dynamic";
-}
-
-/** Reads a row of book.pair. */
-function pairRecord(row: Row): PairRecord {
-  return {
-    currency: row.currency,
-    network: row.network,
-    depositsEnabled: row.deposits_enabled,
-    withdrawalsEnabled: row.withdrawals_enabled,
-    minWithdrawal: amountOf(row.min_withdrawal),
-    networkFee: amountOf(row.network_fee),
-    networkFeeMode: row.network_fee_mode,
-  };
-}
+export const pairShape = shape({
+  currency: text<Currency>(),
+  network: text<Network>(),
+  depositsEnabled: boolean(),
+  withdrawalsEnabled: boolean(),
+  minWithdrawal: amount(),
+  networkFee: amount(),
+  networkFeeMode: text<"fixed" | "dynamic">(),
+});
+/** Settings of one pair. */
+export type PairSettings = RowOf<typeof pairShape>;
 
 /** A pair with the transfers that were quarantined because it was disabled. */
-export interface ListedPair extends PairRecord {
+export interface ListedPair extends PairSettings {
   readonly unclaimed: number;
 }
 
@@ -44,29 +34,23 @@ export async function listPairs(sql: Sql): Promise<readonly ListedPair[]> {
       ON i.network = p.network AND i.currency = p.currency
     ORDER BY p.currency DESC, array_position(
       ARRAY['TRX','ETH','BNB','SOL','TRX_SHASTA','SEP','tBNB','SOL_DEVNET'], p.network::text)`;
-  return rows.map((row) => ({ ...pairRecord(row), unclaimed: row.unclaimed }));
+  return rows.map((row) => ({ ...pairShape.decode(row), unclaimed: row.unclaimed }));
 }
 
 /** Fields that are changed; absent ones stay. */
-export interface PairPatch {
-  readonly depositsEnabled?: boolean | undefined;
-  readonly withdrawalsEnabled?: boolean | undefined;
-  readonly minWithdrawal?: Amount | undefined;
-  readonly networkFee?: Amount | undefined;
-  readonly networkFeeMode?: PairRecord["networkFeeMode"] | undefined;
-}
+export type PairPatch = Patch<Omit<PairSettings, "currency" | "network">>;
 
 /** A pair after its change. */
 export interface UpdatedPair {
-  readonly pair: PairRecord;
+  readonly pair: PairSettings;
   /** Merchants whose quarantined transfers were released by it. */
   readonly released: ReadonlySet<string>;
 }
 
 /**
- * Changes a pair, with the line of the audit. Transfers that were quarantined because deposits were
+ * Changes a pair, with its entry in the audit. Transfers that were quarantined because deposits were
  * disabled are released in the same transaction that enables them. The pair's row is locked first:
- * what quarantines a transfer at the same time (quarantineInboxRow) holds it too, so none is missed.
+ * the quarantining of a transfer at the same time (quarantineInboxRow) locks it too, so none is missed.
  */
 export async function updatePair(
   sql: Sql,
@@ -75,20 +59,14 @@ export async function updatePair(
   audit: Omit<AuditRow, "before" | "after">,
 ): Promise<UpdatedPair> {
   return await sql.begin(async (tx) => {
-    const [row] = await tx`
-      SELECT * FROM book.pair WHERE currency = ${currency} AND network = ${network} FOR UPDATE`;
-    if (row === undefined) {
+    const before = pairShape.first(
+      await tx`
+      SELECT * FROM book.pair WHERE currency = ${currency} AND network = ${network} FOR UPDATE`,
+    );
+    if (before === null) {
       throw new Error(`Cannot change a pair as it does not exist: ${currency}/${network}`);
     }
-    const before = pairRecord(row);
-    const next: PairRecord = {
-      ...before,
-      depositsEnabled: patch.depositsEnabled ?? before.depositsEnabled,
-      withdrawalsEnabled: patch.withdrawalsEnabled ?? before.withdrawalsEnabled,
-      minWithdrawal: patch.minWithdrawal ?? before.minWithdrawal,
-      networkFee: patch.networkFee ?? before.networkFee,
-      networkFeeMode: patch.networkFeeMode ?? before.networkFeeMode,
-    };
+    const next = patched(before, patch);
     await tx`
       UPDATE book.pair SET deposits_enabled = ${next.depositsEnabled},
         withdrawals_enabled = ${next.withdrawalsEnabled},
@@ -105,7 +83,7 @@ export async function updatePair(
   });
 }
 
-function imageOf(pair: PairRecord) {
+function imageOf(pair: PairSettings) {
   return {
     ...pair,
     minWithdrawal: formatAmount(pair.minWithdrawal),

@@ -1,7 +1,8 @@
 import type { Sql } from "./database/connect.ts";
-import { type Amount, amountOf } from "./money/amount.ts";
 import type { Network, OutgoingAsset } from "./money/pair.ts";
 import type { OutgoingRow } from "./rows.ts";
+import { shape } from "./shape.ts";
+import { amount, integer, orNull, type RowOf, text, time } from "./table.ts";
 
 /** The transaction that a deposit booked by hand names. */
 export interface NamedTransaction {
@@ -9,7 +10,7 @@ export interface NamedTransaction {
   readonly txid: string;
 }
 
-/** What a deposit by hand names; `null` where it names nothing or is not by hand. */
+/** The transaction that a deposit by hand names; null where it names none or is not by hand. */
 export async function findNamedTransaction(
   sql: Sql,
   merchantId: string,
@@ -34,7 +35,7 @@ export interface FoundAttempt {
 
 /**
  * Finds which transfer of the service's own a transaction carries; `null`: none. Such a transaction
- * is kept before it is first sent, so whatever is on the chain and not kept was made elsewhere.
+ * is stored before it is first sent, so one that is on the chain and not stored was made elsewhere.
  */
 export async function findAttempt(
   sql: Sql,
@@ -47,50 +48,36 @@ export async function findAttempt(
   return row ?? null;
 }
 
-/** A transfer of ours that waits for its signature or for its block. */
-export interface WaitingTransfer {
-  readonly id: string;
-  readonly merchantId: string;
-  readonly kind: OutgoingRow["kind"];
-  readonly paymentId: string | null;
-  readonly network: Network;
-  readonly currency: OutgoingAsset;
-  readonly amount: Amount;
-  readonly destination: string;
-  readonly status: "queued" | "signed";
-  /** What it waits for, as the treasury last said. */
-  readonly reason: string | null;
-  readonly attempts: number;
+const waitingTransfer = shape({
+  id: text(),
+  merchantId: text(),
+  kind: text<OutgoingRow["kind"]>(),
+  paymentId: orNull(text()),
+  network: text<Network>(),
+  currency: text<OutgoingAsset>(),
+  amount: amount(),
+  destination: text(),
+  status: text<"queued" | "signed">(),
+  /** What it waits for, as the treasury last found. */
+  reason: orNull(text()),
+  attempts: integer(),
   /** Of the transaction that is under way. */
-  readonly txid: string | null;
-  readonly expiresAt: number | null;
-  readonly createdAt: number;
-}
+  txid: orNull(text()),
+  expiresAt: orNull(time()),
+  createdAt: time(),
+});
+/** An own transfer that waits for its signature or for its block. */
+export type WaitingTransfer = RowOf<typeof waitingTransfer>;
 
 /** Transfers that are not settled: the oldest of each network and state. */
 export async function listOutgoing(
   sql: Sql,
   limit: number,
 ): Promise<readonly WaitingTransfer[]> {
-  const rows = await sql<{
-    id: string;
-    merchant_id: string;
-    kind: OutgoingRow["kind"];
-    payment_id: string | null;
-    network: Network;
-    currency: OutgoingAsset;
-    amount: string;
-    destination: string;
-    status: WaitingTransfer["status"];
-    reason: string | null;
-    attempts: number;
-    txid: string | null;
-    expires_at: Date | null;
-    created_at: Date;
-  }[]>`
-    SELECT o.id, o.merchant_id, o.kind, o.payment_id, o.network, o.currency,
-      trim_scale(o.amount)::text AS amount, o.destination, o.status, o.reason, o.attempts, a.txid,
-      a.expires_at, o.created_at
+  return waitingTransfer.all(
+    await sql`
+    SELECT o.id, o.merchant_id, o.kind, o.payment_id, o.network, o.currency, o.amount, o.destination,
+      o.status, o.reason, o.attempts, a.txid, a.expires_at, o.created_at
     FROM (SELECT network FROM hub.wallet) w
     CROSS JOIN (VALUES ('queued'), ('signed')) s(status)
     CROSS JOIN LATERAL (
@@ -99,21 +86,6 @@ export async function listOutgoing(
       ORDER BY x.id LIMIT ${limit}) o
     LEFT JOIN book.attempt a
       ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
-    ORDER BY o.id`;
-  return rows.map((row) => ({
-    id: row.id,
-    merchantId: row.merchant_id,
-    kind: row.kind,
-    paymentId: row.payment_id,
-    network: row.network,
-    currency: row.currency,
-    amount: amountOf(row.amount),
-    destination: row.destination,
-    status: row.status,
-    reason: row.reason,
-    attempts: row.attempts,
-    txid: row.txid,
-    expiresAt: row.expires_at?.getTime() ?? null,
-    createdAt: row.created_at.getTime(),
-  }));
+    ORDER BY o.id`,
+  );
 }

@@ -1,67 +1,47 @@
-import postgres from "postgres";
 import { writeAudit, writeBookAudit } from "./audit.ts";
+import { isRowLocked } from "./database/database_errors.ts";
 import type { AnySql, Sql } from "./database/connect.ts";
 import { type Amount, amountOf, formatAmount } from "./money/amount.ts";
 import type { Duties } from "./money/duties.ts";
-import { type FeeSettings, parseRate } from "./money/fees.ts";
+import type { FeeSettings } from "./money/fees.ts";
 import type { Currency } from "./money/pair.ts";
+import { type Patch, patched } from "./patch.ts";
 import type { AuditRow } from "./rows.ts";
+import { shape } from "./shape.ts";
+import { amount, boolean, rate } from "./table.ts";
 
-/** Fields that are changed; absent ones stay. */
-export interface FeePatch {
-  readonly enabled?: boolean | undefined;
-  readonly baseFee?: FeeSettings["baseFee"] | undefined;
-  readonly markupRate?: FeeSettings["markupRate"] | undefined;
-}
-
-interface Columns {
-  readonly fees_enabled: boolean;
-  readonly base_fee: string;
-  readonly markup_rate: string;
-}
+/** The row of book.setting as fee settings; its column `fees_enabled` is read as `enabled`. */
+export const feeShape = shape({ enabled: boolean(), baseFee: amount(), markupRate: rate() });
 
 /**
- * Changes the fees of all withdrawals to come, with the line of the audit. The epoch rises with it,
+ * Changes the fees of all withdrawals to come, with its entry in the audit. A new epoch begins with it,
  * so that nothing is decided on the old fees afterwards.
  */
 export async function updateFeeSettings(
   sql: Sql,
-  patch: FeePatch,
+  patch: Patch<FeeSettings>,
   audit: Omit<AuditRow, "before" | "after">,
 ): Promise<FeeSettings> {
   return await sql.begin(async (tx) => {
-    const columns = tx`fees_enabled, trim_scale(base_fee)::text AS base_fee,
-      trim_scale(markup_rate)::text AS markup_rate`;
-    const [before] = await tx<Columns[]>`SELECT ${columns} FROM book.setting FOR UPDATE`;
-    if (before === undefined) throw new Error("Cannot change fees as there are none: book.setting");
-    const old = feesOf(before);
-    const next = {
-      enabled: patch.enabled ?? old.enabled,
-      baseFee: patch.baseFee ?? old.baseFee,
-      markupRate: patch.markupRate ?? old.markupRate,
-    };
+    const before = feeShape.first(
+      await tx`SELECT fees_enabled AS enabled, base_fee, markup_rate FROM book.setting FOR UPDATE`,
+    );
+    if (before === null) throw new Error("Cannot change fees as there are none: book.setting");
+    const after = patched(before, patch);
     await tx`
-      UPDATE book.setting SET fees_enabled = ${next.enabled},
-        base_fee = ${formatAmount(next.baseFee)}::text::numeric,
-        markup_rate = ${next.markupRate}::text::numeric`;
-    await writeBookAudit(tx, { ...audit, before: feesImage(old), after: feesImage(next) });
-    return next;
+      UPDATE book.setting SET fees_enabled = ${after.enabled},
+        base_fee = ${formatAmount(after.baseFee)}::text::numeric,
+        markup_rate = ${after.markupRate}::text::numeric`;
+    await writeBookAudit(tx, { ...audit, before: feesImage(before), after: feesImage(after) });
+    return after;
   });
-}
-
-function feesOf(row: Columns): FeeSettings {
-  const markupRate = parseRate(row.markup_rate);
-  if (markupRate === null) {
-    throw new Error(`Cannot read fees as the markup is no rate: ${row.markup_rate}`);
-  }
-  return { enabled: row.fees_enabled, baseFee: amountOf(row.base_fee), markupRate };
 }
 
 function feesImage(fees: FeeSettings) {
   return { ...fees, baseFee: formatAmount(fees.baseFee) };
 }
 
-/** Changes from which amount on settlements wait for an administrator, with the audit's line. */
+/** Changes from which amount on settlements wait for an administrator, with the entry in the audit. */
 export async function updateThresholds(
   sql: Sql,
   thresholds: ReadonlyMap<Currency, Amount>,
@@ -94,13 +74,11 @@ function thresholdsImage(thresholds: ReadonlyMap<Currency, Amount>) {
 }
 
 /** The rules in the database, and whether they are those of this service. */
-interface KeptDuties {
+interface StoredDuties {
   readonly fourEyes: string;
   readonly limit: string;
   readonly isSame: boolean;
 }
-
-const LOCK_NOT_AVAILABLE = "55P03";
 
 /**
  * Makes the database enforce the rules that this service was started with. A change is audited, as it
@@ -109,23 +87,23 @@ const LOCK_NOT_AVAILABLE = "55P03";
  * Nothing is locked where the rules are the same: each confirmation by hand holds them until its commit is
  * answered, which takes as long as a synchronous standby is away.
  *
- * @param auditId id of the line of the audit, used only where something changed
- * @returns `held`: the rules differ and were not changed, as another transaction has held them, or the head
- * of the audit, for a second
+ * @param auditId id of the entry in the audit, used only where something changed
+ * @returns `locked`: the rules differ and were not changed, as another transaction has locked them, or the
+ * head of the audit, for a second
  */
-export async function keepDuties(
+export async function storeDuties(
   sql: Sql,
   duties: Duties,
   auditId: string,
-): Promise<"kept" | "held"> {
+): Promise<"stored" | "locked"> {
   const { fourEyes, aloneUpTo } = duties;
   const limit = formatAmount(aloneUpTo);
-  if ((await readDuties(sql, duties)).isSame) return "kept";
+  if ((await readDuties(sql, duties)).isSame) return "stored";
   try {
     await sql.begin(async (tx) => {
       await tx`SET LOCAL lock_timeout = '1s'`;
-      const kept = await readDuties(tx, duties, tx`FOR NO KEY UPDATE`);
-      if (kept.isSame) return;
+      const stored = await readDuties(tx, duties, tx`FOR NO KEY UPDATE`);
+      if (stored.isSame) return;
       await tx`
         UPDATE book.duty SET four_eyes = ${fourEyes}, alone_up_to = ${limit}::numeric, updated_at = now()`;
       await writeAudit(tx, {
@@ -134,27 +112,27 @@ export async function keepDuties(
         actor: "configuration",
         action: "duties.set",
         subject: "duties",
-        before: { fourEyes: kept.fourEyes, aloneUpTo: kept.limit },
+        before: { fourEyes: stored.fourEyes, aloneUpTo: stored.limit },
         after: { fourEyes, aloneUpTo: limit },
         requestId: null,
       });
     });
   } catch (error) {
-    if (error instanceof postgres.PostgresError && error.code === LOCK_NOT_AVAILABLE) return "held";
+    if (isRowLocked(error)) return "locked";
     throw error;
   }
-  return "kept";
+  return "stored";
 }
 
 async function readDuties(
   sql: AnySql,
   { fourEyes, aloneUpTo }: Duties,
   lock = sql``,
-): Promise<KeptDuties> {
-  const [kept] = await sql<KeptDuties[]>`
+): Promise<StoredDuties> {
+  const [stored] = await sql<StoredDuties[]>`
     SELECT four_eyes AS "fourEyes", trim_scale(alone_up_to)::text AS limit,
       four_eyes = ${fourEyes} AND alone_up_to = ${formatAmount(aloneUpTo)}::numeric AS "isSame"
     FROM book.duty ${lock}`;
-  if (kept === undefined) throw new Error("Cannot keep the duties as their row is missing");
-  return kept;
+  if (stored === undefined) throw new Error("Cannot keep the duties as their row is missing");
+  return stored;
 }

@@ -1,6 +1,6 @@
 /**
- * What the chain said and a merchant could not digest: rows of the inbox that were quarantined with
- * their reason.
+ * Chain events that a merchant could not take in: rows of the inbox that were quarantined with their
+ * reason.
  *
  * @module
  */
@@ -8,13 +8,15 @@
 import type { Fragment } from "postgres";
 import { writeBookAudit } from "./audit.ts";
 import type { AnySql, Sql } from "./database/connect.ts";
-import type { Page, PageRequest } from "./lists/list_page.ts";
+import { type Page, type PageRequest, readCountedPage } from "./lists/list_page.ts";
 import type { Network } from "./money/pair.ts";
-import type { AuditRow, InboxKey } from "./rows.ts";
+import { type AuditRow, INBOX_KEY, type InboxKey } from "./rows.ts";
+import { shape } from "./shape.ts";
+import { json, type RowOf, text, time } from "./table.ts";
 
 /**
- * Why a row is quarantined: `bug` and `unreadable` are faults of ours, `unexpected` a transaction of
- * ours that succeeded without its transfer; `unclaimed` waits for its pair to be enabled, `claimed`
+ * Kinds of reasons: `bug` and `unreadable` are faults of the service, `unexpected` is an own transaction
+ * that succeeded without its transfer; `unclaimed` waits for its pair to be enabled, `claimed`
  * for the decision on a deposit by hand, `unproven` for the word of a second node.
  */
 export const QUARANTINE_KINDS = [
@@ -29,13 +31,15 @@ export const QUARANTINE_KINDS = [
 /** One of {@linkcode QUARANTINE_KINDS}. */
 export type QuarantineKind = (typeof QUARANTINE_KINDS)[number];
 
-/** A row that is quarantined. */
-export interface QuarantinedRow extends InboxKey {
+const quarantinedRow = shape({
+  ...INBOX_KEY,
   /** Begins with its kind. */
-  readonly reason: string;
-  readonly data: Readonly<Record<string, unknown>>;
-  readonly createdAt: number;
-}
+  reason: text(),
+  data: json<Readonly<Record<string, unknown>>>(),
+  createdAt: time(),
+});
+/** A row that is quarantined. */
+export type QuarantinedRow = RowOf<typeof quarantinedRow>;
 
 /** Which rows are wanted; absent fields do not restrict. */
 export interface QuarantineFilter {
@@ -48,33 +52,29 @@ export interface QuarantineFilter {
 export async function listQuarantine(
   sql: Sql,
   { kind, network, merchantId }: QuarantineFilter,
-  { page, limit }: PageRequest,
+  request: PageRequest,
 ): Promise<Page<QuarantinedRow>> {
   const matching = sql`
     FROM book.inbox i WHERE i.consumed_at IS NULL AND i.quarantine IS NOT NULL
       ${kind === undefined ? sql`` : sql`AND i.quarantine LIKE ${`${kind}:%`}`}
       ${network === undefined ? sql`` : sql`AND i.network = ${network}`}
       ${merchantId === undefined ? sql`` : sql`AND i.merchant_id = ${merchantId}`}`;
-  const [[counted], rows] = await Promise.all([
-    sql<{ total: string }[]>`SELECT count(*) AS total ${matching}`,
-    sql<(Omit<QuarantinedRow, "createdAt"> & { readonly createdAt: Date })[]>`
-      SELECT i.merchant_id AS "merchantId", i.network, i.txid, i.log_index AS "logIndex", i.phase,
-        i.quarantine AS reason, i.data, i.created_at AS "createdAt" ${matching}
-      ORDER BY i.created_at, i.txid, i.log_index, i.phase
-      OFFSET ${(page - 1) * limit}::bigint LIMIT ${limit}`,
-  ]);
-  return {
-    total: Number(counted?.total ?? 0),
-    rows: rows.map((row) => ({ ...row, createdAt: row.createdAt.getTime() })),
-  };
+  return await readCountedPage(
+    sql,
+    sql`i.*, i.quarantine AS reason`,
+    matching,
+    sql`i.created_at, i.txid, i.log_index, i.phase`,
+    request,
+    quarantinedRow.decode,
+  );
 }
 
-/** What became of a wish of the operator's. */
+/** The outcome of an operator's command. */
 export type QuarantineOutcome = "done" | "not_found" | "not_so" | "needs_verdict";
 
 /**
- * Gives a row back to its merchant that was quarantined by a fault of ours, because that may be
- * repaired. What waits for something else is given back by that: `not_so`.
+ * Gives a row back to its merchant that was quarantined by a fault of the service, because that may
+ * be repaired. What waits for something else is given back by that: `not_so`.
  */
 export async function retryQuarantined(
   sql: Sql,
@@ -97,7 +97,7 @@ const MONEY_IN = new Set<InboxKey["phase"]>(["seen", "solid", "margin", "swept"]
 /**
  * Takes a row off the list that an operator has dealt with. Money that has come in cannot be waved
  * away, nor what waits for something: `not_so`. A payout that succeeded without the intended transfer
- * holds its merchant's money until somebody says what it did: `needs_verdict`. The row stays, with
+ * holds its merchant's money until an operator has found out what it did: `needs_verdict`. The row stays, with
  * both reasons.
  */
 export async function acknowledgeQuarantined(
@@ -119,7 +119,7 @@ export async function acknowledgeQuarantined(
   });
 }
 
-/** True if a row tells the end of a payout whose withdrawal has not ended. */
+/** True if a row reports the end of a payout whose withdrawal has not ended. */
 async function isOpenPayout(sql: AnySql, key: InboxKey): Promise<boolean> {
   const [row] = await sql<{ open: boolean }[]>`
     SELECT EXISTS (
@@ -143,14 +143,14 @@ function named(sql: AnySql, { merchantId, network, txid, logIndex, phase }: Inbo
 
 /**
  * Counts the transfers that have waited long for a deposit by hand that claims their transaction and was not
- * decided: they are the merchant's money, which nobody is asked about otherwise.
+ * decided: they are the merchant's money, and nothing else asks for a decision.
  *
  * @param minutes how long is long
  */
-export async function readHeldClaims(sql: Sql, minutes: number): Promise<number> {
-  const [row] = await sql<{ held: number }[]>`
-    SELECT count(*)::int AS held FROM book.inbox
+export async function countOldClaims(sql: Sql, minutes: number): Promise<number> {
+  const [row] = await sql<{ waiting: number }[]>`
+    SELECT count(*)::int AS waiting FROM book.inbox
     WHERE consumed_at IS NULL AND quarantine LIKE 'claimed:%'
       AND created_at < now() - make_interval(mins => ${minutes})`;
-  return row?.held ?? 0;
+  return row?.waiting ?? 0;
 }

@@ -1,36 +1,24 @@
-import type { Row } from "postgres";
 import { requireApproval } from "./api_key_changes.ts";
 import { type HubAudit, writeAudit } from "./audit.ts";
 import type { Sql } from "./database/connect.ts";
-import type { Page, PageRequest } from "./lists/list_page.ts";
+import { type Page, type PageRequest, readCountedPage } from "./lists/list_page.ts";
 import type { Network } from "./money/pair.ts";
+import { shape } from "./shape.ts";
+import { type RowOf, text, time } from "./table.ts";
 
+const resellerShape = shape({
+  id: text(),
+  merchantId: text(),
+  name: text(),
+  withdrawalAddress: text(),
+  network: text<Network>(),
+  createdAt: time(),
+  updatedAt: time(),
+});
 /** A reseller: a merchant account of its own, and the one address its withdrawals may go to. */
-export interface ResellerRecord {
-  readonly id: string;
-  readonly merchantId: string;
-  readonly name: string;
-  readonly withdrawalAddress: string;
-  readonly network: Network;
-  /** Unix milliseconds. */
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
+export type ResellerRecord = RowOf<typeof resellerShape>;
 
-/** Reads a row of hub.reseller. */
-function resellerRecord(row: Row): ResellerRecord {
-  return {
-    id: row.id,
-    merchantId: row.merchant_id,
-    name: row.name,
-    withdrawalAddress: row.withdrawal_address,
-    network: row.network,
-    createdAt: row.created_at.getTime(),
-    updatedAt: row.updated_at.getTime(),
-  };
-}
-
-/** Where a reseller's withdrawals go. */
+/** The address that a reseller's withdrawals go to. */
 export interface RegisteredDestination {
   readonly address: string;
   readonly network: Network;
@@ -51,8 +39,7 @@ export async function findResellerById(
   sql: Sql,
   resellerId: string,
 ): Promise<ResellerRecord | null> {
-  const [row] = await sql`SELECT * FROM hub.reseller WHERE id = ${resellerId}`;
-  return row === undefined ? null : resellerRecord(row);
+  return resellerShape.first(await sql`SELECT * FROM hub.reseller WHERE id = ${resellerId}`);
 }
 
 /**
@@ -63,20 +50,15 @@ export async function findResellerById(
 export async function listResellers(
   sql: Sql,
   merchantId: string | null,
-  { page, limit }: PageRequest,
+  request: PageRequest,
 ): Promise<Page<ResellerRecord>> {
   const matching = sql`
     FROM hub.reseller ${merchantId === null ? sql`` : sql`WHERE merchant_id = ${merchantId}`}`;
-  const [[counted], rows] = await Promise.all([
-    sql<{ total: string }[]>`SELECT count(*) AS total ${matching}`,
-    sql`SELECT * ${matching} ORDER BY id DESC
-      OFFSET ${(page - 1) * limit}::bigint LIMIT ${limit}`,
-  ]);
-  return { total: Number(counted?.total ?? 0), rows: rows.map(resellerRecord) };
+  return await readCountedPage(sql, sql`*`, matching, sql`id DESC`, request, resellerShape.decode);
 }
 
 /**
- * Keeps a new reseller, with the line of the audit. Keys that its account has from administrators have no payout
+ * Stores a new reseller, with its entry in the audit. Keys that its account has from administrators have no payout
  * right until another one has approved them.
  *
  * @returns false when the merchant account belongs to a reseller already: nothing was changed
@@ -121,16 +103,18 @@ export async function updateReseller(
   audit: Omit<HubAudit, "before" | "after">,
 ): Promise<ResellerRecord | null> {
   return await sql.begin(async (tx) => {
-    const [old] = await tx`SELECT * FROM hub.reseller WHERE id = ${resellerId} FOR UPDATE`;
-    if (old === undefined) return null;
-    const before = resellerRecord(old);
-    const [row] = await tx`
+    const before = resellerShape.first(
+      await tx`SELECT * FROM hub.reseller WHERE id = ${resellerId} FOR UPDATE`,
+    );
+    if (before === null) return null;
+    const after = resellerShape.first(
+      await tx`
       UPDATE hub.reseller SET name = ${patch.name ?? before.name},
         withdrawal_address = ${patch.withdrawalAddress ?? before.withdrawalAddress},
         network = ${patch.network ?? before.network}, updated_at = now()
-      WHERE id = ${resellerId} RETURNING *`;
-    if (row === undefined) throw new Error(`Cannot change a reseller as it is gone: ${resellerId}`);
-    const after = resellerRecord(row);
+      WHERE id = ${resellerId} RETURNING *`,
+    );
+    if (after === null) throw new Error(`Cannot change a reseller as it is gone: ${resellerId}`);
     await writeAudit(tx, { ...audit, before: imageOf(before), after: imageOf(after) });
     return after;
   });

@@ -282,7 +282,8 @@ export const eventTable = table("book.outbox", {
 /** One event for a merchant; `payload` is the exact text that is signed and sent. */
 export type EventRow = RowOf<typeof eventTable>;
 
-const INBOX_KEY = {
+/** Columns that name one inbox row. */
+export const INBOX_KEY = {
   merchantId: text(),
   network: text<Network>(),
   txid: text(),

@@ -8,7 +8,7 @@
 
 import { getLogger } from "@logtape/logtape";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
-import { classifyDatabaseError } from "../../ledger/database/classify_database_error.ts";
+import { classifyDatabaseError } from "../../ledger/database/database_errors.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { type Amount, subtract, ZERO } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";

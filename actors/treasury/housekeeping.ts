@@ -1,6 +1,6 @@
 import { getLogger } from "@logtape/logtape";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
-import { classifyDatabaseError } from "../../ledger/database/classify_database_error.ts";
+import { classifyDatabaseError } from "../../ledger/database/database_errors.ts";
 import type { Currency, Network, OutgoingAsset } from "../../ledger/money/pair.ts";
 import { countCosts } from "../../ledger/treasury/costs.ts";
 import {

@@ -2,10 +2,7 @@ import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import type { Chain } from "../../chains/chain.ts";
 import { type SignAnswer, type Signer, SignerUnavailable } from "../../chains/signer.ts";
-import {
-  classifyDatabaseError,
-  isTransient,
-} from "../../ledger/database/classify_database_error.ts";
+import { classifyDatabaseError, isTransient } from "../../ledger/database/database_errors.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { commitSigned, type SignedRow, type SigningTurn } from "../../ledger/treasury/signing.ts";
 

@@ -7,7 +7,7 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import { classifyDatabaseError } from "../../ledger/database/classify_database_error.ts";
+import { classifyDatabaseError } from "../../ledger/database/database_errors.ts";
 import type { ClaimedEvent, Outbox, Want } from "../../ledger/outbox/outbox.ts";
 
 const log = getLogger(["engine", "webhook"]);

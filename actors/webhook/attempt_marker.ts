@@ -12,7 +12,7 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import { classifyDatabaseError, isLocked } from "../../ledger/database/classify_database_error.ts";
+import { classifyDatabaseError, isLocked } from "../../ledger/database/database_errors.ts";
 import type { AttemptMark, Marked } from "../../ledger/outbox/attempts.ts";
 import type { Outbox } from "../../ledger/outbox/outbox.ts";
 import { HeldMarks } from "./held_marks.ts";

@@ -8,7 +8,7 @@
 import { getLogger } from "@logtape/logtape";
 import type { Context } from "hono";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { connectionFault } from "../../ledger/database/connection_fault.ts";
+import { connectionFault } from "../../ledger/database/database_errors.ts";
 import { type Answer, sizeOf, toResponse, writeBody, writeSmall } from "./answer.ts";
 import { addressOf, authenticate, type Connection, countRequest } from "./authenticate.ts";
 import type { ApiContext } from "./context.ts";

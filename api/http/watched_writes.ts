@@ -5,7 +5,7 @@
  * @module
  */
 
-import { classifyDatabaseError } from "../../ledger/database/classify_database_error.ts";
+import { classifyDatabaseError } from "../../ledger/database/database_errors.ts";
 import type { AnySql, Sql } from "../../ledger/database/connect.ts";
 
 /** A statement, or the commit of a transaction, that changes rows. */

@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import { sumLineMargins } from "../../ledger/margins.ts";
+import { sumMargins } from "../../ledger/margins.ts";
 import { listMerchants, readMerchant } from "../../ledger/merchants.ts";
 import { findResellerById } from "../../ledger/resellers.ts";
 import type { MerchantRow } from "../../ledger/rows.ts";
@@ -90,8 +90,8 @@ export const getResellerEarnings = staffRoute({
     if (isRefused(found)) return found;
     const reversed = refuseReversed(query);
     if (reversed !== null) return reversed;
-    const { startDate, endDate } = query;
-    const totals = await sumLineMargins(context.sql, found.merchantId, startDate, endDate);
+    const range = { from: query.startDate, until: query.endDate };
+    const totals = await sumMargins(context.sql, found.merchantId, range, "others");
     return ok({
       resellerId: found.id,
       merchantId: found.merchantId,

@@ -9,7 +9,7 @@ import type { FeeBasis } from "../../actors/treasury/fee_board.ts";
 import { formatAmount, isExactIn } from "../../ledger/money/amount.ts";
 import { networkFeeOf } from "../../ledger/money/fees.ts";
 import { type Currency, type Network, tokenDecimals } from "../../ledger/money/pair.ts";
-import { listPairs, type PairRecord, updatePair } from "../../ledger/pairs.ts";
+import { listPairs, type PairSettings, updatePair } from "../../ledger/pairs.ts";
 import { settingsAudit } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
 import type { ApiContext } from "../http/context.ts";
@@ -162,7 +162,7 @@ function lacksContract(
   return chain !== undefined && !chain.capabilities.currencies.includes(currency);
 }
 
-function pairView(pair: PairRecord, { chains, fees }: Pick<ApiContext, "chains" | "fees">) {
+function pairView(pair: PairSettings, { chains, fees }: Pick<ApiContext, "chains" | "fees">) {
   const basis = fees.basis(pair.network, pair.currency);
   return {
     currency: pair.currency,

@@ -226,7 +226,8 @@ export const getEarnings = keyedRoute({
   handler: async ({ caller, merchantId, query }, { sql }) => {
     const refusal = refuseReversed(query) ?? await refuseUnknownMerchant(sql, caller, merchantId);
     if (refusal !== null) return refusal;
-    const totals = await sumMargins(sql, merchantId, query.startDate, query.endDate);
+    const range = { from: query.startDate, until: query.endDate };
+    const totals = await sumMargins(sql, merchantId, range, "all");
     return ok({ merchantId, earnings: totals.map(earningsView) });
   },
 });

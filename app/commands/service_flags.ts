@@ -8,7 +8,7 @@
 
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { databaseAccess } from "../../ledger/database/database_access.ts";
+import { databaseAccess } from "../../ledger/database/database_url.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 

@@ -6,8 +6,8 @@
 
 import type { Engine } from "../../actors/engine.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import type { PairSettings } from "../../ledger/journal/read_settings.ts";
-import { readHeldClaims } from "../../ledger/quarantine.ts";
+import type { PairSettings } from "../../ledger/pairs.ts";
+import { countOldClaims } from "../../ledger/quarantine.ts";
 import { type MissedBlocks, readMissedBlocks } from "../../ledger/watcher/scanned_ranges.ts";
 
 /** Time for which a transfer may wait for a deposit by hand before it is said. */
@@ -24,7 +24,7 @@ export interface PassedOver {
 export async function readPassedOver(sql: Sql): Promise<PassedOver> {
   // one after the other: what is told besides has one connection for each of its parts
   const missed = await readMissedBlocks(sql);
-  const held = await readHeldClaims(sql, HELD_MINUTES);
+  const held = await countOldClaims(sql, HELD_MINUTES);
   return { missed, held };
 }
 

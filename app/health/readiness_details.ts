@@ -1,7 +1,7 @@
 import type { Engine } from "../../actors/engine.ts";
 import { oneAtATime } from "../../actors/runtime/one_at_a_time.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import type { PairSettings } from "../../ledger/journal/read_settings.ts";
+import type { PairSettings } from "../../ledger/pairs.ts";
 import { type Health, readHealth } from "../../ledger/database/read_health.ts";
 import { failoverReasons } from "./failover_reasons.ts";
 import { type PassedOver, passedOverReasons, readPassedOver } from "./passed_over.ts";

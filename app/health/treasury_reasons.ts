@@ -1,6 +1,6 @@
 import type { Engine } from "../../actors/engine.ts";
 import type { FeeBoard } from "../../actors/treasury/fee_board.ts";
-import type { PairSettings } from "../../ledger/journal/read_settings.ts";
+import type { PairSettings } from "../../ledger/pairs.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { queueReasons } from "./queue_health.ts";
 

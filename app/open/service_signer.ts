@@ -8,7 +8,7 @@ import type { SignerNetwork } from "../../chains/signer/signer_settings.ts";
 import { fingerprintOf } from "../../chains/wallet/public_wallet.ts";
 import type { Config } from "../config/config.ts";
 import { CURRENCIES, NETWORKS } from "../../ledger/money/pair.ts";
-import { databaseAccess } from "../../ledger/database/database_access.ts";
+import { databaseAccess } from "../../ledger/database/database_url.ts";
 import type { Wallet } from "./open_wallet.ts";
 import { sharedUser, socketOwner } from "./signer_user.ts";
 

@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import { isLocked } from "../database/classify_database_error.ts";
+import { isLocked } from "../database/database_errors.ts";
 import type { Network } from "../money/pair.ts";
 
 /** An address about to be handed out. */

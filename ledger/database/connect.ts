@@ -6,9 +6,8 @@
 
 import { getLogger } from "@logtape/logtape";
 import postgres from "postgres";
-import { classifyDatabaseError } from "./classify_database_error.ts";
-import { connectionFault } from "./connection_fault.ts";
 import { type ConnectionTerms, DatabaseConnection } from "./database_connection.ts";
+import { classifyDatabaseError, connectionFault } from "./database_errors.ts";
 import { type DatabaseUrl, type Host, parseDatabaseUrl } from "./database_url.ts";
 import { guardTransactions } from "./guard_transactions.ts";
 import { openTransport } from "./open_transport.ts";

@@ -11,8 +11,7 @@ import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { setImmediate } from "node:timers";
-import { classifyDatabaseError } from "./classify_database_error.ts";
-import { connectionFault } from "./connection_fault.ts";
+import { classifyDatabaseError, connectionFault } from "./database_errors.ts";
 import type { Host } from "./database_url.ts";
 import {
   fieldsOf,

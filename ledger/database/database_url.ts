@@ -4,6 +4,8 @@
  * @module
  */
 
+import { resolve } from "node:path";
+
 /** One server of a connection string. */
 export interface Host {
   /** A name or an address without brackets; for a Unix socket its folder, beginning with `/`. */
@@ -117,4 +119,31 @@ function parseHost(place: string): Host | null {
     // a percent sign that begins no escape
     return null;
   }
+}
+
+/** What a process needs of network and files to connect to its database, for its permissions. */
+export interface DatabaseAccess {
+  /** `host:port` of each server that is reached over the network. */
+  readonly hosts: readonly string[];
+  /** Unix sockets, as files. */
+  readonly sockets: readonly string[];
+  /** Files that are read: the certificates that are trusted. */
+  readonly files: readonly string[];
+}
+
+/** The access that a connection string needs; null where it is malformed. */
+export function databaseAccess(text: string): DatabaseAccess | null {
+  const parsed = parseDatabaseUrl(text);
+  if (!parsed.ok) return null;
+  const { hosts, tls } = parsed.database;
+  const isSocket = (host: string) => host.startsWith("/");
+  return {
+    hosts: hosts.filter(({ host }) => !isSocket(host)).map(({ host, port }) =>
+      `${host.includes(":") ? `[${host}]` : host}:${port}`
+    ),
+    sockets: hosts.filter(({ host }) => isSocket(host)).map(({ host, port }) =>
+      `${host}/.s.PGSQL.${port}`
+    ),
+    files: tls.rootCertificates === null ? [] : [resolve(tls.rootCertificates)],
+  };
 }

@@ -1,5 +1,5 @@
 import type { Sql, TransactionSql } from "postgres";
-import { connectionFault } from "./connection_fault.ts";
+import { connectionFault } from "./database_errors.ts";
 
 /**
  * One pool of two: statements on their own go to the first, transactions to the second.

@@ -8,7 +8,7 @@ import { readFile } from "node:fs/promises";
 import { isIP, Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "node:tls";
 import type { Host, TlsTerms } from "./database_url.ts";
-import { connectionFault } from "./connection_fault.ts";
+import { connectionFault } from "./database_errors.ts";
 
 /** Milliseconds until the system probes an idle connection. */
 const KEEP_ALIVE_MS = 15_000;

@@ -5,7 +5,7 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import { connectionFault } from "./connection_fault.ts";
+import { connectionFault } from "./database_errors.ts";
 import type { Host } from "./database_url.ts";
 
 const log = getLogger(["engine", "database"]);

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { connectionFault } from "./connection_fault.ts";
+import { connectionFault } from "./database_errors.ts";
 
 /** Seconds until either end of an idle connection asks if the other is still there. */
 const KEEP_ALIVE_S = 15;

@@ -1,12 +1,7 @@
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
-import {
-  classifyDatabaseError,
-  isLocked,
-  isTransient,
-} from "../database/classify_database_error.ts";
+import { classifyDatabaseError, isLocked, isTransient } from "../database/database_errors.ts";
 import { readHaltedNetworks } from "../failover/holds.ts";
-import { resolveCommit } from "./commit_log.ts";
 import { readAccounts } from "./read_accounts.ts";
 import {
   quarantineInboxRow,
@@ -17,7 +12,7 @@ import {
 } from "./read_inbox.ts";
 import { readRecords } from "./read_records.ts";
 import { readSettings } from "./read_settings.ts";
-import { checkVersions, writeBatch } from "./write_batch.ts";
+import { checkVersions, resolveCommit, writeBatch } from "./write_batch.ts";
 import { type AuditedRefusal, auditedRefusal, isTakenMeanwhile } from "./write_error.ts";
 
 type Bound<F> = F extends (sql: Sql, ...rest: infer A) => infer R ? (...rest: A) => R : never;

@@ -5,9 +5,9 @@
  */
 
 import postgres from "postgres";
+import { isRowLocked } from "../database/database_errors.ts";
 
 const UNIQUE_VIOLATION = "23505";
-const LOCK_NOT_AVAILABLE = "55P03";
 
 /**
  * Unique keys that two batches, or two merchants of one, can reach for at once: the id of an upstream
@@ -31,13 +31,13 @@ export function isTakenMeanwhile(error: unknown): boolean {
 }
 
 /**
- * Why the database refused a write that an audited command is in. `same_administrator`: another person
+ * Reasons of the database to refuse a write that an audited command is in. `same_administrator`: another person
  * has to decide; `second_administrator`: one alone may not, and it is not endorsed yet; `locked`: another
- * transaction holds a row that all audited commands need, and no other message does.
+ * transaction locks a row that all audited commands need, and no other message does.
  */
 export type AuditedRefusal = "same_administrator" | "second_administrator" | "locked";
 
-/** Codes that the triggers on approvals raise (`0018_duties.sql`). */
+/** Codes that the triggers on approvals raise (ledger/migrations). */
 const RULES: Readonly<Record<string, AuditedRefusal>> = {
   SD001: "same_administrator",
   SD002: "second_administrator",
@@ -45,9 +45,9 @@ const RULES: Readonly<Record<string, AuditedRefusal>> = {
 /** The functions that lock such a row, as the server names them in the context of an error. */
 const LOCKING = ["hub.chain_audit()", "book.check_confirmed_by_hand()"];
 
-/** Tells whether only audited commands can be to blame for an error of a write, and for what. */
+/** The refusal that only audited commands can be to blame for; null for any other error of a write. */
 export function auditedRefusal(error: unknown): AuditedRefusal | null {
   if (!(error instanceof postgres.PostgresError)) return null;
-  if (error.code !== LOCK_NOT_AVAILABLE) return RULES[error.code] ?? null;
+  if (!isRowLocked(error)) return RULES[error.code] ?? null;
   return LOCKING.some((name) => error.where?.includes(name)) ? "locked" : null;
 }

@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { Fragment } from "postgres";
+import type { Fragment, Row } from "postgres";
 import type { Sql } from "../database/connect.ts";
 import { keptConditions, keptCounts } from "./list_counts.ts";
 import {
@@ -32,6 +32,23 @@ export interface Page<R> {
   readonly rows: readonly R[];
   /** Rows of the whole list under the filter. */
   readonly total: number;
+}
+
+/** One page of the rows that `matching` (`FROM ... WHERE ...`) names, all of which are counted. */
+export async function readCountedPage<R>(
+  sql: Sql,
+  columns: Fragment,
+  matching: Fragment,
+  order: Fragment,
+  { page, limit }: PageRequest,
+  decode: (row: Row) => R,
+): Promise<Page<R>> {
+  const [[counted], rows] = await Promise.all([
+    sql<{ total: string }[]>`SELECT count(*) AS total ${matching}`,
+    sql`SELECT ${columns} ${matching} ORDER BY ${order}
+      OFFSET ${(page - 1) * limit}::bigint LIMIT ${limit}`,
+  ]);
+  return { total: Number(counted?.total ?? 0), rows: rows.map(decode) };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { classifyDatabaseError } from "../database/classify_database_error.ts";
+import { classifyDatabaseError } from "../database/database_errors.ts";
 import type { AnySql, Sql } from "../database/connect.ts";
 import { integer, orNull, text } from "../table.ts";
 import { shape } from "../shape.ts";

@@ -1,5 +1,5 @@
 import type { AnySql, Sql } from "../database/connect.ts";
-import { classifyDatabaseError } from "../database/classify_database_error.ts";
+import { classifyDatabaseError } from "../database/database_errors.ts";
 import { ROW_WAIT } from "../database/write_apart.ts";
 
 /** A merchant's callback secrets as they are stored. */

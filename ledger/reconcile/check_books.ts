@@ -1,5 +1,5 @@
 import { getLogger } from "@logtape/logtape";
-import { classifyDatabaseError } from "../database/classify_database_error.ts";
+import { classifyDatabaseError } from "../database/database_errors.ts";
 import type { Sql, TransactionSql } from "../database/connect.ts";
 import { BALANCE_CHECKS } from "./compare_balances.ts";
 import { LIST_CHECKS } from "./compare_lists.ts";

@@ -9,7 +9,7 @@
 import { getLogger } from "@logtape/logtape";
 import type { Fragment } from "postgres";
 import { writeBookAudit } from "../audit.ts";
-import { classifyDatabaseError } from "../database/classify_database_error.ts";
+import { classifyDatabaseError } from "../database/database_errors.ts";
 import type { AnySql, Sql } from "../database/connect.ts";
 import { ROW_WAIT } from "../database/write_apart.ts";
 import { formatAmount } from "../money/amount.ts";

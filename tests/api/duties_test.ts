@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { hashApiKey } from "../../api/http/key_ring.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
-import { keepDuties } from "../../ledger/platform_settings.ts";
+import { storeDuties } from "../../ledger/platform_settings.ts";
 import type { Duties } from "../../ledger/money/duties.ts";
 import { booksFaults, SOMEWHERE } from "../support/books.ts";
 import {
@@ -178,7 +178,7 @@ test("where one administrator runs everything, the rules are off and the change 
     body: { ...SETTLEMENT, userId },
   });
   assertEquals(await approve(api, admin, body.id), [200, "PROCESSING"]);
-  await keepDuties(api.sql, duties, "aud_again");
+  await storeDuties(api.sql, duties, "aud_again");
   const lines = await api.sql`
     SELECT actor, before, after FROM hub.audit WHERE action = 'duties.set'`;
   assertEquals(lines.map(({ actor, before, after }) => [actor, before, after]), [[

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { amountOf } from "../../ledger/money/amount.ts";
-import { keepDuties } from "../../ledger/platform_settings.ts";
+import { storeDuties } from "../../ledger/platform_settings.ts";
 import type { Duties } from "../../ledger/money/duties.ts";
 import { type TestApi, testApi } from "../support/api.ts";
 import { booksFaults, openJournal } from "../support/books.ts";
@@ -150,7 +150,7 @@ test("a node with other rules than the database is told 403, or endorses; nothin
   await using api = await testApi({
     duties: { fourEyes: "off", aloneUpTo: amountOf("1000000") },
   });
-  await keepDuties(api.sql, PERSONS, "aud_duties");
+  await storeDuties(api.sql, PERSONS, "aud_duties");
   await api.sql`UPDATE book.settlement_threshold SET amount = 10`;
   const [one, other] = [await bootstrap(api), await bootstrap(api)];
   const { id, key } = await settler(api);

@@ -42,7 +42,7 @@ test("a commit that only this server has is acknowledged when the standby has it
   );
   const { confirmDurable } = await import("../../ledger/database/confirm_durable.ts");
   const { classifyDatabaseError } = await import(
-    "../../ledger/database/classify_database_error.ts"
+    "../../ledger/database/database_errors.ts"
   );
   await using cluster = await privateCluster();
   const sql = cluster.connect({ max: 4, looksUpOnly: true });

@@ -10,7 +10,7 @@ const test = testNeeding(DATABASE);
 test("a connection that ends within a transaction fails that, and nothing else", async () => {
   const { connect } = await import("../../ledger/database/connect.ts");
   const { classifyDatabaseError } = await import(
-    "../../ledger/database/classify_database_error.ts"
+    "../../ledger/database/database_errors.ts"
   );
   const { testDatabase } = await import("../support/database.ts");
   await using database = await testDatabase({ migrated: false });
@@ -37,7 +37,7 @@ test("a connection that ends within a transaction fails that, and nothing else",
 
 test("a transaction that does something else while its connection ends is lost, and nothing else", async () => {
   const { classifyDatabaseError } = await import(
-    "../../ledger/database/classify_database_error.ts"
+    "../../ledger/database/database_errors.ts"
   );
   const { testDatabase } = await import("../support/database.ts");
   await using database = await testDatabase({ migrated: false });

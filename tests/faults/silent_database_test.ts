@@ -61,7 +61,7 @@ async function overEach(
 /** Asserts that something fails as with a lost connection, and in time. */
 async function assertGivenUp(what: string, ask: () => Promise<unknown>): Promise<void> {
   const { classifyDatabaseError } = await import(
-    "../../ledger/database/classify_database_error.ts"
+    "../../ledger/database/database_errors.ts"
   );
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {

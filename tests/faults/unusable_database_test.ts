@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { classifyDatabaseError } from "../../ledger/database/classify_database_error.ts";
+import { classifyDatabaseError } from "../../ledger/database/database_errors.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { classifyDatabaseError } from "../../ledger/database/classify_database_error.ts";
+import { classifyDatabaseError } from "../../ledger/database/database_errors.ts";
 import { connect } from "../../ledger/database/connect.ts";
 import { freePort } from "../../app/postgres/postmaster.ts";
 import { withDatabase } from "../support/database.ts";

@@ -7,7 +7,7 @@ Deno.test({
   fn: async () => {
     const { connect } = await import("../../ledger/database/connect.ts");
     const { classifyDatabaseError } = await import(
-      "../../ledger/database/classify_database_error.ts"
+      "../../ledger/database/database_errors.ts"
     );
     const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const serving = dieAfterGreeting(listener);
@@ -44,7 +44,7 @@ Deno.test({
   fn: async () => {
     const { connect } = await import("../../ledger/database/connect.ts");
     const { classifyDatabaseError } = await import(
-      "../../ledger/database/classify_database_error.ts"
+      "../../ledger/database/database_errors.ts"
     );
     const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const met: Deno.Conn[] = [];

@@ -1,5 +1,5 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
-import { classifyDatabaseError } from "../../ledger/database/classify_database_error.ts";
+import { classifyDatabaseError } from "../../ledger/database/database_errors.ts";
 import { DATABASE, needs } from "../support/permissions.ts";
 import { privateCluster } from "../support/private_cluster.ts";
 

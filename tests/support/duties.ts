@@ -9,7 +9,7 @@ import { newId } from "../../actors/runtime/ids.ts";
 import { hashApiKey, mintApiKey } from "../../api/http/key_ring.ts";
 import { PERMISSIONS } from "../../api/http/permission.ts";
 import { insertAnotherAdminKey } from "../../ledger/api_key_changes.ts";
-import { keepDuties } from "../../ledger/platform_settings.ts";
+import { storeDuties } from "../../ledger/platform_settings.ts";
 import type { Duties } from "../../ledger/money/duties.ts";
 import { type TestApi, testApi } from "./api.ts";
 import { SOMEWHERE } from "./books.ts";
@@ -20,7 +20,7 @@ export const NOT_YOURS = [403, "Insufficient permissions"];
 /** An installation with these rules, in the service and in its database. */
 export async function installation(duties: Duties): Promise<TestApi> {
   const api = await testApi({ duties });
-  assertEquals(await keepDuties(api.sql, duties, "aud_duties"), "kept");
+  assertEquals(await storeDuties(api.sql, duties, "aud_duties"), "stored");
   await api.sql`UPDATE book.settlement_threshold SET amount = 10`;
   return api;
 }

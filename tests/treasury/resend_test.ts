@@ -7,7 +7,7 @@ import { classifyBroadcast } from "../../chains/tron/classify_broadcast.ts";
 import { createTronChain } from "../../chains/tron/tron_chain.ts";
 import { HDKey } from "@scure/bip32";
 import { networkKeys, signingKey } from "../../chains/wallet/network_keys.ts";
-import { connectionFault } from "../../ledger/database/connection_fault.ts";
+import { connectionFault } from "../../ledger/database/database_errors.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { addMerchant, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";

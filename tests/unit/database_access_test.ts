@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { type DatabaseAccess, databaseAccess } from "../../ledger/database/database_access.ts";
+import { type DatabaseAccess, databaseAccess } from "../../ledger/database/database_url.ts";
 
 const CASES: Readonly<Record<string, Partial<DatabaseAccess>>> = {
   "postgres://signer:secret@10.0.0.1:5433/engine": { hosts: ["10.0.0.1:5433"] },

@@ -2,7 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Currency } from "../../ledger/money/pair.ts";
 import { rescanBlocks } from "../../actors/watcher/rescan_blocks.ts";
 import { createTronChain } from "../../chains/tron/tron_chain.ts";
-import { readHeldClaims } from "../../ledger/quarantine.ts";
+import { countOldClaims } from "../../ledger/quarantine.ts";
 import {
   markReadWithContracts,
   readMissedBlocks,
@@ -124,7 +124,7 @@ test("a transfer that waits for a deposit by hand is told after some minutes", a
   await hold("a", 2);
   const told = async () =>
     passedOverReasons([], { networks: [], currencies: () => [] }, await readPassedOver(sql));
-  assertEquals([await readHeldClaims(sql, 10), await told()], [0, []]);
+  assertEquals([await countOldClaims(sql, 10), await told()], [0, []]);
   await hold("b", 11);
   assertEquals(await told(), ["1 transfers wait for a deposit by hand that was not decided"]);
 });

@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { databaseAccess } from "../../../ledger/database/database_access.ts";
+import { databaseAccess } from "../../../ledger/database/database_url.ts";
 import type { ProcessSettings } from "./process_settings.ts";
 
 /** Variables that Deno itself needs in the signer's process; nothing else reaches it. */

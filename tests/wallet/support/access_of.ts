@@ -1,5 +1,5 @@
 import type { SignerSettings } from "../../../chains/signer/signer_settings.ts";
-import { type DatabaseAccess, databaseAccess } from "../../../ledger/database/database_access.ts";
+import { type DatabaseAccess, databaseAccess } from "../../../ledger/database/database_url.ts";
 
 /** The access to its database that a worker gets for these settings. */
 export function accessOf({ databaseUrl }: SignerSettings): DatabaseAccess {

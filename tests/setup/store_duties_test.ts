@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import { keepDuties } from "../../ledger/platform_settings.ts";
+import { storeDuties } from "../../ledger/platform_settings.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { Duties } from "../../ledger/money/duties.ts";
@@ -24,20 +24,20 @@ test("the same duties are kept beside a transaction that holds them, others are 
   const { sql } = database;
   const letGo = await holdRows(database, asConfirmation);
   try {
-    assertEquals(await keepDuties(sql, FIRST, "aud_first"), "kept");
-    assertEquals(await keepDuties(sql, OTHERS, "aud_others"), "held");
+    assertEquals(await storeDuties(sql, FIRST, "aud_first"), "stored");
+    assertEquals(await storeDuties(sql, OTHERS, "aud_others"), "locked");
   } finally {
     await letGo();
   }
   const letGoOfHead = await holdRows(database, (tx) => tx`SELECT FROM hub.audit_head FOR UPDATE`);
   try {
-    assertEquals(await keepDuties(sql, OTHERS, "aud_head"), "held");
+    assertEquals(await storeDuties(sql, OTHERS, "aud_head"), "locked");
   } finally {
     await letGoOfHead();
   }
   const rules = () => sql`SELECT four_eyes, trim_scale(alone_up_to)::text AS above FROM book.duty`;
   assertEquals([...await rules()], [{ four_eyes: "keys", above: "100000" }]);
-  assertEquals(await keepDuties(sql, OTHERS, "aud_changed"), "kept");
+  assertEquals(await storeDuties(sql, OTHERS, "aud_changed"), "stored");
   assertEquals([...await rules()], [{ four_eyes: "persons", above: "10000" }]);
   const lines = await sql`SELECT id FROM hub.audit WHERE action = 'duties.set'`;
   assertEquals(lines.map(({ id }) => id), ["aud_changed"]);
