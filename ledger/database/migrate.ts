@@ -12,7 +12,7 @@ import type { AnySql, Sql } from "./connect.ts";
 export interface Migration {
   /** Four digits. */
   readonly number: string;
-  /** File name, for example `0001_book_and_hub.sql`. */
+  /** File name, for example `0001_settings.sql`. */
   readonly name: string;
   /** SHA-256 of the file, hexadecimal. */
   readonly checksum: string;

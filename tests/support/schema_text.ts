@@ -16,18 +16,18 @@ export const SCHEMA_VERSION = 18;
 
 const HEAD =
   `-- Generated from the migrations by "deno task schema"; a test compares the two. Do not edit.
--- Read it to see what the tables are today, and the migrations for why.
-`;
+-- Read it to see what the tables are today, and the migrations for why.`;
 
-/** All objects of the schemas `book` and `hub`, each table with all that belongs to it. */
+/** All objects of the schemas `book` and `hub`, each table with all that belongs to it, functions by their signature. */
 export async function schemaText(sql: Sql): Promise<string> {
   const parts = [
-    ...await compositeTypes(sql),
+    HEAD,
+    (await compositeTypes(sql)).join("\n"),
     ...await tables(sql),
     ...await views(sql),
-    ...await functions(sql),
+    (await functions(sql)).join("\n"),
   ];
-  return `${HEAD}\n${parts.join("\n\n")}\n`;
+  return `${parts.join("\n\n")}\n`;
 }
 
 interface Line {
@@ -99,12 +99,12 @@ async function views(sql: Sql): Promise<readonly string[]> {
   );
 }
 
+/** Signatures of functions; the bodies are in the migrations, each once. */
 async function functions(sql: Sql): Promise<readonly string[]> {
   return texts(
     await sql<Line[]>`
-    SELECT rtrim(pg_get_functiondef(p.oid), E'\n') || ';' || CASE
-      WHEN p.proacl IS NOT NULL AND NOT EXISTS (SELECT FROM aclexplode(p.proacl) g WHERE g.grantee = 0)
-      THEN format(E'\nREVOKE ALL ON FUNCTION %s FROM PUBLIC;', p.oid::regprocedure) ELSE '' END AS line
+    SELECT format('-- %s(%s) RETURNS %s%s', p.oid::regproc, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid),
+      CASE WHEN p.prosecdef THEN ' SECURITY DEFINER' ELSE '' END) AS line
     FROM pg_proc p WHERE p.pronamespace::regnamespace::text IN ('book', 'hub')
     ORDER BY p.oid::regprocedure::text COLLATE "C"`,
   );

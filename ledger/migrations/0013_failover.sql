@@ -2,23 +2,9 @@
 -- promoted, or an older copy was restored. What was signed, handed out or acknowledged since is unknown
 -- to it, so nothing is signed and no address is numbered until that was found out.
 
--- ---------------------------------------------------------------- where the proof of an absence begins
-
--- `since_height` is the block that the bytes refer to: they can only be in a later one, whenever they
--- are committed. Height of our scan when this database came to know them: blocks up to it were read
--- without looking for them, and prove nothing before they are read again.
-ALTER TABLE book.attempt ADD COLUMN known_height bigint;
--- Up to which block they were read again since, from `since_height` on without a gap.
-ALTER TABLE book.attempt ADD COLUMN reread_height bigint;
--- A signer's bytes that this history did not commit: they may be in a block, and so are looked for, but
--- another signer may have signed the same transfer in the lost history. They are never sent from here.
-ALTER TABLE book.attempt ADD COLUMN adopted boolean NOT NULL DEFAULT false;
-CREATE TRIGGER attempt_adoption_is_kept BEFORE UPDATE OF adopted ON book.attempt FOR EACH ROW
-  WHEN (OLD.adopted IS DISTINCT FROM NEW.adopted) EXECUTE FUNCTION book.refuse_change();
-
 -- ---------------------------------------------------------------- money that left unknown to the books
 
--- A final transfer out of a wallet of ours that no attempt knows. While one is `open`, nothing is signed
+-- A final transfer out of a wallet of the service that no attempt knows. While one is `open`, nothing is signed
 -- for its network. `listed`: it went to the hot wallet, so that nothing is lost. `cold`: it went from the
 -- hot wallet to the cold one. `known`: an attempt knows it by now. The others are an operator's verdict.
 CREATE TABLE hub.unknown_spend (
@@ -40,6 +26,9 @@ CREATE TABLE hub.unknown_spend (
   reason        text,
   merchant_id   text COLLATE "C",
   withdrawal_id text COLLATE "C",
+  -- What the chain took for its transaction, of its coin; 0: not known. Where the hot wallet sent it, the
+  -- comparison of its coin has to explain it like the fee of a payout that is known.
+  fee           numeric(38,18) NOT NULL DEFAULT 0 CHECK (fee >= 0),
   PRIMARY KEY (network, txid, log_index),
   CHECK ((status IN ('matched','booked','written_off')) = (actor IS NOT NULL)),
   CHECK ((status IN ('matched','booked')) = (withdrawal_id IS NOT NULL)),
@@ -62,10 +51,12 @@ BEGIN
 END $$;
 CREATE TRIGGER unknown_spend_is_kept BEFORE UPDATE ON hub.unknown_spend FOR EACH ROW EXECUTE FUNCTION hub.keep_unknown_spend();
 CREATE TRIGGER unknown_spend_is_never_deleted BEFORE DELETE ON hub.unknown_spend FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
+CREATE TRIGGER unknown_spend_fee_is_kept BEFORE UPDATE OF fee ON hub.unknown_spend FOR EACH ROW
+  WHEN (OLD.fee IS DISTINCT FROM NEW.fee) EXECUTE FUNCTION book.refuse_change();
 
 -- ---------------------------------------------------------------- which history this is
 
--- The history that was last found in order, one row. Null: the server did not tell.
+-- The history that was last found in order, one row. Null: the server did not say.
 CREATE TABLE hub.database_history (
   one               boolean PRIMARY KEY DEFAULT true CHECK (one),
   system_identifier text COLLATE "C",
@@ -98,7 +89,7 @@ $$;
 INSERT INTO hub.database_history (system_identifier, timeline, database_oid)
 SELECT s.system_identifier, s.timeline, s.database_oid FROM hub.server_history() s;
 
--- Whether the server writes another history than the one that was found in order.
+-- True where the server writes another history than the one that was found in order.
 CREATE FUNCTION hub.is_other_history() RETURNS boolean LANGUAGE sql VOLATILE AS $$
   SELECT EXISTS (
     SELECT FROM hub.database_history h, hub.server_history() s
@@ -125,7 +116,7 @@ CREATE TABLE hub.failover (
 );
 CREATE INDEX failover_open ON hub.failover (id) WHERE ended_at IS NULL;
 
--- What a hold waits for on one network. Until our scan, gap-free from `from_height` on, has passed
+-- The state of a hold on one network. Until our scan, gap-free from `from_height` on, has passed
 -- `until_time`, something that was signed in the lost history may still come to a block.
 CREATE TABLE hub.failover_network (
   failover_id text COLLATE "C" NOT NULL REFERENCES hub.failover,
@@ -209,14 +200,14 @@ BEGIN
   history := coalesce(hub.history_name(), 'not told');
 END $$;
 
--- What the reading of blocks rests on, beside their content: the history that findings are written to, and
+-- The basis of a reading of blocks, beside their content: the history that findings are written to, and
 -- the addresses of lost histories that are looked for. What was read on one basis proves nothing on another.
 -- It sees what the statement sees that asks, as the next one does, so that no commit falls in between.
 CREATE VIEW hub.scan_basis AS
 SELECT coalesce(hub.history_name(), 'not told') || '/'
   || (SELECT count(*) FROM hub.failover_network n WHERE n.gap_watched) AS name;
 
--- Whether blocks may count as read: not before the addresses are watched that a lost history may have
+-- True where blocks may count as read: not before the addresses are watched that a lost history may have
 -- handed out, as what is paid to them would be passed unseen.
 CREATE FUNCTION hub.may_pass_blocks(of_network text) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT NOT EXISTS (
@@ -228,7 +219,7 @@ CREATE FUNCTION hub.may_pass_blocks(of_network text) RETURNS boolean LANGUAGE sq
     SELECT FROM hub.failover_network n WHERE n.network = of_network AND NOT n.gap_watched)
 $$;
 
--- Why nothing may be signed for a network now; null: it may. Asked inside the statements that take
+-- The reason why nothing may be signed for a network now; null: it may. Asked inside the statements that take
 -- transfers from the queue and that commit their signatures, so that no caller can forget it. The history is
 -- compared first, in a snapshot of its own: one that has become the known one since has left its hold by then.
 CREATE FUNCTION hub.signing_stop(of_network text) RETURNS text LANGUAGE plpgsql VOLATILE AS $$
@@ -245,14 +236,28 @@ BEGIN
   END);
 END $$;
 
--- ---------------------------------------------------------------- withdrawals of transfers that have left
-
--- Whether a withdrawal was made for a transfer that had left already. Its UUID is of version 8, derived
--- from the transfer; all others are of version 7.
-CREATE FUNCTION book.is_booked(payment_id text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-  -- transfers of the house name no payment
-  SELECT coalesce(payment_id ~ '^wd_[0-9a-f]{8}-[0-9a-f]{4}-8', false)
-$$;
--- It is CONFIRMED from its first moment, and its payout is never in the queue: no half of a booking stays.
-ALTER TABLE book.withdrawal ADD CONSTRAINT withdrawal_booked_is_paid CHECK (status = 'CONFIRMED' OR NOT book.is_booked(id));
-ALTER TABLE book.outgoing ADD CONSTRAINT outgoing_booked_is_void CHECK (status = 'void' OR NOT book.is_booked(payment_id));
+-- Payouts that live and have the network, token, amount and destination of an unknown transfer: it may have
+-- paid them, and they would be paid again. `queued`: it can be matched; `signed`: bytes of it may come to a
+-- block until `expires_at`, after which it is queued again; `approval`: it waits to be let go.
+CREATE VIEW hub.spend_candidate AS
+SELECT s.network, s.txid, s.log_index, w.id AS withdrawal_id, w.merchant_id, w.reference_id, o.state, o.expires_at
+FROM hub.unknown_spend s
+JOIN (
+  -- one part per state: each has an index of its own, and what has ended is never read
+  SELECT q.network, q.destination, q.currency, q.amount, q.payment_id, q.merchant_id, 'queued' AS state,
+    NULL::timestamptz AS expires_at
+  FROM book.outgoing q WHERE q.status = 'queued'
+  UNION ALL
+  SELECT q.network, q.destination, q.currency, q.amount, q.payment_id, q.merchant_id, 'signed', a.expires_at
+  FROM book.outgoing q
+  LEFT JOIN book.attempt a ON a.outgoing_id = q.id AND a.merchant_id = q.merchant_id AND a.outcome IS NULL
+  WHERE q.status = 'signed'
+) o ON o.network = s.network AND o.destination = s.recipient AND o.currency = s.currency AND o.amount = s.amount
+JOIN book.withdrawal w ON w.id = o.payment_id AND w.merchant_id = o.merchant_id
+WHERE s.status = 'open'
+UNION ALL
+SELECT s.network, s.txid, s.log_index, w.id, w.merchant_id, w.reference_id, 'approval', NULL
+FROM hub.unknown_spend s
+JOIN book.withdrawal w ON w.status = 'PENDING_APPROVAL' AND w.network = s.network AND w.destination = s.recipient
+  AND w.currency = s.currency AND w.amount = s.amount
+WHERE s.status = 'open';

@@ -1,7 +1,24 @@
--- What was read of each network, what still waits to be read, what nodes were asked, and whether
--- the books agree with the chains.
+-- Blocks that were read of each network and those that still wait, calls to nodes, and comparisons of the
+-- books with the chains.
 
--- Which chain a network is: the id of its first block, kept when it was first read. A node that
+-- The newest block that was read of a network. `head` informs, `solid` moves money.
+CREATE TABLE hub.cursor (
+  network text COLLATE "C" NOT NULL,
+  view    text COLLATE "C" NOT NULL CHECK (view IN ('head','solid')),
+  height  bigint NOT NULL,
+  hash    text COLLATE "C" NOT NULL,
+  time    timestamptz NOT NULL,
+  -- time of the block before: once that is past a transaction's expiry, no later block can hold it
+  previous_time timestamptz NOT NULL,
+  -- The solid block at which the scan began. Blocks up to it say nothing about these books, read again or
+  -- not: it stays where it is, as ranges that are read again below it move the lowest height that was read.
+  began_height bigint,
+  PRIMARY KEY (network, view)
+);
+CREATE TRIGGER cursor_beginning_is_kept BEFORE UPDATE OF began_height ON hub.cursor FOR EACH ROW
+  WHEN (OLD.began_height IS DISTINCT FROM NEW.began_height) EXECUTE FUNCTION book.refuse_change();
+
+-- The chain of a network: the id of its first block, kept when it was first read. A node that
 -- answers another one is not believed.
 CREATE TABLE hub.chain (
   network text COLLATE "C" PRIMARY KEY,
@@ -47,10 +64,10 @@ BEGIN
 END $$;
 
 -- Blocks that no node gives whole. Those of the solid view hold the cursor; those of the head view
--- only delay the news.
+-- only delay the news. `again`: a block that the scan has passed and that has to be read once more.
 CREATE TABLE hub.unreadable_block (
   network     text COLLATE "C" NOT NULL,
-  view        text COLLATE "C" NOT NULL CHECK (view IN ('head','solid')),
+  view        text COLLATE "C" NOT NULL CHECK (view IN ('head','solid','again')),
   height      bigint NOT NULL,
   reason      text NOT NULL,
   tries       integer NOT NULL DEFAULT 1 CHECK (tries > 0),
@@ -80,13 +97,7 @@ CREATE TABLE hub.reconciliation (
 );
 CREATE INDEX reconciliation_of_scope ON hub.reconciliation (scope, id);
 
--- When work is due that one service does for all of them.
-CREATE TABLE hub.job (
-  name   text COLLATE "C" PRIMARY KEY,
-  due_at timestamptz NOT NULL
-);
-
--- What the hot wallet held at a block, as found when it was last compared: what has come and gone
+-- The balance of the hot wallet at a block, as found when it was last compared: what has come and gone
 -- since then must be ours to explain.
 CREATE TABLE hub.wallet_level (
   network  text COLLATE "C" NOT NULL,
@@ -96,5 +107,43 @@ CREATE TABLE hub.wallet_level (
   PRIMARY KEY (network, currency)
 );
 
--- Which of our transactions were in which blocks; rows come nearly in that order.
-CREATE INDEX attempt_height ON book.attempt USING brin (height) WHERE height IS NOT NULL;
+-- The token contracts that the scan knows, and solid blocks that were read without one of them: its
+-- transfers in them were passed over, until they are read again.
+CREATE TABLE hub.scanned_contract (
+  network     text COLLATE "C" NOT NULL,
+  currency    text COLLATE "C" NOT NULL,
+  contract    text COLLATE "C" NOT NULL,
+  missed_from bigint,
+  missed_to   bigint,
+  -- newest solid block that was read when it was found to be configured no more; null: it is configured
+  left_at     bigint,
+  PRIMARY KEY (network, currency, contract),
+  CHECK ((missed_from IS NULL) = (missed_to IS NULL)),
+  CHECK (missed_to >= missed_from)
+);
+
+-- Notes the contracts that are configured. One that is new to a network which was read before has missed
+-- all of it; one that comes back has missed what was read since it left.
+CREATE FUNCTION hub.store_contracts(of_network text, currencies text[], contracts text[])
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  newest bigint;
+  oldest bigint;
+  is_first boolean;
+BEGIN
+  SELECT height INTO newest FROM hub.cursor WHERE network = of_network AND view = 'solid' FOR UPDATE;
+  SELECT min(first_height) INTO oldest FROM hub.scanned_range WHERE network = of_network;
+  SELECT NOT EXISTS (SELECT FROM hub.scanned_contract WHERE network = of_network) INTO is_first;
+  UPDATE hub.scanned_contract SET left_at = coalesce(newest, 0)
+  WHERE network = of_network AND left_at IS NULL AND NOT EXISTS (
+    SELECT FROM unnest(currencies, contracts) AS c(currency, contract)
+    WHERE c.currency = scanned_contract.currency AND c.contract = scanned_contract.contract);
+  INSERT INTO hub.scanned_contract AS s (network, currency, contract, missed_from, missed_to)
+  SELECT of_network, c.currency, c.contract,
+    CASE WHEN NOT is_first AND oldest <= newest THEN oldest END,
+    CASE WHEN NOT is_first AND oldest <= newest THEN newest END
+  FROM unnest(currencies, contracts) AS c(currency, contract)
+  ON CONFLICT (network, currency, contract) DO UPDATE SET left_at = NULL,
+    missed_from = CASE WHEN s.left_at < newest THEN least(s.missed_from, s.left_at + 1) ELSE s.missed_from END,
+    missed_to = CASE WHEN s.left_at < newest THEN newest ELSE s.missed_to END;
+END $$;

@@ -5,7 +5,7 @@ CREATE INDEX outbox_of_payment ON book.outbox (payment_id, id) WHERE status = 'P
 -- Events by status: the merchant's delivery log, and those that ran out of retries, for the second
 -- chance after their endpoint recovers.
 CREATE INDEX outbox_list ON book.outbox (merchant_id, status, id);
--- When an endpoint last acknowledged anything: events are not acknowledged in the order of their ids.
+-- The last acknowledgement of an endpoint: events are not acknowledged in the order of their ids.
 CREATE INDEX outbox_acknowledged ON book.outbox (merchant_id, delivered_at) WHERE delivered_at IS NOT NULL;
 
 -- One row per attempt of an event, for the merchant's delivery log.
@@ -30,7 +30,7 @@ CREATE TABLE book.event_revival (
 );
 
 -- Merchants with events that ran out of retries and may be owed their second chance. recovered_at:
--- the endpoint acknowledges again, so they are queued, part by part; whoever does it may die between.
+-- the endpoint acknowledges again, so they are queued, part by part; the process that does it may die between.
 --
 -- owed_from: no event before it is owed anything; null where that is not known. The rest is the
 -- schedule of an endpoint for which nothing waits: the last of its failed events that it was probed
@@ -51,7 +51,7 @@ CREATE TABLE book.second_chance (
 -- endpoint is sent only what was begun, and now and then its oldest new event as a probe. A row
 -- counts for the URL that it names: another URL is another endpoint.
 --
--- Who writes this table or book.second_chance takes the merchant's advisory lock before any row, or
+-- A writer of this table or of book.second_chance takes the merchant's advisory lock before any row, or
 -- skips rows that are locked.
 CREATE TABLE book.webhook_endpoint (
   merchant_id    text COLLATE "C" PRIMARY KEY,
@@ -66,53 +66,7 @@ CREATE TABLE book.webhook_endpoint (
   CHECK ((paused_at IS NULL) = (next_probe_at IS NULL))
 );
 
-CREATE INDEX deposit_reference ON book.deposit (merchant_id, reference_id, seq) WHERE reference_id IS NOT NULL;
-
--- The first row of a merchant's list that is not older than a time. Rows are numbered in the order
--- of their times, so this is a binary search of some 20 index look-ups, whatever the list's length.
--- One past the last row where all are older.
-CREATE FUNCTION book.first_seq_since(p_list text, p_merchant_id text, p_time timestamptz)
-RETURNS bigint LANGUAGE plpgsql STABLE AS $$
-DECLARE
-  v_low  bigint := 1;
-  v_high bigint;
-  v_middle bigint;
-  v_at   timestamptz;
-BEGIN
-  SELECT CASE p_list WHEN 'deposit' THEN a.deposit_seq WHEN 'withdrawal' THEN a.withdrawal_seq
-                     WHEN 'transaction' THEN a.transaction_seq WHEN 'charge' THEN a.charge_seq
-                     WHEN 'settlement' THEN a.settlement_seq END + 1
-  INTO v_high FROM book.account a WHERE a.merchant_id = p_merchant_id;
-  IF v_high IS NULL THEN
-    RETURN 1;
-  END IF;
-  WHILE v_low < v_high LOOP
-    v_middle := (v_low + v_high) / 2;
-    CASE p_list
-      WHEN 'deposit' THEN
-        SELECT x.created_at INTO v_at FROM book.deposit x WHERE x.merchant_id = p_merchant_id AND x.seq = v_middle;
-      WHEN 'withdrawal' THEN
-        SELECT x.created_at INTO v_at FROM book.withdrawal x WHERE x.merchant_id = p_merchant_id AND x.seq = v_middle;
-      WHEN 'transaction' THEN
-        SELECT x.created_at INTO v_at FROM book.transaction x WHERE x.merchant_id = p_merchant_id AND x.seq = v_middle;
-      WHEN 'charge' THEN
-        SELECT x.created_at INTO v_at FROM book.charge x WHERE x.merchant_id = p_merchant_id AND x.seq = v_middle;
-      WHEN 'settlement' THEN
-        SELECT x.created_at INTO v_at FROM book.settlement x WHERE x.merchant_id = p_merchant_id AND x.seq = v_middle;
-    END CASE;
-    IF v_at IS NULL THEN
-      RAISE EXCEPTION 'Cannot search a list as a row is missing: % % %', p_list, p_merchant_id, v_middle;
-    END IF;
-    IF v_at < p_time THEN
-      v_low := v_middle + 1;
-    ELSE
-      v_high := v_middle;
-    END IF;
-  END LOOP;
-  RETURN v_low;
-END $$;
-
--- Whether a pause or a lease of the outbox is over. The longest of them is half a minute and a little:
+-- True where a pause or a lease of the outbox is over. The longest of them is half a minute and a little:
 -- a time further ahead was written while a clock was wrong, and holds nothing back.
 CREATE FUNCTION book.is_over(p_until timestamptz) RETURNS boolean LANGUAGE sql STABLE
 RETURN p_until <= now() OR p_until > now() + interval '2 minutes';

@@ -390,30 +390,9 @@ BEGIN
   VALUES (p_commit_id, ARRAY(SELECT s.merchant_id FROM unnest(p_accounts) s));
 END $$;
 
--- Sums the large buckets of a merchant's lists that have all their rows. Under the lock of its account, as
--- every commit: nothing of them changes meanwhile.
-CREATE FUNCTION book.sum_large_buckets(p_merchant_id text) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  v_account book.account;
-  v_list    text;
-  v_rows    bigint;
-  v_done    bigint;
-BEGIN
-  SELECT * INTO v_account FROM book.account a WHERE a.merchant_id = p_merchant_id FOR UPDATE;
-  FOR v_list, v_rows IN VALUES ('deposit', v_account.deposit_seq), ('withdrawal', v_account.withdrawal_seq),
-      ('transaction', v_account.transaction_seq), ('settlement', v_account.settlement_seq), ('charge', v_account.charge_seq)
-  LOOP
-    v_done := coalesce((SELECT s.large_buckets FROM book.list_summed s WHERE s.merchant_id = p_merchant_id AND s.list = v_list), 0);
-    CONTINUE WHEN v_rows / 64000 <= v_done;
-    INSERT INTO book.list_large_bucket
-    SELECT b.merchant_id, b.list, b.bucket / 256, b.currency, b.network, b.status, b.type, sum(b.count), sum(b.effect)
-    FROM book.list_bucket b
-    WHERE b.merchant_id = p_merchant_id AND b.list = v_list AND b.bucket >= v_done * 256 AND b.bucket < v_rows / 64000 * 256
-    GROUP BY 1, 2, 3, 4, 5, 6, 7;
-    INSERT INTO book.list_summed VALUES (p_merchant_id, v_list, v_rows / 64000)
-    ON CONFLICT (merchant_id, list) DO UPDATE SET large_buckets = excluded.large_buckets;
-  END LOOP;
-END $$;
+-- Number of times a queued transfer was tried in vain: its pause grows with it, and a restart does not begin anew.
+-- Added here, as it is no column of book.outgoing_row: the journal does not write it.
+ALTER TABLE book.outgoing ADD COLUMN tries integer NOT NULL DEFAULT 0 CHECK (tries >= 0);
 
 -- Settles what became of a batch whose answer was lost. An account that nothing holds is locked and given
 -- a fence that is never reached again: a write that is still on its way can no longer land on it. One that

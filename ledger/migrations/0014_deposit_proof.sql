@@ -41,27 +41,6 @@ CREATE INDEX deposit_proof_open ON book.deposit_proof (network, next_ask_at) WHE
 CREATE INDEX deposit_proof_named ON book.deposit_proof (network, txid)
   WHERE evidence IS NULL OR evidence ? 'discarded';
 
--- What waits for its proof has paid its merchant as surely as what is noted to be swept: no deposit by hand
--- of another merchant is confirmed with its transaction. What was discarded is still its merchant's, as a later
--- sight of it may be proven. Otherwise the function is that of 0010.
-CREATE OR REPLACE FUNCTION book.check_deposit_by_hand() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF TG_OP = 'UPDATE' AND OLD.status = 'CONFIRMED' THEN
-    RETURN NEW;
-  END IF;
-  IF EXISTS (
-    SELECT FROM book.sweep_item i
-    WHERE i.network = NEW.network AND i.txid = NEW.txid AND i.merchant_id NOT IN (NEW.merchant_id, 'mer_lost'))
-  OR EXISTS (
-    SELECT FROM book.deposit_proof p
-    WHERE p.network = NEW.network AND p.txid = NEW.txid AND p.merchant_id <> NEW.merchant_id
-      AND (p.evidence IS NULL OR p.evidence ? 'discarded')) THEN
-    RAISE EXCEPTION 'Cannot confirm a deposit by hand as its transaction paid another merchant: %', NEW.id
-      USING ERRCODE = 'unique_violation', CONSTRAINT = 'deposit_by_hand';
-  END IF;
-  RETURN NEW;
-END $$;
-
 -- A transfer that waits for its proof is given to its merchant by that alone, as it was proven, whoever writes;
 -- one that was discarded only waits again.
 CREATE FUNCTION book.require_deposit_proof() RETURNS trigger LANGUAGE plpgsql AS $$

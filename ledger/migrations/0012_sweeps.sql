@@ -1,36 +1,7 @@
--- Transfers of the house itself, and sweeps: what moves money from deposit addresses to the hot
--- wallet, with the gas that needs. They belong to the platform account (ledger/own_accounts.ts).
+-- Sweeps: what moves money from deposit addresses to the hot wallet, with the gas that needs.
 
--- `gas`: the chain's coin for an address. `delegation`: energy lent to one, its amount the coin staked
--- for it, which stays ours; `reclaim`: lent energy taken back.
-ALTER TABLE book.outgoing DROP CONSTRAINT outgoing_kind_check;
-ALTER TABLE book.outgoing ADD CONSTRAINT outgoing_kind_check
-  CHECK (kind IN ('payout','settlement','sweep','gas','delegation','reclaim','cold'));
-ALTER TABLE book.outgoing ADD CONSTRAINT outgoing_asset_of_kind CHECK (
-  kind = 'cold' OR (currency = 'native') = (kind IN ('gas','delegation','reclaim')));
--- Only sweeps leave from deposit addresses, and nothing but sweeps.
-ALTER TABLE book.outgoing ADD CONSTRAINT outgoing_wallet_of_kind CHECK ((kind = 'sweep') = (wallet <> 'hot'));
-ALTER TABLE book.outgoing ADD CONSTRAINT outgoing_of_platform
-  CHECK ((merchant_id = 'mer_platform') = (kind NOT IN ('payout','settlement')));
-
--- One living sweep per address and currency, one living helper per address: nothing is sent twice.
-CREATE UNIQUE INDEX outgoing_living_sweep ON book.outgoing (network, wallet, currency)
-  WHERE kind = 'sweep' AND status IN ('queued','signed','dead');
-CREATE UNIQUE INDEX outgoing_living_helper ON book.outgoing (network, destination)
-  WHERE kind IN ('gas','delegation','reclaim') AND status IN ('queued','signed','dead');
-CREATE INDEX outgoing_of_wallet ON book.outgoing (network, wallet, currency, id) WHERE wallet <> 'hot';
-CREATE INDEX outgoing_for_address ON book.outgoing (network, destination, id)
-  WHERE kind IN ('gas','delegation','reclaim');
-
--- Which address a sweep has left.
-CREATE INDEX address_of_index ON hub.address (network, wallet_index);
-
-ALTER TABLE book.inbox DROP CONSTRAINT inbox_phase_check;
-ALTER TABLE book.inbox ADD CONSTRAINT inbox_phase_check
-  CHECK (phase IN ('seen','solid','vanished','submitted','outcome','margin','swept'));
-
--- One final transfer to an address of ours, to be carried to the hot wallet. `outgoing_id`: the sweep
--- that carries it, at most one that may live. `done`: carried, and whoever waits for that was told.
+-- One final transfer to an address of the service, to be carried to the hot wallet. `outgoing_id`: the sweep
+-- that carries it, at most one that may live. `done`: carried, and the merchant that waits for it was informed.
 CREATE TABLE book.sweep_item (
   merchant_id text COLLATE "C" NOT NULL,
   network     text COLLATE "C" NOT NULL,
@@ -43,13 +14,17 @@ CREATE TABLE book.sweep_item (
   found_at    timestamptz NOT NULL DEFAULT now(),
   outgoing_id text COLLATE "C",
   done        boolean NOT NULL DEFAULT false,
+  write_off   text COLLATE "C",
   PRIMARY KEY (network, txid, log_index, merchant_id),
-  CHECK (NOT done OR outgoing_id IS NOT NULL)
+  -- done by a sweep that carried it, or by its being written off: never both
+  CONSTRAINT sweep_item_done_by CHECK (NOT done OR (outgoing_id IS NULL) <> (write_off IS NULL)),
+  CONSTRAINT sweep_item_written_off CHECK (write_off IS NULL OR done)
 ) WITH (fillfactor = 80);
 CREATE INDEX sweep_item_open ON book.sweep_item (network, address, currency) WHERE NOT done;
 CREATE INDEX sweep_item_of_sweep ON book.sweep_item (outgoing_id) WHERE outgoing_id IS NOT NULL;
+CREATE INDEX sweep_item_of_write_off ON book.sweep_item (write_off) WHERE write_off IS NOT NULL;
 
--- What an operator has found out about a sweep that succeeded without the intended transfer, checked
+-- An operator's finding on a sweep that succeeded without the intended transfer, checked
 -- against its receipt: what left the address by it, and what of that reached the hot wallet.
 CREATE TABLE book.sweep_verdict (
   outgoing_id text COLLATE "C" PRIMARY KEY,
@@ -82,8 +57,8 @@ BEGIN
 END $$;
 CREATE TRIGGER sweep_verdict_is_needed BEFORE INSERT ON book.sweep_verdict FOR EACH ROW EXECUTE FUNCTION book.check_sweep_verdict();
 
--- What did not arrive has left its sweep when the verdict commits: in a statement of its own. The row of
--- the sweep is held since the verdict was written; held here too, so that this does not rest on that.
+-- A transfer that did not arrive has left its sweep when the verdict commits: in a statement of its own. The row of
+-- the sweep is held since the verdict was written; held here too, so that this does not depend on that.
 CREATE FUNCTION book.check_settled_items() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM FROM book.outgoing o WHERE o.id = NEW.outgoing_id AND o.merchant_id = 'mer_platform' FOR NO KEY UPDATE;
@@ -123,8 +98,8 @@ CREATE TRIGGER sweep_item_is_never_deleted BEFORE DELETE ON book.sweep_item FOR 
 
 -- A sweep carries no more than it moves, and nothing that came after it: otherwise money would become
 -- available that was never moved. One sweep at a time and by its key, whatever the database knows of
--- sizes: a join was planned as a look at every transfer of the house, for each item that changed. Their
--- rows are held in the order of their ids, as everybody does who holds several.
+-- sizes: a join was planned as a walk over every transfer of the service, for each item that changed. Their
+-- rows are held in the order of their ids, as every writer does that holds several.
 CREATE FUNCTION book.check_sweep_items() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
   v_sweep text;
@@ -152,6 +127,70 @@ CREATE TRIGGER sweep_item_begins_open BEFORE INSERT ON book.sweep_item FOR EACH 
 CREATE TRIGGER sweep_carries_its_items AFTER UPDATE ON book.sweep_item REFERENCING NEW TABLE AS changed
   FOR EACH STATEMENT EXECUTE FUNCTION book.check_sweep_items();
 
+-- Transfers that are on their address no more although no sweep of ours has taken them: what an operator
+-- has written off, checked against the balance. Nothing is left to be swept of them, and a top-up among
+-- them stays unconfirmed. `unexplained`: what of it no transaction of ours accounts for; a sweep that was
+-- settled as lost has accounted for what it took.
+CREATE TABLE book.sweep_write_off (
+  id          text COLLATE "C" PRIMARY KEY,
+  network     text COLLATE "C" NOT NULL,
+  address     text COLLATE "C" NOT NULL,
+  currency    text COLLATE "C" NOT NULL,
+  amount      numeric(38,18) NOT NULL CHECK (amount > 0),
+  unexplained numeric(38,18) NOT NULL CHECK (unexplained >= 0 AND unexplained <= amount),
+  height      bigint NOT NULL,
+  reason      text NOT NULL CHECK (trim(reason) <> ''),
+  actor       text COLLATE "C" NOT NULL,
+  created_at  timestamptz NOT NULL
+);
+CREATE INDEX sweep_write_off_of_address ON book.sweep_write_off (network, address);
+CREATE TRIGGER sweep_write_off_is_written_once BEFORE UPDATE OR DELETE ON book.sweep_write_off FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
+CREATE TRIGGER sweep_write_off_is_not_truncated BEFORE TRUNCATE ON book.sweep_write_off FOR EACH STATEMENT EXECUTE FUNCTION book.refuse_change();
+
+CREATE TRIGGER sweep_item_is_written_off_once BEFORE UPDATE ON book.sweep_item FOR EACH ROW
+  WHEN (OLD.write_off IS NOT NULL) EXECUTE FUNCTION book.refuse_change();
+
+-- Only open transfers of that address are written off, and only in the transaction that says so.
+CREATE FUNCTION book.check_written_off() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF OLD.outgoing_id IS NOT NULL OR NOT EXISTS (
+    SELECT FROM book.sweep_write_off w
+    WHERE w.id = NEW.write_off AND w.network = NEW.network AND w.address = NEW.address
+      AND w.currency = NEW.currency AND w.created_at = now()) THEN
+    RAISE EXCEPTION 'Cannot write a transfer off as nobody says so: %/%', NEW.txid, NEW.log_index
+      USING ERRCODE = 'check_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER sweep_item_is_written_off BEFORE UPDATE ON book.sweep_item FOR EACH ROW
+  WHEN (OLD.write_off IS NULL AND NEW.write_off IS NOT NULL) EXECUTE FUNCTION book.check_written_off();
+
+CREATE FUNCTION book.check_sweep_write_off() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.created_at <> now() OR NEW.amount <> (
+    SELECT coalesce(sum(i.amount), 0) FROM book.sweep_item i WHERE i.write_off = NEW.id) THEN
+    RAISE EXCEPTION 'Cannot write off another amount than that of its transfers: %', NEW.id USING ERRCODE = 'check_violation';
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER sweep_write_off_is_of_items AFTER INSERT ON book.sweep_write_off
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION book.check_sweep_write_off();
+
+-- Nor more than that, when what is looked at in the end was looked at before all of it was written.
+CREATE FUNCTION book.check_written_off_items() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (
+    SELECT FROM (SELECT DISTINCT n.write_off FROM changed n WHERE n.write_off IS NOT NULL) c
+    JOIN book.sweep_write_off w ON w.id = c.write_off
+    WHERE w.amount < (SELECT sum(i.amount) FROM book.sweep_item i WHERE i.write_off = c.write_off)) THEN
+    RAISE EXCEPTION 'Cannot write off another amount than that of its transfers: %',
+      (SELECT min(n.write_off) FROM changed n) USING ERRCODE = 'check_violation';
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER sweep_write_off_has_its_items AFTER UPDATE ON book.sweep_item REFERENCING NEW TABLE AS changed
+  FOR EACH STATEMENT EXECUTE FUNCTION book.check_written_off_items();
+
 -- An address with something to sweep in one currency: when the planner looks at it next, and why it
 -- was not swept when it last did. `touched` counts what happened to it meanwhile.
 CREATE TABLE book.sweep_address (
@@ -166,7 +205,21 @@ CREATE TABLE book.sweep_address (
   amount      numeric(38,18),
   created_at  timestamptz NOT NULL DEFAULT now(),
   updated_at  timestamptz NOT NULL DEFAULT now(),
+  -- how often it could not be looked at in vain: its pause grows with it
+  tries       integer NOT NULL DEFAULT 0 CHECK (tries >= 0),
   PRIMARY KEY (network, address, currency)
 ) WITH (fillfactor = 70);
 CREATE INDEX sweep_address_due ON book.sweep_address (network, look_at);
 CREATE INDEX sweep_address_reason ON book.sweep_address (network, reason, address, currency) WHERE reason IS NOT NULL;
+CREATE INDEX sweep_address_failing ON book.sweep_address (network) WHERE tries >= 3;
+
+-- Addresses that were paid while another session held their row of `sweep_address`: the scan notes them here
+-- and goes on, and the planner's next look that finds the row free takes them over.
+CREATE TABLE book.late_sweep_address (
+  network     text COLLATE "C" NOT NULL,
+  address     text COLLATE "C" NOT NULL,
+  currency    text COLLATE "C" NOT NULL,
+  merchant_id text COLLATE "C" NOT NULL,
+  noted_at    timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (network, address, currency)
+);
