@@ -6,7 +6,7 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import type { NodeState } from "../chains/chain.ts";
+import type { NodeState } from "../chains/node_state.ts";
 import { createJournalStore } from "../ledger/journal/store.ts";
 import type { Amount } from "../ledger/money/amount.ts";
 import type { Currency, Network } from "../ledger/money/pair.ts";

@@ -5,7 +5,8 @@
  */
 
 import type { Sql } from "postgres";
-import type { Chain, NodeState } from "../chains/chain.ts";
+import type { Chain } from "../chains/chain.ts";
+import type { NodeState } from "../chains/node_state.ts";
 import type { Signer } from "../chains/signer.ts";
 import type { Currency, Network } from "../ledger/money/pair.ts";
 import type { SweeperDeps } from "./sweeper/sweeper_actor.ts";

@@ -7,13 +7,10 @@
 
 import type { Amount } from "../ledger/money/amount.ts";
 import type { Currency, Network } from "../ledger/money/pair.ts";
+import type { FeeEstimate, GasPort } from "./fees.ts";
 
 /** What an adapter's chain can and cannot do. */
 export interface Capabilities {
-  /** `solid-block`: blocks at or below the solid height never change. */
-  readonly finality: "solid-block";
-  /** True if one wallet's transactions are ordered by a nonce (then they can be replaced). */
-  readonly nonce: boolean;
   /** True if an address needs the chain's own coin before its tokens can be moved. */
   readonly needsGasToSweep: boolean;
   /** Currencies with a configured token contract. */
@@ -103,21 +100,6 @@ export type TransactionLookup =
   | { readonly kind: "incomplete"; readonly txid: string; readonly reason: string }
   /** No node has it in the asked view; that proves nothing, see {@linkcode BroadcastOutcome}. */
   | { readonly kind: "missing"; readonly txid: string };
-
-/** What the chain asks for one transfer. */
-export interface FeeEstimate {
-  /** Expected cost in the chain's own coin. */
-  readonly fee: Amount;
-  /** What the transaction is allowed to burn, in the chain's own coin, as its envelope says. */
-  readonly limit: Amount;
-  /** The most that it takes altogether, where more is taken than the limit bounds. */
-  readonly atMost?: Amount;
-  /**
-   * What would reach the destination, as events of a node's simulation say; absent: the node told no
-   * events, or nothing was simulated.
-   */
-  readonly arrives?: Amount;
-}
 
 /** What a token's issuer has switched, as far as the token knows such switches. */
 export interface TokenSwitches {
@@ -212,34 +194,6 @@ export class NotOurChain extends ChainUnavailable {
     super("malformed", message, options);
     this.name = "NotOurChain";
   }
-}
-
-/** How one node of a network fares; for pace, metrics and operators. */
-export interface NodeState {
-  /** Host and port; a path or credentials in its URL may be secret. */
-  readonly name: string;
-  /**
-   * `resting`: left alone after a failure. `spent`: today's calls are used up, so it is asked last.
-   * `foreign`: it is of another chain, or has another block in place of our newest solid one, and is not
-   * believed.
-   */
-  readonly state: "ready" | "resting" | "spent" | "foreign";
-  /** How much longer it is left alone, milliseconds. */
-  readonly restingMs: number;
-  /** For how much of that it answers nothing, as it said itself, milliseconds. */
-  readonly suspendedMs: number;
-  /** Calls per second that it is sent at most now, null without a bound. */
-  readonly callsPerSecond: number | null;
-  /** Single calls that it could not answer and is not asked now, while it is asked all others. */
-  readonly restingCalls: number;
-  /** Paths that it said it does not serve: a lite node, or an API that its operator has closed. */
-  readonly unserved: readonly string[];
-  /** Calls of this day (UTC). */
-  readonly callsToday: number;
-  /** What its provider allows per day, null without a bound. */
-  readonly dailyCalls: number | null;
-  /** Why it last failed since it last answered, null while it answers. */
-  readonly failure: string | null;
 }
 
 /** A blockchain, as the actors see it. Reads throw {@linkcode ChainUnavailable}. */
@@ -339,51 +293,4 @@ export interface Chain {
   ): Promise<TokenSwitches>;
   /** What sweeps need, where `needsGasToSweep`. */
   readonly gas: GasPort;
-}
-
-/**
- * Means of an address for one transfer of its tokens, all in the chain's own coin: coin to burn, or energy
- * lent from stake, on chains where the address itself pays (`needsGasToSweep`).
- */
-export interface SweepMeans {
-  /** True if the chain knows the address: before that it sends nothing, and nothing can be lent to it. */
-  readonly isActive: boolean;
-  /** Coin it holds in solid blocks. */
-  readonly coin: Amount;
-  /** The transfer as if nothing were staked or free; its limit is what the transaction may burn. */
-  readonly fee: FeeEstimate;
-  /** Coin it would burn now, beyond what its energy and free bytes cover. */
-  readonly burn: Amount;
-  /** The same with room for what may change until it runs: what it should hold. */
-  readonly burnAtMost: Amount;
-  /** What it should hold when energy is lent to it. */
-  readonly burnWithLoan: Amount;
-  /** Stake to lend so that its energy suffices; zero: it suffices; null: this chain lends nothing. */
-  readonly loan: Amount | null;
-  /** What the whole sweep would cost us by sending coin first, activation included. */
-  readonly costByCoin: Amount;
-  /** The same by lending and taking back. */
-  readonly costByLoan: Amount;
-}
-
-/** Reading what sweeps need. Throws `ChainUnavailable` where nothing is known. */
-export interface GasPort {
-  /**
-   * What one transfer of tokens off an address needs.
-   *
-   * @throws {ChainUnavailable} `reverted` when the transfer would fail as things stand
-   */
-  means(
-    transfer: {
-      readonly from: string;
-      readonly to: string;
-      readonly currency: Currency;
-      readonly amount: Amount;
-    },
-    signal?: AbortSignal,
-  ): Promise<SweepMeans>;
-  /** Stake of the hot wallet that can be lent now. */
-  lendable(signal?: AbortSignal): Promise<Amount>;
-  /** Stake of the hot wallet that is lent to an address, in solid blocks. */
-  lentTo(address: string, signal?: AbortSignal): Promise<Amount>;
 }

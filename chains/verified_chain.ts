@@ -7,8 +7,23 @@ export interface Verifiable extends Chain {
 }
 
 /**
- * Puts a chain's check before everything it says or sends. A network whose nodes are away while the
- * service starts is checked when they come back, so that their absence stops nothing else.
+ * Members that ask no node, and `broadcast`: its bytes were signed for a checked chain, so that holding
+ * them back would only delay them.
+ */
+const UNCHECKED: ReadonlySet<string | symbol> = new Set<keyof Chain>([
+  "isAddress",
+  "addressOf",
+  "eventAddress",
+  "transactionId",
+  "deriveAddress",
+  "envelope",
+  "termsOf",
+  "broadcast",
+]);
+
+/**
+ * Puts a chain's check before everything it says. A network whose nodes are away while the service starts
+ * is checked when they come back, so that their absence stops nothing else.
  */
 export function verifiedFirst(chain: Verifiable): Chain {
   let checking: Promise<void> | null = null;
@@ -17,64 +32,25 @@ export function verifiedFirst(chain: Verifiable): Chain {
       checking = null;
       throw error;
     });
-  return {
-    network: chain.network,
-    capabilities: chain.capabilities,
-    hotWallet: chain.hotWallet,
-    isAddress: (text) => chain.isAddress(text),
-    addressOf: (eventAddress) => chain.addressOf(eventAddress),
-    eventAddress: (address) => chain.eventAddress(address),
-    transactionId: (text) => chain.transactionId(text),
-    deriveAddress: (index) => chain.deriveAddress(index),
-    envelope: (solid, fee) => chain.envelope(solid, fee),
-    termsOf: (bytes, near) => chain.termsOf(bytes, near),
-    head: async (signal) => {
-      await verified();
-      return await chain.head(signal);
-    },
-    solid: async (signal) => {
-      await verified();
-      return await chain.solid(signal);
-    },
-    block: async (height, finality, signal) => {
-      await verified();
-      return await chain.block(height, finality, signal);
-    },
-    blocks: async function* (from, to, finality, signal, checkpoint, continued) {
-      await verified();
-      yield* chain.blocks(from, to, finality, signal, checkpoint, continued);
-    },
-    transaction: async (txid, finality, signal, checkpoint) => {
-      await verified();
-      return await chain.transaction(txid, finality, signal, checkpoint);
-    },
-    estimateFee: async (transfer, signal) => {
-      await verified();
-      return await chain.estimateFee(transfer, signal);
-    },
-    balanceOf: async (address, asset, signal, checkpoint) => {
-      await verified();
-      return await chain.balanceOf(address, asset, signal, checkpoint);
-    },
-    tokenSwitches: async (currency, address, signal) => {
-      await verified();
-      return await chain.tokenSwitches(currency, address, signal);
-    },
-    gas: {
-      means: async (transfer, signal) => {
-        await verified();
-        return await chain.gas.means(transfer, signal);
+  const guarded = <T extends object>(target: T): T =>
+    new Proxy(target, {
+      get(_, name) {
+        const member: unknown = Reflect.get(target, name);
+        if (typeof member !== "function" || UNCHECKED.has(name)) return member;
+        return async (...given: unknown[]) => {
+          await verified();
+          return await Reflect.apply(member, target, given);
+        };
       },
-      lendable: async (signal) => {
-        await verified();
-        return await chain.gas.lendable(signal);
-      },
-      lentTo: async (address, signal) => {
-        await verified();
-        return await chain.gas.lentTo(address, signal);
-      },
-    },
-    // what was signed was signed for a checked chain; holding it back would only delay it
-    broadcast: (signed, signal) => chain.broadcast(signed, signal),
+    });
+  const checked = guarded<Chain>(chain);
+  const gas = guarded(chain.gas);
+  const blocks: Chain["blocks"] = async function* (...range) {
+    await verified();
+    yield* chain.blocks(...range);
   };
+  return new Proxy(checked, {
+    get: (_, name) =>
+      name === "gas" ? gas : name === "blocks" ? blocks : Reflect.get(checked, name),
+  });
 }

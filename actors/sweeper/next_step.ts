@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { SweepMeans } from "../../chains/chain.ts";
+import type { SweepMeans } from "../../chains/fees.ts";
 import { type Amount, formatAmount, max, subtract, ZERO } from "../../ledger/money/amount.ts";
 import { worthOf } from "../../ledger/money/fees.ts";
 import { tokenDecimals } from "../../ledger/money/pair.ts";

@@ -4,9 +4,9 @@ import {
   ChainUnavailable,
   type Checkpoint,
   type Envelope,
-  type FeeEstimate,
   NotOurChain,
 } from "../../chains/chain.ts";
+import type { FeeEstimate } from "../../chains/fees.ts";
 import { add, type Amount, formatAmount, ZERO } from "../../ledger/money/amount.ts";
 import type { OutgoingAsset } from "../../ledger/money/pair.ts";
 import type { OutgoingRow } from "../../ledger/rows.ts";

@@ -1,4 +1,4 @@
-import type { NodeState } from "../../chains/chain.ts";
+import type { NodeState } from "../../chains/node_state.ts";
 
 /** Part of a day's calls that is kept for payouts and for what people ask. */
 const KEPT_FOR_OTHERS = 0.1;

@@ -8,7 +8,8 @@
 
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
-import type { Chain, NodeState } from "../../chains/chain.ts";
+import type { Chain } from "../../chains/chain.ts";
+import type { NodeState } from "../../chains/node_state.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { storeContracts } from "../../ledger/watcher/scanned_ranges.ts";
 import { listUnreadable } from "../../ledger/watcher/unreadable_blocks.ts";
@@ -62,7 +63,7 @@ export function watcherActors(deps: WatcherDeps): ActorKind<WatcherMessage> {
     restMs: (id) => {
       const chain = chainOf(id);
       if (chain === undefined) return 0;
-      const rests = deps.nodes(chain.network).map(({ restingMs }) => restingMs);
+      const rests = deps.nodes(chain.network).map(({ coolDownMs }) => coolDownMs);
       return rests.length === 0 ? 0 : Math.min(...rests);
     },
     activate: async (id) => {

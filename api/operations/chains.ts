@@ -6,7 +6,7 @@
 
 import { z } from "zod";
 import { lagOf } from "../../actors/watcher/scan_memory.ts";
-import type { NodeState } from "../../chains/chain.ts";
+import type { NodeState } from "../../chains/node_state.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { type Cursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import { readScannedRanges } from "../../ledger/watcher/scanned_ranges.ts";
@@ -57,19 +57,19 @@ const chainsSchema = z.object({
       }),
       nodes: z.array(z.object({
         name: z.string(),
-        state: z.enum(["ready", "resting", "spent", "foreign"]).meta({
+        state: z.enum(["ready", "cooling-down", "quota-used-up", "wrong-chain"]).meta({
           description:
-            "resting: left alone after a failure; spent: its calls of today are used up; foreign: of " +
+            "cooling-down: left alone after a failure; quota-used-up: no calls are left today; wrong-chain: of " +
             "another chain, or with another block in place of our newest solid one; asked again after a minute",
         }),
-        restingSeconds: z.number().min(0),
+        coolDownSeconds: z.number().min(0),
         suspendedSeconds: z.number().min(0).meta({
           description: "For how much of that it answers nothing, as it said itself",
         }),
         callsPerSecond: z.int().min(1).nullable().meta({
           description: "Calls per second that it is sent at most now; null: without a bound",
         }),
-        restingCalls: z.int().min(0).meta({
+        coolingCalls: z.int().min(0).meta({
           description: "Single calls that it could not answer and is not asked now",
         }),
         unserved: z.array(z.string()).meta({
@@ -105,10 +105,10 @@ const CHAINS_EXAMPLE = {
     nodes: [{
       name: "api.trongrid.io",
       state: "ready",
-      restingSeconds: 0,
+      coolDownSeconds: 0,
       suspendedSeconds: 0,
       callsPerSecond: 12,
-      restingCalls: 0,
+      coolingCalls: 0,
       unserved: [],
       callsToday: 41_260,
       dailyCalls: 100_000,
@@ -186,10 +186,10 @@ function nodeView({ name, state, callsToday, dailyCalls, failure, ...node }: Nod
   return {
     name,
     state,
-    restingSeconds: node.restingMs / 1_000,
+    coolDownSeconds: node.coolDownMs / 1_000,
     suspendedSeconds: node.suspendedMs / 1_000,
     callsPerSecond: node.callsPerSecond,
-    restingCalls: node.restingCalls,
+    coolingCalls: node.coolingCalls,
     unserved: node.unserved,
     callsToday,
     dailyCalls,

@@ -1,4 +1,4 @@
-import type { NodeState } from "../../chains/chain.ts";
+import type { NodeState } from "../../chains/node_state.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 
 /** A suspension from which on it is said: shorter ones end before anybody could look. */
@@ -8,7 +8,7 @@ const LONG_SUSPENSION_MS = 10_000;
 export function nodeReasons(nodes: readonly NodeState[], network: Network): string[] {
   const reasons: string[] = [];
   for (const { name, state, unserved, suspendedMs, callsPerSecond } of nodes) {
-    if (state === "foreign") reasons.push(`${network}: node ${name} is of another chain`);
+    if (state === "wrong-chain") reasons.push(`${network}: node ${name} is of another chain`);
     for (const path of unserved) {
       reasons.push(`${network}: node ${name} does not serve ${path}`);
     }

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from "prom-client";
 import type { Engine } from "../../actors/engine.ts";
-import type { NodeState } from "../../chains/chain.ts";
+import type { NodeState } from "../../chains/node_state.ts";
 
 /** Registers what the nodes of each network were asked, and how they fare. */
 export function registerNodeMetrics(
@@ -35,9 +35,9 @@ export function registerNodeMetrics(
     (state) => state.suspendedMs / 1_000,
   );
   perNode(
-    "chain_node_resting_calls",
+    "chain_node_cooling_calls",
     "Single calls that a node could not answer and is not asked now",
-    (state) => state.restingCalls,
+    (state) => state.coolingCalls,
   );
   perNode(
     "chain_node_unserved_calls",
@@ -47,6 +47,6 @@ export function registerNodeMetrics(
   perNode(
     "chain_node_usable",
     "1 where a node is asked, 0 while it is left alone or not believed",
-    ({ state }) => state === "ready" || state === "spent" ? 1 : 0,
+    ({ state }) => state === "ready" || state === "quota-used-up" ? 1 : 0,
   );
 }

@@ -6,7 +6,7 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import type { TronNodes } from "../../chains/tron/tron_nodes.ts";
+import type { NetworkNodes } from "../../chains/node_state.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { addNodeCalls, storeGenesis } from "../../ledger/watcher/chain_nodes.ts";
@@ -19,7 +19,7 @@ const KEEP_MS = 10_000;
 /** Takes up what is kept, and goes on keeping it until it is closed. */
 export async function keepNodes(
   sql: Sql,
-  networks: ReadonlyMap<Network, TronNodes>,
+  networks: ReadonlyMap<Network, NetworkNodes>,
 ): Promise<{ close(): Promise<void> }> {
   const keepAll = async () => {
     for (const [network, nodes] of networks) await keep(sql, network, nodes);
@@ -42,7 +42,7 @@ export async function keepNodes(
   };
 }
 
-async function keep(sql: Sql, network: Network, nodes: TronNodes): Promise<void> {
+async function keep(sql: Sql, network: Network, nodes: NetworkNodes): Promise<void> {
   const genesis = await storeGenesis(sql, network, nodes.genesis);
   if (genesis !== null) nodes.expect(genesis);
   for (const [name, meter] of nodes.meters) {

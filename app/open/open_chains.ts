@@ -4,7 +4,7 @@ import { startDevChainInWorker } from "../../devchain/in_worker.ts";
 import type { SignerNetwork } from "../../chains/signer/signer_settings.ts";
 import { PUBLIC_CONTRACTS, type TokenContracts } from "../../chains/tron/token_contracts.ts";
 import { createTronChain, type TronChain } from "../../chains/tron/tron_chain.ts";
-import type { TronNodes } from "../../chains/tron/tron_nodes.ts";
+import type { NetworkNodes } from "../../chains/node_state.ts";
 import { verifiedFirst } from "../../chains/verified_chain.ts";
 import type { PublicWallet } from "../../chains/wallet/public_wallet.ts";
 import type { Config } from "../config/config.ts";
@@ -33,7 +33,7 @@ export interface Chains {
   readonly chains: ReadonlyMap<Network, Chain>;
   readonly signerNetworks: readonly SignerNetwork[];
   /** The nodes that are asked, by network. */
-  readonly nodes: ReadonlyMap<Network, TronNodes>;
+  readonly nodes: ReadonlyMap<Network, NetworkNodes>;
   /** Development nodes, by network; empty outside development. */
   readonly devNodes: ReadonlyMap<Network, DevNode>;
   /** Stops what runs inside this process. */
@@ -43,7 +43,7 @@ export interface Chains {
 /** One open network, and what else has to know of it. */
 interface OpenNetwork {
   readonly chain: Chain;
-  readonly nodes: TronNodes;
+  readonly nodes: NetworkNodes;
   readonly dev: DevNode | null;
   readonly signerNetwork: SignerNetwork;
   readonly stop: (() => Promise<void>) | null;

@@ -11,7 +11,7 @@ import type { KeptSignature, SignedMemory } from "../../chains/signer/signed_mem
 import { steadyClock } from "../../chains/signer/steady_clock.ts";
 import { SpendingLimits, type SpentHours } from "../../chains/signer/spending_limits.ts";
 import type { SignerSettings } from "../../chains/signer/signer_settings.ts";
-import { createTronTransferBuilder } from "../../chains/tron/tron_transfer_builder.ts";
+import { createTronTransferBuilder } from "../../chains/tron/pay/transfer_builder.ts";
 import type { IntentSource, Signer } from "../../chains/signer.ts";
 import { readPassphraseFile } from "../../chains/wallet/secret_file.ts";
 import { unlockWallet } from "../../chains/wallet/unlock_wallet.ts";

@@ -1,12 +1,21 @@
 /**
- * The token contracts an adapter is configured with. A token is known by its contract's address,
- * never by a symbol: anybody can deploy a contract that emits the same events.
+ * TRON's coin, and the token contracts an adapter is configured with. A token is known by its contract's address,
+ * never by a symbol: everyone can deploy a contract that emits the same events.
  *
  * @module
  */
 
+import { type Amount, fromTokenUnits } from "../../ledger/money/amount.ts";
 import { CURRENCIES, type Currency } from "../../ledger/money/pair.ts";
 import { addressToHex } from "./address.ts";
+
+/** TRX has 6 decimals; its smallest unit is the sun. */
+export const TRX_DECIMALS = 6;
+
+/** Sun as an amount. */
+export function sunAmount(count: number): Amount {
+  return fromTokenUnits(BigInt(count), TRX_DECIMALS);
+}
 
 /** Token contracts by currency, base58check; a currency without one is not supported. */
 export type TokenContracts = Readonly<Partial<Record<Currency, string>>>;

@@ -1,25 +1,20 @@
 /**
- * The production adapter of TRON networks. It speaks the public HTTP API of a full node and knows
- * nothing of who runs that node.
+ * The production adapter of TRON networks, over the public HTTP API of full nodes.
  *
  * @module
  */
 
 import { getLogger } from "@logtape/logtape";
-import { z } from "zod";
 import { type Amount, fromTokenUnits, toTokenUnits } from "../../ledger/money/amount.ts";
 import { type Currency, type Network, tokenDecimals } from "../../ledger/money/pair.ts";
-import {
-  type Asset,
-  type BroadcastOutcome,
-  type Chain,
-  ChainUnavailable,
-  type Checkpoint,
-  type FeeEstimate,
-  type GasPort,
-  type SignedTransaction,
-} from "../chain.ts";
+import type { Asset, Chain, Checkpoint } from "../chain.ts";
+import type { FeeEstimate, GasPort } from "../fees.ts";
 import { depositBranch } from "../deposit_branch.ts";
+import type { NetworkNodes } from "../node_state.ts";
+import { NewestPlace } from "../nodes/newest_place.ts";
+import { ChainNode } from "../nodes/node.ts";
+import { NodePool } from "../nodes/node_pool.ts";
+import type { Verifiable } from "../verified_chain.ts";
 import {
   addressFromLogHex,
   addressOfPublicKey,
@@ -27,36 +22,29 @@ import {
   addressToLogHex,
   isTronAddress,
 } from "./address.ts";
-import { type AccountAnswer, accountSchema } from "./answers.ts";
-import { ChainIdentity } from "./chain_identity.ts";
-import { ChainParameters } from "./chain_parameters.ts";
-import { classifyBroadcast, combineOutcomes, unclear } from "./classify_broadcast.ts";
-import { constantCall, returnedInteger } from "./constant_call.ts";
-import { makeEnvelope } from "./envelope.ts";
+import { broadcastToAll } from "./pay/broadcast.ts";
+import { makeEnvelope, signedTerms } from "./pay/envelope.ts";
+import { type AccountAnswer, accountSchema } from "./read/answers.ts";
+import { ChainParameters } from "./read/chain_parameters.ts";
+import { constantCall, readTwice, returnedInteger } from "./read/constant_call.ts";
 import {
   estimateNativeTransfer,
   estimateTokenTransfer,
   loanFee,
   type TokenTransferCall,
-} from "./estimate_fee.ts";
-import { lendableStake, lentStake, sweepMeans } from "./gas.ts";
-import { NewestPlace } from "./newest_place.ts";
-import { TronNode } from "./node.ts";
-import type { Admit } from "./node_health.ts";
-import { NodePool, readFrom } from "./node_pool.ts";
-import { type IgnoredTransfers, type ParseContext, TRX_DECIMALS } from "./parse_block.ts";
-import { readBlock, readBlocks, readNewest } from "./read_blocks.ts";
-import { readAtCheckpoint } from "./read_at_checkpoint.ts";
-import { readTransaction } from "./read_transaction.ts";
-import { readTwice } from "./same_state.ts";
-import { signedTerms } from "./signed_terms.ts";
-import { contractEntries, type TokenContracts } from "./token_contracts.ts";
-import { readTokenSwitches } from "./token_switches.ts";
-import { tronTransactionId } from "./transaction_id.ts";
-import { nodesOf, type TronNodes } from "./tron_nodes.ts";
+} from "./read/estimate_fee.ts";
+import { lendableStake, lentStake, sweepMeans } from "./read/gas.ts";
+import type { IgnoredTransfers, ParseContext } from "./read/parse_block.ts";
+import { readBlock, readBlocks, readNewest, tronBlockAt } from "./read/read_blocks.ts";
+import { readFrom } from "./read/read_from.ts";
+import { readTransaction, tronTransactionId } from "./read/read_transaction.ts";
+import { readTokenSwitches } from "./read/token_switches.ts";
+import { contractEntries, sunAmount, type TokenContracts } from "./token_contracts.ts";
 
 const logger = getLogger(["engine", "chains", "tron"]);
 
+/** Header of public providers; see {@linkcode TronChainOptions.apiKey}. */
+export const API_KEY_HEADER = "tron-pro-api-key";
 const DEFAULT_LIFETIME_MS = 5 * 60 * 1000;
 const DEFAULT_REQUEST_TIMEOUT_MS = 5_000;
 const DEFAULT_TOTAL_TIMEOUT_MS = 15_000;
@@ -93,9 +81,9 @@ export interface TronChainOptions {
   readonly highestFeeLimitSun?: number;
 }
 
-/** A {@linkcode Chain} with what only TRON's composition root and metrics need. */
-export interface TronChain extends Chain {
-  readonly nodes: TronNodes;
+/** A {@linkcode Chain} with the members that only its composition root and metrics need. */
+export interface TronChain extends Verifiable {
+  readonly nodes: NetworkNodes;
   /** Running totals of Transfer events that are no money. */
   readonly ignored: Readonly<IgnoredTransfers>;
   /**
@@ -106,55 +94,6 @@ export interface TronChain extends Chain {
    * @throws {Error} when they differ; then no amount can be trusted and the network must not start
    */
   verify(signal?: AbortSignal): Promise<void>;
-}
-
-/** Addresses of the deposit branch, from its extended public key alone. */
-function depositAddresses(depositXpub: string): (index: number) => string {
-  const keyOf = depositBranch(depositXpub);
-  return (index) => addressOfPublicKey(keyOf(index));
-}
-
-/** The bytes offered to one node; a failure of the transport says nothing about the outcome. */
-async function offer(
-  node: TronNode,
-  signed: SignedTransaction,
-  signal?: AbortSignal,
-): Promise<BroadcastOutcome> {
-  try {
-    const answer = await node.post("/wallet/broadcasttransaction", signed.bytes, signal);
-    return classifyBroadcast(answer, signed.txid);
-  } catch (error) {
-    if (!(error instanceof ChainUnavailable)) throw error;
-    return unclear(error.category.toUpperCase());
-  }
-}
-
-const signedTextSchema = z.object({ txID: z.string() });
-
-/**
- * The bytes offered to all nodes at once. An acceptance is reported without waiting for the other
- * nodes, which are still offered the bytes; anything less counts only when all have answered.
- */
-async function offerToAll(
-  nodes: readonly TronNode[],
-  signed: SignedTransaction,
-  signal?: AbortSignal,
-): Promise<BroadcastOutcome> {
-  const { promise, resolve, reject } = Promise.withResolvers<BroadcastOutcome>();
-  const offers = nodes.map(async (node) => {
-    const outcome = await offer(node, signed, signal);
-    if (outcome.category === "accepted") resolve(outcome);
-    return outcome;
-  });
-  Promise.all(offers).then((outcomes) => resolve(combineOutcomes(outcomes)), reject);
-  return await promise;
-}
-
-/** @throws {Error} when the bytes are not of that transaction: a stored row was mixed up */
-function requireOwnBytes(signed: SignedTransaction): void {
-  const { txID } = signedTextSchema.parse(JSON.parse(signed.bytes));
-  if (txID === signed.txid) return;
-  throw new Error(`Cannot broadcast ${signed.txid} as its bytes are of another: ${txID}`);
 }
 
 /** What the parts of one adapter share. */
@@ -217,17 +156,13 @@ async function balanceOf(
   const hex = addressToHex(address);
   if (asset === "native") {
     const request = { path: "/walletsolidity/getaccount", body: { address: hex } };
-    const account = await readAtCheckpoint(parts.pool, checkpoint, {
-      attempt: (node, bound) => {
-        const read = () => readFrom(node, request, accountSchema, bound);
-        if (checkpoint === undefined) return read();
-        const isSame = (one: AccountAnswer, other: AccountAnswer) => one.balance === other.balance;
-        return readTwice(node, checkpoint, read, isSame, bound);
-      },
-      isEnough: () => true,
-      better: (kept) => kept,
-    }, signal);
-    return fromTokenUnits(BigInt(account.balance), TRX_DECIMALS);
+    const account = await parts.pool.read((node, bound) => {
+      const read = () => readFrom(node, request, accountSchema, bound);
+      if (checkpoint === undefined) return read();
+      const isSame = (one: AccountAnswer, other: AccountAnswer) => one.balance === other.balance;
+      return readTwice(parts.pool, node, checkpoint, read, isSame, bound);
+    }, { signal, checkpoint });
+    return sunAmount(account.balance);
   }
   const selector = "balanceOf(address)";
   const answer = await constantCall(
@@ -267,24 +202,22 @@ async function verify(parts: Parts, signal?: AbortSignal): Promise<void> {
 }
 
 /** The nodes of the options. */
-function poolOf(options: TronChainOptions, identity: ChainIdentity): NodePool {
-  if (options.nodeUrls.length === 0) {
-    throw new TypeError(`Cannot read from ${options.network} as it has no node configured`);
+function poolOf(options: TronChainOptions): NodePool {
+  const { network, nodeUrls, apiKey, checksIdentity = false } = options;
+  if (nodeUrls.length === 0) {
+    throw new TypeError(`Cannot read from ${network} as it has no node configured`);
   }
-  const requestTimeoutMs = options.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS;
-  const nodes = options.nodeUrls.map((url) =>
-    new TronNode({
+  const nodes = nodeUrls.map((url) =>
+    new ChainNode({
       url,
-      requestTimeoutMs,
-      ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
-      ...(options.dailyCalls === undefined ? {} : { dailyCalls: options.dailyCalls }),
-      ...(options.callsPerSecond === undefined ? {} : { callsPerSecond: options.callsPerSecond }),
+      requestTimeoutMs: options.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS,
+      apiKey: apiKey === undefined ? undefined : { header: API_KEY_HEADER, value: apiKey },
+      dailyCalls: options.dailyCalls,
+      callsPerSecond: options.callsPerSecond,
     })
   );
-  const admit: Admit | null = options.checksIdentity === true
-    ? (node, signal) => identity.require(node, signal)
-    : null;
-  return new NodePool(nodes, options.totalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS, admit);
+  const totalTimeoutMs = options.totalTimeoutMs ?? DEFAULT_TOTAL_TIMEOUT_MS;
+  return new NodePool(nodes, { totalTimeoutMs, blockAt: tronBlockAt, checksIdentity });
 }
 
 /**
@@ -296,8 +229,8 @@ function poolOf(options: TronChainOptions, identity: ChainIdentity): NodePool {
 export function createTronChain(options: TronChainOptions): TronChain {
   const { network, hotWallet } = options;
   const entries = contractEntries(options.contracts);
-  const identity = new ChainIdentity();
-  const pool = poolOf(options, identity);
+  const pool = poolOf(options);
+  const keyOf = depositBranch(options.depositXpub);
   const parts: Parts = {
     network,
     pool,
@@ -318,10 +251,8 @@ export function createTronChain(options: TronChainOptions): TronChain {
   return {
     network,
     hotWallet,
-    nodes: nodesOf(pool, identity),
+    nodes: pool,
     capabilities: {
-      finality: "solid-block",
-      nonce: false,
       needsGasToSweep: true,
       currencies: entries.map(([currency]) => currency),
       contracts: new Map(entries),
@@ -332,7 +263,7 @@ export function createTronChain(options: TronChainOptions): TronChain {
     addressOf: addressFromLogHex,
     eventAddress: addressToLogHex,
     transactionId: tronTransactionId,
-    deriveAddress: depositAddresses(options.depositXpub),
+    deriveAddress: (index) => addressOfPublicKey(keyOf(index)),
     head: (signal) => readNewest(pool, "head", place, signal),
     solid: (signal) => readNewest(pool, "solid", place, signal),
     block: (height, finality, signal) => readBlock(pool, height, finality, context, signal),
@@ -345,10 +276,7 @@ export function createTronChain(options: TronChainOptions): TronChain {
     estimateFee: (transfer, signal) => estimateFee(parts, transfer, signal),
     envelope: (solid, fee) => makeEnvelope(network, solid, fee, lifetimeMs),
     termsOf: signedTerms,
-    broadcast: async (signed, signal) => {
-      requireOwnBytes(signed);
-      return await offerToAll(pool.nodes, signed, signal);
-    },
+    broadcast: (signed, signal) => broadcastToAll(pool.nodes, signed, signal),
     balanceOf: (address, asset, signal, checkpoint) =>
       balanceOf(parts, address, asset, signal, checkpoint),
     tokenSwitches: (currency, address, signal) =>

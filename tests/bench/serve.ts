@@ -17,7 +17,7 @@ import { createApi } from "../../api/app.ts";
 import { createSessionTokens } from "../../api/http/session_token.ts";
 import { isTronAddress } from "../../chains/tron/address.ts";
 import type { BlockAnswer } from "../../chains/chain.ts";
-import { tronTransactionId } from "../../chains/tron/transaction_id.ts";
+import { tronTransactionId } from "../../chains/tron/read/read_transaction.ts";
 import { amountOf, ZERO } from "../../ledger/money/amount.ts";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { createJournalStore } from "../../ledger/journal/store.ts";
@@ -57,8 +57,6 @@ function withInterface(sql: Sql, merchants: Merchants, batches: () => number): P
     async *blocks(): AsyncGenerator<BlockAnswer> {},
     balanceOf: () => Promise.resolve(ZERO),
     capabilities: {
-      finality: "solid-block" as const,
-      nonce: false,
       needsGasToSweep: true,
       currencies: ["USDT" as const],
       lifetimeMs: 60_000,

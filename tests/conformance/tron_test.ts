@@ -4,7 +4,7 @@ import { startDevChain } from "../../devchain/start.ts";
 import type { Intent } from "../../chains/signer.ts";
 import { addressFromLogHex } from "../../chains/tron/address.ts";
 import { createTronChain } from "../../chains/tron/tron_chain.ts";
-import { createTronTransferBuilder } from "../../chains/tron/tron_transfer_builder.ts";
+import { createTronTransferBuilder } from "../../chains/tron/pay/transfer_builder.ts";
 import { networkKeys, signingKey } from "../../chains/wallet/network_keys.ts";
 import { formatAmount, toTokenUnits } from "../../ledger/money/amount.ts";
 import { tokenDecimals } from "../../ledger/money/pair.ts";

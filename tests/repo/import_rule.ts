@@ -50,12 +50,17 @@ const PARTS: readonly { readonly of: RegExp; readonly may: RegExp; readonly in: 
     may: /^(chains\/wallet\/|chains\/([^/]+\/address|[^/]+)\.ts$|ledger\/money\/)/,
     in: "the wallet, chains' addresses and ports and ledger/money",
   },
+  {
+    of: /^chains\/nodes\//,
+    may: /^(chains\/nodes\/|chains\/[^/]+\.ts$|ledger\/money\/)/,
+    in: "chains/nodes, the ports in chains and ledger/money",
+  },
   ...["evm", "solana", "tron"].map((folder) => ({
     of: new RegExp(`^chains/${folder}/`),
     may: new RegExp(
-      `^(chains/${folder}/|chains/[^/]+\\.ts$|chains/signer/transfer_builder\\.ts$|ledger/money/)`,
+      `^(chains/(${folder}|nodes)/|chains/[^/]+\\.ts$|chains/signer/transfer_builder\\.ts$|ledger/money/)`,
     ),
-    in: `chains/${folder}, the ports in chains and ledger/money`,
+    in: `chains/${folder}, chains/nodes, the ports in chains and ledger/money`,
   })),
   {
     of: /^chains\//,

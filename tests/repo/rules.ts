@@ -134,7 +134,7 @@ export const RULES: readonly Rule[] = [
       files: PRODUCT,
       // A transfer builder and the signature it makes run inside the signer.
       except:
-        /^(chains\/(wallet\/|signer|\w+\/(\w+_transfer_builder|transaction_signature)\.ts$)|devchain\/|app\/commands\/(signer|wallet))/,
+        /^(chains\/(wallet\/|signer|\w+\/pay\/transfer_(builder|transaction)\.ts$)|devchain\/|app\/commands\/(signer|wallet))/,
       view: "code",
       pattern:
         /\w*(?:mnemonic|privateKey|private_key|secretKey|seedPhrase|xprv)\w*(?! !== null\))/i,

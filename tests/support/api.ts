@@ -18,7 +18,7 @@ import type { ApiDeps } from "../../api/http/context.ts";
 import { createSessionTokens } from "../../api/http/session_token.ts";
 import { addressFromLogHex, addressToLogHex, isTronAddress } from "../../chains/tron/address.ts";
 import type { BlockAnswer } from "../../chains/chain.ts";
-import { tronTransactionId } from "../../chains/tron/transaction_id.ts";
+import { tronTransactionId } from "../../chains/tron/read/read_transaction.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { Network } from "../../ledger/money/pair.ts";
@@ -55,8 +55,6 @@ export const EMPTY_CHAIN = {
   async *blocks(): AsyncGenerator<BlockAnswer> {},
   balanceOf: () => Promise.resolve(ZERO),
   capabilities: {
-    finality: "solid-block" as const,
-    nonce: false,
     needsGasToSweep: true,
     currencies: ["USDT" as const],
     lifetimeMs: 60_000,

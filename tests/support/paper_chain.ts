@@ -18,8 +18,6 @@ export function paperChain(network: Network, replaced: Partial<Chain> = {}): Cha
   return {
     network,
     capabilities: {
-      finality: "solid-block",
-      nonce: false,
       needsGasToSweep: false,
       currencies: ["USDT", "USDC"],
       lifetimeMs: 60_000,

@@ -9,7 +9,7 @@ import {
   whatToList,
 } from "../../actors/sweeper/next_step.ts";
 import { carriedBy } from "../../actors/sweeper/what_is_there.ts";
-import type { SweepMeans } from "../../chains/chain.ts";
+import type { SweepMeans } from "../../chains/fees.ts";
 import type { SweepFacts } from "../../ledger/sweeps/sweep_facts.ts";
 import { amount } from "../support/books.ts";
 

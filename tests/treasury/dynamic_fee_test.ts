@@ -29,8 +29,6 @@ class PricedChain {
   readonly asked: string[] = [];
   readonly chain: Chain = paperChain("TRX", {
     capabilities: {
-      finality: "solid-block",
-      nonce: false,
       needsGasToSweep: false,
       currencies: ["USDT"],
       lifetimeMs: 60_000,

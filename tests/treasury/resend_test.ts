@@ -3,7 +3,7 @@ import { newId } from "../../actors/runtime/ids.ts";
 import { Actors } from "../../actors/runtime/actor.ts";
 import { treasuryActors } from "../../actors/treasury/treasury_actor.ts";
 import type { BroadcastOutcome, Chain } from "../../chains/chain.ts";
-import { classifyBroadcast } from "../../chains/tron/classify_broadcast.ts";
+import { classifyBroadcast } from "../../chains/tron/pay/broadcast.ts";
 import { createTronChain } from "../../chains/tron/tron_chain.ts";
 import { HDKey } from "@scure/bip32";
 import { networkKeys, signingKey } from "../../chains/wallet/network_keys.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { blockListSchema, receiptsSchema } from "../../chains/tron/answers.ts";
-import { blockListShape, receiptsShape } from "../../chains/tron/busy_answers.ts";
+import { blockListSchema, receiptsSchema } from "../../chains/tron/read/answers.ts";
+import { blockListShape, receiptsShape } from "../../chains/tron/read/busy_answers.ts";
 import {
   block,
   BLOCK_TIME,

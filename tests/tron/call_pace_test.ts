@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertGreaterOrEqual, assertLess, assertRejects } from "@std/assert";
 import { FakeTime } from "@std/testing/time";
+import { CallPace } from "../../chains/nodes/call_pace.ts";
 import { askForRequest, isAskedByRequest } from "../../chains/call_lane.ts";
-import { CallPace } from "../../chains/tron/call_pace.ts";
-import { NotAsked } from "../../chains/tron/node_failures.ts";
-import { TronNode } from "../../chains/tron/node.ts";
+import { ChainNode } from "../../chains/nodes/node.ts";
+import { NotAsked } from "../../chains/nodes/node_failures.ts";
 
 const BLOCKS = "/walletsolidity/gettransactioninfobyblocknum";
 const OTHERS = "/wallet/triggerconstantcontract";
@@ -70,7 +70,7 @@ Deno.test("a node that refused is asked less from then on, below what it named, 
 
 Deno.test("nodes on the internet have a bound of their own accord, those of our own networks none", () => {
   const perSecond = (url: string, callsPerSecond?: number) =>
-    new TronNode({
+    new ChainNode({
       url,
       requestTimeoutMs: 1,
       ...(callsPerSecond === undefined ? {} : { callsPerSecond }),

@@ -107,6 +107,6 @@ Deno.test({
     assertStringIncludes(error.message, `solid block ${HEIGHT} is ${blockId(HEIGHT)}`);
     answered.resolve();
     assertEquals((await underWay).kind, "found");
-    assertEquals(chain.nodes.states.map(({ state }) => state), ["foreign"]);
+    assertEquals(chain.nodes.states.map(({ state }) => state), ["wrong-chain"]);
   },
 });

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { classifyBroadcast, combineOutcomes } from "../../chains/tron/classify_broadcast.ts";
+import { classifyBroadcast, combineOutcomes } from "../../chains/tron/pay/broadcast.ts";
 import type { BroadcastOutcome } from "../../chains/chain.ts";
 
 const TXID = "ab".repeat(32);

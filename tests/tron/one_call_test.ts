@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { ChainUnavailable } from "../../chains/chain.ts";
 import { addressToHex } from "../../chains/tron/address.ts";
-import { CallRests } from "../../chains/tron/call_rests.ts";
-import { CallFailed, NotServed, RateLimited, Suspended } from "../../chains/tron/node_failures.ts";
-import { pauseAfter } from "../../chains/tron/node_health.ts";
+import { CallCoolDowns } from "../../chains/nodes/call_cool_downs.ts";
+import { CallFailed, NotServed, RateLimited, Suspended } from "../../chains/nodes/node_failures.ts";
+import { pauseAfter } from "../../chains/nodes/node_health.ts";
 import { needs } from "../support/permissions.ts";
 import { adapterOver } from "../watcher/support/watch.ts";
 import { block, OURS, PAYER, STRANGER, USDT, word } from "./support/block_fixture.ts";
@@ -66,7 +66,7 @@ for (const [what, { path, script }] of Object.entries(troubles)) {
         assert((await chain.head()).height > 0);
       }
       const [state] = chain.nodes.states;
-      assertEquals([state?.state, state?.restingCalls], ["ready", 1]);
+      assertEquals([state?.state, state?.coolingCalls], ["ready", 1]);
       const asked = node.requests.filter(({ body }) => body.includes(addressToHex(OURS))).length;
       assert(asked < 5, `it was asked ${asked} times`);
     },
@@ -85,8 +85,8 @@ Deno.test({
       assertEquals(chain.nodes.states[0]?.state, "ready");
     }
     await assertRejects(() => chain.balanceOf(STRANGER, "native"), ChainUnavailable);
-    assertEquals(chain.nodes.states[0]?.state, "resting");
-    assert((chain.nodes.states[0]?.restingMs ?? Infinity) <= 500);
+    assertEquals(chain.nodes.states[0]?.state, "cooling-down");
+    assert((chain.nodes.states[0]?.coolDownMs ?? Infinity) <= 500);
   },
 });
 
@@ -142,24 +142,24 @@ for (const [what, script] of Object.entries(closed)) {
 
 Deno.test("a call's pause grows where it repeats, is bounded, and ends with an answer", () => {
   let now = 0;
-  const rests = new CallRests(() => now);
+  const coolDowns = new CallCoolDowns(() => now);
   const error = new CallFailed("malformed", "odd", "/wallet/x {}", false);
   const pauses: number[] = [];
   for (let i = 0; i < 8; i++) {
-    rests.failed(error);
+    coolDowns.failed(error);
     const from = now;
-    while (rests.failureOf(error.call) !== null) now += 250;
+    while (coolDowns.failureOf(error.call) !== null) now += 250;
     pauses.push(now - from);
   }
   assertEquals(pauses, [500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000]);
-  rests.succeeded(error.call);
-  rests.failed(error);
+  coolDowns.succeeded(error.call);
+  coolDowns.failed(error);
   now += 500;
-  assertEquals(rests.failureOf(error.call), null);
+  assertEquals(coolDowns.failureOf(error.call), null);
   for (let i = 0; i < 2_000; i++) {
-    rests.failed(new CallFailed("malformed", "odd", `/wallet/x ${i}`, false));
+    coolDowns.failed(new CallFailed("malformed", "odd", `/wallet/x ${i}`, false));
   }
-  assertEquals(rests.resting, 500);
+  assertEquals(coolDowns.cooling, 500);
 });
 
 Deno.test("however a node fails, it is tried again within two minutes, and exactly when it said so itself", () => {
@@ -199,7 +199,7 @@ Deno.test({
       const chain = adapterOver([node.url], USDT);
       await assertRejects(() => chain.head(), Suspended);
       const [state] = chain.nodes.states;
-      assertEquals([state?.state, state?.callsPerSecond], ["resting", 14]);
+      assertEquals([state?.state, state?.callsPerSecond], ["cooling-down", 14]);
       assert((state?.suspendedMs ?? 0) > 30_000 && (state?.suspendedMs ?? 0) <= 90_000);
       await assertRejects(() => chain.head(), ChainUnavailable);
       const outcome = await chain.broadcast(signed);
@@ -207,7 +207,7 @@ Deno.test({
       node.scripts[HEAD] = () => block([]);
       using clock = movedClock();
       clock.advance(90_000);
-      assertEquals(chain.nodes.states[0]?.restingMs, 0);
+      assertEquals(chain.nodes.states[0]?.coolDownMs, 0);
       assert((await chain.head()).height > 0);
       assertEquals(chain.nodes.states[0]?.failure, null);
     }

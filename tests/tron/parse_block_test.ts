@@ -1,7 +1,11 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { addressToLogHex } from "../../chains/tron/address.ts";
-import { fullBlockSchema, receiptsSchema } from "../../chains/tron/answers.ts";
-import { type IgnoredTransfers, parseBlock, type Token } from "../../chains/tron/parse_block.ts";
+import { fullBlockSchema, receiptsSchema } from "../../chains/tron/read/answers.ts";
+import {
+  type IgnoredTransfers,
+  parseBlock,
+  type Token,
+} from "../../chains/tron/read/parse_block.ts";
 import { type Block, type BlockAnswer, ChainUnavailable } from "../../chains/chain.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import {

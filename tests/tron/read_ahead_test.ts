@@ -1,19 +1,20 @@
 import { assertEquals, assertLess, assertRejects } from "@std/assert";
 import { type BlockAnswer, ChainUnavailable } from "../../chains/chain.ts";
-import { TronNode } from "../../chains/tron/node.ts";
-import { NodePool } from "../../chains/tron/node_pool.ts";
-import { readBlocks } from "../../chains/tron/read_blocks.ts";
+import { ChainNode } from "../../chains/nodes/node.ts";
+import { NodePool } from "../../chains/nodes/node_pool.ts";
+import { readBlocks, tronBlockAt } from "../../chains/tron/read/read_blocks.ts";
 import { needs } from "../support/permissions.ts";
 import { block, contractCall, receipts } from "./support/block_fixture.ts";
 import { type Script, type ScriptedNode, startScriptedNode } from "./support/scripted_node.ts";
 
 const ignore = needs({ net: true });
 const CONTEXT = { tokens: new Map(), ignored: { zeroValue: 0, otherContract: 0 } };
+const BOUNDS = { totalTimeoutMs: 120_000, blockAt: tronBlockAt };
 const RANGE = "/walletsolidity/getblockbylimitnext";
 const RECEIPTS = "/walletsolidity/gettransactioninfobyblocknum";
 
 function poolOf(node: ScriptedNode): NodePool {
-  return new NodePool([new TronNode({ url: node.url, requestTimeoutMs: 60_000 })], 120_000);
+  return new NodePool([new ChainNode({ url: node.url, requestTimeoutMs: 60_000 })], BOUNDS);
 }
 
 function blocksOf(
@@ -162,7 +163,7 @@ for (const [what, { script, read }] of Object.entries(ends)) {
         const error = await assertRejects(readOn, ChainUnavailable);
         assertEquals(error.category, "rate-limit");
         // what it had begun to answer before does not end its rest
-        assertEquals(pool.states[0]?.state, "resting");
+        assertEquals(pool.states[0]?.state, "cooling-down");
       }
       assertEquals(height, read);
       // one may have been on its way
@@ -188,7 +189,7 @@ Deno.test({
       }, ChainUnavailable);
       assertEquals(error.category, "rate-limit");
       assertEquals(read, Array.from({ length: height - 1 }, (_, i) => i + 1));
-      assertEquals(pool.states[0]?.state, "resting");
+      assertEquals(pool.states[0]?.state, "cooling-down");
     }
   },
 });
@@ -205,10 +206,12 @@ Deno.test({
       [RANGE]: rangeOf,
       [RECEIPTS]: (body) => body["num"] === 3 ? [] : receiptsOf(body),
     });
-    const nodes = [first, second].map(({ url }) => new TronNode({ url, requestTimeoutMs: 60_000 }));
+    const nodes = [first, second].map(({ url }) =>
+      new ChainNode({ url, requestTimeoutMs: 60_000 })
+    );
     const read: number[] = [];
     const source = {
-      pool: new NodePool(nodes, 120_000),
+      pool: new NodePool(nodes, BOUNDS),
       context: CONTEXT,
     };
     await assertRejects(async () => {

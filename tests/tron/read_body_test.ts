@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { ChainUnavailable } from "../../chains/chain.ts";
-import { readBody } from "../../chains/tron/read_body.ts";
+import { readBody } from "../../chains/nodes/read_body.ts";
 import { needs } from "../support/permissions.ts";
 
 const ignore = needs({ net: true });

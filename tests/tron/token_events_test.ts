@@ -1,10 +1,11 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { ChainUnavailable } from "../../chains/chain.ts";
-import { estimateTokenTransfer } from "../../chains/tron/estimate_fee.ts";
+import { estimateTokenTransfer } from "../../chains/tron/read/estimate_fee.ts";
 import { addressToHex } from "../../chains/tron/address.ts";
-import { TronNode } from "../../chains/tron/node.ts";
-import { NodePool } from "../../chains/tron/node_pool.ts";
-import { readTokenSwitches } from "../../chains/tron/token_switches.ts";
+import { ChainNode } from "../../chains/nodes/node.ts";
+import { NodePool } from "../../chains/nodes/node_pool.ts";
+import { tronBlockAt } from "../../chains/tron/read/read_blocks.ts";
+import { readTokenSwitches } from "../../chains/tron/read/token_switches.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { needs } from "../support/permissions.ts";
 import { type Json, OURS, PAYER, STRANGER, transferLog, USDT } from "./support/block_fixture.ts";
@@ -15,7 +16,10 @@ const CALL = "/wallet/triggerconstantcontract";
 const PRICES = { energy: 100, byte: 1_000, activation: 1_100_000 };
 
 function poolOver(node: { readonly url: string }): NodePool {
-  return new NodePool([new TronNode({ url: node.url, requestTimeoutMs: 60_000 })], 60_000, null);
+  return new NodePool([new ChainNode({ url: node.url, requestTimeoutMs: 60_000 })], {
+    totalTimeoutMs: 60_000,
+    blockAt: tronBlockAt,
+  });
 }
 
 Deno.test({

@@ -3,11 +3,11 @@ import {
   LOAN_BYTES,
   NATIVE_TRANSFER_BYTES,
   TOKEN_TRANSFER_BYTES,
-} from "../../chains/tron/estimate_fee.ts";
+} from "../../chains/tron/read/estimate_fee.ts";
 import {
   buildTransferTransaction,
   type TransferCall,
-} from "../../chains/tron/transfer_transaction.ts";
+} from "../../chains/tron/pay/transfer_transaction.ts";
 
 const owner = `41${"a1".repeat(20)}`;
 const to = `41${"b2".repeat(20)}`;

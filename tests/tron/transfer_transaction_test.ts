@@ -1,14 +1,14 @@
-import { assertEquals, assertThrows } from "@std/assert";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
+import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { addressFromLogHex, addressToHex } from "../../chains/tron/address.ts";
-import { signTransactionId } from "../../chains/tron/transaction_signature.ts";
 import {
   buildTransferTransaction,
+  signTransactionId,
   type TransactionHeader,
   transferArguments,
-} from "../../chains/tron/transfer_transaction.ts";
+} from "../../chains/tron/pay/transfer_transaction.ts";
 import { loadTronweb, testWithTronweb } from "./support/tronweb_offline.ts";
 
 const hex = (bytes: number) =>

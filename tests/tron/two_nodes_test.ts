@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { ChainUnavailable } from "../../chains/chain.ts";
-import { namesBlock } from "../../chains/tron/same_state.ts";
+import { namesBlock } from "../../chains/tron/read/constant_call.ts";
 import { formatAmount } from "../../ledger/money/amount.ts";
 import { chainTest, newWallet, withChain } from "../dev_chain/support/chain.ts";
 import { adapterOver } from "../watcher/support/watch.ts";

@@ -8,16 +8,17 @@ import {
 import { HDKey } from "@scure/bip32";
 import { mnemonicToSeedSync } from "@scure/bip39";
 import { z } from "zod";
-import type { BlockRef, Envelope, FeeEstimate } from "../../chains/chain.ts";
+import type { BlockRef, Envelope } from "../../chains/chain.ts";
+import type { FeeEstimate } from "../../chains/fees.ts";
 import type { Intent, IntentSource, SignAnswer } from "../../chains/signer.ts";
 import { createSigner, type SignerOptions } from "../../chains/signer/create_signer.ts";
 import { SpendingLimits } from "../../chains/signer/spending_limits.ts";
 import { addressToHex } from "../../chains/tron/address.ts";
-import { makeEnvelope } from "../../chains/tron/envelope.ts";
+import { makeEnvelope } from "../../chains/tron/pay/envelope.ts";
 import {
   createTronTransferBuilder,
   type TronTransferBuilderOptions,
-} from "../../chains/tron/tron_transfer_builder.ts";
+} from "../../chains/tron/pay/transfer_builder.ts";
 import { networkKeys, signingKey } from "../../chains/wallet/network_keys.ts";
 import type { KeySource } from "../../chains/wallet/unlock_wallet.ts";
 import { amountOf } from "../../ledger/money/amount.ts";

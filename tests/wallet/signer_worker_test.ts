@@ -4,7 +4,7 @@ import { accessOf } from "./support/access_of.ts";
 import { createWorkerSigner } from "../../app/workers/worker_signer.ts";
 import type { SignerSettings } from "../../chains/signer/signer_settings.ts";
 import { addressToHex, addressToLogHex } from "../../chains/tron/address.ts";
-import { makeEnvelope } from "../../chains/tron/envelope.ts";
+import { makeEnvelope } from "../../chains/tron/pay/envelope.ts";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { needs } from "../support/permissions.ts";

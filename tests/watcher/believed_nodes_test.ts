@@ -178,7 +178,7 @@ test("nothing is claimed, confirmed, settled or read again from a node that has 
       const { status, body } = await ask();
       assertEquals(status, 503);
       assertStringIncludes(body.message, "cannot be relied on");
-      assertEquals(chain.nodes.states.map(({ state }) => state), ["foreign"]);
+      assertEquals(chain.nodes.states.map(({ state }) => state), ["wrong-chain"]);
       assertStringIncludes(chain.nodes.states[0]?.failure ?? "", `solid block ${readSolid} is`);
     }
     assertEquals(await at.written(), before);
@@ -209,7 +209,7 @@ test("where one node is of another branch or behind, the next one that has our b
     const [credit] = await payOnFork(at);
     const chain = at.use(at.fork, at.right);
     assertEquals((await at.claim(credit)).body.status, "not_found");
-    assertEquals(chain.nodes.states.map(({ state }) => state), ["foreign", "ready"]);
+    assertEquals(chain.nodes.states.map(({ state }) => state), ["wrong-chain", "ready"]);
     assertEquals((await at.claim(early.txid)).body.status, "already_credited");
     const again = await at.rescan((began?.height ?? 0) - 2, readSolid);
     assertEquals([again.status, again.body.merchants], [200, 1]);

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
 import { callsLeft, restAfter } from "../../actors/watcher/rest.ts";
-import type { NodeState } from "../../chains/chain.ts";
-import { CallMeter } from "../../chains/tron/call_meter.ts";
+import type { NodeState } from "../../chains/node_state.ts";
+import { CallMeter } from "../../chains/nodes/call_meter.ts";
 import { addNodeCalls } from "../../ledger/watcher/chain_nodes.ts";
 import { chainReasons } from "../../app/health/chain_reasons.ts";
 import { keepNodes } from "../../app/open/keep_nodes.ts";
@@ -65,11 +65,11 @@ Deno.test("calls are counted per day (UTC), those of other services too, and a c
   meter.giveBack(day, calls);
   assertEquals([meter.take().calls, meter.today], [4, 4]);
   meter.learn(day, 9);
-  assertEquals([meter.today, meter.isSpent], [9, false]);
+  assertEquals([meter.today, meter.isQuotaUsedUp], [9, false]);
   meter.count();
-  assertEquals(meter.isSpent, true);
+  assertEquals(meter.isQuotaUsedUp, true);
   now += DAY_MS;
-  assertEquals([meter.today, meter.isSpent], [0, false]);
+  assertEquals([meter.today, meter.isQuotaUsedUp], [0, false]);
   meter.learn(day, 1_000);
   assertEquals(meter.today, 0, "yesterday's count");
 });
@@ -108,13 +108,13 @@ test("a node whose calls are used up is asked last, and still asked when no othe
   first?.learn(new Date().toISOString().slice(0, 10), 1_000);
   await chain.head();
   assertEquals([spent.requests.length, other.requests.length], [0, 1]);
-  assertEquals(chain.nodes.states.map(({ state }) => state), ["spent", "ready"]);
+  assertEquals(chain.nodes.states.map(({ state }) => state), ["quota-used-up", "ready"]);
   other.scripts["/wallet/getblock"] = () => new Response(null, { status: 403 });
   await chain.head();
   assertEquals([spent.requests.length, other.requests.length], [1, 2]);
-  const [, resting] = chain.nodes.states;
-  assertEquals(resting?.state, "resting");
-  assert(resting?.failure?.includes("HTTP 403"));
+  const [, cooling] = chain.nodes.states;
+  assertEquals(cooling?.state, "cooling-down");
+  assert(cooling?.failure?.includes("HTTP 403"));
 });
 
 test("with calls used up the scan goes on slowly, tells so, and leaves out what only informs", async () => {

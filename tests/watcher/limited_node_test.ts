@@ -59,9 +59,9 @@ for (const [what, { callsPerSecond, mostSuspensions }] of Object.entries(setups)
         await watcher.look().catch((error) => {
           if (!(error instanceof ChainUnavailable)) throw error;
         });
-        const { restingMs = 0 } = adapter.nodes.states[0] ?? {};
-        if (restingMs > 0) suspensions++;
-        await new Promise((resolve) => setTimeout(resolve, restingMs));
+        const { coolDownMs = 0 } = adapter.nodes.states[0] ?? {};
+        if (coolDownMs > 0) suspensions++;
+        await new Promise((resolve) => setTimeout(resolve, coolDownMs));
       } while (
         (isBehind() || watcher.status().chainSolid < BEHIND) && performance.now() < deadline
       );

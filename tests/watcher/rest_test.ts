@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { watcherActors } from "../../actors/watcher/watcher_actor.ts";
-import type { NodeState } from "../../chains/chain.ts";
+import type { NodeState } from "../../chains/node_state.ts";
 import { nodeState } from "../support/node_state.ts";
 import { paperChain } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -8,8 +8,8 @@ import { testDatabase } from "../support/database.ts";
 
 const test = testNeeding(DATABASE);
 
-function resting(restingMs: number): NodeState {
-  return nodeState({ state: "resting", restingMs, failure: "" });
+function cooling(coolDownMs: number): NodeState {
+  return nodeState({ state: "cooling-down", coolDownMs, failure: "" });
 }
 
 test("the scan is back when the first of its nodes may be asked, before those who ask more often", async () => {
@@ -27,7 +27,7 @@ test("the scan is back when the first of its nodes may be asked, before those wh
       onStatus: () => {},
       again: () => {},
     }).restMs?.(chain.network);
-  assertEquals(restOf([resting(30_000), resting(4_000)]), 4_000);
-  assertEquals(restOf([resting(30_000), resting(0)]), 0);
+  assertEquals(restOf([cooling(30_000), cooling(4_000)]), 4_000);
+  assertEquals(restOf([cooling(30_000), cooling(0)]), 0);
   assertEquals(restOf([]), 0);
 });

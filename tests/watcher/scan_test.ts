@@ -247,7 +247,7 @@ test("a node of another chain is not believed, whatever its place; the next one 
       chain.nodes.expect(genesis);
       assertEquals((await chain.solid()).height, 5);
       assertEquals((await chain.head()).height, 8);
-      assertEquals(chain.nodes.states.map(({ state }) => state), ["foreign", "ready"]);
+      assertEquals(chain.nodes.states.map(({ state }) => state), ["wrong-chain", "ready"]);
       const engine = { nodes: () => chain.nodes.states, watched: new Map() };
       assertStringIncludes(chainReasons(engine, "TRX", Date.now()).join(), "is of another chain");
     });

@@ -51,7 +51,7 @@ test("where the first node is of another branch, the one that continues our bloc
       await watcher.lookOn();
       await until(() => watcher.status().stopped === null);
       const { readSolid } = watcher.status();
-      assertEquals(chain.nodes.states.map(({ state }) => state), ["foreign", "ready"]);
+      assertEquals(chain.nodes.states.map(({ state }) => state), ["wrong-chain", "ready"]);
       assertStringIncludes(chain.nodes.states[0]?.failure ?? "", "is of another branch");
       const engine = { nodes: () => chain.nodes.states, watched: new Map() };
       assertStringIncludes(chainReasons(engine, "TRX", Date.now()).join(), "is of another chain");
@@ -141,7 +141,7 @@ test("a node that was absurd in the very first look is believed no longer than t
       isAbsurd = false;
       watcher.pass(11 * 60_000);
       await right.mine(2);
-      await until(() => chain.nodes.states.every(({ restingCalls }) => restingCalls === 0));
+      await until(() => chain.nodes.states.every(({ coolingCalls }) => coolingCalls === 0));
       await watcher.lookOn();
       assertEquals([watcher.status().chainSolid, watcher.status().readSolid], [9, 9]);
       assertEquals(watcher.status().readHead, 12);

@@ -1,5 +1,7 @@
-import { ChainIdentity } from "../../../chains/tron/chain_identity.ts";
-import { TronNode } from "../../../chains/tron/node.ts";
+import { ChainIdentity } from "../../../chains/nodes/chain_identity.ts";
+import { ChainNode } from "../../../chains/nodes/node.ts";
+import { API_KEY_HEADER } from "../../../chains/tron/tron_chain.ts";
+import { tronBlockAt } from "../../../chains/tron/read/read_blocks.ts";
 import type { Config } from "../../config/config.ts";
 import { isThisMachine } from "../../config/treasury.ts";
 import { type Network, SERVED_NETWORKS } from "../../../ledger/money/pair.ts";
@@ -31,12 +33,12 @@ async function seeNode(
 ): Promise<NodeFacts> {
   const url = new URL(text);
   const genesis = await look(BOUND_MS, async (signal) => {
-    const identity = new ChainIdentity();
+    const identity = new ChainIdentity(tronBlockAt);
     await identity.require(
-      new TronNode({
+      new ChainNode({
         url: text,
         requestTimeoutMs: BOUND_MS,
-        ...(apiKey === null ? {} : { apiKey }),
+        ...(apiKey === null ? {} : { apiKey: { header: API_KEY_HEADER, value: apiKey } }),
       }),
       signal,
     );

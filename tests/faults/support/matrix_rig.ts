@@ -9,7 +9,7 @@ import { startDevChain } from "../../../devchain/start.ts";
 import { createSigner } from "../../../chains/signer/create_signer.ts";
 import { SpendingLimits } from "../../../chains/signer/spending_limits.ts";
 import { createTronChain } from "../../../chains/tron/tron_chain.ts";
-import { createTronTransferBuilder } from "../../../chains/tron/tron_transfer_builder.ts";
+import { createTronTransferBuilder } from "../../../chains/tron/pay/transfer_builder.ts";
 import { networkKeys, signingKey, type WalletName } from "../../../chains/wallet/network_keys.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import { readMigrations } from "../../../ledger/database/migrate.ts";

@@ -18,7 +18,7 @@ import { startDevChain } from "../../../devchain/start.ts";
 import { createSigner } from "../../../chains/signer/create_signer.ts";
 import { type Limits, SpendingLimits } from "../../../chains/signer/spending_limits.ts";
 import { createTronChain, type TronChain } from "../../../chains/tron/tron_chain.ts";
-import { createTronTransferBuilder } from "../../../chains/tron/tron_transfer_builder.ts";
+import { createTronTransferBuilder } from "../../../chains/tron/pay/transfer_builder.ts";
 import { type NetworkKeys, networkKeys, signingKey } from "../../../chains/wallet/network_keys.ts";
 import { storeColdWallet } from "../../../ledger/addresses/wallets.ts";
 import { type Amount, subtract, ZERO } from "../../../ledger/money/amount.ts";

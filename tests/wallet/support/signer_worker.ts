@@ -9,7 +9,7 @@ import { createSigner } from "../../../chains/signer/create_signer.ts";
 import { SpendingLimits } from "../../../chains/signer/spending_limits.ts";
 import { serveSigner } from "../../../app/workers/worker_signer.ts";
 import type { Intent } from "../../../chains/signer.ts";
-import { createTronTransferBuilder } from "../../../chains/tron/tron_transfer_builder.ts";
+import { createTronTransferBuilder } from "../../../chains/tron/pay/transfer_builder.ts";
 import { readPassphraseFile } from "../../../chains/wallet/secret_file.ts";
 import { unlockWallet } from "../../../chains/wallet/unlock_wallet.ts";
 import { amountOf } from "../../../ledger/money/amount.ts";

@@ -4,9 +4,10 @@
  * @module
  */
 
-import { ChainUnavailable } from "../chain.ts";
+import { ChainUnavailable } from "../../chain.ts";
 import { chainParametersSchema } from "./answers.ts";
-import { type NodePool, readFrom } from "./node_pool.ts";
+import type { NodePool } from "../../nodes/node_pool.ts";
+import { readAny } from "./read_from.ts";
 
 /** Votes take effect every 6 hours; a minute of delay is covered by the margin of the limit. */
 const KEEP_MS = 60_000;
@@ -37,10 +38,7 @@ export class ChainParameters {
     const now = performance.now();
     if (this.#prices !== null && now - this.#readAt < KEEP_MS) return this.#prices;
     const request = { path: "/wallet/getchainparameters", body: {} };
-    const answer = await this.pool.read(
-      (node, bound) => readFrom(node, request, chainParametersSchema, bound),
-      signal,
-    );
+    const answer = await readAny(this.pool, request, chainParametersSchema, signal);
     const values = new Map(answer.chainParameter.map(({ key, value }) => [key, value]));
     const read = (key: string): number => {
       const value = values.get(key);

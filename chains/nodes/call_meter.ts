@@ -1,3 +1,5 @@
+import type { CallCounter } from "../node_state.ts";
+
 const DAY_MS = 24 * 3_600_000;
 
 /** Today as providers count it: `YYYY-MM-DD`, UTC. */
@@ -9,7 +11,7 @@ function utcDay(now: number): string {
  * Counts the calls to one node per day. Other services use the same quota, so that what was counted
  * here is handed over now and then, and the count of all comes back.
  */
-export class CallMeter {
+export class CallMeter implements CallCounter {
   readonly #now: () => number;
   #day: number;
   /** Calls of all services that are known of, without {@linkcode #own}. */
@@ -39,11 +41,10 @@ export class CallMeter {
   }
 
   /** True if today's calls are used up. */
-  get isSpent(): boolean {
+  get isQuotaUsedUp(): boolean {
     return this.limit !== null && this.today >= this.limit;
   }
 
-  /** Takes what was counted since the last time, to be added to the count of all. */
   take(): { readonly day: string; readonly calls: number } {
     this.#turn();
     const calls = this.#own;
@@ -52,13 +53,11 @@ export class CallMeter {
     return { day: utcDay(this.#now()), calls };
   }
 
-  /** Learns the count of all services. A count of another day is of no use. */
   learn(day: string, total: number): void {
     this.#turn();
     if (day === utcDay(this.#now())) this.#known = Math.max(this.#known, total);
   }
 
-  /** Gives back what could not be handed over. */
   giveBack(day: string, calls: number): void {
     this.#turn();
     if (day !== utcDay(this.#now())) return;

@@ -1,5 +1,5 @@
 /**
- * Failures that say more than a category: whom they concern, and for how long.
+ * Failures that say more than a category: which call or node they concern, and for how long.
  *
  * @module
  */
@@ -13,7 +13,7 @@ export class RateLimited extends ChainUnavailable {
   }
 }
 
-/** The node said for how long it answers nobody with our key or address; it is left alone exactly so long. */
+/** The node said for how long it answers nothing to this key or address; it is left alone exactly so long. */
 export class Suspended extends RateLimited {
   constructor(message: string, override readonly retryAfterMs: number) {
     super(message, retryAfterMs);
@@ -47,5 +47,13 @@ export class NotServed extends CallFailed {
 export class NotAsked extends ChainUnavailable {
   constructor(message: string) {
     super("rate-limit", message);
+  }
+}
+
+/** A node answers for another chain than the one it is configured for. */
+export class WrongChainNode extends ChainUnavailable {
+  constructor(message: string) {
+    super("malformed", message);
+    this.name = "WrongChainNode";
   }
 }

@@ -6,18 +6,17 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import { formatAmount, isExactIn, toTokenUnits } from "../../ledger/money/amount.ts";
-import { type Currency, type Network, tokenDecimals } from "../../ledger/money/pair.ts";
-import type { Asset, Envelope } from "../chain.ts";
-import type { Intent } from "../signer.ts";
-import type { TransferBuilder } from "../signer/transfer_builder.ts";
-import { addressToHex, isTronAddress } from "./address.ts";
+import { formatAmount, isExactIn, toTokenUnits } from "../../../ledger/money/amount.ts";
+import { type Currency, type Network, tokenDecimals } from "../../../ledger/money/pair.ts";
+import type { Asset, Envelope } from "../../chain.ts";
+import type { Intent } from "../../signer.ts";
+import type { TransferBuilder } from "../../signer/transfer_builder.ts";
+import { addressToHex, isTronAddress } from "../address.ts";
+import { contractEntries, type TokenContracts, TRX_DECIMALS } from "../token_contracts.ts";
 import { type EnvelopeFields, envelopeFieldsSchema, SALT_SUN } from "./envelope.ts";
-import { TRX_DECIMALS } from "./parse_block.ts";
-import { contractEntries, type TokenContracts } from "./token_contracts.ts";
-import { signTransactionId } from "./transaction_signature.ts";
 import {
   buildTransferTransaction,
+  signTransactionId,
   type TransactionHeader,
   type TransferCall,
 } from "./transfer_transaction.ts";

@@ -8,9 +8,68 @@
  * @module
  */
 
+import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js";
-import { bytesField, integerField } from "./protobuf.ts";
+
+/** Wire type of a varint field. */
+const VARINT = 0;
+/** Wire type of a length-delimited field. */
+const BYTES = 2;
+
+/** Appends an unsigned varint. */
+function pushVarint(out: number[], value: number): void {
+  let rest = value;
+  while (rest >= 0x80) {
+    out.push((rest % 0x80) | 0x80);
+    rest = Math.floor(rest / 0x80);
+  }
+  out.push(rest);
+}
+
+/**
+ * Encodes an integer field.
+ *
+ * @param value whole number from 0 to 2^53 - 1; 0 is left out, as proto3 does
+ * @throws {RangeError} when the value is outside that range
+ */
+function integerField(field: number, value: number): Uint8Array {
+  if (!Number.isSafeInteger(value) || value < 0) {
+    throw new RangeError(`Cannot encode field ${field} as it is not a whole number: ${value}`);
+  }
+  if (value === 0) return new Uint8Array(0);
+  const out: number[] = [];
+  pushVarint(out, field * 8 + VARINT);
+  pushVarint(out, value);
+  return Uint8Array.from(out);
+}
+
+/** Encodes a bytes, string or message field. */
+function bytesField(field: number, bytes: Uint8Array): Uint8Array {
+  const head: number[] = [];
+  pushVarint(head, field * 8 + BYTES);
+  pushVarint(head, bytes.length);
+  const out = new Uint8Array(head.length + bytes.length);
+  out.set(head);
+  out.set(bytes, head.length);
+  return out;
+}
+
+/**
+ * Signs a transaction id, deterministically (RFC 6979).
+ *
+ * @param txid 64 hex digits
+ * @param privateKey 32 bytes
+ * @returns 130 hex digits: r, s, then recovery 1b or 1c
+ */
+export function signTransactionId(txid: string, privateKey: Uint8Array): string {
+  const signature = secp256k1.sign(hexToBytes(txid), privateKey, {
+    prehash: false,
+    format: "recovered",
+  });
+  const recovery = 27 + (signature[0] as number);
+  return bytesToHex(signature.subarray(1)) + recovery.toString(16).padStart(2, "0");
+}
 
 /** `transfer(address,uint256)`, the first four bytes of its Keccak-256. */
 const TRANSFER_SELECTOR = "a9059cbb";

@@ -4,15 +4,18 @@
  * @module
  */
 
-import { type Amount, fromTokenUnits } from "../../ledger/money/amount.ts";
-import { ChainUnavailable, type FeeEstimate } from "../chain.ts";
+import { fromTokenUnits } from "../../../ledger/money/amount.ts";
+import { ChainUnavailable } from "../../chain.ts";
+import type { FeeEstimate } from "../../fees.ts";
 import { accountSchema, type LogAnswer } from "./answers.ts";
 import type { ChainPrices } from "./chain_parameters.ts";
 import { constantCall } from "./constant_call.ts";
-import { SALT_SUN } from "./envelope.ts";
-import { type NodePool, readFrom } from "./node_pool.ts";
-import { TRANSFER_TOPIC, TRX_DECIMALS } from "./parse_block.ts";
-import { transferArguments } from "./transfer_transaction.ts";
+import { SALT_SUN } from "../pay/envelope.ts";
+import type { NodePool } from "../../nodes/node_pool.ts";
+import { readAny } from "./read_from.ts";
+import { sunAmount } from "../token_contracts.ts";
+import { TRANSFER_TOPIC } from "./parse_block.ts";
+import { transferArguments } from "../pay/transfer_transaction.ts";
 
 /** A signed USDT transfer as the chain counts it (345 measured, a little more with long varints). */
 export const TOKEN_TRANSFER_BYTES = 350;
@@ -23,11 +26,6 @@ export const LOAN_BYTES = 285;
 /** The penalty factor and the receiver's storage may change until the transfer runs. */
 const LIMIT_NUMERATOR = 12;
 const LIMIT_DENOMINATOR = 10;
-
-/** Sun as an amount. */
-function sun(count: number): Amount {
-  return fromTokenUnits(BigInt(count), TRX_DECIMALS);
-}
 
 /** A token transfer to price; addresses are 42 hex digits. */
 export interface TokenTransferCall {
@@ -115,10 +113,10 @@ export function tokenTransferFee(
   const limit = Math.min(energyWithMargin(energyCost), highestLimit);
   const bytes = TOKEN_TRANSFER_BYTES * prices.byte;
   return {
-    fee: sun(energyCost + bytes),
-    limit: sun(limit),
+    fee: sunAmount(energyCost + bytes),
+    limit: sunAmount(limit),
     // the limit is for energy alone, and salted: another attempt is another transaction
-    atMost: sun(limit + SALT_SUN + bytes),
+    atMost: sunAmount(limit + SALT_SUN + bytes),
   };
 }
 
@@ -145,7 +143,7 @@ export async function estimateTokenTransfer(
 
 /** What lending stake costs, or taking it back: its bytes. */
 export function loanFee(prices: ChainPrices): FeeEstimate {
-  const fee = sun(LOAN_BYTES * prices.byte);
+  const fee = sunAmount(LOAN_BYTES * prices.byte);
   return { fee, limit: fee };
 }
 
@@ -162,11 +160,8 @@ export async function estimateNativeTransfer(
   signal?: AbortSignal,
 ): Promise<FeeEstimate> {
   const request = { path: "/wallet/getaccount", body: { address: to } };
-  const account = await pool.read(
-    (node, bound) => readFrom(node, request, accountSchema, bound),
-    signal,
-  );
-  const fee = sun(
+  const account = await readAny(pool, request, accountSchema, signal);
+  const fee = sunAmount(
     account.address === undefined ? prices.activation : NATIVE_TRANSFER_BYTES * prices.byte,
   );
   return { fee, limit: fee };

@@ -10,8 +10,8 @@
  * @module
  */
 
-import { type Amount, fromTokenUnits, fromUnits } from "../../ledger/money/amount.ts";
-import type { Currency } from "../../ledger/money/pair.ts";
+import { type Amount, fromUnits } from "../../../ledger/money/amount.ts";
+import type { Currency } from "../../../ledger/money/pair.ts";
 import {
   type BlockAnswer,
   type BlockRef,
@@ -19,8 +19,9 @@ import {
   type FoundTransaction,
   type IncludedTransaction,
   type Transfer,
-} from "../chain.ts";
-import { areDistinct } from "../text_key.ts";
+} from "../../chain.ts";
+import { areDistinct } from "../../text_key.ts";
+import { sunAmount } from "../token_contracts.ts";
 import type {
   BlockHeadAnswer,
   FullBlockAnswer,
@@ -31,9 +32,7 @@ import type {
 
 /** Keccak-256 of `Transfer(address,address,uint256)`. */
 export const TRANSFER_TOPIC = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
-/** TRX has 6 decimals; its smallest unit is the sun. */
-export const TRX_DECIMALS = 6;
-const SUN = fromTokenUnits(1n, TRX_DECIMALS);
+const SUN = sunAmount(1);
 /** The longest a transaction may wait, after java-tron: 24 hours past the block. */
 const MAX_LIFETIME_MS = 24 * 60 * 60 * 1000;
 /** Looking for what does not belong takes half the time of matching all that does. */

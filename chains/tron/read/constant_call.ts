@@ -5,14 +5,61 @@
  */
 
 import { hexToBytes } from "@noble/hashes/utils.js";
-import { ChainUnavailable, type Checkpoint, type Finality } from "../chain.ts";
+import { ChainUnavailable, type Checkpoint, type Finality } from "../../chain.ts";
+import { hasCheckpoint } from "../../nodes/chain_identity.ts";
+import type { ChainNode } from "../../nodes/node.ts";
+import { CallFailed } from "../../nodes/node_failures.ts";
+import type { NodePool } from "../../nodes/node_pool.ts";
+import { readEither, readFrom, type Refused } from "./read_from.ts";
+import { decodeNodeMessage, saysBusy } from "../../nodes/refusal_texts.ts";
 import { type ConstantCallAnswer, constantCallSchema } from "./answers.ts";
-import { decodeNodeMessage } from "./node_message.ts";
-import type { TronNode } from "./node.ts";
-import { type NodePool, readEither, readFrom, type Refused } from "./node_pool.ts";
-import { readAtCheckpoint } from "./read_at_checkpoint.ts";
-import { saysBusy } from "./refusal_texts.ts";
-import { namesBlock, readTwice } from "./same_state.ts";
+
+const HALF = 0x8000;
+
+/**
+ * Tells if the node that simulated a call had a block then: it prepares the call as a transaction, which
+ * refers to the newest block of the very state that the call saw.
+ *
+ * @returns `null` when the answer does not say it
+ */
+export function namesBlock(
+  { transaction }: Pick<ConstantCallAnswer, "transaction">,
+  { height, hash }: Checkpoint,
+): boolean | null {
+  const { ref_block_bytes: low, ref_block_hash: part } = transaction?.raw_data ?? {};
+  if (low === undefined || part === undefined) return null;
+  // only the last 16 bits of the height are told; of two nodes behind one address none is a day behind
+  const ahead = ((parseInt(low, 16) - height + HALF) & 0xffff) - HALF;
+  return ahead > 0 || (ahead === 0 && part === hash.slice(16, 32));
+}
+
+/**
+ * Reads what does not name its block twice, and the block again afterwards: answers of different nodes
+ * differ, or one of them lacks the block.
+ *
+ * @throws {CallFailed} when they cannot be of one state that has the block
+ */
+export async function readTwice<T>(
+  { blockAt }: NodePool,
+  node: ChainNode,
+  checkpoint: Checkpoint,
+  read: () => Promise<T>,
+  isSame: (one: T, other: T) => boolean,
+  signal: AbortSignal,
+): Promise<T> {
+  const first = await read();
+  const second = await read();
+  if (isSame(first, second) && await hasCheckpoint(blockAt, node, checkpoint, signal)) {
+    return second;
+  }
+  throw new CallFailed(
+    "server-error",
+    `Cannot believe a balance as its answers are of different states, not all with block ` +
+      `${checkpoint.height}: ${node.label}`,
+    "a balance of several nodes",
+    true,
+  );
+}
 
 /** A node behind the same address that lags answers every second call at most. */
 const NAMED_TRIES = 2;
@@ -51,7 +98,7 @@ function failureOf(answer: ConstantCallAnswer): ReturnType<Refused<ConstantCallA
  * The solid view is asked at `/walletsolidity`; a node that does not serve it there answers from
  * its head, which may include money that is not final yet.
  *
- * @param checkpoint what the node that answers must have
+ * @param checkpoint block that the node which answers must have
  * @throws {ChainUnavailable} `reverted` when the call would fail as things stand
  */
 export async function constantCall(
@@ -77,7 +124,7 @@ export async function constantCall(
       reason: `Cannot simulate ${call.selector} as it fails: ${failure.reason}`,
     };
   };
-  const attempt = async (node: TronNode, bound: AbortSignal) =>
+  const attempt = async (node: ChainNode, bound: AbortSignal) =>
     finality === "head"
       ? await readFrom(node, head, constantCallSchema, bound, refused)
       : await readEither(
@@ -88,7 +135,7 @@ export async function constantCall(
         bound,
         refused,
       );
-  const settled = async (node: TronNode, bound: AbortSignal) => {
+  const settled = async (node: ChainNode, bound: AbortSignal) => {
     if (checkpoint === undefined) return await attempt(node, bound);
     for (let i = 0; i < NAMED_TRIES; i++) {
       const answer = await attempt(node, bound);
@@ -96,14 +143,9 @@ export async function constantCall(
       if (isNamed === true) return answer;
       if (isNamed === null) break;
     }
-    return await readTwice(node, checkpoint, () => attempt(node, bound), isSameResult, bound);
+    return await readTwice(pool, node, checkpoint, () => attempt(node, bound), isSameResult, bound);
   };
-  const one = {
-    attempt: settled,
-    isEnough: () => true,
-    better: (kept: ConstantCallAnswer) => kept,
-  };
-  return await readAtCheckpoint(pool, checkpoint, one, signal);
+  return await pool.read(settled, { signal, checkpoint });
 }
 
 function isSameResult(one: ConstantCallAnswer, other: ConstantCallAnswer): boolean {

@@ -5,8 +5,8 @@
  * @module
  */
 
-import { type Amount, fromTokenUnits } from "../../ledger/money/amount.ts";
-import type { SweepMeans } from "../chain.ts";
+import { type Amount, fromTokenUnits } from "../../../ledger/money/amount.ts";
+import type { SweepMeans } from "../../fees.ts";
 import {
   type AccountResourceAnswer,
   accountResourceSchema,
@@ -14,6 +14,7 @@ import {
   canDelegateSchema,
   delegatedResourceSchema,
 } from "./answers.ts";
+import { sunAmount, TRX_DECIMALS } from "../token_contracts.ts";
 import type { ChainParameters, ChainPrices } from "./chain_parameters.ts";
 import {
   energyWithMargin,
@@ -24,8 +25,8 @@ import {
   type TokenTransferCall,
   tokenTransferFee,
 } from "./estimate_fee.ts";
-import { type NodePool, readFrom } from "./node_pool.ts";
-import { TRX_DECIMALS } from "./parse_block.ts";
+import type { NodePool } from "../../nodes/node_pool.ts";
+import { readAny } from "./read_from.ts";
 
 const SUN_PER_TRX = 1_000_000n;
 /** `ResourceCode.ENERGY` of java-tron's `common.proto`. */
@@ -64,18 +65,18 @@ export async function sweepMeans(
   const burn = lacking(energy, energyLeft) * prices.energy + bytes;
   return {
     isActive,
-    coin: sun(account.balance),
+    coin: sunAmount(account.balance),
     fee: {
       ...tokenTransferFee(energy, prices, highestFeeLimitSun),
       ...(arrives === null ? {} : { arrives: fromTokenUnits(arrives, call.decimals) }),
     },
-    burn: sun(burn),
-    burnAtMost: sun(burnAtMost),
-    burnWithLoan: sun(bytes),
+    burn: sunAmount(burn),
+    burnAtMost: sunAmount(burnAtMost),
+    burnWithLoan: sunAmount(bytes),
     loan: stakeFor(lacking(energyAtMost, energyLeft), hot),
-    costByCoin: sun(burn + gift),
+    costByCoin: sunAmount(burn + gift),
     // lent, taken back, and the coin that wakes the address up
-    costByLoan: sun(bytes + 2 * LOAN_BYTES * prices.byte + (isActive ? 0 : gift)),
+    costByLoan: sunAmount(bytes + 2 * LOAN_BYTES * prices.byte + (isActive ? 0 : gift)),
   };
 }
 
@@ -88,11 +89,8 @@ export async function lendableStake(
     path: "/wallet/getcandelegatedmaxsize",
     body: { owner_address: hotWalletHex, type: ENERGY },
   };
-  const answer = await pool.read(
-    (node, bound) => readFrom(node, request, canDelegateSchema, bound),
-    signal,
-  );
-  return sun(answer.max_size);
+  const answer = await readAny(pool, request, canDelegateSchema, signal);
+  return sunAmount(answer.max_size);
 }
 
 /** Stake of the hot wallet that an address holds for energy, in solid blocks. */
@@ -105,23 +103,20 @@ export async function lentStake(
     path: "/walletsolidity/getdelegatedresourcev2",
     body: { fromAddress: hotWalletHex, toAddress: address },
   };
-  const answer = await pool.read(
-    (node, bound) => readFrom(node, request, delegatedResourceSchema, bound),
-    signal,
-  );
-  return sun(
+  const answer = await readAny(pool, request, delegatedResourceSchema, signal);
+  return sunAmount(
     answer.delegatedResource.reduce((sum, loan) => sum + loan.frozen_balance_for_energy, 0),
   );
 }
 
 function readAccount(pool: NodePool, address: string, signal?: AbortSignal) {
   const request = { path: "/walletsolidity/getaccount", body: { address } };
-  return pool.read((node, bound) => readFrom(node, request, accountSchema, bound), signal);
+  return readAny(pool, request, accountSchema, signal);
 }
 
 function readResources(pool: NodePool, address: string, signal?: AbortSignal) {
   const request = { path: "/wallet/getaccountresource", body: { address } };
-  return pool.read((node, bound) => readFrom(node, request, accountResourceSchema, bound), signal);
+  return readAny(pool, request, accountResourceSchema, signal);
 }
 
 /** Bytes are paid as a whole from stake, or from the free allowance, or burned. @returns sun */
@@ -138,7 +133,7 @@ function bytesBurned(own: AccountResourceAnswer, prices: ChainPrices): number {
 function stakeFor(energy: number, network: AccountResourceAnswer): Amount | null {
   const { TotalEnergyLimit: limit, TotalEnergyWeight: weight } = network;
   if (limit === 0 || weight === 0) return null;
-  if (energy === 0) return sun(0);
+  if (energy === 0) return sunAmount(0);
   const trx = (BigInt(energy) * BigInt(weight) + BigInt(limit) - 1n) / BigInt(limit) + 1n;
   return fromTokenUnits(trx * SUN_PER_TRX, TRX_DECIMALS);
 }
@@ -149,8 +144,4 @@ function lacking(needed: number, has: number): number {
 
 function left(limit: number, used: number): number {
   return Math.max(0, limit - used);
-}
-
-function sun(count: number): Amount {
-  return fromTokenUnits(BigInt(count), TRX_DECIMALS);
 }

@@ -9,14 +9,21 @@ import {
   type Checkpoint,
   type Finality,
   type TransactionLookup,
-} from "../chain.ts";
+} from "../../chain.ts";
+import type { ChainNode } from "../../nodes/node.ts";
+import type { NodePool } from "../../nodes/node_pool.ts";
+import { readFrom } from "./read_from.ts";
 import { receiptOrNothingSchema, transactionOrNothingSchema } from "./answers.ts";
-import type { TronNode } from "./node.ts";
-import { type NodePool, readFrom } from "./node_pool.ts";
 import { type ParseContext, parseTransaction } from "./parse_block.ts";
 import { prefixOf } from "./read_range.ts";
-import { readAtCheckpoint } from "./read_at_checkpoint.ts";
-import { tronTransactionId } from "./transaction_id.ts";
+
+/** 64 hexadecimal digits, as some tools write them with the prefix of other chains. */
+const TRANSACTION_ID = /^(?:0x)?([0-9a-f]{64})$/i;
+
+/** The spelling that TRON nodes use, lowercase without prefix; `null` for any other text. */
+export function tronTransactionId(text: string): string | null {
+  return TRANSACTION_ID.exec(text)?.[1]?.toLowerCase() ?? null;
+}
 
 /** How much an answer tells. */
 const WORTH = { missing: 0, incomplete: 1, found: 2 } as const;
@@ -26,7 +33,7 @@ const WORTH = { missing: 0, incomplete: 1, found: 2 } as const;
  *
  * @param text 64 hex digits of either case, `0x` before them or not; anything else names none
  * @param context its running totals are left alone: a block's own reading counts them
- * @param checkpoint what the node that answers must have
+ * @param checkpoint block that the node which answers must have
  * @throws {ChainUnavailable} when no node can be read, or one contradicts itself
  */
 export async function readTransaction(
@@ -40,15 +47,16 @@ export async function readTransaction(
   const txid = tronTransactionId(text);
   if (txid === null) return { kind: "missing", txid: text };
   const uncounted = { ...context, ignored: { zeroValue: 0, otherContract: 0 } };
-  return await readAtCheckpoint(pool, checkpoint, {
-    attempt: (node, bound) => readFromOne(node, txid, finality, uncounted, bound),
+  return await pool.read((node, bound) => readFromOne(node, txid, finality, uncounted, bound), {
+    signal,
+    checkpoint,
     isEnough: (answer) => answer.kind === "found",
     better: (kept, found) => WORTH[found.kind] > WORTH[kept.kind] ? found : kept,
-  }, signal);
+  });
 }
 
 async function readFromOne(
-  node: TronNode,
+  node: ChainNode,
   txid: string,
   finality: Finality,
   context: ParseContext,

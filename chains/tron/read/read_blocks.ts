@@ -10,21 +10,28 @@ import {
   ChainUnavailable,
   type Checkpoint,
   type Finality,
-} from "../chain.ts";
-import { blockHeadSchema } from "./answers.ts";
-import { ForeignNode } from "./foreign_node.ts";
-import type { NewestPlace } from "./newest_place.ts";
-import type { TronNode } from "./node.ts";
-import { type NodePool, readEither } from "./node_pool.ts";
+} from "../../chain.ts";
+import type { BlockAt } from "../../nodes/chain_identity.ts";
+import type { NewestPlace } from "../../nodes/newest_place.ts";
+import type { ChainNode } from "../../nodes/node.ts";
+import type { NodePool } from "../../nodes/node_pool.ts";
+import { blockHeadSchema, headOrNothingSchema } from "./answers.ts";
 import { blockRefOf, type ParseContext } from "./parse_block.ts";
-import { hasCheckpoint, readAtCheckpoint } from "./read_at_checkpoint.ts";
-import { type BlockRange, CutRange, isWhole, prefixOf, readOne, readRange } from "./read_range.ts";
+import { readEither, readFrom } from "./read_from.ts";
+import {
+  type BlockRange,
+  isWhole,
+  prefixOf,
+  type Reading,
+  readOne,
+  readRange,
+} from "./read_range.ts";
 
 /** Blocks per range call; nodes allow 100, but more than 10 busy ones at once cost time in the collector. */
 const RANGE_BLOCKS = 10;
 /** Ranges under way or waiting: while blocks are written, these are read; more of them cost the collector time. */
 const RANGES_AHEAD = 5;
-/** Ranges that are asked for at once: nodes refuse whoever asks for too much. */
+/** Ranges that are asked for at once: nodes refuse those who ask for too much. */
 const RANGES_AT_ONCE = 3;
 /** A minute more than a solid block is old in regular operation. */
 const STALE_MS = 2 * 60 * 1000;
@@ -53,9 +60,11 @@ export async function readNewest(
       place.require(block, node.label);
       return block;
     },
-    signal,
-    isFresh,
-    (kept, found) => (found.height > kept.height ? found : kept),
+    {
+      signal,
+      isEnough: isFresh,
+      better: (kept, found) => found.height > kept.height ? found : kept,
+    },
   );
 }
 
@@ -74,8 +83,7 @@ export async function readBlock(
 ): Promise<BlockAnswer> {
   return await pool.read(
     (node, bound) => readOne(node, height, finality, context, bound),
-    signal,
-    isWhole,
+    { signal, isEnough: isWhole },
   );
 }
 
@@ -88,7 +96,7 @@ export interface BlockSource {
 /**
  * The blocks of any range in order, fetched ahead.
  *
- * @param checkpoint what the nodes that are read must have; each looked at with each of its ranges
+ * @param checkpoint block that the nodes which are read must have; checked with each range
  * @param continued the block before the first; see {@linkcode Chain.blocks}
  * @throws {ChainUnavailable} when a range cannot be read from any node
  */
@@ -109,7 +117,7 @@ export async function* readBlocks(
   let last = continued;
   let next = from;
   let underWay = 0;
-  /** What comes after a block that cannot be told is never told. */
+  /** Blocks after one that cannot be read are never yielded. */
   function askNoMore(): void {
     next = to + 1;
   }
@@ -128,7 +136,7 @@ export async function* readBlocks(
           if (failure !== null || !answers.every(isWhole)) askNoMore();
           if (!bound.aborted) askOn();
         },
-        // It is told when its turn comes; until then a failure must not count as unhandled.
+        // It is thrown when its turn comes; until then a failure must not count as unhandled.
         askNoMore,
       );
     }
@@ -140,12 +148,12 @@ export async function* readBlocks(
       if (first === undefined) return;
       let reading = await first.range;
       // the node that was read before failed meanwhile, and this one is of another branch
-      if (last !== undefined && isStrange(reading.answers, last)) {
+      if (last !== undefined && isOnOtherBranch(reading.answers, last)) {
         reading = await readRangeOf(source, first.wanted, bound, checkpoint, last);
       }
       const { answers, failure } = reading;
       for (const answer of answers) {
-        if (last !== undefined && answer.kind === "block") last = placeOf(answer.block);
+        if (last !== undefined && answer.kind === "block") last = answer.block;
         yield answer;
         if (!isWhole(answer)) return;
       }
@@ -157,17 +165,11 @@ export async function* readBlocks(
   }
 }
 
-/** What was read of a range, and what ended it before its end. */
-interface Reading {
-  readonly answers: readonly BlockAnswer[];
-  readonly failure: ChainUnavailable | null;
-}
-
 /**
- * One range from the first node that gives all of it, or as much as any did: what one has given before
- * it failed is not lost with it.
+ * One range from the first node that gives all of it, or as much as any did: the blocks that one has given
+ * before it failed are not lost with it.
  *
- * @param parent what it has to continue: nodes that do not are set apart where another one does
+ * @param parent block that it has to continue: nodes that do not are left alone where another one does
  * @throws {ChainUnavailable} when no node gives even the first block
  */
 async function readRangeOf(
@@ -177,65 +179,51 @@ async function readRangeOf(
   checkpoint: Checkpoint | undefined,
   parent: Checkpoint | undefined,
 ): Promise<Reading> {
-  let cut: Reading = { answers: [], failure: null };
-  const strangers: TronNode[] = [];
-  const isOurs = (answers: readonly BlockAnswer[]) =>
-    parent === undefined || !isStrange(answers, parent);
-  const better = (kept: readonly BlockAnswer[], found: readonly BlockAnswer[]) => {
-    if (isOurs(kept) !== isOurs(found)) return isOurs(kept) ? kept : found;
-    return found.length > kept.length ? found : kept;
-  };
+  let best: Reading = { answers: [], failure: null };
+  const onOtherBranch: ChainNode[] = [];
+  const continues = (answers: readonly BlockAnswer[]) =>
+    parent === undefined || !isOnOtherBranch(answers, parent);
   const found = (): Reading => {
-    if (parent !== undefined && cut.answers[0]?.kind === "block") {
-      setApart(pool, strangers, parent);
+    if (parent !== undefined && best.answers[0]?.kind === "block") {
+      for (const node of onOtherBranch) pool.leaveUntilItHas(parent, node);
     }
-    return cut;
+    return best;
   };
   try {
-    const answers = await readAtCheckpoint(pool, checkpoint, {
-      attempt: async (node, bound) => {
-        try {
-          const answers = await readRange(node, wanted, context, bound);
-          if (!isOurs(answers)) strangers.push(node);
-          return answers;
-        } catch (error) {
-          if (!(error instanceof CutRange)) throw error;
-          const { answers, failure } = error;
-          if (!isOurs(answers)) strangers.push(node);
-          else if (answers.length > cut.answers.length) cut = { answers, failure };
-          throw failure;
-        }
+    const answers = await pool.read(async (node, bound) => {
+      const { answers, failure } = await readRange(node, wanted, context, bound);
+      if (!continues(answers)) onOtherBranch.push(node);
+      if (failure === null) return answers;
+      if (continues(answers) && answers.length > best.answers.length) best = { answers, failure };
+      throw failure;
+    }, {
+      signal,
+      checkpoint,
+      isEnough: (answers) => continues(answers) && answers.every(isWhole),
+      better: (kept, found) => {
+        if (continues(kept) !== continues(found)) return continues(kept) ? kept : found;
+        return found.length > kept.length ? found : kept;
       },
-      isEnough: (answers) => isOurs(answers) && answers.every(isWhole),
-      better,
-    }, signal);
-    if (!isOurs(answers) && cut.answers.length === 0) return { answers, failure: null };
-    if (isOurs(answers) && answers.length > cut.answers.length) cut = { answers, failure: null };
+    });
+    if (!continues(answers) && best.answers.length === 0) return { answers, failure: null };
+    if (continues(answers) && answers.length > best.answers.length) {
+      best = { answers, failure: null };
+    }
     return found();
   } catch (error) {
-    if (!(error instanceof ChainUnavailable) || cut.answers.length === 0) throw error;
+    if (!(error instanceof ChainUnavailable) || best.answers.length === 0) throw error;
     return found();
   }
 }
 
 /** True if the first block does not continue the one before. */
-function isStrange([first]: readonly BlockAnswer[], { hash }: Checkpoint): boolean {
+function isOnOtherBranch([first]: readonly BlockAnswer[], { hash }: Checkpoint): boolean {
   return first?.kind === "block" && first.block.parentHash !== hash;
 }
 
-function placeOf({ height, hash }: Checkpoint): Checkpoint {
-  return { height, hash };
-}
-
-/** Nodes that another one proved wrong are believed again once they have our block. */
-function setApart(pool: NodePool, strangers: readonly TronNode[], ours: Checkpoint): void {
-  for (const node of strangers) {
-    const error = new ForeignNode(
-      `Cannot use a node as it is of another branch (it does not continue solid block ` +
-        `${ours.height}, as others do): ${node.label}`,
-    );
-    pool.setApart(node, error, async (asked, signal) => {
-      if (!await hasCheckpoint(asked, ours, signal)) throw error;
-    });
-  }
-}
+/** Place of a block in a node's chain; see {@linkcode BlockAt}. */
+export const tronBlockAt: BlockAt = async (node, height, finality, signal) => {
+  const request = { path: `${prefixOf(finality)}/getblockbynum`, body: { num: height } };
+  const answer = await readFrom(node, request, headOrNothingSchema, signal);
+  return answer === null ? null : blockRefOf(answer);
+};

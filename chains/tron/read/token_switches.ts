@@ -6,10 +6,10 @@
  * @module
  */
 
-import { ChainUnavailable, type TokenSwitches } from "../chain.ts";
-import { addressFromLogHex } from "./address.ts";
+import { ChainUnavailable, type TokenSwitches } from "../../chain.ts";
+import { addressFromLogHex } from "../address.ts";
 import { constantCall } from "./constant_call.ts";
-import type { NodePool } from "./node_pool.ts";
+import type { NodePool } from "../../nodes/node_pool.ts";
 
 /** Names under which tokens tell whether an address is blocked. */
 const BLOCKED = [

@@ -1,6 +1,6 @@
 /**
- * One TRON full node over HTTP: a POST, a bounded answer, and failures sorted by category. It
- * neither retries nor chooses; that is for {@linkcode NodePool} (reads) or nobody (broadcasts).
+ * One node over HTTP: a POST, a bounded answer, and failures sorted by category. It neither retries nor
+ * chooses; a pool does that for reads, and broadcasts are never retried.
  *
  * @module
  */
@@ -9,30 +9,30 @@ import { ChainUnavailable } from "../chain.ts";
 import ipaddr from "ipaddr.js";
 import { CallMeter } from "./call_meter.ts";
 import { CallPace } from "./call_pace.ts";
-import { CallRests } from "./call_rests.ts";
+import { CallCoolDowns } from "./call_cool_downs.ts";
 import { Deadline } from "./deadline.ts";
 import { CallFailed, Suspended } from "./node_failures.ts";
 import { readBody } from "./read_body.ts";
 import { suspensionIn } from "./refusal_texts.ts";
 
-/** How long a path that a node does not know is not asked for. */
+/** Time for which a path that a node does not know is not asked for. */
 const UNKNOWN_PATH_MS = 10 * 60 * 1000;
 
 /** Public providers answer 15 calls per second and suspend whoever asks more; others use the same quota. */
 const PUBLIC_CALLS_PER_SECOND = 12;
 
-/** Where and how to reach a node. */
+/** Address and bounds of a node. */
 export interface NodeOptions {
   /** Base URL, credentials and path allowed, for example `https://api.trongrid.io`. */
   readonly url: string;
-  /** Sent as `TRON-PRO-API-KEY`, never over plain HTTP to another machine. */
-  readonly apiKey?: string;
+  /** Header with a key for the provider; never sent over plain HTTP to another machine. */
+  readonly apiKey?: { readonly header: string; readonly value: string } | undefined;
   /** Bound of one request, milliseconds. */
   readonly requestTimeoutMs: number;
-  /** What its provider allows per day (UTC); without it nothing bounds it. */
-  readonly dailyCalls?: number;
-  /** Calls per second at most, 0 without a bound whatever it says; default 12 unless it is on a network of our own. */
-  readonly callsPerSecond?: number;
+  /** Calls per day (UTC) that its provider allows; without it nothing bounds it. */
+  readonly dailyCalls?: number | undefined;
+  /** Calls per second at most, 0 without a bound whatever it says; default 12 unless its network is private. */
+  readonly callsPerSecond?: number | undefined;
 }
 
 /** An answer as it came. */
@@ -47,7 +47,7 @@ function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
 }
 
-/** True if the host is this machine or on a private network, where nobody counts calls. */
+/** True if the host is this machine or on a private network, where calls are not counted. */
 export function isPrivate(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, "");
   if (ipaddr.isValid(host)) return ipaddr.parse(host).range() !== "unicast";
@@ -65,23 +65,23 @@ function retryAfterMs(response: Response): number | null {
   return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : null;
 }
 
-/** Why a connection failed. Such a text names the whole URL, which may hold a secret. */
+/** Text of a connection's failure. It names the whole URL, which may hold a secret. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown error";
   return error.message.replaceAll(/\S*:\/\/\S*/g, "...").slice(0, 200);
 }
 
-/** A node of a TRON network. */
-export class TronNode {
+/** A node of a network. */
+export class ChainNode {
   /** Host and port: a path or credentials in the URL may be secret, so they are never shown. */
   readonly label: string;
   /** Counts every request, broadcasts among them. */
   readonly meter: CallMeter;
   /** Calls that it could not answer and is not asked now. */
-  readonly calls = new CallRests();
+  readonly coolDowns = new CallCoolDowns();
   #pace: CallPace | null;
   #suspendedUntil = 0;
-  /** Until when a path counts as unknown to this node. */
+  /** Time until which a path counts as unknown to this node. */
   readonly #unknownUntil = new Map<string, number>();
   readonly #base: string;
   readonly #headers: Headers;
@@ -108,8 +108,9 @@ export class TronNode {
       url.username = "";
       url.password = "";
     }
-    if (options.apiKey !== undefined && (url.protocol === "https:" || isLoopback(url.hostname))) {
-      this.#headers.set("tron-pro-api-key", options.apiKey);
+    const { apiKey } = options;
+    if (apiKey !== undefined && (url.protocol === "https:" || isLoopback(url.hostname))) {
+      this.#headers.set(apiKey.header, apiKey.value);
     }
     url.search = "";
     url.hash = "";
@@ -159,7 +160,7 @@ export class TronNode {
     if (ms > 0) throw new Suspended(`Cannot ask a node as it is suspended: ${this.label}`, ms);
   }
 
-  /** Notes that the node does not know a path; asked again after a while, it may be updated. */
+  /** Marks a path that the node does not know; asked again after a while, it may be updated. */
   markUnknown(path: string): void {
     this.#unknownUntil.set(path, performance.now() + UNKNOWN_PATH_MS);
   }
@@ -200,8 +201,13 @@ export class TronNode {
         throw new CallFailed(error.category, error.message, `${path} ${body}`, false);
       }
       if (bound.aborted) {
-        const who = deadline.isOver ? `${this.#requestTimeoutMs} ms passed` : "the caller gave up";
-        throw new ChainUnavailable("timeout", `Cannot ask a node as ${who}: ${this.label}${path}`);
+        const reason = deadline.isOver
+          ? `${this.#requestTimeoutMs} ms passed`
+          : "the caller gave up";
+        throw new ChainUnavailable(
+          "timeout",
+          `Cannot ask a node as ${reason}: ${this.label}${path}`,
+        );
       }
       throw new ChainUnavailable(
         "network",

@@ -17,7 +17,7 @@ import {
   receiptsSchema,
   type TransactionAnswer,
 } from "./answers.ts";
-import type { AnswerShape } from "./node_pool.ts";
+import type { AnswerShape } from "./read_from.ts";
 
 /** Blocks of a range. */
 export const blockListShape: AnswerShape<BlockListAnswer> = {

@@ -11,20 +11,20 @@ import { type CallFailed, NotServed } from "./node_failures.ts";
 const FIRST_PAUSE_MS = 500;
 /** No longer than a block that cannot be read is left alone by the scan. */
 const LONGEST_PAUSE_MS = 15_000;
-/** Longest pause of a call that the node's operator has closed: only he can change that. */
+/** Longest pause of a call that the node's operator has closed: only the operator can change that. */
 const NOT_SERVED_MS = 60_000;
 /** More than are in use at once; the oldest are forgotten, and asked again. */
 const MOST_KEPT = 500;
 
-interface Rest {
+interface CoolDown {
   readonly failures: number;
   readonly until: number;
   readonly error: CallFailed;
 }
 
 /** The calls that one node is not asked now. */
-export class CallRests {
-  readonly #rests = new Map<string, Rest>();
+export class CallCoolDowns {
+  readonly #coolDowns = new Map<string, CoolDown>();
   readonly #now: () => number;
 
   /** @param now monotonic milliseconds */
@@ -32,38 +32,38 @@ export class CallRests {
     this.#now = now;
   }
 
-  /** Why a call is not asked now, or `null`. @param call path and body, or a path */
+  /** The failure for which a call is not sent now, or `null`. @param call path and body, or a path */
   failureOf(call: string): CallFailed | null {
-    const rest = this.#rests.get(call);
-    return rest !== undefined && rest.until > this.#now() ? rest.error : null;
+    const coolDown = this.#coolDowns.get(call);
+    return coolDown !== undefined && coolDown.until > this.#now() ? coolDown.error : null;
   }
 
   /** Leaves a call alone, longer each time. */
   failed(error: CallFailed): void {
-    const failures = (this.#rests.get(error.call)?.failures ?? 0) + 1;
+    const failures = (this.#coolDowns.get(error.call)?.failures ?? 0) + 1;
     const longest = error instanceof NotServed ? NOT_SERVED_MS : LONGEST_PAUSE_MS;
     const pause = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(failures - 1, 10), longest);
-    this.#rests.delete(error.call);
-    this.#rests.set(error.call, { failures, until: this.#now() + pause, error });
-    const [oldest] = this.#rests.keys();
-    if (this.#rests.size > MOST_KEPT && oldest !== undefined) this.#rests.delete(oldest);
+    this.#coolDowns.delete(error.call);
+    this.#coolDowns.set(error.call, { failures, until: this.#now() + pause, error });
+    const [oldest] = this.#coolDowns.keys();
+    if (this.#coolDowns.size > MOST_KEPT && oldest !== undefined) this.#coolDowns.delete(oldest);
   }
 
   /** A call was answered. */
   succeeded(call: string): void {
-    this.#rests.delete(call);
+    this.#coolDowns.delete(call);
   }
 
   /** Calls that are left alone now. */
-  get resting(): number {
+  get cooling(): number {
     const now = this.#now();
-    return [...this.#rests.values()].filter(({ until }) => until > now).length;
+    return [...this.#coolDowns.values()].filter(({ until }) => until > now).length;
   }
 
   /** Paths that the node does not serve, as it last said. */
   get unserved(): readonly string[] {
     const now = this.#now();
-    return [...this.#rests].filter(([, { error, until }]) =>
+    return [...this.#coolDowns].filter(([, { error, until }]) =>
       error instanceof NotServed && until > now
     ).map(([path]) => path);
   }

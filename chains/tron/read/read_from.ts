@@ -1,25 +1,23 @@
 /**
- * Reads from several nodes: in the configured order, past those that are cooling down.
+ * Asks one node in java-tron's dialect: a POST of JSON, whose answer must have an expected shape.
  *
  * @module
  */
 
 import { getLogger } from "@logtape/logtape";
 import type { z } from "zod";
-import { ChainUnavailable, type NodeState } from "../chain.ts";
-import { Deadline } from "./deadline.ts";
-import type { ForeignNode } from "./foreign_node.ts";
-import type { NodeAnswer, TronNode } from "./node.ts";
-import { CallFailed, NotServed, RateLimited, Suspended } from "./node_failures.ts";
-import { type Admit, NodeHealth } from "./node_health.ts";
-import { saysBusy, saysNotServed, suspensionIn, wordsOf } from "./refusal_texts.ts";
+import { ChainUnavailable } from "../../chain.ts";
+import type { ChainNode, NodeAnswer } from "../../nodes/node.ts";
+import type { NodePool } from "../../nodes/node_pool.ts";
+import { CallFailed, NotServed, RateLimited, Suspended } from "../../nodes/node_failures.ts";
+import { saysBusy, saysNotServed, suspensionIn, wordsOf } from "../../nodes/refusal_texts.ts";
 
 const logger = getLogger(["engine", "chains", "tron"]);
 
-/** What an answer must look like; a zod schema is one. */
+/** Shape that an answer must have; a zod schema is one. */
 export type AnswerShape<T> = Pick<z.ZodType<T>, "safeParse">;
 
-/** What a failure is told with: which node, and which call of it. */
+/** The node and the call that a failure names. */
 interface Place {
   readonly label: string;
   readonly path: string;
@@ -94,7 +92,7 @@ export interface NodeRequest {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Why a well-formed answer is none, or `null` where it is one. */
+/** Reason for which a well-formed answer is none, or `null` where it is one. */
 export type Refused<T> = (answer: T) => {
   readonly category: "reverted" | "rate-limit" | "server-error";
   readonly reason: string;
@@ -104,12 +102,12 @@ export type Refused<T> = (answer: T) => {
  * One read from one node. A call that the node could not answer is not sent again for a while, which
  * grows; the node is asked everything else meanwhile.
  *
- * @param schema what the answer must look like; a node is not trusted
+ * @param schema shape of the answer; a node is not trusted
  * @param refused for answers that say in a field of their own that the node could not do it
  * @throws {ChainUnavailable} in every other case
  */
 export async function readFrom<T>(
-  node: TronNode,
+  node: ChainNode,
   { path, body }: NodeRequest,
   schema: AnswerShape<T>,
   signal: AbortSignal,
@@ -117,8 +115,8 @@ export async function readFrom<T>(
 ): Promise<T> {
   const text = JSON.stringify(body);
   const at: Place = { label: node.label, path, call: `${path} ${text}` };
-  const resting = node.calls.failureOf(path) ?? node.calls.failureOf(at.call);
-  if (resting !== null) throw resting;
+  const earlier = node.coolDowns.failureOf(path) ?? node.coolDowns.failureOf(at.call);
+  if (earlier !== null) throw earlier;
   try {
     const answer = await node.post(path, text, signal);
     const failure = failureOf(answer, at);
@@ -130,11 +128,11 @@ export async function readFrom<T>(
     const found = parseAnswer(answer.text, schema, at);
     const refusal = refused?.(found) ?? null;
     if (refusal !== null) throw refusalOf(refusal, at);
-    node.calls.succeeded(at.call);
-    node.calls.succeeded(path);
+    node.coolDowns.succeeded(at.call);
+    node.coolDowns.succeeded(path);
     return found;
   } catch (error) {
-    if (error instanceof CallFailed) node.calls.failed(error);
+    if (error instanceof CallFailed) node.coolDowns.failed(error);
     throw error;
   }
 }
@@ -157,12 +155,26 @@ function refusalOf(
 }
 
 /**
+ * One read from any node of a pool.
+ *
+ * @throws {ChainUnavailable} when no node can answer it
+ */
+export async function readAny<T>(
+  pool: NodePool,
+  request: NodeRequest,
+  schema: AnswerShape<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  return await pool.read((node, bound) => readFrom(node, request, schema, bound), { signal });
+}
+
+/**
  * As {@linkcode readFrom}, with a second request for nodes that do not know the first path.
  *
  * @throws {ChainUnavailable} when the request that the node knows fails
  */
 export async function readEither<T>(
-  node: TronNode,
+  node: ChainNode,
   preferred: NodeRequest,
   fallback: NodeRequest,
   schema: AnswerShape<T>,
@@ -170,7 +182,7 @@ export async function readEither<T>(
   refused?: Refused<T>,
 ): Promise<T> {
   const isMissing = () =>
-    node.isUnknown(preferred.path) || node.calls.failureOf(preferred.path) instanceof NotServed;
+    node.isUnknown(preferred.path) || node.coolDowns.failureOf(preferred.path) instanceof NotServed;
   if (!isMissing()) {
     try {
       return await readFrom(node, preferred, schema, signal, refused);
@@ -184,99 +196,4 @@ export async function readEither<T>(
     }
   }
   return await readFrom(node, fallback, schema, signal, refused);
-}
-
-/** The nodes of a network. */
-export class NodePool {
-  readonly #health: ReadonlyMap<TronNode, NodeHealth>;
-
-  /**
-   * @param totalTimeoutMs bound of a read over all nodes together
-   * @param admit asked before a node is first believed, and again after each failure
-   */
-  constructor(
-    readonly nodes: readonly TronNode[],
-    readonly totalTimeoutMs: number,
-    admit: Admit | null = null,
-  ) {
-    this.#health = new Map(nodes.map((node) => [node, new NodeHealth(node, admit)]));
-  }
-
-  /** How the nodes fare, in their configured order. */
-  get states(): readonly NodeState[] {
-    return this.nodes.map((node) => this.#healthOf(node).state);
-  }
-
-  /** Has every node looked at again before it is believed: the chain is known better now. */
-  doubtAll(): void {
-    for (const health of this.#health.values()) health.doubt();
-  }
-
-  /** See {@linkcode NodeHealth.setApart}. */
-  setApart(node: TronNode, error: ForeignNode, proof: Admit): void {
-    this.#healthOf(node).setApart(error, proof);
-  }
-
-  /**
-   * Tries a read on one node after the other until one result is good enough.
-   *
-   * @param attempt reads from the given node; throws {@linkcode ChainUnavailable} when it cannot
-   * @param isEnough whether to stop with this result; a node that lags gives a poor one
-   * @param better which of two poor results counts when no node has a good one; default the first
-   * @throws {ChainUnavailable} the last failure, or `rate-limit` when every node is cooling down
-   */
-  async read<T>(
-    attempt: (node: TronNode, signal: AbortSignal) => Promise<T>,
-    signal?: AbortSignal,
-    isEnough: (result: T) => boolean = () => true,
-    better: (kept: T, found: T) => T = (kept) => kept,
-  ): Promise<T> {
-    using total = new Deadline(this.totalTimeoutMs);
-    const bound = total.with(signal);
-    let poor: { readonly result: T } | null = null;
-    let lastFailure: ChainUnavailable | null = null;
-    for (const node of this.#inOrder()) {
-      const health = this.#healthOf(node);
-      if (health.isCooling) continue;
-      if (bound.aborted) break;
-      try {
-        await health.admit(bound);
-        const result = await attempt(node, bound);
-        health.succeeded();
-        if (isEnough(result)) return result;
-        poor = { result: poor === null ? result : better(poor.result, result) };
-      } catch (error) {
-        if (!(error instanceof ChainUnavailable)) throw error;
-        // A revert is the contract's answer, the same on every node that is up to date.
-        if (error.category === "reverted") throw error;
-        // a node that may be asked little is not to blame when time ran out meanwhile
-        const isToBlame = !bound.aborted || (total.isOver && node.callsPerSecond === null);
-        if (isToBlame) health.failed(error);
-        lastFailure = error;
-      }
-    }
-    if (poor !== null) return poor.result;
-    throw lastFailure ??
-      new ChainUnavailable(
-        "rate-limit",
-        `Cannot read from the chain as every node is cooling down: ${
-          this.nodes.map((node) => node.label).join(", ")
-        }`,
-      );
-  }
-
-  /** As configured; those whose calls of today are used up come last, and are still asked. */
-  #inOrder(): readonly TronNode[] {
-    if (!this.nodes.some((node) => node.meter.isSpent)) return this.nodes;
-    return [
-      ...this.nodes.filter((node) => !node.meter.isSpent),
-      ...this.nodes.filter((node) => node.meter.isSpent),
-    ];
-  }
-
-  #healthOf(node: TronNode): NodeHealth {
-    const health = this.#health.get(node);
-    if (health === undefined) throw new Error(`Cannot use a node of another pool: ${node.label}`);
-    return health;
-  }
 }

@@ -4,11 +4,11 @@
  * @module
  */
 
-import { type BlockAnswer, ChainUnavailable, type Finality } from "../chain.ts";
+import { type BlockAnswer, ChainUnavailable, type Finality } from "../../chain.ts";
 import { blockOrNothingSchema, type FullBlockAnswer, type ReceiptAnswer } from "./answers.ts";
 import { blockListShape, receiptsShape } from "./busy_answers.ts";
-import type { TronNode } from "./node.ts";
-import { readFrom } from "./node_pool.ts";
+import type { ChainNode } from "../../nodes/node.ts";
+import { readFrom } from "./read_from.ts";
 import { parseBlock, type ParseContext } from "./parse_block.ts";
 
 /** Receipt calls under way at once within a range. */
@@ -22,30 +22,28 @@ export interface BlockRange {
   readonly finality: Finality;
 }
 
-/** The node failed within a range, after blocks that were read whole. */
-export class CutRange extends ChainUnavailable {
-  /** @param failure what ended it; the node is judged by that */
-  constructor(readonly answers: readonly BlockAnswer[], readonly failure: ChainUnavailable) {
-    super(failure.category, failure.message);
-  }
+/** Blocks that were read of a range, and the failure that ended it before its end. */
+export interface Reading {
+  readonly answers: readonly BlockAnswer[];
+  readonly failure: ChainUnavailable | null;
 }
 
 /**
- * Reads the blocks of a range in order, up to the first that the node does not have whole.
+ * Reads the blocks of a range in order, up to the first that the node does not have whole, or at which
+ * the node failed.
  *
- * @throws {CutRange} when the node failed after blocks that were read whole, which it has
  * @throws {ChainUnavailable} when not even the first can be read
  */
 export async function readRange(
-  node: TronNode,
+  node: ChainNode,
   range: BlockRange,
   context: ParseContext,
   signal: AbortSignal,
-): Promise<readonly BlockAnswer[]> {
+): Promise<Reading> {
   try {
     return await rangeOf(node, range, context, signal);
   } catch (error) {
-    if (error instanceof CutRange || !isMalformed(error) || range.from === range.to) throw error;
+    if (!isMalformed(error) || range.from === range.to) throw error;
     return await oneByOne(node, range, context, signal);
   }
 }
@@ -57,7 +55,7 @@ export function prefixOf(finality: Finality): "/wallet" | "/walletsolidity" {
 
 /** The receipts of a block whose transactions are known, and both parsed together. */
 async function completeBlock(
-  node: TronNode,
+  node: ChainNode,
   answer: FullBlockAnswer,
   finality: Finality,
   context: ParseContext,
@@ -71,7 +69,7 @@ async function completeBlock(
   return parsed(answer, receipts, context);
 }
 
-/** A block that contradicts itself is not whole; the good ones before it are told all the same. */
+/** A block that contradicts itself is not whole; the good ones before it are returned all the same. */
 function parsed(
   answer: FullBlockAnswer,
   receipts: readonly ReceiptAnswer[],
@@ -93,7 +91,7 @@ export function isWhole(answer: BlockAnswer): boolean {
 
 /** One block; transactions and receipts come from the same node. */
 export async function readOne(
-  node: TronNode,
+  node: ChainNode,
   height: number,
   finality: Finality,
   context: ParseContext,
@@ -107,7 +105,7 @@ export async function readOne(
 }
 
 /** @throws {ChainUnavailable} when the node answered with another block than it was asked for */
-function requireHeight(answer: FullBlockAnswer, height: number, node: TronNode): void {
+function requireHeight(answer: FullBlockAnswer, height: number, node: ChainNode): void {
   const { number } = answer.block_header.raw_data;
   if (number === height) return;
   throw new ChainUnavailable(
@@ -117,11 +115,11 @@ function requireHeight(answer: FullBlockAnswer, height: number, node: TronNode):
 }
 
 async function rangeOf(
-  node: TronNode,
+  node: ChainNode,
   { from, to, finality }: BlockRange,
   context: ParseContext,
   signal: AbortSignal,
-): Promise<BlockAnswer[]> {
+): Promise<Reading> {
   const request = {
     path: `${prefixOf(finality)}/getblockbylimitnext`,
     body: { startNum: from, endNum: to + 1 },
@@ -141,15 +139,15 @@ async function rangeOf(
       if (one.status === "fulfilled") answers.push(one.value);
       else if (answers.length === 0) throw one.reason;
       else if (isMalformed(one.reason)) {
-        const { message: reason } = one.reason;
-        return [...answers, { kind: "incomplete", height: from + i + k, reason }];
-      } else if (one.reason instanceof ChainUnavailable) throw new CutRange(answers, one.reason);
+        answers.push({ kind: "incomplete", height: from + i + k, reason: one.reason.message });
+        return { answers, failure: null };
+      } else if (one.reason instanceof ChainUnavailable) return { answers, failure: one.reason };
       else throw one.reason;
     }
   }
   const height = from + answers.length;
   if (answers.every(isWhole) && height <= to) answers.push({ kind: "missing", height });
-  return answers;
+  return { answers, failure: null };
 }
 
 /**
@@ -159,22 +157,22 @@ async function rangeOf(
  * @throws {ChainUnavailable} when not even the first can be read; then the node may be at fault
  */
 async function oneByOne(
-  node: TronNode,
+  node: ChainNode,
   { from, to, finality }: BlockRange,
   context: ParseContext,
   signal: AbortSignal,
-): Promise<BlockAnswer[]> {
+): Promise<Reading> {
   const answers: BlockAnswer[] = [];
   for (let height = from; height <= to && answers.every(isWhole); height++) {
     try {
       answers.push(await readOne(node, height, finality, context, signal));
     } catch (error) {
       if (!(error instanceof ChainUnavailable) || height === from) throw error;
-      if (!isMalformed(error)) throw new CutRange(answers, error);
+      if (!isMalformed(error)) return { answers, failure: error };
       answers.push({ kind: "incomplete", height, reason: error.message });
     }
   }
-  return answers;
+  return { answers, failure: null };
 }
 
 function isMalformed(error: unknown): error is ChainUnavailable {

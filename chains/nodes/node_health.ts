@@ -1,17 +1,18 @@
 /**
- * Health of one node of a pool: what rests it, for how long, and what ends that.
+ * Health of one node of a pool: its cool-downs, their lengths, and what ends them.
  *
  * @module
  */
 
 import { getLogger } from "@logtape/logtape";
-import { ChainUnavailable, type NodeState } from "../chain.ts";
-import { ForeignNode } from "./foreign_node.ts";
-import type { TronNode } from "./node.ts";
-import { CallFailed, NotAsked, RateLimited, Suspended } from "./node_failures.ts";
+import { ChainUnavailable } from "../chain.ts";
+import type { NodeState } from "../node_state.ts";
+import type { ChainIdentity } from "./chain_identity.ts";
+import type { ChainNode } from "./node.ts";
+import { CallFailed, NotAsked, RateLimited, Suspended, WrongChainNode } from "./node_failures.ts";
 import { LONGEST_SUSPENSION_MS } from "./refusal_texts.ts";
 
-const logger = getLogger(["engine", "chains", "tron"]);
+const logger = getLogger(["engine", "chains", "nodes"]);
 
 /** First pause of a node that failed; doubles with each further failure. */
 const FIRST_COOLDOWN_MS = 500;
@@ -20,33 +21,30 @@ const LONGEST_COOLDOWN_MS = 5_000;
 /** Longest pause after refusals: asking on while suspended prolongs the suspension. */
 const LONGEST_RATE_LIMIT_MS = 30_000;
 /** Pause of a node that is of another chain: only its operator can change that. */
-const FOREIGN_MS = 60_000;
+const WRONG_CHAIN_MS = 60_000;
 /** Different calls that fail one after the other, none answered between them, are no longer the calls' fault. */
 const CALLS_IN_A_ROW = 3;
 
-/** Checks that a node is of the right chain; throws when it is not, or does not answer. */
-export type Admit = (node: TronNode, signal: AbortSignal) => Promise<void>;
-
 /** The health of one node. */
 export class NodeHealth {
-  readonly #node: TronNode;
-  readonly #admit: Admit | null;
+  readonly #node: ChainNode;
+  readonly #identity: ChainIdentity | null;
   #failures = 0;
   #coolUntil = 0;
   /** True where it was found to be of the right chain since it last failed. */
   #admitted: boolean;
   /** Asked as well before it is believed, since it was found on another branch. */
-  #proof: Admit | null = null;
-  #isForeign = false;
+  #proof: ((signal: AbortSignal) => Promise<void>) | null = null;
+  #isOfWrongChain = false;
   #failure: string | null = null;
   /** Calls that failed since it last answered one. */
   readonly #troubled = new Set<string>();
 
-  /** @param admit asked before the node is first believed, and again after each failure */
-  constructor(node: TronNode, admit: Admit | null) {
+  /** @param identity checked before the node is first believed, and again after each failure; null: never */
+  constructor(node: ChainNode, identity: ChainIdentity | null) {
     this.#node = node;
-    this.#admit = admit;
-    this.#admitted = admit === null;
+    this.#identity = identity;
+    this.#admitted = identity === null;
   }
 
   get isCooling(): boolean {
@@ -56,40 +54,40 @@ export class NodeHealth {
   get state(): NodeState {
     const node = this.#node;
     const cooling = this.#coolUntil - performance.now();
-    const restingMs = Math.max(0, Math.ceil(cooling), node.suspendedMs);
+    const coolDownMs = Math.max(0, Math.ceil(cooling), node.suspendedMs);
     return {
       name: node.label,
-      state: this.#isForeign
-        ? "foreign"
-        : restingMs > 0
-        ? "resting"
-        : node.meter.isSpent
-        ? "spent"
+      state: this.#isOfWrongChain
+        ? "wrong-chain"
+        : coolDownMs > 0
+        ? "cooling-down"
+        : node.meter.isQuotaUsedUp
+        ? "quota-used-up"
         : "ready",
-      restingMs,
+      coolDownMs,
       suspendedMs: node.suspendedMs,
       callsPerSecond: node.callsPerSecond,
       callsToday: node.meter.today,
       dailyCalls: node.meter.limit,
-      restingCalls: node.calls.resting,
-      unserved: node.calls.unserved,
+      coolingCalls: node.coolDowns.cooling,
+      unserved: node.coolDowns.unserved,
       failure: this.#failure,
     };
   }
 
-  /** Has the node looked at again before it is believed. */
+  /** Has the node checked again before it is believed. */
   doubt(): void {
-    if (this.#admit !== null) this.#admitted = false;
+    if (this.#identity !== null) this.#admitted = false;
   }
 
   /** Makes sure that the node is of the right chain. @throws {ChainUnavailable} when it is not, or does not answer */
   async admit(signal: AbortSignal): Promise<void> {
     if (this.#admitted) return;
-    await this.#admit?.(this.#node, signal);
-    await this.#proof?.(this.#node, signal);
+    await this.#identity?.require(this.#node, signal);
+    await this.#proof?.(signal);
     this.#admitted = true;
     this.#proof = null;
-    this.#isForeign = false;
+    this.#isOfWrongChain = false;
   }
 
   succeeded(): void {
@@ -98,26 +96,26 @@ export class NodeHealth {
     // what was under way when it refused, failed or was found out does not clear it
     if (this.isCooling) return;
     this.#failures = 0;
-    this.#isForeign = false;
+    this.#isOfWrongChain = false;
     this.#coolUntil = 0;
     this.#failure = null;
     logger.info("Node {node} answers again", { node: this.#node.label });
   }
 
-  /** Notes a failure: of one call, which is left alone by itself, or of the node. */
+  /** Takes a failure into account: of one call, which is left alone by itself, or of the node. */
   failed(error: ChainUnavailable): void {
     if (error instanceof NotAsked) return;
-    if (!(error instanceof ForeignNode) && this.#isOfOneCall(error)) return;
+    if (!(error instanceof WrongChainNode) && this.#isOfOneCall(error)) return;
     this.#troubled.clear();
-    this.#rest(error);
+    this.#coolDown(error);
   }
 
   /**
-   * Sets the node apart: it is on another branch than the one that other nodes continue.
+   * Leaves the node alone: it is on another branch than the one that other nodes continue.
    *
-   * @param proof what it has to pass before it is believed again
+   * @param proof has to pass before it is believed again
    */
-  setApart(error: ForeignNode, proof: Admit): void {
+  leaveUntil(error: WrongChainNode, proof: (signal: AbortSignal) => Promise<void>): void {
     this.#proof = proof;
     this.failed(error);
   }
@@ -136,17 +134,17 @@ export class NodeHealth {
     return true;
   }
 
-  #rest(error: ChainUnavailable): void {
-    const isForeign = error instanceof ForeignNode;
+  #coolDown(error: ChainUnavailable): void {
+    const isOfWrongChain = error instanceof WrongChainNode;
     // Several reads that were under way fail together; together they are one failure.
-    if (this.#coolUntil > performance.now() && !isForeign) return;
+    if (this.#coolUntil > performance.now() && !isOfWrongChain) return;
     this.#failures += 1;
     this.#failure = error.message;
-    this.#admitted = this.#admit === null && this.#proof === null;
-    if (isForeign) {
-      if (!this.#isForeign) logger.fatal("{reason}", { reason: error.message });
-      this.#isForeign = true;
-      this.#coolUntil = performance.now() + FOREIGN_MS;
+    this.#admitted = this.#identity === null && this.#proof === null;
+    if (isOfWrongChain) {
+      if (!this.#isOfWrongChain) logger.fatal("{reason}", { reason: error.message });
+      this.#isOfWrongChain = true;
+      this.#coolUntil = performance.now() + WRONG_CHAIN_MS;
       return;
     }
     const pause = pauseAfter(error, this.#failures);

@@ -1,0 +1,91 @@
+/**
+ * Tells a node of the right chain from others. The id of the first block differs between the main
+ * network, its test networks and private ones. It does not tell the branches of one chain apart: a
+ * node that was left behind on a branch, or was made from another's past, has the same first block and
+ * other solid ones; a checkpoint finds it.
+ *
+ * @module
+ */
+
+import { type BlockRef, ChainUnavailable, type Checkpoint, type Finality } from "../chain.ts";
+import type { ChainNode } from "./node.ts";
+import { WrongChainNode } from "./node_failures.ts";
+
+/** Reads one block's place from a node, in the chain's own dialect; null where the node lacks it. */
+export type BlockAt = (
+  node: ChainNode,
+  height: number,
+  finality: Finality,
+  signal: AbortSignal,
+) => Promise<BlockRef | null>;
+
+/** The chain that all nodes of a network must be of. */
+export class ChainIdentity {
+  #genesis: string | null = null;
+
+  /** @param blockAt the dialect of the network's nodes */
+  constructor(readonly blockAt: BlockAt) {}
+
+  /** Id of the first block; null while no node has said it. */
+  get genesis(): string | null {
+    return this.#genesis;
+  }
+
+  /** Fixes the chain, from what was kept when it was first read. */
+  expect(genesis: string): void {
+    this.#genesis = genesis;
+  }
+
+  /**
+   * Asks a node for the first block. The first answer names the chain, where nothing else has.
+   *
+   * @throws {WrongChainNode} when it is of another chain
+   * @throws {ChainUnavailable} when it does not answer
+   */
+  async require(node: ChainNode, signal: AbortSignal): Promise<void> {
+    const first = await readBlockAt(this.blockAt, node, 0, "head", signal);
+    if (first === null) return;
+    this.#genesis ??= first.hash;
+    if (this.#genesis === first.hash) return;
+    throw new WrongChainNode(
+      `Cannot use a node as it is of another chain (first block ${first.hash}, not ` +
+        `${this.#genesis}): ${node.label}`,
+    );
+  }
+}
+
+/**
+ * True if a node has the checkpoint among its solid blocks; otherwise it is behind.
+ *
+ * @throws {WrongChainNode} when it has another block in its place
+ */
+export async function hasCheckpoint(
+  blockAt: BlockAt,
+  node: ChainNode,
+  { height, hash }: Checkpoint,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const block = await readBlockAt(blockAt, node, height, "solid", signal);
+  if (block === null) return false;
+  if (block.hash === hash) return true;
+  throw new WrongChainNode(
+    `Cannot use a node as it is of another chain (solid block ${height} is ${block.hash}, not ` +
+      `${hash}): ${node.label}`,
+  );
+}
+
+async function readBlockAt(
+  blockAt: BlockAt,
+  node: ChainNode,
+  height: number,
+  finality: Finality,
+  signal: AbortSignal,
+): Promise<BlockRef | null> {
+  const block = await blockAt(node, height, finality, signal);
+  if (block === null || block.height === height) return block;
+  throw new ChainUnavailable(
+    "malformed",
+    `Cannot tell a node's chain as it answered block ${block.height} for block ${height}: ` +
+      node.label,
+  );
+}
