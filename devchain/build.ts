@@ -7,7 +7,7 @@
 
 import { referenceOf } from "./block.ts";
 import { DEFAULT_EXPIRATION_MS } from "./parameters.ts";
-import type { StoredBlock } from "./stored_rows.ts";
+import type { StoredBlock } from "./store.ts";
 import { assemble, type ContractValue, encodeRaw, type Transaction } from "./transaction.ts";
 
 /** What a transaction is built from besides its contract. */
@@ -32,7 +32,7 @@ export interface BuildOptions {
 export function buildTransaction(
   type: string,
   value: ContractValue,
-  block: StoredBlock,
+  block: Pick<StoredBlock, "height" | "id" | "time">,
   options: BuildOptions,
 ): Transaction {
   const raw = {

@@ -7,25 +7,21 @@
 
 import { checkEnvelope, checkReference, checkSignature } from "./admission.ts";
 import { makeHeader } from "./block.ts";
+import { execute, type Execution, type ForcedFailure } from "./execute.ts";
+import { createChain, type Identity, readIdentity } from "./genesis.ts";
+import { Overlay, type StateReader } from "./overlay.ts";
+import { MAX_BLOCK_SIZE, MAX_PENDING } from "./parameters.ts";
+import { type NodeRefusal, REFUSALS } from "./refusal.ts";
 import {
   type CarriedOut,
   contractRetOf,
   readTransactions,
   renderBlock,
   type Waiting,
-} from "./block_text.ts";
-import { execute, type Execution, type ForcedFailure } from "./execute.ts";
-import { createChain, type Identity, readIdentity } from "./genesis.ts";
-import { type Changes, Overlay, type StateReader } from "./overlay.ts";
-import { MAX_BLOCK_SIZE, MAX_PENDING } from "./parameters.ts";
-import { type NodeRefusal, REFUSALS } from "./refusal.ts";
+} from "./render.ts";
 import { SignerFinder } from "./signature.ts";
-import type { Store } from "./store.ts";
-import type { StoredBlock } from "./stored_rows.ts";
+import type { Store, StoredBlock } from "./store.ts";
 import { assemble, type Transaction } from "./transaction.ts";
-
-/** Blocks below the solid one whose state can still be read, as a node that lags does. */
-const KEPT_BEHIND = 100;
 
 /** A waiting transaction. */
 export interface Pending extends Waiting {
@@ -49,15 +45,11 @@ export class ChainNode {
   readonly #pool = new Map<string, Pending>();
   readonly #signers = new SignerFinder();
   readonly #now: () => number;
-  #head: StoredBlock;
-  #solid: number;
   #solidLag: number;
   /** Time of the newest block ever made, dropped ones included. */
   #latestTime: number;
   /** How far block time ran ahead of the clock when a block was made last, and when that was. */
   #ahead: { readonly ms: number; readonly at: number };
-  /** What the keys changed by blocks above the solid one held before, by height. */
-  readonly #undo = new Map<number, Changes>();
   #expected: Overlay;
 
   /**
@@ -71,15 +63,10 @@ export class ChainNode {
     this.#now = now;
     this.#solidLag = solidLag;
     this.identity = readIdentity(store) ?? createChain(store, now());
-    const head = store.head();
-    if (head === null) throw new RangeError("Cannot open the chain as it has no blocks");
-    this.#head = head;
-    this.#solid = Number(store.meta("solid") ?? 0);
-    this.#latestTime = Number(store.meta("latest-time") ?? head.time);
-    this.#ahead = JSON.parse(store.meta("ahead-of-clock") ?? `{"ms":0,"at":${now()}}`);
-    for (let height = this.#solid + 1; height <= head.height; height++) this.#loadUndo(height);
+    this.#latestTime = Number(store.meta.get("latest-time") ?? this.head.time);
+    this.#ahead = JSON.parse(store.meta.get("ahead-of-clock") ?? `{"ms":0,"at":${now()}}`);
     this.#expected = new Overlay(store);
-    for (const { raw, signatures, forced } of store.pending()) {
+    for (const { raw, signatures, forced } of store.pool.values()) {
       this.#admit(assemble(Uint8Array.fromHex(raw), signatures), forced);
     }
     this.#advanceSolid();
@@ -87,14 +74,14 @@ export class ChainNode {
 
   /** The newest block. */
   get head(): StoredBlock {
-    return this.#head;
+    const { head } = this.store;
+    if (head === undefined) throw new RangeError("Cannot open the chain as it has no blocks");
+    return head;
   }
 
   /** The newest block that never changes. */
   get solid(): StoredBlock {
-    const block = this.store.block(this.#solid);
-    if (block === null) throw new RangeError(`Cannot read the solid block: ${this.#solid}`);
-    return block;
+    return this.store.block(this.store.solid) ?? this.head;
   }
 
   /** Blocks from the head back to the solid block. */
@@ -109,7 +96,7 @@ export class ChainNode {
 
   /** Present block time: what a block made now would carry at least. */
   get time(): number {
-    return Math.max(this.#clock(), this.#head.time);
+    return Math.max(this.#clock(), this.head.time);
   }
 
   /**
@@ -119,11 +106,11 @@ export class ChainNode {
    */
   state(view: "head" | "solid", behind = 0): StateReader {
     if (view === "head" && behind === 0) return this.store;
-    const top = (view === "head" ? this.#head.height : this.#solid) - behind;
+    const top = (view === "head" ? this.head.height : this.store.solid) - behind;
     return {
       get: (key) => {
-        for (let height = top + 1; height <= this.#head.height; height++) {
-          const before = this.#undo.get(height);
+        for (let height = top + 1; height <= this.head.height; height++) {
+          const before = this.store.undo(height);
           if (before?.has(key)) return before.get(key);
         }
         return this.store.get(key);
@@ -147,7 +134,7 @@ export class ChainNode {
     const admitted = this.#try(transaction, forced);
     if (!admitted.ok) return admitted.refusal;
     const { txid, rawHex, signatures } = transaction;
-    this.store.addPending({ txid, raw: rawHex, signatures, forced });
+    this.store.take({ do: "pend", pending: { txid, raw: rawHex, signatures, forced } });
     admitted.layer.mergeInto(this.#expected);
     this.#pool.set(txid, { transaction, forced, contractRet: contractRetOf(admitted.execution) });
     return null;
@@ -163,11 +150,11 @@ export class ChainNode {
     if (this.#pool.size >= MAX_PENDING) return { ok: false, refusal: REFUSALS.busy };
     const refusal = checkSignature(transaction, this.#signers) ?? this.#checkPlace(transaction);
     if (refusal !== null) return { ok: false, refusal };
-    if (this.#pool.has(transaction.txid) || this.store.heightOf(transaction.txid) !== null) {
+    if (this.#pool.has(transaction.txid) || this.store.heightOf(transaction.txid) !== undefined) {
       return { ok: false, refusal: REFUSALS.duplicate };
     }
     const layer = new Overlay(this.#expected);
-    const outcome = execute(layer, transaction, this.#head.time, forced);
+    const outcome = execute(layer, transaction, this.head.time, forced);
     return outcome.ok ? { ok: true, layer, execution: outcome.execution } : outcome;
   }
 
@@ -188,8 +175,8 @@ export class ChainNode {
       }
       const now = this.#now();
       this.#ahead = { ms: Math.max(0, this.#latestTime - now), at: now };
-      this.store.setMeta("latest-time", String(this.#latestTime));
-      this.store.setMeta("ahead-of-clock", JSON.stringify(this.#ahead));
+      this.store.take({ do: "meta", key: "latest-time", value: `${this.#latestTime}` });
+      this.store.take({ do: "meta", key: "ahead-of-clock", value: JSON.stringify(this.#ahead) });
       this.#advanceSolid();
     });
   }
@@ -200,27 +187,26 @@ export class ChainNode {
    * @throws {CannotReorganise} when a solid block would have to go
    */
   reorganise(depth: number, drop: boolean): void {
-    if (depth > this.#head.height - this.#solid) {
+    if (depth > this.head.height - this.store.solid) {
       throw new CannotReorganise(
-        `Cannot drop ${depth} blocks as block ${this.#solid} is solid: head ${this.#head.height}`,
+        `Cannot drop ${depth} blocks as block ${this.store.solid} is solid: head ${this.head.height}`,
       );
     }
     const returned: Waiting[] = [];
     this.store.transaction(() => {
       for (let i = 0; i < depth; i++) {
-        const height = this.#head.height;
-        const { body, forced } = this.store.removeBlock(height);
-        this.#undo.delete(height);
-        this.#head = this.#blockAt(height - 1);
-        if (!drop) returned.unshift(...readTransactions(body, forced));
+        const { height, forced } = this.head;
+        const body = new TextDecoder().decode(this.store.body(height) ?? undefined);
+        this.store.take({ do: "drop" });
+        if (!drop) returned.unshift(...readTransactions(body, new Map(forced)));
       }
       // Returned transactions are older than those that wait.
       const waiting = [...this.#pool.values()];
-      for (const { transaction } of waiting) this.store.removePending(transaction.txid);
+      this.store.take({ do: "unpend", txids: [...this.#pool.keys()] });
       this.#pool.clear();
       for (const { transaction, forced } of [...returned, ...waiting]) {
         const { txid, rawHex, signatures } = transaction;
-        this.store.addPending({ txid, raw: rawHex, signatures, forced });
+        this.store.take({ do: "pend", pending: { txid, raw: rawHex, signatures, forced } });
         this.#pool.set(txid, { transaction, forced, contractRet: "SUCCESS" });
       }
       this.#expect();
@@ -241,9 +227,9 @@ export class ChainNode {
   #checkPlace(transaction: Transaction): NodeRefusal | null {
     return checkReference(
       transaction,
-      this.#head.height,
+      this.head.height,
       (height) => this.store.block(height)?.id ?? null,
-    ) ?? checkEnvelope(transaction, this.#head.time);
+    ) ?? checkEnvelope(transaction, this.head.time);
   }
 
   #addBlock(time: number): void {
@@ -259,10 +245,10 @@ export class ChainNode {
       size += pending.transaction.size;
       carried.push({ ...pending, execution });
     }
-    const height = this.#head.height + 1;
+    const height = this.head.height + 1;
     const header = makeHeader(
       height,
-      this.#head.id,
+      this.head.id,
       time,
       carried.map((entry) => entry.transaction),
       this.identity.witness,
@@ -272,14 +258,15 @@ export class ChainNode {
       id: header.id,
       parentId: header.parentId,
       time,
-      transactions: carried.length,
+      txids: carried.map(({ transaction }) => transaction.txid),
+      forced: carried.flatMap(({ transaction: { txid }, forced }) =>
+        forced === null ? [] : [[txid, forced] as const]
+      ),
     };
     const text = renderBlock(header, carried);
     this.store.addBlock({ block, ...text, leavePool: left, changes: layer.changes() });
     for (const txid of left) this.#pool.delete(txid);
-    this.#head = block;
     this.#latestTime = Math.max(this.#latestTime, time);
-    this.#loadUndo(height);
     this.#expect();
   }
 
@@ -306,32 +293,14 @@ export class ChainNode {
 
   #admit(transaction: Transaction, forced: ForcedFailure | null): void {
     const layer = new Overlay(this.#expected);
-    const outcome = execute(layer, transaction, this.#head.time, forced);
+    const outcome = execute(layer, transaction, this.head.time, forced);
     if (outcome.ok) layer.mergeInto(this.#expected);
     const contractRet = outcome.ok ? contractRetOf(outcome.execution) : "SUCCESS";
     this.#pool.set(transaction.txid, { transaction, forced, contractRet });
   }
 
   #advanceSolid(): void {
-    const solid = Math.max(this.#solid, this.#head.height - this.#solidLag);
-    if (solid === this.#solid) return;
-    this.store.setMeta("solid", String(solid));
-    this.store.finalize(solid);
-    this.#solid = solid;
-    for (const height of this.#undo.keys()) {
-      if (height <= solid - KEPT_BEHIND) this.#undo.delete(height);
-    }
-  }
-
-  #loadUndo(height: number): void {
-    const undo = this.store.undo(height);
-    if (undo === null) throw new RangeError(`Cannot read what block ${height} changed`);
-    this.#undo.set(height, undo);
-  }
-
-  #blockAt(height: number): StoredBlock {
-    const block = this.store.block(height);
-    if (block === null) throw new RangeError(`Cannot read block ${height} as it is not stored`);
-    return block;
+    const height = Math.max(this.store.solid, this.head.height - this.#solidLag);
+    if (height !== this.store.solid) this.store.take({ do: "solid", height });
   }
 }

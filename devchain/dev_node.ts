@@ -51,8 +51,10 @@ export class DevNode {
     this.node = node;
     this.#network = network;
     this.faucet = new Faucet(node);
-    this.faults = new Faults((list) => node.store.setMeta("faults", JSON.stringify(list)));
-    const kept = node.store.meta("faults");
+    this.faults = new Faults((list) =>
+      node.store.take({ do: "meta", key: "faults", value: JSON.stringify(list) })
+    );
+    const kept = node.store.meta.get("faults");
     if (kept !== undefined) this.faults.replace(readFaults(JSON.parse(kept)));
     const { blockMs, solidLag } = settledPace(node, pace);
     this.#blockMs = blockMs;
@@ -80,8 +82,8 @@ export class DevNode {
   configure(blockMs: number | null, solidLag: number | null): void {
     const { store } = this.node;
     store.transaction(() => {
-      if (blockMs !== null) store.setMeta("block-ms", String(blockMs));
-      if (solidLag !== null) store.setMeta("solid-lag", String(solidLag));
+      if (blockMs !== null) store.take({ do: "meta", key: "block-ms", value: `${blockMs}` });
+      if (solidLag !== null) store.take({ do: "meta", key: "solid-lag", value: `${solidLag}` });
       if (solidLag !== null) this.node.setSolidLag(solidLag);
     });
     if (blockMs === null || blockMs === this.#blockMs) return;
@@ -120,16 +122,16 @@ export class DevNode {
 function settledPace(node: ChainNode, pace: Pace): Pace {
   const { store } = node;
   const started = JSON.stringify(pace);
-  if (store.meta("started-with") === started) {
+  if (store.meta.get("started-with") === started) {
     return {
-      blockMs: Number(store.meta("block-ms") ?? pace.blockMs),
-      solidLag: Number(store.meta("solid-lag") ?? pace.solidLag),
+      blockMs: Number(store.meta.get("block-ms") ?? pace.blockMs),
+      solidLag: Number(store.meta.get("solid-lag") ?? pace.solidLag),
     };
   }
   store.transaction(() => {
-    store.setMeta("started-with", started);
-    store.setMeta("block-ms", String(pace.blockMs));
-    store.setMeta("solid-lag", String(pace.solidLag));
+    store.take({ do: "meta", key: "started-with", value: started });
+    store.take({ do: "meta", key: "block-ms", value: `${pace.blockMs}` });
+    store.take({ do: "meta", key: "solid-lag", value: `${pace.solidLag}` });
   });
   return pace;
 }

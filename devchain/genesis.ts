@@ -7,10 +7,10 @@
 import { newAccount, writeAccount } from "./account.ts";
 import { contractAddress, type HexAddress } from "./address.ts";
 import { makeHeader, NO_PARENT } from "./block.ts";
-import { renderBlock } from "./block_text.ts";
 import { writeContract } from "./contract.ts";
 import { Overlay } from "./overlay.ts";
 import { SUN_PER_TRX } from "./parameters.ts";
+import { renderBlock } from "./render.ts";
 import { type ChainKey, keyOf, newKey } from "./signature.ts";
 import type { Store } from "./store.ts";
 import { setTokenBalance } from "./token.ts";
@@ -30,7 +30,7 @@ const FAUCET_USDT = 1_000_000_000n * 1_000_000n;
 
 /** The stored identity, null in a new file. */
 export function readIdentity(store: Store): Identity | null {
-  const text = store.meta("identity");
+  const text = store.meta.get("identity");
   if (text === undefined) return null;
   const { faucet, witness, usdt, script } = JSON.parse(text);
   return { faucet: keyOf(faucet), witness: keyOf(witness), usdt, script };
@@ -45,13 +45,11 @@ export function createChain(store: Store, now: number): Identity {
   store.transaction(() => {
     storeIdentity(store, identity);
     store.addBlock({
-      block: { height: 0, id: header.id, parentId: NO_PARENT, time: now, transactions: 0 },
+      block: { height: 0, id: header.id, parentId: NO_PARENT, time: now, txids: [], forced: [] },
       ...renderBlock(header, []),
       leavePool: [],
       changes: state.changes(),
     });
-    store.finalize(0);
-    store.setMeta("solid", "0");
   });
   return identity;
 }
@@ -68,10 +66,8 @@ function newIdentity(): Identity {
 
 function storeIdentity(store: Store, identity: Identity): void {
   const { faucet, witness, usdt, script } = identity;
-  store.setMeta(
-    "identity",
-    JSON.stringify({ faucet: faucet.secret, witness: witness.secret, usdt, script }),
-  );
+  const value = JSON.stringify({ faucet: faucet.secret, witness: witness.secret, usdt, script });
+  store.take({ do: "meta", key: "identity", value });
 }
 
 function writeGenesis(state: Overlay, identity: Identity, time: number): void {

@@ -6,8 +6,20 @@
  */
 
 import type { HexAddress } from "./address.ts";
-import type { Execution } from "./execute.ts";
-import type { Transaction } from "./transaction.ts";
+import type { Execution, ForcedFailure } from "./execute.ts";
+import { assemble, type Transaction } from "./transaction.ts";
+
+/** A transaction on its way into a block. */
+export interface Waiting {
+  readonly transaction: Transaction;
+  /** The failure a fault imposes on its contract call. */
+  readonly forced: ForcedFailure | null;
+}
+
+/** A transaction that a block carries. */
+export interface CarriedOut extends Waiting {
+  readonly execution: Execution;
+}
 
 /** A block's header with what names and signs it. */
 export interface Header {
@@ -35,8 +47,48 @@ export function renderTransaction(transaction: Transaction, contractRet: string)
   });
 }
 
-/** The start of a block's JSON, up to where its transactions would come. */
-export function renderHeader(header: Header): string {
+/** The word for a transaction's outcome in its block. */
+export function contractRetOf(execution: Execution): string {
+  return execution.call?.result ?? "SUCCESS";
+}
+
+/** A block's JSON and the JSON list of its receipts. */
+export function renderBlock(
+  header: Header,
+  carried: readonly CarriedOut[],
+): { readonly body: string; readonly receipts: string } {
+  const list = (render: (one: CarriedOut) => string) => `[${carried.map(render).join(",")}]`;
+  const transactions = carried.length === 0
+    ? ""
+    : `,"transactions":${
+      list(({ transaction, execution }) => renderTransaction(transaction, contractRetOf(execution)))
+    }`;
+  return {
+    body: `${renderHeader(header)}${transactions}}`,
+    receipts: list(({ transaction, execution }) => renderReceipt(transaction, execution, header)),
+  };
+}
+
+/**
+ * Reads a block's transactions back from its JSON.
+ *
+ * @param forced the transactions that a fault made fail
+ */
+export function readTransactions(
+  body: string,
+  forced: ReadonlyMap<string, ForcedFailure>,
+): Waiting[] {
+  const block: { transactions?: { raw_data_hex: string; signature: string[] }[] } = JSON.parse(
+    body,
+  );
+  return (block.transactions ?? []).map(({ raw_data_hex, signature }) => {
+    const transaction = assemble(Uint8Array.fromHex(raw_data_hex), signature);
+    return { transaction, forced: forced.get(transaction.txid) ?? null };
+  });
+}
+
+/** The start of a block's JSON, up to its transactions. */
+function renderHeader(header: Header): string {
   const raw = {
     ...(header.height === 0 ? {} : { number: header.height }),
     txTrieRoot: header.txTrieRoot,
@@ -53,7 +105,7 @@ export function renderHeader(header: Header): string {
 }
 
 /** A receipt (`TransactionInfo`). */
-export function renderReceipt(
+function renderReceipt(
   transaction: Transaction,
   execution: Execution,
   header: { readonly height: number; readonly time: number },

@@ -1,6 +1,6 @@
 /**
  * Starts a development chain in this thread: a TRON full node of our own, over HTTP, with its whole
- * state in one file.
+ * state in one folder.
  *
  * @module
  */
@@ -69,7 +69,8 @@ export async function startDevChain(options: DevChainOptions): Promise<DevChain>
   }
   const folder = chainFolder(options.dataDir, options.network);
   await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
-  const store = new Store(`${folder}/chain.sqlite`);
+  await requireNoOldFile(`${folder}/chain.sqlite`, folder);
+  const store = new Store(folder);
   try {
     return serve(store, options, hostname);
   } catch (error) {
@@ -122,6 +123,20 @@ function serve(store: Store, options: DevChainOptions, hostname: string): DevCha
     clearTimeout(timer);
     store.close();
   }
+}
+
+/** @throws {Error} when the folder is of the version that kept a chain in SQLite */
+async function requireNoOldFile(file: string, folder: string): Promise<void> {
+  try {
+    await Deno.lstat(file);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return;
+    throw error;
+  }
+  throw new Error(
+    "Cannot open the development chain as its folder is of an older version, begin with another data " +
+      `folder or delete it: ${folder}`,
+  );
 }
 
 /** The treasury's money goes into the first block, by transactions as any other. */

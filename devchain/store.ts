@@ -1,346 +1,265 @@
 /**
- * The chain on disk: one SQLite file, held exclusively, every commit flushed before the call
- * returns. Memory holds a bounded cache of the state; blocks are read from the file.
+ * The chain in memory, and on disk as a journal of its changes, which a start carries out again. The texts
+ * of blocks lie in a second file, so that memory holds a block's place alone.
  *
  * @module
  */
 
-import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { ForcedFailure } from "./execute.ts";
+import { Journal, openGrowing, writeAll } from "./journal.ts";
 import type { Changes, StateReader } from "./overlay.ts";
-import {
-  blockOf,
-  type Bytes,
-  bytesOf,
-  forcedOf,
-  isRow,
-  pendingOf,
-  type Row,
-  type StoredBlock,
-  type StoredPending,
-  textOf,
-} from "./stored_rows.ts";
 
-const SCHEMA = `
-create table if not exists meta (key text primary key, value text not null) without rowid;
-create table if not exists state (key text primary key, value text not null) without rowid;
-create table if not exists block (
-  height integer primary key, id text not null unique, parent_id text not null,
-  time integer not null, transactions integer not null, body blob not null, receipts blob not null
-);
-create table if not exists included (
-  txid text primary key, height integer not null, body_from integer not null,
-  body_length integer not null, receipt_from integer not null, receipt_length integer not null,
-  forced text
-) without rowid;
-create index if not exists included_height on included (height);
-create table if not exists undo (height integer primary key, changes text not null);
-create table if not exists pool (
-  seq integer primary key, txid text not null unique, raw text not null,
-  signatures text not null, forced text
-);
-`;
+/** Blocks below the solid one whose changes are kept, for nodes that lag. */
+const KEPT_BEHIND = 100;
 
-const CACHED_KEYS = 200_000;
+/** Bytes as they are read from a file. */
+export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Where a transaction's texts lie in its block's. */
-export interface Included {
+/** A block without its texts. */
+export interface StoredBlock {
+  readonly height: number;
+  readonly id: string;
+  readonly parentId: string;
+  readonly time: number;
+  readonly txids: readonly string[];
+  /** Those of them that a fault made fail. */
+  readonly forced: readonly (readonly [string, ForcedFailure])[];
+}
+
+/** A waiting transaction. */
+export interface StoredPending {
   readonly txid: string;
-  readonly bodyFrom: number;
-  readonly bodyLength: number;
-  readonly receiptFrom: number;
-  readonly receiptLength: number;
+  readonly raw: string;
+  readonly signatures: readonly string[];
   readonly forced: ForcedFailure | null;
 }
 
 /** A new block with everything it changes. */
 export interface BlockCommit {
   readonly block: StoredBlock;
-  /** The block's JSON, ASCII. */
-  readonly body: Uint8Array;
-  /** The JSON list of its receipts, ASCII. */
-  readonly receipts: Uint8Array;
-  readonly included: readonly Included[];
+  /** The block's JSON. */
+  readonly body: string;
+  /** The JSON list of its receipts. */
+  readonly receipts: string;
   /** Transactions that leave the pool, included or no longer includable. */
   readonly leavePool: readonly string[];
   readonly changes: Changes;
 }
 
-/** The chain's file. */
+/** Places of a block's texts in their file; the receipts follow the body. */
+interface Place {
+  readonly at: number;
+  readonly body: number;
+  readonly receipts: number;
+}
+
+/** One change of the chain. */
+export type Step =
+  | { readonly do: "meta"; readonly key: string; readonly value: string }
+  | { readonly do: "pend"; readonly pending: StoredPending }
+  | { readonly do: "unpend"; readonly txids: readonly string[] }
+  | {
+    readonly do: "add";
+    readonly block: StoredBlock;
+    readonly place: Place;
+    readonly state: Values;
+  }
+  /** Drops the head block and restores the state before it. */
+  | { readonly do: "drop" }
+  /** Makes blocks up to a height final. */
+  | { readonly do: "solid"; readonly height: number };
+type Values = readonly (readonly [string, string | null])[];
+
+/** The chain's memory and files. */
 export class Store implements StateReader {
-  readonly #db: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
-  readonly #cache = new Map<string, string | undefined>();
-  #open = false;
+  readonly meta = new Map<string, string>();
+  /** Waiting transactions in the order they came. */
+  readonly pool = new Map<string, StoredPending>();
+  readonly #journal: Journal<readonly Step[]>;
+  readonly #texts: Deno.FsFile;
+  readonly #state = new Map<string, string>();
+  readonly #blocks: StoredBlock[] = [];
+  readonly #places: Place[] = [];
+  readonly #heights = new Map<string, number>();
+  readonly #undo = new Map<number, Changes>();
+  #solid = 0;
+  #textsEnd = 0;
+  /** Steps of the open commit; null: none is open. */
+  #open: Step[] | null = null;
+  #isBroken = false;
 
   /**
-   * Opens or creates the file.
+   * Opens the files of a folder, or makes them.
    *
-   * @throws when another process holds it, or it cannot be written
+   * @throws when another process holds them, or they cannot be read or written
    */
-  constructor(path: string) {
-    this.#db = new DatabaseSync(path);
+  constructor(folder: string) {
+    this.#journal = new Journal(`${folder}/chain.journal`);
+    this.#texts = openGrowing(`${folder}/blocks.text`);
     try {
-      this.#db.exec("pragma locking_mode = exclusive; pragma busy_timeout = 2000");
-      this.#db.exec("pragma journal_mode = wal; pragma synchronous = full");
-      this.#db.exec("begin immediate");
-      this.#db.exec(SCHEMA);
-      this.#db.exec("commit");
+      this.#journal.replay((steps) => steps.forEach((step) => this.#carryOut(step)));
+      this.#texts.truncateSync(this.#textsEnd);
     } catch (error) {
-      this.#db.close();
+      this.close();
       throw new Error(
-        `Cannot open the development chain as its file is in use or broken: ${path}`,
-        {
-          cause: error,
-        },
+        `Cannot open the development chain as its file is in use or broken: ${folder}`,
+        { cause: error },
       );
     }
+  }
+
+  close(): void {
+    this.#journal.close();
+    this.#texts.close();
   }
 
   /**
    * Runs changes as one commit; all or none of them is on disk when this returns. Within another
-   * one it joins that.
+   * one it joins that. A failure ends the use of this store: memory is ahead of the disk then.
    */
   transaction<T>(work: () => T): T {
-    if (this.#open) return work();
-    this.#db.exec("begin immediate");
-    this.#open = true;
+    if (this.#open !== null) return work();
+    if (this.#isBroken) throw new Error("Cannot go on as a commit failed: start the chain again");
+    const steps: Step[] = this.#open = [];
+    this.#isBroken = true;
     try {
       const result = work();
-      this.#db.exec("commit");
+      if (steps.some((step) => step.do === "add")) this.#texts.syncDataSync();
+      if (steps.length > 0) this.#journal.append(steps);
+      this.#isBroken = false;
       return result;
-    } catch (error) {
-      this.#db.exec("rollback");
-      this.#cache.clear();
-      throw error;
     } finally {
-      this.#open = false;
+      this.#open = null;
     }
   }
 
-  /** Closes the file. */
-  close(): void {
-    this.#db.close();
-  }
-
-  /** A setting of the chain's own. */
-  meta(key: string): string | undefined {
-    return textOf(this.#get("select value from meta where key = ?", key)?.["value"]);
-  }
-
-  /** Stores a setting. */
-  setMeta(key: string, value: string): void {
-    this.#run(
-      "insert into meta values (?, ?) on conflict do update set value = excluded.value",
-      key,
-      value,
-    );
-  }
-
-  get(key: string): string | undefined {
-    if (this.#cache.has(key)) return this.#cache.get(key);
-    const value = textOf(this.#get("select value from state where key = ?", key)?.["value"]);
-    this.#remember(key, value);
-    return value;
-  }
-
-  /** Adds a waiting transaction. */
-  addPending(pending: StoredPending): void {
-    this.#run(
-      "insert into pool (txid, raw, signatures, forced) values (?, ?, ?, ?)",
-      pending.txid,
-      pending.raw,
-      pending.signatures.join(","),
-      pending.forced,
-    );
-  }
-
-  /** Removes a waiting transaction. */
-  removePending(txid: string): void {
-    this.#run("delete from pool where txid = ?", txid);
-  }
-
-  /** All waiting transactions in the order they came. */
-  pending(): StoredPending[] {
-    const sql = "select txid, raw, signatures, forced from pool order by seq";
-    return this.#all(sql).map(pendingOf);
+  /** Changes the chain, within the open commit or as one of its own. */
+  take(step: Step): void {
+    this.transaction(() => {
+      this.#carryOut(step);
+      this.#open?.push(step);
+    });
   }
 
   /** Adds a block; call within {@linkcode transaction}. */
-  addBlock(commit: BlockCommit): void {
-    const { block } = commit;
-    const before = [...commit.changes.keys()].map((key) => [key, this.get(key) ?? null]);
-    this.#run(
-      "insert into block values (?, ?, ?, ?, ?, ?, ?)",
-      block.height,
-      block.id,
-      block.parentId,
-      block.time,
-      block.transactions,
-      commit.body,
-      commit.receipts,
-    );
-    this.#run("insert into undo values (?, ?)", block.height, JSON.stringify(before));
-    for (const entry of commit.included) {
-      this.#run(
-        "insert into included values (?, ?, ?, ?, ?, ?, ?)",
-        entry.txid,
-        block.height,
-        entry.bodyFrom,
-        entry.bodyLength,
-        entry.receiptFrom,
-        entry.receiptLength,
-        entry.forced,
-      );
-    }
-    for (const txid of commit.leavePool) this.#run("delete from pool where txid = ?", txid);
-    for (const [key, value] of commit.changes) this.#setState(key, value);
+  addBlock({ block, body, receipts, leavePool, changes }: BlockCommit): void {
+    const [head, tail] = [new TextEncoder().encode(body), new TextEncoder().encode(receipts)];
+    const place = { at: this.#textsEnd, body: head.length, receipts: tail.length };
+    writeAll(this.#texts, head);
+    writeAll(this.#texts, tail);
+    const state = [...changes].map(([key, value]) => [key, value ?? null] as const);
+    this.take({ do: "add", block, place, state });
+    if (leavePool.length > 0) this.take({ do: "unpend", txids: leavePool });
   }
 
-  /**
-   * Removes the head block and restores the state before it; call within {@linkcode transaction}.
-   *
-   * @returns the block's JSON and which of its transactions were forced to fail
-   */
-  removeBlock(height: number): { body: string; forced: ReadonlyMap<string, ForcedFailure> } {
-    const body = this.body(height);
-    const undo = this.undo(height);
-    if (body === null || undo === null) {
-      throw new RangeError(`Cannot remove a block as it is not stored or final: ${height}`);
-    }
-    const forced = new Map<string, ForcedFailure>();
-    for (const row of this.#all("select txid, forced from included where height = ?", height)) {
-      const failure = forcedOf(row["forced"]);
-      if (failure !== null) forced.set(String(row["txid"]), failure);
-    }
-    for (const [key, value] of undo) this.#setState(key, value);
-    this.#run("delete from included where height = ?", height);
-    this.#run("delete from undo where height = ?", height);
-    this.#run("delete from block where height = ?", height);
-    return { body: new TextDecoder().decode(body), forced };
+  get(key: string): string | undefined {
+    return this.#state.get(key);
   }
 
-  /** What the keys that a block changed held before it; null once the block is final. */
-  undo(height: number): Changes | null {
-    const text = textOf(
-      this.#get("select changes from undo where height = ?", height)?.["changes"],
-    );
-    if (text === undefined) return null;
-    const entries: [string, string | null][] = JSON.parse(text);
-    return new Map(entries.map(([key, value]) => [key, value ?? undefined]));
+  /** Values that the keys which a block changed held before it; undefined for an old block. */
+  undo(height: number): Changes | undefined {
+    return this.#undo.get(height);
   }
 
-  /** Forgets how to remove blocks up to a height. */
-  finalize(height: number): void {
-    this.#run("delete from undo where height <= ?", height);
+  /** Height up to which blocks never change. */
+  get solid(): number {
+    return this.#solid;
   }
 
-  /** The newest block. */
-  head(): StoredBlock | null {
-    return blockOf(this.#get(`${BLOCK} order by height desc limit 1`));
+  /** The newest block; undefined before there is one. */
+  get head(): StoredBlock | undefined {
+    return this.#blocks.at(-1);
   }
 
-  /** The block at a height. */
-  block(height: number): StoredBlock | null {
-    return blockOf(this.#get(`${BLOCK} where height = ?`, height));
+  block(height: number): StoredBlock | undefined {
+    return this.#blocks[height];
   }
 
-  /** The block with an id. */
-  blockById(id: string): StoredBlock | null {
-    return blockOf(this.#get(`${BLOCK} where id = ?`, id));
+  /** The block with an id, which begins with its height. */
+  blockById(id: string): StoredBlock | undefined {
+    const block = this.block(parseInt(id.slice(0, 16), 16));
+    return block?.id === id ? block : undefined;
   }
 
-  /** A block's JSON. */
-  body(height: number): Bytes | null {
-    return bytesOf(this.#get("select body as bytes from block where height = ?", height));
-  }
-
-  /** A block's JSON without its transactions. */
-  headerJson(height: number): Bytes | null {
-    const sql = "select substr(body, 1, 2048) as bytes from block where height = ?";
-    const start = bytesOf(this.#get(sql, height));
-    if (start === null) return null;
-    const text = new TextDecoder().decode(start);
-    const cut = text.indexOf(',"transactions":');
-    return cut < 0 ? start : new TextEncoder().encode(text.slice(0, cut) + "}");
+  /** A block's JSON, or its first bytes. */
+  body(height: number, most = Infinity): Bytes | null {
+    const place = this.#places[height];
+    return place === undefined ? null : this.#read(place.at, Math.min(place.body, most));
   }
 
   /** The JSON list of a block's receipts. */
   receipts(height: number): Bytes | null {
-    return bytesOf(this.#get("select receipts as bytes from block where height = ?", height));
+    const place = this.#places[height];
+    return place === undefined ? null : this.#read(place.at + place.body, place.receipts);
   }
 
   /** The height of the block that holds a transaction. */
-  heightOf(txid: string): number | null {
-    const row = this.#get("select height from included where txid = ?", txid);
-    return row === undefined ? null : Number(row["height"]);
-  }
-
-  /** An included transaction's JSON. */
-  transactionJson(txid: string): Bytes | null {
-    return bytesOf(this.#get(
-      `select substr(body, body_from + 1, body_length) as bytes
-       from included join block using (height) where txid = ?`,
-      txid,
-    ));
-  }
-
-  /** An included transaction's receipt as JSON. */
-  receiptJson(txid: string): Bytes | null {
-    return bytesOf(this.#get(
-      `select substr(receipts, receipt_from + 1, receipt_length) as bytes
-       from included join block using (height) where txid = ?`,
-      txid,
-    ));
+  heightOf(txid: string): number | undefined {
+    return this.#heights.get(txid);
   }
 
   /** Number of transactions ever included and not dropped again. */
-  transactionCount(): number {
-    return Number(this.#get("select count(*) as n from included")?.["n"] ?? 0);
+  get transactionCount(): number {
+    return this.#heights.size;
+  }
+
+  #carryOut(step: Step): void {
+    switch (step.do) {
+      case "meta":
+        this.meta.set(step.key, step.value);
+        return;
+      case "pend":
+        this.pool.set(step.pending.txid, step.pending);
+        return;
+      case "unpend":
+        for (const txid of step.txids) this.pool.delete(txid);
+        return;
+      case "add": {
+        const { block, place, state } = step;
+        this.#blocks.push(block);
+        this.#places.push(place);
+        this.#textsEnd = place.at + place.body + place.receipts;
+        for (const txid of block.txids) this.#heights.set(txid, block.height);
+        this.#undo.set(block.height, new Map(state.map(([key]) => [key, this.#state.get(key)])));
+        for (const [key, value] of state) this.#setState(key, value ?? undefined);
+        return;
+      }
+      case "drop": {
+        const block = this.#blocks.pop();
+        this.#places.pop();
+        const undo = block === undefined ? undefined : this.#undo.get(block.height);
+        if (block === undefined || undo === undefined || block.height <= this.#solid) {
+          throw new RangeError(`Cannot drop a block as it is final: ${block?.height}`);
+        }
+        for (const [key, value] of undo) this.#setState(key, value);
+        this.#undo.delete(block.height);
+        for (const txid of block.txids) this.#heights.delete(txid);
+        return;
+      }
+      case "solid":
+        this.#solid = step.height;
+        for (const height of this.#undo.keys()) {
+          if (height <= step.height - KEPT_BEHIND) this.#undo.delete(height);
+        }
+        return;
+      default:
+        throw new TypeError(`Cannot carry out an unknown step: ${step satisfies never}`);
+    }
   }
 
   #setState(key: string, value: string | undefined): void {
-    if (value === undefined) this.#run("delete from state where key = ?", key);
-    else {
-      this.#run(
-        "insert into state values (?, ?) on conflict do update set value = excluded.value",
-        key,
-        value,
-      );
+    if (value === undefined) this.#state.delete(key);
+    else this.#state.set(key, value);
+  }
+
+  #read(at: number, length: number): Bytes {
+    const bytes = new Uint8Array(length);
+    this.#texts.seekSync(at, Deno.SeekMode.Start);
+    for (let read = 0; read < length;) {
+      const count = this.#texts.readSync(bytes.subarray(read));
+      if (count === null) throw new Error(`Cannot read a block's text at ${at}: its file ends`);
+      read += count;
     }
-    this.#remember(key, value);
-  }
-
-  #remember(key: string, value: string | undefined): void {
-    // Dropping everything is rare and cheap; the file's own cache is warm.
-    if (this.#cache.size >= CACHED_KEYS) this.#cache.clear();
-    this.#cache.set(key, value);
-  }
-
-  #statement(sql: string): StatementSync {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      statement = this.#db.prepare(sql);
-      this.#statements.set(sql, statement);
-    }
-    return statement;
-  }
-
-  #get(sql: string, ...values: SqlValue[]): Row | undefined {
-    const row: unknown = this.#statement(sql).get(...values);
-    return isRow(row) ? row : undefined;
-  }
-
-  #all(sql: string, ...values: SqlValue[]): Row[] {
-    const rows: unknown[] = this.#statement(sql).all(...values);
-    return rows.filter(isRow);
-  }
-
-  #run(sql: string, ...values: SqlValue[]): void {
-    this.#statement(sql).run(...values);
+    return bytes;
   }
 }
-
-type SqlValue = string | number | null | Uint8Array;
-
-const BLOCK = "select height, id, parent_id, time, transactions from block";

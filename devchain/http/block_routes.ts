@@ -4,6 +4,8 @@ import type { Answer, NodeRequest, Route } from "./route.ts";
 import { NOTHING, topOf } from "./route.ts";
 
 const LIMIT = 100;
+/** More than a block has before its transactions. */
+const HEADER_BYTES = 2_048;
 
 /** Paths that read blocks. */
 export const BLOCK_ROUTES: Readonly<Record<string, Route>> = {
@@ -11,7 +13,7 @@ export const BLOCK_ROUTES: Readonly<Record<string, Route>> = {
   getblockbynum: both((request) => blockAt(request, request.params.int("num"))),
   getblockbyid: both((request) => {
     const block = request.node.store.blockById(request.params.hash("value"));
-    return block === null ? NOTHING : blockAt(request, block.height);
+    return block === undefined ? NOTHING : blockAt(request, block.height);
   }),
   getblock: both(getBlock),
   getblockbylimitnext: both((request) => {
@@ -27,8 +29,8 @@ export const BLOCK_ROUTES: Readonly<Record<string, Route>> = {
   }),
   gettransactioncountbyblocknum: both((request) => {
     const height = request.params.int("num");
-    const block = height > topOf(request) ? null : request.node.store.block(height);
-    return { json: { count: block === null ? -1 : block.transactions } };
+    const block = height > topOf(request) ? undefined : request.node.store.block(height);
+    return { json: { count: block?.txids.length ?? -1 } };
   }),
 };
 
@@ -52,8 +54,11 @@ function getBlock(request: NodeRequest): Answer {
   else if (/^[0-9a-f]{64}$/i.test(wanted)) height = store.blockById(wanted.toLowerCase())?.height;
   else return { json: { Error: "id_or_num is illegal" } };
   if (height === undefined || height > topOf(request)) return NOTHING;
-  const bytes = request.params.flag("detail") ? store.body(height) : store.headerJson(height);
-  return bytes === null ? NOTHING : { bytes };
+  const bytes = store.body(height, request.params.flag("detail") ? Infinity : HEADER_BYTES);
+  if (bytes === null) return NOTHING;
+  if (request.params.flag("detail")) return { bytes };
+  const [header = "", transactions] = new TextDecoder().decode(bytes).split(',"transactions":');
+  return { json: JSON.parse(transactions === undefined ? header : `${header}}`) };
 }
 
 function blocks(request: NodeRequest, first: number, last: number): Answer {

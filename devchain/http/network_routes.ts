@@ -23,7 +23,7 @@ export const NETWORK_ROUTES: Readonly<Record<string, Route>> = {
     true,
   ),
   getnextmaintenancetime: fixed(({ node }) => ({ num: node.head.time + 21_600_000 }), false),
-  totaltransaction: fixed(({ node }) => ({ num: node.store.transactionCount() }), false),
+  totaltransaction: fixed(({ node }) => ({ num: node.store.transactionCount }), false),
   validateaddress: { answer: validateAddress, solidity: false, get: true },
 };
 

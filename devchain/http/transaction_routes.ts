@@ -27,8 +27,9 @@ export const TRANSACTION_ROUTES: Readonly<Record<string, Route>> = {
 function transactionById(request: NodeRequest): Answer {
   const txid = request.params.hash("value");
   if (!visibleAt(request, txid)) return request.view === "head" ? pendingById(request) : NOTHING;
-  const bytes = request.node.store.transactionJson(txid);
-  return bytes === null ? NOTHING : { bytes };
+  const { store } = request.node;
+  const block: { transactions: { txID: string }[] } = parse(store.body(store.heightOf(txid) ?? -1));
+  return { json: block.transactions.find(({ txID }) => txID === txid) };
 }
 
 /** A waiting transaction, with the result it had when it was checked. */
@@ -42,25 +43,30 @@ function receiptById(request: NodeRequest): Answer {
   const txid = request.params.hash("value");
   if (!visibleAt(request, txid)) return NOTHING;
   if (request.fire(["lagging-receipts"]) !== null) return NOTHING;
-  const bytes = request.node.store.receiptJson(txid);
-  return bytes === null ? NOTHING : { bytes };
+  const { store } = request.node;
+  const receipts: { id: string }[] = parse(store.receipts(store.heightOf(txid) ?? -1));
+  return { json: receipts.find(({ id }) => id === txid) };
 }
 
 function receiptsOfBlock(request: NodeRequest): Answer {
   const height = request.params.int("num");
   if (height <= 0) return NOTHING;
   const { store } = request.node;
-  const block = height > topOf(request) ? null : store.block(height);
-  if (block === null || block.transactions === 0) return EMPTY_LIST;
+  const block = height > topOf(request) ? undefined : store.block(height);
+  if (block === undefined || block.txids.length === 0) return EMPTY_LIST;
   const fault = request.fire(["lagging-receipts"]);
   const bytes = store.receipts(height);
   if (bytes === null || (fault !== null && !fault.late)) return EMPTY_LIST;
   if (fault === null) return { bytes };
-  const all: unknown[] = JSON.parse(new TextDecoder().decode(bytes));
+  const all: unknown[] = parse(bytes);
   return { json: all.slice(0, -1) };
 }
 
 function visibleAt(request: NodeRequest, txid: string): boolean {
   const height = request.node.store.heightOf(txid);
-  return height !== null && height <= topOf(request);
+  return height !== undefined && height <= topOf(request);
+}
+
+function parse<T>(bytes: Uint8Array | null): T {
+  return JSON.parse(new TextDecoder().decode(bytes ?? new Uint8Array()));
 }

@@ -4,19 +4,24 @@ import { fromBase58, toBase58 } from "../../devchain/address.ts";
 import { ChainNode } from "../../devchain/chain_node.ts";
 import { ProtoWriter, readFields } from "../../devchain/protobuf.ts";
 import { Store } from "../../devchain/store.ts";
+import { chainTest } from "./support/chain.ts";
 
-/** Runs a test on a chain in memory whose clock the test holds. */
-function withNode(work: (node: ChainNode, clock: { now: number }) => void): void {
-  const store = new Store(":memory:");
+/** Runs a test on a new chain whose clock the test holds. */
+async function withNode(
+  work: (node: ChainNode, clock: { now: number }) => void,
+): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "dev-chain-" });
+  const store = new Store(folder);
   const clock = { now: 1_800_000_000_000 };
   try {
     work(new ChainNode(store, 3, () => clock.now), clock);
   } finally {
     store.close();
+    await Deno.remove(folder, { recursive: true });
   }
 }
 
-Deno.test(
+chainTest(
   "block time grows although the clock stands still or goes back",
   () =>
     withNode((node, clock) => {
@@ -30,7 +35,7 @@ Deno.test(
     }),
 );
 
-Deno.test(
+chainTest(
   "a block made again after a reorganisation has another id, clock or no clock",
   () =>
     withNode((node) => {
@@ -44,22 +49,25 @@ Deno.test(
     }),
 );
 
-Deno.test("mined ahead of the clock, block time runs on at half its pace until it has caught up", () =>
-  withNode((node, clock) => {
-    clock.now += 1_000;
-    node.mine(11, 60_000);
-    const ahead = node.head.time;
-    assertEquals(ahead - clock.now, 600_000);
-    clock.now += 1_000;
-    node.mine(1, 1_000);
-    assertEquals(node.head.time, ahead + 500);
-    clock.now += 2_000_000;
-    node.mine(1, 1_000);
-    assertEquals(node.head.time, clock.now);
-    clock.now += 1_000;
-    node.mine(1, 1_000);
-    assertEquals(node.head.time, clock.now);
-  }));
+chainTest(
+  "mined ahead of the clock, block time runs on at half its pace until it has caught up",
+  () =>
+    withNode((node, clock) => {
+      clock.now += 1_000;
+      node.mine(11, 60_000);
+      const ahead = node.head.time;
+      assertEquals(ahead - clock.now, 600_000);
+      clock.now += 1_000;
+      node.mine(1, 1_000);
+      assertEquals(node.head.time, ahead + 500);
+      clock.now += 2_000_000;
+      node.mine(1, 1_000);
+      assertEquals(node.head.time, clock.now);
+      clock.now += 1_000;
+      node.mine(1, 1_000);
+      assertEquals(node.head.time, clock.now);
+    }),
+);
 
 Deno.test("every address survives base58 and back, and no changed letter does", () => {
   const hex = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => "41" + bytes.toHex());

@@ -168,3 +168,30 @@ async function withResult<T>(
   if (result === undefined) throw new Error("the work had no result");
   return result;
 }
+
+chainTest(
+  "a commit that a crash cut off is none, and a folder of an older version is refused",
+  async () => {
+    const dataDir = await Deno.makeTempDir({ prefix: "dev-chain-" });
+    const folder = `${dataDir}/dev-chain-TRX`;
+    await withResult(dataDir, (chain) => chain.mine(2));
+    const whole = await Deno.readTextFile(`${folder}/chain.journal`);
+    const half = whole.trimEnd().split("\n").at(-1)?.slice(0, 40) ?? "";
+    await Deno.writeTextFile(`${folder}/chain.journal`, half, { append: true });
+    await Deno.writeTextFile(`${folder}/blocks.text`, "{", { append: true });
+    const { head } = await withResult(dataDir, async (chain) => {
+      const info = await chain.get("/dev/info");
+      await chain.mine(1);
+      return info;
+    });
+    assertEquals(head, 2);
+    assertEquals((await withResult(dataDir, (chain) => chain.get("/dev/info"))).head, 3);
+    const damaged = whole.replace("{", "[");
+    await Deno.writeTextFile(`${folder}/chain.journal`, damaged);
+    const options = { network: "TRX", dataDir, port: 0, blockMs: 0 };
+    await assertRejects(() => startDevChain(options), Error, "in use or broken");
+    await Deno.writeTextFile(`${folder}/chain.sqlite`, "");
+    await assertRejects(() => startDevChain(options), Error, "of an older version");
+    await Deno.remove(dataDir, { recursive: true });
+  },
+);

@@ -109,9 +109,7 @@ export async function signed(
   const head = {
     height: raw.number ?? 0,
     id: block.blockID,
-    parentId: raw.parentHash,
     time: raw.timestamp,
-    transactions: 0,
   };
   const unsigned = buildTransaction(type, { owner_address: wallet.address, ...value }, head, {
     timestamp: raw.timestamp,
