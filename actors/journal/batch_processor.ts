@@ -56,13 +56,18 @@ export class BatchProcessor {
     if (batch.size === 0) return;
     this.#context.clearDropped();
     const settings = await this.#context.retry(() => this.#context.settings());
-    const decided = await this.#decide(batch, settings);
-    if (decided.kind !== "decided") {
-      return await recover(this.#recovering, decided, unanswered(batch), attempt);
+    const parts = await this.#attempt(
+      [...batch.keys()],
+      () => decideBatch(this.#context, batch, settings),
+    );
+    if ("kind" in parts) {
+      return await recover(this.#recovering, parts, unanswered(batch), attempt);
     }
-    const { parts } = decided;
     const isDirty = parts.some(({ unit }) => unit.isDirty);
-    const outcome = await (isDirty ? this.#write(parts, settings) : this.#check(parts, settings));
+    const outcome = await this.#attempt(
+      merchantsOf(parts),
+      () => isDirty ? this.#write(parts, settings) : this.#check(parts, settings),
+    );
     switch (outcome.kind) {
       case "durable":
         return await this.#finish(parts, outcome, batch, attempt);
@@ -84,23 +89,21 @@ export class BatchProcessor {
     return batch;
   }
 
-  async #decide(batch: Batch, settings: Settings): Promise<Decided | RolledBack> {
+  /** Asks the database for something; the cause where that fails, as nothing was done then. */
+  async #attempt<T>(
+    merchantIds: readonly string[],
+    work: () => Promise<T>,
+  ): Promise<T | RolledBack> {
     const since = performance.now();
     try {
-      return { kind: "decided", parts: await decideBatch(this.#context, batch, settings) };
+      return await work();
     } catch (error) {
-      return this.#blame([...batch.keys()], error, since);
+      return this.#blame(merchantIds, error, performance.now() - since);
     }
   }
 
-  /**
-   * The cause for which nothing of a batch was done. After any failure nothing that is cached is trusted: stale
-   * actors would refuse for ever.
-   *
-   * @param since when the statement that failed was sent, monotonic milliseconds
-   */
-  #blame(merchantIds: readonly string[], error: unknown, since: number): RolledBack {
-    const costMs = performance.now() - since;
+  /** After any failure nothing that is cached is trusted: stale actors would refuse for ever. */
+  #blame(merchantIds: readonly string[], error: unknown, costMs: number): RolledBack {
     const { store, active, audit, isStopping } = this.#context;
     for (const merchantId of merchantIds) active.drop(merchantId);
     if (store.isConnectionError(error) && isStopping) throw error;
@@ -114,32 +117,24 @@ export class BatchProcessor {
   }
 
   /** Answers that change nothing still need to be decided on current state. */
-  async #check(parts: readonly MerchantBatch[], settings: Settings): Promise<WriteOutcome> {
-    const since = performance.now();
+  async #check(parts: readonly MerchantBatch[], { epoch }: Settings): Promise<Durable> {
     const accounts = parts.map(({ unit }) => unit.changes().account);
     const { store } = this.#context;
-    try {
-      const misses = await this.#context.retry(() => store.checkVersions(settings.epoch, accounts));
-      return { kind: "durable", commitId: null, misses };
-    } catch (error) {
-      return this.#blame(merchantsOf(parts), error, since);
-    }
+    const misses = await this.#context.retry(() => store.checkVersions(epoch, accounts));
+    return { kind: "durable", commitId: null, misses };
   }
 
-  async #write(parts: readonly MerchantBatch[], settings: Settings): Promise<WriteOutcome> {
-    const since = performance.now();
+  async #write(parts: readonly MerchantBatch[], { epoch }: Settings): Promise<Durable | Unknown> {
     const commitId = v7();
     const { store } = this.#context;
     crashPoint("journal.before-write");
     try {
       const changes = parts.map(({ unit }) => unit.changes());
-      const misses = await store.writeBatch(commitId, settings.epoch, changes);
+      const misses = await store.writeBatch(commitId, epoch, changes);
       crashPoint("journal.after-write");
       return { kind: "durable", commitId, misses };
     } catch (error) {
-      if (!store.isConnectionError(error)) {
-        return this.#blame(merchantsOf(parts), error, since);
-      }
+      if (!store.isConnectionError(error)) throw error;
       this.#context.dropCaches();
       log.warn("the answer to a commit was lost: {error}", { error });
       return { kind: "unknown", commitId, error };
@@ -149,7 +144,7 @@ export class BatchProcessor {
   /** Finds out what became of a commit; only what certainly did not happen is decided again. */
   async #resolve(
     parts: readonly MerchantBatch[],
-    lost: { readonly commitId: string; readonly error: unknown },
+    lost: Unknown,
     batch: Batch,
     attempt: number,
   ): Promise<void> {
@@ -202,17 +197,17 @@ export class BatchProcessor {
     for (const { event, reason } of written.flatMap(({ quarantined }) => quarantined)) {
       await this.#context.quarantine(event, reason);
     }
-    if (missed.size > 0) await this.#again(parts, misses, batch, attempt);
+    if (missed.size > 0) await this.#decideMissed(parts, misses, batch, attempt);
   }
 
   /** Decides again what was missed; who is locked waits in its mailbox, and keeps no other. */
-  async #again(
+  async #decideMissed(
     parts: readonly MerchantBatch[],
     misses: readonly Miss[],
     batch: Batch,
     attempt: number,
   ): Promise<void> {
-    this.#learn(misses);
+    this.#dropStale(misses);
     const idsOf = (reason: Miss["reason"]) =>
       new Set(misses.filter((miss) => miss.reason === reason).map((miss) => miss.merchantId));
     const [stopped, locked] = [idsOf("stopped"), idsOf("locked")];
@@ -269,7 +264,7 @@ export class BatchProcessor {
   }
 
   /** Has the next decision made on what a miss shows to have changed; records are read again anyway. */
-  #learn(misses: readonly Miss[]): void {
+  #dropStale(misses: readonly Miss[]): void {
     for (const { merchantId, reason } of misses) {
       if (reason === "version" || reason === "locked") this.#context.active.drop(merchantId);
       if (reason === "epoch") this.#context.dropSettings();
@@ -304,11 +299,6 @@ function merchantsOf(parts: readonly MerchantBatch[]): readonly string[] {
   return parts.map(({ merchantId }) => merchantId);
 }
 
-interface Decided {
-  readonly kind: "decided";
-  readonly parts: readonly MerchantBatch[];
-}
-
 /** The batch is durable but for the misses. */
 interface Durable {
   readonly kind: "durable";
@@ -317,8 +307,9 @@ interface Durable {
   readonly misses: readonly Miss[];
 }
 
-type WriteOutcome =
-  | Durable
-  /** The connection was lost before the answer. */
-  | { readonly kind: "unknown"; readonly commitId: string; readonly error: unknown }
-  | RolledBack;
+/** The connection was lost before the answer. */
+interface Unknown {
+  readonly kind: "unknown";
+  readonly commitId: string;
+  readonly error: unknown;
+}

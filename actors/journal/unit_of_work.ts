@@ -104,20 +104,9 @@ export class UnitOfWork implements MerchantView {
 
   #collect(): MerchantChanges {
     const { merchant: { merchantId }, version, lastCommit } = this.#base;
-    const { depositSeq, withdrawalSeq, transactionSeq, chargeSeq, settlementSeq, lastAt } =
-      this.#state;
     return {
-      account: {
-        merchantId,
-        version,
-        lastCommit,
-        depositSeq,
-        withdrawalSeq,
-        transactionSeq,
-        chargeSeq,
-        settlementSeq,
-        lastAt,
-      },
+      // the counters after it
+      account: { ...this.#state, merchantId, version, lastCommit },
       opened: this.#opened(merchantId),
       entries: this.#entries,
       merchants: this.#profile === null ? [] : [this.#profile],

@@ -166,27 +166,13 @@ function checkSteps({ id, status, history }: SettlementRow, before: SettlementRo
   if (from !== status) checkMove("settlement", id, from, status);
 }
 
+/** True for an account of the merchant's own; what the others hold is derived from their postings. */
+function isOwn(account: Account): account is keyof Balance & Account {
+  return account in EMPTY;
+}
+
 function shift(balance: Balance, account: Account, by: Amount): Balance {
-  switch (account) {
-    case "available":
-      return { ...balance, available: add(balance.available, by) };
-    case "pending":
-      return { ...balance, pending: add(balance.pending, by) };
-    case "reserved":
-      return { ...balance, reserved: add(balance.reserved, by) };
-    case "world":
-    case "commission":
-    case "network_fee":
-    case "activation_fee":
-    case "direct_deposit_fee":
-    case "margin_held":
-    case "margin_due":
-      return balance;
-    default: {
-      const never: never = account;
-      return never;
-    }
-  }
+  return isOwn(account) ? { ...balance, [account]: add(balance[account], by) } : balance;
 }
 
 function next(current: number, numbers: readonly (number | null)[]): number {

@@ -13,7 +13,7 @@ const test = testNeeding(DATABASE);
 
 const WELL = { brokenTimers: 0, boundedTimes: 0 };
 
-Deno.test("work that throws or never ends keeps no other from being done, and is told", async () => {
+Deno.test("work that throws or never ends keeps no other from being done, and is logged", async () => {
   using time = new FakeTime(0);
   const done = { well: 0, throwing: 0 };
   const tasks = new Periodic(() => time.now);
@@ -55,7 +55,7 @@ function hanging(atOnce: number, gates: Map<string, () => void>): ActorKind<stri
   };
 }
 
-Deno.test("an actor that is busy for long is told, with its name", async () => {
+Deno.test("an actor that is busy for long is reported, with its name", async () => {
   const gates = new Map<string, () => void>();
   const actors = new Actors(hanging(8, gates));
   actors.tell("TRX", "look");
@@ -88,7 +88,7 @@ Deno.test("of a thousand actors that wake together a few work at a time, and all
   await actors.stop(1_000);
 });
 
-test("a timer that cannot be delivered is told, and those after it are delivered", async () => {
+test("a timer that cannot be delivered is logged, and those after it are delivered", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const seen: string[] = [];

@@ -6,7 +6,7 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
 
-test("timers that nobody handles keep no younger ones waiting, and come again", async () => {
+test("timers that no actor handles keep no younger ones waiting, and come again", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   // more than one look takes, all older than the one that matters

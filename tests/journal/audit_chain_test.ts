@@ -77,7 +77,7 @@ test("the audit is a chain that writers at once extend one after the other", asy
   assertEquals(await faultsOf(sql), []);
 });
 
-test("what was changed, taken out or put in afterwards is found, whoever could do it", async () => {
+test("what was changed, taken out or put in afterwards is found, also when a superuser did it", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   for (let i = 1; i <= 5; i++) await writeAudit(sql, line(`aud_${i}`));

@@ -54,7 +54,7 @@ test("entries and charges are written once, attempts and events keep their bytes
   );
 });
 
-test("balances cannot fall below zero and postings are positive, whoever writes them", async () => {
+test("balances cannot fall below zero and postings are positive, whatever writes them", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const merchantId = await withdrawalMade(sql);

@@ -213,7 +213,7 @@ test("a write that lands after its outcome was asked for, and before it is decid
 
 for (const happens of [true, false]) {
   test(
-    `a lost commit of a locked account keeps nobody else, and is told when it ${
+    `a lost commit of a locked account keeps no other, and is answered when it ${
       happens ? "happened" : "did not happen"
     }`,
     async () => {

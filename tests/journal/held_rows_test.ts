@@ -174,7 +174,7 @@ test("a chain event that is to be quarantined while its row is locked keeps no m
   await journal.stop(1_000);
 });
 
-test("merchants that two nodes serve at once are told of no lock, whoever writes them first", async () => {
+test("merchants that two nodes serve at once are answered without a word of locks, whichever node writes them first", async () => {
   await using database = await testDatabase({ max: 12 });
   const { sql } = database;
   const nodes = [openJournal(sql), openJournal(sql)];

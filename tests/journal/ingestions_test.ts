@@ -235,7 +235,7 @@ async function scan(sql: Sql, merchantId: string, txid: string): Promise<void> {
   }]);
 }
 
-test("what was scanned as paid to another merchant is confirmed by hand for nobody, whatever a node says", async () => {
+test("what was scanned as paid to another merchant is not confirmed by hand for any other, whatever a node says", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);
@@ -264,7 +264,7 @@ test("what was scanned as paid to another merchant is confirmed by hand for nobo
   await journal.stop(1_000);
 });
 
-test("what is scanned while a deposit by hand of it is confirmed is told, without alarm", async () => {
+test("what is scanned while a deposit by hand of it is confirmed is answered, without alarm", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const late = gatedStore(sql);

@@ -39,7 +39,7 @@ test("simultaneous withdrawals of several merchants are reserved no more than th
     assertEquals(outcomes.filter(({ kind }) => kind === "done").length + short.length, count);
     return count - short.length;
   };
-  assertEquals(await ask(3), 3, "nobody has looked yet");
+  assertEquals(await ask(3), 3, "the treasury has not polled yet");
   board.begin("TRX", ["USDT"]);
   board.end("TRX", new Map([["USDT", amount("75")]]));
   assertEquals(await ask(12), 7);

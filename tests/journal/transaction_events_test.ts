@@ -52,7 +52,7 @@ async function settled(sql: Sql): Promise<boolean> {
   return rows.length === 0;
 }
 
-test("every end of a payment is told twice, the line with the balance right after it", async () => {
+test("every end of a payment makes two events, the line with the balance right after it", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);
@@ -106,7 +106,7 @@ test("payments of one batch each tell the balance after themselves", async () =>
   await journal.stop(1_000);
 });
 
-test("neither a small deposit nor a cancelled one is told of", async () => {
+test("neither a small deposit nor a cancelled one makes an event", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const journal = openJournal(sql);

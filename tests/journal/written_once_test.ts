@@ -44,7 +44,7 @@ async function lived(sql: Sql) {
   return { merchantId, credit, store };
 }
 
-test("what happens once is written once, whoever writes it", async (t) => {
+test("what happens once is written once, whichever session writes it", async (t) => {
   await using database = await testDatabase();
   const { sql } = database;
   const { merchantId, credit, store } = await lived(sql);
