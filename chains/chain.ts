@@ -9,7 +9,7 @@ import type { Amount } from "../ledger/money/amount.ts";
 import type { Currency, Network } from "../ledger/money/pair.ts";
 import type { FeeEstimate, GasPort } from "./fees.ts";
 
-/** What an adapter's chain can and cannot do. */
+/** Abilities of an adapter's chain. */
 export interface Capabilities {
   /** True if an address needs the chain's own coin before its tokens can be moved. */
   readonly needsGasToSweep: boolean;
@@ -17,7 +17,7 @@ export interface Capabilities {
   readonly currencies: readonly Currency[];
   /** The addresses of those contracts; absent where a chain has no such thing. */
   readonly contracts?: ReadonlyMap<Currency, string>;
-  /** How long a signed transaction may stay valid, in milliseconds of block time. */
+  /** Longest validity of a signed transaction, in milliseconds of block time. */
   readonly lifetimeMs: number;
 }
 
@@ -56,7 +56,7 @@ export interface Transfer {
   readonly eventFrom: string;
   readonly eventTo: string;
   readonly amount: Amount;
-  /** When the carrying transaction can no longer be included, Unix milliseconds of block time. */
+  /** Time from which the carrying transaction can no longer be included, Unix milliseconds of block time. */
   readonly expiresAt: number;
 }
 
@@ -66,7 +66,7 @@ export interface IncludedTransaction {
   readonly success: boolean;
   /** The chain's word for a failure (`REVERT`, `OUT_OF_ENERGY`, ...), null on success. */
   readonly failure: string | null;
-  /** What the sender paid the chain, in the chain's own coin. */
+  /** Fee that the sender paid the chain, in the chain's own coin. */
   readonly fee: Amount;
 }
 
@@ -101,9 +101,9 @@ export type TransactionLookup =
   /** No node has it in the asked view; that proves nothing, see {@linkcode BroadcastOutcome}. */
   | { readonly kind: "missing"; readonly txid: string };
 
-/** What a token's issuer has switched, as far as the token knows such switches. */
+/** Switches that a token's issuer has set, as far as the token knows such switches. */
 export interface TokenSwitches {
-  /** Nobody can transfer it. */
+  /** It cannot be transferred at all. */
   readonly isPaused: boolean;
   /** It keeps a part of each transfer. */
   readonly keepsPart: boolean;
@@ -114,14 +114,14 @@ export interface TokenSwitches {
 }
 
 /**
- * What a transaction takes from the chain besides its intent (TRON: reference block, times, fee
+ * The part of a transaction that comes from the chain, beside its intent (TRON: reference block, times, fee
  * limit). Made by the treasury from a solid block; the signer adds destination and amount itself.
  */
 export interface Envelope {
   readonly network: Network;
   /** Adapter-specific fields, JSON-safe. */
   readonly fields: Readonly<Record<string, string | number>>;
-  /** When the transaction dies, Unix milliseconds of block time. */
+  /** Time at which the transaction expires, Unix milliseconds of block time. */
   readonly expiresAt: number;
 }
 
@@ -133,7 +133,7 @@ export interface SignedTransaction {
   readonly expiresAt: number;
 }
 
-/** What the bytes of a signed transaction bind it to. */
+/** Terms in the bytes of a signed transaction. */
 export interface SignedTerms {
   /** Height of the block that they refer to: they can only be in a later one, whenever they are sent. */
   readonly beginning: number;
@@ -142,7 +142,7 @@ export interface SignedTerms {
 }
 
 /**
- * What a node said to a broadcast. None of these prove that a transaction is dead: only our own
+ * A node's answer to a broadcast. None of these prove that a transaction is dead: only our own
  * scan of solid blocks does. `accepted` and `known` say the node has it, `unclear` says nothing,
  * `rejected` says this node did not take it (another one still may).
  */
@@ -224,7 +224,7 @@ export interface Chain {
    *
    * @param checkpoint what the very node that is read must have; without it any node is believed
    * @param continued the block before the first: while some node continues it, others are set apart
-   *   with an alarm. Where none does, what they have is told, for the caller to judge
+   *   with an alarm. Where none does, what they have is returned, for the caller to judge
    * @throws {NotOurChain} when only nodes without the checkpoint answer
    */
   blocks(
@@ -236,8 +236,8 @@ export interface Chain {
     continued?: Place,
   ): AsyncIterable<BlockAnswer>;
   /**
-   * One transaction with its receipt, by the same rules as a block's. For what somebody claims to
-   * have sent; what is watched is found by scanning.
+   * One transaction with its receipt, by the same rules as a block's. For a claim to have
+   * sent one; what is watched is found by scanning.
    *
    * @param txid in any spelling that names one; the answer has the canonical one
    * @param checkpoint what the very node that answers must have; without it any node is believed
@@ -256,15 +256,15 @@ export interface Chain {
       readonly to: string;
       readonly currency: Asset;
       readonly amount: Amount;
-      /** True if it lends stake, or takes it back, instead of moving the coin. */
-      readonly isLoan?: boolean;
+      /** True if it delegates stake, or undelegates it, instead of moving the coin. */
+      readonly isDelegation?: boolean;
     },
     signal?: AbortSignal,
   ): Promise<FeeEstimate>;
   /** An envelope on a given solid block, valid from its time for the chain's lifetime. */
   envelope(solid: BlockRef, fee: FeeEstimate): Envelope;
   /**
-   * What signed bytes say of themselves: the envelope of today is not that of bytes signed before.
+   * Reads the terms of signed bytes: the envelope of today is not that of bytes signed before.
    *
    * @param near height of a block of about the time at which they were signed
    * @throws {RangeError} when the bytes are none of this chain
@@ -285,12 +285,12 @@ export interface Chain {
     signal?: AbortSignal,
     checkpoint?: Checkpoint,
   ): Promise<Amount>;
-  /** What a token's issuer has switched, seen from an address that holds it. */
+  /** The switches of a token's issuer, seen from an address that holds it. */
   tokenSwitches(
     currency: Currency,
     address: string,
     signal?: AbortSignal,
   ): Promise<TokenSwitches>;
-  /** What sweeps need, where `needsGasToSweep`. */
+  /** Reads the needs of sweeps, where `needsGasToSweep`. */
   readonly gas: GasPort;
 }

@@ -12,50 +12,50 @@ import type { Currency } from "../ledger/money/pair.ts";
 export interface FeeEstimate {
   /** Expected cost in the chain's own coin. */
   readonly fee: Amount;
-  /** What the transaction is allowed to burn, in the chain's own coin, as its envelope says. */
+  /** The most that the transaction may burn, in the chain's own coin, as its envelope says. */
   readonly limit: Amount;
   /** The most that it takes altogether, where more is taken than the limit bounds. */
   readonly atMost?: Amount;
   /**
-   * What would reach the destination, as events of a node's simulation say; absent: the node told no
-   * events, or nothing was simulated.
+   * Amount that would reach the destination, as events of a node's simulation say; absent: the node gave
+   * no events, or nothing was simulated.
    */
   readonly arrives?: Amount;
 }
 
 /**
- * Means of an address for one transfer of its tokens, all in the chain's own coin: coin to burn, or energy
- * lent from stake, on chains where the address itself pays (`needsGasToSweep`).
+ * Costs of one transfer of tokens off an address, all in the chain's own coin: coin to burn, or energy
+ * delegated from stake, on chains where the address itself pays (`needsGasToSweep`).
  */
-export interface SweepMeans {
-  /** True if the chain knows the address: before that it sends nothing, and nothing can be lent to it. */
+export interface SweepCosts {
+  /** True if the chain knows the address: before that it sends nothing, and nothing can be delegated to it. */
   readonly isActive: boolean;
   /** Coin it holds in solid blocks. */
   readonly coin: Amount;
   /** The transfer as if nothing were staked or free; its limit is what the transaction may burn. */
   readonly fee: FeeEstimate;
   /** Coin it would burn now, beyond what its energy and free bytes cover. */
-  readonly burn: Amount;
-  /** The same with room for what may change until it runs: what it should hold. */
-  readonly burnAtMost: Amount;
-  /** What it should hold when energy is lent to it. */
-  readonly burnWithLoan: Amount;
-  /** Stake to lend so that its energy suffices; zero: it suffices; null: this chain lends nothing. */
-  readonly loan: Amount | null;
-  /** What the whole sweep would cost us by sending coin first, activation included. */
+  readonly cost: Amount;
+  /** The same with room for changes until it runs: coin that it should hold. */
+  readonly costAtMost: Amount;
+  /** Coin that it should hold when energy is delegated to it. */
+  readonly costDelegated: Amount;
+  /** Stake to delegate so that its energy suffices; zero: it suffices; null: the chain has no such thing. */
+  readonly stakeNeeded: Amount | null;
+  /** Cost of the whole sweep by sending coin first, activation included. */
   readonly costByCoin: Amount;
-  /** The same by lending and taking back. */
-  readonly costByLoan: Amount;
+  /** The same by delegating and undelegating. */
+  readonly costByDelegation: Amount;
 }
 
 /** Reading what sweeps need. Throws `ChainUnavailable` where nothing is known. */
 export interface GasPort {
   /**
-   * What one transfer of tokens off an address needs.
+   * Reads the needs of one transfer of tokens off an address.
    *
    * @throws {ChainUnavailable} `reverted` when the transfer would fail as things stand
    */
-  means(
+  sweepCosts(
     transfer: {
       readonly from: string;
       readonly to: string;
@@ -63,9 +63,9 @@ export interface GasPort {
       readonly amount: Amount;
     },
     signal?: AbortSignal,
-  ): Promise<SweepMeans>;
-  /** Stake of the hot wallet that can be lent now. */
-  lendable(signal?: AbortSignal): Promise<Amount>;
-  /** Stake of the hot wallet that is lent to an address, in solid blocks. */
-  lentTo(address: string, signal?: AbortSignal): Promise<Amount>;
+  ): Promise<SweepCosts>;
+  /** Stake of the hot wallet that can be delegated now. */
+  delegatable(signal?: AbortSignal): Promise<Amount>;
+  /** Stake of the hot wallet that is delegated to an address, in solid blocks. */
+  delegatedTo(address: string, signal?: AbortSignal): Promise<Amount>;
 }

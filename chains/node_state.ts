@@ -50,6 +50,6 @@ export interface NodeState {
   readonly callsToday: number;
   /** Calls per day that its provider allows, null without a bound. */
   readonly dailyCalls: number | null;
-  /** Why it last failed since it last answered, null while it answers. */
+  /** Its last failure since it last answered, null while it answers. */
   readonly failure: string | null;
 }

@@ -10,7 +10,7 @@ import type { Amount } from "../ledger/money/amount.ts";
 import type { Network } from "../ledger/money/pair.ts";
 import type { Asset, Envelope, SignedTransaction } from "./chain.ts";
 
-/** Why something leaves a wallet of ours; each has destinations of its own. */
+/** Reasons for which something leaves a wallet; each has destinations of its own. */
 export type IntentKind =
   | "payout"
   | "settlement"
@@ -20,7 +20,7 @@ export type IntentKind =
   | "reclaim"
   | "cold";
 
-/** What the signer reads of an outgoing row, over its own connection. */
+/** The part of an outgoing row that the signer reads, over its own connection. */
 export interface Intent {
   readonly outgoingId: string;
   readonly kind: IntentKind;
@@ -30,7 +30,7 @@ export interface Intent {
   readonly amount: Amount;
   readonly destination: string;
   /**
-   * Derivation index under which the database knows the destination as ours, `null` when it does
+   * Derivation index under which the database knows the destination as the wallet's own, `null` when it does
    * not. A claim: the signer derives the address itself.
    */
   readonly destinationIndex: number | null;
@@ -41,15 +41,15 @@ export interface Intent {
   readonly status: string;
 }
 
-/** Where the signer reads intents. */
+/** Source of the signer's intents. */
 export interface IntentSource {
   /** The intents that exist among the given ids, in any order. */
   read(outgoingIds: readonly string[]): Promise<readonly Intent[]>;
 }
 
-/** How the message of an `over-limit` ends that no waiting helps: the transfer alone is too large. */
+/** End of an `over-limit` message that no waiting helps: the transfer alone is too large. */
 export const OVER_TRANSACTION_CAP = "per transaction";
-/** How the message of an `over-limit` ends that holds for what else is signed in these 24 hours. */
+/** End of an `over-limit` message that holds for what else is signed in these 24 hours. */
 export const OVER_DAY_CAP = "per day";
 
 /** The most requests in one call of {@linkcode Signer.sign}. */
@@ -81,8 +81,8 @@ export type SignAnswer =
   };
 
 /**
- * The signer cannot be reached now. Nothing was signed that anybody holds, so the same may be asked
- * for again as soon as it is back.
+ * The signer cannot be reached now. No signature has left it, so the same may be asked for
+ * again as soon as it is back.
  */
 export class SignerUnavailable extends Error {
   override readonly name = "SignerUnavailable";
@@ -101,11 +101,11 @@ export interface Signer {
    * possible now at all, before anything is prepared for it.
    *
    * @throws {SignerUnavailable} when it cannot be reached
-   * @throws when it failed; then as well nothing was signed that anybody holds
+   * @throws when it failed; then as well no signature has left it
    */
   sign(requests: readonly SignRequest[]): Promise<readonly SignAnswer[]>;
   /**
-   * What it remembers to have signed of the given rows, at most {@linkcode LARGEST_BATCH}; nothing is
+   * Returns what it remembers to have signed of the given rows, at most {@linkcode LARGEST_BATCH}; nothing is
    * signed by it. The database may have lost that they were. Absent where nothing is remembered.
    *
    * @throws {SignerUnavailable} when it cannot be reached

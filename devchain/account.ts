@@ -12,7 +12,7 @@ import type { Overlay, StateReader } from "./overlay.ts";
 /** Points used of something that comes back within a day. */
 export interface Usage {
   readonly points: number;
-  /** When `points` was true, Unix milliseconds of block time. */
+  /** Time at which `points` was true, Unix milliseconds of block time. */
   readonly at: number;
 }
 
@@ -100,7 +100,7 @@ export function writeLoan(
   setPartner(state, `borrows/${to}`, from, linked);
 }
 
-/** Who an account lends to, and who it borrows from. */
+/** Accounts that an account delegates to, and those that delegate to it. */
 export function readPartners(
   state: StateReader,
   address: HexAddress,

@@ -47,7 +47,7 @@ export function makeHeader(
   };
 }
 
-/** What a transaction that is built on a block refers to it by. */
+/** The reference to a block in a transaction that is built on it. */
 export function referenceOf(
   block: { readonly height: number; readonly id: string },
 ): { ref_block_bytes: string; ref_block_hash: string } {

@@ -10,7 +10,7 @@ import { DEFAULT_EXPIRATION_MS } from "./parameters.ts";
 import type { StoredBlock } from "./store.ts";
 import { assemble, type ContractValue, encodeRaw, type Transaction } from "./transaction.ts";
 
-/** What a transaction is built from besides its contract. */
+/** Options of a transaction besides its contract. */
 export interface BuildOptions {
   /** Sun; 0 for none. */
   readonly feeLimit?: number;

@@ -48,7 +48,7 @@ export class ChainNode {
   #solidLag: number;
   /** Time of the newest block ever made, dropped ones included. */
   #latestTime: number;
-  /** How far block time ran ahead of the clock when a block was made last, and when that was. */
+  /** Lead of block time over the clock when a block was made last, and the time of that. */
   #ahead: { readonly ms: number; readonly at: number };
   #expected: Overlay;
 

@@ -17,7 +17,7 @@ export interface TokenContract {
   /** Whole supply in the token's smallest unit, decimal text. */
   readonly supply: string;
   readonly origin: HexAddress;
-  /** What `transfer` returns: TRON's USDT moves the money and returns false. */
+  /** Result of `transfer`: TRON's USDT moves the money and returns false. */
   readonly transferReturns: boolean;
   /** Fee of the contract's own, in 1/10,000 of the amount, taken from what the receiver gets. */
   readonly feeBasisPoints: number;
@@ -45,7 +45,7 @@ export interface Log {
   readonly data: string;
 }
 
-/** What a call did. */
+/** Result of a call. */
 export type CallResult =
   | {
     readonly ok: true;

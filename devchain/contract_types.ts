@@ -5,7 +5,7 @@
  * @module
  */
 
-/** How a field is written on the wire and in JSON. */
+/** Forms of a field on the wire and in JSON. */
 export type FieldKind = "address" | "hex" | "int" | "bool" | "resource";
 
 /** One field of a contract's message. */
@@ -24,7 +24,7 @@ export interface ContractType {
 
 /** Staking resources in the order of their enum numbers. */
 export const RESOURCES = ["BANDWIDTH", "ENERGY"] as const;
-/** What stake buys. */
+/** One of {@linkcode RESOURCES}, which stake buys. */
 export type Resource = (typeof RESOURCES)[number];
 
 const owner: FieldType = { no: 1, name: "owner_address", kind: "address" };

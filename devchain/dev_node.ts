@@ -91,7 +91,7 @@ export class DevNode {
     this.#schedule();
   }
 
-  /** What the chain says about itself. */
+  /** The chain's state, for people and tests. */
   info(): DevInfo {
     const { identity, head, solid, time, pool, solidLag } = this.node;
     return {
@@ -118,7 +118,7 @@ export class DevNode {
   }
 }
 
-/** What was configured at run time lasts over restarts until the chain is started differently. */
+/** A configuration at run time lasts over restarts until the chain is started differently. */
 function settledPace(node: ChainNode, pace: Pace): Pace {
   const { store } = node;
   const started = JSON.stringify(pace);

@@ -20,7 +20,7 @@ import { type ContractCall, RESULT_SIZE, type Transaction } from "./transaction.
 /** A failure that a fault imposes on a contract call. */
 export type ForcedFailure = "REVERT" | "OUT_OF_ENERGY";
 
-/** What a smart contract call left behind. */
+/** Effects of a smart contract call. */
 export interface EnergyReceipt {
   readonly contract: HexAddress;
   readonly result: "SUCCESS" | "REVERT" | "OUT_OF_ENERGY";
@@ -38,7 +38,7 @@ export interface EnergyReceipt {
   readonly logs: readonly Log[];
 }
 
-/** What an included transaction left behind. */
+/** Effects of an included transaction. */
 export interface Execution {
   readonly netUsed: number;
   /** Sun burned for bandwidth. */

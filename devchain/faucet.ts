@@ -16,7 +16,7 @@ import type { ContractValue } from "./transaction.ts";
 /** The id of a transaction in the pool, or why the node did not take it. */
 export type Sent = { readonly txid: string } | { readonly refused: string };
 
-/** How long the faucet's transactions live, milliseconds of block time. */
+/** Lifetime of the faucet's transactions, milliseconds of block time. */
 export const FAUCET_LIFETIME_MS = 15_000;
 
 /** The chain's source of money. */

@@ -49,7 +49,7 @@ export interface Fault {
   readonly kind: FaultKind;
   /** 0 to 1. */
   readonly probability: number;
-  /** How often it may still happen, null without limit. */
+  /** Times that it may still happen, null without limit. */
   readonly times: number | null;
   /**
    * `error-500`, `busy-429`, `timeout`: the request is carried out before its answer is withheld.
@@ -70,7 +70,7 @@ export interface Fault {
   readonly behind: number;
 }
 
-/** How providers refuse: too many requests, a suspended client, an overloaded server, in words alone. */
+/** Statuses of a provider's refusal: too many requests, a suspended client, an overloaded server, in words alone. */
 const BUSY_STATUSES = [429, 403, 503, 200] as const;
 /** One of {@linkcode BUSY_STATUSES}. */
 export type BusyStatus = (typeof BUSY_STATUSES)[number];

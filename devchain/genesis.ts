@@ -1,5 +1,5 @@
 /**
- * What a new chain starts with: keys of its own, the USDT contract, the faucet's money and script.
+ * The beginning of a new chain: keys of its own, the USDT contract, the faucet's money and script.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { type ChainKey, keyOf, newKey } from "./signature.ts";
 import type { Store } from "./store.ts";
 import { setTokenBalance } from "./token.ts";
 
-/** What the chain knows about itself, fixed when it was made. */
+/** Keys and contracts of a chain, fixed when it was made. */
 export interface Identity {
   readonly faucet: ChainKey;
   /** Produces the blocks. */

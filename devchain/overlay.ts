@@ -32,7 +32,7 @@ export class Overlay implements StateReader {
     this.#changes.set(key, value);
   }
 
-  /** What this layer changed. */
+  /** The changes of this layer. */
   changes(): Changes {
     return this.#changes;
   }

@@ -1,5 +1,5 @@
 /**
- * What the chain charges, and its limits. The values are main net's of 2026 where one is known;
+ * Prices and limits of the chain. The values are main net's of 2026 where one is known;
  * stake weights are fixed so that one staked TRX buys what it buys there.
  *
  * @module
@@ -23,7 +23,7 @@ export const MAX_FEE_LIMIT = 15_000_000_000;
 export const MAX_TRANSACTION_SIZE = 500 * 1024;
 /** Largest block, bytes (java-tron, BLOCK_SIZE). */
 export const MAX_BLOCK_SIZE = 2_000_000;
-/** How far an expiration may lie ahead of the head block (java-tron, MAXIMUM_TIME_UNTIL_EXPIRATION). */
+/** Farthest that an expiration may lie ahead of the head block (java-tron, MAXIMUM_TIME_UNTIL_EXPIRATION). */
 export const MAX_EXPIRATION_MS = 24 * 60 * 60 * 1000;
 /** Expiration of transactions that the node builds, after the head block's time. */
 export const DEFAULT_EXPIRATION_MS = 60_000;
@@ -31,7 +31,7 @@ export const DEFAULT_EXPIRATION_MS = 60_000;
 export const MAX_PENDING = 2_000;
 /** Used bandwidth and energy come back linearly over this time. */
 export const RECOVERY_MS = 24 * 60 * 60 * 1000;
-/** How long unstaked TRX stays locked (`getUnfreezeDelayDays`). */
+/** Time for which unstaked TRX stays locked (`getUnfreezeDelayDays`). */
 export const UNFREEZE_DELAY_MS = 14 * 24 * 60 * 60 * 1000;
 /** Concurrent unstakings of one account (java-tron, UNFREEZE_MAX_TIMES). */
 export const MAX_UNFREEZINGS = 32;

@@ -1,5 +1,5 @@
 /**
- * What a node answers when it does not take a transaction: code and text of java-tron's
+ * A node's answers when it does not take a transaction: code and text of java-tron's
  * `Wallet.broadcastTransaction`.
  *
  * @module
@@ -31,7 +31,7 @@ export function contractRefusal(reason: string): NodeRefusal {
   return { code: "CONTRACT_VALIDATE_ERROR", message: `Contract validate error : ${reason}` };
 }
 
-/** The signature is missing, malformed or somebody else's. */
+/** The signature is missing, malformed or of another key. */
 export function signatureRefusal(reason: string): NodeRefusal {
   return { code: "SIGERROR", message: `Validate signature error: ${reason}` };
 }

@@ -1,5 +1,5 @@
 /**
- * Who pays for bytes and energy: stake first, then the free allowance (bytes only), then TRX that
+ * Pays for bytes and energy: from stake first, then the free allowance (bytes only), then TRX that
  * is burned. After java-tron's `BandwidthProcessor`, `EnergyProcessor` and `VMActuator`.
  *
  * @module
@@ -48,7 +48,7 @@ function totalsOf(resource: Resource): { limit: bigint; weight: bigint } {
     : { limit: BigInt(TOTALS.netLimit), weight: BigInt(TOTALS.netWeight) };
 }
 
-/** What a transaction's bytes cost. */
+/** Cost of a transaction's bytes. */
 export interface BandwidthBill {
   readonly account: Account;
   /** Bytes taken from stake or from the free allowance. */
@@ -100,7 +100,7 @@ export function energyLimit(account: Account, feeLimit: number, now: number): nu
   return Math.min(staked + bought, Number(BigInt(feeLimit) / ENERGY_PRICE));
 }
 
-/** What a call's energy cost. */
+/** Cost of a call's energy. */
 export interface EnergyBill {
   readonly account: Account;
   /** Energy taken from stake. */

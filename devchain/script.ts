@@ -1,7 +1,7 @@
 /**
  * The faucet's script contract: one call carries a list of steps, so that tests can make what real
  * networks show and a plain transfer cannot: several logs in one transaction, transfers made by a
- * contract, events of fake tokens, events of value 0, further tokens. Nobody but the faucet may
+ * contract, events of fake tokens, events of value 0, further tokens. Only the faucet may
  * call it.
  *
  * @module

@@ -70,13 +70,13 @@ export function recoverAddress(digest: Uint8Array, signature: string): HexAddres
 export class SignerFinder {
   /** Keys of frequent signers; the library keeps their tables of multiples. */
   readonly #known = new Map<HexAddress, Point>();
-  /** How often others have signed. */
+  /** Numbers of signatures of others. */
   readonly #times = new Map<HexAddress, number>();
 
   /**
    * As {@linkcode recoverAddress}.
    *
-   * @param expected who is said to have signed, if anybody
+   * @param expected signer that the transaction names, if any
    */
   find(digest: Uint8Array, signature: string, expected: HexAddress | null): HexAddress | null {
     const parsed = parseSignature(signature);

@@ -1,5 +1,5 @@
 /**
- * Starts a development chain in this thread: a TRON full node of our own, over HTTP, with its whole
+ * Starts a development chain in this thread: a TRON full node over HTTP, with its whole
  * state in one folder.
  *
  * @module
@@ -13,7 +13,7 @@ import { answerControl } from "./http/control_api.ts";
 import { NodeApi } from "./http/node_api.ts";
 import { Store } from "./store.ts";
 
-/** How a chain is started. Plain data, so that it can cross into a worker. */
+/** Options of a chain. Plain data, so that it can cross into a worker. */
 export interface DevChainOptions {
   /** For example `TRX`; names the chain and its folder. */
   readonly network: string;

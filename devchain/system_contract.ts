@@ -23,7 +23,7 @@ import { contractRefusal, type NodeRefusal, unknownAccount } from "./refusal.ts"
 import { pointsOf, stakedLimit, stakeOf, usedAt } from "./resources.ts";
 import type { ContractCall, ContractValue } from "./transaction.ts";
 
-/** What a system contract burned besides bandwidth, or why it cannot be carried out. */
+/** Fee of a system contract besides bandwidth, or the reason for which it cannot be carried out. */
 export type SystemResult =
   | { readonly ok: true; readonly fee: bigint }
   | { readonly ok: false; readonly refusal: NodeRefusal };
@@ -165,11 +165,11 @@ function withdrawUnfrozen(
 }
 
 /**
- * How much of its own stake an account can lend: what its current usage does not occupy.
+ * The part of its own stake that an account can delegate: what its current usage does not occupy.
  *
  * @returns sun
  */
-export function lendable(account: Account, resource: Resource, now: number): bigint {
+export function delegatable(account: Account, resource: Resource, now: number): bigint {
   const { own, borrowed } = account.stake[resource];
   const used = usedAt(resource === "ENERGY" ? account.energy : account.net, now);
   // Usage is held against borrowed stake first.
@@ -194,7 +194,7 @@ function lend(
   if (resource === null) {
     return refused("ResourceCode error, valid ResourceCode[BANDWIDTH、ENERGY]");
   }
-  if (amount > lendable(account, resource, now)) {
+  if (amount > delegatable(account, resource, now)) {
     const kind = resource === "ENERGY" ? "Energy" : "Bandwidth";
     return refused(
       `delegateBalance must be less than or equal to available Freeze${kind}V2 balance`,

@@ -27,7 +27,7 @@ export interface ContractCall {
   readonly Permission_id?: number;
 }
 
-/** What is signed. */
+/** The part that is signed. */
 export interface RawData {
   readonly contract: readonly ContractCall[];
   /** Two bytes of the reference block's height, hex. */

@@ -10,12 +10,12 @@
 import { configure } from "@logtape/logtape";
 import { type DevChain, type DevChainOptions, startDevChain } from "./start.ts";
 
-/** What the worker is told. */
+/** Messages to the worker. */
 export type ToWorker =
   | { readonly kind: "start"; readonly options: DevChainOptions }
   | { readonly kind: "stop" };
 
-/** What the worker says. */
+/** Messages from the worker. */
 export type FromWorker =
   | { readonly kind: "started"; readonly chain: Omit<DevChain, "stop"> }
   | { readonly kind: "failed"; readonly message: string }

@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { SweepMeans } from "../../chains/fees.ts";
+import type { SweepCosts } from "../../chains/fees.ts";
 import { type Amount, formatAmount, max, subtract, ZERO } from "../../ledger/money/amount.ts";
 import { worthOf } from "../../ledger/money/fees.ts";
 import { tokenDecimals } from "../../ledger/money/pair.ts";
@@ -190,9 +190,9 @@ export interface ChainView {
   readonly balance: Amount;
   /** What a sweep of that would list, see {@linkcode whatToList}. */
   readonly items: readonly OpenItem[];
-  readonly means: SweepMeans;
+  readonly costs: SweepCosts;
   /** Stake that can still be lent. */
-  readonly lendable: Amount;
+  readonly delegatable: Amount;
   /** Units of the currency per coin; null where nobody knows. */
   readonly coinRate: string | null;
 }
@@ -200,25 +200,25 @@ export interface ChainView {
 /** What the books and the chain decide together; only where the books alone do not. */
 export function stepOnChain(look: Look, view: ChainView): NextStep {
   const { facts } = look;
-  const { balance, items, means } = view;
-  const lends = canLend(look, means, view.lendable);
-  const poor = unlessItPays(look, view, lends ? means.costByLoan : means.costByCoin);
+  const { balance, items, costs } = view;
+  const lends = canLend(look, costs, view.delegatable);
+  const poor = unlessItPays(look, view, lends ? costs.costByDelegation : costs.costByCoin);
   if (poor !== null) return takenBack(facts, poor);
   // what was given before is used first, also when it was meant for an earlier sweep
-  if (means.isActive && means.coin >= means.burnAtMost) {
+  if (costs.isActive && costs.coin >= costs.costAtMost) {
     return { do: "sweep", amount: balance, items };
   }
   if (facts.lent > 0n) return spentLoan(look);
-  if (lends && means.isActive && means.coin >= means.burnWithLoan) {
-    return { do: "lend", amount: means.loan ?? ZERO };
+  if (lends && costs.isActive && costs.coin >= costs.costDelegated) {
+    return { do: "lend", amount: costs.stakeNeeded ?? ZERO };
   }
-  return giveCoin(look, means, lends);
+  return giveCoin(look, costs, lends);
 }
 
 /** True where energy may be lent: the stake is there, and what was lent before was not in vain. */
-function canLend({ facts, terms }: Look, means: SweepMeans, lendable: Amount): boolean {
-  return terms.gas === "auto" && means.loan !== null && means.loan > 0n &&
-    lendable >= means.loan && facts.failures === 0;
+function canLend({ facts, terms }: Look, costs: SweepCosts, delegatable: Amount): boolean {
+  return terms.gas === "auto" && costs.stakeNeeded !== null && costs.stakeNeeded > 0n &&
+    delegatable >= costs.stakeNeeded && facts.failures === 0;
 }
 
 /**
@@ -282,12 +282,12 @@ export function isGiftOver({ facts, pace, now }: Look): boolean {
 }
 
 /** Coin for the address: what it lacks by the chain, and by the books, so that none is sent twice. */
-function giveCoin(look: Look, means: SweepMeans, lends: boolean): NextStep {
+function giveCoin(look: Look, costs: SweepCosts, lends: boolean): NextStep {
   const { facts, pace } = look;
-  const target = lends ? means.burnWithLoan : means.burnAtMost;
-  const has = isGiftOver(look) ? means.coin : max(means.coin, facts.coin);
+  const target = lends ? costs.costDelegated : costs.costAtMost;
+  const has = isGiftOver(look) ? costs.coin : max(costs.coin, facts.coin);
   const missing = subtract(target, has);
-  if (missing > 0n) return { do: "give-coin", amount: missing, wakes: !means.isActive };
+  if (missing > 0n) return { do: "give-coin", amount: missing, wakes: !costs.isActive };
   const detail = `${formatAmount(facts.coin)} were given and are not seen yet`;
   return wait("waiting_gas", detail, pace.lookMs);
 }

@@ -119,22 +119,25 @@ async function askChain(deps: PlanDeps, look: Look, stake: Stake): Promise<NextS
   const found = whatToList(look, balance, isRead);
   if ("do" in found) return found;
   try {
-    const means = await chain.gas.means({
+    const costs = await chain.gas.sweepCosts({
       from: target.address,
       to: chain.hotWallet,
       currency: target.currency,
       amount: balance,
     });
-    const cost = min(means.costByCoin, means.loan === null ? means.costByCoin : means.costByLoan);
+    const cost = min(
+      costs.costByCoin,
+      costs.stakeNeeded === null ? costs.costByCoin : costs.costByDelegation,
+    );
     deps.costs.note(target.currency, cost, look.now);
     const coinRate = deps.coinRate(target.network, target.currency);
-    const step = stepOnChain(look, { balance, ...found, means, lendable: stake.left, coinRate });
-    if (step.do === "give-coin" && means.coin < facts.coin && isGiftOver(look)) {
+    const step = stepOnChain(look, { balance, ...found, costs, delegatable: stake.left, coinRate });
+    if (step.do === "give-coin" && costs.coin < facts.coin && isGiftOver(look)) {
       log.warn("{network}: {given} coin were given to {address} by the books, {coin} are there", {
         network: target.network,
         given: formatAmount(facts.coin),
         address: target.address,
-        coin: formatAmount(means.coin),
+        coin: formatAmount(costs.coin),
       });
     }
     return step;
@@ -214,7 +217,7 @@ async function takeBack(
   stake: Stake,
 ): Promise<boolean> {
   const { target, facts, pace, now } = look;
-  const known = min(lent, await deps.chain.gas.lentTo(target.address));
+  const known = min(lent, await deps.chain.gas.delegatedTo(target.address));
   if (known > 0n) return await queue(deps, target, { do: "take-back", amount: known }, stake);
   const detail = `${formatAmount(lent)} of stake are lent by the books, none in solid blocks`;
   if (facts.loan !== null && now - facts.loan.at < pace.staleMs) {

@@ -161,7 +161,7 @@ class SweeperActor implements Actor<SweeperMessage> {
   /** Where nobody tells what can be lent, every address waits and says so. */
   async #lendableFor(due: readonly SweepAddress[], terms: SweepTerms): Promise<Amount> {
     try {
-      return await this.#lendable(terms);
+      return await this.#delegatable(terms);
     } catch (error) {
       for (const target of due) await this.#postpone(target, error);
       throw error;
@@ -169,12 +169,12 @@ class SweeperActor implements Actor<SweeperMessage> {
   }
 
   /** Stake that nobody has counted on; none where coin is sent anyway. */
-  async #lendable(terms: SweepTerms): Promise<Amount> {
+  async #delegatable(terms: SweepTerms): Promise<Amount> {
     if (terms.gas === "coin") return ZERO;
-    const [lendable, reserved] = await Promise.all([
-      this.#chain.gas.lendable(),
+    const [delegatable, reserved] = await Promise.all([
+      this.#chain.gas.delegatable(),
       readReservedStake(this.#deps.sql, this.#chain.network),
     ]);
-    return subtract(lendable, reserved);
+    return subtract(delegatable, reserved);
   }
 }

@@ -105,8 +105,8 @@ export class WalletLiquidity {
    *
    * @throws {ChainUnavailable} when it cannot be read
    */
-  async lendable(): Promise<Amount> {
-    return this.#stake ??= await this.#chain.gas.lendable();
+  async delegatable(): Promise<Amount> {
+    return this.#stake ??= await this.#chain.gas.delegatable();
   }
 
   /**
@@ -116,8 +116,8 @@ export class WalletLiquidity {
    */
   async spend(row: OutgoingRow, burn: Amount): Promise<void> {
     await this.#take(row.wallet, "native", burn);
-    if (row.kind === "delegation") this.#stake = subtract(await this.lendable(), row.amount);
-    if (!isLoan(row)) await this.#take(row.wallet, row.currency, row.amount);
+    if (row.kind === "delegation") this.#stake = subtract(await this.delegatable(), row.amount);
+    if (!isDelegation(row)) await this.#take(row.wallet, row.currency, row.amount);
   }
 
   async #take(wallet: string, asset: OutgoingAsset, amount: Amount): Promise<void> {
@@ -127,6 +127,6 @@ export class WalletLiquidity {
 }
 
 /** True where a row lends stake or takes it back: nothing leaves the wallet then. */
-export function isLoan({ kind }: Pick<OutgoingRow, "kind">): boolean {
+export function isDelegation({ kind }: Pick<OutgoingRow, "kind">): boolean {
   return kind === "delegation" || kind === "reclaim";
 }

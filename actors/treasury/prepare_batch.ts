@@ -13,7 +13,7 @@ import type { OutgoingRow } from "../../ledger/rows.ts";
 import type { Commitments } from "../../ledger/treasury/hot_wallet.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { solidCheckpoint } from "./funds.ts";
-import { isLoan, payerOf, WalletLiquidity } from "./liquidity.ts";
+import { isDelegation, payerOf, WalletLiquidity } from "./liquidity.ts";
 import { type Pause, PAUSES, Silences, silentLast, type Waits } from "./waits.ts";
 
 const log = getLogger(["engine", "treasury"]);
@@ -30,7 +30,7 @@ export function waitsFor(asset: OutgoingAsset): string {
   return `waiting for ${asset === "native" ? "the chain's coin" : asset}`;
 }
 
-/** The reason shown for a loan that the hot wallet has no stake for. */
+/** The reason shown for a delegation that the hot wallet has no stake for. */
 const WAITS_FOR_STAKE = "waiting for stake to lend";
 
 /** A transfer that can be signed now. */
@@ -91,9 +91,9 @@ export async function prepareBatch(
         const price = await priceIfPayable(row, liquidity, priceOfNext, waits);
         if (price === null) continue;
         silences.answered(row);
-        const { fee, burn, feeLimit } = price;
+        const { fee, cost, feeLimit } = price;
         const envelope = chain.envelope(solid, fee);
-        await liquidity.spend(row, burn);
+        await liquidity.spend(row, cost);
         payable.push({ row, envelope, feeLimit, near: solid.height });
       } catch (error) {
         if (error instanceof NotOurChain) {
@@ -146,11 +146,11 @@ async function priceIfPayable(
   const { currency, amount, wallet } = row;
   const forMoney = wallet === "hot" ? PAUSES.money : PAUSES.address;
   if (row.kind === "delegation") {
-    const stake = await liquidity.lendable();
+    const stake = await liquidity.delegatable();
     const detail = `${formatAmount(stake)} of ${formatAmount(amount)}`;
     if (stake < amount) return wait(WAITS_FOR_STAKE, PAUSES.address, detail);
   }
-  if (!isLoan(row)) {
+  if (!isDelegation(row)) {
     const left = await liquidity.left(wallet, currency);
     if (left < amount) {
       const detail = `${formatAmount(left)} of ${formatAmount(amount)}`;
@@ -163,8 +163,8 @@ async function priceIfPayable(
     if (arrives !== amount) {
       return wait(TOKEN_KEEPS, PAUSES.own, `${formatAmount(arrives)} would arrive`);
     }
-    const moved = currency === "native" && !isLoan(row) ? amount : ZERO;
-    const needed = add(found.burn, moved);
+    const moved = currency === "native" && !isDelegation(row) ? amount : ZERO;
+    const needed = add(found.cost, moved);
     const coin = await liquidity.left(wallet, "native");
     if (coin >= needed) return found;
     const detail = `${formatAmount(coin)} of ${formatAmount(needed)}`;
@@ -186,7 +186,7 @@ async function priceIfPayable(
 interface Price {
   readonly fee: FeeEstimate;
   /** Coin that its wallet has to hold for it, besides what it moves. */
-  readonly burn: Amount;
+  readonly cost: Amount;
   /** See `SignedRow.feeLimit`. */
   readonly feeLimit: Amount;
 }
@@ -198,12 +198,12 @@ async function priceOf(chain: Chain, row: OutgoingRow): Promise<Price> {
   const transfer = { from: payerOf(chain, wallet), to: row.destination, amount };
   if (wallet !== "hot" && currency !== "native" && chain.capabilities.needsGasToSweep) {
     // a deposit address sends one thing at a time, so that its own energy and bytes count
-    const { fee, burn } = await chain.gas.means({ ...transfer, currency });
-    return { fee: { ...fee, fee: burn }, burn, feeLimit: ZERO };
+    const { fee, cost } = await chain.gas.sweepCosts({ ...transfer, currency });
+    return { fee: { ...fee, fee: cost }, cost, feeLimit: ZERO };
   }
-  const fee = await chain.estimateFee({ ...transfer, currency, isLoan: isLoan(row) });
-  const burn = mostOf(fee);
-  return { fee, burn, feeLimit: wallet === "hot" ? burn : ZERO };
+  const fee = await chain.estimateFee({ ...transfer, currency, isDelegation: isDelegation(row) });
+  const cost = mostOf(fee);
+  return { fee, cost, feeLimit: wallet === "hot" ? cost : ZERO };
 }
 
 /** The most that a transaction may take. */

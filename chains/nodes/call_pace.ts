@@ -46,7 +46,7 @@ export class CallPace {
   };
   readonly #windowMs: number;
   readonly #now: () => number;
-  /** When the calls of the present window were sent, oldest first. */
+  /** Calls of the present window with their times, oldest first. */
   #sent: { readonly at: number; readonly isForRequest: boolean }[] = [];
   #next: OwnLane = "others";
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -140,7 +140,7 @@ export class CallPace {
     this.#timer = setTimeout(() => this.#grantAll(), pause);
   }
 
-  /** Whose turn is next; null: nobody's that may have one now. */
+  /** The lane whose turn is next; null: none may have one now. */
   #pick(): Lane | null {
     const lane = this.#waiting[this.#next].length > 0 ? this.#next : other(this.#next);
     if (this.#waiting[lane].length > 0) {

@@ -18,7 +18,7 @@ import { suspensionIn } from "./refusal_texts.ts";
 /** Time for which a path that a node does not know is not asked for. */
 const UNKNOWN_PATH_MS = 10 * 60 * 1000;
 
-/** Public providers answer 15 calls per second and suspend whoever asks more; others use the same quota. */
+/** Public providers answer 15 calls per second and suspend a client that asks more; others use the same quota. */
 const PUBLIC_CALLS_PER_SECOND = 12;
 
 /** Address and bounds of a node. */

@@ -12,7 +12,7 @@ import type { ChainNode } from "./node.ts";
 import { WrongChainNode } from "./node_failures.ts";
 import { NodeHealth } from "./node_health.ts";
 
-/** How a read goes over several nodes. */
+/** Options of a read over several nodes. */
 export interface PoolRead<T> {
   readonly signal?: AbortSignal | undefined;
   /**

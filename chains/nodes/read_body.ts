@@ -12,7 +12,7 @@ const MAX_BODY_BYTES = 64 * 1024 * 1024;
 const FIRST_SIZE = 256 * 1024;
 /** Room for what a connection gives at once; with less left, the buffer is doubled. */
 const LEAST_ROOM = 64 * 1024;
-/** What is kept for later answers, all buffers together. */
+/** Most bytes that are kept for later answers, all buffers together. */
 const MAX_IDLE_BYTES = 16 * 1024 * 1024;
 
 const decoder = new TextDecoder();
@@ -64,7 +64,7 @@ async function readAll(
     if (buffer.byteLength - size < LEAST_ROOM) buffer = buffer.transfer(2 * buffer.byteLength);
     const { value, done } = await reader.read(new Uint8Array(buffer, size));
     if (value === undefined) throw new Error("the body was given up");
-    // the same memory, which belongs to whoever has it now
+    // the same memory, which belongs to the new buffer now
     buffer = value.buffer;
     size += value.byteLength;
     if (done) return new Uint8Array(buffer, 0, size);

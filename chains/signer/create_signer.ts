@@ -25,13 +25,13 @@ const SIGNABLE = "queued";
 /** Salts tried until a transaction id is new; the second one practically always is. */
 const SALTS = 8;
 /**
- * How long after its expiry, by the clock, a signature still counts as live: a block that takes it
+ * Time after its expiry, by the clock, for which a signature still counts as live: a block that takes it
  * may be on its way, slots may be missed, and clocks differ a little. A solid block that has passed
  * the expiry is older than this.
  */
 const SETTLING_MS = 30_000;
 
-/** What a signer is made of. */
+/** Parts of a signer. */
 export interface SignerOptions {
   readonly keys: KeySource;
   readonly intents: IntentSource;
@@ -41,7 +41,7 @@ export interface SignerOptions {
   readonly spending: SpendingLimits;
   /** Makes durable what was signed away; no signature leaves before it is. */
   readonly keepSpent?: (spent: SpentHours) => Promise<void>;
-  /** What was signed of late; an empty one where there is no earlier life to know of. */
+  /** Signatures of late; an empty one where there is no earlier life to know of. */
   readonly memory?: SignedMemory;
   /** Makes signatures durable; none leaves before it is. */
   readonly keepSigned?: (batch: readonly KeptSignature[]) => Promise<void>;
@@ -50,7 +50,7 @@ export interface SignerOptions {
   /** Wall clock, Unix milliseconds: blocks are compared with it. */
   readonly now: () => number;
   /**
-   * A clock that nobody can set while the signer lives, Unix milliseconds: the caps of a day and the
+   * A clock that cannot be set while the signer lives, Unix milliseconds: the caps of a day and the
    * lives of signatures go by it; default `now`.
    */
   readonly steady?: () => number;
@@ -63,13 +63,13 @@ function refuse(outgoingId: string, refused: Refused["refused"], reason: string)
   return { outgoingId, refused, message: `Cannot sign ${outgoingId} as ${reason}` };
 }
 
-/** What all requests of one signer share. */
+/** State that all requests of one signer share. */
 interface Desk extends SignerOptions {
   readonly builderOf: ReadonlyMap<string, TransferBuilder>;
   readonly memory: SignedMemory;
   /** True if something was signed away that is not durably counted yet. */
   hasUncounted: boolean;
-  /** What was signed and is not durable yet. */
+  /** Signatures that are not durable yet. */
   unkept: KeptSignature[];
   /** True if the last write failed; nothing new is signed until one has succeeded. */
   isBroken: boolean;

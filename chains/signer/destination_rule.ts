@@ -1,6 +1,6 @@
 /**
- * Which destination a transfer of ours may have. The database is not believed in this: what it
- * calls an address of ours is derived from the keys and compared, so that whoever can write to the
+ * Rules for the destination of a transfer. The database is not believed in this: what it calls an
+ * address of the wallet is derived from the keys and compared, so that an intruder who can write to the
  * database can neither call a theft a sweep nor feed it from the hot wallet as gas.
  *
  * @module
@@ -10,24 +10,24 @@ import type { Network } from "../../ledger/money/pair.ts";
 import type { Intent, IntentKind } from "../signer.ts";
 import type { WalletName } from "../wallet/network_keys.ts";
 
-/** Derives addresses of ours; `null` where the wallet has no account of the network. */
+/** Derives the wallet's addresses; `null` where the wallet has no account of the network. */
 export interface AddressSource {
   address(network: Network, wallet: WalletName): string | null;
 }
 
-/** Where the treasury puts what the hot wallet need not hold, by network. */
+/** Addresses for what the hot wallet need not hold, by network. */
 export type ColdAddresses = Readonly<Partial<Record<Network, string>>>;
 
-/** Kinds whose money somebody else holds afterwards, or which is there to be burned. */
+/** Kinds whose money leaves the wallet, or is there to be burned. */
 const SPENDING: ReadonlySet<IntentKind> = new Set(["payout", "settlement", "gas"]);
 
-/** True if a transfer of this kind counts against the caps: the others stay with us. */
+/** True if a transfer of this kind counts against the caps: the others stay in the wallet. */
 export function isSpending(kind: IntentKind): boolean {
   return SPENDING.has(kind);
 }
 
 /**
- * Why an intent's destination, source or currency is not one that its kind may have.
+ * Finds the fault of an intent's destination, source or currency for its kind.
  *
  * @returns `null` when it is
  */

@@ -1,6 +1,6 @@
 /**
- * The signer's pause: a file in its own folder, so that it outlives every process and that nobody
- * who can only talk to the signer can lift it.
+ * The signer's pause: a file in its own folder, so that it outlives every process, and that
+ * a client that can only talk to the signer cannot lift it.
  *
  * @module
  */

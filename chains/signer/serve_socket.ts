@@ -1,7 +1,7 @@
 /**
  * The signer's side of its socket. Each connection is answered one request after the other, so that
- * what one peer can keep busy is bounded by the number of connections; whoever does not keep to the
- * protocol, or to its times, is cut off and harms nobody else.
+ * what one peer can keep busy is bounded by the number of connections; a peer that does not keep to
+ * the protocol, or to its times, is cut off and harms no other.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import {
 
 const log = getLogger(["engine", "chains", "signer"]);
 
-/** What a peer may ask for. */
+/** Answers to a peer's requests. */
 export interface SocketHandler extends Required<Signer> {
   status(): Promise<SignerStatus>;
 }
@@ -39,11 +39,11 @@ const READ_BYTES = 64 * 1024;
 
 /** A served socket. */
 export interface SocketServer {
-  /** Accepts nobody any more, finishes the requests at hand within the bound, and hangs up. */
+  /** Accepts no more connections, finishes the requests at hand within the bound, and hangs up. */
   close(boundMs: number): Promise<void>;
 }
 
-/** Serves whoever connects, until closed. */
+/** Serves each peer that connects, until closed. */
 export function serveSocket(
   listener: Deno.UnixListener,
   handler: SocketHandler,

@@ -4,7 +4,7 @@
  *
  * Each batch is one line, appended and synced before any of its signatures leaves. A file that has
  * its fill is followed by the next one and deleted once everything in it has expired. A line without
- * its end was cut off by a crash, so nobody holds a signature of it; anything else that cannot be
+ * its end was cut off by a crash, so no signature of it has left; anything else that cannot be
  * read keeps the signer from starting.
  *
  * @module
@@ -42,7 +42,7 @@ interface Part {
   readonly latest: Map<Network, number>;
 }
 
-/** Where signatures are made durable. */
+/** Makes signatures durable. */
 export interface SignedJournal {
   /** Begins with what an earlier life signed; what it knows to have passed is deleted. */
   readonly memory: SignedMemory;
@@ -81,7 +81,7 @@ export async function openSignedJournal(
   for (const number of numbers) {
     const part = newPart(folder, number);
     for (const signature of await readPart(part.path)) {
-      note(part, signature);
+      countIn(part, signature);
       kept.push(signature);
     }
     parts.push(part);
@@ -108,7 +108,7 @@ class Journal implements SignedJournal {
 
   async append(batch: readonly KeptSignature[]): Promise<void> {
     const { part, file } = this.#current ??= await this.#open();
-    for (const signature of batch) note(part, signature);
+    for (const signature of batch) countIn(part, signature);
     try {
       await writeAll(file, new TextEncoder().encode(`${JSON.stringify(batch)}\n`));
       await file.syncData();
@@ -161,7 +161,7 @@ function newPart(folder: string, number: number): Part {
 }
 
 /** Counts a signature in. */
-function note(part: Part, { network, signed }: KeptSignature): void {
+function countIn(part: Part, { network, signed }: KeptSignature): void {
   part.count += 1;
   part.latest.set(network, Math.max(signed.expiresAt, part.latest.get(network) ?? -Infinity));
 }
@@ -170,10 +170,13 @@ async function readPart(path: string): Promise<KeptSignature[]> {
   const bytes = await Deno.readFile(path);
   const end = bytes.lastIndexOf(NEWLINE) + 1;
   if (end < bytes.length) {
-    log.warn("the last {count} bytes were cut off by a crash and are nobody's: {path}", {
-      count: bytes.length - end,
-      path,
-    });
+    log.warn(
+      "the last {count} bytes were cut off by a crash, no signature of them has left: {path}",
+      {
+        count: bytes.length - end,
+        path,
+      },
+    );
   }
   try {
     const lines = new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, end))

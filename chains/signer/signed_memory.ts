@@ -1,5 +1,5 @@
 /**
- * What the signer signed of late.
+ * Remembers what the signer signed of late.
  *
  * The database lets an intent be signed once. Between signing and that commit the same intent may
  * be asked for again, by a treasury that restarted or by one gone wrong; it then gets the very

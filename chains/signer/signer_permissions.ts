@@ -1,5 +1,5 @@
 /**
- * What a signer worker may touch.
+ * Permissions of a signer worker.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import type { SignerSettings } from "./signer_settings.ts";
 /** The PostgreSQL client looks for its defaults under these names and fails where it may not. */
 const POSTGRES_NAMES = "PG*";
 
-/** What the connection to the signer's database needs of network and files. */
+/** Network and files that the connection to the signer's database needs. */
 interface DatabaseAccess {
   /** `host:port` of each server that is reached over the network. */
   readonly hosts: readonly string[];

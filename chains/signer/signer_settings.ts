@@ -1,5 +1,5 @@
 /**
- * What a signer is started with.
+ * Settings of a signer.
  *
  * @module
  */
@@ -17,11 +17,11 @@ export interface SignerNetwork {
   readonly longestLifetimeMs: number;
   /** The most one transaction may burn, in sun. */
   readonly highestFeeLimitSun: number;
-  /** How far block time may be behind the wall clock, in milliseconds; `null`: any distance. */
+  /** Milliseconds by which block time may be behind the wall clock; `null`: any distance. */
   readonly clockToleranceMs: number | null;
 }
 
-/** What a signer is started with, in a worker or in a process of its own. */
+/** Settings of a signer, in a worker or in a process of its own. */
 export interface SignerSettings {
   /** The signer's own connection, with a role that may only read intents. */
   readonly databaseUrl: string;

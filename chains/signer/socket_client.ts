@@ -1,7 +1,7 @@
 /**
  * The signer's port over its unix socket: what the service holds of a signer that is a process of
- * its own. A lost connection is an outage like any other: what was under way rejects, nobody holds
- * a signature of it, and the client connects again until it is closed.
+ * its own. A lost connection is an outage like any other: what was under way rejects, no
+ * signature of it has left, and the client connects again until it is closed.
  *
  * @module
  */
@@ -28,28 +28,28 @@ const log = getLogger(["engine", "chains", "signer"]);
 const READ_BYTES = 64 * 1024;
 const FIRST_PAUSE_MS = 100;
 
-/** How {@linkcode createSocketSigner} works. */
+/** Options of {@linkcode createSocketSigner}. */
 export interface SocketSignerOptions {
   /** Path of the signer's socket. */
   readonly path: string;
   /** Digest of the wallet that the service has; a signer with another one is not used. */
   readonly fingerprint: string;
-  /** Why whoever owns the socket must not be used, asked at each connection; null where it may be. */
+  /** Reason for which the socket's owner must not be used, asked at each connection; null: none. */
   readonly ownerFault?: () => Promise<string | null>;
   /** Bound of every request, milliseconds; default 10,000. */
   readonly timeoutMs?: number;
-  /** How often the signer is asked how it is, milliseconds; default 2,000. */
+  /** Time between two questions for the signer's status, milliseconds; default 2,000. */
   readonly pollMs?: number;
   /** The longest pause between two attempts to connect, milliseconds; default 5,000. */
   readonly longestPauseMs?: number;
 }
 
-/** What a signer last said of the service's wallet: it has the keys, or those of another one. */
+/** The signer's keys by its last status: those of the service's wallet, or of another one. */
 export type SignerWallet = "unknown" | "same" | "other";
 
 /** A {@linkcode Signer} in a process of its own. */
 export interface SocketSigner extends Required<Signer> {
-  /** Why nothing can be signed now, for an operator; `null` while all is well. */
+  /** Reason for which nothing can be signed now, for an operator; `null` while all is well. */
   readonly trouble: string | null;
   /** Whose keys the signer has; what it last said counts while it is away. */
   readonly wallet: SignerWallet;
@@ -67,7 +67,7 @@ class Client implements SocketSigner {
   readonly #pollMs: number;
   readonly #longestPauseMs: number;
   readonly #waiting = new Map<number, Waiter>();
-  /** Ends the rests of those who wait for the next attempt or question. */
+  /** End the pauses before the next attempt or question. */
   readonly #wakers = new Set<() => void>();
   readonly #running: Promise<void>;
   #connection: Deno.UnixConn | null = null;
@@ -139,7 +139,7 @@ class Client implements SocketSigner {
         if (!this.#isClosed) this.#setTrouble(`the signer cannot be reached: ${textOf(error)}`);
       }
       if (this.#isClosed) break;
-      await this.#rest(pause);
+      await this.#pause(pause);
       pause = Math.min(pause * 2, this.#longestPauseMs);
     }
   }
@@ -159,7 +159,7 @@ class Client implements SocketSigner {
     await polling;
   }
 
-  /** Hands answers to whoever waits for them, until the connection ends. */
+  /** Resolves requests with their answers, until the connection ends. */
   async #listen(connection: Deno.UnixConn): Promise<void> {
     const reader = new FrameReader(RESPONSE_BYTES);
     const buffer = new Uint8Array(READ_BYTES);
@@ -191,7 +191,7 @@ class Client implements SocketSigner {
         }
         return;
       }
-      await this.#rest(this.#pollMs);
+      await this.#pause(this.#pollMs);
     }
   }
 
@@ -247,7 +247,7 @@ class Client implements SocketSigner {
     });
   }
 
-  /** Ends the connection, if there is one, and lets everybody who waits know why in vain. */
+  /** Ends the connection, if there is one, and rejects what waits for it. */
   #lose(trouble: string): void {
     if (!this.#isClosed) this.#setTrouble(trouble);
     else this.#trouble = trouble;
@@ -262,7 +262,7 @@ class Client implements SocketSigner {
   }
 
   /** Waits; until the connection is lost or all of it is closed at the latest. */
-  async #rest(ms: number): Promise<void> {
+  async #pause(ms: number): Promise<void> {
     if (this.#isClosed) return;
     const over = Promise.withResolvers<void>();
     const timer = setTimeout(over.resolve, ms);

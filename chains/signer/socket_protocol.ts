@@ -1,5 +1,5 @@
 /**
- * What goes over the signer's socket, in frames of JSON: `sign`, `live` and `status`, and nothing else.
+ * The messages of the signer's socket, in frames of JSON: `sign`, `live` and `status`, and nothing else.
  * Neither side believes the other: both parse.
  *
  * @module
@@ -79,10 +79,10 @@ const statusSchema = z.strictObject({
   reachesDatabase: z.boolean(),
   /** Tokens without a cap per transaction and per day, such as `USDT/TRX`. */
   uncapped: z.array(z.string()),
-  /** What was signed away in the last day, by asset and network. */
+  /** Sums that were signed away in the last day, by asset and network. */
   spent: z.record(z.string(), z.string()),
 });
-/** How a signer is. */
+/** Status of a signer. */
 export type SignerStatus = z.infer<typeof statusSchema>;
 
 const responseSchema = z.union([

@@ -1,5 +1,5 @@
 /**
- * How much the signer signs away, whatever it is asked for: the last bound on what a break-in into
+ * Bounds the sums that the signer signs away, whatever it is asked for: the last bound on what a break-in into
  * the rest of the service can take.
  *
  * @module
@@ -21,7 +21,7 @@ export interface Limit {
 /** Limits by asset and network, for example `"USDT/TRX"` or `"native/TRX"`. */
 export type Limits = Readonly<Partial<Record<`${Asset}/${Network}`, Limit>>>;
 
-/** What was signed away: decimal amounts by asset and network, then by hour since 1970. */
+/** Sums that were signed away: decimal amounts by asset and network, then by hour since 1970. */
 export type SpentHours = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -29,7 +29,7 @@ const HOURS = 24;
 
 /**
  * Keeps the sums of the last day. Only what leaves us counts: sweeps and cold transfers go to
- * addresses that the signer has checked to be ours. What is signed again because an earlier
+ * addresses that the signer has checked to be the wallet's. What is signed again because an earlier
  * signature expired counts again: the sum may be too high, never too low.
  */
 export class SpendingLimits {
@@ -53,7 +53,7 @@ export class SpendingLimits {
   }
 
   /**
-   * Why an intent is over a limit.
+   * Finds the limit that an intent is over.
    *
    * @param now Unix milliseconds
    * @returns `null` when it is within
@@ -89,7 +89,7 @@ export class SpendingLimits {
     return true;
   }
 
-  /** What the last day's sums are made of, to be kept over a restart. */
+  /** The parts of the last day's sums, to be kept over a restart. */
   spent(now: number): SpentHours {
     const entries = [...this.#spent.keys()].map((name) => {
       this.#sum(name, now);

@@ -1,8 +1,8 @@
 /**
- * What the signer signed away in the last day, in a file of its own.
+ * Keeps the sums that the signer signed away in the last day in a file of its own.
  *
- * The database would know it too, but it is what the caps are there to outlive: whoever can write
- * to it could take signatures without ever recording them, and find the day's sum at zero.
+ * The database would know it too, but it is what the caps are there to outlive: an intruder who can
+ * write to it could take signatures without ever recording them, and find the day's sum at zero.
  *
  * @module
  */

@@ -1,5 +1,5 @@
 /**
- * A clock that nobody can set while the process lives: it begins where the machine's own stood at the
+ * A clock that cannot be set while the process lives: it begins where the machine's own stood at the
  * start and goes on by the time that has passed. A machine's clock that is ahead for a moment ends no
  * day of a cap, and no life of a signature.
  *

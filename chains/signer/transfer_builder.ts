@@ -1,5 +1,5 @@
 /**
- * What the signer needs of a chain: to check an envelope and an intent, and to turn both into
+ * The signer's needs of a chain: to check an envelope and an intent, and to turn both into
  * signed bytes. It is all computation; no builder speaks to a node.
  *
  * @module
@@ -16,14 +16,14 @@ export interface TransferBuilder {
   /** True if block time follows the wall clock; not where blocks are made on demand. */
   readonly followsClock: boolean;
   /**
-   * Why an envelope must not be signed.
+   * Finds a reason for which an envelope must not be signed.
    *
    * @param now wall clock, Unix milliseconds
    * @returns `null` when it is sound
    */
   envelopeFault(envelope: Envelope, now: number): string | null;
   /**
-   * Why an intent cannot be paid on this network (no such token, no such address, digits lost).
+   * Finds a reason for which an intent cannot be paid on this network (no such token, no such address, digits lost).
    *
    * @returns `null` when it can
    */

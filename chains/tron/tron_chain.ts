@@ -28,12 +28,12 @@ import { type AccountAnswer, accountSchema } from "./read/answers.ts";
 import { ChainParameters } from "./read/chain_parameters.ts";
 import { constantCall, readTwice, returnedInteger } from "./read/constant_call.ts";
 import {
+  delegationFee,
   estimateNativeTransfer,
   estimateTokenTransfer,
-  loanFee,
   type TokenTransferCall,
 } from "./read/estimate_fee.ts";
-import { lendableStake, lentStake, sweepMeans } from "./read/gas.ts";
+import { delegatableStake, delegatedStake, sweepCosts } from "./read/gas.ts";
 import type { IgnoredTransfers, ParseContext } from "./read/parse_block.ts";
 import { readBlock, readBlocks, readNewest, tronBlockAt } from "./read/read_blocks.ts";
 import { readFrom } from "./read/read_from.ts";
@@ -96,7 +96,7 @@ export interface TronChain extends Verifiable {
   verify(signal?: AbortSignal): Promise<void>;
 }
 
-/** What the parts of one adapter share. */
+/** Settings and state that the parts of one adapter share. */
 interface Parts {
   readonly network: Network;
   readonly pool: NodePool;
@@ -122,7 +122,7 @@ async function estimateFee(
   const { pool, parameters, highestFeeLimitSun } = parts;
   const to = addressToHex(transfer.to);
   const prices = await parameters.prices(signal);
-  if (transfer.isLoan === true) return loanFee(prices);
+  if (transfer.isDelegation === true) return delegationFee(prices);
   if (transfer.currency === "native") {
     return await estimateNativeTransfer(pool, prices, to, signal);
   }
@@ -133,7 +133,7 @@ async function estimateFee(
 /** A transfer of tokens as its contract sees it. */
 function callOf(
   parts: Parts,
-  { from, to, currency, amount }: Parameters<GasPort["means"]>[0],
+  { from, to, currency, amount }: Parameters<GasPort["sweepCosts"]>[0],
 ): TokenTransferCall {
   const decimals = tokenDecimals(currency, parts.network);
   return {
@@ -282,9 +282,9 @@ export function createTronChain(options: TronChainOptions): TronChain {
     tokenSwitches: (currency, address, signal) =>
       readTokenSwitches(pool, contractOf(parts, currency), addressToHex(address), signal),
     gas: {
-      means: (transfer, signal) => sweepMeans(parts, callOf(parts, transfer), signal),
-      lendable: (signal) => lendableStake(parts, signal),
-      lentTo: (address, signal) => lentStake(parts, addressToHex(address), signal),
+      sweepCosts: (transfer, signal) => sweepCosts(parts, callOf(parts, transfer), signal),
+      delegatable: (signal) => delegatableStake(parts, signal),
+      delegatedTo: (address, signal) => delegatedStake(parts, addressToHex(address), signal),
     },
     verify: (signal) => verify(parts, signal),
   };

@@ -1,5 +1,5 @@
 /**
- * How a public key becomes an address, by coin type. A network whose coin type is missing here
+ * Turns a public key into an address, by coin type. A network whose coin type is missing here
  * cannot be put into a wallet yet.
  *
  * @module

@@ -16,14 +16,14 @@ import { WALLET_VERSION, type WalletHeader, writeWalletFile } from "./wallet_fil
 const ENTROPY_BITS = 256;
 const SHORTEST_PASSPHRASE = 12;
 
-/** What a wallet is made of. */
+/** Ingredients of a wallet. */
 export interface CreateWalletOptions {
   /** Path of the new file. */
   readonly file: string;
   /** At least 12 characters. */
   readonly passphrase: string;
   /**
-   * True if the passphrase is at least 128 random bits, which nobody can guess: then it is hardly
+   * True if the passphrase is at least 128 random bits, which cannot be guessed: then it is hardly
    * stretched, because that would only make every start slower. Default false.
    */
   readonly passphraseIsRandom?: boolean;

@@ -1,5 +1,5 @@
 /**
- * Where each network's keys lie in the derivation tree, with coin types after SLIP-44. Deposit
+ * Places of each network's keys in the derivation tree, with coin types after SLIP-44. Deposit
  * addresses are `m/44'/<coin>'/<deposits>'/0/<index>`, the hot wallet is `m/44'/<coin>'/<hot>'/0/0`:
  * each network has two accounts of its own, which no other network shares.
  *

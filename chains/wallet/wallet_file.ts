@@ -43,7 +43,7 @@ const networkSchema = z.strictObject({
 /** One network of a wallet without its secrets. */
 export type PublicAccount = z.infer<typeof networkSchema>;
 
-/** What a wallet is without its secrets. */
+/** A wallet without its secrets. */
 export const publicPartSchema = z.strictObject({
   walletId: z.string().regex(/^wal_[0-9a-f-]{36}$/),
   /** True if a first start in development made it; nothing else uses such a one. */

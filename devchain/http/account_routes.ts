@@ -6,7 +6,7 @@ import { readContract } from "../contract.ts";
 import { type Resource, RESOURCES } from "../contract_types.ts";
 import { FREE_NET_LIMIT, MAX_UNFREEZINGS, SUN_PER_TRX, TOTALS } from "../parameters.ts";
 import { stakedLimit, usedAt } from "../resources.ts";
-import { lendable } from "../system_contract.ts";
+import { delegatable } from "../system_contract.ts";
 import type { Answer, NodeRequest, Route } from "./route.ts";
 import { NOTHING, stateOf, unlessZero } from "./route.ts";
 
@@ -146,7 +146,7 @@ function partners(request: NodeRequest): Answer {
 
 function canLend(account: Account, request: NodeRequest): unknown {
   const resource: Resource = RESOURCES[request.params.int("type")] ?? "BANDWIDTH";
-  return unlessZero("max_size", lendable(account, resource, request.node.head.time));
+  return unlessZero("max_size", delegatable(account, resource, request.node.head.time));
 }
 
 function unfreezeCount(account: Account, request: NodeRequest): unknown {

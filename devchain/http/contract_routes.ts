@@ -95,7 +95,7 @@ function callTransaction(request: NodeRequest, call: Call): Transaction {
   });
 }
 
-/** What is to be called, or the answer to a request that does not say so. */
+/** The call of a request, or the answer to a request that names none. */
 function readCall(params: Params): Call | Answer {
   try {
     const owner = params.address("owner_address");

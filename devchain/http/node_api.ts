@@ -33,7 +33,7 @@ const ROUTES: ReadonlyMap<string, Route> = new Map(
 );
 
 const JSON_HEADERS = { "content-type": "application/json; charset=utf-8" };
-/** How long a request that a fault leaves without answer is held. */
+/** Time for which a request that a fault leaves without answer is held. */
 const SILENCE_MS = 60_000;
 const MAX_BODY = 4 * 1024 * 1024;
 

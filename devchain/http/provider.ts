@@ -15,7 +15,7 @@ const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
 export class Provider {
   readonly #faults: Faults;
   readonly #now: () => number;
-  /** When the calls of the last second came. */
+  /** Times of the calls of the last second. */
   #calls: number[] = [];
   #suspendedUntil = 0;
   #turns = 0;

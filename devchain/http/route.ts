@@ -1,5 +1,5 @@
 /**
- * What a route of the node is given and what it answers.
+ * Requests to the node's routes, and their answers.
  *
  * @module
  */
@@ -33,7 +33,7 @@ export interface Route {
   readonly get: boolean;
 }
 
-/** What a node says where it has nothing. */
+/** A node's answer where it has nothing. */
 export const NOTHING: Answer = { json: {} };
 
 /** The height up to which a request sees the chain. */

@@ -15,10 +15,10 @@ export function blindChain<C extends Chain>(chain: C): C {
     },
     gas: {
       ...chain.gas,
-      means: async (...args) => {
-        const means = await chain.gas.means(...args);
-        const { arrives: _, ...fee } = means.fee;
-        return { ...means, fee };
+      sweepCosts: async (...args) => {
+        const costs = await chain.gas.sweepCosts(...args);
+        const { arrives: _, ...fee } = costs.fee;
+        return { ...costs, fee };
       },
     },
   };

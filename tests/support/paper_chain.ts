@@ -41,20 +41,20 @@ export function paperChain(network: Network, replaced: Partial<Chain> = {}): Cha
     tokenSwitches: () =>
       Promise.resolve({ isPaused: false, keepsPart: false, successor: null, isBlocked: false }),
     gas: {
-      means: () =>
+      sweepCosts: () =>
         Promise.resolve({
           isActive: true,
           coin: amount("100"),
           fee: { fee: amount("1"), limit: amount("2") },
-          burn: amount("1"),
-          burnAtMost: amount("2"),
-          burnWithLoan: amount("0"),
-          loan: null,
+          cost: amount("1"),
+          costAtMost: amount("2"),
+          costDelegated: amount("0"),
+          stakeNeeded: null,
           costByCoin: amount("1"),
-          costByLoan: amount("1"),
+          costByDelegation: amount("1"),
         }),
-      lendable: () => Promise.resolve(amount("0")),
-      lentTo: () => Promise.resolve(amount("0")),
+      delegatable: () => Promise.resolve(amount("0")),
+      delegatedTo: () => Promise.resolve(amount("0")),
     },
     ...replaced,
   };

@@ -105,7 +105,7 @@ test("an address that fails again and again rests, says so, and gives lent energ
   });
   await faults(house, [{ path: BROADCAST, kind: "revert", probability: 1 }]);
   await house.until("the rest", async () => {
-    return await house.reason(own) === "failed" && await house.chain.gas.lentTo(own) === 0n &&
+    return await house.reason(own) === "failed" && await house.chain.gas.delegatedTo(own) === 0n &&
       (await house.steps()).filter(({ kind, status }) => `${kind} ${status}` === "sweep void")
           .length === 3;
   });

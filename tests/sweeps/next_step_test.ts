@@ -9,7 +9,7 @@ import {
   whatToList,
 } from "../../actors/sweeper/next_step.ts";
 import { carriedBy } from "../../actors/sweeper/what_is_there.ts";
-import type { SweepMeans } from "../../chains/fees.ts";
+import type { SweepCosts } from "../../chains/fees.ts";
 import type { SweepFacts } from "../../ledger/sweeps/sweep_facts.ts";
 import { amount } from "../support/books.ts";
 
@@ -62,24 +62,24 @@ function look(facts: Partial<SweepFacts> = {}, more: Partial<Look> = {}): Look {
   };
 }
 
-const MEANS: SweepMeans = {
+const COSTS: SweepCosts = {
   isActive: true,
   coin: NONE,
   fee: { fee: amount("6.8"), limit: amount("8") },
-  burn: amount("6.8"),
-  burnAtMost: amount("8"),
-  burnWithLoan: NONE,
-  loan: amount("8000"),
+  cost: amount("6.8"),
+  costAtMost: amount("8"),
+  costDelegated: NONE,
+  stakeNeeded: amount("8000"),
   costByCoin: amount("7"),
-  costByLoan: amount("0.6"),
+  costByDelegation: amount("0.6"),
 };
 
-function view(means: Partial<SweepMeans> = {}, more: Partial<ChainView> = {}): ChainView {
+function view(costs: Partial<SweepCosts> = {}, more: Partial<ChainView> = {}): ChainView {
   return {
     balance: amount("100"),
     items: [item("100")],
-    means: { ...MEANS, ...means },
-    lendable: NONE,
+    costs: { ...COSTS, ...costs },
+    delegatable: NONE,
     coinRate: "0.3",
     ...more,
   };
@@ -109,12 +109,12 @@ Deno.test("coin that the books gave and a node does not show yet is never given 
 });
 
 Deno.test("energy is lent where stake is free, to an address that the chain knows", () => {
-  const rich = { lendable: amount("9000") };
+  const rich = { delegatable: amount("9000") };
   assertEquals(onChain({}, view({}, rich)), "lend 8000");
-  assertEquals(onChain({}, view({}, { lendable: amount("7999") })), "give-coin 8");
+  assertEquals(onChain({}, view({}, { delegatable: amount("7999") })), "give-coin 8");
   const coin = { terms: { ...look().terms, gas: "coin" as const } };
   assertEquals(onChain({}, view({}, rich), coin), "give-coin 8");
-  const asleep = { isActive: false, burnWithLoan: amount("0.35") };
+  const asleep = { isActive: false, costDelegated: amount("0.35") };
   assertEquals(onChain({}, view(asleep, rich)), "give-coin 0.35");
   // after a failure coin is sure
   assertEquals(onChain({ failures: 1, failedAt: 0 }, view({}, rich)), "give-coin 8");
@@ -131,7 +131,7 @@ Deno.test("a loan that is not seen yet is waited for, one that was used is taken
     onChain({ ...fresh, loan: { at: NOW - 1_000, used: true } }, view()),
     "take-back 8000",
   );
-  assertEquals(onChain(fresh, view({ burnAtMost: NONE, loan: NONE })), "sweep 100");
+  assertEquals(onChain(fresh, view({ costAtMost: NONE, stakeNeeded: NONE })), "sweep 100");
 });
 
 Deno.test("an issued address has to be worth its cost several times, a top-up once, and for a day only", () => {

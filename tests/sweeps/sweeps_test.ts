@@ -98,7 +98,7 @@ test("energy is lent where there is stake for it, and taken back after the sweep
   ]);
   assert(Number(steps[0]?.amount) < 1);
   assertEquals(steps[1]?.amount, steps[3]?.amount);
-  assertEquals(await chain.gas.lentTo(own), 0n);
+  assertEquals(await chain.gas.delegatedTo(own), 0n);
   // the sweep itself burned next to nothing
   assert(Number(steps[2]?.fees[0]) < 1);
   assertEquals(await booksFaults(house.sql), []);

@@ -71,7 +71,7 @@ test("coin is reserved for the fees of what leaves the hot wallet, and not for s
     estimateFee: () =>
       Promise.resolve({ fee: amount("1"), limit: amount("1.5"), atMost: amount("2") }),
     capabilities: { ...paperChain("TRX").capabilities, needsGasToSweep: true },
-    gas: { ...paperChain("TRX").gas, lendable: () => Promise.resolve(amount("1000")) },
+    gas: { ...paperChain("TRX").gas, delegatable: () => Promise.resolve(amount("1000")) },
   });
   await queue("payout", "USDT", "10");
   await queue("gas", "native", "30");

@@ -1,6 +1,6 @@
 import { assert } from "@std/assert";
 import {
-  LOAN_BYTES,
+  DELEGATION_BYTES,
   NATIVE_TRANSFER_BYTES,
   TOKEN_TRANSFER_BYTES,
 } from "../../chains/tron/read/estimate_fee.ts";
@@ -32,8 +32,20 @@ Deno.test("no transaction of ours has more bytes than its fee was estimated with
   const cases: readonly (readonly [string, number, TransferCall])[] = [
     ["token", TOKEN_TRANSFER_BYTES, { kind: "token", owner, to, contract, units: 1n << 255n }],
     ["coin", NATIVE_TRANSFER_BYTES, { kind: "native", owner, to, sun: MOST_SUN }],
-    ["loan", LOAN_BYTES, { kind: "energy", action: "lend", owner, to, sun: MOST_SUN }],
-    ["its end", LOAN_BYTES, { kind: "energy", action: "take-back", owner, to, sun: MOST_SUN }],
+    ["delegation", DELEGATION_BYTES, {
+      kind: "energy",
+      action: "delegate",
+      owner,
+      to,
+      sun: MOST_SUN,
+    }],
+    ["its end", DELEGATION_BYTES, {
+      kind: "energy",
+      action: "undelegate",
+      owner,
+      to,
+      sun: MOST_SUN,
+    }],
   ];
   for (const [what, estimated, call] of cases) {
     const bytes = bytesOf(call);

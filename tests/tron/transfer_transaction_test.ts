@@ -98,7 +98,7 @@ testWithTronweb("a transfer of TRX is byte for byte what tronweb builds", async 
 });
 
 testWithTronweb(
-  "lending energy and taking it back is byte for byte what tronweb builds",
+  "delegating energy and undelegating it is byte for byte what tronweb builds",
   async () => {
     const { tronweb } = await loadTronweb();
     const sun = fc.integer({ min: 1_000_000, max: Number.MAX_SAFE_INTEGER });
@@ -110,14 +110,14 @@ testWithTronweb(
         const options = { blockHeader: blockHeader(fields) };
         const pairs = [
           [
-            buildTransferTransaction({ kind: "energy", action: "lend", ...ends }, {
+            buildTransferTransaction({ kind: "energy", action: "delegate", ...ends }, {
               ...fields,
               feeLimit: 0,
             }),
             await builder.delegateResource(amount, to, "ENERGY", from, false, undefined, options),
           ],
           [
-            buildTransferTransaction({ kind: "energy", action: "take-back", ...ends }, {
+            buildTransferTransaction({ kind: "energy", action: "undelegate", ...ends }, {
               ...fields,
               feeLimit: 0,
             }),

@@ -467,7 +467,7 @@ test("the first TRX of an address costs its activation", async () => {
   const gas = { from: PAYER, currency: "native", amount: amountOf("10") } as const;
   assertEquals((await chain.estimateFee({ ...gas, to: STRANGER })).fee, amountOf("0.275"));
   assertEquals((await chain.estimateFee({ ...gas, to: OURS })).fee, amountOf("1.1"));
-  const loan = { ...gas, to: OURS, isLoan: true };
+  const loan = { ...gas, to: OURS, isDelegation: true };
   assertEquals((await chain.estimateFee(loan)).fee, amountOf("0.285"));
 });
 

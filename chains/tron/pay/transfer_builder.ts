@@ -25,13 +25,13 @@ import {
 const SALT_TIME_MS = 3_600_000;
 
 /**
- * How far block time may be ahead of the wall clock where it follows one. A solid block is about a
- * minute old, so this is all for the clocks' difference; whoever asks with a later one wants a
+ * Time by which block time may be ahead of the wall clock where it follows one. A solid block is about a
+ * minute old, so this is all for the clocks' difference; a request with a later one wants a
  * signature beside one that still lives, or one that lives longer than it may.
  */
 const FUTURE_MS = 60_000;
 
-/** What a builder is bound to. */
+/** Bounds of a builder. */
 export interface TronTransferBuilderOptions {
   readonly network: Network;
   readonly contracts: TokenContracts;
@@ -40,7 +40,7 @@ export interface TronTransferBuilderOptions {
   /** The most one transaction may burn, in sun. */
   readonly highestFeeLimitSun: number;
   /**
-   * How far block time may be behind the wall clock, in milliseconds: an envelope on an old block
+   * Time by which block time may be behind the wall clock, in milliseconds: an envelope on an old block
    * comes from a stale view. `null` where blocks are made on demand, at any time.
    */
   readonly clockToleranceMs: number | null;
@@ -103,7 +103,7 @@ export function createTronTransferBuilder(options: TronTransferBuilderOptions): 
     const units = toTokenUnits(intent.amount, decimalsOf(currency, network));
     const ends = { owner: addressToHex(from), to: addressToHex(intent.destination) };
     if (intent.kind === "delegation" || intent.kind === "reclaim") {
-      const action = intent.kind === "delegation" ? "lend" : "take-back";
+      const action = intent.kind === "delegation" ? "delegate" : "undelegate";
       return { kind: "energy", action, ...ends, sun: Number(units) };
     }
     if (currency === "native") return { kind: "native", ...ends, sun: Number(units) };

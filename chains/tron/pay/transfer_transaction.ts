@@ -74,7 +74,7 @@ export function signTransactionId(txid: string, privateKey: Uint8Array): string 
 /** `transfer(address,uint256)`, the first four bytes of its Keccak-256. */
 const TRANSFER_SELECTOR = "a9059cbb";
 
-/** What a transaction carries besides its contract call. */
+/** The fields of a transaction besides its contract call. */
 export interface TransactionHeader {
   /** Low two bytes of the reference block's height, 4 hex digits. */
   readonly refBlockBytes: string;
@@ -88,7 +88,7 @@ export interface TransactionHeader {
   readonly feeLimit: number;
 }
 
-/** What is transferred. All addresses are 42 hex digits starting with `41`. */
+/** The call that moves something. All addresses are 42 hex digits starting with `41`. */
 export type TransferCall =
   | {
     readonly kind: "token";
@@ -106,9 +106,9 @@ export type TransferCall =
     readonly sun: number;
   }
   | {
-    /** Lends energy to `to` without a lock, or takes it back. */
+    /** Delegates energy to `to` without a lock, or undelegates it. */
     readonly kind: "energy";
-    readonly action: "lend" | "take-back";
+    readonly action: "delegate" | "undelegate";
     readonly owner: string;
     readonly to: string;
     /** Whole sun of the stake that the energy comes from, a safe integer. */
@@ -152,12 +152,12 @@ interface ContractParts {
 /** Energy in the `ResourceCode` of TRON's `common.proto`. */
 const ENERGY = 1;
 
-/** The loan of energy in both forms; fields after the public `balance_contract.proto`. */
-function loanParts(call: Extract<TransferCall, { kind: "energy" }>): ContractParts {
-  const lends = call.action === "lend";
+/** The delegation of energy in both forms; fields after the public `balance_contract.proto`. */
+function delegationParts(call: Extract<TransferCall, { kind: "energy" }>): ContractParts {
+  const delegates = call.action === "delegate";
   return {
-    type: lends ? "DelegateResourceContract" : "UnDelegateResourceContract",
-    typeNumber: lends ? 57 : 58,
+    type: delegates ? "DelegateResourceContract" : "UnDelegateResourceContract",
+    typeNumber: delegates ? 57 : 58,
     value: {
       owner_address: call.owner,
       receiver_address: call.to,
@@ -175,7 +175,7 @@ function loanParts(call: Extract<TransferCall, { kind: "energy" }>): ContractPar
 
 /** The contract of a transfer in both forms, JSON and protobuf. */
 function contractParts(call: TransferCall): ContractParts {
-  if (call.kind === "energy") return loanParts(call);
+  if (call.kind === "energy") return delegationParts(call);
   if (call.kind === "native") {
     return {
       type: "TransferContract",

@@ -1,5 +1,5 @@
 /**
- * What a full node's answers must look like. A node is not trusted: a value of another shape, or
+ * Shapes of a full node's answers. A node is not trusted: a value of another shape, or
  * out of bounds, makes the whole answer malformed. Only fields that are used are listed.
  *
  * Shapes after the public documentation of java-tron's HTTP API; protobuf leaves out zero values,
@@ -85,7 +85,7 @@ const receiptSchema = z.object({
   result: z.string().max(64).optional(),
   log: z.array(logSchema).default([]),
 });
-/** What a transaction did. */
+/** Receipt of a transaction. */
 export type ReceiptAnswer = z.infer<typeof receiptSchema>;
 
 /** A transaction's receipt by its id, or `{}` where the node does not have it. */
@@ -144,7 +144,7 @@ export const accountResourceSchema = z.object({
   NetUsed: whole.default(0),
   EnergyLimit: whole.default(0),
   EnergyUsed: whole.default(0),
-  /** What all stake of the network shares, and that stake in TRX. */
+  /** Energy that all stake of the network shares, and that stake in TRX. */
   TotalEnergyLimit: whole.default(0),
   TotalEnergyWeight: whole.default(0),
 });
@@ -154,7 +154,7 @@ export type AccountResourceAnswer = z.infer<typeof accountResourceSchema>;
 /** Answer of `getcandelegatedmaxsize`, sun. */
 export const canDelegateSchema = z.object({ max_size: whole.default(0) });
 
-/** Answer of `getdelegatedresourcev2`; `{}` where nothing is lent. */
+/** Answer of `getdelegatedresourcev2`; `{}` where nothing is delegated. */
 export const delegatedResourceSchema = z.object({
   delegatedResource: z.array(z.object({ frozen_balance_for_energy: whole.default(0) })).default([]),
 });

@@ -75,7 +75,7 @@ export interface ConstantCall {
 }
 
 /**
- * Why a simulated call failed, or `null`. A revert is `result: true` beside a message; without
+ * The failure of a simulated call, or `null`. A revert is `result: true` beside a message; without
  * `result: true` the node did not run the call at all (no such contract, constant calls not
  * supported, out of time, an exception): that says nothing of what else it can do.
  */

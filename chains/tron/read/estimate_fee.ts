@@ -1,5 +1,5 @@
 /**
- * What a transfer will cost.
+ * Estimates the cost of a transfer.
  *
  * @module
  */
@@ -21,8 +21,8 @@ import { transferArguments } from "../pay/transfer_transaction.ts";
 export const TOKEN_TRANSFER_BYTES = 350;
 /** A signed TRX transfer (267 observed in receipts, a little more for large amounts). */
 export const NATIVE_TRANSFER_BYTES = 275;
-/** A signed loan of stake, or its end (277 to 284, by the length of the amount). */
-export const LOAN_BYTES = 285;
+/** A signed delegation of stake, or its end (277 to 284, by the length of the amount). */
+export const DELEGATION_BYTES = 285;
 /** The penalty factor and the receiver's storage may change until the transfer runs. */
 const LIMIT_NUMERATOR = 12;
 const LIMIT_DENOMINATOR = 10;
@@ -37,10 +37,10 @@ export interface TokenTransferCall {
   readonly decimals: number;
 }
 
-/** What a simulated transfer does. */
+/** Result of a simulated transfer. */
 export interface SimulatedTransfer {
   readonly energy: number;
-  /** What reaches the receiver, in the token's smallest unit; null: the node told no events. */
+  /** Amount that reaches the receiver, in the token's smallest unit; null: the node gave no events. */
   readonly arrives: bigint | null;
 }
 
@@ -69,7 +69,7 @@ export async function simulateTransfer(
   return { energy: answer.energy_used, arrives: arrivesBy(answer.logs, call) };
 }
 
-/** What events bring from the sender to the receiver; null without any events. */
+/** Sum that events bring from the sender to the receiver; null without any events. */
 function arrivesBy(
   logs: readonly LogAnswer[],
   { owner, contract, to }: TokenTransferCall,
@@ -92,7 +92,7 @@ export function energyWithMargin(energy: number): number {
 }
 
 /**
- * What a token transfer of so much energy costs.
+ * The cost of a token transfer of so much energy.
  *
  * @param highestLimit the most that one transaction may burn, in sun
  * @throws {ChainUnavailable} `malformed` when the energy alone costs more than the highest limit, so
@@ -141,9 +141,9 @@ export async function estimateTokenTransfer(
   return { ...estimate, arrives: fromTokenUnits(arrives, call.decimals) };
 }
 
-/** What lending stake costs, or taking it back: its bytes. */
-export function loanFee(prices: ChainPrices): FeeEstimate {
-  const fee = sunAmount(LOAN_BYTES * prices.byte);
+/** The cost of delegating stake or undelegating it: its bytes. */
+export function delegationFee(prices: ChainPrices): FeeEstimate {
+  const fee = sunAmount(DELEGATION_BYTES * prices.byte);
   return { fee, limit: fee };
 }
 

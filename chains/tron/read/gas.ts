@@ -1,12 +1,12 @@
 /**
- * What sweeps need on TRON: energy and bandwidth of an address, coin to burn instead, and stake of
- * the hot wallet that lends energy (`DelegateResource`, stake 2.0).
+ * The needs of sweeps on TRON: energy and bandwidth of an address, coin to burn instead, and stake of
+ * the hot wallet that is delegated for energy (`DelegateResource`, stake 2.0).
  *
  * @module
  */
 
 import { type Amount, fromTokenUnits } from "../../../ledger/money/amount.ts";
-import type { SweepMeans } from "../../fees.ts";
+import type { SweepCosts } from "../../fees.ts";
 import {
   type AccountResourceAnswer,
   accountResourceSchema,
@@ -17,8 +17,8 @@ import {
 import { sunAmount, TRX_DECIMALS } from "../token_contracts.ts";
 import type { ChainParameters, ChainPrices } from "./chain_parameters.ts";
 import {
+  DELEGATION_BYTES,
   energyWithMargin,
-  LOAN_BYTES,
   NATIVE_TRANSFER_BYTES,
   simulateTransfer,
   TOKEN_TRANSFER_BYTES,
@@ -32,7 +32,7 @@ const SUN_PER_TRX = 1_000_000n;
 /** `ResourceCode.ENERGY` of java-tron's `common.proto`. */
 const ENERGY = 1;
 
-/** What reading is bound to. */
+/** Settings of the reads. */
 export interface GasContext {
   readonly pool: NodePool;
   readonly parameters: ChainParameters;
@@ -41,12 +41,12 @@ export interface GasContext {
   readonly highestFeeLimitSun: number;
 }
 
-/** See `GasPort.means`. */
-export async function sweepMeans(
+/** See `GasPort.sweepCosts`. */
+export async function sweepCosts(
   context: GasContext,
   call: TokenTransferCall,
   signal?: AbortSignal,
-): Promise<SweepMeans> {
+): Promise<SweepCosts> {
   const { pool, parameters, hotWalletHex, highestFeeLimitSun } = context;
   const prices = await parameters.prices(signal);
   const [account, own, hot, { energy, arrives }] = await Promise.all([
@@ -59,10 +59,10 @@ export async function sweepMeans(
   const energyLeft = left(own.EnergyLimit, own.EnergyUsed);
   const bytes = bytesBurned(own, prices);
   const energyAtMost = energyWithMargin(energy);
-  const burnAtMost = lacking(energyAtMost, energyLeft) * prices.energy + bytes;
-  // what gives coin activates, and that takes the place of its bytes
-  const gift = isActive ? NATIVE_TRANSFER_BYTES * prices.byte : prices.activation;
-  const burn = lacking(energy, energyLeft) * prices.energy + bytes;
+  const costAtMost = lacking(energyAtMost, energyLeft) * prices.energy + bytes;
+  // funding activates, and that takes the place of its bytes
+  const funding = isActive ? NATIVE_TRANSFER_BYTES * prices.byte : prices.activation;
+  const cost = lacking(energy, energyLeft) * prices.energy + bytes;
   return {
     isActive,
     coin: sunAmount(account.balance),
@@ -70,18 +70,20 @@ export async function sweepMeans(
       ...tokenTransferFee(energy, prices, highestFeeLimitSun),
       ...(arrives === null ? {} : { arrives: fromTokenUnits(arrives, call.decimals) }),
     },
-    burn: sunAmount(burn),
-    burnAtMost: sunAmount(burnAtMost),
-    burnWithLoan: sunAmount(bytes),
-    loan: stakeFor(lacking(energyAtMost, energyLeft), hot),
-    costByCoin: sunAmount(burn + gift),
-    // lent, taken back, and the coin that wakes the address up
-    costByLoan: sunAmount(bytes + 2 * LOAN_BYTES * prices.byte + (isActive ? 0 : gift)),
+    cost: sunAmount(cost),
+    costAtMost: sunAmount(costAtMost),
+    costDelegated: sunAmount(bytes),
+    stakeNeeded: stakeFor(lacking(energyAtMost, energyLeft), hot),
+    costByCoin: sunAmount(cost + funding),
+    // delegated, undelegated, and the coin that wakes the address up
+    costByDelegation: sunAmount(
+      bytes + 2 * DELEGATION_BYTES * prices.byte + (isActive ? 0 : funding),
+    ),
   };
 }
 
-/** Stake of the hot wallet that can be lent for energy now. */
-export async function lendableStake(
+/** Stake of the hot wallet that can be delegated for energy now. */
+export async function delegatableStake(
   { pool, hotWalletHex }: GasContext,
   signal?: AbortSignal,
 ): Promise<Amount> {
@@ -94,7 +96,7 @@ export async function lendableStake(
 }
 
 /** Stake of the hot wallet that an address holds for energy, in solid blocks. */
-export async function lentStake(
+export async function delegatedStake(
   { pool, hotWalletHex }: GasContext,
   address: string,
   signal?: AbortSignal,
@@ -105,7 +107,7 @@ export async function lentStake(
   };
   const answer = await readAny(pool, request, delegatedResourceSchema, signal);
   return sunAmount(
-    answer.delegatedResource.reduce((sum, loan) => sum + loan.frozen_balance_for_energy, 0),
+    answer.delegatedResource.reduce((sum, one) => sum + one.frozen_balance_for_energy, 0),
   );
 }
 

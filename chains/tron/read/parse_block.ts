@@ -44,7 +44,7 @@ const LEADING_ZEROS = "0".repeat(WORD_DIGITS - EXACT_DIGITS);
 /** An address in a topic: 12 bytes of padding, then 20 bytes. Padding is not checked by the EVM. */
 const ADDRESS_OFFSET = 24;
 
-/** Transfers that are no money of ours, counted for the operator. */
+/** Transfers that are not money for the service, counted for the operator. */
 export interface IgnoredTransfers {
   /** Transfer events of value 0 from a configured contract: address poisoning. */
   zeroValue: number;
@@ -55,11 +55,11 @@ export interface IgnoredTransfers {
 /** A token that counts as money. */
 export interface Token {
   readonly currency: Currency;
-  /** What one of the contract's units is worth. */
+  /** Value of one of the contract's units. */
   readonly unit: Amount;
 }
 
-/** What parsing needs to know of the configuration. */
+/** The configuration that parsing needs. */
 export interface ParseContext {
   /** Tokens by contract, 40 lower-case hex digits as logs carry it. */
   readonly tokens: ReadonlyMap<string, Token>;
@@ -130,8 +130,7 @@ function wordOf(hex: string, txid: string): bigint {
   return BigInt(`0x${hex}`);
 }
 
-/** The amount of a Transfer event. */
-/** Any amount: one that no books can hold is quarantined where it is recorded, and holds no other. */
+/** The amount of a Transfer event. Any: one that no books can hold is quarantined where it is recorded, and holds no other. */
 function eventAmount(log: LogAnswer, { unit }: Token, txid: string): Amount {
   return fromUnits(wordOf(log.data, txid) * unit);
 }

@@ -25,7 +25,7 @@ export function tronTransactionId(text: string): string | null {
   return TRANSACTION_ID.exec(text)?.[1]?.toLowerCase() ?? null;
 }
 
-/** How much an answer tells. */
+/** Rank of an answer by what it tells. */
 const WORTH = { missing: 0, incomplete: 1, found: 2 } as const;
 
 /**
