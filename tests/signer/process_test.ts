@@ -114,6 +114,9 @@ Deno.test({
         });
         await signer.stop();
         await signer.start(env);
+        // a running service asks again after a minute; one that starts knows of no refusal
+        await service.kill9();
+        await service.start();
         expectPaid(shop, over);
         await mineUntil(shop, over.withdrawalId, "CONFIRMED");
         await audit(shop);

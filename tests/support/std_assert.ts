@@ -1,79 +1,40 @@
 /**
- * The functions of `@std/assert` that the tests use, with the same names and meanings, for as long
- * as the registry that package lives in cannot be relied on. `deno.json` maps `@std/assert` here.
+ * The functions of `@std/assert`, with the same names and meanings, on top of Node's assertions:
+ * the registry that the package lives in cannot be relied on. `deno.json` maps `@std/assert` here.
  *
  * @module
  */
 
-import { equal } from "./equal.ts";
+import * as node from "node:assert/strict";
+import { isDeepStrictEqual } from "node:util";
 
-export { equal };
-
-/** What a failed assertion throws. */
+/** The error of a failed assertion. */
 export class AssertionError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = "AssertionError";
-  }
+  override readonly name = "AssertionError";
 }
 
 // deno-lint-ignore no-explicit-any -- any constructor, as in @std/assert: its arguments are not used
 type Constructor<T> = abstract new (...args: any[]) => T;
 
-/** What {@linkcode assertArrayIncludes} searches in. */
+/** A list that {@linkcode assertArrayIncludes} searches. */
 export type ArrayLikeArg<T> = ArrayLike<T> & object;
 
-const LONGEST_DIFF_LINES = 400;
+function check(holds: unknown, text: () => string, msg?: string): asserts holds {
+  if (!holds) throw new AssertionError(msg === undefined ? text() : `${text()}: ${msg}`);
+}
 
 function print(value: unknown): string {
-  return Deno.inspect(value, {
-    depth: 100,
-    sorted: true,
-    trailingComma: true,
-    compact: false,
-    iterableLimit: Infinity,
-    strAbbreviateSize: Infinity,
-  });
+  return Deno.inspect(value, { depth: 100, sorted: true, iterableLimit: Infinity });
 }
 
-function suffix(message: string | undefined): string {
-  return message === undefined ? "" : `: ${message}`;
+function matches(text: string, pattern: RegExp): boolean {
+  // a fresh copy: a `g` or `y` pattern remembers where it stopped last time
+  return new RegExp(pattern).test(text);
 }
 
-/** Lines of two texts, `-` only in the first, `+` only in the second (longest common part kept). */
-function diff(actual: string, expected: string): string {
-  const a = actual.split("\n");
-  const b = expected.split("\n");
-  if (a.length > LONGEST_DIFF_LINES || b.length > LONGEST_DIFF_LINES) {
-    return `- ${actual}\n+ ${expected}`;
-  }
-  const common = Array.from(
-    { length: a.length + 1 },
-    () => new Array<number>(b.length + 1).fill(0),
-  );
-  const at = (i: number, j: number) => common[i]?.[j] ?? 0;
-  for (let i = a.length - 1; i >= 0; i--) {
-    for (let j = b.length - 1; j >= 0; j--) {
-      (common[i] as number[])[j] = a[i] === b[j]
-        ? at(i + 1, j + 1) + 1
-        : Math.max(at(i + 1, j), at(i, j + 1));
-    }
-  }
-  const lines: string[] = [];
-  let i = 0;
-  let j = 0;
-  while (i < a.length || j < b.length) {
-    if (i < a.length && j < b.length && a[i] === b[j]) {
-      lines.push(`  ${a[i]}`);
-      i++;
-      j++;
-    } else if (i < a.length && (j === b.length || at(i + 1, j) >= at(i, j + 1))) {
-      lines.push(`- ${a[i++]}`);
-    } else {
-      lines.push(`+ ${b[j++]}`);
-    }
-  }
-  return lines.join("\n");
+/** True when two values are deeply equal. */
+export function equal(a: unknown, b: unknown): boolean {
+  return isDeepStrictEqual(a, b);
 }
 
 /** Fails unless the expression is truthy. */
@@ -83,34 +44,40 @@ export function assert(expr: unknown, msg = ""): asserts expr {
 
 /** Fails unless the expression is falsy. */
 export function assertFalse(expr: unknown, msg?: string): void {
-  if (expr) throw new AssertionError(`Expected expression to be falsy${suffix(msg)}`);
+  check(!expr, () => "Expected expression to be falsy", msg);
 }
 
 /** Fails always. */
 export function fail(msg?: string): never {
-  throw new AssertionError(`Failed assertion${suffix(msg)}`);
+  throw new AssertionError(msg === undefined ? "Failed assertion" : `Failed assertion: ${msg}`);
 }
 
 /** Fails when reached. */
 export function unreachable(msg?: string): never {
-  throw new AssertionError(`Unreachable${suffix(msg)}`);
+  throw new AssertionError(msg === undefined ? "Unreachable" : `Unreachable: ${msg}`);
 }
 
 /** Fails unless the two are deeply equal. */
 export function assertEquals<T>(actual: T, expected: T, msg?: string): void {
-  if (equal(actual, expected)) return;
-  throw new AssertionError(
-    `Values are not equal${suffix(msg)}\n\n    [Diff] - Actual / + Expected\n\n` +
-      diff(print(actual), print(expected)),
+  check(
+    equal(actual, expected),
+    () => `Values are not equal\n${difference(actual, expected)}`,
+    msg,
   );
+}
+
+function difference(actual: unknown, expected: unknown): string {
+  try {
+    node.deepStrictEqual(actual, expected);
+  } catch (error) {
+    if (error instanceof Error) return error.message;
+  }
+  return `${print(actual)}\n${print(expected)}`;
 }
 
 /** Fails when the two are deeply equal. */
 export function assertNotEquals<T>(actual: T, expected: T, msg?: string): void {
-  if (!equal(actual, expected)) return;
-  throw new AssertionError(
-    `Expected actual: ${print(actual)} not to be: ${print(expected)}${suffix(msg)}`,
-  );
+  check(!equal(actual, expected), () => `Expected another value than ${print(actual)}`, msg);
 }
 
 /** Fails unless the two are the same value (`Object.is`). */
@@ -119,29 +86,17 @@ export function assertStrictEquals<T>(
   expected: T,
   msg?: string,
 ): asserts actual is T {
-  if (Object.is(actual, expected)) return;
-  const [a, b] = [print(actual), print(expected)];
-  throw new AssertionError(
-    a === b
-      ? `Values have the same structure but are not reference-equal${suffix(msg)}\n\n${a}`
-      : `Values are not strictly equal${suffix(msg)}\n\n${diff(a, b)}`,
-  );
+  check(Object.is(actual, expected), () => `${print(actual)} is not ${print(expected)}`, msg);
 }
 
 /** Fails when the two are the same value (`Object.is`). */
 export function assertNotStrictEquals<T>(actual: T, expected: T, msg?: string): void {
-  if (!Object.is(actual, expected)) return;
-  throw new AssertionError(
-    `Expected "actual" to not be strictly equal to: ${print(actual)}${suffix(msg)}`,
-  );
+  check(!Object.is(actual, expected), () => `Expected another value than ${print(actual)}`, msg);
 }
 
 /** Fails when the value is null or undefined. */
 export function assertExists<T>(actual: T, msg?: string): asserts actual is NonNullable<T> {
-  if (actual !== undefined && actual !== null) return;
-  throw new AssertionError(
-    `Expected actual: "${actual}" to not be null or undefined${suffix(msg)}`,
-  );
+  check(actual !== undefined && actual !== null, () => `Expected a value, not ${actual}`, msg);
 }
 
 /** Fails unless the value is an instance of the class. */
@@ -150,41 +105,26 @@ export function assertInstanceOf<T>(
   expectedType: Constructor<T>,
   msg?: string,
 ): asserts actual is T {
-  if (actual instanceof expectedType) return;
-  throw new AssertionError(
-    `Expected object to be an instance of "${expectedType.name}" but was ${print(actual)}${
-      suffix(msg)
-    }`,
+  check(
+    actual instanceof expectedType,
+    () => `Expected an instance of ${expectedType.name}, not ${print(actual)}`,
+    msg,
   );
 }
 
 /** Fails unless the text matches the pattern. */
 export function assertMatch(actual: string, expected: RegExp, msg?: string): void {
-  if (matches(expected, actual)) return;
-  throw new AssertionError(
-    `Expected actual: "${actual}" to match: "${expected}"${suffix(msg)}`,
-  );
+  check(matches(actual, expected), () => `Expected "${actual}" to match ${expected}`, msg);
 }
 
 /** Fails when the text matches the pattern. */
 export function assertNotMatch(actual: string, expected: RegExp, msg?: string): void {
-  if (!matches(expected, actual)) return;
-  throw new AssertionError(
-    `Expected actual: "${actual}" to not match: "${expected}"${suffix(msg)}`,
-  );
-}
-
-function matches(pattern: RegExp, text: string): boolean {
-  // A fresh copy: a `g` or `y` pattern remembers where it stopped last time.
-  return new RegExp(pattern.source, pattern.flags).test(text);
+  check(!matches(actual, expected), () => `Expected "${actual}" not to match ${expected}`, msg);
 }
 
 /** Fails unless the text contains the other one. */
 export function assertStringIncludes(actual: string, expected: string, msg?: string): void {
-  if (actual.includes(expected)) return;
-  throw new AssertionError(
-    `Expected actual: "${actual}" to contain: "${expected}"${suffix(msg)}`,
-  );
+  check(actual.includes(expected), () => `Expected "${actual}" to contain "${expected}"`, msg);
 }
 
 /** Fails unless every expected element is deeply equal to one of the array's. */
@@ -193,15 +133,9 @@ export function assertArrayIncludes<T>(
   expected: ArrayLikeArg<T>,
   msg?: string,
 ): void {
-  const missing = Array.from(expected).filter((wanted) =>
-    !Array.from(actual).some((found) => equal(wanted, found))
-  );
-  if (missing.length === 0) return;
-  throw new AssertionError(
-    `Expected actual: "${print(actual)}" to include: "${print(expected)}"${suffix(msg)}\nmissing: ${
-      print(missing)
-    }`,
-  );
+  const found = Array.from(actual);
+  const missing = Array.from(expected).filter((one) => !found.some((other) => equal(one, other)));
+  check(missing.length === 0, () => `${print(found)} lacks ${print(missing)}`, msg);
 }
 
 /** Fails unless the object has the expected properties, deeply; others are ignored. */
@@ -211,67 +145,57 @@ export function assertObjectMatch(
   expected: Record<PropertyKey, unknown>,
   msg?: string,
 ): void {
-  assertEquals<unknown>(narrowTo(actual, expected), narrowTo(expected, expected), msg);
+  assertEquals(narrowTo(actual, expected), expected, msg);
 }
 
+/** The properties of a value that a shape names, deeply. */
 function narrowTo(value: unknown, shape: unknown): unknown {
   if (Array.isArray(value) && Array.isArray(shape)) {
     return value.map((element, index) => narrowTo(element, shape[index]));
   }
   if (!isPlain(value) || !isPlain(shape)) return value;
-  const keys = Reflect.ownKeys(shape).filter((key) => key in value);
-  return Object.fromEntries(
-    keys.map((key) => [key, narrowTo(Reflect.get(value, key), Reflect.get(shape, key))]),
-  );
+  const kept = Reflect.ownKeys(shape).filter((key) => key in value)
+    .map((key) => [key, narrowTo(Reflect.get(value, key), Reflect.get(shape, key))]);
+  return Object.setPrototypeOf(Object.fromEntries(kept), Object.getPrototypeOf(shape));
 }
 
 function isPlain(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value) &&
-    !(value instanceof Map) && !(value instanceof Set) && !(value instanceof Date) &&
-    !(value instanceof RegExp);
+    ![Map, Set, Date, RegExp].some((kind) => value instanceof kind);
 }
 
 /** Fails unless `|actual - expected| <= tolerance` (default: 10^-7 of the expected value). */
 export function assertAlmostEquals(
   actual: number,
   expected: number,
-  tolerance?: number,
+  tolerance = Number.isFinite(expected) ? Math.abs(expected * 1e-7) : 1e-7,
   msg?: string,
 ): void {
-  if (Object.is(actual, expected)) return;
-  const allowed = tolerance ?? (Number.isFinite(expected) ? Math.abs(expected * 1e-7) : 1e-7);
-  const delta = Math.abs(expected - actual);
-  if (delta <= allowed) return;
-  throw new AssertionError(
-    `Expected actual: "${actual}" to be close to "${expected}": delta "${delta}" is greater than "${allowed}"${
-      suffix(msg)
-    }`,
+  check(
+    Object.is(actual, expected) || Math.abs(expected - actual) <= tolerance,
+    () => `Expected ${actual} to be within ${tolerance} of ${expected}`,
+    msg,
   );
-}
-
-function assertOrder<T>(holds: boolean, sign: string, actual: T, expected: T, msg?: string): void {
-  if (holds) return;
-  throw new AssertionError(`Expect ${print(actual)} ${sign} ${print(expected)}${suffix(msg)}`);
 }
 
 /** Fails unless `actual > expected`. */
 export function assertGreater<T>(actual: T, expected: T, msg?: string): void {
-  assertOrder(actual > expected, ">", actual, expected, msg);
+  check(actual > expected, () => `Expected ${print(actual)} > ${print(expected)}`, msg);
 }
 
 /** Fails unless `actual >= expected`. */
 export function assertGreaterOrEqual<T>(actual: T, expected: T, msg?: string): void {
-  assertOrder(actual >= expected, ">=", actual, expected, msg);
+  check(actual >= expected, () => `Expected ${print(actual)} >= ${print(expected)}`, msg);
 }
 
 /** Fails unless `actual < expected`. */
 export function assertLess<T>(actual: T, expected: T, msg?: string): void {
-  assertOrder(actual < expected, "<", actual, expected, msg);
+  check(actual < expected, () => `Expected ${print(actual)} < ${print(expected)}`, msg);
 }
 
 /** Fails unless `actual <= expected`. */
 export function assertLessOrEqual<T>(actual: T, expected: T, msg?: string): void {
-  assertOrder(actual <= expected, "<=", actual, expected, msg);
+  check(actual <= expected, () => `Expected ${print(actual)} <= ${print(expected)}`, msg);
 }
 
 /** Fails unless the value is an error of the class whose message includes (or matches) the text. */
@@ -281,32 +205,17 @@ export function assertIsError<E extends Error = Error>(
   msgMatches?: string | RegExp,
   msg?: string,
 ): asserts error is E {
-  if (!(error instanceof Error)) {
-    throw new AssertionError(`Expected "error" to be an Error object${suffix(msg)}`);
-  }
-  if (ErrorClass !== undefined && !(error instanceof ErrorClass)) {
-    throw new AssertionError(
-      `Expected error to be instance of "${ErrorClass.name}", but was "${error.constructor.name}": ${error.message}${
-        suffix(msg)
-      }`,
-      { cause: error },
-    );
-  }
-  if (msgMatches === undefined) return;
+  const kind = ErrorClass ?? Error;
+  check(error instanceof kind, () => `Expected a ${kind.name}, not ${print(error)}`, msg);
+  if (msgMatches === undefined || !(error instanceof Error)) return;
+  const text = error.message;
   const fits = typeof msgMatches === "string"
-    ? error.message.includes(msgMatches)
-    : matches(msgMatches, error.message);
-  if (!fits) {
-    throw new AssertionError(
-      `Expected error message to ${typeof msgMatches === "string" ? "include" : "match"} ${
-        print(msgMatches)
-      }, but got ${print(error.message)}${suffix(msg)}`,
-      { cause: error },
-    );
-  }
+    ? text.includes(msgMatches)
+    : matches(text, msgMatches);
+  check(fits, () => `Expected the message "${text}" to say ${print(msgMatches)}`, msg);
 }
 
-function checkThrown<E extends Error>(
+function assertThrown<E extends Error>(
   thrown: unknown,
   classOrMsg: Constructor<E> | string | undefined,
   msgIncludes: string | undefined,
@@ -334,11 +243,10 @@ export function assertThrows<E extends Error = Error>(
   try {
     fn();
   } catch (error) {
-    return checkThrown(error, classOrMsg, msgIncludes, msg);
+    return assertThrown(error, classOrMsg, msgIncludes, msg);
   }
-  throw new AssertionError(
-    `Expected function to throw${suffix(typeof classOrMsg === "string" ? classOrMsg : msg)}`,
-  );
+  const said = typeof classOrMsg === "string" ? classOrMsg : msg;
+  check(false, () => "Expected function to throw", said);
 }
 
 /** Fails unless the function's promise rejects; resolves to what it rejected with. */
@@ -365,9 +273,8 @@ export async function assertRejects<E extends Error = Error>(
   try {
     await promise;
   } catch (error) {
-    return checkThrown(error, classOrMsg, msgIncludes, msg);
+    return assertThrown(error, classOrMsg, msgIncludes, msg);
   }
-  throw new AssertionError(
-    `Expected function to reject${suffix(typeof classOrMsg === "string" ? classOrMsg : msg)}`,
-  );
+  const said = typeof classOrMsg === "string" ? classOrMsg : msg;
+  check(false, () => "Expected function to reject", said);
 }
