@@ -12,7 +12,7 @@ import { Engine } from "./actors/engine.ts";
 import { crashPoint } from "./actors/runtime/crash_point.ts";
 import { idsFollow, newId } from "./actors/runtime/ids.ts";
 import { FeeBoard } from "./actors/treasury/fee_board.ts";
-import { createWebhooks } from "./actors/webhook/webhooks.ts";
+import { Webhooks } from "./actors/webhook/webhooks.ts";
 import { createApi, createOps } from "./api/app.ts";
 import type { ApiDeps } from "./api/http/context.ts";
 import { MERCHANT_ROUTES, ROUTES, withoutReference } from "./api/routes.ts";
@@ -142,7 +142,7 @@ const sender = createWorkerSender({
   connections: callbackConnections(descriptors),
 });
 const node = await nodeName(config);
-const webhooks = createWebhooks({
+const webhooks = new Webhooks({
   outbox: createOutbox(sql, { node }),
   sender,
   openSecret: (kept, merchantId) => secrets.box.open(kept, merchantId),

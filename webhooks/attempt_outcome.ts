@@ -1,37 +1,71 @@
 /**
- * What became of one attempt to deliver an event.
+ * Outcomes of attempts to deliver an event.
  *
  * @module
  */
 
+import type { Answer } from "./answer_parser.ts";
 import type { UrlRefusal } from "./url_guard.ts";
 
-/** What every outcome tells. */
-interface Told {
-  /** From the first byte out to the verdict, milliseconds. */
-  readonly durationMs: number;
-}
-
-/** What the endpoint answered. */
-interface Answered extends Told {
+/** An answer of the endpoint. */
+interface Answered {
   readonly status: number;
   /** The first 2 kB of the answer, as text without NUL. */
   readonly answer: string;
 }
 
-/** One attempt's outcome; only `acknowledged` ends the delivery. */
-export type AttemptOutcome =
-  | (Answered & { readonly category: "acknowledged" })
-  /** 2xx without `{"ok": true}`. */
-  | (Answered & { readonly category: "not_acknowledged" })
-  /** Any status that is not 2xx; redirects are not followed. */
-  | (Answered & { readonly category: "bad_status" })
-  /** The answer is longer than is read. */
-  | (Answered & { readonly category: "answer_too_long" })
-  | (Told & { readonly category: "timeout" })
+/** One attempt's outcome but for its time; only `acknowledged` ends the delivery. */
+export type UntimedOutcome =
+  | (Answered & {
+    readonly category:
+      | "acknowledged"
+      /** 2xx without `{"ok": true}`. */
+      | "not_acknowledged"
+      /** Any status that is not 2xx; redirects are not followed. */
+      | "bad_status"
+      /** The answer is longer than is read. */
+      | "answer_too_long";
+  })
+  | { readonly category: "timeout" }
   /** No connection, or one that broke. `code` is the system's word, for example `ECONNREFUSED`. */
-  | (Told & { readonly category: "network"; readonly code: string })
-  /** The URL is not one that we call; nothing was sent. */
-  | (Told & { readonly category: "refused_url"; readonly reason: UrlRefusal })
+  | { readonly category: "network"; readonly code: string }
+  /** The URL is not one that is called; nothing was sent. */
+  | { readonly category: "refused_url"; readonly reason: UrlRefusal }
+  /** No sender was ready; nothing was sent. */
+  | { readonly category: "not_sent" }
   /** Given up because the service is stopping. */
-  | (Told & { readonly category: "stopped" });
+  | { readonly category: "stopped" };
+
+/** One attempt's outcome. */
+export type AttemptOutcome = UntimedOutcome & {
+  /** From the first byte out to the outcome, milliseconds. */
+  readonly durationMs: number;
+};
+
+/** Bytes of an answer that are kept for the delivery log. */
+const KEEP_CAP = 2_048;
+const decoder = new TextDecoder();
+
+/** Judges an answer: only a 2xx whose JSON body says that `ok` is true acknowledges a delivery. */
+export function outcomeOf({ status, body, isTooLong }: Answer): UntimedOutcome {
+  const text = decoder.decode(body);
+  const kept = body.length <= KEEP_CAP ? text : decoder.decode(body.subarray(0, KEEP_CAP));
+  // PostgreSQL stores no NUL in text
+  const answered = { status, answer: kept.replaceAll("\0", "\u{fffd}") };
+  if (isTooLong) return { category: "answer_too_long", ...answered };
+  if (status < 200 || status > 299) return { category: "bad_status", ...answered };
+  return { category: isAcknowledgement(text) ? "acknowledged" : "not_acknowledged", ...answered };
+}
+
+/** @param body the whole body as text */
+function isAcknowledgement(body: string): boolean {
+  let answer: unknown;
+  try {
+    answer = JSON.parse(body);
+  } catch (error) {
+    if (error instanceof SyntaxError) return false;
+    throw error;
+  }
+  return typeof answer === "object" && answer !== null && !Array.isArray(answer) &&
+    Object.hasOwn(answer, "ok") && (answer as { readonly ok: unknown }).ok === true;
+}

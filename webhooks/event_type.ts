@@ -1,5 +1,5 @@
 /**
- * The kinds of events that merchants can be told of.
+ * The kinds of events that are sent to merchants, and which of them a merchant wants.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export function isEventType(text: string): text is EventType {
   return (EVENT_TYPES as readonly string[]).includes(text);
 }
 
-/** The event of a test delivery; it tells of nothing, and no consumer books anything on it. */
+/** The event of a test delivery; nothing has happened, and no consumer books anything on it. */
 export const TEST_EVENT = "webhook.test";
 
 /** Everything that is ever sent. */
@@ -40,3 +40,20 @@ export function isSentType(text: string): text is SentType {
  */
 export const LISTED_EVENT =
   /^((deposit|withdrawal)\.(pending|confirmed|failed)|transaction\.(confirmed|failed)|webhook\.test|payout\.[a-z0-9_.-]{1,57})$/;
+
+/** A merchant's wish for events. Applied when an event is written. */
+interface Subscription {
+  readonly webhookUrl: string | null;
+  readonly webhookEnabled: boolean;
+  /** Names that are wanted; null: all of them; empty: none. */
+  readonly webhookEvents: readonly string[] | null;
+}
+
+/**
+ * True if the event is to be delivered. One that is not is stored as skipped, so that it can be
+ * sent later on request.
+ */
+export function isSubscribed(subscription: Subscription, type: EventType): boolean {
+  if (!subscription.webhookEnabled || subscription.webhookUrl === null) return false;
+  return subscription.webhookEvents === null || subscription.webhookEvents.includes(type);
+}

@@ -10,11 +10,8 @@ import { Buffer } from "node:buffer";
 import { lookup as systemLookup, type LookupAddress, type LookupAllOptions } from "node:dns";
 import net, { type LookupFunction, type Socket } from "node:net";
 import tls from "node:tls";
-import { isAcknowledgement } from "./acknowledgement.ts";
-import type { Answer } from "./answer_parser.ts";
-import type { AttemptOutcome } from "./attempt_outcome.ts";
-import { Connections, type Endpoint, type Exchange, type Listener } from "./connections.ts";
-import { type Deadline, Deadlines } from "./deadlines.ts";
+import { type AttemptOutcome, outcomeOf, type UntimedOutcome } from "./attempt_outcome.ts";
+import { Connections, type Endpoint, type Exchange } from "./connections.ts";
 import type { SentType } from "./event_type.ts";
 import { signedHeaders, type SigningSecrets } from "./signature.ts";
 import {
@@ -26,9 +23,9 @@ import {
   type UrlRules,
 } from "./url_guard.ts";
 
-/** What is sent where. */
+/** One event with everything that its request needs. */
 export interface Delivery {
-  /** Whose it is: connections are not shared between merchants. */
+  /** Connections are not shared between merchants. */
   readonly merchantId: string;
   readonly eventId: string;
   readonly type: SentType;
@@ -53,11 +50,10 @@ export interface Sender {
   close(): void;
 }
 
-/** Bytes of an answer that are kept for the delivery log. */
-const KEEP_CAP = 2_048;
-
 /** Endpoints whose URLs are known to be good; more than any node calls within minutes. */
 const KNOWN_TARGETS = 10_000;
+
+const NOTHING = new Uint8Array(0);
 
 const USER_AGENT = "Stablecoin-Payments-Webhooks/1";
 
@@ -65,7 +61,7 @@ const USER_AGENT = "Stablecoin-Payments-Webhooks/1";
 export type Resolve = (
   hostname: string,
   options: LookupAllOptions & {
-    /** Whose endpoint it is, where it is called. */
+    /** Merchant whose endpoint is called. */
     readonly merchantId?: string;
   },
   callback: (
@@ -78,7 +74,7 @@ export type Resolve = (
 export const systemResolve: Resolve = (hostname, _options, callback) =>
   systemLookup(hostname, { all: true }, callback);
 
-/** What {@linkcode createSender} needs. */
+/** Settings of {@linkcode createSender}. */
 export interface SenderOptions {
   readonly rules: UrlRules;
   readonly resolve?: Resolve;
@@ -90,8 +86,8 @@ export interface SenderOptions {
   readonly connections?: number | undefined;
 }
 
-/** A sender that reports outcomes without a promise for each; a thousand a second are many. */
-export interface DirectSender extends Sender {
+/** A sender that reports outcomes without a promise for each. */
+interface DirectSender extends Sender {
   /**
    * Begins an attempt.
    *
@@ -103,21 +99,17 @@ export interface DirectSender extends Sender {
 
 /** A sender with its own kept-alive connections. */
 export function createSender(options: SenderOptions): DirectSender {
-  const { rules, trusted = null } = options;
-  const mayConnect = options.mayConnect ?? (() => true);
-  const lookupFor = guardedLookup(rules, options.resolve ?? systemResolve, mayConnect);
   const connections = new Connections(
-    ({ merchantId, url }) => open(url, lookupFor(merchantId), trusted),
+    (endpoint) => open(endpoint, options),
     options.connections,
   );
-  const deadlines = new Deadlines();
-  const attempts = new Set<Attempt>();
+  const underWay = new Set<() => void>();
   const targets = new Map<string, Target>();
 
   function targetOf(text: string): Target {
     let target = targets.get(text);
     if (target === undefined) {
-      target = judge(text, rules, mayConnect);
+      target = judge(text, options);
       // all of it depends on the text alone
       if (targets.size >= KNOWN_TARGETS) targets.clear();
       targets.set(text, target);
@@ -126,23 +118,42 @@ export function createSender(options: SenderOptions): DirectSender {
   }
 
   const begin: DirectSender["begin"] = (delivery, now, conclude) => {
-    const target = targetOf(delivery.url);
-    const attempt = new Attempt((outcome) => {
-      attempts.delete(attempt);
-      conclude(outcome);
-    });
+    const { merchantId, url: text, timeoutMs } = delivery;
+    const target = targetOf(text);
+    const bytes = target.kind === "allowed" ? requestBytes(target.head, delivery, now) : NOTHING;
+    const startedAt = performance.now();
+    let exchange: Exchange | null = null;
+    const timer = setTimeout(() => finish({ category: "timeout" }), timeoutMs);
+    // whatever comes first decides
+    const finish = (outcome: UntimedOutcome) => {
+      if (!underWay.delete(stop)) return;
+      clearTimeout(timer);
+      exchange?.giveUp();
+      conclude({ ...outcome, durationMs: Math.round(performance.now() - startedAt) });
+    };
+    const stop = () => finish({ category: "stopped" });
+    underWay.add(stop);
     if (target.kind === "refused") {
-      queueMicrotask(() => attempt.finish({ category: "refused_url", reason: target.reason }));
-    } else {
-      const bytes = requestBytes(target.head, delivery, now);
-      const isOver = () => attempt.finish({ category: "timeout" });
-      attempt.deadline = deadlines.set(delivery.timeoutMs, isOver);
-      const { merchantId } = delivery;
-      const { origin, url } = target;
-      attempt.exchange = connections.request({ merchantId, origin, url }, bytes, attempt);
+      queueMicrotask(() => finish({ category: "refused_url", reason: target.reason }));
+      return stop;
     }
-    attempts.add(attempt);
-    return () => attempt.finish({ category: "stopped" });
+    const { origin, url } = target;
+    exchange = connections.request({ merchantId, origin, url }, bytes, {
+      answered(answer) {
+        // its connection may serve another request by now
+        exchange = null;
+        finish(outcomeOf(answer));
+      },
+      failed(error) {
+        exchange = null;
+        finish(
+          error instanceof AddressRefused
+            ? { category: "refused_url", reason: error.reason }
+            : { category: "network", code: error.code ?? error.name },
+        );
+      },
+    });
+    return stop;
   };
 
   return {
@@ -157,31 +168,32 @@ export function createSender(options: SenderOptions): DirectSender {
         signal.addEventListener("abort", giveUp);
       }),
     close(): void {
-      for (const attempt of attempts) attempt.finish({ category: "stopped" });
+      for (const stop of underWay) stop();
       connections.close();
-      deadlines.clear();
     },
   };
 }
 
-/** What is known of a URL before anything is sent to it. */
+/** A URL, judged before anything is sent to it. */
 type Target =
   | { readonly kind: "refused"; readonly reason: UrlRefusal }
   | (Omit<Endpoint, "merchantId"> & { readonly kind: "allowed"; readonly head: string });
 
-function judge(text: string, rules: UrlRules, mayConnect: (address: string) => boolean): Target {
+function judge(text: string, { rules, mayConnect }: SenderOptions): Target {
   const check = checkUrl(text, rules);
   if (check.kind === "refused") return check;
   const { url } = check;
   const literal = addressLiteral(url);
-  if (literal !== null && !mayConnect(literal)) return { kind: "refused", reason: "not_public" };
+  if (literal !== null && mayConnect?.(literal) === false) {
+    return { kind: "refused", reason: "not_public" };
+  }
   const head = `POST ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\n` +
     "Content-Type: application/json\r\nAccept: application/json\r\n" +
     `User-Agent: ${USER_AGENT}\r\nConnection: keep-alive\r\n`;
   return { kind: "allowed", origin: url.origin, url, head };
 }
 
-/** What an event may be called: anything else could end the line that names it. */
+/** Characters of an event's id: anything else could end the line that names it. */
 const EVENT_ID = /^[\x21-\x7e]+$/;
 
 function requestBytes(head: string, delivery: Delivery, now: number): Uint8Array {
@@ -197,77 +209,29 @@ function requestBytes(head: string, delivery: Delivery, now: number): Uint8Array
 }
 
 /** Opens a connection to exactly those addresses that the lookup gives, or to the one in the URL. */
-function open(url: URL, lookup: LookupFunction, trusted: string | null): Socket {
+function open({ url, merchantId }: Endpoint, options: SenderOptions): Socket {
   const isSecure = url.protocol === "https:";
   const literal = addressLiteral(url);
   const host = literal ?? url.hostname;
   const port = url.port === "" ? (isSecure ? 443 : 80) : Number(url.port);
-  const options = { host, port, lookup, noDelay: true, keepAlive: true };
-  if (!isSecure) return net.connect(options);
+  const lookup = guardedLookup(merchantId, options);
+  const plain = { host, port, lookup, noDelay: true, keepAlive: true };
+  if (!isSecure) return net.connect(plain);
   // said, as NODE_TLS_REJECT_UNAUTHORIZED would otherwise switch the check of certificates off
   const checked = { rejectUnauthorized: true, ALPNProtocols: ["http/1.1"] };
-  const secureOptions: tls.ConnectionOptions = { ...options, ...checked };
-  if (literal === null) secureOptions.servername = host;
+  const secure: tls.ConnectionOptions = { ...plain, ...checked };
+  if (literal === null) secure.servername = host;
   // null, not left out: where NODE_EXTRA_CA_CERTS is set, Deno would read the system's certificates
   // for each connection and fail without a permission that cannot be given by name
-  Object.assign(secureOptions, { ca: trusted });
-  return tls.connect(secureOptions);
+  return tls.connect(Object.assign(secure, { ca: options.trusted ?? null }));
 }
-
-type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
-type Untimed = Without<AttemptOutcome, "durationMs">;
-
-/** Waits for the verdict on one request; whatever comes first decides. */
-class Attempt implements Listener {
-  deadline: Deadline | null = null;
-  exchange: Exchange | null = null;
-  readonly #startedAt = performance.now();
-  #isOver = false;
-
-  constructor(private readonly conclude: (outcome: AttemptOutcome) => void) {}
-
-  answered(answer: Answer): void {
-    // what was answered is over, its connection may serve another by now
-    this.exchange = null;
-    this.finish(verdict(answer));
-  }
-
-  failed(error: Error & { readonly code?: string }): void {
-    this.exchange = null;
-    this.finish(
-      error instanceof AddressRefused
-        ? { category: "refused_url", reason: error.reason }
-        : { category: "network", code: error.code ?? error.name },
-    );
-  }
-
-  finish(outcome: Untimed): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.deadline?.clear();
-    this.exchange?.giveUp();
-    const durationMs = Math.round(performance.now() - this.#startedAt);
-    this.conclude({ ...outcome, durationMs });
-  }
-}
-
-function verdict({ status, body, isTooLong }: Answer): Untimed {
-  const text = decoder.decode(body);
-  const kept = body.length <= KEEP_CAP ? text : decoder.decode(body.subarray(0, KEEP_CAP));
-  // PostgreSQL stores no NUL in text
-  const told = { status, answer: kept.replaceAll("\0", "\u{fffd}") };
-  if (isTooLong) return { category: "answer_too_long", ...told };
-  if (status < 200 || status > 299) return { category: "bad_status", ...told };
-  return { category: isAcknowledgement(text) ? "acknowledged" : "not_acknowledged", ...told };
-}
-
-const decoder = new TextDecoder();
 
 /** A name resolved to an address that is not called. */
 class AddressRefused extends Error {
+  override readonly name = "AddressRefused";
+
   constructor(readonly reason: UrlRefusal) {
     super("Cannot call a webhook as its host resolves to an address that is not called");
-    this.name = "AddressRefused";
   }
 }
 
@@ -276,21 +240,21 @@ class AddressRefused extends Error {
  * can be called.
  */
 function guardedLookup(
-  rules: UrlRules,
-  resolve: Resolve,
-  mayConnect: (address: string) => boolean,
-): (merchantId: string) => LookupFunction {
-  return (merchantId) => (hostname, options, callback) => {
+  merchantId: string,
+  { rules, resolve = systemResolve, mayConnect }: SenderOptions,
+): LookupFunction {
+  return (hostname, options, callback) => {
+    const refuse = (reason: UrlRefusal) => callback(new AddressRefused(reason), [], 0);
     resolve(hostname, { ...options, all: true, merchantId }, (error, addresses) => {
       if (error !== null) return callback(error, [], 0);
       if (addresses.length === 0 || addresses.some((a) => !isAllowedAddress(a.address, rules))) {
-        return callback(new AddressRefused("not_public"), [], 0);
+        return refuse("not_public");
       }
       const reachable = addresses.filter(({ address }) => isReachable(address));
       const [first] = reachable;
-      if (first === undefined) return callback(new AddressRefused("only_ipv6"), [], 0);
-      if (!reachable.every(({ address }) => mayConnect(address))) {
-        return callback(new AddressRefused("not_public"), [], 0);
+      if (first === undefined) return refuse("only_ipv6");
+      if (reachable.some(({ address }) => mayConnect?.(address) === false)) {
+        return refuse("not_public");
       }
       if (options.all === true) callback(null, reachable);
       else callback(null, first.address, first.family);

@@ -1,19 +1,35 @@
 /**
- * What proves to a receiver that a delivery is ours. Two signatures over the same bytes: the
- * interface's own (hex, keyed by the text of the secret) and the one of Standard Webhooks 1.0.0
- * (base64 over `id.timestamp.body`, keyed by the decoded secret), for which receivers find
- * ready-made libraries.
+ * Secrets that callbacks are signed with, and the signatures that prove to a receiver who sent a
+ * delivery. There are two over the same bytes: the interface's own (hex, keyed by the text of the
+ * secret) and the one of Standard Webhooks 1.0.0 (base64 over `id.timestamp.body`, keyed by the
+ * decoded secret), for which receivers find ready-made libraries.
  *
  * @module
  */
 
+import { Buffer } from "node:buffer";
+import { createHmac, randomBytes } from "node:crypto";
 import type { SentType } from "./event_type.ts";
-import { hmacSha256 } from "./hmac.ts";
-import { standardKey } from "./secret.ts";
 
-const encoder = new TextEncoder();
+/** Beginning of every secret. */
+const SECRET_PREFIX = "whsec_";
+const SECRET_BYTES = 32;
 
-/** What a delivery is signed with. */
+/** A new secret: `whsec_` and the base64 of 32 random bytes. */
+export function newWebhookSecret(): string {
+  return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString("base64");
+}
+
+/** @throws {RangeError} when the text is no secret of this service; its value is not shown */
+function standardKey(secret: string): Uint8Array {
+  const key = secret.startsWith(SECRET_PREFIX)
+    ? Buffer.from(secret.slice(SECRET_PREFIX.length), "base64")
+    : new Uint8Array(0);
+  if (key.length === 0) throw new RangeError("Cannot sign a delivery as the secret is malformed");
+  return key;
+}
+
+/** Secrets that a delivery is signed with. */
 export interface SigningSecrets {
   /** The newest secret. */
   readonly current: string;
@@ -22,7 +38,7 @@ export interface SigningSecrets {
 }
 
 /** One delivery, as it is signed. */
-export interface Signable {
+interface Signable {
   /** The event's id, the same on every redelivery. */
   readonly eventId: string;
   readonly type: SentType;
@@ -32,19 +48,15 @@ export interface Signable {
   readonly body: string;
 }
 
-/**
- * Lowercase hex HMAC-SHA256 of the body, keyed by the UTF-8 bytes of the secret.
- *
- * @param body the exact bytes (or their UTF-8 text) of the request body
- */
+/** Lowercase hex HMAC-SHA256 of the exact body, keyed by the UTF-8 bytes of the secret. */
 export function hexSignature(secret: string, body: string): string {
-  return hmacSha256(encoder.encode(secret), body, "hex");
+  return createHmac("sha256", secret).update(body).digest("hex");
 }
 
 /** One entry of the `webhook-signature` header: `v1,<base64>`. */
 export function standardSignature(secret: string, delivery: Signable): string {
   const signed = `${delivery.eventId}.${delivery.timestamp}.${delivery.body}`;
-  return `v1,${hmacSha256(standardKey(secret), signed, "base64")}`;
+  return `v1,${createHmac("sha256", standardKey(secret)).update(signed).digest("base64")}`;
 }
 
 /**
@@ -54,7 +66,7 @@ export function standardSignature(secret: string, delivery: Signable): string {
  * @throws {RangeError} when a secret is malformed
  */
 export function signedHeaders(
-  secrets: SigningSecrets,
+  { current, previous }: SigningSecrets,
   delivery: Signable,
 ): Record<string, string> {
   const timestamp = String(delivery.timestamp);
@@ -62,14 +74,14 @@ export function signedHeaders(
     "X-Webhook-Event": delivery.type,
     "X-Webhook-Id": delivery.eventId,
     "X-Webhook-Timestamp": timestamp,
-    "X-Webhook-Signature": hexSignature(secrets.current, delivery.body),
+    "X-Webhook-Signature": hexSignature(current, delivery.body),
     "webhook-id": delivery.eventId,
     "webhook-timestamp": timestamp,
-    "webhook-signature": standardSignature(secrets.current, delivery),
+    "webhook-signature": standardSignature(current, delivery),
   };
-  if (secrets.previous !== null) {
-    headers["X-Webhook-Signature-Previous"] = hexSignature(secrets.previous, delivery.body);
-    headers["webhook-signature"] += ` ${standardSignature(secrets.previous, delivery)}`;
+  if (previous !== null) {
+    headers["X-Webhook-Signature-Previous"] = hexSignature(previous, delivery.body);
+    headers["webhook-signature"] += ` ${standardSignature(previous, delivery)}`;
   }
   return headers;
 }

@@ -18,6 +18,7 @@ import {
 } from "../../ledger/reconcile/holdings.ts";
 import type { ReconcileScope } from "../../ledger/reconcile/difference.ts";
 import { checkHotWallet } from "./check_hot_wallet.ts";
+import type { Compared, ReportedHolding, ReportedPart, ReportedRule } from "./report.ts";
 import {
   type ChainCheck,
   NODE_MS,
@@ -37,8 +38,11 @@ const AT_ONCE = 8;
 /** Addresses of one comparison where nodes are to be spared: the fullest, and as many by chance. */
 const ADDRESSES = 1_000;
 
+/** Said of a network that could not be compared at all. */
+export const CHAIN_RULE = "books and chain agree";
+
 /** Holdings of a network's wallets in one currency, and the amount owed from them. */
-export interface Holding {
+interface Holding {
   readonly currency: Currency;
   readonly hotWallet: Amount;
   readonly addresses: Amount;
@@ -47,24 +51,6 @@ export interface Holding {
   readonly inFlight: Amount;
   readonly owed: Amount;
 }
-
-/** One comparison with the chain. */
-export interface ChainResult {
-  readonly rule: string;
-  readonly differences: readonly Difference[];
-  /** Why it, or a part of it, could not be compared; null: all of it was. */
-  readonly unchecked: string | null;
-}
-
-/** Result of comparing a network. */
-export type ChainReport =
-  | {
-    readonly kind: "checked";
-    readonly results: readonly ChainResult[];
-    readonly holdings: readonly Holding[];
-  }
-  /** Nothing is known: the node or the service's scan is away. */
-  | { readonly kind: "unchecked"; readonly reason: string };
 
 export interface ChainCheckOptions {
   /** `quick`: what costs the same however many payments there were; default `full`. */
@@ -78,53 +64,51 @@ export interface ChainCheckOptions {
 /** Compares the books with one network; a rule that cannot be compared does not keep others from it. */
 export async function checkChain(
   check: ChainCheck,
-  options: ChainCheckOptions = {},
-): Promise<ChainReport> {
-  const { scope = "full", sparesNodes = false, acceptsHotWallet = false } = options;
-  let holdings: readonly Holding[] = [];
-  const addresses: Rule = [
-    "addresses hold what was paid to them",
-    async () => whole(await compareAddresses(check, sparesNodes)),
-  ];
-  const payouts: Rule = [
-    "payouts that count as paid are on the chain",
-    async () => whole(await comparePayouts(check)),
-  ];
-  const wallets: Rule = ["the wallets hold what merchants are owed", async () => {
-    const found = await compareWallets(check);
-    holdings = found.holdings;
-    return whole(found.differences);
-  }];
-  const hotWallet: Rule = [
-    "the hot wallet moved by our orders only",
-    () => checkHotWallet(check, acceptsHotWallet),
-  ];
-  const rules = scope === "full" ? [addresses, payouts, wallets, hotWallet] : [payouts, hotWallet];
-  const results = await compareEach(rules);
-  const [first] = results;
-  if (first !== undefined && first.unchecked !== null && results.every(isUnread)) {
-    return { kind: "unchecked", reason: first.unchecked };
+  { scope = "full", sparesNodes = false, acceptsHotWallet = false }: ChainCheckOptions = {},
+): Promise<ReportedPart> {
+  const { network } = check.chain;
+  const holdings: Holding[] = [];
+  const rules = await compareEach([
+    {
+      rule: "addresses hold what was paid to them",
+      scope: "full",
+      compare: () => compareAddresses(check, sparesNodes),
+    },
+    {
+      rule: "payouts that count as paid are on the chain",
+      scope: "quick",
+      compare: () => comparePayouts(check),
+    },
+    {
+      rule: "the wallets hold what merchants are owed",
+      scope: "full",
+      compare: () => compareWallets(check, holdings),
+    },
+    {
+      rule: "the hot wallet moved by our orders only",
+      scope: "quick",
+      compare: () => checkHotWallet(check, acceptsHotWallet),
+    },
+  ].filter((rule) => scope === "full" || rule.scope === "quick"));
+  // nothing is known: the node or the service's scan is away
+  const [first] = rules;
+  const isUnread = rules.every((one) => one.unchecked !== null && one.differences.length === 0);
+  if (first !== undefined && isUnread) {
+    return { network, rules: [{ ...first, rule: CHAIN_RULE }], holdings: [] };
   }
-  return { kind: "checked", results, holdings };
+  return { network, rules, holdings: holdings.map(reported) };
 }
 
-/** Result of comparing one rule. */
-type Compared = Omit<ChainResult, "rule">;
-type Rule = readonly [rule: string, compare: () => Promise<Compared>];
-
-function whole(differences: readonly Difference[]): Compared {
-  return { differences, unchecked: null };
+interface Rule {
+  readonly rule: string;
+  readonly compare: () => Promise<Compared>;
 }
 
-function isUnread({ differences, unchecked }: Compared): boolean {
-  return unchecked !== null && differences.length === 0;
-}
-
-async function compareEach(rules: readonly Rule[]): Promise<readonly ChainResult[]> {
-  const results: ChainResult[] = [];
+async function compareEach(rules: readonly Rule[]): Promise<readonly ReportedRule[]> {
+  const results: ReportedRule[] = [];
   // it was waited for once: the rules after it would wait as long, for nothing
   let behind: string | null = null;
-  for (const [rule, compare] of rules) {
+  for (const { rule, compare } of rules) {
     if (behind !== null) {
       results.push({ rule, differences: [], unchecked: behind });
       continue;
@@ -147,7 +131,7 @@ async function compareEach(rules: readonly Rule[]): Promise<readonly ChainResult
 async function compareAddresses(
   check: ChainCheck,
   sparesNodes: boolean,
-): Promise<readonly Difference[]> {
+): Promise<Compared> {
   const { sql, chain } = check;
   const readable = new Set<string>(chain.capabilities.currencies);
   let suspects: ReadonlySet<string> | null = null;
@@ -159,16 +143,16 @@ async function compareAddresses(
       .filter((holding) => suspects === null || suspects.has(keyOf(holding)));
     if (sparesNodes && suspects === null) expected = someOf(expected);
     const wrong = await wrongBalances(chain, expected);
-    if (wrong.length === 0) return [];
+    if (wrong.length === 0) return whole([]);
     differences = wrong.map(({ holding, found }) => ({
       subject: `${holding.address} ${holding.currency}`,
       detail: `${formatAmount(found)} on the chain, ${formatAmount(holding.amount)} by the books`,
     }));
     const { height: now } = await chain.solid(AbortSignal.timeout(NODE_MS));
-    if (now === height) return differences;
+    if (now === height) break;
     suspects = new Set(wrong.map(({ holding }) => keyOf(holding)));
   }
-  return differences;
+  return whole(differences);
 }
 
 /** The fullest addresses, and others by chance, so that each has its turn. */
@@ -192,7 +176,7 @@ async function wrongBalances(chain: ReconciledChain, expected: readonly AddressH
   return wrong;
 }
 
-async function comparePayouts({ sql, chain }: ChainCheck): Promise<readonly Difference[]> {
+async function comparePayouts({ sql, chain }: ChainCheck): Promise<Compared> {
   const attempts = await listPaidAttempts(sql, chain.network, PAYOUTS);
   const differences: Difference[] = [];
   await eachOf(attempts, async (attempt) => {
@@ -209,30 +193,32 @@ async function comparePayouts({ sql, chain }: ChainCheck): Promise<readonly Diff
       detail: found.kind === "found" ? "is on the chain and does not pay this" : found.kind,
     });
   });
-  return differences;
+  return whole(differences);
 }
 
-async function compareWallets(check: ChainCheck): Promise<{
-  readonly differences: readonly Difference[];
-  readonly holdings: readonly Holding[];
-}> {
+/** @param holdings takes what was compared */
+async function compareWallets(check: ChainCheck, holdings: Holding[]): Promise<Compared> {
   const { chain, pause } = check;
   for (let i = 0;; i++) {
-    const holdings = await readHoldings(check);
-    const short = holdings.filter((holding) => heldOf(holding) < holding.owed);
+    const read = await readHoldings(check);
+    const short = read.filter((holding) => heldOf(holding) < holding.owed);
     // a payout may be final on the chain a moment before the books know
     if (short.length === 0 || i === TRIES) {
-      const differences = short.map((holding) => ({
+      holdings.push(...read);
+      return whole(short.map((holding) => ({
         subject: `${holding.currency}/${chain.network}`,
         detail: `${formatAmount(subtract(holding.owed, heldOf(holding)))} are missing`,
-      }));
-      return { differences, holdings };
+      })));
     }
     await pause(PAUSE_MS);
   }
 }
 
-/** Everything that is ours: a sweep or a cold transfer on its way is in one of the three. */
+function whole(differences: readonly Difference[]): Compared {
+  return { differences, unchecked: null };
+}
+
+/** Everything that the wallets hold: a sweep or a cold transfer on its way is in one of the three. */
 export function heldOf({ hotWallet, addresses, cold }: Holding): Amount {
   return add(add(hotWallet, addresses), cold);
 }
@@ -266,9 +252,21 @@ async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>):
     try {
       for (let next = left.shift(); next !== undefined; next = left.shift()) await work(next);
     } catch (error) {
-      // the others end with what they are at: nothing is asked for an answer that nobody awaits
+      // the others end with what they are at: nothing is asked for an answer that is not awaited
       left.length = 0;
       throw error;
     }
   }));
+}
+
+function reported(holding: Holding): ReportedHolding {
+  return {
+    currency: holding.currency,
+    hotWallet: formatAmount(holding.hotWallet),
+    addresses: formatAmount(holding.addresses),
+    cold: formatAmount(holding.cold),
+    inFlight: formatAmount(holding.inFlight),
+    owed: formatAmount(holding.owed),
+    house: formatAmount(subtract(heldOf(holding), holding.owed)),
+  };
 }

@@ -1,15 +1,15 @@
 /**
- * Checks that the hot wallet moved by our orders only: its tokens, and the chain's coin, of which fees are
- * burned too. What it held at one solid block, with what our own transactions brought and took since
- * then, is the least it must hold at a later one: less means that somebody else moves it. More is
- * money from outside, which is nobody's harm.
+ * Checks that the hot wallet moved by our orders only: its tokens, and the chain's coin, of which fees
+ * are taken too. What it held at one solid block, with what our own transactions brought and took since
+ * then, is the least it must hold at a later one: less means that it was moved by another hand.
+ * More is money from outside, which does no harm.
  *
  * A node does not say of which block a balance is. Usually it is one from the newest before to the
  * newest after it was asked, `low` to `high`. Taking our moves out of it, for each of these blocks,
  * says between which amounts the wallet would be, had we not moved it. If it is exactly the level kept
  * last, that level is carried on, which can neither hide nor invent anything. If the level is between
  * them, our transfers explain it, and nothing is kept: the next comparison begins at the same old
- * block, and what hid in them is told as soon as a balance is exact.
+ * block, and what hid in them is reported as soon as a balance is exact.
  *
  * Where nodes stand in for each other the balance may also be of the block before `low` or after
  * `high`, so no deviation is believed of one look. It is looked again at a later block, when all from
@@ -48,18 +48,12 @@ import {
 } from "../../ledger/reconcile/holdings.ts";
 import { type Look, lookAtWallet, type Unmoved, unmovedOf } from "./look_at_wallet.ts";
 import { type ChainCheck, ScanBehind, untilPassed } from "./passed_block.ts";
+import type { Compared } from "./report.ts";
 
 const log = getLogger(["engine", "reconcile"]);
 
 /** By how many blocks a balance may be off those it was read between. */
 const OFF = 1;
-
-/** Result of comparing the hot wallet. */
-export interface HotWalletResult {
-  readonly differences: readonly Difference[];
-  /** What of it could not be compared, and why; null: all of it was. */
-  readonly unchecked: string | null;
-}
 
 /** A look that is not as expected, or one whose balance is to be the basis. */
 interface Doubt {
@@ -68,7 +62,7 @@ interface Doubt {
   readonly seen: string;
 }
 
-/** What a second look came to; null: there is nothing to tell. */
+/** Result of a second look; null: there is nothing to report. */
 type Settled =
   | { readonly kind: "difference"; readonly difference: Difference }
   | { readonly kind: "open"; readonly reason: string }
@@ -79,7 +73,7 @@ type Settled =
  *
  * @param accept whether what it holds is taken for right whatever it is: an operator said so
  */
-export async function checkHotWallet(check: ChainCheck, accept = false): Promise<HotWalletResult> {
+export async function checkHotWallet(check: ChainCheck, accept = false): Promise<Compared> {
   const looks: Look[] = [];
   const unread: string[] = [];
   for (const asset of [...check.chain.capabilities.currencies, "native" as const]) {
@@ -116,7 +110,7 @@ async function reasonNotPassed(check: ChainCheck, looks: readonly Look[]): Promi
   }
 }
 
-/** What a first look leaves to a second one; null: nothing, its level is kept if it is exact. */
+/** The part that a first look leaves to a second one; null: none, its level is kept if it is exact. */
 async function doubtOf(check: ChainCheck, look: Look, accept: boolean): Promise<Doubt | null> {
   const { asset, balance, low, high, last } = look;
   const found = last === null ? null : await unmovedOf(check, look, last.height, low, high);
@@ -164,7 +158,7 @@ async function lookAgain(
   return settled;
 }
 
-/** What two looks say together; all blocks up to the one after the first look are known. */
+/** Judges two looks together; all blocks up to the one after the first look are known. */
 async function settle(
   check: ChainCheck,
   doubt: Doubt,
@@ -188,7 +182,7 @@ async function settle(
   if (more > ZERO) {
     const least = max(ZERO, add(add(last.balance, more), two.moved));
     await storeWalletLevel(check.sql, network, asset, { height: high, balance: least });
-    tellFunded(network, asset, more);
+    logFunded(network, asset, more);
     return null;
   }
   const first = await unmovedOf(check, doubt.look, last.height, doubt.look.low, doubt.look.high);
@@ -260,7 +254,7 @@ function differenceOf(
   };
 }
 
-function tellFunded(network: string, asset: OutgoingAsset, amount: Amount): void {
+function logFunded(network: string, asset: OutgoingAsset, amount: Amount): void {
   log.info("{network}: {amount} {asset} came to the hot wallet from outside", {
     network,
     asset,

@@ -10,12 +10,13 @@ import { getLogger } from "@logtape/logtape";
 import { readDatabaseTime } from "../../ledger/database/database_clock.ts";
 import type { ReconcileScope } from "../../ledger/reconcile/difference.ts";
 import { ensureJob, newestReports, storeReport, takeJob } from "../../ledger/reconcile/reports.ts";
-import { compareAll, type CompareDeps, type Report, type ReportBody } from "./compare_all.ts";
+import { compareAll, type CompareDeps } from "./compare_all.ts";
+import { logReport, type Report, type ReportBody } from "./report.ts";
 
 const log = getLogger(["engine", "reconcile"]);
 
 /** Interval at which due comparisons are looked for. */
-const LOOK_MS = 10_000;
+const POLL_MS = 10_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
@@ -58,7 +59,7 @@ export class Reconciler {
     return 3 * this.#plan.everyMs + DAY_MS / 24;
   }
 
-  /** Begins to look whether comparisons are due. */
+  /** Looks from now on whether comparisons are due. */
   async start(): Promise<void> {
     const { sql } = this.#deps;
     const now = await readDatabaseTime(sql);
@@ -66,7 +67,7 @@ export class Reconciler {
     await ensureJob(sql, jobOf("full"), nextHour(now, this.#plan.fullHour));
     this.#newest = await newestReports<ReportBody>(sql);
     this.#startedAt = performance.now();
-    this.#ticker = setInterval(() => this.#look(), LOOK_MS);
+    this.#ticker = setInterval(() => this.#poll(), POLL_MS);
   }
 
   /** Stops; a comparison under way is left, it has changed nothing. */
@@ -85,7 +86,7 @@ export class Reconciler {
     return report;
   }
 
-  #look(): void {
+  #poll(): void {
     this.#running ??= this.#runDue().catch((error: unknown) => {
       if (!this.#stopped) log.error("the books could not be compared: {error}", { error });
     }).finally(() => this.#running = null);
@@ -110,29 +111,4 @@ export function nextHour(now: number, hour: number): number {
 
 function jobOf(scope: ReconcileScope): string {
   return `reconcile-${scope}`;
-}
-
-/** Every difference is an alarm of its own: it names a record that somebody has to look at. */
-function logReport(report: Report): void {
-  const { scope, differences, unchecked, startedAt, finishedAt } = report;
-  for (const { network, rules } of report.body.parts) {
-    const where = network ?? "books";
-    for (const { rule, differences, unchecked } of rules) {
-      for (const { subject, detail } of differences) {
-        log.fatal("{where}: not so: {rule}: {subject}: {detail}", { where, rule, subject, detail });
-      }
-      if (unchecked !== null) {
-        log.warn("{where}: not compared: {rule}: {unchecked}", { where, rule, unchecked });
-      }
-    }
-  }
-  log.info(
-    "books compared ({scope}, {ms} ms): {differences} differences, {unchecked} not compared",
-    {
-      scope,
-      ms: finishedAt - startedAt,
-      differences,
-      unchecked,
-    },
-  );
 }

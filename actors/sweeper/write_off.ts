@@ -1,6 +1,6 @@
 /**
- * Writes off transfers that are on their address no more although no sweep of ours has taken them:
- * a sweep that an older copy of the database does not know, somebody with the keys, the issuer. An
+ * Writes off transfers that are on their address no more although no known sweep has taken them:
+ * a sweep that an older copy of the database does not know, another user of the keys, the issuer. An
  * operator says so and names the amount; the chain and the books have to say the same.
  *
  * @module
@@ -19,25 +19,23 @@ import {
 } from "../../ledger/sweeps/sweep_facts.ts";
 import type { SweepAddress } from "../../ledger/sweeps/targets.ts";
 import { writeOffItems } from "../../ledger/sweeps/verdicts.ts";
-import { type ChainInDoubt, orInDoubt, readBelieved } from "../watcher/chain_in_doubt.ts";
+import {
+  type BesideScan,
+  type ChainInDoubt,
+  orInDoubt,
+  readBelieved,
+} from "../watcher/chain_in_doubt.ts";
 import { carriedBy, splitAt, sumOf } from "./what_is_there.ts";
 
 const log = getLogger(["engine", "sweeper"]);
-
-export interface WriteOffDeps {
-  readonly sql: Sql;
-  readonly chain: Pick<Chain, "balanceOf" | "capabilities">;
-  /** Why the scan of the network does not go on; null while it does. */
-  readonly stopped: string | null;
-}
 
 export type WriteOffOutcome =
   | { readonly kind: "written_off"; readonly transfers: number }
   /** Something happened to the address meanwhile. */
   | { readonly kind: "changed" }
-  /** The chain or the books say otherwise, or somebody else has to decide first. */
+  /** The chain or the books say otherwise, or another decision comes first. */
   | { readonly kind: "not_so"; readonly why: string }
-  /** What the nodes say cannot be believed now. */
+  /** The nodes cannot be believed now. */
   | ChainInDoubt;
 
 /**
@@ -50,7 +48,7 @@ export type WriteOffOutcome =
  * @throws {ChainUnavailable} when the chain cannot be read
  */
 export async function writeOff(
-  { sql, chain, stopped }: WriteOffDeps,
+  { sql, chain, stopped }: BesideScan<Pick<Chain, "balanceOf" | "capabilities">>,
   target: SweepAddress,
   amount: Amount,
   reason: string,
@@ -69,7 +67,7 @@ export async function writeOff(
   const believed = await readBelieved(sql, network, stopped);
   if (believed.kind === "in_doubt") return believed;
   const { cursor } = believed;
-  // what a block did is noted before the cursor passes it: whoever has the cursor's block must have theirs
+  // what a block did is recorded before the cursor passes it: a node with the cursor's block has it too
   const newest = open.reduce((height, item) => Math.max(height, item.height), accounted.height);
   if (newest > cursor.height) {
     return {

@@ -24,7 +24,7 @@ import {
   storeUnreadable,
 } from "../../ledger/watcher/unreadable_blocks.ts";
 import { rescanUpToFailure } from "../watcher/rescan_blocks.ts";
-import { ALARM_TRIES, pauseAfter } from "../watcher/retry_unread.ts";
+import { ALARM_TRIES, pauseAfter } from "../watcher/unread_blocks.ts";
 
 const log = getLogger(["engine", "treasury"]);
 

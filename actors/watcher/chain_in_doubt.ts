@@ -1,41 +1,39 @@
 /**
- * What single transactions and blocks are believed by that are read beside the scan: the scan's own
- * newest solid block. Where the scan has stopped, nothing that its nodes say may count, whoever asks.
+ * Transactions and blocks that are read beside the scan. They are believed of nodes that have the
+ * scan's own newest solid block; where the scan has stopped, nothing that its nodes say counts.
  *
  * @module
  */
 
 import type { Sql } from "postgres";
-import { NotOurChain } from "../../chains/chain.ts";
+import { type Chain, type FoundTransaction, NotOurChain } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { type Cursor, readCursor } from "../../ledger/watcher/cursor.ts";
+
+/** A chain that is read beside its scan. */
+export interface BesideScan<SomeChain> {
+  readonly sql: Sql;
+  readonly chain: SomeChain;
+  /** Reason for which the scan of the network does not go on; null while it does. */
+  readonly stopped: string | null;
+}
 
 /** Nothing that nodes say of a network can be believed now; nothing was done. */
 export interface ChainInDoubt {
   readonly kind: "in_doubt";
-  /** For operators: why. */
+  /** For operators. */
   readonly reason: string;
 }
 
-/** The block that a node must have to be believed. */
-export type Believed = { readonly kind: "believed"; readonly cursor: Cursor };
-
-/**
- * Reads the newest solid block of the scan.
- *
- * @param stopped why the scan does not go on, as its status tells; null while it does
- */
+/** Reads the scan's newest solid block, which a node must have to be believed. */
 export async function readBelieved(
   sql: Sql,
   network: Network,
   stopped: string | null,
-): Promise<Believed | ChainInDoubt> {
-  if (stopped !== null) {
-    return { kind: "in_doubt", reason: `${network} is read no further: ${stopped}` };
-  }
+): Promise<{ readonly kind: "believed"; readonly cursor: Cursor } | ChainInDoubt> {
+  if (stopped !== null) return inDoubt(`${network} is read no further: ${stopped}`);
   const cursor = await readCursor(sql, network, "solid");
-  if (cursor === null) return { kind: "in_doubt", reason: `${network} was not read yet` };
-  return { kind: "believed", cursor };
+  return cursor === null ? inDoubt(`${network} was not read yet`) : { kind: "believed", cursor };
 }
 
 /** A read whose nodes are of another chain is in doubt; any other failure is thrown on. */
@@ -44,6 +42,46 @@ export async function orInDoubt<T>(read: Promise<T>): Promise<T | ChainInDoubt> 
     return await read;
   } catch (error) {
     if (!(error instanceof NotOurChain)) throw error;
-    return { kind: "in_doubt", reason: error.message };
+    return inDoubt(error.message);
   }
+}
+
+/**
+ * Reads a transaction again that the scan has met as a success.
+ *
+ * @param met its block, as the scan has read it
+ * @returns `unread`: no node has the whole receipt at the moment
+ * @throws {ChainUnavailable} when the chain cannot be read
+ */
+export async function readMet(
+  { sql, chain, stopped }: BesideScan<Pick<Chain, "transaction">>,
+  { network, txid, height }: {
+    readonly network: Network;
+    readonly txid: string;
+    readonly height: number;
+  },
+  signal: AbortSignal,
+): Promise<
+  | { readonly kind: "met"; readonly transaction: FoundTransaction; readonly cursor: Cursor }
+  | { readonly kind: "unread" }
+  | ChainInDoubt
+> {
+  const believed = await readBelieved(sql, network, stopped);
+  if (believed.kind === "in_doubt") return believed;
+  const { cursor } = believed;
+  const found = await orInDoubt(chain.transaction(txid, "solid", signal, cursor));
+  if (found.kind === "in_doubt") return found;
+  if (found.kind !== "found") return { kind: "unread" };
+  const { transaction } = found;
+  const { height: block, success } = transaction;
+  if (block !== height || !success) {
+    const where = `${transaction.txid} is in block ${block}${success ? "" : ", failed"}`;
+    return inDoubt(`${where}; the scan has read its success in ${height}`);
+  }
+  if (block <= cursor.height) return { kind: "met", transaction, cursor };
+  return inDoubt(`${transaction.txid} is in block ${block}, the scan has passed ${cursor.height}`);
+}
+
+function inDoubt(reason: string): ChainInDoubt {
+  return { kind: "in_doubt", reason };
 }

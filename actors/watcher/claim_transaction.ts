@@ -9,39 +9,27 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import type { Sql } from "postgres";
 import { askForRequest } from "../../chains/call_lane.ts";
-import type {
-  Chain,
-  Checkpoint,
-  Finality,
-  FoundTransaction,
-  TransactionLookup,
-} from "../../chains/chain.ts";
+import type { Chain, Checkpoint, Finality, TransactionLookup } from "../../chains/chain.ts";
 import type { Currency, Network } from "../../ledger/money/pair.ts";
 import { readTransferStates } from "../../ledger/watcher/pending_deposits.ts";
 import { recordTransfers } from "../../ledger/watcher/record_findings.ts";
-import { type ChainInDoubt, orInDoubt, readBelieved } from "./chain_in_doubt.ts";
+import { type BesideScan, type ChainInDoubt, orInDoubt, readBelieved } from "./chain_in_doubt.ts";
 import { findingsOf } from "./record_blocks.ts";
-import type { TransferFinding } from "../../ledger/watcher/findings.ts";
 
 const log = getLogger(["engine", "watcher"]);
 
-/** Pause between two looks at whether the merchant has booked what was recorded. */
-const LOOK_MS = 20;
+/** Pause between two polls of whether the merchant has booked what was recorded. */
+const POLL_MS = 20;
 
-/** What claiming works with. */
-export interface ClaimDeps {
-  readonly sql: Sql;
-  readonly chain: Pick<Chain, "transaction" | "addressOf">;
+/** Dependencies of a claim. */
+interface ClaimDeps extends BesideScan<Pick<Chain, "transaction" | "addressOf">> {
   readonly network: Network;
-  /** Why the scan of the network does not go on; null while it does. */
-  readonly stopped: string | null;
-  /** Says that a merchant's inbox has rows. */
+  /** Called with a merchant whose inbox has rows. */
   readonly wake: (merchantId: string) => void;
 }
 
-/** What became of a claim. */
+/** Outcome of a claim. */
 export type ClaimOutcome =
   | { readonly status: "credited" | "already_credited" | "not_final" | "not_found" | "not_ours" }
   /** Recorded and quarantined: the pair takes no deposits now. */
@@ -75,11 +63,19 @@ export async function claimTransaction(
   if (found.kind !== "found") {
     return { status: found.kind === "missing" ? "not_found" : "not_final" };
   }
-  const findings = await transfersTo(deps, merchantId, found.transaction);
+  const { addressOf } = chain;
+  const all = await findingsOf(sql, { network, addressOf }, [found.transaction]);
+  const findings = all.filter((finding) => finding.merchantId === merchantId);
   if (findings.length === 0) return { status: "not_ours" };
   const isPassed = found.view === "solid" && found.transaction.height <= cursor.height;
   if (!isPassed) return { status: "not_final" };
-  const states = () => readTransferStates(sql, merchantId, { network, txid }, findings.map(logOf));
+  const states = () =>
+    readTransferStates(
+      sql,
+      merchantId,
+      { network, txid },
+      findings.map(({ logIndex }) => logIndex),
+    );
   if ((await states()).every(({ booked }) => booked)) return { status: "already_credited" };
   await recordTransfers(sql, network, "solid", findings);
   log.info("{network}: {txid} was claimed by {merchantId}: {count} transfers", {
@@ -94,14 +90,17 @@ export async function claimTransaction(
     const open = (await states()).filter(({ booked }) => !booked);
     if (open.length === 0) return { status: "credited" };
     // one that waited for a deposit booked by hand goes on once it is noticed that it came to nothing
-    const [quarantined] = open.filter((state) =>
-      state.quarantine?.startsWith("claimed:") === false
-    );
-    if (quarantined?.quarantine?.startsWith("unproven:")) break;
-    if (quarantined !== undefined) {
-      return quarantine(findings, quarantined.logIndex, quarantined.quarantine ?? "");
+    const aside = open.find(({ quarantine }) => quarantine?.startsWith("claimed:") === false);
+    const reason = aside?.quarantine ?? "";
+    if (reason.startsWith("unproven:")) break;
+    if (aside !== undefined) {
+      const finding = findings.find(({ logIndex }) => logIndex === aside.logIndex);
+      if (finding !== undefined && reason.startsWith("unclaimed:")) {
+        return { status: "pair_closed", currency: finding.currency };
+      }
+      throw new Error(`Cannot credit a claimed transfer as it is quarantined: ${reason}`);
     }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
   return { status: "recorded" };
 }
@@ -118,30 +117,4 @@ async function lookUp(
   const solid = await chain.transaction(txid, "solid", signal, checkpoint);
   if (solid.kind !== "missing") return { ...solid, view: "solid" };
   return { ...await chain.transaction(txid, "head", signal, checkpoint), view: "head" };
-}
-
-async function transfersTo(
-  { sql, chain: { addressOf }, network }: ClaimDeps,
-  merchantId: string,
-  { height, transfers }: FoundTransaction,
-): Promise<readonly TransferFinding[]> {
-  const findings = await findingsOf(sql, { network, addressOf }, [{ height, transfers }]);
-  return findings.filter((finding) => finding.merchantId === merchantId);
-}
-
-function logOf({ logIndex }: TransferFinding): number {
-  return logIndex;
-}
-
-/** @throws unless the reason is that the pair takes no deposits */
-function quarantine(
-  findings: readonly TransferFinding[],
-  logIndex: number,
-  reason: string,
-): ClaimOutcome {
-  const finding = findings.find((candidate) => candidate.logIndex === logIndex);
-  if (finding === undefined || !reason.startsWith("unclaimed:")) {
-    throw new Error(`Cannot credit a claimed transfer as it is quarantined: ${reason}`);
-  }
-  return { status: "pair_closed", currency: finding.currency };
 }

@@ -33,31 +33,31 @@ const ASKED_AT_ONCE = 100;
 /** Blocks that are asked for at the same time. */
 const BLOCKS_AT_ONCE = 4;
 /** Time after which no more questions are begun in one poll. */
-const LOOK_MS = 20_000;
+const POLL_MS = 20_000;
 
-/** Interval at which a node tells its bound, well within the time after which it is taken for gone. */
-const KEEP_MS = 10_000;
+/** Interval at which a node records its bound, well within the time after which it is taken for gone. */
+const RECORD_MS = 10_000;
 
-/** Why a transfer waits that was proven and could not be written. */
-const HELD = { reason: "it is proven, and its rows cannot be written now", isDisputed: false };
+/** Reason for which a transfer waits that was proven and could not be written. */
+const UNWRITTEN = { reason: "it is proven, and its rows cannot be written now", isDisputed: false };
 
-/** What proving works with. */
+/** Dependencies of proofs. */
 export interface ProverDeps {
   readonly sql: Sql;
   readonly chain: Pick<Chain, "network" | "block" | "addressOf">;
   /** Second nodes; empty: what is above the bound waits until there is one. */
   readonly nodes: readonly Pick<SecondNode, "name" | "chain">[];
-  /** The bound as this node is configured; null: it has none; absent: it says nothing of it. */
+  /** The bound as this node is configured; null: it has none; absent: it records none. */
   readonly above?: Amount | null | undefined;
   /** Unix milliseconds, kept with the evidence. */
   readonly now: () => number;
-  /** Says that a merchant's inbox has rows. */
+  /** Called with a merchant whose inbox has rows. */
   readonly wake: (merchantId: string) => void;
 }
 
-/** What a second node says of a transfer. */
-export type ProofVerdict =
-  | { readonly kind: "proven"; readonly hash: string }
+/** A second node's word on a transfer. */
+export type ProofWord =
+  | { readonly kind: "proven"; readonly node: string; readonly hash: string }
   | { readonly kind: "waits" | "disputed"; readonly reason: string };
 
 /**
@@ -76,7 +76,7 @@ export function judgeProof(
   >,
   hash: string,
   addressOf: Chain["addressOf"],
-): ProofVerdict {
+): ProofWord {
   if (answer === null) return { kind: "waits", reason: `${node} does not answer` };
   const { height } = transfer;
   if (answer.kind === "missing") return { kind: "waits", reason: `${node} is behind` };
@@ -95,14 +95,21 @@ export function judgeProof(
   if (!has) {
     return { kind: "disputed", reason: `${node} has block ${height} without this transfer` };
   }
-  return { kind: "proven", hash: block.hash };
+  return { kind: "proven", node, hash: block.hash };
+}
+
+function unanswered(
+  transfers: readonly AwaitedProof[],
+  reason: string,
+): readonly Unanswered[] {
+  return transfers.map((transfer) => ({ transfer, reason, isDisputed: false }));
 }
 
 /** The proofs of one network's large deposits. */
 export class DepositProver {
   readonly #deps: ProverDeps;
-  /** When this node last told its bound, by the monotonic clock. */
-  #keptAt = -Infinity;
+  /** Last time that this node recorded its bound, by the monotonic clock. */
+  #recordedAt = -Infinity;
   #figures: AwaitedProofFigures = { waiting: 0, disputed: 0, oldestAt: null, reason: null };
 
   constructor(deps: ProverDeps) {
@@ -117,9 +124,9 @@ export class DepositProver {
   /** Asks about the transfers whose turn it is. */
   async poll(): Promise<void> {
     const { sql, chain: { network }, above } = this.#deps;
-    if (above !== undefined && performance.now() - this.#keptAt > KEEP_MS) {
+    if (above !== undefined && performance.now() - this.#recordedAt > RECORD_MS) {
       await renewDepositProofRule(sql, network, above);
-      this.#keptAt = performance.now();
+      this.#recordedAt = performance.now();
     }
     try {
       const transfers = await readAwaitedProofs(sql, network, ASKED_AT_ONCE);
@@ -152,13 +159,13 @@ export class DepositProver {
     const begun = performance.now();
     const work = async () => {
       for (let one = left.shift(); one !== undefined; one = left.shift()) {
-        // what is left keeps its turn, and is asked about first in the next look
-        if (performance.now() - begun > LOOK_MS) return;
+        // what is left keeps its turn, and is asked about first in the next poll
+        if (performance.now() - begun > POLL_MS) return;
         const [height, ofBlock] = one;
         const waiting: Unanswered[] = [];
         for (const answer of await this.#askApart(height, ofBlock, silent)) {
           if (answer.isDisputed || isCovered(answer.transfer)) waiting.push(answer);
-          else if (!await this.#release(answer.transfer)) waiting.push({ ...answer, ...HELD });
+          else if (!await this.#release(answer.transfer)) waiting.push({ ...answer, ...UNWRITTEN });
         }
         for (const answer of waiting) this.#logUnanswered(answer);
         await this.#postpone(waiting);
@@ -188,8 +195,7 @@ export class DepositProver {
     } catch (error) {
       const { network } = this.#deps.chain;
       log.error("{network}: block {height} cannot be proven: {error}", { network, height, error });
-      const reason = `the question for block ${height} broke, see the log`;
-      return transfers.map((transfer) => ({ transfer, reason, isDisputed: false }));
+      return unanswered(transfers, `the question for block ${height} broke, see the log`);
     }
   }
 
@@ -200,11 +206,9 @@ export class DepositProver {
     silent: Set<string>,
   ): Promise<readonly Unanswered[]> {
     const { chain, nodes, now } = this.#deps;
-    const later = (reason: string) =>
-      transfers.map((transfer): Unanswered => ({ transfer, reason, isDisputed: false }));
-    if (nodes.length === 0) return later("no second node is configured");
+    if (nodes.length === 0) return unanswered(transfers, "no second node is configured");
     const answers = await Promise.all(nodes.map(async (node) => {
-      // one time-out is enough: the others of this look are asked about next time
+      // one time-out is enough: the others of this poll are asked about next time
       const answer = silent.has(node.name) ? null : await solidBlockOf(node.chain, height);
       if (answer === null) silent.add(node.name);
       return { name: node.name, answer };
@@ -218,27 +222,21 @@ export class DepositProver {
     for (const transfer of transfers) {
       const hash = transfer.hash ?? met;
       if (hash === null) {
-        waiting.push({
-          transfer,
-          reason: `block ${height} cannot be read again`,
-          isDisputed: false,
-        });
+        waiting.push(...unanswered([transfer], `block ${height} cannot be read again`));
         continue;
       }
-      const verdicts = answers.map(({ name, answer }) => ({
-        name,
-        verdict: judgeProof(name, answer, transfer, hash, chain.addressOf),
-      }));
-      const against = verdicts.find(({ verdict }) => verdict.kind === "disputed") ??
-        (verdicts.some(({ verdict }) => verdict.kind === "proven") ? undefined : verdicts[0]);
-      const proof = verdicts.find(({ verdict }) => verdict.kind === "proven");
-      if (against !== undefined && against.verdict.kind !== "proven") {
-        const { kind, reason } = against.verdict;
-        waiting.push({ transfer, reason, isDisputed: kind === "disputed" });
-      } else if (proof !== undefined) {
-        const evidence = { node: proof.name, height, hash, askedAt: now() };
-        if (!await this.#prove(transfer, evidence)) waiting.push({ transfer, ...HELD });
+      const words = answers.map(({ name, answer }) =>
+        judgeProof(name, answer, transfer, hash, chain.addressOf)
+      );
+      const proof = words.find((word) => word.kind === "proven");
+      const word = words.find(({ kind }) => kind === "disputed") ?? proof ?? words[0];
+      if (word === undefined) continue;
+      if (word.kind !== "proven") {
+        waiting.push({ transfer, reason: word.reason, isDisputed: word.kind === "disputed" });
+        continue;
       }
+      const evidence = { node: word.node, height, hash, askedAt: now() };
+      if (!await this.#prove(transfer, evidence)) waiting.push({ transfer, ...UNWRITTEN });
     }
     return waiting;
   }
@@ -267,9 +265,9 @@ export class DepositProver {
   #logUnanswered({ transfer, reason, isDisputed }: Unanswered): void {
     if (transfer.reason === reason) return;
     const { network } = this.#deps.chain;
-    const told = { network, txid: transfer.txid, to: transfer.to, reason };
-    const text = "{network}: {txid} to {to} is not credited yet: {reason}";
-    if (isDisputed) log.fatal(text, told);
-    else log.warn(text, told);
+    log[isDisputed ? "fatal" : "warn"](
+      "{network}: {txid} to {to} is not credited yet: {reason}",
+      { network, txid: transfer.txid, to: transfer.to, reason },
+    );
   }
 }

@@ -7,12 +7,10 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import type { Block, BlockRef, Chain } from "../../chains/chain.ts";
-import type { Sql } from "postgres";
-import { type Cursor, readCursor, storeHead } from "../../ledger/watcher/cursor.ts";
+import type { Block, BlockRef } from "../../chains/chain.ts";
+import { type Cursor, storeHead } from "../../ledger/watcher/cursor.ts";
 import { recordBlocks } from "./record_blocks.ts";
-import { forgetUnread, readAtLast, retryLater } from "./retry_unread.ts";
-import type { ScanMemory, SeenBlock } from "./scan_memory.ts";
+import type { ScanMemory, SeenBlock, Watched } from "./scan_memory.ts";
 
 const log = getLogger(["engine", "watcher"]);
 
@@ -24,47 +22,31 @@ const MOST_AT_ONCE = 200;
 const PASS_AFTER = 3;
 /** Passed blocks that are asked for again in one turn. */
 const AGAIN_AT_ONCE = 5;
-
 /** Time for which nodes may say that the chain is shorter than what was seen, before they are right. */
 const SHORTER_MS = 60_000;
 
-/** What the view works with. */
-export interface HeadViewDeps {
-  readonly sql: Sql;
-  readonly chain: Chain;
-  readonly memory: ScanMemory;
-  /** Says that merchants' inboxes have rows. */
-  readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
-}
-
-/** Takes up the view where it was before the service ended. */
-export async function recallHead(deps: Pick<HeadViewDeps, "sql" | "chain" | "memory">) {
-  const { sql, chain, memory } = deps;
-  if (memory.head === null) memory.head = await readCursor(sql, chain.network, "head");
-}
-
 /** Reads the blocks above the solid one that were not seen yet. */
-export async function viewHead(deps: HeadViewDeps, solid: Cursor): Promise<void> {
-  const { sql, chain, memory } = deps;
+export async function viewHead(watched: Watched, solid: Cursor): Promise<void> {
+  const { sql, chain, memory } = watched;
   const newest = await chain.head();
   const last = placeOf(memory, solid, newest);
-  if (last !== null) await readOn(deps, last, newest);
-  await forgetUnread(sql, chain.network, "head", solid.height, memory);
-  await readPassed(deps);
+  if (last !== null) await readOn(watched, last, newest);
+  await memory.unread.passed(sql, "head", solid.height);
+  await readPassed(watched);
 }
 
 /** The block after which to go on; null: nothing to read now. */
 function placeOf(memory: ScanMemory, solid: Cursor, newest: BlockRef): SeenBlock | null {
   const known = memory.head;
   const last: SeenBlock = known !== null && known.height > solid.height ? known : solid;
-  // where the solid scan is held, this view is all that people see; otherwise it tells it all soon
-  const held = memory.stopped !== null || memory.unread.some(({ view }) => view === "solid");
-  if (!held && memory.chainSolid - solid.height > FAR_BEHIND) return null;
+  // where the solid scan waits, this view is all that people see; otherwise the scan shows it all soon
+  const waits = memory.stopped !== null || memory.unread.all.some(({ view }) => view === "solid");
+  if (!waits && memory.chainSolid - solid.height > FAR_BEHIND) return null;
   // lower: a node that lags, or a head that is being rebuilt and will be seen when it has grown
   if (newest.height < last.height) {
     const now = memory.monotonic();
     memory.headAboveSince ??= now;
-    // whoever showed what was seen was alone with it
+    // the node that showed what was seen was alone with it
     if (now - memory.headAboveSince > SHORTER_MS) memory.head = null;
     return null;
   }
@@ -77,23 +59,23 @@ function placeOf(memory: ScanMemory, solid: Cursor, newest: BlockRef): SeenBlock
   return { height: newest.height - MOST_AT_ONCE, hash: null };
 }
 
-async function readOn(deps: HeadViewDeps, from: SeenBlock, newest: BlockRef): Promise<void> {
-  const { sql, chain, memory } = deps;
+async function readOn(watched: Watched, from: SeenBlock, newest: BlockRef): Promise<void> {
+  const { sql, chain, memory } = watched;
   const { network } = chain;
-  if (memory.leavesAlone("head", from.height + 1)) return;
+  if (memory.unread.leavesAlone("head", from.height + 1)) return;
   const blocks: Block[] = [];
   let next: SeenBlock | null = from;
   for await (const answer of chain.blocks(from.height + 1, newest.height, "head")) {
     if (answer.kind !== "block") {
       // a node that boasts of blocks it does not have moves nothing: the view stays where it was
       if (from.hash === null && from !== memory.head && blocks.length === 0) return;
-      const tries = await retryLater(sql, network, "head", answer, memory);
+      const tries = await memory.unread.retryLater(sql, "head", answer);
       if (tries >= PASS_AFTER) next = { height: answer.height, hash: null };
       break;
     }
     const { block } = answer;
     if (next.hash !== null && block.parentHash !== next.hash) {
-      // what the head had is told again from the solid block up
+      // what the head had is read again from the solid block up
       log.info("{network} was reorganised below block {height}", { network, height: block.height });
       next = null;
       break;
@@ -101,7 +83,7 @@ async function readOn(deps: HeadViewDeps, from: SeenBlock, newest: BlockRef): Pr
     blocks.push(block);
     next = block;
   }
-  await see(deps, blocks);
+  await see(watched, blocks);
   // not the block itself, which would keep the text it was read from
   memory.head = next === null ? null : { height: next.height, hash: next.hash };
   const last = blocks.at(-1);
@@ -109,22 +91,24 @@ async function readOn(deps: HeadViewDeps, from: SeenBlock, newest: BlockRef): Pr
 }
 
 /** Asks again for blocks that the view has passed. */
-async function readPassed(deps: HeadViewDeps): Promise<void> {
-  const { sql, chain, memory } = deps;
-  const passed = memory.unread.filter(({ view, height }) =>
-    view === "head" && height <= (memory.head?.height ?? 0) && !memory.leavesAlone(view, height)
+async function readPassed(watched: Watched): Promise<void> {
+  const { sql, chain, memory: { unread, head } } = watched;
+  const passed = unread.all.filter(({ view, height }) =>
+    view === "head" && height <= (head?.height ?? 0) && !unread.leavesAlone(view, height)
   );
   for (const { height } of passed.slice(0, AGAIN_AT_ONCE)) {
     const answer = await chain.block(height, "head");
-    if (answer.kind === "block") await see(deps, [answer.block]);
-    else await retryLater(sql, chain.network, "head", answer, memory);
+    if (answer.kind === "block") await see(watched, [answer.block]);
+    else await unread.retryLater(sql, "head", answer);
   }
 }
 
-async function see(deps: HeadViewDeps, blocks: readonly Block[]): Promise<void> {
+async function see(
+  { sql, chain, memory, wakeMerchants }: Watched,
+  blocks: readonly Block[],
+): Promise<void> {
   if (blocks.length === 0) return;
-  const { sql, chain, memory, wakeMerchants } = deps;
-  const told = await recordBlocks(sql, chain, blocks, "head");
-  if (told.size > 0) wakeMerchants(told);
-  for (const { height } of blocks) await readAtLast(sql, chain.network, "head", height, memory);
+  const merchants = await recordBlocks(sql, chain, blocks, "head");
+  if (merchants.size > 0) wakeMerchants(merchants);
+  for (const { height } of blocks) await memory.unread.wasRead(sql, "head", height);
 }

@@ -1,5 +1,5 @@
 /**
- * Judges whether a large transfer that our scan has met is none after all: what an operator says of it has to
+ * Judges whether a large transfer that the scan has met is none after all: what an operator says of it has to
  * be what the nodes show that are configured now, ours and a second one.
  *
  * @module

@@ -29,15 +29,15 @@ import { recordOutcomes, recordTransfers } from "../../ledger/watcher/record_fin
 
 const log = getLogger(["engine", "watcher"]);
 
-/** What has to be known of a chain to read its blocks. */
+/** The part of a chain that reading its blocks takes. */
 export type WatchedChain = Pick<
   Chain,
   "network" | "hotWallet" | "deriveAddress" | "addressOf" | "eventAddress"
 >;
 
 /**
- * Writes what blocks say about our merchants: transfers to their addresses and, from solid blocks,
- * the outcomes of our own transactions and what left our wallets without one. One query each for all
+ * Writes what blocks say about merchants: transfers to their addresses and, from solid blocks, the
+ * outcomes of own transactions and what left own wallets without one. One query each for all
  * blocks, whatever the number of addresses. Doing it again changes nothing.
  *
  * @returns the merchants that have something to hear
@@ -58,20 +58,20 @@ export async function recordBlocks(
     ),
     view === "head" ? [] : spendsOf(sql, chain, blocks),
   ]);
-  // before anything else is told of these blocks: what may be paid already must not be signed anew
+  // before anything else is written of these blocks: what may be paid already must not be signed anew
   if (spends.length > 0) await recordUnknown(sql, chain, spends, own);
   await recordTransfers(sql, network, view === "head" ? "seen" : "solid", findings);
   const outcomes = outcomesOf(chain, undecided(network, own), blocks);
   const told = await recordOutcomes(sql, network, outcomes);
   const owners = new Set([...findings.map((finding) => finding.merchantId), ...told]);
-  // nobody hears of these: they wait for an operator
+  // no merchant hears of these: they wait for an operator
   if (owners.delete(LOST_ACCOUNT)) {
     log.error("{network}: a lost address was paid, see deno task wallet unclaimed", { network });
   }
   return owners;
 }
 
-/** The transfers that go to addresses of our merchants; one query for all of them. */
+/** The transfers that go to addresses of merchants; one query for all of them. */
 export async function findingsOf(
   sql: Sql,
   { network, addressOf }: Pick<Chain, "network" | "addressOf">,
@@ -120,7 +120,7 @@ function outcomesOf(
     const found = included.get(mine.txid);
     if (found === undefined) {
       throw new Error(
-        `Cannot find a transaction of ours in the blocks it was met in: ${mine.txid}`,
+        `Cannot find an own transaction in the blocks it was met in: ${mine.txid}`,
       );
     }
     return outcomeOf(chain, mine, found.transaction, found.block);
@@ -137,9 +137,10 @@ function outcomeOf(
   const { fee, failure } = transaction;
   const told = { network: chain.network, outgoingId: own.outgoingId, height, txid: own.txid };
   if (transaction.success && !paid(chain, own, block.transfers)) {
-    log.fatal("{network}: {outgoingId} did not pay what was intended, see block {height}: {txid}", {
-      ...told,
-    });
+    log.fatal(
+      "{network}: {outgoingId} did not pay what was intended, see block {height}: {txid}",
+      told,
+    );
     const reason = "the transaction succeeded without the transfer that was intended";
     return { own, result: "unexpected", reason, height, fee };
   }
@@ -175,7 +176,7 @@ function undecided(network: Network, met: readonly OwnTransaction[]): readonly O
   return met.filter(({ wasExpired }) => !wasExpired);
 }
 
-/** A transfer out of a wallet of the service, whoever signed it. */
+/** A transfer out of a wallet of the service, by any signer. */
 export interface Spend {
   readonly transfer: Transfer;
   readonly block: Pick<Block, "height" | "time" | "transactions">;
@@ -250,23 +251,19 @@ function logSpend({ status, ...spend }: UnknownSpend): void {
   const { amount, fee } = spend;
   const told = { ...spend, amount: formatAmount(amount), fee: formatAmount(fee) };
   if (status === "listed") {
-    log.warn(
-      "{network}: {amount} {currency} were swept from {from} by an unknown transaction: {txid}",
+    const text =
+      "{network}: {amount} {currency} were swept from {from} by an unknown transaction: ";
+    log.warn(text + "{txid}", told);
+  } else if (status === "cold") {
+    const text =
+      "{network}: {amount} {currency} went to the cold wallet by a transaction that the ";
+    log.error(text + "books do not know, which stops nothing: {txid}", told);
+  } else {
+    const text =
+      "{network}: nothing is signed any more: {amount} {currency} left {from} for {to} by a ";
+    log.fatal(
+      text + "transaction that the books do not know, see deno task admin failover: {txid}",
       told,
     );
-    return;
   }
-  if (status === "cold") {
-    log.error(
-      "{network}: {amount} {currency} went to the cold wallet by a transaction that the books do not know, " +
-        "which stops nothing: {txid}",
-      told,
-    );
-    return;
-  }
-  log.fatal(
-    "{network}: nothing is signed any more: {amount} {currency} left {from} for {to} by a transaction " +
-      "that the books do not know, see deno task admin failover: {txid}",
-    told,
-  );
 }

@@ -1,39 +1,34 @@
 import { getLogger } from "@logtape/logtape";
-import type { Sql } from "postgres";
 import { type Block, type Chain, ChainUnavailable, NotOurChain } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { markReadWithContracts, markScanned } from "../../ledger/watcher/scanned_ranges.ts";
-import { type ChainInDoubt, orInDoubt, readBelieved } from "./chain_in_doubt.ts";
+import { type BesideScan, type ChainInDoubt, orInDoubt, readBelieved } from "./chain_in_doubt.ts";
 import { recordBlocks } from "./record_blocks.ts";
 
 const log = getLogger(["engine", "watcher"]);
 
 /** Blocks that are read and written together. */
-const CHUNK = 20;
+const AT_ONCE = 20;
 
-/** What reading again works with. */
-export interface RescanDeps {
-  readonly sql: Sql;
-  readonly chain: Pick<
-    Chain,
-    "blocks" | "hotWallet" | "deriveAddress" | "addressOf" | "eventAddress"
-  >;
+/** A chain whose blocks are read again. */
+export interface RescanDeps extends
+  BesideScan<
+    Pick<Chain, "blocks" | "hotWallet" | "deriveAddress" | "addressOf" | "eventAddress">
+  > {
   readonly network: Network;
-  /** Why the scan of the network does not go on; null while it does. */
-  readonly stopped: string | null;
-  /** Says that a merchant's inbox has rows. */
+  /** Called with merchants whose inboxes have rows. */
   readonly wake: (merchantId: string) => void;
 }
 
-/** What was read again. */
+/** Blocks that were read again. */
 export interface Rescanned {
   readonly kind: "read";
-  /** Blocks that were read, from the first one on without a gap. */
+  /** Number of them, from the first one on without a gap. */
   readonly blocks: number;
   /** Merchants with something in them; most of it they know already. */
   readonly merchants: number;
-  /** Why the block after them could not be read; null: all of them were. */
+  /** Reason for which the block after them could not be read; null: all of them were. */
   readonly failure: RescanFailure | null;
 }
 
@@ -45,18 +40,8 @@ export interface RescanFailure {
   readonly error: ChainUnavailable | null;
 }
 
-/** Reading again ended in doubt. */
-export interface RescanInDoubt extends ChainInDoubt {
-  /** Blocks that were read again before. */
-  readonly blocks: number;
-}
-
-/** How far reading again has come. */
-interface Progress {
-  blocks: number;
-  failure: RescanFailure | null;
-  readonly told: Set<string>;
-}
+/** Reading again ended in doubt, after some blocks. */
+export type RescanInDoubt = ChainInDoubt & Pick<Rescanned, "blocks">;
 
 /**
  * Reads solid blocks again that the scan has passed, and writes what they say once more. The cursor
@@ -97,26 +82,18 @@ export async function rescanUpToFailure(
   if (to > cursor.height) {
     throw new RangeError(`Cannot read again what was not read: ${to} is above ${cursor.height}`);
   }
-  const progress: Progress = { blocks: 0, failure: null, told: new Set() };
-  const doubt = await orInDoubt(readAgain(deps, from, to, cursor, progress, signal));
-  const { blocks, failure, told } = progress;
+  const rescan = new Rescan(deps, from, cursor);
+  const doubt = await orInDoubt(rescan.read(to, signal));
+  const { blocks, failure, merchants } = rescan;
   if (doubt !== null) {
-    log.error("{network}: blocks {from} to {to} are not read again after {blocks}: {reason}", {
-      network,
-      from,
-      to,
-      blocks,
-      reason: doubt.reason,
-    });
+    const { reason } = doubt;
+    const text = "{network}: blocks {from} to {to} are not read again after {blocks}: {reason}";
+    log.error(text, { network, from, to, blocks, reason });
     return { ...doubt, blocks };
   }
-  log.info("{network}: blocks {from} to {to} were read again: {blocks} blocks", {
-    network,
-    from,
-    to,
-    blocks,
-  });
-  return { kind: "read", blocks, merchants: told.size, failure };
+  const text = "{network}: blocks {from} to {to} were read again: {blocks} blocks";
+  log.info(text, { network, from, to, blocks });
+  return { kind: "read", blocks, merchants: merchants.size, failure };
 }
 
 const LOST: ChainInDoubt = {
@@ -124,71 +101,73 @@ const LOST: ChainInDoubt = {
   reason: "the database continues another history, which may lack what was written: try again",
 };
 
-/** Reads and writes, chunk by chunk. @returns why a block is not of our chain, or null */
-async function readAgain(
-  deps: RescanDeps,
-  from: number,
-  to: number,
-  newest: Cursor,
-  progress: Progress,
-  signal: AbortSignal,
-): Promise<ChainInDoubt | null> {
-  let last: Block | null = null;
-  let chunk: Block[] = [];
-  try {
-    for await (const answer of deps.chain.blocks(from, to, "solid", signal, newest)) {
-      if (answer.kind !== "block") {
-        const reason = answer.kind === "incomplete" ? answer.reason : "no node has it";
-        progress.failure = { reason, error: null };
-        break;
+/** One reading of blocks that the scan has passed. */
+class Rescan {
+  readonly merchants = new Set<string>();
+  blocks = 0;
+  failure: RescanFailure | null = null;
+
+  constructor(
+    private readonly deps: RescanDeps,
+    private readonly from: number,
+    private readonly newest: Cursor,
+  ) {}
+
+  /** Reads and writes, some blocks at a time. @returns why a block is not of this chain, or null */
+  async read(to: number, signal: AbortSignal): Promise<ChainInDoubt | null> {
+    const { chain, network } = this.deps;
+    let last: Block | null = null;
+    let unwritten: Block[] = [];
+    try {
+      for await (const answer of chain.blocks(this.from, to, "solid", signal, this.newest)) {
+        if (answer.kind !== "block") {
+          const reason = answer.kind === "incomplete" ? answer.reason : "no node has it";
+          this.failure = { reason, error: null };
+          break;
+        }
+        const { block } = answer;
+        const reason = doubtOf(block, last, this.newest);
+        if (reason !== null) {
+          log.fatal("{network} is not read again: {reason}", { network, reason });
+          return { kind: "in_doubt", reason };
+        }
+        last = block;
+        unwritten.push(block);
+        if (unwritten.length < AT_ONCE) continue;
+        if (!await this.#write(unwritten)) return LOST;
+        unwritten = [];
       }
-      const { block } = answer;
-      const reason = strangeness(block, last, newest);
-      if (reason !== null) {
-        log.fatal("{network} is not read again: {reason}", { network: deps.network, reason });
-        return { kind: "in_doubt", reason };
-      }
-      last = block;
-      chunk.push(block);
-      if (chunk.length < CHUNK) continue;
-      if (!await write(deps, from, chunk, progress, newest)) return LOST;
-      chunk = [];
+    } catch (error) {
+      if (!(error instanceof ChainUnavailable) || error instanceof NotOurChain) throw error;
+      this.failure = { reason: error.message, error };
     }
-  } catch (error) {
-    if (!(error instanceof ChainUnavailable) || error instanceof NotOurChain) throw error;
-    progress.failure = { reason: error.message, error };
+    return unwritten.length > 0 && !await this.#write(unwritten) ? LOST : null;
   }
-  if (chunk.length > 0 && !await write(deps, from, chunk, progress, newest)) return LOST;
-  return null;
+
+  /** @returns `false`: the database has another history than before */
+  async #write(blocks: readonly Block[]): Promise<boolean> {
+    const { sql, chain, network, wake } = this.deps;
+    const { history } = this.newest;
+    const merchants = await recordBlocks(sql, { ...chain, network }, blocks, "solid");
+    const first = this.from + this.blocks;
+    const range = { first, last: first + blocks.length - 1 };
+    if (!await markScanned(sql, network, range, blocks.length, history)) return false;
+    await markReadWithContracts(sql, network, range, history);
+    for (const merchantId of merchants) {
+      this.merchants.add(merchantId);
+      wake(merchantId);
+    }
+    this.blocks += blocks.length;
+    return true;
+  }
 }
 
-/** Why a block cannot be of the chain that was read, or null. */
-function strangeness(block: Block, last: Block | null, newest: Cursor): string | null {
+/** The reason for which a block cannot be of the chain that was read, or null. */
+function doubtOf(block: Block, last: Block | null, newest: Cursor): string | null {
   const { height, hash, parentHash } = block;
   if (last !== null && parentHash !== last.hash) {
     return `block ${height} does not continue block ${last.height} of the same reading`;
   }
   if (height !== newest.height || hash === newest.hash) return null;
   return `solid block ${height} is ${hash}, not ${newest.hash} as the scan has read it`;
-}
-
-/** @returns `false`: the database has another history than before */
-async function write(
-  { sql, chain, network, wake }: RescanDeps,
-  from: number,
-  chunk: readonly Block[],
-  progress: Progress,
-  { history }: Cursor,
-): Promise<boolean> {
-  const merchants = await recordBlocks(sql, { ...chain, network }, chunk, "solid");
-  const first = from + progress.blocks;
-  const range = { first, last: first + chunk.length - 1 };
-  if (!await markScanned(sql, network, range, chunk.length, history)) return false;
-  await markReadWithContracts(sql, network, range, history);
-  for (const merchantId of merchants) {
-    progress.told.add(merchantId);
-    wake(merchantId);
-  }
-  progress.blocks += chunk.length;
-  return true;
 }

@@ -14,7 +14,7 @@ export interface CallsLeft {
   readonly limit: number;
 }
 
-/** What the nodes of a network may still be asked today, together: they stand in for each other. */
+/** Adds up the calls that the nodes of a network are still good for today: they stand in for each other. */
 export function callsLeft(nodes: readonly NodeState[]): CallsLeft | null {
   let left = 0;
   let limit = 0;
@@ -30,8 +30,8 @@ export function callsLeft(nodes: readonly NodeState[]): CallsLeft | null {
  * Time to rest after a poll of the chain, so that what is left of today's calls lasts until
  * midnight (UTC), when providers begin to count anew.
  *
- * @param used calls of that look
- * @param catchingUp whether many blocks are left: then half-used budgets may be spent faster
+ * @param used calls of that poll
+ * @param catchingUp whether many blocks are left: then half-used budgets may be used faster
  * @param now Unix milliseconds
  */
 export function restAfter(

@@ -1,33 +1,35 @@
 import { getLogger } from "@logtape/logtape";
+import type { Sql } from "postgres";
+import type { Chain } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import type { UnreadableBlock } from "../../ledger/watcher/unreadable_blocks.ts";
+import { UnreadBlocks } from "./unread_blocks.ts";
 
-/** How a network's scan goes, for health, metrics and operators. */
+/** State of a network's scan, for health, metrics and operators. */
 export interface WatcherStatus {
   /** Height of the newest solid block that any node ever said the chain had. */
   readonly chainSolid: number;
-  /** Height of the newest solid block that was read. */
+  /** Height of the newest solid block that was read, and its time, Unix milliseconds. */
   readonly readSolid: number;
-  /** Time of that block, Unix milliseconds. */
   readonly readSolidTime: number;
   /** Height of the newest block that was seen; it may still change. */
   readonly readHead: number;
-  /** When the chain was last reached, milliseconds of the monotonic clock. */
+  /** Last time that the chain was reached, milliseconds of the monotonic clock; 0: never. */
   readonly reachedAt: number;
   /** Blocks read since the start. */
   readonly blocksRead: number;
   /** Set while many blocks are left to read. */
   readonly catchUp: CatchUp | null;
-  /** Why the scan does not go on by itself; somebody has to look. */
+  /** Reason for which the scan does not go on by itself; an operator has to look. */
   readonly stopped: string | null;
   /** Blocks that no node gives whole. */
   readonly unread: readonly UnreadableBlock[];
-  /** Time for which the scan rests between two looks so that nodes' calls last the day, milliseconds. */
+  /** Time for which the scan rests between two polls so that nodes' calls last the day, milliseconds. */
   readonly restMs: number;
 }
 
-/** How catching up goes. */
-export interface CatchUp {
+/** Progress of catching up. */
+interface CatchUp {
   readonly perSecond: number;
   readonly left: number;
 }
@@ -37,82 +39,79 @@ export function lagOf({ chainSolid, readSolid }: WatcherStatus): number {
   return Math.max(0, chainSolid - readSolid);
 }
 
-/** Tells a network's status. */
-export type TellStatus = (network: Network, status: WatcherStatus) => void;
+/** One network's chain, and what its scan and its view of the head share. */
+export interface Watched {
+  readonly sql: Sql;
+  readonly chain: Chain;
+  readonly memory: ScanMemory;
+  /** Called with merchants whose inboxes have rows. */
+  readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
+}
 
 const log = getLogger(["engine", "watcher"]);
 
 /** Blocks behind from which on reading is called catching up: five minutes of a chain. */
 const FAR_BEHIND = 100;
 /** Interval at which progress is logged. */
-const TELL_MS = 5_000;
+const LOG_MS = 5_000;
 
-/** Tells how catching up goes: every few seconds in the log, always to whoever asks. */
+/** Measures catching up, and logs it every few seconds. */
 class ScanProgress {
-  readonly #network: Network;
   readonly #monotonic: () => number;
+  readonly #log;
   #began: { readonly at: number; readonly height: number } | null = null;
-  #toldAt = 0;
-  #toldHeight = 0;
+  #logged = { at: 0, height: 0 };
   #state: CatchUp | null = null;
 
   constructor(network: Network, monotonic: () => number) {
-    this.#network = network;
     this.#monotonic = monotonic;
+    this.#log = log.with({ network });
   }
 
-  /** What is known now; null while the scan is in step. */
+  /** Present state; null while the scan is in step. */
   get state(): CatchUp | null {
     return this.#state;
   }
 
-  /** Notes how far the scan is. @param target newest solid block of the chain */
-  note(height: number, target: number): void {
-    const now = this.#monotonic();
-    const left = Math.max(0, target - height);
+  /** Takes in how far the scan is. @param newest solid block of the chain */
+  record(height: number, newest: number): void {
+    const at = this.#monotonic();
+    const left = Math.max(0, newest - height);
     if (this.#began === null) {
       if (left < FAR_BEHIND) return;
-      this.#began = { at: now, height };
-      this.#toldAt = now;
-      this.#toldHeight = height;
+      this.#began = this.#logged = { at, height };
       this.#state = { perSecond: 0, left };
-      log.info("{network} catches up from block {height} on: {left} blocks", {
-        network: this.#network,
+      this.#log.info("{network} catches up from block {height} on: {left} blocks", {
         height,
         left,
       });
       return;
     }
-    if (left === 0) return this.#end(height);
-    const passed = now - this.#toldAt;
-    if (passed < TELL_MS) {
+    if (left === 0) {
+      const seconds = Math.max(1, Math.round((at - this.#began.at) / 1_000));
+      const blocks = height - this.#began.height;
+      const text = "{network} has caught up at block {height}: {blocks} blocks in {seconds} s";
+      this.#log.info(text, { height, blocks, seconds });
+      this.#began = this.#state = null;
+      return;
+    }
+    const passed = at - this.#logged.at;
+    if (passed < LOG_MS) {
       this.#state = { perSecond: this.#state?.perSecond ?? 0, left };
       return;
     }
-    const perSecond = (height - this.#toldHeight) / (passed / 1_000);
+    const perSecond = (height - this.#logged.height) / (passed / 1_000);
     this.#state = { perSecond, left };
-    this.#toldAt = now;
-    this.#toldHeight = height;
-    log.info("{network} catches up: block {height}, {perSecond} blocks/s, {left} left{rest}", {
-      network: this.#network,
-      height,
-      perSecond: Math.round(perSecond),
-      left,
-      rest: perSecond < 1 ? "" : `, about ${Math.ceil(left / perSecond)} s`,
-    });
-  }
-
-  #end(height: number): void {
-    const { at, height: from } = this.#began ?? { at: this.#monotonic(), height };
-    const seconds = Math.max(0.001, (this.#monotonic() - at) / 1_000);
-    log.info("{network} has caught up at block {height}: {blocks} blocks in {seconds} s", {
-      network: this.#network,
-      height,
-      blocks: height - from,
-      seconds: Math.round(seconds),
-    });
-    this.#began = null;
-    this.#state = null;
+    this.#logged = { at, height };
+    this.#log.info(
+      "{network} catches up: block {height}, {perSecond} blocks/s, {left} left{rest}",
+      {
+        height,
+        perSecond: Math.round(perSecond),
+        left,
+        rest: perSecond < 1 ? "" : `, about ${Math.ceil(left / perSecond)} s`,
+      },
+    );
   }
 }
 
@@ -122,32 +121,21 @@ export interface SeenBlock {
   readonly hash: string | null;
 }
 
-/** An unread block, and when this process asks for it again. */
-export interface WaitingBlock extends UnreadableBlock {
-  /** Milliseconds of the monotonic clock: a clock that is set must not hold the scan. */
-  readonly retryAt: number;
-}
-
-/** An unread block as it was read at a moment of the monotonic clock. */
-export function waitingFrom(block: UnreadableBlock, monotonic: number): WaitingBlock {
-  return { ...block, retryAt: monotonic + block.waitMs };
-}
-
 /** Time for which a height counts that only one poll ever saw: a node that lied once is not believed for ever. */
 const KEPT_MS = 10 * 60_000;
 
 /**
- * What a scan knows besides its rows. It is kept while its actor is reloaded; nothing that moves
- * money rests on it.
+ * Memory of a scan besides its rows. It is kept while its actor is reloaded; nothing that moves money
+ * rests on it. Fields that {@linkcode WatcherStatus} has too mean the same there.
  */
 export class ScanMemory {
   readonly progress: ScanProgress;
+  readonly unread: UnreadBlocks;
   chainSolid = 0;
-  /** When a node last said that the chain was so long. */
+  /** Last time that a node said that the chain was so long. */
   #chainSolidAt = 0;
   readSolid = 0;
   readSolidTime = 0;
-  /** When the chain was last reached, milliseconds of the monotonic clock; 0: never. */
   reachedAt = 0;
   blocksRead = 0;
   stopped: string | null = null;
@@ -156,48 +144,37 @@ export class ScanMemory {
   restsUntil = 0;
   /** Head's last block; null: it is seen again from the solid block up. */
   head: SeenBlock | null = null;
-  /** Since when (monotonic clock) nodes say that the chain is shorter than what the head has seen; null while they do not. */
+  /** Begin (monotonic clock) of nodes saying that the chain is shorter than what the head has seen; null: they do not. */
   headAboveSince: number | null = null;
-  /** Blocks that could not be read, as their rows say. */
-  unread: readonly WaitingBlock[] = [];
 
   /** @param monotonic milliseconds of a clock that is never set */
   constructor(network: Network, readonly monotonic: () => number) {
     this.progress = new ScanProgress(network, monotonic);
+    this.unread = new UnreadBlocks(network, monotonic);
   }
 
   get status(): WatcherStatus {
+    const { chainSolid, readSolid, readSolidTime, reachedAt, blocksRead, stopped, restMs } = this;
     return {
-      chainSolid: this.chainSolid,
-      readSolid: this.readSolid,
-      readSolidTime: this.readSolidTime,
-      readHead: Math.max(this.readSolid, this.head?.height ?? 0),
-      reachedAt: this.reachedAt,
-      blocksRead: this.blocksRead,
+      chainSolid,
+      readSolid,
+      readSolidTime,
+      readHead: Math.max(readSolid, this.head?.height ?? 0),
+      reachedAt,
+      blocksRead,
       catchUp: this.progress.state,
-      stopped: this.stopped,
-      unread: this.unread,
-      restMs: this.restMs,
+      stopped,
+      unread: this.unread.all,
+      restMs,
     };
   }
 
-  /** Notes the newest solid height that a node says. One that fell behind does not make the chain shorter. */
-  noteSolid(height: number): void {
+  /** Takes in the newest solid height that a node says. One that fell behind does not make the chain shorter. */
+  recordChainSolid(height: number): void {
     const now = this.monotonic();
     const isOld = now - this.#chainSolidAt > KEPT_MS;
     if (height < this.chainSolid && !isOld) return;
     this.chainSolid = Math.max(height, this.readSolid);
     this.#chainSolidAt = now;
-  }
-
-  /** The unread block of a view at a height. */
-  unreadAt(view: UnreadableBlock["view"], height: number): WaitingBlock | undefined {
-    return this.unread.find((block) => block.view === view && block.height === height);
-  }
-
-  /** True where it is too early to ask again for the block of a view at a height. */
-  leavesAlone(view: UnreadableBlock["view"], height: number): boolean {
-    const waiting = this.unreadAt(view, height);
-    return waiting !== undefined && waiting.retryAt > this.monotonic();
   }
 }

@@ -1,5 +1,5 @@
 /**
- * A second, independent node: what it says of a block or a transaction stands beside our own scan,
+ * A second, independent node: what it says of a block or a transaction stands beside the own scan,
  * and never takes its place.
  *
  * @module

@@ -1,68 +1,60 @@
 /**
- * The scan that money rests on: solid blocks one after the other from the cursor on, however long
- * we were away. A block that cannot be read holds the cursor; one that does not continue the chain
- * stops it with an alarm.
+ * The scan that money rests on: solid blocks one after the other from the cursor on, however long the
+ * service was away. A block that cannot be read holds the cursor; one that does not continue the
+ * chain stops it with an alarm.
  *
  * @module
  */
 
 import { getLogger } from "@logtape/logtape";
-import type { Sql } from "postgres";
-import { type Block, type BlockRef, type Chain, ChainUnavailable } from "../../chains/chain.ts";
+import { type Block, type BlockRef, ChainUnavailable } from "../../chains/chain.ts";
 import { type Cursor, moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { recordBlocks } from "./record_blocks.ts";
-import { forgetUnread, type NotWhole, retryLater } from "./retry_unread.ts";
-import type { ScanMemory } from "./scan_memory.ts";
+import type { Watched } from "./scan_memory.ts";
+import type { NotWhole } from "./unread_blocks.ts";
 
 const log = getLogger(["engine", "watcher"]);
 
 /** Blocks that are read and written together while catching up: the more, the nearer in the index are their receivers. */
-const CHUNK = 40;
-/** Blocks of one turn; then health is told and the mailbox is looked at again. */
+const AT_ONCE = 40;
+/** Blocks of one turn; then health is reported and the mailbox is looked at again. */
 const TURN = 500;
 
-/** What the scan works with. */
-export interface SolidScanDeps {
-  readonly sql: Sql;
-  readonly chain: Chain;
-  readonly memory: ScanMemory;
-  /** Says that merchants' inboxes have rows. */
-  readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
-  /** Says that the cursor moved. */
-  readonly onSolid: () => void;
-}
+/** A chain that is scanned; `onSolid` is called when the cursor has moved. */
+type Scan = Watched & { readonly onSolid: () => void };
 
-/** Where a turn ended. */
-export interface SolidTurn {
-  readonly cursor: Cursor;
-  /** True where there is more to read at once. */
-  readonly hasMore: boolean;
-}
-
-/** Reads up to {@linkcode TURN} solid blocks. @throws {ChainUnavailable} when no node answers */
-export async function scanSolid(deps: SolidScanDeps): Promise<SolidTurn> {
-  const { sql, chain, memory } = deps;
-  const { network } = chain;
+/**
+ * Reads up to {@linkcode TURN} solid blocks.
+ *
+ * @returns the cursor then, and whether there is more to read at once
+ * @throws {ChainUnavailable} when no node answers
+ */
+export async function scanSolid(
+  scan: Scan,
+): Promise<{ readonly cursor: Cursor; readonly hasMore: boolean }> {
+  const { sql, chain, memory } = scan;
   const newest = await chain.solid();
   memory.reachedAt = memory.monotonic();
-  memory.noteSolid(newest.height);
-  const before = await readCursor(sql, network, "solid") ?? await begin(deps, newest);
-  noteCursor(memory, before);
-  // another service may have read all that there is, so that no block of ours would tell
-  const isThere = newest.height === before.height && newest.hash === before.hash;
-  if (isThere && memory.stopped !== null) resume(deps, before);
-  if (memory.leavesAlone("solid", before.height + 1)) return { cursor: before, hasMore: false };
-  const cursor = await readOn(deps, before, Math.min(newest.height, before.height + TURN));
-  memory.progress.note(cursor.height, newest.height);
+  memory.recordChainSolid(newest.height);
+  const before = await readCursor(sql, chain.network, "solid") ?? await begin(scan, newest);
+  take(scan, before);
+  // another service may have read all that there is, so that no block read here would show it
+  if (newest.height === before.height && newest.hash === before.hash) resume(scan, before);
+  if (memory.unread.leavesAlone("solid", before.height + 1)) {
+    return { cursor: before, hasMore: false };
+  }
+  const cursor = await readOn(scan, before, Math.min(newest.height, before.height + TURN));
+  memory.progress.record(cursor.height, newest.height);
   const moved = cursor.height > before.height;
   return { cursor, hasMore: moved && cursor.height < newest.height };
 }
 
 /** First start: no address was handed out before this block. */
-async function begin({ sql, chain }: SolidScanDeps, newest: BlockRef): Promise<Cursor> {
-  const { network } = chain;
-  const { height, hash, time } = newest;
+async function begin(
+  { sql, chain: { network } }: Scan,
+  { height, hash, time }: BlockRef,
+): Promise<Cursor> {
   await moveCursor(sql, network, "solid", null, { height, hash, time, previousTime: time });
   const cursor = await readCursor(sql, network, "solid");
   if (cursor === null) throw new Error(`Cannot begin to watch as no cursor was kept: ${network}`);
@@ -71,12 +63,12 @@ async function begin({ sql, chain }: SolidScanDeps, newest: BlockRef): Promise<C
 }
 
 /** Reads and writes blocks up to a height; what was read before a failure is written first. */
-async function readOn(deps: SolidScanDeps, from: Cursor, to: number): Promise<Cursor> {
-  const { sql, chain, memory } = deps;
+async function readOn(scan: Scan, from: Cursor, to: number): Promise<Cursor> {
+  const { sql, chain, memory } = scan;
   let cursor = from;
-  let chunk: Block[] = [];
+  let blocks: Block[] = [];
   let unread: NotWhole | null = null;
-  let stranger: Block | null = null;
+  let unlinked: Block | null = null;
   let failure: ChainUnavailable | null = null;
   try {
     const read = chain.blocks(cursor.height + 1, to, "solid", undefined, undefined, cursor);
@@ -85,59 +77,58 @@ async function readOn(deps: SolidScanDeps, from: Cursor, to: number): Promise<Cu
         unread = answer;
         break;
       }
-      const parent = chunk.at(-1) ?? cursor;
+      const parent = blocks.at(-1) ?? cursor;
       if (answer.block.parentHash !== parent.hash) {
-        stranger = answer.block;
+        unlinked = answer.block;
         break;
       }
-      chunk.push(answer.block);
-      if (chunk.length < CHUNK) continue;
-      const next = await record(deps, cursor, chunk);
-      if (next === null) return await movedByOther(deps, cursor, true);
+      blocks.push(answer.block);
+      if (blocks.length < AT_ONCE) continue;
+      const next = await record(scan, cursor, blocks);
+      if (next === null) return await movedByOther(scan, cursor, true);
       cursor = next;
-      chunk = [];
+      blocks = [];
     }
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) throw error;
     failure = error;
   }
-  if (chunk.length > 0) {
-    const next = await record(deps, cursor, chunk);
-    if (next === null) return await movedByOther(deps, cursor, stranger === null);
+  if (blocks.length > 0) {
+    const next = await record(scan, cursor, blocks);
+    if (next === null) return await movedByOther(scan, cursor, unlinked === null);
     cursor = next;
   }
-  if (stranger !== null) stop(deps, stranger, cursor);
-  else if (cursor.height > from.height && memory.stopped !== null) resume(deps, cursor);
+  if (unlinked !== null) stop(scan, unlinked, cursor);
+  else if (cursor.height > from.height) resume(scan, cursor);
   if (failure?.category === "malformed") {
     // no node gives it in a form that can be read: this block is what the scan waits for
     unread = { kind: "incomplete", height: cursor.height + 1, reason: failure.message };
     failure = null;
   }
-  if (unread !== null) await retryLater(sql, chain.network, "solid", unread, memory);
+  if (unread !== null) await memory.unread.retryLater(sql, "solid", unread);
   if (failure !== null) throw failure;
   return cursor;
 }
 
 /** Writes what blocks say, then moves the cursor. @returns `null`: it is not where it was, or what was written is lost */
 async function record(
-  deps: SolidScanDeps,
+  scan: Scan,
   cursor: Cursor,
   blocks: readonly Block[],
 ): Promise<Cursor | null> {
-  const { sql, chain, memory, wakeMerchants, onSolid } = deps;
+  const { sql, chain, memory, wakeMerchants, onSolid } = scan;
   const { network } = chain;
-  const told = await recordBlocks(sql, chain, blocks, "solid");
+  const merchants = await recordBlocks(sql, chain, blocks, "solid");
   crashPoint("watcher.after-inbox");
-  const last = blocks[blocks.length - 1] as Block;
-  const previousTime = blocks.at(-2)?.time ?? cursor.time;
-  const next = { height: last.height, hash: last.hash, time: last.time, previousTime };
+  const { height, hash, time } = blocks[blocks.length - 1] as Block;
+  const next = { height, hash, time, previousTime: blocks.at(-2)?.time ?? cursor.time };
   if (!await moveCursor(sql, network, "solid", cursor, next, blocks.length)) return null;
   crashPoint("watcher.after-cursor");
   const moved = { ...next, history: cursor.history };
-  noteCursor(memory, moved);
+  take(scan, moved);
   memory.blocksRead += blocks.length;
-  await forgetUnread(sql, network, "solid", next.height, memory);
-  if (told.size > 0) wakeMerchants(told);
+  await memory.unread.passed(sql, "solid", height);
+  if (merchants.size > 0) wakeMerchants(merchants);
   onSolid();
   return moved;
 }
@@ -148,47 +139,35 @@ async function record(
  *
  * @param continues whether all blocks that were read here continue what was read before
  */
-async function movedByOther(
-  deps: SolidScanDeps,
-  old: Cursor,
-  continues: boolean,
-): Promise<Cursor> {
-  const { sql, chain, memory } = deps;
-  const { network } = chain;
-  log.debug("{network}: the cursor is at {height} no longer, or in another history", {
-    network,
-    height: old.height,
-  });
+async function movedByOther(scan: Scan, { height }: Cursor, continues: boolean): Promise<Cursor> {
+  const { sql, chain: { network }, memory } = scan;
+  const text = "{network}: the cursor is at {height} no longer, or in another history";
+  log.debug(text, { network, height });
   const cursor = await readCursor(sql, network, "solid");
   if (cursor === null) throw new Error(`Cannot read on as the cursor is gone: ${network}`);
-  noteCursor(memory, cursor);
-  await forgetUnread(sql, network, "solid", cursor.height, memory);
-  if (continues && memory.stopped !== null) resume(deps, cursor);
+  take(scan, cursor);
+  await memory.unread.passed(sql, "solid", cursor.height);
+  if (continues) resume(scan, cursor);
   return cursor;
 }
 
 /** Solid blocks never change: a node lies or is of another chain, and nothing it says may count. */
-function stop({ chain, memory }: SolidScanDeps, block: Block, cursor: Cursor): void {
-  const { network } = chain;
-  const reason = `solid block ${block.height} does not continue block ${cursor.height} ` +
+function stop({ chain: { network }, memory }: Scan, block: Block, { height, hash }: Cursor): void {
+  const reason = `solid block ${block.height} does not continue block ${height} ` +
     `that was read: its parent is ${block.parentHash}`;
   if (memory.stopped !== reason) {
-    log.fatal("{network} is read no further: {reason}, not {hash}", {
-      network,
-      reason,
-      hash: cursor.hash,
-    });
+    log.fatal("{network} is read no further: {reason}, not {hash}", { network, reason, hash });
   }
   memory.stopped = reason;
 }
 
-function resume({ chain, memory }: SolidScanDeps, cursor: Cursor): void {
-  const { network } = chain;
-  log.warn("{network} is read on, at block {height}", { network, height: cursor.height });
+function resume({ chain: { network }, memory }: Scan, { height }: Cursor): void {
+  if (memory.stopped === null) return;
+  log.warn("{network} is read on, at block {height}", { network, height });
   memory.stopped = null;
 }
 
-function noteCursor(memory: ScanMemory, { height, time }: Cursor): void {
+function take({ memory }: Scan, { height, time }: Cursor): void {
   memory.readSolid = height;
   memory.readSolidTime = time;
 }

@@ -1,28 +1,27 @@
 /**
- * One actor per network that reads its blocks. Two cursors: `head` only tells what was seen,
- * `solid` alone moves money. What a block says is written to the merchants' inboxes first, then the
- * cursor moves; after a crash in between the same rows are written again and change nothing.
+ * One actor per network that reads its blocks. Two cursors: `head` only says what was seen, `solid`
+ * alone moves money. What a block says is written to the merchants' inboxes first, then the cursor
+ * moves; after a crash in between the same rows are written again and change nothing.
  *
  * @module
  */
 
 import { getLogger } from "@logtape/logtape";
-import type { Sql } from "postgres";
 import type { Chain } from "../../chains/chain.ts";
 import type { NodeState } from "../../chains/node_state.ts";
 import type { Network } from "../../ledger/money/pair.ts";
+import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { storeContracts } from "../../ledger/watcher/scanned_ranges.ts";
-import { listUnreadable } from "../../ledger/watcher/unreadable_blocks.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { isAway } from "../runtime/is_away.ts";
-import { recallHead, viewHead } from "./head_view.ts";
+import { viewHead } from "./head_view.ts";
 import { callsLeft, restAfter } from "./rest.ts";
-import { ScanMemory, type TellStatus, waitingFrom } from "./scan_memory.ts";
+import { ScanMemory, type Watched, type WatcherStatus } from "./scan_memory.ts";
 import { scanSolid } from "./solid_scan.ts";
 
 const log = getLogger(["engine", "watcher"]);
 
-/** A rest from which on the operator is told that calls run low. */
+/** A rest from which on the operator learns that calls run low. */
 export const LONG_REST_MS = 15_000;
 
 /** Messages of a watcher. */
@@ -30,21 +29,18 @@ export interface WatcherMessage {
   readonly type: "tick";
 }
 
-/** What watchers work with. */
-export interface WatcherDeps {
-  readonly sql: Sql;
+/** Dependencies of watchers. */
+export interface WatcherDeps extends Pick<Watched, "sql" | "wakeMerchants"> {
   readonly chains: ReadonlyMap<Network, Chain>;
-  /** How the nodes of a network fare; empty where nobody counts. */
+  /** State of the nodes of a network; empty where it is not counted. */
   readonly nodes: (network: Network) => readonly NodeState[];
   /** Unix milliseconds, for the hour of the day alone. */
   readonly now: () => number;
   /** Milliseconds of a clock that is never set; default `performance.now`. */
   readonly monotonic?: () => number;
-  /** Says that merchants' inboxes have rows. */
-  readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
-  /** Says that the solid cursor moved. */
+  /** Called when the solid cursor has moved. */
   readonly onSolid: (network: Network) => void;
-  readonly onStatus: TellStatus;
+  readonly onStatus: (network: Network, status: WatcherStatus) => void;
   /** Asks for another turn at once: there is more to read. */
   readonly again: (network: Network) => void;
 }
@@ -55,7 +51,7 @@ export function watcherActors(deps: WatcherDeps): ActorKind<WatcherMessage> {
   const chainOf = (id: string) => [...deps.chains.values()].find(({ network }) => network === id);
   return {
     name: "watcher",
-    // one more look after the present one is all there is to ask for
+    // one more poll after the present one is all there is to ask for
     mailboxCapacity: 1,
     idleMs: null,
     isTransient: isAway,
@@ -69,87 +65,73 @@ export function watcherActors(deps: WatcherDeps): ActorKind<WatcherMessage> {
     activate: async (id) => {
       const chain = chainOf(id);
       if (chain === undefined) throw new Error(`Cannot watch a network as it is unknown: ${id}`);
-      const { network } = chain;
-      const memory = memories.get(network) ??
-        new ScanMemory(network, deps.monotonic ?? (() => performance.now()));
+      const { network, capabilities: { contracts } } = chain;
+      const { sql, monotonic = () => performance.now() } = deps;
+      const memory = memories.get(network) ?? new ScanMemory(network, monotonic);
       memories.set(network, memory);
-      const unread = await listUnreadable(deps.sql, network);
-      memory.unread = unread.filter(({ view }) => view !== "again")
-        .map((block) => waitingFrom(block, memory.monotonic()));
-      const { contracts } = chain.capabilities;
-      if (contracts !== undefined) await storeContracts(deps.sql, network, contracts);
-      await recallHead({ sql: deps.sql, chain, memory });
+      await memory.unread.recall(sql);
+      if (contracts !== undefined) await storeContracts(sql, network, contracts);
+      // the view goes on where it was before the service ended
+      memory.head ??= await readCursor(sql, network, "head");
       return new WatcherActor(chain, deps, memory);
     },
   };
 }
 
 class WatcherActor implements Actor<WatcherMessage> {
-  readonly #chain: Chain;
   readonly #deps: WatcherDeps;
-  readonly #memory: ScanMemory;
+  readonly #watched: Watched;
 
   constructor(chain: Chain, deps: WatcherDeps, memory: ScanMemory) {
-    this.#chain = chain;
+    const { sql, wakeMerchants } = deps;
     this.#deps = deps;
-    this.#memory = memory;
+    this.#watched = { sql, chain, memory, wakeMerchants };
   }
 
   async receive(_message: WatcherMessage): Promise<void> {
-    if (this.#memory.monotonic() < this.#memory.restsUntil) return;
+    const { memory } = this.#watched;
+    if (memory.monotonic() < memory.restsUntil) return;
     const before = this.#callsToday();
     try {
       await this.#poll();
     } finally {
       this.#rest(Math.max(0, this.#callsToday() - before));
-      if (this.#memory.reachedAt > 0) this.#reportStatus();
+      if (memory.reachedAt > 0) this.#reportStatus();
     }
   }
 
   async #poll(): Promise<void> {
-    const { sql, wakeMerchants, onSolid, again } = this.#deps;
-    const chain = this.#chain;
-    const memory = this.#memory;
-    const { cursor, hasMore } = await scanSolid({
-      sql,
-      chain,
-      memory,
-      wakeMerchants,
-      onSolid: () => {
-        this.#reportStatus();
-        onSolid(chain.network);
-      },
-    });
+    const { chain: { network }, memory } = this.#watched;
+    const onSolid = () => {
+      this.#reportStatus();
+      this.#deps.onSolid(network);
+    };
+    const { cursor, hasMore } = await scanSolid({ ...this.#watched, onSolid });
     // with calls running out, what only informs goes first
-    if (memory.restMs < LONG_REST_MS) {
-      await viewHead({ sql, chain, memory, wakeMerchants }, cursor);
-    }
-    if (hasMore) again(chain.network);
+    if (memory.restMs < LONG_REST_MS) await viewHead(this.#watched, cursor);
+    if (hasMore) this.#deps.again(network);
   }
 
   #reportStatus(): void {
-    this.#deps.onStatus(this.#chain.network, this.#memory.status);
+    const { chain, memory } = this.#watched;
+    this.#deps.onStatus(chain.network, memory.status);
   }
 
   #callsToday(): number {
-    return this.#deps.nodes(this.#chain.network).reduce((sum, node) => sum + node.callsToday, 0);
+    const nodes = this.#deps.nodes(this.#watched.chain.network);
+    return nodes.reduce((sum, node) => sum + node.callsToday, 0);
   }
 
   /** Spreads what is left of today's calls over what is left of the day. */
   #rest(used: number): void {
     const { nodes, now } = this.#deps;
-    const { network } = this.#chain;
-    const memory = this.#memory;
+    const { chain: { network }, memory } = this.#watched;
     const calls = callsLeft(nodes(network));
     const rest = restAfter(calls, used, memory.progress.state !== null, now());
     if (rest >= LONG_REST_MS && memory.restMs < LONG_REST_MS) {
       log.warn(
-        "{network} is looked at every {seconds} s only: {left} of today's {limit} calls left",
-        {
-          network,
-          seconds: Math.round(rest / 1_000),
-          ...calls,
-        },
+        "{network} is polled every {seconds} s only: {left} of today's {limit} calls left",
+        { network, seconds: Math.round(rest / 1_000), ...calls },
       );
     }
     memory.restMs = rest;

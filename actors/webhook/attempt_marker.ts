@@ -3,10 +3,10 @@
  *
  * A database that is away is waited for. Attempts of which something else holds a row are not
  * written with the others of their batch but tried apart. Where a wait is in vain for another reason,
- * the merchants of the batch are halved until the one that it is for stands alone. Whatever else the database refuses is not repeated
- * for ever: the batch is halved until the attempt that it cannot keep stands alone, which is written
- * without the endpoint's words, and given up with an alarm when even that fails. Its lease runs out
- * then, and its event is delivered again.
+ * the merchants of the batch are halved until the one that it is for stands alone. Whatever else the
+ * database refuses is not repeated for ever: the batch is halved until the attempt that it cannot keep
+ * stands alone, which is written without the endpoint's words, and given up with an alarm when even
+ * that fails. Its lease runs out then, and its event is delivered again.
  *
  * @module
  */
@@ -46,8 +46,8 @@ export class AttemptMarker {
   readonly #held = new HeldMarks((marks) => this.#writeHeld(marks));
 
   /**
-   * @param onMarked is told of every batch after its commit, and of the merchants that may be owed a
-   * second chance and whose endpoints acknowledge again
+   * @param onMarked called with every batch after its commit, and with the merchants that may be owed
+   * a second chance and whose endpoints acknowledge again
    */
   constructor(
     private readonly outbox: Pick<Outbox, "mark">,
@@ -82,7 +82,7 @@ export class AttemptMarker {
     return this.#lost;
   }
 
-  /** Notes one attempt. */
+  /** Adds one attempt. */
   add(mark: AttemptMark): void {
     this.#unwritten.set(mark.merchantId, this.of(mark.merchantId) + 1);
     if (this.#held.holds(mark.merchantId) && !this.#closing) return this.#held.add(mark);
@@ -111,7 +111,7 @@ export class AttemptMarker {
       try {
         await this.#write(batch);
         pause = FIRST_RETRY_MS;
-        await this.#rest(startedAt + PACE_MS - performance.now());
+        await this.#pause(startedAt + PACE_MS - performance.now());
       } catch (error) {
         log.error("cannot write down {count} deliveries: {error}", { count: batch.length, error });
         // Their leases run out, and they are delivered again: at least once.
@@ -123,7 +123,7 @@ export class AttemptMarker {
     this.#running = null;
   }
 
-  async #rest(ms: number): Promise<void> {
+  async #pause(ms: number): Promise<void> {
     if (this.#closing || ms <= 0 || this.#waiting.size >= LARGEST_BATCH) return;
     await new Promise((resolve) => setTimeout(resolve, ms));
   }
@@ -138,8 +138,7 @@ export class AttemptMarker {
     const [first] = marks;
     if (first === undefined) return;
     try {
-      const held = await this.#mark(marks);
-      if (held.length > 0) this.#hold(held, "a row is held");
+      this.#hold(await this.#mark(marks), "a row is held");
     } catch (error) {
       if (classifyDatabaseError(error) === "connection") throw error;
       if (isWaiting(error)) {
@@ -155,12 +154,17 @@ export class AttemptMarker {
         await this.#write(marks.slice(0, middle));
         await this.#write(marks.slice(middle));
       } else {
-        await this.#writePlainOrHold(first, error);
+        try {
+          this.#hold(await this.#writePlain(first, error), "a row is held");
+        } catch (plainError) {
+          if (!isWaiting(plainError)) throw plainError;
+          this.#hold([first], plainError);
+        }
       }
     }
   }
 
-  /** Writes attempts down; answers those that cannot be, as something else holds a row. */
+  /** Writes attempts down. @returns those that cannot be, as something else holds a row */
   async #mark(marks: readonly AttemptMark[]): Promise<readonly AttemptMark[]> {
     const { recovered, held } = await this.outbox.mark(marks);
     const left = new Set(held);
@@ -190,6 +194,7 @@ export class AttemptMarker {
   }
 
   #hold(marks: readonly AttemptMark[], reason: unknown): void {
+    if (marks.length === 0) return;
     if (this.#closing) return this.#settle(marks);
     log.warn("{count} attempts of {merchantIds} are written later: {reason}", {
       count: marks.length,
@@ -204,7 +209,7 @@ export class AttemptMarker {
     this.#held.add(mark);
   }
 
-  /** Writes attempts of one merchant that were held; answers those that still are. */
+  /** Writes attempts of one merchant that were held. @returns those that still are */
   async #writeHeld(marks: readonly AttemptMark[]): Promise<readonly AttemptMark[]> {
     const [first] = marks;
     try {
@@ -215,27 +220,16 @@ export class AttemptMarker {
     }
   }
 
-  async #writePlainOrHold(mark: AttemptMark, reason: unknown): Promise<void> {
-    try {
-      const held = await this.#writePlain(mark, reason);
-      if (held.length > 0) this.#hold(held, "a row is held");
-    } catch (error) {
-      if (!isWaiting(error)) throw error;
-      this.#hold([mark], error);
-    }
-  }
-
   /**
+   * Writes an attempt without the endpoint's words, and gives it up where even that is refused.
+   *
    * @returns the attempt where something else holds a row
    * @throws when the database is away, or a wait was in vain
    */
   async #writePlain(mark: AttemptMark, reason: unknown): Promise<readonly AttemptMark[]> {
     const { eventId, attempt } = mark;
-    log.error("attempt {attempt} of {eventId} is refused by the database: {reason}", {
-      attempt,
-      eventId,
-      reason,
-    });
+    const text = "attempt {attempt} of {eventId} is refused by the database: {reason}";
+    log.error(text, { attempt, eventId, reason });
     const plain: AttemptMark = { ...mark, outcome: UNREADABLE, answer: null };
     let marked: Marked;
     try {

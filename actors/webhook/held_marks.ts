@@ -31,7 +31,7 @@ export class HeldMarks {
   #turn: Promise<void> = Promise.resolve();
   #size = 0;
 
-  /** @param write writes attempts of one merchant; answers those that cannot be yet. Never throws. */
+  /** @param write writes attempts of one merchant and returns those that cannot be yet; never throws */
   constructor(write: (marks: readonly AttemptMark[]) => Promise<readonly AttemptMark[]>) {
     this.#write = write;
   }

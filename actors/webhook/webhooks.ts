@@ -1,200 +1,142 @@
 /**
  * Delivers the events of every merchant. One small actor per endpoint with something to deliver;
  * their claims and marks are batched across all of them, as the journal batches commits. Nothing
- * but the outbox is durable: whatever is lost here is found again by the sweep.
+ * but the outbox is durable: whatever is lost here is found again by the next poll.
  *
  * @module
  */
 
 import { getLogger } from "@logtape/logtape";
-import type { AttemptMark, AttemptResult } from "../../ledger/outbox/attempts.ts";
+import type { AttemptMark } from "../../ledger/outbox/attempts.ts";
 import type { ClaimedEvent, Outbox, Want } from "../../ledger/outbox/outbox.ts";
-import type { AttemptOutcome } from "../../webhooks/attempt_outcome.ts";
-import { isSentType } from "../../webhooks/event_type.ts";
-import { isRetried, retryDelayMs } from "../../webhooks/retry.ts";
-import type { SecretBox } from "../../webhooks/secret_box.ts";
-import type { Sender } from "../../webhooks/sender.ts";
 import type { CrashPointName } from "../runtime/crash_point.ts";
 import { within } from "../runtime/within.ts";
-import { ApartClaims } from "./apart_claims.ts";
 import { AttemptMarker } from "./attempt_marker.ts";
-import { Endpoint } from "./endpoint.ts";
-import { RetryAlarm } from "./retry_alarm.ts";
-import { type OpenedSecrets, SecretDesk } from "./secret_desk.ts";
+import { type AttemptDeps, Attempts } from "./attempts.ts";
+import { Claims } from "./claims.ts";
+import { Endpoint, RetryAlarm } from "./endpoint.ts";
 
 const log = getLogger(["engine", "webhook"]);
 
 /** Deliveries under way at the same time, all merchants together, where nothing else is said. */
 const IN_FLIGHT = 1_024;
-
 /** Of them the share of endpoints that have answered badly, all of these together. */
 const IN_TROUBLE = 0.25;
-
 /**
  * Attempts whose rows something else holds, all merchants together: from here on nothing more is
  * delivered to merchants whose rows are held, so that those of very many do not fill the memory. The
  * places of all others stay theirs.
  */
 const HELD = 8_192;
-
-/** Outcome of an attempt for which no request could be made. */
-const UNSENDABLE = "UNSENDABLE";
-
 /** Merchants served by one claim. */
 const CLAIM_MERCHANTS = 200;
-
 /** The longest that a claim waits until half of an endpoint's deliveries have ended. */
 const REFILL_MS = 25;
-
-/** How often lost wake-ups, expired leases and retries of other nodes are looked for. */
-const SWEEP_MS = 1_000;
-
-/** Merchants looked at by one sweep; the next one goes on after them. */
-const SWEEP_MERCHANTS = 1_000;
-
-/** How long an endpoint's bad answers are remembered without new events. */
+/** Interval at which lost wake-ups, expired leases and retries of other nodes are looked for. */
+const POLL_MS = 1_000;
+/** Merchants of one poll; the next one goes on after them. */
+const POLL_MERCHANTS = 1_000;
+/** Time for which an endpoint's bad answers are remembered without new events. */
 const MEMORY_MS = 60_000;
-
 /** Pause after a claim that failed. */
 const CLAIM_RETRY_MS = 250;
-
-/** How long {@linkcode Webhooks.stop} lets deliveries under way finish, and each of its other steps. */
+/** Bound of {@linkcode Webhooks.stop} on deliveries under way, and on each of its other steps. */
 const DRAIN_MS = 5_000;
 
-/** What the deliveries need. */
-export interface WebhookDeps {
+/** Dependencies of the deliveries. */
+export interface WebhookDeps extends AttemptDeps {
   readonly outbox: Outbox;
-  readonly sender: Sender;
-  /** Decrypts a merchant's secret; absent: secrets are kept as they are. */
-  readonly openSecret?: SecretBox["open"];
-  /** How long events wait whose merchant's secret cannot be opened, milliseconds. */
-  readonly secretWaitMs?: number;
-  /** Unix milliseconds. */
-  readonly now: () => number;
-  /** A number in [0, 1), for jitter. */
-  readonly random: () => number;
   readonly crashPoint: (name: CrashPointName) => void;
-  /** Is told of every attempt, for metrics. */
-  readonly onAttempt?: (outcome: AttemptOutcome, result: AttemptResult["kind"]) => void;
-  readonly sweepMs?: number;
+  readonly pollMs?: number;
   readonly drainMs?: number;
   /** Deliveries under way at the same time, all merchants together; default 1,024. */
   readonly inFlight?: number;
 }
 
 /** The deliveries of all merchants. */
-export interface Webhooks {
-  /** Says that a merchant has new events. */
-  wake(merchantId: string): void;
-  start(): void;
-  /** Takes nothing more, lets what is under way finish within a bound, and gives the rest back. */
-  stop(): Promise<void>;
-  /**
-   * Figures for metrics: deliveries under way, endpoints in memory, attempts not written yet, and
-   * attempts that could not be written at all.
-   */
-  readonly figures: {
-    readonly inFlight: number;
-    readonly endpoints: number;
-    readonly unmarked: number;
-    readonly lostMarks: number;
-    /** Attempts whose rows something else holds. */
-    readonly heldMarks: number;
-    /** Endpoints whose events the database refused to hand out. */
-    readonly refusedClaims: number;
-    /** Events that could not be made into a request. */
-    readonly unsendable: number;
-    /** Merchants whose events wait as their secret cannot be opened. */
-    readonly withoutSecret: number;
-  };
-}
-
-function keptAsItIs(secret: string): Promise<string> {
-  return Promise.resolve(secret);
-}
-
-/** The deliveries over an outbox and a sender. */
-export function createWebhooks(deps: WebhookDeps): Webhooks {
-  return new Deliveries(deps);
-}
-
-class Deliveries implements Webhooks {
+export class Webhooks {
   readonly #deps: WebhookDeps;
   readonly #endpoints = new Map<string, Endpoint>();
   /** Endpoints that may have due events, in the order in which they are served. */
   readonly #wanting = new Set<string>();
-  readonly #claims: ApartClaims;
+  readonly #attempts: Attempts;
+  readonly #claims: Claims;
   readonly #marker: AttemptMarker;
-  readonly #alarm: RetryAlarm;
-  readonly #secrets: SecretDesk;
+  readonly #alarm = new RetryAlarm((merchantId) => this.wake(merchantId));
   readonly #abort = new AbortController();
   readonly #running = new Set<Promise<void>>();
   readonly #most: number;
   #inFlight = 0;
   /** Those of them to endpoints that have answered badly. */
   #inTrouble = 0;
-  #unsendable = 0;
   #claiming: Promise<void> | null = null;
-  #sweeping: Promise<void> | null = null;
+  #polling: Promise<void> | null = null;
   #reviving: Promise<void> | null = null;
-  #sweepTimer: ReturnType<typeof setInterval> | undefined;
-  #sweptUpTo = "";
+  #pollTimer: ReturnType<typeof setInterval> | undefined;
+  #polledUpTo = "";
   #stopped = false;
 
   constructor(deps: WebhookDeps) {
     this.#deps = deps;
     this.#most = deps.inFlight ?? IN_FLIGHT;
-    this.#secrets = new SecretDesk(deps.openSecret ?? keptAsItIs, deps.secretWaitMs);
-    this.#claims = new ApartClaims(deps.outbox);
+    this.#attempts = new Attempts(deps);
+    this.#claims = new Claims(deps.outbox);
     this.#marker = new AttemptMarker(deps.outbox, (marks, recovered) => {
       this.#marked(marks);
-      // only what was just learnt; the sweep finds whatever is left of it
+      // only what was just learnt; the next poll finds whatever is left of it
       if (recovered.length > 0 && !this.#stopped) this.#reviving ??= this.#revive();
     });
-    this.#alarm = new RetryAlarm((merchantId) => this.wake(merchantId));
   }
 
+  /** Figures for metrics. */
   get figures() {
     return {
       inFlight: this.#inFlight,
       endpoints: this.#endpoints.size,
+      /** Attempts not written down yet, those that never will be, and those whose rows are held. */
       unmarked: this.#marker.size,
       lostMarks: this.#marker.lost,
       heldMarks: this.#marker.held,
+      /** Endpoints whose events the database refused to hand out. */
       refusedClaims: this.#claims.refused,
-      unsendable: this.#unsendable,
-      withoutSecret: this.#secrets.waiting,
+      /** Events that could not be made into a request. */
+      unsendable: this.#attempts.unsendable,
+      /** Merchants whose events wait as their secret cannot be opened. */
+      withoutSecret: this.#attempts.withoutSecret,
     };
   }
 
+  /** Takes up what a merchant's outbox has that is due. */
   wake(merchantId: string): void {
     if (this.#stopped) return;
     this.#wanting.add(merchantId);
     this.#claiming ??= this.#claim();
   }
 
+  /** Frees what an earlier session of this node held, and polls the outbox from now on. */
   start(): void {
-    const sweep = () => this.#sweeping ??= this.#sweep();
-    this.#sweeping = this.#release().then(() => this.#sweep());
-    this.#sweepTimer = setInterval(sweep, this.#deps.sweepMs ?? SWEEP_MS);
+    const poll = () => this.#polling ??= this.#poll();
+    const { outbox } = this.#deps;
+    this.#polling = this.#wakeAll("free the claims of an earlier session", () => outbox.release())
+      .then(() => this.#poll());
+    this.#pollTimer = setInterval(poll, this.#deps.pollMs ?? POLL_MS);
   }
 
+  /** Takes nothing more, lets what is under way finish within a bound, and gives the rest back. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    clearInterval(this.#sweepTimer);
+    clearInterval(this.#pollTimer);
     this.#alarm.clear();
     this.#wanting.clear();
     const drainMs = this.#deps.drainMs ?? DRAIN_MS;
     // a database that does not answer must not keep the process: it would be killed, and leases run out
-    await within(drainMs, Promise.all([this.#sweeping, this.#claiming]));
+    await within(drainMs, Promise.all([this.#polling, this.#claiming]));
     const drain = setTimeout(() => this.#abort.abort(), drainMs);
     await Promise.all(this.#running);
     clearTimeout(drain);
-    const isWritten = await within(drainMs, this.#marker.close());
-    if (!isWritten) {
-      log.warn("{count} deliveries are not written down in time, and are made again", {
-        count: this.#marker.size,
-      });
+    if (!await within(drainMs, this.#marker.close())) {
+      const count = this.#marker.size;
+      log.warn("{count} deliveries are not written down in time, and are made again", { count });
     }
     await within(drainMs, Promise.resolve(this.#reviving));
     this.#deps.sender.close();
@@ -202,10 +144,7 @@ class Deliveries implements Webhooks {
 
   #endpoint(merchantId: string): Endpoint {
     let endpoint = this.#endpoints.get(merchantId);
-    if (endpoint === undefined) {
-      endpoint = new Endpoint(merchantId);
-      this.#endpoints.set(merchantId, endpoint);
-    }
+    if (endpoint === undefined) this.#endpoints.set(merchantId, endpoint = new Endpoint());
     endpoint.touchedAt = performance.now();
     return endpoint;
   }
@@ -215,11 +154,7 @@ class Deliveries implements Webhooks {
     await new Promise((resolve) => setImmediate(resolve));
     for (let wants = this.#wants(); wants.length > 0; wants = this.#wants()) {
       try {
-        await this.#claims.claim(wants, (wants, events) => {
-          this.#noteFilled(wants, events);
-          if (events.length > 0) this.#deps.crashPoint("webhook.after-claim");
-          for (const event of events) this.#deliver(event);
-        });
+        await this.#claims.claim(wants, (wants, events) => this.#take(wants, events));
       } catch (error) {
         log.error("cannot claim events: {error}", { error });
         if (this.#stopped) break;
@@ -246,7 +181,7 @@ class Deliveries implements Webhooks {
 
   /**
    * Takes the next endpoints out of the line. One without room is left out: it comes back when its
-   * deliveries end, when one is written down, or with the sweep. Those that have answered badly
+   * deliveries end, when one is written down, or with the next poll. Those that have answered badly
    * share a part of all places, so that however many hang, the others are served.
    */
   #wants(): Want[] {
@@ -256,7 +191,7 @@ class Deliveries implements Webhooks {
     for (const merchantId of this.#wanting) {
       if (left <= 0 || wants.length === CLAIM_MERCHANTS) break;
       this.#wanting.delete(merchantId);
-      if (this.#claims.leavesAlone(merchantId) || this.#secrets.leavesAlone(merchantId)) continue;
+      if (this.#claims.leavesAlone(merchantId) || this.#attempts.leavesAlone(merchantId)) continue;
       const endpoint = this.#endpoint(merchantId);
       // counted anew for each: together they must not take in one claim what a crowd may not have
       const isCrowded = left < this.#most / 2;
@@ -273,13 +208,14 @@ class Deliveries implements Webhooks {
     return wants;
   }
 
-  /** Remembers which endpoints were given all that they had room for. */
-  #noteFilled(wants: readonly Want[], events: readonly ClaimedEvent[]): void {
-    const given = new Map<string, number>();
-    for (const { merchantId } of events) given.set(merchantId, (given.get(merchantId) ?? 0) + 1);
+  /** Delivers what was claimed; endpoints that were given all they had room for may have more. */
+  #take(wants: readonly Want[], events: readonly ClaimedEvent[]): void {
+    const given = Map.groupBy(events, ({ merchantId }) => merchantId);
     for (const { merchantId, room } of wants) {
-      this.#endpoint(merchantId).hasMore = given.get(merchantId) === room;
+      this.#endpoint(merchantId).hasMore = given.get(merchantId)?.length === room;
     }
+    if (events.length > 0) this.#deps.crashPoint("webhook.after-claim");
+    for (const event of events) this.#deliver(event);
   }
 
   #deliver(event: ClaimedEvent): void {
@@ -289,7 +225,7 @@ class Deliveries implements Webhooks {
     this.#inFlight++;
     if (isInTrouble) this.#inTrouble++;
     const running = this.#attempt(event, endpoint).catch((error: unknown) => {
-      // The lease runs out and the event is tried again; the fault is ours and must be seen.
+      // the lease runs out and the event is tried again; a bug of this service, which must be seen
       log.error("delivery of {eventId} broke: {error}", { eventId: event.eventId, error });
     }).finally(() => {
       endpoint.inFlight--;
@@ -305,83 +241,17 @@ class Deliveries implements Webhooks {
   }
 
   async #attempt(event: ClaimedEvent, endpoint: Endpoint): Promise<void> {
-    const secrets = await this.#secrets.open(event);
-    if (secrets === null) {
-      this.#marker.add(this.#secrets.putOff(event));
-      return;
-    }
-    const outcome = await this.#send(event, secrets);
+    const mark = await this.#attempts.make(event, this.#abort.signal);
     this.#deps.crashPoint("webhook.after-send");
-    const result = this.#resultOf(event, outcome);
-    if (result.kind === "delivered") endpoint.answeredWell();
-    else if (result.kind !== "released") endpoint.answeredBadly();
-    this.#deps.onAttempt?.(outcome, result.kind);
-    this.#marker.add({
-      eventId: event.eventId,
-      merchantId: event.merchantId,
-      attempt: event.attempt,
-      url: event.url,
-      result,
-      outcome: outcome.category === "network" ? outcome.code : outcome.category,
-      httpStatus: "status" in outcome ? outcome.status : null,
-      durationMs: outcome.durationMs,
-      answer: "answer" in outcome ? outcome.answer : null,
-    });
-  }
-
-  /** Makes one attempt; what cannot be sent at all is an attempt that failed, as any other. */
-  async #send(event: ClaimedEvent, secrets: OpenedSecrets): Promise<AttemptOutcome> {
-    try {
-      if (!isSentType(event.type)) {
-        throw new TypeError(`Cannot deliver an event as its type is unknown: ${event.type}`);
-      }
-      return await this.#deps.sender.send(
-        {
-          merchantId: event.merchantId,
-          eventId: event.eventId,
-          type: event.type,
-          body: event.payload,
-          url: event.url,
-          secrets,
-          timeoutMs: event.timeoutMs,
-        },
-        this.#deps.now(),
-        this.#abort.signal,
-      );
-    } catch (error) {
-      this.#unsendable++;
-      log.error("{eventId} cannot be sent: {error}", { eventId: event.eventId, error });
-      return { category: "network", code: UNSENDABLE, durationMs: 0 };
-    }
-  }
-
-  #resultOf(event: ClaimedEvent, outcome: AttemptOutcome): AttemptResult {
-    switch (outcome.category) {
-      case "acknowledged":
-        return { kind: "delivered" };
-      case "stopped":
-        return { kind: "released" };
-      case "not_acknowledged":
-      case "bad_status":
-      case "answer_too_long":
-      case "timeout":
-      case "network":
-      case "refused_url":
-        return isRetried(event.attempt, event.retryCount)
-          ? { kind: "retry", delayMs: retryDelayMs(event.attempt, this.#deps.random()) }
-          : { kind: "failed" };
-      default: {
-        const never: never = outcome;
-        return never;
-      }
-    }
+    endpoint.answered(mark.result.kind);
+    this.#marker.add(mark);
   }
 
   /** After a batch of attempts is durable: retries get their alarm, endpoints their next events. */
   #marked(marks: readonly AttemptMark[]): void {
     if (this.#stopped) return;
     for (const { merchantId, result } of marks) {
-      if (result.kind === "retry") this.#alarm.set(merchantId, result.delayMs);
+      if ("delayMs" in result) this.#alarm.set(merchantId, result.delayMs ?? 0);
       const endpoint = this.#endpoints.get(merchantId);
       if (endpoint?.goesByHalves === true && !endpoint.isHalfEmpty(this.#isCrowded)) {
         // soon its deliveries will have made room for more; where they hang, it takes what it can
@@ -394,50 +264,37 @@ class Deliveries implements Webhooks {
 
   /** Endpoints that acknowledge again get what they missed. */
   async #revive(): Promise<void> {
-    try {
-      for (const merchantId of await this.#deps.outbox.revive()) this.wake(merchantId);
-    } catch (error) {
-      log.error("cannot revive failed events: {error}", { error });
-    }
+    await this.#wakeAll("revive failed events", () => this.#deps.outbox.revive());
     this.#reviving = null;
   }
 
-  /** Frees what this node held when it died; where that fails, the leases run out by themselves. */
-  async #release(): Promise<void> {
+  /** Wakes merchants that the outbox names. What fails is done by the next poll, or leases run out. */
+  async #wakeAll(what: string, find: () => Promise<readonly string[]>): Promise<void> {
     try {
-      const merchantIds = await this.#deps.outbox.release();
-      for (const merchantId of merchantIds) this.wake(merchantId);
+      for (const merchantId of await find()) this.wake(merchantId);
     } catch (error) {
-      log.warn("cannot free the claims of an earlier session: {error}", { error });
+      log.error("cannot {what}: {error}", { what, error });
     }
   }
 
-  /** Finds what no wake-up told of: after a crash, from other nodes, switched off meanwhile. */
-  async #sweep(): Promise<void> {
-    try {
-      const found = await this.#deps.outbox.waiting(this.#sweptUpTo, SWEEP_MERCHANTS);
-      this.#sweptUpTo = found.length < SWEEP_MERCHANTS ? "" : found.at(-1)?.merchantId ?? "";
-      const off = found.filter(({ state }) => state === "off").map(({ merchantId }) => merchantId);
-      for (const { merchantId, state } of found) if (state === "on") this.wake(merchantId);
-      if (off.length > 0) await this.#deps.outbox.skip(off);
-    } catch (error) {
-      log.error("cannot sweep the outbox: {error}", { error });
-    }
-    try {
-      for (const merchantId of await this.#deps.outbox.probe()) this.wake(merchantId);
-    } catch (error) {
-      log.error("cannot probe endpoints: {error}", { error });
-    }
+  /** Finds what no wake-up announced: after a crash, from other nodes, switched off meanwhile. */
+  async #poll(): Promise<void> {
+    const { outbox } = this.#deps;
+    await this.#wakeAll("poll the outbox", async () => {
+      const found = await outbox.waiting(this.#polledUpTo, POLL_MERCHANTS);
+      this.#polledUpTo = found.length < POLL_MERCHANTS ? "" : found.at(-1)?.merchantId ?? "";
+      const { on = [], off = [] } = Object.groupBy(found, ({ state }) => state);
+      for (const { merchantId } of on) this.wake(merchantId);
+      if (off.length > 0) await outbox.skip(off.map(({ merchantId }) => merchantId));
+      return [];
+    });
+    await this.#wakeAll("probe endpoints", () => outbox.probe());
     await (this.#reviving ??= this.#revive());
-    this.#forgetIdle();
-    this.#sweeping = null;
-  }
-
-  #forgetIdle(): void {
     const before = performance.now() - MEMORY_MS;
     for (const [merchantId, endpoint] of this.#endpoints) {
       if (endpoint.inFlight > 0 || this.#wanting.has(merchantId)) continue;
       if (endpoint.isOrdinary || endpoint.touchedAt < before) this.#endpoints.delete(merchantId);
     }
+    this.#polling = null;
   }
 }

@@ -7,7 +7,7 @@
 
 import { z } from "zod";
 import type { EventType } from "../../webhooks/event_type.ts";
-import { FEE_CHARGE_TYPES } from "../../webhooks/payloads/fee_charge_type.ts";
+import { FEE_CHARGE_TYPES } from "../../webhooks/payloads.ts";
 import { storedIdentifier } from "../deposits/deposit_address.ts";
 import {
   address,

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { insertMerchant, listMerchants } from "../../ledger/merchants.ts";
 import { type Amount, formatAmount, parseAmount } from "../../ledger/money/amount.ts";
 import type { MerchantRow } from "../../ledger/rows.ts";
-import { newWebhookSecret } from "../../webhooks/secret.ts";
+import { newWebhookSecret } from "../../webhooks/signature.ts";
 import { created, ok } from "../http/answer.ts";
 import { type Accountable, auditStamp } from "../http/admin_command.ts";
 import type { ApiContext } from "../http/context.ts";

@@ -14,7 +14,7 @@ import {
   type ResellerRecord,
   updateReseller,
 } from "../../ledger/resellers.ts";
-import { newWebhookSecret } from "../../webhooks/secret.ts";
+import { newWebhookSecret } from "../../webhooks/signature.ts";
 import { type Answer, created, ok } from "../http/answer.ts";
 import { hubAudit } from "../http/admin_command.ts";
 import type { ApiContext } from "../http/context.ts";

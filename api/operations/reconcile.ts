@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import type { ReportBody } from "../../actors/reconcile/compare_all.ts";
+import type { ReportBody } from "../../actors/reconcile/report.ts";
 import { newestReports } from "../../ledger/reconcile/reports.ts";
 import { ok } from "../http/answer.ts";
 import {

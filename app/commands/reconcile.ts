@@ -10,7 +10,8 @@
  * @module
  */
 
-import { compareAll, type ReportedPart } from "../../actors/reconcile/compare_all.ts";
+import { compareAll } from "../../actors/reconcile/compare_all.ts";
+import type { ReportedPart } from "../../actors/reconcile/report.ts";
 import { WalletFault } from "../../chains/wallet/wallet_fault.ts";
 import { loadConfig } from "../config/config.ts";
 import { delay } from "../../ledger/database/delay.ts";

@@ -12,7 +12,7 @@ import type { Config } from "../config/config.ts";
 import { type DemoAccount, ensureDemoAccounts } from "../../ledger/demo_accounts.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { newWebhookSecret } from "../../webhooks/secret.ts";
+import { newWebhookSecret } from "../../webhooks/signature.ts";
 import type { SecretBox } from "../../webhooks/secret_box.ts";
 import type { DevNode } from "./dev_node.ts";
 import { keep, readKept } from "../open/kept_file.ts";

@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from "prom-client";
-import type { Report } from "../../actors/reconcile/compare_all.ts";
+import type { Report } from "../../actors/reconcile/report.ts";
 import type { Reconciler } from "../../actors/reconcile/reconciler.ts";
 
 /** Registers what the newest comparisons of the books found. */

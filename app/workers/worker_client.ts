@@ -20,6 +20,11 @@ const SETTLED_MS = 30_000;
 /** A call got no response: the worker ended, is stuck or is closed. */
 export class WorkerUnavailable extends Error {
   override readonly name = "WorkerUnavailable";
+
+  /** @param wasReceived false: no worker had the call, so that nothing of it was done */
+  constructor(message: string, readonly wasReceived: boolean) {
+    super(message);
+  }
 }
 
 /** How to start a worker. */
@@ -67,7 +72,7 @@ export class WorkerClient<Request, Response, Ready = null> {
   #nextId = 1;
   #failures = 0;
   #restarts = 0;
-  /** Since when there is no worker, milliseconds of the monotonic clock; null: there is one. */
+  /** Since when no worker is ready that replaces one, milliseconds of the monotonic clock; null: one is. */
   #awaySince: number | null = null;
   #isClosed = false;
   #restart: ReturnType<typeof setTimeout> | undefined;
@@ -78,7 +83,7 @@ export class WorkerClient<Request, Response, Ready = null> {
     this.#instance = this.#start();
   }
 
-  /** Calls under way, how often the worker was started again, and for how long there is none. */
+  /** Calls under way, how often the worker was started again, and for how long none is ready. */
   get figures() {
     return {
       underWay: this.#calls.size,
@@ -96,13 +101,16 @@ export class WorkerClient<Request, Response, Ready = null> {
   ready(): Promise<Ready> {
     const { promise, reject } = pending<never>();
     const { startTimeoutMs = START_TIMEOUT_MS } = this.#options;
-    const timer = setTimeout(() => reject(this.#late("start", startTimeoutMs)), startTimeoutMs);
+    const timer = setTimeout(
+      () => reject(this.#late("start", startTimeoutMs, false)),
+      startTimeoutMs,
+    );
     return Promise.race([this.#ready.promise, promise]).finally(() => clearTimeout(timer));
   }
 
   /**
-   * Makes a call; it waits for a worker that is starting. A worker that has received a call and does
-   * not answer in time is stuck and is replaced.
+   * Makes a call; it waits for a worker that is starting, and rejects at once where that one fails. A
+   * worker that has received a call and does not answer in time is stuck and is replaced.
    *
    * @param timeoutMs bound on all of it
    * @param signal cancels the call: the worker ends it as it thinks fit
@@ -110,7 +118,7 @@ export class WorkerClient<Request, Response, Ready = null> {
    * @throws {Error} with the message of what was thrown in the worker
    */
   call(request: Request, timeoutMs: number, signal?: AbortSignal): Promise<Response> {
-    if (this.#isClosed) return Promise.reject(this.#unavailable("call", "it is closed"));
+    if (this.#isClosed) return Promise.reject(this.#unavailable("call", "it is closed", false));
     const id = this.#nextId++;
     const timer = setTimeout(() => this.#expire(id, timeoutMs), timeoutMs);
     const cancelledWith = signal === undefined ? undefined : this.#idsOf(signal);
@@ -165,7 +173,7 @@ export class WorkerClient<Request, Response, Ready = null> {
     this.#post({ kind: "cancel", ids });
     for (const id of ids) {
       if (this.#calls.get(id)?.isSent !== false) continue;
-      this.#take(id)?.reject(this.#unavailable("call", "the call was cancelled"));
+      this.#take(id)?.reject(this.#unavailable("call", "the call was cancelled", false));
     }
   }
 
@@ -215,6 +223,7 @@ export class WorkerClient<Request, Response, Ready = null> {
       case "ready":
         instance.isReady = true;
         clearTimeout(instance.startTimer);
+        this.#awaySince = null;
         this.#ready.resolve(message.ready as Ready);
         return this.#flush();
       case "start-failed":
@@ -251,17 +260,20 @@ export class WorkerClient<Request, Response, Ready = null> {
 
   #expire(id: number, timeoutMs: number): void {
     const call = this.#take(id);
-    call?.reject(this.#late("call", timeoutMs));
-    if (call?.isSent === true && this.#instance !== null) {
+    if (call === undefined) return;
+    call.reject(this.#late("call", timeoutMs, call.isSent));
+    if (call.isSent && this.#instance !== null) {
       this.#replace(this.#instance, "it did not answer in time");
     }
   }
 
   /** Rejects what waits for the worker; later calls wait for the next one. */
   #abandon(reason: string): void {
-    this.#ready.reject(this.#unavailable("start", reason));
+    this.#ready.reject(this.#unavailable("start", reason, false));
     if (!this.#isClosed) this.#ready = pending();
-    for (const id of this.#calls.keys()) this.#take(id)?.reject(this.#unavailable("call", reason));
+    for (const [id, { isSent }] of this.#calls) {
+      this.#take(id)?.reject(this.#unavailable("call", reason, isSent));
+    }
   }
 
   /** Ends a worker and starts the next one after a pause. */
@@ -288,16 +300,16 @@ export class WorkerClient<Request, Response, Ready = null> {
         return this.#startLater(error);
       }
       this.#restarts++;
-      this.#awaySince = null;
     }, pause);
   }
 
-  #late(what: string, ms: number): WorkerUnavailable {
-    return this.#unavailable(what, `${Math.ceil(ms)} ms passed`);
+  #late(what: string, ms: number, wasReceived: boolean): WorkerUnavailable {
+    return this.#unavailable(what, `${Math.ceil(ms)} ms passed`, wasReceived);
   }
 
-  #unavailable(what: string, reason: string): WorkerUnavailable {
-    return new WorkerUnavailable(`Cannot ${what} the ${this.#options.name} as ${reason}`);
+  #unavailable(what: string, reason: string, wasReceived: boolean): WorkerUnavailable {
+    const { name } = this.#options;
+    return new WorkerUnavailable(`Cannot ${what} the ${name} as ${reason}`, wasReceived);
   }
 }
 

@@ -60,7 +60,7 @@ export interface WorkerSenderOptions extends SenderSettings {
 
 /** A sender and how its worker fares. */
 export interface SupervisedSender extends Sender {
-  /** Attempts under way, how often the worker was started again, and for how long there is none. */
+  /** Attempts under way, how often the worker was started again, and for how long none is ready. */
   readonly figures: WorkerClient<SendRequest, AttemptOutcome>["figures"];
 }
 
@@ -88,6 +88,7 @@ export function createWorkerSender(options: WorkerSenderOptions): SupervisedSend
       } catch (error) {
         if (!(error instanceof WorkerUnavailable)) throw error;
         if (isClosed || signal.aborted) return { category: "stopped", durationMs: durationMs() };
+        if (!error.wasReceived) return { category: "not_sent", durationMs: durationMs() };
         return { category: "network", code: "SENDER_ENDED", durationMs: durationMs() };
       }
     },

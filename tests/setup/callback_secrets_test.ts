@@ -10,7 +10,7 @@ import type { Sql } from "../../ledger/database/connect.ts";
 import { callbackReasons } from "../../app/health/callback_reasons.ts";
 import { type CallbackSecrets, openCallbackSecrets } from "../../app/open/callback_secrets.ts";
 import { NameLookups } from "../../webhooks/name_lookups.ts";
-import { newWebhookSecret } from "../../webhooks/secret.ts";
+import { newWebhookSecret } from "../../webhooks/signature.ts";
 import { createSecretBox, sealedWith } from "../../webhooks/secret_box.ts";
 import { testApi } from "../support/api.ts";
 import { addMerchant, until } from "../support/books.ts";

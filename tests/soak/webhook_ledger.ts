@@ -1,7 +1,7 @@
 import { hashApiKey, mintApiKey } from "../../api/http/key_ring.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { newWebhookSecret } from "../../webhooks/secret.ts";
+import { newWebhookSecret } from "../../webhooks/signature.ts";
 import { addMerchant, SOMEWHERE } from "../support/books.ts";
 import type { FailingReceiver } from "./webhook_receiver.ts";
 

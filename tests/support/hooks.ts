@@ -5,7 +5,7 @@
  */
 
 import { newId } from "../../actors/runtime/ids.ts";
-import { createWebhooks, type WebhookDeps, type Webhooks } from "../../actors/webhook/webhooks.ts";
+import { type WebhookDeps, Webhooks } from "../../actors/webhook/webhooks.ts";
 import type { AnySql, Sql } from "../../ledger/database/connect.ts";
 import { createOutbox } from "../../ledger/outbox/outbox.ts";
 import { createSender } from "../../webhooks/sender.ts";
@@ -51,13 +51,13 @@ export function openHook(
 
 /** Deliveries on a database; not started. */
 export function openWebhooks(sql: Sql, deps: Partial<WebhookDeps> = {}): Webhooks {
-  return createWebhooks({
+  return new Webhooks({
     outbox: createOutbox(sql),
     sender: createSender({ rules: { allowLoopback: true } }),
     now: () => Date.now(),
     random: () => 0,
     crashPoint: () => {},
-    sweepMs: 50,
+    pollMs: 50,
     drainMs: 200,
     ...deps,
   });

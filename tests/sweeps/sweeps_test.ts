@@ -184,8 +184,7 @@ test("books and chain agree at every block of a sweep", async () => {
   const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
   await house.until("the end", async () => {
     const report = await checkChain({ sql, chain, pause, coldAddress: null });
-    assert(report.kind === "checked");
-    const differences = report.results.filter((result) => result.differences.length > 0);
+    const differences = report.rules.filter((result) => result.differences.length > 0);
     assertEquals(differences, []);
     return (await house.deposit(txid)).startsWith("CONFIRMED") &&
       await house.reason(own) === null && await house.reason(other) === null;

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
-import { type SettledChain, settleSweep } from "../../actors/sweeper/settle_sweep.ts";
+import { settleSweep } from "../../actors/sweeper/settle_sweep.ts";
 import { NotOurChain } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readAddressHoldings, readWalletMoves } from "../../ledger/reconcile/holdings.ts";
@@ -192,7 +192,7 @@ test("no balance of a node behind the scan is believed, and no other end than th
   if (sweep === null) throw new Error("Cannot go on as nothing was swept");
   const before = await desk.standing();
   /** Its node gives the receipt, and is behind when it is asked for the balance. */
-  const late: SettledChain = {
+  const late: Parameters<typeof settleSweep>[0]["chain"] = {
     ...chain,
     balanceOf: (address, asset, signal, checkpoint) => {
       if (checkpoint === undefined) return chain.balanceOf(address, asset, signal);

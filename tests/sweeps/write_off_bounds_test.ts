@@ -6,7 +6,7 @@
  */
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { writeOff, type WriteOffDeps } from "../../actors/sweeper/write_off.ts";
+import { writeOff } from "../../actors/sweeper/write_off.ts";
 import { watchAddresses } from "../../ledger/addresses/watched_addresses.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import { readAddressHoldings } from "../../ledger/reconcile/holdings.ts";
@@ -78,7 +78,7 @@ test("nothing of a block that is being read is written off", async () => {
   if (target === null) throw new Error("Cannot go on as nothing waits");
   // a node that has the newest block that was passed shows nothing of the next one
   const asked: unknown[] = [];
-  const chain: WriteOffDeps["chain"] = {
+  const chain: Parameters<typeof writeOff>[0]["chain"] = {
     capabilities: paperChain("TRX").capabilities,
     balanceOf: (_address, _asset, _signal, checkpoint) => {
       asked.push(checkpoint?.height);

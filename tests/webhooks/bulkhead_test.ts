@@ -6,10 +6,9 @@
 
 import { assert, assertEquals } from "@std/assert";
 import postgres from "postgres";
-import { ApartClaims } from "../../actors/webhook/apart_claims.ts";
 import { AttemptMarker } from "../../actors/webhook/attempt_marker.ts";
-import { createWebhooks } from "../../actors/webhook/webhooks.ts";
-import { callbackReasons } from "../../app/health/callback_reasons.ts";
+import { Claims } from "../../actors/webhook/claims.ts";
+import { Webhooks } from "../../actors/webhook/webhooks.ts";
 import type { AttemptMark } from "../../ledger/outbox/attempts.ts";
 import {
   type ClaimedEvent,
@@ -17,6 +16,7 @@ import {
   type Outbox,
   type Want,
 } from "../../ledger/outbox/outbox.ts";
+import { callbackReasons } from "../../app/health/callback_reasons.ts";
 import type { AttemptOutcome } from "../../webhooks/attempt_outcome.ts";
 import { NameLookups } from "../../webhooks/name_lookups.ts";
 import { addMerchant, until } from "../support/books.ts";
@@ -33,7 +33,7 @@ const names = new NameLookups();
 Deno.test("a merchant whose events the database refuses is left alone for ever longer, the others are served", async () => {
   let now = 0;
   const asked: number[] = [];
-  const claims = new ApartClaims({
+  const claims = new Claims({
     claim: (wants) => {
       asked.push(wants.length);
       const isRefused = wants.some(({ merchantId }) => merchantId === "m7");
@@ -116,7 +116,7 @@ test("a row that somebody holds keeps no other delivery from being written down"
     ids.push(await addEvent(sql, merchantId));
   }
   lockedId = ids[4] ?? "";
-  const webhooks = openWebhooks(sql, { sweepMs: 60_000 });
+  const webhooks = openWebhooks(sql, { pollMs: 60_000 });
   for (const merchantId of merchants) webhooks.wake(merchantId);
   const delivered = () => sql`SELECT FROM book.outbox WHERE status = 'DELIVERED'`;
   await until(async () => (await delivered()).length === 9);
@@ -152,7 +152,7 @@ test("a merchant whose endpoint's row is held keeps its own callbacks waiting, a
     await released.promise;
   });
   await held.promise;
-  const webhooks = openWebhooks(sql, { sweepMs: 200 });
+  const webhooks = openWebhooks(sql, { pollMs: 200 });
   webhooks.wake(heldMerchant);
   await until(() => webhooks.figures.heldMarks > 0);
   await until(() => webhooks.figures.heldMarks === webhooks.figures.unmarked);
@@ -288,7 +288,7 @@ Deno.test("endpoints that hang, however wide they were, leave places for the oth
   const underWay = new Map<string, (outcome: AttemptOutcome) => void>();
   let isHanging = false;
   let isEmpty = false;
-  const webhooks = createWebhooks({
+  const webhooks = new Webhooks({
     outbox: endlessOutbox(() => isEmpty, () => false),
     sender: {
       send: async ({ url, eventId }) => {
@@ -304,7 +304,7 @@ Deno.test("endpoints that hang, however wide they were, leave places for the oth
     now: () => 0,
     random: () => 0,
     crashPoint: () => {},
-    sweepMs: 60_000,
+    pollMs: 60_000,
     drainMs: 1,
   });
   const urlOf = (merchantId: string) => `https://${merchantId}.example/`;
@@ -381,7 +381,7 @@ test("one merchant's deliveries that hang leave connections to those who use the
 
 Deno.test("no more deliveries are under way than there are connections for", async () => {
   let [underWay, most, sent] = [0, 0, 0];
-  const webhooks = createWebhooks({
+  const webhooks = new Webhooks({
     outbox: endlessOutbox(() => false, () => false),
     sender: {
       send: async () => {
@@ -396,7 +396,7 @@ Deno.test("no more deliveries are under way than there are connections for", asy
     now: () => 0,
     random: () => 0,
     crashPoint: () => {},
-    sweepMs: 60_000,
+    pollMs: 60_000,
     drainMs: 1,
     inFlight: 24,
   });
@@ -415,7 +415,7 @@ Deno.test("merchants whose rows are held, however many, keep a bounded number of
   const urlOf = (merchantId: string) => `https://${merchantId}.example/`;
   const served = new Map<string, number>();
   let isEmpty = false;
-  const webhooks = createWebhooks({
+  const webhooks = new Webhooks({
     outbox: endlessOutbox(() => isEmpty, ({ merchantId }) => merchantId.startsWith("held")),
     sender: {
       send: ({ url }) => {
@@ -432,7 +432,7 @@ Deno.test("merchants whose rows are held, however many, keep a bounded number of
     now: () => 0,
     random: () => 0,
     crashPoint: () => {},
-    sweepMs: 60_000,
+    pollMs: 60_000,
     drainMs: 1,
   });
   const held = Array.from({ length: HELD }, (_, i) => `held${i}`);
@@ -453,7 +453,7 @@ Deno.test("merchants whose rows are held, however many, keep a bounded number of
 
 Deno.test("a stop waits for no database that does not answer, and for no attempt that cannot be locked", async () => {
   const writing = Promise.withResolvers<void>();
-  const webhooks = createWebhooks({
+  const webhooks = new Webhooks({
     outbox: {
       ...endlessOutbox(() => false, () => false),
       mark: () => {
@@ -468,7 +468,7 @@ Deno.test("a stop waits for no database that does not answer, and for no attempt
     now: () => 0,
     random: () => 0,
     crashPoint: () => {},
-    sweepMs: 60_000,
+    pollMs: 60_000,
     drainMs: 20,
   });
   webhooks.wake("m1");

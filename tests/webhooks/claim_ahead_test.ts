@@ -50,7 +50,7 @@ test("where most of an endpoint's deliveries hang, the places that are left are 
     if (i < 7) hanging.add(id);
   }
   // no sweep that could help
-  const webhooks = openWebhooks(sql, { sweepMs: 60_000 });
+  const webhooks = openWebhooks(sql, { pollMs: 60_000 });
   webhooks.wake(merchantId);
   const delivered = () => sql`SELECT FROM book.outbox WHERE status = 'DELIVERED'`;
   await until(async () => (await delivered()).length === 33);

@@ -267,3 +267,31 @@ test("an acknowledgement counts although another node claimed the event meanwhil
   await until(async () => (await eventState(sql, id)).status === "DELIVERED");
   await webhooks.stop();
 });
+
+test("an event that no sender was ready for keeps all of its attempts", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const merchantId = await addMerchant(sql, { webhookUrl: "https://shop.example/" });
+  await sql`UPDATE book.merchant SET webhook_retry_count = 0`;
+  const id = await addEvent(sql, merchantId);
+  let sent = 0;
+  const webhooks = openWebhooks(sql, {
+    sender: {
+      send: () => {
+        sent++;
+        return Promise.resolve({ category: "not_sent", durationMs: 3 });
+      },
+      close: () => {},
+    },
+  });
+  webhooks.wake(merchantId);
+  await until(async () => (await eventState(sql, id)).last_outcome === "not_sent");
+  const { status, attempts, claimed_until } = await eventState(sql, id);
+  assertEquals([status, attempts, claimed_until], ["PENDING", 0, null]);
+  const [log] = await sql`SELECT count(*)::int AS n FROM book.delivery_attempt`;
+  assertEquals(log?.n, 0);
+  webhooks.start();
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  assertEquals(sent, 1, "it is tried again after a pause");
+  await webhooks.stop();
+});

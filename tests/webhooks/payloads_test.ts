@@ -3,11 +3,11 @@ import { parseAmount, ZERO } from "../../ledger/money/amount.ts";
 import {
   type DepositConfirmed,
   depositConfirmedPayload,
-} from "../../webhooks/payloads/deposit_confirmed.ts";
-import { depositFailedPayload } from "../../webhooks/payloads/deposit_failed.ts";
-import { transactionSettledPayload } from "../../webhooks/payloads/transaction_settled.ts";
-import { withdrawalConfirmedPayload } from "../../webhooks/payloads/withdrawal_confirmed.ts";
-import { withdrawalFailedPayload } from "../../webhooks/payloads/withdrawal_failed.ts";
+  depositFailedPayload,
+  transactionSettledPayload,
+  withdrawalConfirmedPayload,
+  withdrawalFailedPayload,
+} from "../../webhooks/payloads.ts";
 import { amount } from "../support/books.ts";
 
 const DEPOSIT: DepositConfirmed = {

@@ -1,10 +1,9 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { createServer } from "node:http";
-import type { AnySql } from "../../ledger/database/connect.ts";
 import { createReceiver, type ReceivedEvent } from "../../docs/webhook_receiver.ts";
-import { newWebhookSecret } from "../../webhooks/secret.ts";
+import type { AnySql } from "../../ledger/database/connect.ts";
 import { createSender } from "../../webhooks/sender.ts";
-import { signedHeaders } from "../../webhooks/signature.ts";
+import { newWebhookSecret, signedHeaders } from "../../webhooks/signature.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 

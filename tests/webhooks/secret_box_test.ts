@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
-import { newWebhookSecret } from "../../webhooks/secret.ts";
+import { newWebhookSecret } from "../../webhooks/signature.ts";
 import { createSecretBox, sealedWith } from "../../webhooks/secret_box.ts";
 
 const OLD = "the first key of callback secrets in tests";

@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { newWebhookSecret } from "../../webhooks/secret.ts";
 import { createSender, type Delivery, type Resolve } from "../../webhooks/sender.ts";
-import { hexSignature } from "../../webhooks/signature.ts";
+import { hexSignature, newWebhookSecret } from "../../webhooks/signature.ts";
 import { testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding({ net: true });

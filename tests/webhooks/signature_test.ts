@@ -1,6 +1,5 @@
 import { assertEquals, assertMatch, assertNotEquals, assertThrows } from "@std/assert";
-import { newWebhookSecret } from "../../webhooks/secret.ts";
-import { signedHeaders, standardSignature } from "../../webhooks/signature.ts";
+import { newWebhookSecret, signedHeaders, standardSignature } from "../../webhooks/signature.ts";
 
 const BODY = '{"type":"deposit","depositId":"dep_1","note":"\u00fc\u{1f4b6}"}';
 

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { EVENT_EXAMPLES } from "../../api/callbacks/event_payloads_schema.ts";
 import { EVENT_TYPES } from "../../webhooks/event_type.ts";
-import { newWebhookSecret } from "../../webhooks/secret.ts";
+import { newWebhookSecret } from "../../webhooks/signature.ts";
 import { createSender } from "../../webhooks/sender.ts";
 import { openHook } from "../support/hooks.ts";
 import { testNeeding } from "../support/permissions.ts";

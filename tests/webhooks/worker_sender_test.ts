@@ -1,13 +1,12 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import fc from "fast-check";
-import { testNeeding } from "../support/permissions.ts";
-import type { Delivery, Resolve } from "../../webhooks/sender.ts";
-import { publicIpv4Ranges } from "../../webhooks/public_ranges.ts";
-import { NameLookups } from "../../webhooks/name_lookups.ts";
-import { senderPermissions } from "../../webhooks/sender_permissions.ts";
 import { createWorkerSender, type WorkerSenderOptions } from "../../app/workers/worker_sender.ts";
+import { NameLookups } from "../../webhooks/name_lookups.ts";
+import type { Delivery, Resolve } from "../../webhooks/sender.ts";
+import { publicIpv4Ranges, senderPermissions } from "../../webhooks/sender_permissions.ts";
 import { isAllowedAddress } from "../../webhooks/url_guard.ts";
 import { openHook } from "../support/hooks.ts";
+import { testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding({ net: true, read: true, env: true });
 
@@ -239,6 +238,22 @@ test("a worker that dies is started again, and what it had under way is an attem
     const outcome = await sender.send(deliveryTo("http://127.0.0.1:9/"));
     assert(outcome.category === "network", outcome.category);
     assertEquals(outcome.code, "SENDER_ENDED");
+  }
+});
+
+test("where the worker cannot start no attempt is made, which is said at once", async () => {
+  const program = `
+    addEventListener("message", (event) => {
+      const port = event.ports[0];
+      port.onmessage = () => port.postMessage({ kind: "start-failed", message: "a bug" });
+    }, { once: true });`;
+  using sender = workerSender({
+    entry: new URL(`data:text/javascript,${encodeURIComponent(program)}`),
+  });
+  for (let start = 1; start <= 2; start++) {
+    const outcome = await sender.send(deliveryTo("http://127.0.0.1:9/"));
+    assertEquals(outcome.category, "not_sent");
+    assert(outcome.durationMs < 20_000, `waited for ${outcome.durationMs} ms`);
   }
 });
 

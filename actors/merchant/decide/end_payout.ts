@@ -1,8 +1,8 @@
 import { add, negate, ZERO } from "../../../ledger/money/amount.ts";
 import { checkMove, type SettlementStatus } from "../../../ledger/money/transitions.ts";
 import type { SettlementRow, TransactionRow, WithdrawalRow } from "../../../ledger/rows.ts";
-import { withdrawalConfirmedPayload } from "../../../webhooks/payloads/withdrawal_confirmed.ts";
-import { withdrawalFailedPayload } from "../../../webhooks/payloads/withdrawal_failed.ts";
+import { withdrawalConfirmedPayload } from "../../../webhooks/payloads.ts";
+import { withdrawalFailedPayload } from "../../../webhooks/payloads.ts";
 import type { OutcomeEvent } from "../chain_events.ts";
 import { decided, type Decision, type DecisionResult, post, timeOf } from "../decision.ts";
 import type { EndIds, EventIds } from "../messages.ts";

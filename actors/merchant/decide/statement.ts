@@ -8,8 +8,8 @@ import { add, type Amount, subtract, ZERO } from "../../../ledger/money/amount.t
 import { pairKey } from "../../../ledger/money/pair.ts";
 import type { ChargeRow, EventRow, TransactionRow } from "../../../ledger/rows.ts";
 import type { EventType } from "../../../webhooks/event_type.ts";
-import { transactionSettledPayload } from "../../../webhooks/payloads/transaction_settled.ts";
-import { isSubscribed } from "../../../webhooks/subscription.ts";
+import { transactionSettledPayload } from "../../../webhooks/payloads.ts";
+import { isSubscribed } from "../../../webhooks/event_type.ts";
 import type { Posting } from "../decision.ts";
 import type { EventIds } from "../messages.ts";
 import type { MerchantState, Records } from "../state.ts";

@@ -9,7 +9,7 @@
 
 import process from "node:process";
 import { Journal } from "../../../actors/journal/journal.ts";
-import { createWebhooks } from "../../../actors/webhook/webhooks.ts";
+import { Webhooks } from "../../../actors/webhook/webhooks.ts";
 import { connect } from "../../../ledger/database/connect.ts";
 import { createJournalStore } from "../../../ledger/journal/store.ts";
 import { createOutbox } from "../../../ledger/outbox/outbox.ts";
@@ -26,7 +26,7 @@ const JOURNAL_POOL = 4;
 await showWarnings();
 const databaseUrl = Deno.args[0] ?? "";
 const rules = { allowLoopback: true };
-const webhooks = createWebhooks({
+const webhooks = new Webhooks({
   outbox: createOutbox(connect(databaseUrl, { max: READ_POOL, applicationName: "bench-outbox" })),
   sender: createWorkerSender({
     entry: new URL("../../../app/commands/sender_worker.ts", import.meta.url),

@@ -152,7 +152,7 @@ export async function openRig(options: { readonly sweeps: boolean }): Promise<Ri
   const { sql } = api;
   await addWallet(sql, NETWORK, hot.address, "wal_matrix");
   const keyOf = (wallet: WalletName) => signingKey(keys, NETWORK, wallet);
-  const webhooks = openWebhooks(sql, { sweepMs: 60_000 });
+  const webhooks = openWebhooks(sql, { pollMs: 60_000 });
   engine = new Engine({
     sql,
     nodes: () => chain.nodes.states,

@@ -5,10 +5,8 @@
  */
 
 import { assertEquals } from "@std/assert";
-import {
-  checkHotWallet,
-  type HotWalletResult,
-} from "../../../actors/reconcile/check_hot_wallet.ts";
+import { checkHotWallet } from "../../../actors/reconcile/check_hot_wallet.ts";
+import type { Compared } from "../../../actors/reconcile/report.ts";
 import type { ChainCheck } from "../../../actors/reconcile/passed_block.ts";
 import { type Amount, formatAmount } from "../../../ledger/money/amount.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
@@ -23,7 +21,7 @@ export const HOT = "hot-wallet";
 export type Said = readonly [low: number, high: number, text: string];
 
 /** What is told of an asset, which was compared. */
-export function toldOf({ differences, unchecked }: HotWalletResult, asset: OutgoingAsset) {
+export function toldOf({ differences, unchecked }: Compared, asset: OutgoingAsset) {
   assertEquals(unchecked?.includes(`${asset}: `) ?? false, false, unchecked ?? "");
   return differences.filter(({ subject }) => subject.includes(` ${asset}/`))
     .map(({ subject, detail }) => `${subject}: ${detail}`);
@@ -46,7 +44,7 @@ export function watchedWallet(sql: Sql) {
     first: Said,
     second: Said | null,
     accept = false,
-  ): Promise<HotWalletResult> {
+  ): Promise<Compared> {
     let said = first;
     let isWaiting = false;
     let isRead = false;

@@ -1,11 +1,3 @@
-/**
- * Claims for many endpoints at once, each of which may spoil the statement: what the database refuses
- * is claimed in halves, until the endpoint that it refuses stands alone. That one is left alone for a
- * growing while, and costs the others nothing meanwhile.
- *
- * @module
- */
-
 import { getLogger } from "@logtape/logtape";
 import { classifyDatabaseError } from "../../ledger/database/database_errors.ts";
 import type { ClaimedEvent, Outbox, Want } from "../../ledger/outbox/outbox.ts";
@@ -16,27 +8,20 @@ const log = getLogger(["engine", "webhook"]);
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 
-/** State of an endpoint whose last claim was refused. */
-interface Refused {
-  /** Milliseconds of the monotonic clock. */
-  readonly until: number;
-  readonly pauseMs: number;
-}
-
-/** Claims that keep what is refused apart. */
-export class ApartClaims {
-  readonly #outbox: Pick<Outbox, "claim">;
-  readonly #monotonic: () => number;
-  readonly #refused = new Map<string, Refused>();
+/**
+ * Claims for many endpoints at once, each of which may spoil the statement: what the database refuses
+ * is claimed in halves, until the endpoint that it refuses stands alone. That one is left alone for a
+ * growing while, and costs the others nothing meanwhile.
+ */
+export class Claims {
+  /** Next claims for endpoints that were refused, by the monotonic clock. */
+  readonly #refused = new Map<string, { readonly until: number; readonly pauseMs: number }>();
 
   /** @param monotonic milliseconds of a clock that is never set */
   constructor(
-    outbox: Pick<Outbox, "claim">,
-    monotonic: () => number = () => performance.now(),
-  ) {
-    this.#outbox = outbox;
-    this.#monotonic = monotonic;
-  }
+    private readonly outbox: Pick<Outbox, "claim">,
+    private readonly monotonic: () => number = () => performance.now(),
+  ) {}
 
   /** Endpoints whose last claim the database refused. */
   get refused(): number {
@@ -45,15 +30,13 @@ export class ApartClaims {
 
   /** True where an endpoint's claim was refused a short while ago. */
   leavesAlone(merchantId: string): boolean {
-    const refused = this.#refused.get(merchantId);
-    return refused !== undefined && refused.until > this.#monotonic();
+    return (this.#refused.get(merchantId)?.until ?? -Infinity) > this.monotonic();
   }
 
   /**
    * Claims, in halves where the database refuses it.
    *
-   * @param onClaimed is told of what was claimed as soon as it is: a half that fails later takes
-   *   nothing of it back
+   * @param onClaimed called with each part at once: a half that fails later takes nothing of it back
    * @throws when the database is away
    */
   async claim(
@@ -62,7 +45,7 @@ export class ApartClaims {
   ): Promise<void> {
     let events: readonly ClaimedEvent[];
     try {
-      events = await this.#outbox.claim(wants);
+      events = await this.outbox.claim(wants);
     } catch (error) {
       if (classifyDatabaseError(error) === "connection") throw error;
       const [first] = wants;
@@ -84,7 +67,7 @@ export class ApartClaims {
   #leaveAlone(merchantId: string, error: unknown): void {
     const before = this.#refused.get(merchantId)?.pauseMs ?? FIRST_PAUSE_MS / 2;
     const pauseMs = Math.min(before * 2, LONGEST_PAUSE_MS);
-    this.#refused.set(merchantId, { until: this.#monotonic() + pauseMs, pauseMs });
+    this.#refused.set(merchantId, { until: this.monotonic() + pauseMs, pauseMs });
     log.error("events of {merchantId} cannot be claimed, trying again in {pauseMs} ms: {error}", {
       merchantId,
       pauseMs,

@@ -1,0 +1,212 @@
+/**
+ * Bodies of the events that are sent to merchants: JSON text with its keys in the order of the
+ * interface description.
+ *
+ * @module
+ */
+
+import { add, type Amount, formatAmount, max, subtract, ZERO } from "../ledger/money/amount.ts";
+import type { Currency, Network } from "../ledger/money/pair.ts";
+import { TEST_EVENT } from "./event_type.ts";
+
+/** Values of `feeCharges.type`. */
+export const FEE_CHARGE_TYPES = ["PERCENTAGE", "FIXED_AMOUNT", "HYBRID", "NONE"] as const;
+
+/** One of {@linkcode FEE_CHARGE_TYPES}. */
+type FeeChargeType = (typeof FEE_CHARGE_TYPES)[number];
+
+function feeChargeType(proportional: Amount, fixed: Amount): FeeChargeType {
+  if (proportional > ZERO) return fixed > ZERO ? "HYBRID" : "PERCENTAGE";
+  return fixed > ZERO ? "FIXED_AMOUNT" : "NONE";
+}
+
+interface DepositEvent {
+  readonly eventId: string;
+  readonly depositId: string;
+  readonly amount: Amount;
+  readonly currency: Currency;
+  /** As stored: `<merchant_id>_<identifier>`; null for a top-up or a manual deposit. */
+  readonly identifier: string | null;
+  readonly txHash: string | null;
+  readonly address: string | null;
+}
+
+/** Content of `deposit.confirmed`. */
+export interface DepositConfirmed extends DepositEvent {
+  readonly referenceId: string | null;
+  /** True if this is a top-up of the merchant's own wallet. */
+  readonly isTopUp: boolean;
+  readonly commission: Amount;
+  /** Decimal fraction, for example `"0.01"`. */
+  readonly commissionRate: string;
+  readonly activationFee: Amount;
+  /** Flat fee of a top-up, otherwise zero. */
+  readonly flatFee: Amount;
+  /** What was credited: the amount minus all fees, never negative. */
+  readonly receivable: Amount;
+}
+
+/** Body of `deposit.confirmed`. */
+export function depositConfirmedPayload(deposit: DepositConfirmed): string {
+  const { isTopUp, commission, activationFee, flatFee } = deposit;
+  return JSON.stringify({
+    type: "deposit",
+    depositId: deposit.depositId,
+    amount: formatAmount(deposit.amount),
+    currency: deposit.currency,
+    status: "confirmed",
+    identifier: deposit.identifier,
+    txHash: deposit.txHash,
+    referenceId: deposit.referenceId,
+    address: deposit.address,
+    isMerchantDirectDeposit: isTopUp,
+    feeCharges: {
+      amount: formatAmount(isTopUp ? flatFee : commission),
+      percentage: isTopUp ? "0" : deposit.commissionRate,
+      type: isTopUp ? "FIXED_AMOUNT" : feeChargeType(commission, add(activationFee, flatFee)),
+      activationFee: { amount: formatAmount(activationFee), charged: activationFee > ZERO },
+    },
+    receivableAmount: formatAmount(deposit.receivable),
+    eventId: deposit.eventId,
+  });
+}
+
+/** Content of `deposit.failed`. */
+export interface DepositFailed extends DepositEvent {
+  readonly reason: string;
+}
+
+/** Body of `deposit.failed`. */
+export function depositFailedPayload(deposit: DepositFailed): string {
+  return JSON.stringify({
+    type: "deposit",
+    depositId: deposit.depositId,
+    amount: formatAmount(deposit.amount),
+    currency: deposit.currency,
+    identifier: deposit.identifier,
+    status: "failed",
+    reason: deposit.reason,
+    txHash: deposit.txHash,
+    address: deposit.address,
+    eventId: deposit.eventId,
+  });
+}
+
+interface WithdrawalEvent {
+  readonly eventId: string;
+  readonly withdrawalId: string;
+  readonly amount: Amount;
+  readonly currency: Currency;
+  /** Of a failed one the transaction that failed on chain, null where none was ever included. */
+  readonly txHash: string | null;
+  readonly referenceId: string | null;
+  /** Destination of the payout. */
+  readonly address: string;
+}
+
+/** Content of `withdrawal.confirmed`. */
+export interface WithdrawalConfirmed extends WithdrawalEvent {
+  /** Fixed part of the commission. */
+  readonly baseFee: Amount;
+  /** Proportional part of the commission. */
+  readonly markupAmount: Amount;
+  /** Decimal fraction of the proportional part, for example `"0.002"`. */
+  readonly markupRate: string;
+  readonly networkFee: Amount;
+}
+
+/** Body of `withdrawal.confirmed`. */
+export function withdrawalConfirmedPayload(withdrawal: WithdrawalConfirmed): string {
+  const { amount, baseFee, markupAmount } = withdrawal;
+  const commission = add(baseFee, markupAmount);
+  return JSON.stringify({
+    type: "withdrawal",
+    withdrawalId: withdrawal.withdrawalId,
+    amount: formatAmount(amount),
+    currency: withdrawal.currency,
+    status: "confirmed",
+    txHash: withdrawal.txHash,
+    referenceId: withdrawal.referenceId,
+    address: withdrawal.address,
+    identifier: withdrawal.referenceId,
+    feeCharges: {
+      amount: formatAmount(commission),
+      percentage: withdrawal.markupRate,
+      type: feeChargeType(markupAmount, baseFee),
+      networkFee: formatAmount(withdrawal.networkFee),
+    },
+    receivableAmount: formatAmount(max(subtract(amount, commission), ZERO)),
+    eventId: withdrawal.eventId,
+  });
+}
+
+/** Content of `withdrawal.failed`. */
+export interface WithdrawalFailed extends WithdrawalEvent {
+  readonly reason: string;
+}
+
+/** Body of `withdrawal.failed`. */
+export function withdrawalFailedPayload(withdrawal: WithdrawalFailed): string {
+  return JSON.stringify({
+    type: "withdrawal",
+    withdrawalId: withdrawal.withdrawalId,
+    amount: formatAmount(withdrawal.amount),
+    currency: withdrawal.currency,
+    status: "failed",
+    reason: withdrawal.reason,
+    txHash: withdrawal.txHash,
+    referenceId: withdrawal.referenceId,
+    address: withdrawal.address,
+    identifier: withdrawal.referenceId,
+    eventId: withdrawal.eventId,
+  });
+}
+
+/** Content of `transaction.confirmed` and `transaction.failed`. */
+export interface TransactionSettled {
+  readonly eventId: string;
+  readonly transactionId: string;
+  readonly transactionType: "DEPOSIT" | "WITHDRAWAL";
+  /** Effect on the available balance: negative for money out. */
+  readonly amount: Amount;
+  readonly fee: Amount;
+  readonly currency: Currency;
+  readonly network: Network;
+  readonly status: "confirmed" | "failed";
+  readonly txHash: string | null;
+  readonly referenceId: string | null;
+  /** Available balance of the pair right after this change, null where it is not known. */
+  readonly balanceAfter: Amount | null;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+}
+
+/** Body of `transaction.confirmed` and `transaction.failed`. */
+export function transactionSettledPayload(transaction: TransactionSettled): string {
+  const { amount, fee, balanceAfter } = transaction;
+  return JSON.stringify({
+    type: "transaction",
+    transactionId: transaction.transactionId,
+    transactionType: transaction.transactionType,
+    amount: formatAmount(amount),
+    fee: formatAmount(fee),
+    currency: transaction.currency,
+    network: transaction.network,
+    status: transaction.status,
+    txHash: transaction.txHash,
+    referenceId: transaction.referenceId,
+    balanceAfter: balanceAfter === null ? null : formatAmount(balanceAfter),
+    createdAt: new Date(transaction.createdAt).toISOString(),
+    eventId: transaction.eventId,
+  });
+}
+
+/** Body of a test delivery; its type is none of those that announce money. @param createdAt Unix milliseconds */
+export function webhookTestPayload(eventId: string, createdAt: number): string {
+  return JSON.stringify({
+    type: TEST_EVENT,
+    message: "A test of this endpoint; nothing happened.",
+    createdAt: new Date(createdAt).toISOString(),
+    eventId,
+  });
+}
