@@ -7,7 +7,7 @@
 import type { Sql } from "postgres";
 import { pruneCommitLog } from "../ledger/journal/write_batch.ts";
 import { foldSystemBalances } from "../ledger/journal/fold_system_balances.ts";
-import { sumLargeBuckets } from "../ledger/lists/list_counts.ts";
+import { sumLargeBuckets } from "../ledger/lists/list_query.ts";
 import { foldEventCounts } from "../ledger/outbox/deliveries.ts";
 import { boundKeptTimes, pruneEvents, pruneInbox } from "../ledger/retention.ts";
 import type { Periodic } from "./runtime/periodic.ts";

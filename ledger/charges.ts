@@ -1,18 +1,17 @@
 import type { Sql } from "./database/connect.ts";
-import { keptCounts } from "./lists/list_counts.ts";
 import { pageOf, type PageRequest } from "./lists/list_page.ts";
+import { type ListFilter, ListQuery } from "./lists/list_query.ts";
 import type { Currency, Network } from "./money/pair.ts";
 import { type ChargeRow, chargeTable } from "./rows.ts";
 import { shape } from "./shape.ts";
 import { amount, bigint, type RowOf, text } from "./table.ts";
-import type { ListFilter } from "./lists/list_filter.ts";
 
 /** A charge, and the settlement whose payout it was taken for. */
 export interface ListedCharge extends ChargeRow {
   readonly settlementId: string | null;
 }
 
-/** Which charges are wanted; an absent or undefined field does not restrict. */
+/** The charges that are wanted; an absent or undefined field does not restrict. */
 export type ChargeFilter = Pick<ListFilter, "type" | "currency" | "network" | "from" | "until">;
 
 /** One page of a merchant's charges, newest first. */
@@ -22,9 +21,9 @@ export async function listCharges(
   { type, currency, network, from, until }: ChargeFilter,
   request: PageRequest,
 ): Promise<readonly ListedCharge[]> {
-  const filter = { type, currency, network, from, until };
+  const query = new ListQuery(sql, "charge", merchantId, { type, currency, network, from, until });
   const rows = await sql`
-    WITH ${pageOf(sql, "charge", merchantId, filter, request)}
+    WITH ${pageOf(query, request)}
     SELECT p.*, w.settlement_id FROM page p
     LEFT JOIN book.withdrawal w ON w.id = p.payment_id AND w.merchant_id = p.merchant_id
     ORDER BY p.seq DESC`;
@@ -45,7 +44,7 @@ const chargeTotal = shape({
 export type ChargeTotal = RowOf<typeof chargeTotal>;
 
 /**
- * Totals of a merchant's charges per type and pair, from the sums the journal keeps; where the
+ * Totals of a merchant's charges per type and pair, from the sums that the journal stores; where the
  * filter names times, the rows of the two buckets they cut are added one by one.
  */
 export async function sumCharges(
@@ -55,9 +54,9 @@ export async function sumCharges(
 ): Promise<readonly ChargeTotal[]> {
   return chargeTotal.all(
     await sql`
-    WITH ${keptCounts(sql, "charge", merchantId, filter)}
+    WITH ${new ListQuery(sql, "charge", merchantId, filter).counts}
     SELECT type, currency, network, sum(count) AS count, sum(effect) AS amount
-    FROM kept GROUP BY type, currency, network HAVING sum(count) > 0
+    FROM counts GROUP BY type, currency, network HAVING sum(count) > 0
     ORDER BY type, currency, network`,
   );
 }

@@ -1,11 +1,11 @@
 import type { Sql } from "./database/connect.ts";
-import { type Page, pageOf, type PageRequest, readCountedPage } from "./lists/list_page.ts";
+import { type Page, type PageRequest, readCountedPage, streamListPage } from "./lists/list_page.ts";
+import { type ListFilter, ListQuery } from "./lists/list_query.ts";
 import type { Currency, Network } from "./money/pair.ts";
 import type { DepositStatus } from "./money/transitions.ts";
 import { type DepositRow, depositTable } from "./rows.ts";
 import { shape } from "./shape.ts";
 import { amount, type RowOf, text, time } from "./table.ts";
-import type { ListFilter } from "./lists/list_filter.ts";
 
 const depositOwner = shape({
   merchantId: text(),
@@ -49,15 +49,8 @@ export async function listDeposits(
   request: PageRequest,
   take: (row: DepositRow) => void,
 ): Promise<number> {
-  let total = 0;
-  await sql`
-    WITH ${pageOf(sql, "deposit", merchantId, filter, request)}
-    SELECT c.total, p.* FROM counted c LEFT JOIN page p ON true ORDER BY p.seq DESC`
-    .forEach((row) => {
-      total = Number(row.total);
-      if (row.id !== null) take(depositTable.decode(row));
-    });
-  return total;
+  const query = new ListQuery(sql, "deposit", merchantId, filter);
+  return await streamListPage(query, depositTable, request, take);
 }
 
 const addressDeposit = shape({

@@ -1,12 +1,12 @@
 import type { Sql } from "./database/connect.ts";
-import { type Page, pageOf, type PageRequest } from "./lists/list_page.ts";
+import { type Page, type PageRequest, readListPage } from "./lists/list_page.ts";
+import { type ListFilter, ListQuery } from "./lists/list_query.ts";
 import {
   type SettlementAddressRow,
   settlementAddressTable,
   type SettlementRow,
   settlementTable,
 } from "./rows.ts";
-import type { ListFilter } from "./lists/list_filter.ts";
 
 /** One page of a merchant's settlements, newest first. */
 export async function listSettlements(
@@ -15,13 +15,8 @@ export async function listSettlements(
   filter: ListFilter,
   request: PageRequest,
 ): Promise<Page<SettlementRow>> {
-  const rows = await sql`
-    WITH ${pageOf(sql, "settlement", merchantId, filter, request)}
-    SELECT c.total, p.* FROM counted c LEFT JOIN page p ON true ORDER BY p.seq DESC`;
-  return {
-    total: Number(rows[0]?.total ?? 0),
-    rows: rows.filter((row) => row.id !== null).map((row) => settlementTable.decode(row)),
-  };
+  const query = new ListQuery(sql, "settlement", merchantId, filter);
+  return await readListPage(query, settlementTable, request);
 }
 
 /** One settlement of a merchant; null where it has none of that id. */
@@ -36,7 +31,7 @@ export async function findSettlement(
   return row === undefined ? null : settlementTable.decode(row);
 }
 
-/** A settlement by its id alone, whoever's it is; `null` where there is none. */
+/** A settlement of any merchant by its id; null where there is none. */
 export async function findSettlementOwner(
   sql: Sql,
   settlementId: string,
@@ -58,7 +53,7 @@ export async function listSettlementAddresses(
   return { total: listed.length, rows: listed.slice((page - 1) * limit, page * limit) };
 }
 
-/** Whose whitelisted address this is; `null` where there is none of that id. */
+/** The merchant of a whitelisted address; null where there is none of that id. */
 export async function findSettlementAddressOwner(
   sql: Sql,
   addressId: string,

@@ -1,13 +1,12 @@
 import type { Fragment, Row } from "postgres";
 import type { Sql } from "./database/connect.ts";
-import { summed } from "./lists/list_counts.ts";
 import { type Page, pageOf, type PageRequest } from "./lists/list_page.ts";
+import { type ListFilter, ListQuery } from "./lists/list_query.ts";
 import { type Amount, amountOf, subtract } from "./money/amount.ts";
 import { type PairKey, pairKey } from "./money/pair.ts";
 import { type TransactionRow, transactionTable } from "./rows.ts";
-import type { ListFilter } from "./lists/list_filter.ts";
 
-/** A line of the statement with the pair's available balance around it. */
+/** An entry of the statement with the pair's available balance around it. */
 export interface StatementLine extends TransactionRow {
   readonly balanceBefore: Amount;
   readonly balanceAfter: Amount;
@@ -20,8 +19,8 @@ export interface StatementPage extends Page<StatementLine> {
 }
 
 /**
- * One page of a merchant's statement, newest first. Running balances are over all rows of a line's
- * pair, whatever the filter: the kept sums below its bucket, plus what lies before it in its bucket.
+ * One page of a merchant's statement, newest first. Running balances are over all rows of an
+ * entry's pair, whatever the filter: the sums of the buckets below its own, plus what is before it in that.
  */
 export async function listTransactions(
   sql: Sql,
@@ -29,9 +28,9 @@ export async function listTransactions(
   filter: ListFilter,
   request: PageRequest,
 ): Promise<StatementPage> {
+  const query = new ListQuery(sql, "transaction", merchantId, filter);
   const rows = await sql`
-    WITH ${pageOf(sql, "transaction", merchantId, filter, request)},
-    ${anchors(sql, merchantId, isGapless(filter))}
+    WITH ${pageOf(query, request)}, ${anchors(query, isGapless(filter))}
     SELECT c.total, p.*, trim_scale(a.below + i.effect)::text AS after,
       (SELECT trim_scale(b.available)::text FROM book.balance b
        WHERE b.merchant_id = ${merchantId} AND b.currency = ${filter.currency ?? null}
@@ -61,7 +60,7 @@ function isGapless(filter: ListFilter): boolean {
  * CTE `anchor (seq, below)`: rows of the page with the sum of their pair's effects in all buckets
  * before theirs. Of a gapless page only the newest row of each pair: the others follow from it.
  */
-function anchors(sql: Sql, merchantId: string, isGapless: boolean): Fragment {
+function anchors({ sql, merchantId, summedBuckets }: ListQuery, isGapless: boolean): Fragment {
   const own = sql`x.merchant_id = ${merchantId} AND x.list = 'transaction'`;
   const wanted = isGapless
     ? sql`SELECT DISTINCT ON (currency, network) seq, currency, network FROM page
@@ -76,7 +75,7 @@ function anchors(sql: Sql, merchantId: string, isGapless: boolean): Fragment {
         WHERE ${own} AND x.large_bucket < c.large_bucket
         UNION ALL
         SELECT x.currency, x.network, x.effect FROM book.list_bucket x
-        WHERE ${own} AND x.bucket >= ${summed(sql, "transaction", merchantId)} * 256
+        WHERE ${own} AND x.bucket >= ${summedBuckets} * 256
           AND x.bucket < c.large_bucket * 256) k
       GROUP BY 1, 2, 3),
     buckets_below AS MATERIALIZED (

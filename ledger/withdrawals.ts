@@ -1,7 +1,7 @@
 import type { Sql } from "./database/connect.ts";
-import { type Page, pageOf, type PageRequest } from "./lists/list_page.ts";
+import { type Page, type PageRequest, readListPage } from "./lists/list_page.ts";
+import { type ListFilter, ListQuery } from "./lists/list_query.ts";
 import { type WithdrawalRow, withdrawalTable } from "./rows.ts";
-import type { ListFilter } from "./lists/list_filter.ts";
 
 /** One page of a merchant's withdrawals, newest first. */
 export async function listWithdrawals(
@@ -10,16 +10,11 @@ export async function listWithdrawals(
   filter: ListFilter,
   request: PageRequest,
 ): Promise<Page<WithdrawalRow>> {
-  const rows = await sql`
-    WITH ${pageOf(sql, "withdrawal", merchantId, filter, request)}
-    SELECT c.total, p.* FROM counted c LEFT JOIN page p ON true ORDER BY p.seq DESC`;
-  return {
-    total: Number(rows[0]?.total ?? 0),
-    rows: rows.filter((row) => row.id !== null).map((row) => withdrawalTable.decode(row)),
-  };
+  const query = new ListQuery(sql, "withdrawal", merchantId, filter);
+  return await readListPage(query, withdrawalTable, request);
 }
 
-/** A withdrawal by its id alone, whoever's it is; `null` where there is none. */
+/** A withdrawal of any merchant by its id; null where there is none. */
 export async function findWithdrawalOwner(
   sql: Sql,
   withdrawalId: string,

@@ -3,11 +3,10 @@ import fc from "fast-check";
 import { formatAmount } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { listTransactions } from "../../ledger/transactions.ts";
-import { sumLargeBuckets } from "../../ledger/lists/list_counts.ts";
+import { type ListFilter, sumLargeBuckets } from "../../ledger/lists/list_query.ts";
 import { addMerchant } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
-import type { ListFilter } from "../../ledger/lists/list_filter.ts";
 
 const test = testNeeding(DATABASE);
 

@@ -6,7 +6,7 @@
  */
 
 import type { Sql } from "../../ledger/database/connect.ts";
-import { sumLargeBuckets } from "../../ledger/lists/list_counts.ts";
+import { sumLargeBuckets } from "../../ledger/lists/list_query.ts";
 import { SOMEWHERE } from "../support/books.ts";
 
 /** Tables of the lists; their indexes are made after the rows, which takes half the time. */
