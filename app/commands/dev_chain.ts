@@ -7,6 +7,7 @@
  */
 
 import { parseArgs } from "node:util";
+import { wholeNumber } from "./command.ts";
 import { type DevChainOptions, startDevChain } from "../../devchain/start.ts";
 
 const USAGE = `Usage: deno task dev-chain [options]
@@ -36,18 +37,12 @@ export function readOptions(args: readonly string[]): DevChainOptions {
   });
   return {
     network: values.network,
-    port: whole("--port", values.port, 65_535),
+    port: wholeNumber("--port", values.port, 0, 65_535),
     dataDir: values.data,
-    blockMs: whole("--block-ms", values["block-ms"], 86_400_000),
-    solidLag: whole("--solid-lag", values["solid-lag"], 10_000),
+    blockMs: wholeNumber("--block-ms", values["block-ms"], 0, 86_400_000),
+    solidLag: wholeNumber("--solid-lag", values["solid-lag"], 0, 10_000),
     ...(values.treasury === undefined ? {} : { treasury: values.treasury }),
   };
-}
-
-function whole(name: string, text: string, most: number): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value <= most) return value;
-  throw new Error(`Cannot use ${name} as it is not a whole number from 0 to ${most}: ${text}`);
 }
 
 if (import.meta.main) {

@@ -13,69 +13,47 @@
 import { compareAll } from "../../actors/reconcile/compare_all.ts";
 import type { ReportedPart } from "../../actors/reconcile/report.ts";
 import { WalletFault } from "../../chains/wallet/wallet_fault.ts";
-import { loadConfig } from "../config/config.ts";
 import { delay } from "../../ledger/database/delay.ts";
-import { assertMigrated } from "../../ledger/database/migrate.ts";
 import { storeReport } from "../../ledger/reconcile/reports.ts";
-import { chainsToRead } from "../open/chains_to_read.ts";
+import { chainsToRead } from "../open/open_chains.ts";
 import { configureLogging } from "../open/logging.ts";
-import { openBooks } from "../open/open_books.ts";
-import { table } from "./admin/table.ts";
+import { configFor, withBooks } from "./books.ts";
+import { type Env, type Output, Refused, runProgram, type Verb } from "./command.ts";
+import { table } from "./table.ts";
 
-/** Where a command prints. */
-export type Output = Pick<Console, "log" | "error">;
-
-const QUICK = "--quick";
-const ACCEPT = "--accept-hot-wallet";
-
-/** Compares everything and prints what was found. Answers the exit code. */
-export async function reconcile(
-  env: Readonly<Record<string, string>>,
-  out: Output = console,
-  args: readonly string[] = [],
-): Promise<number> {
-  const unknown = args.find((arg) => arg !== QUICK && arg !== ACCEPT);
-  if (unknown !== undefined) {
-    out.error(`Cannot compare as an option is none of ${QUICK}, ${ACCEPT}: ${unknown}`);
-    return 2;
-  }
-  const answer = loadConfig(env);
-  if (!answer.ok) {
-    out.error(`Cannot compare as the environment is wrong:\n  ${answer.faults.join("\n  ")}`);
-    return 2;
-  }
-  const config = { ...answer.config, logLevel: "error" as const };
+/** Compares everything and prints what was found. */
+async function reconcile(env: Env, out: Output, isQuick: boolean, accepts: boolean) {
+  const config = { ...configFor("compare", env), logLevel: "error" as const };
   await configureLogging(config);
-  const books = await openBooks(config);
-  try {
-    await assertMigrated(books.sql);
+  return await withBooks(config, async (sql) => {
+    const chains = await chainsToRead(config).catch((error: unknown) => {
+      throw error instanceof WalletFault ? new Refused(error.message, 2) : error;
+    });
     const report = await compareAll({
-      sql: books.sql,
-      chains: await chainsToRead(config),
+      sql,
+      chains,
       coldAddressOf: (network) => config.networks[network].coldAddress,
       pause: delay,
-    }, {
-      scope: args.includes(QUICK) ? "quick" : "full",
-      sparesNodes: false,
-      acceptsHotWallet: args.includes(ACCEPT),
-    });
-    await storeReport(books.sql, report);
-    for (const part of report.body.parts) tell(part, out);
+    }, { scope: isQuick ? "quick" : "full", sparesNodes: false, acceptsHotWallet: accepts });
+    await storeReport(sql, report);
+    for (const part of report.body.parts) printPart(part, out);
     const { differences, unchecked } = report;
     if (differences > 0) out.log(`\n${differences} differences.`);
     else if (unchecked > 0) out.log(`\nNo difference found; ${unchecked} rules not compared.`);
     else out.log("\nNo difference.");
     return differences > 0 ? 1 : unchecked > 0 ? 2 : 0;
-  } catch (error) {
-    if (!(error instanceof WalletFault)) throw error;
-    out.error(error.message);
-    return 2;
-  } finally {
-    await books.close();
-  }
+  });
 }
 
-function tell({ network, rules, holdings }: ReportedPart, out: Output): void {
+/** The verb, which is a program by itself as well. */
+export const RECONCILE: Verb<{ readonly env: Env; readonly out: Output }> = {
+  usage: "[--quick] [--accept-hot-wallet]",
+  help: "compares the books with themselves and with the chains",
+  run: ({ env, out }, _, { quick, "accept-hot-wallet": accepts }) =>
+    reconcile(env, out, quick !== undefined, accepts !== undefined),
+};
+
+function printPart({ network, rules, holdings }: ReportedPart, out: Output): void {
   out.log(network === null ? "Books" : `\n${network}`);
   for (const { rule, differences, unchecked } of rules) {
     const mark = differences.length > 0 ? "NO" : unchecked !== null ? "??" : "ok";
@@ -95,4 +73,8 @@ function tell({ network, rules, holdings }: ReportedPart, out: Output): void {
   out.log(table(rows).replaceAll(/^/gm, "      "));
 }
 
-if (import.meta.main) Deno.exit(await reconcile(Deno.env.toObject(), console, Deno.args));
+if (import.meta.main) {
+  const program = { title: "deno task reconcile", verbs: [RECONCILE], notes: "" };
+  const context = { env: Deno.env.toObject(), out: console };
+  Deno.exit(await runProgram(program, context, Deno.args, console));
+}

@@ -10,79 +10,61 @@ import { isPaused, pause, resume } from "../../chains/signer/pause_file.ts";
 import { loadConfig } from "../config/config.ts";
 import { grantSignerRole } from "../../ledger/database/grant_signer_role.ts";
 import { connect } from "../../ledger/database/connect.ts";
-import type { Output } from "./reconcile.ts";
+import { type Env, need, type Output, type Program, Refused, runProgram } from "./command.ts";
 import { askStatus } from "./signer/ask_status.ts";
 import { runProcess } from "./signer/run_process.ts";
 import { settingsOf } from "./signer/settings_of.ts";
 
-type Env = Readonly<Record<string, string>>;
+const pauseFile = (env: Env) => `${need(env, "SIGNER_STATE_DIR")}/paused`;
 
-const USAGE = `deno task signer [verb]
+const PROGRAM: Program<{ readonly env: Env; readonly out: Output }> = {
+  title: "deno task signer [verb]",
+  verbs: [
+    { usage: "", help: "signs, until it is stopped", run: ({ env }) => run(env) },
+    {
+      usage: "pause [<why>...]",
+      help: "nothing is signed from now on, also after a restart",
+      run: async ({ env }, why) => {
+        await pause(pauseFile(env), why.join(" "));
+        return "Nothing is signed until: deno task signer resume";
+      },
+    },
+    {
+      usage: "resume",
+      help: "signs again",
+      run: async ({ env }) => {
+        await resume(pauseFile(env));
+        return "Signing is not paused.";
+      },
+    },
+    {
+      usage: "status",
+      help: "whether it answers, is paused, and what it signed for in the last 24 hours",
+      run: ({ env, out }) => status(env, out),
+    },
+    {
+      usage: "role <name>",
+      help: "reduces a PostgreSQL role (of DATABASE_URL) to what the signer reads",
+      run: ({ env }, [name = ""]) => role(name, env),
+    },
+  ],
+  notes: "Settings: see SIGNER_* and WALLET_* in .env.example, and docs/operations.md.",
+};
 
-  (none)               signs, until it is stopped
-  pause [why]          nothing is signed from now on, also after a restart
-  resume               signs again
-  status               whether it answers, is paused, and what it signed for in the last 24 hours
-  role <name>          reduces a PostgreSQL role (of DATABASE_URL) to what the signer reads
-
-Settings: see SIGNER_* and WALLET_* in .env.example, and docs/operations.md.`;
-
-/** A refusal to be printed. */
-class Refused extends Error {}
-
-/** A variable that a verb cannot do without. */
-function need(env: Env, name: string): string {
-  const value = env[name];
-  if (value) return value;
-  throw new Refused(`Cannot go on as ${name} is missing`);
-}
-
-/**
- * Carries out one command line.
- *
- * @returns the exit code: 0 done, 1 refused, 2 not understood
- */
+/** Carries out one command line; see {@linkcode runProgram}. */
 export async function signer(args: readonly string[], env: Env, out: Output): Promise<number> {
-  const [verb, ...rest] = args;
-  try {
-    switch (verb) {
-      case undefined:
-        return await run(env, out);
-      case "pause":
-        await pause(`${need(env, "SIGNER_STATE_DIR")}/paused`, rest.join(" "));
-        out.log("Nothing is signed until: deno task signer resume");
-        return 0;
-      case "resume":
-        await resume(`${need(env, "SIGNER_STATE_DIR")}/paused`);
-        out.log("Signing is not paused.");
-        return 0;
-      case "status":
-        return await status(env, out);
-      case "role":
-        return await role(rest, env, out);
-      default:
-        out.error(USAGE);
-        return 2;
-    }
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    out.error(error.message);
-    return 1;
-  }
+  return await runProgram(PROGRAM, { env, out }, args, out);
 }
 
-async function run(env: Env, out: Output): Promise<number> {
-  const answer = loadConfig(env, "signer");
-  if (!answer.ok) {
-    out.error(`Cannot sign as the environment is wrong:\n  ${answer.faults.join("\n  ")}`);
-    return 2;
+async function run(env: Env): Promise<number> {
+  const loaded = loadConfig(env, "signer");
+  if (!loaded.ok) {
+    const faults = loaded.faults.join("\n  ");
+    throw new Refused(`Cannot sign as the environment is wrong:\n  ${faults}`, 2);
   }
-  let settings;
-  try {
-    settings = await settingsOf(answer.config);
-  } catch (error) {
+  const settings = await settingsOf(loaded.config).catch((error: unknown) => {
     throw new Refused(error instanceof Error ? error.message : String(error));
-  }
+  });
   return await runProcess(settings, env);
 }
 
@@ -105,12 +87,7 @@ async function status(env: Env, out: Output): Promise<number> {
   return found.paused || !found.reachesDatabase ? 1 : 0;
 }
 
-async function role(args: readonly string[], env: Env, out: Output): Promise<number> {
-  const [name, ...more] = args;
-  if (name === undefined || more.length > 0) {
-    out.error(USAGE);
-    return 2;
-  }
+async function role(name: string, env: Env): Promise<string> {
   const sql = connect(need(env, "DATABASE_URL"), { max: 1, applicationName: "engine-signer-role" });
   try {
     const fault = await grantSignerRole(sql, name);
@@ -118,8 +95,7 @@ async function role(args: readonly string[], env: Env, out: Output): Promise<num
   } finally {
     await sql.end({ timeout: 5 });
   }
-  out.log(`${name} may read intents and addresses, and nothing else of the books.`);
-  return 0;
+  return `${name} may read intents and addresses, and nothing else of the books.`;
 }
 
 if (import.meta.main) Deno.exit(await signer(Deno.args, Deno.env.toObject(), console));

@@ -5,105 +5,149 @@
  * @module
  */
 
-import { parseArgs } from "node:util";
+import { createWallet } from "../../chains/wallet/create_wallet.ts";
+import { openPublicWallet, publicFileText } from "../../chains/wallet/public_wallet.ts";
+import { readPassphraseFile } from "../../chains/wallet/secret_file.ts";
+import { exportMnemonic } from "../../chains/wallet/unlock_wallet.ts";
 import { WalletFault } from "../../chains/wallet/wallet_fault.ts";
-import type { Output } from "./reconcile.ts";
-import { makeWallet } from "./wallet/make_wallet.ts";
-import { closeLost, recover, showLost } from "./wallet/recover.ts";
-import { Refused } from "./wallet/refused.ts";
-import { showPublic } from "./wallet/show_public.ts";
+import { type Network, SERVED_NETWORKS } from "../../ledger/money/pair.ts";
+import { type Env, need, type Output, type Program, Refused, runProgram } from "./command.ts";
+import { closeLost, recover, showLost } from "./recover.ts";
 
-/** Where the words of a mnemonic come from. */
-export type ReadWords = () => Promise<string>;
+/** Reads the words of a mnemonic. */
+type ReadWords = () => Promise<string>;
 
-type Env = Readonly<Record<string, string>>;
-
-const USAGE = `deno task wallet <verb>
-
-  create [--show-mnemonic] [--networks TRX,...]   makes WALLET_FILE, encrypted with the passphrase in
-                                                  WALLET_PASSPHRASE_FILE; shows the words this once
-  import [--networks TRX,...]                     the same from words on the standard input
-  show-public                                     the public keys, as the service's own WALLET_FILE
-  recover --network TRX [--gap 1000]              after the restore of an older copy of the database:
-                                                  jumps ahead by the gap and watches it
-  unclaimed                                       payments to addresses that a restore has forgotten
-  close --network TRX <txid>                      takes one off that list, once a deposit names it
-
-See docs/operations.md.`;
-
-const OPTIONS = {
-  "show-mnemonic": { type: "boolean" },
-  networks: { type: "string" },
-  network: { type: "string" },
-  gap: { type: "string" },
-} as const;
-
-/** Options and words that each verb takes. */
-const VERBS: Readonly<
-  Record<string, { readonly options: readonly (keyof typeof OPTIONS)[]; readonly words: number }>
-> = {
-  create: { options: ["show-mnemonic", "networks"], words: 0 },
-  import: { options: ["networks"], words: 0 },
-  "show-public": { options: [], words: 0 },
-  recover: { options: ["network", "gap"], words: 0 },
-  unclaimed: { options: [], words: 0 },
-  close: { options: ["network"], words: 1 },
+const PROGRAM: Program<{ readonly env: Env; readonly readWords: ReadWords }> = {
+  title: "deno task wallet <verb>",
+  verbs: [
+    {
+      usage: "create [--show-mnemonic] [--networks TRX,...]",
+      help: "makes WALLET_FILE, encrypted with the passphrase in WALLET_PASSPHRASE_FILE; shows " +
+        "the words this once",
+      run: ({ env }, _, options) =>
+        makeWallet(env, options.networks, null, options["show-mnemonic"] !== undefined),
+    },
+    {
+      usage: "import [--networks TRX,...]",
+      help: "the same from words on the standard input",
+      run: async ({ env, readWords }, _, { networks }) =>
+        await makeWallet(env, networks, await readWords(), false),
+    },
+    {
+      usage: "show-public",
+      help: "the public keys, as the service's own WALLET_FILE",
+      run: ({ env }) => showPublic(env),
+    },
+    {
+      usage: "recover [--network TRX] [--gap 1000]",
+      help: "after the restore of an older copy of the database: jumps ahead by the gap and " +
+        "watches it; needs --network",
+      run: ({ env }, _, { network, gap }) => recover(env, network, gap),
+    },
+    {
+      usage: "unclaimed",
+      help: "payments to addresses that a restore has forgotten",
+      run: ({ env }) => showLost(env),
+    },
+    {
+      usage: "close <txid> [--network TRX]",
+      help: "takes one off that list, once a deposit names it; needs --network",
+      run: ({ env }, [txid = ""], { network }) => closeLost(env, network, txid),
+    },
+  ],
+  notes: "See docs/operations.md.",
+  // what was typed may be a mnemonic that does not belong here
+  hidesInput: true,
 };
 
-/**
- * Carries out one command line.
- *
- * @returns the exit code: 0 done, 1 refused, 2 not understood
- */
+/** Carries out one command line; see {@linkcode runProgram}. */
 export async function wallet(
   args: readonly string[],
   env: Env,
   readWords: ReadWords,
   out: Output,
 ): Promise<number> {
-  const [verb = "", ...rest] = args;
-  const known = Object.hasOwn(VERBS, verb) ? VERBS[verb] : undefined;
-  let parsed;
   try {
-    parsed = parseArgs({ args: [...rest], options: OPTIONS, allowPositionals: true });
-  } catch {
-    parsed = null;
-  }
-  const given = Object.keys(parsed?.values ?? {});
-  if (
-    known === undefined || parsed === null || parsed.positionals.length !== known.words ||
-    !given.every((name) => known.options.some((option) => option === name))
-  ) {
-    // never with what was given: it may be a mnemonic that does not belong here
-    out.error(USAGE);
-    return 2;
-  }
-  const { values, positionals: [word = ""] } = parsed;
-  try {
-    switch (verb) {
-      case "create":
-        out.log(await makeWallet(env, values.networks, null, values["show-mnemonic"] === true));
-        return 0;
-      case "import":
-        out.log(await makeWallet(env, values.networks, await readWords(), false));
-        return 0;
-      case "show-public":
-        out.log(await showPublic(env));
-        return 0;
-      case "recover":
-        out.log(await recover(env, values.network, values.gap));
-        return 0;
-      case "unclaimed":
-        out.log(await showLost(env));
-        return 0;
-      default:
-        out.log(await closeLost(env, values.network, word));
-        return 0;
-    }
+    return await runProgram(PROGRAM, { env, readWords }, args, out);
   } catch (error) {
-    if (!(error instanceof Refused || error instanceof WalletFault)) throw error;
+    if (!(error instanceof WalletFault)) throw error;
     out.error(error.message);
     return 1;
+  }
+}
+
+/**
+ * Makes a wallet file, from new words or from those given.
+ *
+ * @param networks separated by commas; all that are supported when left out
+ * @param words an English BIP-39 mnemonic, `null` for a new one
+ * @param isShown whether new words are part of the answer
+ * @returns what to print
+ * @throws {Refused} when a wallet is there already, or the words or the passphrase are unfit
+ */
+async function makeWallet(
+  env: Env,
+  networks: string | undefined,
+  words: string | null,
+  isShown: boolean,
+): Promise<string> {
+  const file = need(env, "WALLET_FILE");
+  const passphraseFile = need(env, "WALLET_PASSPHRASE_FILE");
+  try {
+    const passphrase = await readPassphraseFile(passphraseFile);
+    const wallet = await createWallet({
+      file,
+      passphrase,
+      networks: networksOf(networks),
+      ...(words === null ? {} : { mnemonic: words }),
+    });
+    const lines = Object.entries(wallet.networks).map(([network, account]) =>
+      `  ${network.padEnd(12)}hot wallet ${account.hotWallet}`
+    );
+    const secret = isShown
+      ? `\n\nThe words, shown this once; whoever has them has the money:\n\n${await exportMnemonic(
+        file,
+        passphrase,
+      )}`
+      : "";
+    return `Wallet ${wallet.walletId} is in ${file}:\n${lines.join("\n")}${secret}`;
+  } catch (error) {
+    if (error instanceof Deno.errors.AlreadyExists) {
+      throw new Refused(`Cannot make a wallet as WALLET_FILE exists already: ${file}`);
+    }
+    if (error instanceof Deno.errors.NotFound) {
+      throw new Refused(
+        `Cannot make a wallet as WALLET_PASSPHRASE_FILE or the folder of WALLET_FILE does not exist`,
+      );
+    }
+    if (error instanceof TypeError) throw new Refused(error.message);
+    throw error;
+  }
+}
+
+function networksOf(text: string | undefined): readonly Network[] {
+  if (text === undefined) return SERVED_NETWORKS;
+  return text.split(",").map((name) => {
+    const network = SERVED_NETWORKS.find((known) => known === name.trim());
+    if (network !== undefined) return network;
+    throw new Refused(
+      `Cannot make a wallet as a network is none of ${SERVED_NETWORKS}: ${name}`,
+    );
+  });
+}
+
+/**
+ * The text of the service's own wallet file: public keys and nothing else.
+ *
+ * @throws {Refused} when there is no wallet
+ */
+async function showPublic(env: Env): Promise<string> {
+  const file = need(env, "WALLET_FILE");
+  try {
+    return publicFileText(await openPublicWallet(file));
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new Refused(`Cannot show the wallet as WALLET_FILE names no file: ${file}`);
   }
 }
 

@@ -10,6 +10,7 @@ import { createServer } from "node:http";
 import { parseArgs } from "node:util";
 import { z } from "zod";
 import { type ReceivedHeaders, verify } from "../../docs/webhook_receiver.ts";
+import { wholeNumber } from "./command.ts";
 
 const USAGE = `Usage: deno task webhooks listen [options]
   --port PORT      default 9000; 0 lets the system choose
@@ -44,17 +45,9 @@ function readOptions(args: readonly string[]) {
   }
   return {
     ...values,
-    port: whole("--port", values.port, 0, 65_535),
-    answer: whole("--answer", values.answer, 200, 599),
+    port: wholeNumber("--port", values.port, 0, 65_535),
+    answer: wholeNumber("--answer", values.answer, 200, 599),
   };
-}
-
-function whole(name: string, text: string, least: number, most: number): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= least && value <= most) return value;
-  throw new Error(
-    `Cannot use ${name} as it is not a whole number from ${least} to ${most}: ${text}`,
-  );
 }
 
 /** @throws {Error} with a message for the operator */

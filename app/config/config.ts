@@ -7,7 +7,6 @@
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
 import { type Currency, type Network, NETWORKS, SERVED_NETWORKS } from "../../ledger/money/pair.ts";
-import { databaseUrl } from "./database.ts";
 import { DUTIES, dutiesOf } from "./duties.ts";
 import type { Duties } from "../../ledger/money/duties.ts";
 import { Secret } from "./secret.ts";
@@ -21,11 +20,22 @@ import {
 } from "./signer.ts";
 import { type SweepConfig, SWEEPS, sweepsOf } from "./sweeps.ts";
 import { TREASURY, type TreasuryConfig, treasuryFaults, treasuryOf } from "./treasury.ts";
+import {
+  databaseUrl,
+  type Given,
+  listOf,
+  oneOf,
+  secret,
+  secrets,
+  trimmed,
+  urlOf,
+  wholeNumber,
+} from "./variables.ts";
 
-/** Where the service runs. */
+/** An environment that the service runs in. */
 export type Environment = "development" | "staging" | "production";
 
-/** How one network is reached. */
+/** Settings of one network. */
 export interface NetworkConfig {
   /** Base URLs of nodes, in the order they are tried; empty: the network is off (or embedded). */
   readonly nodeUrls: readonly string[];
@@ -36,7 +46,7 @@ export interface NetworkConfig {
   readonly callsPerSecond: number | null;
   /** Token contracts that differ from the chain's well-known ones. */
   readonly contracts: { readonly [currency in Currency]: string | null };
-  /** Where the treasury sends what the hot wallet need not hold. */
+  /** The treasury sends there what the hot wallet need not hold. */
   readonly coldAddress: string | null;
   readonly treasury: TreasuryConfig;
   readonly sweeps: SweepConfig;
@@ -57,7 +67,7 @@ export interface Config {
   readonly connections: { readonly total: number; readonly perAddress: number };
   /** True if the API reference is served. */
   readonly apiDocs: boolean;
-  /** Where health and metrics are served; null: beside the API. */
+  /** Address of health and metrics; null: beside the API. */
   readonly ops: { readonly host: string; readonly port: number } | null;
   readonly logLevel: "trace" | "debug" | "info" | "warning" | "error" | "fatal";
   readonly dataDir: string;
@@ -80,7 +90,7 @@ export interface Config {
   /** Files of the encrypted mnemonic and of its passphrase; null: made on first start (development). */
   readonly walletFile: string | null;
   readonly walletPassphraseFile: string | null;
-  /** Who may approve what. */
+  /** Rules of who may approve what. */
   readonly duties: Duties;
   readonly signer: SignerConfig;
   readonly networks: { readonly [network in Network]: NetworkConfig };
@@ -89,7 +99,7 @@ export interface Config {
   readonly devChain: { readonly blockMs: number; readonly solidLag: number };
 }
 
-/** Who reads the settings: the service, or the signer as a process of its own. */
+/** Reader of the settings: the service, or the signer as a process of its own. */
 export type Reader = "service" | "signer";
 
 /** Answer of {@linkcode loadConfig}. */
@@ -97,22 +107,6 @@ export type ConfigAnswer =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly faults: readonly string[] };
 
-const MINIMUM_SECRET = 32;
-
-const wholeNumber = (least: number, most: number) => {
-  const message = `is not a whole number from ${least} to ${most}`;
-  return z.string().regex(/^\d{1,9}$/, message).transform((text) => parseInt(text, 10))
-    .refine((number) => number >= least && number <= most, message);
-};
-const urlOf = (...schemes: readonly string[]) => {
-  const message = `is not a URL of the form ${schemes.map((scheme) => `${scheme}//`).join(" or ")}`;
-  return z.string().refine((text) => schemes.includes(URL.parse(text)?.protocol ?? ""), message);
-};
-const secret = z.string().min(MINIMUM_SECRET, `is shorter than ${MINIMUM_SECRET} characters`)
-  .transform((text) => new Secret(text));
-const listOf = <Item extends z.ZodType<string, string>>(item: Item) =>
-  z.string().transform((text) => text.split(",").map((part) => part.trim()).filter(Boolean))
-    .pipe(z.array(item));
 const address = z.string().refine(
   (text) => ipaddr.isValid(text) || ipaddr.isValidCIDR(text),
   "is not a list of addresses or ranges (10.0.0.0/8)",
@@ -120,7 +114,7 @@ const address = z.string().refine(
 const publicUrl = urlOf("http:", "https:").refine((text) => {
   const url = URL.parse(text);
   return !url || !(url.search || url.hash || url.username || url.password);
-}, "has more than scheme, host and path").transform((text) => text.replace(/\/+$/, ""));
+}, "has more than scheme, host and path").transform(trimmed);
 
 /** The variables of every network; each name follows the network's symbol and an underscore. */
 const NETWORK = z.object({
@@ -152,9 +146,7 @@ type NetworkSettings = z.infer<typeof NETWORK>;
 const DEFAULT_OPS_PORT = 9_464;
 
 const GENERAL = z.object({
-  ENVIRONMENT: z.enum(["development", "staging", "production"], {
-    error: "is none of development, staging, production",
-  }).default("development").describe(
+  ENVIRONMENT: oneOf("development", "staging", "production").default("development").describe(
     "development, staging or production; the latter two bring nothing of their own and refuse to start without what is marked *",
   ),
   HOST: z.string().optional().describe(
@@ -171,16 +163,16 @@ const GENERAL = z.object({
   MAX_CONNECTIONS_PER_ADDRESS: wholeNumber(4, 100_000).default(256).describe(
     "of one client address at most; TRUSTED_PROXIES are exempt",
   ),
-  API_DOCS: z.enum(["on", "off"], { error: "is neither on nor off" }).default("on").describe(
+  API_DOCS: oneOf("on", "off").default("on").describe(
     "on or off: whether the API reference (/api/docs, /api/openapi.json) is served",
   ),
   OPS_HOST: z.string().optional().describe("operators' address, for health and metrics; 127.0.0.1"),
   OPS_PORT: wholeNumber(0, 65_535).optional().describe(
     `port for health and metrics; ${DEFAULT_OPS_PORT}, but in development they are served beside the API`,
   ),
-  LOG_LEVEL: z.enum(["trace", "debug", "info", "warning", "error", "fatal"], {
-    error: "is none of trace, debug, info, warning, error, fatal",
-  }).default("info").describe("trace, debug, info, warning, error or fatal"),
+  LOG_LEVEL: oneOf("trace", "debug", "info", "warning", "error", "fatal").default("info").describe(
+    "trace, debug, info, warning, error or fatal",
+  ),
   DATA_DIR: z.string().default("./.data").describe(
     "folder of what the service keeps itself: credentials, wallet and database in development",
   ),
@@ -208,9 +200,7 @@ const GENERAL = z.object({
   CALLBACK_SECRETS_KEY: secret.optional().describe(
     "* key that merchants' callback secrets are encrypted with in the database, 32 characters or more; to be backed up apart from it",
   ),
-  CALLBACK_SECRETS_EARLIER_KEYS: listOf(
-    z.string().min(MINIMUM_SECRET, `has a key shorter than ${MINIMUM_SECRET} characters`),
-  ).transform((keys) => keys.map((key) => new Secret(key))).optional().describe(
+  CALLBACK_SECRETS_EARLIER_KEYS: secrets.optional().describe(
     "other keys that open them, separated by commas: the next one before any node uses it, then the one it replaced (docs/operations.md)",
   ),
   WALLET_FILE: z.string().optional().describe(
@@ -241,7 +231,7 @@ export interface VariableDoc {
   /** The network it belongs to, null for the others. */
   readonly network: Network | null;
   readonly text: string;
-  /** What counts when it is not set, as it would be written; null: nothing. */
+  /** Value when it is not set, as it would be written; null: none. */
   readonly default: string | null;
 }
 
@@ -280,7 +270,7 @@ export function loadConfig(env: Given, reader: Reader = "service"): ConfigAnswer
   const faults: string[] = [];
   const general = parse(GENERAL, given, "", faults);
   const networks = NETWORKS.map((network) =>
-    isServed(network)
+    SERVED_NETWORKS.some((served) => served === network)
       ? parse(NETWORK, given, `${network}_`, faults)
       : refuseSettings(network, given, faults)
   );
@@ -290,8 +280,6 @@ export function loadConfig(env: Given, reader: Reader = "service"): ConfigAnswer
   }
   return { ok: true, config: deepFreeze(assemble(general, networks, reader)) };
 }
-
-type Given = Readonly<Record<string, string | undefined>>;
 
 /** Reads the variables of one schema; what is wrong goes to `faults`, by name and not by value. */
 function parse<Shape extends z.ZodRawShape>(
@@ -309,11 +297,7 @@ function parse<Shape extends z.ZodRawShape>(
   return null;
 }
 
-function isServed(network: Network): boolean {
-  return SERVED_NETWORKS.some((served) => served === network);
-}
-
-/** Tells every setting of a network that cannot be served; its settings are those of one that is off. */
+/** Reports every setting of a network that cannot be served; its settings are those of one that is off. */
 function refuseSettings(network: Network, given: Given, faults: string[]): NetworkSettings {
   const names = Object.keys(NETWORK.shape).map((key) => `${network}_${key}`);
   faults.push(
@@ -323,7 +307,7 @@ function refuseSettings(network: Network, given: Given, faults: string[]): Netwo
   return NETWORK.parse({});
 }
 
-/** Rules over several variables; on the text, so that they are told beside malformed values. */
+/** Rules over several variables; on the text, so that they are reported beside malformed values. */
 function crossFaults(given: Given): string[] {
   const faults: string[] = [];
   const environment = given.ENVIRONMENT ?? "development";
@@ -358,7 +342,7 @@ function assemble(
   const entries = networks.map((network, index): [Network, NetworkConfig] => [
     NETWORKS[index] as Network,
     {
-      nodeUrls: network.NODE_URLS.map((url) => url.replace(/\/+$/, "")),
+      nodeUrls: network.NODE_URLS.map(trimmed),
       nodeApiKey: network.NODE_API_KEY ?? null,
       dailyCalls: network.DAILY_CALLS ?? null,
       callsPerSecond: network.CALLS_PER_SECOND ?? null,
@@ -380,7 +364,7 @@ function assemble(
       perAddress: general.MAX_CONNECTIONS_PER_ADDRESS,
     },
     apiDocs: general.API_DOCS === "on",
-    // balances and reasons are nobody's but the operators'
+    // balances and reasons are for operators alone
     ops: general.OPS_PORT === undefined && general.ENVIRONMENT === "development"
       ? null
       : { host: general.OPS_HOST ?? "127.0.0.1", port: general.OPS_PORT ?? DEFAULT_OPS_PORT },

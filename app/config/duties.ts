@@ -6,7 +6,8 @@
 
 import { z } from "zod";
 import { type Amount, amountOf, parseAmount } from "../../ledger/money/amount.ts";
-import { type Duties, FOUR_EYES } from "../../ledger/money/duties.ts";
+import type { Duties } from "../../ledger/money/duties.ts";
+import { oneOf } from "./variables.ts";
 
 const amount = z.string().transform((text, context): Amount => {
   const found = parseAmount(text);
@@ -17,7 +18,7 @@ const amount = z.string().transform((text, context): Amount => {
 
 /** Variables of the service as a whole. */
 export const DUTIES = {
-  FOUR_EYES: z.enum(FOUR_EYES, { error: "is none of persons, keys, off" }).optional().describe(
+  FOUR_EYES: oneOf("persons", "keys", "off").optional().describe(
     "who counts as another administrator for approvals: persons = who has the keys from another bootstrap on the server, keys = who uses another key, off = one administrator may do everything; keys in development, otherwise persons",
   ),
   SECOND_ADMINISTRATOR_ABOVE: amount.optional().describe(

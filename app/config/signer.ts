@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import { databaseUrl } from "./database.ts";
+import { databaseUrl } from "./variables.ts";
 import { type Amount, parseAmount } from "../../ledger/money/amount.ts";
 import { CURRENCIES, type Currency } from "../../ledger/money/pair.ts";
 import type { Secret } from "./secret.ts";

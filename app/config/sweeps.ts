@@ -5,11 +5,12 @@
  */
 
 import { z } from "zod";
+import { oneOf, wholeNumber } from "./variables.ts";
 
 /** How the deposit addresses of one network are swept. */
 export interface SweepConfig {
   readonly enabled: boolean;
-  /** `auto`: energy is lent where the hot wallet has enough stake, otherwise coin is sent. */
+  /** `auto`: energy is delegated where the hot wallet has enough stake, otherwise coin is sent. */
   readonly gas: "auto" | "coin";
   /** How many times its cost an issued address has to hold, a decimal. */
   readonly factor: string;
@@ -19,19 +20,18 @@ export interface SweepConfig {
 
 /** The variables; each name follows the network's symbol and an underscore. */
 export const SWEEPS = {
-  SWEEPS: z.enum(["on", "off"], { error: "is neither on nor off" }).default("on").describe(
+  SWEEPS: oneOf("on", "off").default("on").describe(
     "whether deposit addresses are swept to the hot wallet; off begins nothing new, top-ups stay pending",
   ),
-  SWEEP_GAS: z.enum(["auto", "coin"], { error: "is neither auto nor coin" }).default("auto")
+  SWEEP_GAS: oneOf("auto", "coin").default("auto")
     .describe(
-      "auto lends energy to addresses where the hot wallet has staked enough, otherwise sends them coin; coin always sends it",
+      "auto delegates energy to addresses where the hot wallet has staked enough, otherwise sends them coin; coin always sends it",
     ),
   SWEEP_FACTOR: z.string().regex(/^\d{1,3}(\.\d{1,6})?$/, "is not a number from 0 to 999")
     .default("2").describe(
       "an issued address is swept when it holds more than this many times what sweeping it costs",
     ),
-  SWEEP_TOP_UP_HOURS: z.string().regex(/^\d{1,2}$/, "is not a whole number from 0 to 23")
-    .transform(Number).pipe(z.int().max(23, "is not a whole number from 0 to 23")).default(22)
+  SWEEP_TOP_UP_HOURS: wholeNumber(0, 23).default(22)
     .describe("a top-up that does not pay is swept when it was final for so many hours"),
 };
 

@@ -9,6 +9,7 @@ import ipaddr from "ipaddr.js";
 import { z } from "zod";
 import { parseAmount } from "../../ledger/money/amount.ts";
 import { CURRENCIES, type Currency, type Network } from "../../ledger/money/pair.ts";
+import { type Given, listOf, oneOf, partsOf, trimmed, urlOf } from "./variables.ts";
 
 /** An amount as a decimal string. */
 type Decimal = string;
@@ -17,17 +18,17 @@ type Decimal = string;
 interface HotLevels {
   /** Above this the surplus goes to the cold wallet. */
   readonly ceiling: Decimal;
-  /** What is left then. */
+  /** The rest that is left then. */
   readonly target: Decimal;
 }
 
-/** How the treasury of one network behaves. */
+/** Settings of the treasury of one network. */
 export interface TreasuryConfig {
-  /** The second opinion on dead payouts; null: our own scan alone decides. */
+  /** The second opinion on dead payouts; null: the own scan alone decides. */
   readonly proof: { readonly nodeUrls: readonly string[]; readonly above: Decimal } | null;
   /** Above this a second node has to prove an incoming transfer; null: one node's word is enough. */
   readonly depositProofAbove: Decimal | null;
-  /** What a dynamic network fee follows; see `FeeTerms`. */
+  /** Terms of a dynamic network fee; see `FeeTerms`. */
   readonly fee: {
     readonly receiver: "new" | "holder";
     readonly margin: string;
@@ -40,25 +41,18 @@ export interface TreasuryConfig {
 }
 
 const amount = z.string().regex(/^\d{1,15}(\.\d{1,6})?$/, "is not an amount with up to 6 decimals");
-const nodeUrl = z.string().refine(
-  (text) => ["http:", "https:"].includes(URL.parse(text)?.protocol ?? ""),
-  "is not a URL of the form http:// or https://",
-);
-
 /** The variables; each name follows the network's symbol and an underscore. */
 export const TREASURY = {
-  PROOF_NODE_URLS: z.string()
-    .transform((text) => text.split(",").map((part) => part.trim()).filter(Boolean))
-    .pipe(z.array(nodeUrl)).default([]).describe(
-      "nodes of another operator, separated by commas: a large payout is given up as expired only when they know nothing of it either, and a large deposit is credited only when they have it",
-    ),
+  PROOF_NODE_URLS: listOf(urlOf("http:", "https:")).default([]).describe(
+    "nodes of another operator, separated by commas: a large payout is given up as expired only when they know nothing of it either, and a large deposit is credited only when they have it",
+  ),
   PROOF_ABOVE: amount.optional().describe(
     "above this amount they are asked; without it for every payout, once there are any",
   ),
   DEPOSIT_PROOF_ABOVE: amount.optional().describe(
     "a transfer to a deposit address above this amount stays pending until one of them has the same block and the very transfer, and none another; without it the answering node's word is enough",
   ),
-  FEE_RECEIVER: z.enum(["new", "holder"], { error: "is neither new nor holder" }).default("new")
+  FEE_RECEIVER: oneOf("new", "holder").default("new")
     .describe("whose transfer a dynamic network fee covers: new (holds no token yet) or holder"),
   FEE_MARGIN: z.string().regex(/^\d(\.\d{1,6})?$/, "is not a fraction from 0 to 9").default("0.1")
     .describe("what a dynamic network fee adds to the cost, as a fraction"),
@@ -76,25 +70,20 @@ export const TREASURY = {
 };
 
 type Values = z.infer<z.ZodObject<typeof TREASURY>>;
-type Given = Readonly<Record<string, string | undefined>>;
 
 /**
  * Rules over several variables of one network.
  *
- * @param live whether this is staging or production, where nothing may be half configured
+ * @param live true if this is staging or production, where nothing may be half configured
  */
 export function treasuryFaults(given: Given, network: Network, live: boolean): readonly string[] {
   const faults: string[] = [];
   const name = (key: string) => `${network}_${key}`;
   const has = (key: string) => Boolean(given[name(key)]);
   const proofNodes = hostsOf(given[name("PROOF_NODE_URLS")]);
-  if (has("PROOF_ABOVE") && proofNodes.length === 0) {
-    faults.push(`${name("PROOF_NODE_URLS")} is missing although ${name("PROOF_ABOVE")} is set`);
-  }
-  if (has("DEPOSIT_PROOF_ABOVE") && proofNodes.length === 0) {
-    faults.push(
-      `${name("PROOF_NODE_URLS")} is missing although ${name("DEPOSIT_PROOF_ABOVE")} is set`,
-    );
+  for (const bound of ["PROOF_ABOVE", "DEPOSIT_PROOF_ABOVE"]) {
+    if (!has(bound) || proofNodes.length > 0) continue;
+    faults.push(`${name("PROOF_NODE_URLS")} is missing although ${name(bound)} is set`);
   }
   const own = hostsOf(given[name("NODE_URLS")]);
   if (live && proofNodes.some((host) => own.includes(host))) {
@@ -125,10 +114,10 @@ export function treasuryFaults(given: Given, network: Network, live: boolean): r
  * what is believed about money, so that plain http is for nodes on this machine.
  *
  * @param name of the variable
- * @param list URLs separated by commas, as given; malformed ones are told elsewhere
+ * @param list URLs separated by commas, as given; malformed ones are reported elsewhere
  */
 function plainHttpFaults(name: string, list: string | undefined): readonly string[] {
-  const urls = (list ?? "").split(",").map((part) => URL.parse(part.trim()));
+  const urls = partsOf(list ?? "").map((part) => URL.parse(part));
   const isPlain = urls.some((url) => url?.protocol === "http:" && !isThisMachine(url.hostname));
   if (!isPlain) return [];
   return [
@@ -144,9 +133,9 @@ export function isThisMachine(hostname: string): boolean {
   return ipaddr.isValid(host) && ipaddr.process(host).range() === "loopback";
 }
 
-/** Hosts of URLs that are well-formed; the others are told elsewhere. */
+/** Hosts of URLs that are well-formed; the others are reported elsewhere. */
 function hostsOf(list: string | undefined): readonly string[] {
-  return (list ?? "").split(",").flatMap((part) => URL.parse(part.trim())?.host ?? []);
+  return partsOf(list ?? "").flatMap((part) => URL.parse(part)?.host ?? []);
 }
 
 /** The settings that the variables stand for. */
@@ -155,7 +144,7 @@ export function treasuryOf(values: Values): TreasuryConfig {
     ceiling === undefined || target === undefined ? null : { ceiling, target };
   return {
     proof: values.PROOF_NODE_URLS.length === 0 ? null : {
-      nodeUrls: values.PROOF_NODE_URLS.map((url) => url.replace(/\/+$/, "")),
+      nodeUrls: values.PROOF_NODE_URLS.map(trimmed),
       above: values.PROOF_ABOVE ?? "0",
     },
     depositProofAbove: values.DEPOSIT_PROOF_ABOVE ?? null,

@@ -8,14 +8,14 @@
 import { z } from "zod";
 import { newId } from "../../actors/runtime/ids.ts";
 import { mintApiKey } from "../../api/http/key_ring.ts";
-import type { Config } from "../config/config.ts";
-import { type DemoAccount, ensureDemoAccounts } from "../../ledger/demo_accounts.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
+import { type DemoAccount, ensureDemoAccounts } from "../../ledger/demo_accounts.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
 import type { SecretBox } from "../../webhooks/secret_box.ts";
+import type { Config } from "../config/config.ts";
+import { readStored, store } from "../open/data_folder.ts";
 import type { DevNode } from "./dev_node.ts";
-import { keep, readKept } from "../open/kept_file.ts";
 
 const Chain = z.object({ url: z.string(), usdt: z.string(), faucetAddress: z.string() });
 const Credentials = z.object({
@@ -56,14 +56,14 @@ export async function ensureDemo(
   secrets: SecretBox,
 ): Promise<DevCredentials> {
   const path = `${config.dataDir}/${FILE}`;
-  const text = await readKept(path);
+  const text = await readStored(path);
   const kept = text === null ? null : Credentials.parse(JSON.parse(text));
   const chains = Object.fromEntries(devNodes);
   const made = kept ?? mint(config, baseUrl, chains, ingestSecret);
   const admin = { ...made.admin, ingestSecret };
   const credentials = { ...made, admin, baseUrl, chains };
   const next = JSON.stringify(credentials, null, 2) + "\n";
-  if (next !== text) await keep(path, next);
+  if (next !== text) await store(path, next);
   const accounts = accountsOf(credentials).map(async (account) =>
     account.kind === "merchant"
       ? { ...account, webhookSecret: await secrets.seal(account.webhookSecret, account.merchantId) }
@@ -161,4 +161,46 @@ function accountsOf(credentials: DevCredentials): readonly DemoAccount[] {
       label: "demo reseller",
     },
   ];
+}
+
+/** What a first-time user reads: where everything is, and lines to paste. */
+export function quickStart(credentials: DevCredentials, dataDir: string): string {
+  const { baseUrl, merchant, admin, chains } = credentials;
+  const chain = chains["TRX"];
+  const nodes = Object.entries(chains).map(([name, { url }]) => `  ${name.padEnd(12)}${url}`);
+  return `
+Ready: ${baseUrl}   (development; credentials in ${dataDir}/dev-credentials.json)
+
+  merchant    ${merchant.id}
+  key         ${merchant.apiKey}
+  read only   ${merchant.readOnlyKey}
+  admin key   ${admin.apiKey}
+${nodes.join("\n")}
+
+Try it (needs curl):
+
+  export KEY=${merchant.apiKey}
+
+  # 1. a deposit address for your customer
+  curl -s ${baseUrl}/api/deposit-address -H "Authorization: $KEY" -H 'Content-Type: application/json' \\
+    -d '{"network":"TRX","identifier":"customer-1","referenceId":"order-1"}'
+
+  # 2. pay it on the development chain (put the address in)
+  curl -s ${chain?.url}/dev/transfer -d '{"to":"<address>","amount":"100","currency":"USDT"}'
+
+  # 3. PENDING after about 1 s, CONFIRMED after about 4 s
+  curl -s ${baseUrl}/api/deposits -H "Authorization: $KEY"
+  curl -s "${baseUrl}/api/balance?currency=USDT&network=TRX" -H "Authorization: $KEY"
+
+  # 4. pay 10 USDT out
+  curl -s ${baseUrl}/api/withdrawals -H "Authorization: $KEY" -H 'Content-Type: application/json' \\
+    -d '{"amount":"10","currency":"USDT","network":"TRX","destination":"${chain?.faucetAddress}","referenceId":"payout-1"}'
+  curl -s ${baseUrl}/api/withdrawals -H "Authorization: $KEY"
+`;
+}
+
+/** The credentials that a first start in development wrote; `null` where there are none. */
+export async function readCredentials(dataDir: string): Promise<DevCredentials | null> {
+  const text = await readStored(`${dataDir}/${FILE}`);
+  return text === null ? null : Credentials.parse(JSON.parse(text));
 }

@@ -7,7 +7,7 @@
 
 import { z } from "zod";
 import type { Chain } from "../../chains/chain.ts";
-import { keep, readKept } from "../open/kept_file.ts";
+import { readStored, store } from "../open/data_folder.ts";
 
 /** A development node. */
 export interface DevNode {
@@ -43,8 +43,8 @@ export async function probeDevNode(url: string): Promise<DevNode | null> {
 export async function fundHotWallet(node: DevNode, chain: Chain, markFile: string): Promise<void> {
   const { hotWallet } = chain;
   const mark = `${node.faucetAddress} ${hotWallet}`;
-  if (await readKept(markFile) === mark) return;
-  await keep(markFile, mark);
+  if (await readStored(markFile) === mark) return;
+  await store(markFile, mark);
   if (await chain.balanceOf(hotWallet, "native") > 0n) return;
   for (const [currency, amount] of FUNDS) {
     const response = await fetch(`${node.url}/dev/transfer`, {

@@ -1,34 +1,41 @@
 import type { Engine } from "../../actors/engine.ts";
 import type { Reconciler } from "../../actors/reconcile/reconciler.ts";
+import { oneAtATime } from "../../actors/runtime/one_at_a_time.ts";
 import type { FeeBoard } from "../../actors/treasury/fee_board.ts";
 import type { Readiness } from "../../api/http/context.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { DatabaseClock } from "../../ledger/database/database_clock.ts";
 import { assertMigrated, type Migration } from "../../ledger/database/migrate.ts";
+import { type Health, readHealth } from "../../ledger/database/read_health.ts";
 import { readSettings } from "../../ledger/journal/read_settings.ts";
+import type { PairSettings } from "../../ledger/pairs.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { type CallbackParts, callbackReasons } from "./callback_reasons.ts";
-import { type Begun, clockReasons, futureReasons } from "./clock_reasons.ts";
-import { chainReasons } from "./chain_reasons.ts";
-import { poolReasons } from "./pool_health.ts";
-import { journalReasons } from "./journal_health.ts";
-import { depositProofReasons } from "./deposit_proof_health.ts";
-import { detailReads, detailReasons, type Details } from "./readiness_details.ts";
-import { reconcileReasons } from "../metrics/reconcile_metrics.ts";
-import { sweepReasons } from "./sweep_health.ts";
-import { feeReasons, treasuryReasons } from "./treasury_reasons.ts";
-import { workReasons } from "./work_reasons.ts";
+import { reconcileReasons } from "./books.ts";
+import { type CallbackParts, callbackReasons } from "./callbacks.ts";
+import { chainReasons } from "./chains.ts";
+import { type Begun, clockReasons, futureReasons } from "./clocks.ts";
+import {
+  depositProofReasons,
+  type PassedOver,
+  passedOverReasons,
+  readPassedOver,
+} from "./deposits.ts";
+import { failoverReasons } from "./failover.ts";
+import { poolReasons } from "./pools.ts";
+import { sweepReasons } from "./sweeps.ts";
+import { feeReasons, treasuryReasons } from "./treasury.ts";
+import { journalReasons, workReasons } from "./work.ts";
 
 /** How long one batch may take before the journal counts as stopped: nothing is decided meanwhile. */
 const JOURNAL_MS = 15_000;
 /** Bound of the whole check: who asks gives up soon after. */
 const BOUND_MS = 2_000;
 
-/** What a node's readiness is made of. */
+/** Parts that a node's readiness depends on. */
 export interface ReadinessParts {
   /** Finds out whether this node is ready; nothing else uses its connection in the service. */
   readonly sql: Sql;
-  /** Begins to read what is told besides; absent: `sql` does, anew for each check. */
+  /** Begins to read further reasons; absent: `sql` does, anew for each check. */
   readonly details?: () => Details;
   /** Every pool, by its name; absent: they are not watched. */
   readonly pools?: ReadonlyMap<string, Sql>;
@@ -37,17 +44,17 @@ export interface ReadinessParts {
   readonly engine: Engine;
   /** Unix milliseconds by the database's clock. */
   readonly now: number;
-  /** How this machine's clock stands to the database's; without it nobody compares them. */
+  /** Compares this machine's clock with the database's; absent: they are not compared. */
   readonly clock?: Pick<DatabaseClock, "figures">;
-  /** What delivers callbacks; without it nothing is said of them but what the database tells. */
+  /** Delivers callbacks; absent: only the database is asked about them. */
   readonly callbacks?: CallbackParts;
-  /** Why nothing is signed now; `null` while all is well. */
+  /** Why nothing is signed now; null while all is well. */
   readonly signerTrouble: string | null;
-  /** What dynamic network fees are; `null`: nobody is charged one. */
+  /** Dynamic network fees; null: there are none. */
   readonly fees: Pick<FeeBoard, "basis"> | null;
-  /** What compares the books; `null`: nobody does. */
+  /** Compares the books; null: it is switched off. */
   readonly reconciler: Pick<Reconciler, "newest" | "patienceMs" | "lookingMs"> | null;
-  /** What is not as it should be with what all requests share. */
+  /** Troubles with the parts that all requests share. */
   readonly others?: () => readonly string[];
   /** Why the first requests would fail; empty once all is there that they need. */
   readonly starting?: () => Promise<readonly string[]>;
@@ -56,8 +63,8 @@ export interface ReadinessParts {
 }
 
 /**
- * True if this node can serve, and what is not as it should be. Only what decides whether it can
- * serve makes it unready: what is told besides is a reason, and so is that it could not be read.
+ * True if this node can serve, and its troubles. Only what decides whether it can serve makes it
+ * unready: every other trouble is a reason, and so is one that could not be read.
  */
 export async function readiness(parts: ReadinessParts): Promise<Readiness> {
   const { sql, migrations, engine, now, signerTrouble, fees, reconciler } = parts;
@@ -108,7 +115,7 @@ export async function readiness(parts: ReadinessParts): Promise<Readiness> {
   }
 }
 
-/** What of a network is told by its age. */
+/** The parts of a network's health that are known by their age. */
 function begunOn(
   engine: Pick<Engine, "treasuries" | "sweeps" | "watched">,
   network: Network,
@@ -119,4 +126,76 @@ function begunOn(
     [`${network}'s oldest top-up`, engine.sweeps.get(network)?.oldestTopUpAt ?? null],
     ...unread.map(({ height, since }): Begun => [`${network}'s unread block ${height}`, since]),
   ];
+}
+
+/** Time for which an event may be untried before it is reported. */
+const UNTRIED_SECONDS = 30;
+
+/** Reads of the database beside those which decide whether the node can serve. */
+export interface Details {
+  readonly health: Promise<Health>;
+  readonly passedOver: Promise<PassedOver>;
+  readonly failover: Promise<readonly string[]>;
+}
+
+/**
+ * Reads further reasons from the database. A part that is still being read is not begun
+ * again: checks come each second, and what waits for a locked table would fill every connection.
+ *
+ * @param sql whose statements have a bound, and on which nothing else waits
+ * @returns begins to read, or answers what is under way
+ */
+export function detailReads(sql: Sql, engine: Pick<Engine, "history">): () => Details {
+  let after = "";
+  const health = oneAtATime(async () => {
+    const found = await readHealth(sql, UNTRIED_SECONDS, after);
+    after = found.goOn;
+    return found;
+  });
+  const passedOver = oneAtATime(() => readPassedOver(sql));
+  const failover = oneAtATime(() => failoverReasons(sql, engine.history));
+  return () => {
+    const details = { health: health(), passedOver: passedOver(), failover: failover() };
+    // each is awaited only once the node is known to be ready, which may take until one has failed
+    for (const one of Object.values(details)) one.catch(() => {});
+    return details;
+  };
+}
+
+/**
+ * Troubles by what was read; what could not be read is a reason itself.
+ *
+ * @param late fails when no more may be waited for
+ */
+async function detailReasons(
+  details: Details,
+  late: Promise<never>,
+  pairs: Iterable<PairSettings>,
+  engine: Engine,
+): Promise<readonly string[]> {
+  const tryReading = async <T>(
+    name: string,
+    read: Promise<T>,
+    reasonsOf: (found: T) => readonly string[],
+  ) => {
+    try {
+      return reasonsOf(await Promise.race([read, late]));
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      return [`database: ${name} cannot be told: ${why}`];
+    }
+  };
+  const reasons = await Promise.all([
+    tryReading("what waits", details.health, ({ untriedEvents, quarantinedRows }) => [
+      ...(untriedEvents > 0 ? ["events wait that were never tried"] : []),
+      ...(quarantinedRows > 0 ? ["inbox rows were quarantined"] : []),
+    ]),
+    tryReading(
+      "what was passed over",
+      details.passedOver,
+      (passedOver) => passedOverReasons(pairs, engine, passedOver),
+    ),
+    tryReading("what a failover holds", details.failover, (reasons) => reasons),
+  ]);
+  return reasons.flat();
 }

@@ -9,19 +9,19 @@ import {
 } from "../../ledger/outbox/kept_secrets.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { createSecretBox, openIfReadable, type SecretBox } from "../../webhooks/secret_box.ts";
-import { keep, randomHex, readKept } from "./kept_file.ts";
+import { storedOrMade } from "./data_folder.ts";
 
 const log = getLogger(["engine", "setup"]);
 
 /** Merchants that are read at a time. */
 const BATCH = 500;
-/** How often it is counted whose secrets cannot be opened. */
-const LOOK_MS = 30_000;
+/** Pause between two counts of the secrets that cannot be opened. */
+const COUNT_MS = 30_000;
 
-/** The box of callback secrets, and how many it cannot open. */
+/** The box of callback secrets, and counts of those it cannot open. */
 export interface CallbackSecrets {
   readonly box: SecretBox;
-  /** As of the last look. */
+  /** As of the last count. */
   readonly figures: SecretFigures;
   /** Counts again. */
   look(): Promise<void>;
@@ -30,13 +30,13 @@ export interface CallbackSecrets {
 
 /**
  * Opens the box with the configured keys (in development with one that is made once and kept), and
- * encrypts with the newest one what is not. A secret that no key opens keeps nobody from starting:
- * its merchant's callbacks wait, which health tells, until it has another secret or the key is back.
+ * encrypts with the newest one what is not. A secret that no key opens does not keep the service from starting:
+ * its merchant's callbacks wait, which health reports, until it has another secret or the key is back.
  */
 export async function openCallbackSecrets(config: Config, sql: Sql): Promise<CallbackSecrets> {
   const { current, earlier } = config.callbackSecrets;
   const box = await createSecretBox(
-    current?.reveal() ?? await developmentKey(config.dataDir),
+    current?.reveal() ?? await storedOrMade(`${config.dataDir}/callback-secrets-key`),
     earlier.map((key) => key.reveal()),
   );
   const { sealed, unreadable } = await sealAll(sql, box);
@@ -66,7 +66,7 @@ export async function openCallbackSecrets(config: Config, sql: Sql): Promise<Cal
       looking = false;
     }
   };
-  const timer = setInterval(look, LOOK_MS);
+  const timer = setInterval(look, COUNT_MS);
   return {
     box,
     look,
@@ -91,7 +91,7 @@ async function sealAll(
     if (now === null) unreadable.push(merchantId);
     const fresh = {
       current: now ?? current,
-      // nobody goes by one that is over, and with its key gone nobody ever will
+      // one that is over is used no more, and with its key gone it never can be
       previous: before ?? (isPreviousOver ? null : previous),
     };
     if (fresh.current === current && fresh.previous === previous) continue;
@@ -115,14 +115,4 @@ async function* otherSecrets(sql: Sql, box: SecretBox): AsyncGenerator<KeptSecre
 async function reseal(text: string, merchantId: string, box: SecretBox): Promise<string | null> {
   const secret = await openIfReadable(box.open, text, merchantId);
   return secret === null ? null : await box.seal(secret, merchantId);
-}
-
-/** In development the key is made once and kept in the data folder. */
-async function developmentKey(dataDir: string): Promise<string> {
-  const file = `${dataDir}/callback-secrets-key`;
-  const kept = await readKept(file);
-  if (kept !== null) return kept;
-  const made = randomHex();
-  await keep(file, made);
-  return made;
 }

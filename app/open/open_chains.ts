@@ -1,16 +1,17 @@
 import { getLogger } from "@logtape/logtape";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
-import { startDevChainInWorker } from "../../devchain/in_worker.ts";
 import type { SignerNetwork } from "../../chains/signer/signer_settings.ts";
 import { PUBLIC_CONTRACTS, type TokenContracts } from "../../chains/tron/token_contracts.ts";
 import { createTronChain, type TronChain } from "../../chains/tron/tron_chain.ts";
 import type { NetworkNodes } from "../../chains/node_state.ts";
 import { verifiedFirst } from "../../chains/verified_chain.ts";
-import type { PublicWallet } from "../../chains/wallet/public_wallet.ts";
-import type { Config } from "../config/config.ts";
+import { openPublicWallet, type PublicWallet } from "../../chains/wallet/public_wallet.ts";
 import type { Network } from "../../ledger/money/pair.ts";
+import type { Config } from "../config/config.ts";
+import { readCredentials } from "../development/demo_accounts.ts";
 import { type DevNode, fundHotWallet, probeDevNode } from "../development/dev_node.ts";
-import { keep, readKept } from "./kept_file.ts";
+import { startDevChainInWorker } from "../workers/worker_dev_chain.ts";
+import { readStored, store } from "./data_folder.ts";
 
 const log = getLogger(["engine", "setup"]);
 
@@ -190,16 +191,16 @@ async function startEmbedded(
   treasury: string | undefined,
 ): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
   const portFile = `${config.dataDir}/dev-chain-${network}.port`;
-  const kept = Number(await readKept(portFile) ?? "0");
+  const kept = Number(await readStored(portFile) ?? "0");
   const start = (port: number) =>
-    startDevChainInWorker({
+    startDevChainInWorker(new URL("../commands/dev_chain_worker.ts", import.meta.url), {
       network,
       dataDir: config.dataDir,
       port,
       blockMs: config.devChain.blockMs,
       solidLag: config.devChain.solidLag,
       ...(treasury === undefined ? {} : { treasury }),
-    }, (reason) => log.error("{network}: {reason}", { network, reason }));
+    });
   let chain;
   try {
     chain = await start(kept);
@@ -211,6 +212,41 @@ async function startEmbedded(
     });
     chain = await start(0);
   }
-  if (chain.port !== kept) await keep(portFile, String(chain.port));
+  if (chain.port !== kept) await store(portFile, String(chain.port));
   return { url: chain.url, stop: () => chain.stop() };
+}
+
+/**
+ * The networks of the service, for a command that only reads. A development chain that runs inside
+ * the service is found through the credentials file; nothing is started and nothing is funded.
+ */
+export async function chainsToRead(config: Config): Promise<ReadonlyMap<Network, Chain>> {
+  const credentials = config.environment === "development"
+    ? await readCredentials(config.dataDir)
+    : null;
+  const wallet = await openPublicWallet(config.walletFile ?? `${config.dataDir}/wallet.json`);
+  const chains = new Map<Network, Chain>();
+  for (const network of TRON_NETWORKS) {
+    const settings = config.networks[network];
+    const account = wallet.networks[network];
+    const embedded = credentials?.chains[network]?.url;
+    const nodeUrls = settings.nodeUrls.length > 0 || embedded === undefined
+      ? settings.nodeUrls
+      : [embedded];
+    if (account === undefined || nodeUrls.length === 0) continue;
+    const apiKey = settings.nodeApiKey?.reveal();
+    chains.set(
+      network,
+      createTronChain({
+        network,
+        nodeUrls,
+        ...(apiKey === undefined ? {} : { apiKey }),
+        ...(settings.callsPerSecond === null ? {} : { callsPerSecond: settings.callsPerSecond }),
+        contracts: contractsOf(config, network, await probeDevNode(nodeUrls[0] ?? "")),
+        depositXpub: account.depositXpub,
+        hotWallet: account.hotWallet,
+      }),
+    );
+  }
+  return chains;
 }

@@ -1,9 +1,8 @@
-import type { Config } from "../config/config.ts";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
-import { startEmbeddedPostgres } from "../postgres/embedded.ts";
 import { migrate, type Migration, readMigrations } from "../../ledger/database/migrate.ts";
 import { ReadPace } from "../../ledger/database/read_pace.ts";
-import { sharePool } from "./share_pool.ts";
+import type { Config } from "../config/config.ts";
+import { startEmbeddedPostgres } from "../postgres/embedded.ts";
 
 /**
  * The database, migrated, with its pools. What waits in one of them costs the others nothing: slow
@@ -142,4 +141,56 @@ export async function openDatabase(
 /** True if a server was refused because its settings put at risk what it acknowledges. */
 export function isUnsafeServer(error: unknown): error is Error {
   return error instanceof Error && "code" in error && error.code === "UNSAFE_SERVER";
+}
+
+/** Connections by what they are for. */
+export interface PoolShares {
+  readonly actors: number;
+  readonly requests: number;
+  readonly reads: number;
+  readonly operators: number;
+}
+
+/**
+ * Shares the configured connections out. Half of them are the actors', whose work is never refused;
+ * a merchant's list may be, so lists wait for fewer.
+ *
+ * @param connections all of them, 8 or more
+ */
+export function sharePool(connections: number): PoolShares {
+  const reads = Math.floor(connections / 4);
+  const requests = Math.max(Math.floor(connections / 8), 1);
+  const operators = Math.max(Math.floor(connections / 8), 1);
+  return { actors: connections - reads - requests - operators, requests, reads, operators };
+}
+
+/** The database of a command that works beside the service. */
+export interface Books {
+  readonly sql: Sql;
+  /** Closes the pool; an embedded server goes on running where the service uses it. */
+  close(): Promise<void>;
+}
+
+/** Connections of a command. */
+const POOL = 4;
+/** Bound of one statement: a command may read everything there is. */
+const STATEMENT_MS = 30 * 60_000;
+
+/** Connects a command to the database of the service, wherever that is. */
+export async function openBooks(config: Config): Promise<Books> {
+  const embedded = config.databaseUrl === null
+    ? await startEmbeddedPostgres({ dataDir: config.dataDir, supervise: false })
+    : null;
+  const sql = connect(config.databaseUrl?.reveal() ?? embedded?.url ?? "", {
+    max: POOL,
+    applicationName: "engine-command",
+    statementTimeoutMs: STATEMENT_MS,
+  });
+  return {
+    sql,
+    async close() {
+      await sql.end({ timeout: 5 });
+      await embedded?.stop();
+    },
+  };
 }

@@ -12,7 +12,7 @@ import {
 } from "../../chains/wallet/public_wallet.ts";
 import { OLD_FORM } from "../../chains/wallet/wallet_file.ts";
 import { WalletFault } from "../../chains/wallet/wallet_fault.ts";
-import { keep, randomHex, readKept } from "./kept_file.ts";
+import { randomHex, readStored, store } from "./data_folder.ts";
 
 /** A wallet's public side, and where the signer finds the rest. */
 export interface Wallet {
@@ -29,9 +29,9 @@ export interface Wallet {
 export async function openWallet(config: Config, networks: readonly Network[]): Promise<Wallet> {
   const walletFile = config.walletFile ?? `${config.dataDir}/wallet.json`;
   const passphraseFile = config.walletPassphraseFile ?? `${config.dataDir}/wallet-passphrase`;
-  if (config.environment === "development" && await readKept(walletFile) === null) {
-    const passphraseIsRandom = await readKept(passphraseFile) === null;
-    if (passphraseIsRandom) await keep(passphraseFile, randomHex());
+  if (config.environment === "development" && await readStored(walletFile) === null) {
+    const passphraseIsRandom = await readStored(passphraseFile) === null;
+    if (passphraseIsRandom) await store(passphraseFile, randomHex());
     const passphrase = (await Deno.readTextFile(passphraseFile)).trim();
     await createWallet({
       file: walletFile,

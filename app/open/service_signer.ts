@@ -15,9 +15,9 @@ import { sharedUser, socketOwner } from "./signer_user.ts";
 /** The signer as the service sees it. */
 export interface ServiceSigner {
   readonly signer: Signer;
-  /** Why nothing can be signed now, for an operator; `null` while all is well. */
+  /** Reason for operators that nothing can be signed now; `null` while all is well. */
   trouble(): string | null;
-  /** Whose keys it has, as far as it told. */
+  /** The wallet that its keys are of, as far as it is known. */
   wallet(): SignerWallet;
   close(): Promise<void>;
 }
@@ -36,19 +36,21 @@ export async function openServiceSigner(
   networks: readonly SignerNetwork[],
 ): Promise<ServiceSigner> {
   const { socket } = config.signer;
+  const isDevelopment = config.environment === "development";
   if (socket !== null) {
     const signer = createSocketSigner({
       path: socket,
       fingerprint: fingerprintOf(wallet.wallet),
       // a signer may start later than the service, and as another user than before
-      ...(config.environment === "development" ? {} : {
+      ...(isDevelopment ? {} : {
         ownerFault: async () => sharedUser(Deno.uid(), await socketOwner(socket)),
       }),
     });
     return {
       signer,
       trouble: () => signer.trouble,
-      wallet: () => signer.wallet,
+      // a development wallet was made here, by this very service
+      wallet: () => isDevelopment && signer.wallet === "unknown" ? "same" : signer.wallet,
       close: () => signer.close(),
     };
   }

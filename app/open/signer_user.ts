@@ -1,14 +1,15 @@
 /**
- * Two system users: the service must not be able to read what only the signer may, so that whoever takes
- * over the service has no way to the keys.
+ * Two system users: the service must not be able to read what only the signer may, so that an
+ * intruder in the service has no way to the keys.
  *
  * @module
  */
 
 import { WalletFault } from "../../chains/wallet/wallet_fault.ts";
+import type { Config } from "../config/config.ts";
 
 /**
- * Why the service must not run as this user beside a signer.
+ * The reason why the service must not run as this user beside a signer; null where it may.
  *
  * @param user number of the service's user; null where the system has none
  * @param owner number of the user that owns the signer's socket; null while there is none
@@ -45,7 +46,7 @@ export async function socketOwner(path: string): Promise<number | null> {
   }
 }
 
-/** What tells whether the service is apart from its signer. */
+/** Facts that show whether the service is apart from its signer. */
 export interface Apartness {
   /** The signer's socket. */
   readonly socket: string;
@@ -72,4 +73,18 @@ export async function requireApart({ socket, secrets, user }: Apartness): Promis
   throw new WalletFault(
     `Cannot run as ${fault}: give each a system user of its own (docs/operations.md, "Users and groups")`,
   );
+}
+
+/**
+ * Refuses to serve where the service can read what only its signer may; in development it is free to.
+ *
+ * @param passphraseFile the configured or the usual one; one that the environment names is tried too
+ * @throws {WalletFault} naming what to change
+ */
+export async function requireOwnUser(config: Config, passphraseFile: string): Promise<void> {
+  const { socket } = config.signer;
+  if (config.environment === "development" || socket === null) return;
+  const named = Deno.env.get("WALLET_PASSPHRASE_FILE");
+  const secrets = [passphraseFile, ...(named === undefined ? [] : [named])];
+  await requireApart({ socket, secrets, user: Deno.uid() });
 }

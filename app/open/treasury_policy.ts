@@ -1,17 +1,18 @@
+import type { SweepPace, SweepTerms } from "../../actors/sweeper/sweep_terms.ts";
 import type { FeeTerms } from "../../actors/treasury/fee_board.ts";
 import type { ColdPolicy, HotLevels, TreasuryPolicy } from "../../actors/treasury/treasury_deps.ts";
+import type { SecondNode } from "../../actors/watcher/second_node.ts";
 import type { Chain } from "../../chains/chain.ts";
 import type { SignerNetwork } from "../../chains/signer/signer_settings.ts";
 import { createTronChain } from "../../chains/tron/tron_chain.ts";
 import type { PublicWallet } from "../../chains/wallet/public_wallet.ts";
-import type { Config } from "../config/config.ts";
-import { amountOf } from "../../ledger/money/amount.ts";
 import { storeColdWallet } from "../../ledger/addresses/wallets.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
+import { findAddressOwners } from "../../ledger/deposit_addresses.ts";
+import { amountOf } from "../../ledger/money/amount.ts";
 import { CURRENCIES, type Currency, type Network } from "../../ledger/money/pair.ts";
 import { setDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
-import { findAddressOwners } from "../../ledger/deposit_addresses.ts";
-import type { SecondNode } from "../../actors/watcher/second_node.ts";
+import type { Config } from "../config/config.ts";
 
 /** What policies are made of. */
 export interface PolicySources {
@@ -121,4 +122,30 @@ async function coldPolicy(
     levels.set(currency, { ceiling: amountOf(found.ceiling), target: amountOf(found.target) });
   }
   return { address: coldAddress, levels };
+}
+
+const MINUTE_MS = 60_000;
+
+/** Where transactions live for five minutes and are final after one. */
+export const SWEEP_PACE: SweepPace = {
+  staleMs: 15 * MINUTE_MS,
+  retryMs: MINUTE_MS,
+  failureLimit: 3,
+  restMs: 15 * MINUTE_MS,
+  lookMs: MINUTE_MS,
+};
+
+/** On a development chain, where everything is ten times as fast. */
+export const DEV_SWEEP_PACE: SweepPace = {
+  staleMs: MINUTE_MS,
+  retryMs: 5_000,
+  failureLimit: 3,
+  restMs: MINUTE_MS,
+  lookMs: 5_000,
+};
+
+/** How a network's addresses are swept, as configured. */
+export function sweepTerms(config: Config, network: Network): SweepTerms {
+  const { topUpHours, ...terms } = config.networks[network].sweeps;
+  return { ...terms, topUpWaitMs: topUpHours * 60 * MINUTE_MS };
 }

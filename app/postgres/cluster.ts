@@ -8,7 +8,15 @@
 
 import { getLogger } from "@logtape/logtape";
 import { join, resolve } from "node:path";
-import { canEnter, isReadOnly, type PostgresBinaries, type ServerUser } from "./programs.ts";
+import { readStored, storedOrMade } from "../open/data_folder.ts";
+import {
+  canEnter,
+  exists,
+  isReadOnly,
+  type PostgresBinaries,
+  runAs,
+  type ServerUser,
+} from "./programs.ts";
 
 const log = getLogger(["engine", "database"]);
 
@@ -23,15 +31,6 @@ function pathFile(dataDir: string): string {
   return join(dataDir, "postgres-path");
 }
 
-async function readIfThere(path: string): Promise<string | null> {
-  try {
-    return (await Deno.readTextFile(path)).trim();
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return null;
-    throw error;
-  }
-}
-
 /**
  * The place of the cluster that a data folder already has.
  *
@@ -39,10 +38,10 @@ async function readIfThere(path: string): Promise<string | null> {
  * @returns `null` before the first start
  */
 export async function existingCluster(dataDir: string): Promise<string | null> {
-  const named = await readIfThere(pathFile(dataDir));
+  const named = (await readStored(pathFile(dataDir)))?.trim() ?? null;
   const path = named ?? resolve(dataDir, "postgres");
   if (await isCluster(path)) return path;
-  if (named !== null && await isMissing(resolve(named, ".."))) {
+  if (named !== null && !await exists(resolve(named, ".."))) {
     throw new Error(
       `Cannot find the cluster that ${pathFile(dataDir)} names: ${named}; ` +
         "bring the folder back, or remove that file to begin with an empty database",
@@ -53,31 +52,21 @@ export async function existingCluster(dataDir: string): Promise<string | null> {
 
 async function isCluster(path: string): Promise<boolean> {
   try {
-    return await readIfThere(join(path, "PG_VERSION")) !== null;
+    return await exists(join(path, "PG_VERSION"));
   } catch (error) {
-    // Somebody else's; who it belongs to is looked at next.
+    // of another account, which the caller finds out next
     if (error instanceof Deno.errors.PermissionDenied) return true;
-    throw error;
-  }
-}
-
-async function isMissing(path: string): Promise<boolean> {
-  try {
-    await Deno.stat(path);
-    return false;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return true;
     throw error;
   }
 }
 
 /**
  * Makes a new cluster: beside the service's other data where the server's account can enter,
- * otherwise in a folder of its own whose name is kept in `postgres-path`.
+ * otherwise in a folder of its own whose name is stored in `postgres-path`.
  *
  * @param dataDir the service's data folder, existing
- * @param user the server's account, `null` for our own
- * @param sync whether the new files are flushed to disk before the cluster is used
+ * @param user the server's account, `null` for that of this process
+ * @param sync true if the new files are flushed to disk before the cluster is used
  * @returns the data directory
  */
 export async function createCluster(
@@ -141,28 +130,17 @@ async function runInitdb(
   user: ServerUser | null,
   args: readonly string[],
 ): Promise<void> {
-  const output = await new Deno.Command(binaries.initdb, {
-    args: [...args],
-    ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
-    cwd: "/",
-    clearEnv: true,
-    env: { LC_ALL: "C", TZ: "UTC", PATH: "/usr/bin:/bin" },
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-    signal: AbortSignal.timeout(60_000),
-  }).output();
-  if (output.success) return;
-  const said = new TextDecoder().decode(output.stderr).trim();
+  const { success, text } = await runAs(user, binaries.initdb, args, { boundMs: 60_000 });
+  if (success) return;
   throw new Error(
-    said.includes("could not look up effective user ID")
+    text.includes("could not look up effective user ID")
       ? `Cannot create the PostgreSQL cluster as this account is not in /etc/passwd: uid ${Deno.uid()}; set DATABASE_URL`
-      : `Cannot create the PostgreSQL cluster as initdb failed: ${said}`,
+      : `Cannot create the PostgreSQL cluster as initdb failed: ${text}`,
   );
 }
 
 async function placeFor(dataDir: string, user: ServerUser | null): Promise<string> {
-  const named = await readIfThere(pathFile(dataDir));
+  const named = (await readStored(pathFile(dataDir)))?.trim() ?? null;
   if (named !== null) return named;
   if (await canEnter(dataDir, user)) return resolve(dataDir, "postgres");
   for (const parent of PARENTS_OF_HOMELESS_CLUSTERS) {
@@ -184,25 +162,19 @@ async function placeFor(dataDir: string, user: ServerUser | null): Promise<strin
   );
 }
 
-/** The password of the server's role; made on first use and kept, readable for us only. */
+/** The password of the server's role, made on first use; only the owner of the data folder reads it. */
 export async function clusterPassword(dataDir: string): Promise<string> {
-  const path = join(dataDir, "postgres-password");
-  const kept = await readIfThere(path);
-  if (kept !== null && kept !== "") return kept;
-  const password = crypto.getRandomValues(new Uint8Array(32)).toHex();
-  await Deno.writeTextFile(path, `${password}\n`, { mode: 0o600 });
-  await Deno.chmod(path, 0o600);
-  return password;
+  return (await storedOrMade(join(dataDir, "postgres-password"))).trim();
 }
 
-/** The port kept from the last start, or `null`. */
-export async function keptPort(dataDir: string): Promise<number | null> {
-  const port = Number(await readIfThere(join(dataDir, "postgres-port")) ?? "");
+/** The port of the last start, or `null`. */
+export async function storedPort(dataDir: string): Promise<number | null> {
+  const port = Number(await readStored(join(dataDir, "postgres-port")) ?? "");
   return Number.isInteger(port) && port > 0 && port < 65_536 ? port : null;
 }
 
-/** Keeps the port for the next start. */
-export async function keepPort(dataDir: string, port: number): Promise<void> {
+/** Stores the port for the next start. */
+export async function storePort(dataDir: string, port: number): Promise<void> {
   await Deno.writeTextFile(join(dataDir, "postgres-port"), `${port}\n`);
 }
 

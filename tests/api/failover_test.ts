@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { FAILOVER_VERBS } from "../../app/commands/admin/failover.ts";
 import { Client } from "../../app/commands/admin/client.ts";
+import { type Options, shown } from "../../app/commands/command.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readSigningStop } from "../../ledger/failover/holds.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
@@ -27,10 +28,13 @@ async function openRig(overrides: Parameters<typeof testApi>[0] = {}) {
   const api = await testApi(overrides);
   await addWallet(api.sql, "TRX", "hot");
   const admin = await api.addKey(null, { permissions: ["admin:read", "admin:write"] });
-  const client = new Client(api.url, admin);
-  const run = async (verb: string, args: readonly string[] = [], options = {}) => {
-    const found = FAILOVER_VERBS.find(({ name }) => name === `failover ${verb}`);
-    return await found?.run(client, args, options) ?? "";
+  const client = new Client(() => Promise.resolve({ baseUrl: api.url, apiKey: admin }));
+  const context = { client, env: {}, out: console };
+  const run = async (verb: string, args: readonly string[] = [], options: Options = {}) => {
+    const name = new RegExp(`^failover ${verb}( |$)`);
+    const result = await FAILOVER_VERBS.find(({ usage }) => name.test(usage))
+      ?.run(context, args, options) ?? "";
+    return typeof result === "number" ? "" : shown(result);
   };
   const balances = async (key: string) =>
     (await api.call("GET", "/api/balance?currency=USDT&network=TRX", { key })).body;
@@ -301,7 +305,7 @@ test("no verdict passes a withdrawal that would be paid beside the transfer, unl
   const early = await call("match", { txid: "aa", withdrawalId });
   assertEquals([early.status, early.body.message], [409, `${signed}. Match it then`]);
   assertEquals((await call("write-off", { txid: "aa", reason: "w", anyway: true })).status, 200);
-  await run("book", ["bb", other], { anyway: true });
+  await run("book", ["bb", other], { anyway: "on" });
   const spends = await sql<
     { status: string }[]
   >`SELECT status FROM hub.unknown_spend ORDER BY txid`;

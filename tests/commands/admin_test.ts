@@ -161,10 +161,10 @@ test("in the usage a verb and its text are apart, however long the verb is", asy
   const lines = text.split("\n");
   for (const verb of ["retry", "acknowledge"]) {
     const at = lines.findIndex((line) => line.startsWith(`  inbox ${verb} `));
-    assertMatch(lines[at] ?? "", /<network\/txid\/log\/phase>$/);
+    assertMatch(lines[at] ?? "", /<network\/txid\/log\/phase>( \[--reason TEXT\])?$/);
     assertMatch(lines[at + 1] ?? "", /^ {44}\S/);
   }
-  assertMatch(text, /^ {2}keys rotate <merchant-id\|admin> <key-id> {2}a new key/m);
+  assertMatch(text, /^ {2}keys revoke <merchant-id\|admin> <key-id> {2,}ends a key/m);
 });
 
 test("a command line that makes no sense says what would", async () => {

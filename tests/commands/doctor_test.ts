@@ -1,4 +1,11 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { admin } from "../../app/commands/admin.ts";
+import { type Facts, look, unseen } from "../../app/commands/doctor/facts.ts";
+import { isReady, lineOf, type Point, POINTS } from "../../app/commands/doctor/finding.ts";
+import { judge } from "../../app/commands/doctor/judge.ts";
+import { readSettings } from "../../app/commands/doctor/read_settings.ts";
+import { redactor } from "../../app/commands/doctor/redact.ts";
+import { registerWallets } from "../../app/open/open_wallet.ts";
 import type { SignerStatus } from "../../chains/signer/socket_protocol.ts";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import {
@@ -7,14 +14,6 @@ import {
   publicFileText,
   type PublicWallet,
 } from "../../chains/wallet/public_wallet.ts";
-import { admin } from "../../app/commands/admin.ts";
-import type { Facts } from "../../app/commands/doctor/facts.ts";
-import { isReady, lineOf, type Point, POINTS } from "../../app/commands/doctor/finding.ts";
-import { judge } from "../../app/commands/doctor/judge.ts";
-import { look, unseen } from "../../app/commands/doctor/look.ts";
-import { readSettings } from "../../app/commands/doctor/read_settings.ts";
-import { redactor } from "../../app/commands/doctor/redact.ts";
-import { registerWallets } from "../../app/open/open_wallet.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 

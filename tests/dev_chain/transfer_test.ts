@@ -11,7 +11,7 @@ import {
   usdtBalance,
   withChain,
 } from "./support/chain.ts";
-import { startDevChainInWorker } from "../../devchain/in_worker.ts";
+import { startDevChainInWorker } from "../../app/workers/worker_dev_chain.ts";
 
 chainTest(
   "a USDT transfer built, signed and sent by tronweb moves the money and returns false",
@@ -152,16 +152,14 @@ chainTest(
     const dataDir = await Deno.makeTempDir({ prefix: "dev-chain-" });
     const treasury = newWallet();
     const options = { network: "TRX", port: 0, blockMs: 0, dataDir, treasury: treasury.base58 };
-    const crash = (reason: Error) => {
-      throw reason;
-    };
-    const first = await startDevChainInWorker(options, crash);
+    const entry = new URL("../../app/commands/dev_chain_worker.ts", import.meta.url);
+    const first = await startDevChainInWorker(entry, options);
     const chain = attach(first, dataDir);
     const block = await chain.post("/wallet/getblockbynum", { num: 1 });
     assertEquals(block.transactions.length, 2);
     await first.stop();
 
-    const second = await startDevChainInWorker({ ...options, port: first.port }, crash);
+    const second = await startDevChainInWorker(entry, { ...options, port: first.port });
     assertEquals(second, { ...first, stop: second.stop });
     const again = attach(second, dataDir);
     assertEquals(await usdtBalance(again, treasury.base58), 1_000_000_000_000n);

@@ -11,7 +11,7 @@ test("a merchant's slow lists cost others nothing, and are given up with 503", a
   const { SOMEWHERE } = await import("../support/books.ts");
   const { testDatabase } = await import("../support/database.ts");
   const { ReadSlots } = await import("../../api/http/read_slots.ts");
-  const { poolReasons } = await import("../../app/health/pool_health.ts");
+  const { poolReasons } = await import("../../app/health/pools.ts");
   const { poolFigures } = await import("../../ledger/database/connect.ts");
   await using api = await testApi();
   const [named] = await api.sql<{ name: string }[]>`SELECT current_database() AS name`;

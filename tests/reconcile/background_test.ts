@@ -9,7 +9,7 @@ import { checkBooks } from "../../ledger/reconcile/check_books.ts";
 import { ensureJob, takeJob } from "../../ledger/reconcile/reports.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
 import { readScannedRanges } from "../../ledger/watcher/scanned_ranges.ts";
-import { reconcileReasons } from "../../app/metrics/reconcile_metrics.ts";
+import { reconcileReasons } from "../../app/health/books.ts";
 import { testApi } from "../support/api.ts";
 import { addMerchant, amount, fund, openJournal } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";

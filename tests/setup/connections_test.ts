@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { addressReasons } from "../../app/health/door_health.ts";
+import { addressReasons } from "../../app/health/doors.ts";
 import { Connections, type OpenConnection } from "../../app/http/connections.ts";
 
 const BOUNDS = {

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { DatabaseClock, readDatabaseTime } from "../../ledger/database/database_clock.ts";
-import { clockReasons, futureReasons } from "../../app/health/clock_reasons.ts";
+import { clockReasons, futureReasons } from "../../app/health/clocks.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 

@@ -14,7 +14,7 @@ async function withPackage(
   await Deno.mkdir(join(folder, "native", "bin"), { recursive: true });
   await Deno.mkdir(join(folder, "native", "lib"));
   await Deno.writeTextFile(join(folder, "package.json"), JSON.stringify({ version }));
-  await Deno.writeTextFile(join(folder, "native", "bin", "postgres"), "program");
+  await Deno.writeTextFile(join(folder, "native", "bin", "pg_ctl"), "program");
   await Deno.writeTextFile(join(folder, "native", "lib", "liba.so.1.2"), "library");
   await Deno.writeTextFile(
     join(folder, "native", "pg-symlinks.json"),
@@ -33,8 +33,8 @@ Deno.test({
   ignore,
   fn: () =>
     withPackage(async (folder) => {
-      const { postgres } = await postgresBinaries(null, folder, folder);
-      assertEquals(postgres, join(folder, "native", "bin", "postgres"));
+      const { pgCtl } = await postgresBinaries(null, folder, folder);
+      assertEquals(pgCtl, join(folder, "native", "bin", "pg_ctl"));
       assertEquals(
         await Deno.readTextFile(join(folder, "native", "lib", "liba.so.1")),
         "library",
@@ -49,19 +49,19 @@ Deno.test({
     withPackage(async (folder, version) => {
       await Deno.chmod(folder, 0o700);
       const user = await serverUser(null);
-      const { postgres } = await postgresBinaries(user, folder, folder);
-      const copy = dirname(dirname(postgres));
+      const { pgCtl } = await postgresBinaries(user, folder, folder);
+      const copy = dirname(dirname(pgCtl));
       try {
         assertStringIncludes(copy, `postgresql-${version}`);
         const ran = await new Deno.Command("/usr/bin/test", {
-          args: ["-x", postgres],
+          args: ["-x", pgCtl],
           uid: user?.uid ?? 0,
           gid: user?.gid ?? 0,
           cwd: "/",
         }).output();
         assert(ran.success);
         assertEquals(await Deno.readTextFile(join(copy, "lib", "liba.so.1")), "library");
-        assertEquals((await postgresBinaries(user, folder, folder)).postgres, postgres);
+        assertEquals((await postgresBinaries(user, folder, folder)).pgCtl, pgCtl);
       } finally {
         await Deno.remove(copy, { recursive: true });
       }

@@ -1,9 +1,8 @@
 import { assertEquals } from "@std/assert";
 import { Engine } from "../../actors/engine.ts";
+import { detailReads, readiness } from "../../app/health/readiness.ts";
 import { poolFigures } from "../../ledger/database/connect.ts";
 import { readMigrations } from "../../ledger/database/migrate.ts";
-import { readiness } from "../../app/health/readiness.ts";
-import { detailReads } from "../../app/health/readiness_details.ts";
 import { until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperSigner } from "../support/paper_chain.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { loadConfig } from "../../app/config/config.ts";
-import { sessionSecret } from "../../app/open/session_secret.ts";
+import { sessionSecret } from "../../app/open/data_folder.ts";
 import { testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding({ read: true, write: true });

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { detailReads } from "../../app/health/readiness_details.ts";
+import { detailReads } from "../../app/health/readiness.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
-import { processFlags } from "../../app/commands/signer/process_flags.ts";
 import {
   printSettings,
+  processFlags,
   type ProcessSettings,
   readSettings,
 } from "../../app/commands/signer/process_settings.ts";

@@ -32,7 +32,7 @@ const SETTINGS = {
 async function start(): Promise<EmbeddedPostgres> {
   const options = { dataDir: DATA_DIR, settings: SETTINGS, syncNewCluster: false };
   try {
-    return await startEmbeddedPostgres({ ...options, startTimeoutMs: 60_000 });
+    return await startEmbeddedPostgres(options);
   } catch (error) {
     // deno-lint-ignore no-console -- goes to the log file beside the cluster
     console.error("starting from nothing, as what was there does not start:", error);

@@ -10,21 +10,22 @@ import {
   clusterPassword,
   createCluster,
   existingCluster,
-  keepPort,
-  keptPort,
+  ROLE,
   type Settings,
+  storedPort,
+  storePort,
 } from "../../app/postgres/cluster.ts";
 import type { EmbeddedPostgres } from "../../app/postgres/embedded.ts";
 import {
   type Cluster,
   clusterUrl,
   freePort,
-  presenceOn,
-  spawnServer,
+  launch,
+  readLockFile,
   stopServer,
-} from "../../app/postgres/postmaster.ts";
+} from "../../app/postgres/server.ts";
 import { type PostgresBinaries, serverUser } from "../../app/postgres/programs.ts";
-import { delay } from "../../ledger/database/delay.ts";
+import { connect } from "../../ledger/database/connect.ts";
 import { DATABASE, needs } from "./permissions.ts";
 
 const VERSIONS = "/usr/lib/postgresql";
@@ -64,7 +65,6 @@ export function debianBinaries(): PostgresBinaries {
   const folder = findDebianPostgres();
   if (folder === null) throw new Error("Cannot start Debian's PostgreSQL as there is none");
   return {
-    postgres: join(folder, "postgres"),
     initdb: join(folder, "initdb"),
     pgCtl: join(folder, "pg_ctl"),
   };
@@ -85,7 +85,7 @@ export async function writeDefaultSettings(
 /** What a test does with a server of its own. */
 export type TestServer = Pick<
   EmbeddedPostgres,
-  "url" | "folder" | "pid" | "stop" | "release" | "gone"
+  "url" | "folder" | "port" | "pid" | "stop"
 >;
 
 /** Starts Debian's server on the cluster of a data folder, which is made at the first start. */
@@ -99,28 +99,23 @@ export async function startDebianPostgres(
   const folder = existing ?? await createCluster(dataDir, user, binaries, false);
   const password = await clusterPassword(dataDir);
   const cluster: Cluster = { folder: await Deno.realPath(folder), password, user, binaries };
-  const port = await keptPort(dataDir) ?? freePort();
-  await keepPort(dataDir, port);
+  const port = await storedPort(dataDir) ?? freePort();
+  await storePort(dataDir, port);
   await writeDefaultSettings(cluster.folder, port, settings);
-  const server = spawnServer(cluster);
-  let ended = false;
-  server.gone.then(() => ended = true);
-  const deadline = performance.now() + BOUND_MS;
-  while (await presenceOn(cluster, port, 2_000) !== "ours") {
-    if (ended || performance.now() > deadline) {
-      throw new Error(`Cannot start Debian's PostgreSQL: ${server.said()}`);
-    }
-    await delay(20);
+  const fault = await launch(cluster, BOUND_MS);
+  if (fault !== null) throw new Error(`Cannot start Debian's PostgreSQL: ${fault}`);
+  const sql = connect(clusterUrl(cluster, port, "postgres"), { max: 1 });
+  try {
+    const [named] = await sql`SELECT FROM pg_database WHERE datname = ${ROLE}`;
+    if (named === undefined) await sql`CREATE DATABASE ${sql(ROLE)}`;
+  } finally {
+    await sql.end({ timeout: 5 });
   }
   return {
     url: clusterUrl(cluster, port),
     folder: cluster.folder,
-    pid: server.pid,
-    stop: async () => {
-      await stopServer(cluster, 20);
-      await server.end();
-    },
-    release: () => {},
-    gone: () => server.end(),
+    port,
+    pid: (await readLockFile(cluster.folder))?.pid ?? 0,
+    stop: () => stopServer(cluster, 20),
   };
 }

@@ -8,6 +8,8 @@ import { connect, type ConnectOptions, type Sql } from "../../ledger/database/co
 import { startEmbeddedPostgres } from "../../app/postgres/embedded.ts";
 import { migrate } from "../../ledger/database/migrate.ts";
 import type { Settings } from "../../app/postgres/cluster.ts";
+import { isListening } from "../../app/postgres/server.ts";
+import { delay } from "../../ledger/database/delay.ts";
 import { guardCluster } from "./cluster_guard.ts";
 import { startDebianPostgres, type TestServer } from "./debian_postgres.ts";
 import { removeCluster } from "./remove_cluster.ts";
@@ -77,11 +79,11 @@ export async function privateCluster(
     connect: open,
     kill9: async () => {
       Deno.kill(server.pid, "SIGKILL");
-      await server.gone();
+      while (await isListening(server.port)) await delay(5);
     },
     stop: () => server.stop(),
     restart: async () => {
-      server.release();
+      await server.stop();
       server = await start();
       if (server.url !== cluster.url) {
         throw new Error("Cannot restart the cluster on its port as that was taken");

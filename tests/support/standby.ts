@@ -9,10 +9,10 @@ import { type Settings, writeSettings } from "../../app/postgres/cluster.ts";
 import {
   type Cluster,
   freePort,
-  spawnServer,
-  type StartedServer,
+  launch,
+  readLockFile,
   stopServer,
-} from "../../app/postgres/postmaster.ts";
+} from "../../app/postgres/server.ts";
 import { postgresBinaries, serverUser } from "../../app/postgres/programs.ts";
 import { connect, type ConnectOptions, type Sql } from "../../ledger/database/connect.ts";
 import { delay } from "../../ledger/database/delay.ts";
@@ -97,8 +97,7 @@ export async function startStandby(
     pools.push(pool);
     return pool;
   };
-  let server: StartedServer = spawnServer(cluster);
-  await answers(url.href, server);
+  let pid = await startProcess(cluster);
   if (options.synchronous ?? false) {
     await admin`ALTER SYSTEM SET synchronous_standby_names = 'standby'`;
     await admin`SELECT pg_reload_conf()`;
@@ -111,7 +110,7 @@ export async function startStandby(
   return {
     url: url.href,
     get pid() {
-      return server.pid;
+      return pid;
     },
     connect: open,
     promote: async () => {
@@ -145,16 +144,13 @@ export async function startStandby(
     },
     stop: async () => {
       await stopServer(cluster, 20);
-      await server.end();
     },
     start: async () => {
-      server = spawnServer(cluster);
-      await answers(url.href, server);
+      pid = await startProcess(cluster);
     },
     [Symbol.asyncDispose]: async () => {
       await Promise.all(pools.map((pool) => pool.end({ timeout: 1 })));
       await stopServer(cluster, 20);
-      await server.end();
       await guard.release();
       await Deno.remove(dataDir, { recursive: true });
     },
@@ -187,23 +183,11 @@ async function writeOwned(path: string, text: string, model: string): Promise<vo
   await Deno.chown(path, uid, gid);
 }
 
-async function answers(url: string, server: StartedServer): Promise<void> {
-  let ended = false;
-  server.gone.then(() => ended = true);
-  const sql = connect(url, { max: 1 });
-  try {
-    await until("the standby answers", async () => {
-      if (ended) throw new Error(`Cannot start the standby: ${server.said()}`);
-      try {
-        await sql`SELECT 1`;
-        return true;
-      } catch {
-        return false;
-      }
-    });
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
+/** Starts the server and waits until it takes connections. @returns its process id */
+async function startProcess(cluster: Cluster): Promise<number> {
+  const fault = await launch(cluster, BOUND_MS);
+  if (fault !== null) throw new Error(`Cannot start the standby: ${fault}`);
+  return (await readLockFile(cluster.folder))?.pid ?? 0;
 }
 
 async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {

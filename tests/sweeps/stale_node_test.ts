@@ -4,7 +4,7 @@ import type { BlockRef } from "../../chains/chain.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import { dueSweepAddresses } from "../../ledger/sweeps/targets.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
-import { SWEEP_PACE } from "../../app/open/sweep_terms.ts";
+import { SWEEP_PACE } from "../../app/open/treasury_policy.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperChain } from "../support/paper_chain.ts";

@@ -7,7 +7,7 @@ import { ZERO } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { queueCold } from "../../ledger/treasury/hot_wallet.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
-import { treasuryReasons } from "../../app/health/treasury_reasons.ts";
+import { treasuryReasons } from "../../app/health/treasury.ts";
 import { addressOf } from "../support/api.ts";
 import { amount, booksFaults, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";

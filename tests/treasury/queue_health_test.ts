@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
 import { readQueueHealth } from "../../ledger/treasury/queue.ts";
-import { queueReasons } from "../../app/health/queue_health.ts";
+import { queueReasons } from "../../app/health/treasury.ts";
 import { addressOf } from "../support/api.ts";
 import { amount, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";

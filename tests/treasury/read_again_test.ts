@@ -3,7 +3,7 @@ import { readAgain } from "../../actors/treasury/read_again.ts";
 import { type BlockAnswer, type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { listUnreadable } from "../../ledger/watcher/unreadable_blocks.ts";
-import { failoverReasons } from "../../app/health/failover_reasons.ts";
+import { failoverReasons } from "../../app/health/failover.ts";
 import { addMerchant, amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperChain } from "../support/paper_chain.ts";

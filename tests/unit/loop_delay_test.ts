@@ -1,10 +1,10 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { Registry } from "prom-client";
-import { LoopDelay, registerLoopMetrics } from "../../app/metrics/loop_delay.ts";
+import { LoopDelay, registerLoopMetrics } from "../../app/health/process.ts";
 
 function measured(...delays: readonly number[]): LoopDelay {
   const delay = new LoopDelay();
-  for (const ms of delays) delay.note(ms);
+  for (const ms of delays) delay.add(ms);
   return delay;
 }
 

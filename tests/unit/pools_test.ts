@@ -6,12 +6,9 @@ import { isWrite } from "../../api/http/watched_writes.ts";
 import { ReadSlots } from "../../api/http/read_slots.ts";
 import { connect, poolFigures } from "../../ledger/database/connect.ts";
 import { PoolState } from "../../ledger/database/pool_state.ts";
-import {
-  type FailoverFigures,
-  registerFailoverMetrics,
-} from "../../app/health/failover_reasons.ts";
-import { openReadSlots } from "../../app/health/pool_health.ts";
-import { sharePool } from "../../app/open/share_pool.ts";
+import { type FailoverFigures, registerFailoverMetrics } from "../../app/health/failover.ts";
+import { openReadSlots } from "../../app/health/pools.ts";
+import { sharePool } from "../../app/open/open_database.ts";
 import { testNeeding } from "../support/permissions.ts";
 
 Deno.test("a pool is exhausted only while no connection was free for a moment", () => {

@@ -1,6 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { Registry } from "prom-client";
-import { registerProcessMetrics } from "../../app/metrics/process_metrics.ts";
+import { registerProcessMetrics } from "../../app/health/process.ts";
 import { needs } from "../support/permissions.ts";
 
 Deno.test({

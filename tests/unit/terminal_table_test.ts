@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { record, table } from "../../app/commands/admin/table.ts";
+import { record, table } from "../../app/commands/table.ts";
 
 Deno.test("texts of others tell a terminal nothing", () => {
   const label = "a\u001b[2Jb\u009bc\nd\u202ee\u2028f";

@@ -8,7 +8,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { AddressBook, type AddressBounds } from "../../actors/addresses/address_book.ts";
 import { AddressGuard } from "../../actors/addresses/address_guard.ts";
-import { addressReasons } from "../../app/health/address_health.ts";
+import { addressReasons } from "../../app/health/addresses.ts";
 import { ChainUnavailable } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { addMerchant } from "../support/books.ts";

@@ -3,7 +3,7 @@ import { callsLeft, restAfter } from "../../actors/watcher/rest.ts";
 import type { NodeState } from "../../chains/node_state.ts";
 import { CallMeter } from "../../chains/nodes/call_meter.ts";
 import { addNodeCalls } from "../../ledger/watcher/chain_nodes.ts";
-import { chainReasons } from "../../app/health/chain_reasons.ts";
+import { chainReasons } from "../../app/health/chains.ts";
 import { keepNodes } from "../../app/open/keep_nodes.ts";
 import { nodeState } from "../support/node_state.ts";
 import { paperChain } from "../support/paper_chain.ts";

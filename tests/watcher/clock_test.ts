@@ -9,7 +9,7 @@ import { assertEquals } from "@std/assert";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { listUnreadable, LONGEST_PAUSE_MS } from "../../ledger/watcher/unreadable_blocks.ts";
-import { chainReasons } from "../../app/health/chain_reasons.ts";
+import { chainReasons } from "../../app/health/chains.ts";
 import { newWallet, type TestChain, withChain } from "../dev_chain/support/chain.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

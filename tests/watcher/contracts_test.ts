@@ -8,7 +8,7 @@ import {
   readMissedBlocks,
   storeContracts,
 } from "../../ledger/watcher/scanned_ranges.ts";
-import { passedOverReasons, readPassedOver } from "../../app/health/passed_over.ts";
+import { passedOverReasons, readPassedOver } from "../../app/health/deposits.ts";
 import { newWallet, withChain } from "../dev_chain/support/chain.ts";
 import { addMerchant } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";

@@ -11,7 +11,7 @@ import { type BlockAnswer, type Chain, ChainUnavailable } from "../../chains/cha
 import { retryQuarantined } from "../../ledger/quarantine.ts";
 import { readHealth } from "../../ledger/database/read_health.ts";
 import { setDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
-import { depositProofReasons } from "../../app/health/deposit_proof_health.ts";
+import { depositProofReasons } from "../../app/health/deposits.ts";
 import { newWallet, withChain } from "../dev_chain/support/chain.ts";
 import { amount, booksFaults, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { recordBlocks } from "../../actors/watcher/record_blocks.ts";
-import { sweepReasons } from "../../app/health/sweep_health.ts";
+import { sweepReasons } from "../../app/health/sweeps.ts";
 import type { Block } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readSweepHealth } from "../../ledger/sweeps/sweep_health.ts";

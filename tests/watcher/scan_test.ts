@@ -4,7 +4,7 @@ import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { readScannedRanges } from "../../ledger/watcher/scanned_ranges.ts";
 import { findGaps } from "./support/find_gaps.ts";
 import { listUnreadable } from "../../ledger/watcher/unreadable_blocks.ts";
-import { chainReasons } from "../../app/health/chain_reasons.ts";
+import { chainReasons } from "../../app/health/chains.ts";
 import { newWallet, type TestChain, withChain } from "../dev_chain/support/chain.ts";
 import { booksFaults, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";

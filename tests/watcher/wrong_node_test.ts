@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { TronChain } from "../../chains/tron/tron_chain.ts";
-import { chainReasons } from "../../app/health/chain_reasons.ts";
+import { chainReasons } from "../../app/health/chains.ts";
 import { newWallet, type TestChain, withChain } from "../dev_chain/support/chain.ts";
 import { until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";

@@ -16,7 +16,7 @@ import {
   type Outbox,
   type Want,
 } from "../../ledger/outbox/outbox.ts";
-import { callbackReasons } from "../../app/health/callback_reasons.ts";
+import { callbackReasons } from "../../app/health/callbacks.ts";
 import type { AttemptOutcome } from "../../webhooks/attempt_outcome.ts";
 import { NameLookups } from "../../webhooks/name_lookups.ts";
 import { addMerchant, until } from "../support/books.ts";

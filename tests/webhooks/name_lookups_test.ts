@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { callbackReasons } from "../../app/health/callback_reasons.ts";
+import { callbackReasons } from "../../app/health/callbacks.ts";
 import { type NameAnswer, NameLookups } from "../../webhooks/name_lookups.ts";
 import type { Resolve } from "../../webhooks/sender.ts";
 

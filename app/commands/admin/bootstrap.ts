@@ -5,7 +5,7 @@ import { insertAnotherAdminKey, insertFirstAdminKey } from "../../../ledger/api_
 import { connect } from "../../../ledger/database/connect.ts";
 import { readDatabaseTime } from "../../../ledger/database/database_clock.ts";
 import { migrate } from "../../../ledger/database/migrate.ts";
-import { Refused } from "./client.ts";
+import { type Env, Refused } from "../command.ts";
 
 /**
  * Makes the first administrator's key of a new installation, or the key of another administrator.
@@ -17,7 +17,7 @@ import { Refused } from "./client.ts";
  * @throws {Refused} in development; for a first key, when there is a usable one already
  */
 export async function bootstrap(
-  env: Readonly<Record<string, string>>,
+  env: Env,
   isAnother = false,
 ): Promise<string> {
   const environment = env.ENVIRONMENT || "development";

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { Refused } from "./client.ts";
-import { record, table } from "./table.ts";
-import { given, type Verb } from "./verb.ts";
+import { Refused } from "../command.ts";
+import { table } from "../table.ts";
+import { type AdminVerb, verb } from "./client.ts";
 
 const FailoverAnswer = z.object({
   stops: z.array(z.object({ network: z.string(), reason: z.string() })),
@@ -92,69 +92,53 @@ function progressOf(one: Failover["holds"][number]["networks"][number]): string 
   } and ${one.untilTime} have to be passed`;
 }
 
-function post(
-  verb: string,
-  args: readonly string[],
-  fields: readonly string[],
-  help: string,
-): Verb {
-  const required = fields.includes("reason") ? ["reason"] : [];
-  return {
-    name: `failover ${verb}`,
-    args,
-    options: Object.fromEntries(
-      fields.map((field) => [field, { type: field === "anyway" ? "boolean" : "string" }]),
-    ),
-    help,
-    run: async (client, values, options) => {
-      for (const name of required) {
-        if (typeof options[name] !== "string") throw new Refused(`Cannot go on without --${name}`);
-      }
-      const names: Readonly<Record<string, string>> = {
-        "txid": "txid",
-        "withdrawal-id": "withdrawalId",
-        "merchant-id": "merchantId",
-      };
-      const body = Object.fromEntries(args.map((arg, at) => [names[arg] ?? arg, values[at]]));
-      return record(
-        await client.send("POST", `/api/admin/failover/${verb}`, {
-          ...body,
-          ...given(options, { reason: "reason", referenceId: "reference" }),
-          ...(options.anyway === true ? { anyway: true } : {}),
-        }),
-      );
-    },
-  };
+/** Declares a verb that sends its arguments and options as the fields of a command. */
+function post(usage: string, fields: readonly string[], help: string): AdminVerb {
+  const [path = ""] = usage.split(" ");
+  return verb(`failover ${usage}`, help, ({ client }, args, { reason, reference, anyway }) => {
+    if (usage.includes("--reason") && reason === undefined) {
+      throw new Refused("Cannot go on without --reason");
+    }
+    return client.post(`/api/admin/failover/${path}`, {
+      ...Object.fromEntries(fields.map((field, index) => [field, args[index]])),
+      reason,
+      referenceId: reference,
+      anyway: anyway === undefined ? undefined : true,
+    });
+  });
 }
 
-/** Commands for the time after a failover, and after the restore of an older copy. */
-export const FAILOVER_VERBS: readonly Verb[] = [
-  {
-    name: "failover list",
-    args: [],
-    options: {},
-    help: "why payouts are held, what left wallets unknown to the books, what was lost",
-    run: async (client) =>
+/** Verbs for the time after a failover, and after the restore of an older copy. */
+export const FAILOVER_VERBS: readonly AdminVerb[] = [
+  verb(
+    "failover list",
+    "why payouts are held, what left wallets unknown to the books, what was lost",
+    async ({ client }) =>
       shown(FailoverAnswer.parse(await client.send("GET", "/api/admin/failover"))),
-  },
+  ),
   post(
-    "match",
-    ["txid", "withdrawal-id"],
-    [],
+    "match <txid> <withdrawal-id>",
+    ["txid", "withdrawalId"],
     "an unknown transfer has paid this withdrawal: it is CONFIRMED, and not paid again",
   ),
   post(
-    "book",
-    ["txid", "merchant-id"],
-    ["reference", "anyway"],
+    "book <txid> <merchant-id> [--reference ID] [--anyway]",
+    ["txid", "merchantId"],
     "an unknown transfer was a withdrawal of this merchant that is lost (--anyway: beside a candidate)",
   ),
   post(
-    "write-off",
+    "write-off <txid> [--reason TEXT] [--anyway]",
     ["txid"],
-    ["reason", "anyway"],
-    "an unknown transfer debits nobody (--reason; --anyway: beside a candidate)",
+    "an unknown transfer debits no merchant (--reason is needed; --anyway: beside a candidate)",
   ),
-  post("declare", [], ["reason"], "an older copy was restored where nothing shows it (--reason)"),
-  post("end", [], ["reason"], "end a hold of networks that are served no longer (--reason)"),
+  post(
+    "declare [--reason TEXT]",
+    [],
+    "an older copy was restored where nothing shows it (--reason is needed)",
+  ),
+  post(
+    "end [--reason TEXT]",
+    [],
+    "end a hold of networks that are served no longer (--reason is needed)",
+  ),
 ];

@@ -1,118 +1,167 @@
 import { z } from "zod";
-import { Fields, Refused } from "./client.ts";
-import { record, table } from "./table.ts";
-import { given, type Options, type Verb } from "./verb.ts";
+import { Refused } from "../command.ts";
+import { select, table } from "../table.ts";
+import { type AdminVerb, verb } from "./client.ts";
 
-const SWITCH: Readonly<Record<string, boolean>> = { on: true, off: false };
-
-/** The switches that were given, as the interface takes them. */
-function switches(options: Options, fields: Readonly<Record<string, string>>): Fields {
-  return Object.fromEntries(
-    Object.entries(given(options, fields)).map(([field, text]) => {
-      const value = SWITCH[text];
-      if (value === undefined) {
-        throw new Refused(`Cannot switch as it is neither on nor off: ${text}`);
-      }
-      return [field, value];
-    }),
-  );
+/** A switch as the interface takes it; undefined where it is not given. */
+function isOn(text: string | undefined): boolean | undefined {
+  if (text === undefined) return undefined;
+  if (text === "on" || text === "off") return text === "on";
+  throw new Refused(`Cannot switch as it is neither on nor off: ${text}`);
 }
 
-/** What concerns all merchants. */
-export const PLATFORM_VERBS: readonly Verb[] = [
-  {
-    name: "pairs list",
-    args: [],
-    options: {},
-    help: "every pair with its terms",
-    run: async (client) => {
-      const answer = await client.send("GET", "/api/admin/pairs");
-      return table(
-        z.array(Fields).parse(answer.pairs).map((pair) => ({
-          pair: `${pair.currency}/${pair.network}`,
-          deposits: pair.depositsEnabled === true ? "on" : "off",
-          withdrawals: pair.withdrawalsEnabled === true ? "on" : "off",
-          minimum: pair.minWithdrawal,
-          fee: pair.networkFeeMode === "dynamic"
-            ? `dynamic ${pair.quotedNetworkFee}`
-            : pair.networkFee,
-          node: pair.connected === true ? "yes" : "no",
-          unclaimed: pair.unclaimed,
-        })),
-      );
-    },
-  },
-  {
-    name: "pairs set",
-    args: ["currency/network"],
-    options: {
-      "deposits": { type: "string" },
-      "withdrawals": { type: "string" },
-      "minimum": { type: "string" },
-      "network-fee": { type: "string" },
-      "fee-mode": { type: "string" },
-    },
-    help: "USDT/TRX [--deposits on|off] [--withdrawals on|off] [--minimum 1] [--network-fee 1] " +
-      "[--fee-mode fixed|dynamic]",
-    run: async (client, [pair = ""], options) => {
+const Chain = z.object({
+  network: z.string(),
+  solid: z.object({ height: z.number() }).nullable(),
+  head: z.object({ height: z.number() }).nullable(),
+  lag: z.number().nullable(),
+  stopped: z.string().nullable(),
+  restSeconds: z.number(),
+  unread: z.array(z.object({ height: z.number(), view: z.string(), reason: z.string() })),
+  scanned: z.array(z.object({ from: z.number(), to: z.number() })),
+  nodes: z.array(z.object({
+    name: z.string(),
+    state: z.string(),
+    callsToday: z.number(),
+    dailyCalls: z.number().nullable(),
+    failure: z.string().nullable(),
+  })),
+});
+
+const Report = z.object({
+  scope: z.string(),
+  finishedAt: z.string(),
+  differences: z.number(),
+  unchecked: z.number(),
+  parts: z.array(z.object({
+    network: z.string().nullable(),
+    rules: z.array(z.object({
+      rule: z.string(),
+      differences: z.array(z.object({ subject: z.string(), detail: z.string() })),
+      unchecked: z.string().nullable(),
+    })),
+  })),
+});
+
+function chainsText(networks: readonly z.infer<typeof Chain>[]): string {
+  const scans = networks.map((one) => ({
+    network: one.network,
+    solid: one.solid?.height,
+    head: one.head?.height,
+    lag: one.lag,
+    ranges: one.scanned.map(({ from, to }) => `${from}-${to}`).join(" "),
+    rest: `${one.restSeconds} s`,
+  }));
+  const nodes = networks.flatMap(({ network, nodes }) =>
+    nodes.map((node) => ({ network, ...node }))
+  );
+  const troubles = networks.flatMap(({ network, stopped, unread }) => [
+    ...(stopped === null ? [] : [`${network} is read no further: ${stopped}`]),
+    ...unread.map(({ view, height, reason }) =>
+      view === "again"
+        ? `${network} block ${height} cannot be read again: ${reason}`
+        : `${network} ${view} block ${height} cannot be read: ${reason}`
+    ),
+  ]);
+  return [
+    table(scans),
+    table(select(nodes, "network name state callsToday dailyCalls failure")),
+    ...troubles,
+  ].join("\n");
+}
+
+function reportText({ scope, finishedAt, differences, unchecked, parts }: z.infer<typeof Report>) {
+  return [
+    `${scope}, ${finishedAt}: ${differences} differences, ${unchecked} rules not compared`,
+    ...parts.flatMap(({ network, rules }) =>
+      rules.flatMap(({ rule, differences, unchecked }) => {
+        const of = `  ${network ?? "books"}: ${rule}: `;
+        return [
+          ...differences.map(({ subject, detail }) => `${of}${subject}: ${detail}`),
+          ...(unchecked === null ? [] : [`${of}not compared: ${unchecked}`]),
+        ];
+      })
+    ),
+  ].join("\n");
+}
+
+/** Verbs for what concerns all merchants: pairs, fees, the audit, the scan of chains, comparisons. */
+export const PLATFORM_VERBS: readonly AdminVerb[] = [
+  verb(
+    "pairs list",
+    "every pair with its terms",
+    async ({ client }) =>
+      (await client.rows("/api/admin/pairs", "pairs")).map((pair) => ({
+        pair: `${pair.currency}/${pair.network}`,
+        deposits: pair.depositsEnabled === true ? "on" : "off",
+        withdrawals: pair.withdrawalsEnabled === true ? "on" : "off",
+        minimum: pair.minWithdrawal,
+        fee: pair.networkFeeMode === "dynamic"
+          ? `dynamic ${pair.quotedNetworkFee}`
+          : pair.networkFee,
+        node: pair.connected === true ? "yes" : "no",
+        unclaimed: pair.unclaimed,
+      })),
+  ),
+  verb(
+    "pairs set <currency/network> [--deposits on|off] [--withdrawals on|off] [--minimum 1] " +
+      "[--network-fee 1] [--fee-mode fixed|dynamic]",
+    "changes a pair, such as USDT/TRX",
+    ({ client }, [pair = ""], options) => {
       const [currency, network] = pair.split("/");
-      return record(
-        await client.send("PUT", "/api/admin/pairs", {
-          currency,
-          network,
-          ...switches(options, { depositsEnabled: "deposits", withdrawalsEnabled: "withdrawals" }),
-          ...given(options, {
-            minWithdrawal: "minimum",
-            networkFee: "network-fee",
-            networkFeeMode: "fee-mode",
-          }),
-        }),
-      );
+      return client.send("PUT", "/api/admin/pairs", {
+        currency,
+        network,
+        depositsEnabled: isOn(options.deposits),
+        withdrawalsEnabled: isOn(options.withdrawals),
+        minWithdrawal: options.minimum,
+        networkFee: options["network-fee"],
+        networkFeeMode: options["fee-mode"],
+      });
     },
-  },
-  {
-    name: "fees show",
-    args: [],
-    options: {},
-    help: "the fees of withdrawals",
-    run: async (client) => record(await client.send("GET", "/api/admin/withdrawal-fees")),
-  },
-  {
-    name: "fees set",
-    args: [],
-    options: {
-      base: { type: "string" },
-      markup: { type: "string" },
-      enabled: { type: "string" },
+  ),
+  verb(
+    "fees show",
+    "the fees of withdrawals",
+    ({ client }) => client.send("GET", "/api/admin/withdrawal-fees"),
+  ),
+  verb(
+    "fees set [--base 1] [--markup 0.01] [--enabled on|off]",
+    "changes them",
+    ({ client }, _, { base, markup, enabled }) =>
+      client.post("/api/admin/withdrawal-fees", {
+        baseFee: base,
+        markupRate: markup,
+        enabled: isOn(enabled),
+      }),
+  ),
+  verb(
+    "audit [--merchant ID] [--subject ID]",
+    "what administrators did, the newest 100",
+    async ({ client }, _, { merchant, subject }) => {
+      const query = { merchantId: merchant, subject, limit: "100" };
+      return (await client.rows("/api/admin/audit", "audit", query)).map((line) => ({
+        at: line.createdAt,
+        who: line.actorLabel ?? line.actor,
+        what: line.action,
+        of: line.subject,
+        before: line.before,
+        after: line.refused === null ? line.after : `refused: ${line.refused}`,
+      }));
     },
-    help: "[--base 1] [--markup 0.01] [--enabled on|off]",
-    run: async (client, _args, options) =>
-      record(
-        await client.send("POST", "/api/admin/withdrawal-fees", {
-          ...given(options, { baseFee: "base", markupRate: "markup" }),
-          ...switches(options, { enabled: "enabled" }),
-        }),
-      ),
-  },
-  {
-    name: "audit",
-    args: [],
-    options: { merchant: { type: "string" }, subject: { type: "string" } },
-    help: "what administrators did, the newest 100; --merchant ID, --subject ID",
-    run: async (client, _args, options) => {
-      const fields = given(options, { merchantId: "merchant", subject: "subject" });
-      const query = new URLSearchParams({ ...fields, limit: "100" });
-      const answer = await client.send("GET", `/api/admin/audit?${query}`);
-      return table(
-        z.array(Fields).parse(answer.audit).map((line) => ({
-          at: line.createdAt,
-          who: line.actorLabel ?? line.actor,
-          what: line.action,
-          of: line.subject,
-          before: line.before,
-          after: line.refused === null ? line.after : `refused: ${line.refused}`,
-        })),
-      );
+  ),
+  verb(
+    "chains list",
+    "how far each network is read, what holds it up, and how its nodes fare",
+    async ({ client }) =>
+      chainsText(z.array(Chain).parse(await client.rows("/api/admin/chains", "networks"))),
+  ),
+  verb(
+    "reports list",
+    "what the newest comparisons of the books with themselves and the chains found",
+    async ({ client }) => {
+      const reports = z.array(Report).parse(await client.rows("/api/admin/reconcile", "reports"));
+      return reports.map(reportText).join("\n") || "not compared yet";
     },
-  },
+  ),
 ];

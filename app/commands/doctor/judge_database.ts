@@ -1,7 +1,7 @@
 import type { Config } from "../../config/config.ts";
 import { parseDatabaseUrl } from "../../../ledger/database/database_url.ts";
 import { isPrivate } from "../../../chains/nodes/node.ts";
-import { clockReasons } from "../../health/clock_reasons.ts";
+import { clockReasons } from "../../health/clocks.ts";
 import type { DatabaseFacts } from "./facts.ts";
 import { type Finding, missing, ok, unknown } from "./finding.ts";
 

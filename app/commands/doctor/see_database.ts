@@ -1,22 +1,21 @@
+import { connect, type Sql } from "../../../ledger/database/connect.ts";
+import { readDatabaseTime } from "../../../ledger/database/database_clock.ts";
+import { assertMigrated } from "../../../ledger/database/migrate.ts";
 import {
   readAdministratorKeys,
   readKeptWallets,
   readServer,
   readSignerRoles,
 } from "../../../ledger/database/read_installation.ts";
-import { listOtherSecrets, sampleSecret } from "../../../ledger/outbox/kept_secrets.ts";
-import { ROLE } from "../../postgres/cluster.ts";
-import { connect, type Sql } from "../../../ledger/database/connect.ts";
-import { readDatabaseTime } from "../../../ledger/database/database_clock.ts";
-import { assertMigrated } from "../../../ledger/database/migrate.ts";
 import { type Network, SERVED_NETWORKS } from "../../../ledger/money/pair.ts";
+import { listOtherSecrets, sampleSecret } from "../../../ledger/outbox/kept_secrets.ts";
 import { newestReports } from "../../../ledger/reconcile/reports.ts";
 import { storeGenesis } from "../../../ledger/watcher/chain_nodes.ts";
-import type { Config } from "../../config/config.ts";
-import { readKept } from "../../open/kept_file.ts";
 import { createSecretBox } from "../../../webhooks/secret_box.ts";
-import type { DatabaseFacts } from "./facts.ts";
-import { look, type Seen, unseen } from "./look.ts";
+import type { Config } from "../../config/config.ts";
+import { readStored } from "../../open/data_folder.ts";
+import { ROLE } from "../../postgres/cluster.ts";
+import { type DatabaseFacts, look, type Seen, unseen } from "./facts.ts";
 
 /** Bound of each question, milliseconds. */
 const BOUND_MS = 6_000;
@@ -133,8 +132,8 @@ function nothingSeen(reason: string, rest = "the database is not reached"): Data
 /** The configured database, or the embedded one where its server has run; null: there is none. */
 async function databaseUrlOf({ databaseUrl, dataDir }: Config): Promise<string | null> {
   if (databaseUrl !== null) return databaseUrl.reveal();
-  const password = await readKept(`${dataDir}/postgres-password`);
-  const port = await readKept(`${dataDir}/postgres-port`);
+  const password = await readStored(`${dataDir}/postgres-password`);
+  const port = await readStored(`${dataDir}/postgres-port`);
   if (password === null || port === null) return null;
   return `postgres://${ROLE}:${password.trim()}@127.0.0.1:${port.trim()}/${ROLE}`;
 }
@@ -154,7 +153,7 @@ async function clockAhead(sql: Sql): Promise<number> {
  */
 async function tryCallbackKey(sql: Sql, { callbackSecrets, dataDir }: Config): Promise<number> {
   const { current, earlier } = callbackSecrets;
-  const key = current?.reveal() ?? await readKept(`${dataDir}/callback-secrets-key`);
+  const key = current?.reveal() ?? await readStored(`${dataDir}/callback-secrets-key`);
   if (key === null) throw new Error("CALLBACK_SECRETS_KEY is not set");
   const box = await createSecretBox(key, earlier.map((one) => one.reveal()));
   const prefix = `enc1:${box.keyId}:`;

@@ -2,8 +2,14 @@ import { holdsWords, openPublicWallet } from "../../../chains/wallet/public_wall
 import type { Config } from "../../config/config.ts";
 import { requireApart } from "../../open/signer_user.ts";
 import { askStatus } from "../signer/ask_status.ts";
-import type { Facts, FolderFacts, WalletFacts } from "./facts.ts";
-import { look, type Seen, unseen } from "./look.ts";
+import {
+  type Facts,
+  type FolderFacts,
+  look,
+  type Seen,
+  unseen,
+  type WalletFacts,
+} from "./facts.ts";
 import { readSettings } from "./read_settings.ts";
 import { seeDatabase } from "./see_database.ts";
 import { seeNodes } from "./see_nodes.ts";

@@ -2,11 +2,10 @@ import { ChainIdentity } from "../../../chains/nodes/chain_identity.ts";
 import { ChainNode } from "../../../chains/nodes/node.ts";
 import { API_KEY_HEADER } from "../../../chains/tron/tron_chain.ts";
 import { tronBlockAt } from "../../../chains/tron/read/read_blocks.ts";
+import { type Network, SERVED_NETWORKS } from "../../../ledger/money/pair.ts";
 import type { Config } from "../../config/config.ts";
 import { isThisMachine } from "../../config/treasury.ts";
-import { type Network, SERVED_NETWORKS } from "../../../ledger/money/pair.ts";
-import type { NodeFacts } from "./facts.ts";
-import { look } from "./look.ts";
+import { look, type NodeFacts } from "./facts.ts";
 
 /** Bound of the question to each node, milliseconds. */
 const BOUND_MS = 6_000;

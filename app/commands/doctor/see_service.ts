@@ -1,10 +1,16 @@
 import { z } from "zod";
 import type { Config } from "../../config/config.ts";
+import { readCredentials } from "../../development/demo_accounts.ts";
 import { descriptorsWanted } from "../../http/connection_bounds.ts";
 import { countDescriptors } from "../../http/descriptors.ts";
-import { readCredentials } from "../../development/read_credentials.ts";
-import type { DescriptorFacts, FrontFacts, ServiceFacts } from "./facts.ts";
-import { look, type Seen, unseen } from "./look.ts";
+import {
+  type DescriptorFacts,
+  type FrontFacts,
+  look,
+  type Seen,
+  type ServiceFacts,
+  unseen,
+} from "./facts.ts";
 
 /** Bound of each request, milliseconds. */
 const BOUND_MS = 6_000;

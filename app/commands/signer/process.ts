@@ -12,7 +12,7 @@ import { serveSocket } from "../../../chains/signer/serve_socket.ts";
 import { openSignedJournal } from "../../../chains/signer/signed_journal.ts";
 import { readSpent, writeSpent } from "../../../chains/signer/spent_file.ts";
 import { fingerprintOf, openPublicWallet } from "../../../chains/wallet/public_wallet.ts";
-import { lockDataDir } from "../../open/lock_data_dir.ts";
+import { lockDataDir } from "../../open/data_folder.ts";
 import { configureLogging } from "../../open/logging.ts";
 import { openSigner } from "../../open/open_signer.ts";
 import { readSettings } from "./process_settings.ts";

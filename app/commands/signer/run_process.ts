@@ -1,6 +1,10 @@
 import { fileURLToPath } from "node:url";
-import { PASSED_ON, processFlags } from "./process_flags.ts";
-import { printSettings, type ProcessSettings } from "./process_settings.ts";
+import {
+  PASSED_ON,
+  printSettings,
+  processFlags,
+  type ProcessSettings,
+} from "./process_settings.ts";
 
 /** After this long a process that was told to stop is ended. */
 const STOP_MS = 15_000;

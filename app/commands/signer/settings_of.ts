@@ -1,5 +1,6 @@
 import { dirname, resolve } from "node:path";
 import { requireOwnerOnly } from "../../../chains/wallet/secret_file.ts";
+import { CURRENCIES, type Currency, type Network } from "../../../ledger/money/pair.ts";
 import type { Config } from "../../config/config.ts";
 import {
   CLOCK_TOLERANCE_MS,
@@ -10,9 +11,8 @@ import {
 } from "../../open/open_chains.ts";
 import { openConfiguredWallet } from "../../open/open_wallet.ts";
 import { coldAddressesOf, limitsOf } from "../../open/service_signer.ts";
-import { groupNumber, makeSocketFolder } from "./socket_folder.ts";
 import type { ProcessSettings } from "./process_settings.ts";
-import { uncapped } from "./uncapped.ts";
+import { groupNumber, makeSocketFolder } from "./socket_folder.ts";
 
 /**
  * What the signer's process is told, and the folders it works in, made where they are missing. It
@@ -62,4 +62,35 @@ export async function settingsOf(config: Config): Promise<ProcessSettings> {
     environment: config.environment,
     logLevel: config.logLevel,
   };
+}
+
+/** A network that is signed for, with the contracts of its tokens. */
+interface SignedFor {
+  readonly network: Network;
+  readonly contracts: { readonly [currency in Currency]?: string };
+}
+
+/**
+ * The variables that have to name a token before anything is signed for it outside development: a
+ * signer without caps signs away whatever a stolen database or service asks for.
+ *
+ * @returns one line for each missing cap
+ */
+function uncapped(
+  { environment, networks }: Pick<Config, "environment" | "networks">,
+  signedFor: readonly SignedFor[],
+): readonly string[] {
+  if (environment === "development") return [];
+  return signedFor.flatMap(({ network, contracts }) =>
+    CURRENCIES.filter((currency) => contracts[currency] !== undefined).flatMap((currency) => {
+      const { perTransaction, perDay } = networks[network].caps;
+      const missing = `has no cap of ${currency}, which ${environment} needs`;
+      return [
+        ...(perTransaction[currency] === undefined
+          ? [`${network}_SIGNER_PER_TRANSACTION ${missing}`]
+          : []),
+        ...(perDay[currency] === undefined ? [`${network}_SIGNER_PER_DAY ${missing}`] : []),
+      ];
+    })
+  );
 }

@@ -16,7 +16,8 @@ import { readMigrations } from "../../../ledger/database/migrate.ts";
 import type { Network } from "../../../ledger/money/pair.ts";
 import { createIntentSource } from "../../../ledger/treasury/intents.ts";
 import { readCursor } from "../../../ledger/watcher/cursor.ts";
-import { registerMetrics } from "../../../app/metrics/engine_metrics.ts";
+import { registerChainMetrics } from "../../../app/health/chains.ts";
+import { registerWorkMetrics } from "../../../app/health/work.ts";
 import { readiness } from "../../../app/health/readiness.ts";
 import { type TestApi, testApi } from "../../support/api.ts";
 import { openWebhooks } from "../../support/hooks.ts";
@@ -182,7 +183,8 @@ export async function openRig(options: { readonly sweeps: boolean }): Promise<Ri
     usdRate: () => "1",
     ...(options.sweeps ? { sweeps: sweepsOf(state) } : {}),
   });
-  registerMetrics(registry, engine, webhooks);
+  registerWorkMetrics(registry, engine, webhooks);
+  registerChainMetrics(registry, engine);
   stack.defer(() => running().stop(2_000));
 
   const control = async (path: string, body: unknown) => {

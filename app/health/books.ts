@@ -1,0 +1,43 @@
+import type { Registry } from "prom-client";
+import type { Reconciler } from "../../actors/reconcile/reconciler.ts";
+import { registerGauges } from "./figures.ts";
+
+/** Registers what the newest comparisons of the books found. */
+export function registerReconcileMetrics(
+  registry: Registry,
+  reconciler: Pick<Reconciler, "newest">,
+): void {
+  const byScope = () => reconciler.newest.map((one) => [one.scope, one] as const);
+  registerGauges(registry, ["scope"], byScope, {
+    reconcile_differences: ["Differences that were found", (one) => one.differences],
+    reconcile_unchecked: ["Rules that could not be compared", (one) => one.unchecked],
+    reconcile_finished_seconds: [
+      "When the books were last compared, Unix seconds",
+      (one) => one.finishedAt / 1_000,
+    ],
+    reconcile_duration_seconds: [
+      "How long it took",
+      (one) => (one.finishedAt - one.startedAt) / 1_000,
+    ],
+  });
+}
+
+/** Troubles with the books, as far as the newest comparisons say. */
+export function reconcileReasons(
+  reconciler: Pick<Reconciler, "newest" | "patienceMs" | "lookingMs">,
+  now: number,
+): string[] {
+  const reasons = reconciler.newest.filter(({ differences }) => differences > 0).map((report) =>
+    `the ${report.scope} comparison of the books of ${
+      new Date(report.finishedAt).toISOString()
+    } found ${report.differences} differences`
+  );
+  const latest = Math.max(0, ...reconciler.newest.map(({ finishedAt }) => finishedAt));
+  if (latest > 0 && now - latest > reconciler.patienceMs) {
+    reasons.push(`the books were last compared at ${new Date(latest).toISOString()}`);
+  }
+  if (latest === 0 && reconciler.lookingMs > reconciler.patienceMs) {
+    reasons.push("the books were not compared since the start");
+  }
+  return reasons;
+}

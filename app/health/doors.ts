@@ -1,0 +1,74 @@
+import type { Registry } from "prom-client";
+import { descriptorsUsed } from "../http/descriptors.ts";
+import type { Door } from "../http/door.ts";
+import type { Doors } from "../http/serve.ts";
+import { registerGauges, registerSingleGauges } from "./figures.ts";
+
+/** Share of descriptors or connections above which operators are warned. */
+const NEARLY = 0.9;
+/** Milliseconds for which an accept that failed is reported. */
+const FAILURE_MS = 60_000;
+/** Milliseconds for which a refusal for one client's address is reported. */
+const REFUSAL_MS = 60_000;
+
+type Named = readonly (readonly [string, Pick<Door, "connections" | "acceptFailures">])[];
+
+function named({ merchants, ops }: Doors): Named {
+  return ops === null ? [["api", merchants]] : [["api", merchants], ["ops", ops]];
+}
+
+/** Registers the connections from outside and the descriptors of the process. */
+export function registerDoorMetrics(registry: Registry, doors: Doors, descriptors: number): void {
+  registerGauges(registry, ["listener"], () => named(doors), {
+    http_connections: ["Connections from outside", (door) => door.connections.open],
+    http_connections_limit: ["Connections at most", (door) => door.connections.limit],
+    http_accept_failures: ["Accepts that failed", (door) => door.acceptFailures],
+  });
+  registerGauges(
+    registry,
+    ["listener", "reason"],
+    () =>
+      named(doors).flatMap(([listener, { connections }]) =>
+        Object.entries(connections.ended)
+          .map(([reason, count]) => [[listener, reason], count] as const)
+      ),
+    {
+      http_connections_ended: [
+        "Connections that were ended or refused, by reason",
+        (count) => count,
+      ],
+    },
+  );
+  registerSingleGauges(registry, {
+    descriptors_used: ["File descriptors in use, at least", () => descriptorsUsed(descriptors)],
+    descriptors_limit: ["File descriptors that the process can have, at least", () => descriptors],
+  });
+}
+
+/** Troubles with connections and descriptors. */
+export function doorReasons(doors: Doors, descriptors: number): string[] {
+  const used = descriptorsUsed(descriptors);
+  const { connections, sinceAcceptFailure, sinceAddressRefusal } = doors.merchants;
+  return [
+    ...(used > descriptors * NEARLY
+      ? [`descriptors are nearly used up: ${used} of ${descriptors} (LimitNOFILE)`]
+      : []),
+    ...(connections.open > connections.limit * NEARLY
+      ? [`connections are nearly used up: ${connections.open} of ${connections.limit}`]
+      : []),
+    ...(sinceAcceptFailure !== null && sinceAcceptFailure < FAILURE_MS
+      ? ["connections could not be accepted within the last minute"]
+      : []),
+    ...addressReasons(sinceAddressRefusal),
+  ];
+}
+
+/** A proxy that is not named has the connections of many clients, and soon as many as one may have. */
+export function addressReasons(sinceRefusal: number | null): string[] {
+  return sinceRefusal !== null && sinceRefusal < REFUSAL_MS
+    ? [
+      "connections of one client address were refused within the last minute; a proxy belongs " +
+      "into TRUSTED_PROXIES, other clients are bounded by MAX_CONNECTIONS_PER_ADDRESS",
+    ]
+    : [];
+}

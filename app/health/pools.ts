@@ -1,0 +1,66 @@
+import type { Registry } from "prom-client";
+import { ReadSlots } from "../../api/http/read_slots.ts";
+import { poolFigures, type Sql } from "../../ledger/database/connect.ts";
+import { registerGauges, registerSingleGauges } from "./figures.ts";
+
+/** For how long all connections of a pool may be busy without a break before it is reported. */
+const EXHAUSTED_MS = 10_000;
+/** Time for which a list waits for its turn. */
+const LIST_WAIT_MS = 2_000;
+
+/**
+ * The turns of merchants' lists: as many as the pool has connections for statements, half of them for
+ * one merchant. A list that has its turn then waits for no other.
+ */
+export function openReadSlots(reads: Sql): ReadSlots {
+  const { limit } = poolFigures(reads).statements;
+  return new ReadSlots({
+    slots: limit,
+    perMerchant: Math.max(Math.floor(limit / 2), 1),
+    waitMs: LIST_WAIT_MS,
+  });
+}
+
+/** Names the pools whose connections for statements, or for transactions, have all been busy for long. */
+export function poolReasons(pools: ReadonlyMap<string, Sql>): string[] {
+  return [...pools].flatMap(([name, sql]) =>
+    longestExhausted(sql) < EXHAUSTED_MS
+      ? []
+      : [`database: all connections for ${name} have been busy for long`]
+  );
+}
+
+/** Milliseconds for which all connections of one kind have been busy without a break. */
+function longestExhausted(sql: Sql): number {
+  const { statements, transactions } = poolFigures(sql);
+  return Math.max(statements.exhaustedMs, transactions.exhaustedMs);
+}
+
+/** Registers how the pools fare; read when Prometheus asks. */
+export function registerPoolMetrics(
+  registry: Registry,
+  pools: ReadonlyMap<string, Sql>,
+  slots: ReadSlots,
+): void {
+  const byUse = () =>
+    [...pools].flatMap(([pool, sql]) => {
+      const { statements, transactions } = poolFigures(sql);
+      return [
+        [[pool, "statements"], statements] as const,
+        [[pool, "transactions"], transactions] as const,
+      ];
+    });
+  registerGauges(registry, ["pool", "use"], byUse, {
+    database_connections_limit: ["Most connections of a pool", ({ limit }) => limit],
+    database_connections_open: ["Connections that are open", ({ open }) => open],
+    database_connections_busy: ["Connections whose answer is awaited", ({ busy }) => busy],
+    database_pool_exhausted_seconds: [
+      "For how long all connections of a pool have been busy without a break",
+      ({ exhaustedMs }) => exhaustedMs / 1_000,
+    ],
+  });
+  registerSingleGauges(registry, {
+    database_lists_waiting: ["Lists that wait for their turn", () => slots.figures.waiting],
+    database_lists_refused: ["Lists that found no turn in time", () => slots.figures.refused],
+  });
+}

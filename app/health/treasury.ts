@@ -1,0 +1,168 @@
+import type { Registry } from "prom-client";
+import type { Engine } from "../../actors/engine.ts";
+import type { FeeBoard } from "../../actors/treasury/fee_board.ts";
+import type { TreasuryStatus } from "../../actors/treasury/treasury_deps.ts";
+import type { PairSettings } from "../../ledger/pairs.ts";
+import { type Amount, formatAmount } from "../../ledger/money/amount.ts";
+import type { Network } from "../../ledger/money/pair.ts";
+import { registerGauges } from "./figures.ts";
+
+/** Time for which a payout may wait that nothing but its turn holds. */
+const PAYABLE_MS = 2 * 60_000;
+
+/** Troubles with the queue of payouts, and with the tokens they are made in. */
+export function queueReasons(
+  { queue, tokens }: Pick<TreasuryStatus, "queue" | "tokens">,
+  network: string,
+  now: number,
+): string[] {
+  const reasons = tokens.map((text) => `${network} ${text}`);
+  const { overCap, quarantined, payableSince } = queue;
+  const since = (at: number | null) => Math.max(0, Math.floor((now - (at ?? now)) / 60_000));
+  if (overCap.count > 0) {
+    reasons.push(
+      `${network} has ${overCap.count} payouts above the signer's cap per transaction that wait ` +
+        `for a person, the oldest for ${since(overCap.oldestAt)} minutes`,
+    );
+  }
+  if (quarantined.count > 0) {
+    reasons.push(
+      `${network} has ${quarantined.count} payouts that cannot be signed as they are, the oldest for ` +
+        `${since(quarantined.oldestAt)} minutes`,
+    );
+  }
+  if (payableSince !== null && now - payableSince > PAYABLE_MS) {
+    reasons.push(
+      `${network} has a payout that could be paid and waits for ${since(payableSince)} minutes`,
+    );
+  }
+  return reasons;
+}
+
+/** How long a transfer may be queued before it is reported. */
+const QUEUED_MS = 10 * 60_000;
+
+/** Troubles with the treasury of a network. */
+export function treasuryReasons(
+  engine: Pick<Engine, "treasuries" | "signerOpen">,
+  network: Network,
+  now: number,
+): string[] {
+  const reasons: string[] = [];
+  if (!engine.signerOpen(network)) reasons.push(`${network} payouts cannot be signed`);
+  const status = engine.treasuries.get(network);
+  if (status === undefined) return reasons;
+  for (const asset of status.unread) {
+    const name = asset === "native" ? "coin" : asset;
+    reasons.push(`${network} hot wallet cannot be asked how much ${name} it holds`);
+  }
+  for (const text of status.low) reasons.push(`${network} hot wallet is low on ${text}`);
+  if (status.withoutExpiryProof > 0) {
+    reasons.push(
+      `${network} has ${status.withoutExpiryProof} expired payouts that a second node must prove`,
+    );
+  }
+  const queuedMs = status.oldestQueuedAt === null ? 0 : now - status.oldestQueuedAt;
+  if (queuedMs > QUEUED_MS) {
+    const minutes = Math.floor(queuedMs / 60_000);
+    reasons.push(`${network} has a transfer that is queued for ${minutes} minutes`);
+  }
+  reasons.push(...queueReasons(status, network, now));
+  return reasons;
+}
+
+/** The dynamic pairs of connected networks whose fee falls back to the fixed one. */
+export function feeReasons(
+  pairs: Iterable<PairSettings>,
+  networks: readonly Network[],
+  fees: Pick<FeeBoard, "basis">,
+): string[] {
+  const reasons: string[] = [];
+  for (const { currency, network, networkFeeMode, withdrawalsEnabled } of pairs) {
+    if (networkFeeMode === "fixed" || !withdrawalsEnabled || !networks.includes(network)) continue;
+    const { missing } = fees.basis(network, currency);
+    if (missing === null) continue;
+    reasons.push(`${network} charges the fixed network fee for ${currency}, as ${missing}`);
+  }
+  return reasons;
+}
+
+/** An amount as a gauge shows it: close enough for a graph, and for nothing else. */
+function approximately(amount: Amount): number {
+  const text = formatAmount(amount);
+  return Number(text);
+}
+
+/** Registers what the treasuries hold, and what waits in them and why. */
+export function registerTreasuryMetrics(
+  registry: Registry,
+  engine: Pick<Engine, "treasuries" | "networks" | "signerOpen">,
+  fees: Pick<FeeBoard, "basis">,
+  now: () => number,
+): void {
+  const secondsSince = (at: number | null) => at === null ? 0 : (now() - at) / 1_000;
+  registerGauges(registry, ["network"], () => engine.treasuries, {
+    treasury_oldest_payable_seconds: [
+      "Age of the oldest payout that nothing but its turn holds; 0 without one",
+      ({ queue }) => secondsSince(queue.payableSince),
+    ],
+    treasury_over_cap_payouts: [
+      "Payouts above the signer's cap per transaction, which wait for a person",
+      ({ queue }) => queue.overCap.count,
+    ],
+    treasury_quarantined_payouts: [
+      "Payouts that something about themselves keeps from being signed",
+      ({ queue }) => queue.quarantined.count,
+    ],
+    treasury_token_switches: [
+      "Switches of tokens that are not as usual: paused, a fee, a successor, the hot wallet blocked",
+      ({ tokens }) => tokens.length,
+    ],
+    treasury_low: ["Assets of which the hot wallet has too little", ({ low }) => low.length],
+    treasury_payouts_without_expiry_proof: [
+      "Expired payouts that a second node has not agreed on",
+      ({ withoutExpiryProof }) => withoutExpiryProof,
+    ],
+    treasury_oldest_queued_seconds: [
+      "Age of the oldest transfer that waits for its signature",
+      ({ oldestQueuedAt }) => secondsSince(oldestQueuedAt),
+    ],
+  });
+  const byAsset = () =>
+    [...engine.treasuries].flatMap(([network, { coin, funds }]) => [
+      ...(coin === null ? [] : [[[network, "native"], coin] as const]),
+      ...[...funds].map(([asset, one]) => [[network, asset], one] as const),
+    ]);
+  registerGauges(registry, ["network", "asset"], byAsset, {
+    treasury_hot_wallet: [
+      "What the hot wallet holds; asset native is the chain's own coin",
+      ({ balance }) => approximately(balance),
+    ],
+    treasury_free: [
+      "What of it is not reserved; negative: payouts wait for funds",
+      ({ free }) => approximately(free),
+    ],
+  });
+  registerGauges(
+    registry,
+    ["network"],
+    () => engine.networks.map((network) => [network, engine.signerOpen(network)] as const),
+    { treasury_payouts_open: ["1 where payouts can be signed", (isOpen) => isOpen ? 1 : 0] },
+  );
+  registerGauges(
+    registry,
+    ["network", "currency"],
+    () =>
+      [...engine.treasuries].flatMap(([network, { funds }]) =>
+        [...funds.keys()].map((currency) =>
+          [[network, currency], fees.basis(network, currency).fee.estimate] as const
+        )
+      ),
+    {
+      network_fee_estimate: [
+        "What a dynamic network fee is now; nothing while it falls back",
+        (estimate) => estimate === null ? null : approximately(estimate),
+      ],
+    },
+  );
+}

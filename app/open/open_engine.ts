@@ -1,0 +1,144 @@
+import { Engine } from "../../actors/engine.ts";
+import { FeeBoard } from "../../actors/treasury/fee_board.ts";
+import type { Webhooks } from "../../actors/webhook/webhooks.ts";
+import type { ApiDeps } from "../../api/http/context.ts";
+import type { Signer } from "../../chains/signer.ts";
+import type { PublicWallet } from "../../chains/wallet/public_wallet.ts";
+import type { Network } from "../../ledger/money/pair.ts";
+import { binance } from "../../rates/binance.ts";
+import { coinRate } from "../../rates/coin_rate.ts";
+import { coinbase } from "../../rates/coinbase.ts";
+import { coinGecko } from "../../rates/coingecko.ts";
+import { fixedRates } from "../../rates/fixed_rates.ts";
+import { kraken } from "../../rates/kraken.ts";
+import { RateBoard } from "../../rates/rate_board.ts";
+import { type Rates, usdRate } from "../../rates/rates.ts";
+import type { Config } from "../config/config.ts";
+import type { Chains } from "./open_chains.ts";
+import type { Database } from "./open_database.ts";
+import {
+  DEV_SWEEP_PACE,
+  feeTerms,
+  policyOf,
+  SWEEP_PACE,
+  sweepTerms,
+  treasuryPolicies,
+} from "./treasury_policy.ts";
+
+/** Paces of the treasury: shorter where a development chain is ten times as fast. */
+const PACE = {
+  pollMs: 1_500,
+  leaseMs: 30_000,
+  resendMs: 15_000,
+  recheckMs: 15_000,
+  attemptLimit: 3,
+};
+const DEV_PACE = {
+  pollMs: 250,
+  leaseMs: 5_000,
+  resendMs: 3_000,
+  recheckMs: 1_000,
+  attemptLimit: 3,
+};
+
+/** Opened parts that the actors work with. */
+interface EngineParts {
+  readonly database: Database;
+  readonly chains: Chains;
+  readonly wallet: PublicWallet;
+  readonly signer: Signer;
+  readonly webhooks: Webhooks;
+  readonly node: string;
+  readonly now: () => number;
+}
+
+/** The actors, not started yet, with the rates and fees that they go by. */
+export interface OpenEngine {
+  readonly engine: Engine;
+  readonly rates: Rates;
+  readonly fees: FeeBoard;
+  /** The part of the actors that the API uses. */
+  readonly forApi: Pick<
+    ApiDeps,
+    | "merchants"
+    | "chains"
+    | "addressBook"
+    | "fees"
+    | "rates"
+    | "treasury"
+    | "payoutsOpen"
+    | "scanOf"
+  >;
+  /** Ends reading rates and fees. */
+  close(): Promise<void>;
+}
+
+/** Makes the actors as they are configured. */
+export async function openEngine(config: Config, parts: EngineParts): Promise<OpenEngine> {
+  const { database: { sql, journalSql }, chains, wallet, now, ...others } = parts;
+  const isDevelopment = config.environment === "development";
+  const { rates, close: closeRates } = openRates(config, now);
+  const policies = await treasuryPolicies({ ...chains, config, sql, wallet });
+  const coinPrice = (network: Network, currency: Parameters<typeof coinRate>[2]) =>
+    coinRate(rates, network, currency);
+  const engine = new Engine({
+    ...others,
+    sql,
+    journalSql,
+    chains: chains.chains,
+    nodes: (network) => chains.nodes.get(network)?.states ?? [],
+    pace: isDevelopment ? DEV_PACE : PACE,
+    addressGap: config.addressGap,
+    keepDays: config.keepDays,
+    now,
+    usdRate: (currency) => usdRate(rates, currency),
+    sweeps: {
+      terms: (network) => sweepTerms(config, network),
+      pace: isDevelopment ? DEV_SWEEP_PACE : SWEEP_PACE,
+      coinRate: (network, currency) => coinPrice(network, currency)?.rate ?? null,
+    },
+    treasuryPolicy: (network) => policyOf(policies, network),
+    coinRate: (network, currency) => coinPrice(network, currency)?.rate ?? null,
+  });
+  const fees = new FeeBoard({
+    chains: chains.chains,
+    coinRate: coinPrice,
+    terms: (network) => feeTerms(config, network),
+    now,
+  });
+  fees.start();
+  const close = async () => {
+    await fees.stop();
+    await closeRates();
+  };
+  const forApi: OpenEngine["forApi"] = {
+    merchants: engine.merchants,
+    chains: chains.chains,
+    addressBook: engine.addressBook,
+    fees,
+    rates,
+    treasury: (network) => ({
+      policy: policies.get(network) ?? null,
+      status: engine.treasuries.get(network) ?? null,
+    }),
+    payoutsOpen: (network) => engine.signerOpen(network),
+    scanOf: (network) => {
+      const status = engine.watched.get(network) ?? null;
+      return { status, nodes: engine.nodes(network) };
+    },
+  };
+  return { engine, rates, fees, forApi, close };
+}
+
+/** Rates of public sources; in development a fixed table, which needs no network. */
+function openRates(
+  config: Config,
+  now: () => number,
+): { readonly rates: Rates; readonly close: () => Promise<void> } {
+  if (config.environment === "development") {
+    return { rates: fixedRates(now), close: () => Promise.resolve() };
+  }
+  const board = new RateBoard({ sources: [coinbase(), kraken(), coinGecko(), binance()], now });
+  board.start();
+  return { rates: board, close: () => board.stop() };
+}

@@ -1,0 +1,252 @@
+/**
+ * The PostgreSQL server of one cluster: found, started and stopped, by way of `pg_ctl`.
+ *
+ * @module
+ */
+
+import { getLogger } from "@logtape/logtape";
+import { join } from "node:path";
+import postgres from "postgres";
+import { delay } from "../../ledger/database/delay.ts";
+import { readStored } from "../open/data_folder.ts";
+import { ROLE, type Settings, writeSettings } from "./cluster.ts";
+import { type PostgresBinaries, runAs, type ServerUser } from "./programs.ts";
+
+const log = getLogger(["engine", "database"]);
+
+/** One cluster, and what its server is started and asked with. */
+export interface Cluster {
+  /** PostgreSQL's data directory. */
+  readonly folder: string;
+  readonly password: string;
+  readonly user: ServerUser | null;
+  readonly binaries: PostgresBinaries;
+}
+
+/** A server that answers. */
+export interface Running {
+  readonly port: number;
+  readonly pid: number;
+}
+
+/**
+ * Result of a connection attempt. `own`: the cluster's server answers. `busy`: a server that is
+ * starting, stopping or silent. `absent`: nothing listens. `other`: another server answers.
+ */
+type Presence = "own" | "busy" | "absent" | "other";
+
+/** How long a lock file may name a process that does not listen before it counts as stale. */
+const STALE_LOCK_MS = 400;
+
+/** The connection string of a cluster's server. */
+export function clusterUrl(cluster: Cluster, port: number, database: string = ROLE): string {
+  return `postgres://${ROLE}:${cluster.password}@127.0.0.1:${port}/${database}`;
+}
+
+/** Reads `postmaster.pid` (miscadmin.h, LOCK_FILE_LINE_*); null where there is none; port 0: not chosen yet. */
+export async function readLockFile(folder: string): Promise<Running | null> {
+  try {
+    const text = await Deno.readTextFile(join(folder, "postmaster.pid"));
+    const lines = text.split("\n").map((line) => line.trim());
+    const pid = Math.abs(Number(lines[0]));
+    return pid > 0 ? { pid, port: Number(lines[3] ?? "") || 0 } : null;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
+}
+
+/** True if a program listens on a loopback port. */
+export async function isListening(port: number): Promise<boolean> {
+  try {
+    const signal = AbortSignal.timeout(2_000);
+    (await Deno.connect({ hostname: "127.0.0.1", port, signal })).close();
+    return true;
+  } catch (error) {
+    // anything else (a time-out) came from a listener that does not answer
+    return !(error instanceof Deno.errors.ConnectionRefused);
+  }
+}
+
+/**
+ * Asks who listens on a port, and makes sure that the database is there when it is the cluster's server.
+ *
+ * @param boundMs how long an answer is waited for; without one the server is `busy`
+ */
+async function presenceOn(cluster: Cluster, port: number, boundMs: number): Promise<Presence> {
+  if (!(await isListening(port))) return "absent";
+  const sql = postgres(clusterUrl(cluster, port, "postgres"), {
+    max: 1,
+    connect_timeout: boundMs / 1_000,
+    idle_timeout: 1,
+    connection: { application_name: "engine-start", statement_timeout: 10_000 },
+  });
+  try {
+    const [row] = await sql<{ folder: string; named: boolean }[]>`
+      SELECT current_setting('data_directory') AS folder,
+             EXISTS (SELECT FROM pg_database WHERE datname = ${ROLE}) AS named`;
+    if (row === undefined || await Deno.realPath(row.folder) !== cluster.folder) return "other";
+    if (!row.named) await sql`CREATE DATABASE ${sql(ROLE)}`;
+    return "own";
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    // 28P01, 28000: another cluster's server; 08P01: not a PostgreSQL server at all
+    const isOther = ["28P01", "28000", "08P01"].includes(code);
+    return isOther || error instanceof Deno.errors.NotFound ? "other" : "busy";
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+/** A port of the loopback interface that is free now. */
+export function freePort(): number {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  return port;
+}
+
+function isFree(port: number): boolean {
+  try {
+    Deno.listen({ hostname: "127.0.0.1", port }).close();
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.AddrInUse) return false;
+    throw error;
+  }
+}
+
+/**
+ * Starts the server's process, which outlives this one, and waits until it takes connections.
+ *
+ * @returns null once it does, otherwise what it printed before it gave up
+ */
+export async function launch(cluster: Cluster, boundMs: number): Promise<string | null> {
+  const output = join(cluster.folder, "start.log");
+  await Deno.remove(output).catch((error: unknown) => {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  });
+  const seconds = Math.max(1, Math.ceil(boundMs / 1_000));
+  const { success, text } = await pgCtl(cluster, seconds, "start", "-l", output);
+  if (success) return null;
+  return `${await readStored(output) ?? ""}\n${text}`.trim();
+}
+
+async function pgCtl({ binaries, folder, user }: Cluster, seconds: number, ...args: string[]) {
+  return await runAs(user, binaries.pgCtl, [...args, "-D", folder, "-w", "-t", String(seconds)], {
+    boundMs: (seconds + 5) * 1_000,
+  });
+}
+
+/**
+ * Brings the cluster's server up, or finds it running. The caller holds the cluster's file lock.
+ *
+ * @param wantedPort the port of the last start, `null` to choose one
+ * @param deadline Unix milliseconds after which it is given up
+ * @param fixed true if another port would be of no use
+ * @throws {Error} when the server cannot be started or found in time
+ */
+export async function startServer(
+  cluster: Cluster,
+  wantedPort: number | null,
+  settings: Settings,
+  deadline: number,
+  fixed = false,
+): Promise<Running> {
+  let port = wantedPort ?? freePort();
+  let absentSince: number | null = null;
+  // children of a killed server hold its port for a moment and never answer: ask again soon
+  let boundMs = 125;
+  for (;;) {
+    const found = await readLockFile(cluster.folder);
+    const presence = found?.port ? await presenceOn(cluster, found.port, boundMs) : "absent";
+    if (found !== null && presence === "own") return found;
+    if (presence === "busy") {
+      boundMs = Math.min(2 * boundMs, 4_000);
+      await waitUntil(deadline, cluster, "it neither starts nor stops");
+      continue;
+    }
+    if (!isFree(port)) {
+      if (fixed) await waitUntil(deadline, cluster, `its port is taken: ${port}`, 200);
+      else port = freePort();
+      continue;
+    }
+    await writeSettings(cluster.folder, port, settings);
+    const fault = await launch(cluster, deadline - Date.now());
+    // the port may have been taken between the look and the start
+    if (fault === null || !isFree(port)) continue;
+    if (!isHeldByAnother(fault)) {
+      const logged = await lastLogLines(cluster.folder);
+      const text = [fault, logged].join("\n");
+      throw new Error(`Cannot start the embedded PostgreSQL as the server gave up: ${text}`);
+    }
+    absentSince ??= Date.now();
+    if (Date.now() - absentSince > STALE_LOCK_MS) await removeStaleLock(cluster, fault);
+    await waitUntil(deadline, cluster, fault, 100);
+  }
+}
+
+/** True if the server stopped because it saw (remains of) another one on the same cluster. */
+function isHeldByAnother(fault: string): boolean {
+  return /lock file "[^"]*" already exists|pre-existing shared memory block|lock file "[^"]*" is empty/
+    .test(fault);
+}
+
+/**
+ * Removes a lock file whose process is dead but not yet reaped, or whose process id now belongs to
+ * another program: PostgreSQL cannot tell either from a server. Should there be
+ * processes of an older server after all, the next start still sees their shared memory, which it
+ * finds by the folder and not by the lock file.
+ */
+async function removeStaleLock(cluster: Cluster, fault: string): Promise<void> {
+  if (!fault.includes("postmaster.pid")) return;
+  const lock = await readLockFile(cluster.folder);
+  if (lock?.port && await isListening(lock.port)) return;
+  log.warn("removing a stale lock file: process {pid} is no PostgreSQL server", {
+    pid: lock?.pid ?? 0,
+  });
+  if (lock !== null) await Deno.remove(join(cluster.folder, "postmaster.pid"));
+}
+
+async function waitUntil(
+  deadline: number,
+  cluster: Cluster,
+  reason: string,
+  pauseMs = 50,
+): Promise<void> {
+  if (Date.now() > deadline) {
+    throw new Error(
+      `Cannot start the embedded PostgreSQL in time as ${reason}: ${cluster.folder}`,
+    );
+  }
+  await delay(pauseMs);
+}
+
+async function lastLogLines(folder: string): Promise<string> {
+  let newest = { path: "", time: 0 };
+  try {
+    for await (const entry of Deno.readDir(join(folder, "log"))) {
+      const path = join(folder, "log", entry.name);
+      const time = (await Deno.stat(path)).mtime?.getTime() ?? 0;
+      if (time >= newest.time) newest = { path, time };
+    }
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  const text = newest.path === "" ? "" : await Deno.readTextFile(newest.path);
+  return text.trim().split("\n").slice(-8).join("\n");
+}
+
+/**
+ * Stops the server of a cluster: open transactions are rolled back and a checkpoint is written;
+ * when that takes too long, it stops at once and recovers at the next start.
+ *
+ * @param boundSeconds bound of the orderly stop
+ */
+export async function stopServer(cluster: Cluster, boundSeconds: number): Promise<void> {
+  if ((await pgCtl(cluster, boundSeconds, "stop", "-m", "fast")).success) return;
+  if ((await pgCtl(cluster, 10, "stop", "-m", "immediate")).success) return;
+  const lock = await readLockFile(cluster.folder);
+  if (!lock?.port || !(await isListening(lock.port))) return;
+  throw new Error(`Cannot stop the embedded PostgreSQL as it does not react: process ${lock.pid}`);
+}

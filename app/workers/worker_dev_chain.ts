@@ -1,0 +1,90 @@
+/**
+ * A development chain in a worker that may listen on loopback and touch its own folder, nothing else.
+ *
+ * @module
+ */
+
+import { configure, getLogger } from "@logtape/logtape";
+import {
+  chainFolder,
+  type DevChain,
+  type DevChainOptions,
+  startDevChain,
+} from "../../devchain/start.ts";
+import { serveWorker } from "./serve_worker.ts";
+import { WorkerClient } from "./worker_client.ts";
+
+const log = getLogger(["engine", "dev-chain"]);
+
+const START_MS = 15_000;
+
+/** Address and accounts of a chain. */
+type Started = Omit<DevChain, "stop">;
+
+/**
+ * Starts a chain in a worker. Should the worker die, it is started again on the same port, with the
+ * chain as it was: its state is on disk before every answer.
+ *
+ * @param entry the worker's module, `app/commands/dev_chain_worker.ts`
+ * @param options as for {@linkcode startDevChain}
+ * @returns once it listens
+ * @throws {Error} when it could not start, with the worker's message
+ */
+export async function startDevChainInWorker(
+  entry: URL,
+  options: DevChainOptions,
+): Promise<DevChain> {
+  const { network } = options;
+  const folder = chainFolder(options.dataDir, network);
+  await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
+  let { port } = options;
+  const client = new WorkerClient<never, never, Started>({
+    name: `development chain ${network}`,
+    entry,
+    permissions: {
+      net: [options.hostname ?? "127.0.0.1"],
+      read: [folder],
+      write: [folder],
+      env: false,
+      ffi: false,
+      import: false,
+      run: false,
+      sys: false,
+    },
+    settings: (): DevChainOptions => ({ ...options, port }),
+    reply: (message) => Promise.resolve(log.error("{network}: {message}", { network, message })),
+    startTimeoutMs: START_MS,
+  });
+  try {
+    const chain = await client.ready();
+    port = chain.port;
+    return { ...chain, stop: () => client.close() };
+  } catch (error) {
+    await client.close(0);
+    throw error;
+  }
+}
+
+/** Serves a worker's side. */
+export function serveDevChain(): void {
+  serveWorker(async (options: DevChainOptions, ask) => {
+    // a worker has a log of its own; what it reports is logged by the service
+    await configure({
+      sinks: { service: (record) => void ask(record.message.map(textOf).join("")) },
+      loggers: [
+        { category: "engine", lowestLevel: "warning", sinks: ["service"] },
+        { category: ["logtape", "meta"], lowestLevel: "error", sinks: ["service"] },
+      ],
+    });
+    const { stop, ...ready } = await startDevChain(options);
+    return {
+      ready,
+      call: () => Promise.reject(new Error("Cannot serve a call as the chain is asked over HTTP")),
+      close: stop,
+    };
+  });
+}
+
+function textOf(value: unknown): string {
+  return value instanceof Error ? value.stack ?? value.message : String(value);
+}
