@@ -52,19 +52,24 @@ test("an expired transaction is dead when the block before the solid cursor is l
 async function addExpired(
   sql: Sql,
   id: string,
-  fields: { readonly amount?: string; readonly known?: number; readonly reread?: number } = {},
+  fields: {
+    readonly amount?: string;
+    readonly known?: number;
+    readonly reread?: number;
+    readonly attempts?: number;
+    readonly adopted?: boolean;
+  } = {},
 ): Promise<void> {
+  const { amount = "10", known = null, reread = null, attempts = 1, adopted = false } = fields;
   await sql`
     INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, destination, status, attempts, created_at, updated_at)
-    VALUES (${id}, 'mer_1', 'payout', ${`wd_${id}`}, 'TRX', 'USDT', ${
-    fields.amount ?? "10"
-  }, 'T', 'signed', 1, now(), now())`;
+    VALUES (${id}, 'mer_1', 'payout', ${`wd_${id}`}, 'TRX', 'USDT', ${amount}, 'T', 'signed', ${attempts}, now(), now())`;
   await sql`
     INSERT INTO book.attempt (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit,
-      since_height, known_height, reread_height)
-    VALUES (${id}, 1, 'mer_1', 'TRX', ${id}, '{}', ${new Date(EXPIRY)}, now(), 0, 5, ${
-    fields.known ?? null
-  }, ${fields.reread ?? null})`;
+      since_height, known_height, reread_height, adopted)
+    VALUES (${id}, 1, 'mer_1', 'TRX', ${id}, '{}', ${new Date(
+    EXPIRY,
+  )}, now(), 0, 5, ${known}, ${reread}, ${adopted})`;
 }
 
 test("an expired transaction is dead only when no part of its proof is wanting", async () => {
@@ -109,6 +114,24 @@ test("an expired transaction is dead only when no part of its proof is wanting",
   assertEquals(await expire({}, { above, testimonies: new Map() }), ["proven", "reread"]);
   assertEquals(await expire({}, { above, testimonies }), ["large"]);
   assertEquals(await expire({}, { above, testimonies }), []);
+});
+
+test("a payout whose last attempt expired is given up, others are queued again", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const at = { height: 9, hash: "9", time: EXPIRY + 6_000, previousTime: EXPIRY + 3_000 };
+  const solid = await placeCursor(sql, "TRX", at);
+  await addExpired(sql, "second", { attempts: 2 });
+  await addExpired(sql, "third", { attempts: 3 });
+  await addExpired(sql, "third-adopted", { attempts: 3, adopted: true });
+  const { requeued, abandoned } = await expireAttempts(sql, "TRX", solid, 3);
+  assertEquals([...requeued].sort(), ["second", "third-adopted"]);
+  assertEquals(abandoned, [{ outgoingId: "third", merchantId: "mer_1" }]);
+  const rows = await sql`
+    SELECT merchant_id, txid, phase, data->>'result' AS result FROM book.inbox`;
+  assertEquals([...rows], [
+    { merchant_id: "mer_1", txid: "third", phase: "outcome", result: "abandoned" },
+  ]);
 });
 
 /** A second node with two solid blocks, the one before the mark and its own in the mark's place. */

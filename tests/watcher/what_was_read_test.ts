@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { claimTransaction } from "../../actors/watcher/claim_transaction.ts";
 import { ScanMemory } from "../../actors/watcher/scan_memory.ts";
 import { scanSolid } from "../../actors/watcher/solid_scan.ts";
@@ -22,6 +22,17 @@ function emptyBlock(height: number): Extract<BlockAnswer, { kind: "block" }> {
   const block = { height, hash, parentHash, time: timeOf(height), transactions: [], transfers: [] };
   return { kind: "block", block };
 }
+
+/** A transfer of 1 USDT to the watched address. */
+const transferOf = (txid: string) => ({
+  txid,
+  logIndex: 0,
+  currency: "USDT" as const,
+  eventFrom: "sender",
+  eventTo: eventAddressOf(SOMEWHERE),
+  amount: amount("1"),
+  expiresAt: START,
+});
 
 const begin = (height: number) => ({
   height,
@@ -50,21 +61,44 @@ for (const blocks of [1, 2, 5]) {
   });
 }
 
+test("the cursor stays where it is while what blocks say cannot be written", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  await addWatched(sql, SOMEWHERE);
+  await moveCursor(sql, "TRX", "solid", null, begin(7));
+  const { block } = emptyBlock(8);
+  const paying = {
+    ...block,
+    transactions: [{ txid: "aa", success: true, failure: null, fee: amount("0") }],
+    transfers: [transferOf("aa")],
+  };
+  const chain = paperChain("TRX", {
+    solid: () => Promise.resolve(block),
+    async *blocks() {
+      yield await { kind: "block", block: paying };
+    },
+  });
+  const nothing = () => {};
+  const scan = () => {
+    const memory = new ScanMemory("TRX", () => START);
+    return scanSolid({ sql, chain, memory, wakeMerchants: nothing, onSolid: nothing });
+  };
+  await sql`ALTER TABLE book.inbox ADD CONSTRAINT unwritable CHECK (false) NOT VALID`;
+  await assertRejects(scan, Error, "unwritable");
+  assertEquals((await readCursor(sql, "TRX", "solid"))?.height, 7);
+  await sql`ALTER TABLE book.inbox DROP CONSTRAINT unwritable`;
+  await scan();
+  assertEquals((await readCursor(sql, "TRX", "solid"))?.height, 8);
+  const rows = await sql<{ txid: string; phase: string }[]>`SELECT txid, phase FROM book.inbox`;
+  assertEquals([...rows], [{ txid: "aa", phase: "solid" }]);
+});
+
 test("a claimed transaction counts up to the block that the scan has passed, and not one above", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const merchantId = await addWatched(sql, SOMEWHERE);
   await moveCursor(sql, "TRX", "solid", null, begin(7));
   const claimAt = async (height: number) => {
-    const transfer = {
-      txid: "aa",
-      logIndex: 0,
-      currency: "USDT" as const,
-      eventFrom: "stranger",
-      eventTo: eventAddressOf(SOMEWHERE),
-      amount: amount("1"),
-      expiresAt: START,
-    };
     const transaction = {
       txid: "aa",
       success: true,
@@ -72,7 +106,7 @@ test("a claimed transaction counts up to the block that the scan has passed, and
       fee: amount("0"),
       height,
       time: timeOf(height),
-      transfers: [transfer],
+      transfers: [transferOf("aa")],
     };
     const chain = paperChain("TRX", {
       transaction: () => Promise.resolve({ kind: "found", transaction }),
