@@ -72,6 +72,7 @@ import {
   rejectSettlement,
   rejectWithdrawal,
 } from "./payouts/approvals.ts";
+import { createSettlement } from "./payouts/create_settlement.ts";
 import { settleUnexpectedWithdrawal } from "./payouts/settle_withdrawal.ts";
 import {
   activateSettlementAddress,
@@ -81,7 +82,7 @@ import {
   getSettlementAddresses,
   getWhitelist,
 } from "./payouts/settlement_addresses.ts";
-import { cancelSettlement, createSettlement, getSettlements } from "./payouts/settlements.ts";
+import { cancelSettlement, getSettlements } from "./payouts/settlements.ts";
 import {
   getWithdrawalFees,
   setWithdrawalFees,

@@ -13,18 +13,23 @@ import { type Answer, ok } from "../http/answer.ts";
 import { refuseReversed, refuseUnknownFields } from "../http/checks.ts";
 import type { ApiContext } from "../http/context.ts";
 import { notFound, validationFailed } from "../http/errors.ts";
-import { endDate, startDate } from "../http/fields.ts";
-import { type ApiRequest, keyedRoute } from "../http/route.ts";
-import { WEBHOOK_REDELIVERED_EXAMPLE, webhookRedelivered } from "./webhook_endpoint.ts";
-
+import { eg } from "../http/example.ts";
+import * as f from "../http/fields.ts";
+import { type ApiRequest, route } from "../http/route.ts";
 /** The most events that one request puts back in line. */
 const LIMIT = 10_000;
+
+const redelivered = z.object({
+  redelivered: eg(z.int().min(0).meta({ description: "Events that are due now" }), 120),
+  isComplete: eg(z.boolean().meta({ description: "Whether the range holds no more" }), true),
+  lastEventId: f.id("evt").nullable().meta({ description: "The last of them, for `after`" }),
+}).meta({ id: "WebhookRedelivered" });
 
 const range = z.looseObject({
   status: z.enum(["FAILED", "SKIPPED", "DELIVERED"]).default("FAILED"),
   event: z.enum([...EVENT_TYPES, TEST_EVENT]).optional(),
-  startDate,
-  endDate,
+  startDate: f.startDate,
+  endDate: f.endDate,
   after: z.string().max(64).optional().meta({
     description: "Only events after this one; `lastEventId` of the answer before",
   }),
@@ -34,38 +39,28 @@ const DESCRIPTION = `At most ${LIMIT.toLocaleString("en")} events, the oldest fi
 own eventId and bytes. Where \`isComplete\` is false there are more: ask again with \`after\`. Ends a \
 pause of the endpoint.`;
 
-const RESPONSES = {
-  200: {
-    description: "The events are due now",
-    schema: webhookRedelivered,
-    example: WEBHOOK_REDELIVERED_EXAMPLE,
-  },
-};
+const responses = { 200: { description: "The events are due now", schema: redelivered } };
 
-/** `POST /api/webhook-deliveries/redeliver`. */
-export const redeliverWebhooks = keyedRoute({
-  method: "POST",
-  path: "/api/webhook-deliveries/redeliver",
+export const redeliverWebhooks = route({
+  at: "POST /api/webhook-deliveries/redeliver",
   summary: "Send the events of a range once more",
   description: DESCRIPTION,
   access: { scope: "own", anyOf: ["write"] },
   rateCategory: "transactions",
   body: range,
-  responses: RESPONSES,
+  responses,
   errors: ["validation_failed"],
   handler: (request, context) => redeliver(request, context),
 });
 
-/** `POST /api/merchants/{merchantId}/webhook/redeliver`. */
-export const redeliverMerchantWebhooks = keyedRoute({
-  method: "POST",
-  path: "/api/merchants/{merchantId}/webhook/redeliver",
+export const redeliverMerchantWebhooks = route({
+  at: "POST /api/merchants/{merchantId}/webhook/redeliver",
   summary: "Send the events of a range once more, for a merchant",
   description: DESCRIPTION,
   access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:merchants"] },
   rateCategory: "transactions",
   body: range,
-  responses: RESPONSES,
+  responses,
   errors: ["record_not_found", "validation_failed"],
   handler: (request, context) => redeliver(request, context),
 });

@@ -9,7 +9,6 @@ import { readMerchant } from "../../ledger/merchants.ts";
 import {
   EVENT_STATUSES,
   listDeliveries,
-  type ListedAttempt,
   type ListedDelivery,
   redeliverEvent,
 } from "../../ledger/outbox/deliveries.ts";
@@ -17,157 +16,82 @@ import { EVENT_TYPES, TEST_EVENT } from "../../webhooks/event_type.ts";
 import { ok } from "../http/answer.ts";
 import { refuseReversed } from "../http/checks.ts";
 import { notFound, validationFailed } from "../http/errors.ts";
-import { endDate, limit, page, startDate } from "../http/fields.ts";
-import {
-  EXAMPLE,
-  exampleId,
-  id,
-  onePage,
-  pagination,
-  paginationSchema,
-  timestamp,
-} from "../http/formats.ts";
-import { keyedRoute } from "../http/route.ts";
-import { EVENT_EXAMPLES } from "./event_payloads_schema.ts";
+import { eg, exampleOf } from "../http/example.ts";
+import * as f from "../http/fields.ts";
+import { dates, listed, pageOf, pages } from "../http/list.ts";
+import { route } from "../http/route.ts";
+import { shown } from "../http/shown.ts";
+import { EVENT_PAYLOADS } from "./event_payloads.ts";
 
-const httpStatus = z.int().nullable().meta({ description: "HTTP status of the endpoint's answer" });
-const answer = z.string().nullable().meta({ description: "Its first 2 kB" });
+/** HTTP status of an endpoint's answer. */
+export const httpStatus = eg(
+  z.int().nullable().meta({ description: "HTTP status of the endpoint's answer" }),
+  200,
+);
 
-/** One event with its attempts. */
+/** The beginning of an endpoint's answer. */
+export const endpointAnswer = eg(
+  z.string().nullable().meta({ description: "Its first 2 kB" }),
+  '{"ok":true}',
+);
+
+const event = z.enum([...EVENT_TYPES, TEST_EVENT]);
+
 const webhookDelivery = z.object({
-  id: id("evt"),
-  event: z.enum([...EVENT_TYPES, TEST_EVENT]),
-  status: z.enum(["PENDING", "DELIVERED", "FAILED", "SKIPPED"]),
-  paymentId: z.string(),
+  id: f.id("evt"),
+  event: eg(event, "withdrawal.confirmed"),
+  status: eg(z.enum(["PENDING", "DELIVERED", "FAILED", "SKIPPED"]), "DELIVERED"),
+  paymentId: eg(z.string(), f.exampleId("wd")),
   attempts: z.array(z.object({
-    number: z.int().min(1),
-    outcome: z.string().meta({ examples: ["acknowledged", "timeout"] }),
+    number: eg(z.int().min(1), 1),
+    outcome: eg(z.string().meta({ examples: ["acknowledged", "timeout"] }), "acknowledged"),
     status: httpStatus,
-    durationMs: z.number().min(0),
-    answer,
-    endedAt: timestamp,
+    durationMs: eg(z.number().min(0), 84),
+    answer: endpointAnswer,
+    endedAt: f.later,
   })),
-  nextAttemptAt: timestamp.nullable(),
-  createdAt: timestamp,
-  deliveredAt: timestamp.nullable(),
-  payload: z.record(z.string(), z.unknown()).meta({ description: "The body that is sent" }),
+  nextAttemptAt: eg(f.timestamp.nullable(), null),
+  createdAt: f.timestamp,
+  deliveredAt: f.later.nullable(),
+  payload: eg(
+    z.record(z.string(), z.unknown()).meta({ description: "The body that is sent" }),
+    exampleOf(EVENT_PAYLOADS["withdrawal.confirmed"]),
+  ),
 }).meta({ id: "WebhookDelivery" });
 
-/** Answer of the delivery log. */
-const webhookDeliveryPage = z.object({
-  deliveries: z.array(webhookDelivery),
-  pagination: paginationSchema,
-});
-
-/** Answer to a test delivery. */
-export const webhookTested = z.object({
-  success: z.boolean().meta({ description: "Whether the endpoint acknowledged it" }),
-  eventId: id("evt"),
-  event: z.literal(TEST_EVENT),
-  status: httpStatus,
-  outcome: z.string(),
-  durationMs: z.number().min(0),
-  answer,
-}).meta({ id: "WebhookTested" });
-
-/** Answer to a new secret. */
-export const webhookSecretRotated = z.object({
-  webhookSecret: z.string().meta({ description: "Shown now and never again" }),
-  previousValidUntil: timestamp.nullable(),
-});
-
-const WEBHOOK_DELIVERY_EXAMPLE = {
-  id: exampleId("evt"),
-  event: "withdrawal.confirmed",
-  status: "DELIVERED",
-  paymentId: exampleId("wd"),
-  attempts: [{
-    number: 1,
-    outcome: "acknowledged",
-    status: 200,
-    durationMs: 84,
-    answer: '{"ok":true}',
-    endedAt: EXAMPLE.later,
-  }],
-  nextAttemptAt: null,
-  createdAt: EXAMPLE.time,
-  deliveredAt: EXAMPLE.later,
-  payload: EVENT_EXAMPLES["withdrawal.confirmed"],
-};
-
-const WEBHOOK_DELIVERY_PAGE_EXAMPLE = {
-  deliveries: [WEBHOOK_DELIVERY_EXAMPLE],
-  pagination: onePage(20),
-};
-
-export const WEBHOOK_TESTED_EXAMPLE = {
-  success: true,
-  eventId: exampleId("evt"),
-  event: TEST_EVENT,
-  status: 200,
-  outcome: "acknowledged",
-  durationMs: 84,
-  answer: '{"ok":true}',
-};
-
-export const WEBHOOK_SECRET_ROTATED_EXAMPLE = {
-  webhookSecret: "whsec_...",
-  previousValidUntil: "2026-08-14T09:30:00.000Z",
-};
-
-/** `GET /api/webhook-deliveries`. */
-export const getWebhookDeliveries = keyedRoute({
-  method: "GET",
-  path: "/api/webhook-deliveries",
+export const getWebhookDeliveries = route({
+  at: "GET /api/webhook-deliveries",
   summary: "Events with every attempt to deliver them, newest first",
   access: { scope: "own", anyOf: ["read"] },
   rateCategory: "transactions",
   query: z.object({
-    page: page.default(1),
-    limit: limit.default(20),
+    ...pages(),
     status: z.enum(EVENT_STATUSES).optional(),
-    event: z.enum([...EVENT_TYPES, TEST_EVENT]).optional(),
-    startDate: startDate.optional(),
-    endDate: endDate.optional(),
+    event: event.optional(),
+    ...dates,
   }),
   responses: {
     200: {
       description: "One page of the delivery log",
-      schema: webhookDeliveryPage,
-      example: WEBHOOK_DELIVERY_PAGE_EXAMPLE,
+      schema: pageOf("deliveries", webhookDelivery),
     },
   },
   errors: ["validation_failed"],
   handler: async ({ merchantId, query }, { sql }) => {
     const reversed = refuseReversed(query);
     if (reversed !== null) return reversed;
-    const found = await listDeliveries(sql, merchantId, {
-      status: query.status,
-      type: query.event,
-      from: query.startDate,
-      until: query.endDate,
-    }, query);
-    return ok({
-      deliveries: found.rows.map(deliveryView),
-      pagination: pagination(query, found.total),
-    });
+    const { status, event: type, startDate: from, endDate: until } = query;
+    const found = await listDeliveries(sql, merchantId, { status, type, from, until }, query);
+    return listed("deliveries", found, query, deliveryView);
   },
 });
 
-/** `POST /api/webhook-deliveries/{eventId}/redeliver`. */
-export const redeliverWebhook = keyedRoute({
-  method: "POST",
-  path: "/api/webhook-deliveries/{eventId}/redeliver",
+export const redeliverWebhook = route({
+  at: "POST /api/webhook-deliveries/{eventId}/redeliver",
   summary: "Send an event once more, with the same eventId and bytes",
   access: { scope: "own", anyOf: ["write"] },
   rateCategory: "transactions",
-  responses: {
-    200: {
-      description: "The event is due now",
-      schema: webhookDelivery,
-      example: WEBHOOK_DELIVERY_EXAMPLE,
-    },
-  },
+  responses: { 200: { description: "The event is due now", schema: webhookDelivery } },
   errors: ["record_not_found", "validation_failed"],
   handler: async ({ merchantId, params }, { sql, wakeWebhooks }) => {
     const merchant = await readMerchant(sql, merchantId);
@@ -177,7 +101,7 @@ export const redeliverWebhook = keyedRoute({
     if (merchant?.webhookEnabled !== true) {
       return validationFailed("webhookEnabled", "The webhook is switched off", "switched_off");
     }
-    const eventId = params.eventId ?? "";
+    const { eventId } = params;
     if (!await redeliverEvent(sql, merchantId, eventId)) return notFound;
     wakeWebhooks(merchantId);
     const found = await listDeliveries(sql, merchantId, { id: eventId }, { page: 1, limit: 1 });
@@ -186,26 +110,11 @@ export const redeliverWebhook = keyedRoute({
 });
 
 function deliveryView(row: ListedDelivery) {
-  return {
-    id: row.id,
+  return shown(webhookDelivery, {
+    ...row,
     event: row.type,
-    status: row.status,
-    paymentId: row.paymentId,
-    attempts: row.tries.map(attemptView),
-    nextAttemptAt: row.status === "PENDING" ? new Date(row.nextAttemptAt).toISOString() : null,
-    createdAt: new Date(row.createdAt).toISOString(),
-    deliveredAt: row.deliveredAt === null ? null : new Date(row.deliveredAt).toISOString(),
+    attempts: row.tries.map((attempt) => ({ ...attempt, status: attempt.httpStatus })),
+    nextAttemptAt: row.status === "PENDING" ? row.nextAttemptAt : null,
     payload: JSON.parse(row.payload),
-  };
-}
-
-function attemptView(attempt: ListedAttempt) {
-  return {
-    number: attempt.number,
-    outcome: attempt.outcome,
-    status: attempt.httpStatus,
-    durationMs: attempt.durationMs,
-    answer: attempt.answer,
-    endedAt: new Date(attempt.endedAt).toISOString(),
-  };
+  });
 }

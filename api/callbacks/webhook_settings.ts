@@ -17,18 +17,29 @@ import { type Answer, ok } from "../http/answer.ts";
 import { refuseUnknownFields, refuseUnknownMerchant } from "../http/checks.ts";
 import type { ApiContext } from "../http/context.ts";
 import { conflict, notDone, notFound, validationFailed } from "../http/errors.ts";
-import { type ApiRequest, keyedRoute } from "../http/route.ts";
-import {
-  WEBHOOK_SECRET_ROTATED_EXAMPLE,
-  WEBHOOK_TESTED_EXAMPLE,
-  webhookSecretRotated,
-  webhookTested,
-} from "./webhook_deliveries.ts";
+import { eg } from "../http/example.ts";
+import * as f from "../http/fields.ts";
+import { type ApiRequest, route } from "../http/route.ts";
+import { shown } from "../http/shown.ts";
+import { endpointAnswer, httpStatus } from "./webhook_deliveries.ts";
 
-/** `POST /api/merchants/{merchantId}/webhook/test`. */
-export const testWebhook = keyedRoute({
-  method: "POST",
-  path: "/api/merchants/{merchantId}/webhook/test",
+const webhookTested = z.object({
+  success: eg(z.boolean().meta({ description: "Whether the endpoint acknowledged it" }), true),
+  eventId: f.id("evt"),
+  event: z.literal(TEST_EVENT),
+  status: httpStatus,
+  outcome: eg(z.string(), "acknowledged"),
+  durationMs: eg(z.number().min(0), 84),
+  answer: endpointAnswer,
+}).meta({ id: "WebhookTested" });
+
+const secretRotated = z.object({
+  webhookSecret: eg(z.string().meta({ description: "Shown now and never again" }), "whsec_..."),
+  previousValidUntil: eg(f.timestamp.nullable(), "2026-08-14T09:30:00.000Z"),
+});
+
+export const testWebhook = route({
+  at: "POST /api/merchants/{merchantId}/webhook/test",
   summary:
     "Send one signed test event to the webhook now; refused while callbacks are switched off",
   access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:merchants"] },
@@ -37,7 +48,6 @@ export const testWebhook = keyedRoute({
     200: {
       description: "What became of the delivery; success tells whether it was acknowledged",
       schema: webhookTested,
-      example: WEBHOOK_TESTED_EXAMPLE,
     },
   },
   errors: ["record_not_found", "conflict", "validation_failed"],
@@ -90,24 +100,26 @@ async function sendTest(
     now,
     AbortSignal.timeout(merchant.webhookTimeoutMs + 1_000),
   );
-  const told = toldOf(outcome);
+  const attempt = attemptOf(outcome);
   const acknowledged = outcome.category === "acknowledged";
-  const { outcome: word } = told;
+  const { httpStatus, ...rest } = attempt;
   const audit = caller.role === "ADMIN"
-    ? hubAudit(request, "webhook.test", merchantId, context, null, { eventId, outcome: word })
+    ? hubAudit(request, "webhook.test", merchantId, context, null, {
+      eventId,
+      outcome: attempt.outcome,
+    })
     : null;
   await recordTestEvent(
     sql,
-    { eventId, merchantId, type: TEST_EVENT, payload, acknowledged, ...told, createdAt: now },
+    { eventId, merchantId, type: TEST_EVENT, payload, acknowledged, ...attempt, createdAt: now },
     audit,
   );
   if (acknowledged) wakeWebhooks(merchantId);
-  const { httpStatus: status, ...rest } = told;
-  return ok({ success: acknowledged, eventId, event: TEST_EVENT, status, ...rest });
+  return ok({ success: acknowledged, eventId, event: TEST_EVENT, status: httpStatus, ...rest });
 }
 
-/** An attempt as the delivery log tells it. */
-function toldOf(outcome: AttemptOutcome) {
+/** An attempt as the delivery log shows it. */
+function attemptOf(outcome: AttemptOutcome) {
   return {
     outcome: outcome.category === "network" ? outcome.code : outcome.category,
     httpStatus: "status" in outcome ? outcome.status : null,
@@ -120,22 +132,14 @@ const HOUR_MS = 3_600_000;
 
 const overlap = { overlapHours: z.int().min(0).max(168).default(24) };
 
-/** `POST /api/merchants/{merchantId}/webhook/rotate-secret`. */
-export const rotateWebhookSecret = keyedRoute({
-  method: "POST",
-  path: "/api/merchants/{merchantId}/webhook/rotate-secret",
+export const rotateWebhookSecret = route({
+  at: "POST /api/merchants/{merchantId}/webhook/rotate-secret",
   summary: "Make a new signing secret; the old one signs beside it for a while",
   access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:merchants"] },
   needsActiveMerchant: true,
   rateCategory: "transactions",
   body: z.looseObject(overlap).prefault({}),
-  responses: {
-    200: {
-      description: "The new secret, shown this once",
-      schema: webhookSecretRotated,
-      example: WEBHOOK_SECRET_ROTATED_EXAMPLE,
-    },
-  },
+  responses: { 200: { description: "The new secret, shown this once", schema: secretRotated } },
   errors: ["record_not_found"],
   handler: async ({ body, ...request }, context) => {
     const { caller, merchantId, now } = request;
@@ -155,10 +159,7 @@ export const rotateWebhookSecret = keyedRoute({
       audit: auditStamp(request, "merchant.rotate-webhook-secret", context),
     }, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, { merchantId });
-    return ok({
-      webhookSecret,
-      previousValidUntil: until === null ? null : new Date(until).toISOString(),
-    });
+    return ok(shown(secretRotated, { webhookSecret, previousValidUntil: until }));
   },
 });
 

@@ -11,29 +11,26 @@ import { findDepositsOfTransaction } from "../../ledger/deposits.ts";
 import { ok } from "../http/answer.ts";
 import { cannotBelieve, whyStopped } from "../http/checks.ts";
 import { errorAnswer, invalidField, refused, unavailable } from "../http/errors.ts";
-import { network } from "../http/fields.ts";
+import { eg, exampleOf } from "../http/example.ts";
+import * as f from "../http/fields.ts";
 import { ReadSlots } from "../http/read_slots.ts";
-import { keyedRoute } from "../http/route.ts";
-import { DEPOSIT_PAGE_EXAMPLE, depositSchema, depositView } from "./deposits.ts";
+import { route } from "../http/route.ts";
+import { depositSchema, depositView } from "./deposits.ts";
 
-const status = z.enum(["credited", "already_credited", "not_final", "not_found", "not_ours"]).meta({
-  id: "ClaimStatus",
-  description: "`credited`: something was missing and is booked now. `already_credited`: nothing " +
-    "was missing. `not_final`: its block may still change, or was not read yet; it is credited when " +
-    "it is. " +
-    "`not_found`: the network does not know it. `not_ours`: it paid none of your addresses",
-});
-
-/** Answer to a claim. */
 const claimResult = z.object({
   deposits: z.array(depositSchema).meta({ description: "Your deposits of this transaction" }),
-  status,
+  status: eg(
+    z.enum(["credited", "already_credited", "not_final", "not_found", "not_ours"]).meta({
+      id: "ClaimStatus",
+      description:
+        "`credited`: something was missing and is booked now. `already_credited`: nothing " +
+        "was missing. `not_final`: its block may still change, or was not read yet; it is " +
+        "credited when it is. `not_found`: the network does not know it. `not_ours`: it paid " +
+        "none of your addresses",
+    }),
+    "credited",
+  ),
 }).meta({ id: "ClaimResult" });
-
-const CLAIM_EXAMPLES = {
-  credited: { deposits: DEPOSIT_PAGE_EXAMPLE.deposits, status: "credited" },
-  not_found: { deposits: [], status: "not_found" },
-};
 
 const log = getLogger(["engine", "api"]);
 
@@ -43,32 +40,29 @@ const log = getLogger(["engine", "api"]);
  */
 const CLAIMS = new ReadSlots({ slots: 4, perMerchant: 1, waitMs: 2_000 });
 
-/** `POST /api/deposits/claim`. */
-export const claimDeposit = keyedRoute({
-  method: "POST",
-  path: "/api/deposits/claim",
+export const claimDeposit = route({
+  at: "POST /api/deposits/claim",
   summary: "Read a transaction again and credit what of it is yours and missing",
   access: { scope: "own", anyOf: ["write"] },
   rateCategory: "deposits",
   body: z.object({
-    network,
+    network: f.network,
     txHash: z.string().min(1).max(128).meta({
       description: "Transaction id on the network",
-      examples: ["4f0c8d27a1b93e65f8c2d4706b1a9e5382d7c6f0415b3a8e9d2c7f6051b4a3e8"],
+      examples: [f.TX_HASH],
     }),
   }),
   responses: {
     200: {
       description: "What was found, and the deposits that came in by it",
       schema: claimResult,
-      examples: CLAIM_EXAMPLES,
+      examples: {
+        credited: exampleOf(claimResult),
+        not_found: { deposits: [], status: "not_found" },
+      },
     },
   },
-  errors: [
-    "invalid_request",
-    "deposits_closed_on_network",
-    "deposits_closed_for_pair",
-  ],
+  errors: ["invalid_request", "deposits_closed_on_network", "deposits_closed_for_pair"],
   handler: async ({ merchantId, body }, context) => {
     const { sql, merchants, askTimeoutMs } = context;
     const chain = context.chains.get(body.network);

@@ -5,16 +5,18 @@
  */
 
 import { z } from "zod";
-import { formatAmount } from "../../ledger/money/amount.ts";
+import type { Network } from "../../ledger/money/pair.ts";
 import { usdRate } from "../../rates/rates.ts";
 import { type Answer, created } from "../http/answer.ts";
 import type { ApiContext } from "../http/context.ts";
 import { invalidField, notDone } from "../http/errors.ts";
-import { currency, description, network, positiveAmount } from "../http/fields.ts";
+import { eg } from "../http/example.ts";
+import * as f from "../http/fields.ts";
 import { actorOf } from "../http/permission.ts";
-import { keyedRoute } from "../http/route.ts";
+import { route } from "../http/route.ts";
 import { hasInexactNumber } from "../http/strict_json.ts";
-import { DEPOSIT_CREATED_EXAMPLE, depositCreated } from "./deposits.ts";
+import { shown } from "../http/shown.ts";
+import { depositMetadata, depositStatus } from "./deposits.ts";
 
 /** Bytes of its JSON text at most. */
 const MOST_BYTES = 4_096;
@@ -91,40 +93,39 @@ function isInexact(value: unknown): boolean {
     (hasInexactNumber(value) || innerOf(value).some(isInexact));
 }
 
+const depositCreated = z.object({
+  id: f.id("dep"),
+  amount: eg(f.decimal, "100"),
+  currency: f.currency,
+  network: f.network,
+  status: eg(depositStatus, "PENDING"),
+  source: eg(z.string(), "bank transfer"),
+  description: eg(z.string().nullable(), null),
+  createdAt: f.timestamp,
+  metadata: eg(depositMetadata, { invoice: "2026-114" }),
+}).meta({ id: "DepositCreated" });
+
 const newDeposit = z.object({
-  amount: positiveAmount,
-  currency,
-  network,
+  amount: f.positiveAmount,
+  currency: f.currency,
+  network: f.network,
   source: z.string().regex(/^[^\p{C}]{1,64}$/u, {
     message: "Expected 1 to 64 printable characters",
   }).meta({ description: "Where it came from", examples: ["bank transfer"] }),
-  description: description.nullish(),
+  description: f.description.nullish(),
   metadata: metadata.nullish(),
   depositAddressId: z.string().min(1).max(128).nullish(),
 });
 
-/** `POST /api/deposits`. */
-export const createDeposit = keyedRoute({
-  method: "POST",
-  path: "/api/deposits",
+export const createDeposit = route({
+  at: "POST /api/deposits",
   summary: "Book a deposit by hand; pending until an operator confirms it",
   access: { scope: "own", anyOf: ["write"] },
   rateCategory: "deposits",
   body: newDeposit,
   verify: ({ body }) => refuseInexact(body),
-  responses: {
-    201: {
-      description: "Booked on the pending balance",
-      schema: depositCreated,
-      example: DEPOSIT_CREATED_EXAMPLE,
-    },
-  },
-  errors: [
-    "deposits_closed_for_pair",
-    "record_not_found",
-    "transfer_known",
-    "balance_too_large",
-  ],
+  responses: { 201: { description: "Booked on the pending balance", schema: depositCreated } },
+  errors: ["deposits_closed_for_pair", "record_not_found", "transfer_known", "balance_too_large"],
   handler: async ({ caller, merchantId, body, now }, context) => {
     const { newId } = context;
     const depositId = newId("dep");
@@ -146,25 +147,14 @@ export const createDeposit = keyedRoute({
       usdRate: usdRate(context.rates, body.currency),
     }, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, { depositId });
-    const deposit = outcome.value;
-    return created({
-      id: deposit.id,
-      amount: formatAmount(deposit.amount),
-      currency: deposit.currency,
-      network: deposit.network,
-      status: deposit.status,
-      source: deposit.source,
-      description: deposit.description,
-      createdAt: new Date(deposit.createdAt).toISOString(),
-      metadata: deposit.metadata,
-    });
+    return created(shown(depositCreated, outcome.value));
   },
 });
 
 /** The transaction that a deposit stands for, so that the scan does not credit it a second time. */
 function claimedTransaction(
   metadata: Readonly<Record<string, unknown>>,
-  on: z.output<typeof network>,
+  on: Network,
   context: ApiContext,
 ): string | null {
   const { txHash } = metadata;

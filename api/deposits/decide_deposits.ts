@@ -7,6 +7,7 @@
 import { z } from "zod";
 import type { DecideDeposit } from "../../actors/merchant/messages.ts";
 import type { Answers } from "../../actors/merchant/merchants.ts";
+import type { Refusal } from "../../actors/merchant/refusal.ts";
 import { findingsOf } from "../../actors/watcher/record_blocks.ts";
 import { askForRequest } from "../../chains/call_lane.ts";
 import { LOST_ACCOUNT } from "../../ledger/own_accounts.ts";
@@ -21,55 +22,31 @@ import {
   recordRefusal,
 } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
-import type { ApiContext } from "../http/context.ts";
+import { type ApiContext, endIds } from "../http/context.ts";
 import { notFound, refused } from "../http/errors.ts";
-import { limit, page } from "../http/fields.ts";
-import { exampleId, id, madeBy, onePage, pagination, paginationSchema } from "../http/formats.ts";
+import { eg, exampleOf } from "../http/example.ts";
+import * as f from "../http/fields.ts";
+import { listed, pageOf, pages } from "../http/list.ts";
 import { actorOf } from "../http/permission.ts";
-import { staffRoute } from "../http/route.ts";
-import { DEPOSIT_PAGE_EXAMPLE, DEPOSIT_STATUSES, depositSchema, depositView } from "./deposits.ts";
+import { adminRoute, READERS } from "../http/route.ts";
+import { DEPOSIT_STATUSES, depositSchema, depositView } from "./deposits.ts";
 
-/** Answer to a decision about a deposit. */
 const depositDecided = z.object({
   success: z.literal(true),
-  depositId: id("dep"),
-  status: z.enum(DEPOSIT_STATUSES),
-  message: z.string().optional().meta({ description: "Present while another has to confirm it" }),
-});
-
-const DEPOSIT_DECIDED_EXAMPLE = {
-  success: true,
-  depositId: exampleId("dep"),
-  status: "CONFIRMED",
-};
-
-/** Answer of the deposits that wait for a decision. */
-const openDepositPage = z.object({
-  deposits: z.array(
-    depositSchema.extend({
-      merchantId: id("mer"),
-      confirmedBy: madeBy.meta({
-        description: "The first of two administrators, while another has to confirm it as well",
-      }),
-    }).meta({ id: "DepositOfMerchant" }),
+  depositId: f.id("dep"),
+  status: eg(z.enum(DEPOSIT_STATUSES), "CONFIRMED"),
+  message: eg(
+    z.string().optional().meta({ description: "Present while another has to confirm it" }),
+    undefined,
   ),
-  pagination: paginationSchema,
 });
 
-const OPEN_DEPOSIT_PAGE_EXAMPLE = {
-  deposits: DEPOSIT_PAGE_EXAMPLE.deposits.map((deposit) => ({
-    ...deposit,
-    merchantId: exampleId("mer"),
-    status: "PENDING",
-    source: "bank transfer",
-    clearedAt: null,
-    fee: "0",
-    commission: "0",
-    createdBy: exampleId("key"),
-    confirmedBy: null,
-  })),
-  pagination: onePage(20),
-};
+const openDeposit = depositSchema.extend({
+  merchantId: f.id("mer"),
+  confirmedBy: f.madeBy.meta({
+    description: "The first of two administrators, while another has to confirm it as well",
+  }),
+}).meta({ id: "DepositOfMerchant" });
 
 /**
  * True where the transaction that a deposit by hand names paid an address of another merchant. Asked
@@ -116,55 +93,46 @@ export async function askToDecideDeposit(
   if (command.to !== "CONFIRMED") {
     return await askAsAdmin(request, merchantId, action, depositId, command, context);
   }
-  const confirmedBefore = await sumConfirmedByHand(
-    context.sql,
-    actorOf(request.caller),
-    depositId,
-  );
+  const actor = actorOf(request.caller);
+  const confirmedBefore = await sumConfirmedByHand(context.sql, actor, depositId);
   const judged = { ...command, confirmedBefore };
-  return await askAsAdmin(
-    request,
-    merchantId,
-    action,
-    depositId,
-    judged,
-    context,
-    (refusal) =>
-      refusal.code === "same_administrator" && refusal.isSecondMissing === true
-        ? { ...judged, needsAnother: true }
-        : null,
-  );
+  const instead = (refusal: Refusal) =>
+    refusal.code === "same_administrator" && refusal.isSecondMissing === true
+      ? { ...judged, needsAnother: true }
+      : null;
+  return await askAsAdmin(request, merchantId, action, depositId, judged, context, instead);
 }
 
-/** `GET /api/admin/deposits`. */
-export const getOpenDeposits = staffRoute({
-  method: "GET",
-  path: "/api/admin/deposits",
+export const getOpenDeposits = adminRoute({
+  at: "GET /api/admin/deposits",
   summary: "List the deposits booked by hand that wait for a decision, newest first",
-  access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
-  rateCategory: "none",
-  query: z.object({
-    page: page.default(1),
-    limit: limit.default(20),
-    merchantId: z.string().min(1).max(100).optional(),
-  }),
+  anyOf: READERS,
+  query: z.object({ ...pages(), merchantId: z.string().min(1).max(100).optional() }),
   responses: {
     200: {
       description: "One page of what waits",
-      schema: openDepositPage,
-      example: OPEN_DEPOSIT_PAGE_EXAMPLE,
+      schema: pageOf(
+        "deposits",
+        eg(openDeposit, {
+          ...exampleOf(openDeposit),
+          status: "PENDING",
+          source: "bank transfer",
+          clearedAt: null,
+          fee: "0",
+          commission: "0",
+          createdBy: f.exampleId("key"),
+          confirmedBy: null,
+        }),
+      ),
     },
   },
   handler: async ({ query }, { sql }) => {
     const found = await listOpenDeposits(sql, query.merchantId, query);
-    return ok({
-      deposits: found.rows.map((row) => ({
-        merchantId: row.merchantId,
-        ...depositView(row),
-        confirmedBy: row.endorsedBy,
-      })),
-      pagination: pagination(query, found.total),
-    });
+    return listed("deposits", found, query, (row) => ({
+      merchantId: row.merchantId,
+      ...depositView(row),
+      confirmedBy: row.endorsedBy,
+    }));
   },
 });
 
@@ -177,47 +145,40 @@ const VERBS = {
   cancel: { to: "CANCELLED", summary: "Cancel a deposit that was booked by hand" },
 } as const;
 
+const DECIDED = ["record_not_found", "not_manual", "wrong_state"] as const;
+
 function decideRoute(verb: keyof typeof VERBS) {
   const { to, summary } = VERBS[verb];
-  return staffRoute({
-    method: "POST",
-    path: `/api/admin/deposits/{depositId}/${verb}`,
+  return adminRoute({
+    at: `POST /api/admin/deposits/{depositId}/${verb}`,
     summary,
-    access: { scope: "admin", anyOf: ["admin:payments"] },
-    rateCategory: "none",
+    anyOf: ["admin:payments"],
     body: z.strictObject({ reason: z.string().trim().min(1).max(500).optional() }).prefault({}),
     responses: {
       200: {
         description: "The deposit's new status",
         schema: depositDecided,
-        example: { ...DEPOSIT_DECIDED_EXAMPLE, status: to },
+        example: { ...exampleOf(depositDecided), status: to },
       },
     },
     errors: verb === "confirm"
-      ? [
-        "record_not_found",
-        "not_manual",
-        "wrong_state",
-        "transfer_of_another",
-        "same_administrator",
-      ]
-      : ["record_not_found", "not_manual", "wrong_state"],
+      ? [...DECIDED, "transfer_of_another", "same_administrator"]
+      : DECIDED,
     handler: async (request, context) => {
-      const depositId = request.params.depositId ?? "";
-      const { newId } = context;
+      const { depositId } = request.params;
       const found = await findDepositOwner(context.sql, depositId);
       if (found === null) return notFound;
       const { merchantId, status: from } = found;
       if (verb === "confirm" && await isTransferOfAnother(context, merchantId, depositId)) {
-        const accountable = { ...request, merchantId };
+        const code = "transfer_of_another";
         await recordRefusal(
-          accountable,
+          { ...request, merchantId },
           "deposit.confirm",
           depositId,
-          "transfer_of_another",
+          code,
           context,
         );
-        return refused({ code: "transfer_of_another", from, to });
+        return refused({ code, from, to });
       }
       const outcome = await askToDecideDeposit(request, found, `deposit.${verb}`, {
         type: "decide-deposit",
@@ -225,27 +186,19 @@ function decideRoute(verb: keyof typeof VERBS) {
         depositId,
         to,
         reason: request.body.reason ?? null,
-        chargeIds: [newId("chg"), newId("chg")],
-        eventIds: [newId("evt"), newId("evt")],
+        ...endIds(context),
         ingestion: null,
       }, context);
       if (outcome.kind === "answer") return outcome.answer;
       const status = outcome.value.deposit?.status ?? to;
-      return ok({
-        success: true,
-        depositId,
-        status,
-        ...(status === to ? {} : { message: SECOND_NEEDED }),
-      });
+      const message = status === to ? {} : { message: SECOND_NEEDED };
+      return ok({ success: true, depositId, status, ...message });
     },
   });
 }
 
-/** `POST /api/admin/deposits/{depositId}/confirm`. */
 export const confirmDeposit = decideRoute("confirm");
 
-/** `POST /api/admin/deposits/{depositId}/fail`. */
 export const failDeposit = decideRoute("fail");
 
-/** `POST /api/admin/deposits/{depositId}/cancel`. */
 export const cancelDeposit = decideRoute("cancel");

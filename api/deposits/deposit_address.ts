@@ -11,86 +11,48 @@ import {
   listDepositAddresses,
   type ListedAddress,
 } from "../../ledger/deposit_addresses.ts";
-import type { AddressDeposit } from "../../ledger/deposits.ts";
-import { formatAmount } from "../../ledger/money/amount.ts";
 import { created, ok } from "../http/answer.ts";
 import { heldBack, refuseUnknownMerchant } from "../http/checks.ts";
 import { errorAnswer, notDone } from "../http/errors.ts";
-import { identifier, limit, network, page, referenceId } from "../http/fields.ts";
-import {
-  address,
-  EXAMPLE,
-  exampleId,
-  id,
-  onePage,
-  pagination,
-  paginationSchema,
-  shownNetwork,
-  timestamp,
-} from "../http/formats.ts";
-import { keyedRoute } from "../http/route.ts";
-import { SHORT_DEPOSIT_EXAMPLE, shortDeposit } from "./deposits.ts";
+import { eg } from "../http/example.ts";
+import * as f from "../http/fields.ts";
+import { listed, pageOf, pages } from "../http/list.ts";
+import { route } from "../http/route.ts";
+import { shown } from "../http/shown.ts";
+import { shortDeposit } from "./deposits.ts";
 
-/** As stored: the merchant's id, an underscore, what the merchant calls its customer. */
-export const storedIdentifier = z.string().min(1).meta({
+/** As stored: the merchant's id, an underscore, the merchant's own name for its customer. */
+export const storedIdentifier = eg(z.string().min(1), `${f.exampleId("mer")}_customer-7`).meta({
   description: "`<merchant_id>_<identifier>`",
-  examples: [`${exampleId("mer")}_customer-7`],
+  examples: [`${f.exampleId("mer")}_customer-7`],
 });
 
-/** Answer to a new or refreshed address. */
 const depositAddressCreated = z.object({
-  address,
+  address: f.address,
   identifier: storedIdentifier,
-  network: shownNetwork,
-  networkSymbol: shownNetwork.meta({ description: "The same as network" }),
-  referenceId: z.string().optional().meta({ description: "Echoed only when supplied" }),
+  network: f.network,
+  networkSymbol: f.network.meta({ description: "The same as network" }),
+  referenceId: eg(
+    z.string().optional().meta({ description: "Echoed only when supplied" }),
+    "order-1001",
+  ),
 }).meta({ id: "DepositAddressCreated" });
 
-/** Answer of the list. */
-const depositAddressList = z.object({
-  addresses: z.array(
-    z.object({
-      id: id("adr"),
-      address,
-      networkSymbol: shownNetwork,
-      createdAt: timestamp,
-      deposits: z.array(shortDeposit).meta({ description: "The newest 10" }),
-    }).meta({ id: "DepositAddress" }),
-  ),
-  pagination: paginationSchema,
-});
+const depositAddress = z.object({
+  id: f.id("adr"),
+  address: f.address,
+  networkSymbol: f.network,
+  createdAt: f.timestamp,
+  deposits: z.array(shortDeposit).meta({ description: "The newest 10" }),
+}).meta({ id: "DepositAddress" });
 
-const DEPOSIT_ADDRESS_CREATED_EXAMPLE = {
-  address: EXAMPLE.address,
-  identifier: `${exampleId("mer")}_customer-7`,
-  network: "TRX",
-  networkSymbol: "TRX",
-  referenceId: "order-1001",
-};
-
-const DEPOSIT_ADDRESS_LIST_EXAMPLE = {
-  addresses: [{
-    id: exampleId("adr"),
-    address: EXAMPLE.address,
-    networkSymbol: "TRX",
-    createdAt: EXAMPLE.time,
-    deposits: [SHORT_DEPOSIT_EXAMPLE],
-  }],
-  pagination: onePage(1_000),
-};
-
-/** Answer of the merchant's own top-up address. */
-const topUpAddress = z.object({ address, network: shownNetwork });
-
-const TOP_UP_ADDRESS_EXAMPLE = { address: EXAMPLE.address, network: "TRX" };
+const topUpAddress = z.object({ address: f.address, network: f.network });
 
 /** Rows of a list's page where the request names no limit. */
 const LONGEST_PAGE = 1_000;
 
-/** `POST /api/deposit-address`. */
-export const createDepositAddress = keyedRoute({
-  method: "POST",
-  path: "/api/deposit-address",
+export const createDepositAddress = route({
+  at: "POST /api/deposit-address",
   summary: "Create the deposit address of an end customer, or refresh its reference",
   description:
     "An address takes every supported token of its network and stays watched for ever. " +
@@ -100,7 +62,11 @@ export const createDepositAddress = keyedRoute({
   access: { scope: "own", anyOf: ["write", "deposit"] },
   needsActiveMerchant: true,
   rateCategory: "deposits",
-  body: z.object({ network, identifier, referenceId: referenceId.nullish() }),
+  body: z.object({
+    network: f.network,
+    identifier: f.identifier,
+    referenceId: f.referenceId.nullish(),
+  }),
   headers: [{
     name: "If-None-Match",
     description: "`*` creates only: where the customer has an address, the answer is 409",
@@ -110,7 +76,6 @@ export const createDepositAddress = keyedRoute({
     201: {
       description: "The address, new or the one the customer already has",
       schema: depositAddressCreated,
-      example: DEPOSIT_ADDRESS_CREATED_EXAMPLE,
     },
   },
   errors: ["deposits_closed_on_network", "address_exists"],
@@ -148,71 +113,36 @@ export const createDepositAddress = keyedRoute({
   },
 });
 
-/** `GET /api/deposit-address`. */
-export const getDepositAddresses = keyedRoute({
-  method: "GET",
-  path: "/api/deposit-address",
+export const getDepositAddresses = route({
+  at: "GET /api/deposit-address",
   summary: "List deposit addresses with their newest deposits",
   access: { scope: "own", anyOf: ["read"] },
   rateCategory: "transactions",
-  query: z.object({
-    network: network.optional(),
-    page: page.default(1),
-    limit: limit.default(LONGEST_PAGE),
-  }),
+  query: z.object({ network: f.network.optional(), ...pages(LONGEST_PAGE) }),
   responses: {
     200: {
       description: "Addresses, newest first",
-      schema: depositAddressList,
-      example: DEPOSIT_ADDRESS_LIST_EXAMPLE,
+      schema: pageOf("addresses", depositAddress, LONGEST_PAGE),
     },
   },
   handler: async ({ merchantId, query }, context) => {
-    const { sql } = context;
-    const found = await listDepositAddresses(sql, merchantId, query.network ?? null, query);
-    return await heldBack(context, merchantId, found.rows) ?? ok({
-      addresses: found.rows.map(addressView),
-      pagination: pagination(query, found.total),
-    });
+    const found = await listDepositAddresses(context.sql, merchantId, query.network ?? null, query);
+    return await heldBack(context, merchantId, found.rows) ??
+      listed("addresses", found, query, addressView);
   },
 });
 
 function addressView(row: ListedAddress) {
-  return {
-    id: row.id,
-    address: row.address,
-    networkSymbol: row.network,
-    createdAt: new Date(row.createdAt).toISOString(),
-    deposits: row.deposits.map(addressDepositView),
-  };
+  return shown(depositAddress, { ...row, networkSymbol: row.network });
 }
 
-/** A deposit as it is shown in the list of its address. */
-export function addressDepositView(deposit: AddressDeposit) {
-  return {
-    id: deposit.id,
-    amount: formatAmount(deposit.amount),
-    currency: deposit.currency,
-    status: deposit.status,
-    createdAt: new Date(deposit.createdAt).toISOString(),
-  };
-}
-
-/** `GET /api/merchants/{merchantId}/top-up-address`. */
-export const getTopUpAddress = keyedRoute({
-  method: "GET",
-  path: "/api/merchants/{merchantId}/top-up-address",
+export const getTopUpAddress = route({
+  at: "GET /api/merchants/{merchantId}/top-up-address",
   summary: "The merchant's own top-up address, made on first use",
   access: { scope: "named", anyOf: ["read"], adminAnyOf: ["admin:read", "admin:write"] },
   rateCategory: "transactions",
-  query: z.object({ network }),
-  responses: {
-    200: {
-      description: "The address, the same every time",
-      schema: topUpAddress,
-      example: TOP_UP_ADDRESS_EXAMPLE,
-    },
-  },
+  query: z.object({ network: f.network }),
+  responses: { 200: { description: "The address, the same every time", schema: topUpAddress } },
   errors: ["record_not_found", "deposits_closed_on_network", "merchant_not_active"],
   handler: async ({ caller, merchantId, query, now }, context) => {
     const { sql, chains, addressBook } = context;

@@ -15,29 +15,59 @@ import {
   type SessionRow,
 } from "../../ledger/sessions.ts";
 import { formatQuote, quoteAmount } from "../../rates/quote.ts";
-import { created, ok } from "../http/answer.ts";
+import { created } from "../http/answer.ts";
 import { heldBack } from "../http/checks.ts";
 import type { ApiContext } from "../http/context.ts";
 import { invalidField, notDone, refused, validationFailed } from "../http/errors.ts";
-import {
-  fiatCode,
-  identifier,
-  limit,
-  network,
-  page,
-  positiveAmount,
-  referenceId,
-} from "../http/fields.ts";
-import { pagination } from "../http/formats.ts";
-import { keyedRoute } from "../http/route.ts";
+import { eg } from "../http/example.ts";
+import * as f from "../http/fields.ts";
+import { listed, pageOf, pages } from "../http/list.ts";
+import { route } from "../http/route.ts";
 import { hashSessionToken } from "../http/session_token.ts";
-import { addressDepositView } from "./deposit_address.ts";
-import {
-  DEPOSIT_URL_CREATED_EXAMPLE,
-  DEPOSIT_URL_LIST_EXAMPLE,
-  depositUrlCreated,
-  depositUrlList,
-} from "./deposit_url_schema.ts";
+import { shown } from "../http/shown.ts";
+import { storedIdentifier } from "./deposit_address.ts";
+import { shortDeposit } from "./deposits.ts";
+
+const PAGE = "https://pay.example/deposit/q7Jt0bXkS3m1Y8wVZr5oLQ2uA9dHfEcN6gTiPsKxB4M";
+const PAGE_WITH_QUERY = `${PAGE}?ref=order-1001&amount=10&currency=EUR`;
+
+const url = eg(z.string().min(1), PAGE_WITH_QUERY).meta({
+  format: "uri",
+  examples: [PAGE_WITH_QUERY],
+});
+
+const depositUrlCreated = z.object({
+  url,
+  address: f.address,
+  identifier: storedIdentifier,
+  network: f.network,
+  sessionToken: eg(z.string().min(1), PAGE.slice(-43)),
+  expiresAt: eg(
+    f.timestamp.meta({ description: "15 minutes after creation" }),
+    "2026-08-13T09:45:00.000Z",
+  ),
+  referenceId: eg(z.string().optional(), "order-1001"),
+  requestedAmount: eg(f.decimal.optional(), "10"),
+  requestedCurrency: eg(z.string().optional(), "EUR"),
+  token: eg(z.string().optional(), undefined),
+  exchangeRate: eg(f.decimal.optional().meta({ description: "Fiat units per USDT" }), "0.86"),
+  amount: eg(
+    f.eightPlaces.optional().meta({ description: "requestedAmount at exchangeRate" }),
+    "11.62790698",
+  ),
+}).meta({
+  id: "DepositUrlCreated",
+  description: "What was not supplied, or cannot be quoted, is left out",
+});
+
+const depositUrl = z.object({
+  id: f.id("ses"),
+  url: eg(url, PAGE),
+  address: f.address,
+  network: f.network,
+  createdAt: f.timestamp,
+  deposits: z.array(shortDeposit).meta({ description: "The newest 10" }),
+}).meta({ id: "DepositUrl" });
 
 /** The time that a hosted page accepts payments, milliseconds. */
 const LIFETIME_MS = 15 * 60_000;
@@ -46,20 +76,18 @@ const LIFETIME_MS = 15 * 60_000;
 const LONGEST_PAGE = 1_000;
 
 const newDepositUrl = z.object({
-  network,
-  identifier,
-  referenceId: referenceId.nullish(),
-  requestedCurrency: fiatCode.nullish(),
-  requestedAmount: positiveAmount.nullish(),
+  network: f.network,
+  identifier: f.identifier,
+  referenceId: f.referenceId.nullish(),
+  requestedCurrency: f.fiatCode.nullish(),
+  requestedAmount: f.positiveAmount.nullish(),
   token: z.string().regex(/^[^\p{C}]{1,64}$/u, {
     message: "Expected 1 to 64 printable characters",
   }).nullish(),
 });
 
-/** `POST /api/deposit-url`. */
-export const createDepositUrl = keyedRoute({
-  method: "POST",
-  path: "/api/deposit-url",
+export const createDepositUrl = route({
+  at: "POST /api/deposit-url",
   summary: "Create a hosted payment page with a fresh address",
   description:
     "Send the customer to `url`. With `requestedAmount` and `requestedCurrency`, and while " +
@@ -70,18 +98,8 @@ export const createDepositUrl = keyedRoute({
   needsActiveMerchant: true,
   rateCategory: "deposits",
   body: newDepositUrl,
-  responses: {
-    201: {
-      description: "The page, open for 15 minutes",
-      schema: depositUrlCreated,
-      example: DEPOSIT_URL_CREATED_EXAMPLE,
-    },
-  },
-  errors: [
-    "deposits_closed_on_network",
-    "deposits_closed_for_pair",
-    "validation_failed",
-  ],
+  responses: { 201: { description: "The page, open for 15 minutes", schema: depositUrlCreated } },
+  errors: ["deposits_closed_on_network", "deposits_closed_for_pair", "validation_failed"],
   handler: async ({ merchantId, body, now }, context) => {
     const requestedAmount = body.requestedAmount ?? null;
     const requestedCurrency = body.requestedCurrency ?? null;
@@ -181,63 +199,44 @@ function quoteOf(
 
 function createdView(session: SessionRow, token: string, publicUrl: string) {
   const { referenceId, requestedAmount, requestedCurrency, exchangeRate, amount } = session;
-  return {
+  return shown(depositUrlCreated, {
+    ...session,
     url: sessionUrl(publicUrl, token, session),
-    address: session.address,
     identifier: `${session.merchantId}_${session.identifier}`,
-    network: session.network,
     sessionToken: token,
-    expiresAt: new Date(session.expiresAt).toISOString(),
-    ...(referenceId === null ? {} : { referenceId }),
-    ...(requestedAmount === null ? {} : { requestedAmount: formatAmount(requestedAmount) }),
-    ...(requestedCurrency === null ? {} : { requestedCurrency }),
-    ...(session.token === null ? {} : { token: session.token }),
-    ...(exchangeRate === null ? {} : { exchangeRate }),
-    ...(amount === null ? {} : { amount: formatQuote(amount) }),
-  };
+    referenceId: referenceId ?? undefined,
+    requestedAmount: requestedAmount ?? undefined,
+    requestedCurrency: requestedCurrency ?? undefined,
+    token: session.token ?? undefined,
+    exchangeRate: exchangeRate ?? undefined,
+    amount: amount === null ? undefined : formatQuote(amount),
+  });
 }
 
-/** `GET /api/deposit-url`. */
-export const getDepositUrls = keyedRoute({
-  method: "GET",
-  path: "/api/deposit-url",
+export const getDepositUrls = route({
+  at: "GET /api/deposit-url",
   summary: "List hosted payment pages with their newest deposits",
   access: { scope: "own", anyOf: ["read"] },
   rateCategory: "transactions",
-  query: z.object({
-    network: network.optional(),
-    page: page.default(1),
-    limit: limit.default(LONGEST_PAGE),
-  }),
+  query: z.object({ network: f.network.optional(), ...pages(LONGEST_PAGE) }),
   responses: {
     200: {
       description: "Pages, newest first",
-      schema: depositUrlList,
-      example: DEPOSIT_URL_LIST_EXAMPLE,
+      schema: pageOf("depositUrls", depositUrl, LONGEST_PAGE),
     },
   },
   handler: async ({ merchantId, query }, context) => {
-    const found = await listSessions(context.sql, merchantId, query.network ?? null, query);
-    const strange = await heldBack(context, merchantId, found.rows);
-    if (strange !== null) return strange;
-    return ok({
-      depositUrls: found.rows.map((session) => listedView(session, context)),
-      pagination: pagination(query, found.total),
-    });
+    const { sql, publicUrl, sessionTokens } = context;
+    const found = await listSessions(sql, merchantId, query.network ?? null, query);
+    const view = (session: ListedSession) =>
+      shown(depositUrl, {
+        ...session,
+        url: sessionUrl(publicUrl, sessionTokens.of(session.id, session.nonce), session),
+      });
+    return await heldBack(context, merchantId, found.rows) ??
+      listed("depositUrls", found, query, view);
   },
 });
-
-function listedView(session: ListedSession, { publicUrl, sessionTokens }: ApiContext) {
-  const token = sessionTokens.of(session.id, session.nonce);
-  return {
-    id: session.id,
-    url: sessionUrl(publicUrl, token, session),
-    address: session.address,
-    network: session.network,
-    createdAt: new Date(session.createdAt).toISOString(),
-    deposits: session.deposits.map(addressDepositView),
-  };
-}
 
 /** The address of a hosted payment page, with what the merchant wants it to show. */
 function sessionUrl(

@@ -10,7 +10,7 @@ import type { Answer } from "../http/answer.ts";
 import { heldBack } from "../http/checks.ts";
 import type { ApiContext } from "../http/context.ts";
 import { errorAnswer } from "../http/errors.ts";
-import { type PublicRequest, publicRoute } from "../http/route.ts";
+import { type PublicRequest, route } from "../http/route.ts";
 import { hashSessionToken } from "../http/session_token.ts";
 import { renderDocument } from "./document.tsx";
 import { chooseLanguage, type Language } from "./language.ts";
@@ -31,11 +31,10 @@ const responses = {
   200: { description: "The page", schema: null, contentType: "text/html" },
 } as const;
 
-/** `GET /deposit/{token}`. */
-export const getDepositPageOfToken = publicRoute({
-  method: "GET",
-  path: "/deposit/{token}",
+export const getDepositPageOfToken = route({
+  at: "GET /deposit/{token}",
   summary: "The hosted payment page",
+  access: { scope: "public" },
   description: DESCRIPTION,
   rateCategory: "hosted",
   // what else the address carries is for the customer's eyes
@@ -47,15 +46,14 @@ export const getDepositPageOfToken = publicRoute({
   handler: ({ params, query, ...request }, context) => {
     const addressOf = (language: Language) => `?lang=${language}`;
     const statusPath = `../api/deposit-page/status?token=${params.token}`;
-    return pageOf(params.token ?? "", query.lang, { statusPath, addressOf }, request, context);
+    return pageOf(params.token, query.lang, { statusPath, addressOf }, request, context);
   },
 });
 
-/** `GET /api/deposit-page`. */
-export const getDepositPage = publicRoute({
-  method: "GET",
-  path: "/api/deposit-page",
+export const getDepositPage = route({
+  at: "GET /api/deposit-page",
   summary: "The hosted payment page, by a query parameter",
+  access: { scope: "public" },
   description: DESCRIPTION,
   rateCategory: "hosted",
   query: z.object({ token: z.string().optional(), lang }),

@@ -5,16 +5,45 @@
  */
 
 import { z } from "zod";
-import { formatAmount } from "../../ledger/money/amount.ts";
 import type { DepositStatus } from "../../ledger/money/transitions.ts";
 import type { SessionPayment, SessionRow } from "../../ledger/sessions.ts";
 import { formatQuote } from "../../rates/quote.ts";
-import { DEPOSIT_PAGE_STATUS_EXAMPLES, depositPageStatus } from "../deposits/deposit_url_schema.ts";
 import { ok } from "../http/answer.ts";
 import { errorAnswer } from "../http/errors.ts";
-import { publicRoute } from "../http/route.ts";
+import { eg, exampleOf } from "../http/example.ts";
+import * as f from "../http/fields.ts";
+import { route } from "../http/route.ts";
 import { hashSessionToken } from "../http/session_token.ts";
+import { shown } from "../http/shown.ts";
 import { progressOf } from "./page_view.ts";
+
+const depositPageStatus = z.object({
+  status: eg(z.enum(["waiting", "received", "completed", "failed"]), "completed"),
+  deposit: z.object({
+    amount: eg(f.decimal, "100"),
+    currency: f.currency,
+    txHash: f.txHash.nullable(),
+    receivedAt: f.timestamp,
+    creditedAt: f.later.nullable(),
+  }).optional().meta({ description: "Left out while waiting" }),
+  progress: z.object({
+    currency: f.currency,
+    amount: eg(
+      f.eightPlaces.nullable().meta({ description: "The quote; null where there is none" }),
+      "116.27906977",
+    ),
+    received: eg(f.decimal.meta({ description: "Seen on the chain, credited or not" }), "100"),
+    credited: eg(f.decimal, "100"),
+    missing: eg(
+      f.decimal.nullable().meta({
+        description: "What is still to be sent, in what the token can carry; null without a quote",
+      }),
+      "16.27907",
+    ),
+  }).optional().meta({
+    description: "All payments together, in the token the page asks for; left out while waiting",
+  }),
+}).meta({ id: "DepositPageStatus" });
 
 /** The interval at which an open page asks for its payment, milliseconds. */
 export const PACE = {
@@ -51,35 +80,31 @@ export function statusView(
   payment: SessionPayment | null,
 ) {
   if (payment === null) return { status: "waiting" } as const;
-  const { seen, credited, missing } = progressOf(session, payment);
-  return {
-    status: PAYMENT_STATUS[payment.deposit.status],
-    deposit: depositView(payment.deposit),
-    progress: {
-      currency: session.currency,
-      amount: session.amount === null ? null : formatQuote(session.amount),
-      received: formatAmount(seen),
-      credited: formatAmount(credited),
-      missing: missing === null ? null : formatAmount(missing),
+  const { seen: received, credited, missing } = progressOf(session, payment);
+  const { amount: quote, currency } = session;
+  const { deposit } = payment;
+  return shown(depositPageStatus, {
+    status: PAYMENT_STATUS[deposit.status],
+    deposit: {
+      ...deposit,
+      txHash: deposit.txid,
+      receivedAt: deposit.createdAt,
+      creditedAt: deposit.clearedAt,
     },
-  };
+    progress: {
+      currency,
+      amount: quote === null ? null : formatQuote(quote),
+      received,
+      credited,
+      missing,
+    },
+  });
 }
 
-function depositView(deposit: SessionPayment["deposit"]) {
-  return {
-    amount: formatAmount(deposit.amount),
-    currency: deposit.currency,
-    txHash: deposit.txid,
-    receivedAt: new Date(deposit.createdAt).toISOString(),
-    creditedAt: deposit.clearedAt === null ? null : new Date(deposit.clearedAt).toISOString(),
-  };
-}
-
-/** `GET /api/deposit-page/status`. */
-export const getDepositPageStatus = publicRoute({
-  method: "GET",
-  path: "/api/deposit-page/status",
+export const getDepositPageStatus = route({
+  at: "GET /api/deposit-page/status",
   summary: "Status of a hosted payment",
+  access: { scope: "public" },
   description:
     "Safe to poll from a browser, by a page of any origin: the session token is all it needs. " +
     "`completed` is the first credited payment; whether a quote is met, `progress.missing` tells, " +
@@ -91,7 +116,7 @@ export const getDepositPageStatus = publicRoute({
     200: {
       description: "waiting, received, completed or failed",
       schema: depositPageStatus,
-      examples: DEPOSIT_PAGE_STATUS_EXAMPLES,
+      examples: { waiting: { status: "waiting" }, completed: exampleOf(depositPageStatus) },
     },
   },
   errors: ["token_required", "invalid_token", "session_expired"],

@@ -153,3 +153,11 @@ export interface ApiContext extends ApiDeps {
   readonly transportHeaders: Readonly<Record<string, string>>;
   readonly failedAuthentications: FailedAuthentications;
 }
+
+/** Ids of the rows by which a payment may end: two charges and two events at most. */
+export function endIds({ newId }: Pick<ApiContext, "newId">) {
+  return {
+    chargeIds: [newId("chg"), newId("chg")],
+    eventIds: [newId("evt"), newId("evt")],
+  } as const;
+}

@@ -1,5 +1,5 @@
 /**
- * Pieces that the schemas of several endpoints share.
+ * The vocabulary of requests and answers: fields that the schemas of several endpoints share.
  *
  * @module
  */
@@ -9,12 +9,16 @@ import { type Amount, LARGEST_PAYMENT, negate, parseAmount } from "../../ledger/
 import { parseRate, type Rate } from "../../ledger/money/fees.ts";
 import { CURRENCIES, NETWORKS } from "../../ledger/money/pair.ts";
 import { isFiat } from "../../rates/source.ts";
+import { eg } from "./example.ts";
 
 /** `USDT` or `USDC`. */
-export const currency = z.enum(CURRENCIES).meta({ id: "Currency", description: "Token" });
+export const currency = eg(z.enum(CURRENCIES), "USDT").meta({
+  id: "Currency",
+  description: "Token",
+});
 
 /** A NetworkSymbol. */
-export const network = z.enum(NETWORKS).meta({
+export const network = eg(z.enum(NETWORKS), "TRX").meta({
   id: "NetworkSymbol",
   description: "Network; the second half are test networks",
 });
@@ -188,3 +192,88 @@ export const startDate = isoDate.transform((text) => Date.parse(text))
 export const endDate = isoDate.transform((text) =>
   DATE_ONLY.test(text) ? Date.parse(text) + DAY_MS : Date.parse(text) + 1
 ).meta(documentedDate("End of the range, included; a date without a time includes that day"));
+
+/** A canonical decimal string: no exponent, no zeros at the end, no bare point. */
+export const decimal = z.string().regex(/^(?:0|[1-9]\d*)(?:\.\d*[1-9])?$/).brand("amount").meta({
+  id: "Decimal",
+  description: "Decimal string without exponent and without trailing zeros",
+  examples: ["12.5"],
+});
+
+/** A canonical decimal string that may be negative. */
+export const signedDecimal = z.string().regex(
+  /^(?:0|-?(?:[1-9]\d*(?:\.\d*[1-9])?|0\.\d*[1-9]))$/,
+).brand("amount").meta({
+  description: "Decimal string, negative for money out",
+  examples: ["-12.5"],
+});
+
+/** A decimal string with exactly eight places. */
+export const eightPlaces = z.string().regex(/^(?:0|[1-9]\d*)\.\d{8}$/).meta({
+  description: "Decimal string with 8 places, rounded up",
+  examples: ["10.00000000"],
+});
+
+/** A decimal fraction. */
+export const fraction = z.string().regex(/^(?:0|[1-9]\d*)(?:\.\d*[1-9])?$/).meta({
+  description: "Decimal fraction: `0.01` is one per cent",
+  examples: ["0.01"],
+});
+
+const TIME = "2026-08-13T09:30:00.000Z";
+
+/** An instant in UTC. */
+export const timestamp = eg(
+  z.string().regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/).brand("instant"),
+  TIME,
+).meta({ id: "Timestamp", format: "date-time", description: "ISO 8601 in UTC", examples: [TIME] });
+
+/** An instant that is shown as the database keeps it. */
+export const moment = z.string().brand("instant").meta({ format: "date-time" });
+
+/** A timestamp in an example where something has happened since. */
+export const later = eg(timestamp, "2026-08-13T09:30:04.000Z");
+
+/** An instant at UTC+8. */
+export const timestampGmt8 = eg(
+  z.string().regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}\+08:00$/),
+  "2026-08-13T17:30:00.000+08:00",
+).meta({
+  format: "date-time",
+  description: "The same instant at UTC+8",
+  examples: ["2026-08-13T17:30:00.000+08:00"],
+});
+
+/** An id; opaque to clients. */
+export function id(prefix: string) {
+  return eg(z.string().min(1), exampleId(prefix)).meta({ examples: [exampleId(prefix)] });
+}
+
+/** The id that examples show. */
+export function exampleId(prefix: string): string {
+  return `${prefix}_0198a2c4-7d10-7c3e-9b52-3f6e1c0d8a41`;
+}
+
+/** The key that asked for a record. */
+export const madeBy = eg(z.string().nullable(), exampleId("key")).meta({
+  description: "Id of the key that asked for it; null: no key did",
+  examples: [exampleId("key")],
+});
+
+/** The address that examples show. */
+export const ADDRESS = "TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH";
+
+/** An on-chain address. */
+export const address = eg(z.string().min(1), ADDRESS).meta({
+  description: "Address on the network",
+  examples: [ADDRESS],
+});
+
+/** The transaction id that examples show. */
+export const TX_HASH = "4f0c8d27a1b93e65f8c2d4706b1a9e5382d7c6f0415b3a8e9d2c7f6051b4a3e8";
+
+/** A transaction id on a chain. */
+export const txHash = eg(z.string().min(1), TX_HASH).meta({
+  description: "Transaction id on the network",
+  examples: [TX_HASH],
+});

@@ -41,12 +41,14 @@ export type Access =
   }
   | { readonly scope: "admin"; readonly anyOf: readonly Permission[] };
 
+type AdminAccess = Extract<Access, { readonly scope: "admin" }>;
+
 /** The shape of one answer, for the API reference. */
 export interface ResponseDoc {
   readonly description: string;
   /** Of a JSON body; null where the body is something else or empty. */
   readonly schema: z.ZodType | null;
-  /** A body as it may be. */
+  /** A body as it may be, where it is not the schema's own example. */
   readonly example?: unknown;
   /** Several bodies, by name. */
   readonly examples?: Readonly<Record<string, unknown>>;
@@ -113,14 +115,37 @@ export interface SignedRequest {
 /** The answer that refuses a body as it was sent, otherwise null. */
 export type RouteVerify = (request: SignedRequest, context: ApiContext) => Answer | null;
 
-/** Everything about a route but its handler. */
-interface RouteFacts<Q extends z.ZodType, B extends z.ZodType> {
-  readonly method: Method;
-  /** Template with `{name}` parts. */
-  readonly path: string;
+/** Names of the parts of a path: `withdrawalId` of `/api/withdrawals/{withdrawalId}`. */
+type PartsOf<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | PartsOf<Rest>
+  : never;
+
+/** A request as the handler of a route gets it, by who may call the route. */
+type RequestOf<A extends Access, P extends string, Q, B> =
+  & (A["scope"] extends "public" ? PublicRequest<Q, B>
+    : A["scope"] extends "own" | "named" ? ApiRequest<Q, B>
+    : StaffRequest<Q, B>)
+  & { readonly params: Readonly<Record<PartsOf<P>, string>> };
+
+/** A route as it is declared. */
+interface Definition<
+  A extends Access,
+  P extends string,
+  Q extends z.ZodType,
+  B extends z.ZodType,
+> {
+  /** Method and path; the path's parts in braces: `GET /api/resellers/{resellerId}`. */
+  readonly at: `${Method} ${P}`;
   readonly summary: string;
   /** Notes for callers; Markdown. */
   readonly description?: string;
+  readonly access: A;
+  /** The 403 where the key lacks the permission; absent: `forbidden`. */
+  readonly forbidden?: Forbidden;
+  /** True where a merchant's own account must be active. */
+  readonly needsActiveMerchant?: boolean;
+  /** Roles that are turned away whatever the key may do otherwise. */
+  readonly closedTo?: readonly KeyRole[];
   readonly rateCategory: RateCategory;
   readonly query?: Q;
   readonly body?: B;
@@ -141,43 +166,8 @@ interface RouteFacts<Q extends z.ZodType, B extends z.ZodType> {
    * that browsers add by themselves is asked for.
    */
   readonly anyOrigin?: boolean;
-}
-
-/** A route that needs a key. */
-export interface KeyedDefinition<Q extends z.ZodType, B extends z.ZodType>
-  extends RouteFacts<Q, B> {
-  readonly access: Extract<Access, { readonly scope: "own" | "named" }>;
-  /** The 403 where the key lacks the permission; absent: `forbidden`. */
-  readonly forbidden?: Forbidden;
-  /** True where the account must be active. */
-  readonly needsActiveMerchant?: boolean;
-  /** Roles that are turned away whatever the key may do otherwise. */
-  readonly closedTo?: readonly KeyRole[];
   readonly handler: (
-    request: ApiRequest<z.output<Q>, z.output<B>>,
-    context: ApiContext,
-  ) => Answer | Promise<Answer>;
-}
-
-/** A route of administrators, or of them and others. */
-export interface StaffDefinition<Q extends z.ZodType, B extends z.ZodType>
-  extends RouteFacts<Q, B> {
-  readonly access: Extract<Access, { readonly scope: "admin" | "reseller" | "acting" }>;
-  /** True where a merchant's own account must be active. */
-  readonly needsActiveMerchant?: boolean;
-  /** Roles that are turned away whatever the key may do otherwise. */
-  readonly closedTo?: readonly KeyRole[];
-  readonly handler: (
-    request: StaffRequest<z.output<Q>, z.output<B>>,
-    context: ApiContext,
-  ) => Answer | Promise<Answer>;
-}
-
-/** A route that anybody may call. */
-export interface PublicDefinition<Q extends z.ZodType, B extends z.ZodType>
-  extends RouteFacts<Q, B> {
-  readonly handler: (
-    request: PublicRequest<z.output<Q>, z.output<B>>,
+    request: RequestOf<A, P, z.output<Q>, z.output<B>>,
     context: ApiContext,
   ) => Answer | Promise<Answer>;
 }
@@ -205,12 +195,27 @@ export interface Route {
   readonly handler: (request: AnyRequest, context: ApiContext) => Answer | Promise<Answer>;
 }
 
-function facts<Q extends z.ZodType, B extends z.ZodType>(definition: RouteFacts<Q, B>) {
+/** Declares a route. */
+export function route<
+  A extends Access,
+  P extends string,
+  Q extends z.ZodType,
+  B extends z.ZodType,
+>(definition: Definition<A, P, Q, B>): Route {
+  const { at, access } = definition;
+  const [method = "", path = ""] = at.split(" ");
+  const handler = definition.handler as Route["handler"];
+  const isKeyed = access.scope !== "public";
+  const isOfMerchant = access.scope === "own" || access.scope === "named";
   return {
-    method: definition.method,
-    path: definition.path,
+    method: method as Method,
+    path,
     summary: definition.summary,
     description: definition.description ?? null,
+    access,
+    forbidden: definition.forbidden ?? "forbidden",
+    needsActiveMerchant: definition.needsActiveMerchant ?? false,
+    closedTo: definition.closedTo ?? [],
     rateCategory: definition.rateCategory,
     query: definition.query ?? null,
     body: definition.body ?? null,
@@ -220,59 +225,24 @@ function facts<Q extends z.ZodType, B extends z.ZodType>(definition: RouteFacts<
     errors: definition.errors ?? [],
     problemPage: definition.problemPage ?? null,
     anyOrigin: definition.anyOrigin ?? false,
-  };
-}
-
-/** Declares a route that needs a key. */
-export function keyedRoute<Q extends z.ZodType, B extends z.ZodType>(
-  definition: KeyedDefinition<Q, B>,
-): Route {
-  return {
-    ...facts(definition),
-    access: definition.access,
-    forbidden: definition.forbidden ?? "forbidden",
-    needsActiveMerchant: definition.needsActiveMerchant ?? false,
-    closedTo: definition.closedTo ?? [],
     handler: (request, context) => {
-      if (request.caller === null || request.merchantId === null) {
-        throw new TypeError(`Cannot serve a route as nobody is known: ${definition.path}`);
+      if ((isKeyed && request.caller === null) || (isOfMerchant && request.merchantId === null)) {
+        throw new TypeError(`Cannot serve a route as its caller is not known: ${at}`);
       }
-      // The application parsed query and body with this very definition's schemas.
-      return definition.handler(request as ApiRequest<z.output<Q>, z.output<B>>, context);
+      // query and body were parsed with this very definition's schemas
+      return handler(request, context);
     },
   };
 }
 
-/** Declares a route of administrators, or of them and others. */
-export function staffRoute<Q extends z.ZodType, B extends z.ZodType>(
-  definition: StaffDefinition<Q, B>,
-): Route {
-  return {
-    ...facts(definition),
-    access: definition.access,
-    forbidden: "forbidden",
-    needsActiveMerchant: definition.needsActiveMerchant ?? false,
-    closedTo: definition.closedTo ?? [],
-    handler: (request, context) => {
-      if (request.caller === null) {
-        throw new TypeError(`Cannot serve a route as nobody is known: ${definition.path}`);
-      }
-      return definition.handler(request as StaffRequest<z.output<Q>, z.output<B>>, context);
-    },
-  };
-}
+/** Permissions of administrators who may look at everything. */
+export const READERS = ["admin:read", "admin:write"] as const;
 
-/** Declares a route that anybody may call. */
-export function publicRoute<Q extends z.ZodType, B extends z.ZodType>(
-  definition: PublicDefinition<Q, B>,
+/** Declares a route of administrators, which counts against no limit. */
+export function adminRoute<P extends string, Q extends z.ZodType, B extends z.ZodType>(
+  { anyOf, ...definition }:
+    & Omit<Definition<AdminAccess, P, Q, B>, "access" | "rateCategory">
+    & { readonly anyOf: readonly Permission[] },
 ): Route {
-  return {
-    ...facts(definition),
-    access: { scope: "public" },
-    forbidden: "forbidden",
-    needsActiveMerchant: false,
-    closedTo: [],
-    handler: (request, context) =>
-      definition.handler(request as PublicRequest<z.output<Q>, z.output<B>>, context),
-  };
+  return route({ ...definition, access: { scope: "admin", anyOf }, rateCategory: "none" });
 }

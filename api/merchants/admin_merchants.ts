@@ -9,41 +9,44 @@ import { insertMerchant, listMerchants } from "../../ledger/merchants.ts";
 import { type Amount, formatAmount, parseAmount } from "../../ledger/money/amount.ts";
 import type { MerchantRow } from "../../ledger/rows.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
-import { created, ok } from "../http/answer.ts";
+import { created } from "../http/answer.ts";
 import { type Accountable, auditStamp } from "../http/admin_command.ts";
 import type { ApiContext } from "../http/context.ts";
-import { limit, nameOf, page } from "../http/fields.ts";
-import { pagination } from "../http/formats.ts";
-import { staffRoute } from "../http/route.ts";
+import { eg } from "../http/example.ts";
+import * as f from "../http/fields.ts";
+import { listed, pageOf, pages } from "../http/list.ts";
+import { adminRoute, READERS } from "../http/route.ts";
 import {
-  MERCHANT_CREATED_EXAMPLE,
-  MERCHANT_PAGE_EXAMPLE,
-  merchantCreated,
-  merchantPage,
-} from "./merchant_schema.ts";
-import { ADMIN_FIELDS, OWN_FIELDS, type Patch, profileView, refuseUrls } from "./merchants.ts";
+  ADMIN_FIELDS,
+  merchantProfile,
+  merchantStatus,
+  OWN_FIELDS,
+  type Patch,
+  profileView,
+  refuseUrls,
+} from "./merchants.ts";
+
+const merchantCreated = merchantProfile.extend({
+  webhookSecret: eg(z.string().meta({ description: "Shown now and never again" }), "whsec_..."),
+}).meta({ id: "MerchantCreated" });
 
 const ONE = parseAmount("1") as Amount;
 
 const newMerchant = z.strictObject({
   ...OWN_FIELDS,
   ...ADMIN_FIELDS,
-  name: nameOf(200),
+  name: f.nameOf(200),
 });
 
-/** `POST /api/admin/merchants`. */
-export const createMerchant = staffRoute({
-  method: "POST",
-  path: "/api/admin/merchants",
+export const createMerchant = adminRoute({
+  at: "POST /api/admin/merchants",
   summary: "Create a merchant",
-  access: { scope: "admin", anyOf: ["admin:merchants"] },
-  rateCategory: "none",
+  anyOf: ["admin:merchants"],
   body: newMerchant,
   responses: {
     201: {
       description: "The profile, and the webhook secret this once",
       schema: merchantCreated,
-      example: MERCHANT_CREATED_EXAMPLE,
     },
   },
   errors: ["validation_failed"],
@@ -113,33 +116,22 @@ export async function makeMerchant(
   });
 }
 
-/** `GET /api/admin/merchants`. */
-export const getMerchants = staffRoute({
-  method: "GET",
-  path: "/api/admin/merchants",
+export const getMerchants = adminRoute({
+  at: "GET /api/admin/merchants",
   summary: "List merchants, newest first",
-  access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
-  rateCategory: "none",
+  anyOf: READERS,
   query: z.object({
-    page: page.default(1),
-    limit: limit.default(20),
-    status: z.enum(["ACTIVE", "SUSPENDED", "INACTIVE"]).optional(),
+    ...pages(),
+    status: merchantStatus.optional(),
     name: z.string().min(1).max(200).optional(),
     resellerId: z.string().min(1).max(100).optional(),
   }),
   responses: {
-    200: {
-      description: "One page of profiles",
-      schema: merchantPage,
-      example: MERCHANT_PAGE_EXAMPLE,
-    },
+    200: { description: "One page of profiles", schema: pageOf("merchants", merchantProfile) },
   },
   handler: async ({ query }, { sql }) => {
     const { status, name, resellerId } = query;
     const found = await listMerchants(sql, { status, name, resellerId }, query);
-    return ok({
-      merchants: found.rows.map(profileView),
-      pagination: pagination(query, found.total),
-    });
+    return listed("merchants", found, query, profileView);
   },
 });

@@ -9,29 +9,35 @@ import { listApiKeys } from "../../ledger/api_keys.ts";
 import { readMerchant } from "../../ledger/merchants.ts";
 import { ok } from "../http/answer.ts";
 import { isAddressOrRange } from "../http/client_address.ts";
-import { isStorableTime, nameOf } from "../http/fields.ts";
 import { notFound } from "../http/errors.ts";
-import { approveKey, issueKey, keyView, revokeKey, rotateKey } from "./issue_key.ts";
-import { PERMISSIONS } from "../http/permission.ts";
-import { keyedRoute, staffRoute } from "../http/route.ts";
 import {
-  API_KEY_CREATED_EXAMPLE,
-  API_KEY_EXAMPLE,
-  API_KEY_LIST_EXAMPLE,
-  API_KEY_REVOKED_EXAMPLE,
-  API_KEY_ROTATED_EXAMPLE,
   apiKeyCreated,
-  apiKeyList,
-  apiKeyRevoked,
   apiKeyRotated,
   apiKeyShown,
-} from "./api_key_schema.ts";
+  approveKey,
+  issueKey,
+  keyView,
+  revokeKey,
+  rotateKey,
+} from "./issue_key.ts";
+import * as f from "../http/fields.ts";
+import { PERMISSIONS } from "../http/permission.ts";
+import { adminRoute, READERS, route } from "../http/route.ts";
 import { refuseUnknownFields } from "../http/checks.ts";
 
 const MERCHANT_KEYS = "/api/merchants/{merchantId}/api-keys";
 const ADMIN_KEYS = "/api/admin/api-keys";
 const NAMED = { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:keys"] } as const;
-const ADMIN = { scope: "admin", anyOf: ["admin:keys"] } as const;
+const ADMIN = ["admin:keys"] as const;
+
+const apiKeyRevoked = z.object({ id: f.id("key"), revokedAt: f.timestamp });
+
+const LIST = {
+  200: {
+    description: "The keys that are not revoked, without the keys themselves",
+    schema: z.object({ apiKeys: z.array(apiKeyShown) }),
+  },
+};
 
 const ipAllowlist = z.array(
   z.string().max(64).refine(isAddressOrRange, {
@@ -41,10 +47,10 @@ const ipAllowlist = z.array(
 
 const expiresAt = z.iso.datetime({ offset: true, message: "Expected an ISO 8601 date-time" })
   .transform((text) => Date.parse(text))
-  .refine(isStorableTime, { message: "Expected a year from 1970 to 9998" })
+  .refine(f.isStorableTime, { message: "Expected a year from 1970 to 9998" })
   .nullable().optional();
 
-const label = nameOf(100);
+const label = f.nameOf(100);
 
 function permissionsOf<const P extends readonly [string, ...string[]]>(allowed: P) {
   return z.array(z.enum(allowed)).min(1).max(allowed.length)
@@ -69,20 +75,12 @@ const adminKey = z.strictObject({
 /** Hours for which a replaced key stays valid. */
 const overlap = { overlapHours: z.int().min(0).max(168).default(24) };
 
-/** `GET /api/merchants/{merchantId}/api-keys`. */
-export const getApiKeys = keyedRoute({
-  method: "GET",
-  path: MERCHANT_KEYS,
+export const getApiKeys = route({
+  at: `GET ${MERCHANT_KEYS}`,
   summary: "List the keys of a merchant",
   access: { ...NAMED, adminAnyOf: ["admin:read", "admin:write"] },
   rateCategory: "transactions",
-  responses: {
-    200: {
-      description: "The keys that are not revoked, without the keys themselves",
-      schema: apiKeyList,
-      example: API_KEY_LIST_EXAMPLE,
-    },
-  },
+  responses: LIST,
   errors: ["record_not_found"],
   handler: async ({ merchantId, caller }, { sql, duties }) => {
     if (caller.role === "ADMIN" && await readMerchant(sql, merchantId) === null) return notFound;
@@ -90,18 +88,14 @@ export const getApiKeys = keyedRoute({
   },
 });
 
-/** `POST /api/merchants/{merchantId}/api-keys`. */
-export const createApiKey = keyedRoute({
-  method: "POST",
-  path: MERCHANT_KEYS,
+export const createApiKey = route({
+  at: `POST ${MERCHANT_KEYS}`,
   summary: "Create a key; it is shown once",
   access: NAMED,
   needsActiveMerchant: true,
   rateCategory: "transactions",
   body: z.looseObject(merchantKey),
-  responses: {
-    201: { description: "The key", schema: apiKeyCreated, example: API_KEY_CREATED_EXAMPLE },
-  },
+  responses: { 201: { description: "The key", schema: apiKeyCreated } },
   errors: ["record_not_found", "conflict"],
   handler: async ({ body, ...request }, context) => {
     const { caller, merchantId } = request;
@@ -120,10 +114,8 @@ export const createApiKey = keyedRoute({
   },
 });
 
-/** `POST /api/merchants/{merchantId}/api-keys/{keyId}/rotate`. */
-export const rotateApiKey = keyedRoute({
-  method: "POST",
-  path: `${MERCHANT_KEYS}/{keyId}/rotate`,
+export const rotateApiKey = route({
+  at: `POST ${MERCHANT_KEYS}/{keyId}/rotate`,
   summary: "Replace a key; the old one stays valid for a while",
   description:
     "The new key counts as the administrator that the old one counts as. One of another " +
@@ -135,27 +127,20 @@ export const rotateApiKey = keyedRoute({
   needsActiveMerchant: true,
   rateCategory: "transactions",
   body: z.looseObject(overlap).prefault({}),
-  responses: {
-    201: { description: "The new key", schema: apiKeyRotated, example: API_KEY_ROTATED_EXAMPLE },
-  },
+  responses: { 201: { description: "The new key", schema: apiKeyRotated } },
   errors: ["record_not_found", "conflict", "key_of_another"],
   handler: ({ body, ...request }, context) =>
     refuseUnknownFields(request.caller, body, overlap) ??
-      rotateKey(request, request.params.keyId ?? "", body.overlapHours, context),
+      rotateKey(request, request.params.keyId, body.overlapHours, context),
 });
 
-/** `POST /api/merchants/{merchantId}/api-keys/{keyId}/approve`. */
-export const approveApiKey = staffRoute({
-  method: "POST",
-  path: `${MERCHANT_KEYS}/{keyId}/approve`,
+export const approveApiKey = adminRoute({
+  at: `POST ${MERCHANT_KEYS}/{keyId}/approve`,
   summary: "Give a key that needs approval its payout right; again changes nothing",
   description: "The word of another administrator than the one whom the key counts as.",
-  access: ADMIN,
-  rateCategory: "none",
+  anyOf: ADMIN,
   body: z.strictObject({}).prefault({}),
-  responses: {
-    200: { description: "The key", schema: apiKeyShown, example: API_KEY_EXAMPLE },
-  },
+  responses: { 200: { description: "The key", schema: apiKeyShown } },
   errors: ["record_not_found", "same_administrator"],
   handler: (request, context) => {
     const { merchantId = "", keyId = "" } = request.params;
@@ -163,53 +148,31 @@ export const approveApiKey = staffRoute({
   },
 });
 
-/** `DELETE /api/merchants/{merchantId}/api-keys/{keyId}`. */
-export const revokeApiKey = keyedRoute({
-  method: "DELETE",
-  path: `${MERCHANT_KEYS}/{keyId}`,
+export const revokeApiKey = route({
+  at: `DELETE ${MERCHANT_KEYS}/{keyId}`,
   summary: "Revoke a key",
   access: NAMED,
   rateCategory: "transactions",
-  responses: {
-    200: {
-      description: "The key is revoked",
-      schema: apiKeyRevoked,
-      example: API_KEY_REVOKED_EXAMPLE,
-    },
-  },
+  responses: { 200: { description: "The key is revoked", schema: apiKeyRevoked } },
   errors: ["record_not_found"],
-  handler: (request, context) => revokeKey(request, request.params.keyId ?? "", context),
+  handler: (request, context) => revokeKey(request, request.params.keyId, context),
 });
 
-/** `GET /api/admin/api-keys`. */
-export const getAdminKeys = staffRoute({
-  method: "GET",
-  path: ADMIN_KEYS,
+export const getAdminKeys = adminRoute({
+  at: `GET ${ADMIN_KEYS}`,
   summary: "List the keys of administrators",
-  access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
-  rateCategory: "none",
-  responses: {
-    200: {
-      description: "The keys that are not revoked, without the keys themselves",
-      schema: apiKeyList,
-      example: API_KEY_LIST_EXAMPLE,
-    },
-  },
+  anyOf: READERS,
+  responses: LIST,
   handler: async (_request, { sql, duties }) =>
     ok({ apiKeys: (await listApiKeys(sql, null)).map((key) => keyView(key, duties)) }),
 });
 
-/** `POST /api/admin/api-keys`. */
-export const createAdminKey = staffRoute({
-  method: "POST",
-  path: ADMIN_KEYS,
+export const createAdminKey = adminRoute({
+  at: `POST ${ADMIN_KEYS}`,
   summary: "Create a key for an administrator; it is shown once",
-  access: ADMIN,
-  rateCategory: "none",
+  anyOf: ADMIN,
   body: adminKey,
-  responses: {
-    201: { description: "The key", schema: apiKeyCreated, example: API_KEY_CREATED_EXAMPLE },
-  },
+  responses: { 201: { description: "The key", schema: apiKeyCreated } },
   handler: ({ body, ...request }, context) => {
     const { label, permissions, expiresAt, ipAllowlist } = body;
     return issueKey(
@@ -220,42 +183,28 @@ export const createAdminKey = staffRoute({
   },
 });
 
-/** `POST /api/admin/api-keys/{keyId}/rotate`. */
-export const rotateAdminKey = staffRoute({
-  method: "POST",
-  path: `${ADMIN_KEYS}/{keyId}/rotate`,
+export const rotateAdminKey = adminRoute({
+  at: `POST ${ADMIN_KEYS}/{keyId}/rotate`,
   summary: "Replace an administrator's key; the old one stays valid for a while",
-  access: ADMIN,
-  rateCategory: "none",
+  anyOf: ADMIN,
   body: z.strictObject(overlap).prefault({}),
-  responses: {
-    201: { description: "The new key", schema: apiKeyRotated, example: API_KEY_ROTATED_EXAMPLE },
-  },
+  responses: { 201: { description: "The new key", schema: apiKeyRotated } },
   errors: ["record_not_found", "conflict", "key_of_another"],
   handler: ({ body, ...request }, context) =>
     rotateKey(
       { ...request, merchantId: null },
-      request.params.keyId ?? "",
+      request.params.keyId,
       body.overlapHours,
       context,
     ),
 });
 
-/** `DELETE /api/admin/api-keys/{keyId}`. */
-export const revokeAdminKey = staffRoute({
-  method: "DELETE",
-  path: `${ADMIN_KEYS}/{keyId}`,
+export const revokeAdminKey = adminRoute({
+  at: `DELETE ${ADMIN_KEYS}/{keyId}`,
   summary: "Revoke an administrator's key",
-  access: ADMIN,
-  rateCategory: "none",
-  responses: {
-    200: {
-      description: "The key is revoked",
-      schema: apiKeyRevoked,
-      example: API_KEY_REVOKED_EXAMPLE,
-    },
-  },
+  anyOf: ADMIN,
+  responses: { 200: { description: "The key is revoked", schema: apiKeyRevoked } },
   errors: ["record_not_found", "conflict"],
   handler: (request, context) =>
-    revokeKey({ ...request, merchantId: null }, request.params.keyId ?? "", context),
+    revokeKey({ ...request, merchantId: null }, request.params.keyId, context),
 });

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { z } from "zod";
 import {
   approveApiKey,
   insertApiKey,
@@ -15,7 +16,7 @@ import {
 } from "../../ledger/api_key_changes.ts";
 import { findApiKey, type KeyRecord } from "../../ledger/api_keys.ts";
 import { awaitsApproval, type Duties, isSameHand } from "../../ledger/money/duties.ts";
-import { hubAudit, recordRefusal } from "../http/admin_command.ts";
+import { type Accountable, hubAudit, recordRefusal } from "../http/admin_command.ts";
 import { type Answer, created, ok } from "../http/answer.ts";
 import { isWithin } from "../http/client_address.ts";
 import type { ApiContext } from "../http/context.ts";
@@ -27,16 +28,71 @@ import {
   notFound,
   refused,
 } from "../http/errors.ts";
+import { eg } from "../http/example.ts";
+import * as f from "../http/fields.ts";
 import { hashApiKey, mintApiKey } from "../http/key_ring.ts";
-import { actorOf, type Caller, holds, type KeyRole, type Permission } from "../http/permission.ts";
+import {
+  actorOf,
+  type Caller,
+  holds,
+  KEY_ROLES,
+  type KeyRole,
+  type Permission,
+  PERMISSIONS,
+} from "../http/permission.ts";
+import { shown } from "../http/shown.ts";
 
-/** The caller, and the account of the key. */
-export interface KeyRequest {
-  readonly caller: Caller;
+const keyFields = {
+  id: f.id("key"),
+  label: eg(z.string(), "shop server"),
+  permissions: eg(z.array(z.enum(PERMISSIONS)), ["read", "write"]),
+  role: eg(z.enum(KEY_ROLES), "MERCHANT"),
+  needsApproval: eg(
+    z.boolean().meta({
+      description:
+        "It has no payout right until another administrator than the one whom it counts as " +
+        "approves it: withdrawals and settlements with it are 403",
+    }),
+    false,
+  ),
+  ipAllowlist: eg(z.array(z.string()).nullable(), null),
+  createdAt: f.timestamp,
+  expiresAt: eg(f.timestamp.nullable(), null),
+};
+
+/** A key as it is listed. */
+export const apiKeyShown = z.object({
+  ...keyFields,
+  lastUsedAt: f.later.nullable().meta({ description: "To a few minutes" }),
+}).meta({ id: "ApiKey" });
+
+/** A new key. */
+export const apiKeyCreated = z.object({
+  ...keyFields,
+  apiKey: eg(
+    z.string().meta({
+      description: "The key itself; shown now and never again",
+      examples: ["sk_production_..."],
+    }),
+    "sk_production_...",
+  ),
+}).meta({ id: "ApiKeyCreated" });
+
+/** A key that takes another one's place. */
+export const apiKeyRotated = apiKeyCreated.extend({
+  previous: z.object({ id: f.id("key"), expiresAt: eg(f.timestamp, "2026-08-14T09:30:00.000Z") }),
+  nowNeedApproval: z.array(f.id("key")).meta({
+    description:
+      "Keys of the account that have lost their payout right until they are approved, as " +
+      "the merchant has made the key that it was handed its own",
+  }),
+}).meta({ id: "ApiKeyRotated" });
+
+/** A request about a key. */
+export interface KeyRequest extends Accountable {
   /** Null: for administrators. */
   readonly merchantId: string | null;
   readonly now: number;
-  readonly requestId: string;
 }
 
 /** The properties of a new key. */
@@ -52,18 +108,20 @@ export interface WantedKey {
 
 const HOUR_MS = 3_600_000;
 
+/** Roles of the keys that a key of a role makes. */
+const MAY_MAKE: Readonly<Record<KeyRole, readonly KeyRole[]>> = {
+  ADMIN: ["ADMIN", "MERCHANT", "RESELLER"],
+  MERCHANT: ["MERCHANT", "RESELLER"],
+  RESELLER: ["RESELLER"],
+};
+
 /** True where one key may make, replace or end another with these rights. */
 function mayGrant(
   caller: Caller,
   key: Pick<KeyRecord, "role" | "permissions" | "expiresAt" | "ipAllowlist">,
 ): boolean {
   const { ipAllowlist } = caller;
-  const roles: Readonly<Record<KeyRole, readonly KeyRole[]>> = {
-    ADMIN: ["ADMIN", "MERCHANT", "RESELLER"],
-    MERCHANT: ["MERCHANT", "RESELLER"],
-    RESELLER: ["RESELLER"],
-  };
-  return roles[caller.role].includes(key.role) &&
+  return MAY_MAKE[caller.role].includes(key.role) &&
     key.permissions.every((permission) => holds(caller.permissions, permission)) &&
     (caller.expiresAt === null ||
       (key.expiresAt !== null && key.expiresAt <= caller.expiresAt)) &&
@@ -86,13 +144,14 @@ export async function issueKey(
   context: ApiContext,
 ): Promise<Answer> {
   const { caller, merchantId, now } = request;
+  const { role, permissions, label } = wanted;
   const key = {
     id: context.newId("key"),
     merchantId,
-    role: wanted.role,
-    permissions: wanted.permissions,
+    role,
+    permissions,
     administrator: caller.administrator,
-    label: wanted.label,
+    label,
     ipAllowlist: wanted.ipAllowlist === undefined ? caller.ipAllowlist : wanted.ipAllowlist,
     expiresAt: wanted.expiresAt === undefined ? caller.expiresAt : wanted.expiresAt,
     createdAt: now,
@@ -112,7 +171,8 @@ export async function issueKey(
   if (standing === null) {
     return conflict(`An account has ${MOST_KEYS} keys at most; revoke one that is not needed.`);
   }
-  return created({ ...issued({ ...key, ...standing }, context.duties), apiKey });
+  const record = { ...issued({ ...key, ...standing }, context.duties), apiKey };
+  return created(shown(apiKeyCreated, record));
 }
 
 /**
@@ -139,8 +199,7 @@ export async function rotateKey(
   const apiKey = mintApiKey(context.environment);
   // a merchant's own key that an administrator replaces is known to that one from now on
   const administrator = person ?? caller.administrator;
-  const hash = hashApiKey(apiKey);
-  const fresh: NewKey = { ...old, id, administrator, createdAt: now, hash };
+  const fresh: NewKey = { ...old, id, administrator, createdAt: now, hash: hashApiKey(apiKey) };
   const until = now + overlapHours * HOUR_MS;
   const rotated = await rotateApiKey(
     context.sql,
@@ -161,14 +220,14 @@ export async function rotateKey(
   if (rotated === null) return conflict("The key has ended and cannot be rotated.");
   context.keys.forget(merchantId);
   const { needsApproval, ends, nowNeedApproval } = rotated;
-  return created({
+  return created(shown(apiKeyRotated, {
     ...issued({ ...fresh, needsApproval }, context.duties),
     apiKey,
-    previous: { id: keyId, expiresAt: new Date(ends).toISOString() },
+    previous: { id: keyId, expiresAt: ends },
     nowNeedApproval: nowNeedApproval.filter(() =>
       awaitsApproval(context.duties, { needsApproval: true })
     ),
-  });
+  }));
 }
 
 /** Gives a merchant's key its payout right: the word of another administrator than its own. */
@@ -205,42 +264,29 @@ export async function revokeKey(
   if (keyId !== caller.keyId && !mayGrant(caller, key)) return forbidden;
   const audit = hubAudit(request, "api-key.revoke", keyId, context, imageOf(key), null);
   const outcome = await revokeApiKey(context.sql, merchantId, keyId, audit);
-  switch (outcome) {
-    case "not_found":
-      return notFound;
-    case "last_admin":
-      return conflict("The last key that can administrate cannot be revoked.");
-    case "revoked":
-      context.keys.forget(merchantId);
-      return ok({ id: keyId, revokedAt: new Date(now).toISOString() });
-    default: {
-      const never: never = outcome;
-      return never;
-    }
+  if (outcome === "not_found") return notFound;
+  if (outcome === "last_admin") {
+    return conflict("The last key that can administrate cannot be revoked.");
   }
+  outcome satisfies "revoked";
+  context.keys.forget(merchantId);
+  return ok({ id: keyId, revokedAt: new Date(now).toISOString() });
 }
 
 /** A key as it is listed. */
 export function keyView(key: KeyRecord, duties: Pick<Duties, "fourEyes">) {
-  return {
-    ...issued(key, duties),
-    lastUsedAt: key.lastUsedAt === null ? null : new Date(key.lastUsedAt).toISOString(),
-  };
+  return shown(apiKeyShown, issued(key, duties));
 }
 
-type Shown = Omit<KeyRecord, "lastUsedAt">;
-
-function issued(key: Shown, duties: Pick<Duties, "fourEyes">) {
-  return {
-    id: key.id,
-    ...imageOf(key),
-    needsApproval: awaitsApproval(duties, key),
-    createdAt: new Date(key.createdAt).toISOString(),
-  };
+function issued<K extends Pick<KeyRecord, "needsApproval">>(
+  key: K,
+  duties: Pick<Duties, "fourEyes">,
+) {
+  return { ...key, needsApproval: awaitsApproval(duties, key) };
 }
 
 /** As the audit keeps it, whatever the rules are at the time. */
-function imageOf(key: Omit<Shown, "id" | "createdAt">) {
+function imageOf(key: Omit<KeyRecord, "id" | "createdAt" | "lastUsedAt">) {
   return {
     label: key.label,
     permissions: key.permissions,

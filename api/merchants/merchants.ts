@@ -6,7 +6,6 @@
 
 import { z } from "zod";
 import type { ProfilePatch } from "../../actors/merchant/messages.ts";
-import { formatAmount } from "../../ledger/money/amount.ts";
 import { readMerchant } from "../../ledger/merchants.ts";
 import type { MerchantRow } from "../../ledger/rows.ts";
 import { checkHost } from "../../webhooks/check_host.ts";
@@ -15,6 +14,8 @@ import { checkUrl, LONGEST_URL, type UrlRefusal } from "../../webhooks/url_guard
 import { type Answer, ok } from "../http/answer.ts";
 import { auditStamp } from "../http/admin_command.ts";
 import type { ApiContext } from "../http/context.ts";
+import { eg } from "../http/example.ts";
+import * as f from "../http/fields.ts";
 import { detailsOf } from "../http/read_input.ts";
 import {
   forbidden,
@@ -24,26 +25,82 @@ import {
   unavailable,
   validationFailed,
 } from "../http/errors.ts";
-import { boundedAmount, nameOf, rate } from "../http/fields.ts";
-import { keyedRoute } from "../http/route.ts";
-import { MERCHANT_PROFILE_EXAMPLE, merchantProfile } from "./merchant_schema.ts";
+import { route } from "../http/route.ts";
+import { shown } from "../http/shown.ts";
 
-/** `GET /api/merchants/{merchantId}`. */
-export const getMerchant = keyedRoute({
-  method: "GET",
-  path: "/api/merchants/{merchantId}",
+const STATUSES = ["ACTIVE", "SUSPENDED", "INACTIVE"] as const;
+
+/** The status of a merchant. */
+export const merchantStatus = eg(z.enum(STATUSES), "ACTIVE");
+
+/** Requests per minute, by category. */
+function limitsOf<S extends z.ZodType>(perMinute: S) {
+  return {
+    balance: perMinute,
+    deposits: perMinute,
+    withdrawals: perMinute,
+    transactions: perMinute,
+    webhooks: perMinute,
+  };
+}
+
+const unset = eg(z.string().nullable(), null);
+
+/** The profile; the secret is not part of it. */
+export const merchantProfile = z.object({
+  id: f.id("mer"),
+  name: eg(z.string(), "Example Shop"),
+  status: merchantStatus,
+  depositCommissionRate: eg(f.fraction, "0.01"),
+  directDepositFee: eg(f.decimal.meta({ description: "Flat fee of a wallet top-up" }), "1"),
+  webhookUrl: eg(z.string().nullable(), "https://shop.example/callbacks"),
+  webhookEnabled: eg(z.boolean(), true),
+  webhookEvents: eg(
+    z.array(z.string()).nullable().meta({
+      description: "Subscription filter: null sends every event, an empty list none",
+    }),
+    null,
+  ),
+  webhookTimeout: eg(
+    z.int().min(1_000).max(30_000).meta({ description: "Milliseconds" }),
+    10_000,
+  ),
+  webhookRetryCount: eg(z.int().min(0).max(20), 3),
+  successUrl: unset,
+  failureUrl: unset,
+  pageOrigins: eg(
+    z.array(z.string()).nullable().meta({
+      description: "Origins that may show the hosted page in a frame; null or empty: none",
+    }),
+    null,
+  ),
+  logoColor: eg(
+    z.string().nullable().meta({
+      description: "Colour of the merchant's mark on the hosted page, as `#rrggbb`",
+    }),
+    "#0b6e4f",
+  ),
+  rateLimits: eg(
+    z.object(limitsOf(z.int().min(0).nullable().optional())).meta({
+      description: "Requests per minute; absent or null: the default, 0: unlimited",
+    }),
+    {},
+  ),
+  resellerId: eg(f.id("rsl").nullable(), null),
+  createdAt: f.timestamp,
+}).meta({ id: "MerchantProfile" });
+
+export const getMerchant = route({
+  at: "GET /api/merchants/{merchantId}",
   summary: "Profile of a merchant",
   access: { scope: "named", anyOf: ["read"], adminAnyOf: ["admin:read", "admin:write"] },
   rateCategory: "transactions",
-  responses: {
-    200: {
-      description: "The profile, without the secret",
-      schema: merchantProfile,
-      example: MERCHANT_PROFILE_EXAMPLE,
-    },
-  },
+  responses: { 200: { description: "The profile, without the secret", schema: merchantProfile } },
   errors: ["record_not_found"],
-  handler: ({ merchantId }, { sql }) => profile(sql, merchantId),
+  handler: async ({ merchantId }, { sql }) => {
+    const row = await readMerchant(sql, merchantId);
+    return row === null ? notFound : ok(profileView(row));
+  },
 });
 
 /** Kept as it was parsed: what was judged is what is called. */
@@ -85,22 +142,15 @@ export const OWN_FIELDS = {
     .transform((text) => text.toLowerCase()).nullable().optional(),
 };
 
-/** Requests per minute; null: the default, 0: unlimited. */
-const requestsPerMinute = z.int().min(0).max(10_000_000).nullable().optional();
-
 /** Fields that only an administrator sets. */
 export const ADMIN_FIELDS = {
-  name: nameOf(200).optional(),
-  status: z.enum(["ACTIVE", "SUSPENDED", "INACTIVE"]).optional(),
-  depositCommissionRate: rate.optional(),
-  directDepositFee: boundedAmount.optional(),
-  rateLimits: z.strictObject({
-    balance: requestsPerMinute,
-    deposits: requestsPerMinute,
-    withdrawals: requestsPerMinute,
-    transactions: requestsPerMinute,
-    webhooks: requestsPerMinute,
-  }).optional(),
+  name: f.nameOf(200).optional(),
+  status: z.enum(STATUSES).optional(),
+  depositCommissionRate: f.rate.optional(),
+  directDepositFee: f.boundedAmount.optional(),
+  /** Null: the default, 0: unlimited. */
+  rateLimits: z.strictObject(limitsOf(z.int().min(0).max(10_000_000).nullable().optional()))
+    .optional(),
 };
 
 /** Fields of the profile that this endpoint never changes for a merchant. */
@@ -109,22 +159,14 @@ const NOT_THE_MERCHANTS = [...Object.keys(ADMIN_FIELDS), "resellerId", "webhookS
 const ownPatch = z.looseObject(OWN_FIELDS);
 const adminPatch = z.strictObject({ ...OWN_FIELDS, ...ADMIN_FIELDS });
 
-/** `PATCH /api/merchants/{merchantId}`. */
-export const updateMerchant = keyedRoute({
-  method: "PATCH",
-  path: "/api/merchants/{merchantId}",
+export const updateMerchant = route({
+  at: "PATCH /api/merchants/{merchantId}",
   summary: "Change a merchant's settings; status, rates, fees and limits as an administrator",
   access: { scope: "named", anyOf: ["write"], adminAnyOf: ["admin:merchants"] },
   needsActiveMerchant: true,
   rateCategory: "transactions",
   body: ownPatch,
-  responses: {
-    200: {
-      description: "The profile after the change",
-      schema: merchantProfile,
-      example: MERCHANT_PROFILE_EXAMPLE,
-    },
-  },
+  responses: { 200: { description: "The profile after the change", schema: merchantProfile } },
   errors: ["validation_failed", "record_not_found"],
   handler: async ({ body, ...request }, context) => {
     const { caller, merchantId, now } = request;
@@ -218,30 +260,11 @@ export async function refuseUrls(
 
 const NOT_AN_ORIGIN = "Expected an origin, for example https://shop.example, without a path";
 
-async function profile(sql: ApiContext["sql"], merchantId: string): Promise<Answer> {
-  const row = await readMerchant(sql, merchantId);
-  return row === null ? notFound : ok(profileView(row));
-}
-
-/** The profile as it is shown; the secret is not part of it. */
+/** The profile as it is shown. */
 export function profileView(row: MerchantRow) {
-  return {
+  return shown(merchantProfile, {
+    ...row,
     id: row.merchantId,
-    name: row.name,
-    status: row.status,
-    depositCommissionRate: row.depositCommissionRate,
-    directDepositFee: formatAmount(row.directDepositFee),
-    webhookUrl: row.webhookUrl,
-    webhookEnabled: row.webhookEnabled,
-    webhookEvents: row.webhookEvents,
     webhookTimeout: row.webhookTimeoutMs,
-    webhookRetryCount: row.webhookRetryCount,
-    successUrl: row.successUrl,
-    failureUrl: row.failureUrl,
-    pageOrigins: row.pageOrigins,
-    logoColor: row.logoColor,
-    rateLimits: row.rateLimits,
-    resellerId: row.resellerId,
-    createdAt: new Date(row.createdAt).toISOString(),
-  };
+  });
 }

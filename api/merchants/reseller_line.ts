@@ -13,136 +13,110 @@ import { askAsAdmin } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
 import { refuseReversed } from "../http/checks.ts";
 import { notFound, validationFailed } from "../http/errors.ts";
-import { endDate, limit, page, rate, startDate } from "../http/fields.ts";
-import { pagination } from "../http/formats.ts";
-import { staffRoute } from "../http/route.ts";
-import {
-  earningsView,
-  RESELLER_EARNINGS_EXAMPLE,
-  resellerEarnings,
-} from "../statements/charges.ts";
-import {
-  LINE_MERCHANT_PAGE_EXAMPLE,
-  lineMerchantPage,
-  MERCHANT_LINE_EXAMPLE,
-  merchantLine,
-} from "./reseller_schema.ts";
-import { isRefused, resellerFor } from "./resellers.ts";
+import { eg } from "../http/example.ts";
+import * as f from "../http/fields.ts";
+import { dates, listed, pageOf, pages } from "../http/list.ts";
+import { adminRoute, READERS, route } from "../http/route.ts";
+import { shown } from "../http/shown.ts";
+import { earnings, earningsView } from "../statements/charges.ts";
+import { merchantStatus } from "./merchants.ts";
+import { isRefused, READ, resellerFor } from "./resellers.ts";
 
-const READ = {
-  scope: "reseller",
-  anyOf: ["read"],
-  adminAnyOf: ["admin:read", "admin:write"],
-} as const;
+const beneficiary = eg(
+  z.enum(["merchant", "reseller"]).nullable().meta({
+    description: "Whose account the margin is credited to",
+  }),
+  "reseller",
+);
 
-/** `GET /api/resellers/{resellerId}/merchants`. */
-export const getResellerMerchants = staffRoute({
-  method: "GET",
-  path: "/api/resellers/{resellerId}/merchants",
+const lineMerchant = z.object({
+  id: f.id("mer"),
+  name: eg(z.string(), "Example Shop"),
+  status: merchantStatus,
+  marginRate: eg(f.fraction, "0.2"),
+  beneficiary,
+  createdAt: f.timestamp,
+}).meta({ id: "LineMerchant" });
+
+const merchantLine = z.object({
+  merchantId: f.id("mer"),
+  resellerId: f.id("rsl").nullable(),
+  marginRate: eg(f.fraction.nullable(), "0.2"),
+  beneficiary,
+}).meta({ id: "MerchantLine" });
+
+export const getResellerMerchants = route({
+  at: "GET /api/resellers/{resellerId}/merchants",
   summary: "List the merchants of a reseller's line, newest first",
   access: READ,
   rateCategory: "transactions",
-  query: z.object({ page: page.default(1), limit: limit.default(20) }),
+  query: z.object(pages()),
   responses: {
-    200: {
-      description: "One page of merchants",
-      schema: lineMerchantPage,
-      example: LINE_MERCHANT_PAGE_EXAMPLE,
-    },
+    200: { description: "One page of merchants", schema: pageOf("merchants", lineMerchant) },
   },
   errors: ["record_not_found"],
   handler: async ({ caller, params, query }, context) => {
-    const found = await resellerFor(caller, params.resellerId ?? "", context);
+    const found = await resellerFor(caller, params.resellerId, context);
     if (isRefused(found)) return found;
     const merchants = await listMerchants(context.sql, { resellerId: found.id }, query);
-    return ok({
-      merchants: merchants.rows.map((row) => ({
-        id: row.merchantId,
-        name: row.name,
-        status: row.status,
-        marginRate: row.marginRate,
-        beneficiary: beneficiaryOf(row),
-        createdAt: new Date(row.createdAt).toISOString(),
-      })),
-      pagination: pagination(query, merchants.total),
-    });
+    const view = (row: MerchantRow) =>
+      shown(lineMerchant, { ...row, id: row.merchantId, beneficiary: beneficiaryOf(row) });
+    return listed("merchants", merchants, query, view);
   },
 });
 
-/** `GET /api/resellers/{resellerId}/earnings`. */
-export const getResellerEarnings = staffRoute({
-  method: "GET",
-  path: "/api/resellers/{resellerId}/earnings",
+export const getResellerEarnings = route({
+  at: "GET /api/resellers/{resellerId}/earnings",
   summary: "What a reseller earned from its line's fees, per pair",
   access: READ,
   rateCategory: "transactions",
-  query: z.object({ startDate: startDate.optional(), endDate: endDate.optional() }),
+  query: z.object(dates),
   responses: {
     200: {
       description: "Earnings per pair",
-      schema: resellerEarnings,
-      example: RESELLER_EARNINGS_EXAMPLE,
+      schema: z.object({ resellerId: f.id("rsl"), merchantId: f.id("mer"), earnings }),
     },
   },
   errors: ["record_not_found", "validation_failed"],
   handler: async ({ caller, params, query }, context) => {
-    const found = await resellerFor(caller, params.resellerId ?? "", context);
+    const found = await resellerFor(caller, params.resellerId, context);
     if (isRefused(found)) return found;
     const reversed = refuseReversed(query);
     if (reversed !== null) return reversed;
     const range = { from: query.startDate, until: query.endDate };
     const totals = await sumMargins(context.sql, found.merchantId, range, "others");
-    return ok({
-      resellerId: found.id,
-      merchantId: found.merchantId,
-      earnings: totals.map(earningsView),
-    });
+    const { id: resellerId, merchantId } = found;
+    return ok({ resellerId, merchantId, earnings: totals.map(earningsView) });
   },
 });
 
-/** `GET /api/merchants/{merchantId}/reseller`. */
-export const getMerchantReseller = staffRoute({
-  method: "GET",
-  path: "/api/merchants/{merchantId}/reseller",
+export const getMerchantReseller = adminRoute({
+  at: "GET /api/merchants/{merchantId}/reseller",
   summary: "The line a merchant is attached to",
-  access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
-  rateCategory: "none",
+  anyOf: READERS,
   responses: {
-    200: {
-      description: "The line; all null where there is none",
-      schema: merchantLine,
-      example: MERCHANT_LINE_EXAMPLE,
-    },
+    200: { description: "The line; all null where there is none", schema: merchantLine },
   },
   errors: ["record_not_found"],
   handler: async ({ params }, { sql }) => {
-    const merchant = await readMerchant(sql, params.merchantId ?? "");
+    const merchant = await readMerchant(sql, params.merchantId);
     return merchant === null ? notFound : ok(lineView(merchant));
   },
 });
 
-/** `PUT /api/merchants/{merchantId}/reseller`. */
-export const putMerchantReseller = staffRoute({
-  method: "PUT",
-  path: "/api/merchants/{merchantId}/reseller",
+export const putMerchantReseller = adminRoute({
+  at: "PUT /api/merchants/{merchantId}/reseller",
   summary: "Attach a merchant to a reseller's line, or detach it",
-  access: { scope: "admin", anyOf: ["admin:merchants"] },
-  rateCategory: "none",
+  anyOf: ["admin:merchants"],
   body: z.strictObject({
     resellerId: z.string().min(1).max(100).nullable(),
-    marginRate: rate.optional(),
+    marginRate: f.rate.optional(),
     beneficiary: z.enum(["merchant", "reseller"]).optional(),
   }),
-  responses: {
-    200: {
-      description: "The line after the change",
-      schema: merchantLine,
-      example: MERCHANT_LINE_EXAMPLE,
-    },
-  },
+  responses: { 200: { description: "The line after the change", schema: merchantLine } },
   errors: ["record_not_found", "validation_failed"],
   handler: async ({ body, ...request }, context) => {
-    const merchantId = request.params.merchantId ?? "";
+    const merchantId = request.params.merchantId;
     const { resellerId, marginRate = "0", beneficiary = "merchant" } = body;
     const { sql } = context;
     if (await readMerchant(sql, merchantId) === null) return notFound;
@@ -174,11 +148,9 @@ function beneficiaryOf(merchant: MerchantRow): "merchant" | "reseller" | null {
 }
 
 function lineView(merchant: MerchantRow) {
-  const isAttached = merchant.resellerId !== null;
-  return {
-    merchantId: merchant.merchantId,
-    resellerId: merchant.resellerId,
-    marginRate: isAttached ? merchant.marginRate : null,
+  return shown(merchantLine, {
+    ...merchant,
+    marginRate: merchant.resellerId === null ? null : merchant.marginRate,
     beneficiary: beneficiaryOf(merchant),
-  };
+  });
 }

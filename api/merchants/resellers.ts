@@ -19,33 +19,42 @@ import { type Answer, created, ok } from "../http/answer.ts";
 import { hubAudit } from "../http/admin_command.ts";
 import type { ApiContext } from "../http/context.ts";
 import { conflict, forbidden, invalidField, notFound, validationFailed } from "../http/errors.ts";
-import { limit, nameOf, network, onChainAddress, page } from "../http/fields.ts";
-import { pagination } from "../http/formats.ts";
+import { eg } from "../http/example.ts";
+import * as f from "../http/fields.ts";
+import { listed, pageOf, pages } from "../http/list.ts";
 import type { Caller } from "../http/permission.ts";
-import { staffRoute } from "../http/route.ts";
+import { adminRoute, route } from "../http/route.ts";
+import { shown } from "../http/shown.ts";
 import { refuseUnknownFields } from "../http/checks.ts";
 import { isClosedDestination } from "../payouts/withdrawals.ts";
 import { makeMerchant } from "./admin_merchants.ts";
-import {
-  RESELLER_EXAMPLE,
-  RESELLER_PAGE_EXAMPLE,
-  resellerPage,
-  resellerSchema,
-} from "./reseller_schema.ts";
 
-const READ = {
+const resellerSchema = z.object({
+  id: f.id("rsl"),
+  merchantId: f.id("mer").meta({ description: "Its own merchant account" }),
+  name: eg(z.string(), "Example Reseller"),
+  withdrawalAddress: f.address,
+  network: f.network,
+  createdAt: f.timestamp,
+  updatedAt: f.timestamp,
+}).meta({ id: "Reseller" });
+
+const view = (reseller: ResellerRecord) => shown(resellerSchema, reseller);
+
+/** Access of a reseller to its own line, and of administrators. */
+export const READ = {
   scope: "reseller",
   anyOf: ["read"],
   adminAnyOf: ["admin:read", "admin:write"],
 } as const;
 
-const name = nameOf(200);
+const name = f.nameOf(200);
 
 /** The fields of a reseller that can be changed. */
 const CHANGES = {
   name: name.optional(),
-  withdrawalAddress: onChainAddress.optional(),
-  network: network.optional(),
+  withdrawalAddress: f.onChainAddress.optional(),
+  network: f.network.optional(),
 };
 
 /** The reseller in the path, if the caller may see it; otherwise the answer that says no. */
@@ -64,66 +73,44 @@ export function isRefused(found: ResellerRecord | Answer): found is Answer {
   return "body" in found;
 }
 
-/** `GET /api/resellers`. */
-export const getResellers = staffRoute({
-  method: "GET",
-  path: "/api/resellers",
+export const getResellers = route({
+  at: "GET /api/resellers",
   summary: "List resellers, newest first; a reseller sees itself",
   access: READ,
   rateCategory: "transactions",
-  query: z.object({ page: page.default(1), limit: limit.default(20) }),
+  query: z.object(pages()),
   responses: {
-    200: {
-      description: "One page of resellers",
-      schema: resellerPage,
-      example: RESELLER_PAGE_EXAMPLE,
-    },
+    200: { description: "One page of resellers", schema: pageOf("resellers", resellerSchema) },
   },
   handler: async ({ caller, query }, { sql }) => {
     const found = await listResellers(sql, caller.merchantId, query);
     if (caller.role !== "ADMIN" && found.total === 0) return forbidden;
-    return ok({
-      resellers: found.rows.map(resellerView),
-      pagination: pagination(query, found.total),
-    });
+    return listed("resellers", found, query, view);
   },
 });
 
-/** `POST /api/resellers`. */
-export const createReseller = staffRoute({
-  method: "POST",
-  path: "/api/resellers",
+export const createReseller = adminRoute({
+  at: "POST /api/resellers",
   summary: "Create a reseller, with a merchant account of its own unless one is named",
-  access: { scope: "admin", anyOf: ["admin:merchants"] },
-  rateCategory: "none",
+  anyOf: ["admin:merchants"],
   body: z.strictObject({
     name,
-    withdrawalAddress: onChainAddress,
-    network,
+    withdrawalAddress: f.onChainAddress,
+    network: f.network,
     merchantId: z.string().min(1).max(100).optional(),
   }),
-  responses: {
-    201: {
-      description: "The reseller",
-      schema: resellerSchema,
-      example: RESELLER_EXAMPLE,
-    },
-  },
+  responses: { 201: { description: "The reseller", schema: resellerSchema } },
   errors: ["validation_failed", "conflict"],
   handler: async ({ body, ...request }, context) => {
     const { name, withdrawalAddress, network } = body;
-    const refusal = await refuseAddress(
-      body.merchantId ?? null,
-      withdrawalAddress,
-      network,
-      context,
-    );
+    const named = body.merchantId ?? null;
+    const refusal = await refuseAddress(named, withdrawalAddress, network, context);
     if (refusal !== null) return refusal;
-    if (
-      body.merchantId !== undefined && await readMerchant(context.sql, body.merchantId) === null
-    ) return validationFailed("merchantId", "There is no such merchant", "unknown_merchant");
+    if (named !== null && await readMerchant(context.sql, named) === null) {
+      return validationFailed("merchantId", "There is no such merchant", "unknown_merchant");
+    }
     // An account that is left over by a crash in between owns nothing and harms no one.
-    const merchantId = body.merchantId ??
+    const merchantId = named ??
       (await makeMerchant(request, { name }, newWebhookSecret(), request.now, context)).merchantId;
     const reseller: ResellerRecord = {
       id: context.newId("rsl"),
@@ -134,68 +121,43 @@ export const createReseller = staffRoute({
       createdAt: request.now,
       updatedAt: request.now,
     };
-    const audit = hubAudit(
-      { ...request, merchantId },
-      "reseller.create",
-      reseller.id,
-      context,
-      null,
-      {
-        name,
-        withdrawalAddress,
-        network,
-      },
-    );
+    const accountable = { ...request, merchantId };
+    const after = { name, withdrawalAddress, network };
+    const audit = hubAudit(accountable, "reseller.create", reseller.id, context, null, after);
     if (!await insertReseller(context.sql, reseller, audit)) {
       return conflict("This merchant account belongs to a reseller already.");
     }
     context.keys.forget(merchantId);
-    return created(resellerView(reseller));
+    return created(view(reseller));
   },
 });
 
-/** `GET /api/resellers/{resellerId}`. */
-export const getReseller = staffRoute({
-  method: "GET",
-  path: "/api/resellers/{resellerId}",
+export const getReseller = route({
+  at: "GET /api/resellers/{resellerId}",
   summary: "One reseller",
   access: READ,
   rateCategory: "transactions",
-  responses: {
-    200: {
-      description: "The reseller",
-      schema: resellerSchema,
-      example: RESELLER_EXAMPLE,
-    },
-  },
+  responses: { 200: { description: "The reseller", schema: resellerSchema } },
   errors: ["record_not_found"],
   handler: async ({ caller, params }, context) => {
-    const found = await resellerFor(caller, params.resellerId ?? "", context);
-    return isRefused(found) ? found : ok(resellerView(found));
+    const found = await resellerFor(caller, params.resellerId, context);
+    return isRefused(found) ? found : ok(view(found));
   },
 });
 
-/** `PUT /api/resellers/{resellerId}`. */
-export const putReseller = staffRoute({
-  method: "PUT",
-  path: "/api/resellers/{resellerId}",
+export const putReseller = route({
+  at: "PUT /api/resellers/{resellerId}",
   summary: "Change a reseller; its registered address only as an administrator",
   access: { scope: "reseller", anyOf: ["write"], adminAnyOf: ["admin:merchants"] },
   rateCategory: "transactions",
   body: z.looseObject(CHANGES),
-  responses: {
-    200: {
-      description: "The reseller after the change",
-      schema: resellerSchema,
-      example: RESELLER_EXAMPLE,
-    },
-  },
+  responses: { 200: { description: "The reseller after the change", schema: resellerSchema } },
   errors: ["record_not_found"],
   handler: async ({ body, ...request }, context) => {
     const { caller, params } = request;
     const unknown = refuseUnknownFields(caller, body, CHANGES);
     if (unknown !== null) return unknown;
-    const found = await resellerFor(caller, params.resellerId ?? "", context);
+    const found = await resellerFor(caller, params.resellerId, context);
     if (isRefused(found)) return found;
     const { name, withdrawalAddress, network } = body;
     const moves = withdrawalAddress !== undefined || network !== undefined;
@@ -209,9 +171,9 @@ export const putReseller = staffRoute({
       );
       if (refusal !== null) return refusal;
     }
-    const { merchantId } = found;
+    const accountable = { ...request, merchantId: found.merchantId };
     const { before: _before, after: _after, ...audit } = hubAudit(
-      { ...request, merchantId },
+      accountable,
       "reseller.update",
       found.id,
       context,
@@ -220,7 +182,7 @@ export const putReseller = staffRoute({
     );
     const patch = { name, withdrawalAddress, network };
     const updated = await updateReseller(context.sql, found.id, patch, audit);
-    return updated === null ? notFound : ok(resellerView(updated));
+    return updated === null ? notFound : ok(view(updated));
   },
 });
 
@@ -239,13 +201,4 @@ async function refuseAddress(
   return await isClosedDestination(merchantId, network, address, context)
     ? invalidField(field, "The address belongs to this service", "own_address")
     : null;
-}
-
-/** A reseller as it is shown. */
-function resellerView(reseller: ResellerRecord) {
-  return {
-    ...reseller,
-    createdAt: new Date(reseller.createdAt).toISOString(),
-    updatedAt: new Date(reseller.updatedAt).toISOString(),
-  };
 }

@@ -11,7 +11,7 @@ import type { Answer } from "../http/answer.ts";
 import { type ErrorCode, ERRORS } from "../http/error_table.ts";
 import { exampleAnswer } from "../http/errors.ts";
 import { feeInfoSchema } from "../http/fee_info.ts";
-import { decimal, id, shownCurrency, shownNetwork } from "../http/formats.ts";
+import * as f from "../http/fields.ts";
 import type { Route } from "../http/route.ts";
 
 /** One documented error. */
@@ -43,18 +43,18 @@ const FIELDS: Readonly<Record<string, z.ZodType>> = {
   details: z.array(detail),
   from: z.string(),
   to: z.string(),
-  minWithdrawal: decimal,
-  available: decimal,
-  requested: decimal.meta({ description: "The whole debit" }),
-  currency: shownCurrency,
-  network: shownNetwork,
+  minWithdrawal: f.decimal,
+  available: f.decimal,
+  requested: f.decimal.meta({ description: "The whole debit" }),
+  currency: f.currency,
+  network: f.network,
   fees: feeInfoSchema,
   id: z.string(),
-  withdrawalId: id("wd"),
-  settlementId: id("stl"),
-  depositId: id("dep"),
-  merchantId: id("mer"),
-  addressId: id("adr"),
+  withdrawalId: f.id("wd"),
+  settlementId: f.id("stl"),
+  depositId: f.id("dep"),
+  merchantId: f.id("mer"),
+  addressId: f.id("adr"),
 };
 
 /** The documentation of an error. */

@@ -5,7 +5,8 @@
  */
 
 import { EVENT_TYPES, type EventType } from "../../webhooks/event_type.ts";
-import { EVENT_EXAMPLES, EVENT_PAYLOADS } from "../callbacks/event_payloads_schema.ts";
+import { EVENT_PAYLOADS } from "../callbacks/event_payloads.ts";
+import { exampleOf } from "../http/example.ts";
 import { type JsonObject, toJson } from "./json.ts";
 import { type Components, schemaOf } from "./json_schema.ts";
 
@@ -57,7 +58,7 @@ function eventOf(event: EventType, components: Components): JsonObject {
       content: {
         "application/json": {
           schema: schemaOf(EVENT_PAYLOADS[event], "output", components),
-          example: toJson(EVENT_EXAMPLES[event]),
+          example: toJson(exampleOf(EVENT_PAYLOADS[event])),
         },
       },
     },

@@ -65,6 +65,12 @@ function simplify(
     Object.assign(json, Documented.parse(meta.documented));
   }
   delete json.id;
+  // a copy of a named schema says nothing but what it says of itself
+  if (json.$ref !== undefined) {
+    for (const name of Object.keys(json)) {
+      if (name !== "$ref" && name !== "description") delete json[name];
+    }
+  }
   // Clients must live with fields that are added later.
   if (io === "output" && json.additionalProperties === false) delete json.additionalProperties;
   if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;

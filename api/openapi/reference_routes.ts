@@ -5,7 +5,7 @@
  */
 
 import { notFound } from "../http/errors.ts";
-import { publicRoute, type Route } from "../http/route.ts";
+import { type Route, route } from "../http/route.ts";
 import { StaticFile } from "../http/static_file.ts";
 import { CHANGE_RECORD, latestChange } from "./change_record.ts";
 import { openApiDocument } from "./document.ts";
@@ -161,10 +161,10 @@ export function referenceRoutes(
   ]);
 
   return {
-    getOpenApiDocument: publicRoute({
-      method: "GET",
-      path: "/api/openapi.json",
+    getOpenApiDocument: route({
+      at: "GET /api/openapi.json",
       summary: "This document",
+      access: { scope: "public" },
       rateCategory: "public",
       responses: {
         200: { description: "OpenAPI 3.1", schema: null, contentType: "application/json" },
@@ -172,10 +172,10 @@ export function referenceRoutes(
       },
       handler: ({ headers }) => document.answer(headers),
     }),
-    getDocs: publicRoute({
-      method: "GET",
-      path: "/api/docs",
+    getDocs: route({
+      at: "GET /api/docs",
       summary: "The interactive reference",
+      access: { scope: "public" },
       rateCategory: "public",
       responses: {
         200: { description: "A page", schema: null, contentType: "text/html" },
@@ -183,17 +183,17 @@ export function referenceRoutes(
       },
       handler: ({ headers }) => page.answer(headers),
     }),
-    getDocsFile: publicRoute({
-      method: "GET",
-      path: "/api/docs/{file}",
+    getDocsFile: route({
+      at: "GET /api/docs/{file}",
       summary: "A file of the interactive reference",
+      access: { scope: "public" },
       rateCategory: "public",
       responses: {
         200: { description: "A script or a style sheet", schema: null, contentType: "text/plain" },
         304: UNCHANGED,
       },
       errors: ["record_not_found"],
-      handler: ({ params, headers }) => files.get(params.file ?? "")?.answer(headers) ?? notFound,
+      handler: ({ params, headers }) => files.get(params.file)?.answer(headers) ?? notFound,
     }),
   };
 }

@@ -5,6 +5,7 @@
  */
 
 import type { z } from "zod";
+import { exampleOf } from "../http/example.ts";
 import type { ResponseDoc, Route } from "../http/route.ts";
 import { type ErrorDoc, errorsOf } from "./errors.ts";
 import { type JsonObject, toJson } from "./json.ts";
@@ -76,16 +77,19 @@ function success(
 }
 
 function examplesOf(route: Route, doc: ResponseDoc): JsonObject {
-  const examples = doc.examples ?? (doc.example === undefined ? {} : { example: doc.example });
-  for (const [name, example] of Object.entries(examples)) {
-    refuseWrong(doc.schema, example, `${route.method} ${route.path}, ${name}`);
+  const { schema, examples } = doc;
+  if (examples === undefined) {
+    const example = doc.example ?? (schema === null ? undefined : exampleOf(schema));
+    if (example === undefined) return {};
+    refuseWrong(schema, example, `${route.method} ${route.path}`);
+    return { example: toJson(example) };
   }
-  if (doc.examples === undefined) {
-    return doc.example === undefined ? {} : { example: toJson(doc.example) };
+  for (const [name, example] of Object.entries(examples)) {
+    refuseWrong(schema, example, `${route.method} ${route.path}, ${name}`);
   }
   return {
     examples: Object.fromEntries(
-      Object.entries(doc.examples).map(([name, value]) => [name, { value: toJson(value) }]),
+      Object.entries(examples).map(([name, value]) => [name, { value: toJson(value) }]),
     ),
   };
 }
@@ -116,7 +120,7 @@ function failure(
       "application/json": {
         schema: more.length === 0 ? first : { anyOf: [first, ...more] },
         examples: Object.fromEntries(
-          docs.map((doc) => [doc.name, exampleOf(doc, components)]),
+          docs.map((doc) => [doc.name, errorExample(doc, components)]),
         ),
       },
       ...(route.problemPage === null ? {} : { "text/html": { schema: { type: "string" } } }),
@@ -125,7 +129,10 @@ function failure(
 }
 
 /** A reference to the example of an error. */
-function exampleOf({ name, description, example }: ErrorDoc, components: Components): JsonObject {
+function errorExample(
+  { name, description, example }: ErrorDoc,
+  components: Components,
+): JsonObject {
   components.examples.set(name, { summary: description, value: toJson(example.body) });
   return { $ref: `#/components/examples/${name}` };
 }

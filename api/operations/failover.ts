@@ -13,26 +13,25 @@ import {
   readSigningStop,
 } from "../../ledger/failover/holds.ts";
 import { listUndecided } from "../../ledger/failover/unknown_spends.ts";
-import { formatAmount } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { hubAudit, recordRefusal } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
 import { conflict } from "../http/errors.ts";
-import { shownNetwork } from "../http/formats.ts";
-import { staffRoute } from "../http/route.ts";
-
-const moment = z.string().meta({ format: "date-time" });
+import { eg } from "../http/example.ts";
+import * as f from "../http/fields.ts";
+import { adminRoute } from "../http/route.ts";
+import { shown } from "../http/shown.ts";
 
 const holdNetwork = z.object({
-  network: shownNetwork,
+  network: f.network,
   fromHeight: z.int().nullable().meta({ description: "Solid block that this history had read" }),
   readHeight: z.int().nullable(),
-  readTime: moment.nullable(),
+  readTime: f.moment.nullable(),
   headHeight: z.int().nullable(),
-  untilTime: moment.nullable().meta({
+  untilTime: f.moment.nullable().meta({
     description: "Block time that the scan has to pass; null: the chain was not reached yet",
   }),
-  comparedAt: moment.nullable(),
+  comparedAt: f.moment.nullable(),
   gapFirst: z.int().meta({ description: "Derivation indexes that were jumped over" }),
   gapLast: z.int(),
   gapWatched: z.boolean(),
@@ -45,21 +44,21 @@ const hold = z.object({
   after: z.string().nullable(),
   reason: z.string(),
   actor: z.string(),
-  foundAt: moment,
-  endedAt: moment.nullable(),
+  foundAt: f.moment,
+  endedAt: f.moment.nullable(),
   networks: z.array(holdNetwork),
 });
 
 const spend = z.object({
-  network: shownNetwork,
+  network: f.network,
   txid: z.string(),
   height: z.int(),
-  time: moment,
+  time: f.moment,
   wallet: z.string().meta({ description: "`hot`, or the derivation index of a deposit address" }),
   from: z.string(),
   to: z.string(),
   currency: z.string(),
-  amount: z.string(),
+  amount: z.string().brand("amount"),
   status: z.enum(["open", "listed", "cold"]).meta({
     description: "Open ones stop signing; `listed`: a sweep, `cold`: a transfer to the cold wallet",
   }),
@@ -72,7 +71,7 @@ const spend = z.object({
         "`queued`: it can be matched; `signed`: it is queued again when its bytes have " +
         "expired; `approval`: it waits for an administrator",
     }),
-    expiresAt: moment.nullable().meta({
+    expiresAt: f.moment.nullable().meta({
       description: "Until when signed bytes may come to a block",
     }),
   })).meta({ description: "Withdrawals of these terms that would be paid as well" }),
@@ -84,30 +83,22 @@ const loss = z.object({
   kind: z.string(),
   recordId: z.string(),
   referenceId: z.string().nullable(),
-  network: shownNetwork.nullable(),
+  network: f.network.nullable(),
   currency: z.string().nullable(),
-  amount: z.string().nullable(),
+  amount: z.string().brand("amount").nullable(),
   destination: z.string().nullable(),
-  acknowledgedAt: moment,
+  acknowledgedAt: f.moment,
 });
 
 /** Everything that `deno task admin failover` shows. */
 const failoverView = z.object({
-  stops: z.array(z.object({ network: shownNetwork, reason: z.string() })),
-  holds: z.array(hold),
-  unknownSpends: z.array(spend),
-  lostRecords: z.array(loss),
-});
-
-/** Example in the reference. */
-const FAILOVER_EXAMPLE = {
-  stops: [{
+  stops: eg(z.array(z.object({ network: f.network, reason: z.string() })), [{
     network: "TRX",
     reason: "the database has another history, and what was signed before is not compared yet",
-  }],
-  holds: [{
+  }]),
+  holds: eg(z.array(hold), [{
     id: "fov_01a20582-e17d-7732-90a1-1651e71ba509",
-    cause: "history" as const,
+    cause: "history",
     before: "7439612340987654321/1",
     after: "7439612340987654321/2",
     reason: "the database continues another history",
@@ -126,15 +117,15 @@ const FAILOVER_EXAMPLE = {
       gapLast: 5_199,
       gapWatched: true,
     }],
-  }],
-  unknownSpends: [],
-  lostRecords: [],
-};
+  }]),
+  unknownSpends: eg(z.array(spend), []),
+  lostRecords: eg(z.array(loss), []),
+});
 
-/** Answer to a verdict. */
+/** Answer to a decision. */
 export const failoverDone = z.object({
   success: z.literal(true),
-  withdrawalId: z.string().optional(),
+  withdrawalId: eg(z.string().optional(), undefined),
 });
 
 /** Holds that are shown. */
@@ -144,73 +135,35 @@ const DEFAULT_GAP = 1_000;
 
 const reason = z.string().trim().min(1).max(500);
 
-/** `GET /api/admin/failover`. */
-export const getFailover = staffRoute({
-  method: "GET",
-  path: "/api/admin/failover",
+export const getFailover = adminRoute({
+  at: "GET /api/admin/failover",
   summary: "What payouts wait for since the database's history has changed, and what was lost",
-  access: { scope: "admin", anyOf: ["admin:read"] },
-  rateCategory: "none",
-  responses: {
-    200: { description: "How it stands", schema: failoverView, example: FAILOVER_EXAMPLE },
-  },
+  anyOf: ["admin:read"],
+  responses: { 200: { description: "How it stands", schema: failoverView } },
   handler: async (_request, { sql, chains }) => {
     const stops: { network: Network; reason: string }[] = [];
     for (const network of chains.keys()) {
       const stop = await readSigningStop(sql, network);
       if (stop !== null) stops.push({ network, reason: stop });
     }
-    const [holds, spends, lost] = await Promise.all([
+    const [holds, unknownSpends, lostRecords] = await Promise.all([
       listHolds(sql, HOLDS),
       listUndecided(sql),
       listLost(sql),
     ]);
-    return ok({
-      stops,
-      holds: holds.map((hold) => ({
-        ...hold,
-        foundAt: new Date(hold.foundAt).toISOString(),
-        endedAt: textOf(hold.endedAt),
-        networks: hold.networks.map((one) => ({
-          ...one,
-          readTime: textOf(one.readTime),
-          untilTime: textOf(one.untilTime),
-          comparedAt: textOf(one.comparedAt),
-        })),
-      })),
-      unknownSpends: spends.map(({ logIndex: _, fee: _fee, ...spend }) => ({
-        ...spend,
-        time: new Date(spend.time).toISOString(),
-        amount: formatAmount(spend.amount),
-        candidates: spend.candidates.map((one) => ({ ...one, expiresAt: textOf(one.expiresAt) })),
-      })),
-      lostRecords: lost.map((row) => ({
-        ...row,
-        amount: row.amount === null ? null : formatAmount(row.amount),
-        acknowledgedAt: new Date(row.acknowledgedAt).toISOString(),
-      })),
-    });
+    return ok(shown(failoverView, { stops, holds, unknownSpends, lostRecords }));
   },
 });
 
-function textOf(moment: number | null): string | null {
-  return moment === null ? null : new Date(moment).toISOString();
-}
-
-/** `POST /api/admin/failover/declare`. */
-export const declareHistory = staffRoute({
-  method: "POST",
-  path: "/api/admin/failover/declare",
+export const declareHistory = adminRoute({
+  at: "POST /api/admin/failover/declare",
   summary: "Say that an older copy of the database was restored where nothing shows it",
   description: "Holds payouts until everything that may have been signed since the copy was made " +
     "is in a block that was read, or can be in none, and jumps over address numbers " +
     "(`FAILOVER_ADDRESS_GAP`).",
-  access: { scope: "admin", anyOf: ["admin:treasury"] },
-  rateCategory: "none",
+  anyOf: ["admin:treasury"],
   body: z.strictObject({ reason }),
-  responses: {
-    200: { description: "Payouts are held", schema: failoverDone, example: { success: true } },
-  },
+  responses: { 200: { description: "Payouts are held", schema: failoverDone } },
   handler: async ({ body, ...request }, context) => {
     const failoverId = context.newId("fov");
     const accountable = { ...request, merchantId: null };
@@ -229,17 +182,12 @@ const REFUSED = {
   not_compared: "What was signed before may still come to a block",
 };
 
-/** `POST /api/admin/failover/end`. */
-export const endFailover = staffRoute({
-  method: "POST",
-  path: "/api/admin/failover/end",
+export const endFailover = adminRoute({
+  at: "POST /api/admin/failover/end",
   summary: "End a hold that waits only for networks that are served no longer",
-  access: { scope: "admin", anyOf: ["admin:treasury"] },
-  rateCategory: "none",
+  anyOf: ["admin:treasury"],
   body: z.strictObject({ reason }),
-  responses: {
-    200: { description: "It is over", schema: failoverDone, example: { success: true } },
-  },
+  responses: { 200: { description: "It is over", schema: failoverDone } },
   errors: ["conflict"],
   handler: async ({ body, ...request }, context) => {
     const accountable = { ...request, merchantId: null };

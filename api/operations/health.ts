@@ -6,42 +6,33 @@
 
 import { z } from "zod";
 import { ok } from "../http/answer.ts";
-import { publicRoute } from "../http/route.ts";
+import { eg } from "../http/example.ts";
+import { route } from "../http/route.ts";
 
-/** Answer of `/healthz`. */
-const alive = z.object({ status: z.literal("ok") });
-
-/** Answer of `/readyz`. */
 const ready = z.object({
-  status: z.enum(["ok", "degraded", "unready"]),
-  reasons: z.array(z.string()),
+  status: eg(z.enum(["ok", "degraded", "unready"]), "ok"),
+  reasons: eg(z.array(z.string()), []),
 }).meta({ id: "Readiness" });
 
-/** `GET /healthz`: the process answers. */
-export const healthz = publicRoute({
-  method: "GET",
-  path: "/healthz",
+export const healthz = route({
+  at: "GET /healthz",
   summary: "Whether the process answers",
+  access: { scope: "public" },
   rateCategory: "health",
-  responses: { 200: { description: "It does", schema: alive, example: { status: "ok" } } },
+  responses: { 200: { description: "It does", schema: z.object({ status: z.literal("ok") }) } },
   handler: () => ok({ status: "ok" }),
 });
 
 /** Seconds after which it is worth asking an unready node again: what it tells is kept that long. */
 const RETRY_AFTER = "1";
 
-/** `GET /readyz`: 503 only when this node cannot serve. */
-export const readyz = publicRoute({
-  method: "GET",
-  path: "/readyz",
+export const readyz = route({
+  at: "GET /readyz",
   summary: "Whether this node can serve",
+  access: { scope: "public" },
   rateCategory: "health",
   responses: {
-    200: {
-      description: "It can; `degraded` names what is not as it should be",
-      schema: ready,
-      example: { status: "ok", reasons: [] },
-    },
+    200: { description: "It can; `degraded` names what is not as it should be", schema: ready },
     503: {
       description: "It cannot",
       schema: ready,
@@ -55,11 +46,10 @@ export const readyz = publicRoute({
   },
 });
 
-/** `GET /metrics`, in the text format of Prometheus. */
-export const metrics = publicRoute({
-  method: "GET",
-  path: "/metrics",
+export const metrics = route({
+  at: "GET /metrics",
   summary: "Measurements",
+  access: { scope: "public" },
   rateCategory: "health",
   responses: {
     200: {

@@ -18,117 +18,72 @@ import { discardAwaitedProof } from "../../ledger/watcher/contested_transfers.ts
 import { recordRefusal, settingsAudit } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";
 import { conflict, notFound, unavailable } from "../http/errors.ts";
-import { limit, network, page } from "../http/fields.ts";
-import {
-  EXAMPLE,
-  exampleId,
-  id,
-  onePage,
-  pagination,
-  paginationSchema,
-  shownNetwork,
-  timestamp,
-} from "../http/formats.ts";
-import { staffRoute } from "../http/route.ts";
+import { eg } from "../http/example.ts";
+import * as f from "../http/fields.ts";
+import { listed, pageOf, pages } from "../http/list.ts";
+import { adminRoute, READERS } from "../http/route.ts";
+import { shown } from "../http/shown.ts";
 
-/** A row that was quarantined. */
 const quarantinedRow = z.object({
-  merchantId: id("mer"),
-  network: shownNetwork,
-  txid: z.string().meta({ description: "Of a margin: the payment that earned it" }),
-  logIndex: z.int(),
-  phase: z.string(),
-  reason: z.string().meta({
-    description: "Begins with bug, unreadable, unexpected, unclaimed, claimed or unproven",
-  }),
-  data: z.record(z.string(), z.unknown()).meta({ description: "What the chain said" }),
-  createdAt: timestamp,
+  merchantId: f.id("mer"),
+  network: f.network,
+  txid: eg(z.string().meta({ description: "Of a margin: the payment that earned it" }), f.TX_HASH),
+  logIndex: eg(z.int(), -1),
+  phase: eg(z.string(), "outcome"),
+  reason: eg(
+    z.string().meta({
+      description: "Begins with bug, unreadable, unexpected, unclaimed, claimed or unproven",
+    }),
+    "unexpected: the transaction succeeded without the transfer",
+  ),
+  data: eg(
+    z.record(z.string(), z.unknown()).meta({ description: "What the chain said" }),
+    { withdrawalId: f.exampleId("wd"), result: "unexpected" },
+  ),
+  createdAt: f.timestamp,
 }).meta({ id: "QuarantinedRow" });
 
-/** Answer of the list. */
-const quarantinePage = z.object({
-  rows: z.array(quarantinedRow),
-  pagination: paginationSchema,
-});
-
-const KEY = {
-  merchantId: exampleId("mer"),
-  network: "TRX",
-  txid: EXAMPLE.txHash,
-  logIndex: -1,
-  phase: "outcome",
-};
-
-const QUARANTINE_PAGE_EXAMPLE = {
-  rows: [{
-    ...KEY,
-    reason: "unexpected: the transaction succeeded without the transfer",
-    data: { withdrawalId: exampleId("wd"), result: "unexpected" },
-    createdAt: EXAMPLE.time,
-  }],
-  pagination: onePage(20),
-};
-
-/** Answer to a decision about a row. */
-const quarantineDecided = z.object({ success: z.literal(true) });
-
-const QUARANTINE_DECIDED_EXAMPLE = { success: true };
-
 const PATH = "/api/admin/inbox";
-const WRITE = { scope: "admin", anyOf: ["admin:treasury"] } as const;
+const WRITE = ["admin:treasury"] as const;
 
-/** The key of a row. */
 const quarantineKey = {
   merchantId: z.string().min(1).max(100),
-  network,
+  network: f.network,
   txid: z.string().min(1).max(100),
   logIndex: z.int().min(-1).max(1_000_000),
   phase: z.enum(["seen", "solid", "vanished", "submitted", "outcome", "margin", "swept"]),
 };
+const reason = z.string().trim().min(1).max(200);
 const DECIDED = {
-  200: { description: "Done", schema: quarantineDecided, example: QUARANTINE_DECIDED_EXAMPLE },
+  200: { description: "Done", schema: z.object({ success: z.literal(true) }) },
 };
 
-/** `GET /api/admin/inbox`. */
-export const getQuarantine = staffRoute({
-  method: "GET",
-  path: PATH,
+export const getQuarantine = adminRoute({
+  at: `GET ${PATH}`,
   summary: "List what the chain said and a merchant's books could not take, oldest first",
-  access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
-  rateCategory: "none",
+  anyOf: READERS,
   query: z.object({
-    page: page.default(1),
-    limit: limit.default(20),
+    ...pages(),
     kind: z.enum(QUARANTINE_KINDS).optional(),
-    network: network.optional(),
+    network: f.network.optional(),
     merchantId: quarantineKey.merchantId.optional(),
   }),
   responses: {
     200: {
       description: "One page of rows that were quarantined",
-      schema: quarantinePage,
-      example: QUARANTINE_PAGE_EXAMPLE,
+      schema: pageOf("rows", quarantinedRow),
     },
   },
   handler: async ({ query }, { sql }) => {
     const found = await listQuarantine(sql, query, query);
-    return ok({
-      rows: found.rows.map((row) => ({
-        ...row,
-        createdAt: new Date(row.createdAt).toISOString(),
-      })),
-      pagination: pagination(query, found.total),
-    });
+    return listed("rows", found, query, (row) => shown(quarantinedRow, row));
   },
 });
 
-/** `POST /api/admin/inbox/retry`. */
-export const retryInboxRow = staffRoute({
-  method: "POST",
-  path: `${PATH}/retry`,
+export const retryInboxRow = adminRoute({
+  at: `POST ${PATH}/retry`,
   summary: "Give a row back to its merchant that a fault of the service quarantined",
-  access: WRITE,
-  rateCategory: "none",
+  anyOf: WRITE,
   body: z.strictObject(quarantineKey),
   responses: DECIDED,
   errors: ["record_not_found", "conflict"],
@@ -141,14 +96,11 @@ export const retryInboxRow = staffRoute({
   },
 });
 
-/** `POST /api/admin/inbox/acknowledge`. */
-export const acknowledgeInboxRow = staffRoute({
-  method: "POST",
-  path: `${PATH}/acknowledge`,
+export const acknowledgeInboxRow = adminRoute({
+  at: `POST ${PATH}/acknowledge`,
   summary: "Take a row off the list that was dealt with by hand; never one that brings money",
-  access: WRITE,
-  rateCategory: "none",
-  body: z.strictObject({ ...quarantineKey, reason: z.string().trim().min(1).max(200) }),
+  anyOf: WRITE,
+  body: z.strictObject({ ...quarantineKey, reason }),
   responses: DECIDED,
   errors: ["record_not_found", "conflict"],
   handler: async ({ body, ...request }, context) => {
@@ -189,24 +141,15 @@ function answerTo(outcome: QuarantineOutcome, why: string): Answer {
 
 const ACTION = "inbox.discard";
 
-/** `POST /api/admin/inbox/discard`. */
-export const discardInboxRow = staffRoute({
-  method: "POST",
-  path: "/api/admin/inbox/discard",
+export const discardInboxRow = adminRoute({
+  at: "POST /api/admin/inbox/discard",
   summary: "Discard a large transfer that a second node disputes, as there is no such transfer",
   description:
     "Refused unless the configured nodes and a second one have the same block without it. " +
     "Its deposit fails. Whatever reads the transfer once more has it wait for its proof again.",
-  access: { scope: "admin", anyOf: ["admin:treasury"] },
-  rateCategory: "none",
-  body: z.strictObject({
-    ...quarantineKey,
-    phase: z.literal("solid"),
-    reason: z.string().trim().min(1).max(200),
-  }),
-  responses: {
-    200: { description: "Done", schema: quarantineDecided, example: QUARANTINE_DECIDED_EXAMPLE },
-  },
+  anyOf: ["admin:treasury"],
+  body: z.strictObject({ ...quarantineKey, phase: z.literal("solid"), reason }),
+  responses: DECIDED,
   errors: ["record_not_found", "conflict"],
   handler: async ({ body, ...request }, context) => {
     const { reason, ...row } = body;

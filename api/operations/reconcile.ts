@@ -8,77 +8,60 @@ import { z } from "zod";
 import type { ReportBody } from "../../actors/reconcile/report.ts";
 import { newestReports } from "../../ledger/reconcile/reports.ts";
 import { ok } from "../http/answer.ts";
-import {
-  decimal,
-  EXAMPLE,
-  exampleId,
-  shownCurrency,
-  shownNetwork,
-  signedDecimal,
-  timestamp,
-} from "../http/formats.ts";
-import { staffRoute } from "../http/route.ts";
-
-const difference = z.object({
-  subject: z.string().meta({ description: "The record it is about" }),
-  detail: z.string().meta({ description: "Both sides, in words" }),
-});
+import { eg, exampleOf } from "../http/example.ts";
+import * as f from "../http/fields.ts";
+import { adminRoute, READERS } from "../http/route.ts";
+import { shown } from "../http/shown.ts";
 
 const rule = z.object({
   rule: z.string().meta({ description: "What should hold" }),
-  differences: z.array(difference).meta({
-    description: "At most 100; empty: it holds where it was compared",
-  }),
+  differences: z.array(z.object({
+    subject: z.string().meta({ description: "The record it is about" }),
+    detail: z.string().meta({ description: "Both sides, in words" }),
+  })).meta({ description: "At most 100; empty: it holds where it was compared" }),
   unchecked: z.string().nullable().meta({
     description: "Why it, or a part of it, could not be compared; null: all of it was",
   }),
 });
 
 const holding = z.object({
-  currency: shownCurrency,
-  hotWallet: decimal,
-  addresses: decimal,
-  cold: decimal,
-  inFlight: decimal.meta({
-    description: "Signed payouts that are not final; part of what is owed",
-  }),
-  owed: decimal.meta({ description: "To all merchants together" }),
-  house: signedDecimal.meta({ description: "What is left when everybody is paid" }),
+  currency: f.currency,
+  hotWallet: eg(f.decimal, "999990"),
+  addresses: eg(f.decimal, "39"),
+  cold: eg(f.decimal, "0"),
+  inFlight: eg(
+    f.decimal.meta({ description: "Signed payouts that are not final; part of what is owed" }),
+    "10",
+  ),
+  owed: eg(f.decimal.meta({ description: "To all merchants together" }), "50"),
+  house: eg(
+    f.signedDecimal.meta({ description: "What is left when everybody is paid" }),
+    "999979",
+  ),
 });
 
-/** Answer of the comparisons. */
-const reconcileSchema = z.object({
-  reports: z.array(
-    z.object({
-      id: z.string(),
-      scope: z.enum(["quick", "full"]).meta({
-        description:
-          "quick: what costs the same however many payments there were; full: everything",
-      }),
-      startedAt: timestamp,
-      finishedAt: timestamp,
-      differences: z.int().min(0),
-      unchecked: z.int().min(0).meta({
-        description: "Rules that could not be compared, or not in full",
-      }),
-      parts: z.array(z.object({
-        network: shownNetwork.nullable().meta({ description: "null: the books with themselves" }),
-        rules: z.array(rule),
-        holdings: z.array(holding),
-      })),
-    }).meta({ id: "Reconciliation" }),
-  ).meta({ description: "The newest of each scope; none before the first" }),
-});
-
-const RECONCILE_EXAMPLE = {
-  reports: [{
-    id: exampleId("rec"),
-    scope: "full",
-    startedAt: EXAMPLE.time,
-    finishedAt: EXAMPLE.later,
-    differences: 1,
-    unchecked: 0,
-    parts: [{
+const report = z.object({
+  id: eg(z.string(), f.exampleId("rec")),
+  scope: eg(
+    z.enum(["quick", "full"]).meta({
+      description: "quick: what costs the same however many payments there were; full: everything",
+    }),
+    "full",
+  ),
+  startedAt: f.timestamp,
+  finishedAt: f.later,
+  differences: eg(z.int().min(0), 1),
+  unchecked: eg(
+    z.int().min(0).meta({ description: "Rules that could not be compared, or not in full" }),
+    0,
+  ),
+  parts: eg(
+    z.array(z.object({
+      network: f.network.nullable().meta({ description: "null: the books with themselves" }),
+      rules: z.array(rule),
+      holdings: z.array(holding),
+    })),
+    [{
       network: null,
       rules: [{ rule: "every pair sums to zero", differences: [], unchecked: null }],
       holdings: [],
@@ -87,52 +70,32 @@ const RECONCILE_EXAMPLE = {
       rules: [{
         rule: "addresses hold what was paid to them",
         differences: [{
-          subject: `${EXAMPLE.address} USDT`,
+          subject: `${f.ADDRESS} USDT`,
           detail: "39 on the chain, 40 by the books",
         }],
         unchecked: null,
       }],
-      holdings: [{
-        currency: "USDT",
-        hotWallet: "999990",
-        addresses: "39",
-        cold: "0",
-        inFlight: "10",
-        owed: "50",
-        house: "999979",
-      }],
+      holdings: [exampleOf(holding)],
     }],
-  }],
-};
+  ),
+}).meta({ id: "Reconciliation" });
 
-/** `GET /api/admin/reconcile`. */
-export const getReconciliation = staffRoute({
-  method: "GET",
-  path: "/api/admin/reconcile",
+export const getReconciliation = adminRoute({
+  at: "GET /api/admin/reconcile",
   summary: "What the newest comparisons of the books with themselves and the chains found",
-  access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
-  rateCategory: "none",
+  anyOf: READERS,
   responses: {
     200: {
       description: "The newest report of each scope",
-      schema: reconcileSchema,
-      example: RECONCILE_EXAMPLE,
+      schema: z.object({
+        reports: z.array(report).meta({
+          description: "The newest of each scope; none before the first",
+        }),
+      }),
     },
   },
   handler: async (_request, { sql }) => {
     const reports = await newestReports<ReportBody>(sql);
-    return ok({
-      reports: reports.map((
-        { id, scope, startedAt, finishedAt, differences, unchecked, body },
-      ) => ({
-        id,
-        scope,
-        startedAt: new Date(startedAt).toISOString(),
-        finishedAt: new Date(finishedAt).toISOString(),
-        differences,
-        unchecked,
-        parts: body.parts,
-      })),
-    });
+    return ok({ reports: reports.map((row) => shown(report, { ...row, parts: row.body.parts })) });
   },
 });

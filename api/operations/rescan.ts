@@ -13,25 +13,21 @@ import { hubAudit } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
 import { cannotBelieveAs, whyStopped } from "../http/checks.ts";
 import { notFound, validationFailed } from "../http/errors.ts";
-import { shownNetwork } from "../http/formats.ts";
-import { staffRoute } from "../http/route.ts";
+import { eg } from "../http/example.ts";
+import * as f from "../http/fields.ts";
+import { adminRoute } from "../http/route.ts";
+import { shown } from "../http/shown.ts";
 
-/** Answer to reading blocks again. */
 const rescanResult = z.object({
-  network: shownNetwork,
-  from: z.int(),
-  to: z.int(),
-  blocks: z.int().min(0).meta({ description: "Read from the first one on; fewer: ask again" }),
-  merchants: z.int().min(0).meta({ description: "Merchants with payments in them" }),
+  network: f.network,
+  from: eg(z.int(), 1_000),
+  to: eg(z.int(), 1_999),
+  blocks: eg(
+    z.int().min(0).meta({ description: "Read from the first one on; fewer: ask again" }),
+    1_000,
+  ),
+  merchants: eg(z.int().min(0).meta({ description: "Merchants with payments in them" }), 3),
 });
-
-const RESCAN_EXAMPLE = {
-  network: "TRX",
-  from: 1_000,
-  to: 1_999,
-  blocks: 1_000,
-  merchants: 3,
-};
 
 /** Blocks of one request. */
 const MOST_BLOCKS = 1_000;
@@ -40,21 +36,16 @@ const RESCAN_MS = 60_000;
 
 const height = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
 
-/** `POST /api/admin/chains/{network}/rescan`. */
-export const rescanChain = staffRoute({
-  method: "POST",
-  path: "/api/admin/chains/{network}/rescan",
+export const rescanChain = adminRoute({
+  at: "POST /api/admin/chains/{network}/rescan",
   summary: `Read solid blocks again and book what was missed; at most ${MOST_BLOCKS} at once`,
-  access: { scope: "admin", anyOf: ["admin:treasury"] },
-  rateCategory: "none",
+  anyOf: ["admin:treasury"],
   body: z.strictObject({ from: height, to: height }),
-  responses: {
-    200: { description: "What was read", schema: rescanResult, example: RESCAN_EXAMPLE },
-  },
+  responses: { 200: { description: "What was read", schema: rescanResult } },
   errors: ["record_not_found", "validation_failed"],
   handler: async ({ body, ...request }, context) => {
     const { sql, merchants, chains } = context;
-    const network = request.params.network ?? "";
+    const network = request.params.network;
     const chain = isNetwork(network) ? chains.get(network) : undefined;
     if (chain === undefined || !isNetwork(network)) return notFound;
     const { from, to } = body;
@@ -70,17 +61,8 @@ export const rescanChain = staffRoute({
       return validationFailed("to", `The scan itself has only passed block ${passed}`, "too_big");
     }
     // what is done changes nothing that is known, so the intention is all there is to keep
-    const audit = hubAudit(
-      { ...request, merchantId: null },
-      "chain.rescan",
-      network,
-      context,
-      null,
-      {
-        from,
-        to,
-      },
-    );
+    const accountable = { ...request, merchantId: null };
+    const audit = hubAudit(accountable, "chain.rescan", network, context, null, { from, to });
     await writeAudit(sql, audit);
     const outcome = await rescanBlocks(
       {
@@ -97,7 +79,6 @@ export const rescanChain = staffRoute({
     if (outcome.kind === "in_doubt") {
       return cannotBelieveAs(outcome, `${outcome.blocks} blocks were read again and no more`);
     }
-    const { blocks, merchants: told } = outcome;
-    return ok({ network, from, to, blocks, merchants: told });
+    return ok(shown(rescanResult, { ...outcome, network, from, to }));
   },
 });

@@ -10,59 +10,37 @@ import { CURRENCIES, type Currency } from "../../ledger/money/pair.ts";
 import { updateThresholds } from "../../ledger/platform_settings.ts";
 import { settingsAudit } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
-import { boundedAmount } from "../http/fields.ts";
-import { decimal } from "../http/formats.ts";
-import { staffRoute } from "../http/route.ts";
+import { eg } from "../http/example.ts";
+import * as f from "../http/fields.ts";
+import { adminRoute, READERS } from "../http/route.ts";
 
-/** Settings that concern all merchants. */
 const globalSettings = z.object({
-  settlementThresholds: z.object({ USDT: decimal, USDC: decimal }).meta({
-    description: "Settlements of this amount and above wait for approval",
-  }),
+  settlementThresholds: z.object({ USDT: eg(f.decimal, "10000"), USDC: eg(f.decimal, "10000") })
+    .meta({ description: "Settlements of this amount and above wait for approval" }),
 }).meta({ id: "Settings" });
-
-const SETTINGS_EXAMPLE = { settlementThresholds: { USDT: "10000", USDC: "10000" } };
 
 const PATH = "/api/admin/settings";
 
-/** `GET /api/admin/settings`. */
-export const getSettings = staffRoute({
-  method: "GET",
-  path: PATH,
+export const getSettings = adminRoute({
+  at: `GET ${PATH}`,
   summary: "Settings for all merchants",
-  access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
-  rateCategory: "none",
-  responses: {
-    200: {
-      description: "The settings",
-      schema: globalSettings,
-      example: SETTINGS_EXAMPLE,
-    },
-  },
+  anyOf: READERS,
+  responses: { 200: { description: "The settings", schema: globalSettings } },
   handler: async (_request, { settings }) =>
     ok(settingsView((await settings()).settlementThresholds)),
 });
 
-/** `PUT /api/admin/settings`. */
-export const updateSettings = staffRoute({
-  method: "PUT",
-  path: PATH,
+export const updateSettings = adminRoute({
+  at: `PUT ${PATH}`,
   summary: "Change from which amount on settlements wait for approval, per currency",
-  access: { scope: "admin", anyOf: ["admin:settings"] },
-  rateCategory: "none",
+  anyOf: ["admin:settings"],
   body: z.strictObject({
     settlementThresholds: z.strictObject({
-      USDT: boundedAmount.optional(),
-      USDC: boundedAmount.optional(),
+      USDT: f.boundedAmount.optional(),
+      USDC: f.boundedAmount.optional(),
     }),
   }),
-  responses: {
-    200: {
-      description: "The settings after the change",
-      schema: globalSettings,
-      example: SETTINGS_EXAMPLE,
-    },
-  },
+  responses: { 200: { description: "The settings after the change", schema: globalSettings } },
   handler: async ({ body, ...request }, context) => {
     const thresholds = new Map<Currency, Amount>();
     for (const currency of CURRENCIES) {

@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import { type Amount, formatAmount, subtract } from "../../ledger/money/amount.ts";
+import { subtract } from "../../ledger/money/amount.ts";
 import { worthOf } from "../../ledger/money/fees.ts";
 import {
   CURRENCIES,
@@ -13,125 +13,99 @@ import {
   type OutgoingAsset,
   tokenDecimals,
 } from "../../ledger/money/pair.ts";
-import { type CostLine, type CostSum, listCosts } from "../../ledger/treasury/costs.ts";
+import { type CostLine, listCosts } from "../../ledger/treasury/costs.ts";
 import { ok } from "../http/answer.ts";
-import { limit, network } from "../http/fields.ts";
-import {
-  decimal,
-  EXAMPLE,
-  exampleId,
-  shownNetwork,
-  signedDecimal,
-  timestamp,
-  txHash,
-} from "../http/formats.ts";
-import { staffRoute } from "../http/route.ts";
+import { eg } from "../http/example.ts";
+import * as f from "../http/fields.ts";
+import { adminRoute, READERS } from "../http/route.ts";
+import { shown } from "../http/shown.ts";
 
 /** Kinds of transfers out of the service's wallets. */
-export const transferKind = z.enum([
+export const transferKind = eg(
+  z.enum(["payout", "settlement", "sweep", "gas", "delegation", "reclaim", "cold"]),
   "payout",
-  "settlement",
-  "sweep",
-  "gas",
-  "delegation",
-  "reclaim",
-  "cold",
-]);
+);
 
 /** The coin of a transfer; `native` is the network's own coin. */
-export const transferAsset = z.enum([...CURRENCIES, "native"]);
+export const transferAsset = eg(z.enum([...CURRENCIES, "native"]), "USDT");
 
 /** The costs of one kind of transfers. */
 export const costSum = z.object({
   kind: transferKind,
   currency: transferAsset,
-  transfers: z.int().min(0),
-  failed: z.int().min(0).meta({ description: "Of them, those that were included and failed" }),
-  charged: decimal.meta({ description: "Network fees that merchants paid, refunds left out" }),
-  coin: decimal.meta({ description: "What the chain took, in its own coin" }),
-  cost: decimal.meta({ description: "The same in the currency, at the rates of the time" }),
-  unpriced: z.int().min(0).meta({ description: "Transfers that `cost` lacks for want of a rate" }),
+  transfers: eg(z.int().min(0), 1),
+  failed: eg(
+    z.int().min(0).meta({ description: "Of them, those that were included and failed" }),
+    0,
+  ),
+  charged: eg(
+    f.decimal.meta({ description: "Network fees that merchants paid, refunds left out" }),
+    "2.24",
+  ),
+  coin: eg(f.decimal.meta({ description: "What the chain took, in its own coin" }), "6.7785"),
+  cost: eg(
+    f.decimal.meta({ description: "The same in the currency, at the rates of the time" }),
+    "2.03355",
+  ),
+  unpriced: eg(
+    z.int().min(0).meta({ description: "Transfers that `cost` lacks for want of a rate" }),
+    0,
+  ),
 }).meta({ id: "NetworkCost" });
 
-export const COST_SUM_EXAMPLE = {
-  kind: "payout",
-  currency: "USDT",
-  transfers: 1,
-  failed: 0,
-  charged: "2.24",
-  coin: "6.7785",
-  cost: "2.03355",
-  unpriced: 0,
-};
-
-/** Answer of the list of costs. */
-const treasuryCosts = z.object({
-  costs: z.array(
-    z.object({
-      outgoingId: z.string(),
-      attempt: z.int().min(1),
-      merchantId: z.string(),
-      paymentId: z.string().nullable(),
-      kind: transferKind,
-      network: shownNetwork,
-      currency: transferAsset,
-      amount: decimal,
-      txHash,
-      outcome: z.enum(["paid", "failed", "unexpected"]),
-      charged: decimal.nullable().meta({ description: "Null: nobody is charged for this kind" }),
-      coin: decimal.meta({ description: "What the chain took, in its own coin" }),
-      coinRate: decimal.nullable().meta({ description: "Units of the currency per coin then" }),
-      cost: decimal.nullable().meta({ description: "In the currency; null: no rate was known" }),
-      result: signedDecimal.nullable().meta({ description: "`charged` less `cost`" }),
-      countedAt: timestamp,
-    }).meta({ id: "TransferCost" }),
+const transferCost = z.object({
+  outgoingId: eg(z.string(), f.exampleId("out")),
+  attempt: eg(z.int().min(1), 1),
+  merchantId: eg(z.string(), f.exampleId("mer")),
+  paymentId: eg(z.string().nullable(), f.exampleId("wd")),
+  kind: transferKind,
+  network: f.network,
+  currency: transferAsset,
+  amount: eg(f.decimal, "10"),
+  txHash: f.txHash,
+  outcome: eg(z.enum(["paid", "failed", "unexpected"]), "paid"),
+  charged: eg(
+    f.decimal.nullable().meta({ description: "Null: nobody is charged for this kind" }),
+    "2.24",
   ),
-  next: z.string().nullable().meta({ description: "Null at the end" }),
+  coin: eg(f.decimal.meta({ description: "What the chain took, in its own coin" }), "6.7785"),
+  coinRate: eg(
+    f.decimal.nullable().meta({ description: "Units of the currency per coin then" }),
+    "0.3",
+  ),
+  cost: eg(
+    f.decimal.nullable().meta({ description: "In the currency; null: no rate was known" }),
+    "2.03355",
+  ),
+  result: eg(
+    f.signedDecimal.nullable().meta({ description: "`charged` less `cost`" }),
+    "0.20645",
+  ),
+  countedAt: f.later,
+}).meta({ id: "TransferCost" });
+
+const treasuryCosts = z.object({
+  costs: z.array(transferCost),
+  next: eg(z.string().nullable().meta({ description: "Null at the end" }), null),
 });
 
-const TREASURY_COSTS_EXAMPLE = {
-  costs: [{
-    outgoingId: exampleId("out"),
-    attempt: 1,
-    merchantId: exampleId("mer"),
-    paymentId: exampleId("wd"),
-    kind: "payout",
-    network: "TRX",
-    currency: "USDT",
-    amount: "10",
-    txHash: EXAMPLE.txHash,
-    outcome: "paid",
-    charged: "2.24",
-    coin: "6.7785",
-    coinRate: "0.3",
-    cost: "2.03355",
-    result: "0.20645",
-    countedAt: EXAMPLE.later,
-  }],
-  next: null,
-};
-
-/** `GET /api/admin/treasury/costs`. */
-export const getTreasuryCosts = staffRoute({
-  method: "GET",
-  path: "/api/admin/treasury/costs",
+export const getTreasuryCosts = adminRoute({
+  at: "GET /api/admin/treasury/costs",
   summary: "What single transactions cost and what was charged for them, newest first",
   description:
     "`coin` is what the chain took, `cost` the same in the currency at the rate of the time it " +
     "became final. A payout that failed was refunded, so nothing was charged for it. Give " +
     "`next` as `before` to read on.",
-  access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
-  rateCategory: "none",
+  anyOf: READERS,
   query: z.object({
-    network: network.optional(),
+    network: f.network.optional(),
     before: z.string().min(1).max(128).optional(),
-    limit: limit.default(20),
+    limit: f.limit.default(20),
   }),
   responses: {
     200: {
       description: "Transactions whose cost is counted, all kinds",
       schema: treasuryCosts,
-      example: TREASURY_COSTS_EXAMPLE,
     },
   },
   handler: async ({ query }, { sql, chains }) => {
@@ -143,37 +117,18 @@ export const getTreasuryCosts = staffRoute({
 });
 
 function lineView(line: CostLine) {
-  const { coin, rate, charged, countedAt, amount, txid, ...rest } = line;
-  const decimals = decimalsOf(line.currency, line.network);
-  const cost = rate === null ? null : worthOf(coin, rate, decimals);
-  return {
-    ...rest,
-    amount: formatAmount(amount),
-    txHash: txid,
-    charged: shown(charged),
-    coin: formatAmount(coin),
+  const { coin, rate, charged } = line;
+  const cost = rate === null ? null : worthOf(coin, rate, decimalsOf(line.currency, line.network));
+  return shown(transferCost, {
+    ...line,
+    txHash: line.txid,
     coinRate: rate,
-    cost: shown(cost),
-    result: cost === null || charged === null ? null : formatAmount(subtract(charged, cost)),
-    countedAt: new Date(countedAt).toISOString(),
-  };
+    cost,
+    result: cost === null || charged === null ? null : subtract(charged, cost),
+  });
 }
 
 /** Costs in the coin are also counted in a stablecoin. */
 function decimalsOf(asset: OutgoingAsset, on: Network): number {
   return tokenDecimals(asset === "native" ? "USDT" : asset, on);
-}
-
-function shown(amount: Amount | null): string | null {
-  return amount === null ? null : formatAmount(amount);
-}
-
-/** A sum of costs as the treasury shows it. */
-export function costSumView({ charged, coin, cost, ...sum }: CostSum) {
-  return {
-    ...sum,
-    charged: formatAmount(charged),
-    coin: formatAmount(coin),
-    cost: formatAmount(cost),
-  };
 }

@@ -24,18 +24,16 @@ import type { WithdrawalRow } from "../../ledger/rows.ts";
 import { findWithdrawalOwner } from "../../ledger/withdrawals.ts";
 import { askAsAdmin, hubAudit, recordRefusal } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";
-import type { ApiContext } from "../http/context.ts";
+import { type ApiContext, endIds } from "../http/context.ts";
 import { conflict, notFound } from "../http/errors.ts";
 import type { Caller } from "../http/permission.ts";
-import { staffRoute } from "../http/route.ts";
+import { adminRoute } from "../http/route.ts";
 import { failoverDone } from "./failover.ts";
-import { paidAlready, shown } from "./spend_refusals.ts";
 
 const txid = z.string().min(1).max(200).meta({ description: "As the list shows it" });
 const anyway = z.boolean().optional().meta({
   description: "Although a withdrawal of the same terms lives, which will be paid as well",
 });
-const DONE = { success: true as const };
 
 interface Request {
   readonly caller: Caller;
@@ -43,17 +41,12 @@ interface Request {
   readonly now: number;
 }
 
-/** `POST /api/admin/failover/match`. */
-export const matchSpend = staffRoute({
-  method: "POST",
-  path: "/api/admin/failover/match",
+export const matchSpend = adminRoute({
+  at: "POST /api/admin/failover/match",
   summary: "Say that an unknown transfer has paid a withdrawal that waits; it is not paid again",
-  access: { scope: "admin", anyOf: ["admin:treasury"] },
-  rateCategory: "none",
+  anyOf: ["admin:treasury"],
   body: z.strictObject({ txid, withdrawalId: z.string().min(1).max(100) }),
-  responses: {
-    200: { description: "It is CONFIRMED", schema: failoverDone, example: DONE },
-  },
+  responses: { 200: { description: "It is CONFIRMED", schema: failoverDone } },
   errors: [
     "record_not_found",
     "conflict",
@@ -86,27 +79,22 @@ export const matchSpend = staffRoute({
   },
 });
 
-/** `POST /api/admin/failover/book`. */
-export const bookSpend = staffRoute({
-  method: "POST",
-  path: "/api/admin/failover/book",
+export const bookSpend = adminRoute({
+  at: "POST /api/admin/failover/book",
   summary: "Book an unknown transfer as a withdrawal of a merchant that the database has lost",
   description:
     "The withdrawal is made, charged as usual and CONFIRMED by the transfer, whatever the settings " +
     "and the merchant's status are by now. Where the merchant has too little for it, nothing is " +
     "booked: what is left is to write it off. Refused while a withdrawal of the same network, token, " +
     "amount and destination lives (`anyway` books it all the same).",
-  access: { scope: "admin", anyOf: ["admin:treasury"] },
-  rateCategory: "none",
+  anyOf: ["admin:treasury"],
   body: z.strictObject({
     txid,
     merchantId: z.string().min(1).max(100),
     referenceId: z.string().min(1).max(255).optional(),
     anyway,
   }),
-  responses: {
-    200: { description: "It is CONFIRMED", schema: failoverDone, example: DONE },
-  },
+  responses: { 200: { description: "It is CONFIRMED", schema: failoverDone } },
   errors: [
     "record_not_found",
     "conflict",
@@ -141,8 +129,7 @@ export const bookSpend = staffRoute({
       withdrawalId,
       transactionId: newId("txn"),
       outgoingId: newId("out"),
-      chargeIds: [newId("chg"), newId("chg")],
-      eventIds: [newId("evt"), newId("evt")],
+      ...endIds(context),
       currency: spend.currency,
       network: spend.network,
       amount: spend.amount,
@@ -163,19 +150,14 @@ export const bookSpend = staffRoute({
   },
 });
 
-/** `POST /api/admin/failover/write-off`. */
-export const writeOffSpend = staffRoute({
-  method: "POST",
-  path: "/api/admin/failover/write-off",
+export const writeOffSpend = adminRoute({
+  at: "POST /api/admin/failover/write-off",
   summary: "Write an unknown transfer off: nobody is debited, and payouts no longer wait for it",
   description: "Refused while a withdrawal of the same network, token, amount and destination " +
     "lives (`anyway` writes it off all the same).",
-  access: { scope: "admin", anyOf: ["admin:treasury"] },
-  rateCategory: "none",
+  anyOf: ["admin:treasury"],
   body: z.strictObject({ txid, reason: z.string().trim().min(1).max(500), anyway }),
-  responses: {
-    200: { description: "It is written off", schema: failoverDone, example: DONE },
-  },
+  responses: { 200: { description: "It is written off", schema: failoverDone } },
   errors: ["record_not_found", "conflict"],
   handler: async ({ body, ...request }, context) => {
     const spends = await findUndecided(context.sql, body.txid);
@@ -192,7 +174,7 @@ export const writeOffSpend = staffRoute({
       body.anyway === true,
       audit,
     );
-    if (refused === null) return ok(DONE);
+    if (refused === null) return ok({ success: true });
     if (refused.code === "candidate") {
       return await refuseBeside(request, spend, refused.candidate, action, context);
     }
@@ -223,7 +205,6 @@ async function confirm(
   { id: withdrawalId, merchantId, settlementId, network }: WithdrawalRow,
   context: ApiContext,
 ): Promise<Answer> {
-  const { newId } = context;
   const outcome = await askAsAdmin(request, merchantId, "failover.match", withdrawalId, {
     type: "ingest-withdrawal",
     at: request.now,
@@ -232,8 +213,7 @@ async function confirm(
     network,
     paidBy: { txid: spend.txid, height: spend.height, own: false },
     reason: null,
-    chargeIds: [newId("chg"), newId("chg")],
-    eventIds: [newId("evt"), newId("evt")],
+    ...endIds(context),
     ingestion: { eventId: spendEventId(spend), bodyHash: withdrawalId },
   }, context);
   if (outcome.kind === "answer") return outcome.answer;
@@ -280,4 +260,28 @@ async function refuse(
   context: ApiContext,
 ): Promise<void> {
   await recordRefusal({ ...request, merchantId: null }, action, txid, code, context);
+}
+
+/** The 409 where the books have the transfer for a withdrawal: an earlier verdict was broken off before the list had it. */
+function paidAlready(withdrawal: string): Answer {
+  return conflict(`It has paid ${withdrawal} already: match it with that`);
+}
+
+/** A withdrawal that waits, and for what. */
+function shown({ withdrawalId, merchantId, state, expiresAt }: Candidate): string {
+  const named = `${withdrawalId} of ${merchantId} has the same terms and`;
+  switch (state) {
+    case "queued":
+      return `${named} is queued`;
+    case "approval":
+      return `${named} waits for approval`;
+    case "signed":
+      return `${named} is signed: bytes of it may come to a block until ${
+        expiresAt === null ? "they expire" : new Date(expiresAt).toISOString()
+      }, after which it is queued`;
+    default: {
+      const never: never = state;
+      return never;
+    }
+  }
 }

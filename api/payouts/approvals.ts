@@ -6,126 +6,71 @@
 
 import { z } from "zod";
 import { type Approval, hasFunded, listApprovals } from "../../ledger/approvals.ts";
-import { formatAmount } from "../../ledger/money/amount.ts";
 import { findSettlementOwner } from "../../ledger/settlements.ts";
 import { findWithdrawalOwner } from "../../ledger/withdrawals.ts";
 import { askAsAdmin } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
+import { endIds } from "../http/context.ts";
 import { notFound } from "../http/errors.ts";
-import { limit, page } from "../http/fields.ts";
-import {
-  address,
-  decimal,
-  EXAMPLE,
-  exampleId,
-  id,
-  madeBy,
-  onePage,
-  pagination,
-  paginationSchema,
-  shownCurrency,
-  shownNetwork,
-  timestamp,
-} from "../http/formats.ts";
+import { eg } from "../http/example.ts";
+import * as f from "../http/fields.ts";
+import { listed, pageOf, pages } from "../http/list.ts";
 import { actorOf } from "../http/permission.ts";
-import { staffRoute } from "../http/route.ts";
-import { settlementMoved, settlementMovedExample } from "./settlement_schema.ts";
-import { withdrawalMoved, withdrawalMovedExample } from "./withdrawal_schema.ts";
+import { adminRoute, READERS } from "../http/route.ts";
+import { shown } from "../http/shown.ts";
+import { settlementMoved } from "./settlements.ts";
+import { withdrawalMoved } from "./withdrawals.ts";
 
-/** Answer of the approval queue. */
-const approvalPage = z.object({
-  approvals: z.array(
-    z.object({
-      type: z.enum(["withdrawal", "settlement"]),
-      id: z.string(),
-      merchantId: id("mer"),
-      merchantName: z.string(),
-      currency: shownCurrency,
-      network: shownNetwork,
-      amount: decimal,
-      totalFees: decimal,
-      destination: address,
-      status: z.enum(["PENDING_APPROVAL", "APPROVAL_REQUIRED"]),
-      createdAt: timestamp,
-      createdBy: madeBy,
-    }).meta({ id: "Approval" }),
-  ),
-  pagination: paginationSchema,
-});
+const approval = z.object({
+  type: eg(z.enum(["withdrawal", "settlement"]), "withdrawal"),
+  id: eg(z.string(), f.exampleId("wd")),
+  merchantId: f.id("mer"),
+  merchantName: eg(z.string(), "Example Reseller"),
+  currency: f.currency,
+  network: f.network,
+  amount: eg(f.decimal, "100"),
+  totalFees: eg(f.decimal, "2"),
+  destination: f.address,
+  status: eg(z.enum(["PENDING_APPROVAL", "APPROVAL_REQUIRED"]), "PENDING_APPROVAL"),
+  createdAt: f.timestamp,
+  createdBy: f.madeBy,
+}).meta({ id: "Approval" });
 
-const APPROVAL_PAGE_EXAMPLE = {
-  approvals: [{
-    type: "withdrawal",
-    id: exampleId("wd"),
-    merchantId: exampleId("mer"),
-    merchantName: "Example Reseller",
-    currency: "USDT",
-    network: "TRX",
-    amount: "100",
-    totalFees: "2",
-    destination: EXAMPLE.address,
-    status: "PENDING_APPROVAL",
-    createdAt: EXAMPLE.time,
-    createdBy: exampleId("key"),
-  }],
-  pagination: onePage(20),
-};
-
-const ACCESS = { scope: "admin", anyOf: ["admin:payments"] } as const;
-const noBody = z.strictObject({}).prefault({});
-const withReason = z.strictObject({ reason: z.string().trim().min(1).max(500) });
-
-/** `GET /api/admin/approvals`. */
-export const getApprovals = staffRoute({
-  method: "GET",
-  path: "/api/admin/approvals",
+export const getApprovals = adminRoute({
+  at: "GET /api/admin/approvals",
   summary: "List the payouts that wait for approval, newest first",
-  access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
-  rateCategory: "none",
-  query: z.object({ page: page.default(1), limit: limit.default(20) }),
+  anyOf: READERS,
+  query: z.object(pages()),
   responses: {
-    200: {
-      description: "One page of the queue",
-      schema: approvalPage,
-      example: APPROVAL_PAGE_EXAMPLE,
-    },
+    200: { description: "One page of the queue", schema: pageOf("approvals", approval) },
   },
   handler: async ({ query }, { sql }) => {
     const found = await listApprovals(sql, query);
-    return ok({
-      approvals: found.rows.map(approvalView),
-      pagination: pagination(query, found.total),
-    });
+    return listed("approvals", found, query, (row: Approval) => shown(approval, row));
   },
 });
 
-function approvalView(row: Approval) {
-  return {
-    ...row,
-    amount: formatAmount(row.amount),
-    totalFees: formatAmount(row.totalFees),
-    createdAt: new Date(row.createdAt).toISOString(),
-  };
-}
-
-/** `POST /api/admin/withdrawals/{withdrawalId}/approve`. */
-export const approveWithdrawal = staffRoute({
-  method: "POST",
-  path: "/api/admin/withdrawals/{withdrawalId}/approve",
-  summary: "Let a waiting withdrawal go; again changes nothing",
-  access: ACCESS,
-  rateCategory: "none",
-  body: noBody,
-  responses: {
-    200: {
-      description: "It is on its way (or was already)",
-      schema: withdrawalMoved,
-      example: withdrawalMovedExample("PENDING"),
-    },
-  },
+const APPROVE = {
+  anyOf: ["admin:payments"],
+  body: z.strictObject({}).prefault({}),
   errors: ["record_not_found", "wrong_state", "same_administrator"],
+} as const;
+
+const REJECT = {
+  anyOf: ["admin:payments"],
+  body: z.strictObject({ reason: z.string().trim().min(1).max(500) }),
+  errors: ["record_not_found", "wrong_state"],
+} as const;
+
+const GONE = "It is on its way (or was already)";
+
+export const approveWithdrawal = adminRoute({
+  at: "POST /api/admin/withdrawals/{withdrawalId}/approve",
+  summary: "Let a waiting withdrawal go; again changes nothing",
+  ...APPROVE,
+  responses: { 200: { description: GONE, schema: withdrawalMoved("PENDING") } },
   handler: async (request, context) => {
-    const withdrawalId = request.params.withdrawalId ?? "";
+    const { withdrawalId } = request.params;
     const found = await findWithdrawalOwner(context.sql, withdrawalId);
     if (found === null) return notFound;
     const action = "withdrawal.approve";
@@ -140,25 +85,13 @@ export const approveWithdrawal = staffRoute({
   },
 });
 
-/** `POST /api/admin/withdrawals/{withdrawalId}/reject`. */
-export const rejectWithdrawal = staffRoute({
-  method: "POST",
-  path: "/api/admin/withdrawals/{withdrawalId}/reject",
+export const rejectWithdrawal = adminRoute({
+  at: "POST /api/admin/withdrawals/{withdrawalId}/reject",
   summary: "Turn a waiting withdrawal down: refunded, its reference released",
-  access: ACCESS,
-  rateCategory: "none",
-  body: withReason,
-  responses: {
-    200: {
-      description: "It is cancelled",
-      schema: withdrawalMoved,
-      example: withdrawalMovedExample("CANCELLED"),
-    },
-  },
-  errors: ["record_not_found", "wrong_state"],
+  ...REJECT,
+  responses: { 200: { description: "It is cancelled", schema: withdrawalMoved("CANCELLED") } },
   handler: async (request, context) => {
-    const withdrawalId = request.params.withdrawalId ?? "";
-    const { newId } = context;
+    const { withdrawalId } = request.params;
     const found = await findWithdrawalOwner(context.sql, withdrawalId);
     if (found === null) return notFound;
     const action = "withdrawal.reject";
@@ -167,32 +100,20 @@ export const rejectWithdrawal = staffRoute({
       at: request.now,
       withdrawalId,
       reason: `Rejected: ${request.body.reason}`,
-      chargeIds: [newId("chg"), newId("chg")],
-      eventIds: [newId("evt"), newId("evt")],
+      ...endIds(context),
     }, context);
     if (outcome.kind === "answer") return outcome.answer;
     return ok({ success: true, withdrawalId, status: outcome.value.status });
   },
 });
 
-/** `POST /api/admin/settlements/{settlementId}/approve`. */
-export const approveSettlement = staffRoute({
-  method: "POST",
-  path: "/api/admin/settlements/{settlementId}/approve",
+export const approveSettlement = adminRoute({
+  at: "POST /api/admin/settlements/{settlementId}/approve",
   summary: "Let a waiting settlement go; again changes nothing",
-  access: ACCESS,
-  rateCategory: "none",
-  body: noBody,
-  responses: {
-    200: {
-      description: "It is on its way (or was already)",
-      schema: settlementMoved,
-      example: settlementMovedExample("PROCESSING"),
-    },
-  },
-  errors: ["record_not_found", "wrong_state", "same_administrator"],
+  ...APPROVE,
+  responses: { 200: { description: GONE, schema: settlementMoved("PROCESSING") } },
   handler: async (request, context) => {
-    const settlementId = request.params.settlementId ?? "";
+    const { settlementId } = request.params;
     const found = await findSettlementOwner(context.sql, settlementId);
     if (found === null) return notFound;
     const { merchantId, withdrawalId } = found;
@@ -209,25 +130,13 @@ export const approveSettlement = staffRoute({
   },
 });
 
-/** `POST /api/admin/settlements/{settlementId}/reject`. */
-export const rejectSettlement = staffRoute({
-  method: "POST",
-  path: "/api/admin/settlements/{settlementId}/reject",
+export const rejectSettlement = adminRoute({
+  at: "POST /api/admin/settlements/{settlementId}/reject",
   summary: "Turn a waiting settlement down: refunded",
-  access: ACCESS,
-  rateCategory: "none",
-  body: withReason,
-  responses: {
-    200: {
-      description: "It is rejected",
-      schema: settlementMoved,
-      example: settlementMovedExample("REJECTED"),
-    },
-  },
-  errors: ["record_not_found", "wrong_state"],
+  ...REJECT,
+  responses: { 200: { description: "It is rejected", schema: settlementMoved("REJECTED") } },
   handler: async (request, context) => {
-    const settlementId = request.params.settlementId ?? "";
-    const { newId } = context;
+    const { settlementId } = request.params;
     const found = await findSettlementOwner(context.sql, settlementId);
     if (found === null) return notFound;
     const { merchantId, withdrawalId } = found;
@@ -239,8 +148,7 @@ export const rejectSettlement = staffRoute({
       withdrawalId,
       to: "REJECTED",
       reason: `Rejected: ${request.body.reason}`,
-      chargeIds: [newId("chg"), newId("chg")],
-      eventIds: [newId("evt"), newId("evt")],
+      ...endIds(context),
     }, context);
     if (outcome.kind === "answer") return outcome.answer;
     return ok({ success: true, settlementId, status: outcome.value.status });

@@ -6,70 +6,52 @@
 
 import { z } from "zod";
 import { judgePayout } from "../../actors/treasury/judge_payout.ts";
-import { formatAmount } from "../../ledger/money/amount.ts";
 import { readUnexpectedPayout } from "../../ledger/treasury/unexpected_payouts.ts";
 import { askAsAdmin, recordRefusal } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
 import { cannotBelieveAs, whyStopped } from "../http/checks.ts";
+import { endIds } from "../http/context.ts";
 import { conflict, notFound, unavailable } from "../http/errors.ts";
-import { decimal, exampleId } from "../http/formats.ts";
-import { staffRoute } from "../http/route.ts";
+import { eg } from "../http/example.ts";
+import * as f from "../http/fields.ts";
+import { adminRoute } from "../http/route.ts";
+import { shown } from "../http/shown.ts";
 
-/** Answer to a verdict on a withdrawal. */
 const settledWithdrawal = z.object({
   success: z.literal(true),
-  withdrawalId: z.string(),
-  verdict: z.enum(["paid", "not_paid"]),
-  status: z.enum(["CONFIRMED", "FAILED"]),
-  changed: z.boolean().meta({ description: "False where the same verdict was given before" }),
-  arrived: decimal.meta({ description: "What the chain shows to have reached the destination" }),
+  withdrawalId: eg(z.string(), f.exampleId("wd")),
+  verdict: eg(z.enum(["paid", "not_paid"]), "not_paid"),
+  status: eg(z.enum(["CONFIRMED", "FAILED"]), "FAILED"),
+  changed: eg(
+    z.boolean().meta({ description: "False where the same verdict was given before" }),
+    true,
+  ),
+  arrived: eg(
+    f.decimal.meta({ description: "What the chain shows to have reached the destination" }),
+    "0",
+  ),
 });
-
-/** Example in the reference. */
-const SETTLED_WITHDRAWAL_EXAMPLE = {
-  success: true,
-  withdrawalId: exampleId("wd"),
-  verdict: "not_paid",
-  status: "FAILED",
-  changed: true,
-  arrived: "0",
-};
 
 const ACTION = "withdrawal.settle";
 
-/** `POST /api/admin/withdrawals/{withdrawalId}/settle`. */
-export const settleUnexpectedWithdrawal = staffRoute({
-  method: "POST",
-  path: "/api/admin/withdrawals/{withdrawalId}/settle",
+export const settleUnexpectedWithdrawal = adminRoute({
+  at: "POST /api/admin/withdrawals/{withdrawalId}/settle",
   summary: "Settle a withdrawal whose transaction succeeded without the intended transfer",
   description: "`paid`: the full amount has reached the destination, by its own transaction or " +
     "together with the one that `txid` names; it is confirmed. `not_paid`: nothing has; it " +
     "fails and is refunded. The verdict has to be what the chain shows, and is final. What " +
     "arrived in part is refused until the rest was sent.",
-  access: { scope: "admin", anyOf: ["admin:payments"] },
-  rateCategory: "none",
+  anyOf: ["admin:payments"],
   body: z.strictObject({
     verdict: z.enum(["paid", "not_paid"]),
     reason: z.string().trim().min(1).max(500),
     txid: z.string().min(1).max(128).optional(),
   }),
-  responses: {
-    200: {
-      description: "What became of the withdrawal",
-      schema: settledWithdrawal,
-      example: SETTLED_WITHDRAWAL_EXAMPLE,
-    },
-  },
-  errors: [
-    "record_not_found",
-    "conflict",
-    "wrong_state",
-    "already_sent",
-    "payment_used",
-  ],
+  responses: { 200: { description: "What became of the withdrawal", schema: settledWithdrawal } },
+  errors: ["record_not_found", "conflict", "wrong_state", "already_sent", "payment_used"],
   handler: async ({ body, ...request }, context) => {
-    const { sql, chains, askTimeoutMs, newId } = context;
-    const withdrawalId = request.params.withdrawalId ?? "";
+    const { sql, chains, askTimeoutMs } = context;
+    const { withdrawalId } = request.params;
     const { verdict, reason } = body;
     const payout = await readUnexpectedPayout(sql, withdrawalId);
     if (payout === null) return notFound;
@@ -111,18 +93,11 @@ export const settleUnexpectedWithdrawal = staffRoute({
       height,
       paidBy,
       quarantined,
-      chargeIds: [newId("chg"), newId("chg")],
-      eventIds: [newId("evt"), newId("evt")],
+      ...endIds(context),
     }, context);
     if (outcome.kind === "answer") return outcome.answer;
     const { status, changed } = outcome.value;
-    return ok({
-      success: true,
-      withdrawalId,
-      verdict,
-      status,
-      changed,
-      arrived: formatAmount(arrived),
-    });
+    const record = { success: true as const, withdrawalId, verdict, status, changed, arrived };
+    return ok(shown(settledWithdrawal, record));
   },
 });

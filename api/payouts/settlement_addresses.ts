@@ -12,61 +12,40 @@ import { findSettlementAddressOwner, listSettlementAddresses } from "../../ledge
 import { askAsAdmin } from "../http/admin_command.ts";
 import { created, ok } from "../http/answer.ts";
 import { invalidField, notDone, notFound } from "../http/errors.ts";
-import { limit, nameOf, network, onChainAddress, page } from "../http/fields.ts";
-import { exampleId, id, onePage, pagination, paginationSchema } from "../http/formats.ts";
+import { eg } from "../http/example.ts";
+import * as f from "../http/fields.ts";
+import { listed, pageOf, pages } from "../http/list.ts";
 import { actorOf } from "../http/permission.ts";
-import { keyedRoute, staffRoute } from "../http/route.ts";
+import { adminRoute, READERS, route } from "../http/route.ts";
+import { shown } from "../http/shown.ts";
 import { isClosedDestination } from "./withdrawals.ts";
-import {
-  SETTLEMENT_ADDRESS_EXAMPLE,
-  SETTLEMENT_ADDRESS_PAGE_EXAMPLE,
-  settlementAddressPage,
-  settlementAddressSchema,
-} from "./settlement_schema.ts";
 
-/** A whitelisted address as administrators see it. */
-const settlementAddressOfMerchant = settlementAddressSchema.extend({
-  merchantId: id("mer"),
+const settlementAddress = z.object({
+  id: f.id("adr"),
+  address: f.address,
+  network: f.network,
+  label: eg(z.string(), "Company wallet"),
+  active: eg(z.boolean().meta({ description: "An administrator activates it" }), false),
+  createdAt: f.timestamp,
+}).meta({ id: "SettlementAddress" });
+
+const addressOfMerchant = settlementAddress.extend({
+  active: eg(settlementAddress.shape.active, true),
+  merchantId: f.id("mer"),
 }).meta({ id: "SettlementAddressOfMerchant" });
 
-const SETTLEMENT_ADDRESS_OF_MERCHANT_EXAMPLE = {
-  ...SETTLEMENT_ADDRESS_EXAMPLE,
-  active: true,
-  merchantId: exampleId("mer"),
-};
+const ownView = (row: SettlementAddressRow) => shown(settlementAddress, row);
+const adminView = (row: SettlementAddressRow) => shown(addressOfMerchant, row);
 
-/** Answer of the list of all merchants' settlement addresses. */
-const whitelistPage = z.object({
-  settlementAddresses: z.array(settlementAddressOfMerchant),
-  pagination: paginationSchema,
-});
-
-const WHITELIST_PAGE_EXAMPLE = {
-  settlementAddresses: [SETTLEMENT_ADDRESS_OF_MERCHANT_EXAMPLE],
-  pagination: onePage(20),
-};
-
-/** `POST /api/settlement-addresses`. */
-export const createSettlementAddress = keyedRoute({
-  method: "POST",
-  path: "/api/settlement-addresses",
+export const createSettlementAddress = route({
+  at: "POST /api/settlement-addresses",
   summary: "Put an address on the whitelist; an administrator activates it",
   access: { scope: "own", anyOf: ["write", "payout"] },
   needsActiveMerchant: true,
   closedTo: ["RESELLER"],
   rateCategory: "withdrawals",
-  body: z.object({
-    address: onChainAddress,
-    network,
-    label: nameOf(100),
-  }),
-  responses: {
-    201: {
-      description: "Listed, not active yet",
-      schema: settlementAddressSchema,
-      example: SETTLEMENT_ADDRESS_EXAMPLE,
-    },
-  },
+  body: z.object({ address: f.onChainAddress, network: f.network, label: f.nameOf(100) }),
+  responses: { 201: { description: "Listed, not active yet", schema: settlementAddress } },
   errors: ["settlement_address_exists"],
   handler: async ({ caller, merchantId, body, now }, context) => {
     const chain = context.chains.get(body.network);
@@ -77,11 +56,8 @@ export const createSettlementAddress = keyedRoute({
       return invalidField("address", "Not an address of this network", "invalid_address");
     }
     if (await isClosedDestination(merchantId, body.network, body.address, context)) {
-      return invalidField(
-        "address",
-        "The address belongs to this service; a payout cannot go there",
-        "own_address",
-      );
+      const message = "The address belongs to this service; a payout cannot go there";
+      return invalidField("address", message, "own_address");
     }
     const addressId = context.newId("adr");
     const outcome = await context.merchants.ask(merchantId, {
@@ -92,38 +68,30 @@ export const createSettlementAddress = keyedRoute({
       ...body,
     }, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, { addressId });
-    return created(settlementAddressView(outcome.value));
+    return created(ownView(outcome.value));
   },
 });
 
-/** `GET /api/settlement-addresses`. */
-export const getSettlementAddresses = keyedRoute({
-  method: "GET",
-  path: "/api/settlement-addresses",
+export const getSettlementAddresses = route({
+  at: "GET /api/settlement-addresses",
   summary: "The whitelist, newest first",
   access: { scope: "own", anyOf: ["read"] },
   rateCategory: "transactions",
-  query: z.object({ page: page.default(1), limit: limit.default(20) }),
+  query: z.object(pages()),
   responses: {
     200: {
       description: "One page of the whitelist",
-      schema: settlementAddressPage,
-      example: SETTLEMENT_ADDRESS_PAGE_EXAMPLE,
+      schema: pageOf("settlementAddresses", settlementAddress),
     },
   },
   handler: async ({ merchantId, query }, { sql }) => {
     const found = await listSettlementAddresses(sql, merchantId, query);
-    return ok({
-      settlementAddresses: found.rows.map(settlementAddressView),
-      pagination: pagination(query, found.total),
-    });
+    return listed("settlementAddresses", found, query, ownView);
   },
 });
 
-/** `DELETE /api/settlement-addresses/{addressId}`. */
-export const deleteSettlementAddress = keyedRoute({
-  method: "DELETE",
-  path: "/api/settlement-addresses/{addressId}",
+export const deleteSettlementAddress = route({
+  at: "DELETE /api/settlement-addresses/{addressId}",
   summary: "Take an address off the whitelist",
   access: { scope: "own", anyOf: ["write", "payout"] },
   closedTo: ["RESELLER"],
@@ -134,76 +102,45 @@ export const deleteSettlementAddress = keyedRoute({
     const outcome = await context.merchants.ask(merchantId, {
       type: "remove-settlement-address",
       at: now,
-      addressId: params.addressId ?? "",
+      addressId: params.addressId,
     }, context.askTimeoutMs);
     return outcome.kind === "done" ? { status: 204, body: null } : notDone(outcome, {});
   },
 });
 
-/** A whitelisted address as it is shown. */
-function settlementAddressView(row: SettlementAddressRow) {
-  return {
-    id: row.id,
-    address: row.address,
-    network: row.network,
-    label: row.label,
-    active: row.active,
-    createdAt: new Date(row.createdAt).toISOString(),
-  };
-}
-
-/** `GET /api/admin/settlement-addresses`. */
-export const getWhitelist = staffRoute({
-  method: "GET",
-  path: "/api/admin/settlement-addresses",
+export const getWhitelist = adminRoute({
+  at: "GET /api/admin/settlement-addresses",
   summary: "List the settlement addresses of all merchants, newest first",
-  access: { scope: "admin", anyOf: ["admin:read", "admin:write"] },
-  rateCategory: "none",
+  anyOf: READERS,
   query: z.object({
-    page: page.default(1),
-    limit: limit.default(20),
+    ...pages(),
     active: z.enum(["true", "false"]).optional(),
     merchantId: z.string().min(1).max(100).optional(),
   }),
   responses: {
     200: {
       description: "One page of addresses",
-      schema: whitelistPage,
-      example: WHITELIST_PAGE_EXAMPLE,
+      schema: pageOf("settlementAddresses", addressOfMerchant),
     },
   },
   handler: async ({ query }, { sql }) => {
     const { active, merchantId } = query;
     const filter = { merchantId, active: active === undefined ? undefined : active === "true" };
     const found = await listWhitelist(sql, filter, query);
-    return ok({
-      settlementAddresses: found.rows.map((row) => ({
-        merchantId: row.merchantId,
-        ...settlementAddressView(row),
-      })),
-      pagination: pagination(query, found.total),
-    });
+    return listed("settlementAddresses", found, query, adminView);
   },
 });
 
 function activationRoute(verb: "activate" | "deactivate", summary: string) {
-  return staffRoute({
-    method: "POST",
-    path: `/api/admin/settlement-addresses/{addressId}/${verb}`,
+  return adminRoute({
+    at: `POST /api/admin/settlement-addresses/{addressId}/${verb}`,
     summary,
-    access: { scope: "admin", anyOf: ["admin:payments"] },
-    rateCategory: "none",
+    anyOf: ["admin:payments"],
     body: z.strictObject({}).prefault({}),
-    responses: {
-      200: {
-        description: "The address as it is now",
-        schema: settlementAddressOfMerchant,
-        example: SETTLEMENT_ADDRESS_OF_MERCHANT_EXAMPLE,
-      },
-    },
+    responses: { 200: { description: "The address as it is now", schema: addressOfMerchant } },
     errors: verb === "activate" ? ["record_not_found", "same_administrator"] : ["record_not_found"],
     handler: async (request, context) => {
-      const addressId = request.params.addressId ?? "";
+      const { addressId } = request.params;
       const merchantId = await findSettlementAddressOwner(context.sql, addressId);
       if (merchantId === null) return notFound;
       const action = `settlement-address.${verb}`;
@@ -213,19 +150,16 @@ function activationRoute(verb: "activate" | "deactivate", summary: string) {
         addressId,
         active: verb === "activate",
       }, context);
-      if (outcome.kind === "answer") return outcome.answer;
-      return ok({ merchantId, ...settlementAddressView(outcome.value) });
+      return outcome.kind === "answer" ? outcome.answer : ok(adminView(outcome.value));
     },
   });
 }
 
-/** `POST /api/admin/settlement-addresses/{addressId}/activate`. */
 export const activateSettlementAddress = activationRoute(
   "activate",
   "Let a merchant settle to a whitelisted address",
 );
 
-/** `POST /api/admin/settlement-addresses/{addressId}/deactivate`. */
 export const deactivateSettlementAddress = activationRoute(
   "deactivate",
   "Let a merchant no longer settle to a whitelisted address",

@@ -6,39 +6,64 @@
 
 import { z } from "zod";
 import { NOT_INITIATED, type Reserve } from "../../actors/merchant/messages.ts";
-import { LOST_ACCOUNT } from "../../ledger/own_accounts.ts";
 import { add, formatAmount } from "../../ledger/money/amount.ts";
 import { awaitsApproval } from "../../ledger/money/duties.ts";
 import type { Network } from "../../ledger/money/pair.ts";
+import { LOST_ACCOUNT } from "../../ledger/own_accounts.ts";
 import { findReseller } from "../../ledger/resellers.ts";
 import type { WithdrawalRow } from "../../ledger/rows.ts";
 import { listWithdrawals } from "../../ledger/withdrawals.ts";
 import { created, ok } from "../http/answer.ts";
-import type { ApiContext } from "../http/context.ts";
+import { type ApiContext, endIds } from "../http/context.ts";
 import { errorAnswer, notDone } from "../http/errors.ts";
-import { feeInfo } from "../http/fee_info.ts";
-import {
-  currency,
-  description,
-  limit,
-  network,
-  onChainAddress,
-  page,
-  referenceId,
-  signedAmount,
-} from "../http/fields.ts";
-import { pagination } from "../http/formats.ts";
+import { eg } from "../http/example.ts";
+import { feeInfo, feeInfoSchema } from "../http/fee_info.ts";
+import * as f from "../http/fields.ts";
+import { listed, pageOf, pages } from "../http/list.ts";
 import { actorOf } from "../http/permission.ts";
-import { keyedRoute } from "../http/route.ts";
-import {
-  WITHDRAWAL_CREATED_EXAMPLE,
-  WITHDRAWAL_PAGE_EXAMPLE,
-  WITHDRAWAL_STATUSES,
-  withdrawalCancelled,
-  withdrawalCreated,
-  withdrawalMovedExample,
-  withdrawalPage,
-} from "./withdrawal_schema.ts";
+import { route } from "../http/route.ts";
+import { shown } from "../http/shown.ts";
+
+const STATUSES = ["PENDING", "CONFIRMED", "FAILED", "CANCELLED", "PENDING_APPROVAL"] as const;
+
+const withdrawal = z.object({
+  id: f.id("wd"),
+  amount: eg(f.decimal, "10"),
+  currency: f.currency,
+  network: f.network,
+  status: eg(z.enum(STATUSES).meta({ id: "WithdrawalStatus" }), "CONFIRMED"),
+  destination: f.address,
+  referenceId: eg(z.string().nullable().meta({ description: "Your reference" }), "order-1001"),
+  description: eg(z.string().nullable(), null),
+  txHash: f.txHash.nullable(),
+  createdAt: f.timestamp,
+  processedAt: f.later.nullable().meta({ description: "When it ended; null before" }),
+  fee: eg(f.decimal.meta({ description: "The network fee that was locked" }), "1"),
+  commission: eg(f.decimal, "1"),
+  commissionRate: eg(f.fraction, "0"),
+  createdBy: f.madeBy,
+}).meta({ id: "Withdrawal" });
+
+const withdrawalCreated = z.object({
+  success: z.literal(true),
+  message: eg(z.string(), "Withdrawal created and being processed"),
+  withdrawalId: f.id("wd"),
+  status: eg(z.enum(["PENDING", "PENDING_APPROVAL"]), "PENDING"),
+  amount: eg(f.decimal, "10"),
+  currency: f.currency,
+  network: f.network,
+  destination: f.address,
+  feeInfo: feeInfoSchema,
+}).meta({ id: "WithdrawalCreated" });
+
+/** A withdrawal that was moved, in the example to a status. */
+export function withdrawalMoved(status: (typeof STATUSES)[number]) {
+  return z.object({
+    success: z.literal(true),
+    withdrawalId: f.id("wd"),
+    status: eg(z.enum(STATUSES), status),
+  });
+}
 
 /**
  * True for an address that a merchant may not pay out to, as no other account would be credited: the
@@ -64,15 +89,6 @@ export async function isClosedDestination(
     owner.merchantId === LOST_ACCOUNT;
 }
 
-const newWithdrawal = z.object({
-  amount: signedAmount,
-  currency,
-  network,
-  destination: onChainAddress,
-  referenceId: referenceId.nullish(),
-  description: description.nullish(),
-});
-
 const MESSAGES = {
   PENDING: "Withdrawal created and being processed",
   PENDING_APPROVAL: "Withdrawal created and awaiting admin approval",
@@ -80,10 +96,8 @@ const MESSAGES = {
 
 const FORBIDDEN = errorAnswer("withdrawal_forbidden", {});
 
-/** `POST /api/withdrawals`. */
-export const createWithdrawal = keyedRoute({
-  method: "POST",
-  path: "/api/withdrawals",
+export const createWithdrawal = route({
+  at: "POST /api/withdrawals",
   summary: "Create an on-chain payout",
   description: "The debit is `amount + commission + networkFee`, quoted and locked now and drawn " +
     "from this pair's balance alone. Send a `referenceId`: it is the idempotency key. While its " +
@@ -97,12 +111,18 @@ export const createWithdrawal = keyedRoute({
   forbidden: "withdrawal_forbidden",
   needsActiveMerchant: true,
   rateCategory: "withdrawals",
-  body: newWithdrawal,
+  body: z.object({
+    amount: f.signedAmount,
+    currency: f.currency,
+    network: f.network,
+    destination: f.onChainAddress,
+    referenceId: f.referenceId.nullish(),
+    description: f.description.nullish(),
+  }),
   responses: {
     201: {
       description: "The funds are durably reserved and the payout will be made",
       schema: withdrawalCreated,
-      example: WITHDRAWAL_CREATED_EXAMPLE,
     },
   },
   errors: [
@@ -122,7 +142,8 @@ export const createWithdrawal = keyedRoute({
   handler: async ({ caller, merchantId, body, now }, context) => {
     const { newId } = context;
     if (awaitsApproval(context.duties, caller)) return FORBIDDEN;
-    const chain = context.chains.get(body.network);
+    const { currency, network, amount, destination } = body;
+    const chain = context.chains.get(network);
     if (chain === undefined) return errorAnswer("withdrawals_closed_for_pair", body);
     const reseller = caller.role === "RESELLER"
       ? await findReseller(context.sql, merchantId)
@@ -137,21 +158,17 @@ export const createWithdrawal = keyedRoute({
       transactionId: newId("txn"),
       outgoingId: newId("out"),
       chargeIds: [newId("chg"), newId("chg")],
-      currency: body.currency,
-      network: body.network,
-      amount: body.amount,
-      destination: body.destination,
+      currency,
+      network,
+      amount,
+      destination,
       destinationCheck: await checkDestination(merchantId, body, context),
       fromAddress: chain.hotWallet,
       pinnedTo: reseller,
       referenceId: body.referenceId ?? null,
       description: body.description ?? null,
-      dynamicFee: context.fees.dynamicFee(body.network, body.currency),
-      giveUp: context.payoutsOpen(body.network) ? null : {
-        reason: NOT_INITIATED,
-        chargeIds: [newId("chg"), newId("chg")],
-        eventIds: [newId("evt"), newId("evt")],
-      },
+      dynamicFee: context.fees.dynamicFee(network, currency),
+      giveUp: context.payoutsOpen(network) ? null : { reason: NOT_INITIATED, ...endIds(context) },
     };
     const outcome = await context.merchants.ask(merchantId, command, context.askTimeoutMs);
     if (outcome.kind !== "done") return notDone(outcome, { withdrawalId });
@@ -162,50 +179,11 @@ export const createWithdrawal = keyedRoute({
       message: MESSAGES[status],
       withdrawalId: outcome.value.withdrawalId,
       status,
-      amount: formatAmount(body.amount),
-      currency: body.currency,
-      network: body.network,
-      destination: body.destination,
+      amount: formatAmount(amount),
+      currency,
+      network,
+      destination,
       feeInfo: feeInfo(fees),
-    });
-  },
-});
-
-/** `POST /api/withdrawals/{withdrawalId}/cancel`. */
-export const cancelWithdrawal = keyedRoute({
-  method: "POST",
-  path: "/api/withdrawals/{withdrawalId}/cancel",
-  summary: "Take back a payout that waits for approval",
-  access: { scope: "own", anyOf: ["write", "payout"] },
-  rateCategory: "transactions",
-  responses: {
-    200: {
-      description: "Cancelled and refunded",
-      schema: withdrawalCancelled,
-      example: {
-        ...withdrawalMovedExample("CANCELLED"),
-        message: "Withdrawal cancelled and refunded",
-      },
-    },
-  },
-  errors: ["record_not_found", "wrong_state"],
-  handler: async ({ merchantId, params, now }, context) => {
-    const { newId } = context;
-    const withdrawalId = params.withdrawalId ?? "";
-    const outcome = await context.merchants.ask(merchantId, {
-      type: "decline-withdrawal",
-      at: now,
-      withdrawalId,
-      reason: "Cancelled",
-      chargeIds: [newId("chg"), newId("chg")],
-      eventIds: [newId("evt"), newId("evt")],
-    }, context.askTimeoutMs);
-    if (outcome.kind !== "done") return notDone(outcome, { withdrawalId });
-    return ok({
-      success: true,
-      message: "Withdrawal cancelled and refunded",
-      withdrawalId,
-      status: outcome.value.status,
     });
   },
 });
@@ -216,58 +194,60 @@ async function checkDestination(
   { network, destination }: Pick<Reserve, "network" | "destination">,
   context: ApiContext,
 ): Promise<Reserve["destinationCheck"]> {
-  const chain = context.chains.get(network);
-  if (chain === undefined || !chain.isAddress(destination)) return "invalid";
+  if (context.chains.get(network)?.isAddress(destination) !== true) return "invalid";
   const isClosed = await isClosedDestination(merchantId, network, destination, context);
   return isClosed ? "ours" : "ok";
 }
 
-const listQuery = z.object({
-  page: page.default(1),
-  limit: limit.default(10),
-  status: z.enum(WITHDRAWAL_STATUSES).optional(),
+const CANCELLED = "Withdrawal cancelled and refunded";
+
+export const cancelWithdrawal = route({
+  at: "POST /api/withdrawals/{withdrawalId}/cancel",
+  summary: "Take back a payout that waits for approval",
+  access: { scope: "own", anyOf: ["write", "payout"] },
+  rateCategory: "transactions",
+  responses: {
+    200: {
+      description: "Cancelled and refunded",
+      schema: withdrawalMoved("CANCELLED").extend({ message: eg(z.string(), CANCELLED) }),
+    },
+  },
+  errors: ["record_not_found", "wrong_state"],
+  handler: async ({ merchantId, params, now }, context) => {
+    const { withdrawalId } = params;
+    const outcome = await context.merchants.ask(merchantId, {
+      type: "decline-withdrawal",
+      at: now,
+      withdrawalId,
+      reason: "Cancelled",
+      ...endIds(context),
+    }, context.askTimeoutMs);
+    if (outcome.kind !== "done") return notDone(outcome, { withdrawalId });
+    return ok({ success: true, message: CANCELLED, withdrawalId, status: outcome.value.status });
+  },
 });
 
-/** `GET /api/withdrawals`. */
-export const getWithdrawals = keyedRoute({
-  method: "GET",
-  path: "/api/withdrawals",
+export const getWithdrawals = route({
+  at: "GET /api/withdrawals",
   summary: "List payouts, newest first",
   access: { scope: "own", anyOf: ["read"] },
   rateCategory: "transactions",
-  query: listQuery,
+  query: z.object({ ...pages(10), status: z.enum(STATUSES).optional() }),
   responses: {
-    200: {
-      description: "One page of payouts",
-      schema: withdrawalPage,
-      example: WITHDRAWAL_PAGE_EXAMPLE,
-    },
+    200: { description: "One page of payouts", schema: pageOf("withdrawals", withdrawal, 10) },
   },
   handler: async ({ merchantId, query }, { sql }) => {
     const found = await listWithdrawals(sql, merchantId, { status: query.status }, query);
-    return ok({
-      withdrawals: found.rows.map(withdrawalView),
-      pagination: pagination(query, found.total),
-    });
+    return listed("withdrawals", found, query, withdrawalView);
   },
 });
 
 function withdrawalView(row: WithdrawalRow) {
-  return {
-    id: row.id,
-    amount: formatAmount(row.amount),
-    currency: row.currency,
-    network: row.network,
-    status: row.status,
-    destination: row.destination,
-    referenceId: row.referenceId,
-    description: row.description,
+  return shown(withdrawal, {
+    ...row,
     txHash: row.txid,
-    createdAt: new Date(row.createdAt).toISOString(),
-    processedAt: row.processedAt === null ? null : new Date(row.processedAt).toISOString(),
-    fee: formatAmount(row.networkFee),
-    commission: formatAmount(add(row.baseFee, row.markupAmount)),
+    fee: row.networkFee,
+    commission: add(row.baseFee, row.markupAmount),
     commissionRate: row.markupRate,
-    createdBy: row.createdBy,
-  };
+  });
 }

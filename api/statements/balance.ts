@@ -7,101 +7,69 @@
 import { z } from "zod";
 import type { BalanceView } from "../../ledger/balances.ts";
 import type { PairSettings } from "../../ledger/pairs.ts";
-import { formatAmount, ZERO } from "../../ledger/money/amount.ts";
+import { ZERO } from "../../ledger/money/amount.ts";
 import { maxWithdrawable, networkFeeOf } from "../../ledger/money/fees.ts";
 import { pairKey, tokenDecimals } from "../../ledger/money/pair.ts";
 import { ok } from "../http/answer.ts";
 import type { ApiContext } from "../http/context.ts";
-import { currency, network } from "../http/fields.ts";
-import { decimal, EXAMPLE, shownCurrency, shownNetwork, timestamp } from "../http/formats.ts";
-import { keyedRoute } from "../http/route.ts";
+import { eg, exampleOf } from "../http/example.ts";
+import * as f from "../http/fields.ts";
+import { route } from "../http/route.ts";
+import { shown } from "../http/shown.ts";
 
 const held = {
-  currency: shownCurrency,
-  network: shownNetwork,
-  available: decimal,
-  pending: decimal,
+  currency: f.currency,
+  network: f.network,
+  available: eg(f.decimal, "250.5"),
+  pending: eg(f.decimal, "0"),
 };
 
-const lastUpdatedAt = timestamp.nullable().meta({ description: "Null where nothing ever moved" });
+const lastUpdatedAt = f.timestamp.nullable().meta({ description: "Null where nothing ever moved" });
 
-/** Answer for one pair. */
-const balanceRow = z.object({ ...held, lastUpdatedAt }).meta({ id: "Balance" });
+const balance = z.object({ ...held, lastUpdatedAt }).meta({ id: "Balance" });
 
-/** Answer for several pairs. */
-const balanceList = z.object({
-  balances: z.array(
-    z.object({
-      ...held,
-      withdrawalEnabled: z.boolean(),
-      networkFee: decimal.nullable().meta({
-        description: "What a withdrawal costs on this network now; null when they are disabled",
-      }),
-      maxWithdrawable: decimal.meta({ description: "Available after the network fee" }),
-      lastUpdatedAt,
-    }).meta({ id: "BalanceOfPair" }),
+const balanceOfPair = z.object({
+  ...held,
+  withdrawalEnabled: eg(z.boolean(), true),
+  networkFee: eg(
+    f.decimal.nullable().meta({
+      description: "What a withdrawal costs on this network now; null when they are disabled",
+    }),
+    "1",
   ),
-}).meta({ id: "BalanceList" });
+  maxWithdrawable: eg(f.decimal.meta({ description: "Available after the network fee" }), "249.5"),
+  lastUpdatedAt,
+}).meta({ id: "BalanceOfPair" });
 
-/** Answer of the endpoint. */
-const balanceAnswer = z.union([balanceRow, balanceList]);
+const balanceList = z.object({ balances: z.array(balanceOfPair) }).meta({ id: "BalanceList" });
 
-const BALANCE_EXAMPLE = {
-  currency: "USDT",
-  network: "TRX",
-  available: "250.5",
-  pending: "0",
-  lastUpdatedAt: EXAMPLE.time,
-};
-
-const BALANCE_LIST_EXAMPLE = {
-  balances: [{
-    currency: "USDT",
-    network: "TRX",
-    available: "250.5",
-    pending: "0",
-    withdrawalEnabled: true,
-    networkFee: "1",
-    maxWithdrawable: "249.5",
-    lastUpdatedAt: EXAMPLE.time,
-  }],
-};
-
-/** `GET /api/balance`: one row with both parameters, otherwise a list. */
-export const getBalance = keyedRoute({
-  method: "GET",
-  path: "/api/balance",
+export const getBalance = route({
+  at: "GET /api/balance",
   summary: "Balances per currency and network",
   description:
     "With `currency` and `network` one balance, otherwise a list. Balances of different " +
     "networks are never added up: what came in on one network goes out on it.",
   access: { scope: "own", anyOf: ["read"] },
   rateCategory: "balance",
-  query: z.object({ currency: currency.optional(), network: network.optional() }),
+  query: z.object({ currency: f.currency.optional(), network: f.network.optional() }),
   responses: {
     200: {
       description: "One balance where both parameters are given, otherwise a list",
-      schema: balanceAnswer,
-      examples: { onePair: BALANCE_EXAMPLE, list: BALANCE_LIST_EXAMPLE },
+      schema: z.union([balance, balanceList]),
+      examples: { onePair: exampleOf(balance), list: exampleOf(balanceList) },
     },
   },
   handler: async ({ merchantId, query }, context) => {
-    if (query.currency !== undefined && query.network !== undefined) {
-      const rows = await context.balances(merchantId);
-      const row = rows?.get(pairKey(query.currency, query.network));
-      return ok({
-        currency: query.currency,
-        network: query.network,
-        available: formatAmount(row?.available ?? ZERO),
-        pending: formatAmount(row?.pending ?? ZERO),
-        lastUpdatedAt: updatedAt(row),
-      });
+    const { currency, network } = query;
+    if (currency !== undefined && network !== undefined) {
+      const row = (await context.balances(merchantId))?.get(pairKey(currency, network));
+      return ok(shown(balance, { currency, network, ...heldView(row) }));
     }
     const [rows, settings] = await Promise.all([context.balances(merchantId), context.settings()]);
     const balances = [];
     for (const [key, pair] of settings.pairs) {
-      if (query.currency !== undefined && pair.currency !== query.currency) continue;
-      if (query.network !== undefined && pair.network !== query.network) continue;
+      if (currency !== undefined && pair.currency !== currency) continue;
+      if (network !== undefined && pair.network !== network) continue;
       const row = rows?.get(key);
       const isOpen = pair.depositsEnabled || pair.withdrawalsEnabled;
       if (row !== undefined || isOpen) {
@@ -118,25 +86,23 @@ function balanceView(
   { chains, fees }: Pick<ApiContext, "chains" | "fees">,
 ) {
   const { currency, network } = pair;
-  const available = row?.available ?? ZERO;
   const withdrawalEnabled = pair.withdrawalsEnabled && chains.has(network);
   const networkFee = networkFeeOf(pair, fees.dynamicFee(network, currency));
-  return {
+  const decimals = tokenDecimals(currency, network);
+  const held = heldView(row);
+  return shown(balanceOfPair, {
     currency,
     network,
-    available: formatAmount(available),
-    pending: formatAmount(row?.pending ?? ZERO),
+    ...held,
     withdrawalEnabled,
-    networkFee: withdrawalEnabled ? formatAmount(networkFee) : null,
-    maxWithdrawable: formatAmount(
-      withdrawalEnabled
-        ? maxWithdrawable(available, networkFee, tokenDecimals(currency, network))
-        : ZERO,
-    ),
-    lastUpdatedAt: updatedAt(row),
-  };
+    networkFee: withdrawalEnabled ? networkFee : null,
+    maxWithdrawable: withdrawalEnabled
+      ? maxWithdrawable(held.available, networkFee, decimals)
+      : ZERO,
+  });
 }
 
-function updatedAt(row: BalanceView | undefined): string | null {
-  return row === undefined ? null : new Date(row.updatedAt).toISOString();
+function heldView(row: BalanceView | undefined) {
+  const { available = ZERO, pending = ZERO, updatedAt = null } = row ?? {};
+  return { available, pending, lastUpdatedAt: updatedAt };
 }

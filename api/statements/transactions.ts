@@ -9,104 +9,62 @@ import { formatAmount } from "../../ledger/money/amount.ts";
 import { listTransactions, type StatementLine } from "../../ledger/transactions.ts";
 import { ok } from "../http/answer.ts";
 import { refuseReversed } from "../http/checks.ts";
-import { currency, endDate, limit, network, page, startDate } from "../http/fields.ts";
-import {
-  address,
-  decimal,
-  EXAMPLE,
-  exampleId,
-  id,
-  onePage,
-  pagination,
-  paginationSchema,
-  shownCurrency,
-  shownNetwork,
-  signedDecimal,
-  timestamp,
-  timestampGmt8,
-  txHash,
-} from "../http/formats.ts";
-import { keyedRoute } from "../http/route.ts";
-import { age, atGmt8 } from "./age.ts";
+import { eg } from "../http/example.ts";
+import * as f from "../http/fields.ts";
+import { dates, paged, pages, pagination } from "../http/list.ts";
+import { route } from "../http/route.ts";
+import { shown } from "../http/shown.ts";
 
-/** Types of a transaction. */
-const TRANSACTION_TYPES = ["DEPOSIT", "WITHDRAWAL", "SETTLEMENT"] as const;
+const TYPES = ["DEPOSIT", "WITHDRAWAL", "SETTLEMENT"] as const;
+const STATUSES = ["PENDING", "CONFIRMED", "FAILED", "CANCELLED"] as const;
 
-/** Statuses of a transaction. */
-const TRANSACTION_STATUSES = ["PENDING", "CONFIRMED", "FAILED", "CANCELLED"] as const;
-
-/** A row of the list. */
-const transactionSchema = z.object({
-  id: id("txn"),
-  txnHash: txHash.nullable(),
-  block: z.int().min(0).nullable().meta({ description: "Height of the block" }),
-  age: z.string().meta({ examples: ["3 minutes ago"] }),
-  from: address.nullable(),
-  to: address.nullable(),
-  amount: signedDecimal.meta({
-    description: "Effect on the available balance: net of fees in, with fees out",
-  }),
-  fee: decimal,
-  token: shownCurrency,
-  network: shownNetwork,
-  type: z.enum(TRANSACTION_TYPES),
-  status: z.enum(TRANSACTION_STATUSES),
-  balanceBefore: decimal,
-  balanceAfter: decimal.meta({ description: "Runs over all rows of the pair" }),
-  createdAt: timestamp,
-  createdAtGmt8: timestampGmt8,
-  referenceId: z.string().nullable(),
-  description: z.string().nullable(),
-  category: z.object({ name: z.string(), description: z.string().nullable() }).nullable(),
-  tags: z.array(z.object({ name: z.string() })),
-  metadata: z.record(z.string(), z.unknown()),
+const transaction = z.object({
+  id: f.id("txn"),
+  txnHash: f.txHash.nullable(),
+  block: eg(z.int().min(0).nullable().meta({ description: "Height of the block" }), 61_204_881),
+  age: eg(z.string().meta({ examples: ["3 minutes ago"] }), "3 minutes ago"),
+  from: eg(f.address.nullable(), "TQn9Y2khEsLJW1ChVWFMSMeRDow5KcbLSE"),
+  to: f.address.nullable(),
+  amount: eg(
+    f.signedDecimal.meta({
+      description: "Effect on the available balance: net of fees in, with fees out",
+    }),
+    "-12",
+  ),
+  fee: eg(f.decimal, "2"),
+  token: f.currency,
+  network: f.network,
+  type: eg(z.enum(TYPES), "WITHDRAWAL"),
+  status: eg(z.enum(STATUSES), "CONFIRMED"),
+  balanceBefore: eg(f.decimal, "262.5"),
+  balanceAfter: eg(f.decimal.meta({ description: "Runs over all rows of the pair" }), "250.5"),
+  createdAt: f.timestamp,
+  createdAtGmt8: f.timestampGmt8,
+  referenceId: eg(z.string().nullable(), "order-1001"),
+  description: eg(z.string().nullable(), null),
+  category: z.object({
+    name: eg(z.string(), "Withdrawal"),
+    description: eg(z.string().nullable(), "A payout with its fees"),
+  }).nullable(),
+  tags: eg(z.array(z.object({ name: z.string() })), []),
+  metadata: eg(z.record(z.string(), z.unknown()), { paymentId: f.exampleId("wd") }),
 }).meta({ id: "Transaction" });
 
-/** Answer of the list. */
 const transactionPage = z.object({
-  transactions: z.array(transactionSchema),
+  transactions: z.array(transaction),
   balance: z.object({
-    currency: shownCurrency.nullable(),
-    network: shownNetwork.nullable(),
-    available: decimal.nullable().meta({
-      description: "Null unless both currency and network are given",
-    }),
+    currency: f.currency.nullable(),
+    network: f.network.nullable(),
+    available: eg(
+      f.decimal.nullable().meta({ description: "Null unless both currency and network are given" }),
+      "250.5",
+    ),
   }),
-  pagination: paginationSchema,
+  pagination: paged(),
 });
 
-const TRANSACTION_PAGE_EXAMPLE = {
-  transactions: [{
-    id: exampleId("txn"),
-    txnHash: EXAMPLE.txHash,
-    block: 61_204_881,
-    age: "3 minutes ago",
-    from: "TQn9Y2khEsLJW1ChVWFMSMeRDow5KcbLSE",
-    to: EXAMPLE.address,
-    amount: "-12",
-    fee: "2",
-    token: "USDT",
-    network: "TRX",
-    type: "WITHDRAWAL",
-    status: "CONFIRMED",
-    balanceBefore: "262.5",
-    balanceAfter: "250.5",
-    createdAt: EXAMPLE.time,
-    createdAtGmt8: "2026-08-13T17:30:00.000+08:00",
-    referenceId: "order-1001",
-    description: null,
-    category: { name: "Withdrawal", description: "A payout with its fees" },
-    tags: [],
-    metadata: { paymentId: exampleId("wd") },
-  }],
-  balance: { currency: "USDT", network: "TRX", available: "250.5" },
-  pagination: onePage(20),
-};
-
-/** `GET /api/transactions`. */
-export const getTransactions = keyedRoute({
-  method: "GET",
-  path: "/api/transactions",
+export const getTransactions = route({
+  at: "GET /api/transactions",
   summary: "Statement with running balances, newest first",
   description:
     "`amount` is a line's whole effect on the available balance; a pending deposit has none " +
@@ -115,34 +73,20 @@ export const getTransactions = keyedRoute({
   access: { scope: "own", anyOf: ["read"] },
   rateCategory: "transactions",
   query: z.object({
-    page: page.default(1),
-    limit: limit.default(20),
-    type: z.enum(TRANSACTION_TYPES).optional(),
-    status: z.enum(TRANSACTION_STATUSES).optional(),
-    currency: currency.optional(),
-    network: network.optional(),
-    startDate: startDate.optional(),
-    endDate: endDate.optional(),
+    ...pages(),
+    type: z.enum(TYPES).optional(),
+    status: z.enum(STATUSES).optional(),
+    currency: f.currency.optional(),
+    network: f.network.optional(),
+    ...dates,
   }),
-  responses: {
-    200: {
-      description: "One page of the statement",
-      schema: transactionPage,
-      example: TRANSACTION_PAGE_EXAMPLE,
-    },
-  },
+  responses: { 200: { description: "One page of the statement", schema: transactionPage } },
   errors: ["validation_failed"],
   handler: async ({ merchantId, query, now }, { sql }) => {
     const reversed = refuseReversed(query);
     if (reversed !== null) return reversed;
-    const found = await listTransactions(sql, merchantId, {
-      type: query.type,
-      status: query.status,
-      currency: query.currency,
-      network: query.network,
-      from: query.startDate,
-      until: query.endDate,
-    }, query);
+    const filter = { ...query, from: query.startDate, until: query.endDate };
+    const found = await listTransactions(sql, merchantId, filter, query);
     return ok({
       transactions: found.rows.map((line) => transactionView(line, now)),
       balance: {
@@ -176,27 +120,43 @@ function categoryOf({ category, type }: StatementLine) {
 }
 
 function transactionView(line: StatementLine, now: number) {
-  return {
-    id: line.id,
-    txnHash: line.txid,
-    block: line.height,
-    age: age(line.createdAt, now),
-    from: line.fromAddress,
-    to: line.toAddress,
-    amount: formatAmount(line.effect),
-    fee: formatAmount(line.fee),
-    token: line.currency,
-    network: line.network,
-    type: line.type,
-    status: line.status,
-    balanceBefore: formatAmount(line.balanceBefore),
-    balanceAfter: formatAmount(line.balanceAfter),
-    createdAt: new Date(line.createdAt).toISOString(),
-    createdAtGmt8: atGmt8(line.createdAt),
-    referenceId: line.referenceId,
-    description: line.description,
+  const { txid, height, fromAddress, toAddress, effect, currency, createdAt } = line;
+  return shown(transaction, {
+    ...line,
+    txnHash: txid,
+    block: height,
+    age: age(createdAt, now),
+    from: fromAddress,
+    to: toAddress,
+    amount: effect,
+    token: currency,
+    createdAtGmt8: atGmt8(createdAt),
     category: categoryOf(line),
     tags: [],
     metadata: { paymentId: line.paymentId },
-  };
+  });
+}
+
+const UNITS = [
+  { name: "day", ms: 86_400_000 },
+  { name: "hour", ms: 3_600_000 },
+  { name: "minute", ms: 60_000 },
+  { name: "second", ms: 1_000 },
+] as const;
+
+/** Relative age in English: `just now`, `1 minute ago`, `3 days ago`. */
+function age(thenMs: number, nowMs: number): string {
+  const elapsed = nowMs - thenMs;
+  for (const unit of UNITS) {
+    const count = Math.floor(elapsed / unit.ms);
+    if (count >= 1) return `${count} ${unit.name}${count === 1 ? "" : "s"} ago`;
+  }
+  return "just now";
+}
+
+const GMT8_MS = 8 * 3_600_000;
+
+/** An instant at UTC+8: `2026-01-01T08:00:00.000+08:00`. */
+function atGmt8(ms: number): string {
+  return new Date(ms + GMT8_MS).toISOString().replace("Z", "+08:00");
 }

@@ -13,7 +13,7 @@ import { askToDecideDeposit, isTransferOfAnother } from "../deposits/decide_depo
 import { askAsAdmin, recordRefusal } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";
 import { cannotBelieveAs } from "../http/checks.ts";
-import type { ApiContext } from "../http/context.ts";
+import { type ApiContext, endIds } from "../http/context.ts";
 import {
   invalidRequest,
   notFound,
@@ -22,7 +22,7 @@ import {
   unavailable,
   validationFailed,
 } from "../http/errors.ts";
-import { type StaffRequest, staffRoute } from "../http/route.ts";
+import { route, type StaffRequest } from "../http/route.ts";
 import { findPayment, type PaymentFault } from "./find_payment.ts";
 import { bodyHash, isRecent, isSigned } from "./ingest_signature.ts";
 
@@ -60,10 +60,8 @@ const body = z.looseObject({
 type Event = z.output<typeof body>;
 type Request = StaffRequest<unknown, Event>;
 
-/** `POST /api/webhook/event`. */
-export const ingestEvent = staffRoute({
-  method: "POST",
-  path: "/api/webhook/event",
+export const ingestEvent = route({
+  at: "POST /api/webhook/event",
   summary: "Take in what a trusted upstream system says; once per eventId",
   access: { scope: "admin", anyOf: ["admin:ingest"] },
   rateCategory: "webhooks",
@@ -148,7 +146,6 @@ async function decideDeposit(
 ): Promise<Answer> {
   const { body, now } = request;
   const { depositId, reason } = body.data;
-  const { newId } = context;
   if (depositId === undefined) return missing("depositId");
   const found = await findDepositOwner(context.sql, depositId);
   if (found === null) return notFound;
@@ -165,8 +162,7 @@ async function decideDeposit(
     depositId,
     to,
     reason: reason ?? null,
-    chargeIds: [newId("chg"), newId("chg")],
-    eventIds: [newId("evt"), newId("evt")],
+    ...endIds(context),
     ingestion: { eventId: upstreamEventId(body.eventId), bodyHash: bodyHash(body) },
   }, context);
   if (outcome.kind === "answer") return outcome.answer;
@@ -180,7 +176,6 @@ async function decideWithdrawal(
 ): Promise<Answer> {
   const { body, now } = request;
   const { withdrawalId, txHash, reason } = body.data;
-  const { newId } = context;
   if (withdrawalId === undefined) return missing("withdrawalId");
   const withdrawal = await findWithdrawalOwner(context.sql, withdrawalId);
   if (withdrawal === null) return notFound;
@@ -203,8 +198,7 @@ async function decideWithdrawal(
     network,
     paidBy: found === null ? null : found.payment,
     reason: reason ?? null,
-    chargeIds: [newId("chg"), newId("chg")],
-    eventIds: [newId("evt"), newId("evt")],
+    ...endIds(context),
     ingestion: { eventId: upstreamEventId(body.eventId), bodyHash: bodyHash(body) },
   }, context);
   return outcome.kind === "answer" ? outcome.answer : TAKEN_IN;

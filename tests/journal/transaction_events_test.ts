@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { z } from "zod";
 import type { DecideDeposit } from "../../actors/merchant/messages.ts";
 import { newId } from "../../actors/runtime/ids.ts";
-import { EVENT_PAYLOADS } from "../../api/callbacks/event_payloads_schema.ts";
+import { EVENT_PAYLOADS } from "../../api/callbacks/event_payloads.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { findOwnTransactions } from "../../ledger/watcher/findings.ts";
 import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";

@@ -1,7 +1,8 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { createHmac } from "node:crypto";
 import { Webhook } from "standardwebhooks";
-import { EVENT_EXAMPLES } from "../../api/callbacks/event_payloads_schema.ts";
+import { EVENT_PAYLOADS } from "../../api/callbacks/event_payloads.ts";
+import { exampleOf } from "../../api/http/example.ts";
 import { EVENT_TYPES } from "../../webhooks/event_type.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
 import { createSender } from "../../webhooks/sender.ts";
@@ -15,8 +16,9 @@ test("every kind of event is verified by the standardwebhooks package and by pla
   const sender = createSender({ rules: { allowLoopback: true } });
   const [current, previous] = [newWebhookSecret(), newWebhookSecret()];
   for (const type of EVENT_TYPES) {
-    const eventId = String(EVENT_EXAMPLES[type].eventId);
-    const body = JSON.stringify({ ...EVENT_EXAMPLES[type], note: "\u00fc\u{1f4b6}" });
+    const example = exampleOf(EVENT_PAYLOADS[type]);
+    const eventId = String(example.eventId);
+    const body = JSON.stringify({ ...example, note: "\u00fc\u{1f4b6}" });
     const outcome = await sender.send(
       {
         merchantId: "mer_1",
