@@ -71,7 +71,7 @@ export async function isTransferOfAnother(
   const findings = await findingsOf(sql, { network, addressOf: chain.addressOf }, [
     found.transaction,
   ]);
-  // what paid an address that a restore forgot is credited by hand: nobody else is
+  // what paid an address that a restore forgot is credited by hand alone
   return findings.some((finding) =>
     finding.merchantId !== merchantId && finding.merchantId !== LOST_ACCOUNT
   );

@@ -5,14 +5,16 @@
  */
 
 import { z } from "zod";
+import type { AddressIssued, IssueAddress } from "../../actors/merchant/messages.ts";
 import {
   findDepositAddress,
   findTopUpAddress,
   listDepositAddresses,
   type ListedAddress,
 } from "../../ledger/deposit_addresses.ts";
-import { created, ok } from "../http/answer.ts";
-import { heldBack, refuseUnknownMerchant } from "../http/checks.ts";
+import { type Answer, created, ok } from "../http/answer.ts";
+import { refuseUnknownMerchant, withheld } from "../http/checks.ts";
+import type { ApiContext, FreshAddress } from "../http/context.ts";
 import { errorAnswer, notDone } from "../http/errors.ts";
 import { eg } from "../http/example.ts";
 import * as f from "../http/fields.ts";
@@ -81,33 +83,28 @@ export const createDepositAddress = route({
   errors: ["deposits_closed_on_network", "address_exists"],
   handler: async ({ merchantId, body, headers, now }, context) => {
     if (!context.chains.has(body.network)) return errorAnswer("deposits_closed_on_network", body);
-    const held = await heldBack(context, merchantId);
-    if (held !== null) return held;
-    const known = await findDepositAddress(context.sql, merchantId, body.network, body.identifier);
-    const outcome = await context.merchants.ask(merchantId, {
-      type: "issue-address",
-      kind: "issued",
-      at: now,
-      network: body.network,
-      identifier: body.identifier,
-      referenceId: body.referenceId ?? null,
-      createOnly: headers.get("if-none-match") === "*",
-      // An address that exists is offered again, so that no fresh one is spent on a refresh.
-      fresh: known ?? await context.addressBook.take(body.network, merchantId),
-    }, context.askTimeoutMs);
-    if (outcome.kind !== "done") return notDone(outcome, {});
-    const { address, walletIndex } = outcome.value;
-    const strange = await heldBack(context, merchantId, [{
-      network: body.network,
-      address,
-      walletIndex,
-    }]);
-    if (strange !== null) return strange;
+    const { network, identifier } = body;
+    const known = () => findDepositAddress(context.sql, merchantId, network, identifier);
+    const issued = await issueAddress(
+      merchantId,
+      {
+        kind: "issued",
+        at: now,
+        network,
+        identifier,
+        referenceId: body.referenceId ?? null,
+        createOnly: headers.get("if-none-match") === "*",
+      },
+      context,
+      known,
+    );
+    if ("status" in issued) return issued;
+    const { address } = issued;
     return created({
       address,
-      identifier: `${merchantId}_${body.identifier}`,
-      network: body.network,
-      networkSymbol: body.network,
+      identifier: `${merchantId}_${identifier}`,
+      network,
+      networkSymbol: network,
       ...(typeof body.referenceId === "string" ? { referenceId: body.referenceId } : {}),
     });
   },
@@ -127,7 +124,7 @@ export const getDepositAddresses = route({
   },
   handler: async ({ merchantId, query }, context) => {
     const found = await listDepositAddresses(context.sql, merchantId, query.network ?? null, query);
-    return await heldBack(context, merchantId, found.rows) ??
+    return await withheld(context, merchantId, found.rows) ??
       listed("addresses", found, query, addressView);
   },
 });
@@ -145,34 +142,47 @@ export const getTopUpAddress = route({
   responses: { 200: { description: "The address, the same every time", schema: topUpAddress } },
   errors: ["record_not_found", "deposits_closed_on_network", "merchant_not_active"],
   handler: async ({ caller, merchantId, query, now }, context) => {
-    const { sql, chains, addressBook } = context;
+    const { sql, chains } = context;
+    const { network } = query;
     const refusal = await refuseUnknownMerchant(sql, caller, merchantId);
     if (refusal !== null) return refusal;
-    const known = await findTopUpAddress(sql, merchantId, query.network);
+    const known = await findTopUpAddress(sql, merchantId, network);
     if (known !== null) {
-      return await heldBack(context, merchantId, [known]) ??
-        ok({ address: known.address, network: query.network });
+      return await withheld(context, merchantId, [known]) ??
+        ok({ address: known.address, network });
     }
-    if (!chains.has(query.network)) return errorAnswer("deposits_closed_on_network", query);
-    const held = await heldBack(context, merchantId);
-    if (held !== null) return held;
-    const outcome = await context.merchants.ask(merchantId, {
-      type: "issue-address",
+    if (!chains.has(network)) return errorAnswer("deposits_closed_on_network", query);
+    const issued = await issueAddress(merchantId, {
       kind: "top_up",
       at: now,
-      network: query.network,
+      network,
       identifier: null,
       referenceId: null,
       createOnly: false,
-      fresh: await addressBook.take(query.network, merchantId),
-    }, context.askTimeoutMs);
-    if (outcome.kind !== "done") return notDone(outcome, {});
-    const { address, walletIndex } = outcome.value;
-    return await heldBack(context, merchantId, [{
-      network: query.network,
-      address,
-      walletIndex,
-    }]) ??
-      ok({ address, network: query.network });
+    }, context);
+    return "status" in issued ? issued : ok({ address: issued.address, network });
   },
 });
+
+/**
+ * Issues an address that may be part of an answer.
+ *
+ * @param find looks for the address that is offered again, so that no fresh one is used for a refresh
+ * @returns the answer to give instead where it may not
+ */
+export async function issueAddress(
+  merchantId: string,
+  command: Omit<IssueAddress, "type" | "fresh">,
+  context: ApiContext,
+  find: () => Promise<FreshAddress | null> = () => Promise.resolve(null),
+): Promise<AddressIssued | Answer> {
+  const { network } = command;
+  const refusal = await withheld(context, merchantId);
+  if (refusal !== null) return refusal;
+  const fresh = await find() ?? await context.addressBook.take(network, merchantId);
+  const asked: IssueAddress = { type: "issue-address", ...command, fresh };
+  const outcome = await context.merchants.ask(merchantId, asked, context.askTimeoutMs);
+  if (outcome.kind !== "done") return notDone(outcome, {});
+  const { address, walletIndex } = outcome.value;
+  return await withheld(context, merchantId, [{ network, address, walletIndex }]) ?? outcome.value;
+}

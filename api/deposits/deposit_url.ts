@@ -16,16 +16,16 @@ import {
 } from "../../ledger/sessions.ts";
 import { formatQuote, quoteAmount } from "../../rates/quote.ts";
 import { created } from "../http/answer.ts";
-import { heldBack } from "../http/checks.ts";
+import { withheld } from "../http/checks.ts";
 import type { ApiContext } from "../http/context.ts";
-import { invalidField, notDone, refused, validationFailed } from "../http/errors.ts";
+import { invalidField, refused, validationFailed } from "../http/errors.ts";
 import { eg } from "../http/example.ts";
 import * as f from "../http/fields.ts";
 import { listed, pageOf, pages } from "../http/list.ts";
 import { route } from "../http/route.ts";
 import { hashSessionToken } from "../http/session_token.ts";
 import { shown } from "../http/shown.ts";
-import { storedIdentifier } from "./deposit_address.ts";
+import { issueAddress, storedIdentifier } from "./deposit_address.ts";
 import { shortDeposit } from "./deposits.ts";
 
 const PAGE = "https://pay.example/deposit/q7Jt0bXkS3m1Y8wVZr5oLQ2uA9dHfEcN6gTiPsKxB4M";
@@ -111,29 +111,19 @@ export const createDepositUrl = route({
     if (requestedAmount !== null && requestedAmount > LARGEST_PAYMENT) {
       return invalidField("requestedAmount", "Expected at most 1000000000000", "too_big");
     }
-    // asked before an address is spent; the merchant's actor has the last word
+    // asked before an address is taken; the merchant's actor has the last word
     const currency = await currencyOf(body.network, body.token ?? null, context);
     if (typeof currency !== "string") return refused(currency);
-    const held = await heldBack(context, merchantId);
-    if (held !== null) return held;
-    const outcome = await context.merchants.ask(merchantId, {
-      type: "issue-address",
+    const issued = await issueAddress(merchantId, {
       kind: "session",
       at: now,
       network: body.network,
       identifier: body.identifier,
       referenceId: body.referenceId ?? null,
       createOnly: false,
-      fresh: await context.addressBook.take(body.network, merchantId),
-    }, context.askTimeoutMs);
-    if (outcome.kind !== "done") return notDone(outcome, {});
-    const { addressId, address, walletIndex } = outcome.value;
-    const strange = await heldBack(context, merchantId, [{
-      network: body.network,
-      address,
-      walletIndex,
-    }]);
-    if (strange !== null) return strange;
+    }, context);
+    if ("status" in issued) return issued;
+    const { addressId, address } = issued;
     const session: SessionRow = {
       id: context.newId("ses"),
       nonce: crypto.getRandomValues(new Uint8Array(16)).toHex(),
@@ -160,7 +150,7 @@ export const createDepositUrl = route({
 });
 
 /**
- * What the page asks for: the token that was named where it is one of the service's, otherwise the
+ * The currency that the page asks for: the token that was named where it is one of the service's, otherwise the
  * first that the network takes.
  *
  * @returns the refusal where the network, or the named token on it, takes no deposits
@@ -233,7 +223,7 @@ export const getDepositUrls = route({
         ...session,
         url: sessionUrl(publicUrl, sessionTokens.of(session.id, session.nonce), session),
       });
-    return await heldBack(context, merchantId, found.rows) ??
+    return await withheld(context, merchantId, found.rows) ??
       listed("depositUrls", found, query, view);
   },
 });

@@ -7,7 +7,7 @@
 import { z } from "zod";
 import { readHostedPage } from "../../ledger/hosted_page.ts";
 import type { Answer } from "../http/answer.ts";
-import { heldBack } from "../http/checks.ts";
+import { withheld } from "../http/checks.ts";
 import type { ApiContext } from "../http/context.ts";
 import { errorAnswer } from "../http/errors.ts";
 import { type PublicRequest, route } from "../http/route.ts";
@@ -89,8 +89,12 @@ async function pageOf(
   if (isOver && !wantsPage(headers)) return errorAnswer("session_expired", {});
   if (!isOver) {
     const { network, address } = session;
-    const held = await heldBack(context, session.merchantId, [{ network, address, walletIndex }]);
-    if (held !== null) return held;
+    const refusal = await withheld(context, session.merchantId, [{
+      network,
+      address,
+      walletIndex,
+    }]);
+    if (refusal !== null) return refusal;
   }
   const view = pageView({
     session,
@@ -109,7 +113,7 @@ async function pageOf(
 
 function renderPage(view: PageView, { statusPath, addressOf }: Addresses): string {
   const { texts, merchant, session, payment, state } = view;
-  const { told, body } = screenOf(view);
+  const { message, body } = screenOf(view);
   const redirect = redirectOf(state, merchant);
   return renderDocument({
     title: texts.pageTitle(merchant.name),
@@ -133,7 +137,7 @@ function renderPage(view: PageView, { statusPath, addressOf }: Addresses): strin
         <main
           id="main"
           data-state={state.kind}
-          data-say={`${told.title}. ${told.detail}`}
+          data-say={`${message.title}. ${message.detail}`}
           data-status={JSON.stringify(statusView(session, payment))}
           data-status-path={statusPath}
           data-poll={view.poll}

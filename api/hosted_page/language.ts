@@ -1,13 +1,12 @@
 /**
- * Which language a hosted page speaks.
+ * The language of a hosted page.
  *
  * @module
  */
 
 import { ar } from "./texts/ar.ts";
-import { en } from "./texts/en.ts";
+import { en, type Texts } from "./texts/en.ts";
 import { es } from "./texts/es.ts";
-import type { Texts } from "./texts/texts.ts";
 import { zh } from "./texts/zh.ts";
 
 /** The languages there are, in the order of the page's switch; the first is the default. */

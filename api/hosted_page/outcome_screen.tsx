@@ -5,7 +5,7 @@
  */
 
 import { isolated, type PageView, type Redirect } from "./page_view.ts";
-import type { Told } from "./texts/texts.ts";
+import type { Message } from "./texts/en.ts";
 import { Amount, Code, CopyButton, FiatAmount, Icon, Steps } from "./values.tsx";
 
 const ICONS = {
@@ -19,10 +19,10 @@ const ICONS = {
 
 /** The outcome of the payment, and the way on. */
 export function OutcomeScreen(
-  { view, kind, told, notes, redirect }: {
+  { view, kind, message, notes, redirect }: {
     readonly view: PageView;
     readonly kind: keyof typeof ICONS;
-    readonly told: Told;
+    readonly message: Message;
     /** Further sentences. */
     readonly notes: readonly string[];
     readonly redirect: Redirect | null;
@@ -35,8 +35,8 @@ export function OutcomeScreen(
         <span class={`badge large ${kind}`}>
           <Icon name={ICONS[kind]} />
         </span>
-        <h1 id="title" tabindex={-1}>{told.title}</h1>
-        <p>{told.detail}</p>
+        <h1 id="title" tabindex={-1}>{message.title}</h1>
+        <p>{message.detail}</p>
         {notes.map((note) => <p class="note">{note}</p>)}
       </section>
       <Receipt view={view} />

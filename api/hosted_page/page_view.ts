@@ -19,7 +19,7 @@ import {
 import { type Network, tokenDecimals } from "../../ledger/money/pair.ts";
 import type { SessionPayment, SessionRow } from "../../ledger/sessions.ts";
 import { type Language, LANGUAGES } from "./language.ts";
-import type { Texts } from "./texts/texts.ts";
+import type { Texts } from "./texts/en.ts";
 
 /** The amounts asked for and received, in the token that the page asks for. */
 export interface Progress {
@@ -47,7 +47,7 @@ export type PageState =
   | { readonly kind: "received"; readonly late: boolean }
   /** Enough was credited; `over`: that much more than was asked, zero where it was exact. */
   | { readonly kind: "completed"; readonly over: Amount }
-  /** Something was credited, and only the merchant can tell whether it is enough. */
+  /** Something was credited, and only the merchant knows whether it is enough. */
   | { readonly kind: "unchecked" }
   /** The transfer that was seen can no longer arrive. */
   | { readonly kind: "failed" }
@@ -120,7 +120,7 @@ const LOOKS_ON_MS = 60 * 60_000;
 export type Poll = "status" | "page" | "none";
 
 /**
- * What the page asks: the status while its time lasts, afterwards itself (the status is a 410 by
+ * The requests of the page: the status while its time lasts, afterwards itself (the status is a 410 by
  * then), nothing once there is nothing to wait for. A tab that is left open does not ask for ever.
  *
  * @param overMs since the page's time was over, milliseconds; below zero while it lasts
@@ -144,7 +144,7 @@ const SUCCESS_S = 5;
 const FAILURE_S = 10;
 
 /**
- * Where a terminal state leads, if the merchant has set it. Money that is on its way or too little
+ * The way on from a terminal state, if the merchant has set it. Money that is on its way or too little
  * is nothing to be sent away from: there the customer is offered the way and takes it or not. Money
  * that only the merchant can judge leads nowhere: neither address would be true.
  */

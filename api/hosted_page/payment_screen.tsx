@@ -8,11 +8,13 @@ import { type Amount as Money, formatAmount } from "../../ledger/money/amount.ts
 import { formatQuote } from "../../rates/quote.ts";
 import { fiatText, isolated, type PageView } from "./page_view.ts";
 import { QrCode } from "./qr_code.tsx";
-import type { Told } from "./texts/texts.ts";
+import type { Message } from "./texts/en.ts";
 import { Amount, Code, CopyButton, FiatAmount, Icon, Steps } from "./values.tsx";
 
 /** Everything that a customer needs to pay. */
-export function PaymentScreen({ view, told }: { readonly view: PageView; readonly told: Told }) {
+export function PaymentScreen(
+  { view, message }: { readonly view: PageView; readonly message: Message },
+) {
   const { session, texts, network, state } = view;
   const place = `${network.name} (${network.standard})`;
   return (
@@ -21,9 +23,9 @@ export function PaymentScreen({ view, told }: { readonly view: PageView; readonl
         <span class={`badge ${state.kind}`}>
           {state.kind === "partial" ? <Icon name="part" /> : <span class="pulse" />}
         </span>
-        <h1 id="title" tabindex={-1}>{told.title}</h1>
+        <h1 id="title" tabindex={-1}>{message.title}</h1>
         <TimeLeft view={view} />
-        <p class="detail">{told.detail}</p>
+        <p class="detail">{message.detail}</p>
       </section>
       <div class="columns">
         <section class="what">
@@ -97,7 +99,7 @@ function AmountToSend({ view }: { readonly view: PageView }) {
   );
 }
 
-/** The price where no rate was at hand: nobody here can say how much of the token pays it. */
+/** The price where no rate was at hand: only the merchant knows how much of the token pays it. */
 function AmountDue({ view }: { readonly view: PageView }) {
   const { session, texts, merchant } = view;
   const { requestedAmount, requestedCurrency, currency } = session;

@@ -10,7 +10,7 @@ import type { Answer } from "../http/answer.ts";
 import { notFound } from "../http/errors.ts";
 import { INLINE, renderDocument } from "./document.tsx";
 import { chooseLanguage, LANGUAGES } from "./language.ts";
-import type { Texts, Told } from "./texts/texts.ts";
+import type { Message, Texts } from "./texts/en.ts";
 import { Icon } from "./values.tsx";
 
 function hashSource(text: string): string {
@@ -58,9 +58,9 @@ export function problemPage(answer: Answer, request: { readonly headers: Headers
   if (!wantsPage(request.headers)) return answer;
   const language = chooseLanguage(null, request.headers.get("accept-language"));
   const texts = LANGUAGES[language];
-  const { told, canRetry } = problemOf(answer.status, texts);
+  const { message, canRetry } = problemOf(answer.status, texts);
   const body = renderDocument({
-    title: told.title,
+    title: message.title,
     language,
     merchant: null,
     reseller: null,
@@ -74,8 +74,8 @@ export function problemPage(answer: Answer, request: { readonly headers: Headers
           <span class="badge large expired">
             <Icon name={canRetry ? "clock" : "cross"} />
           </span>
-          <h1 id="title" tabindex={-1}>{told.title}</h1>
-          <p>{told.detail}</p>
+          <h1 id="title" tabindex={-1}>{message.title}</h1>
+          <p>{message.detail}</p>
         </section>
         {canRetry && (
           <div class="return">
@@ -92,15 +92,15 @@ export function problemPage(answer: Answer, request: { readonly headers: Headers
 function problemOf(
   status: number,
   texts: Texts,
-): { readonly told: Told; readonly canRetry: boolean } {
+): { readonly message: Message; readonly canRetry: boolean } {
   switch (status) {
     case 400:
     case 404:
-      return { told: texts.unknownPage, canRetry: false };
+      return { message: texts.unknownPage, canRetry: false };
     case 429:
-      return { told: texts.tooManyRequests, canRetry: true };
+      return { message: texts.tooManyRequests, canRetry: true };
     default:
-      return { told: texts.somethingWrong, canRetry: true };
+      return { message: texts.somethingWrong, canRetry: true };
   }
 }
 

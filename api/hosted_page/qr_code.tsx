@@ -78,8 +78,8 @@ function masked(text: string, maskPattern: number): QrModules {
 const changesBySize = new Map<number, readonly Uint8Array[]>();
 
 /**
- * What each mask turns over in a code under the first one. This is the same for all codes of a size,
- * so any text of that size tells it.
+ * The modules that each mask turns over in a code under the first one: the same for all codes of a
+ * size, so that any text of that size shows them.
  */
 function maskChanges(text: string, size: number): readonly Uint8Array[] {
   let changes = changesBySize.get(size);

@@ -1,11 +1,11 @@
 import { OutcomeScreen } from "./outcome_screen.tsx";
 import { isolated, money, type PageView, price, type Redirect, redirectOf } from "./page_view.ts";
 import { PaymentScreen } from "./payment_screen.tsx";
-import type { Texts, Told } from "./texts/texts.ts";
+import type { Message, Texts } from "./texts/en.ts";
 
 /** A screen, and what is said of it to those who do not see it change. */
 export interface Screen {
-  readonly told: Told;
+  readonly message: Message;
   readonly body: ReturnType<typeof PaymentScreen>;
 }
 
@@ -19,15 +19,17 @@ export function screenOf(view: PageView): Screen {
   const redirect = redirectOf(state, merchant);
   const outcome = (
     kind: Parameters<typeof OutcomeScreen>[0]["kind"],
-    told: Told,
+    message: Message,
     notes: readonly string[] = [],
   ): Screen => ({
-    told,
-    body: <OutcomeScreen view={view} kind={kind} told={told} notes={notes} redirect={redirect} />,
+    message,
+    body: (
+      <OutcomeScreen view={view} kind={kind} message={message} notes={notes} redirect={redirect} />
+    ),
   });
-  const payment = (told: Told): Screen => ({
-    told,
-    body: <PaymentScreen view={view} told={told} />,
+  const payment = (message: Message): Screen => ({
+    message,
+    body: <PaymentScreen view={view} message={message} />,
   });
   switch (state.kind) {
     case "waiting":

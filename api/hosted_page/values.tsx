@@ -7,7 +7,7 @@
 
 import { type Amount as Money, formatAmount } from "../../ledger/money/amount.ts";
 import { fiatText } from "./page_view.ts";
-import type { Texts } from "./texts/texts.ts";
+import type { Texts } from "./texts/en.ts";
 
 /** Characters of an amount from which on it is set smaller. */
 const LONG = 13;

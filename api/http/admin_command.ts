@@ -103,7 +103,7 @@ export async function askAsAdmin<C extends Audited>(
   return { kind: "answer", answer: notDone(outcome, { id: subject }) };
 }
 
-/** Notes what an administrator was refused; it changed nothing. */
+/** Audits what an administrator was refused; it changed nothing. */
 export async function recordRefusal(
   request: Accountable & { readonly merchantId: string | null },
   action: string,
@@ -115,7 +115,7 @@ export async function recordRefusal(
     ...hubAudit(request, action, subject, context, null, null),
     refused,
   }).catch((error: unknown) =>
-    // nothing happened that would have to be told
-    log.warn("cannot note a refused {action} of {subject}: {error}", { action, subject, error })
+    // nothing happened that would have to be recorded
+    log.warn("cannot record a refused {action} of {subject}: {error}", { action, subject, error })
   );
 }

@@ -38,7 +38,7 @@ export type Identity =
   /** `caller` is null where the key was not accepted. */
   | { readonly kind: "refused"; readonly answer: Answer; readonly caller: Caller | null };
 
-const NOBODY: Identity = { kind: "known", caller: null, merchantId: null };
+const PUBLIC: Identity = { kind: "known", caller: null, merchantId: null };
 
 function refuse(answer: Answer, caller: Caller | null = null): Identity {
   return { kind: "refused", answer, caller };
@@ -53,7 +53,7 @@ export function authenticate(
   now: number,
   context: ApiContext,
 ): Identity | Promise<Identity> {
-  if (route.access.scope === "public") return NOBODY;
+  if (route.access.scope === "public") return PUBLIC;
   const key = keyOf(headers.get("authorization"));
   if (key === null) return refuse(authenticationRequired);
   let counting: Counting | null = null;
@@ -102,7 +102,7 @@ function authorize(
   if (route.closedTo.includes(caller.role)) return refuse(errorAnswer(route.forbidden, {}), caller);
   switch (access.scope) {
     case "public":
-      return NOBODY;
+      return PUBLIC;
     case "acting":
       if (caller.role === "ADMIN" && hasAnyOf(caller, access.adminAnyOf)) {
         return { kind: "known", caller, merchantId: null };

@@ -54,12 +54,12 @@ export function refuseReversed(range: DateRange): Answer | null {
   return validationFailed("endDate", "The range ends before it starts", "reversed_range");
 }
 
-/** Why the scan of a network does not go on, as far as this service knows; null while it does. */
+/** The reason for which the scan of a network does not go on, as far as this service knows; null while it does. */
 export function whyStopped({ scanOf }: Pick<ApiContext, "scanOf">, network: Network) {
   return scanOf?.(network).status?.stopped ?? null;
 }
 
-/** 503: no node of the network can be believed now. A merchant is not told why. */
+/** 503: no node of the network can be believed now. The merchant does not learn the reason. */
 export function cannotBelieve(network: Network): Answer {
   return unavailable(`Blocks of ${network} cannot be relied on just now; nothing was credited.`);
 }
@@ -74,11 +74,11 @@ export function cannotBelieveAs({ reason }: ChainInDoubt, done = "Nothing was do
 }
 
 /**
- * True where addresses of a merchant may be part of an answer; asked without any before an address is made.
+ * Checks that addresses of a merchant may be part of an answer; asked without any before an address is made.
  *
  * @returns the answer to give instead, 503; null where they may
  */
-export async function heldBack(
+export async function withheld(
   { addresses, doneReading }: Pick<ApiContext, "addresses" | "doneReading">,
   merchantId: string,
   given: readonly IssuedAddress[] = [],

@@ -98,7 +98,7 @@ export function nameOf(longest: number) {
 /** Free text that people read. */
 export const description = z.string().max(1_000).meta({ examples: ["Payout of order 1001"] });
 
-/** An address on some chain; whether it is one, its network's adapter tells. */
+/** An address on some chain; its network's adapter knows whether it is one. */
 export const onChainAddress = z.string().min(1).max(128).meta({
   description: "Address on the network",
   examples: ["TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH"],

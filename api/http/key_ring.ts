@@ -104,7 +104,7 @@ export interface KeyRing {
 /**
  * A key ring over a query.
  *
- * @param recordUse told of a key whose last use was noted a while ago, or never
+ * @param recordUse called for a key whose last use was recorded a while ago, or never
  */
 export function createKeyRing(
   load: LoadMany<StoredKey>,
@@ -190,7 +190,7 @@ const log = getLogger(["engine", "api"]);
 /** The age of a recorded use from which the next one is recorded, milliseconds. */
 const RECORD_AGE_MS = 5 * 60_000;
 
-/** Makes a function that notes a use, some time soon; uses at the same time are written together. */
+/** Makes a function that records a use, some time soon; uses at the same time are written together. */
 export function createUsageRecorder(
   mark: (keyIds: readonly string[]) => Promise<void>,
 ): (keyId: string) => void {
@@ -205,8 +205,8 @@ export function createUsageRecorder(
       try {
         await mark(keyIds);
       } catch (error) {
-        // the next use notes it: nothing rests on it
-        log.debug("cannot note the use of keys: {error}", { error });
+        // the next use records it: nothing depends on it
+        log.debug("cannot record the use of keys: {error}", { error });
       }
     }
     writing = false;

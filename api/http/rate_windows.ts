@@ -46,7 +46,7 @@ export interface Allowance {
   readonly limit: number;
   /** Requests left in the window. */
   readonly remaining: number;
-  /** When the window ends, Unix milliseconds. */
+  /** End of the window, Unix milliseconds. */
   readonly endsAt: number;
   /** The window that it was counted in: the bucket's own, or one that it shares. */
   readonly window: string;

@@ -131,7 +131,7 @@ export type Input =
 
 /**
  * Judges what was sent as it was read, before its schema: whether it is authentic has to be known
- * before anything is told of what it should look like.
+ * before the answer says what it should look like.
  *
  * @returns the answer that refuses it, otherwise null
  */
@@ -173,7 +173,7 @@ async function readJsonBody(
   query: unknown,
   verify: Verify,
 ): Promise<Input> {
-  // without an announced length only reading tells whether there is a body
+  // without an announced length only reading shows whether there is a body
   const announced = request.headers.get("content-length");
   const early = announced === null ? await readBody(request) : null;
   if (announced === "0" || (early?.kind === "text" && early.text === "")) {

@@ -76,7 +76,7 @@ export interface PublicRequest<Q, B> {
   readonly query: Q;
   readonly body: B;
   readonly headers: Headers;
-  /** When the request arrived, Unix milliseconds. */
+  /** Arrival of the request, Unix milliseconds. */
   readonly now: number;
   /** As the response shows it in `X-Request-Id`. */
   readonly requestId: string;
@@ -108,7 +108,7 @@ export interface SignedRequest {
   /** As it was sent, before its schema. */
   readonly body: unknown;
   readonly headers: Headers;
-  /** When the request arrived, Unix milliseconds. */
+  /** Arrival of the request, Unix milliseconds. */
   readonly now: number;
 }
 

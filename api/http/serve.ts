@@ -70,7 +70,7 @@ export async function serve(
   const writing = writeBody(answer.body);
   let body = writing instanceof Promise ? await writing : writing;
   const weighed = context.rateLimits.weigh(counting, sizeOf(body), context.clock());
-  // what has changed something is told whatever it weighs
+  // an answer about a change is given whatever it weighs
   if (weighed.refusal !== null && route.method === "GET") {
     answer = weighed.refusal;
     body = writeSmall(answer.body);
@@ -191,7 +191,7 @@ async function handle(
     c.req.raw,
     (body) => route.verify?.({ body, headers, now }, context) ?? null,
   );
-  // not carried out: the client is told of a broken connection, and its library may have asked again
+  // not carried out: the client sees a broken connection, and its library may have asked again
   if (c.env?.bodyRead?.() === false) {
     return unavailable("The connection was ended; nothing was done.");
   }

@@ -78,7 +78,7 @@ function visit(
   }
 }
 
-/** Notes the holders of inexact numbers; changes nothing. */
+/** Records the holders of inexact numbers; changes nothing. */
 function markInexact(
   this: object,
   _name: string,

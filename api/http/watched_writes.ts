@@ -1,5 +1,5 @@
 /**
- * Keeps count of a request's writes, so that a lost answer of the database is told as what it is: "nothing
+ * Keeps count of a request's writes, so that a lost answer of the database is reported as what it is: "nothing
  * was done" is said only where that is known.
  *
  * @module
@@ -95,7 +95,7 @@ function textOf(strings: unknown): string {
 }
 
 const WRITES = /\b(insert|update|delete|merge|truncate|create|drop|alter)\b/i;
-/** Functions of the schema but for those that only tell which history the database has. */
+/** Functions of the schema but for those that only say which history the database has. */
 const OWN_FUNCTION = /\b(book|hub)\.(?!history_name\b|is_other_history\b)\w+\s*\(/i;
 
 /** True for a statement that may change rows; most functions of the schema may. */

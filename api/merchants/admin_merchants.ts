@@ -51,7 +51,7 @@ export const createMerchant = adminRoute({
   },
   errors: ["validation_failed"],
   handler: async ({ body, ...request }, context) => {
-    // for nobody yet: an administrator who makes many merchants does not wait for each of their names
+    // counted for the new merchant: an administrator who makes many merchants does not wait for each of their names
     const refusal = await refuseUrls(body, context.newId("mer"), context);
     if (refusal !== null) return refusal;
     const webhookSecret = newWebhookSecret();

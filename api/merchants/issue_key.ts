@@ -177,7 +177,7 @@ export async function issueKey(
 
 /**
  * Puts a new key in the place of another one, which stays valid for the overlap. The new one is in the hands
- * of who asked for it, so nobody rotates what counts as another administrator: that one is ended instead, and
+ * of who asked for it, so a key that counts as another administrator is not rotated: it is ended instead, and
  * a new key counts as its maker.
  */
 export async function rotateKey(

@@ -63,6 +63,6 @@ export const CHANGE_RECORD: readonly Change[] = [
 export function latestChange(): string {
   const dates = CHANGE_RECORD.map(({ date }) => date).toSorted();
   const latest = dates.at(-1);
-  if (latest === undefined) throw new TypeError("Cannot tell the latest change as there is none");
+  if (latest === undefined) throw new TypeError("Cannot name the latest change as there is none");
   return latest;
 }

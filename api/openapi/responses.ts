@@ -46,7 +46,7 @@ function commonHeaders(route: Route): JsonObject {
   return route.anyOrigin ? { ...REQUEST_ID, ...ANY_ORIGIN } : REQUEST_ID;
 }
 
-/** An answer that is no error body: also that of a node which tells that it cannot serve. */
+/** An answer that is no error body: also that of a node which says that it cannot serve. */
 function success(
   route: Route,
   status: number,

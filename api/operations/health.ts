@@ -23,7 +23,7 @@ export const healthz = route({
   handler: () => ok({ status: "ok" }),
 });
 
-/** Seconds after which it is worth asking an unready node again: what it tells is kept that long. */
+/** Seconds after which it is worth asking an unready node again: what it says is kept that long. */
 const RETRY_AFTER = "1";
 
 export const readyz = route({

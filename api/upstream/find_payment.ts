@@ -12,7 +12,7 @@ import type { WithdrawalRow } from "../../ledger/rows.ts";
 import { whyStopped } from "../http/checks.ts";
 import type { ApiContext } from "../http/context.ts";
 
-/** Why a transaction is not the payment of a withdrawal. */
+/** Reasons for which a transaction is not the payment of a withdrawal. */
 export type PaymentFault =
   | "no_network"
   | "no_transaction_id"

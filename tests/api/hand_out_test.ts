@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { AddressGuard } from "../../actors/addresses/address_guard.ts";
-import { heldBack } from "../../api/http/checks.ts";
+import { withheld } from "../../api/http/checks.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { addressOf, type TestApi, testApi } from "../support/api.ts";
 
@@ -93,7 +93,7 @@ Deno.test("the place of a list is given back before its addresses are compared",
     doneReading: () => seen.push("gave back"),
   };
   const row = { network: "TRX", address: addressOf(1), walletIndex: 1 } as const;
-  assertEquals(await heldBack(context, "mer_1", [row]), null);
-  assertEquals(await heldBack(context, "mer_1"), null);
+  assertEquals(await withheld(context, "mer_1", [row]), null);
+  assertEquals(await withheld(context, "mer_1"), null);
   assertEquals(seen, ["gave back", "compares", "compares"]);
 });

@@ -1,28 +1,44 @@
-import type { Texts } from "./texts.ts";
+/**
+ * The texts of a hosted page in English, whose shape every other language has. Names of tokens and
+ * networks are not translated: they have to match what the customer's wallet shows. Amounts are
+ * passed in ready to be set in text of either direction.
+ *
+ * @module
+ */
+
+/** Heading of a screen and the sentence below it. */
+export interface Message {
+  readonly title: string;
+  readonly detail: string;
+}
+
+/** Every text of the page. */
+export type Texts = typeof en;
 
 /** English. */
-export const en: Texts = {
+export const en = {
   name: "English",
-  direction: "ltr",
-  pageTitle: (shop) => `Payment to ${shop}`,
+  direction: "ltr" as "ltr" | "rtl",
+  pageTitle: (shop: string) => `Payment to ${shop}`,
   payTo: "Payment to",
   switchLanguage: "Language",
   test: "Test page: do not send real money",
   order: "Order",
-  providedBy: (reseller) => `Payments by ${reseller}`,
+  providedBy: (reseller: string) => `Payments by ${reseller}`,
 
   amountToSend: "Send exactly",
   stillMissing: "Still missing",
-  anyAmount: (token) => `Send any amount of ${token}`,
+  anyAmount: (token: string) => `Send any amount of ${token}`,
+  // above the merchant's price where no rate was at hand
   amountDue: "Amount due",
-  noRate: (shop, token) =>
+  noRate: (shop: string, token: string) =>
     `No exchange rate is at hand just now: ${shop} tells you how much ${token} to send.`,
-  rate: (one, fiat) => `${one} = ${fiat}`,
+  rate: (one: string, fiat: string) => `${one} = ${fiat}`,
   feesOnTop: "Network fees come on top; your wallet shows them.",
   network: "Network",
-  address: (token, network) => `Send ${token} on ${network} to`,
+  address: (token: string, network: string) => `Send ${token} on ${network} to`,
   qrCode: "QR code of the address",
-  onlyThis: (token, network) => `Send only ${token} on the ${network} network.`,
+  onlyThis: (token: string, network: string) => `Send only ${token} on the ${network} network.`,
   otherToken: "Another token is credited where it is supported, otherwise it is set aside.",
   copy: "Copy",
   copied: "Copied",
@@ -32,7 +48,7 @@ export const en: Texts = {
   copyTransaction: "Copy the transaction",
 
   timeLeft: "Time left",
-  openUntil: (time) => `Open until ${time}`,
+  openUntil: (time: string) => `Open until ${time}`,
   twoMinutesLeft: "Two minutes left to pay",
 
   steps: { waiting: "Waiting", received: "Detected", completed: "Completed" },
@@ -41,37 +57,40 @@ export const en: Texts = {
     title: "Waiting for your payment",
     detail: "Send it from your wallet. This page notices it by itself.",
   },
-  partial: (seen, asked, missing) => ({
+  partial: (seen: string, asked: string, missing: string) => ({
     title: "A part has arrived",
     detail: `${seen} of ${asked} received. Please send the missing ${missing} to the same address.`,
   }),
-  received: (seen) => ({
+  received: (seen: string) => ({
     title: "Payment detected",
     detail: `${seen} is on its way. The network is confirming it; this takes a minute or two.`,
   }),
-  receivedLate: (seen) => ({
+  receivedLate: (seen: string) => ({
     title: "Your payment will be credited",
     detail:
       `${seen} was detected and is being confirmed by the network. The page's time is over, but there is nothing more for you to do.`,
   }),
-  completed: (credited, shop) => ({
+  completed: (credited: string, shop: string) => ({
     title: "Payment complete",
     detail: `${shop} has received ${credited}. Thank you!`,
   }),
-  paidTooMuch: (over, shop) => `You sent ${over} more than was asked. Please ask ${shop} about it.`,
-  unchecked: (seen, due, shop) => ({
+  paidTooMuch: (over: string, shop: string) =>
+    `You sent ${over} more than was asked. Please ask ${shop} about it.`,
+  // without a rate only the merchant knows whether it is enough
+  unchecked: (seen: string, due: string, shop: string) => ({
     title: "Payment received",
     detail: `${seen} has arrived. ${shop} will check it against the amount due, ${due}.`,
   }),
-  failed: (shop) => ({
+  failed: (shop: string) => ({
     title: "The payment did not go through",
     detail:
       `The network did not carry out the transaction, so nothing was transferred. Check your wallet, and ask ${shop} for a new payment page.`,
   }),
-  expired: (shop) => ({
+  expired: (shop: string) => ({
     title: "This payment page has expired",
     detail: `Please do not send anything for it any more. ${shop} can give you a new one.`,
   }),
+  // for those who have paid: by where it will be seen
   expiredPaid: {
     here:
       "Already sent? Your payment is safe: it is credited as soon as the network confirms it, and this page will show it.",
@@ -80,7 +99,7 @@ export const en: Texts = {
     nowhere:
       "Already sent? Your payment is safe: it is credited as soon as the network confirms it.",
   },
-  short: (seen, asked, missing, shop) => ({
+  short: (seen: string, asked: string, missing: string, shop: string) => ({
     title: "Only a part arrived in time",
     detail: `${seen} of ${asked} was received, ${missing} is missing. Please contact ${shop}.`,
   }),
@@ -88,8 +107,8 @@ export const en: Texts = {
   receivedAmount: "Received",
   askedAmount: "Asked for",
   transaction: "Transaction",
-  returning: (shop) => `Taking you back to ${shop}…`,
-  returnTo: (shop) => `Back to ${shop}`,
+  returning: (shop: string) => `Taking you back to ${shop}…`,
+  returnTo: (shop: string) => `Back to ${shop}`,
   stay: "Stay here",
 
   connectionLost: {

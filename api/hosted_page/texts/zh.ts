@@ -1,4 +1,4 @@
-import type { Texts } from "./texts.ts";
+import type { Texts } from "./en.ts";
 
 /** Chinese, in simplified characters. */
 export const zh: Texts = {
