@@ -4,8 +4,12 @@
  * @module
  */
 
-import { redeliverMerchantWebhooks, redeliverWebhooks } from "./callbacks/redeliver_range.ts";
-import { getWebhookDeliveries, redeliverWebhook } from "./callbacks/webhook_deliveries.ts";
+import {
+  getWebhookDeliveries,
+  redeliverMerchantWebhooks,
+  redeliverWebhook,
+  redeliverWebhooks,
+} from "./callbacks/webhook_deliveries.ts";
 import { getWebhookStatus, resumeWebhook } from "./callbacks/webhook_endpoint.ts";
 import { rotateWebhookSecret, testWebhook } from "./callbacks/webhook_settings.ts";
 import { claimDeposit } from "./deposits/claim_deposit.ts";
@@ -48,7 +52,7 @@ import {
 import { createReseller, getReseller, getResellers, putReseller } from "./merchants/resellers.ts";
 import { referenceRoutes } from "./openapi/reference_routes.ts";
 import { getAudit } from "./operations/audit.ts";
-import { getChains } from "./operations/chains.ts";
+import { getChains, rescanChain } from "./operations/chains.ts";
 import { declareHistory, endFailover, getFailover } from "./operations/failover.ts";
 import { healthz, metrics, readyz } from "./operations/health.ts";
 import {
@@ -57,10 +61,8 @@ import {
   getQuarantine,
   retryInboxRow,
 } from "./operations/inbox.ts";
-import { getPairs, updatePairs } from "./operations/pairs.ts";
 import { getReconciliation } from "./operations/reconcile.ts";
-import { rescanChain } from "./operations/rescan.ts";
-import { getSettings, updateSettings } from "./operations/settings.ts";
+import { getPairs, getSettings, updatePairs, updateSettings } from "./operations/settings.ts";
 import { settleUnexpectedSweep, writeOffTransfers } from "./operations/sweeps.ts";
 import { getTreasury } from "./operations/treasury.ts";
 import { getTreasuryCosts } from "./operations/treasury_costs.ts";

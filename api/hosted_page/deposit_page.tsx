@@ -16,7 +16,7 @@ import { renderDocument } from "./document.tsx";
 import { chooseLanguage, type Language } from "./language.ts";
 import { type PageView, pageView, redirectOf } from "./page_view.ts";
 import { pageHeaders, problemPage, wantsPage } from "./problem_page.tsx";
-import { screenOf } from "./screen.tsx";
+import { screenOf } from "./payment_screen.tsx";
 import { PACE, statusView } from "./status.ts";
 
 const DESCRIPTION = "Needs no API key: the session token opens it. Send `Accept: text/html`, as " +

@@ -8,8 +8,7 @@
 import type { Route } from "../http/route.ts";
 import { CHANGE_RECORD, latestChange } from "./change_record.ts";
 import { eventsOf } from "./events.ts";
-import { type JsonObject, toJsonObject } from "./json.ts";
-import type { Components } from "./json_schema.ts";
+import { type Components, type JsonObject, toJsonObject } from "./json_schema.ts";
 import { operationOf } from "./operation.ts";
 import { sharedParts } from "./shared_parts.ts";
 import { tagOf, TAGS } from "./tags.ts";

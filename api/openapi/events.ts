@@ -7,8 +7,7 @@
 import { EVENT_TYPES, type EventType } from "../../webhooks/event_type.ts";
 import { EVENT_PAYLOADS } from "../callbacks/event_payloads.ts";
 import { exampleOf } from "../http/example.ts";
-import { type JsonObject, toJson } from "./json.ts";
-import { type Components, schemaOf } from "./json_schema.ts";
+import { type Components, type JsonObject, schemaOf, toJson } from "./json_schema.ts";
 
 const WHEN: Readonly<Record<EventType, string>> = {
   "deposit.confirmed": "A deposit is final and credited. Not sent for deposits under 1 USD.",

@@ -6,8 +6,7 @@
 
 import { DEFAULT_LIMITS, type RateCategory } from "../http/rate_limits.ts";
 import type { Access, Route } from "../http/route.ts";
-import type { Json, JsonObject } from "./json.ts";
-import { type Components, schemaOf } from "./json_schema.ts";
+import { type Components, type Json, type JsonObject, schemaOf } from "./json_schema.ts";
 import { responsesOf } from "./responses.ts";
 import type { Operation } from "./shared_parts.ts";
 import { tagOf } from "./tags.ts";

@@ -8,8 +8,7 @@ import type { z } from "zod";
 import { exampleOf } from "../http/example.ts";
 import type { ResponseDoc, Route } from "../http/route.ts";
 import { type ErrorDoc, errorsOf } from "./errors.ts";
-import { type JsonObject, toJson } from "./json.ts";
-import { type Components, schemaOf } from "./json_schema.ts";
+import { type Components, type JsonObject, schemaOf, toJson } from "./json_schema.ts";
 
 /** Everything a route may answer, by status. */
 export function responsesOf(

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Json, JsonObject } from "./json.ts";
+import type { Json, JsonObject } from "./json_schema.ts";
 
 /** Operations as they are written at first: everything in its place. */
 export interface Operation {

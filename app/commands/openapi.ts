@@ -6,7 +6,7 @@
  */
 
 import { openApiDocument } from "../../api/openapi/document.ts";
-import { printJson } from "../../api/openapi/json.ts";
+import { printJson } from "../../api/openapi/json_schema.ts";
 import { OPERATIONS } from "../../api/routes.ts";
 
 if (import.meta.main) console.log(printJson(openApiDocument(OPERATIONS)));

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { createHmac } from "node:crypto";
-import { canonicalJson } from "../../api/upstream/ingest_signature.ts";
+import { canonicalJson } from "../../api/upstream/webhook_event.ts";
 import { readSigningStop } from "../../ledger/failover/holds.ts";
 import { INGEST_SECRET, testApi } from "../support/api.ts";
 import { booksFaults, SOMEWHERE } from "../support/books.ts";

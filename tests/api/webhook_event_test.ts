@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { createHmac } from "node:crypto";
 import type { FoundTransaction } from "../../chains/chain.ts";
-import { canonicalJson } from "../../api/upstream/ingest_signature.ts";
+import { canonicalJson } from "../../api/upstream/webhook_event.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { commitSigned } from "../support/commit_signed.ts";
 import { expireAttempts } from "../../ledger/treasury/expire_attempts.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { z } from "zod";
 import { openApiDocument } from "../../api/openapi/document.ts";
-import { printJson, toJsonObject } from "../../api/openapi/json.ts";
+import { printJson, toJsonObject } from "../../api/openapi/json_schema.ts";
 import { OPERATIONS } from "../../api/routes.ts";
 import { EVENT_PAYLOADS } from "../../api/callbacks/event_payloads.ts";
 import { exampleOf } from "../../api/http/example.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { canonicalJson } from "../../api/upstream/ingest_signature.ts";
+import { canonicalJson } from "../../api/upstream/webhook_event.ts";
 
 Deno.test("what is signed has its members in the order of their code units, in no language's order", () => {
   const signed = canonicalJson({

@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { createHmac } from "node:crypto";
 import { newId } from "../../actors/runtime/ids.ts";
-import { canonicalJson } from "../../api/upstream/ingest_signature.ts";
+import { canonicalJson } from "../../api/upstream/webhook_event.ts";
 import type { TronChain } from "../../chains/tron/tron_chain.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
