@@ -611,7 +611,7 @@ test("of an installation in staging each thing that is missing is named, and no 
     { hostname: "127.0.0.1", port: 0, onListen: () => {} },
     () =>
       Response.json({
-        blockID: "7".repeat(64),
+        blockID: "0".repeat(16) + "7".repeat(48),
         block_header: { raw_data: { parentHash: "0".repeat(64) } },
       }),
   );
