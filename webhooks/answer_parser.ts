@@ -13,11 +13,11 @@ export interface Answer {
   readonly body: Uint8Array;
   /** There is more of the body than is read. */
   readonly isTooLong: boolean;
-  /** How long its connection may be kept for the next request, milliseconds; 0: it may not. */
+  /** Time for which its connection may be kept for the next request, milliseconds; 0: it may not. */
   readonly idleMs: number;
 }
 
-/** What the other end sent is no answer. */
+/** The other end sent something that is no answer. */
 export class MalformedAnswer extends Error {
   readonly code = "MALFORMED_ANSWER";
 
@@ -47,7 +47,7 @@ const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/
 const FIELD = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)$/;
 const CHUNK_SIZE = /^([0-9a-fA-F]{1,8})([\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?)$/;
 
-/** How the end of a body is known: by its length, by its chunks, or by that of the connection. */
+/** Sign of a body's end: its length, its chunks, or the end of the connection. */
 type Framing = "head" | "length" | "chunked" | "close";
 
 /** Reads one answer. */
@@ -61,7 +61,7 @@ export class AnswerParser {
   /** Bytes that are still to come of a body or of a chunk. */
   #needed = 0;
   #line: "size" | "end of data" | "trailer" = "size";
-  /** What was read of the body, and behind it room for more: many small pieces hold much memory. */
+  /** The part of the body that was read, and behind it room for more: many small pieces hold much memory. */
   #body: Uint8Array = NOTHING;
   #size = 0;
   #hasBegun = false;
@@ -107,12 +107,12 @@ export class AnswerParser {
     const before = this.#partial.length;
     // one byte more than is read shows that it is too much
     const text = this.#partial + bytes.toString("latin1", 0, HEAD_CAP + 1 - this.#headBytes);
-    // who speaks something else may wait for an answer of ours
+    // a server that speaks something else may wait for an answer
     if (before < VERSION.length && !text.startsWith(VERSION.slice(0, text.length))) {
       throw new MalformedAnswer("it has no status");
     }
     const end = text.indexOf(HEAD_END, Math.max(before - HEAD_END.length, 0));
-    this.#spend((end < 0 ? text.length : end + HEAD_END.length) - before);
+    this.#count((end < 0 ? text.length : end + HEAD_END.length) - before);
     if (end < 0) {
       this.#partial = text;
       return null;
@@ -189,7 +189,7 @@ export class AnswerParser {
       case "size": {
         const [, digits, extension = ""] = CHUNK_SIZE.exec(line) ?? [];
         if (digits === undefined) throw new MalformedAnswer("a chunk has no size");
-        this.#spend(extension.length);
+        this.#count(extension.length);
         this.#needed = Number.parseInt(digits, 16);
         this.#line = this.#needed === 0 ? "trailer" : "end of data";
         return false;
@@ -201,14 +201,14 @@ export class AnswerParser {
       case "trailer":
         if (line === "") return true;
         if (!FIELD.test(line)) throw new MalformedAnswer("a field has no name");
-        this.#spend(line.length);
+        this.#count(line.length);
         return false;
       default:
         return this.#line satisfies never;
     }
   }
 
-  #spend(bytes: number): void {
+  #count(bytes: number): void {
     this.#headBytes += bytes;
     if (this.#headBytes > HEAD_CAP) throw new MalformedAnswer("its head is too long");
   }
@@ -272,7 +272,7 @@ function readFields(lines: readonly string[]): Fields {
   return fields;
 }
 
-/** How long the connection may be kept, milliseconds; 0: not at all. */
+/** Time for which the connection may be kept, milliseconds; 0: not at all. */
 function idleMs({ connection, keepAlive }: Fields, isPersistent: boolean): number {
   const options = connection.split(",").map(trim);
   if (options.includes("close")) return 0;

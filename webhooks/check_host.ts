@@ -14,13 +14,13 @@ import {
   type UrlRules,
 } from "./url_guard.ts";
 
-/** How long a name server may take, milliseconds. */
+/** Time that a name server may take, milliseconds. */
 const RESOLVE_TIMEOUT_MS = 3_000;
 
-/** How long a host waits for its turn to be looked up, milliseconds. */
+/** Time for which a host waits for its turn to be looked up, milliseconds. */
 const TURN_MS = 2_000;
 
-/** Why a host is refused; `busy`: it was not judged, as too many are. */
+/** Reason for which a host is refused; `busy`: it was not judged, as too many are. */
 export type HostRefusal = Extract<UrlRefusal, "not_public" | "only_ipv6"> | "busy";
 
 /**

@@ -16,17 +16,17 @@ import { type Answer, AnswerParser, MalformedAnswer } from "./answer_parser.ts";
 /** Connections of one merchant to one origin. */
 const SOCKETS_PER_MERCHANT = 64;
 
-/** How many of all are too many to keep idle ones, where nothing else is said. */
+/** Connections above which no idle ones are kept, where nothing else is said. */
 const SOCKETS = 2_048;
 
 /** The longest that one is used: the addresses of its name are asked for and judged again. */
 const LIFE_MS = 300_000;
 
-/** How often idle connections are looked at. */
+/** Interval at which idle connections are looked at. */
 const LOOK_MS = 1_000;
 
 /**
- * Where requests go, and for whom. Requests of one merchant to one origin share their connections;
+ * Destination of requests, and their merchant. Requests of one merchant to one origin share their connections;
  * those of different merchants do not, or one whose deliveries hang would leave none to the others
  * that use the same shop platform.
  */
@@ -261,7 +261,7 @@ class Connection {
     const request = this.#take();
     const isStale = this.#hasServed && !this.#parser.hasBegun;
     if (request !== null && isStale) {
-      // the place of this connection is free, and nobody else has taken it yet; the new one has
+      // the place of this connection is free, and was not taken yet; the new one has
       // served nothing, so that this try is the last
       this.owner.connect(request);
     } else {

@@ -34,7 +34,7 @@ export function isSentType(text: string): text is SentType {
 }
 
 /**
- * What a merchant may list in its subscription: everything that is sent, and what is known not to be
+ * Names that a merchant may list in its subscription: everything that is sent, and what is known not to be
  * (pending states have no event, `payout.*` is not emitted), so that a list made for more than this
  * service sends is taken. Anything else is a mistake after which nothing would arrive.
  */

@@ -21,7 +21,7 @@ const SLOW_PLACES = 5;
 /** From here on a look-up is slow, milliseconds. */
 const SLOW_MS = 2_000;
 
-/** How long an asker counts as slow after its last slow look-up, milliseconds: quick ones between pardon nothing. */
+/** Time for which an asker counts as slow after its last slow look-up, milliseconds: quick ones between change nothing. */
 const SLOW_FOR_MS = 5 * 60_000;
 
 /** Askers that are remembered as slow at most; the oldest is forgotten. */
@@ -44,27 +44,27 @@ export interface NameQuestion {
   readonly waitMs: number;
 }
 
-/** What became of a question. `code` is the system's word where a name does not resolve. */
+/** Outcome of a question. `code` is the system's word where a name does not resolve. */
 export type NameAnswer =
   | { readonly kind: "found"; readonly addresses: readonly ResolvedAddress[] }
   | { readonly kind: "failed"; readonly code: string }
   /** No place was free in time; nothing was asked. */
   | { readonly kind: "busy" };
 
-type Tell = (answer: NameAnswer) => void;
+type Answered = (answer: NameAnswer) => void;
 
 interface LookUp {
   readonly asker: string;
   readonly use: NameQuestion["use"];
   /** Milliseconds of the monotonic clock. */
   readonly startedAt: number;
-  readonly tell: Tell[];
+  readonly answered: Answered[];
 }
 
 interface Waiting {
   readonly question: NameQuestion;
   readonly late: ReturnType<typeof setTimeout>;
-  readonly tell: Tell;
+  readonly answered: Answered;
 }
 
 /** Bounds how many names are looked up at a time; a place is held until the look-up itself has ended. */
@@ -74,7 +74,7 @@ export class NameLookups {
   readonly #underWay = new Map<string, LookUp>();
   /** In the order in which they asked. */
   readonly #waiting = new Set<Waiting>();
-  /** When the last slow look-up of an asker ended, by the monotonic clock; the oldest come first. */
+  /** End of the last slow look-up of an asker, by the monotonic clock; the oldest come first. */
   readonly #slow = new Map<string, number>();
   readonly #slowMs: number;
   #refused = 0;
@@ -101,23 +101,23 @@ export class NameLookups {
 
   /** Asks for the addresses of a name. */
   find(question: NameQuestion): Promise<NameAnswer> {
-    return new Promise((tell) => {
-      if (this.#start(question, tell)) return;
+    return new Promise((answered) => {
+      if (this.#start(question, answered)) return;
       const late = setTimeout(() => this.#refuse(waiting), question.waitMs);
-      const waiting: Waiting = { question, late, tell };
+      const waiting: Waiting = { question, late, answered };
       this.#waiting.add(waiting);
     });
   }
 
   /** @returns false where there is no place */
-  #start(question: NameQuestion, tell: Tell): boolean {
+  #start(question: NameQuestion, answered: Answered): boolean {
     const same = this.#underWay.get(question.hostname);
     if (same !== undefined) {
-      same.tell.push(tell);
+      same.answered.push(answered);
       return true;
     }
     if (this.#isCrowdedFor(question) || this.#hasPlace(question)) return false;
-    this.#lookUp(question, tell);
+    this.#lookUp(question, answered);
     return true;
   }
 
@@ -136,13 +136,13 @@ export class NameLookups {
     return slow.toArray().length >= SLOW_PLACES;
   }
 
-  #lookUp({ hostname, asker, use }: NameQuestion, tell: Tell): void {
-    const one: LookUp = { asker, use, startedAt: performance.now(), tell: [tell] };
+  #lookUp({ hostname, asker, use }: NameQuestion, answered: Answered): void {
+    const one: LookUp = { asker, use, startedAt: performance.now(), answered: [answered] };
     this.#underWay.set(hostname, one);
     const ended = (answer: NameAnswer) => {
       this.#underWay.delete(hostname);
-      this.#note(one);
-      for (const tell of one.tell) tell(answer);
+      this.#recordSlow(one);
+      for (const answered of one.answered) answered(answer);
       this.#next();
     };
     try {
@@ -160,7 +160,7 @@ export class NameLookups {
     return performance.now() - (this.#slow.get(asker) ?? -Infinity) < SLOW_FOR_MS;
   }
 
-  #note(one: LookUp): void {
+  #recordSlow(one: LookUp): void {
     if (!this.#isSlow(one)) return;
     this.#slow.delete(one.asker);
     this.#slow.set(one.asker, performance.now());
@@ -170,7 +170,7 @@ export class NameLookups {
 
   #next(): void {
     for (const waiting of this.#waiting) {
-      if (!this.#start(waiting.question, waiting.tell)) continue;
+      if (!this.#start(waiting.question, waiting.answered)) continue;
       clearTimeout(waiting.late);
       this.#waiting.delete(waiting);
     }
@@ -180,7 +180,7 @@ export class NameLookups {
     this.#waiting.delete(waiting);
     this.#refused++;
     if (this.#isCrowdedFor(waiting.question)) this.#crowdedAt = performance.now();
-    waiting.tell({ kind: "busy" });
+    waiting.answered({ kind: "busy" });
   }
 
   #isSlow({ startedAt }: LookUp): boolean {

@@ -42,7 +42,7 @@ export interface DepositConfirmed extends DepositEvent {
   readonly activationFee: Amount;
   /** Flat fee of a top-up, otherwise zero. */
   readonly flatFee: Amount;
-  /** What was credited: the amount minus all fees, never negative. */
+  /** Amount that was credited: the gross one minus all fees, never negative. */
   readonly receivable: Amount;
 }
 

@@ -7,7 +7,7 @@
 
 import { Buffer } from "node:buffer";
 
-/** What an encrypted secret begins with: form, then the key's id, then nonce and ciphertext. */
+/** Beginning of an encrypted secret: form, then the key's id, then nonce and ciphertext. */
 const PREFIX = "enc1";
 const SEALED = /^enc1:([0-9a-f]{16}):([A-Za-z0-9+/]+=*)$/;
 

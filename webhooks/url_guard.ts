@@ -8,7 +8,7 @@
 
 import ipaddr from "ipaddr.js";
 
-/** What is allowed beyond public https addresses. */
+/** Exceptions to public https addresses. */
 export interface UrlRules {
   /** Development only: plain http, and addresses of this machine. */
   readonly allowLoopback: boolean;
@@ -16,7 +16,7 @@ export interface UrlRules {
   readonly browserOnly?: boolean;
 }
 
-/** Why a URL is refused. */
+/** Reason for which a URL is refused. */
 export type UrlRefusal =
   | "malformed"
   | "too_long"
@@ -26,7 +26,7 @@ export type UrlRefusal =
   /** Reachable over IPv6 alone, where the runtime's permissions could not be a second wall. */
   | "only_ipv6";
 
-/** What became of a URL's check. */
+/** Result of a URL's check. */
 export type UrlCheck =
   | { readonly kind: "allowed"; readonly url: URL }
   | { readonly kind: "refused"; readonly reason: UrlRefusal };

@@ -18,13 +18,13 @@ import { crashPoint } from "../runtime/crash_point.ts";
 import { newId } from "../runtime/ids.ts";
 
 /** Indexes that are taken from the database at once; unused ones are skipped by a restart. */
-const CHUNK = 50;
+const NUMBERS = 50;
 /** The most addresses of one insert: deriving them keeps the thread for some 50 ms. */
 const ROUND = 100;
 /** The most requests that wait at once. */
 const WAITING_LIMIT = 2_000;
-/** Time for which what keeps addresses from being made is told after it was met last. */
-const TOLD_MS = 60_000;
+/** Time for which an obstacle to making addresses is reported after it was met last. */
+const REPORTED_MS = 60_000;
 
 /** A new address, given to one merchant only. The watcher knows it already. */
 export interface FreshAddress {
@@ -48,7 +48,7 @@ export interface AddressFigures {
   readonly oldestMs: number;
   /** Requests since the start that got no address. */
   readonly refused: number;
-  /** Why the last request got none; null once one got an address, or after a minute. */
+  /** Reason for which the last request got none; null once one got an address, or after a minute. */
   readonly trouble: string | null;
 }
 
@@ -95,7 +95,7 @@ class NetworkBook {
       waiting: this.#waiting.size,
       oldestMs: oldest === undefined ? 0 : now - oldest.since,
       refused: this.#refused,
-      trouble: trouble === null || now - trouble.at > TOLD_MS ? null : trouble.why,
+      trouble: trouble === null || now - trouble.at > REPORTED_MS ? null : trouble.why,
     };
   }
 
@@ -181,7 +181,7 @@ class NetworkBook {
   }
 
   async #number(): Promise<void> {
-    const count = CHUNK * Math.ceil(Math.min(ROUND, Math.max(1, this.#waiting.size)) / CHUNK);
+    const count = NUMBERS * Math.ceil(Math.min(ROUND, Math.max(1, this.#waiting.size)) / NUMBERS);
     const taken = await takeIndexes(this.#sql, this.network, count, this.#bounds.rowMs);
     if (taken === "held") {
       throw unavailable("timeout", "another transaction holds the row of its numbers", this);
@@ -213,7 +213,7 @@ function unavailable(
   return new ChainUnavailable(category, `Cannot hand out an address as ${why}: ${network}`);
 }
 
-/** A merchant's customer waits for it, so it is said soon where there is none. */
+/** A merchant's customer waits for it, so that a request without an address ends soon. */
 const BOUNDS: AddressBounds = { takeMs: 3_000, rowMs: 1_000 };
 
 /** The fresh addresses of all networks, each by itself. */

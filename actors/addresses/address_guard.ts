@@ -22,7 +22,7 @@ export interface IssuedAddress {
 export interface AddressGuardOptions {
   /** Derives an address; about half a millisecond of processor time. @throws {Error} where it cannot */
   readonly derive: (network: Network, walletIndex: number) => string;
-  /** Why no address at all may leave now; null while they may. Absent: nothing holds them back. */
+  /** Reason for which no address at all may leave now; null while they may. Absent: nothing holds them back. */
   readonly held?: () => string | null;
   /** Derived addresses that are remembered; default 50,000, about 8 MB. */
   readonly remembered?: number;
@@ -55,7 +55,7 @@ export class AddressGuard {
     this.#turns = new ListTurns(TURNS, options.monotonic ?? (() => performance.now()));
   }
 
-  /** Why no address at all may leave now; null while they may. */
+  /** Reason for which no address at all may leave now; null while they may. */
   get held(): string | null {
     return this.#options.held?.() ?? null;
   }
@@ -70,7 +70,7 @@ export class AddressGuard {
     return this.#turns.figures;
   }
 
-  /** Says whether a merchant's addresses may be handed out. */
+  /** Decides whether a merchant's addresses may be handed out. */
   async clears(merchantId: string, addresses: readonly IssuedAddress[]): Promise<Clearance> {
     if (this.held !== null) return "refused";
     let unknown = 0;

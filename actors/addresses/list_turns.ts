@@ -1,7 +1,7 @@
 /**
  * Shares the thread among merchants whose lists take long to look at: a slice of one merchant's list,
- * a pause for everything else, then a slice of the next merchant's. Whoever asks for many large lists
- * waits behind itself, and others take as long as they would beside one list.
+ * a pause for everything else, then a slice of the next merchant's. A merchant that asks for many large
+ * lists waits behind itself, and others take as long as they would beside one list.
  *
  * @module
  */

@@ -11,17 +11,17 @@
  * them, our transfers explain it, and nothing is kept: the next comparison begins at the same old
  * block, and what hid in them is reported as soon as a balance is exact.
  *
- * Where nodes stand in for each other the balance may also be of the block before `low` or after
+ * As nodes stand in for each other, the balance may also be of the block before `low` or after
  * `high`, so no deviation is believed of one look. It is looked again at a later block, when all from
  * `low - 1` to `high + 1` is known. What counts is the smaller deviation of both looks, each for the
  * block of these that makes it the smallest:
  *
  * - What both lack was taken. A theft lacks in every later look from the same kept level on: it is
- *   told in the first comparison around which no move of ours is as large, and until then as not
+ *   reported in the first comparison around which no own move is as large, and until then as not
  *   confirmed, or as above. A node that is a block off in every look is never an alarm: the blocks
  *   around the first look explain it, whatever was paid in each of them.
  * - What both have too much came from outside, and becomes part of the kept level.
- * - What is lacking otherwise is told as not confirmed, and no level is kept.
+ * - What is lacking otherwise is reported as not confirmed, and no level is kept.
  *
  * A first level, or one that an operator accepts, is taken at once if we moved nothing just before it,
  * and otherwise of two looks too: the least that they allow.
@@ -247,7 +247,7 @@ function differenceOf(
     formatAmount(moves.reduce((all, one) => add(all, one[part]), ZERO));
   return {
     subject: `${hotWallet} ${asset}/${network}`,
-    detail: `${formatAmount(lacking)} left it without an order of ours ` +
+    detail: `${formatAmount(lacking)} left it without an order of the service ` +
       `between block ${last.height} (${formatAmount(last.balance)}) and block ${high} ` +
       `(${formatAmount(balance)}): ${sum("came")} came and ${sum("went")} went by our transfers` +
       (asset === "native" ? `, ${sum("fees")} were taken as fees` : ""),

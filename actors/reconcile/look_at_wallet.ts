@@ -1,5 +1,5 @@
 /**
- * What the hot wallet is told to hold, and what that says of it once our own moves are taken out.
+ * Balances of the hot wallet as nodes show them, and what they come to without its own moves.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { type ChainCheck, NODE_MS, PAUSE_MS, TRIES } from "./passed_block.ts";
 /** Tries for a look that no block comes into; the narrowest one counts otherwise. */
 const MOMENTS = 5;
 
-/** What it holds of an asset, read while the newest solid block went from `low` to `high`. */
+/** Balance of an asset, read while the newest solid block went from `low` to `high`. */
 export interface Look {
   readonly asset: OutgoingAsset;
   readonly balance: Amount;
@@ -95,12 +95,12 @@ async function newestOf({ chain }: ChainCheck): Promise<number> {
   return (await chain.solid(AbortSignal.timeout(NODE_MS))).height;
 }
 
-/** What a wallet would hold if it had not moved by our transactions since a block. */
+/** Balance that a wallet would have if it had not moved by own transactions since a block. */
 export interface Unmoved {
   /** If the balance is of the block that makes this the least. */
   readonly least: Amount;
   readonly most: Amount;
-  /** What our transactions did from that block up to the last one it may be of. */
+  /** Sum that own transactions moved from that block up to the last one it may be of. */
   readonly moved: Amount;
   /** They, by block. */
   readonly moves: readonly WalletMoves[];

@@ -2,7 +2,7 @@ import type { Chain } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { hasLateOutcome } from "../../ledger/watcher/late_outcomes.ts";
-import { LONGEST_REST_MS } from "../watcher/rest.ts";
+import { LONGEST_REST_MS } from "../watcher/scan_memory.ts";
 
 /** Tries for a comparison that may have been overtaken by a new block. */
 export const TRIES = 20;
@@ -21,22 +21,22 @@ export type ReconciledChain = Pick<
 export interface ChainCheck {
   readonly sql: Sql;
   readonly chain: ReconciledChain;
-  /** Where the treasury sends what the hot wallet need not hold; null: nowhere. */
+  /** Address to which the treasury sends what the hot wallet need not hold; null: none. */
   readonly coldAddress: string | null;
   readonly pause: (milliseconds: number) => Promise<void>;
 }
 
-/** Our own scan does not move (is the service running?), or could not write all that it has read. */
+/** The own scan does not move (is the service running?), or could not write all that it has read. */
 export class ScanBehind extends Error {}
 
-/** The chain's newest solid block, once our scan has passed it. @throws {ScanBehind} */
+/** The chain's newest solid block, once the own scan has passed it. @throws {ScanBehind} */
 export async function passedBlock(check: ChainCheck): Promise<number> {
   const { height } = await check.chain.solid(AbortSignal.timeout(NODE_MS));
   await untilPassed(check, height);
   return height;
 }
 
-/** Waits until our scan has passed a block and written the ends of all our transactions. @throws {ScanBehind} */
+/** Waits until the own scan has passed a block and written the ends of all own transactions. @throws {ScanBehind} */
 export async function untilPassed(
   { sql, chain, pause }: ChainCheck,
   height: number,

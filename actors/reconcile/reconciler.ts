@@ -20,7 +20,7 @@ const POLL_MS = 10_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** When the books are compared. */
+/** Times at which the books are compared. */
 export interface ReconcilePlan {
   /** Between two bounded comparisons, milliseconds. */
   readonly everyMs: number;
@@ -103,7 +103,7 @@ export class Reconciler {
   }
 }
 
-/** When an hour of the day (UTC) begins next. */
+/** The next begin of an hour of the day (UTC). */
 export function nextHour(now: number, hour: number): number {
   const today = now - now % DAY_MS + hour * HOUR_MS;
   return today > now ? today : today + DAY_MS;

@@ -11,10 +11,10 @@ import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { newId } from "../runtime/ids.ts";
 import {
+  type AddressState,
   isAsNoted,
-  isGiftOver,
+  isFundingOver,
   listed,
-  type Look,
   type NextStep,
   stepByMemory,
   stepOnChain,
@@ -39,7 +39,7 @@ export interface PlanDeps {
   readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
 }
 
-/** What the cheapest sweeps of late have cost, in the chain's coin. */
+/** Costs of the cheapest sweeps of late, in the chain's coin. */
 export class CostMemory {
   readonly #least = new Map<Currency, { readonly cost: Amount; readonly until: number }>();
 
@@ -49,8 +49,8 @@ export class CostMemory {
     return known === undefined || known.until <= now ? null : known.cost;
   }
 
-  /** Keeps a cost that a node has told. */
-  note(currency: Currency, cost: Amount, now: number): void {
+  /** Remembers a cost as a node has answered it. */
+  remember(currency: Currency, cost: Amount, now: number): void {
     const least = this.least(currency, now);
     if (least !== null && least <= cost) return;
     const until = least === null ? now + COST_MS : this.#least.get(currency)?.until ?? now;
@@ -61,7 +61,7 @@ export class CostMemory {
 /** Time for which a cost is believed; then one address asks for all. */
 const COST_MS = 30 * 60_000;
 
-/** Stake that can still be lent while a turn goes on. */
+/** Stake that can still be delegated while a turn goes on. */
 export class Stake {
   #left: Amount;
 
@@ -73,14 +73,14 @@ export class Stake {
     return this.#left;
   }
 
-  /** Reserves stake for a loan that is not on the chain yet. */
+  /** Reserves stake for a delegation that is not on the chain yet. */
   take(amount: Amount): void {
     this.#left = subtract(this.#left, amount);
   }
 }
 
 /**
- * Looks at one address and does what is next for it. Whatever it does is one commit; the next look
+ * Reads one address and does what is next for it. Whatever it does is one commit; the next poll
  * finds out what came of it.
  *
  * @returns whether something was queued that the treasury should look at
@@ -94,29 +94,29 @@ export async function planAddress(
   const { sql, chain, terms, pace, now } = deps;
   const facts = await readSweepFacts(sql, target);
   const isSupported = chain.capabilities.currencies.includes(target.currency);
-  const look: Look = { target, facts, terms, pace, isSupported, now: now() };
-  return await planFurther(deps, look, stake);
+  const state: AddressState = { target, facts, terms, pace, isSupported, now: now() };
+  return await planFurther(deps, state, stake);
 }
 
-async function planFurther(deps: PlanDeps, look: Look, stake: Stake): Promise<boolean> {
-  const known = stepWithoutChain(look);
+async function planFurther(deps: PlanDeps, state: AddressState, stake: Stake): Promise<boolean> {
+  const known = stepWithoutChain(state);
   // before the balance is looked at: newer money may stand in for what a sweep has moved already
-  if (known === null && await attach(deps, look)) return false;
-  const step = known ?? remember(deps, look) ?? await askChain(deps, look, stake);
-  return await carryOut(deps, look, step, stake);
+  if (known === null && await attach(deps, state)) return false;
+  const step = known ?? remember(deps, state) ?? await askChain(deps, state, stake);
+  return await carryOut(deps, state, step, stake);
 }
 
-function remember({ costs, coinRate }: PlanDeps, look: Look): NextStep | null {
-  const { currency, network } = look.target;
-  const least = costs.least(currency, look.now);
-  return least === null ? null : stepByMemory(look, least, coinRate(network, currency));
+function remember({ costs, coinRate }: PlanDeps, state: AddressState): NextStep | null {
+  const { currency, network } = state.target;
+  const least = costs.least(currency, state.now);
+  return least === null ? null : stepByMemory(state, least, coinRate(network, currency));
 }
 
-async function askChain(deps: PlanDeps, look: Look, stake: Stake): Promise<NextStep> {
-  const { target, facts } = look;
+async function askChain(deps: PlanDeps, state: AddressState, stake: Stake): Promise<NextStep> {
+  const { target, facts } = state;
   const { chain } = deps;
-  const { balance, isRead } = await askBalance(deps, look);
-  const found = whatToList(look, balance, isRead);
+  const { balance, isRead } = await askBalance(deps, state);
+  const found = whatToList(state, balance, isRead);
   if ("do" in found) return found;
   try {
     const costs = await chain.gas.sweepCosts({
@@ -129,10 +129,16 @@ async function askChain(deps: PlanDeps, look: Look, stake: Stake): Promise<NextS
       costs.costByCoin,
       costs.stakeNeeded === null ? costs.costByCoin : costs.costByDelegation,
     );
-    deps.costs.note(target.currency, cost, look.now);
+    deps.costs.remember(target.currency, cost, state.now);
     const coinRate = deps.coinRate(target.network, target.currency);
-    const step = stepOnChain(look, { balance, ...found, costs, delegatable: stake.left, coinRate });
-    if (step.do === "give-coin" && costs.coin < facts.coin && isGiftOver(look)) {
+    const step = stepOnChain(state, {
+      balance,
+      ...found,
+      costs,
+      delegatable: stake.left,
+      coinRate,
+    });
+    if (step.do === "fund-gas" && costs.coin < facts.coin && isFundingOver(state)) {
       log.warn("{network}: {given} coin were given to {address} by the books, {coin} are there", {
         network: target.network,
         given: formatAmount(facts.coin),
@@ -143,15 +149,20 @@ async function askChain(deps: PlanDeps, look: Look, stake: Stake): Promise<NextS
     return step;
   } catch (error) {
     if (!(error instanceof ChainUnavailable) || error.category !== "reverted") throw error;
-    if (facts.lent > 0n) return { do: "take-back", amount: facts.lent };
-    return { do: "wait", reason: "would_fail", detail: error.message, lookMs: deps.pace.restMs };
+    if (facts.delegated > 0n) return { do: "undelegate", amount: facts.delegated };
+    return {
+      do: "wait",
+      reason: "would_fail",
+      detail: error.message,
+      pollMs: deps.pace.coolDownMs,
+    };
   }
 }
 
-/** What an address holds in solid blocks, and whether those are the blocks that the scan has read. */
+/** Balance of an address in solid blocks, and whether those are the blocks that the scan has read. */
 async function askBalance(
   { sql, chain }: PlanDeps,
-  { target, facts }: Look,
+  { target, facts }: AddressState,
 ): Promise<{ readonly balance: Amount; readonly isRead: boolean }> {
   const before = await readCursor(sql, target.network, "solid");
   const balance = await chain.balanceOf(target.address, target.currency);
@@ -167,37 +178,37 @@ async function askBalance(
 
 async function carryOut(
   deps: PlanDeps,
-  look: Look,
+  state: AddressState,
   step: NextStep,
   stake: Stake,
 ): Promise<boolean> {
   const { sql } = deps;
-  const { target, facts } = look;
+  const { target, facts } = state;
   switch (step.do) {
     case "sweep":
-    case "give-coin":
-    case "lend":
+    case "fund-gas":
+    case "delegate":
       return await queue(deps, target, step, stake);
-    case "take-back":
-      return await takeBack(deps, look, step.amount, stake);
-    case "withdraw":
+    case "undelegate":
+      return await undelegate(deps, state, step.amount, stake);
+    case "give-up":
       if (await withdrawStep(sql, target, step.outgoingId, step.why)) {
         log.warn("{network}: {outgoingId} is taken back, it could not be signed: {why}", {
           network: target.network,
           ...step,
         });
       } else {
-        await keep(deps, target, facts, { ...IN_HAND, lookMs: deps.pace.lookMs });
+        await storeWait(deps, target, facts, { ...IN_HAND, pollMs: deps.pace.pollMs });
       }
       return false;
-    case "tell": {
+    case "notify": {
       const told = await notifySwept(sql, step.outgoingIds);
       if (told.length > 0) deps.wakeMerchants(new Set(told));
-      await keep(deps, target, facts, step.wait);
+      await storeWait(deps, target, facts, step.wait);
       return false;
     }
     case "wait":
-      await keep(deps, target, facts, step);
+      await storeWait(deps, target, facts, step);
       return false;
     case "close":
       await closeSweepAddress(sql, target);
@@ -209,44 +220,46 @@ async function carryOut(
   }
 }
 
-/** Takes back what the chain knows to be lent: asking for more would fail for ever. */
-async function takeBack(
+/** Undelegates what the chain knows to be delegated: asking for more would fail for ever. */
+async function undelegate(
   deps: PlanDeps,
-  look: Look,
-  lent: Amount,
+  state: AddressState,
+  delegated: Amount,
   stake: Stake,
 ): Promise<boolean> {
-  const { target, facts, pace, now } = look;
-  const known = min(lent, await deps.chain.gas.delegatedTo(target.address));
-  if (known > 0n) return await queue(deps, target, { do: "take-back", amount: known }, stake);
-  const detail = `${formatAmount(lent)} of stake are lent by the books, none in solid blocks`;
-  if (facts.loan !== null && now - facts.loan.at < pace.staleMs) {
-    const { lookMs } = pace;
-    await keep(deps, target, facts, { do: "wait", reason: "balance_differs", detail, lookMs });
+  const { target, facts, pace, now } = state;
+  const known = min(delegated, await deps.chain.gas.delegatedTo(target.address));
+  if (known > 0n) return await queue(deps, target, { do: "undelegate", amount: known }, stake);
+  const detail = `${
+    formatAmount(delegated)
+  } of stake are delegated by the books, none in solid blocks`;
+  if (facts.delegation !== null && now - facts.delegation.at < pace.staleMs) {
+    const { pollMs } = pace;
+    await storeWait(deps, target, facts, { do: "wait", reason: "balance_differs", detail, pollMs });
     return false;
   }
-  log.warn("{network}: {address} is taken to have no energy of ours: {detail}", {
+  log.warn("{network}: {address} is taken to have no delegated energy: {detail}", {
     network: target.network,
     address: target.address,
     detail,
   });
-  return await planFurther(deps, { ...look, facts: { ...facts, lent: ZERO } }, stake);
+  return await planFurther(deps, { ...state, facts: { ...facts, delegated: ZERO } }, stake);
 }
 
-/** What is said of a transfer that is being signed just now. */
+/** Reason shown for a transfer that is being signed just now. */
 const IN_HAND = { do: "wait", reason: "in_flight", detail: "it is being signed" } as const;
 
-async function keep(
+async function storeWait(
   { sql }: PlanDeps,
   target: SweepAddress,
   facts: SweepFacts,
-  { reason, detail, lookMs }: Wait,
+  { reason, detail, pollMs }: Wait,
 ): Promise<void> {
   const amount = listed(facts).sum;
-  await storeWaiting(sql, target, { reason, detail, lookMs, amount });
+  await storeWaiting(sql, target, { reason, detail, pollMs, amount });
 }
 
-type Transfer = Extract<NextStep, { do: "sweep" | "give-coin" | "lend" | "take-back" }>;
+type Transfer = Extract<NextStep, { do: "sweep" | "fund-gas" | "delegate" | "undelegate" }>;
 
 async function queue(
   { sql, chain, pace }: PlanDeps,
@@ -255,22 +268,22 @@ async function queue(
   stake: Stake,
 ): Promise<boolean> {
   // another address of this turn may have been faster
-  if (step.do === "lend" && step.amount > stake.left) return false;
+  if (step.do === "delegate" && step.amount > stake.left) return false;
   const row: NewStep = {
     outgoingId: newId("out"),
     ...shapeOf(step),
     amount: step.amount,
     hotWallet: chain.hotWallet,
     items: step.do === "sweep" ? step.items : [],
-    lookMs: pace.lookMs,
+    pollMs: pace.pollMs,
   };
   // before the row is there: others that are planned meanwhile must not count on the same stake
-  if (step.do === "lend") stake.take(step.amount);
+  if (step.do === "delegate") stake.take(step.amount);
   crashPoint("sweeper.before-step");
   const queued = await writeStep(sql, target, row);
   crashPoint("sweeper.after-step");
   if (!queued) {
-    if (step.do === "lend") stake.take(subtract(ZERO, step.amount));
+    if (step.do === "delegate") stake.take(subtract(ZERO, step.amount));
     return false;
   }
   log.info("{network}: {kind} {outgoingId} of {amount} {currency} for {address}", {
@@ -288,15 +301,15 @@ function shapeOf(step: Transfer): Pick<NewStep, "kind" | "reason" | "detail"> {
   switch (step.do) {
     case "sweep":
       return { kind: "sweep", reason: "in_flight", detail: "a sweep is queued" };
-    case "give-coin":
+    case "fund-gas":
       return {
         kind: "gas",
         reason: step.wakes ? "address_not_activated" : "waiting_gas",
         detail: "coin for it is queued",
       };
-    case "lend":
+    case "delegate":
       return { kind: "delegation", reason: "waiting_gas", detail: "energy for it is queued" };
-    case "take-back":
+    case "undelegate":
       return { kind: "reclaim", reason: "reclaiming", detail: "its energy is taken back" };
     default: {
       const never: never = step;
@@ -306,15 +319,15 @@ function shapeOf(step: Transfer): Pick<NewStep, "kind" | "reason" | "detail"> {
 }
 
 /** Lists transfers under final sweeps that have moved them; false where there is none. */
-async function attach(deps: PlanDeps, look: Look): Promise<boolean> {
+async function attach(deps: PlanDeps, state: AddressState): Promise<boolean> {
   const { sql, pace, wakeMerchants } = deps;
-  const { target, facts, now } = look;
+  const { target, facts, now } = state;
   const sweeps = await readSpareSweeps(sql, target);
   const isShort = sweeps.some(({ spare, height }) => {
     const earlier = facts.open.filter((item) => item.height < height);
     return earlier.some(({ listable }) => listable) && sumOf(earlier) > spare;
   });
-  const seen = isShort ? await askBalance(deps, look) : null;
+  const seen = isShort ? await askBalance(deps, state) : null;
   const balance = seen === null || !seen.isRead ? null : seen.balance;
   for (const sweep of sweeps) {
     const { outgoingId } = sweep;

@@ -1,10 +1,10 @@
 import type { Currency, Network } from "../../ledger/money/pair.ts";
 
-/** How the addresses of one network are swept. */
+/** Terms on which the addresses of one network are swept. */
 export interface SweepTerms {
   /** True where new sweeps are begun; what is under way is always brought to its end. */
   readonly enabled: boolean;
-  /** `auto`: energy is lent where the hot wallet has enough stake, otherwise coin is sent. */
+  /** `auto`: energy is delegated where the hot wallet has enough stake, otherwise coin is sent. */
   readonly gas: "auto" | "coin";
   /** An issued address is swept when it holds more than its cost times this, a decimal. */
   readonly factor: string;
@@ -12,19 +12,19 @@ export interface SweepTerms {
   readonly topUpWaitMs: number;
 }
 
-/** How fast a network's sweeps move; derived from how long its transactions live. */
+/** Pace of a network's sweeps; derived from the lifetime of its transactions. */
 export interface SweepPace {
   /** A transfer that cannot be signed for so long is taken back and planned anew, milliseconds. */
   readonly staleMs: number;
   /** Pause after the first failures of an address, milliseconds. */
   readonly retryMs: number;
-  /** Failures after which the address rests, and energy that was lent to it is taken back. */
+  /** Failures after which the address cools down, and energy that was delegated to it is undelegated. */
   readonly failureLimit: number;
   /** Pause then, doubled with each further failure up to a day, milliseconds. */
-  readonly restMs: number;
-  /** Interval at which an address is looked at that waits for something, milliseconds. */
-  readonly lookMs: number;
+  readonly coolDownMs: number;
+  /** Interval at which an address is polled that waits for something, milliseconds. */
+  readonly pollMs: number;
 }
 
-/** Units of a currency that one unit of the chain's coin is worth; null where nobody knows. */
+/** Units of a currency that one unit of the chain's coin is worth; null: unknown. */
 export type CoinRate = (network: Network, currency: Currency) => string | null;

@@ -1,6 +1,6 @@
 /**
  * One planner per network beside its treasury: it decides which addresses are worth sweeping and what
- * they need for it, and queues transfers of the house; the treasury signs and sends them, the
+ * they need for it, and queues internal transfers; the treasury signs and sends them, the
  * watcher records how they end. It keeps nothing in memory that matters.
  *
  * @module
@@ -27,13 +27,13 @@ import type { CoinRate, SweepPace, SweepTerms } from "./sweep_terms.ts";
 
 const log = getLogger(["engine", "sweeper"]);
 
-/** Addresses looked at in one turn; then the mailbox is looked at again. */
+/** Addresses of one turn; then the mailbox is looked at again. */
 const TURN = 200;
-/** Addresses looked at at once. */
+/** Addresses read at once. */
 const AT_ONCE = 8;
 /** After so many addresses in a row that nodes did not answer for, they are taken to be away. */
 const AWAY_AFTER = AT_ONCE;
-/** The longest that an address is left alone which cannot be looked at. */
+/** The longest that an address is left alone which cannot be read. */
 const LONGEST_MS = 10 * 60_000;
 /** Interval at which the whole is counted, for health and metrics. */
 const STATUS_MS = 15_000;
@@ -54,9 +54,9 @@ export interface SweeperDeps {
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
-  /** Says that something was queued. */
+  /** Called when something was queued. */
   readonly onQueued: (network: Network) => void;
-  /** How the sweeps of a network stand, now and then. */
+  /** Called with the state of a network's sweeps, now and then. */
   readonly onStatus: (network: Network, status: SweepHealth) => void;
 }
 
@@ -99,7 +99,7 @@ class SweeperActor implements Actor<SweeperMessage> {
       terms: terms(network),
       costs: this.#costs,
     };
-    const stake = new Stake(await this.#lendableFor(due, plan.terms));
+    const stake = new Stake(await this.#delegatableFor(due, plan.terms));
     const left = [...due];
     const end = performance.now() + TURN_MS;
     let queued = false;
@@ -116,7 +116,7 @@ class SweeperActor implements Actor<SweeperMessage> {
           // one address that a node cannot answer for, or that is odd, stops no other
           silentInARow = error instanceof ChainUnavailable ? silentInARow + 1 : 0;
           if (error instanceof ChainUnavailable) silence = error;
-          this.#note(next, error);
+          this.#log(next, error);
           await this.#postpone(next, error);
         }
       }
@@ -142,7 +142,7 @@ class SweeperActor implements Actor<SweeperMessage> {
     }
   }
 
-  #note({ network, address, currency }: SweepAddress, error: unknown): void {
+  #log({ network, address, currency }: SweepAddress, error: unknown): void {
     const level = isAway(error) ? "warn" : "error";
     log[level]("{network}: cannot look at {currency} of {address}, trying again: {error}", {
       network,
@@ -154,12 +154,12 @@ class SweeperActor implements Actor<SweeperMessage> {
 
   async #postpone(target: SweepAddress, error: unknown): Promise<void> {
     const silence = error instanceof ChainUnavailable ? error.message : null;
-    const pause = { firstMs: this.#deps.pace.lookMs, mostMs: LONGEST_MS };
+    const pause = { firstMs: this.#deps.pace.pollMs, mostMs: LONGEST_MS };
     await postpone(this.#deps.sql, target, pause, silence);
   }
 
-  /** Where nobody tells what can be lent, every address waits and says so. */
-  async #lendableFor(due: readonly SweepAddress[], terms: SweepTerms): Promise<Amount> {
+  /** Reads the stake; where no node answers, every address waits with that reason. */
+  async #delegatableFor(due: readonly SweepAddress[], terms: SweepTerms): Promise<Amount> {
     try {
       return await this.#delegatable(terms);
     } catch (error) {
@@ -168,7 +168,7 @@ class SweeperActor implements Actor<SweeperMessage> {
     }
   }
 
-  /** Stake that nobody has counted on; none where coin is sent anyway. */
+  /** Stake that is not reserved; none where coin is sent anyway. */
   async #delegatable(terms: SweepTerms): Promise<Amount> {
     if (terms.gas === "coin") return ZERO;
     const [delegatable, reserved] = await Promise.all([

@@ -1,8 +1,8 @@
 /**
- * Which of the noted transfers to an address are still there, where it holds less than they come to.
+ * Finds the recorded transfers to an address that are still there, where it holds less than they come to.
  *
- * Sweeps take everything, and so does whoever else can empty an address: a sweep that an older copy
- * of the database does not know, the issuer, somebody with the keys. What is gone is therefore what
+ * Sweeps take everything, and so does all else that can empty an address: a sweep that an older copy
+ * of the database does not know, the issuer, another user of the keys. What is gone is therefore what
  * came first, and what is there came last. So transfers are gone through from the newest on, each
  * taking its place in the balance, until one does not fit: it and everything older may be gone, and
  * nothing of it is listed, also where it would fit into what is left. An older transfer that an

@@ -25,7 +25,7 @@ export interface ExpiryProofOptions {
   readonly network: Network;
   /** After so many dead attempts a transfer is given up. */
   readonly attemptLimit: number;
-  /** Null: our own scan decides alone. */
+  /** Null: the own scan decides alone. */
   readonly second: SecondOpinionPolicy | null;
   /** Time for which second nodes are left alone about transactions they have not agreed on. */
   readonly askAgainMs: number;
@@ -33,7 +33,7 @@ export interface ExpiryProofOptions {
   readonly now: () => number;
 }
 
-/** Declares transactions of one network dead when that is proven, and says so. */
+/** Declares transactions of one network dead when that is proven, and logs it. */
 export class ExpiryProofs {
   readonly #options: ExpiryProofOptions;
   readonly #opinion: SecondOpinion | null;
@@ -77,7 +77,7 @@ export class ExpiryProofs {
     return new Set(abandoned.map(({ merchantId }) => merchantId));
   }
 
-  /** Where the unbroken scan up to the cursor begins; what a gap keeps from being proven is told. */
+  /** First block of the unbroken scan up to the cursor; what a gap keeps from being proven is logged. */
   async #scannedFrom(solid: Cursor): Promise<number> {
     const { sql, network } = this.#options;
     const { from: scannedFrom, hasGap } = await readUnbrokenScan(sql, network, solid.height);

@@ -1,6 +1,6 @@
 /**
- * What a payout costs at the moment, per network and currency: estimated with real transfers to
- * both kinds of receivers, again and again in the background, so that no quote waits for a node.
+ * Present costs of payouts, per network and currency: estimated with real transfers to both kinds of
+ * receivers, again and again in the background, so that no quote waits for a node.
  *
  * @module
  */
@@ -24,17 +24,17 @@ const UNUSED_INDEX = 2 ** 31 - 1;
 /** Time for which an answer is given again: every request asks, and making it takes some divisions. */
 const MEMO_MS = 1_000;
 
-/** What a coin is worth in a stablecoin. */
+/** Worth of a coin in a stablecoin. */
 export interface CoinRate {
   /** Units of the stablecoin per coin, a positive decimal string. */
   readonly rate: string;
-  /** When it was known, Unix milliseconds. */
+  /** Its time, Unix milliseconds. */
   readonly at: number;
 }
 
-/** How a network's dynamic fee follows its costs. */
+/** Terms by which a network's dynamic fee follows its costs. */
 export interface FeeTerms {
-  /** Whose transfer is charged for: one to a receiver without the token costs about twice. */
+  /** The transfer that is charged for: one to a receiver without the token costs about twice. */
   readonly receiver: "new" | "holder";
   /** Added to the cost, as a fraction, for example `"0.1"`. */
   readonly margin: string;
@@ -42,13 +42,13 @@ export interface FeeTerms {
   readonly floor: Amount;
 }
 
-/** What a transfer costs in the chain's own coin, by what its receiver held before. */
+/** Cost of a transfer in the chain's own coin, by what its receiver held before. */
 export interface TransferCost {
   /** To an address that holds the token. */
   readonly holder: Amount;
   /** To one that does not. */
   readonly newHolder: Amount;
-  /** When it was estimated, Unix milliseconds. */
+  /** Time of the estimate, Unix milliseconds. */
   readonly at: number;
 }
 
@@ -58,17 +58,17 @@ export interface FeeBasis {
   /** Units of the currency per coin. */
   readonly rate: CoinRate | null;
   readonly fee: DynamicFee;
-  /** Why there is no estimate; null where there is one. */
+  /** Reason for which there is no estimate; null where there is one. */
   readonly missing: string | null;
 }
 
-/** What a board works with. */
+/** Dependencies of a board. */
 export interface FeeBoardOptions {
   readonly chains: ReadonlyMap<
     Network,
     Pick<Chain, "capabilities" | "hotWallet" | "deriveAddress" | "estimateFee">
   >;
-  /** What a network's own coin is worth; null where no fresh rate is known. */
+  /** Worth of a network's own coin; null where no fresh rate is known. */
   readonly coinRate: (network: Network, currency: Currency) => CoinRate | null;
   readonly terms: (network: Network) => FeeTerms;
   /** Unix milliseconds. */
@@ -77,7 +77,7 @@ export interface FeeBoardOptions {
   readonly refreshMs?: number;
   /** Bound of one estimate; default 10 s. */
   readonly timeoutMs?: number;
-  /** How old an estimate may be; default 15 minutes. */
+  /** Age up to which an estimate counts; default 15 minutes. */
   readonly maxAgeMs?: number;
 }
 
@@ -85,7 +85,7 @@ export interface FeeBoardOptions {
 export class FeeBoard {
   readonly #options: FeeBoardOptions;
   readonly #costs = new Map<PairKey, TransferCost>();
-  /** Why the last estimate failed, to tell it once. */
+  /** Reason for which the last estimate failed, so that it is logged once. */
   readonly #failures = new Map<PairKey, string>();
   readonly #memo = new Map<PairKey, { readonly fee: DynamicFee; readonly at: number }>();
   readonly #abort = new AbortController();
@@ -96,7 +96,7 @@ export class FeeBoard {
     this.#options = options;
   }
 
-  /** What a dynamic pair charges now; asking costs nothing. */
+  /** Present charge of a dynamic pair; asking costs nothing. */
   dynamicFee(network: Network, currency: Currency): DynamicFee {
     const key = pairKey(currency, network);
     const now = this.#options.now();
@@ -107,7 +107,7 @@ export class FeeBoard {
     return fee;
   }
 
-  /** What the fee of {@linkcode dynamicFee} is made of, or why it is missing. */
+  /** Parts that the fee of {@linkcode dynamicFee} is made of, or why it is missing. */
   basis(network: Network, currency: Currency): FeeBasis {
     const { coinRate, terms, now, maxAgeMs = 15 * 60_000 } = this.#options;
     const { receiver, margin, floor } = terms(network);
@@ -124,7 +124,7 @@ export class FeeBoard {
       return without(failure ?? "the cost of a transfer was not estimated yet");
     }
     const age = now() - cost.at;
-    // a clock that was set back makes estimates of the future, whose age nobody knows
+    // a clock that was set back makes estimates of the future, whose age is unknown
     if (age < 0 || age > maxAgeMs) return without("the estimate of a transfer's cost is too old");
     if (rate === null) return without("no fresh rate of the chain's coin is known");
     const coin = receiver === "new" ? cost.newHolder : cost.holder;
@@ -178,32 +178,22 @@ export class FeeBoard {
       const newHolder = await costOf(chain.deriveAddress(UNUSED_INDEX));
       this.#costs.set(key, { holder, newHolder, at });
       if (this.#failures.delete(key)) {
-        log.info("{network}: the cost of a {currency} transfer is known again", {
-          network,
-          currency,
-        });
+        const text = "{network}: the cost of a {currency} transfer is known again";
+        log.info(text, { network, currency });
       }
     } catch (error) {
       if (this.#abort.signal.aborted) return;
       if (!(error instanceof ChainUnavailable)) {
-        log.error("{network}: the cost of a {currency} transfer cannot be estimated: {error}", {
-          network,
-          currency,
-          error,
-        });
-        return;
+        const text = "{network}: the cost of a {currency} transfer cannot be estimated: {error}";
+        return log.error(text, { network, currency, error });
       }
       const failure = error.category === "reverted"
         ? "a transfer from the hot wallet would fail now"
         : "the node does not tell what a transfer costs";
       if (this.#failures.get(key) === failure) return;
       this.#failures.set(key, failure);
-      log.warn("{network}: no cost of a {currency} transfer, as {failure}: {reason}", {
-        network,
-        currency,
-        failure,
-        reason: error.message,
-      });
+      const text = "{network}: no cost of a {currency} transfer, as {failure}: {reason}";
+      log.warn(text, { network, currency, failure, reason: error.message });
     }
   }
 }

@@ -14,11 +14,11 @@ export interface Funds {
   /** The chain's own coin; null: its balance cannot be read. */
   readonly coin: Fund | null;
   readonly funds: ReadonlyMap<Currency, Fund>;
-  /** What each asset's balance comes to without what is signed and not final: what can be signed away. */
+  /** Balance of each asset without what is signed and not final: so much can be signed away. */
   readonly left: ReadonlyMap<OutgoingAsset, Amount>;
 }
 
-/** What is read of a chain for it. */
+/** The part of a chain that tells it. */
 export type HotWallet = Pick<
   Chain,
   "network" | "hotWallet" | "capabilities" | "balanceOf" | "blocks"
@@ -59,11 +59,8 @@ async function readBalances(
     } catch (error) {
       if (!(error instanceof ChainUnavailable)) throw error;
       unread.push(error);
-      log.warn("{network}: the balance of {asset} cannot be read: {error}", {
-        network,
-        asset,
-        error,
-      });
+      const text = "{network}: the balance of {asset} cannot be read: {error}";
+      log.warn(text, { network, asset, error });
     }
   }
   const [failure] = unread;
@@ -72,24 +69,22 @@ async function readBalances(
 }
 
 function fundsOf({ assets }: Commitments, balances: Balances): Funds {
-  const fundOf = (asset: OutgoingAsset, balance: Amount): Fund => {
-    const { queued, signed } = assets.get(asset) ?? { queued: ZERO, signed: ZERO };
-    return { balance, free: subtract(subtract(balance, queued), signed) };
-  };
   let coin: Fund | null = null;
   const funds = new Map<Currency, Fund>();
   const left = new Map<OutgoingAsset, Amount>();
   for (const [asset, balance] of balances) {
-    const fund = fundOf(asset, balance);
+    const { queued, signed } = assets.get(asset) ?? { queued: ZERO, signed: ZERO };
+    const unsigned = subtract(balance, signed);
+    const fund = { balance, free: subtract(unsigned, queued) };
     if (asset === "native") coin = fund;
     else funds.set(asset, fund);
-    left.set(asset, subtract(balance, assets.get(asset)?.signed ?? ZERO));
+    left.set(asset, unsigned);
   }
   return { coin, funds, left };
 }
 
 /**
- * The assets of which more can be signed away than at the look before.
+ * The assets of which more can be signed away than at the poll before.
  *
  * @param before null: there was none, so that all may be
  */
@@ -111,7 +106,7 @@ function isShort({ coin, funds }: Pick<Funds, "coin" | "funds">, currencies: num
 export class FundsWatch {
   readonly #sql: Sql;
   readonly #wallet: HotWallet;
-  /** Time for which balances are believed while nothing of ours ends, milliseconds. */
+  /** Time for which balances are believed while no own transaction ends, milliseconds. */
   readonly #idleMs: number;
   #known: {
     readonly balances: Balances;
@@ -128,8 +123,8 @@ export class FundsWatch {
   }
 
   /**
-   * The funds by now: reservations as of now, and balances that are read again whenever one of our
-   * transactions has ended. What else changes them comes from outside: it is waited for with every
+   * The funds by now: reservations as of now, and balances that are read again whenever an own
+   * transaction has ended. What else changes them comes from outside: it is waited for with every
    * block while something is short, and seen a little later while nothing is.
    *
    * @param height of the solid cursor: solid balances change with blocks only
@@ -154,20 +149,20 @@ export class FundsWatch {
   }
 }
 
-/** Says when a hot wallet falls below what it should hold, and when it is well again. */
+/** Logs when a hot wallet falls below what it should hold, and when it is well again. */
 export class LowFunds {
-  readonly #network: string;
+  readonly #log;
   readonly #low: TreasuryPolicy["low"] | null;
   /** Time for which it has to last, milliseconds: a payout of a moment ago is no shortage. */
-  readonly #patienceMs: number;
+  readonly #lastsMs: number;
   /** Since when something is low. */
   readonly #since = new Map<string, number>();
-  #told: ReadonlyMap<string, string> = new Map();
+  #reported: ReadonlyMap<string, string> = new Map();
 
-  constructor(network: string, low: TreasuryPolicy["low"] | null, patienceMs: number) {
-    this.#network = network;
+  constructor(network: string, low: TreasuryPolicy["low"] | null, lastsMs: number) {
+    this.#log = log.with({ network });
     this.#low = low;
-    this.#patienceMs = patienceMs;
+    this.#lastsMs = lastsMs;
   }
 
   /**
@@ -187,41 +182,38 @@ export class LowFunds {
       }
       const since = this.#since.get(name) ?? now;
       this.#since.set(name, since);
-      if (now - since < this.#patienceMs) return;
+      if (now - since < this.#lastsMs) return;
       shortages.set(name, `${name}: ${formatAmount(held)} of at least ${formatAmount(least)}`);
     };
     if (coin !== null) check("coin", coin.free, low.native);
     for (const [currency, { free }] of funds) check(currency, free, low[currency]);
     for (const [name, text] of shortages) {
-      if (this.#told.has(name)) continue;
-      log.error("{network}: the hot wallet is low on {text}", { network: this.#network, text });
+      if (this.#reported.has(name)) continue;
+      this.#log.error("{network}: the hot wallet is low on {text}", { text });
     }
-    for (const [name, text] of this.#told) {
+    for (const [name, text] of this.#reported) {
       if (shortages.has(name)) continue;
       if (!read.has(name)) {
         shortages.set(name, text);
         continue;
       }
-      log.info("{network}: the hot wallet has enough {name} again", {
-        network: this.#network,
-        name,
-      });
+      this.#log.info("{network}: the hot wallet has enough {name} again", { name });
     }
-    this.#told = shortages;
+    this.#reported = shortages;
     return [...shortages.values()];
   }
 }
 
 /**
- * What a node must have before its balances are believed: the last block of our own scan, or the one
- * by which the newest of our transactions has ended, whichever is later. An end is recorded before
+ * The block that a node must have before its balances are believed: the last one of the own scan, or
+ * that by which the newest own transaction has ended, whichever is later. An end is recorded before
  * the cursor moves past its block, and leaves the reservations at once: a node before that block shows
  * money that is neither there nor reserved any more.
  *
  * @param cursor the solid cursor
  * @param endedHeight as the reservations say that were read before
  * @returns undefined where nothing was read yet: then any node is believed
- * @throws {NotOurChain} when no node of our chain has the block yet
+ * @throws {NotOurChain} when no node of this chain has the block yet
  * @throws {ChainUnavailable} when no node answers
  */
 export async function solidCheckpoint(
@@ -231,7 +223,7 @@ export async function solidCheckpoint(
 ): Promise<Checkpoint | undefined> {
   const known = cursor ?? undefined;
   if (endedHeight === null || endedHeight <= (known?.height ?? -1)) return known;
-  // its hash is known to nodes alone: to those that have what our scan has read
+  // its hash is known to nodes alone: to those that have what the scan has read
   for await (const answer of chain.blocks(endedHeight, endedHeight, "solid", undefined, known)) {
     if (answer.kind === "block") return answer.block;
   }

@@ -1,7 +1,7 @@
 /**
  * The treasury's work while the database has another history than before: nothing is signed (that is
  * in the statements), signatures that the signer still holds become attempts of their transfers again,
- * which are looked for in blocks and never sent, and once our own scan has passed all that could have
+ * which are looked for in blocks and never sent, and once the own scan has passed all that could have
  * been signed before, the hold ends by itself.
  *
  * @module
@@ -61,12 +61,12 @@ export class HistoryHold {
     try {
       await this.#adopt();
     } finally {
-      // the comparison rests on our own scan alone, whatever the signer remembers
+      // the comparison rests on the own scan alone, whatever the signer remembers
       await this.#compare();
     }
   }
 
-  /** Notes how far the chain is, after the change was found: what was signed before dies some time later. */
+  /** Records how far the chain is, after the change was found: what was signed before dies some time later. */
   async #reach(): Promise<void> {
     const { sql, chain } = this.#deps;
     const { network, capabilities } = chain;
@@ -124,13 +124,9 @@ export class HistoryHold {
         );
         const adopted = await this.#adoptApart(rows);
         for (const outgoingId of adopted) {
-          log.warn(
-            "{network}: {outgoingId} was signed before, and waits for its block or its expiry",
-            {
-              network,
-              outgoingId,
-            },
-          );
+          const text =
+            "{network}: {outgoingId} was signed before, and waits for its block or expiry";
+          log.warn(text, { network, outgoingId });
         }
       }
     } catch (error) {
@@ -168,10 +164,8 @@ export class HistoryHold {
   async #compare(): Promise<void> {
     const { sql, chain: { network } } = this.#deps;
     for (const failoverId of await endComparison(sql, network)) {
-      log.warn("{network}: all that was signed before {failoverId} was compared", {
-        network,
-        failoverId,
-      });
+      const text = "{network}: all that was signed before {failoverId} was compared";
+      log.warn(text, { network, failoverId });
     }
     await this.#end();
   }

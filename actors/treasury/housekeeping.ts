@@ -26,7 +26,7 @@ const SIGNER_MS = 2_000;
 /** Interval at which the queue is counted. */
 const QUEUE_MS = 5_000;
 
-/** What a treasury does beside its transfers: funds, alarms, the cold wallet, costs, tokens. */
+/** Work of a treasury beside its transfers: funds, alarms, the cold wallet, costs, tokens. */
 export class Housekeeping {
   readonly #chain: Chain;
   readonly #policy: TreasuryPolicy | null;
@@ -35,10 +35,10 @@ export class Housekeeping {
   readonly #funds: FundsWatch;
   readonly #low: LowFunds;
   #signerAskedAt = -Infinity;
-  /** What could be signed away at the last poll. */
+  /** Amounts that could be signed away at the last poll. */
   #left: Funds["left"] | null = null;
   #queue: { readonly at: number; readonly health: QueueHealth } | null = null;
-  /** When the held currencies were last written into the queue. */
+  /** Last time that the held currencies were written into the queue. */
   #heldAt = -Infinity;
 
   /** @param policy null: nothing is low, and nothing goes to a cold wallet */
@@ -83,7 +83,7 @@ export class Housekeeping {
       onStatus?.(network, {
         coin,
         funds,
-        unread: assets.filter((asset) => !left.has(asset)),
+        unreadable: assets.filter((asset) => !left.has(asset)),
         low,
         withoutExpiryProof,
         oldestQueuedAt,
@@ -110,7 +110,15 @@ export class Housekeeping {
     const { network, capabilities } = this.#chain;
     onLook(network, capabilities.currencies);
     const cold = this.#policy?.cold ?? null;
-    const seen = await this.#readBalances(solid);
+    let seen: Funds;
+    try {
+      seen = await this.#funds.poll(solid?.height ?? null);
+    } catch (error) {
+      // while the balances are unknown, what was seen before counts no more: reservations that were
+      // kept since would be taken from it for ever
+      if (error instanceof ChainUnavailable) onLiquidity(network, new Map());
+      throw error;
+    }
     const changed = cold !== null && await planCold(sql, this.#chain, cold, seen);
     const funds = changed ? await readFunds(sql, this.#chain) : seen;
     onLiquidity(
@@ -121,19 +129,6 @@ export class Housekeeping {
     await wakeQueued(sql, network, grownSince(this.#left, funds).map(waitsFor));
     this.#left = funds.left;
     return funds;
-  }
-
-  /**
-   * While nothing is known of the balances, what was seen before counts no more: reservations that were
-   * kept since would be taken from it for ever.
-   */
-  async #readBalances(solid: Cursor | null): Promise<Funds> {
-    try {
-      return await this.#funds.poll(solid?.height ?? null);
-    } catch (error) {
-      if (error instanceof ChainUnavailable) this.#deps.onLiquidity(this.#chain.network, new Map());
-      throw error;
-    }
   }
 
   async #readTokens(): Promise<void> {
@@ -175,7 +170,7 @@ export class Housekeeping {
   }
 }
 
-/** The parts of One poll: each is tried, whatever became of the others. */
+/** The parts of one poll: each is tried, whatever became of the others. */
 export class Parts {
   readonly #network: Network;
   readonly #failures: unknown[] = [];
@@ -196,18 +191,15 @@ export class Parts {
     } catch (error) {
       if (classifyDatabaseError(error) === "connection" && isAway(error)) throw error;
       this.#failures.push(error);
-      log.warn("{network}: the look at {name} has failed, the others go on: {error}", {
-        network: this.#network,
-        name,
-        error,
-      });
+      const text = "{network}: the poll of {name} has failed, the others go on: {error}";
+      log.warn(text, { network: this.#network, name, error });
     }
   }
 
   /**
-   * Ends the look.
+   * Ends the poll.
    *
-   * @throws the first failure of a part, a fault of ours before what is only away
+   * @throws the first failure of a part, a bug before what is only away
    */
   end(): void {
     const [first] = this.#failures;

@@ -78,7 +78,7 @@ export async function judgePayout(
   const canonical = chain.transactionId(txid);
   if (canonical === null) return notSo(`${txid} is no transaction id.`);
   if (await findAttempt(sql, payout.network, canonical) !== null) {
-    return notSo(`${canonical} is a transaction of the house's own.`);
+    return notSo(`${canonical} is a transaction of the service itself.`);
   }
   // a customer's transfer to a deposit address is the deposit of its merchant and pays nothing else
   const owners = await findAddressOwners(sql, [payout.destination]);

@@ -26,10 +26,8 @@ export class HotLiquidity {
     const seen = this.#seen.get(network)?.get(currency);
     if (seen === undefined) return null;
     const key = pairKey(currency, network);
-    return subtract(
-      subtract(seen, this.#before.get(key) ?? ZERO),
-      this.#since.get(key) ?? ZERO,
-    );
+    const reserved = add(this.#before.get(key) ?? ZERO, this.#since.get(key) ?? ZERO);
+    return subtract(seen, reserved);
   }
 
   /** Takes in the reservations of committed payouts. */
@@ -82,7 +80,7 @@ export class WalletLiquidity {
   }
 
   /**
-   * What a wallet can still pay.
+   * The amount that a wallet can still pay.
    *
    * @throws {NotOurChain} when only nodes without the checkpoint answer
    * @throws {ChainUnavailable} when its balance cannot be read
@@ -101,7 +99,7 @@ export class WalletLiquidity {
   }
 
   /**
-   * Stake of the hot wallet that can still be lent.
+   * Stake of the hot wallet that can still be delegated.
    *
    * @throws {ChainUnavailable} when it cannot be read
    */
@@ -110,12 +108,12 @@ export class WalletLiquidity {
   }
 
   /**
-   * Takes out what a row will move, and the coin that it may burn.
+   * Takes out what a row will move, and the coin that it may cost.
    *
-   * @param burn of the hot wallet the most: what it burns is known only when it is final
+   * @param cost of the hot wallet the most: the cost is known only when it is final
    */
-  async spend(row: OutgoingRow, burn: Amount): Promise<void> {
-    await this.#take(row.wallet, "native", burn);
+  async spend(row: OutgoingRow, cost: Amount): Promise<void> {
+    await this.#take(row.wallet, "native", cost);
     if (row.kind === "delegation") this.#stake = subtract(await this.delegatable(), row.amount);
     if (!isDelegation(row)) await this.#take(row.wallet, row.currency, row.amount);
   }
@@ -126,7 +124,7 @@ export class WalletLiquidity {
   }
 }
 
-/** True where a row lends stake or takes it back: nothing leaves the wallet then. */
+/** True where a row delegates stake or undelegates it: nothing leaves the wallet then. */
 export function isDelegation({ kind }: Pick<OutgoingRow, "kind">): boolean {
   return kind === "delegation" || kind === "reclaim";
 }

@@ -31,7 +31,7 @@ export function waitsFor(asset: OutgoingAsset): string {
 }
 
 /** The reason shown for a delegation that the hot wallet has no stake for. */
-const WAITS_FOR_STAKE = "waiting for stake to lend";
+const WAITS_FOR_STAKE = "waiting for stake to delegate";
 
 /** A transfer that can be signed now. */
 export interface Payable {
@@ -48,7 +48,7 @@ export interface Batch {
   /** Oldest first. */
   readonly rows: readonly OutgoingRow[];
   readonly commitments: Commitments;
-  /** Our own solid scan, read after the reservations: what they count as ended, it mostly has. */
+  /** The own solid scan, read after the reservations: what they count as ended, it mostly has. */
   readonly cursor: Cursor | null;
   /** Takes every transfer that cannot be paid now. */
   readonly waits: Waits;
@@ -112,7 +112,7 @@ export async function prepareBatch(
   await prepareNext([...payouts], pricesAhead(payouts, price));
   const sweeps = silentLast(rows.filter(({ wallet }) => wallet !== "hot"));
   await Promise.all(Array.from({ length: AT_ONCE }, () => prepareNext(sweeps, price)));
-  silences.tell(waits);
+  silences.addTo(waits);
   if (silences.givenUp.length > 0 && silences.last !== null) {
     for (const currency of silences.givenUp) silent.add(currency);
     const done = new Set(payable.map(({ row }) => row.id));
@@ -127,7 +127,7 @@ export async function prepareBatch(
   return payable;
 }
 
-/** Has a transfer wait that only nodes answer for which are behind what we have read ourselves. */
+/** Has a transfer wait that only nodes answer for which are behind what was read here. */
 function waitForNode(row: OutgoingRow, waits: Waits, detail: string): void {
   waits.add(row, NEWER_NODE, PAUSES.node, detail);
 }
@@ -219,7 +219,7 @@ const PRICES_AHEAD = 8;
  * is 100 ms away would hold a wallet to ten transfers a second. Nothing is asked ahead of a row that
  * is not asked for itself, so that a queue that waits for money costs no calls.
  *
- * @param price asks for one; a failure is told when its row's turn comes
+ * @param price asks for one; a failure is thrown when its row's turn comes
  */
 export function pricesAhead<Row extends { readonly id: string }, Price>(
   rows: readonly Row[],

@@ -1,11 +1,11 @@
 /**
- * Reads blocks again that the scan has read without knowing one of our transactions: the bytes of a
+ * Reads blocks again that the scan has read without knowing an own transaction in them: the bytes of a
  * lost commit that the signer gave once more, a transfer that was met before its attempt was known, or
  * one whose row another transaction held. Nothing is dead before, and what is in them ends as in any
  * other block.
  *
  * A block that no node gives holds up only what is in it: it is left alone for a pause that grows with
- * each try, and told as any other unread block is.
+ * each try, and reported as any other unread block is.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import {
   storeUnreadable,
 } from "../../ledger/watcher/unreadable_blocks.ts";
 import { rescanUpToFailure } from "../watcher/rescan_blocks.ts";
-import { ALARM_TRIES, pauseAfter } from "../watcher/unread_blocks.ts";
+import { ALARM_TRIES, pauseAfter } from "../watcher/unreadable_blocks.ts";
 
 const log = getLogger(["engine", "treasury"]);
 
@@ -36,7 +36,7 @@ const AT_ONCE = 200;
 const LATE = 20;
 /** Bound of the reading of one turn, milliseconds. */
 const READ_MS = 30_000;
-/** Blocks that cannot be read in one turn before it ends: each may cost nodes' whole patience. */
+/** Blocks that cannot be read in one turn before it ends: each may cost nodes' whole time-out. */
 const MOST_FAILURES = 3;
 /** The failures that transfers and late ends may use up, so that a try is left for expired attempts. */
 const FAILURES_OF_SPENDS = 2;
@@ -45,7 +45,7 @@ const FAILURES_OF_SPENDS = 2;
 export interface ReadAgainDeps {
   readonly sql: Sql;
   readonly chain: Chain;
-  /** Why the scan does not go on; null while it does. */
+  /** Reason for which the scan does not go on; null while it does. */
   readonly stopped: string | null;
   readonly wake: (merchantId: string) => void;
 }

@@ -1,7 +1,7 @@
 /**
  * Asks a second, independent node whether it too knows nothing of an expired transaction. Its word
- * alone never counts: it is asked after our own scan has passed the expiry, and has to have the very
- * block that our scan has reached, so that it is neither behind nor on another chain.
+ * alone never counts: it is asked after the own scan has passed the expiry, and has to have the very
+ * block that the own scan has reached, so that it is neither behind nor on another chain.
  *
  * @module
  */
@@ -19,17 +19,17 @@ export interface SecondOpinionPolicy {
   readonly nodes: readonly SecondNode[];
 }
 
-/** What the second nodes say of one transaction. */
+/** The second nodes' word on one transaction. */
 export type Opinion =
   | { readonly kind: "agreed"; readonly testimony: Testimony }
   | {
     readonly kind: "waits";
     readonly reason: string;
-    /** They contradict our scan: somebody has to look. */
+    /** They contradict the own scan: an operator has to look. */
     readonly alarming: boolean;
   };
 
-/** Where a second node stands, seen from a block of our scan. */
+/** Position of a second node, seen from a block of the own scan. */
 type Standing =
   | { readonly kind: "there"; readonly node: SecondNode; readonly previousTime: number }
   | { readonly kind: "behind" | "elsewhere" | "silent"; readonly node: SecondNode };

@@ -23,7 +23,7 @@ const log = getLogger(["engine", "treasury"]);
 /** The most transfers that are signed and committed together. */
 export const BATCH_LIMIT = 100;
 
-/** What one round of signing came to. */
+/** Result of one round of signing. */
 export interface Signed {
   /** Committed, and to be sent. */
   readonly transactions: readonly SignedRow[];
@@ -31,13 +31,13 @@ export interface Signed {
   readonly mayBeMore: boolean;
 }
 
-/** What is left alone in a round. */
+/** Assets that are left alone in a round. */
 export interface LeftAlone {
-  /** What the signer does not sign for at the moment; kept from round to round. */
+  /** Those that the signer does not sign for at the moment; kept from round to round. */
   readonly holds: CurrencyHolds;
-  /** Assets of which nothing is to leave now, whatever the signer says. */
+  /** Those of which nothing is to leave now, whatever the signer says. */
   readonly held: readonly OutgoingAsset[];
-  /** Assets that nodes did not answer for in this look; a round adds those that it finds. */
+  /** Those that nodes did not answer for in this poll; a round adds those that it finds. */
   readonly silent: Set<OutgoingAsset>;
 }
 
@@ -114,13 +114,9 @@ async function sign(
   });
   crashPoint("treasury.after-commit");
   if (committed === null) {
-    log.warn(
-      "{network}: another node has signed, or signing was stopped: {count} signatures wait",
-      {
-        network: chain.network,
-        count: signed.length,
-      },
-    );
+    const text =
+      "{network}: another node has signed, or signing was stopped: {count} signatures wait";
+    log.warn(text, { network: chain.network, count: signed.length });
     return [];
   }
   for (const { outgoingId } of signed) {
@@ -166,10 +162,8 @@ function readAnswers(
   for (const answer of answers) {
     const one = open.get(answer.outgoingId);
     if (one === undefined) {
-      log.error("{network}: an answer of the signer is passed over, nobody asked for it: {id}", {
-        network,
-        id: answer.outgoingId,
-      });
+      const text = "{network}: an answer of the signer is passed over, it was not asked for: {id}";
+      log.error(text, { network, id: answer.outgoingId });
       continue;
     }
     open.delete(answer.outgoingId);

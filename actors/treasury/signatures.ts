@@ -7,19 +7,19 @@ import type { Network } from "../../ledger/money/pair.ts";
 import { commitSigned, type SignedRow, type SigningTurn } from "../../ledger/treasury/signing.ts";
 
 /** An id that no transfer has. */
-const NOBODY = "out_nobody";
+const NO_TRANSFER = "out_nobody";
 
 /**
- * Tells whether a network is signed for at all by asking for a signature of nothing: a signer
+ * Finds out whether a network is signed for at all by asking for a signature of nothing: a signer
  * looks at the network and its key before it looks for the transfer.
  *
- * @returns `false` where the wallet is locked or nobody signs for the network; `null` while the
+ * @returns `false` where the wallet is locked or no signer serves the network; `null` while the
  *   signer cannot be reached: then payouts wait for it
  */
 export async function signsFor(signer: Signer, network: Network): Promise<boolean | null> {
   try {
     const [answer] = await signer.sign([{
-      outgoingId: NOBODY,
+      outgoingId: NO_TRANSFER,
       envelope: { network, fields: {}, expiresAt: 0 },
     }]);
     return answer !== undefined && !("refused" in answer && isClosed(answer.refused));
@@ -41,7 +41,7 @@ const log = getLogger(["engine", "treasury"]);
  * one that breaks a rule of the schema takes no other along. Each commit follows the one before it in
  * the same turn: what another node signs in between ends it.
  *
- * @param onRefused is told of each that the database refuses alone, with a reason for the operator
+ * @param onRefused called with each that the database refuses alone, and a reason for the operator
  * @returns see {@linkcode commitSigned}
  * @throws when the database is away or has reasons of its own
  */
@@ -55,14 +55,9 @@ export async function commitApart(
     return await commitSigned(sql, rows, turn);
   } catch (error) {
     if (!isToBlame(error)) throw error;
-    log.error(
-      "{network}: {count} signatures cannot be committed together, each is tried: {error}",
-      {
-        network: turn.network,
-        count: rows.length,
-        error,
-      },
-    );
+    const text =
+      "{network}: {count} signatures cannot be committed together, each is tried: {error}";
+    log.error(text, { network: turn.network, count: rows.length, error });
   }
   const committed = new Set<string>();
   let { batches } = turn;
@@ -76,10 +71,8 @@ export async function commitApart(
     } catch (error) {
       if (!isToBlame(error)) {
         if (committed.size === 0) throw error;
-        log.warn("{network}: what is left of a batch waits for the database: {error}", {
-          network: turn.network,
-          error,
-        });
+        const text = "{network}: what is left of a batch waits for the database: {error}";
+        log.warn(text, { network: turn.network, error });
         return committed;
       }
       onRefused(row, `it cannot be committed: ${error instanceof Error ? error.message : error}`);
@@ -107,7 +100,7 @@ export function termsOf(
   }
 }
 
-/** Why a signature cannot be kept; null: it can. */
+/** The reason for which a signature cannot be used; null: it can. */
 export function faultOf(
   chain: Pick<Chain, "transactionId">,
   { txid, bytes, expiresAt }: Extract<SignAnswer, { readonly signed: unknown }>["signed"],

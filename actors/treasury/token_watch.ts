@@ -6,7 +6,7 @@ const log = getLogger(["engine", "treasury"]);
 
 /** Milliseconds between two readings of a token's switches. */
 const READ_MS = 60 * 60_000;
-/** The same while something is switched, or nodes did not tell. */
+/** The same while something is switched, or nodes did not answer. */
 const READ_AGAIN_MS = 60_000;
 /** Bound of reading the switches of one token. */
 const BOUND_MS = 10_000;
@@ -53,7 +53,7 @@ export class TokenWatch {
   }
 
   /**
-   * Reads the switches that are due. What a node does not tell stays as it was known: the events of
+   * Reads the switches that are due. What a node does not answer stays as it was known: the events of
    * each simulated transfer are compared besides.
    *
    * @returns reasons (see {@linkcode heldBy}) that hold transfers no longer
@@ -78,11 +78,8 @@ export class TokenWatch {
       switches = await this.#chain.tokenSwitches(currency, hotWallet, signal);
     } catch (error) {
       if (!(error instanceof ChainUnavailable)) throw error;
-      log.warn("{network}: the switches of {currency} cannot be read: {error}", {
-        network,
-        currency,
-        error,
-      });
+      const text = "{network}: the switches of {currency} cannot be read: {error}";
+      log.warn(text, { network, currency, error });
       return [];
     }
     const found = troublesOf(currency, switches);

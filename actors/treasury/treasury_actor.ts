@@ -37,8 +37,8 @@ const log = getLogger(["engine", "treasury"]);
  * expires. At 100 a second and a minute until they are final some 6,000 are in flight.
  */
 const IN_FLIGHT_LIMIT = 10_000;
-/** Transfers of the house signed between two batches of payouts: merchants go first. */
-const HOUSE_LIMIT = 25;
+/** Internal transfers signed between two batches of payouts: merchants go first. */
+const INTERNAL_LIMIT = 25;
 /** Batches signed in one turn; then expiries and the rest are looked at again. */
 const ROUNDS = 20;
 /** Broadcasts under way at once. */
@@ -47,8 +47,8 @@ const BROADCASTS = 8;
 const SIGN_MS = 30_000;
 /** After this long no further broadcast of a batch is begun. */
 const SEND_MS = 10_000;
-/** The same for transfers of the house, which payouts wait for. */
-const HOUSE_SEND_MS = 3_000;
+/** The same for internal transfers, which payouts wait for. */
+const INTERNAL_SEND_MS = 3_000;
 
 /** A round in which nothing was signed. */
 const NOTHING: Signed = { transactions: [], mayBeMore: false };
@@ -77,17 +77,17 @@ export function treasuryActors(deps: TreasuryDeps): ActorKind<TreasuryMessage> {
   };
 }
 
-/** What outlives an actor that failed: without it every reload would ask nodes for all of it again. */
+/** Outlives an actor that failed: without it every reload would ask nodes for all of it again. */
 interface TreasuryMemory {
   readonly payouts: CurrencyHolds;
-  readonly house: CurrencyHolds;
+  readonly internal: CurrencyHolds;
   readonly tokens: TokenWatch;
 }
 
 function newMemory(chain: Chain): TreasuryMemory {
   return {
     payouts: new CurrencyHolds(),
-    house: new CurrencyHolds(),
+    internal: new CurrencyHolds(),
     tokens: new TokenWatch(chain),
   };
 }
@@ -96,7 +96,7 @@ class TreasuryActor implements Actor<TreasuryMessage> {
   readonly #chain: Chain;
   readonly #deps: TreasuryDeps;
   readonly #monotonic: () => number;
-  /** When each signed transaction was last sent; forgotten with the process, then sent again. */
+  /** Last time that each signed transaction was sent; forgotten with the process, then sent again. */
   #sentAt = new Map<string, number>();
   readonly #expiryProofs: ExpiryProofs;
   readonly #housekeeping: Housekeeping;
@@ -154,15 +154,15 @@ class TreasuryActor implements Actor<TreasuryMessage> {
   }
 
   /**
-   * Signs and sends what is queued, a batch at a time: transfers of the house when no payout waits.
-   * A currency that nodes do not answer for is left alone for the rest of the look.
+   * Signs and sends what is queued, a batch at a time: internal transfers when no payout waits.
+   * A currency that nodes do not answer for is left alone for the rest of the poll.
    *
    * @throws {ChainUnavailable} when nodes answered for no payout that was tried
    */
   async #signAll(before: number): Promise<void> {
     let inFlight = before;
     let failure: ChainUnavailable | null = null;
-    const silent = { payouts: new Set<OutgoingAsset>(), house: new Set<OutgoingAsset>() };
+    const silent = { payouts: new Set<OutgoingAsset>(), internal: new Set<OutgoingAsset>() };
     const end = performance.now() + SIGN_MS;
     for (let round = 0; round < ROUNDS && inFlight < IN_FLIGHT_LIMIT; round++) {
       const limit = Math.min(BATCH_LIMIT, IN_FLIGHT_LIMIT - inFlight);
@@ -171,7 +171,7 @@ class TreasuryActor implements Actor<TreasuryMessage> {
       try {
         payouts = await this.#sign(limit, "merchants", silent.payouts);
       } catch (error) {
-        // nodes that answer nothing at all end the look; of a silent currency others may be behind
+        // nodes that answer nothing at all end the poll; of a silent currency others may be behind
         if (!(error instanceof ChainUnavailable) || silent.payouts.size === known) throw error;
         failure = error;
       }
@@ -179,32 +179,32 @@ class TreasuryActor implements Actor<TreasuryMessage> {
       const areSent = await this.#send(payouts.transactions, SEND_MS);
       const isLast = round === ROUNDS - 1 || !areSent || performance.now() > end;
       if ((payouts.mayBeMore || silent.payouts.size > known) && !isLast) continue;
-      const house = await this.#signHouse(silent.house);
-      inFlight += house.transactions.length;
-      if (isLast || !house.mayBeMore) break;
+      const internal = await this.#signInternal(silent.internal);
+      inFlight += internal.transactions.length;
+      if (isLast || !internal.mayBeMore) break;
     }
     if (failure !== null && inFlight === before) throw failure;
   }
 
-  /** Signs and sends transfers of the house; what a node does not answer holds up no payout. */
-  async #signHouse(silent: Set<OutgoingAsset>): Promise<Signed> {
+  /** Signs and sends internal transfers; what a node does not answer holds up no payout. */
+  async #signInternal(silent: Set<OutgoingAsset>): Promise<Signed> {
     const known = silent.size;
     try {
-      const house = await this.#sign(HOUSE_LIMIT, "house", silent);
-      await this.#send(house.transactions, HOUSE_SEND_MS);
-      return house;
+      const internal = await this.#sign(INTERNAL_LIMIT, "internal", silent);
+      await this.#send(internal.transactions, INTERNAL_SEND_MS);
+      return internal;
     } catch (error) {
       if (!(error instanceof ChainUnavailable)) throw error;
       const { network } = this.#chain;
-      log.warn("{network}: transfers of the house wait for a node: {error}", { network, error });
+      log.warn("{network}: internal transfers wait for a node: {error}", { network, error });
       return { transactions: [], mayBeMore: silent.size > known };
     }
   }
 
   /** Signs one batch. */
   #sign(limit: number, of: QueueOf, silent: Set<OutgoingAsset>): Promise<Signed> {
-    const { payouts, house, tokens } = this.#memory;
-    const holds = of === "merchants" ? payouts : house;
+    const { payouts, internal, tokens } = this.#memory;
+    const holds = of === "merchants" ? payouts : internal;
     return signQueued(this.#chain, this.#deps, limit, of, { holds, held: tokens.held, silent });
   }
 
@@ -252,7 +252,7 @@ class TreasuryActor implements Actor<TreasuryMessage> {
         this.#sentAt.set(txid, this.#monotonic());
         try {
           const outcome = await this.#chain.broadcast({ txid, bytes, expiresAt });
-          // no answer proves death: only the solid scan decides, so all of them are just noted
+          // no answer proves death: only the solid scan decides, so all of them are just logged
           const words = "message" in outcome ? outcome.message ?? "" : "";
           const level = outcome.category === "rejected"
             ? "warn"

@@ -10,7 +10,7 @@ import type { SecondOpinionPolicy } from "./second_opinion.ts";
 export interface HotLevels {
   /** Above this the surplus goes to the cold wallet. */
   readonly ceiling: Amount;
-  /** What is left then. */
+  /** The balance then. */
   readonly target: Amount;
 }
 
@@ -24,7 +24,7 @@ export interface ColdPolicy {
 
 /** Settings of the treasury of one network. */
 export interface TreasuryPolicy {
-  /** Null: our own scan decides alone what is dead. */
+  /** Null: the own scan decides alone what is dead. */
   readonly second: SecondOpinionPolicy | null;
   /** Transfers to us of more than this, in any token, need a second node's word; null: none does. */
   readonly depositProofAbove?: Amount | null;
@@ -51,12 +51,12 @@ export interface TreasuryStatus {
   /** Its tokens, without those whose balance cannot be read. */
   readonly funds: ReadonlyMap<Currency, Fund>;
   /** Assets of the hot wallet whose balance cannot be read. */
-  readonly unread: readonly OutgoingAsset[];
+  readonly unreadable: readonly OutgoingAsset[];
   /** Low assets, for people: `USDT: 90 of at least 1000`. */
   readonly low: readonly string[];
   /** Expired transactions that a second node has not agreed on. */
   readonly withoutExpiryProof: number;
-  /** When the oldest transfer was queued that is not signed yet, Unix milliseconds; null: none. */
+  /** Begin of the oldest transfer's wait that is not signed yet, Unix milliseconds; null: none waits. */
   readonly oldestQueuedAt: number | null;
   /** Queue of merchants' payouts. */
   readonly queue: QueueHealth;

@@ -27,7 +27,7 @@ export const PAUSES = {
   own: { firstMs: 3_000, mostMs: 600_000 },
 } as const satisfies Record<string, Pause>;
 
-/** Milliseconds for which transfers are left alone that were not tried, so that the next look meets others first. */
+/** Milliseconds for which transfers are left alone that were not tried, so that the next poll meets others first. */
 const UNTRIED_MS = 6_000;
 /** The reason shown for a transfer that a node did not answer for. */
 export const ANOTHER_TRY = "waiting for another try";
@@ -36,7 +36,7 @@ const UNTRIED = "waiting for nodes to answer";
 
 /**
  * Transfers of one round that cannot be signed now, each with its reason. They are written together,
- * so that they are also tried together: One poll at the wallet serves all of them.
+ * so that they are also tried together: one poll of the wallet serves all of them.
  */
 export class Waits {
   readonly #network: Network;
@@ -158,7 +158,7 @@ export class Silences {
    * Has them wait: those alone that failed while others of their currency were answered for are tried
    * ever more seldom.
    */
-  tell(waits: Waits): void {
+  addTo(waits: Waits): void {
     for (const { hasAnswer, unanswered } of this.#tallies.values()) {
       const pause = hasAnswer ? PAUSES.own : PAUSES.node;
       for (const row of unanswered) {
@@ -193,8 +193,8 @@ const CLOSED_MS = 3_000;
 /** Transfers that find out whether a currency is signed for again. */
 const PROBES = 4;
 
-/** Why a currency is not signed for: its cap of the day is reached, or nothing is signed at all. */
-export type HoldCause = "capped" | "closed";
+/** Cause for which a currency is not signed for: its cap of the day is reached, or nothing is signed at all. */
+type HoldCause = "capped" | "closed";
 
 /**
  * Currencies that the signer does not sign for at the moment. Preparing a transfer asks nodes, so
@@ -222,12 +222,12 @@ export class CurrencyHolds {
     return until > this.#now() ? 0 : PROBES;
   }
 
-  /** Notes that a transfer of the currency was refused for a cause that all of it share. */
+  /** Holds a currency of which a transfer was refused for a cause that all of it share. */
   refused(asset: OutgoingAsset, cause: HoldCause): void {
     this.#until.set(asset, this.#now() + (cause === "capped" ? CAPPED_MS : CLOSED_MS));
   }
 
-  /** Notes that a transfer of the currency was signed. */
+  /** Ends the hold of a currency of which a transfer was signed. */
   signed(asset: OutgoingAsset): void {
     this.#until.delete(asset);
   }

@@ -31,7 +31,7 @@ export async function viewHead(watched: Watched, solid: Cursor): Promise<void> {
   const newest = await chain.head();
   const last = placeOf(memory, solid, newest);
   if (last !== null) await readOn(watched, last, newest);
-  await memory.unread.passed(sql, "head", solid.height);
+  await memory.unreadable.passed(sql, "head", solid.height);
   await readPassed(watched);
 }
 
@@ -40,7 +40,8 @@ function placeOf(memory: ScanMemory, solid: Cursor, newest: BlockRef): SeenBlock
   const known = memory.head;
   const last: SeenBlock = known !== null && known.height > solid.height ? known : solid;
   // where the solid scan waits, this view is all that people see; otherwise the scan shows it all soon
-  const waits = memory.stopped !== null || memory.unread.all.some(({ view }) => view === "solid");
+  const waits = memory.stopped !== null ||
+    memory.unreadable.all.some(({ view }) => view === "solid");
   if (!waits && memory.chainSolid - solid.height > FAR_BEHIND) return null;
   // lower: a node that lags, or a head that is being rebuilt and will be seen when it has grown
   if (newest.height < last.height) {
@@ -62,14 +63,14 @@ function placeOf(memory: ScanMemory, solid: Cursor, newest: BlockRef): SeenBlock
 async function readOn(watched: Watched, from: SeenBlock, newest: BlockRef): Promise<void> {
   const { sql, chain, memory } = watched;
   const { network } = chain;
-  if (memory.unread.leavesAlone("head", from.height + 1)) return;
+  if (memory.unreadable.leavesAlone("head", from.height + 1)) return;
   const blocks: Block[] = [];
   let next: SeenBlock | null = from;
   for await (const answer of chain.blocks(from.height + 1, newest.height, "head")) {
     if (answer.kind !== "block") {
       // a node that boasts of blocks it does not have moves nothing: the view stays where it was
       if (from.hash === null && from !== memory.head && blocks.length === 0) return;
-      const tries = await memory.unread.retryLater(sql, "head", answer);
+      const tries = await memory.unreadable.retryLater(sql, "head", answer);
       if (tries >= PASS_AFTER) next = { height: answer.height, hash: null };
       break;
     }
@@ -92,14 +93,14 @@ async function readOn(watched: Watched, from: SeenBlock, newest: BlockRef): Prom
 
 /** Asks again for blocks that the view has passed. */
 async function readPassed(watched: Watched): Promise<void> {
-  const { sql, chain, memory: { unread, head } } = watched;
-  const passed = unread.all.filter(({ view, height }) =>
-    view === "head" && height <= (head?.height ?? 0) && !unread.leavesAlone(view, height)
+  const { sql, chain, memory: { unreadable, head } } = watched;
+  const passed = unreadable.all.filter(({ view, height }) =>
+    view === "head" && height <= (head?.height ?? 0) && !unreadable.leavesAlone(view, height)
   );
   for (const { height } of passed.slice(0, AGAIN_AT_ONCE)) {
     const answer = await chain.block(height, "head");
     if (answer.kind === "block") await see(watched, [answer.block]);
-    else await unread.retryLater(sql, "head", answer);
+    else await unreadable.retryLater(sql, "head", answer);
   }
 }
 
@@ -110,5 +111,5 @@ async function see(
   if (blocks.length === 0) return;
   const merchants = await recordBlocks(sql, chain, blocks, "head");
   if (merchants.size > 0) wakeMerchants(merchants);
-  for (const { height } of blocks) await memory.unread.wasRead(sql, "head", height);
+  for (const { height } of blocks) await memory.unreadable.wasRead(sql, "head", height);
 }

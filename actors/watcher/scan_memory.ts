@@ -1,9 +1,10 @@
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import type { Chain } from "../../chains/chain.ts";
+import type { NodeState } from "../../chains/node_state.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import type { UnreadableBlock } from "../../ledger/watcher/unreadable_blocks.ts";
-import { UnreadBlocks } from "./unread_blocks.ts";
+import { UnreadableBlocks } from "./unreadable_blocks.ts";
 
 /** State of a network's scan, for health, metrics and operators. */
 export interface WatcherStatus {
@@ -23,7 +24,7 @@ export interface WatcherStatus {
   /** Reason for which the scan does not go on by itself; an operator has to look. */
   readonly stopped: string | null;
   /** Blocks that no node gives whole. */
-  readonly unread: readonly UnreadableBlock[];
+  readonly unreadable: readonly UnreadableBlock[];
   /** Time for which the scan rests between two polls so that nodes' calls last the day, milliseconds. */
   readonly restMs: number;
 }
@@ -130,7 +131,7 @@ const KEPT_MS = 10 * 60_000;
  */
 export class ScanMemory {
   readonly progress: ScanProgress;
-  readonly unread: UnreadBlocks;
+  readonly unreadable: UnreadableBlocks;
   chainSolid = 0;
   /** Last time that a node said that the chain was so long. */
   #chainSolidAt = 0;
@@ -150,7 +151,7 @@ export class ScanMemory {
   /** @param monotonic milliseconds of a clock that is never set */
   constructor(network: Network, readonly monotonic: () => number) {
     this.progress = new ScanProgress(network, monotonic);
-    this.unread = new UnreadBlocks(network, monotonic);
+    this.unreadable = new UnreadableBlocks(network, monotonic);
   }
 
   get status(): WatcherStatus {
@@ -164,7 +165,7 @@ export class ScanMemory {
       blocksRead,
       catchUp: this.progress.state,
       stopped,
-      unread: this.unread.all,
+      unreadable: this.unreadable.all,
       restMs,
     };
   }
@@ -177,4 +178,52 @@ export class ScanMemory {
     this.chainSolid = Math.max(height, this.readSolid);
     this.#chainSolidAt = now;
   }
+}
+
+/** Part of a day's calls that is kept for payouts and for what people ask. */
+const KEPT_FOR_OTHERS = 0.1;
+/** Part of a day's calls down to which catching up is not slowed. */
+const FREE_DOWN_TO = 0.25;
+/** The longest rest: a budget that is used up slows the scan and never ends it. */
+export const LONGEST_REST_MS = 60_000;
+const DAY_MS = 24 * 3_600_000;
+
+/** Number of calls left today; null where some node has no bound. */
+export interface CallsLeft {
+  readonly left: number;
+  readonly limit: number;
+}
+
+/** Adds up the calls that the nodes of a network are still good for today: they stand in for each other. */
+export function callsLeft(nodes: readonly NodeState[]): CallsLeft | null {
+  let left = 0;
+  let limit = 0;
+  for (const { dailyCalls, callsToday } of nodes) {
+    if (dailyCalls === null) return null;
+    left += Math.max(0, dailyCalls - callsToday);
+    limit += dailyCalls;
+  }
+  return limit === 0 ? null : { left, limit };
+}
+
+/**
+ * Time to rest after a poll of the chain, so that what is left of today's calls lasts until
+ * midnight (UTC), when providers begin to count anew.
+ *
+ * @param used calls of that poll
+ * @param catchingUp whether many blocks are left: then half-used budgets may be used faster
+ * @param now Unix milliseconds
+ */
+export function restAfter(
+  calls: CallsLeft | null,
+  used: number,
+  catchingUp: boolean,
+  now: number,
+): number {
+  if (calls === null || used === 0) return 0;
+  if (catchingUp && calls.left > calls.limit * FREE_DOWN_TO) return 0;
+  const untilMidnight = DAY_MS - now % DAY_MS;
+  const usable = calls.left - calls.limit * KEPT_FOR_OTHERS * (untilMidnight / DAY_MS);
+  if (usable <= used) return LONGEST_REST_MS;
+  return Math.min(LONGEST_REST_MS, used * untilMidnight / usable);
 }

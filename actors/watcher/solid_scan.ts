@@ -12,7 +12,7 @@ import { type Cursor, moveCursor, readCursor } from "../../ledger/watcher/cursor
 import { crashPoint } from "../runtime/crash_point.ts";
 import { recordBlocks } from "./record_blocks.ts";
 import type { Watched } from "./scan_memory.ts";
-import type { NotWhole } from "./unread_blocks.ts";
+import type { NotWhole } from "./unreadable_blocks.ts";
 
 const log = getLogger(["engine", "watcher"]);
 
@@ -41,7 +41,7 @@ export async function scanSolid(
   take(scan, before);
   // another service may have read all that there is, so that no block read here would show it
   if (newest.height === before.height && newest.hash === before.hash) resume(scan, before);
-  if (memory.unread.leavesAlone("solid", before.height + 1)) {
+  if (memory.unreadable.leavesAlone("solid", before.height + 1)) {
     return { cursor: before, hasMore: false };
   }
   const cursor = await readOn(scan, before, Math.min(newest.height, before.height + TURN));
@@ -67,14 +67,14 @@ async function readOn(scan: Scan, from: Cursor, to: number): Promise<Cursor> {
   const { sql, chain, memory } = scan;
   let cursor = from;
   let blocks: Block[] = [];
-  let unread: NotWhole | null = null;
+  let unreadable: NotWhole | null = null;
   let unlinked: Block | null = null;
   let failure: ChainUnavailable | null = null;
   try {
     const read = chain.blocks(cursor.height + 1, to, "solid", undefined, undefined, cursor);
     for await (const answer of read) {
       if (answer.kind !== "block") {
-        unread = answer;
+        unreadable = answer;
         break;
       }
       const parent = blocks.at(-1) ?? cursor;
@@ -102,10 +102,10 @@ async function readOn(scan: Scan, from: Cursor, to: number): Promise<Cursor> {
   else if (cursor.height > from.height) resume(scan, cursor);
   if (failure?.category === "malformed") {
     // no node gives it in a form that can be read: this block is what the scan waits for
-    unread = { kind: "incomplete", height: cursor.height + 1, reason: failure.message };
+    unreadable = { kind: "incomplete", height: cursor.height + 1, reason: failure.message };
     failure = null;
   }
-  if (unread !== null) await memory.unread.retryLater(sql, "solid", unread);
+  if (unreadable !== null) await memory.unreadable.retryLater(sql, "solid", unreadable);
   if (failure !== null) throw failure;
   return cursor;
 }
@@ -127,7 +127,7 @@ async function record(
   const moved = { ...next, history: cursor.history };
   take(scan, moved);
   memory.blocksRead += blocks.length;
-  await memory.unread.passed(sql, "solid", height);
+  await memory.unreadable.passed(sql, "solid", height);
   if (merchants.size > 0) wakeMerchants(merchants);
   onSolid();
   return moved;
@@ -146,7 +146,7 @@ async function movedByOther(scan: Scan, { height }: Cursor, continues: boolean):
   const cursor = await readCursor(sql, network, "solid");
   if (cursor === null) throw new Error(`Cannot read on as the cursor is gone: ${network}`);
   take(scan, cursor);
-  await memory.unread.passed(sql, "solid", cursor.height);
+  await memory.unreadable.passed(sql, "solid", cursor.height);
   if (continues) resume(scan, cursor);
   return cursor;
 }

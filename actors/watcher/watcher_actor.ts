@@ -15,8 +15,13 @@ import { storeContracts } from "../../ledger/watcher/scanned_ranges.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { isAway } from "../runtime/is_away.ts";
 import { viewHead } from "./head_view.ts";
-import { callsLeft, restAfter } from "./rest.ts";
-import { ScanMemory, type Watched, type WatcherStatus } from "./scan_memory.ts";
+import {
+  callsLeft,
+  restAfter,
+  ScanMemory,
+  type Watched,
+  type WatcherStatus,
+} from "./scan_memory.ts";
 import { scanSolid } from "./solid_scan.ts";
 
 const log = getLogger(["engine", "watcher"]);
@@ -69,7 +74,7 @@ export function watcherActors(deps: WatcherDeps): ActorKind<WatcherMessage> {
       const { sql, monotonic = () => performance.now() } = deps;
       const memory = memories.get(network) ?? new ScanMemory(network, monotonic);
       memories.set(network, memory);
-      await memory.unread.recall(sql);
+      await memory.unreadable.recall(sql);
       if (contracts !== undefined) await storeContracts(sql, network, contracts);
       // the view goes on where it was before the service ended
       memory.head ??= await readCursor(sql, network, "head");

@@ -1,8 +1,7 @@
 import { getLogger } from "@logtape/logtape";
 import type { AttemptMark, AttemptResult } from "../../ledger/outbox/attempts.ts";
 import type { ClaimedEvent } from "../../ledger/outbox/outbox.ts";
-import { isRetried, retryDelayMs } from "../../webhooks/retry.ts";
-import type { AttemptOutcome } from "../../webhooks/attempt_outcome.ts";
+import { type AttemptOutcome, isRetried, retryDelayMs } from "../../webhooks/attempt_outcome.ts";
 import { isSentType } from "../../webhooks/event_type.ts";
 import { openIfReadable, type SecretBox } from "../../webhooks/secret_box.ts";
 import type { Sender } from "../../webhooks/sender.ts";

@@ -34,7 +34,7 @@ export function chainReasons(
     reasons.push(`${network} cannot be reached`);
   }
   if (status.stopped !== null) reasons.push(`${network} is read no further: ${status.stopped}`);
-  const stuck = status.unread.find(({ view, since }) =>
+  const stuck = status.unreadable.find(({ view, since }) =>
     view === "solid" && now - since > UNREAD_MS
   );
   if (stuck !== undefined) {
@@ -82,7 +82,7 @@ export function registerChainMetrics(
       "How fast a network is read while it is far behind, otherwise 0",
       (one) => one.catchUp?.perSecond ?? 0,
     ],
-    chain_unread_blocks: ["Blocks that no node gives whole", (one) => one.unread.length],
+    chain_unread_blocks: ["Blocks that no node gives whole", (one) => one.unreadable.length],
     chain_scan_stopped: [
       "1 where solid blocks do not continue what was read",
       (one) => one.stopped === null ? 0 : 1,

@@ -120,7 +120,7 @@ function begunOn(
   engine: Pick<Engine, "treasuries" | "sweeps" | "watched">,
   network: Network,
 ): readonly Begun[] {
-  const unread = engine.watched.get(network)?.unread ?? [];
+  const unread = engine.watched.get(network)?.unreadable ?? [];
   return [
     [`${network}'s oldest queued transfer`, engine.treasuries.get(network)?.oldestQueuedAt ?? null],
     [`${network}'s oldest top-up`, engine.sweeps.get(network)?.oldestTopUpAt ?? null],

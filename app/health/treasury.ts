@@ -52,7 +52,7 @@ export function treasuryReasons(
   if (!engine.signerOpen(network)) reasons.push(`${network} payouts cannot be signed`);
   const status = engine.treasuries.get(network);
   if (status === undefined) return reasons;
-  for (const asset of status.unread) {
+  for (const asset of status.unreadable) {
     const name = asset === "native" ? "coin" : asset;
     reasons.push(`${network} hot wallet cannot be asked how much ${name} it holds`);
   }

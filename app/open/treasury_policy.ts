@@ -131,8 +131,8 @@ export const SWEEP_PACE: SweepPace = {
   staleMs: 15 * MINUTE_MS,
   retryMs: MINUTE_MS,
   failureLimit: 3,
-  restMs: 15 * MINUTE_MS,
-  lookMs: MINUTE_MS,
+  coolDownMs: 15 * MINUTE_MS,
+  pollMs: MINUTE_MS,
 };
 
 /** On a development chain, where everything is ten times as fast. */
@@ -140,8 +140,8 @@ export const DEV_SWEEP_PACE: SweepPace = {
   staleMs: MINUTE_MS,
   retryMs: 5_000,
   failureLimit: 3,
-  restMs: MINUTE_MS,
-  lookMs: 5_000,
+  coolDownMs: MINUTE_MS,
+  pollMs: 5_000,
 };
 
 /** How a network's addresses are swept, as configured. */

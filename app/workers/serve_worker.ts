@@ -6,13 +6,13 @@
 
 import type { FromWorker, Result, ToWorker } from "./worker_client.ts";
 
-/** How many results are sent together, and how long one waits for others, milliseconds. */
+/** Results that are sent together, and the time for which one waits for others, milliseconds. */
 const RESULTS_TOGETHER = 32;
 const RESULTS_WAIT_MS = 2;
 
 /** Work that runs in a worker. */
 export interface WorkerTask<Request, Response, Ready = null> {
-  /** What the client's `ready` returns. */
+  /** Returned by the client's `ready`. */
   readonly ready: Ready;
   /** @param id the one that `cancel` names */
   call(request: Request, id: number): Promise<Response>;

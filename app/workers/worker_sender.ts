@@ -12,10 +12,10 @@ import type { Delivery, Sender } from "../../webhooks/sender.ts";
 import type { UrlRules } from "../../webhooks/url_guard.ts";
 import { WorkerClient, WorkerUnavailable } from "./worker_client.ts";
 
-/** How much longer than its time-out an attempt may take before the worker counts as stuck. */
+/** Time beyond its time-out that an attempt may take before the worker counts as stuck. */
 const STUCK_MS = 10_000;
 
-/** How long the look-up of a name waits for its turn. */
+/** Time for which the look-up of a name waits for its turn. */
 const TURN_MS = 10_000;
 
 /** Outcome of an attempt whose endpoint's name found no turn. */
@@ -48,7 +48,7 @@ export interface NameReply {
   readonly addresses: readonly ResolvedAddress[];
 }
 
-/** How to start the worker. */
+/** Options of the worker. */
 export interface WorkerSenderOptions extends SenderSettings {
   /** The worker's module, `app/commands/sender_worker.ts`. */
   readonly entry: URL;

@@ -19,7 +19,7 @@ import { WorkerClient } from "./worker_client.ts";
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 
-/** How to start the worker. */
+/** Options of the worker. */
 export interface WorkerSignerOptions {
   /** The worker's module, `app/commands/signer_worker.ts`. */
   readonly entry: URL;

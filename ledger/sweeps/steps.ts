@@ -20,7 +20,7 @@ export interface NewStep {
   readonly reason: SweepReason;
   readonly detail: string;
   /** After this long the address is looked at again, whatever became of it. */
-  readonly lookMs: number;
+  readonly pollMs: number;
 }
 
 /**
@@ -47,7 +47,7 @@ export async function writeStep(sql: Sql, target: SweepAddress, step: NewStep): 
     await tx`
       UPDATE book.sweep_address SET touched = touched + 1, reason = ${step.reason}, detail = ${step.detail},
         amount = ${isSweep ? formatAmount(step.amount) : null}, updated_at = now(),
-        look_at = now() + make_interval(secs => ${step.lookMs / 1_000})
+        look_at = now() + make_interval(secs => ${step.pollMs / 1_000})
       WHERE network = ${target.network} AND address = ${target.address} AND currency = ${target.currency}`;
     return true;
   });

@@ -36,16 +36,16 @@ export interface SweepFacts {
   /** The newest first, not more than were asked for. */
   readonly open: readonly OpenItem[];
   readonly living: LivingStep | null;
-  /** Coin that was given to it and not burned by its sweeps, by the books. */
+  /** Coin that was sent to it and not used by its sweeps, by the books. */
   readonly coin: Amount;
-  /** When coin was last given to it, and how often since its last sweep ended; null: never. */
-  readonly gift: { readonly at: number; readonly count: number } | null;
-  /** Stake that is lent to it, by the books. */
-  readonly lent: Amount;
+  /** Last time that coin was sent to it, and how often since its last sweep ended; null: never. */
+  readonly funding: { readonly at: number; readonly count: number } | null;
+  /** Stake that is delegated to it, by the books. */
+  readonly delegated: Amount;
   /** True where another currency of the address waits for what it was given. */
   readonly isShared: boolean;
-  /** When energy was last lent to it, and whether a sweep has ended since; null: never lent. */
-  readonly loan: { readonly at: number; readonly used: boolean } | null;
+  /** Last time that energy was delegated to it, and whether a sweep has ended since; null: never. */
+  readonly delegation: { readonly at: number; readonly used: boolean } | null;
   /** Steps that failed for good since its last final sweep, and when the last one did. */
   readonly failures: number;
   readonly failedAt: number | null;
@@ -79,12 +79,14 @@ export async function readSweepFacts(
       createdAt: Date.parse(steps.living.createdAt),
     },
     coin: amountOf(steps.coin),
-    gift: steps.given_at === null ? null : { at: steps.given_at.getTime(), count: steps.gifts },
-    lent: amountOf(steps.lent),
+    funding: steps.funded_at === null
+      ? null
+      : { at: steps.funded_at.getTime(), count: steps.fundings },
+    delegated: amountOf(steps.delegated),
     isShared: steps.shared,
-    loan: steps.lent_at === null ? null : {
-      at: steps.lent_at.getTime(),
-      used: steps.swept_at !== null && steps.swept_at >= steps.lent_at,
+    delegation: steps.delegated_at === null ? null : {
+      at: steps.delegated_at.getTime(),
+      used: steps.swept_at !== null && steps.swept_at >= steps.delegated_at,
     },
     failures: steps.failures,
     failedAt: steps.failed_at?.getTime() ?? null,
@@ -128,11 +130,11 @@ async function readOpenItems(
 interface StepsRow {
   readonly living: (Omit<LivingStep, "createdAt"> & { readonly createdAt: string }) | null;
   readonly coin: string;
-  readonly given_at: Date | null;
-  readonly gifts: number;
-  readonly lent: string;
+  readonly funded_at: Date | null;
+  readonly fundings: number;
+  readonly delegated: string;
   readonly shared: boolean;
-  readonly lent_at: Date | null;
+  readonly delegated_at: Date | null;
   readonly swept_at: Date | null;
   readonly failures: number;
   readonly failed_at: Date | null;
@@ -164,14 +166,14 @@ async function readSteps(sql: Sql, target: SweepAddress): Promise<readonly Steps
             ON a.outgoing_id = s.id AND a.merchant_id = ${PLATFORM_ACCOUNT} WHERE s.kind = 'sweep'), 0))::text AS coin,
       trim_scale(
         coalesce((SELECT sum(amount) FROM step WHERE kind = 'delegation' AND status = 'final'), 0)
-        - coalesce((SELECT sum(amount) FROM step WHERE kind = 'reclaim' AND status = 'final'), 0))::text AS lent,
-      (SELECT max(updated_at) FROM step WHERE kind = 'gas' AND status = 'final') AS given_at,
+        - coalesce((SELECT sum(amount) FROM step WHERE kind = 'reclaim' AND status = 'final'), 0))::text AS delegated,
+      (SELECT max(updated_at) FROM step WHERE kind = 'gas' AND status = 'final') AS funded_at,
       (SELECT count(*)::int FROM step WHERE kind = 'gas' AND status = 'final' AND id > coalesce(
-        (SELECT max(id) FROM step WHERE kind = 'sweep' AND (status = 'final' OR reason LIKE 'failed:%')), '')) AS gifts,
+        (SELECT max(id) FROM step WHERE kind = 'sweep' AND (status = 'final' OR reason LIKE 'failed:%')), '')) AS fundings,
       EXISTS (SELECT FROM book.sweep_address t
         WHERE t.network = ${network} AND t.address = ${address} AND t.currency <> ${currency}
           AND t.reason IN ('in_flight', 'waiting_gas', 'address_not_activated')) AS shared,
-      (SELECT max(updated_at) FROM step WHERE kind = 'delegation' AND status = 'final') AS lent_at,
+      (SELECT max(updated_at) FROM step WHERE kind = 'delegation' AND status = 'final') AS delegated_at,
       (SELECT max(updated_at) FROM step WHERE kind = 'sweep' AND (status = 'final' OR reason LIKE 'failed:%')) AS swept_at,
       (SELECT count(*)::int FROM failed) AS failures,
       (SELECT max(updated_at) FROM failed) AS failed_at,

@@ -103,7 +103,7 @@ export interface Waiting {
   readonly detail: string;
   /** Amount to be swept, as far as it is known. */
   readonly amount: Amount;
-  readonly lookMs: number;
+  readonly pollMs: number;
 }
 
 /** Keeps the reason why an address is not swept; nothing where something has happened to it since. */
@@ -117,7 +117,7 @@ export async function storeWaiting(
     waiting.detail.slice(0, 500)
   },
       amount = ${formatAmount(waiting.amount)}, updated_at = now(), tries = 0,
-      look_at = now() + make_interval(secs => ${waiting.lookMs / 1_000})
+      look_at = now() + make_interval(secs => ${waiting.pollMs / 1_000})
     WHERE network = ${target.network} AND address = ${target.address} AND currency = ${target.currency}
       AND touched = ${target.touched}`;
 }

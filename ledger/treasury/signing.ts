@@ -22,8 +22,8 @@ export async function passTurn(sql: Sql, network: Network, node: string): Promis
     WHERE network = ${network} AND node = ${node} AND until > now()`;
 }
 
-/** Whose transfers are taken: those that carry merchants' payments, or the house's own. */
-export type QueueOf = "merchants" | "house";
+/** Whose transfers are taken: those that carry merchants' payments, or internal ones. */
+export type QueueOf = "merchants" | "internal";
 
 /** Transfers to be pulled, and the node that pulls them. */
 export interface Pull {
@@ -63,7 +63,7 @@ export async function pullQueued(sql: Sql, pull: Pull): Promise<Pulled | null> {
         -- no pause is as long as a quarter of an hour: then a clock was wrong
         AND (q.lease_until IS NULL OR q.lease_until < now() OR q.lease_until > now() + interval '15 minutes')
         AND NOT EXISTS (SELECT FROM book.merchant m WHERE m.merchant_id = q.merchant_id AND m.status <> 'ACTIVE')
-        AND (q.merchant_id = ${PLATFORM_ACCOUNT}) = ${of === "house"}
+        AND (q.merchant_id = ${PLATFORM_ACCOUNT}) = ${of === "internal"}
         AND q.currency <> ALL (${[...held]}::text[])
         AND (SELECT hub.signing_stop(${network})) IS NULL
         -- what another node signs for is not locked either, as its commit would pass it over

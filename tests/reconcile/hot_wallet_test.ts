@@ -23,7 +23,7 @@ test("the hot wallet moves by our orders only: what else leaves it is an alarm u
   const [told] = await look(15, "USDT", "79.5");
   assertMatch(
     told ?? "",
-    /USDT\/TRX: 0\.5 left it without an order of ours between block 14 \(85\)/,
+    /USDT\/TRX: 0\.5 left it without an order of the service between block 14 \(85\)/,
   );
   assertEquals((await look(17, "USDT", "79.5")).length, 1, "it stays told");
   now(18, "USDT", "79.5");
@@ -120,7 +120,10 @@ test("a balance that is read between two blocks is compared all the same: with t
       assertEquals(await lookBetween(15, 16, "USDT", text), []);
     }
     const [told] = await lookBetween(15, 16, "USDT", "69.5");
-    assertMatch(told ?? "", /: 0\.5 left it without an order of ours between block 14 \(100\)/);
+    assertMatch(
+      told ?? "",
+      /: 0\.5 left it without an order of the service between block 14 \(100\)/,
+    );
   });
   await t.step("the least is that of one block, not the sum of all that went", async () => {
     await moved(sql, { kind: "sweep", amount: "40", height: 17, destination: HOT });
@@ -142,7 +145,10 @@ test("a balance that is read between two blocks is compared all the same: with t
     assertEquals(await lookBetween(17, 18, "USDT", "100"), [], "10 of 110, or nothing of 90");
     assertEquals(await kept("USDT"), "100 at 14");
     const [told] = await look(19, "USDT", "80");
-    assertMatch(told ?? "", /: 10 left it without an order of ours between block 14 \(100\)/);
+    assertMatch(
+      told ?? "",
+      /: 10 left it without an order of the service between block 14 \(100\)/,
+    );
     assertEquals(await look(19, "USDT", "90"), []);
     assertEquals(await kept("USDT"), "90 at 19");
   });

@@ -108,7 +108,7 @@ test("what is lacking is told as not confirmed until a later block shows it too"
   await t.step("it is lacking there too: the smaller of both was taken", async () => {
     const { differences, unchecked } = await lookTwice("USDT", at(13, "80"), at(14, "95"));
     assertEquals(unchecked, null);
-    assertMatch(differences[0]?.detail ?? "", /^5 left it without an order of ours/);
+    assertMatch(differences[0]?.detail ?? "", /^5 left it without an order of the service/);
     assertEquals(await kept("USDT"), "100 at 12");
   });
 });
@@ -126,7 +126,7 @@ test("a theft as large as a payout beside it is told as soon as a block is quiet
   ]);
   assertEquals(await kept("USDT"), "100 at 10");
   const [told] = await look(15, "USDT", "60");
-  assertMatch(told ?? "", /: 10 left it without an order of ours between block 10 \(100\)/);
+  assertMatch(told ?? "", /: 10 left it without an order of the service between block 10 \(100\)/);
 });
 
 test("money from outside is a basis as far as two looks have it", async () => {

@@ -48,7 +48,7 @@ async function openAddress(sql: Sql) {
         sql,
         chain,
         terms: { enabled: true, gas: "coin", factor: "2", topUpWaitMs: 1 },
-        pace: { staleMs: 60_000, retryMs: 1, failureLimit: 3, restMs: 1, lookMs: 1 },
+        pace: { staleMs: 60_000, retryMs: 1, failureLimit: 3, coolDownMs: 1, pollMs: 1 },
         coinRate: () => "0.1",
         costs: new CostMemory(),
         now: () => Date.now(),

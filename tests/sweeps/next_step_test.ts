@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import {
+  type AddressState,
   type ChainView,
-  type Look,
   stepByMemory,
   stepOnChain,
   stepWithoutChain,
@@ -28,7 +28,7 @@ const item = (text: string, fields: Partial<SweepFacts["open"][number]> = {}) =>
   ...fields,
 });
 
-function look(facts: Partial<SweepFacts> = {}, more: Partial<Look> = {}): Look {
+function look(facts: Partial<SweepFacts> = {}, more: Partial<AddressState> = {}): AddressState {
   return {
     target: {
       network: "TRX",
@@ -43,10 +43,10 @@ function look(facts: Partial<SweepFacts> = {}, more: Partial<Look> = {}): Look {
       open: [item("100")],
       living: null,
       coin: NONE,
-      gift: null,
-      lent: NONE,
+      funding: null,
+      delegated: NONE,
       isShared: false,
-      loan: null,
+      delegation: null,
       failures: 0,
       failedAt: null,
       failure: null,
@@ -55,7 +55,7 @@ function look(facts: Partial<SweepFacts> = {}, more: Partial<Look> = {}): Look {
       ...facts,
     },
     terms: { enabled: true, gas: "auto", factor: "2", topUpWaitMs: 22 * HOUR },
-    pace: { staleMs: 60_000, retryMs: 1_000, failureLimit: 3, restMs: 60_000, lookMs: 5_000 },
+    pace: { staleMs: 60_000, retryMs: 1_000, failureLimit: 3, coolDownMs: 60_000, pollMs: 5_000 },
     isSupported: true,
     now: NOW,
     ...more,
@@ -92,7 +92,7 @@ function told(step: ReturnType<typeof stepWithoutChain>): string {
   return "amount" in step ? `${step.do} ${Number(step.amount) / 1e18}` : step.do;
 }
 
-const onChain = (facts: Partial<SweepFacts>, seen: ChainView, more: Partial<Look> = {}) =>
+const onChain = (facts: Partial<SweepFacts>, seen: ChainView, more: Partial<AddressState> = {}) =>
   told(stepOnChain(look(facts, more), { ...seen, items: facts.open ?? seen.items }));
 
 Deno.test("coin that is on the address is used before any is given", () => {
@@ -102,13 +102,13 @@ Deno.test("coin that is on the address is used before any is given", () => {
 });
 
 Deno.test("coin that the books gave and a node does not show yet is never given again", () => {
-  const gift = { at: NOW - 1_000, count: 1 };
-  assertEquals(onChain({ coin: amount("8"), gift }, view()), "waiting_gas");
+  const funding = { at: NOW - 1_000, count: 1 };
+  assertEquals(onChain({ coin: amount("8"), funding }, view()), "waiting_gas");
   // what a failed sweep has burned is made up for
   assertEquals(onChain({ coin: amount("3") }, view({ coin: amount("3") })), "give-coin 5");
 });
 
-Deno.test("energy is lent where stake is free, to an address that the chain knows", () => {
+Deno.test("energy is delegated where stake is free, to an address that the chain knows", () => {
   const rich = { delegatable: amount("9000") };
   assertEquals(onChain({}, view({}, rich)), "lend 8000");
   assertEquals(onChain({}, view({}, { delegatable: amount("7999") })), "give-coin 8");
@@ -120,15 +120,15 @@ Deno.test("energy is lent where stake is free, to an address that the chain know
   assertEquals(onChain({ failures: 1, failedAt: 0 }, view({}, rich)), "give-coin 8");
 });
 
-Deno.test("a loan that is not seen yet is waited for, one that was used is taken back", () => {
-  const fresh = { lent: amount("8000"), loan: { at: NOW - 1_000, used: false } };
+Deno.test("a delegation that is not seen yet is waited for, one that was used is taken back", () => {
+  const fresh = { delegated: amount("8000"), delegation: { at: NOW - 1_000, used: false } };
   assertEquals(onChain(fresh, view()), "waiting_gas");
   assertEquals(
-    onChain({ ...fresh, loan: { at: NOW - 61_000, used: false } }, view()),
+    onChain({ ...fresh, delegation: { at: NOW - 61_000, used: false } }, view()),
     "take-back 8000",
   );
   assertEquals(
-    onChain({ ...fresh, loan: { at: NOW - 1_000, used: true } }, view()),
+    onChain({ ...fresh, delegation: { at: NOW - 1_000, used: true } }, view()),
     "take-back 8000",
   );
   assertEquals(onChain(fresh, view({ costAtMost: NONE, stakeNeeded: NONE })), "sweep 100");
@@ -151,16 +151,16 @@ Deno.test("an issued address has to be worth its cost several times, a top-up on
   // the look that makes it due is not later than that
   const items = [item("1", { foundAt: NOW - 22 * HOUR + 7_000 })];
   const young = stepOnChain(look({ open: items }, topUp), { ...dust, items });
-  assertEquals(young.do === "wait" && young.lookMs, 7_000);
+  assertEquals(young.do === "wait" && young.pollMs, 7_000);
 });
 
 Deno.test("energy does not stay with an address that waits, unless another currency waits for it", () => {
-  const lent = { lent: amount("8000") };
+  const delegated = { delegated: amount("8000") };
   const off = { terms: { ...look().terms, enabled: false } };
-  assertEquals(told(stepWithoutChain(look(lent, off))), "take-back 8000");
-  assertEquals(told(stepWithoutChain(look({ ...lent, isShared: true }, off))), "paused");
-  assertEquals(told(stepWithoutChain(look({ ...lent, open: [] }))), "take-back 8000");
-  assertEquals(told(stepWithoutChain(look({ ...lent, open: [], isShared: true }))), "close");
+  assertEquals(told(stepWithoutChain(look(delegated, off))), "take-back 8000");
+  assertEquals(told(stepWithoutChain(look({ ...delegated, isShared: true }, off))), "paused");
+  assertEquals(told(stepWithoutChain(look({ ...delegated, open: [] }))), "take-back 8000");
+  assertEquals(told(stepWithoutChain(look({ ...delegated, open: [], isShared: true }))), "close");
   assertEquals(told(stepWithoutChain(look({ open: [] }))), "close");
 });
 
@@ -197,7 +197,7 @@ Deno.test("an address that coin is to wake up says so until it is awake", () => 
 
 Deno.test("coin that was given and is not there after long is given again, each time more rarely", () => {
   const given = (count: number, ago: number) =>
-    onChain({ coin: amount("8"), gift: { at: NOW - ago, count } }, view());
+    onChain({ coin: amount("8"), funding: { at: NOW - ago, count } }, view());
   assertEquals([given(1, 60_000), given(1, 60_001)], ["waiting_gas", "give-coin 8"]);
   assertEquals([given(3, 240_000), given(3, 240_001)], ["waiting_gas", "give-coin 8"]);
   assertEquals([given(99, 24 * HOUR), given(99, 24 * HOUR + 1)], ["waiting_gas", "give-coin 8"]);
@@ -263,10 +263,10 @@ Deno.test("whatever was moved unknown to us is listed by no later sweep, and all
 Deno.test("energy goes back from an address whose money is gone", () => {
   const open = [item("50", OLD)];
   // energy goes back first, also where somebody waits for an earlier sweep
-  const heard = look({ open, lent: amount("8000"), unheard: ["out_1"] });
+  const heard = look({ open, delegated: amount("8000"), unheard: ["out_1"] });
   const first = whatToList(heard, NONE, true);
   assertEquals("do" in first && told(first), "take-back 8000");
-  const gone = whatToList(look({ open, lent: amount("8000") }), NONE, true);
+  const gone = whatToList(look({ open, delegated: amount("8000") }), NONE, true);
   assertEquals("do" in gone && told(gone), "take-back 8000");
 });
 

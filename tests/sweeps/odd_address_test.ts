@@ -41,7 +41,7 @@ async function sweeperWith(sql: Sql, odd: (address: string) => unknown) {
     sql,
     chains: new Map([["TRX", chain]]),
     terms: () => ({ enabled: true, gas: "coin", factor: "1", topUpWaitMs: 0 }),
-    pace: { staleMs: 60_000, retryMs: 1_000, failureLimit: 3, restMs: 1_000, lookMs: 3_000 },
+    pace: { staleMs: 60_000, retryMs: 1_000, failureLimit: 3, coolDownMs: 1_000, pollMs: 3_000 },
     coinRate: () => "0.3",
     now: Date.now,
     wakeMerchants: () => {},

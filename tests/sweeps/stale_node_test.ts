@@ -53,7 +53,7 @@ test("what a node behind our scan does not show is not called gone", async () =>
       SELECT reason, extract(epoch FROM look_at - updated_at)::float8 * 1000 AS rest FROM book.sweep_address`;
     return [row?.reason, row?.rest];
   };
-  assertEquals(await look(40), ["balance_differs", SWEEP_PACE.lookMs]);
-  assertEquals(await look(61), ["balance_differs", SWEEP_PACE.lookMs]);
+  assertEquals(await look(40), ["balance_differs", SWEEP_PACE.pollMs]);
+  assertEquals(await look(61), ["balance_differs", SWEEP_PACE.pollMs]);
   assertEquals(await look(60), ["balance_differs", 3_600_000]);
 });

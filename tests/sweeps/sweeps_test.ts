@@ -193,7 +193,7 @@ test("books and chain agree at every block of a sweep", async () => {
   const count = async (name: string) =>
     (await house.steps()).filter(({ kind, status }) => kind === name && status === "final").length;
   assertEquals(await count("sweep"), 2);
-  // at least one of them was lent energy, and gave it back
+  // energy was delegated to at least one of them, and undelegated
   assert(await count("delegation") > 0);
   assertEquals(await count("reclaim"), await count("delegation"));
 });

@@ -81,7 +81,7 @@ test("coin is reserved for the fees of what leaves the hot wallet, and not for s
   assertEquals(before.assets.get("native"), { queued: amount("30"), signed: amount("0") });
   const node = nodeOf(sql, chain);
   await signQueued(chain, node, 100, "merchants");
-  await signQueued(chain, node, 100, "house");
+  await signQueued(chain, node, 100, "internal");
   const { assets } = await readCommitments(sql, "TRX");
   assertEquals(assets.get("USDT"), { queued: amount("0"), signed: amount("10") });
   assertEquals(assets.get("native"), { queued: amount("0"), signed: amount("36") });

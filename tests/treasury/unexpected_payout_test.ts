@@ -82,7 +82,7 @@ test("a payout of which a part arrived ends when the rest was sent, once, and by
   const old = await desk.settle(id, "paid", { txid: "ab".repeat(32) });
   assertStringIncludes(old.body.message, "not in a solid block");
   const own = await desk.settle(id, "paid", { txid });
-  assertStringIncludes(own.body.message, "the house's own");
+  assertStringIncludes(own.body.message, "the service itself");
   await desk.fee(0);
   const tooLittle = await desk.settle(id, "paid", { txid: await desk.transfer(payee, "0.05") });
   assertStringIncludes(tooLittle.body.message, "0.05 by");

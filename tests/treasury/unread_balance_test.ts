@@ -59,7 +59,7 @@ test("an asset whose balance cannot be read is unknown, and the liquidity of all
     if (assets.length === 3) continue;
     assertEquals(status?.coin?.balance ?? null, coin === null ? null : amount(coin));
     assertEquals(status?.funds.has("USDC"), usdc !== null);
-    assertEquals(status?.unread, assets);
+    assertEquals(status?.unreadable, assets);
   }
 });
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
-import { callsLeft, restAfter } from "../../actors/watcher/rest.ts";
+import { callsLeft, restAfter } from "../../actors/watcher/scan_memory.ts";
 import type { NodeState } from "../../chains/node_state.ts";
 import { CallMeter } from "../../chains/nodes/call_meter.ts";
 import { addNodeCalls } from "../../ledger/watcher/chain_nodes.ts";

@@ -114,12 +114,12 @@ test("a block that no node gives whole waits on the list, the solid cursor with 
     assertStringIncludes(unread?.reason ?? "", "0 receipts for 1 transactions");
     await until(async () => await status(first) === "PENDING");
     await watcher.look();
-    assertEquals(watcher.status().unread[0]?.tries, 1, "not before its time");
+    assertEquals(watcher.status().unreadable[0]?.tries, 1, "not before its time");
     const second = await pay("2");
     await chain.mine(4);
     watcher.pass(1_000);
     await watcher.look();
-    assertEquals(watcher.status().unread[0]?.tries, 2);
+    assertEquals(watcher.status().unreadable[0]?.tries, 2);
     assertEquals(watcher.status().readSolid, waiting.readSolid);
     await until(async () => await status(second) === "PENDING");
     const engine = { nodes: () => [], watched: new Map([["TRX", watcher.status()]] as const) };
@@ -134,7 +134,7 @@ test("a block that no node gives whole waits on the list, the solid cursor with 
     watcher.pass(60_000);
     await watcher.lookOn();
     for (const txid of [first, second]) await until(async () => await status(txid) === "CONFIRMED");
-    assertEquals([await listUnreadable(sql, "TRX"), watcher.status().unread], [[], []]);
+    assertEquals([await listUnreadable(sql, "TRX"), watcher.status().unreadable], [[], []]);
     const cursor = await readCursor(sql, "TRX", "solid");
     assertEquals(findGaps(await readScannedRanges(sql, "TRX"), cursor?.height ?? 0), []);
   }));

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { isRetried, retryDelayMs } from "../../webhooks/retry.ts";
+import { isRetried, retryDelayMs } from "../../webhooks/attempt_outcome.ts";
 import { isSubscribed } from "../../webhooks/event_type.ts";
 
 Deno.test("retries wait 1 s, doubling, at most 30 s", () => {

@@ -77,7 +77,7 @@ export interface Rig extends AsyncDisposable {
 function sweepsOf(state: { planning: boolean }): NonNullable<EngineDeps["sweeps"]> {
   return {
     terms: () => ({ enabled: state.planning, gas: "coin", factor: "1", topUpWaitMs: 60_000 }),
-    pace: { staleMs: 120_000, retryMs: 50, failureLimit: 3, restMs: 600_000, lookMs: 100 },
+    pace: { staleMs: 120_000, retryMs: 50, failureLimit: 3, coolDownMs: 600_000, pollMs: 100 },
     coinRate: () => "0.3",
   };
 }

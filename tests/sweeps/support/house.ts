@@ -293,7 +293,7 @@ function engineOf({ sql, journalSql, chain, signer, terms }: {
     usdRate: () => "1",
     sweeps: {
       terms: () => terms,
-      pace: { staleMs: 20_000, retryMs: 50, failureLimit: 3, restMs: 600_000, lookMs: 100 },
+      pace: { staleMs: 20_000, retryMs: 50, failureLimit: 3, coolDownMs: 600_000, pollMs: 100 },
       coinRate: () => "0.3",
     },
   });

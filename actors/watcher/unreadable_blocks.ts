@@ -26,14 +26,14 @@ export function pauseAfter(tries: number): number {
 /** A block that was asked for and is not whole. */
 export type NotWhole = Exclude<BlockAnswer, { readonly kind: "block" }>;
 
-/** An unread block, and when this process asks for it again. */
+/** An unreadable block, and when this process asks for it again. */
 interface WaitingBlock extends UnreadableBlock {
   /** Milliseconds of the monotonic clock: a clock that is set must not hold the scan. */
   readonly retryAt: number;
 }
 
 /** Blocks of one network that could not be read, as their rows say. */
-export class UnreadBlocks {
+export class UnreadableBlocks {
   readonly #network: Network;
   readonly #monotonic: () => number;
   #all: readonly WaitingBlock[] = [];
