@@ -2,10 +2,9 @@ import { getLogger } from "@logtape/logtape";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { type Amount, formatAmount, min, subtract, ZERO } from "../../ledger/money/amount.ts";
-import type { Currency } from "../../ledger/money/pair.ts";
 import { attachToSweep, notifySwept, readSpareSweeps } from "../../ledger/sweeps/items.ts";
 import { type NewStep, withdrawStep, writeStep } from "../../ledger/sweeps/steps.ts";
-import { readSweepFacts, type SweepFacts } from "../../ledger/sweeps/sweep_facts.ts";
+import { readSweepFacts } from "../../ledger/sweeps/sweep_facts.ts";
 import { closeSweepAddress, storeWaiting, type SweepAddress } from "../../ledger/sweeps/targets.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
@@ -22,7 +21,7 @@ import {
   type Wait,
   whatToList,
 } from "./next_step.ts";
-import type { CoinRate, SweepPace, SweepTerms } from "./sweep_terms.ts";
+import type { CoinRate, CostMemory, Stake, SweepPace, SweepTerms } from "./sweep_terms.ts";
 import { carriedBy, sumOf } from "./what_is_there.ts";
 
 const log = getLogger(["engine", "sweeper"]);
@@ -37,46 +36,6 @@ export interface PlanDeps {
   /** Unix milliseconds. */
   readonly now: () => number;
   readonly wakeMerchants: (merchantIds: ReadonlySet<string>) => void;
-}
-
-/** Costs of the cheapest sweeps of late, in the chain's coin. */
-export class CostMemory {
-  readonly #least = new Map<Currency, { readonly cost: Amount; readonly until: number }>();
-
-  /** The least of late; null when nothing is known that is fresh. */
-  least(currency: Currency, now: number): Amount | null {
-    const known = this.#least.get(currency);
-    return known === undefined || known.until <= now ? null : known.cost;
-  }
-
-  /** Remembers a cost as a node has answered it. */
-  remember(currency: Currency, cost: Amount, now: number): void {
-    const least = this.least(currency, now);
-    if (least !== null && least <= cost) return;
-    const until = least === null ? now + COST_MS : this.#least.get(currency)?.until ?? now;
-    this.#least.set(currency, { cost, until });
-  }
-}
-
-/** Time for which a cost is believed; then one address asks for all. */
-const COST_MS = 30 * 60_000;
-
-/** Stake that can still be delegated while a turn goes on. */
-export class Stake {
-  #left: Amount;
-
-  constructor(left: Amount) {
-    this.#left = left;
-  }
-
-  get left(): Amount {
-    return this.#left;
-  }
-
-  /** Reserves stake for a delegation that is not on the chain yet. */
-  take(amount: Amount): void {
-    this.#left = subtract(this.#left, amount);
-  }
 }
 
 /**
@@ -95,255 +54,216 @@ export async function planAddress(
   const facts = await readSweepFacts(sql, target);
   const isSupported = chain.capabilities.currencies.includes(target.currency);
   const state: AddressState = { target, facts, terms, pace, isSupported, now: now() };
-  return await planFurther(deps, state, stake);
-}
-
-async function planFurther(deps: PlanDeps, state: AddressState, stake: Stake): Promise<boolean> {
-  const known = stepWithoutChain(state);
-  // before the balance is looked at: newer money may stand in for what a sweep has moved already
-  if (known === null && await attach(deps, state)) return false;
-  const step = known ?? remember(deps, state) ?? await askChain(deps, state, stake);
-  return await carryOut(deps, state, step, stake);
-}
-
-function remember({ costs, coinRate }: PlanDeps, state: AddressState): NextStep | null {
-  const { currency, network } = state.target;
-  const least = costs.least(currency, state.now);
-  return least === null ? null : stepByMemory(state, least, coinRate(network, currency));
-}
-
-async function askChain(deps: PlanDeps, state: AddressState, stake: Stake): Promise<NextStep> {
-  const { target, facts } = state;
-  const { chain } = deps;
-  const { balance, isRead } = await askBalance(deps, state);
-  const found = whatToList(state, balance, isRead);
-  if ("do" in found) return found;
-  try {
-    const costs = await chain.gas.sweepCosts({
-      from: target.address,
-      to: chain.hotWallet,
-      currency: target.currency,
-      amount: balance,
-    });
-    const cost = min(
-      costs.costByCoin,
-      costs.stakeNeeded === null ? costs.costByCoin : costs.costByDelegation,
-    );
-    deps.costs.remember(target.currency, cost, state.now);
-    const coinRate = deps.coinRate(target.network, target.currency);
-    const step = stepOnChain(state, {
-      balance,
-      ...found,
-      costs,
-      delegatable: stake.left,
-      coinRate,
-    });
-    if (step.do === "fund-gas" && costs.coin < facts.coin && isFundingOver(state)) {
-      log.warn("{network}: {given} coin were given to {address} by the books, {coin} are there", {
-        network: target.network,
-        given: formatAmount(facts.coin),
-        address: target.address,
-        coin: formatAmount(costs.coin),
-      });
-    }
-    return step;
-  } catch (error) {
-    if (!(error instanceof ChainUnavailable) || error.category !== "reverted") throw error;
-    if (facts.delegated > 0n) return { do: "undelegate", amount: facts.delegated };
-    return {
-      do: "wait",
-      reason: "would_fail",
-      detail: error.message,
-      pollMs: deps.pace.coolDownMs,
-    };
-  }
-}
-
-/** Balance of an address in solid blocks, and whether those are the blocks that the scan has read. */
-async function askBalance(
-  { sql, chain }: PlanDeps,
-  { target, facts }: AddressState,
-): Promise<{ readonly balance: Amount; readonly isRead: boolean }> {
-  const before = await readCursor(sql, target.network, "solid");
-  const balance = await chain.balanceOf(target.address, target.currency);
-  if (isAsNoted(facts, balance)) return { balance, isRead: true };
-  // after the balance, so that this block is not before what it shows; what the scan has noted since
-  // the facts were read touches the address, and then nothing is written
-  const { height } = await chain.solid();
-  const after = await readCursor(sql, target.network, "solid");
-  if (before === null || after === null) return { balance, isRead: true };
-  // a node that is behind shows what was there once: nothing is gone for that
-  return { balance, isRead: before.height <= height && height <= after.height };
-}
-
-async function carryOut(
-  deps: PlanDeps,
-  state: AddressState,
-  step: NextStep,
-  stake: Stake,
-): Promise<boolean> {
-  const { sql } = deps;
-  const { target, facts } = state;
-  switch (step.do) {
-    case "sweep":
-    case "fund-gas":
-    case "delegate":
-      return await queue(deps, target, step, stake);
-    case "undelegate":
-      return await undelegate(deps, state, step.amount, stake);
-    case "give-up":
-      if (await withdrawStep(sql, target, step.outgoingId, step.why)) {
-        log.warn("{network}: {outgoingId} is taken back, it could not be signed: {why}", {
-          network: target.network,
-          ...step,
-        });
-      } else {
-        await storeWait(deps, target, facts, { ...IN_HAND, pollMs: deps.pace.pollMs });
-      }
-      return false;
-    case "notify": {
-      const told = await notifySwept(sql, step.outgoingIds);
-      if (told.length > 0) deps.wakeMerchants(new Set(told));
-      await storeWait(deps, target, facts, step.wait);
-      return false;
-    }
-    case "wait":
-      await storeWait(deps, target, facts, step);
-      return false;
-    case "close":
-      await closeSweepAddress(sql, target);
-      return false;
-    default: {
-      const never: never = step;
-      return never;
-    }
-  }
-}
-
-/** Undelegates what the chain knows to be delegated: asking for more would fail for ever. */
-async function undelegate(
-  deps: PlanDeps,
-  state: AddressState,
-  delegated: Amount,
-  stake: Stake,
-): Promise<boolean> {
-  const { target, facts, pace, now } = state;
-  const known = min(delegated, await deps.chain.gas.delegatedTo(target.address));
-  if (known > 0n) return await queue(deps, target, { do: "undelegate", amount: known }, stake);
-  const detail = `${
-    formatAmount(delegated)
-  } of stake are delegated by the books, none in solid blocks`;
-  if (facts.delegation !== null && now - facts.delegation.at < pace.staleMs) {
-    const { pollMs } = pace;
-    await storeWait(deps, target, facts, { do: "wait", reason: "balance_differs", detail, pollMs });
-    return false;
-  }
-  log.warn("{network}: {address} is taken to have no delegated energy: {detail}", {
-    network: target.network,
-    address: target.address,
-    detail,
-  });
-  return await planFurther(deps, { ...state, facts: { ...facts, delegated: ZERO } }, stake);
-}
-
-/** Reason shown for a transfer that is being signed just now. */
-const IN_HAND = { do: "wait", reason: "in_flight", detail: "it is being signed" } as const;
-
-async function storeWait(
-  { sql }: PlanDeps,
-  target: SweepAddress,
-  facts: SweepFacts,
-  { reason, detail, pollMs }: Wait,
-): Promise<void> {
-  const amount = listed(facts).sum;
-  await storeWaiting(sql, target, { reason, detail, pollMs, amount });
+  return await new Plan(deps, state, stake).make();
 }
 
 type Transfer = Extract<NextStep, { do: "sweep" | "fund-gas" | "delegate" | "undelegate" }>;
 
-async function queue(
-  { sql, chain, pace }: PlanDeps,
-  target: SweepAddress,
-  step: Transfer,
-  stake: Stake,
-): Promise<boolean> {
-  // another address of this turn may have been faster
-  if (step.do === "delegate" && step.amount > stake.left) return false;
-  const row: NewStep = {
-    outgoingId: newId("out"),
-    ...shapeOf(step),
-    amount: step.amount,
-    hotWallet: chain.hotWallet,
-    items: step.do === "sweep" ? step.items : [],
-    pollMs: pace.pollMs,
-  };
-  // before the row is there: others that are planned meanwhile must not count on the same stake
-  if (step.do === "delegate") stake.take(step.amount);
-  crashPoint("sweeper.before-step");
-  const queued = await writeStep(sql, target, row);
-  crashPoint("sweeper.after-step");
-  if (!queued) {
-    if (step.do === "delegate") stake.take(subtract(ZERO, step.amount));
+/** The plan of one address. */
+class Plan {
+  readonly #log;
+
+  constructor(
+    private readonly deps: PlanDeps,
+    private readonly state: AddressState,
+    private readonly stake: Stake,
+  ) {
+    const { network, address } = state.target;
+    this.#log = log.with({ network, address });
+  }
+
+  async make(): Promise<boolean> {
+    const known = stepWithoutChain(this.state);
+    // before the balance is read: newer money may stand in for what a sweep has moved already
+    if (known === null && await this.#attach()) return false;
+    return await this.#carryOut(known ?? this.#byMemory() ?? await this.#askChain());
+  }
+
+  #byMemory(): NextStep | null {
+    const { target: { currency, network }, now } = this.state;
+    const least = this.deps.costs.least(currency, now);
+    if (least === null) return null;
+    return stepByMemory(this.state, least, this.deps.coinRate(network, currency));
+  }
+
+  async #askChain(): Promise<NextStep> {
+    const { chain, pace, coinRate } = this.deps;
+    const { target: { address, currency, network }, facts, now } = this.state;
+    const { balance, isRead } = await this.#askBalance();
+    const found = whatToList(this.state, balance, isRead);
+    if ("do" in found) return found;
+    try {
+      const transfer = { from: address, to: chain.hotWallet, currency, amount: balance };
+      const costs = await chain.gas.sweepCosts(transfer);
+      const { costByCoin, costByDelegation, stakeNeeded } = costs;
+      const cost = stakeNeeded === null ? costByCoin : min(costByCoin, costByDelegation);
+      this.deps.costs.remember(currency, cost, now);
+      const step = stepOnChain(this.state, {
+        balance,
+        ...found,
+        costs,
+        delegatable: this.stake.left,
+        coinRate: coinRate(network, currency),
+      });
+      if (step.do === "fund-gas" && costs.coin < facts.coin && isFundingOver(this.state)) {
+        const [given, coin] = [facts.coin, costs.coin].map(formatAmount);
+        const text =
+          "{network}: {given} coin were given to {address} by the books, {coin} are there";
+        this.#log.warn(text, { given, coin });
+      }
+      return step;
+    } catch (error) {
+      if (!(error instanceof ChainUnavailable) || error.category !== "reverted") throw error;
+      if (facts.delegated > 0n) return { do: "undelegate", amount: facts.delegated };
+      const detail = error.message;
+      return { do: "wait", reason: "would_fail", detail, pollMs: pace.coolDownMs };
+    }
+  }
+
+  /** Balance of the address in solid blocks, and whether those are the blocks that the scan has read. */
+  async #askBalance(): Promise<{ readonly balance: Amount; readonly isRead: boolean }> {
+    const { sql, chain } = this.deps;
+    const { target: { address, currency, network }, facts } = this.state;
+    const before = await readCursor(sql, network, "solid");
+    const balance = await chain.balanceOf(address, currency);
+    if (isAsNoted(facts, balance)) return { balance, isRead: true };
+    // after the balance, so that this block is not before what it shows; what the scan has recorded
+    // since the facts were read touches the address, and then nothing is written
+    const { height } = await chain.solid();
+    const after = await readCursor(sql, network, "solid");
+    if (before === null || after === null) return { balance, isRead: true };
+    // a node that is behind shows what was there once: nothing is gone for that
+    return { balance, isRead: before.height <= height && height <= after.height };
+  }
+
+  async #carryOut(step: NextStep): Promise<boolean> {
+    const { sql, pace, wakeMerchants } = this.deps;
+    const { target } = this.state;
+    switch (step.do) {
+      case "sweep":
+      case "fund-gas":
+      case "delegate":
+        return await this.#queue(step);
+      case "undelegate":
+        return await this.#undelegate(step.amount);
+      case "give-up": {
+        const { outgoingId, why } = step;
+        if (await withdrawStep(sql, target, outgoingId, why)) {
+          const text = "{network}: {outgoingId} is taken back, it could not be signed: {why}";
+          this.#log.warn(text, { outgoingId, why });
+          return false;
+        }
+        const detail = "it is being signed";
+        return await this.#wait({ reason: "in_flight", detail, pollMs: pace.pollMs });
+      }
+      case "notify": {
+        const merchantIds = await notifySwept(sql, step.outgoingIds);
+        if (merchantIds.length > 0) wakeMerchants(new Set(merchantIds));
+        return await this.#wait(step.wait);
+      }
+      case "wait":
+        return await this.#wait(step);
+      case "close":
+        await closeSweepAddress(sql, target);
+        return false;
+      default:
+        return step satisfies never;
+    }
+  }
+
+  /** Undelegates what the chain knows to be delegated: asking for more would fail for ever. */
+  async #undelegate(byBooks: Amount): Promise<boolean> {
+    const { deps, state, stake } = this;
+    const { target, facts, pace, now } = state;
+    const amount = min(byBooks, await deps.chain.gas.delegatedTo(target.address));
+    if (amount > 0n) return await this.#queue({ do: "undelegate", amount });
+    const stakeText = formatAmount(byBooks);
+    const detail = `${stakeText} of stake are delegated by the books, none in solid blocks`;
+    if (facts.delegation !== null && now - facts.delegation.at < pace.staleMs) {
+      return await this.#wait({ reason: "balance_differs", detail, pollMs: pace.pollMs });
+    }
+    const text = "{network}: {address} is taken to have no delegated energy: {detail}";
+    this.#log.warn(text, { detail });
+    const without = { ...state, facts: { ...facts, delegated: ZERO } };
+    return await new Plan(deps, without, stake).make();
+  }
+
+  async #wait({ reason, detail, pollMs }: Omit<Wait, "do">): Promise<false> {
+    const { target, facts } = this.state;
+    const amount = listed(facts).sum;
+    await storeWaiting(this.deps.sql, target, { reason, detail, pollMs, amount });
     return false;
   }
-  log.info("{network}: {kind} {outgoingId} of {amount} {currency} for {address}", {
-    network: target.network,
-    kind: row.kind,
-    outgoingId: row.outgoingId,
-    amount: formatAmount(row.amount),
-    currency: row.kind === "sweep" ? target.currency : "of the chain's coin",
-    address: target.address,
-  });
-  return true;
+
+  async #queue(step: Transfer): Promise<boolean> {
+    const { sql, chain, pace } = this.deps;
+    const { target } = this.state;
+    // another address of this turn may have been faster
+    if (step.do === "delegate" && step.amount > this.stake.left) return false;
+    const row: NewStep = {
+      outgoingId: newId("out"),
+      ...shapeOf(step),
+      amount: step.amount,
+      hotWallet: chain.hotWallet,
+      items: step.do === "sweep" ? step.items : [],
+      pollMs: pace.pollMs,
+    };
+    // before the row is there: others that are planned meanwhile must not count on the same stake
+    if (step.do === "delegate") this.stake.take(step.amount);
+    crashPoint("sweeper.before-step");
+    const queued = await writeStep(sql, target, row);
+    crashPoint("sweeper.after-step");
+    if (!queued) {
+      if (step.do === "delegate") this.stake.take(subtract(ZERO, step.amount));
+      return false;
+    }
+    const { kind, outgoingId } = row;
+    const currency = kind === "sweep" ? target.currency : "of the chain's coin";
+    const text = "{network}: {kind} {outgoingId} of {amount} {currency} for {address}";
+    this.#log.info(text, { kind, outgoingId, amount: formatAmount(row.amount), currency });
+    return true;
+  }
+
+  /** Lists transfers under final sweeps that have moved them; false where there is none. */
+  async #attach(): Promise<boolean> {
+    const { sql, pace, wakeMerchants } = this.deps;
+    const { target, facts, now } = this.state;
+    const sweeps = await readSpareSweeps(sql, target);
+    const isShort = sweeps.some(({ spare, height }) => {
+      const earlier = facts.open.filter((item) => item.height < height);
+      return earlier.some(({ listable }) => listable) && sumOf(earlier) > spare;
+    });
+    const seen = isShort ? await this.#askBalance() : null;
+    const balance = seen?.isRead === true ? seen.balance : null;
+    for (const sweep of sweeps) {
+      const { outgoingId } = sweep;
+      const carried = carriedBy(sweep, facts.open, balance, now, pace.staleMs);
+      if (carried.length === 0) continue;
+      // the others come with the next poll, which is due at once
+      const merchantIds = await attachToSweep(sql, target, outgoingId, carried);
+      if (merchantIds === null) return true;
+      const text = "{network}: {count} transfers to {address} were carried by {outgoingId} already";
+      this.#log.info(text, { count: carried.length, outgoingId });
+      wakeMerchants(new Set(merchantIds));
+      return true;
+    }
+    return false;
+  }
 }
 
 function shapeOf(step: Transfer): Pick<NewStep, "kind" | "reason" | "detail"> {
   switch (step.do) {
     case "sweep":
       return { kind: "sweep", reason: "in_flight", detail: "a sweep is queued" };
-    case "fund-gas":
-      return {
-        kind: "gas",
-        reason: step.wakes ? "address_not_activated" : "waiting_gas",
-        detail: "coin for it is queued",
-      };
+    case "fund-gas": {
+      const reason = step.wakes ? "address_not_activated" : "waiting_gas";
+      return { kind: "gas", reason, detail: "coin for it is queued" };
+    }
     case "delegate":
       return { kind: "delegation", reason: "waiting_gas", detail: "energy for it is queued" };
     case "undelegate":
       return { kind: "reclaim", reason: "reclaiming", detail: "its energy is taken back" };
-    default: {
-      const never: never = step;
-      return never;
-    }
+    default:
+      return step satisfies never;
   }
-}
-
-/** Lists transfers under final sweeps that have moved them; false where there is none. */
-async function attach(deps: PlanDeps, state: AddressState): Promise<boolean> {
-  const { sql, pace, wakeMerchants } = deps;
-  const { target, facts, now } = state;
-  const sweeps = await readSpareSweeps(sql, target);
-  const isShort = sweeps.some(({ spare, height }) => {
-    const earlier = facts.open.filter((item) => item.height < height);
-    return earlier.some(({ listable }) => listable) && sumOf(earlier) > spare;
-  });
-  const seen = isShort ? await askBalance(deps, state) : null;
-  const balance = seen === null || !seen.isRead ? null : seen.balance;
-  for (const sweep of sweeps) {
-    const { outgoingId } = sweep;
-    const carried = carriedBy(sweep, facts.open, balance, now, pace.staleMs);
-    if (carried.length === 0) continue;
-    // the others are looked at again, which is due at once
-    const told = await attachToSweep(sql, target, outgoingId, carried);
-    if (told === null) return true;
-    log.info("{network}: {count} transfers to {address} were carried by {outgoingId} already", {
-      network: target.network,
-      count: carried.length,
-      address: target.address,
-      outgoingId,
-    });
-    wakeMerchants(new Set(told));
-    return true;
-  }
-  return false;
 }

@@ -1,3 +1,4 @@
+import { type Amount, subtract } from "../../ledger/money/amount.ts";
 import type { Currency, Network } from "../../ledger/money/pair.ts";
 
 /** Terms on which the addresses of one network are swept. */
@@ -28,3 +29,39 @@ export interface SweepPace {
 
 /** Units of a currency that one unit of the chain's coin is worth; null: unknown. */
 export type CoinRate = (network: Network, currency: Currency) => string | null;
+
+/** Time for which a cost is believed; then one address asks for all. */
+const COST_MS = 30 * 60_000;
+
+/** Costs of the cheapest sweeps of late, in the chain's coin. */
+export class CostMemory {
+  readonly #least = new Map<Currency, { readonly cost: Amount; readonly until: number }>();
+
+  /** The least of late; null when nothing is known that is fresh. */
+  least(currency: Currency, now: number): Amount | null {
+    const known = this.#least.get(currency);
+    return known === undefined || known.until <= now ? null : known.cost;
+  }
+
+  /** Remembers a cost as a node has answered it. */
+  remember(currency: Currency, cost: Amount, now: number): void {
+    const least = this.least(currency, now);
+    if (least !== null && least <= cost) return;
+    const until = least === null ? now + COST_MS : this.#least.get(currency)?.until ?? now;
+    this.#least.set(currency, { cost, until });
+  }
+}
+
+/** Stake that can still be delegated while a turn goes on. */
+export class Stake {
+  constructor(private amount: Amount) {}
+
+  get left(): Amount {
+    return this.amount;
+  }
+
+  /** Reserves stake for a delegation that is not on the chain yet. */
+  take(amount: Amount): void {
+    this.amount = subtract(this.amount, amount);
+  }
+}

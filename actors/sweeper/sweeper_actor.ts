@@ -22,8 +22,14 @@ import {
 } from "../../ledger/sweeps/targets.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { isAway } from "../runtime/is_away.ts";
-import { CostMemory, planAddress, type PlanDeps, Stake } from "./plan_address.ts";
-import type { CoinRate, SweepPace, SweepTerms } from "./sweep_terms.ts";
+import { planAddress, type PlanDeps } from "./plan_address.ts";
+import {
+  type CoinRate,
+  CostMemory,
+  Stake,
+  type SweepPace,
+  type SweepTerms,
+} from "./sweep_terms.ts";
 
 const log = getLogger(["engine", "sweeper"]);
 

@@ -1,11 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
-import {
-  CostMemory,
-  planAddress,
-  type PlanDeps,
-  Stake,
-} from "../../actors/sweeper/plan_address.ts";
+import { planAddress, type PlanDeps } from "../../actors/sweeper/plan_address.ts";
+import { CostMemory, Stake } from "../../actors/sweeper/sweep_terms.ts";
 import type { Chain } from "../../chains/chain.ts";
 import { type Amount, ZERO } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";

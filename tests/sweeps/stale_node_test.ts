@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { CostMemory, planAddress, Stake } from "../../actors/sweeper/plan_address.ts";
+import { planAddress } from "../../actors/sweeper/plan_address.ts";
+import { CostMemory, Stake } from "../../actors/sweeper/sweep_terms.ts";
 import type { BlockRef } from "../../chains/chain.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import { dueSweepAddresses } from "../../ledger/sweeps/targets.ts";
