@@ -97,27 +97,27 @@ const onChain = (facts: Partial<SweepFacts>, seen: ChainView, more: Partial<Addr
 
 Deno.test("coin that is on the address is used before any is given", () => {
   assertEquals(onChain({}, view({ coin: amount("8") })), "sweep 100");
-  assertEquals(onChain({}, view({ coin: amount("3") })), "give-coin 5");
-  assertEquals(onChain({}, view()), "give-coin 8");
+  assertEquals(onChain({}, view({ coin: amount("3") })), "fund-gas 5");
+  assertEquals(onChain({}, view()), "fund-gas 8");
 });
 
 Deno.test("coin that the books gave and a node does not show yet is never given again", () => {
   const funding = { at: NOW - 1_000, count: 1 };
   assertEquals(onChain({ coin: amount("8"), funding }, view()), "waiting_gas");
   // what a failed sweep has burned is made up for
-  assertEquals(onChain({ coin: amount("3") }, view({ coin: amount("3") })), "give-coin 5");
+  assertEquals(onChain({ coin: amount("3") }, view({ coin: amount("3") })), "fund-gas 5");
 });
 
 Deno.test("energy is delegated where stake is free, to an address that the chain knows", () => {
   const rich = { delegatable: amount("9000") };
-  assertEquals(onChain({}, view({}, rich)), "lend 8000");
-  assertEquals(onChain({}, view({}, { delegatable: amount("7999") })), "give-coin 8");
+  assertEquals(onChain({}, view({}, rich)), "delegate 8000");
+  assertEquals(onChain({}, view({}, { delegatable: amount("7999") })), "fund-gas 8");
   const coin = { terms: { ...look().terms, gas: "coin" as const } };
-  assertEquals(onChain({}, view({}, rich), coin), "give-coin 8");
+  assertEquals(onChain({}, view({}, rich), coin), "fund-gas 8");
   const asleep = { isActive: false, costDelegated: amount("0.35") };
-  assertEquals(onChain({}, view(asleep, rich)), "give-coin 0.35");
+  assertEquals(onChain({}, view(asleep, rich)), "fund-gas 0.35");
   // after a failure coin is sure
-  assertEquals(onChain({ failures: 1, failedAt: 0 }, view({}, rich)), "give-coin 8");
+  assertEquals(onChain({ failures: 1, failedAt: 0 }, view({}, rich)), "fund-gas 8");
 });
 
 Deno.test("a delegation that is not seen yet is waited for, one that was used is taken back", () => {
@@ -125,11 +125,11 @@ Deno.test("a delegation that is not seen yet is waited for, one that was used is
   assertEquals(onChain(fresh, view()), "waiting_gas");
   assertEquals(
     onChain({ ...fresh, delegation: { at: NOW - 61_000, used: false } }, view()),
-    "take-back 8000",
+    "undelegate 8000",
   );
   assertEquals(
     onChain({ ...fresh, delegation: { at: NOW - 1_000, used: true } }, view()),
-    "take-back 8000",
+    "undelegate 8000",
   );
   assertEquals(onChain(fresh, view({ costAtMost: NONE, stakeNeeded: NONE })), "sweep 100");
 });
@@ -138,15 +138,15 @@ Deno.test("an issued address has to be worth its cost several times, a top-up on
   const poor = view({}, { balance: amount("4") });
   assertEquals(onChain({ open: [item("4")] }, poor), "below_economics");
   const topUp = { target: { ...look().target, isTopUp: true } };
-  assertEquals(onChain({ open: [item("4")] }, poor, topUp), "give-coin 8");
+  assertEquals(onChain({ open: [item("4")] }, poor, topUp), "fund-gas 8");
   const dust = view({}, { balance: amount("1") });
   assertEquals(onChain({ open: [item("1")] }, dust, topUp), "below_economics");
   const old = { open: [item("1", { foundAt: NOW - 22 * HOUR })] };
-  assertEquals(onChain(old, dust, topUp), "give-coin 8");
+  assertEquals(onChain(old, dust, topUp), "fund-gas 8");
   assertEquals(onChain({}, view({}, { coinRate: null })), "no_rate");
   assertEquals(
     onChain(old, view({}, { balance: amount("1"), coinRate: null }), topUp),
-    "give-coin 8",
+    "fund-gas 8",
   );
   // the look that makes it due is not later than that
   const items = [item("1", { foundAt: NOW - 22 * HOUR + 7_000 })];
@@ -157,9 +157,9 @@ Deno.test("an issued address has to be worth its cost several times, a top-up on
 Deno.test("energy does not stay with an address that waits, unless another currency waits for it", () => {
   const delegated = { delegated: amount("8000") };
   const off = { terms: { ...look().terms, enabled: false } };
-  assertEquals(told(stepWithoutChain(look(delegated, off))), "take-back 8000");
+  assertEquals(told(stepWithoutChain(look(delegated, off))), "undelegate 8000");
   assertEquals(told(stepWithoutChain(look({ ...delegated, isShared: true }, off))), "paused");
-  assertEquals(told(stepWithoutChain(look({ ...delegated, open: [] }))), "take-back 8000");
+  assertEquals(told(stepWithoutChain(look({ ...delegated, open: [] }))), "undelegate 8000");
   assertEquals(told(stepWithoutChain(look({ ...delegated, open: [], isShared: true }))), "close");
   assertEquals(told(stepWithoutChain(look({ open: [] }))), "close");
 });
@@ -183,7 +183,7 @@ Deno.test("what waits for its signature too long is taken back; what is signed i
       living: { id: "out_1", kind: "gas", status, reason: null, createdAt: NOW - ago },
     })));
   assertEquals(living("queued", 60_000), "waiting_gas");
-  assertEquals(living("queued", 60_001), "withdraw");
+  assertEquals(living("queued", 60_001), "give-up");
   assertEquals(living("signed", 24 * HOUR), "waiting_gas");
 });
 
@@ -198,9 +198,9 @@ Deno.test("an address that coin is to wake up says so until it is awake", () => 
 Deno.test("coin that was given and is not there after long is given again, each time more rarely", () => {
   const given = (count: number, ago: number) =>
     onChain({ coin: amount("8"), funding: { at: NOW - ago, count } }, view());
-  assertEquals([given(1, 60_000), given(1, 60_001)], ["waiting_gas", "give-coin 8"]);
-  assertEquals([given(3, 240_000), given(3, 240_001)], ["waiting_gas", "give-coin 8"]);
-  assertEquals([given(99, 24 * HOUR), given(99, 24 * HOUR + 1)], ["waiting_gas", "give-coin 8"]);
+  assertEquals([given(1, 60_000), given(1, 60_001)], ["waiting_gas", "fund-gas 8"]);
+  assertEquals([given(3, 240_000), given(3, 240_001)], ["waiting_gas", "fund-gas 8"]);
+  assertEquals([given(99, 24 * HOUR), given(99, 24 * HOUR + 1)], ["waiting_gas", "fund-gas 8"]);
 });
 
 /** What would be listed of transfers, newest first, while so much is there. */
@@ -265,9 +265,9 @@ Deno.test("energy goes back from an address whose money is gone", () => {
   // energy goes back first, also where somebody waits for an earlier sweep
   const heard = look({ open, delegated: amount("8000"), unheard: ["out_1"] });
   const first = whatToList(heard, NONE, true);
-  assertEquals("do" in first && told(first), "take-back 8000");
+  assertEquals("do" in first && told(first), "undelegate 8000");
   const gone = whatToList(look({ open, delegated: amount("8000") }), NONE, true);
-  assertEquals("do" in gone && told(gone), "take-back 8000");
+  assertEquals("do" in gone && told(gone), "undelegate 8000");
 });
 
 Deno.test("a sweep that moved less than what is open is not said to have carried what is still there", () => {
