@@ -41,9 +41,9 @@ import { storeDuties } from "./ledger/platform_settings.ts";
 
 /** Bound of every step of a shutdown. */
 const STOP_MS = 30_000;
-/** How long the welcome waits for what the first requests need. */
+/** Bound of the wait of the welcome for what the first requests need. */
 const WELCOME_MS = 3_000;
-/** How long a request waits for its merchant's actor. */
+/** Bound of the wait of a request for its merchant's actor. */
 const ASK_MS = 10_000;
 
 const loaded = loadConfig(Deno.env.toObject());

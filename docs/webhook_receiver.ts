@@ -43,7 +43,7 @@ export interface ReceivedEvent {
   readonly payload: Readonly<Record<string, unknown>>;
 }
 
-/** What a receiver is made of. */
+/** Parts of a receiver. */
 export interface ReceiverOptions {
   /** Your webhook secret; while you rotate it, the old one too. */
   readonly secrets: readonly string[];
@@ -61,10 +61,10 @@ export interface ReceiverOptions {
 /** Headers by lowercase name, as Node gives them. */
 export type ReceivedHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Whether a delivery is genuine; otherwise why not. */
+/** The result of a check: genuine, or the reason against it. */
 export type Verdict = "verified" | "wrong signature" | "too old or from the future";
 
-/** How far the clocks may be apart, and how old a recorded delivery may be. */
+/** Greatest distance of the clocks, and greatest age of a recorded delivery. */
 const TOLERANCE_SECONDS = 300;
 /** Longer bodies are not ours. */
 const LONGEST_BODY = 65_536;
@@ -84,7 +84,7 @@ function textOf(headers: ReceivedHeaders, name: string): string {
  * Verifies a delivery over the raw bytes of its body, before anything is parsed.
  *
  * `X-Webhook-Signature` proves the body. `webhook-signature` (Standard Webhooks) covers the time of
- * the attempt as well, so that nobody can replay a delivery later.
+ * the attempt as well, so that no delivery can be replayed later.
  *
  * @param now Unix milliseconds
  */

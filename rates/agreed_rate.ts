@@ -3,11 +3,11 @@ import type { FiatRate } from "./rates.ts";
 
 const Exact = Decimal.clone({ precision: 60, toExpNeg: -60, toExpPos: 60 });
 
-/** When quotes of several sources make a rate. */
+/** Conditions under which quotes of several sources make a rate. */
 export interface Agreement {
   /** Fewest sources that must agree. */
   readonly leastSources: number;
-  /** How far two quotes that count may be apart, as a fraction of the median, for example `"0.02"`. */
+  /** Greatest distance of two quotes that count, as a fraction of the median, for example `"0.02"`. */
   readonly maxDeviation: string;
 }
 

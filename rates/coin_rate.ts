@@ -5,7 +5,7 @@ import { coinOf, type FiatRate, type Rates, usdRate } from "./rates.ts";
 const Exact = Decimal.clone({ precision: 60, toExpNeg: -60, toExpPos: 60 });
 
 /**
- * What a network's own coin is worth in a stablecoin, by way of the dollar.
+ * The worth of a network's own coin in a stablecoin, by way of the dollar.
  *
  * @returns units of the currency per coin; null where no rate of the coin is fresh and agreed on
  */

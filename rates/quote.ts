@@ -9,7 +9,7 @@ const TOO_LARGE = 10n ** BigInt(20 + AMOUNT_SCALE);
 
 /**
  * The crypto amount to be paid for a fiat amount: `fiatAmount / rate`, rounded up to 8 decimals, so
- * that whoever pays it never pays too little.
+ * that its payer never pays too little.
  *
  * Whole numbers throughout: a quotient that is rounded once to many digits and then up to 8 loses
  * the remainder that decides.

@@ -1,6 +1,6 @@
 /**
  * Keeps the rates of several sources at hand, read again and again in the background, so that no
- * request and no decision waits for somebody else's server.
+ * request and no decision waits for another company's server.
  *
  * @module
  */
@@ -13,16 +13,16 @@ import { type RateSource, type RateTable, RateUnavailable } from "./source.ts";
 
 const log = getLogger(["engine", "rates"]);
 
-/** What a board works with. */
+/** Options of a board. */
 export interface RateBoardOptions {
   readonly sources: readonly RateSource[];
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** How often every source is read; default 60 s. */
+  /** Pause between two reads of every source; default 60 s. */
   readonly refreshMs?: number;
   /** Bound of one read; default 10 s. */
   readonly timeoutMs?: number;
-  /** How old a quote may be; default 5 minutes. */
+  /** Greatest age of a quote; default 5 minutes. */
   readonly maxAgeMs?: number;
   /** See {@linkcode Agreement}; default 2 sources. */
   readonly leastSources?: number;
@@ -30,7 +30,7 @@ export interface RateBoardOptions {
   readonly maxDeviation?: string;
 }
 
-interface Told {
+interface Quoted {
   readonly table: RateTable;
   readonly at: number;
 }
@@ -38,8 +38,8 @@ interface Told {
 /** The rates of all sources. */
 export class RateBoard implements Rates {
   readonly #options: RateBoardOptions;
-  /** What each source last said, by source and what it priced. */
-  readonly #told = new Map<string, Told>();
+  /** The newest table of each source, by source and what it priced. */
+  readonly #quoted = new Map<string, Quoted>();
   #abort = new AbortController();
   #timer: ReturnType<typeof setInterval> | undefined;
   #running: Promise<void> | null = null;
@@ -53,12 +53,12 @@ export class RateBoard implements Rates {
       this.#options;
     const at = now();
     const quotes = sources.flatMap(({ name }): FiatRate[] => {
-      const told = this.#told.get(`${name}/${priced}`);
-      const rate = told?.table.get(fiat);
-      if (told === undefined || rate === undefined) return [];
-      const age = at - told.at;
-      // a clock that was set back makes quotes of the future, whose age nobody knows
-      return age >= 0 && age <= maxAgeMs ? [{ rate, at: told.at }] : [];
+      const quoted = this.#quoted.get(`${name}/${priced}`);
+      const rate = quoted?.table.get(fiat);
+      if (quoted === undefined || rate === undefined) return [];
+      const age = at - quoted.at;
+      // a clock that was set back makes quotes of the future, whose age is not known
+      return age >= 0 && age <= maxAgeMs ? [{ rate, at: quoted.at }] : [];
     });
     return agreedRate(quotes, { leastSources, maxDeviation });
   }
@@ -79,7 +79,7 @@ export class RateBoard implements Rates {
     await this.#running;
   }
 
-  /** Reads every source once; what a source does not tell keeps what it told before. */
+  /** Reads every source once; what a source does not give keeps its earlier rate. */
   async refresh(): Promise<void> {
     const { sources } = this.#options;
     await Promise.all(
@@ -96,7 +96,7 @@ export class RateBoard implements Rates {
     const signal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(timeoutMs)]);
     try {
       const table = await source.read(priced, signal);
-      this.#told.set(`${source.name}/${priced}`, { table, at });
+      this.#quoted.set(`${source.name}/${priced}`, { table, at });
     } catch (error) {
       if (this.#abort.signal.aborted) return;
       if (!(error instanceof RateUnavailable)) {

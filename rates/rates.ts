@@ -1,5 +1,5 @@
 /**
- * What a stablecoin, and a chain's own coin, is worth in the money of states.
+ * The worth of a stablecoin, and of a chain's own coin, in the money of states.
  *
  * @module
  */
@@ -11,7 +11,7 @@ export const COINS = ["TRX"] as const;
 /** One of {@linkcode COINS}. */
 export type Coin = (typeof COINS)[number];
 
-/** What has a price. */
+/** A currency or coin with a price. */
 export type Priced = Currency | Coin;
 
 /**
@@ -26,7 +26,7 @@ export function coinOf(network: Network): Coin | null {
 export interface FiatRate {
   /** Fiat units per unit, a positive decimal string with at most 18 decimals. */
   readonly rate: string;
-  /** When it was known, Unix milliseconds. */
+  /** Time at which it was known, Unix milliseconds. */
   readonly at: number;
 }
 

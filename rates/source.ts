@@ -15,7 +15,7 @@ export type RateTable = ReadonlyMap<string, string>;
 /** A source over HTTP. */
 export interface RateSource {
   readonly name: string;
-  /** What it is asked for; the stablecoins alone where absent. */
+  /** Currencies and coins it is asked for; the stablecoins alone where absent. */
   readonly prices?: readonly Priced[];
   /**
    * Everything the source says about a stablecoin or coin.
@@ -25,7 +25,7 @@ export interface RateSource {
   read(priced: Priced, signal: AbortSignal): Promise<RateTable>;
 }
 
-/** A source did not tell; the others may. */
+/** A source gave no rates; the others may. */
 export class RateUnavailable extends Error {
   override name = "RateUnavailable";
 }

@@ -52,8 +52,8 @@ export async function recover(
       derive,
       () => newId("adr"),
     );
-    return `${network}: the next address has index ${nextIndex}; ${lost} addresses that nobody is ` +
-      `known for are watched.\n` +
+    return `${network}: the next address has index ${nextIndex}; ${lost} addresses without a ` +
+      `known owner are watched.\n` +
       (readTo === null
         ? "No block was read yet."
         : `Blocks up to ${readTo} are read already. If any of them is newer than the restored copy, ` +

@@ -8,4 +8,4 @@
 import { serveSigner } from "../workers/worker_signer.ts";
 import { openSigner } from "../open/open_signer.ts";
 
-serveSigner((settings, isPaused) => openSigner(settings, { isPaused }));
+serveSigner((settings) => openSigner(settings, { isPaused: () => false }));

@@ -105,7 +105,7 @@ async function makeWallet(
       `  ${network.padEnd(12)}hot wallet ${account.hotWallet}`
     );
     const secret = isShown
-      ? `\n\nThe words, shown this once; whoever has them has the money:\n\n${await exportMnemonic(
+      ? `\n\nThe words, shown this once; anyone who has them has the money:\n\n${await exportMnemonic(
         file,
         passphrase,
       )}`

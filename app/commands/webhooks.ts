@@ -19,7 +19,7 @@ const USAGE = `Usage: deno task webhooks listen [options]
   --secret SECRET  verifies with this secret instead of the demo merchant's
   --answer STATUS  answers with this status instead of acknowledging, to see retries`;
 
-/** How long the service may take to register the endpoint. */
+/** Bound of the registration of the endpoint. */
 const REGISTER_MS = 10_000;
 
 const Credentials = z.object({
@@ -76,7 +76,7 @@ async function register(url: string, credentials: z.infer<typeof Credentials>): 
   if (!response.ok) throw new Error(`Cannot register the endpoint as the service refuses: ${text}`);
 }
 
-/** What arrived, for the terminal. */
+/** Prints a delivery. */
 function show(headers: ReceivedHeaders, body: string, verdict: string): void {
   const [event, id] = [headers["x-webhook-event"], headers["x-webhook-id"]];
   console.log(`\n${new Date().toISOString()}  ${event}  ${id}  ${verdict.toUpperCase()}`);

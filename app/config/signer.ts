@@ -10,7 +10,7 @@ import { type Amount, parseAmount } from "../../ledger/money/amount.ts";
 import { CURRENCIES, type Currency } from "../../ledger/money/pair.ts";
 import type { Secret } from "./secret.ts";
 
-/** What a cap may bind: a token, or the chain's own coin. */
+/** An asset with a cap: a token, or the chain's own coin. */
 export type CappedAsset = Currency | "native";
 /** The most that is signed for, by asset; an absent one is not bound. */
 export type Caps = Readonly<Partial<Record<CappedAsset, Amount>>>;
@@ -21,19 +21,19 @@ export interface NetworkCaps {
   readonly perDay: Caps;
 }
 
-/** How the signer is reached, and what only it knows. */
+/** Address of the signer, and the settings that only it has. */
 export interface SignerConfig {
-  /** Where the service finds a signer of its own process; null: a worker (development). */
+  /** Socket of a signer that is a process of its own; null: a worker (development). */
   readonly socket: string | null;
   /** Group whose members may reach the socket, a name or a number; null: the signer's user alone. */
   readonly socketGroup: string | null;
-  /** Where the signer keeps what it spent and its pause. */
+  /** Folder of the signer's counts and of its pause. */
   readonly stateDir: string | null;
   /** The signer's own role; null in the service, which must not have it. */
   readonly databaseUrl: Secret | null;
 }
 
-/** What the signer as a process of its own needs, in every environment. */
+/** Variables that the signer as a process of its own needs, in every environment. */
 const NEEDED = [
   "WALLET_FILE",
   "WALLET_PASSPHRASE_FILE",
@@ -96,7 +96,7 @@ export const CAPS = {
   ),
 };
 
-/** What is missing for a signer as a process of its own. */
+/** Names each variable that is missing for a signer as a process of its own. */
 export function signerFaults(given: Readonly<Record<string, string | undefined>>): string[] {
   return NEEDED.filter((name) => !given[name]).map((name) =>
     `${name} is missing, which the signer needs`

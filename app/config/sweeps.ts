@@ -7,12 +7,12 @@
 import { z } from "zod";
 import { oneOf, wholeNumber } from "./variables.ts";
 
-/** How the deposit addresses of one network are swept. */
+/** Rules by which the deposit addresses of one network are swept. */
 export interface SweepConfig {
   readonly enabled: boolean;
   /** `auto`: energy is delegated where the hot wallet has enough stake, otherwise coin is sent. */
   readonly gas: "auto" | "coin";
-  /** How many times its cost an issued address has to hold, a decimal. */
+  /** An issued address has to hold so many times the cost of its sweep, a decimal. */
   readonly factor: string;
   /** After so many hours a top-up is swept although it does not pay. */
   readonly topUpHours: number;

@@ -1,5 +1,5 @@
 /**
- * What a first start in development provides: an administrator, a merchant and a reseller, with
+ * Accounts that a first start in development provides: an administrator, a merchant and a reseller, with
  * their keys in a file that only its owner can read.
  *
  * @module
@@ -95,7 +95,7 @@ function mint(
       id: newId("rsl"),
       merchantId: newId("mer"),
       apiKey: mintApiKey(config.environment),
-      // the faucet is the one address of the chain that is surely neither ours nor a customer's
+      // the faucet is the one address of the chain that is surely no wallet's and no customer's
       withdrawalAddress: chains["TRX"]?.faucetAddress ?? "",
       network: "TRX",
     },
@@ -163,7 +163,7 @@ function accountsOf(credentials: DevCredentials): readonly DemoAccount[] {
   ];
 }
 
-/** What a first-time user reads: where everything is, and lines to paste. */
+/** A text for first-time users: addresses of everything, and lines to paste. */
 export function quickStart(credentials: DevCredentials, dataDir: string): string {
   const { baseUrl, merchant, admin, chains } = credentials;
   const chain = chains["TRX"];

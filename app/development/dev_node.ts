@@ -1,6 +1,6 @@
 /**
- * What the service does with a development chain besides treating it as any node: recognise it,
- * and give its own hot wallet something to pay with.
+ * Work with a development chain besides treating it as any node: the service recognises it
+ * and gives its own hot wallet something to pay with.
  *
  * @module
  */

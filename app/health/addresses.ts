@@ -8,7 +8,7 @@ const GIVEN_UP_MS = 60_000;
 
 type Guard = Pick<AddressGuard, "held" | "mismatches" | "lists">;
 
-/** Why addresses are not handed out, or not all of them. */
+/** Reasons that addresses are not handed out, or not all of them. */
 export function addressReasons(
   { held, mismatches, lists }: Guard,
   book: Pick<AddressBook, "figures">,

@@ -8,9 +8,9 @@ import { registerGauges } from "./figures.ts";
 
 /** Blocks that a network may be behind before it counts as lagging. */
 const LAG_BLOCKS = 20;
-/** How long a network may be silent before it is reported. */
+/** A network that is silent for longer is reported. */
 const SILENT_MS = 60_000;
-/** How long a block may be unread before it is reported. */
+/** A block that is unreadable for longer is reported. */
 const UNREAD_MS = 60_000;
 
 /**

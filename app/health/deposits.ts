@@ -13,7 +13,7 @@ import { countOldClaims } from "../../ledger/quarantine.ts";
 import { type MissedBlocks, readMissedBlocks } from "../../ledger/watcher/scanned_ranges.ts";
 import { registerGauges } from "./figures.ts";
 
-/** How long a deposit may wait before it is reported: a second node is often a few blocks behind. */
+/** A deposit that waits for longer is reported: a second node is often a few blocks behind. */
 const WAITING_MS = 60_000;
 
 /** Troubles with a network's large deposits. */

@@ -7,7 +7,7 @@ import { type FailoverTrouble, readFailoverTroubles } from "../../ledger/failove
 import { type AgainTrouble, readAgainTroubles } from "../../ledger/watcher/unreadable_blocks.ts";
 import { registerGauges } from "./figures.ts";
 
-/** How long metrics wait for the database, milliseconds: Prometheus gives up after 10 s at the latest. */
+/** Bound of the wait of metrics for the database, milliseconds: Prometheus gives up after 10 s at the latest. */
 const METRICS_MS = 500;
 /** Milliseconds for which a block may wait to be read again before it is reported. */
 const AGAIN_MS = 60_000;

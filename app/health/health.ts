@@ -44,7 +44,7 @@ export interface HealthParts {
   readonly reconciler: Reconciler | null;
   readonly loopDelay: LoopDelay;
   readonly warming: Warming;
-  /** Why nothing can be signed now; null while all is well. */
+  /** Reason that nothing can be signed now; null while all is well. */
   readonly signerTrouble: () => string | null;
   /** File descriptors that the process can have. */
   readonly descriptors: number;

@@ -26,7 +26,7 @@ import { sweepReasons } from "./sweeps.ts";
 import { feeReasons, treasuryReasons } from "./treasury.ts";
 import { journalReasons, workReasons } from "./work.ts";
 
-/** How long one batch may take before the journal counts as stopped: nothing is decided meanwhile. */
+/** A batch that takes longer means a halted journal: nothing is decided meanwhile. */
 const JOURNAL_MS = 15_000;
 /** Bound of the whole check: who asks gives up soon after. */
 const BOUND_MS = 2_000;
@@ -48,7 +48,7 @@ export interface ReadinessParts {
   readonly clock?: Pick<DatabaseClock, "figures">;
   /** Delivers callbacks; absent: only the database is asked about them. */
   readonly callbacks?: CallbackParts;
-  /** Why nothing is signed now; null while all is well. */
+  /** Reason that nothing is signed now; null while all is well. */
   readonly signerTrouble: string | null;
   /** Dynamic network fees; null: there are none. */
   readonly fees: Pick<FeeBoard, "basis"> | null;
@@ -56,7 +56,7 @@ export interface ReadinessParts {
   readonly reconciler: Pick<Reconciler, "newest" | "patienceMs" | "lookingMs"> | null;
   /** Troubles with the parts that all requests share. */
   readonly others?: () => readonly string[];
-  /** Why the first requests would fail; empty once all is there that they need. */
+  /** Reasons that the first requests would fail; empty once all is there that they need. */
   readonly starting?: () => Promise<readonly string[]>;
   /** Bound of the whole check, milliseconds; default 2 s. */
   readonly boundMs?: number;

@@ -39,7 +39,7 @@ export function queueReasons(
   return reasons;
 }
 
-/** How long a transfer may be queued before it is reported. */
+/** A transfer that is queued for longer is reported. */
 const QUEUED_MS = 10 * 60_000;
 
 /** Troubles with the treasury of a network. */

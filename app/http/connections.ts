@@ -6,7 +6,7 @@
 
 import type { ConnectionBounds } from "./connection_bounds.ts";
 
-/** Why a connection was ended or never served. */
+/** Reason that a connection was ended or never served. */
 export type EndReason =
   /** The first head, the body, the next request or the reading of the answer took too long. */
   | "head"
@@ -121,7 +121,7 @@ export class Connections {
     return this.#ended;
   }
 
-  /** When a connection was refused for its address had as many as one may have; null: never. */
+  /** Time of the last refusal as an address had as many connections as one may have; null: never. */
   get addressRefusedAt(): number | null {
     return this.#addressRefusedAt;
   }
@@ -168,7 +168,7 @@ export class Connections {
     this.#settle(connection, now);
   }
 
-  /** A request is over: its answer was taken, or nobody is there to take it. */
+  /** A request is over: its answer was taken, or its client has gone. */
   end(connection: OpenConnection, exchange: Exchange, now: number): void {
     connection.exchanges.delete(exchange);
     this.#settle(connection, now);

@@ -7,12 +7,12 @@ import { findServeConnection } from "./serve_connection.ts";
 
 const log = getLogger(["engine", "http"]);
 
-/** What answers requests. */
+/** An application that answers requests. */
 export interface App {
   fetch(request: Request, bindings: Bindings): Response | Promise<Response>;
 }
 
-/** What is served where. */
+/** The applications by their listener. */
 export interface Apps {
   /** On `HOST` and `PORT`. */
   readonly merchants: App;
@@ -24,20 +24,20 @@ export interface Apps {
 export interface Server {
   /** Base address that merchants use, without a slash at its end. */
   readonly baseUrl: string;
-  /** Where operators' tools ask; `null` where that is the merchants' address. */
+  /** Address for operators' tools; `null` where that is the merchants' address. */
   readonly opsUrl: string | null;
   /** Stops accepting and waits for requests under way, at most `boundMs`. */
   stop(boundMs: number): Promise<void>;
 }
 
-/** What a server listens with. */
+/** The listeners of a server. */
 export interface Doors {
   readonly merchants: Door;
   /** `null` where operators have no address of their own. */
   readonly ops: Door | null;
 }
 
-/** What {@linkcode serve} is told of the process and its settings. */
+/** Options of {@linkcode serve}: settings, and a limit of the process. */
 export type ServeOptions =
   & Pick<Config, "host" | "port" | "publicUrl" | "ops" | "trustedProxies" | "connections">
   & {
@@ -154,7 +154,7 @@ function failed(error: unknown): Response {
   return new Response(null, { status: 500 });
 }
 
-/** What is wrong with an address; `null` where the error is of another kind. */
+/** Names the fault of an address; `null` where the error is of another kind. */
 function whyNot(error: unknown): string | null {
   if (error instanceof Deno.errors.AddrInUse) return "is taken";
   if (error instanceof Deno.errors.AddrNotAvailable) return "is none of this machine's";

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** How often the thread's turns are counted, milliseconds. */
+/** Pause between two counts of the thread's turns, milliseconds. */
 const TICK_MS = 25;
 /** One turn counts for so much at most, milliseconds. */
 const MOST_MS = 100;

@@ -3,7 +3,7 @@ import type { Network } from "../../ledger/money/pair.ts";
 
 /** Time for which a network or the rates may keep a node that has started from being ready. */
 const BOUND_MS = 15_000;
-/** Between two looks of those who wait. */
+/** Pause between two polls of a caller that waits. */
 const LOOK_MS = 20;
 
 /** The parts that have to be there before the first request. */
@@ -18,8 +18,8 @@ export interface WarmingParts {
 }
 
 /**
- * The time between listening and being ready. A network whose nodes are away, or rates that nobody
- * tells, hold it up for a bounded time; then they are reasons of a degraded node.
+ * The time between listening and being ready. A network whose nodes are away, or rates that are
+ * not known, hold it up for a bounded time; then they are reasons of a degraded node.
  */
 export class Warming {
   readonly #parts: WarmingParts;
@@ -35,7 +35,7 @@ export class Warming {
     this.#begunAt ??= this.#parts.monotonic();
   }
 
-  /** Why requests would fail that succeed in a moment; empty: no more, and never again. */
+  /** Reasons for which requests would fail that succeed in a moment; empty: no more, and never again. */
   async reasons(): Promise<readonly string[]> {
     if (this.#isOver) return [];
     const { networks, isWatched, hasRates, monotonic } = this.#parts;

@@ -13,7 +13,7 @@ import { addNodeCalls, storeGenesis } from "../../ledger/watcher/chain_nodes.ts"
 
 const log = getLogger(["engine", "setup"]);
 
-/** How often counts are exchanged. */
+/** Pause between two exchanges of counts. */
 const KEEP_MS = 10_000;
 
 /** Takes up what is kept, and goes on keeping it until it is closed. */

@@ -19,14 +19,14 @@ const log = getLogger(["engine", "setup"]);
 export const TRON_NETWORKS = ["TRX", "TRX_SHASTA"] as const satisfies readonly Network[];
 type TronNetwork = (typeof TRON_NETWORKS)[number];
 
-/** Lifetime of our transactions in block time: short enough to prove death soon. */
+/** Lifetime of the service's transactions in block time: short enough to prove expiry soon. */
 export const LIFETIME_MS = 5 * 60_000;
 const DEV_LIFETIME_MS = 30_000;
 /** A third of the time between two blocks of TRON. */
 const LEAST_BLOCK_MS = 1_000;
-/** The most one transaction may burn, in sun: 150 TRX. */
+/** The fee limit of one transaction, in sun: 150 TRX. */
 export const FEE_LIMIT_SUN = 150_000_000;
-/** How far block time may be behind ours before the signer refuses: a node that lies or hangs. */
+/** The signer refuses when block time is further behind its clock: a node that lies or hangs. */
 export const CLOCK_TOLERANCE_MS = 10 * 60_000;
 
 /** The chains of this node. */

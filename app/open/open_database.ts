@@ -21,12 +21,12 @@ export interface Database {
   readonly operatorSql: Sql;
   /** For what decides whether this node is ready: nothing else can be in its way. */
   readonly readinessSql: Sql;
-  /** For what readiness and metrics tell besides: a locked table holds up only what is read of it. */
+  /** For further reasons of readiness, and for metrics: a locked table holds up only what is read of it. */
   readonly detailsSql: Sql;
   /** Every pool, by the name that metrics and readiness call it. */
   readonly pools: ReadonlyMap<string, Sql>;
   readonly url: string;
-  /** What its schema was brought to. */
+  /** The migrations that its schema has. */
   readonly migrations: readonly Migration[];
   /** Closes the pools, and the server where it is embedded. */
   close(): Promise<void>;
@@ -38,9 +38,9 @@ const JOURNAL_POOL = 4;
 const READ_MS = 5_000;
 /** Bound of a statement of a request that looks up a key or writes, milliseconds. */
 const REQUEST_MS = 10_000;
-/** Bound of a statement that decides whether this node is ready, or that is told besides, milliseconds. */
+/** Bound of a statement that decides whether this node is ready, or that adds reasons, milliseconds. */
 const READINESS_MS = 2_000;
-/** Connections for what is told besides: one for each of its three parts, and one for metrics. */
+/** Connections for further reasons: one for each of its three parts, and one for metrics. */
 const DETAILS_POOL = 4;
 /** Bound of a statement of a migration, milliseconds; it sets the same itself. */
 const MIGRATION_MS = 10 * 60_000;

@@ -5,14 +5,14 @@ import { connect } from "../../ledger/database/connect.ts";
 import { delay } from "../../ledger/database/delay.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 
-/** What compares the books while the service runs. */
+/** The comparison of the books while the service runs. */
 export interface OpenReconciler {
   /** null: it is switched off. */
   readonly reconciler: Reconciler | null;
   close(): Promise<void>;
 }
 
-/** One statement may read a whole table; what takes longer is told as not compared. */
+/** One statement may read a whole table; what takes longer is reported as not compared. */
 const STATEMENT_MS = 10 * 60_000;
 
 /** Makes it, with a pool of its own: long reads take no connection from requests. */

@@ -23,19 +23,19 @@ const log = getLogger(["engine", "signer"]);
 /** Well below the time-out of a signature. */
 const STATEMENT_TIMEOUT_MS = 5_000;
 
-/** How long the database may take to answer when it is only asked whether it is there. */
+/** Bound of the question whether the database is there. */
 const CHECK_MS = 3_000;
 
-/** What a signer takes over from an earlier life and leaves to the next. */
+/** State that a signer takes over from an earlier process and leaves to the next. */
 export interface SignerState {
   readonly isPaused: () => boolean | Promise<boolean>;
-  /** What an earlier life signed away. */
+  /** Amounts that an earlier process signed away. */
   readonly spent?: SpentHours;
-  /** Makes durable what is signed away. */
+  /** Makes the amounts that are signed away durable. */
   readonly keepSpent?: (spent: SpentHours) => Promise<void>;
-  /** What an earlier life signed of late. */
+  /** Signatures that an earlier process made lately. */
   readonly memory?: SignedMemory;
-  /** Makes durable what is signed. */
+  /** Makes signatures durable. */
   readonly keepSigned?: (batch: readonly KeptSignature[]) => Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export interface OpenSigner {
   readonly walletId: string;
   /** True if its connection to the database works; bounded. */
   reachesDatabase(): Promise<boolean>;
-  /** What was signed away in the last day, by asset and network. */
+  /** Amounts signed away in the last day, by asset and network. */
   spent(): Readonly<Record<string, string>>;
   /** Wipes the keys and ends the connection. */
   close(): Promise<void>;

@@ -14,7 +14,7 @@ import { CURRENCIES, type Currency, type Network } from "../../ledger/money/pair
 import { setDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
 import type { Config } from "../config/config.ts";
 
-/** What policies are made of. */
+/** Settings and facts that policies are made from. */
 export interface PolicySources {
   readonly config: Config;
   readonly sql: Sql;
@@ -23,15 +23,15 @@ export interface PolicySources {
   readonly signerNetworks: readonly SignerNetwork[];
 }
 
-/** How a network's dynamic fee follows its costs, as configured. */
+/** Terms by which a network's dynamic fee follows its costs, as configured. */
 export function feeTerms(config: Config, network: Network): FeeTerms {
   const { receiver, margin, floor } = config.networks[network].treasury.fee;
   return { receiver, margin, floor: amountOf(floor) };
 }
 
 /**
- * How the treasury of every open network behaves, as configured. Its cold wallet
- * and the bound of deposits that need a proof are kept in the database.
+ * Policies of the treasury of every open network, as configured. Its cold wallet
+ * and the bound of deposits that need a proof are stored in the database.
  *
  * @throws {Error} when a cold address is none of its network, or one of the service's own
  */
@@ -76,7 +76,7 @@ async function makePolicy(
   };
 }
 
-/** A node that is asked by itself: nobody else's answer may stand in for it. */
+/** A node that is asked by itself: no other node's answer may stand in for it. */
 function secondNode(
   { wallet, signerNetworks }: PolicySources,
   { network, hotWallet }: Chain,
@@ -126,7 +126,7 @@ async function coldPolicy(
 
 const MINUTE_MS = 60_000;
 
-/** Where transactions live for five minutes and are final after one. */
+/** Pace on networks whose transactions live for five minutes and are final after one. */
 export const SWEEP_PACE: SweepPace = {
   staleMs: 15 * MINUTE_MS,
   retryMs: MINUTE_MS,
@@ -144,7 +144,7 @@ export const DEV_SWEEP_PACE: SweepPace = {
   pollMs: 5_000,
 };
 
-/** How a network's addresses are swept, as configured. */
+/** Terms by which a network's addresses are swept, as configured. */
 export function sweepTerms(config: Config, network: Network): SweepTerms {
   const { topUpHours, ...terms } = config.networks[network].sweeps;
   return { ...terms, topUpWaitMs: topUpHours * 60 * MINUTE_MS };

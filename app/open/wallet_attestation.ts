@@ -7,22 +7,22 @@ import type { Network } from "../../ledger/money/pair.ts";
 
 const log = getLogger(["engine", "setup"]);
 
-/** How often the signer is looked for before it has attested the wallet. */
+/** Pause between two polls of the signer before it has attested the wallet. */
 const POLL_MS = 250;
 
-/** What the signer says of the service's wallet. */
+/** The signer's word on the service's wallet. */
 export interface WalletAttestation {
-  /** Why no address may be handed out; null while they may. */
+  /** Reason for which no address may be handed out; null while they may. */
   held(): string | null;
   close(): Promise<void>;
 }
 
 /**
  * Compares the service's wallet with the signer's. Until a signer has said once that it has the keys,
- * which is kept in the database, no address is handed out: the public file might have been exchanged
+ * which is stored in the database, no address is handed out: the public file might have been exchanged
  * before the first start. Afterwards the signer may be away.
  *
- * @param signerWallet what the signer last said
+ * @param signerWallet the signer's last word
  */
 export async function openAttestation(
   sql: Sql,

@@ -29,7 +29,7 @@ import {
 
 const log = getLogger(["engine", "database"]);
 
-/** How {@linkcode startEmbeddedPostgres} works. */
+/** Options of {@linkcode startEmbeddedPostgres}. */
 export interface EmbeddedOptions {
   /** The service's data folder; created when missing. */
   readonly dataDir: string;
@@ -60,7 +60,7 @@ const LOCK_FILE = "postgres.lock";
 const USERS_FILE = "postgres.users";
 /** Bound of a start, milliseconds; a long recovery counts. */
 const START_MS = 120_000;
-/** How often it is checked that the server is there. */
+/** Pause between two checks that the server is there. */
 const WATCH_MS = 500;
 
 /**

@@ -36,7 +36,7 @@ export async function withFileLock<T>(
 /**
  * Holds a shared lock on a file until it is disposed of or this process dies.
  *
- * @param path the file, created when missing; nobody may hold it exclusively for long
+ * @param path the file, created when missing; an exclusive lock of it must be short
  */
 export async function sharedFileLock(path: string): Promise<Disposable> {
   const file = await Deno.open(path, { create: true, write: true });
@@ -50,7 +50,7 @@ export async function sharedFileLock(path: string): Promise<Disposable> {
   };
 }
 
-/** True if nobody holds a lock on the file. */
+/** True if no process holds a lock on the file. */
 export async function isUnlocked(path: string): Promise<boolean> {
   using file = await Deno.open(path, { create: true, write: true });
   return await file.tryLock(true);

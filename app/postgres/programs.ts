@@ -120,7 +120,7 @@ export interface PostgresBinaries {
   readonly pgCtl: string;
 }
 
-/** Where root keeps copies that every account can run; only root can write in `/var/lib`. */
+/** Folder of the copies that root makes for every account; only root can write in `/var/lib`. */
 const SHARED_FOLDER = "/var/lib/stablecoin-engine";
 
 /** One line of the package's `native/pg-symlinks.json`: names that npm cannot carry. */

@@ -35,7 +35,7 @@ export interface Running {
  */
 type Presence = "own" | "busy" | "absent" | "other";
 
-/** How long a lock file may name a process that does not listen before it counts as stale. */
+/** A lock file whose process has not listened for so long is stale, milliseconds. */
 const STALE_LOCK_MS = 400;
 
 /** The connection string of a cluster's server. */

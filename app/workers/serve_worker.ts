@@ -18,7 +18,6 @@ export interface WorkerTask<Request, Response, Ready = null> {
   call(request: Request, id: number): Promise<Response>;
   /** Ends calls early; each has its response all the same. */
   cancel?(ids: readonly number[]): void;
-  notified?(notice: unknown): void;
   close?(): Promise<void> | void;
 }
 
@@ -102,8 +101,6 @@ function serve<Settings, Request, Response, Ready>(
         return;
       case "cancel":
         return task?.cancel?.(message.ids);
-      case "notify":
-        return task?.notified?.(message.notice);
       case "reply":
         asked.get(message.id)?.(message.reply);
         asked.delete(message.id);

@@ -34,7 +34,6 @@ export type ToWorker =
     readonly calls: readonly { readonly id: number; readonly request: unknown }[];
   }
   | { readonly kind: "cancel"; readonly ids: readonly number[] }
-  | { readonly kind: "notify"; readonly notice: unknown }
   | { readonly kind: "reply"; readonly id: number; readonly reply: unknown }
   | { readonly kind: "close" };
 
@@ -154,11 +153,6 @@ export class WorkerClient<Request, Response, Ready = null> {
     this.#unsent.push({ id, request });
     if (this.#unsent.length === 1) queueMicrotask(() => this.#flush());
     return call.promise;
-  }
-
-  /** Sends a notice to the worker that runs; the next one gets the settings alone. */
-  notify(notice: unknown): void {
-    this.#post({ kind: "notify", notice });
   }
 
   /**

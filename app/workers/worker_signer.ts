@@ -39,14 +39,8 @@ export interface WorkerSigner extends Required<Signer> {
    * @throws {Error} when it did not start, with the reason (wrong passphrase, no database, ...)
    */
   ready(): Promise<{ readonly walletId: string }>;
-  /** Refuses every request as `paused` until set otherwise; kept over restarts. */
-  setPaused(paused: boolean): void;
   /** Stops the worker; what is under way rejects. */
   close(): Promise<void>;
-}
-
-interface Settings extends SignerSettings {
-  readonly paused: boolean;
 }
 
 type Request =
@@ -56,12 +50,11 @@ type Request =
 /** Starts the signer's worker; {@linkcode WorkerSigner.ready} returns once it signs. */
 export function createWorkerSigner(options: WorkerSignerOptions): WorkerSigner {
   const { entry, settings, permissions, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
-  let paused = false;
   const client = new WorkerClient<Request, readonly unknown[], { readonly walletId: string }>({
     name: "signer",
     entry,
     permissions,
-    settings: (): Settings => ({ ...settings, paused }),
+    settings: () => settings,
   });
   const unavailable = (error: unknown): never => {
     throw new SignerUnavailable(error instanceof Error ? error.message : String(error));
@@ -72,10 +65,6 @@ export function createWorkerSigner(options: WorkerSignerOptions): WorkerSigner {
     sign: async (requests) => await call({ kind: "sign", requests }) as readonly SignAnswer[],
     live: async (outgoingIds) =>
       await call({ kind: "live", outgoingIds }) as readonly RememberedSignature[],
-    setPaused(value): void {
-      paused = value;
-      client.notify(paused);
-    },
     close: () => client.close(),
   };
 }
@@ -87,19 +76,16 @@ export interface RunningSigner {
   close(): Promise<void>;
 }
 
-/** Serves a worker's side. @param start composes a signer; `isPaused` is the switch it must obey */
-export function serveSigner(
-  start: (settings: SignerSettings, isPaused: () => boolean) => Promise<RunningSigner>,
-): void {
-  serveWorker(async (settings: Settings) => {
-    let { paused } = settings;
-    const { signer, walletId, close } = await start(settings, () => paused);
+/** Serves a worker's side. @param start composes a signer */
+export function serveSigner(start: (settings: SignerSettings) => Promise<RunningSigner>): void {
+  serveWorker(async (settings: SignerSettings) => {
+    const running = await start(settings);
+    const { signer, walletId } = running;
     return {
       ready: { walletId },
       call: (request: Request): Promise<readonly unknown[]> =>
         request.kind === "sign" ? signer.sign(request.requests) : signer.live(request.outgoingIds),
-      notified: (value) => paused = value === true,
-      close,
+      close: () => running.close(),
     };
   });
 }

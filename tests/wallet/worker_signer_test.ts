@@ -111,17 +111,6 @@ test("batches that are under way together get each its own answers", async () =>
   assertEquals(batches.map(([answer]) => answer?.outgoingId), ["out_1", "out_2", "out_x", "out_1"]);
 });
 
-test("a paused worker refuses, and signs again when resumed", async () => {
-  await using place = await setUp();
-  await place.signer.ready();
-  place.signer.setPaused(true);
-  const [refused] = await place.signer.sign(requests("out_1"));
-  assert(refused !== undefined && "refused" in refused && refused.refused === "paused");
-  place.signer.setPaused(false);
-  const [signed] = await place.signer.sign(requests("out_1"));
-  assert(signed !== undefined && "signed" in signed);
-});
-
 test("a worker that crashes rejects what was under way and is started again", async () => {
   await using place = await setUp();
   await place.signer.ready();
@@ -131,15 +120,6 @@ test("a worker that crashes rejects what was under way and is started again", as
   }
   const [answer] = await signAfterRestart(place.signer);
   assert(answer !== undefined && "signed" in answer);
-});
-
-test("a pause outlives the worker", async () => {
-  await using place = await setUp();
-  await place.signer.ready();
-  place.signer.setPaused(true);
-  await assertRejects(() => place.signer.sign(requests("crash")));
-  const [answer] = await signAfterRestart(place.signer);
-  assert(answer !== undefined && "refused" in answer && answer.refused === "paused");
 });
 
 test("a worker that does not answer in time is replaced", async () => {

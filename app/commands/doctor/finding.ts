@@ -78,6 +78,14 @@ export function byHand(point: Point, text: string, mend: string | null = null): 
   return { point, state: "by hand", text, mend };
 }
 
+/** Names faults of a point, each with the way to mend it; `false` stands for one that is not there. */
+export function faultsOf(
+  point: Point,
+  faults: readonly (false | readonly [text: string, mend: string])[],
+): readonly Finding[] {
+  return faults.flatMap((fault) => fault === false ? [] : [missing(point, ...fault)]);
+}
+
 /** The findings where there are any, otherwise that all is well. */
 export function orWell(found: readonly Finding[], point: Point, text: string): readonly Finding[] {
   return found.length > 0 ? found : [ok(point, text)];

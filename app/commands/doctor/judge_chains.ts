@@ -143,53 +143,28 @@ function coldFaults(
   const point = "cold wallet";
   const { coldAddress, treasury, contracts } = config.networks[network];
   const name = `${network}_COLD_ADDRESS`;
+  const set = `${name}=<address>, for service and signer`;
+  const fault = (text: string, mend = set) => [missing(point, text, mend)];
   if (coldAddress === null) {
-    return [
-      missing(
-        point,
-        `${name} is not set: all money stays in the hot wallet`,
-        `${name}=<address>, for service and signer`,
-      ),
-    ];
+    return fault(`${name} is not set: all money stays in the hot wallet`);
   }
-  if (!isTronAddress(coldAddress)) {
-    return [
-      missing(
-        point,
-        `${name} is no address of ${network}`,
-        `${name}=<address>, for service and signer`,
-      ),
-    ];
-  }
+  if (!isTronAddress(coldAddress)) return fault(`${name} is no address of ${network}`);
   if (wallet.ok && wallet.value.wallet.networks[network]?.hotWallet === coldAddress) {
-    return [
-      missing(
-        point,
-        `${name} is the hot wallet`,
-        "an address of keys that are not on these machines",
-      ),
-    ];
+    return fault(`${name} is the hot wallet`, "an address of keys that are not on these machines");
   }
   const known = knownContracts(network);
   const token = CURRENCIES.find((currency) =>
     coldAddress === (contracts[currency] ?? known[currency])
   );
   if (token !== undefined) {
-    return [
-      missing(
-        point,
-        `${name} is the contract of ${token}: what is sent there is lost`,
-        `${name}=<address>, for service and signer`,
-      ),
-    ];
+    return fault(`${name} is the contract of ${token}: what is sent there is lost`);
   }
   // USDC is served only where its contract is set
   const unlevelled = CURRENCIES.filter((currency) =>
     treasury.levels[currency] === null && (currency !== "USDC" || contracts.USDC !== null)
   );
-  return unlevelled.map((currency) =>
-    missing(
-      point,
+  return unlevelled.flatMap((currency) =>
+    fault(
       `${network}: no ${currency} is moved there, however much the hot wallet holds`,
       `${network}_${currency}_CEILING and ${network}_${currency}_TARGET`,
     )

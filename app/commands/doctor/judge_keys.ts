@@ -1,7 +1,7 @@
 import { fingerprintOf, networkFingerprint } from "../../../chains/wallet/public_wallet.ts";
 import { isNetwork, type Network } from "../../../ledger/money/pair.ts";
 import type { Facts, WalletFacts } from "./facts.ts";
-import { type Finding, missing, ok, orWell, unknown } from "./finding.ts";
+import { faultsOf, type Finding, missing, ok, orWell, unknown } from "./finding.ts";
 
 const SHOW_PUBLIC =
   "deno task wallet show-public, on the signer's machine, makes the service's file";
@@ -41,30 +41,17 @@ function usersPoint({ apart, signer }: KeyFacts): Finding {
 function walletPoints({ wallet, networks }: KeyFacts): readonly Finding[] {
   if (!wallet.ok) return [missing("wallet", wallet.reason, SHOW_PUBLIC)];
   const { file, hasWords, wallet: { development, walletId, networks: accounts } } = wallet.value;
-  const found: Finding[] = [];
-  if (development) {
-    found.push(
-      missing(
-        "wallet",
-        `made for development: ${file}`,
-        "deno task wallet create, as the signer's user",
-      ),
-    );
-  }
-  if (hasWords) {
-    found.push(
-      missing("wallet", `the service's file has the encrypted words: ${file}`, SHOW_PUBLIC),
-    );
-  }
-  for (const network of networks.filter((network) => accounts[network] === undefined)) {
-    found.push(
-      missing(
-        "wallet",
+  const found = faultsOf("wallet", [
+    development &&
+    [`made for development: ${file}`, "deno task wallet create, as the signer's user"],
+    hasWords && [`the service's file has the encrypted words: ${file}`, SHOW_PUBLIC],
+    ...networks.filter((network) => accounts[network] === undefined).map((network) =>
+      [
         `it has no account of ${network}`,
         `a wallet with it, or no ${network}_NODE_URLS`,
-      ),
-    );
-  }
+      ] as const
+    ),
+  ]);
   return orWell(found, "wallet", walletId);
 }
 
@@ -74,103 +61,87 @@ function keptPoints({ wallet, database, networks }: KeyFacts): readonly Finding[
   if (!database.wallets.ok) return [unknown(point, database.wallets.reason)];
   if (networks.length === 0) return [unknown(point, "no network is open")];
   const rows = database.wallets.value;
-  const found = networks.flatMap((network): readonly Finding[] => {
-    const row = rows.find((one) => one.network === network);
-    if (row === undefined) {
-      return [
-        missing(
-          point,
-          `${network}: the database has none yet`,
-          "start the service: deno task serve",
-        ),
-      ];
-    }
-    if (row.fingerprint === null) {
-      return [
-        missing(
-          point,
+  const found = faultsOf(
+    point,
+    networks.map((network) => {
+      const row = rows.find((one) => one.network === network);
+      const own = networkFingerprint(wallet.value.wallet, network);
+      if (row === undefined) {
+        return [`${network}: the database has none yet`, "start the service: deno task serve"];
+      }
+      if (row.fingerprint === null) {
+        return [
           `${network}: the database has addresses of a wallet of the old form`,
           'a new wallet and database: docs/wallet.md, "Moving from an old wallet"',
-        ),
+        ];
+      }
+      if (row.fingerprint !== own) {
+        return [
+          `${network}: the database was begun with another wallet (${row.walletId}), or the file was changed`,
+          SHOW_PUBLIC,
+        ];
+      }
+      return !row.isAttested && [
+        `${network}: no signer has said yet that it has the keys, so that no address is handed out`,
+        "start the signer and the service together",
       ];
-    }
-    const own = networkFingerprint(wallet.value.wallet, network);
-    if (row.fingerprint !== own) {
-      return [missing(
-        point,
-        `${network}: the database was begun with another wallet (${row.walletId}), or the file was changed`,
-        SHOW_PUBLIC,
-      )];
-    }
-    if (row.isAttested) return [];
-    return [missing(
-      point,
-      `${network}: no signer has said yet that it has the keys, so that no address is handed out`,
-      "start the signer and the service together",
-    )];
-  });
+    }),
+  );
   return orWell(found, point, "the same, attested by the signer");
 }
 
 function signerPoints(facts: KeyFacts): readonly Finding[] {
   const { signer, socket, wallet } = facts;
+  const unreached = (caps: string, ...fault: readonly [text: string, mend: string]) => [
+    missing("signer", ...fault),
+    unknown("caps", caps),
+  ];
   if (socket === null) {
-    return [
-      missing(
-        "signer",
-        "SIGNER_SOCKET is not set: the service has the keys itself",
-        "deno task signer as a user of its own, SIGNER_SOCKET for both",
-      ),
-      unknown("caps", "there is no signer to ask"),
-    ];
+    return unreached(
+      "there is no signer to ask",
+      "SIGNER_SOCKET is not set: the service has the keys itself",
+      "deno task signer as a user of its own, SIGNER_SOCKET for both",
+    );
   }
   if (!signer.ok) {
-    return [
-      missing(
-        "signer",
-        `${socket}: ${signer.reason}`,
-        `restart it; where it is refused, make the service's user a member of SIGNER_SOCKET_GROUP: ${PAGE}`,
-      ),
-      unknown("caps", "the signer is not reached"),
-    ];
+    return unreached(
+      "the signer is not reached",
+      `${socket}: ${signer.reason}`,
+      `restart it; where it is refused, make the service's user a member of SIGNER_SOCKET_GROUP: ${PAGE}`,
+    );
   }
   const status = signer.value;
   if (status === null) {
-    return [
-      missing("signer", `nothing answers at ${socket}`, "deno task signer"),
-      unknown("caps", "the signer does not run"),
-    ];
-  }
-  const found: Finding[] = [];
-  if (isOther(wallet, status.fingerprint)) {
-    found.push(missing("signer", `it has another wallet: ${status.walletId}`, SHOW_PUBLIC));
-  }
-  if (!status.reachesDatabase) {
-    found.push(
-      missing(
-        "signer",
-        "it does not reach its database",
-        "the signer's log has the reason: SIGNER_DATABASE_URL, or deno task signer role <name>",
-      ),
+    return unreached(
+      "the signer does not run",
+      `nothing answers at ${socket}`,
+      "deno task signer",
     );
   }
   const roles = facts.database.signerRoles;
-  for (const { name, mayWrite } of roles.ok ? roles.value : []) {
-    if (!mayWrite) continue;
-    found.push(
-      missing(
-        "signer",
+  const found = faultsOf("signer", [
+    isOther(wallet, status.fingerprint) &&
+    [`it has another wallet: ${status.walletId}`, SHOW_PUBLIC],
+    !status.reachesDatabase && [
+      "it does not reach its database",
+      "the signer's log has the reason: SIGNER_DATABASE_URL, or deno task signer role <name>",
+    ],
+    ...(roles.ok ? roles.value : []).filter(({ mayWrite }) => mayWrite).map(({ name }) =>
+      [
         `its role may change the books: ${name}`,
         "a role of its own in SIGNER_DATABASE_URL, reduced by deno task signer role <name>",
-      ),
-    );
-  }
-  if (status.paused) found.push(missing("signer", "it is paused", "deno task signer resume"));
+      ] as const
+    ),
+    status.paused && ["it is paused", "deno task signer resume"],
+  ]);
   return [
     ...orWell(found, "signer", "answers, with the wallet of the service"),
     ...orWell(
-      status.uncapped.map((asset) =>
-        missing("caps", `${asset} lacks one per transaction or per day`, capsOf(asset))
+      faultsOf(
+        "caps",
+        status.uncapped.map((asset) =>
+          [`${asset} lacks one per transaction or per day`, capsOf(asset)] as const
+        ),
       ),
       "caps",
       "every token has one per transaction and one per day",

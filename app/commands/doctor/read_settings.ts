@@ -2,12 +2,12 @@ import { type Config, type Environment, loadConfig } from "../../config/config.t
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** An environment as far as it can be read, with what is wrong in it. */
+/** An environment as far as it can be read, with its faults. */
 export interface Settings {
   readonly environment: Environment;
   /** Each names its variable and never its value. */
   readonly faults: readonly string[];
-  /** What is wrong counts as not set. */
+  /** A variable at fault counts as not set. */
   readonly config: Config;
 }
 
@@ -36,7 +36,7 @@ function environmentOf({ ENVIRONMENT: text = "" }: Env): Environment {
 /** The settings without the variables that are at fault. */
 function lenient(env: Env, isDevelopment: boolean): Config {
   const set = Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== "");
-  // development needs no variable, so that none is told as missing
+  // development needs no variable, so that none is reported as missing
   let given: Env = {
     ...(isDevelopment ? {} : LIVE),
     ...Object.fromEntries(set),

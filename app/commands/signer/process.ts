@@ -17,7 +17,7 @@ import { configureLogging } from "../../open/logging.ts";
 import { openSigner } from "../../open/open_signer.ts";
 import { readSettings } from "./process_settings.ts";
 
-/** How long requests at hand are waited for when it stops. */
+/** Bound of the wait for requests at hand when it stops. */
 const STOP_MS = 8_000;
 
 const input = Deno.stdin.readable.pipeThrough(new TextDecoderStream()).getReader();
@@ -41,7 +41,7 @@ if (!lock.ok) {
 }
 const spentFile = `${settings.stateDir}/spent.json`;
 const pauseFile = `${settings.stateDir}/paused`;
-const { journal, spent } = await earlierLife();
+const { journal, spent } = await earlierState();
 const wallet = await openPublicWallet(settings.walletFile);
 const opened = await openSigner(settings, {
   isPaused: () => isPaused(pauseFile),
@@ -91,8 +91,8 @@ await opened.close();
 journal.close();
 Deno.exit(0);
 
-/** What an earlier life left; without it neither the caps nor "signed once" would hold. */
-async function earlierLife() {
+/** State of an earlier process; without it neither the caps nor "signed once" would hold. */
+async function earlierState() {
   try {
     return {
       journal: await openSignedJournal(settings.stateDir),

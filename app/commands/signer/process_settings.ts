@@ -1,5 +1,5 @@
 /**
- * What the signer's process is told by the command that starts it: one line of JSON on its standard
+ * Settings that the signer's process gets from the command that starts it: one line of JSON on its standard
  * input, because arguments and environment of a process can be read from outside.
  *
  * @module

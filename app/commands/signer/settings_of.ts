@@ -15,7 +15,7 @@ import type { ProcessSettings } from "./process_settings.ts";
 import { groupNumber, makeSocketFolder } from "./socket_folder.ts";
 
 /**
- * What the signer's process is told, and the folders it works in, made where they are missing. It
+ * Settings of the signer's process; makes the folders it works in where they are missing. It
  * signs for every network that its wallet has an account of.
  *
  * @throws {Error} when the wallet or its passphrase's file cannot be used, or a cap is missing outside

@@ -41,7 +41,7 @@ const FORBIDDEN: Deno.PermissionDescriptor[] = [
   { name: "read" },
 ];
 
-serveSigner(async (settings, isPaused) => {
+serveSigner(async (settings) => {
   const keys = await unlockWallet(
     settings.walletFile,
     await readPassphraseFile(settings.passphraseFile),
@@ -73,7 +73,7 @@ serveSigner(async (settings, isPaused) => {
       intents: { read },
       builders: settings.networks.map(createTronTransferBuilder),
       spending: new SpendingLimits({}),
-      isPaused,
+      isPaused: () => false,
       now: Date.now,
     }),
     walletId: keys.walletId,
