@@ -2,7 +2,7 @@ import type { KeyRecord } from "./api_keys.ts";
 import { type HubAudit, writeAudit } from "./audit.ts";
 import type { AnySql, Sql } from "./database/connect.ts";
 
-/** How far a merchant's new key is the merchant's own. */
+/** The standing of a merchant's new key: with or without payout right, the merchant's own or not. */
 export interface KeyStanding {
   /** True if it has no payout right before another administrator has approved it. */
   readonly needsApproval: boolean;
@@ -65,7 +65,7 @@ async function standingOf(
 /**
  * Takes the payout right from an account's living keys that count as an administrator, until another one approves them.
  *
- * @param administrator null: whoever stands behind them
+ * @param administrator null: any that stands behind them
  * @returns the keys that had it
  */
 export async function requireApproval(
@@ -82,7 +82,7 @@ export async function requireApproval(
   return rows.map(({ id }) => id).sort();
 }
 
-/** A key to be kept: everything but the key, of which only the hash is. */
+/** A key to be stored: everything but the key itself, of which only the hash is. */
 export interface NewKey extends Omit<KeyRecord, "lastUsedAt" | "needsApproval"> {
   /** SHA-256 of the key, lowercase hex. */
   readonly hash: string;
@@ -95,10 +95,10 @@ export const MOST_KEYS = 25;
 const MOST_KEYS_IN_ROTATION = 50;
 
 /**
- * Keeps a new key, together with its line of the audit.
+ * Stores a new key, together with its entry in the audit.
  *
  * @param makerId the key that makes it
- * @returns how far it is the merchant's own; null where the merchant has as many as it may have: nothing was changed
+ * @returns its standing; null where the merchant has as many as it may have: nothing was changed
  */
 export async function insertApiKey(
   sql: Sql,
@@ -115,7 +115,7 @@ export async function insertApiKey(
   });
 }
 
-/** True where a merchant has fewer living keys; until the transaction ends nobody adds one. */
+/** True where a merchant has fewer living keys; until the transaction ends none is added. */
 async function hasRoom(
   tx: AnySql,
   merchantId: string | null,
@@ -148,7 +148,7 @@ async function putKey(
 const KEYS_LOCK = "4021993307761200146";
 
 /**
- * Keeps the first key of an administrator.
+ * Stores the first key of an administrator.
  *
  * @returns false when there is a usable one already: nothing was changed
  */
@@ -168,7 +168,7 @@ export async function insertFirstAdminKey(
   });
 }
 
-/** Keeps the first key of another administrator, who approves what the others make. */
+/** Stores the first key of another administrator, who approves what the others make. */
 export async function insertAnotherAdminKey(
   sql: Sql,
   key: NewKey,
@@ -193,7 +193,7 @@ async function putFirst(sql: AnySql, key: NewKey, auditId: string): Promise<void
 }
 
 /**
- * Gives a merchant's key its payout right, together with the line of the audit.
+ * Gives a merchant's key its payout right, together with the entry in the audit.
  *
  * @returns false where the key has ended, or needs no approval: nothing was changed
  */
@@ -216,7 +216,7 @@ export async function approveApiKey(
 
 /** A key that was replaced. */
 export interface Rotated extends KeyStanding {
-  /** When the old key ends, Unix milliseconds. */
+  /** The end of the old key, Unix milliseconds. */
   readonly ends: number;
   /** Keys of the account, the old one included, that have no payout right any more until they are approved. */
   readonly nowNeedApproval: readonly string[];

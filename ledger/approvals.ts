@@ -3,7 +3,7 @@ import { type Page, type PageRequest, readCountedPage } from "./lists/list_page.
 import { type Amount, amountOf } from "./money/amount.ts";
 import type { Actor } from "./money/duties.ts";
 import type { Currency, Network } from "./money/pair.ts";
-import { type SettlementAddressRow, settlementAddressTable } from "./rows.ts";
+import { type SettlementAddressRow, settlementAddressTable } from "./payment_rows.ts";
 import { shape } from "./shape.ts";
 import { amount, orNull, type RowOf, text, time } from "./table.ts";
 

@@ -1,7 +1,7 @@
 import type { AnySql } from "./database/connect.ts";
 import { type AuditRow, auditTable } from "./rows.ts";
 
-/** What was done (or refused) to something that belongs to no merchant's books. */
+/** An act, done or refused, on something that belongs to no merchant's books. */
 export interface HubAudit {
   readonly id: string;
   /** The merchant concerned, null where there is none. */
@@ -14,15 +14,15 @@ export interface HubAudit {
   readonly subject: string;
   readonly before: Readonly<Record<string, AuditValue>> | null;
   readonly after: Readonly<Record<string, AuditValue>> | null;
-  /** Why it was refused; null: it was done. */
+  /** The reason why it was refused; null: it was done. */
   readonly refused?: string | null;
   readonly requestId: string | null;
 }
 
-/** A value as the audit keeps it; never a secret. */
+/** A value as the audit stores it; never a secret. */
 export type AuditValue = string | number | boolean | null | readonly string[];
 
-/** Writes a line of the audit, in the transaction of what it tells of where there is one. */
+/** Writes an entry of the audit, in the transaction of the act where there is one. */
 export async function writeAudit(sql: AnySql, audit: HubAudit): Promise<void> {
   await sql`
     INSERT INTO hub.audit (id, merchant_id, actor, action, subject, before, after, refused, request_id)
@@ -37,7 +37,7 @@ function image(value: HubAudit["before"]): string | null {
   return value === null ? null : JSON.stringify(value);
 }
 
-/** Writes a line of the audit of the books, in the transaction of what it tells of. */
+/** Writes an entry of the audit of the books, in the transaction of the act. */
 export async function writeBookAudit(sql: AnySql, audit: AuditRow): Promise<void> {
   await sql`
     INSERT INTO book.audit SELECT * FROM unnest(${auditTable.encode([audit])}::book.audit[])`;

@@ -2,7 +2,7 @@ import type { Sql } from "./database/connect.ts";
 import { pageOf, type PageRequest } from "./lists/list_page.ts";
 import { type ListFilter, ListQuery } from "./lists/list_query.ts";
 import type { Currency, Network } from "./money/pair.ts";
-import { type ChargeRow, chargeTable } from "./rows.ts";
+import { type ChargeRow, chargeTable } from "./payment_rows.ts";
 import { shape } from "./shape.ts";
 import { amount, bigint, type RowOf, text } from "./table.ts";
 

@@ -3,7 +3,7 @@ import { type Page, type PageRequest, readCountedPage, streamListPage } from "./
 import { type ListFilter, ListQuery } from "./lists/list_query.ts";
 import type { Currency, Network } from "./money/pair.ts";
 import type { DepositStatus } from "./money/transitions.ts";
-import { type DepositRow, depositTable } from "./rows.ts";
+import { type DepositRow, depositTable } from "./payment_rows.ts";
 import { shape } from "./shape.ts";
 import { amount, type RowOf, text, time } from "./table.ts";
 
@@ -37,7 +37,7 @@ export async function listOpenDeposits(
 }
 
 /**
- * Reads one page of a merchant's deposits, newest first. No row is kept: each may be large.
+ * Reads one page of a merchant's deposits, newest first. No row stays in memory: each may be large.
  *
  * @param take called with each row as it arrives; what it was given counts only when this resolves
  * @returns rows of the whole list under the filter

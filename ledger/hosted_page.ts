@@ -21,10 +21,10 @@ export interface HostedPage {
   readonly merchant: PageMerchant;
 }
 
-/** What a hosted payment page shows of its merchant. */
+/** The parts of its merchant that a hosted payment page shows. */
 export interface PageMerchant
   extends Pick<MerchantRow, "name" | "successUrl" | "failureUrl" | "pageOrigins" | "logoColor"> {
-  /** Name of who provides the page to the merchant, where somebody does. */
+  /** Name of the reseller that provides the page to the merchant; null: none. */
   readonly reseller: string | null;
 }
 
@@ -68,7 +68,7 @@ export async function readHostedPage(
   };
 }
 
-/** What the status of a hosted payment goes by. */
+/** The facts behind the status of a hosted payment. */
 export interface HostedStatus {
   readonly session: PolledSession;
   /** Null while nothing was seen. */
@@ -82,11 +82,11 @@ const polledSession = table("hub.session", {
   requestedAmount: orNull(amount()),
   expiresAt: time(),
 });
-/** What a poll needs to know of the page. */
+/** The part of a page that a poll needs. */
 export type PolledSession = RowOf<typeof polledSession>;
 
 /**
- * Reads how hosted payments stand, many in one statement.
+ * Reads the state of hosted payments, many in one statement.
  *
  * @param tokenHashes SHA-256 of the tokens that open their pages, hex
  * @returns by hash; a hash that is no page's is absent

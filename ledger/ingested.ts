@@ -28,7 +28,7 @@ export function upstreamEventId(eventId: string): string {
   return `up:${eventId}`;
 }
 
-/** Names the line that keeps an operator's verdict on a withdrawal's payout for ever. */
+/** Names the line that holds an operator's verdict on a withdrawal's payout for ever. */
 export function verdictId(withdrawalId: string): string {
   return `verdict:${withdrawalId}`;
 }

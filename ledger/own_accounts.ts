@@ -1,5 +1,5 @@
 /**
- * The account that transfers of the house itself belong to: sweeps, their gas, what goes to the cold
+ * The account that the service's own transfers belong to: sweeps, their gas, what goes to the cold
  * wallet. It is no merchant, has no balances and no inbox; the schema ties the id to those kinds.
  */
 export const PLATFORM_ACCOUNT = "mer_platform";
@@ -9,5 +9,5 @@ export const PLATFORM_ACCOUNT = "mer_platform";
  * copy of the database. It is no merchant, has no balances, and consumes nothing.
  */
 export const LOST_ACCOUNT = "mer_lost";
-/** Why a payment to such an address waits; the schema ties it to the account. */
+/** The reason for which a payment to such an address waits; the schema ties it to the account. */
 export const LOST_REASON = "lost: the address was handed out after the restored copy was made";

@@ -58,7 +58,7 @@ const waitingTransfer = shape({
   amount: amount(),
   destination: text(),
   status: text<"queued" | "signed">(),
-  /** What it waits for, as the treasury last found. */
+  /** The reason for its waiting, as the treasury last found. */
   reason: orNull(text()),
   attempts: integer(),
   /** Of the transaction that is under way. */

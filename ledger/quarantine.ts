@@ -111,9 +111,9 @@ export async function acknowledgeQuarantined(
     if (reason === null) return "not_found";
     if (!/^(bug|unreadable|unexpected):/.test(reason) || MONEY_IN.has(key.phase)) return "not_so";
     if (reason.startsWith("unexpected:") && await isOpenPayout(tx, key)) return "needs_verdict";
-    const kept = `acknowledged: ${remark}; ${reason}`.slice(0, 1_000);
+    const reasons = `acknowledged: ${remark}; ${reason}`.slice(0, 1_000);
     await tx`
-      UPDATE book.inbox i SET consumed_at = now(), quarantine = ${kept} WHERE ${named(tx, key)}`;
+      UPDATE book.inbox i SET consumed_at = now(), quarantine = ${reasons} WHERE ${named(tx, key)}`;
     await writeBookAudit(tx, { ...audit, before: { reason }, after: { remark } });
     return "done";
   });

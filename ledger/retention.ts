@@ -35,7 +35,7 @@ export async function pruneEvents(sql: Sql, keepMs: number): Promise<number> {
 /**
  * Deletes inbox rows that were consumed long ago and that nothing looks at any more: what was seen
  * and vanished, that a settlement was sent, how a payout ended. The key of a row says that it was
- * told already, so only rows go whose being told again changes nothing, because the deposit or the
+ * reported already, so only rows go that change nothing when they are reported again, because the deposit or the
  * attempt itself says that they were booked. Rows of final transfers stay: what has come in on each
  * address is counted from them. So do margins and sweeps, rows that were quarantined, and everything
  * of a deposit that is still pending.
@@ -104,10 +104,10 @@ const PUT_OFF: readonly (readonly [name: string, takeBack: Statement])[] = [
 
 /**
  * Takes back what was put off further than anything ever is. Each kind by itself: one that cannot be
- * looked through keeps no other from it.
+ * read stops no other.
  *
  * @returns how many there were
- * @throws what the last kind that failed threw, after all others were looked through
+ * @throws what the last kind that failed threw, after all others were read
  */
 export async function boundKeptTimes(sql: Sql): Promise<number> {
   let sum = 0;

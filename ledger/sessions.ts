@@ -4,12 +4,12 @@ import { type AddressDeposit, newestDeposits } from "./deposits.ts";
 import type { Page, PageRequest } from "./lists/list_page.ts";
 import { type Amount, formatAmount } from "./money/amount.ts";
 import type { Currency, Network } from "./money/pair.ts";
-import type { DepositRow } from "./rows.ts";
+import type { DepositRow } from "./payment_rows.ts";
 import { amount, orNull, rate, type RowOf, table, text, time } from "./table.ts";
 
 export const sessionTable = table("hub.session", {
   id: text(),
-  /** With the id and the service's secret it makes the token; only the token's hash is kept. */
+  /** With the id and the service's secret it makes the token; only the token's hash is stored. */
   nonce: text(),
   merchantId: text(),
   addressId: text(),
@@ -24,7 +24,7 @@ export const sessionTable = table("hub.session", {
   exchangeRate: orNull(rate()),
   /** The token that the page asks for. */
   currency: text<Currency>(),
-  /** What the customer is asked to pay, in 8 decimals. */
+  /** The amount that the customer is asked to pay, in 8 decimals. */
   amount: orNull(amount()),
   /** Display hint of the merchant's. */
   token: orNull(text()),
@@ -41,7 +41,7 @@ export function indexOfSession(sql: Sql) {
     WHERE a.address = s.address AND a.network = s.network) AS wallet_index`;
 }
 
-/** What has come in on the address behind a hosted payment page. */
+/** Deposits to the address behind a hosted payment page. */
 export interface SessionPayment {
   /**
    * The deposit that says how the payment stands: the first credited one, otherwise the first that
@@ -109,7 +109,7 @@ export function decodePayment(row: Readonly<Record<string, unknown>>): SessionPa
 }
 
 /**
- * Which tokens open a hosted page, many in one statement.
+ * Finds the tokens that open a hosted page, many in one statement.
  *
  * @param tokenHashes SHA-256 of the tokens, hex
  * @returns the hashes for which there is a page, each by itself
@@ -125,7 +125,7 @@ export async function findSessions(
 }
 
 /**
- * Keeps a new hosted payment page.
+ * Stores a new hosted payment page.
  *
  * @param tokenHash SHA-256 of its token, 32 bytes
  */

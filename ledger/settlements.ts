@@ -6,7 +6,7 @@ import {
   settlementAddressTable,
   type SettlementRow,
   settlementTable,
-} from "./rows.ts";
+} from "./payment_rows.ts";
 
 /** One page of a merchant's settlements, newest first. */
 export async function listSettlements(

@@ -4,7 +4,7 @@ import { type Page, pageOf, type PageRequest } from "./lists/list_page.ts";
 import { type ListFilter, ListQuery } from "./lists/list_query.ts";
 import { type Amount, amountOf, subtract } from "./money/amount.ts";
 import { type PairKey, pairKey } from "./money/pair.ts";
-import { type TransactionRow, transactionTable } from "./rows.ts";
+import { type TransactionRow, transactionTable } from "./payment_rows.ts";
 
 /** An entry of the statement with the pair's available balance around it. */
 export interface StatementLine extends TransactionRow {

@@ -1,7 +1,7 @@
 import type { Sql } from "./database/connect.ts";
 import { type Page, type PageRequest, readListPage } from "./lists/list_page.ts";
 import { type ListFilter, ListQuery } from "./lists/list_query.ts";
-import { type WithdrawalRow, withdrawalTable } from "./rows.ts";
+import { type WithdrawalRow, withdrawalTable } from "./payment_rows.ts";
 
 /** One page of a merchant's withdrawals, newest first. */
 export async function listWithdrawals(

@@ -7,11 +7,11 @@
 
 import type { MerchantChanges } from "../../ledger/journal/write_batch.ts";
 import { pairKey } from "../../ledger/money/pair.ts";
+import type { EntryRow } from "../../ledger/payment_rows.ts";
 import {
   type BalanceKey,
   CHANGING_ROWS,
   type ChangingRows,
-  type EntryRow,
   kindsOf,
   type MerchantRow,
   type OutgoingRow,

@@ -9,13 +9,11 @@ import type { Balance } from "../../ledger/journal/read_accounts.ts";
 import { add, type Amount, formatAmount, negate, ZERO } from "../../ledger/money/amount.ts";
 import { type Currency, type Network, pairKey } from "../../ledger/money/pair.ts";
 import { checkMove, type RecordKind } from "../../ledger/money/transitions.ts";
+import type { Account, SettlementRow, WithdrawalRow } from "../../ledger/payment_rows.ts";
 import {
-  type Account,
   type ChangingRows,
   type MerchantRow,
   NO_ROWS,
-  type SettlementRow,
-  type WithdrawalRow,
   type WrittenOnce,
 } from "../../ledger/rows.ts";
 import type { Refusal } from "./refusal.ts";

@@ -6,12 +6,8 @@
  */
 
 import type { SettlementStatus, WithdrawalStatus } from "../../ledger/money/transitions.ts";
-import type {
-  DepositRow,
-  MerchantRow,
-  SettlementAddressRow,
-  SettlementRow,
-} from "../../ledger/rows.ts";
+import type { DepositRow, SettlementAddressRow, SettlementRow } from "../../ledger/payment_rows.ts";
+import type { MerchantRow } from "../../ledger/rows.ts";
 import type {
   ActivateSettlementAddress,
   AddressIssued,

@@ -9,7 +9,8 @@ import type { Amount } from "../../ledger/money/amount.ts";
 import type { DynamicFee, WithdrawalFees } from "../../ledger/money/fees.ts";
 import type { Actor, Duties } from "../../ledger/money/duties.ts";
 import type { Currency, Network } from "../../ledger/money/pair.ts";
-import type { InboxKey, MerchantRow, SettlementRow } from "../../ledger/rows.ts";
+import type { SettlementRow } from "../../ledger/payment_rows.ts";
+import type { InboxKey, MerchantRow } from "../../ledger/rows.ts";
 
 /** Author of an administrator's command, kept with its effect. */
 export interface AuditStamp {

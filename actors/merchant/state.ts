@@ -11,15 +11,17 @@ import { add, type Amount, subtract, ZERO } from "../../ledger/money/amount.ts";
 import { type Currency, type Network, pairKey } from "../../ledger/money/pair.ts";
 import type { OutgoingStatus } from "../../ledger/money/transitions.ts";
 import type {
-  ChangingRows,
-  DepositAddressRow,
   DepositRow,
-  IngestedRow,
-  OutgoingRow,
   SettlementAddressRow,
   SettlementRow,
   TransactionRow,
   WithdrawalRow,
+} from "../../ledger/payment_rows.ts";
+import type {
+  ChangingRows,
+  DepositAddressRow,
+  IngestedRow,
+  OutgoingRow,
 } from "../../ledger/rows.ts";
 
 /** A merchant's account as of one version. Replaced as a whole, never edited. */

@@ -14,7 +14,7 @@ import { LOST_ACCOUNT } from "../../ledger/own_accounts.ts";
 import { sumConfirmedByHand } from "../../ledger/approvals.ts";
 import { findDepositOwner, listOpenDeposits } from "../../ledger/deposits.ts";
 import { findNamedTransaction } from "../../ledger/payouts.ts";
-import type { DepositRow } from "../../ledger/rows.ts";
+import type { DepositRow } from "../../ledger/payment_rows.ts";
 import {
   type Accountable,
   type AdminOutcome,

@@ -6,7 +6,7 @@
 
 import { z } from "zod";
 import { listDeposits } from "../../ledger/deposits.ts";
-import type { DepositRow } from "../../ledger/rows.ts";
+import type { DepositRow } from "../../ledger/payment_rows.ts";
 import { ok, WrittenRows } from "../http/answer.ts";
 import { refuseReversed } from "../http/checks.ts";
 import { eg } from "../http/example.ts";

@@ -20,7 +20,7 @@ import {
 } from "../../ledger/failover/unknown_spends.ts";
 import { findIngested, spendEventId } from "../../ledger/ingested.ts";
 import { readMerchant } from "../../ledger/merchants.ts";
-import type { WithdrawalRow } from "../../ledger/rows.ts";
+import type { WithdrawalRow } from "../../ledger/payment_rows.ts";
 import { findWithdrawalOwner } from "../../ledger/withdrawals.ts";
 import { askAsAdmin, hubAudit, recordRefusal } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";

@@ -7,7 +7,7 @@
 
 import { z } from "zod";
 import { listWhitelist } from "../../ledger/approvals.ts";
-import type { SettlementAddressRow } from "../../ledger/rows.ts";
+import type { SettlementAddressRow } from "../../ledger/payment_rows.ts";
 import { findSettlementAddressOwner, listSettlementAddresses } from "../../ledger/settlements.ts";
 import { askAsAdmin } from "../http/admin_command.ts";
 import { created, ok } from "../http/answer.ts";

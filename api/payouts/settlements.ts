@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import type { SettlementRow } from "../../ledger/rows.ts";
+import type { SettlementRow } from "../../ledger/payment_rows.ts";
 import { findSettlement, listSettlements } from "../../ledger/settlements.ts";
 import { ok } from "../http/answer.ts";
 import { endIds } from "../http/context.ts";

@@ -11,7 +11,7 @@ import { awaitsApproval } from "../../ledger/money/duties.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { LOST_ACCOUNT } from "../../ledger/own_accounts.ts";
 import { findReseller } from "../../ledger/resellers.ts";
-import type { WithdrawalRow } from "../../ledger/rows.ts";
+import type { WithdrawalRow } from "../../ledger/payment_rows.ts";
 import { listWithdrawals } from "../../ledger/withdrawals.ts";
 import { created, ok } from "../http/answer.ts";
 import { type ApiContext, endIds } from "../http/context.ts";

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { listCharges, type ListedCharge, sumCharges } from "../../ledger/charges.ts";
 import { type MarginTotal, sumMargins } from "../../ledger/margins.ts";
 import { subtract } from "../../ledger/money/amount.ts";
-import type { ChargeRow } from "../../ledger/rows.ts";
+import type { ChargeRow } from "../../ledger/payment_rows.ts";
 import { ok } from "../http/answer.ts";
 import { refuseReversed, refuseUnknownMerchant } from "../http/checks.ts";
 import { eg } from "../http/example.ts";

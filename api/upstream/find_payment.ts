@@ -8,7 +8,7 @@ import { type ChainInDoubt, orInDoubt, readBelieved } from "../../actors/watcher
 import { askForRequest } from "../../chains/call_lane.ts";
 import type { Chain, FoundTransaction } from "../../chains/chain.ts";
 import { findAttempt } from "../../ledger/payouts.ts";
-import type { WithdrawalRow } from "../../ledger/rows.ts";
+import type { WithdrawalRow } from "../../ledger/payment_rows.ts";
 import { whyStopped } from "../http/checks.ts";
 import type { ApiContext } from "../http/context.ts";
 

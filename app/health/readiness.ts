@@ -149,7 +149,7 @@ export function detailReads(sql: Sql, engine: Pick<Engine, "history">): () => De
   let after = "";
   const health = oneAtATime(async () => {
     const found = await readHealth(sql, UNTRIED_SECONDS, after);
-    after = found.goOn;
+    after = found.continueAfter;
     return found;
   });
   const passedOver = oneAtATime(() => readPassedOver(sql));

@@ -20,19 +20,19 @@ export interface BatcherOptions {
   readonly largest?: number;
   /**
    * Least time from the beginning of one query to that of the next, milliseconds. A read that comes
-   * alone starts at once, those of a crowd travel together; a full query waits for nobody. Default
+   * alone starts at once, those of a crowd travel together; a full query waits for nothing. Default
    * 0: only what arrives in the same turn of the event loop, or during a query, travels together.
    */
   readonly spacingMs?: number;
-  /** What the spacing is measured and waited for with; the system's where absent. */
+  /** Clock of the spacing; the system's where absent. */
   readonly clock?: BatcherClock;
 }
 
-/** Time as a batcher knows it. */
+/** Clock of a batcher. */
 export interface BatcherClock {
   /** Milliseconds that never go back. */
   now(): number;
-  /** Does something after a while. */
+  /** Runs a function after a while. */
   after(ms: number, what: () => void): void;
 }
 
@@ -82,15 +82,15 @@ export function batcher<V>(load: LoadMany<V>, options: BatcherOptions = {}): Loa
     }
   }
 
-  /** How long the next query has to wait yet, milliseconds. */
-  function rest(): number {
+  /** Milliseconds that the next query has to wait yet. */
+  function remaining(): number {
     if (spacingMs === 0 || waiting.size >= largest) return 0;
     return Math.max(begun + spacingMs - clock.now(), 0);
   }
 
   function schedule(): void {
     scheduled = true;
-    const ms = rest();
+    const ms = remaining();
     if (ms > 0) clock.after(ms, pump);
     else setImmediate(pump);
   }
@@ -103,7 +103,7 @@ export function batcher<V>(load: LoadMany<V>, options: BatcherOptions = {}): Loa
       for (const one of batch.values()) one.reject(error);
     } finally {
       running--;
-      if (rest() === 0) pump();
+      if (remaining() === 0) pump();
       else if (!scheduled && waiting.size > 0) schedule();
     }
   }

@@ -25,7 +25,7 @@ export type TransactionSql = postgres.TransactionSql;
 /** Either of them: for queries that work in and out of a transaction. */
 export type AnySql = postgres.ISql;
 
-/** How {@linkcode connect} works. */
+/** Options of {@linkcode connect}. */
 export interface ConnectOptions {
   /**
    * Most connections at a time; default 10. Transactions have half as many of their own besides, at
@@ -45,7 +45,7 @@ export interface ConnectOptions {
   /** Bound of one attempt to connect, milliseconds; default 3,000. */
   readonly connectTimeoutMs?: number;
   /**
-   * How long the server may be silent while something was asked, milliseconds; default: the bound of
+   * Bound of the server's silence while something was asked, milliseconds; default: the bound of
    * a statement and 5 s, or never where that has none. The query fails as with a lost connection.
    */
   readonly silenceMs?: number;
@@ -54,25 +54,25 @@ export interface ConnectOptions {
    * default false.
    */
   readonly durable?: boolean;
-  /** How large answers are read; default: as fast as they come. */
+  /** Pace at which large answers are read; default: as fast as they come. */
   readonly pace?: ReadPace;
-  /** True if the role may only read, so that it cannot tell a server that takes no writes; default false. */
+  /** True if the role may only read, so that a server that takes no writes is not noticed; default false. */
   readonly readsOnly?: boolean;
 }
 
 /** Pause before a lost connection is tried again, milliseconds. */
 const RECONNECT_MS = 100;
 
-/** Beyond the bound of a statement, for the server to say that it gave up, milliseconds. */
+/** Milliseconds beyond the bound of a statement, for the server to answer that it gave up. */
 const SILENCE_MARGIN_MS = 5_000;
 
-/** After this long without a transaction a connection that is kept for them is closed, seconds. */
+/** Seconds without a transaction after which a connection for transactions is closed. */
 const IDLE_TRANSACTIONS_S = 60;
 
 /** Bound of the question whether a server is the primary, milliseconds. */
 const ASK_HOST_MS = 1_500;
 
-/** How the connections of a pool fare: a statement never waits for one of transactions, nor the reverse. */
+/** Figures of a pool's connections: a statement never waits for one of transactions, nor the reverse. */
 export interface ConnectionFigures {
   readonly statements: PoolFigures;
   readonly transactions: PoolFigures;
@@ -104,7 +104,7 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
   return open(database, options, finder);
 }
 
-/** How the connections of a pool of {@linkcode connect} fare. */
+/** Figures of the connections of a pool of {@linkcode connect}. */
 export function poolFigures(sql: Sql): ConnectionFigures {
   const state = states.get(sql);
   if (state === undefined) throw new Error("Cannot tell the figures of a pool of another origin");

@@ -1,5 +1,5 @@
 /**
- * The time that everything kept goes by: the database's, carried on by the monotonic clock between
+ * The time of everything that is stored: the database's, carried on by the monotonic clock between
  * two readings. A machine's own clock that is set, for a moment or for good, changes nothing; nodes
  * whose clocks differ agree; and what this process writes is never ahead of what the database
  * compares it with.
@@ -43,7 +43,7 @@ export interface ClockFigures {
   readonly aheadMs: number;
   /** Count of jumps of the database's clock, as after a failover to another machine. */
   readonly jumps: number;
-  /** Milliseconds since the database last told its time. */
+  /** Milliseconds since the database's time was last read. */
   readonly ageMs: number;
 }
 

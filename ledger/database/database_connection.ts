@@ -43,9 +43,9 @@ export interface ConnectionTerms {
   readonly autocommit: boolean;
   /** Knows which of several servers is the primary; null where there is one server only. */
   readonly replaced: Pick<PrimaryFinder, "isReplaced" | "doubt"> | null;
-  /** How answers are read that are large; null: as fast as they come. */
+  /** Pace at which large answers are read; null: as fast as they come. */
   readonly pace: ReadPace | null;
-  /** Hears of each change: whether an answer is owed, and of the end. */
+  /** Called at each change: whether an answer is owed, and at the end. */
   changed(connection: DatabaseConnection, state: "idle" | "busy" | "gone"): void;
 }
 
@@ -77,7 +77,7 @@ export class DatabaseConnection extends Duplex {
   #raw: Socket | null = null;
   #place: Host | null = null;
   /** A write that waits for the connection. */
-  #held: (() => void) | null = null;
+  #pendingWrite: (() => void) | null = null;
   #phase: "greeting" | "preparing" | "ready" = "greeting";
   #incoming = new FrameReader(() => true);
   readonly #outgoing = new FrameReader(() => false);
@@ -86,7 +86,7 @@ export class DatabaseConnection extends Duplex {
   #owed = 0;
   /** True while no Sync has followed the last message. */
   #open = false;
-  #heldReady: Buffer | null = null;
+  #greetingEnd: Buffer | null = null;
   /** Answers that were handed on since the greeting, up to {@linkcode SETTING_UP}. */
   #settled = 0;
   #answer = "";
@@ -148,7 +148,7 @@ export class DatabaseConnection extends Duplex {
       return;
     }
     this.#sent(chunk);
-    if (this.#raw === null) this.#held = () => this.#raw?.write(chunk, done);
+    if (this.#raw === null) this.#pendingWrite = () => this.#raw?.write(chunk, done);
     else this.#raw.write(chunk, done);
   }
 
@@ -184,8 +184,8 @@ export class DatabaseConnection extends Duplex {
     raw.on("error", (error: Error) => this.#broken(error));
     // what was received with the end is read first
     raw.on("close", () => setImmediate(() => this.#lost()));
-    this.#held?.();
-    this.#held = null;
+    this.#pendingWrite?.();
+    this.#pendingWrite = null;
   }
 
   #lost(): void {
@@ -210,28 +210,28 @@ export class DatabaseConnection extends Duplex {
   /** Follows what is asked. */
   #sent(chunk: Buffer): void {
     this.#heardAt = this.#isOwed ? this.#heardAt : performance.now();
-    let rest = chunk;
+    let messages = chunk;
     if (!this.#greeted) {
       this.#greeted = true;
       const length = chunk.readUInt32BE(0);
       if (chunk.readUInt32BE(4) === CANCEL_REQUEST) this.#isEnding = true;
       else this.#owed = 1;
-      rest = chunk.subarray(length);
+      messages = chunk.subarray(length);
     }
-    this.#outgoing.read(rest, (type) => {
+    this.#outgoing.read(messages, (type) => {
       if (type === MESSAGE.sync || type === MESSAGE.query) {
         this.#owed++;
         this.#open = false;
       } else this.#open = type !== MESSAGE.terminate;
     });
-    this.#tell();
+    this.#reportBusy();
   }
 
   get #isOwed(): boolean {
     return this.#owed > 0 || this.#open;
   }
 
-  #tell(): void {
+  #reportBusy(): void {
     if (this.#isBusy === this.#isOwed || this.destroyed) return;
     this.#isBusy = this.#isOwed;
     this.#terms.changed(this, this.#isBusy ? "busy" : "idle");
@@ -251,7 +251,7 @@ export class DatabaseConnection extends Duplex {
       if (part.kind === "bytes") this.#hand(part.bytes);
       else this.#message(part.type, part.bytes);
     }
-    this.#tell();
+    this.#reportBusy();
     if (this.#answered > UNPACED_BYTES) this.#waitForTurn();
   }
 
@@ -261,7 +261,7 @@ export class DatabaseConnection extends Duplex {
     if (pace === null || this.#waitsForTurn || this.destroyed) return;
     this.#waitsForTurn = true;
     this.#raw?.pause();
-    pace.turn().then(() => this.#goOn());
+    pace.turn().then(() => this.#continue());
   }
 
   #message(type: number, bytes: Buffer): void {
@@ -284,7 +284,7 @@ export class DatabaseConnection extends Duplex {
     switch (this.#phase) {
       case "greeting":
         if (type !== MESSAGE.ready) return this.#hand(bytes);
-        this.#heldReady = bytes;
+        this.#greetingEnd = bytes;
         this.#phase = "preparing";
         this.#raw?.write(simpleQuery(this.#terms.preparation));
         return;
@@ -309,7 +309,7 @@ export class DatabaseConnection extends Duplex {
   }
 
   /**
-   * Lets the library take in what it was told while it sets up. It sends the first statement with the
+   * Lets the library take in the answers of its setting up. It sends the first statement with the
    * end of the answer about types, and takes the types in some microtasks later; a server that answers
    * at once was heard before, and arrays were written as plain text (postgres 3.4.9, fetchArrayTypes).
    */
@@ -318,10 +318,10 @@ export class DatabaseConnection extends Duplex {
     this.#settled++;
     this.#waitsForTurn = true;
     this.#raw?.pause();
-    setImmediate(() => this.#goOn());
+    setImmediate(() => this.#continue());
   }
 
-  #goOn(): void {
+  #continue(): void {
     this.#waitsForTurn = false;
     this.#heardAt = performance.now();
     this.#raw?.resume();
@@ -345,7 +345,7 @@ export class DatabaseConnection extends Duplex {
       );
       this.#owed = Math.max(this.#owed - 1, 0);
       this.#settle();
-      this.#hand(this.#heldReady ?? bytes);
+      this.#hand(this.#greetingEnd ?? bytes);
     }
   }
 
@@ -374,8 +374,8 @@ export class DatabaseConnection extends Duplex {
   /**
    * Has a lost connection fail what was asked before it is let go of. `npm:postgres` 3.4.9 lets go of
    * a closed socket in the same breath as it fails the query of a transaction; the rollback that
-   * follows is then written to nothing, which is an error that nobody can catch, and the process ends
-   * (porsager/postgres#1208). So the failure is told first, and the end when the rollback was written.
+   * follows is then written to nothing, an error that nothing can catch, and the process ends
+   * (porsager/postgres#1208). So the failure is reported first, and the end when the rollback was written.
    */
   #endGently(): void {
     const emit = this.emit.bind(this);

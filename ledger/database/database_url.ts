@@ -121,7 +121,7 @@ function parseHost(place: string): Host | null {
   }
 }
 
-/** What a process needs of network and files to connect to its database, for its permissions. */
+/** Network and files that a process needs to connect to its database, for its permissions. */
 export interface DatabaseAccess {
   /** `host:port` of each server that is reached over the network. */
   readonly hosts: readonly string[];

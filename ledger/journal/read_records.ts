@@ -2,12 +2,8 @@ import type { Row, Sql } from "postgres";
 import { LOST_ACCOUNT } from "../own_accounts.ts";
 import type { Network } from "../money/pair.ts";
 import {
-  type DepositAddressRow,
-  depositAddressTable,
   type DepositRow,
   depositTable,
-  type IngestedRow,
-  ingestedTable,
   type SettlementAddressRow,
   settlementAddressTable,
   type SettlementRow,
@@ -16,6 +12,12 @@ import {
   transactionTable,
   type WithdrawalRow,
   withdrawalTable,
+} from "../payment_rows.ts";
+import {
+  type DepositAddressRow,
+  depositAddressTable,
+  type IngestedRow,
+  ingestedTable,
 } from "../rows.ts";
 import type { OutgoingStatus } from "../money/transitions.ts";
 

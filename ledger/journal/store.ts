@@ -39,7 +39,7 @@ export interface JournalStore {
   isLocked(error: unknown): boolean;
   /** True where a write came second to a unique key; decided again, it is refused. */
   isTakenMeanwhile(error: unknown): boolean;
-  /** What only audited commands of a batch can be to blame for; null for any other error. */
+  /** The refusal that only audited commands of a batch can be to blame for; null for any other error. */
   auditedRefusal(error: unknown): AuditedRefusal | null;
 }
 

@@ -6,6 +6,7 @@
  */
 
 import type { Sql } from "postgres";
+import { type EntryRow, entryTable } from "../payment_rows.ts";
 import {
   type AccountChange,
   accountChangeTable,
@@ -13,8 +14,6 @@ import {
   balanceKeyTable,
   CHANGING_ROWS,
   type ChangingRows,
-  type EntryRow,
-  entryTable,
   kindsOf,
   type MerchantRow,
   merchantTable,
@@ -35,7 +34,7 @@ export interface MerchantChanges {
   readonly once: WrittenOnce;
 }
 
-/** Why a merchant's part of a batch was not written; nothing of it was. */
+/** A merchant's part of a batch of which nothing was written, with the reason. */
 export interface Miss {
   readonly merchantId: string;
   readonly reason:

@@ -127,9 +127,9 @@ CREATE TRIGGER sweep_item_begins_open BEFORE INSERT ON book.sweep_item FOR EACH 
 CREATE TRIGGER sweep_carries_its_items AFTER UPDATE ON book.sweep_item REFERENCING NEW TABLE AS changed
   FOR EACH STATEMENT EXECUTE FUNCTION book.check_sweep_items();
 
--- Transfers that are on their address no more although no sweep of ours has taken them: what an operator
+-- Transfers that are on their address no more although no own sweep has taken them: what an operator
 -- has written off, checked against the balance. Nothing is left to be swept of them, and a top-up among
--- them stays unconfirmed. `unexplained`: what of it no transaction of ours accounts for; a sweep that was
+-- them stays unconfirmed. `unexplained`: what of it no own transaction accounts for; a sweep that was
 -- settled as lost has accounted for what it took.
 CREATE TABLE book.sweep_write_off (
   id          text COLLATE "C" PRIMARY KEY,

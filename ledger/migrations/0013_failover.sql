@@ -26,7 +26,7 @@ CREATE TABLE hub.unknown_spend (
   reason        text,
   merchant_id   text COLLATE "C",
   withdrawal_id text COLLATE "C",
-  -- What the chain took for its transaction, of its coin; 0: not known. Where the hot wallet sent it, the
+  -- Coin that the chain took for its transaction; 0: not known. Where the hot wallet sent it, the
   -- comparison of its coin has to explain it like the fee of a payout that is known.
   fee           numeric(38,18) NOT NULL DEFAULT 0 CHECK (fee >= 0),
   PRIMARY KEY (network, txid, log_index),

@@ -41,7 +41,7 @@ CREATE INDEX deposit_proof_open ON book.deposit_proof (network, next_ask_at) WHE
 CREATE INDEX deposit_proof_named ON book.deposit_proof (network, txid)
   WHERE evidence IS NULL OR evidence ? 'discarded';
 
--- A transfer that waits for its proof is given to its merchant by that alone, as it was proven, whoever writes;
+-- A transfer that waits for its proof is given to its merchant by that alone, as it was proven, by any writer;
 -- one that was discarded only waits again.
 CREATE FUNCTION book.require_deposit_proof() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

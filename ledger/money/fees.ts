@@ -77,7 +77,7 @@ export interface NetworkFeeTerms {
   readonly networkFee: Amount;
 }
 
-/** A dynamic network fee at a moment, taken once and kept with the request it is for. */
+/** A dynamic network fee at a moment, taken once and stored with the request it is for. */
 export interface DynamicFee {
   /** In the pair's currency; null while nothing fresh is known. */
   readonly estimate: Amount | null;

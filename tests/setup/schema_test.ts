@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import * as paymentRows from "../../ledger/payment_rows.ts";
 import * as rows from "../../ledger/rows.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -19,9 +20,9 @@ test("ledger/schema.sql is what the migrations make", async () => {
   );
 });
 
-test("the columns of ledger/rows.ts are those of the database, in its order", async () => {
+test("the columns of ledger/rows.ts and payment_rows.ts are those of the database, in its order", async () => {
   await using database = await testDatabase();
-  const tables = Object.values(rows).filter((one) => "rowType" in one);
+  const tables = Object.values({ ...rows, ...paymentRows }).filter((one) => "rowType" in one);
   assertEquals(tables.length, 19);
   for (const { rowType, columns } of tables) {
     const kept = await database.sql<{ name: string }[]>`

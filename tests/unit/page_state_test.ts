@@ -3,7 +3,7 @@ import { chooseLanguage } from "../../api/hosted_page/language.ts";
 import { pageState, progressOf, redirectOf } from "../../api/hosted_page/page_view.ts";
 import { type Amount, amountOf, formatAmount } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import type { DepositRow } from "../../ledger/rows.ts";
+import type { DepositRow } from "../../ledger/payment_rows.ts";
 import type { SessionPayment } from "../../ledger/sessions.ts";
 
 const NOW = 1_000_000;

@@ -1,12 +1,7 @@
 import { formatAmount, fromUnits } from "../../../ledger/money/amount.ts";
 import { isSameHand } from "../../../ledger/money/duties.ts";
-import {
-  type AuditRow,
-  type Hands,
-  type MerchantRow,
-  NO_HANDS,
-  type SettlementRow,
-} from "../../../ledger/rows.ts";
+import { type Hands, NO_HANDS, type SettlementRow } from "../../../ledger/payment_rows.ts";
+import type { AuditRow, MerchantRow } from "../../../ledger/rows.ts";
 import type { Decision } from "../decision.ts";
 import type { AuditStamp, ProfilePatch } from "../messages.ts";
 import type { MerchantCommand } from "../merchants.ts";

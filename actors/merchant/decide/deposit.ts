@@ -7,7 +7,8 @@
 import { add, ZERO } from "../../../ledger/money/amount.ts";
 import { depositFees, isWorthLessThanOne, topUpFees } from "../../../ledger/money/fees.ts";
 import { tokenDecimals } from "../../../ledger/money/pair.ts";
-import type { DepositAddressRow, DepositRow, Hands, TransactionRow } from "../../../ledger/rows.ts";
+import type { DepositRow, Hands, TransactionRow } from "../../../ledger/payment_rows.ts";
+import type { DepositAddressRow } from "../../../ledger/rows.ts";
 import { depositConfirmedPayload } from "../../../webhooks/payloads.ts";
 import { depositFailedPayload } from "../../../webhooks/payloads.ts";
 import { type Decision, post, type Posting } from "../decision.ts";

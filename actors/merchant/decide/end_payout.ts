@@ -1,6 +1,6 @@
 import { add, negate, ZERO } from "../../../ledger/money/amount.ts";
 import { checkMove, type SettlementStatus } from "../../../ledger/money/transitions.ts";
-import type { SettlementRow, TransactionRow, WithdrawalRow } from "../../../ledger/rows.ts";
+import type { SettlementRow, TransactionRow, WithdrawalRow } from "../../../ledger/payment_rows.ts";
 import { withdrawalConfirmedPayload } from "../../../webhooks/payloads.ts";
 import { withdrawalFailedPayload } from "../../../webhooks/payloads.ts";
 import type { OutcomeEvent } from "../chain_events.ts";

@@ -6,7 +6,8 @@ import {
   ZERO,
 } from "../../../ledger/money/amount.ts";
 import { pairKey } from "../../../ledger/money/pair.ts";
-import type { DepositRow, IngestedRow } from "../../../ledger/rows.ts";
+import type { DepositRow } from "../../../ledger/payment_rows.ts";
+import type { IngestedRow } from "../../../ledger/rows.ts";
 import { decided, type DecisionResult, refused, timeOf } from "../decision.ts";
 import type { CreateDeposit, DecideDeposit, Ingestion } from "../messages.ts";
 import type { Answers } from "../merchants.ts";

@@ -1,13 +1,8 @@
 import { add, type Amount, ZERO } from "../../../ledger/money/amount.ts";
 import { portionDown } from "../../../ledger/money/fees.ts";
 import { type Currency, type Network, tokenDecimals } from "../../../ledger/money/pair.ts";
-import type {
-  Account,
-  InboxInsert,
-  MarginRow,
-  MerchantRow,
-  WithdrawalRow,
-} from "../../../ledger/rows.ts";
+import type { Account, MarginRow, WithdrawalRow } from "../../../ledger/payment_rows.ts";
+import type { InboxInsert, MerchantRow } from "../../../ledger/rows.ts";
 import { decided, type DecisionResult, post, type Posting, timeOf } from "../decision.ts";
 import type { MarginEvent } from "../chain_events.ts";
 import type { MerchantView } from "../state.ts";

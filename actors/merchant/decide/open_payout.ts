@@ -1,6 +1,7 @@
 import { add, negate } from "../../../ledger/money/amount.ts";
 import type { WithdrawalFees } from "../../../ledger/money/fees.ts";
-import type { OutgoingRow, WithdrawalRow } from "../../../ledger/rows.ts";
+import type { WithdrawalRow } from "../../../ledger/payment_rows.ts";
+import type { OutgoingRow } from "../../../ledger/rows.ts";
 import { apply, decided, type Decision, post, timeOf } from "../decision.ts";
 import type { GiveUp, PayoutRequest } from "../messages.ts";
 import type { MerchantView } from "../state.ts";

@@ -1,5 +1,5 @@
 import type { Settings } from "../../../ledger/journal/read_settings.ts";
-import type { SettlementRow, WithdrawalRow } from "../../../ledger/rows.ts";
+import type { SettlementRow, WithdrawalRow } from "../../../ledger/payment_rows.ts";
 import type { SubmittedEvent } from "../chain_events.ts";
 import { decided, type DecisionResult, refused, timeOf } from "../decision.ts";
 import {

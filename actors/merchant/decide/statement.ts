@@ -6,7 +6,8 @@
 
 import { add, type Amount, subtract, ZERO } from "../../../ledger/money/amount.ts";
 import { pairKey } from "../../../ledger/money/pair.ts";
-import type { ChargeRow, EventRow, TransactionRow } from "../../../ledger/rows.ts";
+import type { ChargeRow, TransactionRow } from "../../../ledger/payment_rows.ts";
+import type { EventRow } from "../../../ledger/rows.ts";
 import type { EventType } from "../../../webhooks/event_type.ts";
 import { transactionSettledPayload } from "../../../webhooks/payloads.ts";
 import { isSubscribed } from "../../../webhooks/event_type.ts";

@@ -4,7 +4,8 @@
  * @module
  */
 
-import { type DepositRow, type InboxKey, NO_HANDS } from "../../../ledger/rows.ts";
+import { type DepositRow, NO_HANDS } from "../../../ledger/payment_rows.ts";
+import type { InboxKey } from "../../../ledger/rows.ts";
 import type { SweptEvent, TransferEvent, VanishedEvent } from "../chain_events.ts";
 import { decided, type Decision, type DecisionResult, post, timeOf } from "../decision.ts";
 import { CLAIM, type MerchantView, type Records, transferKey } from "../state.ts";

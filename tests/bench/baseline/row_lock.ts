@@ -33,11 +33,10 @@ import { pairKey } from "../../../ledger/money/pair.ts";
 import {
   chargeTable,
   entryTable,
-  type MerchantStatus,
-  outgoingTable,
   transactionTable,
   withdrawalTable,
-} from "../../../ledger/rows.ts";
+} from "../../../ledger/payment_rows.ts";
+import { type MerchantStatus, outgoingTable } from "../../../ledger/rows.ts";
 import { HOUSE_SHARDS } from "./house_shards.ts";
 import { insertText, parametersOf } from "./insert.ts";
 

@@ -17,15 +17,14 @@ import { amountOf as amount, ZERO } from "../../../ledger/money/amount.ts";
 import { type Network, pairKey } from "../../../ledger/money/pair.ts";
 import type { OutgoingStatus } from "../../../ledger/money/transitions.ts";
 import {
-  type DepositAddressRow,
   type DepositRow,
-  type MerchantRow,
   NO_HANDS,
   type SettlementAddressRow,
   type SettlementRow,
   type TransactionRow,
   type WithdrawalRow,
-} from "../../../ledger/rows.ts";
+} from "../../../ledger/payment_rows.ts";
+import type { DepositAddressRow, MerchantRow } from "../../../ledger/rows.ts";
 
 export { amount, CLAIM };
 

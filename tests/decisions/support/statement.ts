@@ -9,7 +9,8 @@ import { decide, type MerchantMessage } from "../../../actors/merchant/decide.ts
 import { apply, type Decision } from "../../../actors/merchant/decision.ts";
 import type { Refusal } from "../../../actors/merchant/refusal.ts";
 import { type Amount, formatAmount, fromUnits, ZERO } from "../../../ledger/money/amount.ts";
-import type { Hands, MerchantRow } from "../../../ledger/rows.ts";
+import type { Hands } from "../../../ledger/payment_rows.ts";
+import type { MerchantRow } from "../../../ledger/rows.ts";
 import { type Account, settingsOf, type Terms, viewOf } from "./account.ts";
 
 /** One specification: in this state, when this message comes, then this is what becomes of it. */
