@@ -23,7 +23,7 @@ import { countDescriptors } from "./app/http/descriptors.ts";
 import { serve } from "./app/http/serve.ts";
 import { Warming } from "./app/http/warming.ts";
 import { ingestSecret, lockDataDir, nodeName, sessionSecret } from "./app/open/data_folder.ts";
-import { keepNodes } from "./app/open/keep_nodes.ts";
+import { storeNodes } from "./app/open/store_nodes.ts";
 import { configureLogging } from "./app/open/logging.ts";
 import { openCallbacks } from "./app/open/open_callbacks.ts";
 import { openChains } from "./app/open/open_chains.ts";
@@ -64,15 +64,15 @@ const development = config.environment === "development";
 if (development) openCrashPoints(config.dataDir);
 
 const opened = await openWallet(config, SERVED_NETWORKS).catch(refuse);
-const { wallet } = opened;
-await requireOwnUser(config, opened.passphraseFile).catch(refuse);
+const { wallet, passphraseFile } = opened;
+await requireOwnUser(config, passphraseFile).catch(refuse);
 const [database, chains] = await Promise.all([
   openDatabase(config).catch(refuse),
   openChains(config, wallet).catch(refuse),
 ]);
 const { sql } = database;
 await registerWallets(sql, wallet, chains.chains.keys()).catch(refuse);
-const storedNodes = await keepNodes(sql, chains.nodes);
+const storedNodes = await storeNodes(sql, chains.nodes);
 const signer = await openServiceSigner(config, opened, database.url, chains.signerNetworks);
 const networks = [...chains.chains.keys()];
 const attestation = await openAttestation(sql, wallet, networks, () => signer.wallet());
@@ -98,7 +98,6 @@ const readSlots = openReadSlots(database.readSql);
 const reconciliation = openReconciler(config, database.url, chains.chains);
 const loopDelay = new LoopDelay();
 loopDelay.start();
-
 /** Ends everything but the server. */
 async function close(): Promise<void> {
   loopDelay.stop();

@@ -4,7 +4,7 @@ import type { NodeState } from "../../chains/node_state.ts";
 import { CallMeter } from "../../chains/nodes/call_meter.ts";
 import { addNodeCalls } from "../../ledger/watcher/chain_nodes.ts";
 import { chainReasons } from "../../app/health/chains.ts";
-import { keepNodes } from "../../app/open/keep_nodes.ts";
+import { storeNodes } from "../../app/open/store_nodes.ts";
 import { nodeState } from "../support/node_state.ts";
 import { paperChain } from "../support/paper_chain.ts";
 import { testDatabase } from "../support/database.ts";
@@ -88,13 +88,13 @@ test("what nodes were asked and which chain they are of outlives the process and
   };
   const day = new Date().toISOString().slice(0, 10);
   await addNodeCalls(sql, "TRX", "one.example", day, 100);
-  const kept = await keepNodes(sql, new Map([["TRX", nodes]]));
+  const kept = await storeNodes(sql, new Map([["TRX", nodes]]));
   assertEquals(meter.today, 107);
   meter.count();
   await kept.close();
   assertEquals(await addNodeCalls(sql, "TRX", "one.example", day, 0), 108);
   const other = { ...nodes, genesis: "cd".repeat(32), meters: new Map() };
-  await (await keepNodes(sql, new Map([["TRX", other]]))).close();
+  await (await storeNodes(sql, new Map([["TRX", other]]))).close();
   assertEquals(new Set(expected), new Set(["ab".repeat(32)]), "the first one counts");
 });
 

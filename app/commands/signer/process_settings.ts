@@ -1,6 +1,6 @@
 /**
- * Settings that the signer's process gets from the command that starts it: one line of JSON on its standard
- * input, because arguments and environment of a process can be read from outside.
+ * Settings that the signer's process gets from the command that starts it: one line of JSON on its
+ * standard input, because arguments and environment of a process can be read from outside.
  *
  * @module
  */

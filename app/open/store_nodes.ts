@@ -1,6 +1,6 @@
 /**
- * Keeps what has to outlive the process of a network's nodes: which chain they are of, and how often
- * they were asked today, together with other services that use the same quota.
+ * Stores facts of a network's nodes that outlive the process: the chain they are of, and the calls
+ * they were sent today, together with other services that use the same quota.
  *
  * @module
  */
@@ -14,35 +14,35 @@ import { addNodeCalls, storeGenesis } from "../../ledger/watcher/chain_nodes.ts"
 const log = getLogger(["engine", "setup"]);
 
 /** Pause between two exchanges of counts. */
-const KEEP_MS = 10_000;
+const STORE_MS = 10_000;
 
-/** Takes up what is kept, and goes on keeping it until it is closed. */
-export async function keepNodes(
+/** Reads the stored facts, and stores newer ones from time to time until it is closed. */
+export async function storeNodes(
   sql: Sql,
   networks: ReadonlyMap<Network, NetworkNodes>,
 ): Promise<{ close(): Promise<void> }> {
-  const keepAll = async () => {
-    for (const [network, nodes] of networks) await keep(sql, network, nodes);
+  const storeAll = async () => {
+    for (const [network, nodes] of networks) await storeOne(sql, network, nodes);
   };
-  const tryToKeep = () =>
-    keepAll().catch((error: unknown) => {
+  const tryToStore = () =>
+    storeAll().catch((error: unknown) => {
       log.warn("cannot keep how often nodes were asked, trying again: {error}", { error });
     });
-  await keepAll();
-  let keeping: Promise<void> | null = null;
+  await storeAll();
+  let storing: Promise<void> | null = null;
   const ticker = setInterval(() => {
-    keeping ??= tryToKeep().finally(() => keeping = null);
-  }, KEEP_MS);
+    storing ??= tryToStore().finally(() => storing = null);
+  }, STORE_MS);
   return {
     close: async () => {
       clearInterval(ticker);
-      await keeping;
-      await tryToKeep();
+      await storing;
+      await tryToStore();
     },
   };
 }
 
-async function keep(sql: Sql, network: Network, nodes: NetworkNodes): Promise<void> {
+async function storeOne(sql: Sql, network: Network, nodes: NetworkNodes): Promise<void> {
   const genesis = await storeGenesis(sql, network, nodes.genesis);
   if (genesis !== null) nodes.expect(genesis);
   for (const [name, meter] of nodes.meters) {
