@@ -25,7 +25,7 @@ export interface Testimony {
   readonly hash: string;
   /** Time of the block before that one, Unix milliseconds. */
   readonly previousTime: number;
-  /** When it was asked, Unix milliseconds. */
+  /** Time of the question, Unix milliseconds. */
   readonly askedAt: number;
 }
 
@@ -39,7 +39,7 @@ export interface SecondProof {
 
 /** Evidence of an expiry besides the cursor. */
 export interface ExpiryEvidence {
-  /** Where large transfers need more than our own scan; what they lack keeps them signed. */
+  /** The second opinion on large transfers, which stay signed without it; null: none is needed. */
   readonly second: SecondProof | null;
   /** The lowest block from which on all up to the cursor were read; null: not looked at. */
   readonly scannedFrom: number | null;

@@ -14,7 +14,7 @@ export interface ExpiredAttempt {
 
 /**
  * Signed transactions of more than an amount whose expiry our scan has passed, oldest first. What
- * moves the chain's own coin is not among them: it pays nobody.
+ * moves the chain's own coin is not among them: it pays no merchant.
  *
  * @param previousTime of the solid cursor, Unix milliseconds
  * @param above in any token
@@ -46,7 +46,7 @@ export async function readExpiredAttempts(
 
 /**
  * Transfers whose transaction expired and that were signed before the first block of an unbroken
- * scan: a block that nobody read may hold them.
+ * scan: a block that was not read may hold them.
  *
  * @param previousTime of the solid cursor, Unix milliseconds
  * @param scannedFrom the lowest block from which on all up to the cursor were read
@@ -70,7 +70,7 @@ export async function readUnscanned(
 }
 
 /**
- * Notes what signed transfers wait for although they have expired, so that the operator sees it.
+ * Stores what signed transfers wait for although they have expired, so that the operator sees it.
  *
  * @param reasons by outgoing id
  * @returns the transfers whose reason is a new one
@@ -86,7 +86,7 @@ export async function recordExpiryDoubts(
       JOIN unnest(${[...reasons.keys()]}::text[], ${[...reasons.values()]}::text[]) AS n(id, reason)
         ON n.id = o.id
       WHERE o.status = 'signed' AND o.reason IS DISTINCT FROM n.reason
-      -- what another session holds is noted at a later look
+      -- what another session holds gets it at a later poll
       ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED
     )
     UPDATE book.outgoing o SET reason = l.reason, updated_at = now()
@@ -136,8 +136,8 @@ export async function readRereads(
 }
 
 /**
- * Notes that blocks were read again, all from the first one of each duty that begins up to `to`. In another history
- * than they were read in, what was written of them may be lost, and nothing is noted.
+ * Stores that blocks were read again, all from the first one of each duty that begins up to `to`. In another history
+ * than they were read in, what was written of them may be lost, and nothing is stored.
  *
  * @param duties as they were read before the blocks were
  * @param to the last block that was read
