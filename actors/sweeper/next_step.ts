@@ -130,7 +130,9 @@ function end({ facts, now }: AddressState): NextStep {
   const isNew = facts.open.some(({ foundAt }) => now - foundAt < BOOKED_WITHIN_MS);
   const pollMs = isNew ? SOON_MS : STUCK_POLL_MS;
   const held = wait("deposit_held", "a top-up is not booked by its merchant", pollMs);
-  if (facts.unnotified.length > 0) return { do: "notify", outgoingIds: facts.unnotified, wait: held };
+  if (facts.unnotified.length > 0) {
+    return { do: "notify", outgoingIds: facts.unnotified, wait: held };
+  }
   return facts.open.length > 0 ? held : { do: "close" };
 }
 

@@ -16,9 +16,9 @@ const listedShape = shape({
   /** Amount that waits to be swept, as of the last poll; null while coin or energy is under way. */
   amount: orNull(amount()),
   /** Since when something of it waits, Unix milliseconds. */
-  createdAt: time(),
+  since: time(),
   /** Time of its next poll, Unix milliseconds. */
-  pollAt: time(),
+  lookAt: time(),
 });
 /** An address that is not swept, with the reason. */
 export type ListedSweepAddress = RowOf<typeof listedShape>;
@@ -52,7 +52,7 @@ export async function listSweepAddresses(
 ): Promise<readonly ListedSweepAddress[]> {
   return listedShape.all(
     await sql`
-    SELECT t.*, coalesce(a.kind, 'issued') AS kind
+    SELECT t.*, t.created_at AS since, t.poll_at AS "look_at", coalesce(a.kind, 'issued') AS kind
     FROM (SELECT network FROM hub.wallet) w
     CROSS JOIN unnest(${[...SWEEP_REASONS]}::text[]) WITH ORDINALITY r(reason, place)
     CROSS JOIN LATERAL (

@@ -1,16 +1,19 @@
 import type { Sql } from "postgres";
 import { type Amount, formatAmount } from "../money/amount.ts";
 import type { Network } from "../money/pair.ts";
+import { shape } from "../shape.ts";
+import { bigint, integer, type RowOf, text, time } from "../table.ts";
 import { LONGEST_PAUSE_MS } from "../watcher/unreadable_blocks.ts";
 
-/** A transaction that our own scan has proven dead and that a second node has to agree on. */
-export interface ExpiredAttempt {
-  readonly outgoingId: string;
-  readonly merchantId: string;
-  readonly txid: string;
+const expiredShape = shape({
+  outgoingId: text(),
+  merchantId: text(),
+  txid: text(),
   /** Unix milliseconds of block time. */
-  readonly expiresAt: number;
-}
+  expiresAt: time(),
+});
+/** A transaction that our own scan has proven dead and that a second node has to agree on. */
+export type ExpiredAttempt = RowOf<typeof expiredShape>;
 
 /**
  * Signed transactions of more than an amount whose expiry our scan has passed, oldest first. What
@@ -26,22 +29,16 @@ export async function readExpiredAttempts(
   above: Amount,
   limit: number,
 ): Promise<readonly ExpiredAttempt[]> {
-  const rows = await sql<
-    { outgoing_id: string; merchant_id: string; txid: string; expires_at: Date }[]
-  >`
+  return expiredShape.all(
+    await sql`
     SELECT a.outgoing_id, a.merchant_id, a.txid, a.expires_at
     FROM book.outgoing o
     JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
     WHERE o.network = ${network} AND o.status = 'signed' AND o.currency <> 'native'
       AND o.amount > ${formatAmount(above)}::text::numeric
       AND a.expires_at < ${new Date(previousTime)}
-    ORDER BY o.id LIMIT ${limit}`;
-  return rows.map((row) => ({
-    outgoingId: row.outgoing_id,
-    merchantId: row.merchant_id,
-    txid: row.txid,
-    expiresAt: row.expires_at.getTime(),
-  }));
+    ORDER BY o.id LIMIT ${limit}`,
+  );
 }
 
 /**
@@ -94,13 +91,14 @@ export async function recordExpiryDoubts(
   return rows.map((row) => row.id);
 }
 
-/** An expired attempt in blocks that were read before it was known here. */
-export interface RereadDuty {
-  readonly outgoingId: string;
-  readonly number: number;
+const rereadShape = shape({
+  outgoingId: text(),
+  number: integer(),
   /** The first block that has to be read again. */
-  readonly from: number;
-}
+  from: bigint(),
+});
+/** An expired attempt in blocks that were read before it was known here. */
+export type RereadDuty = RowOf<typeof rereadShape>;
 
 /**
  * Expired attempts whose absence is not proven yet, as blocks that may hold them were read before
@@ -116,23 +114,21 @@ export async function readRereads(
   previousTime: number,
   limit: number,
 ): Promise<readonly RereadDuty[]> {
-  const rows = await sql<{ outgoing_id: string; number: number; from_height: string }[]>`
-    SELECT a.outgoing_id, a.number, coalesce(a.reread_height, a.since_height) + 1 AS from_height
+  return rereadShape.all(
+    await sql`
+    SELECT a.outgoing_id, a.number, coalesce(a.reread_height, a.since_height) + 1 AS "from"
     FROM book.outgoing o
     JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
     LEFT JOIN hub.unreadable_block u ON u.network = o.network AND u.view = 'again'
       AND u.height = coalesce(a.reread_height, a.since_height) + 1
     WHERE o.network = ${network} AND o.status = 'signed' AND a.expires_at < ${new Date(
-    previousTime,
-  )} AND coalesce(a.reread_height, a.since_height) < a.known_height
+      previousTime,
+    )}
+      AND coalesce(a.reread_height, a.since_height) < a.known_height
       AND (u.height IS NULL OR u.next_try_at <= now()
         OR u.next_try_at > now() + make_interval(secs => ${LONGEST_PAUSE_MS}::float8 / 1000))
-    ORDER BY u.next_try_at NULLS FIRST, 3, 1 LIMIT ${limit}`;
-  return rows.map((row) => ({
-    outgoingId: row.outgoing_id,
-    number: row.number,
-    from: Number(row.from_height),
-  }));
+    ORDER BY u.next_try_at NULLS FIRST, 3, 1 LIMIT ${limit}`,
+  );
 }
 
 /**
