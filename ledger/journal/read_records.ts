@@ -35,7 +35,6 @@ export interface RecordNeeds {
   readonly withdrawals: readonly RecordNeed[];
   /** References that new withdrawals want. */
   readonly references: readonly { readonly merchantId: string; readonly referenceId: string }[];
-  /** Deposits by id. */
   readonly deposits: readonly RecordNeed[];
   /** Deposits by their transfer; {@linkcode ANY_LOG}: every one of the transaction. */
   readonly transfers: readonly {
@@ -44,7 +43,6 @@ export interface RecordNeeds {
     readonly txid: string;
     readonly logIndex: number;
   }[];
-  /** Deposit addresses by id. */
   readonly addressIds: readonly RecordNeed[];
   readonly addresses: readonly {
     readonly merchantId: string;
@@ -56,14 +54,12 @@ export interface RecordNeeds {
     readonly network: Network;
     readonly identifier: string;
   }[];
-  /** Top-up addresses. */
   readonly topUps: readonly { readonly merchantId: string; readonly network: Network }[];
   readonly settlements: readonly RecordNeed[];
   /** The latest settlement made under a key. */
   readonly settlementKeys: readonly { readonly merchantId: string; readonly key: string }[];
   /** Merchants whose whole whitelist is needed (a handful of rows each). */
   readonly whitelists: readonly string[];
-  /** Ids of upstream messages. */
   readonly ingested: readonly string[];
   /** Transactions that may have paid a withdrawal already. */
   readonly payments: readonly { readonly network: Network; readonly txid: string }[];
@@ -101,28 +97,14 @@ export interface BatchRecords {
   }[];
 }
 
-const NONE: BatchRecords = {
-  withdrawals: [],
-  deposits: [],
-  addresses: [],
-  transactions: [],
-  settlements: [],
-  whitelist: [],
-  ingested: [],
-  holders: [],
-  ofAnother: [],
-  outgoing: [],
-};
-
 /**
  * Reads what a batch needs besides the accounts. Records that are named by id are read by the index
  * of their id: `IS NOT DISTINCT FROM` keeps the planner from one that begins with the merchant,
- * which looks as good while a table is small and reads all of a merchant's rows later.
- * Must be called after the accounts were read: rows
- * newer than an account's version make its write miss, older ones cannot be returned.
+ * which looks as good while a table is small and reads all of a merchant's rows later. Must be called
+ * after the accounts were read: rows newer than an account's version make its write miss, older ones
+ * cannot be returned.
  */
 export async function readRecords(sql: Sql, needs: RecordNeeds): Promise<BatchRecords> {
-  if (Object.values(needs).every((list: readonly unknown[]) => list.length === 0)) return NONE;
   const [withdrawals, holders, deposits, addresses, rare] = await Promise.all([
     readWithdrawals(sql, needs),
     readHolders(sql, needs),
@@ -135,7 +117,12 @@ export async function readRecords(sql: Sql, needs: RecordNeeds): Promise<BatchRe
     deposits: deposits.map((row) => depositTable.decode(row)),
   };
   const [linked, ofAnother] = needs.deposits.length === 0 ? [[], []] : await Promise.all([
-    readAddressesOf(sql, found.deposits),
+    readAddressesById(
+      sql,
+      found.deposits.flatMap(({ addressId: id, merchantId }) =>
+        id === null ? [] : [{ id, merchantId }]
+      ),
+    ),
     readOfAnother(sql, found.deposits),
   ]);
   const lines = [...found.withdrawals, ...found.deposits];
@@ -209,23 +196,19 @@ async function readDeposits(
   return [...byId, ...byTransfer];
 }
 
-/** Addresses that deposits belong to, for those that are named by id only. */
-async function readAddressesOf(
+async function readAddressesById(
   sql: Sql,
-  deposits: readonly DepositRow[],
+  needs: readonly RecordNeed[],
 ): Promise<readonly Row[]> {
-  const ids = deposits.flatMap(({ addressId, merchantId }) =>
-    addressId === null ? [] : [{ addressId, merchantId }]
-  );
-  if (ids.length === 0) return [];
+  if (needs.length === 0) return [];
   return await sql`
     SELECT a.* FROM book.deposit_address a
-    JOIN unnest(${column(ids, "addressId")}::text[], ${column(ids, "merchantId")}::text[])
+    JOIN unnest(${column(needs, "id")}::text[], ${column(needs, "merchantId")}::text[])
       AS k(id, merchant_id) ON a.id = k.id AND a.merchant_id IS NOT DISTINCT FROM k.merchant_id`;
 }
 
 /**
- * Which of the transactions that deposits by hand name are booked by hand already, for any
+ * Transactions that deposits by hand name and that are booked by hand already, for any
  * merchant, or paid another one; a transfer that waits for a second node's proof is its owner's, too, and
  * so is one that was discarded: a proof may come after all.
  * A payment to a lost address is credited by hand, so its account is no other merchant.
@@ -268,10 +251,7 @@ async function readAddresses(sql: Sql, needs: RecordNeeds): Promise<readonly Row
                 ${column(identifiers, "identifier")}::text[]) AS k(merchant_id, network, identifier)
       ON a.merchant_id = k.merchant_id AND a.network = k.network AND a.identifier = k.identifier
         AND a.kind = 'issued'`;
-  const byId = addressIds.length === 0 ? [] : await sql`
-    SELECT a.* FROM book.deposit_address a
-    JOIN unnest(${column(addressIds, "id")}::text[], ${column(addressIds, "merchantId")}::text[])
-      AS k(id, merchant_id) ON a.id = k.id AND a.merchant_id IS NOT DISTINCT FROM k.merchant_id`;
+  const byId = await readAddressesById(sql, addressIds);
   const byTopUp = topUps.length === 0 ? [] : await sql`
     SELECT a.* FROM book.deposit_address a
     JOIN unnest(${column(topUps, "merchantId")}::text[], ${column(topUps, "network")}::text[])
