@@ -124,6 +124,32 @@ for (const { row, most, lock } of ROWS) {
   });
 }
 
+test("a sender whose time ends while its merchant's account is held is answered that nothing happened", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const journal = openJournal(sql);
+  const merchants = await Promise.all(Array.from({ length: 4 }, () => addMerchant(sql)));
+  for (const merchantId of merchants) await fund(sql, journal, merchantId, "100");
+  const [held = "", ...others] = merchants;
+  const letGo = await hold(
+    sql,
+    (tx) => tx`SELECT 1 FROM book.account WHERE merchant_id = ${held} FOR UPDATE`,
+  );
+  const late = journal.ask(held, reserveCommand(), 1_000);
+  const outcomes = await Promise.all(
+    others.map((merchantId) => journal.ask(merchantId, reserveCommand(), 20_000)),
+  );
+  assertEquals(outcomes.map(({ kind }) => kind), others.map(() => "done"));
+  assertEquals((await late).kind, "withdrawn");
+  await letGo();
+  assertEquals((await journal.ask(held, reserveCommand(), 60_000)).kind, "done");
+  const [row] = await sql`
+    SELECT count(*)::int AS n FROM book.withdrawal WHERE merchant_id = ${held}`;
+  assertEquals(row?.["n"], 1);
+  assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});
+
 test("a refund whose payout another transaction locks waits alone, without waiting in the database", async () => {
   await using database = await testDatabase();
   const { sql } = database;
