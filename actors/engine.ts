@@ -16,7 +16,7 @@ import type { EngineDeps } from "./engine_deps.ts";
 import { AddressBook } from "./addresses/address_book.ts";
 import { AcknowledgedCommits, remembering } from "./failover/acknowledged_commits.ts";
 import { HistoryWatch } from "./failover/history_watch.ts";
-import type { Committed } from "./journal/decide_batch.ts";
+import type { Committed } from "./journal/context.ts";
 import { Journal } from "./journal/journal.ts";
 import { Payments } from "./payment/payment_actor.ts";
 import { Actors } from "./runtime/actor.ts";

@@ -13,17 +13,10 @@ import type { Miss } from "../../ledger/journal/write_batch.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import type { JournalContext } from "./context.ts";
-import { type Batch, committed, decideBatch, type MerchantBatch } from "./decide_batch.ts";
+import { committed, decideBatch, type MerchantBatch } from "./decide_batch.ts";
 import { resolveLost } from "./lost_commit.ts";
-import type { QueuedMessage } from "./queue.ts";
-import {
-  recover,
-  type Recovering,
-  refuseOverloaded,
-  type RolledBack,
-  TRIES,
-  unanswered,
-} from "./recover.ts";
+import { type Batch, type QueuedMessage, refuseOverloaded, unanswered } from "./queue.ts";
+import { recover, type Recovering, type RolledBack, TRIES } from "./recover.ts";
 
 const log = getLogger(["engine", "journal"]);
 
@@ -33,15 +26,7 @@ export class BatchProcessor {
 
   constructor(context: JournalContext) {
     this.#context = context;
-    this.#recovering = {
-      store: context.store,
-      doubts: context.doubts,
-      suspect: (merchantId) => context.suspect(merchantId),
-      pause: (merchantId, messages, costMs) => context.pause(merchantId, messages, costMs),
-      giveBack: (merchantId, messages) => context.giveBack(merchantId, messages),
-      quarantine: (queued, reason) => context.quarantine(queued, reason),
-      process: (batch, attempt) => this.process(batch, attempt),
-    };
+    this.#recovering = { context, process: (batch, attempt) => this.process(batch, attempt) };
   }
 
   /**
@@ -149,13 +134,9 @@ export class BatchProcessor {
     attempt: number,
   ): Promise<void> {
     const context = this.#context;
-    const left = await resolveLost({
-      store: context.store,
+    const left = await resolveLost(context, {
       commitId: lost.commitId,
       merchantIds: merchantsOf(parts),
-      retry: (ask) => context.retry(ask),
-      isStopping: () => context.isStopping,
-      onWaiting: (merchantId) => context.paused.pauseUntilResumed(merchantId),
       onHappened: (happened) => {
         const done = parts.filter(({ merchantId }) => happened.has(merchantId));
         for (const part of done) this.#reply(part);

@@ -8,10 +8,9 @@
 import { getLogger } from "@logtape/logtape";
 import type { Settings } from "../../ledger/journal/read_settings.ts";
 import { type JournalStore, retry } from "../../ledger/journal/store.ts";
-import type { Currency } from "../../ledger/money/pair.ts";
+import type { Currency, Network } from "../../ledger/money/pair.ts";
 import type { InboxKey } from "../../ledger/rows.ts";
-import type { Liquidity } from "../merchant/state.ts";
-import { ActiveMerchants, type Committed } from "./decide_batch.ts";
+import type { Liquidity, MerchantState, Reservation } from "../merchant/state.ts";
 import { AuditPause, DoubtfulMerchants, PausedMerchants } from "./merchant_standing.ts";
 import { MerchantQueue, type QueuedMessage, type Standing } from "./queue.ts";
 
@@ -45,6 +44,61 @@ export interface JournalOptions {
   readonly batchLimit?: number;
   /** Merchants that stay in memory, default 10,000. */
   readonly activeMerchants?: number;
+}
+
+/** A commit as other actors are woken by it; the rows are durable. */
+export interface Committed {
+  /** Merchants with new events to deliver. */
+  readonly events: ReadonlySet<string>;
+  /** Networks with new payouts. */
+  readonly networks: ReadonlySet<Network>;
+  /** Amounts that new payouts reserve of the hot wallets. */
+  readonly reservations: readonly Reservation[];
+  /** Deposits that were seen and are not final yet. */
+  readonly pendingDeposits: readonly PendingDeposit[];
+}
+
+/** A deposit that was seen, and when its transaction dies (block time). */
+export interface PendingDeposit {
+  readonly depositId: string;
+  readonly expiresAt: number;
+}
+
+/** The merchants in memory, least recently used first; one that is dropped is read again when needed. */
+export class ActiveMerchants {
+  readonly #merchants = new Map<string, MerchantState>();
+
+  /** @param capacity how many merchants stay in memory */
+  constructor(readonly capacity: number) {}
+
+  /** Merchants in memory. */
+  get size(): number {
+    return this.#merchants.size;
+  }
+
+  get(merchantId: string): MerchantState | undefined {
+    return this.#merchants.get(merchantId);
+  }
+
+  /** Takes a merchant's state, as it was read or committed; others may have to leave. */
+  put(merchantId: string, state: MerchantState): void {
+    this.#merchants.delete(merchantId);
+    this.#merchants.set(merchantId, state);
+    for (const oldest of this.#merchants.keys()) {
+      if (this.#merchants.size <= this.capacity) break;
+      this.#merchants.delete(oldest);
+    }
+  }
+
+  /** Forgets a merchant whose state is no longer known to be current. */
+  drop(merchantId: string): void {
+    this.#merchants.delete(merchantId);
+  }
+
+  /** Forgets all of them: what is remembered may be of a history that the database no longer has. */
+  clear(): void {
+    this.#merchants.clear();
+  }
 }
 
 export class JournalContext {

@@ -9,8 +9,8 @@ import { getLogger } from "@logtape/logtape";
 import type { Settings } from "../../ledger/journal/read_settings.ts";
 import type { JournalStore } from "../../ledger/journal/store.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { type Answer, decide } from "../merchant/decide.ts";
-import type { Decision } from "../merchant/decision.ts";
+import { decide } from "../merchant/decide.ts";
+import type { Answer, Decision } from "../merchant/decision.ts";
 import type { AskOutcome } from "../merchant/merchants.ts";
 import type { Refusal } from "../merchant/refusal.ts";
 import {
@@ -21,14 +21,12 @@ import {
   type Reservation,
   reservationsOf,
 } from "../merchant/state.ts";
-import type { QueuedEvent, QueuedMessage } from "./queue.ts";
-import { recordNeeds } from "./record_needs.ts";
+import type { Batch, QueuedEvent, QueuedMessage } from "./queue.ts";
+import type { ActiveMerchants, Committed, PendingDeposit } from "./context.ts";
+import { recordNeeds } from "./open_batch.ts";
 import { UnitOfWork } from "./unit_of_work.ts";
 
 const log = getLogger(["engine", "journal"]);
-
-/** Messages to decide, in order, per merchant. */
-export type Batch = ReadonlyMap<string, readonly QueuedMessage[]>;
 
 /** One merchant's part of a batch, decided. */
 export interface MerchantBatch {
@@ -66,6 +64,7 @@ export async function decideBatch(
     all.map(({ message }) => ({ merchantId, message }))
   );
   const read = await deciding.retry(() => deciding.store.readRecords(recordNeeds(messages)));
+  const recordsOf = Records.perMerchant(read);
   const shared = new RemainingLiquidity(deciding.liquidity);
   const decided: MerchantBatch[] = [];
   for (const [merchantId, all] of batch) {
@@ -76,7 +75,7 @@ export async function decideBatch(
       continue;
     }
     const own = new RemainingLiquidity((network, currency) => shared.left(network, currency));
-    const unit = new UnitOfWork(state, Records.of(merchantId, read), own);
+    const unit = new UnitOfWork(state, recordsOf(merchantId), own);
     const part = decideMerchant(merchantId, unit, settings, all);
     if (unit.isDirty) shared.reserve(reservationsOf(unit.changes().once.outgoing));
     for (const { queued } of part.messages) if (queued.kind === "command") queued.decided = true;
@@ -160,61 +159,6 @@ function refundsOf({ voided, withdrawals }: Decision): readonly Network[] {
   return withdrawals
     .filter(({ outgoingId, status }) => queued.has(outgoingId) && status !== "CONFIRMED")
     .map(({ network }) => network);
-}
-
-/** The merchants in memory, least recently used first; one that is dropped is read again when needed. */
-export class ActiveMerchants {
-  readonly #merchants = new Map<string, MerchantState>();
-
-  /** @param capacity how many merchants stay in memory */
-  constructor(readonly capacity: number) {}
-
-  /** Merchants in memory. */
-  get size(): number {
-    return this.#merchants.size;
-  }
-
-  get(merchantId: string): MerchantState | undefined {
-    return this.#merchants.get(merchantId);
-  }
-
-  /** Takes a merchant's state, as it was read or committed; others may have to leave. */
-  put(merchantId: string, state: MerchantState): void {
-    this.#merchants.delete(merchantId);
-    this.#merchants.set(merchantId, state);
-    for (const oldest of this.#merchants.keys()) {
-      if (this.#merchants.size <= this.capacity) break;
-      this.#merchants.delete(oldest);
-    }
-  }
-
-  /** Forgets a merchant whose state is no longer known to be current. */
-  drop(merchantId: string): void {
-    this.#merchants.delete(merchantId);
-  }
-
-  /** Forgets all of them: what is remembered may be of a history that the database no longer has. */
-  clear(): void {
-    this.#merchants.clear();
-  }
-}
-
-/** A commit as other actors hear of it; only a wake-up, the rows are durable. */
-export interface Committed {
-  /** Merchants with new events to deliver. */
-  readonly events: ReadonlySet<string>;
-  /** Networks with new payouts. */
-  readonly networks: ReadonlySet<Network>;
-  /** Amounts that new payouts reserve of the hot wallets. */
-  readonly reservations: readonly Reservation[];
-  /** Deposits that were seen and are not final yet. */
-  readonly pendingDeposits: readonly PendingDeposit[];
-}
-
-/** A deposit that was seen, and when its transaction dies (block time). */
-export interface PendingDeposit {
-  readonly depositId: string;
-  readonly expiresAt: number;
 }
 
 /** The wake-up of a commit; `null` when no other actor is concerned. */

@@ -7,7 +7,7 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import type { JournalStore } from "../../ledger/journal/store.ts";
+import type { JournalContext } from "./context.ts";
 
 const log = getLogger(["engine", "journal"]);
 
@@ -15,31 +15,14 @@ const log = getLogger(["engine", "journal"]);
 const FIRST_MS = 20;
 const LONGEST_MS = 2_000;
 
-/** A commit whose answer was lost, and what is done as its fate is found out. */
+/** A commit whose answer was lost. */
 export interface LostCommit {
-  readonly store: Pick<JournalStore, "resolveCommit">;
   readonly commitId: string;
   readonly merchantIds: readonly string[];
-  /** Asks the database again until it answers. */
-  readonly retry: <T>(ask: () => Promise<T>) => Promise<T>;
-  /** Ends the asking: senders are answered that it is unknown. */
-  readonly isStopping: () => boolean;
   /** Called with merchants whose part was committed. */
   readonly onHappened: (merchantIds: ReadonlySet<string>) => void;
-  /** Called for every merchant for whom it is not certain yet. */
-  readonly onWaiting: (merchantId: string) => void;
-  /** Called once for each of those when it is certain, after `onHappened`. */
+  /** Called once for each that was not certain at once, when it is; after `onHappened`. */
   readonly onResolvedLate: (merchantId: string, hasHappened: boolean) => void;
-}
-
-/** @returns the merchants that are not to be decided again: committed, or not certain yet */
-export async function resolveLost(lost: LostCommit): Promise<ReadonlySet<string>> {
-  const { happened, waiting } = await resolveNow(lost);
-  lost.onHappened(happened);
-  for (const merchantId of waiting) lost.onWaiting(merchantId);
-  // nothing in it throws: an error of the database is asked again, and the rest only moves messages
-  if (waiting.size > 0) void resolveLate(lost, waiting);
-  return new Set([...happened, ...waiting]);
 }
 
 /** The part of a lost commit's fate that is certain, and the merchants for whom it is not. */
@@ -48,32 +31,50 @@ interface Fate {
   readonly waiting: ReadonlySet<string>;
 }
 
+/** @returns the merchants that are not to be decided again: committed, or not certain yet */
+export async function resolveLost(
+  context: JournalContext,
+  lost: LostCommit,
+): Promise<ReadonlySet<string>> {
+  const { happened, waiting } = await resolveNow(context, lost);
+  lost.onHappened(happened);
+  for (const merchantId of waiting) context.paused.pauseUntilResumed(merchantId);
+  // nothing in it throws: an error of the database is asked again, and the rest only moves messages
+  if (waiting.size > 0) void resolveLate(context, lost, waiting);
+  return new Set([...happened, ...waiting]);
+}
+
 async function resolveOnce(
-  { store, commitId }: LostCommit,
+  { store }: JournalContext,
+  { commitId }: LostCommit,
   merchantIds: readonly string[],
 ): Promise<Fate> {
   const { survivors, waiting } = await store.resolveCommit(commitId, merchantIds);
   return { happened: survivors ?? new Set(), waiting };
 }
 
-async function resolveNow(lost: LostCommit): Promise<Fate> {
+async function resolveNow(context: JournalContext, lost: LostCommit): Promise<Fate> {
   try {
-    return await lost.retry(() => resolveOnce(lost, lost.merchantIds));
+    return await context.retry(() => resolveOnce(context, lost, lost.merchantIds));
   } catch (error) {
-    if (lost.isStopping()) throw error;
+    if (context.isStopping) throw error;
     log.error("it cannot be found out now what became of a commit: {error}", { error });
     return { happened: new Set(), waiting: new Set(lost.merchantIds) };
   }
 }
 
 /** Asks again until it is certain for all of the merchants, one after the other as soon as it is. */
-async function resolveLate(lost: LostCommit, merchantIds: Iterable<string>): Promise<void> {
+async function resolveLate(
+  context: JournalContext,
+  lost: LostCommit,
+  merchantIds: Iterable<string>,
+): Promise<void> {
   let left = [...merchantIds];
   for (let pause = FIRST_MS; left.length > 0; pause = Math.min(pause * 2, LONGEST_MS)) {
     await new Promise((resolve) => setTimeout(resolve, pause));
-    if (lost.isStopping()) return;
+    if (context.isStopping) return;
     try {
-      const { happened, waiting } = await resolveOnce(lost, left);
+      const { happened, waiting } = await resolveOnce(context, lost, left);
       for (const merchantId of left.filter((one) => !waiting.has(one))) {
         if (happened.has(merchantId)) lost.onHappened(new Set([merchantId]));
         lost.onResolvedLate(merchantId, happened.has(merchantId));

@@ -15,8 +15,7 @@
  */
 
 import { isAudited } from "../merchant/decide/audit.ts";
-import type { Batch } from "./decide_batch.ts";
-import type { QueuedMessage } from "./queue.ts";
+import type { Batch } from "./queue.ts";
 
 /** Shortest pause, milliseconds: about as long as another node's commit takes. */
 const SHORTEST_MS = 5;
@@ -197,21 +196,6 @@ const FIRST_AUDIT_MS = 5_000;
 const LONGEST_AUDIT_MS = 60_000;
 /** A row that is found locked so long after a pause is found anew, milliseconds. */
 const ANEW_MS = 10_000;
-
-/** The audited commands of a batch, and everything else in it. */
-export function apartFromAudited(
-  batch: Batch,
-): { readonly audited: Batch; readonly others: Batch } {
-  const audited = new Map<string, readonly QueuedMessage[]>();
-  const others = new Map<string, readonly QueuedMessage[]>();
-  for (const [merchantId, messages] of batch) {
-    const ruled = messages.filter(({ message }) => isAudited(message));
-    const free = messages.filter(({ message }) => !isAudited(message));
-    if (ruled.length > 0) audited.set(merchantId, ruled);
-    if (free.length > 0) others.set(merchantId, free);
-  }
-  return { audited, others };
-}
 
 /**
  * Refuses audited commands for a while after a row that all of them need was found locked: trying each

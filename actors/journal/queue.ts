@@ -5,7 +5,7 @@
  * @module
  */
 
-import type { Answer } from "../merchant/decide.ts";
+import type { Answer } from "../merchant/decision.ts";
 import type { ChainEvent } from "../merchant/chain_events.ts";
 import type { AskOutcome, MerchantCommand } from "../merchant/merchants.ts";
 import type { Refusal } from "../merchant/refusal.ts";
@@ -67,6 +67,29 @@ export type MailboxItem = QueuedCommand | WakeUp;
 
 /** A message to decide: a wake-up has been replaced by the events it announced. */
 export type QueuedMessage = QueuedCommand | QueuedEvent;
+
+/** Messages to decide, in order, per merchant. */
+export type Batch = ReadonlyMap<string, readonly QueuedMessage[]>;
+
+/** The messages whose senders still wait; they may be decided again. */
+export function unanswered(batch: Batch): Batch {
+  const left = new Map<string, readonly QueuedMessage[]>();
+  for (const [merchantId, messages] of batch) {
+    const open = messages.filter((queued) => queued.kind === "event" || !queued.isAnswered);
+    // a sender whose time ends from here on is answered that nothing happened, which is so
+    for (const queued of open) if (queued.kind === "command") queued.decided = false;
+    if (open.length > 0) left.set(merchantId, open);
+  }
+  return left;
+}
+
+/** Refuses commands: nothing happened of them, and none is to blame. */
+export function refuseOverloaded(batch: Batch): void {
+  for (const queued of [...batch.values()].flat()) {
+    // an event's row is still there, and found again by the next poll
+    if (queued.kind === "command") queued.answer({ kind: "overloaded" });
+  }
+}
 
 /** Items that one batch takes of the mailboxes, in order, per merchant. */
 export type Taken = Map<string, MailboxItem[]>;

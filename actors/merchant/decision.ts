@@ -6,6 +6,7 @@
  */
 
 import type { Balance } from "../../ledger/journal/read_accounts.ts";
+import type { Settings } from "../../ledger/journal/read_settings.ts";
 import { add, type Amount, formatAmount, negate, ZERO } from "../../ledger/money/amount.ts";
 import { type Currency, type Network, pairKey } from "../../ledger/money/pair.ts";
 import { checkMove, type RecordKind } from "../../ledger/money/transitions.ts";
@@ -16,6 +17,8 @@ import {
   NO_ROWS,
   type WrittenOnce,
 } from "../../ledger/rows.ts";
+import type { ChainEvent } from "./chain_events.ts";
+import type { Answers, MerchantCommand } from "./merchants.ts";
 import type { Refusal } from "./refusal.ts";
 import type { MerchantState, MerchantView, Records } from "./state.ts";
 
@@ -45,6 +48,19 @@ export type DecisionResult<A> =
   | { readonly kind: "refused"; readonly refusal: Refusal }
   /** A chain event that cannot be booked now; it is kept out and shown to the operator. */
   | { readonly kind: "quarantined"; readonly reason: string };
+
+/** A message of a merchant's mailbox that changes money or records. */
+export type MerchantMessage = MerchantCommand | ChainEvent;
+
+/** Any answer a merchant gives. */
+export type Answer = Answers[keyof Answers] | null;
+
+/** Decides messages of one type; a chain event has no answer. */
+export type Verb<T extends MerchantMessage["type"]> = (
+  view: MerchantView,
+  message: Extract<MerchantMessage, { readonly type: T }>,
+  settings: Settings,
+) => DecisionResult<T extends keyof Answers ? Answers[T] : null>;
 
 const NOTHING: Omit<Decision, "at"> = { postings: [], profile: null, ...NO_ROWS };
 

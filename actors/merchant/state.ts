@@ -70,29 +70,34 @@ export class Records {
   readonly ofAnother = new Set<string>();
   readonly outgoing = new Map<string, OutgoingStatus>();
 
-  /** The records of one merchant among everything that was read. */
-  static of(merchantId: string, read: BatchRecords): Records {
-    const records = new Records();
-    const own = <R extends { readonly merchantId: string }>(rows: readonly R[]) =>
-      rows.filter((row) => row.merchantId === merchantId);
-    records.put({
-      withdrawals: own(read.withdrawals),
-      deposits: own(read.deposits),
-      transactions: own(read.transactions),
-      addresses: own(read.addresses),
-      settlements: own(read.settlements),
-      whitelist: own(read.whitelist),
-      // of any merchant: an event's id is used once
-      ingested: read.ingested,
-    });
-    for (const { referenceId, withdrawalId } of own(read.holders)) {
-      records.holders.set(referenceId, withdrawalId);
-    }
-    for (const row of own(read.ofAnother)) {
-      records.ofAnother.add(paymentKey(row.network, row.txid));
-    }
-    for (const row of own(read.outgoing)) records.outgoing.set(row.id, row.status);
-    return records;
+  /** The records of each merchant among everything that was read, grouped once for all of them. */
+  static perMerchant(read: BatchRecords): (merchantId: string) => Records {
+    const group = <R extends { readonly merchantId: string }>(rows: readonly R[]) => {
+      const groups = Map.groupBy(rows, ({ merchantId }) => merchantId);
+      return (merchantId: string): readonly R[] => groups.get(merchantId) ?? [];
+    };
+    const [withdrawals, deposits] = [group(read.withdrawals), group(read.deposits)];
+    const [transactions, addresses] = [group(read.transactions), group(read.addresses)];
+    const [settlements, whitelist] = [group(read.settlements), group(read.whitelist)];
+    const [holders, ofAnother] = [group(read.holders), group(read.ofAnother)];
+    const outgoing = group(read.outgoing);
+    return (id) => {
+      const records = new Records();
+      records.put({
+        withdrawals: withdrawals(id),
+        deposits: deposits(id),
+        transactions: transactions(id),
+        addresses: addresses(id),
+        settlements: settlements(id),
+        whitelist: whitelist(id),
+        // of any merchant: an event's id is used once
+        ingested: read.ingested,
+      });
+      for (const row of holders(id)) records.holders.set(row.referenceId, row.withdrawalId);
+      for (const row of ofAnother(id)) records.ofAnother.add(paymentKey(row.network, row.txid));
+      for (const row of outgoing(id)) records.outgoing.set(row.id, row.status);
+      return records;
+    };
   }
 
   /** Takes rows in their new image. */

@@ -21,7 +21,7 @@ import {
 import { recordVanished } from "../../ledger/watcher/record_findings.ts";
 import { readUnbrokenScan } from "../../ledger/watcher/scanned_ranges.ts";
 import { isAway } from "../runtime/is_away.ts";
-import type { PendingDeposit } from "../journal/decide_batch.ts";
+import type { PendingDeposit } from "../journal/context.ts";
 import { type Actor, type ActorKind, Actors } from "../runtime/actor.ts";
 import { type DueTimer, Timers } from "../runtime/timers.ts";
 

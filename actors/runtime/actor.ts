@@ -17,8 +17,6 @@ const log = getLogger(["engine", "actors"]);
 export interface Actor<M> {
   /** Handles one message; the next one waits until this is over. */
   receive(message: M): Promise<void>;
-  /** Called before the actor is dropped (idle, failed or stopping). */
-  release?(): void;
 }
 
 /** A kind of actors: how they are made and bounded. */
@@ -38,7 +36,7 @@ export interface ActorKind<M> {
    * Milliseconds for which what is away asks to be left alone; 0: unknown. The actor then tries at
    * that moment: with pauses of its own it would always find others there before it.
    */
-  restMs?(id: string): number;
+  coolDownMs?(id: string): number;
   /**
    * The most actors of the kind that work at the same time; the others wait for their turn. Without it
    * a thousand that wake at once would take all connections from everything else.
@@ -150,7 +148,6 @@ export class Actors<M> {
         });
         return;
       } catch (error) {
-        cell.actor?.release?.();
         cell.actor = null;
         const transient = this.kind.isTransient(error);
         if (!transient) failures++;
@@ -162,8 +159,8 @@ export class Actors<M> {
         });
         // waiting ends with the actor's part in it: when the process stops, or the bound is over
         if (transient && this.#closed) return;
-        const rest = transient ? this.kind.restMs?.(id) ?? 0 : 0;
-        const wait = Math.min(rest > 0 ? rest : pause, backoffMaxMs);
+        const coolDown = transient ? this.kind.coolDownMs?.(id) ?? 0 : 0;
+        const wait = Math.min(coolDown > 0 ? coolDown : pause, backoffMaxMs);
         await new Promise((resolve) => setTimeout(resolve, wait));
         pause = Math.min(pause * 2, backoffMaxMs);
       }
@@ -199,7 +196,6 @@ export class Actors<M> {
     if (cell.running !== null && !this.#abandoned) return;
     if (cell.idle !== null) clearTimeout(cell.idle);
     cell.idle = null;
-    cell.actor?.release?.();
     cell.actor = null;
     this.#cells.delete(id);
   }

@@ -10,10 +10,10 @@ import type { Sql } from "postgres";
 
 const log = getLogger(["engine", "timers"]);
 
-/** The most timers that are taken from the database at once, and how often in one look. */
+/** The most timers that are read at once, and how often in one poll. */
 const BATCH_LIMIT = 500;
 const BATCHES = 20;
-/** Timers that cannot be delivered of which each is remembered. */
+/** The most timers that are remembered as not deliverable. */
 const MOST_BROKEN = 1_000;
 
 /** Address of an actor: kind and id. */
@@ -47,7 +47,7 @@ export class Timers {
     this.#deliver = deliver;
   }
 
-  /** Timers that could not be delivered when they were last looked at. */
+  /** Timers that could not be delivered when they were last due. */
   get broken(): number {
     return this.#broken.size;
   }
@@ -66,7 +66,7 @@ export class Timers {
     await this.#sql`DELETE FROM hub.timer WHERE actor = ${key(address)} AND name = ${name}`;
   }
 
-  /** Looks for due timers from now on, every `everyMs`. */
+  /** Polls for due timers from now on, every `everyMs` milliseconds. */
   start(everyMs: number): void {
     this.#stopped = false;
     const tick = () => {
@@ -79,7 +79,7 @@ export class Timers {
     tick();
   }
 
-  /** Stops looking. */
+  /** Stops polling. */
   async stop(): Promise<void> {
     this.#stopped = true;
     if (this.#ticker !== null) clearTimeout(this.#ticker);

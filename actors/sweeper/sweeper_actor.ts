@@ -19,7 +19,7 @@ import {
   postpone,
   type SweepAddress,
   takeLateSweepAddresses,
-} from "../../ledger/sweeps/sweep_addresses.ts";
+} from "../../ledger/sweeps/targets.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { isAway } from "../runtime/is_away.ts";
 import { planAddress, type PlanDeps } from "./plan_address.ts";

@@ -3,7 +3,8 @@ import type { Sql } from "postgres";
 import type { BlockAnswer, Finality } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import {
-  dropUnreadable,
+  dropOneUnread,
+  dropUnread,
   listUnreadable,
   LONGEST_PAUSE_MS,
   storeUnreadable,
@@ -83,7 +84,7 @@ export class UnreadableBlocks {
   async passed(sql: Sql, view: Finality, upTo: number): Promise<void> {
     const isPassed = (block: UnreadableBlock) => block.view === view && block.height <= upTo;
     if (!this.#all.some(isPassed)) return;
-    await dropUnreadable(sql, this.#network, view, { last: upTo });
+    await dropUnread(sql, this.#network, view, upTo);
     this.#all = this.#all.filter((block) => !isPassed(block));
   }
 
@@ -91,7 +92,7 @@ export class UnreadableBlocks {
   async wasRead(sql: Sql, view: Finality, height: number): Promise<void> {
     const block = this.#at(view, height);
     if (block === undefined) return;
-    await dropUnreadable(sql, this.#network, view, { first: height, last: height });
+    await dropOneUnread(sql, this.#network, view, height);
     this.#all = this.#all.filter((other) => other !== block);
   }
 

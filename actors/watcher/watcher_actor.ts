@@ -61,7 +61,7 @@ export function watcherActors(deps: WatcherDeps): ActorKind<WatcherMessage> {
     idleMs: null,
     isTransient: isAway,
     // a node that refuses only what others ask of it would be at rest whenever this came by
-    restMs: (id) => {
+    coolDownMs: (id) => {
       const chain = chainOf(id);
       if (chain === undefined) return 0;
       const rests = deps.nodes(chain.network).map(({ coolDownMs }) => coolDownMs);

@@ -1,8 +1,4 @@
-/**
- * Holdings of wallets by the books, and the amounts owed to merchants.
- *
- * @module
- */
+/** What wallets should hold by the books, and what is owed to merchants. @module */
 
 import type { Sql } from "../database/connect.ts";
 import { type Amount, formatAmount } from "../money/amount.ts";

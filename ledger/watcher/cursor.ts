@@ -1,25 +1,24 @@
 import type { Sql } from "postgres";
 import type { Network } from "../money/pair.ts";
-import { shape } from "../shape.ts";
-import { bigint, type RowOf, text, time } from "../table.ts";
 
-const cursorShape = shape({
-  height: bigint(),
-  hash: text(),
+/** A block that was read, with the time of the one before it. */
+export interface ReadBlock {
+  readonly height: number;
+  readonly hash: string;
   /** Time of that block, Unix milliseconds. */
-  time: time(),
+  readonly time: number;
   /** Time of the block before it. */
-  previousTime: time(),
+  readonly previousTime: number;
+}
+
+/** Progress of one view of a network. */
+export interface Cursor extends ReadBlock {
   /**
    * The database's history in which it was read, and how many of its address gaps were watched.
    * Findings that were written since count only there: a promotion may have lost them.
    */
-  history: text(),
-});
-/** Progress of one view of a network. */
-export type Cursor = RowOf<typeof cursorShape>;
-/** A block that was read, with the time of the one before it. */
-export type ReadBlock = Omit<Cursor, "history">;
+  readonly history: string;
+}
 
 /** Reads a cursor; `null` before the network was first read. */
 export async function readCursor(
@@ -27,11 +26,19 @@ export async function readCursor(
   network: Network,
   view: "head" | "solid",
 ): Promise<Cursor | null> {
-  return cursorShape.first(
-    await sql`
+  const [row] = await sql<
+    { height: string; hash: string; time: Date; previous_time: Date; history: string }[]
+  >`
     SELECT height, hash, time, previous_time, (SELECT name FROM hub.scan_basis) AS history
-    FROM hub.cursor WHERE network = ${network} AND view = ${view}`,
-  );
+    FROM hub.cursor WHERE network = ${network} AND view = ${view}`;
+  if (row === undefined) return null;
+  return {
+    height: Number(row.height),
+    hash: row.hash,
+    time: row.time.getTime(),
+    previousTime: row.previous_time.getTime(),
+    history: row.history,
+  };
 }
 
 /**
@@ -41,7 +48,7 @@ export async function readCursor(
  *
  * @param from the cursor as it was read before the blocks were, or `null` where there must be none yet
  * @param blocks how many blocks were read between the two; it must be all of them
- * @returns true if it moved; false: another node was faster, or the database has another history,
+ * @returns whether it moved; `false`: another node was faster, or the database has another history,
  *   whose lost addresses have to be watched first
  * @throws {PostgresError} `check_violation` when blocks are missing
  */
@@ -71,7 +78,7 @@ export async function moveCursor(
   return rows.length > 0;
 }
 
-/** Stores the newest head block that was seen, from which the view goes on after a start. */
+/** Keeps how far the head was seen. Nothing rests on it: it is where the view goes on after a start. */
 export async function storeHead(
   sql: Sql,
   network: Network,

@@ -1,16 +1,16 @@
 import type { AnySql, Sql } from "../database/connect.ts";
 import type { Currency, Network } from "../money/pair.ts";
-import { shape } from "../shape.ts";
-import { bigint, type RowOf, text } from "../table.ts";
 
-const rangeShape = shape({ first: bigint(), last: bigint() });
 /** Heights from `first` to `last`, both included. */
-export type HeightRange = RowOf<typeof rangeShape>;
+export interface HeightRange {
+  readonly first: number;
+  readonly last: number;
+}
 
 /**
  * Marks solid blocks as read that an operator had read again. What the scan itself reads is marked
- * as its cursor moves. Blocks far below the first one that was ever read are not: what lies between
- * need not be read, so that there would be a gap where nothing is missing.
+ * as its cursor moves. Blocks far below the first one that was ever read are not: nobody claims that
+ * everything since them was read, so that there would be a gap where nothing is missing.
  *
  * @param blocks how many were really read, each the child of the one before
  * @param history of the cursor that was read before the blocks were
@@ -40,11 +40,10 @@ export async function readScannedRanges(
   sql: AnySql,
   network: Network,
 ): Promise<readonly HeightRange[]> {
-  return rangeShape.all(
-    await sql`
+  const rows = await sql<{ first: string; last: string }[]>`
     SELECT first_height AS first, last_height AS last FROM hub.scanned_range
-    WHERE network = ${network} ORDER BY first_height`,
-  );
+    WHERE network = ${network} ORDER BY first_height`;
+  return rows.map(({ first, last }) => ({ first: Number(first), last: Number(last) }));
 }
 
 /** Range that our own scan has read without a gap. */
@@ -56,7 +55,7 @@ export interface UnbrokenScan {
 }
 
 /**
- * The range that absence on a chain is proven by: nothing is, before its first height.
+ * What absence on a chain is proven by: nothing is, before its first height.
  *
  * @param cursor height of the solid cursor, read before
  */
@@ -71,16 +70,13 @@ export async function readUnbrokenScan(
   return { from: range.first, hasGap: range.first !== ranges[0]?.first };
 }
 
-const missedShape = shape({
-  network: text<Network>(),
-  currency: text<Currency>(),
-  first: bigint(),
-  last: bigint(),
-});
 /** Solid blocks that were read without a token contract that is configured now. */
-export type MissedBlocks = RowOf<typeof missedShape>;
+export interface MissedBlocks extends HeightRange {
+  readonly network: Network;
+  readonly currency: Currency;
+}
 
-/** Stores which token contracts the scan of a network knows from now on. Doing it again changes nothing. */
+/** Notes which token contracts the scan of a network knows from now on. Doing it again changes nothing. */
 export async function storeContracts(
   sql: Sql,
   network: Network,
@@ -92,9 +88,9 @@ export async function storeContracts(
 }
 
 /**
- * Stores that blocks were read again with the contracts of now. What touches neither end of what was
+ * Notes that blocks were read again with the contracts of now. What touches neither end of what was
  * missed leaves it: one range is all that is kept. In another history than they were read in, what
- * was written of them may be lost, and nothing is stored.
+ * was written of them may be lost, and nothing is noted.
  */
 export async function markReadWithContracts(
   sql: Sql,
@@ -116,9 +112,13 @@ export async function markReadWithContracts(
 
 /** Blocks that have to be read again, of contracts that are configured now. */
 export async function readMissedBlocks(sql: AnySql): Promise<readonly MissedBlocks[]> {
-  return missedShape.all(
-    await sql`
+  const rows = await sql<{ network: Network; currency: Currency; first: string; last: string }[]>`
     SELECT network, currency, missed_from AS first, missed_to AS last FROM hub.scanned_contract
-    WHERE left_at IS NULL AND missed_from IS NOT NULL ORDER BY network, currency`,
-  );
+    WHERE left_at IS NULL AND missed_from IS NOT NULL ORDER BY network, currency`;
+  return rows.map(({ network, currency, first, last }) => ({
+    network,
+    currency,
+    first: Number(first),
+    last: Number(last),
+  }));
 }

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { describe, it } from "@std/testing/bdd";
-import type { MerchantMessage } from "../../actors/merchant/decide.ts";
+import type { MerchantMessage } from "../../actors/merchant/decision.ts";
 import { REFUSAL_CODES } from "../../actors/merchant/refusal.ts";
 import { DEPOSITS, TOP_UPS } from "./deposits.ts";
 import { MANUAL_DEPOSITS } from "./manual_deposits.ts";

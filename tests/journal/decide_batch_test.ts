@@ -1,10 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import {
-  ActiveMerchants,
-  decideBatch,
-  decideMerchant,
-  type Deciding,
-} from "../../actors/journal/decide_batch.ts";
+import { decideBatch, decideMerchant, type Deciding } from "../../actors/journal/decide_batch.ts";
+import { ActiveMerchants } from "../../actors/journal/context.ts";
 import { QueuedCommand, type QueuedMessage } from "../../actors/journal/queue.ts";
 import { UnitOfWork } from "../../actors/journal/unit_of_work.ts";
 import { Records, RemainingLiquidity } from "../../actors/merchant/state.ts";
@@ -30,7 +26,7 @@ const NO_RECORDS: BatchRecords = {
 };
 
 function unitOf(read: Partial<BatchRecords> = {}): UnitOfWork {
-  const records = Records.of("mer_1", { ...NO_RECORDS, ...read });
+  const records = Records.perMerchant({ ...NO_RECORDS, ...read })("mer_1");
   return new UnitOfWork(stateOf({}), records, new RemainingLiquidity(() => null));
 }
 

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { DoubtfulMerchants } from "../../actors/journal/merchant_standing.ts";
-import { QueuedCommand, type QueuedMessage } from "../../actors/journal/queue.ts";
-import { recover, type Recovering, unanswered } from "../../actors/journal/recover.ts";
+import { QueuedCommand, type QueuedMessage, unanswered } from "../../actors/journal/queue.ts";
+import { recover, type Recovering } from "../../actors/journal/recover.ts";
 import { outcome } from "../decisions/support/messages.ts";
 import { reserveCommand } from "../support/books.ts";
 
@@ -28,16 +28,18 @@ async function recovered(
   const merchantIds = [...work.keys()];
   const why = kind === "poisoned" ? { kind, error } : { kind, error, costMs: 50, merchantIds };
   const recovering: Recovering = {
-    store: { isConnectionError: () => isConnectionError },
     process: (again, attempt) => recover(recovering, why, unanswered(again), attempt),
-    doubts: new DoubtfulMerchants(() => 0),
-    suspect: (id) => did.push(`suspect ${id}`),
-    pause: (id, { length }, costMs) => did.push(`pause ${id} ${length} ${costMs}`),
-    giveBack: (id, { length }) => length > 0 && did.push(`give back ${id} ${length}`),
-    quarantine: (queued) => {
-      did.push(`quarantine ${queued.kind}`);
-      if (queued.kind === "command") queued.answer({ kind: "failed" });
-      return Promise.resolve();
+    context: {
+      store: { isConnectionError: () => isConnectionError },
+      doubts: new DoubtfulMerchants(() => 0),
+      suspect: (id) => did.push(`suspect ${id}`),
+      pause: (id, { length }, costMs) => did.push(`pause ${id} ${length} ${costMs}`),
+      giveBack: (id, { length }) => length > 0 && did.push(`give back ${id} ${length}`),
+      quarantine: (queued) => {
+        did.push(`quarantine ${queued.kind}`);
+        if (queued.kind === "command") queued.answer({ kind: "failed" });
+        return Promise.resolve();
+      },
     },
   };
   await recover(recovering, why, work, 1);

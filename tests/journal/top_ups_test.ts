@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Committed } from "../../actors/journal/decide_batch.ts";
+import type { Committed } from "../../actors/journal/context.ts";
 import type { IssueAddress } from "../../actors/merchant/messages.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import { paymentActors } from "../../actors/payment/payment_actor.ts";

@@ -1,6 +1,6 @@
 import { assertEquals, assertLess } from "@std/assert";
 import { createJournalStore } from "../../ledger/journal/store.ts";
-import { recordNeeds } from "../../actors/journal/record_needs.ts";
+import { recordNeeds } from "../../actors/journal/open_batch.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import {
   addMerchant,

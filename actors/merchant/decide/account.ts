@@ -1,16 +1,8 @@
 import type { Settings } from "../../../ledger/journal/read_settings.ts";
 import { CURRENCIES, type Network, pairKey } from "../../../ledger/money/pair.ts";
 import type { DepositAddressRow } from "../../../ledger/rows.ts";
-import { decided, type DecisionResult, refused, timeOf } from "../decision.ts";
-import type { Answers } from "../merchants.ts";
-import type {
-  ActivateSettlementAddress,
-  AddressIssued,
-  AddSettlementAddress,
-  IssueAddress,
-  RemoveSettlementAddress,
-  UpdateProfile,
-} from "../messages.ts";
+import { decided, refused, timeOf, type Verb } from "../decision.ts";
+import type { IssueAddress } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
 import { approvedBy, isOwnRecord, madeBy } from "./audit.ts";
 
@@ -22,11 +14,7 @@ function acceptsDeposits(settings: Settings, network: Network): boolean {
 }
 
 /** Decides which address an end customer pays to: the one it has, or a fresh one. */
-export function issueAddress(
-  view: MerchantView,
-  settings: Settings,
-  message: IssueAddress,
-): DecisionResult<AddressIssued> {
+export const issueAddress: Verb<"issue-address"> = (view, message, settings) => {
   const { state } = view;
   const { kind, network, identifier, referenceId, fresh } = message;
   if (state.merchant.status !== "ACTIVE") return refused({ code: "merchant_not_active" });
@@ -57,7 +45,7 @@ export function issueAddress(
       createdAt: at,
     }],
   });
-}
+};
 
 /** The address that this request is about, if it was handed out before. */
 function existingAddress(view: MerchantView, message: IssueAddress): DepositAddressRow | undefined {
@@ -76,10 +64,7 @@ function existingAddress(view: MerchantView, message: IssueAddress): DepositAddr
 }
 
 /** Puts an address on the whitelist, not active yet. */
-export function addSettlementAddress(
-  view: MerchantView,
-  message: AddSettlementAddress,
-): DecisionResult<Answers["add-settlement-address"]> {
+export const addSettlementAddress: Verb<"add-settlement-address"> = (view, message) => {
   const { state, records } = view;
   const { network, address, label } = message;
   if (state.merchant.status !== "ACTIVE") return refused({ code: "merchant_not_active" });
@@ -100,24 +85,18 @@ export function addSettlementAddress(
     ...madeBy(message),
   };
   return decided(at, row, { whitelist: [row] });
-}
+};
 
 /** Takes an address off the whitelist. */
-export function removeSettlementAddress(
-  view: MerchantView,
-  message: RemoveSettlementAddress,
-): DecisionResult<Answers["remove-settlement-address"]> {
+export const removeSettlementAddress: Verb<"remove-settlement-address"> = (view, message) => {
   const row = view.records.whitelist.get(message.addressId);
   if (row === undefined || row.removedAt !== null) return refused({ code: "record_not_found" });
   const at = timeOf(view.state, message.at);
   return decided(at, {}, { whitelist: [{ ...row, active: false, removedAt: at }] });
-}
+};
 
 /** Opens or closes a whitelisted address for settlements; an administrator's word. */
-export function activateSettlementAddress(
-  view: MerchantView,
-  message: ActivateSettlementAddress,
-): DecisionResult<Answers["activate-settlement-address"]> {
+export const activateSettlementAddress: Verb<"activate-settlement-address"> = (view, message) => {
   const row = view.records.whitelist.get(message.addressId);
   if (row === undefined || row.removedAt !== null) return refused({ code: "record_not_found" });
   const changed = row.active !== message.active;
@@ -127,17 +106,14 @@ export function activateSettlementAddress(
   const approval = changed && message.active ? approvedBy(message.audit) : {};
   const next = { ...row, ...approval, active: message.active };
   return decided(timeOf(view.state, message.at), next, { whitelist: changed ? [next] : [] });
-}
+};
 
 /**
  * Changes a merchant's settings; what the patch does not name stays. A new secret makes the one it
  * replaces the previous one, valid for as long as the patch says: decided here, so that of two
  * rotations at once neither loses a secret that was just handed out.
  */
-export function updateProfile(
-  view: MerchantView,
-  message: UpdateProfile,
-): DecisionResult<Answers["update-profile"]> {
+export const updateProfile: Verb<"update-profile"> = (view, message) => {
   const { merchant } = view.state;
   const { webhookTimeout, ...patch } = message.patch;
   const overlaps = (patch.webhookPreviousUntil ?? 0) > message.at;
@@ -150,4 +126,4 @@ export function updateProfile(
     ...(webhookTimeout === undefined ? {} : { webhookTimeoutMs: webhookTimeout }),
   };
   return decided(timeOf(view.state, message.at), profile, { profile });
-}
+};

@@ -1,20 +1,18 @@
 import { add, negate, ZERO } from "../../../ledger/money/amount.ts";
 import { checkMove, type SettlementStatus } from "../../../ledger/money/transitions.ts";
 import type { SettlementRow, TransactionRow, WithdrawalRow } from "../../../ledger/payment_rows.ts";
-import { withdrawalConfirmedPayload } from "../../../webhooks/payloads.ts";
-import { withdrawalFailedPayload } from "../../../webhooks/payloads.ts";
-import type { OutcomeEvent } from "../chain_events.ts";
-import { decided, type Decision, type DecisionResult, post, timeOf } from "../decision.ts";
+import { withdrawalConfirmedPayload, withdrawalFailedPayload } from "../../../webhooks/payloads.ts";
+import { decided, type Decision, post, timeOf, type Verb } from "../decision.ts";
 import type { EndIds, EventIds } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
 import { clawBackMargin, payMargin } from "./margin.ts";
 import { chargesOf, endEvents, lineOf } from "./statement.ts";
 
 /**
- * Settles a withdrawal from what solid blocks say of its payout: paid and CONFIRMED, or refunded
- * and FAILED. Hearing it again changes nothing.
+ * Ends a withdrawal by what solid blocks say of its payout: paid and CONFIRMED, or refunded and FAILED.
+ * Reading it again changes nothing.
  */
-export function settlePayout(view: MerchantView, event: OutcomeEvent): DecisionResult<null> {
+export const endPayout: Verb<"outcome"> = (view, event) => {
   const at = timeOf(view.state, event.at);
   const known = decided(at, null, { consumed: [event.key] });
   const withdrawal = view.records.withdrawals.get(event.withdrawalId);
@@ -31,33 +29,32 @@ export function settlePayout(view: MerchantView, event: OutcomeEvent): DecisionR
       `Cannot settle a payout as ${withdrawal.status} cannot become ${reached}: ${withdrawal.id}`,
     );
   }
-  const changes = paid
-    ? confirmPayout(view, withdrawal, { ...event, txid: event.key.txid }, at)
-    : refund(view, withdrawal, {
-      ...event,
-      reason: event.reason ?? "payout failed",
-      txid: event.result === "failed" ? event.key.txid : null,
-    }, "dead");
-  const status = paid ? "COMPLETED" : "FAILED";
-  return decided(at, null, {
-    ...changes,
-    settlements: endSettlement(view, withdrawal, status, event.reason, at),
-    consumed: [event.key],
-  });
-}
+  const { txid } = event.key;
+  const reason = event.reason ?? "payout failed";
+  const changes = paid ? confirmPayout(view, withdrawal, { ...event, txid }, at) : failPayout(
+    view,
+    withdrawal,
+    { ...event, reason, txid: event.result === "failed" ? txid : null },
+    "dead",
+    event.reason,
+  );
+  return decided(at, null, { ...changes, consumed: [event.key] });
+};
 
 /** The transaction that paid a withdrawal, from a solid block. */
 export interface PaidBy {
   readonly txid: string;
   readonly height: number | null;
   readonly eventIds: EventIds;
+  /** As the settlement shows it; absent: none. */
+  readonly reason?: string | null;
 }
 
-/** A paid withdrawal's records: the reserve is spent, the margin due, the events made. */
+/** A paid withdrawal's records: the reserve is spent, the margin due, the events made, its settlement ended. */
 export function confirmPayout(
   view: PayoutView,
   withdrawal: WithdrawalRow,
-  { txid, height, eventIds }: PaidBy,
+  { txid, height, eventIds, reason = null }: PaidBy,
   at: number,
 ): Partial<Decision> & Pick<Decision, "postings"> {
   const { amount } = withdrawal;
@@ -75,6 +72,7 @@ export function confirmPayout(
     inbox: margin.inbox,
     withdrawals: [{ ...withdrawal, status: "CONFIRMED", txid, processedAt: at }],
     transactions: [line],
+    settlements: endSettlement(view, withdrawal, "COMPLETED", reason, at),
     // settlements are read, not called back
     events: withdrawal.settlementId !== null ? [] : endEvents(view.state, {
       ids: eventIds,
@@ -95,8 +93,8 @@ export function confirmPayout(
 }
 
 /** The settlement that a withdrawal carries out, at its end; nothing for an ordinary one. */
-export function endSettlement(
-  view: MerchantView,
+function endSettlement(
+  view: PayoutView,
   withdrawal: WithdrawalRow,
   status: "COMPLETED" | "FAILED",
   reason: string | null,
@@ -125,11 +123,30 @@ interface RefundStamp extends EndIds {
 /** A payout's account and statement line before its end. */
 export interface PayoutView {
   readonly state: MerchantView["state"];
-  readonly records: Pick<MerchantView["records"], "transactions">;
+  readonly records: Pick<MerchantView["records"], "transactions" | "settlements">;
 }
 
 function payoutLine(view: PayoutView, withdrawal: WithdrawalRow): TransactionRow {
   return lineOf(view.records, withdrawal, "change a withdrawal");
+}
+
+/**
+ * The records of a withdrawal that failed: its money back, its settlement ended.
+ *
+ * @param settlementReason as the settlement shows it, where that is another
+ */
+export function failPayout(
+  view: PayoutView,
+  withdrawal: WithdrawalRow,
+  stamp: RefundStamp,
+  from: "queued" | "dead" | "final",
+  settlementReason: string | null = stamp.reason,
+): Partial<Decision> {
+  const at = timeOf(view.state, stamp.at);
+  return {
+    ...refund(view, withdrawal, stamp, from),
+    settlements: endSettlement(view, withdrawal, "FAILED", settlementReason, at),
+  };
 }
 
 /**

@@ -1,4 +1,3 @@
-import type { Settings } from "../../../ledger/journal/read_settings.ts";
 import {
   add,
   LARGEST_BALANCE_BY_HAND,
@@ -8,9 +7,8 @@ import {
 import { pairKey } from "../../../ledger/money/pair.ts";
 import type { DepositRow } from "../../../ledger/payment_rows.ts";
 import type { IngestedRow } from "../../../ledger/rows.ts";
-import { decided, type DecisionResult, refused, timeOf } from "../decision.ts";
-import type { CreateDeposit, DecideDeposit, Ingestion } from "../messages.ts";
-import type { Answers } from "../merchants.ts";
+import { decided, refused, timeOf, type Verb } from "../decision.ts";
+import type { DecideDeposit, Ingestion } from "../messages.ts";
 import { CLAIM, type MerchantView, paymentKey } from "../state.ts";
 import { approvedBy, isBySameHand, isOwnRecord, madeBy } from "./audit.ts";
 import {
@@ -23,11 +21,7 @@ import {
 import { lineOf } from "./statement.ts";
 
 /** Books a deposit by hand: pending, until an operator or an upstream system decides on it. */
-export function createDeposit(
-  view: MerchantView,
-  settings: Settings,
-  message: CreateDeposit,
-): DecisionResult<Answers["create-deposit"]> {
+export const createDeposit: Verb<"create-deposit"> = (view, message, settings) => {
   const { state, records } = view;
   const { currency, network, amount, txid, depositAddressId } = message;
   if (settings.pairs.get(pairKey(currency, network))?.depositsEnabled !== true) {
@@ -80,13 +74,10 @@ export function createDeposit(
     deposits: [deposit],
     transactions: [line],
   });
-}
+};
 
 /** Decides on a deposit that was booked by hand; what the chain books only the chain decides. */
-export function decideDeposit(
-  view: MerchantView,
-  message: DecideDeposit,
-): DecisionResult<Answers["decide-deposit"]> {
+export const decideDeposit: Verb<"decide-deposit"> = (view, message) => {
   const { state, records } = view;
   const { ingestion, to } = message;
   const at = timeOf(state, message.at);
@@ -130,7 +121,7 @@ export function decideDeposit(
     : giveUpDeposit(view, deposit, { ...message, to, reason: message.reason ?? "operator" }, at);
   const [ended = deposit] = changes.deposits;
   return decided(at, { deposit: ended, changed: true }, { ...changes, ingested });
-}
+};
 
 /** True where one administrator alone may not confirm a deposit by hand: for its size, or with others. */
 function needsTwo(

@@ -3,9 +3,7 @@ import { portionDown } from "../../../ledger/money/fees.ts";
 import { type Currency, type Network, tokenDecimals } from "../../../ledger/money/pair.ts";
 import type { Account, MarginRow, WithdrawalRow } from "../../../ledger/payment_rows.ts";
 import type { InboxInsert, MerchantRow } from "../../../ledger/rows.ts";
-import { decided, type DecisionResult, post, type Posting, timeOf } from "../decision.ts";
-import type { MarginEvent } from "../chain_events.ts";
-import type { MerchantView } from "../state.ts";
+import { decided, post, type Posting, timeOf, type Verb } from "../decision.ts";
 import { lineEvent, newLine } from "./statement.ts";
 
 /** One fee that was taken, as margins see it. */
@@ -144,7 +142,7 @@ export function clawBackMargin(
 }
 
 /** Credits a share of another merchant's fees, with a statement line of its own and its event. */
-export function takeMargin(view: MerchantView, event: MarginEvent): DecisionResult<null> {
+export const takeMargin: Verb<"margin"> = (view, event) => {
   const { state } = view;
   const at = timeOf(state, event.at);
   const { merchantId, network } = event.key;
@@ -170,4 +168,4 @@ export function takeMargin(view: MerchantView, event: MarginEvent): DecisionResu
     events: [lineEvent(state, { id: event.eventId, line, postings, at })],
     consumed: [event.key],
   });
-}
+};

@@ -1,17 +1,22 @@
 import { verdictId } from "../../../ledger/ingested.ts";
-import type { Settings } from "../../../ledger/journal/read_settings.ts";
 import { networkFeeOf, withdrawalFees } from "../../../ledger/money/fees.ts";
 import { pairKey, tokenDecimals } from "../../../ledger/money/pair.ts";
 import type { WithdrawalRow } from "../../../ledger/payment_rows.ts";
 import type { IngestedRow } from "../../../ledger/rows.ts";
-import { decided, type Decision, type DecisionResult, refused, timeOf } from "../decision.ts";
-import type { BookPayout, IngestWithdrawal, SettleWithdrawal } from "../messages.ts";
+import {
+  decided,
+  type Decision,
+  type DecisionResult,
+  refused,
+  timeOf,
+  type Verb,
+} from "../decision.ts";
 import type { Answers } from "../merchants.ts";
+import type { IngestWithdrawal } from "../messages.ts";
 import { type MerchantView, paymentKey } from "../state.ts";
-import { confirmPayout, endSettlement, refund } from "./end_payout.ts";
+import { confirmPayout, failPayout } from "./end_payout.ts";
 import { ingestedRow } from "./manual_deposit.ts";
-import { afterOpening, openPayout, outgoingRow } from "./open_payout.ts";
-import { balanceRefusal } from "./withdrawal.ts";
+import { afterOpening, balanceRefusal, openPayout, outgoingRow } from "./withdrawal.ts";
 
 type Answer = Answers["ingest-withdrawal"];
 
@@ -21,10 +26,7 @@ type Answer = Answers["ingest-withdrawal"];
  * payout's transaction, or by one of another wallet or one that was declared dead, which then takes
  * the payout's place in the same commit and pays nothing else.
  */
-export function ingestWithdrawal(
-  view: MerchantView,
-  message: IngestWithdrawal,
-): DecisionResult<Answer> {
+export const ingestWithdrawal: Verb<"ingest-withdrawal"> = (view, message) => {
   const { records } = view;
   const { ingestion } = message;
   const at = timeOf(view.state, message.at);
@@ -37,7 +39,7 @@ export function ingestWithdrawal(
   return message.paidBy === null
     ? fail(view, message, withdrawal, at)
     : confirm(view, message, withdrawal, message.paidBy, at);
-}
+};
 
 function fail(
   view: MerchantView,
@@ -54,8 +56,7 @@ function fail(
   if (payout !== "queued" && payout !== "dead") return refused({ code: "already_sent", ...move });
   const reason = message.reason ?? "failed upstream";
   return decided(at, { status: "FAILED", changed: true }, {
-    ...refund(view, withdrawal, { ...message, reason }, payout),
-    settlements: endSettlement(view, withdrawal, "FAILED", reason, at),
+    ...failPayout(view, withdrawal, { ...message, reason }, payout),
     ingested,
   });
 }
@@ -102,7 +103,6 @@ function confirm(
   const { eventIds } = message;
   return decided(at, { status: "CONFIRMED", changed: true }, {
     ...confirmPayout(view, withdrawal, { txid, height, eventIds }, at),
-    settlements: endSettlement(view, withdrawal, "COMPLETED", null, at),
     voided,
     ingested: [ingested],
   });
@@ -115,10 +115,7 @@ const PAID_NOTHING = "the transaction paid nothing to the destination";
  * Settles a withdrawal whose transaction succeeded without the intended transfer: paid and CONFIRMED,
  * or refunded and FAILED. The payout is over either way, and no second verdict is taken.
  */
-export function settleWithdrawal(
-  view: MerchantView,
-  message: SettleWithdrawal,
-): DecisionResult<Answers["settle-withdrawal"]> {
+export const settleWithdrawal: Verb<"settle-withdrawal"> = (view, message) => {
   const { records } = view;
   const { verdict, network, paidBy } = message;
   const at = timeOf(view.state, message.at);
@@ -145,32 +142,16 @@ export function settleWithdrawal(
     txid: paidBy?.txid ?? null,
     createdAt: at,
   };
+  const { txid, height, eventIds } = message;
+  const changes = verdict === "paid"
+    ? confirmPayout(view, withdrawal, { txid, height, ...paidBy, eventIds }, at)
+    : failPayout(view, withdrawal, { ...message, reason: PAID_NOTHING }, "final");
   return decided(at, { status: to, changed: true }, {
-    ...changesOf(view, message, withdrawal, at),
+    ...changes,
     ingested: [line],
     consumed: message.quarantined === null ? [] : [message.quarantined],
   });
-}
-
-function changesOf(
-  view: MerchantView,
-  message: SettleWithdrawal,
-  withdrawal: WithdrawalRow,
-  at: number,
-): Partial<Decision> {
-  const { verdict, paidBy, txid, height, eventIds } = message;
-  if (verdict === "not_paid") {
-    const stamp = { ...message, reason: PAID_NOTHING };
-    return {
-      ...refund(view, withdrawal, stamp, "final"),
-      settlements: endSettlement(view, withdrawal, "FAILED", PAID_NOTHING, at),
-    };
-  }
-  return {
-    ...confirmPayout(view, withdrawal, { txid, height, ...paidBy, eventIds }, at),
-    settlements: endSettlement(view, withdrawal, "COMPLETED", null, at),
-  };
-}
+};
 
 /**
  * Books a transfer that has left the hot wallet as a withdrawal that the database has lost: reserved,
@@ -179,11 +160,7 @@ function changesOf(
  * wallet holds by now refuses it. Only what the books themselves cannot hold does: a second use of the
  * transaction, a taken reference, a balance below zero. Deciding it again changes nothing.
  */
-export function bookPayout(
-  view: MerchantView,
-  settings: Settings,
-  message: BookPayout,
-): DecisionResult<Answers["book-payout"]> {
+export const bookPayout: Verb<"book-payout"> = (view, message, settings) => {
   const { state, records } = view;
   const { currency, network, amount, referenceId, paidBy, ingestion } = message;
   const at = timeOf(state, message.at);
@@ -201,7 +178,7 @@ export function bookPayout(
   if (holder !== undefined) return refused({ code: "reference_taken", withdrawalId: holder });
   const networkFee = networkFeeOf(pair, message.dynamicFee);
   const fees = withdrawalFees(amount, settings.fees, networkFee, tokenDecimals(currency, network));
-  const short = balanceRefusal(view, currency, network, fees);
+  const short = balanceRefusal(view, message, fees);
   if (short !== null) return refused(short);
 
   const request = { ...message, settlementId: null, needsApproval: false };
@@ -218,4 +195,4 @@ export function bookPayout(
     outgoing: [{ ...outgoingRow(withdrawal, at), status: "void", reason: `paid by ${txid}` }],
     ingested: [{ ...ingestedRow(ingestion, merchantId, at), network, txid }],
   });
-}
+};

@@ -1,20 +1,10 @@
-import type { Settings } from "../../../ledger/journal/read_settings.ts";
 import type { SettlementRow, WithdrawalRow } from "../../../ledger/payment_rows.ts";
-import type { SubmittedEvent } from "../chain_events.ts";
-import { decided, type DecisionResult, refused, timeOf } from "../decision.ts";
-import {
-  type ApproveSettlement,
-  type CreateSettlement,
-  type DeclineSettlement,
-  NOT_INITIATED,
-  type SettlementCreated,
-} from "../messages.ts";
-import type { Answers } from "../merchants.ts";
+import { decided, refused, timeOf, type Verb } from "../decision.ts";
+import { type CreateSettlement, NOT_INITIATED } from "../messages.ts";
 import type { MerchantView } from "../state.ts";
 import { approvedBy, isOwnRecord, madeBy } from "./audit.ts";
 import { moveSettlement, openSettlement, refund } from "./end_payout.ts";
-import { giveUpAtOnce, openPayout, outgoingRow } from "./open_payout.ts";
-import { fundsRefusal, payoutFees } from "./withdrawal.ts";
+import { fundsRefusal, giveUpAtOnce, openPayout, outgoingRow, payoutFees } from "./withdrawal.ts";
 
 /** Time for which the same key gets the same answer. */
 const KEY_LIFETIME_MS = 24 * 3_600_000;
@@ -23,11 +13,7 @@ const KEY_LIFETIME_MS = 24 * 3_600_000;
  * Decides a settlement: a payout to one of the merchant's own, whitelisted and active addresses.
  * At or above the threshold it waits for an administrator.
  */
-export function settle(
-  view: MerchantView,
-  settings: Settings,
-  message: CreateSettlement,
-): DecisionResult<SettlementCreated> {
+export const settle: Verb<"create-settlement"> = (view, message, settings) => {
   const { state } = view;
   const { currency, network, amount } = message;
   const at = timeOf(state, message.at);
@@ -45,7 +31,7 @@ export function settle(
     row.removedAt === null
   );
   if (listed === undefined) return refused({ code: "destination_not_whitelisted" });
-  const short = fundsRefusal(view, currency, network, fees);
+  const short = fundsRefusal(view, message, fees);
   if (short !== null) return refused(short);
 
   const threshold = settings.settlementThresholds.get(currency);
@@ -86,7 +72,7 @@ export function settle(
     ...giveUpAtOnce(view, opened, { ...message.giveUp, at }),
     settlements: [failed],
   });
-}
+};
 
 /** The settlement made under the same key; one that could not be initiated has released it. */
 function sameKey(view: MerchantView, message: CreateSettlement): SettlementRow | undefined {
@@ -107,10 +93,7 @@ function withdrawalOf(view: MerchantView, settlement: SettlementRow): Withdrawal
 }
 
 /** Lets a waiting settlement go to the treasury. Approving it again changes nothing. */
-export function approveSettlement(
-  view: MerchantView,
-  message: ApproveSettlement,
-): DecisionResult<Answers["approve-settlement"]> {
+export const approveSettlement: Verb<"approve-settlement"> = (view, message) => {
   const settlement = view.records.settlements.get(message.settlementId);
   if (settlement === undefined) return refused({ code: "record_not_found" });
   const at = timeOf(view.state, message.at);
@@ -145,13 +128,10 @@ export function approveSettlement(
       return never;
     }
   }
-}
+};
 
 /** Turns a waiting settlement down (administrator) or back (merchant): refunded. */
-export function declineSettlement(
-  view: MerchantView,
-  message: DeclineSettlement,
-): DecisionResult<Answers["decline-settlement"]> {
+export const declineSettlement: Verb<"decline-settlement"> = (view, message) => {
   const settlement = view.records.settlements.get(message.settlementId);
   if (settlement === undefined) return refused({ code: "record_not_found" });
   const { to } = message;
@@ -165,10 +145,10 @@ export function declineSettlement(
     ...refund(view, withdrawal, message, null),
     settlements: [moved],
   });
-}
+};
 
 /** Moves a settlement whose transaction is signed and on its way. */
-export function submitSettlement(view: MerchantView, event: SubmittedEvent): DecisionResult<null> {
+export const submitSettlement: Verb<"submitted"> = (view, event) => {
   const at = timeOf(view.state, event.at);
   const withdrawal = view.records.withdrawals.get(event.withdrawalId);
   const settlement = view.records.settlements.get(withdrawal?.settlementId ?? "");
@@ -176,4 +156,4 @@ export function submitSettlement(view: MerchantView, event: SubmittedEvent): Dec
     ? [moveSettlement(settlement, ["SUBMITTED_TO_LEDGER"], null, at)]
     : [];
   return decided(at, null, { settlements: moves, consumed: [event.key] });
-}
+};

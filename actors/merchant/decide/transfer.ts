@@ -4,10 +4,18 @@
  * @module
  */
 
+import { pairKey } from "../../../ledger/money/pair.ts";
 import { type DepositRow, NO_HANDS } from "../../../ledger/payment_rows.ts";
 import type { InboxKey } from "../../../ledger/rows.ts";
-import type { SweptEvent, TransferEvent, VanishedEvent } from "../chain_events.ts";
-import { decided, type Decision, type DecisionResult, post, timeOf } from "../decision.ts";
+import type { TransferEvent } from "../chain_events.ts";
+import {
+  decided,
+  type Decision,
+  type DecisionResult,
+  post,
+  timeOf,
+  type Verb,
+} from "../decision.ts";
 import { CLAIM, type MerchantView, type Records, transferKey } from "../state.ts";
 import {
   confirmDeposit,
@@ -58,8 +66,20 @@ function openTransfer(
   );
 }
 
+/** Decides on a transfer that was seen, or is final. */
+export const decideTransfer: Verb<"transfer"> = (view, event, settings) => {
+  const pair = settings.pairs.get(pairKey(event.currency, event.key.network));
+  if (pair?.depositsEnabled !== true) {
+    return {
+      kind: "quarantined",
+      reason: `unclaimed: deposits of ${event.currency} are disabled`,
+    };
+  }
+  return event.phase === "seen" ? seeTransfer(view, event) : creditTransfer(view, event);
+};
+
 /** Books a transfer that is in a block, but not yet in a solid one. Seeing it again changes nothing. */
-export function seeTransfer(view: MerchantView, event: TransferEvent): DecisionResult<null> {
+function seeTransfer(view: MerchantView, event: TransferEvent): DecisionResult<null> {
   const at = timeOf(view.state, event.at);
   const { network, txid, logIndex } = event.key;
   const claim = claimOf(view.records, event.key);
@@ -81,7 +101,7 @@ export function seeTransfer(view: MerchantView, event: TransferEvent): DecisionR
  * counts, whatever was believed of it before, also where it says another amount than was seen. A
  * transaction that a deposit booked by hand has claimed is not credited again.
  */
-export function creditTransfer(view: MerchantView, event: TransferEvent): DecisionResult<null> {
+function creditTransfer(view: MerchantView, event: TransferEvent): DecisionResult<null> {
   const { records } = view;
   const at = timeOf(view.state, event.at);
   const { network, txid, logIndex } = event.key;
@@ -168,7 +188,7 @@ function awaitSweep(
  *
  * @throws when no such top-up waits for its sweep: the planner reports those only
  */
-export function confirmTopUp(view: MerchantView, event: SweptEvent): DecisionResult<null> {
+export const confirmTopUp: Verb<"swept"> = (view, event) => {
   const at = timeOf(view.state, event.at);
   const { network, txid, logIndex } = event.key;
   const deposit = view.records.deposits.get(transferKey(network, txid, logIndex));
@@ -193,13 +213,13 @@ export function confirmTopUp(view: MerchantView, event: SweptEvent): DecisionRes
     eventIds,
   });
   return decided(at, null, { ...changes, consumed: [event.key] });
-}
+};
 
 /**
  * Gives up a deposit whose transfer is proven never to become final. A deposit that was credited,
  * given up already, or is final and waits for its sweep, is left alone.
  */
-export function failDeposit(view: MerchantView, event: VanishedEvent): DecisionResult<null> {
+export const failDeposit: Verb<"vanished"> = (view, event) => {
   const at = timeOf(view.state, event.at);
   const { network, txid, logIndex } = event.key;
   const deposit = view.records.deposits.get(transferKey(network, txid, logIndex));
@@ -207,7 +227,7 @@ export function failDeposit(view: MerchantView, event: VanishedEvent): DecisionR
     ? giveUpDeposit(view, deposit, { ...event, to: "FAILED" }, at)
     : {};
   return decided(at, null, { ...changes, consumed: [event.key] });
-}
+};
 
 /**
  * The deposit booked by hand that has claimed a whole transaction. One that came to nothing claims

@@ -1,30 +1,22 @@
 import type { Settings } from "../../../ledger/journal/read_settings.ts";
-import { isExactIn } from "../../../ledger/money/amount.ts";
+import { add, isExactIn, negate } from "../../../ledger/money/amount.ts";
 import { networkFeeOf, type WithdrawalFees, withdrawalFees } from "../../../ledger/money/fees.ts";
-import { type Currency, type Network, pairKey, tokenDecimals } from "../../../ledger/money/pair.ts";
-import { decided, type DecisionResult, refused, timeOf } from "../decision.ts";
-import type {
-  ApproveWithdrawal,
-  DeclineWithdrawal,
-  PayoutRequest,
-  Reserve,
-  Reserved,
-} from "../messages.ts";
-import type { Answers } from "../merchants.ts";
+import { pairKey, tokenDecimals } from "../../../ledger/money/pair.ts";
+import type { WithdrawalRow } from "../../../ledger/payment_rows.ts";
+import type { OutgoingRow } from "../../../ledger/rows.ts";
+import { apply, decided, type Decision, post, refused, timeOf, type Verb } from "../decision.ts";
+import type { GiveUp, PayoutRequest } from "../messages.ts";
 import type { Refusal } from "../refusal.ts";
 import type { MerchantView } from "../state.ts";
-import { approvedBy, isOwnRecord } from "./audit.ts";
-import { refund } from "./end_payout.ts";
-import { giveUpAtOnce, openPayout, outgoingRow } from "./open_payout.ts";
+import { approvedBy, isOwnRecord, madeBy } from "./audit.ts";
+import { type PayoutView, refund } from "./end_payout.ts";
+import { earnMargin } from "./margin.ts";
+import { chargesOf, newLine } from "./statement.ts";
 
 /** Decides a withdrawal: the guards in the documented order, then the payout's records. */
-export function reserve(
-  view: MerchantView,
-  settings: Settings,
-  message: Reserve,
-): DecisionResult<Reserved> {
+export const reserve: Verb<"reserve"> = (view, message, settings) => {
   const { state } = view;
-  const { currency, network, destination, referenceId, pinnedTo } = message;
+  const { network, destination, referenceId, pinnedTo } = message;
   if (state.merchant.status !== "ACTIVE") return refused({ code: "merchant_not_active" });
   const fees = payoutFees(settings, message);
   if ("code" in fees) return refused(fees);
@@ -35,18 +27,18 @@ export function reserve(
   }
   const holder = referenceId === null ? undefined : view.records.holders.get(referenceId);
   if (holder !== undefined) return refused({ code: "reference_taken", withdrawalId: holder });
-  const short = fundsRefusal(view, currency, network, fees);
+  const short = fundsRefusal(view, message, fees);
   if (short !== null) return refused(short);
 
   const needsApproval = pinnedTo !== null;
-  const at = timeOf(state, message.at);
   const { withdrawalId, giveUp } = message;
+  const at = timeOf(state, message.at);
   const opened = openPayout(view, { ...message, settlementId: null, needsApproval }, fees);
   if (needsApproval) return decided(at, { withdrawalId, status: "PENDING_APPROVAL", fees }, opened);
   if (giveUp === null) return decided(at, { withdrawalId, status: "PENDING", fees }, opened);
   const changes = giveUpAtOnce(view, opened, { ...giveUp, at });
   return decided(at, { withdrawalId, status: "FAILED", fees }, changes);
-}
+};
 
 /** The fees of a payout as its pair charges them; a refusal where the pair does not pay it. */
 export function payoutFees(
@@ -66,24 +58,24 @@ export function payoutFees(
   return withdrawalFees(amount, settings.fees, networkFeeOf(pair, dynamicFee), decimals);
 }
 
+type Pair = Pick<PayoutRequest, "currency" | "network">;
+
 /** The refusal of a payout that cannot be funded, in the documented order; `null` for any other. */
 export function fundsRefusal(
   view: MerchantView,
-  currency: Currency,
-  network: Network,
+  pair: Pair,
   fees: WithdrawalFees,
 ): Refusal | null {
-  const short = balanceRefusal(view, currency, network, fees);
+  const short = balanceRefusal(view, pair, fees);
   if (short !== null) return short;
-  const left = view.liquidity.left(network, currency);
+  const left = view.liquidity.left(pair.network, pair.currency);
   return left !== null && left < fees.amount ? { code: "treasury_short" } : null;
 }
 
 /** The refusal of a payout that its merchant cannot pay; `null` for any other. */
 export function balanceRefusal(
   { state }: Pick<MerchantView, "state">,
-  currency: Currency,
-  network: Network,
+  { currency, network }: Pair,
   fees: WithdrawalFees,
 ): Refusal | null {
   const balance = state.balances.get(pairKey(currency, network));
@@ -95,10 +87,7 @@ export function balanceRefusal(
 }
 
 /** Lets a waiting withdrawal go to the treasury. Approving it again changes nothing. */
-export function approveWithdrawal(
-  view: MerchantView,
-  message: ApproveWithdrawal,
-): DecisionResult<Answers["approve-withdrawal"]> {
+export const approveWithdrawal: Verb<"approve-withdrawal"> = (view, message) => {
   const withdrawal = view.records.withdrawals.get(message.withdrawalId);
   if (withdrawal === undefined || withdrawal.settlementId !== null) {
     return refused({ code: "record_not_found" });
@@ -117,13 +106,10 @@ export function approveWithdrawal(
     withdrawals: [{ ...withdrawal, ...approvedBy(message.audit), status: "PENDING" }],
     outgoing: [outgoingRow(withdrawal, at)],
   });
-}
+};
 
 /** Turns a waiting withdrawal down (administrator) or back (merchant): refunded, reference freed. */
-export function declineWithdrawal(
-  view: MerchantView,
-  message: DeclineWithdrawal,
-): DecisionResult<Answers["decline-withdrawal"]> {
+export const declineWithdrawal: Verb<"decline-withdrawal"> = (view, message) => {
   const withdrawal = view.records.withdrawals.get(message.withdrawalId);
   if (withdrawal === undefined || withdrawal.settlementId !== null) {
     return refused({ code: "record_not_found" });
@@ -134,4 +120,156 @@ export function declineWithdrawal(
   }
   const changes = refund(view, withdrawal, message, null);
   return decided(timeOf(view.state, message.at), { status: "CANCELLED" }, changes);
+};
+
+/** A payout that a withdrawal or a settlement asks for. */
+export interface OpenRequest extends PayoutRequest {
+  readonly referenceId: string | null;
+  readonly description: string | null;
+  /** The settlement that it carries out, null for a withdrawal. */
+  readonly settlementId: string | null;
+  /** True where it waits for an administrator before anything can leave. */
+  readonly needsApproval: boolean;
+}
+
+/**
+ * The records of a payout as it begins: funds reserved, fees charged, the statement line, and the
+ * treasury's row, unless an administrator has to approve first.
+ */
+export function openPayout(
+  view: MerchantView,
+  request: OpenRequest,
+  fees: WithdrawalFees,
+): Partial<Decision> {
+  const { state } = view;
+  const { merchantId } = state.merchant;
+  const { currency, network, withdrawalId: id, settlementId, needsApproval } = request;
+  const { outgoingId, destination, referenceId, description } = request;
+  const { amount, baseFee, markupRate, markupAmount, commission, networkFee } = fees;
+  const at = timeOf(state, request.at);
+  const payment = { id, currency, network };
+  const margin = earnMargin(state.merchant, { ...payment, volume: amount, at }, [
+    { leg: "commission", account: "commission", fee: commission },
+  ]);
+  const line = newLine(state, {
+    id: request.transactionId,
+    paymentId: id,
+    type: settlementId === null ? "WITHDRAWAL" : "SETTLEMENT",
+    currency,
+    network,
+    effect: add(negate(fees.grossAmount), margin.own),
+    fee: fees.totalFees,
+    fromAddress: request.fromAddress,
+    toAddress: destination,
+    referenceId,
+    description,
+    createdAt: at,
+  });
+  const withdrawal: WithdrawalRow = {
+    ...payment,
+    merchantId,
+    seq: settlementId === null ? state.withdrawalSeq + 1 : null,
+    transactionSeq: line.seq,
+    settlementId,
+    outgoingId,
+    amount,
+    baseFee,
+    markupRate,
+    markupAmount,
+    networkFee,
+    margin: margin.amount,
+    marginTo: margin.to,
+    destination,
+    referenceId,
+    description,
+    status: needsApproval ? "PENDING_APPROVAL" : "PENDING",
+    reason: null,
+    txid: null,
+    createdAt: at,
+    processedAt: null,
+    ...madeBy(request),
+  };
+  const [commissionId, networkFeeId] = request.chargeIds;
+  const from = "available";
+  return {
+    postings: [
+      ...post(payment, { leg: "reserve", from, to: "reserved", amount }),
+      ...post(payment, { leg: "commission", from, to: "commission", amount: commission }),
+      ...post(payment, { leg: "network_fee", from, to: "network_fee", amount: networkFee }),
+      ...margin.postings,
+    ],
+    withdrawals: [withdrawal],
+    transactions: [line],
+    charges: chargesOf(state, payment, [
+      { type: "WITHDRAWAL_COMMISSION", amount: commission, id: commissionId },
+      { type: "NETWORK_FEE", amount: networkFee, id: networkFeeId },
+    ], at),
+    outgoing: needsApproval ? [] : [outgoingRow(withdrawal, at)],
+    margins: margin.rows,
+  };
+}
+
+/** The treasury's row of a withdrawal. */
+export function outgoingRow(withdrawal: WithdrawalRow, at: number): OutgoingRow {
+  const { outgoingId: id, merchantId, network, currency, amount, destination } = withdrawal;
+  return {
+    id,
+    merchantId,
+    kind: withdrawal.settlementId === null ? "payout" : "settlement",
+    paymentId: withdrawal.id,
+    network,
+    currency,
+    amount,
+    wallet: "hot",
+    destination,
+    status: "queued",
+    reason: null,
+    attempts: 0,
+    leaseUntil: null,
+    createdAt: at,
+    updatedAt: at,
+  };
+}
+
+/**
+ * A payout that was opened and is ended in the same commit: its withdrawal, and what its end reads.
+ *
+ * @param opened the records as `openPayout` makes them
+ * @throws when there is not exactly one withdrawal and one statement line
+ */
+export function afterOpening(
+  view: Pick<MerchantView, "state" | "records">,
+  opened: Decision,
+): { readonly withdrawal: WithdrawalRow; readonly after: PayoutView } {
+  const { withdrawals: [withdrawal], transactions: [line] } = opened;
+  if (withdrawal === undefined || line === undefined) {
+    throw new Error("Cannot end a payout as it was not opened");
+  }
+  const records = { transactions: new Map([[line.seq, line]]), settlements: new Map() };
+  return { withdrawal, after: { state: apply(view, opened), records } };
+}
+
+/**
+ * The records of a payout that is refunded in the commit that makes it: what was reserved and charged
+ * is there with its reversal, and the treasury's row is inserted as void, so that no moment exists
+ * in which it could be signed.
+ *
+ * @param changes the records as `openPayout` makes them, with a row of the treasury's
+ */
+export function giveUpAtOnce(
+  view: Pick<MerchantView, "state" | "records">,
+  changes: Partial<Decision>,
+  giveUp: GiveUp & { readonly at: number },
+): Partial<Decision> {
+  const opened = decided(giveUp.at, null, changes).decision;
+  const { withdrawal, after } = afterOpening(view, opened);
+  const back = refund(after, withdrawal, giveUp, "queued");
+  return {
+    ...back,
+    postings: [...opened.postings, ...back.postings],
+    charges: [...opened.charges, ...back.charges],
+    margins: [...opened.margins, ...back.margins],
+    outgoing: opened.outgoing.map((row) => ({ ...row, status: "void", reason: giveUp.reason })),
+    voided: [],
+  };
 }

@@ -241,5 +241,5 @@ function decideOn(
       }]]),
     },
   };
-  return reserve(view, settings, command);
+  return reserve(view, command, settings);
 }

@@ -5,8 +5,8 @@
  * @module
  */
 
-import { decide, type MerchantMessage } from "../../../actors/merchant/decide.ts";
-import { apply, type Decision } from "../../../actors/merchant/decision.ts";
+import { decide } from "../../../actors/merchant/decide.ts";
+import { apply, type Decision, type MerchantMessage } from "../../../actors/merchant/decision.ts";
 import type { Refusal } from "../../../actors/merchant/refusal.ts";
 import { type Amount, formatAmount, fromUnits, ZERO } from "../../../ledger/money/amount.ts";
 import type { Hands } from "../../../ledger/payment_rows.ts";
