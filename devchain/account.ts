@@ -18,12 +18,12 @@ export interface Usage {
 
 /** Stake of one resource, sun. */
 export interface Stake {
-  /** Own stake that is not lent out. */
+  /** Own stake that is not delegated. */
   readonly own: bigint;
-  /** Own stake lent to others. */
-  readonly lent: bigint;
-  /** Others' stake lent to this account. */
-  readonly borrowed: bigint;
+  /** Own stake delegated to others. */
+  readonly delegated: bigint;
+  /** Others' stake delegated to this account. */
+  readonly received: bigint;
 }
 
 /** Stake on its way back to the balance. */
@@ -48,7 +48,7 @@ export interface Account {
 }
 
 const NONE: Usage = { points: 0, at: 0 };
-const NO_STAKE: Stake = { own: 0n, lent: 0n, borrowed: 0n };
+const NO_STAKE: Stake = { own: 0n, delegated: 0n, received: 0n };
 
 /** An account that has just come into being. */
 export function newAccount(createdAt: number): Account {
@@ -75,39 +75,39 @@ export function writeAccount(state: Overlay, address: HexAddress, account: Accou
   state.set(`account/${address}`, JSON.stringify(account, writeBigint));
 }
 
-/** Stake lent from one account to another, sun. */
-export function readLoan(
+/** Stake delegated from one account to another, sun. */
+export function readDelegation(
   state: StateReader,
   from: HexAddress,
   to: HexAddress,
   resource: Resource,
 ): bigint {
-  return BigInt(state.get(`loan/${from}/${to}/${resource}`) ?? "0");
+  return BigInt(state.get(`delegation/${from}/${to}/${resource}`) ?? "0");
 }
 
-/** Stores what one account lends to another and keeps both sides' index of partners. */
-export function writeLoan(
+/** Stores a delegation and both sides' index of partners. */
+export function writeDelegation(
   state: Overlay,
   from: HexAddress,
   to: HexAddress,
   resource: Resource,
   amount: bigint,
 ): void {
-  state.set(`loan/${from}/${to}/${resource}`, amount === 0n ? undefined : String(amount));
+  state.set(`delegation/${from}/${to}/${resource}`, amount === 0n ? undefined : String(amount));
   const other: Resource = resource === "ENERGY" ? "BANDWIDTH" : "ENERGY";
-  const linked = amount > 0n || readLoan(state, from, to, other) > 0n;
-  setPartner(state, `lends/${from}`, to, linked);
-  setPartner(state, `borrows/${to}`, from, linked);
+  const linked = amount > 0n || readDelegation(state, from, to, other) > 0n;
+  setPartner(state, `delegates/${from}`, to, linked);
+  setPartner(state, `receives/${to}`, from, linked);
 }
 
 /** Accounts that an account delegates to, and those that delegate to it. */
 export function readPartners(
   state: StateReader,
   address: HexAddress,
-): { readonly lendsTo: readonly HexAddress[]; readonly borrowsFrom: readonly HexAddress[] } {
+): { readonly delegatesTo: readonly HexAddress[]; readonly receivesFrom: readonly HexAddress[] } {
   return {
-    lendsTo: partners(state, `lends/${address}`),
-    borrowsFrom: partners(state, `borrows/${address}`),
+    delegatesTo: partners(state, `delegates/${address}`),
+    receivesFrom: partners(state, `receives/${address}`),
   };
 }
 

@@ -159,11 +159,8 @@ export class ChainNode {
   }
 
   /**
-   * Makes blocks at once. The first one carries the present time, each further one `spacing` more
-   * than the one before; block time then runs on from there, at half the clock's pace until the
-   * clock has caught up.
-   *
-   * @param spacing milliseconds between the blocks
+   * Makes blocks at once: the first carries the present time, each further one `spacing` milliseconds
+   * more. Block time then runs on at half the clock's pace until the clock has caught up.
    */
   mine(count: number, spacing: number): void {
     if (count <= 0) return;
@@ -214,9 +211,8 @@ export class ChainNode {
   }
 
   /**
-   * The clock that blocks are stamped with. After blocks were mined ahead of real time it runs at
-   * half its pace until real time has caught up: clients that compare the two would otherwise take
-   * the node for a liar for ever.
+   * The clock of blocks. After blocks were mined ahead of real time it runs at half its pace until real
+   * time has caught up: clients that compare the two would otherwise take the node for a liar.
    */
   #clock(): number {
     const now = this.#now();
@@ -283,12 +279,10 @@ export class ChainNode {
     return outcome.execution;
   }
 
-  /** Works out afresh what the waiting transactions will do. */
+  /** Tries the waiting transactions afresh on the present state. */
   #expect(): void {
     this.#expected = new Overlay(this.store);
-    for (const { transaction, forced } of [...this.#pool.values()]) {
-      this.#admit(transaction, forced);
-    }
+    for (const { transaction, forced } of this.#pool.values()) this.#admit(transaction, forced);
   }
 
   #admit(transaction: Transaction, forced: ForcedFailure | null): void {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { addressWord, wordOf } from "./abi.ts";
+import { addressWord, wordOf } from "./contract.ts";
 import { type HexAddress, toBase58 } from "./address.ts";
 import { buildTransaction } from "./build.ts";
 import type { ChainNode } from "./chain_node.ts";

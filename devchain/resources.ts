@@ -24,10 +24,10 @@ export function usedAt(usage: Usage, now: number): number {
   return Math.floor((usage.points * (RECOVERY_MS - elapsed)) / RECOVERY_MS);
 }
 
-/** Points a day that an account's stake, own and borrowed, buys of a resource. */
+/** Points a day that an account's stake, own and received, buys of a resource. */
 export function stakedLimit(account: Account, resource: Resource): number {
-  const { own, borrowed } = account.stake[resource];
-  return pointsOf(own + borrowed, resource);
+  const { own, received } = account.stake[resource];
+  return pointsOf(own + received, resource);
 }
 
 /** Points a day that so much stake buys. @param stake sun */

@@ -17,13 +17,15 @@ import {
 } from "./contract.ts";
 import type { Overlay } from "./overlay.ts";
 import {
+  isSwitchStep,
   moveBalance,
   setTokenBalance,
+  switchToken,
   tokenBalance,
+  type TokenSwitchStep,
   TRANSFER_ENERGY,
   transferLog,
 } from "./token.ts";
-import { isSwitchStep, switchToken, type TokenSwitchStep } from "./token_switches.ts";
 
 /** Selector of the script's only function. */
 const SCRIPT_SELECTOR = "5c71c0de";

@@ -9,10 +9,10 @@ import {
   type Account,
   newAccount,
   readAccount,
-  readLoan,
+  readDelegation,
   type Stake,
   writeAccount,
-  writeLoan,
+  writeDelegation,
 } from "./account.ts";
 import { type HexAddress, isHexAddress, toBase58 } from "./address.ts";
 import { readContract } from "./contract.ts";
@@ -28,6 +28,16 @@ export type SystemResult =
   | { readonly ok: true; readonly fee: bigint }
   | { readonly ok: false; readonly refusal: NodeRefusal };
 
+/** One system contract on its way. */
+interface Run {
+  readonly state: Overlay;
+  readonly owner: HexAddress;
+  readonly account: Account;
+  readonly value: ContractValue;
+  /** Block time. */
+  readonly now: number;
+}
+
 /**
  * Carries out a system contract.
  *
@@ -40,26 +50,21 @@ export function runSystemContract(
   owner: HexAddress,
   now: number,
 ): SystemResult {
-  const value = call.parameter.value;
   const account = readAccount(state, owner);
   if (account === null) return { ok: false, refusal: unknownAccount(owner) };
-  switch (call.type) {
-    case "TransferContract":
-      return transfer(state, owner, account, value, now);
-    case "FreezeBalanceV2Contract":
-      return freeze(state, owner, account, value);
-    case "UnfreezeBalanceV2Contract":
-      return unfreeze(state, owner, account, value, now);
-    case "WithdrawExpireUnfreezeContract":
-      return withdrawUnfrozen(state, owner, account, now);
-    case "DelegateResourceContract":
-      return lend(state, owner, account, value, now);
-    case "UnDelegateResourceContract":
-      return takeBack(state, owner, account, value, now);
-    default:
-      return refused(`no such contract on this node: ${call.type}`);
-  }
+  const carryOut = CONTRACTS.get(call.type);
+  if (carryOut === undefined) return refused(`no such contract on this node: ${call.type}`);
+  return carryOut({ state, owner, account, value: call.parameter.value, now });
 }
+
+const CONTRACTS: ReadonlyMap<string, (run: Run) => SystemResult> = new Map([
+  ["TransferContract", transfer],
+  ["FreezeBalanceV2Contract", freeze],
+  ["UnfreezeBalanceV2Contract", unfreeze],
+  ["WithdrawExpireUnfreezeContract", withdrawUnfrozen],
+  ["DelegateResourceContract", delegate],
+  ["UnDelegateResourceContract", undelegate],
+]);
 
 /** The receiver of a TRX transfer, null when it is malformed. */
 export function transferReceiver(value: ContractValue): HexAddress | null {
@@ -67,13 +72,7 @@ export function transferReceiver(value: ContractValue): HexAddress | null {
   return typeof to === "string" && isHexAddress(to) ? to : null;
 }
 
-function transfer(
-  state: Overlay,
-  owner: HexAddress,
-  account: Account,
-  value: ContractValue,
-  now: number,
-): SystemResult {
+function transfer({ state, owner, account, value, now }: Run): SystemResult {
   const to = transferReceiver(value);
   const amount = sun(value, "amount");
   if (to === null) return refused("Invalid toAddress!");
@@ -95,12 +94,7 @@ function transfer(
   return { ok: true, fee };
 }
 
-function freeze(
-  state: Overlay,
-  owner: HexAddress,
-  account: Account,
-  value: ContractValue,
-): SystemResult {
+function freeze({ state, owner, account, value }: Run): SystemResult {
   const amount = sun(value, "frozen_balance");
   const resource = resourceOf(value);
   if (amount <= 0n) return refused("frozenBalance must be positive");
@@ -111,21 +105,14 @@ function freeze(
   if (resource === null) {
     return refused("ResourceCode error, valid ResourceCode[BANDWIDTH、ENERGY]");
   }
-  const stake = account.stake[resource];
   writeAccount(state, owner, {
-    ...withStake(account, resource, { ...stake, own: stake.own + amount }),
+    ...withStake(account, resource, { own: amount }),
     balance: account.balance - amount,
   });
   return { ok: true, fee: 0n };
 }
 
-function unfreeze(
-  state: Overlay,
-  owner: HexAddress,
-  account: Account,
-  value: ContractValue,
-  now: number,
-): SystemResult {
+function unfreeze({ state, owner, account, value, now }: Run): SystemResult {
   const amount = sun(value, "unfreeze_balance");
   const resource = resourceOf(value);
   if (resource === null) return refused("ResourceCode error.valid ResourceCode[BANDWIDTH、Energy]");
@@ -134,34 +121,35 @@ function unfreeze(
   if (amount <= 0n || amount > stake.own) {
     return refused(`Invalid unfreeze_balance, [${amount}] is error`);
   }
-  const waiting = account.unfreezing.filter((entry) => entry.expiresAt > now);
+  const { waiting, expired } = unfreezingOf(account, now);
   if (waiting.length >= MAX_UNFREEZINGS) {
     return refused("Invalid unfreeze operation, unfreezing times is over limit");
   }
   // As on TRON, what has expired is paid out with the next unstaking.
-  const expired = account.unfreezing.filter((entry) => entry.expiresAt <= now);
   writeAccount(state, owner, {
-    ...withStake(account, resource, { ...stake, own: stake.own - amount }),
-    balance: account.balance + expired.reduce((sum, entry) => sum + entry.amount, 0n),
+    ...withStake(account, resource, { own: -amount }),
+    balance: account.balance + expired,
     unfreezing: [...waiting, { resource, amount, expiresAt: now + UNFREEZE_DELAY_MS }],
   });
   return { ok: true, fee: 0n };
 }
 
-function withdrawUnfrozen(
-  state: Overlay,
-  owner: HexAddress,
-  account: Account,
-  now: number,
-): SystemResult {
-  const expired = account.unfreezing.filter((entry) => entry.expiresAt <= now);
-  if (expired.length === 0) return refused("no unFreeze balance to withdraw ");
+function withdrawUnfrozen({ state, owner, account, now }: Run): SystemResult {
+  const { waiting, expired } = unfreezingOf(account, now);
+  if (expired === 0n) return refused("no unFreeze balance to withdraw ");
   writeAccount(state, owner, {
     ...account,
-    balance: account.balance + expired.reduce((sum, entry) => sum + entry.amount, 0n),
-    unfreezing: account.unfreezing.filter((entry) => entry.expiresAt > now),
+    balance: account.balance + expired,
+    unfreezing: waiting,
   });
   return { ok: true, fee: 0n };
+}
+
+/** Unstakings that are locked still, and the sum of those that are not. */
+function unfreezingOf({ unfreezing }: Account, now: number) {
+  const waiting = unfreezing.filter((entry) => entry.expiresAt > now);
+  const expired = unfreezing.filter((entry) => entry.expiresAt <= now);
+  return { waiting, expired: expired.reduce((sum, entry) => sum + entry.amount, 0n) };
 }
 
 /**
@@ -170,21 +158,15 @@ function withdrawUnfrozen(
  * @returns sun
  */
 export function delegatable(account: Account, resource: Resource, now: number): bigint {
-  const { own, borrowed } = account.stake[resource];
+  const { own, received } = account.stake[resource];
   const used = usedAt(resource === "ENERGY" ? account.energy : account.net, now);
-  // Usage is held against borrowed stake first.
-  const occupied = stakeOf(used, resource) - borrowed;
+  // Usage is held against received stake first.
+  const occupied = stakeOf(used, resource) - received;
   if (occupied <= 0n) return own;
   return own > occupied ? own - occupied : 0n;
 }
 
-function lend(
-  state: Overlay,
-  owner: HexAddress,
-  account: Account,
-  value: ContractValue,
-  now: number,
-): SystemResult {
+function delegate({ state, owner, account, value, now }: Run): SystemResult {
   const amount = sun(value, "balance");
   const resource = resourceOf(value);
   const to = value["receiver_address"];
@@ -207,76 +189,38 @@ function lend(
   if (readContract(state, to) !== null) {
     return refused("Do not allow delegate resources to contract addresses");
   }
-  const given = account.stake[resource];
-  const got = receiver.stake[resource];
-  writeAccount(
-    state,
-    owner,
-    withStake(account, resource, { ...given, own: given.own - amount, lent: given.lent + amount }),
-  );
-  writeAccount(
-    state,
-    to,
-    withStake(receiver, resource, { ...got, borrowed: got.borrowed + amount }),
-  );
-  writeLoan(state, owner, to, resource, readLoan(state, owner, to, resource) + amount);
+  writeAccount(state, owner, withStake(account, resource, { own: -amount, delegated: amount }));
+  writeAccount(state, to, withStake(receiver, resource, { received: amount }));
+  writeDelegation(state, owner, to, resource, readDelegation(state, owner, to, resource) + amount);
   return { ok: true, fee: 0n };
 }
 
-function takeBack(
-  state: Overlay,
-  owner: HexAddress,
-  account: Account,
-  value: ContractValue,
-  now: number,
-): SystemResult {
+function undelegate({ state, owner, account, value, now }: Run): SystemResult {
   const amount = sun(value, "balance");
   const resource = resourceOf(value);
   const from = value["receiver_address"];
   if (resource === null) return refused("ResourceCode error.valid ResourceCode[BANDWIDTH、Energy]");
   if (typeof from !== "string" || !isHexAddress(from)) return refused("Invalid receiverAddress");
   if (from === owner) return refused("receiverAddress must not be the same as ownerAddress");
-  const loan = readLoan(state, owner, from, resource);
-  if (loan === 0n) return refused("delegated Resource does not exist");
+  const delegation = readDelegation(state, owner, from, resource);
+  if (delegation === 0n) return refused("delegated Resource does not exist");
   if (amount <= 0n) return refused("unDelegateBalance must be more than 0 TRX");
-  if (amount > loan) {
+  if (amount > delegation) {
     const kind = resource === "ENERGY" ? "Energy" : "BANDWIDTH";
     return refused(
-      `insufficient delegatedFrozenBalance(${kind}), request=${amount}, unlock_balance=${loan}`,
+      `insufficient delegatedFrozenBalance(${kind}), request=${amount}, unlock_balance=${delegation}`,
     );
   }
   const receiver = readAccount(state, from);
   if (receiver === null) {
-    throw new RangeError(`Cannot take back a loan as its holder is gone: ${from}`);
+    throw new RangeError(`Cannot undelegate as its holder is gone: ${from}`);
   }
   const moved = movedUsage(receiver, resource, amount, now);
-  const got = receiver.stake[resource];
-  const given = account.stake[resource];
-  writeAccount(
-    state,
-    from,
-    withUsage(
-      withStake(receiver, resource, { ...got, borrowed: got.borrowed - amount }),
-      resource,
-      -moved,
-      now,
-    ),
-  );
-  writeAccount(
-    state,
-    owner,
-    withUsage(
-      withStake(account, resource, {
-        ...given,
-        own: given.own + amount,
-        lent: given.lent - amount,
-      }),
-      resource,
-      moved,
-      now,
-    ),
-  );
-  writeLoan(state, owner, from, resource, loan - amount);
+  const holder = withStake(receiver, resource, { received: -amount });
+  writeAccount(state, from, withUsage(holder, resource, -moved, now));
+  const giver = withStake(account, resource, { own: amount, delegated: -amount });
+  writeAccount(state, owner, withUsage(giver, resource, moved, now));
+  writeDelegation(state, owner, from, resource, delegation - amount);
   return { ok: true, fee: 0n };
 }
 
@@ -293,7 +237,13 @@ function withUsage(account: Account, resource: Resource, points: number, now: nu
   return { ...account, [field]: { points: usedAt(account[field], now) + points, at: now } };
 }
 
-function withStake(account: Account, resource: Resource, stake: Stake): Account {
+function withStake(account: Account, resource: Resource, change: Partial<Stake>): Account {
+  const { own, delegated, received } = account.stake[resource];
+  const stake = {
+    own: own + (change.own ?? 0n),
+    delegated: delegated + (change.delegated ?? 0n),
+    received: received + (change.received ?? 0n),
+  };
   return { ...account, stake: { ...account.stake, [resource]: stake } };
 }
 

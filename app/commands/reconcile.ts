@@ -12,7 +12,7 @@
 
 import { compareAll } from "../../actors/reconcile/compare_all.ts";
 import type { ReportedPart } from "../../actors/reconcile/report.ts";
-import { WalletFault } from "../../chains/wallet/wallet_fault.ts";
+import { WalletFault } from "../../chains/wallet/secret_file.ts";
 import { delay } from "../../ledger/database/delay.ts";
 import { storeReport } from "../../ledger/reconcile/reports.ts";
 import { chainsToRead } from "../open/open_chains.ts";

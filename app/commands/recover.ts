@@ -1,5 +1,5 @@
 import { newId } from "../../actors/runtime/ids.ts";
-import { publicAddresses } from "../../chains/wallet/public_addresses.ts";
+import { publicAddresses } from "../../chains/wallet/addresses.ts";
 import {
   closeLostPayments,
   listLostPayments,

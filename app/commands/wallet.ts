@@ -9,7 +9,7 @@ import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import { openPublicWallet, publicFileText } from "../../chains/wallet/public_wallet.ts";
 import { readPassphraseFile } from "../../chains/wallet/secret_file.ts";
 import { exportMnemonic } from "../../chains/wallet/unlock_wallet.ts";
-import { WalletFault } from "../../chains/wallet/wallet_fault.ts";
+import { WalletFault } from "../../chains/wallet/secret_file.ts";
 import { type Network, SERVED_NETWORKS } from "../../ledger/money/pair.ts";
 import { type Env, need, type Output, type Program, Refused, runProgram } from "./command.ts";
 import { closeLost, recover, showLost } from "./recover.ts";

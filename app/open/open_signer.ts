@@ -7,7 +7,7 @@
 
 import { getLogger } from "@logtape/logtape";
 import { createSigner } from "../../chains/signer/create_signer.ts";
-import type { KeptSignature, SignedMemory } from "../../chains/signer/signed_memory.ts";
+import type { StoredSignature, SignedMemory } from "../../chains/signer/signed_memory.ts";
 import { steadyClock } from "../../chains/signer/steady_clock.ts";
 import { SpendingLimits, type SpentHours } from "../../chains/signer/spending_limits.ts";
 import type { SignerSettings } from "../../chains/signer/signer_settings.ts";
@@ -32,11 +32,11 @@ export interface SignerState {
   /** Amounts that an earlier process signed away. */
   readonly spent?: SpentHours;
   /** Makes the amounts that are signed away durable. */
-  readonly keepSpent?: (spent: SpentHours) => Promise<void>;
+  readonly persistSpent?: (spent: SpentHours) => Promise<void>;
   /** Signatures that an earlier process made lately. */
   readonly memory?: SignedMemory;
   /** Makes signatures durable. */
-  readonly keepSigned?: (batch: readonly KeptSignature[]) => Promise<void>;
+  readonly persistSigned?: (batch: readonly StoredSignature[]) => Promise<void>;
 }
 
 /** A composed signer. */
@@ -86,7 +86,7 @@ export async function openSigner(
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     readsOnly: true,
   });
-  const { isPaused, keepSpent, memory, keepSigned } = state;
+  const { isPaused, persistSpent, memory, persistSigned } = state;
   const intents = createIntentSource(sql);
   const steady = steadyClock();
   const spending = new SpendingLimits(settings.limits ?? {}, state.spent);
@@ -97,9 +97,9 @@ export async function openSigner(
       builders: settings.networks.map(createTronTransferBuilder),
       ...(settings.coldAddresses === undefined ? {} : { coldAddresses: settings.coldAddresses }),
       spending,
-      ...(keepSpent === undefined ? {} : { keepSpent }),
+      ...(persistSpent === undefined ? {} : { persistSpent }),
       ...(memory === undefined ? {} : { memory }),
-      ...(keepSigned === undefined ? {} : { keepSigned }),
+      ...(persistSigned === undefined ? {} : { persistSigned }),
       isPaused,
       now: Date.now,
       steady,

@@ -11,7 +11,7 @@ import {
   type PublicWallet,
 } from "../../chains/wallet/public_wallet.ts";
 import { OLD_FORM } from "../../chains/wallet/wallet_file.ts";
-import { WalletFault } from "../../chains/wallet/wallet_fault.ts";
+import { WalletFault } from "../../chains/wallet/secret_file.ts";
 import { randomHex, readStored, store } from "./data_folder.ts";
 
 /** A wallet's public side, and where the signer finds the rest. */

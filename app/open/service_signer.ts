@@ -1,14 +1,13 @@
 import type { Signer } from "../../chains/signer.ts";
 import type { ColdAddresses } from "../../chains/signer/destination_rule.ts";
-import { signerPermissions } from "../../chains/signer/signer_permissions.ts";
+import { type SignerNetwork, signerPermissions } from "../../chains/signer/signer_settings.ts";
 import { createSocketSigner, type SignerWallet } from "../../chains/signer/socket_client.ts";
 import type { Limit, Limits } from "../../chains/signer/spending_limits.ts";
-import { createWorkerSigner } from "../workers/worker_signer.ts";
-import type { SignerNetwork } from "../../chains/signer/signer_settings.ts";
 import { fingerprintOf } from "../../chains/wallet/public_wallet.ts";
-import type { Config } from "../config/config.ts";
-import { CURRENCIES, NETWORKS } from "../../ledger/money/pair.ts";
 import { databaseAccess } from "../../ledger/database/database_url.ts";
+import { CURRENCIES, NETWORKS } from "../../ledger/money/pair.ts";
+import type { Config } from "../config/config.ts";
+import { createWorkerSigner } from "../workers/worker_signer.ts";
 import type { Wallet } from "./open_wallet.ts";
 import { sharedUser, socketOwner } from "./signer_user.ts";
 

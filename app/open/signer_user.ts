@@ -5,7 +5,7 @@
  * @module
  */
 
-import { WalletFault } from "../../chains/wallet/wallet_fault.ts";
+import { WalletFault } from "../../chains/wallet/secret_file.ts";
 import type { Config } from "../config/config.ts";
 
 /**

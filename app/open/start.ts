@@ -1,4 +1,4 @@
-import { WalletFault } from "../../chains/wallet/wallet_fault.ts";
+import { WalletFault } from "../../chains/wallet/secret_file.ts";
 import { UnusableChain } from "./open_chains.ts";
 import { isUnsafeServer } from "./open_database.ts";
 

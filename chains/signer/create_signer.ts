@@ -16,7 +16,7 @@ import {
 } from "../signer.ts";
 import type { KeySource } from "../wallet/unlock_wallet.ts";
 import { type ColdAddresses, destinationFault } from "./destination_rule.ts";
-import { type KeptSignature, SignedMemory } from "./signed_memory.ts";
+import { type StoredSignature, SignedMemory } from "./signed_memory.ts";
 import { type SpendingLimits, type SpentHours } from "./spending_limits.ts";
 import type { TransferBuilder } from "./transfer_builder.ts";
 
@@ -40,11 +40,11 @@ export interface SignerOptions {
   readonly coldAddresses?: ColdAddresses;
   readonly spending: SpendingLimits;
   /** Makes durable what was signed away; no signature leaves before it is. */
-  readonly keepSpent?: (spent: SpentHours) => Promise<void>;
+  readonly persistSpent?: (spent: SpentHours) => Promise<void>;
   /** Signatures of late; an empty one where there is no earlier life to know of. */
   readonly memory?: SignedMemory;
   /** Makes signatures durable; none leaves before it is. */
-  readonly keepSigned?: (batch: readonly KeptSignature[]) => Promise<void>;
+  readonly persistSigned?: (batch: readonly StoredSignature[]) => Promise<void>;
   /** While true every request is refused as `paused`; asked before a batch is signed. */
   readonly isPaused?: () => boolean | Promise<boolean>;
   /** Wall clock, Unix milliseconds: blocks are compared with it. */
@@ -70,7 +70,7 @@ interface Desk extends SignerOptions {
   /** True if something was signed away that is not durably counted yet. */
   hasUncounted: boolean;
   /** Signatures that are not durable yet. */
-  unkept: KeptSignature[];
+  unkept: StoredSignature[];
   /** True if the last write failed; nothing new is signed until one has succeeded. */
   isBroken: boolean;
 }
@@ -158,7 +158,7 @@ function answer(desk: Desk, request: SignRequest, intent: Intent | undefined): S
  * for by the next. The sums come first: a crash in between counts twice, never not at all.
  */
 function keeper(desk: Desk): () => Promise<void> {
-  const { keepSpent, keepSigned } = desk;
+  const { persistSpent, persistSigned } = desk;
   let last: Promise<void> = Promise.resolve();
   return () => {
     const turn = async () => {
@@ -169,9 +169,9 @@ function keeper(desk: Desk): () => Promise<void> {
       desk.hasUncounted = false;
       let isCounted = !hasUncounted;
       try {
-        if (hasUncounted) await keepSpent?.(desk.spending.spent(steadyNow(desk)));
+        if (hasUncounted) await persistSpent?.(desk.spending.spent(steadyNow(desk)));
         isCounted = true;
-        if (batch.length > 0) await keepSigned?.(batch);
+        if (batch.length > 0) await persistSigned?.(batch);
         desk.isBroken = false;
       } catch (error) {
         desk.unkept = [...batch, ...desk.unkept];

@@ -168,9 +168,9 @@ class Peer {
     try {
       switch (request.op) {
         case "sign":
-          return { id, answers: [...await this.#handler.sign(request.requests)] };
+          return { id, answers: await this.#handler.sign(request.requests) };
         case "live":
-          return { id, remembered: [...await this.#handler.live(request.outgoingIds)] };
+          return { id, remembered: await this.#handler.live(request.outgoingIds) };
         case "status":
           return { id, status: await this.#handler.status() };
         default:

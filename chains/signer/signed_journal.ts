@@ -13,7 +13,7 @@
 import { getLogger } from "@logtape/logtape";
 import { z } from "zod";
 import { type Network, NETWORKS } from "../../ledger/money/pair.ts";
-import { type KeptSignature, SignedMemory } from "./signed_memory.ts";
+import { type StoredSignature, SignedMemory } from "./signed_memory.ts";
 
 const log = getLogger(["engine", "chains", "signer"]);
 
@@ -51,7 +51,7 @@ export interface SignedJournal {
    *
    * @throws when it is not durable; then the whole batch has to be given again
    */
-  append(batch: readonly KeptSignature[]): Promise<void>;
+  append(batch: readonly StoredSignature[]): Promise<void>;
   close(): void;
 }
 
@@ -77,7 +77,7 @@ export async function openSignedJournal(
   }
   numbers.sort((one, other) => one - other);
   const parts: Part[] = [];
-  const kept: KeptSignature[] = [];
+  const kept: StoredSignature[] = [];
   for (const number of numbers) {
     const part = newPart(folder, number);
     for (const signature of await readPart(part.path)) {
@@ -106,7 +106,7 @@ class Journal implements SignedJournal {
     this.#next = next;
   }
 
-  async append(batch: readonly KeptSignature[]): Promise<void> {
+  async append(batch: readonly StoredSignature[]): Promise<void> {
     const { part, file } = this.#current ??= await this.#open();
     for (const signature of batch) countIn(part, signature);
     try {
@@ -161,12 +161,12 @@ function newPart(folder: string, number: number): Part {
 }
 
 /** Counts a signature in. */
-function countIn(part: Part, { network, signed }: KeptSignature): void {
+function countIn(part: Part, { network, signed }: StoredSignature): void {
   part.count += 1;
   part.latest.set(network, Math.max(signed.expiresAt, part.latest.get(network) ?? -Infinity));
 }
 
-async function readPart(path: string): Promise<KeptSignature[]> {
+async function readPart(path: string): Promise<StoredSignature[]> {
   const bytes = await Deno.readFile(path);
   const end = bytes.lastIndexOf(NEWLINE) + 1;
   if (end < bytes.length) {

@@ -21,7 +21,7 @@ const MOST = 100_000;
 const SWEEP_STEP = 5_000;
 
 /** A signature, with what it commits to. */
-export interface KeptSignature {
+export interface StoredSignature {
   readonly outgoingId: string;
   readonly network: Network;
   readonly details: string;
@@ -36,7 +36,7 @@ function detailsOf(intent: Intent): string {
 
 /** Signatures by intent. */
 export class SignedMemory {
-  readonly #entries = new Map<string, KeptSignature>();
+  readonly #entries = new Map<string, StoredSignature>();
   readonly #txids = new Set<string>();
   readonly #passed = new Map<Network, number>();
   readonly #most: number;
@@ -46,7 +46,7 @@ export class SignedMemory {
    * @param kept of an earlier life, oldest first
    * @param most signatures that are remembered at a time
    */
-  constructor(kept: readonly KeptSignature[] = [], most: number = MOST) {
+  constructor(kept: readonly StoredSignature[] = [], most: number = MOST) {
     this.#most = most;
     for (const entry of kept) this.#put(entry);
     this.#sweepAt = Math.min(this.#entries.size + SWEEP_STEP, most);
@@ -84,9 +84,9 @@ export class SignedMemory {
   }
 
   /** Remembers a signature. */
-  keep(intent: Intent, signed: SignedTransaction): KeptSignature {
+  keep(intent: Intent, signed: SignedTransaction): StoredSignature {
     const { outgoingId, network } = intent;
-    const entry: KeptSignature = { outgoingId, network, details: detailsOf(intent), signed };
+    const entry: StoredSignature = { outgoingId, network, details: detailsOf(intent), signed };
     this.#put(entry);
     return entry;
   }
@@ -110,14 +110,14 @@ export class SignedMemory {
     this.#sweepAt = Math.min(this.#entries.size + SWEEP_STEP, this.#most);
   }
 
-  #put(entry: KeptSignature): void {
+  #put(entry: StoredSignature): void {
     const earlier = this.#entries.get(entry.outgoingId);
     if (earlier !== undefined) this.#forget(earlier);
     this.#entries.set(entry.outgoingId, entry);
     this.#txids.add(entry.signed.txid);
   }
 
-  #forget({ outgoingId, signed }: KeptSignature): void {
+  #forget({ outgoingId, signed }: StoredSignature): void {
     this.#entries.delete(outgoingId);
     this.#txids.delete(signed.txid);
   }

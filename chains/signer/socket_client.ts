@@ -101,7 +101,7 @@ class Client implements SocketSigner {
       throw new SignerUnavailable(`Cannot sign as ${this.#trouble}`);
     }
     if (requests.length === 0) return [];
-    const response = await this.#ask((id) => ({ id, op: "sign", requests: copyOf(requests) }));
+    const response = await this.#ask((id) => ({ id, op: "sign", requests }));
     if ("answers" in response && response.answers.length === requests.length) {
       return response.answers;
     }
@@ -111,7 +111,7 @@ class Client implements SocketSigner {
 
   async live(outgoingIds: readonly string[]): Promise<readonly RememberedSignature[]> {
     if (outgoingIds.length === 0) return [];
-    const response = await this.#ask((id) => ({ id, op: "live", outgoingIds: [...outgoingIds] }));
+    const response = await this.#ask((id) => ({ id, op: "live", outgoingIds }));
     if ("remembered" in response) return response.remembered;
     const why = "failed" in response ? response.failed : "the answer is none to the question";
     throw new SignerUnavailable(`Cannot tell what was signed as the signer failed: ${why}`);
@@ -275,16 +275,6 @@ class Client implements SocketSigner {
 
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-/** The requests as the frame's type wants them. */
-function copyOf(
-  requests: readonly SignRequest[],
-): Extract<SocketRequest, { op: "sign" }>["requests"] {
-  return requests.map(({ outgoingId, envelope: { network, fields, expiresAt } }) => ({
-    outgoingId,
-    envelope: { network, fields: { ...fields }, expiresAt },
-  }));
 }
 
 /** Begins to connect to a signer; until it answers, every `sign` rejects as unavailable. */

@@ -7,7 +7,12 @@
 
 import { z } from "zod";
 import { NETWORKS } from "../../ledger/money/pair.ts";
-import { LARGEST_BATCH } from "../signer.ts";
+import {
+  LARGEST_BATCH,
+  type RememberedSignature,
+  type SignAnswer,
+  type SignRequest,
+} from "../signer.ts";
 import { ProtocolError } from "./frames.ts";
 
 /** Bytes of one frame to the signer: a full batch is half of it. */
@@ -40,7 +45,10 @@ const requestSchema = z.discriminatedUnion("op", [
   z.strictObject({ id, op: z.literal("status") }),
 ]);
 /** From the service to the signer. */
-export type SocketRequest = z.infer<typeof requestSchema>;
+export type SocketRequest =
+  | { readonly id: number; readonly op: "sign"; readonly requests: readonly SignRequest[] }
+  | { readonly id: number; readonly op: "live"; readonly outgoingIds: readonly string[] }
+  | { readonly id: number; readonly op: "status" };
 
 const rememberedSchema = z.strictObject({
   outgoingId,
@@ -83,7 +91,7 @@ const statusSchema = z.strictObject({
   spent: z.record(z.string(), z.string()),
 });
 /** Status of a signer. */
-export type SignerStatus = z.infer<typeof statusSchema>;
+export type SignerStatus = Readonly<z.infer<typeof statusSchema>>;
 
 const responseSchema = z.union([
   z.strictObject({ id, answers: z.array(answerSchema).max(LARGEST_BATCH) }),
@@ -92,7 +100,14 @@ const responseSchema = z.union([
   z.strictObject({ id, failed: z.string() }),
 ]);
 /** From the signer to the service. */
-export type SocketResponse = z.infer<typeof responseSchema>;
+export type SocketResponse =
+  & { readonly id: number }
+  & (
+    | { readonly answers: readonly SignAnswer[] }
+    | { readonly remembered: readonly RememberedSignature[] }
+    | { readonly status: SignerStatus }
+    | { readonly failed: string }
+  );
 
 /** @throws {ProtocolError} when it is no request */
 export function parseRequest(text: string): SocketRequest {

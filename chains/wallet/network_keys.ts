@@ -7,7 +7,7 @@
 import { HDKey } from "@scure/bip32";
 import { mnemonicToSeed } from "@scure/bip39";
 import type { Network } from "../../ledger/money/pair.ts";
-import { addressEncoder } from "./address_encoders.ts";
+import { addressEncoder } from "./addresses.ts";
 import { ACCOUNT_PATHS, depositBranchPath, hotWalletPath } from "./derivation_paths.ts";
 import type { PublicAccount } from "./wallet_file.ts";
 

@@ -4,7 +4,13 @@
  * @module
  */
 
-import { WalletFault } from "./wallet_fault.ts";
+/**
+ * A wallet, or a file of it, that must not be used. Its message is one line for the person who started
+ * the program, and names what to do; it never holds a key.
+ */
+export class WalletFault extends Error {
+  override readonly name = "WalletFault";
+}
 
 /**
  * Checks who may touch such a file. Its group may read it, as services get files that belong to another

@@ -12,8 +12,7 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import { NETWORKS } from "../../ledger/money/pair.ts";
 import { depositBranch } from "../deposit_branch.ts";
-import { requireOwnerOnly } from "./secret_file.ts";
-import { WalletFault } from "./wallet_fault.ts";
+import { requireOwnerOnly, WalletFault } from "./secret_file.ts";
 
 const base64 = (bytes: number) =>
   z.base64().refine((text) => atob(text).length === bytes, `must be ${bytes} bytes`);

@@ -1,6 +1,6 @@
-/** Routes that read accounts, their resources and loans of stake. @module */
+/** Routes that read accounts, their resources and delegations of stake. @module */
 
-import { type Account, readAccount, readLoan, readPartners } from "../account.ts";
+import { type Account, readAccount, readDelegation, readPartners } from "../account.ts";
 import type { HexAddress } from "../address.ts";
 import { readContract } from "../contract.ts";
 import { type Resource, RESOURCES } from "../contract_types.ts";
@@ -15,9 +15,9 @@ export const ACCOUNT_ROUTES: Readonly<Record<string, Route>> = {
   getaccount: { answer: getAccount, solidity: true, get: true },
   getaccountresource: withAccount("address", describeResources, false),
   getaccountnet: withAccount("address", describeNet, false),
-  getdelegatedresourcev2: { answer: loans, solidity: true, get: true },
+  getdelegatedresourcev2: { answer: delegations, solidity: true, get: true },
   getdelegatedresourceaccountindexv2: { answer: partners, solidity: true, get: true },
-  getcandelegatedmaxsize: withAccount("owner_address", canLend, true),
+  getcandelegatedmaxsize: withAccount("owner_address", canDelegate, true),
   getavailableunfreezecount: withAccount("owner_address", unfreezeCount, true),
   getcanwithdrawunfreezeamount: withAccount("owner_address", withdrawable, true),
 };
@@ -58,13 +58,13 @@ function describeAccount(account: Account, request: NodeRequest, address: HexAdd
     ...unlessZero("latest_consume_time", account.net.at),
     ...unlessZero("free_net_usage", usedAt(account.freeNet, now)),
     ...unlessZero("latest_consume_free_time", account.freeNet.at),
-    ...unlessZero("delegated_frozenV2_balance_for_bandwidth", BANDWIDTH.lent),
-    ...unlessZero("acquired_delegated_frozenV2_balance_for_bandwidth", BANDWIDTH.borrowed),
+    ...unlessZero("delegated_frozenV2_balance_for_bandwidth", BANDWIDTH.delegated),
+    ...unlessZero("acquired_delegated_frozenV2_balance_for_bandwidth", BANDWIDTH.received),
     account_resource: {
       ...unlessZero("energy_usage", usedAt(account.energy, now)),
       ...unlessZero("latest_consume_time_for_energy", account.energy.at),
-      ...unlessZero("delegated_frozenV2_balance_for_energy", ENERGY.lent),
-      ...unlessZero("acquired_delegated_frozenV2_balance_for_energy", ENERGY.borrowed),
+      ...unlessZero("delegated_frozenV2_balance_for_energy", ENERGY.delegated),
+      ...unlessZero("acquired_delegated_frozenV2_balance_for_energy", ENERGY.received),
     },
     owner_permission: {
       permission_name: "owner",
@@ -100,7 +100,7 @@ function describeNet(account: Account, request: NodeRequest): Record<string, num
 
 function describeResources(account: Account, request: NodeRequest): unknown {
   const { BANDWIDTH, ENERGY } = account.stake;
-  const power = (BANDWIDTH.own + BANDWIDTH.lent + ENERGY.own + ENERGY.lent) / SUN_PER_TRX;
+  const power = (BANDWIDTH.own + BANDWIDTH.delegated + ENERGY.own + ENERGY.delegated) / SUN_PER_TRX;
   return {
     ...describeNet(account, request),
     ...unlessZero("tronPowerLimit", power),
@@ -111,13 +111,13 @@ function describeResources(account: Account, request: NodeRequest): unknown {
   };
 }
 
-function loans(request: NodeRequest): Answer {
+function delegations(request: NodeRequest): Answer {
   const from = request.params.address("fromAddress");
   const to = request.params.address("toAddress");
   if (from === null || to === null) return NOTHING;
   const state = stateOf(request);
-  const bandwidth = readLoan(state, from, to, "BANDWIDTH");
-  const energy = readLoan(state, from, to, "ENERGY");
+  const bandwidth = readDelegation(state, from, to, "BANDWIDTH");
+  const energy = readDelegation(state, from, to, "ENERGY");
   if (bandwidth === 0n && energy === 0n) return NOTHING;
   return {
     json: {
@@ -134,17 +134,17 @@ function loans(request: NodeRequest): Answer {
 function partners(request: NodeRequest): Answer {
   const address = request.params.address("value");
   if (address === null) return NOTHING;
-  const { lendsTo, borrowsFrom } = readPartners(stateOf(request), address);
+  const { delegatesTo, receivesFrom } = readPartners(stateOf(request), address);
   return {
     json: {
       account: address,
-      ...(borrowsFrom.length === 0 ? {} : { fromAccounts: borrowsFrom }),
-      ...(lendsTo.length === 0 ? {} : { toAccounts: lendsTo }),
+      ...(receivesFrom.length === 0 ? {} : { fromAccounts: receivesFrom }),
+      ...(delegatesTo.length === 0 ? {} : { toAccounts: delegatesTo }),
     },
   };
 }
 
-function canLend(account: Account, request: NodeRequest): unknown {
+function canDelegate(account: Account, request: NodeRequest): unknown {
   const resource: Resource = RESOURCES[request.params.int("type")] ?? "BANDWIDTH";
   return unlessZero("max_size", delegatable(account, resource, request.node.head.time));
 }

@@ -5,8 +5,7 @@ import type { FaultKind } from "../faults.ts";
 import { MalformedMessage } from "../protobuf.ts";
 import { hexOfText, renderTransaction } from "../render.ts";
 import { assemble, decodeTransaction, encodeRaw, type Transaction } from "../transaction.ts";
-import { NodeError, type Params } from "./params.ts";
-import type { Answer, NodeRequest, Route } from "./route.ts";
+import { type Answer, NodeError, type NodeRequest, type Params, type Route } from "./route.ts";
 
 /** Paths that take transactions. */
 export const BROADCAST_ROUTES: Readonly<Record<string, Route>> = {
@@ -20,32 +19,32 @@ const FORCED: Readonly<Partial<Record<FaultKind, ForcedFailure>>> = {
   "out-of-energy": "OUT_OF_ENERGY",
 };
 
-type Verdict = { readonly code: string; readonly message: string } | null;
+type Refused = { readonly code: string; readonly message: string } | null;
 
 function broadcastTransaction(request: NodeRequest): Answer {
   const transaction = readTransaction(request.params);
-  const verdict = broadcast(request, transaction);
-  if (verdict === null) return { json: { result: true, txid: transaction.txid } };
-  const { code, message } = verdict;
+  const refused = broadcast(request, transaction);
+  if (refused === null) return { json: { result: true, txid: transaction.txid } };
+  const { code, message } = refused;
   return { json: { code, txid: transaction.txid, message: hexOfText(message) } };
 }
 
 function broadcastHex(request: NodeRequest): Answer {
   const transaction = readHex(request.params.hash("transaction"));
-  const verdict = broadcast(request, transaction);
+  const refused = broadcast(request, transaction);
   return {
     json: {
-      result: verdict === null,
-      code: verdict?.code ?? "SUCCESS",
+      result: refused === null,
+      code: refused?.code ?? "SUCCESS",
       // This servlet alone prints the message as text (java-tron, BroadcastHexServlet).
-      message: verdict?.message ?? "",
+      message: refused?.message ?? "",
       transaction: renderTransaction(transaction, "DEFAULT"),
       txid: transaction.txid,
     },
   };
 }
 
-function broadcast(request: NodeRequest, transaction: Transaction): Verdict {
+function broadcast(request: NodeRequest, transaction: Transaction): Refused {
   const { node } = request;
   const fault = request.fire(FAULT_KINDS);
   const keep = fault === null || fault.kind === "silent-accept" ||

@@ -5,8 +5,7 @@ import { contractTypeNamed, type FieldType, RESOURCES } from "../contract_types.
 import { ownerOf } from "../execute.ts";
 import { Overlay } from "../overlay.ts";
 import { runSystemContract } from "../system_contract.ts";
-import { NodeError, type Params } from "./params.ts";
-import type { Answer, NodeRequest, Route } from "./route.ts";
+import { type Answer, NodeError, type NodeRequest, type Params, type Route } from "./route.ts";
 
 /** Paths that build transactions. */
 export const BUILD_ROUTES: Readonly<Record<string, Route>> = {

@@ -1,17 +1,79 @@
-/** Routes that read, try and prepare calls of contracts. @module */
+/**
+ * Routes that read, try and prepare calls of contracts.
+ *
+ * @module
+ */
 
 import { keccak_256 } from "@noble/hashes/sha3.js";
-import { buildTransaction, unsignedJson } from "../build.ts";
 import type { HexAddress } from "../address.ts";
+import { buildTransaction, unsignedJson } from "../build.ts";
 import { type CallResult, type Contract, readContract } from "../contract.ts";
 import { callContract } from "../execute.ts";
 import { Overlay } from "../overlay.ts";
 import { hexOfText } from "../render.ts";
 import type { Transaction } from "../transaction.ts";
-import { NodeError, type Params } from "./params.ts";
-import type { Answer, NodeRequest, Route } from "./route.ts";
-import { NOTHING, stateOf, topOf, unlessZero } from "./route.ts";
-import { TOKEN_ABI } from "./token_abi.ts";
+import {
+  type Answer,
+  NodeError,
+  type NodeRequest,
+  NOTHING,
+  type Params,
+  type Route,
+  stateOf,
+  topOf,
+  unlessZero,
+} from "./route.ts";
+
+const address = (name: string) => ({ name, type: "address" });
+const number = (name: string) => ({ name, type: "uint256" });
+
+function reads(name: string, inputs: readonly unknown[], type: string) {
+  return {
+    constant: true,
+    name,
+    ...(inputs.length === 0 ? {} : { inputs }),
+    outputs: [{ type }],
+    type: "Function",
+    stateMutability: "View",
+  };
+}
+
+function writes(name: string, inputs: readonly unknown[]) {
+  return {
+    name,
+    inputs,
+    outputs: [{ type: "bool" }],
+    type: "Function",
+    stateMutability: "Nonpayable",
+  };
+}
+
+function event(name: string, first: string, second: string) {
+  return {
+    name,
+    inputs: [
+      { indexed: true, ...address(first) },
+      { indexed: true, ...address(second) },
+      number("value"),
+    ],
+    type: "Event",
+  };
+}
+
+/** Functions and events of every token of this chain. */
+export const TOKEN_ABI: readonly unknown[] = [
+  reads("name", [], "string"),
+  reads("symbol", [], "string"),
+  reads("decimals", [], "uint256"),
+  reads("totalSupply", [], "uint256"),
+  reads("balanceOf", [address("who")], "uint256"),
+  reads("allowance", [address("owner"), address("spender")], "uint256"),
+  writes("transfer", [address("to"), number("value")]),
+  writes("approve", [address("spender"), number("value")]),
+  writes("transferFrom", [address("from"), address("to"), number("value")]),
+  event("Transfer", "from", "to"),
+  event("Approval", "owner", "spender"),
+];
 
 /** Paths about contracts. */
 export const CONTRACT_ROUTES: Readonly<Record<string, Route>> = {

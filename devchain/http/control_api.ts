@@ -31,7 +31,7 @@ import { readContract } from "../contract.ts";
 import type { DevNode } from "../dev_node.ts";
 import { MalformedFault, readFaults } from "../faults.ts";
 import type { ScriptStep } from "../script.ts";
-import { BadSwitch, switchTokenBy } from "./token_control.ts";
+import type { TokenSwitchStep } from "../token.ts";
 
 /** A request that cannot be carried out. */
 class BadRequest extends Error {
@@ -64,7 +64,7 @@ export async function answerControl(
     return reply(command(dev, await readBody(request)));
   } catch (error) {
     const expected = error instanceof BadRequest || error instanceof MalformedFault ||
-      error instanceof CannotReorganise || error instanceof BadSwitch;
+      error instanceof CannotReorganise;
     if (!expected) throw error;
     return reply({ error: error.message }, 400);
   }
@@ -76,7 +76,7 @@ const COMMANDS: ReadonlyMap<string, (dev: DevNode, body: Body) => unknown> = new
   ["/dev/reorg", reorganise],
   ["/dev/config", configure],
   ["/dev/token", createToken],
-  ["/dev/token-switches", switchTokenBy],
+  ["/dev/token-switches", switchToken],
   ["/dev/emit", emit],
 ]);
 
@@ -140,6 +140,29 @@ function createToken(dev: DevNode, body: Body): unknown {
     feeBasisPoints: wholeIn(body, "feeBasisPoints", 0, 10_000) ?? 0,
   }], lifetimeIn(body)));
   return { ...sent, address: toBase58(address) };
+}
+
+/** Switches a token as its issuer could, USDT by default, by a transaction of the faucet. */
+function switchToken(dev: DevNode, body: Body): unknown {
+  const feeBasisPoints = wholeIn(body, "feeBasisPoints", 0, 10_000);
+  const blocked = body.get("blocked");
+  if (blocked !== undefined && !Array.isArray(blocked)) {
+    throw new BadRequest("blocked must be a list of addresses");
+  }
+  const step: TokenSwitchStep = {
+    do: "switch",
+    token: body.has("token") ? addressIn(body, "token") : dev.node.identity.usdt,
+    ...(body.has("paused") ? { paused: body.get("paused") === true } : {}),
+    ...(feeBasisPoints === null ? {} : { feeBasisPoints }),
+    ...(body.has("maximumFee") ? { maximumFee: wordIn(body, "maximumFee") } : {}),
+    ...(body.has("upgradedTo")
+      ? { upgradedTo: body.get("upgradedTo") === null ? null : addressIn(body, "upgradedTo") }
+      : {}),
+    ...(blocked === undefined ? {} : {
+      blocked: blocked.map((one: unknown) => addressIn(new Map([["blocked", one]]), "blocked")),
+    }),
+  };
+  return pay(dev.faucet.runScript([step]));
 }
 
 function emit(dev: DevNode, body: Body): unknown {

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { isHexAddress, toBase58 } from "../address.ts";
 import type { ChainNode } from "../chain_node.ts";
 import type { Fault, Faults } from "../faults.ts";
 import { ACCOUNT_ROUTES } from "./account_routes.ts";
@@ -14,11 +15,49 @@ import { BROADCAST_ROUTES } from "./broadcast_routes.ts";
 import { BUILD_ROUTES } from "./build_routes.ts";
 import { CONTRACT_ROUTES } from "./contract_routes.ts";
 import { NETWORK_ROUTES } from "./network_routes.ts";
-import { NodeError, Params } from "./params.ts";
 import { Provider } from "./provider.ts";
-import type { Answer, Route } from "./route.ts";
+import { type Answer, NodeError, Params, type Route } from "./route.ts";
 import { TRANSACTION_ROUTES } from "./transaction_routes.ts";
-import { numbersAsText, toVisible } from "./visible.ts";
+
+/** Fields whose text is hex of UTF-8 (java-tron, HttpSelfFormatFieldName, name fields). */
+const TEXT_FIELDS = new Set(["message", "resMessage"]);
+/** Numbers that are not int64. */
+const SMALL_NUMBERS = new Set(["version", "Permission_id", "code", "witness_id"]);
+
+/**
+ * Addresses become base58, messages text; a log's address gets its `41` first.
+ *
+ * @param value JSON with addresses in hex
+ */
+export function toVisible(value: unknown, field = ""): unknown {
+  if (typeof value === "string") {
+    if (TEXT_FIELDS.has(field)) return textOfHex(value);
+    if (field === "topics" || field === "data" || field === "parameter") return value;
+    if (isHexAddress(value)) return toBase58(value);
+    if (field === "address" && /^[0-9a-f]{40}$/.test(value)) return toBase58("41" + value);
+    return value;
+  }
+  if (Array.isArray(value)) return value.map((entry) => toVisible(entry, field));
+  return mapObject(value, toVisible);
+}
+
+/** 64-bit numbers become texts. */
+export function numbersAsText(value: unknown, field = ""): unknown {
+  if (typeof value === "number") return SMALL_NUMBERS.has(field) ? value : String(value);
+  if (Array.isArray(value)) return value.map((entry) => numbersAsText(entry, field));
+  return mapObject(value, numbersAsText);
+}
+
+function mapObject(value: unknown, map: (entry: unknown, field: string) => unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([field, entry]) => [field, map(entry, field)]),
+  );
+}
+
+function textOfHex(hex: string): string {
+  return /^([0-9a-f]{2})+$/.test(hex) ? new TextDecoder().decode(Uint8Array.fromHex(hex)) : hex;
+}
 
 const ROUTES: ReadonlyMap<string, Route> = new Map(
   Object.entries({

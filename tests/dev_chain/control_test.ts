@@ -1,5 +1,5 @@
 import { assertEquals, assertNotEquals } from "@std/assert";
-import { TRANSFER_TOPIC } from "../../devchain/abi.ts";
+import { TRANSFER_TOPIC } from "../../devchain/contract.ts";
 import { readOptions } from "../../app/commands/dev_chain.ts";
 import {
   chainTest,

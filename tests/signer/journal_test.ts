@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { openSignedJournal, type SignedJournal } from "../../chains/signer/signed_journal.ts";
-import type { KeptSignature } from "../../chains/signer/signed_memory.ts";
+import type { StoredSignature } from "../../chains/signer/signed_memory.ts";
 import { SpendingLimits, type SpentHours } from "../../chains/signer/spending_limits.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { LIFETIME_MS } from "../../app/open/open_chains.ts";
@@ -31,12 +31,12 @@ function deskOn(journal: SignedJournal, spending = new SpendingLimits(LIMITS)) {
   return openDesk({
     spending,
     memory: journal.memory,
-    keepSigned: (batch) => journal.append(batch),
+    persistSigned: (batch) => journal.append(batch),
   });
 }
 
 /** A signature as the journal takes it. */
-function signature(n: number, changes: Partial<KeptSignature["signed"]> = {}): KeptSignature {
+function signature(n: number, changes: Partial<StoredSignature["signed"]> = {}): StoredSignature {
   const signed = { txid: `tx_${n}`, bytes: `{"n":${n}}`, expiresAt: START + n, ...changes };
   return { outgoingId: `out_${n}`, network: "TRX", details: "TRX|payout", signed };
 }
@@ -69,7 +69,7 @@ test("a batch is one write, and only its owner may read it", () =>
     const batches: number[] = [];
     const desk = openDesk({
       memory: journal.memory,
-      keepSigned: (batch) => {
+      persistSigned: (batch) => {
         batches.push(batch.length);
         return journal.append(batch);
       },
@@ -93,7 +93,7 @@ test("no signature leaves before it is durable, not even at the second attempt",
   const kept: string[][] = [];
   let isBroken = true;
   const desk = openDesk({
-    keepSigned: (batch) => {
+    persistSigned: (batch) => {
       if (isBroken) return Promise.reject(new Error("no space left"));
       kept.push(batch.map(({ outgoingId }) => outgoingId));
       return Promise.resolve();
@@ -116,13 +116,13 @@ test("a signature is durable only after the sum that counts it", async () => {
   const sums = (spent: SpentHours) => Object.values(spent["USDT/TRX"] ?? {}).join();
   const desk = openDesk({
     spending: new SpendingLimits(LIMITS),
-    keepSpent: async (spent) => {
+    persistSpent: async (spent) => {
       const turn = Promise.withResolvers<void>();
       writing.push(turn);
       await turn.promise;
       events.push(`sum ${sums(spent)}`);
     },
-    keepSigned: (batch) => {
+    persistSigned: (batch) => {
       events.push(...batch.map(({ outgoingId }) => outgoingId));
       return Promise.resolve();
     },
@@ -139,8 +139,8 @@ test("a signature is durable only after the sum that counts it", async () => {
   signedOf(await second);
   assertEquals(events, ["sum 12.5", "out_1", "sum 25", "out_2"]);
   const broken = openDesk({
-    keepSpent: () => Promise.reject(new Error("no space left")),
-    keepSigned: () => Promise.reject(new Error("the sum is not durable yet")),
+    persistSpent: () => Promise.reject(new Error("no space left")),
+    persistSigned: () => Promise.reject(new Error("the sum is not durable yet")),
   });
   await assertRejects(() => broken.ask(START), Error, "no space left");
 });

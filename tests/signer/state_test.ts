@@ -102,7 +102,7 @@ test("no signature leaves before it is durably counted, not even at the second a
       sign: (intent) => ({ txid: `tx-${intent.outgoingId}`, bytes: "{}", expiresAt: NOW + 60_000 }),
     }],
     spending: new SpendingLimits(LIMITS),
-    keepSpent: (spent) => {
+    persistSpent: (spent) => {
       if (isBroken) return Promise.reject(new Error("no space left"));
       kept.push(spent);
       return Promise.resolve();

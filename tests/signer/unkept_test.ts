@@ -14,8 +14,8 @@ function openBreakable() {
   const spending = new SpendingLimits({ "USDT/TRX": { perDay: amountOf("100") } });
   const desk = openDesk({
     spending,
-    keepSpent: () => broken.sums ? Promise.reject(new Error("no space left")) : Promise.resolve(),
-    keepSigned: (batch) => {
+    persistSpent: () => broken.sums ? Promise.reject(new Error("no space left")) : Promise.resolve(),
+    persistSigned: (batch) => {
       if (broken.journal) return Promise.reject(new Error("no space left"));
       kept.push(...batch.map(({ signed }) => signed.txid));
       return Promise.resolve();
@@ -76,7 +76,7 @@ Deno.test("a pause is told while nothing can be made durable, and holds when it 
   const desk = openDesk({
     spending,
     isPaused: () => isPaused,
-    keepSpent: () => {
+    persistSpent: () => {
       if (isBroken) return Promise.reject(new Error("no space left"));
       isPaused = true;
       return Promise.resolve();

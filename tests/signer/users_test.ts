@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
 import { listenSocket } from "../../chains/signer/listen_socket.ts";
-import { WalletFault } from "../../chains/wallet/wallet_fault.ts";
+import { WalletFault } from "../../chains/wallet/secret_file.ts";
 import { groupNumber } from "../../app/commands/signer/socket_folder.ts";
 import { requireApart, sharedUser } from "../../app/open/signer_user.ts";
 import { needs, testNeeding } from "../support/permissions.ts";

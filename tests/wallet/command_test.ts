@@ -4,7 +4,7 @@ import { wordlist } from "@scure/bip39/wordlists/english.js";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import { fingerprintOf, openPublicWallet } from "../../chains/wallet/public_wallet.ts";
 import { unlockWallet } from "../../chains/wallet/unlock_wallet.ts";
-import { WalletFault } from "../../chains/wallet/wallet_fault.ts";
+import { WalletFault } from "../../chains/wallet/secret_file.ts";
 import { wallet } from "../../app/commands/wallet.ts";
 import { loadConfig } from "../../app/config/config.ts";
 import { openWallet } from "../../app/open/open_wallet.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import { publicFileText, type PublicWallet } from "../../chains/wallet/public_wallet.ts";
-import { WalletFault } from "../../chains/wallet/wallet_fault.ts";
+import { WalletFault } from "../../chains/wallet/secret_file.ts";
 import { takeIndexes } from "../../ledger/addresses/watched_addresses.ts";
 import type { SignerWallet } from "../../chains/signer/socket_client.ts";
 import { serviceFlags } from "../../app/commands/service_flags.ts";

@@ -5,7 +5,7 @@ import { sha512 } from "@noble/hashes/sha2.js";
 import { HDKey } from "@scure/bip32";
 import { mnemonicToSeedSync } from "@scure/bip39";
 import fc from "fast-check";
-import { addressEncoder } from "../../chains/wallet/address_encoders.ts";
+import { addressEncoder } from "../../chains/wallet/addresses.ts";
 import {
   ACCOUNT_PATHS,
   depositBranchPath,

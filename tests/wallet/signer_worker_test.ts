@@ -1,14 +1,13 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { signerPermissions } from "../../chains/signer/signer_permissions.ts";
-import { accessOf } from "./support/access_of.ts";
 import { createWorkerSigner } from "../../app/workers/worker_signer.ts";
-import type { SignerSettings } from "../../chains/signer/signer_settings.ts";
+import { signerPermissions, type SignerSettings } from "../../chains/signer/signer_settings.ts";
 import { addressToHex, addressToLogHex } from "../../chains/tron/address.ts";
 import { makeEnvelope } from "../../chains/tron/pay/envelope.ts";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
-import { needs } from "../support/permissions.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
+import { needs } from "../support/permissions.ts";
+import { accessOf } from "./support/access_of.ts";
 
 const USDT = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t";
 const DESTINATION = "TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8";

@@ -1,3 +1,4 @@
+import { bytesToHex } from "@noble/hashes/utils.js";
 import {
   assert,
   assertEquals,
@@ -5,14 +6,12 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { bytesToHex } from "@noble/hashes/utils.js";
+import { createTronChain } from "../../chains/tron/tron_chain.ts";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import { openPublicWallet } from "../../chains/wallet/public_wallet.ts";
-import { readPassphraseFile } from "../../chains/wallet/secret_file.ts";
+import { readPassphraseFile, WalletFault } from "../../chains/wallet/secret_file.ts";
 import { exportMnemonic, unlockWallet } from "../../chains/wallet/unlock_wallet.ts";
-import { WalletFault } from "../../chains/wallet/wallet_fault.ts";
 import type { WalletFile } from "../../chains/wallet/wallet_file.ts";
-import { createTronChain } from "../../chains/tron/tron_chain.ts";
 import { needs } from "../support/permissions.ts";
 import { loadTronweb } from "../tron/support/tronweb_offline.ts";
 

@@ -1,13 +1,12 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import type { Envelope } from "../../chains/chain.ts";
-import { signerPermissions } from "../../chains/signer/signer_permissions.ts";
-import { accessOf } from "./support/access_of.ts";
 import { createWorkerSigner, type WorkerSigner } from "../../app/workers/worker_signer.ts";
-import type { SignerSettings } from "../../chains/signer/signer_settings.ts";
+import type { Envelope } from "../../chains/chain.ts";
+import { signerPermissions, type SignerSettings } from "../../chains/signer/signer_settings.ts";
 import { makeEnvelope } from "../../chains/tron/pay/envelope.ts";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { needs } from "../support/permissions.ts";
+import { accessOf } from "./support/access_of.ts";
 
 const USDT = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t";
 const DESTINATION = "TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8";

@@ -46,9 +46,9 @@ const wallet = await openPublicWallet(settings.walletFile);
 const opened = await openSigner(settings, {
   isPaused: () => isPaused(pauseFile),
   spent,
-  keepSpent: (spent) => writeSpent(spentFile, spent),
+  persistSpent: (spent) => writeSpent(spentFile, spent),
   memory: journal.memory,
-  keepSigned: (batch) => journal.append(batch),
+  persistSigned: (batch) => journal.append(batch),
 });
 const uncapped = settings.networks.flatMap(({ network, contracts }) =>
   Object.keys(contracts).map((currency) => `${currency}/${network}`)

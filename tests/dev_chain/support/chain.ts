@@ -2,7 +2,7 @@
 
 import { assertEquals, assertExists } from "@std/assert";
 import type { TronWeb } from "tronweb";
-import { addressWord, wordOf } from "../../../devchain/abi.ts";
+import { addressWord, wordOf } from "../../../devchain/contract.ts";
 import { fromBase58, toBase58 } from "../../../devchain/address.ts";
 import { type BuildOptions, buildTransaction } from "../../../devchain/build.ts";
 import { type ChainKey, newKey, signDigest } from "../../../devchain/signature.ts";
