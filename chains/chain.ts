@@ -45,7 +45,7 @@ export type Finality = "head" | "solid";
 /**
  * One token transfer, read from a successful transaction's logs. Its addresses are in the form in
  * which events carry them, one text per place on the chain: what `hub.address.event_address` holds
- * (TRON: 40 lower-case hex digits), so that the text of a stranger's address is never computed.
+ * (TRON: 40 lower-case hex digits), so that the text of an unlinked address is never computed.
  * {@linkcode Chain.addressOf} gives the text.
  */
 export interface Transfer {

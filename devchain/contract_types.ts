@@ -27,72 +27,54 @@ export const RESOURCES = ["BANDWIDTH", "ENERGY"] as const;
 /** One of {@linkcode RESOURCES}, which stake buys. */
 export type Resource = (typeof RESOURCES)[number];
 
-const owner: FieldType = { no: 1, name: "owner_address", kind: "address" };
+type Field = readonly [no: number, name: string, kind: FieldKind];
+
+const OWNER: Field = [1, "owner_address", "address"];
+const RECEIVER: Field = [4, "receiver_address", "address"];
+
+function contractType(no: number, name: string, ...fields: Field[]): ContractType {
+  return { no, name, fields: [OWNER, ...fields].map(([no, name, kind]) => ({ no, name, kind })) };
+}
 
 /** Every contract type the node executes. */
 const CONTRACT_TYPES: readonly ContractType[] = [
-  {
-    no: 1,
-    name: "TransferContract",
-    fields: [owner, { no: 2, name: "to_address", kind: "address" }, {
-      no: 3,
-      name: "amount",
-      kind: "int",
-    }],
-  },
-  {
-    no: 31,
-    name: "TriggerSmartContract",
-    fields: [
-      owner,
-      { no: 2, name: "contract_address", kind: "address" },
-      { no: 3, name: "call_value", kind: "int" },
-      { no: 4, name: "data", kind: "hex" },
-      { no: 5, name: "call_token_value", kind: "int" },
-      { no: 6, name: "token_id", kind: "int" },
-    ],
-  },
-  {
-    no: 54,
-    name: "FreezeBalanceV2Contract",
-    fields: [owner, { no: 2, name: "frozen_balance", kind: "int" }, {
-      no: 3,
-      name: "resource",
-      kind: "resource",
-    }],
-  },
-  {
-    no: 55,
-    name: "UnfreezeBalanceV2Contract",
-    fields: [owner, { no: 2, name: "unfreeze_balance", kind: "int" }, {
-      no: 3,
-      name: "resource",
-      kind: "resource",
-    }],
-  },
-  { no: 56, name: "WithdrawExpireUnfreezeContract", fields: [owner] },
-  {
-    no: 57,
-    name: "DelegateResourceContract",
-    fields: [
-      owner,
-      { no: 2, name: "resource", kind: "resource" },
-      { no: 3, name: "balance", kind: "int" },
-      { no: 4, name: "receiver_address", kind: "address" },
-      { no: 5, name: "lock", kind: "bool" },
-      { no: 6, name: "lock_period", kind: "int" },
-    ],
-  },
-  {
-    no: 58,
-    name: "UnDelegateResourceContract",
-    fields: [
-      owner,
-      { no: 2, name: "resource", kind: "resource" },
-      { no: 3, name: "balance", kind: "int" },
-      { no: 4, name: "receiver_address", kind: "address" },
-    ],
-  },
+  contractType(1, "TransferContract", [2, "to_address", "address"], [3, "amount", "int"]),
+  contractType(
+    31,
+    "TriggerSmartContract",
+    [2, "contract_address", "address"],
+    [3, "call_value", "int"],
+    [4, "data", "hex"],
+    [5, "call_token_value", "int"],
+    [6, "token_id", "int"],
+  ),
+  contractType(54, "FreezeBalanceV2Contract", [2, "frozen_balance", "int"], [
+    3,
+    "resource",
+    "resource",
+  ]),
+  contractType(55, "UnfreezeBalanceV2Contract", [2, "unfreeze_balance", "int"], [
+    3,
+    "resource",
+    "resource",
+  ]),
+  contractType(56, "WithdrawExpireUnfreezeContract"),
+  contractType(
+    57,
+    "DelegateResourceContract",
+    [2, "resource", "resource"],
+    [3, "balance", "int"],
+    RECEIVER,
+    [5, "lock", "bool"],
+    [6, "lock_period", "int"],
+  ),
+  contractType(
+    58,
+    "UnDelegateResourceContract",
+    [2, "resource", "resource"],
+    [3, "balance", "int"],
+    RECEIVER,
+  ),
 ];
 
 /** The type with this name. */

@@ -86,11 +86,11 @@ export class SignerFinder {
     const key = recoverKey(digest, parsed);
     if (key === null) return null;
     const signer = addressOfPublicKey(key.toBytes(false));
-    if (known === undefined && signer === expected) this.#note(signer, key);
+    if (known === undefined && signer === expected) this.#count(signer, key);
     return signer;
   }
 
-  #note(signer: HexAddress, key: Point): void {
+  #count(signer: HexAddress, key: Point): void {
     const times = (this.#times.get(signer) ?? 0) + 1;
     if (this.#times.size >= NOTED_SIGNERS) this.#times.clear();
     this.#times.set(signer, times);

@@ -61,7 +61,7 @@ export function isSwitchStep(step: ReadonlyMap<string, unknown>): boolean {
 }
 
 /** Fee that the receiver of a transfer of so much bears. */
-export function feeOf(
+function feeOf(
   { feeBasisPoints, maximumFee }: TokenContract,
   value: bigint,
 ): bigint {
@@ -70,12 +70,12 @@ export function feeOf(
 }
 
 /** True for a holder that cannot send now. */
-export function isHeld({ paused, blocked }: TokenContract, holder: HexAddress): boolean {
+function isHeld({ paused, blocked }: TokenContract, holder: HexAddress): boolean {
   return paused === true || blocked?.includes(holder) === true;
 }
 
 /** The word with which the token answers a question about its switches; null: it is another call. */
-export function switchWord(contract: TokenContract, data: string): string | null {
+function switchWord(contract: TokenContract, data: string): string | null {
   const flag = (on: boolean) => wordOf(on ? 1n : 0n);
   switch (data.slice(0, 8)) {
     case "5c975abb": // paused()
@@ -132,55 +132,56 @@ export interface TokenCall {
   readonly data: string;
 }
 
+type Run = (state: Overlay, call: TokenCall, words: readonly string[]) => CallResult;
+
+/** Calls by selector, with the number of their arguments. */
+const CALLS: Readonly<Record<string, readonly [words: number, run: Run]>> = {
+  "06fdde03": [0, (_, { contract }) => view(stringOutput(contract.name))],
+  "95d89b41": [0, (_, { contract }) => view(stringOutput(contract.symbol))],
+  "313ce567": [0, (_, { contract }) => view(wordOf(BigInt(contract.decimals)))],
+  "18160ddd": [0, (_, { contract }) => view(wordOf(BigInt(contract.supply)))],
+  "70a08231": [
+    1,
+    (state, { token }, [holder = ""]) =>
+      view(wordOf(tokenBalance(state, token, addressOfWord(holder)))),
+  ],
+  "dd62ed3e": [
+    2,
+    (state, { token }, [owner = "", spender = ""]) =>
+      view(wordOf(allowance(state, token, addressOfWord(owner), addressOfWord(spender)))),
+  ],
+  "095ea7b3": [2, approve],
+  "a9059cbb": [
+    2,
+    (state, call, [to = "", value = ""]) =>
+      move(state, call, call.caller, addressOfWord(to), numberOfWord(value)),
+  ],
+  "23b872dd": [3, transferFrom],
+};
+
 /**
  * Carries out a call. What it changed counts only when the result is ok.
  *
  * @param state a layer the caller throws away when the call fails
  */
 export function callToken(state: Overlay, call: TokenCall): CallResult {
-  const first = argument(call.data, 0);
-  const second = argument(call.data, 1);
-  switch (call.data.slice(0, 8)) {
-    case "06fdde03":
-      return view(stringOutput(call.contract.name));
-    case "95d89b41":
-      return view(stringOutput(call.contract.symbol));
-    case "313ce567":
-      return view(wordOf(BigInt(call.contract.decimals)));
-    case "18160ddd":
-      return view(wordOf(BigInt(call.contract.supply)));
-    case "70a08231":
-      if (first === null) return reverted();
-      return view(wordOf(tokenBalance(state, call.token, addressOfWord(first))));
-    case "dd62ed3e":
-      if (first === null || second === null) return reverted();
-      return view(
-        wordOf(allowance(state, call.token, addressOfWord(first), addressOfWord(second))),
-      );
-    case "095ea7b3":
-      return approve(state, call, first, second);
-    case "a9059cbb": {
-      if (first === null || second === null) return reverted();
-      return move(state, call, call.caller, addressOfWord(first), numberOfWord(second));
-    }
-    case "23b872dd":
-      return transferFrom(state, call, first, second, argument(call.data, 2));
-    default: {
-      const word = switchWord(call.contract, call.data);
-      return word === null ? reverted() : view(word);
-    }
+  const known = CALLS[call.data.slice(0, 8)];
+  if (known === undefined) {
+    const word = switchWord(call.contract, call.data);
+    return word === null ? reverted() : view(word);
   }
+  const [count, run] = known;
+  const words = Array.from({ length: count }, (_, i) => argument(call.data, i));
+  return words.every((word) => word !== null) ? run(state, call, words) : reverted();
 }
 
 function approve(
   state: Overlay,
   call: TokenCall,
-  spenderWord: string | null,
-  valueWord: string | null,
+  [to = "", amount = ""]: readonly string[],
 ): CallResult {
-  if (spenderWord === null || valueWord === null) return reverted();
-  const spender = addressOfWord(spenderWord);
-  const value = numberOfWord(valueWord);
+  const spender = addressOfWord(to);
+  const value = numberOfWord(amount);
   // USDT asks to set an allowance to zero before it may be changed.
   if (value > 0n && allowance(state, call.token, call.caller, spender) > 0n) return reverted();
   setAllowance(state, call.token, call.caller, spender, value);
@@ -195,17 +196,14 @@ function approve(
 function transferFrom(
   state: Overlay,
   call: TokenCall,
-  fromWord: string | null,
-  toWord: string | null,
-  valueWord: string | null,
+  [owner = "", to = "", amount = ""]: readonly string[],
 ): CallResult {
-  if (fromWord === null || toWord === null || valueWord === null) return reverted();
-  const from = addressOfWord(fromWord);
-  const value = numberOfWord(valueWord);
+  const from = addressOfWord(owner);
+  const value = numberOfWord(amount);
   const allowed = allowance(state, call.token, from, call.caller);
   if (allowed < value) return reverted();
   setAllowance(state, call.token, from, call.caller, allowed - value);
-  const moved = move(state, call, from, addressOfWord(toWord), value);
+  const moved = move(state, call, from, addressOfWord(to), value);
   return moved.ok ? { ...moved, output: TRUE } : moved;
 }
 

@@ -7,7 +7,7 @@
 
 import { getLogger } from "@logtape/logtape";
 import { createSigner } from "../../chains/signer/create_signer.ts";
-import type { StoredSignature, SignedMemory } from "../../chains/signer/signed_memory.ts";
+import type { SignedMemory, StoredSignature } from "../../chains/signer/signed_memory.ts";
 import { steadyClock } from "../../chains/signer/steady_clock.ts";
 import { SpendingLimits, type SpentHours } from "../../chains/signer/spending_limits.ts";
 import type { SignerSettings } from "../../chains/signer/signer_settings.ts";

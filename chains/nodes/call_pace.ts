@@ -89,8 +89,8 @@ export class CallPace {
 
   /** The node refused: others use the same quota, or it is smaller than was configured. */
   slowDown(perSecond: number | null): void {
-    const told = perSecond === null ? Infinity : perSecond - 1;
-    this.#allowed = Math.max(1, Math.min(told, Math.floor(this.#allowed * 0.75)));
+    const named = perSecond === null ? Infinity : perSecond - 1;
+    this.#allowed = Math.max(1, Math.min(named, Math.floor(this.#allowed * 0.75)));
     this.#slowedAt = this.#now();
   }
 

@@ -1,7 +1,7 @@
 /**
  * Aborts what is under way after a while, unless it has ended before. `AbortSignal.timeout` cannot be
- * taken back: it goes off seconds later, makes an error with its stack, and tells everybody who no
- * longer listens; with hundreds of requests a second that is a twentieth of what the service does.
+ * taken back: it goes off seconds later, makes an error with its stack, and calls listeners that no
+ * longer wait; with hundreds of requests a second that is a twentieth of what the service does.
  */
 export class Deadline implements Disposable {
   readonly #controller = new AbortController();

@@ -4,7 +4,7 @@ import { type BlockRef, ChainUnavailable, type Place } from "../chain.ts";
 const SLACK_BLOCKS = 1_000;
 
 /**
- * Bounds what the newest block of a chain can be: from a block that our scan has read, no chain grows by more
+ * Bounds what the newest block of a chain can be: from a block that the scan has read, no chain grows by more
  * blocks than its time allows.
  */
 export class NewestPlace {
@@ -13,8 +13,8 @@ export class NewestPlace {
   /** @param leastBlockMs time between two blocks at least */
   constructor(readonly leastBlockMs: number) {}
 
-  /** Notes a block that our scan has read. */
-  note(place: Place): void {
+  /** Records a block that the scan has read. */
+  record(place: Place): void {
     this.#read = place;
   }
 

@@ -33,13 +33,13 @@ export interface Suspension {
   readonly perSecond: number | null;
 }
 
-/** Reads a suspension from a body, whatever its status; `null` where it tells of none. */
+/** Reads a suspension from a body, whatever its status; `null` where there is none. */
 export function suspensionIn(body: string): Suspension | null {
   if (body.length > LONGEST_REFUSAL) return null;
-  const told = /suspended\s+for\s+(\d{1,6})\s*(ms|milliseconds?|s|sec|seconds?|m|min|minutes?)\b/i
+  const match = /suspended\s+for\s+(\d{1,6})\s*(ms|milliseconds?|s|sec|seconds?|m|min|minutes?)\b/i
     .exec(body);
-  if (told === null) return null;
-  const unit = (told[2] ?? "s").toLowerCase();
+  if (match === null) return null;
+  const unit = (match[2] ?? "s").toLowerCase();
   const factor = unit.startsWith("ms") || unit.startsWith("milli")
     ? 1
     : unit.startsWith("m")
@@ -47,7 +47,7 @@ export function suspensionIn(body: string): Suspension | null {
     : 1_000;
   const limit = /frequency\s+limit\s*\(\s*(\d{1,6})/i.exec(body);
   return {
-    ms: Math.min(Number(told[1]) * factor, LONGEST_SUSPENSION_MS),
+    ms: Math.min(Number(match[1]) * factor, LONGEST_SUSPENSION_MS),
     perSecond: limit === null ? null : Number(limit[1]),
   };
 }

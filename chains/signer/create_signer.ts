@@ -16,7 +16,7 @@ import {
 } from "../signer.ts";
 import type { KeySource } from "../wallet/unlock_wallet.ts";
 import { type ColdAddresses, destinationFault } from "./destination_rule.ts";
-import { type StoredSignature, SignedMemory } from "./signed_memory.ts";
+import { SignedMemory, type StoredSignature } from "./signed_memory.ts";
 import { type SpendingLimits, type SpentHours } from "./spending_limits.ts";
 import type { TransferBuilder } from "./transfer_builder.ts";
 
@@ -41,7 +41,7 @@ export interface SignerOptions {
   readonly spending: SpendingLimits;
   /** Makes durable what was signed away; no signature leaves before it is. */
   readonly persistSpent?: (spent: SpentHours) => Promise<void>;
-  /** Signatures of late; an empty one where there is no earlier life to know of. */
+  /** Signatures of late; an empty one where there is no earlier run to know of. */
   readonly memory?: SignedMemory;
   /** Makes signatures durable; none leaves before it is. */
   readonly persistSigned?: (batch: readonly StoredSignature[]) => Promise<void>;
@@ -70,7 +70,7 @@ interface Desk extends SignerOptions {
   /** True if something was signed away that is not durably counted yet. */
   hasUncounted: boolean;
   /** Signatures that are not durable yet. */
-  unkept: StoredSignature[];
+  unpersisted: StoredSignature[];
   /** True if the last write failed; nothing new is signed until one has succeeded. */
   isBroken: boolean;
 }
@@ -147,8 +147,7 @@ function answer(desk: Desk, request: SignRequest, intent: Intent | undefined): S
   const limitFault = desk.spending.fault(intent, steady);
   if (limitFault !== null) return refuse(outgoingId, "over-limit", `it is ${limitFault}`);
   const signed = signFresh(desk, intent, (salt) => builder.sign(intent, envelope, key, salt));
-  const kept = desk.memory.keep(intent, signed);
-  desk.unkept.push(kept);
+  desk.unpersisted.push(desk.memory.remember(intent, signed));
   if (desk.spending.count(intent, steady)) desk.hasUncounted = true;
   return { outgoingId, signed };
 }
@@ -157,14 +156,14 @@ function answer(desk: Desk, request: SignRequest, intent: Intent | undefined): S
  * Makes sums and signatures durable, one write after the other; what a failed one left is made up
  * for by the next. The sums come first: a crash in between counts twice, never not at all.
  */
-function keeper(desk: Desk): () => Promise<void> {
+function persister(desk: Desk): () => Promise<void> {
   const { persistSpent, persistSigned } = desk;
   let last: Promise<void> = Promise.resolve();
   return () => {
     const turn = async () => {
       // taken before the sums are: what is signed while those are written may not be in them
-      const batch = desk.unkept;
-      desk.unkept = [];
+      const batch = desk.unpersisted;
+      desk.unpersisted = [];
       const { hasUncounted } = desk;
       desk.hasUncounted = false;
       let isCounted = !hasUncounted;
@@ -174,7 +173,7 @@ function keeper(desk: Desk): () => Promise<void> {
         if (batch.length > 0) await persistSigned?.(batch);
         desk.isBroken = false;
       } catch (error) {
-        desk.unkept = [...batch, ...desk.unkept];
+        desk.unpersisted = [...batch, ...desk.unpersisted];
         desk.hasUncounted ||= !isCounted;
         desk.isBroken = true;
         throw error;
@@ -192,10 +191,10 @@ export function createSigner(options: SignerOptions): Required<Signer> {
     builderOf: new Map(options.builders.map((builder) => [builder.network, builder])),
     memory: options.memory ?? new SignedMemory(),
     hasUncounted: false,
-    unkept: [],
+    unpersisted: [],
     isBroken: false,
   };
-  const keep = keeper(desk);
+  const persist = persister(desk);
   const sign = async (requests: readonly SignRequest[]): Promise<readonly SignAnswer[]> => {
     if (requests.length > LARGEST_BATCH) {
       throw new RangeError(`Cannot sign as the batch is too large: ${requests.length}`);
@@ -212,7 +211,7 @@ export function createSigner(options: SignerOptions): Required<Signer> {
     }
     if (desk.isBroken) {
       // signatures that cannot leave would use up the caps, one for each expiry
-      await keep();
+      await persist();
       // a write may have taken long: what was read before it may no longer be so
       return await sign(requests);
     }
@@ -220,7 +219,7 @@ export function createSigner(options: SignerOptions): Required<Signer> {
       answer(desk, request, intents.get(request.outgoingId))
     );
     desk.memory.sweep();
-    await keep();
+    await persist();
     return answers;
   };
   const live = async (outgoingIds: readonly string[]): Promise<readonly RememberedSignature[]> => {
@@ -230,7 +229,7 @@ export function createSigner(options: SignerOptions): Required<Signer> {
       );
     }
     // what is not durable yet must not leave
-    if (desk.unkept.length > 0 || desk.isBroken) await keep();
+    if (desk.unpersisted.length > 0 || desk.isBroken) await persist();
     return outgoingIds.flatMap((outgoingId) => {
       const signed = desk.memory.recall(outgoingId);
       return signed === null ? [] : [{ outgoingId, signed }];

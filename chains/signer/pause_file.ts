@@ -6,6 +6,7 @@
  */
 
 import { getLogger } from "@logtape/logtape";
+import { removeIfThere, writeDurably } from "../durable_file.ts";
 
 const log = getLogger(["engine", "chains", "signer"]);
 
@@ -25,8 +26,7 @@ export async function isPaused(file: string): Promise<boolean> {
 export async function pause(file: string, note: string): Promise<void> {
   try {
     using handle = await Deno.open(file, { write: true, createNew: true, mode: 0o600 });
-    await handle.write(new TextEncoder().encode(`${note}\n`));
-    await handle.sync();
+    await writeDurably(handle, `${note}\n`);
   } catch (error) {
     if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
   }
@@ -34,9 +34,5 @@ export async function pause(file: string, note: string): Promise<void> {
 
 /** Lifts the pause; one that is not on is no fault. */
 export async function resume(file: string): Promise<void> {
-  try {
-    await Deno.remove(file);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
+  await removeIfThere(file);
 }

@@ -13,7 +13,8 @@
 import { getLogger } from "@logtape/logtape";
 import { z } from "zod";
 import { type Network, NETWORKS } from "../../ledger/money/pair.ts";
-import { type StoredSignature, SignedMemory } from "./signed_memory.ts";
+import { removeIfThere, syncEntryOf, writeDurably } from "../durable_file.ts";
+import { SignedMemory, type StoredSignature } from "./signed_memory.ts";
 
 const log = getLogger(["engine", "chains", "signer"]);
 
@@ -44,7 +45,7 @@ interface Part {
 
 /** Makes signatures durable. */
 export interface SignedJournal {
-  /** Begins with what an earlier life signed; what it knows to have passed is deleted. */
+  /** Begins with what an earlier run signed; what it knows to have passed is deleted. */
   readonly memory: SignedMemory;
   /**
    * Makes a batch durable. One call at a time.
@@ -93,7 +94,7 @@ class Journal implements SignedJournal {
   readonly memory: SignedMemory;
   readonly #folder: string;
   readonly #fill: number;
-  /** Full ones, and those of earlier lives. */
+  /** Full ones, and those of earlier runs. */
   #past: Part[];
   #next: number;
   #current: { readonly part: Part; readonly file: Deno.FsFile } | null = null;
@@ -110,8 +111,7 @@ class Journal implements SignedJournal {
     const { part, file } = this.#current ??= await this.#open();
     for (const signature of batch) countIn(part, signature);
     try {
-      await writeAll(file, new TextEncoder().encode(`${JSON.stringify(batch)}\n`));
-      await file.syncData();
+      await writeDurably(file, `${JSON.stringify(batch)}\n`);
     } catch (error) {
       // its end may be half a line, which nothing may follow
       this.close();
@@ -133,8 +133,7 @@ class Journal implements SignedJournal {
     const part = newPart(this.#folder, this.#next++);
     const file = await Deno.open(part.path, { write: true, createNew: true, mode: 0o600 });
     try {
-      using directory = await Deno.open(this.#folder, { read: true });
-      await directory.sync();
+      await syncEntryOf(part.path);
     } catch (error) {
       file.close();
       this.#past.push(part);
@@ -187,19 +186,5 @@ async function readPart(path: string): Promise<StoredSignature[]> {
       `Cannot rule out signing twice as the file of what was signed is damaged: ${path} ` +
         "(ten minutes after the last signature it may be deleted)",
     );
-  }
-}
-
-async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
-  for (let written = 0; written < bytes.length;) {
-    written += await file.write(bytes.subarray(written));
-  }
-}
-
-async function removeIfThere(path: string): Promise<void> {
-  try {
-    await Deno.remove(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
 }

@@ -43,7 +43,7 @@ export class SignedMemory {
   #sweepAt: number;
 
   /**
-   * @param kept of an earlier life, oldest first
+   * @param kept of an earlier run, oldest first
    * @param most signatures that are remembered at a time
    */
   constructor(kept: readonly StoredSignature[] = [], most: number = MOST) {
@@ -84,7 +84,7 @@ export class SignedMemory {
   }
 
   /** Remembers a signature. */
-  keep(intent: Intent, signed: SignedTransaction): StoredSignature {
+  remember(intent: Intent, signed: SignedTransaction): StoredSignature {
     const { outgoingId, network } = intent;
     const entry: StoredSignature = { outgoingId, network, details: detailsOf(intent), signed };
     this.#put(entry);

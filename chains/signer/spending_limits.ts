@@ -41,7 +41,7 @@ export class SpendingLimits {
    */
   #newest = -Infinity;
 
-  /** @param spent of an earlier life, see {@linkcode SpendingLimits.spent} */
+  /** @param spent of an earlier run, see {@linkcode SpendingLimits.spent} */
   constructor(readonly limits: Limits, spent: SpentHours = {}) {
     for (const [name, hours] of Object.entries(spent)) {
       const sums = Object.entries(hours).map(([hour, sum]) =>

@@ -7,8 +7,8 @@
  * @module
  */
 
-import { dirname } from "node:path";
 import { z } from "zod";
+import { syncEntryOf, writeDurably } from "../durable_file.ts";
 import type { SpentHours } from "./spending_limits.ts";
 
 const spentSchema = z.record(
@@ -17,7 +17,7 @@ const spentSchema = z.record(
 );
 
 /**
- * Reads the sums of an earlier life; none when there is no file.
+ * Reads the sums of an earlier run; none when there is no file.
  *
  * @throws {Error} when the file is damaged: without the sums the caps would not hold
  */
@@ -46,13 +46,8 @@ export async function writeSpent(file: string, spent: SpentHours): Promise<void>
       truncate: true,
       mode: 0o600,
     });
-    const bytes = new TextEncoder().encode(JSON.stringify(spent) + "\n");
-    for (let written = 0; written < bytes.length;) {
-      written += await handle.write(bytes.subarray(written));
-    }
-    await handle.sync();
+    await writeDurably(handle, JSON.stringify(spent) + "\n");
   }
   await Deno.rename(temporary, file);
-  using directory = await Deno.open(dirname(file), { read: true });
-  await directory.sync();
+  await syncEntryOf(file);
 }

@@ -268,7 +268,7 @@ export function createTronChain(options: TronChainOptions): TronChain {
     solid: (signal) => readNewest(pool, "solid", place, signal),
     block: (height, finality, signal) => readBlock(pool, height, finality, context, signal),
     blocks: (from, to, finality, signal, checkpoint, continued) => {
-      if (continued !== undefined) place.note(continued);
+      if (continued !== undefined) place.record(continued);
       return readBlocks({ pool, context }, { from, to, finality }, signal, checkpoint, continued);
     },
     transaction: (txid, finality, signal, checkpoint) =>

@@ -8,10 +8,10 @@
  * @module
  */
 
-import { dirname } from "node:path";
 import { z } from "zod";
 import { NETWORKS } from "../../ledger/money/pair.ts";
 import { depositBranch } from "../deposit_branch.ts";
+import { removeIfThere, syncEntryOf, writeDurably } from "../durable_file.ts";
 import { requireOwnerOnly, WalletFault } from "./secret_file.ts";
 
 const base64 = (bytes: number) =>
@@ -155,12 +155,6 @@ export async function readAs<T>(file: string, schema: z.ZodType<T>): Promise<T> 
   );
 }
 
-/** Makes a directory's entries durable. */
-async function syncDirectory(directory: string): Promise<void> {
-  using handle = await Deno.open(directory, { read: true });
-  await handle.sync();
-}
-
 /**
  * Writes a new wallet file: whole or not at all, durable, readable by its owner only.
  *
@@ -172,18 +166,12 @@ export async function writeWalletFile(file: string, wallet: WalletFile): Promise
   try {
     {
       using handle = await Deno.open(temporary, { write: true, createNew: true, mode: 0o600 });
-      const bytes = new TextEncoder().encode(JSON.stringify(wallet, null, 2) + "\n");
-      for (let written = 0; written < bytes.length;) {
-        written += await handle.write(bytes.subarray(written));
-      }
-      await handle.sync();
+      await writeDurably(handle, JSON.stringify(wallet, null, 2) + "\n");
     }
     // A link, unlike a rename, fails where the name is taken.
     await Deno.link(temporary, file);
-    await syncDirectory(dirname(file));
+    await syncEntryOf(file);
   } finally {
-    await Deno.remove(temporary).catch((error: unknown) => {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    });
+    await removeIfThere(temporary);
   }
 }

@@ -61,7 +61,7 @@ function event(name: string, first: string, second: string) {
 }
 
 /** Functions and events of every token of this chain. */
-export const TOKEN_ABI: readonly unknown[] = [
+const TOKEN_ABI: readonly unknown[] = [
   reads("name", [], "string"),
   reads("symbol", [], "string"),
   reads("decimals", [], "uint256"),

@@ -1,26 +1,6 @@
 /**
- * The control routes, for people and tests; no client of a real node uses them.
- *
- * - `GET  /dev/info` -> `{network, usdt, faucetAddress, blockMs, solidLag, head, solid, time, pending, faults}`
- * - `POST /dev/transfer {to, amount, currency?, expiresInMs?}` -> `{txid}`: the faucet pays; `currency`
- *   is `USDT` (default), `TRX` or a token's base58 address; `amount` is decimal text
- * - `POST /dev/mine {blocks?, intervalMs?}` -> `{head, solid}`: blocks at once, their times
- *   `intervalMs` (default the chain's pace) apart
- * - `POST /dev/reorg {depth, drop?}` -> `{head, solid}`
- * - `POST /dev/config {blockMs?, solidLag?, faults?, seed?}` -> the same as info; `blockMs` 0 makes
- *   blocks only on demand; `faults` replaces the list (see faults.ts)
- * - `POST /dev/token {symbol, name?, decimals?, supply?, transferReturns?, feeBasisPoints?}` ->
- *   `{txid, address}`: a further token, its whole supply with the faucet
- * - `POST /dev/token-switches {token?, paused?, feeBasisPoints?, maximumFee?, upgradedTo?, blocked?}` ->
- *   `{txid}`: what an issuer switches in its token, USDT by default, with the next block; `maximumFee` is
- *   in the smallest unit as text, `upgradedTo` an address or null, `blocked` all blocked addresses
- * - `POST /dev/emit {steps, expiresInMs?}` -> `{txid}`: one contract call that takes every step, each
- *   one of `{do: "transfer", token?, to, amount}` (really moves the faucet's tokens),
- *   `{do: "event", token?, from, to, amount}` (only the event, from any contract address),
- *   `{do: "log", address, topics, data}`, `{do: "revert"}`; addresses are base58, `token` is USDT by
- *   default, amounts are whole numbers of the token's smallest unit as text
- *
- * Bad input is status 400 with `{error}`.
+ * The control routes of README.md, for people and tests; no client of a real node uses them. Bad input is
+ * status 400 with `{error}`.
  *
  * @module
  */

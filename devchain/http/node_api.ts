@@ -29,7 +29,7 @@ const SMALL_NUMBERS = new Set(["version", "Permission_id", "code", "witness_id"]
  *
  * @param value JSON with addresses in hex
  */
-export function toVisible(value: unknown, field = ""): unknown {
+function toVisible(value: unknown, field = ""): unknown {
   if (typeof value === "string") {
     if (TEXT_FIELDS.has(field)) return textOfHex(value);
     if (field === "topics" || field === "data" || field === "parameter") return value;
@@ -42,7 +42,7 @@ export function toVisible(value: unknown, field = ""): unknown {
 }
 
 /** 64-bit numbers become texts. */
-export function numbersAsText(value: unknown, field = ""): unknown {
+function numbersAsText(value: unknown, field = ""): unknown {
   if (typeof value === "number") return SMALL_NUMBERS.has(field) ? value : String(value);
   if (Array.isArray(value)) return value.map((entry) => numbersAsText(entry, field));
   return mapObject(value, numbersAsText);

@@ -105,7 +105,7 @@ Deno.test("what expired is forgotten by and by, without being asked for", () => 
   const intent = { ...openDesk().intent, amount: amountOf("1") };
   for (let n = 0; n < 5_000; n++) {
     const signed = { txid: `tx_${n}`, bytes: "{}", expiresAt: START + n % 2 };
-    memory.keep({ ...intent, outgoingId: `out_${n}` }, signed);
+    memory.remember({ ...intent, outgoingId: `out_${n}` }, signed);
   }
   memory.pass("TRX_SHASTA", START + 1);
   memory.sweep();
@@ -114,7 +114,7 @@ Deno.test("what expired is forgotten by and by, without being asked for", () => 
   memory.pass("TRX", START - 1);
   for (let n = 5_000; n < 10_000; n++) {
     const signed = { txid: `tx_${n}`, bytes: "{}", expiresAt: START + n % 2 };
-    memory.keep({ ...intent, outgoingId: `out_${n}` }, signed);
+    memory.remember({ ...intent, outgoingId: `out_${n}` }, signed);
   }
   memory.sweep();
   assertEquals([memory.hasTxid("tx_0"), memory.hasTxid("tx_1")], [false, true]);

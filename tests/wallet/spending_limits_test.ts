@@ -34,7 +34,7 @@ Deno.test("what was signed away counts for 24 whole hours: the cap of the day ma
 Deno.test("a signature commits to all that it pays by: with any of it changed it is another one", () => {
   const memory = new SignedMemory();
   const signed = { txid: "aa", bytes: "{}", expiresAt: NOW + 60_000 };
-  memory.keep(intent, signed);
+  memory.remember(intent, signed);
   assertEquals(memory.find(intent, NOW), signed);
   const changes: readonly Partial<Intent>[] = [
     { network: "TRX_SHASTA" },

@@ -109,7 +109,7 @@ export const constantCallSchema = z.object({
   }),
   energy_used: whole.default(0),
   constant_result: z.array(z.string().regex(/^([0-9a-f]{2})*$/i).max(4096)).default([]),
-  /** Events of the simulation; absent without any, and at nodes that tell none. */
+  /** Events of the simulation; absent without any, and at nodes that give none. */
   logs: z.array(logSchema).default([]),
   transaction: z.object({
     ret: z.array(z.object({ ret: z.string().max(64).optional() })).optional(),

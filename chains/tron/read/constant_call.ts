@@ -17,7 +17,7 @@ import { type ConstantCallAnswer, constantCallSchema } from "./answers.ts";
 const HALF = 0x8000;
 
 /**
- * Tells if the node that simulated a call had a block then: it prepares the call as a transaction, which
+ * True if the node that simulated a call had a block then: it prepares the call as a transaction, which
  * refers to the newest block of the very state that the call saw.
  *
  * @returns `null` when the answer does not say it
@@ -28,7 +28,7 @@ export function namesBlock(
 ): boolean | null {
   const { ref_block_bytes: low, ref_block_hash: part } = transaction?.raw_data ?? {};
   if (low === undefined || part === undefined) return null;
-  // only the last 16 bits of the height are told; of two nodes behind one address none is a day behind
+  // only the last 16 bits of the height are named; of two nodes behind one address none is a day behind
   const ahead = ((parseInt(low, 16) - height + HALF) & 0xffff) - HALF;
   return ahead > 0 || (ahead === 0 && part === hash.slice(16, 32));
 }

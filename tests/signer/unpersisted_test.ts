@@ -14,7 +14,8 @@ function openBreakable() {
   const spending = new SpendingLimits({ "USDT/TRX": { perDay: amountOf("100") } });
   const desk = openDesk({
     spending,
-    persistSpent: () => broken.sums ? Promise.reject(new Error("no space left")) : Promise.resolve(),
+    persistSpent: () =>
+      broken.sums ? Promise.reject(new Error("no space left")) : Promise.resolve(),
     persistSigned: (batch) => {
       if (broken.journal) return Promise.reject(new Error("no space left"));
       kept.push(...batch.map(({ signed }) => signed.txid));
