@@ -85,7 +85,7 @@ const PUT_OFF: readonly (readonly [name: string, takeBack: Statement])[] = [
   // the longest pause of an address that cannot be swept is a day
   ["addresses to sweep", (sql) =>
     sql`
-    UPDATE book.sweep_address SET look_at = now() WHERE look_at > now() + interval '25 hours'`],
+    UPDATE book.sweep_address SET poll_at = now() WHERE poll_at > now() + interval '25 hours'`],
   // the pauses of transfers that cannot be signed grow to minutes
   ["queued transfers", (sql) =>
     sql`

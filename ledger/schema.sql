@@ -751,7 +751,7 @@ CREATE TABLE book.sweep_address (
   currency text COLLATE "C" NOT NULL,
   merchant_id text COLLATE "C" NOT NULL,
   touched bigint NOT NULL DEFAULT 0,
-  look_at timestamp with time zone NOT NULL DEFAULT now(),
+  poll_at timestamp with time zone NOT NULL DEFAULT now(),
   reason text COLLATE "C",
   detail text,
   amount numeric(38,18),
@@ -761,7 +761,7 @@ CREATE TABLE book.sweep_address (
   CONSTRAINT sweep_address_pkey PRIMARY KEY (network, address, currency),
   CONSTRAINT sweep_address_tries_check CHECK ((tries >= 0))
 ) WITH (fillfactor=70);
-CREATE INDEX sweep_address_due ON book.sweep_address USING btree (network, look_at);
+CREATE INDEX sweep_address_due ON book.sweep_address USING btree (network, poll_at);
 CREATE INDEX sweep_address_failing ON book.sweep_address USING btree (network) WHERE (tries >= 3);
 CREATE INDEX sweep_address_reason ON book.sweep_address USING btree (network, reason, address, currency) WHERE (reason IS NOT NULL);
 

@@ -11,7 +11,7 @@ import { type Amount, formatAmount, max, subtract, ZERO } from "../../ledger/mon
 import { worthOf } from "../../ledger/money/fees.ts";
 import { tokenDecimals } from "../../ledger/money/pair.ts";
 import { MOST_ITEMS, type OpenItem, type SweepFacts } from "../../ledger/sweeps/sweep_facts.ts";
-import type { SweepAddress, SweepReason } from "../../ledger/sweeps/targets.ts";
+import type { SweepAddress, SweepReason } from "../../ledger/sweeps/sweep_addresses.ts";
 import type { SweepPace, SweepTerms } from "./sweep_terms.ts";
 import { listableOf, splitAt, sumOf } from "./what_is_there.ts";
 
@@ -130,7 +130,9 @@ function end({ facts, now }: AddressState): NextStep {
   const isNew = facts.open.some(({ foundAt }) => now - foundAt < BOOKED_WITHIN_MS);
   const pollMs = isNew ? SOON_MS : STUCK_POLL_MS;
   const held = wait("deposit_held", "a top-up is not booked by its merchant", pollMs);
-  if (facts.unheard.length > 0) return { do: "notify", outgoingIds: facts.unheard, wait: held };
+  if (facts.unnotified.length > 0) {
+    return { do: "notify", outgoingIds: facts.unnotified, wait: held };
+  }
   return facts.open.length > 0 ? held : { do: "close" };
 }
 
@@ -179,9 +181,9 @@ export function whatToList(
   }
   // newer money has it looked at again at once, and is swept with what is left of this
   const gone = undelegatedOr(facts, wait("balance_differs", detail, POOR_POLL_MS));
-  if (gone.do === "undelegate" || facts.unheard.length === 0) return gone;
+  if (gone.do === "undelegate" || facts.unnotified.length === 0) return gone;
   const held = wait("balance_differs", detail, STUCK_POLL_MS);
-  return { do: "notify", outgoingIds: facts.unheard, wait: held };
+  return { do: "notify", outgoingIds: facts.unnotified, wait: held };
 }
 
 /** State of an address on the chain. */

@@ -5,7 +5,11 @@ import { type Amount, formatAmount, min, subtract, ZERO } from "../../ledger/mon
 import { attachToSweep, notifySwept, readSpareSweeps } from "../../ledger/sweeps/items.ts";
 import { type NewStep, withdrawStep, writeStep } from "../../ledger/sweeps/steps.ts";
 import { readSweepFacts } from "../../ledger/sweeps/sweep_facts.ts";
-import { closeSweepAddress, storeWaiting, type SweepAddress } from "../../ledger/sweeps/targets.ts";
+import {
+  closeSweepAddress,
+  storeWaiting,
+  type SweepAddress,
+} from "../../ledger/sweeps/sweep_addresses.ts";
 import { readCursor } from "../../ledger/watcher/cursor.ts";
 import { crashPoint } from "../runtime/crash_point.ts";
 import { newId } from "../runtime/ids.ts";

@@ -13,7 +13,7 @@ import {
   type Settled,
   type SweepVerdict,
   type UnexpectedSweep,
-  writeVerdict,
+  writeSweepVerdict,
 } from "../../ledger/sweeps/verdicts.ts";
 import {
   type BesideScan,
@@ -80,7 +80,7 @@ export async function settleSweep(
     return { kind: "not_so", why };
   }
   const found = { sweep, address, verdict, taken, arrived, reason };
-  const settled = await writeVerdict(sql, found, audit);
+  const settled = await writeSweepVerdict(sql, found, audit);
   if (settled === null) return { kind: "settled_before" };
   log.warn("{network}: {outgoingId} was settled by {actor} as {verdict}: {reason}", {
     network: sweep.network,

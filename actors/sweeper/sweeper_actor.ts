@@ -19,7 +19,7 @@ import {
   postpone,
   type SweepAddress,
   takeLateSweepAddresses,
-} from "../../ledger/sweeps/targets.ts";
+} from "../../ledger/sweeps/sweep_addresses.ts";
 import type { Actor, ActorKind } from "../runtime/actor.ts";
 import { isAway } from "../runtime/is_away.ts";
 import { planAddress, type PlanDeps } from "./plan_address.ts";

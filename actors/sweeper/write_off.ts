@@ -17,7 +17,7 @@ import {
   readAccountedFor,
   readSweepFacts,
 } from "../../ledger/sweeps/sweep_facts.ts";
-import type { SweepAddress } from "../../ledger/sweeps/targets.ts";
+import type { SweepAddress } from "../../ledger/sweeps/sweep_addresses.ts";
 import { writeOffItems } from "../../ledger/sweeps/verdicts.ts";
 import {
   type BesideScan,

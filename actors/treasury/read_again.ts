@@ -19,7 +19,7 @@ import type { Cursor } from "../../ledger/watcher/cursor.ts";
 import { closeLateOutcomes, takeLateOutcomes } from "../../ledger/watcher/late_outcomes.ts";
 import {
   dropClosedAgain,
-  dropReadAgain,
+  dropUnreadable,
   listUnreadable,
   storeUnreadable,
 } from "../../ledger/watcher/unreadable_blocks.ts";
@@ -137,7 +137,9 @@ async function read(
   const scan = { sql, chain, network, stopped, wake };
   const outcome = await rescanUpToFailure(scan, from, to, turn.signal);
   const through = from + outcome.blocks - 1;
-  if (turn.tries.size > 0 && through >= from) await dropReadAgain(sql, network, from, through);
+  if (turn.tries.size > 0 && through >= from) {
+    await dropUnreadable(sql, network, "again", { first: from, last: through });
+  }
   // a turn that has run out of time says nothing about the next block
   if (through === to || turn.signal.aborted && through >= from) return through;
   turn.failures++;

@@ -3,8 +3,7 @@ import type { Sql } from "postgres";
 import type { BlockAnswer, Finality } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import {
-  dropOneUnread,
-  dropUnread,
+  dropUnreadable,
   listUnreadable,
   LONGEST_PAUSE_MS,
   storeUnreadable,
@@ -84,7 +83,7 @@ export class UnreadableBlocks {
   async passed(sql: Sql, view: Finality, upTo: number): Promise<void> {
     const isPassed = (block: UnreadableBlock) => block.view === view && block.height <= upTo;
     if (!this.#all.some(isPassed)) return;
-    await dropUnread(sql, this.#network, view, upTo);
+    await dropUnreadable(sql, this.#network, view, { last: upTo });
     this.#all = this.#all.filter((block) => !isPassed(block));
   }
 
@@ -92,7 +91,7 @@ export class UnreadableBlocks {
   async wasRead(sql: Sql, view: Finality, height: number): Promise<void> {
     const block = this.#at(view, height);
     if (block === undefined) return;
-    await dropOneUnread(sql, this.#network, view, height);
+    await dropUnreadable(sql, this.#network, view, { first: height, last: height });
     this.#all = this.#all.filter((other) => other !== block);
   }
 

@@ -7,7 +7,7 @@
 import { z } from "zod";
 import { type SettleOutcome, settleSweep } from "../../actors/sweeper/settle_sweep.ts";
 import { writeOff, type WriteOffOutcome } from "../../actors/sweeper/write_off.ts";
-import { findSweepAddress, SWEEP_REASONS } from "../../ledger/sweeps/targets.ts";
+import { findSweepAddress, SWEEP_REASONS } from "../../ledger/sweeps/sweep_addresses.ts";
 import {
   readUnexpectedSweep,
   SWEEP_VERDICTS,
@@ -102,7 +102,7 @@ export const settleUnexpectedSweep = adminRoute({
     const deps = { sql, chain, stopped: whyStopped(context, sweep.network) };
     const outcome = await settleSweep(deps, sweep, verdict, reason, audit, askTimeoutMs);
     if (outcome.kind === "settled") {
-      for (const merchantId of outcome.told) merchants.wake(merchantId);
+      for (const merchantId of outcome.notified) merchants.wake(merchantId);
     } else await recordRefusal(accountable, SETTLE, sweepId, outcome.kind, context);
     return answerToSettled(outcome, sweepId, verdict);
   },

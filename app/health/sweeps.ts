@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import type { Engine } from "../../actors/engine.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { SWEEP_REASONS, type SweepReason } from "../../ledger/sweeps/targets.ts";
+import { SWEEP_REASONS, type SweepReason } from "../../ledger/sweeps/sweep_addresses.ts";
 import { registerGauges } from "./figures.ts";
 
 /** A top-up that is final for so long should have been swept. */

@@ -11,7 +11,7 @@ import { type Amount, amountOf } from "../money/amount.ts";
 import type { Currency, Network } from "../money/pair.ts";
 import { LOST_ACCOUNT } from "../own_accounts.ts";
 
-/** A final payment to an address that nobody is known for. */
+/** A final payment to an address whose merchant is not known. */
 export interface LostPayment {
   readonly network: Network;
   readonly txid: string;
@@ -62,9 +62,9 @@ const CHUNK = 100;
 export interface Recovered {
   /** The next index that is handed out. */
   readonly nextIndex: number;
-  /** Addresses that are watched from now on and belong to nobody known. */
+  /** Addresses that are watched from now on and whose merchants are not known. */
   readonly lost: number;
-  /** How far the solid chain was read: later blocks are read with these addresses in mind. */
+  /** The last solid block that was read: later ones are read with these addresses in mind; null: none. */
   readonly readTo: number | null;
 }
 
@@ -107,7 +107,7 @@ export async function recoverAddresses(
 }
 
 /**
- * Watches every address of a stretch of indexes that nobody is known for. Doing it again changes
+ * Watches every address of a range of indexes whose merchant is not known. Doing it again changes
  * nothing.
  *
  * @param gap indexes, both included

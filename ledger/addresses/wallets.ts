@@ -12,7 +12,7 @@ export interface WalletIdentity {
 }
 
 /**
- * Why a wallet must not be used with a database: `another` is registered there; it is the same one
+ * Reasons why a wallet must not be used with a database: `another` is registered there; it is the same one
  * by name, but not by its public keys (`changed`); the one registered there is of the old form (`old-form`).
  */
 export type WalletMismatch = "another" | "changed" | "old-form";
@@ -51,7 +51,7 @@ export async function readUnattested(
 }
 
 /**
- * Keeps that a signer has the keys of the wallet; a repeated call changes nothing.
+ * Stores that a signer has the keys of the wallet; a repeated call changes nothing.
  *
  * @param fingerprint digest of the network's public part that the signer was compared with
  */
@@ -66,8 +66,8 @@ export async function attestWallet(
 }
 
 /**
- * Keeps which cold wallet a network has, as it is configured now. By it a transfer of the hot wallet that
- * the books do not know is recognised as one that has stayed in the house. What was found before stays
+ * Stores which cold wallet a network has, as it is configured now. By it a transfer of the hot wallet that
+ * the books do not know is recognised as one that has stayed with the service. What was found before stays
  * what it was: no address that is configured later lets signing continue.
  *
  * @param address null: none is configured

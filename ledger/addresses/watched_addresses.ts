@@ -11,7 +11,7 @@ export interface WatchedAddress {
   readonly walletIndex: number;
 }
 
-/** Makes addresses known to the watcher; must be durable before anybody is told of them. */
+/** Makes addresses known to the watcher; must be durable before one of them is returned to a merchant. */
 export async function watchAddresses(
   sql: Sql,
   addresses: readonly WatchedAddress[],
@@ -29,7 +29,7 @@ export async function watchAddresses(
 }
 
 /**
- * Takes the next derivation indexes of a network; nobody gets them again, used or not.
+ * Takes the next derivation indexes of a network; they are never taken again, used or not.
  *
  * @param waitMs for the network's row while another transaction holds it
  * @returns the first of them; `held` where the row was not let go of in time; null, and none is taken,
@@ -65,7 +65,7 @@ export async function takeIndexes(
   return row.first;
 }
 
-/** Whose an address is. */
+/** The merchant of an address. */
 export interface AddressOwner {
   readonly address: string;
   readonly merchantId: string;
@@ -73,7 +73,7 @@ export interface AddressOwner {
 }
 
 /**
- * Which addresses are ours, of those that events name. One query whatever their number, by the
+ * Own addresses among those that events name. One query whatever their number, by the
  * index of their keys, so that the number of issued addresses does not matter: a key is a number,
  * since among a million whole texts a look-up takes twice as long. The keys are an array of a query
  * of its own, which hides how many they are from the planner: by that it would read the whole table
@@ -81,7 +81,7 @@ export interface AddressOwner {
  *
  * @param keys `textKey` of each address in the form in which the network's events carry it
  *   (`Transfer.eventTo`); `hub.text_key` makes the same
- * @returns owners by that form; among them strangers that share a key with what was asked for
+ * @returns owners by that form; among them unlinked ones that share a key with what was asked for
  */
 export async function findAddresses(
   sql: Sql,

@@ -60,7 +60,7 @@ export async function setGapWatched(
     WHERE failover_id = ${failoverId} AND network = ${network}`;
 }
 
-/** Makes sure that a derivation index, and none below it, is ever taken again. */
+/** Makes sure that neither a derivation index nor one below it is ever taken again. */
 export async function skipIndexesTo(sql: Sql, network: Network, index: number): Promise<void> {
   await sql`
     UPDATE hub.wallet SET next_index = ${
@@ -92,7 +92,7 @@ export interface AcknowledgedCommit {
 }
 
 /**
- * Which commits the database does not have: those of a history that it has lost.
+ * Finds the commits that the database does not have: those of a history that it has lost.
  *
  * @param commitIds of the last minutes; the log of commits keeps an hour
  */

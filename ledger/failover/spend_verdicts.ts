@@ -58,7 +58,7 @@ async function writeVerdict(
 /** Stands in the line of a write-off where that of a booking names its withdrawal. */
 const WRITTEN_OFF = "written off";
 
-/** Why a transfer is not written off; nothing was changed. */
+/** Reasons why a transfer is not written off; nothing was changed. */
 export type WriteOffRefused =
   /** Another verdict was faster. */
   | { readonly code: "decided" }

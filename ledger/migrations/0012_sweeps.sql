@@ -199,7 +199,7 @@ CREATE TABLE book.sweep_address (
   currency    text COLLATE "C" NOT NULL,
   merchant_id text COLLATE "C" NOT NULL,
   touched     bigint NOT NULL DEFAULT 0,
-  look_at     timestamptz NOT NULL DEFAULT now(),
+  poll_at     timestamptz NOT NULL DEFAULT now(),
   reason      text COLLATE "C",
   detail      text,
   amount      numeric(38,18),
@@ -209,7 +209,7 @@ CREATE TABLE book.sweep_address (
   tries       integer NOT NULL DEFAULT 0 CHECK (tries >= 0),
   PRIMARY KEY (network, address, currency)
 ) WITH (fillfactor = 70);
-CREATE INDEX sweep_address_due ON book.sweep_address (network, look_at);
+CREATE INDEX sweep_address_due ON book.sweep_address (network, poll_at);
 CREATE INDEX sweep_address_reason ON book.sweep_address (network, reason, address, currency) WHERE reason IS NOT NULL;
 CREATE INDEX sweep_address_failing ON book.sweep_address (network) WHERE tries >= 3;
 

@@ -42,7 +42,7 @@ export interface Marked {
   readonly held: readonly AttemptMark[];
 }
 
-/** How long a write waits for a row that another transaction holds; {@linkcode markAcknowledged} the same. */
+/** Bound of a write's wait for a row that another transaction holds; {@linkcode markAcknowledged} has the same. */
 const LOCK_TIMEOUT = "200ms";
 
 /**

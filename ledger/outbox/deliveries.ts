@@ -131,7 +131,7 @@ function pageOfLog(
       ORDER BY x.id DESC OFFSET (SELECT skipped FROM range) LIMIT ${limit})`;
 }
 
-/** How far the time in an event's id and the time it was booked at may differ, milliseconds. */
+/** Greatest difference of the time in an event's id and the time it was booked at, milliseconds. */
 const MARGIN_MS = 3_600_000;
 /** Prefix of an event's id, and how many milliseconds its next six digits count by. */
 const PREFIX = "evt_";
@@ -189,7 +189,7 @@ export interface RedeliverRange {
   readonly after?: string | undefined;
 }
 
-/** What was put back in line. */
+/** Events that were put back in line. */
 export interface Redelivered {
   readonly count: number;
   /** The last of them; null where there was none. */

@@ -72,11 +72,11 @@ const statusShape = shape({
   isOn: boolean(),
   /** Events that are still to be delivered; counted up to {@linkcode COUNTED_AT_MOST}. */
   waiting: bigint(),
-  /** When an event that is still kept was last acknowledged; null: none ever was. */
+  /** The last acknowledgement of an event that is still stored; null: none ever was. */
   lastDeliveredAt: orNull(time()),
 });
 
-/** What is known of a merchant's endpoint. Times are Unix milliseconds. */
+/** State of a merchant's endpoint. Times are Unix milliseconds. */
 export interface EndpointStatus extends RowOf<typeof statusShape> {
   /** Null: the newest answer was an acknowledgement. */
   readonly failing: RowOf<typeof failingShape> | null;

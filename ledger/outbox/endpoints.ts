@@ -20,7 +20,7 @@ export interface WaitingEndpoint {
 
 /** Times of a pause, milliseconds. */
 export interface EndpointPolicy {
-  /** How long an endpoint acknowledges nothing before it is paused. */
+  /** Time for which an endpoint acknowledges nothing before it is paused. */
   readonly pauseAfterMs: number;
   /** From one probe of a paused endpoint to the next, while an event waits for it. */
   readonly waitingProbeMs: number;

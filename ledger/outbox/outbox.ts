@@ -34,7 +34,7 @@ export interface ClaimedEvent {
   readonly retryCount: number;
 }
 
-/** How much longer than the delivery may take an event stays claimed, milliseconds. */
+/** Time for which an event stays claimed beyond the bound of its delivery, milliseconds. */
 const LEASE_MARGIN_MS = 5_000;
 /** Sessions of one node differ in what follows its name and this. */
 const SEPARATOR = "/";

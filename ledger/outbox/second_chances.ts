@@ -153,10 +153,10 @@ export async function queueProbes(
   });
 }
 
-/** How old an event may be that is sent once more, hours. */
+/** Greatest age of an event that is sent once more, hours. */
 const WINDOW_HOURS = 72;
 
-/** How far the time in an event's id and the time it was booked at may differ, hours. */
+/** Greatest difference of the time in an event's id and the time it was booked at, hours. */
 const MARGIN_HOURS = 1;
 
 /**

@@ -1,4 +1,8 @@
-/** What wallets should hold by the books, and what is owed to merchants. @module */
+/**
+ * Holdings of wallets by the books, and the amounts owed to merchants.
+ *
+ * @module
+ */
 
 import type { Sql } from "../database/connect.ts";
 import { type Amount, formatAmount } from "../money/amount.ts";

@@ -1,59 +1,81 @@
-import type { Sql, TransactionSql } from "postgres";
+import type { Fragment, Sql } from "postgres";
 import type { AnySql } from "../database/connect.ts";
-import { type Amount, amountOf, formatAmount } from "../money/amount.ts";
 import type { Network } from "../money/pair.ts";
 import { PLATFORM_ACCOUNT } from "../own_accounts.ts";
+import { shape } from "../shape.ts";
+import { amount, bigint, integer, type RowOf, text } from "../table.ts";
 import type { TransferFinding } from "../watcher/findings.ts";
 import type { OpenItem } from "./sweep_facts.ts";
-import type { SweepAddress } from "./targets.ts";
+import { isUntouched, type SweepAddress, touchOrAdd } from "./sweep_addresses.ts";
+
+const itemShape = shape({
+  merchantId: text(),
+  txid: text(),
+  logIndex: integer(),
+  address: text(),
+  currency: text(),
+  amount: amount(),
+  height: bigint(),
+});
 
 /**
- * Notes final transfers to own addresses as to be swept; known ones are left alone.
+ * Stores final transfers to own addresses as to be swept; known ones are left alone.
  *
  * The row of an address that another transaction holds is not waited for, or one address would stop
- * the scan of its network: the address is listed in the same statement and noted as soon as its row
- * is free (see `targets.ts`). The entry is updated where there is one, so that nobody takes
- * it off the list before these transfers are committed.
+ * the scan of its network: the address is listed in the same statement and taken over as soon as its
+ * row is free (see `takeLateSweepAddresses`).
  */
 export async function recordSweepItems(
   sql: AnySql,
   network: Network,
   findings: readonly TransferFinding[],
 ): Promise<void> {
+  const items = findings.map(({ to, ...finding }) => ({ ...finding, address: to }));
   await sql`
     WITH found AS (
       INSERT INTO book.sweep_item (merchant_id, network, txid, log_index, address, currency, amount, height)
-      SELECT merchant_id, ${network}, txid, log_index, address, currency, amount, height FROM unnest(
-        ${findings.map((finding) => finding.merchantId)}::text[],
-        ${findings.map((finding) => finding.txid)}::text[],
-        ${findings.map((finding) => finding.logIndex)}::int[],
-        ${findings.map((finding) => finding.to)}::text[],
-        ${findings.map((finding) => finding.currency)}::text[],
-        ${findings.map((finding) => formatAmount(finding.amount))}::numeric[],
-        ${findings.map((finding) => finding.height)}::bigint[])
-        AS f(merchant_id, txid, log_index, address, currency, amount, height)
+      SELECT merchant_id, ${network}, txid, log_index, address, currency, amount, height
+      FROM ${itemShape.rows(sql, "f", items)}
       ON CONFLICT DO NOTHING RETURNING merchant_id, address, currency
-    ), wanted AS MATERIALIZED (
+    ), paid AS MATERIALIZED (
       SELECT DISTINCT ON (address, currency) address, currency, merchant_id FROM found ORDER BY address, currency
-    ), place AS MATERIALIZED (
-      SELECT w.*, f.is_free IS NOT NULL AS is_free, EXISTS (SELECT FROM book.sweep_address t
-        WHERE t.network = ${network} AND t.address = w.address AND t.currency = w.currency) AS is_known
-      FROM wanted w LEFT JOIN LATERAL (
-        SELECT true AS is_free FROM book.sweep_address t
-        WHERE t.network = ${network} AND t.address = w.address AND t.currency = w.currency
-        FOR NO KEY UPDATE SKIP LOCKED) f ON true
-    ), touched AS (
-      UPDATE book.sweep_address t SET touched = t.touched + 1, look_at = now() FROM place p
-      WHERE p.is_free AND t.network = ${network} AND t.address = p.address AND t.currency = p.currency
-    ), late AS (
-      INSERT INTO book.late_sweep_address (network, address, currency, merchant_id)
-      SELECT ${network}, address, currency, merchant_id FROM place WHERE is_known AND NOT is_free
-      ORDER BY address, currency
-      ON CONFLICT (network, address, currency) DO UPDATE SET merchant_id = excluded.merchant_id
-    )
-    INSERT INTO book.sweep_address AS t (network, address, currency, merchant_id)
-    SELECT ${network}, address, currency, merchant_id FROM place WHERE NOT is_known ORDER BY address, currency
-    ON CONFLICT (network, address, currency) DO UPDATE SET touched = t.touched + 1, look_at = now()`;
+    ), ${touchOrAdd(sql, network, sql`paid`)}
+    INSERT INTO book.late_sweep_address (network, address, currency, merchant_id)
+    SELECT ${network}, address, currency, merchant_id FROM place WHERE is_known AND NOT is_free
+    ORDER BY address, currency
+    ON CONFLICT (network, address, currency) DO UPDATE SET merchant_id = excluded.merchant_id`;
+}
+
+const keyShape = shape({ merchantId: text(), txid: text(), logIndex: integer() });
+
+/** `FROM ... WHERE` of an update of `book.sweep_item i` that names items of a network. */
+export function namedItems(
+  sql: AnySql,
+  network: Network,
+  items: readonly RowOf<typeof keyShape>[],
+): Fragment {
+  return sql`FROM ${keyShape.rows(sql, "k", items)}
+    WHERE i.merchant_id = k.merchant_id AND i.network = ${network} AND i.txid = k.txid AND i.log_index = k.log_index`;
+}
+
+/**
+ * Lists transfers under a sweep.
+ *
+ * @throws when one of them is carried already: the planner holds the address
+ */
+export async function coverItems(
+  tx: AnySql,
+  { network, address }: SweepAddress,
+  outgoingId: string,
+  items: readonly OpenItem[],
+): Promise<void> {
+  if (items.length === 0) return;
+  const { count } = await tx`
+    UPDATE book.sweep_item i SET outgoing_id = ${outgoingId} ${namedItems(tx, network, items)}
+      AND i.outgoing_id IS NULL AND NOT i.done`;
+  if (count !== items.length) {
+    throw new Error(`Cannot list transfers as some are carried already: ${address}`);
+  }
 }
 
 /**
@@ -70,13 +92,14 @@ export async function releaseSweepItems(
     WHERE outgoing_id = ANY (${[...outgoingIds]}::text[]) AND NOT done`;
 }
 
-/** A final sweep that moved more than it lists. */
-export interface SpareSweep {
-  readonly outgoingId: string;
-  readonly spare: Amount;
+const spareSweep = shape({
+  outgoingId: text(),
+  spare: amount(),
   /** Its block; nothing that came later was there to be moved. */
-  readonly height: number;
-}
+  height: bigint(),
+});
+/** A final sweep that moved more than it lists. */
+export type SpareSweep = RowOf<typeof spareSweep>;
 
 /**
  * Final sweeps of an address that moved more than they list: what came in while they were planned,
@@ -84,31 +107,26 @@ export interface SpareSweep {
  */
 export async function readSpareSweeps(
   sql: Sql,
-  target: SweepAddress,
+  { network, walletIndex, currency }: SweepAddress,
 ): Promise<readonly SpareSweep[]> {
-  const rows = await sql<{ id: string; spare: string; height: string }[]>`
-    SELECT id, trim_scale(spare)::text AS spare, height FROM (
-      SELECT o.id, a.height, CASE a.outcome WHEN 'paid' THEN o.amount ELSE v.arrived END
+  return spareSweep.all(
+    await sql`
+    SELECT outgoing_id, spare, height FROM (
+      SELECT o.id AS outgoing_id, a.height, CASE a.outcome WHEN 'paid' THEN o.amount ELSE v.arrived END
         - coalesce((SELECT sum(i.amount) FROM book.sweep_item i WHERE i.outgoing_id = o.id), 0) AS spare
       FROM book.outgoing o JOIN book.attempt a
         ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IN ('paid', 'unexpected')
       LEFT JOIN book.sweep_verdict v ON v.outgoing_id = o.id
-      WHERE o.network = ${target.network} AND o.wallet = ${
-    String(target.walletIndex)
-  } AND o.wallet <> 'hot'
-        AND o.currency = ${target.currency} AND o.merchant_id = ${PLATFORM_ACCOUNT} AND o.status = 'final') s
-    WHERE spare > 0 ORDER BY id`;
-  return rows.map(({ id, spare, height }) => ({
-    outgoingId: id,
-    spare: amountOf(spare),
-    height: Number(height),
-  }));
+      WHERE o.network = ${network} AND o.wallet = ${String(walletIndex)} AND o.wallet <> 'hot'
+        AND o.currency = ${currency} AND o.merchant_id = ${PLATFORM_ACCOUNT} AND o.status = 'final') s
+    WHERE spare > 0 ORDER BY outgoing_id`,
+  );
 }
 
 /**
- * Lists transfers under a final sweep that has moved them already, and tells who waits for that.
+ * Lists transfers under a final sweep that has moved them already, and notifies those who wait for that.
  *
- * @returns the merchants that have something to hear; null: something happened to the address
+ * @returns the merchants with a new inbox row; null: something happened to the address
  */
 export async function attachToSweep(
   sql: Sql,
@@ -117,22 +135,22 @@ export async function attachToSweep(
   items: readonly OpenItem[],
 ): Promise<readonly string[] | null> {
   return await sql.begin(async (tx) => {
-    const held = await tx`
-      UPDATE book.sweep_address SET touched = touched + 1, look_at = now()
-      WHERE network = ${target.network} AND address = ${target.address} AND currency = ${target.currency}
-        AND touched = ${target.touched} RETURNING 1`;
-    if (held.length === 0) return null;
-    await cover(tx, target, outgoingId, items);
+    const { count } = await tx`
+      UPDATE book.sweep_address SET touched = touched + 1, poll_at = now() WHERE ${
+      isUntouched(tx, target)
+    }`;
+    if (count === 0) return null;
+    await coverItems(tx, target, outgoingId, items);
     return await notifySwept(tx, [outgoingId]);
   });
 }
 
 /**
- * Tells merchants that their top-ups were carried to the hot wallet by final sweeps, and closes what
- * nobody waits for. A top-up that its merchant has not booked yet (its pair takes no deposits now)
- * stays open; saying it again later changes nothing that was said.
+ * Notifies merchants that their top-ups were carried to the hot wallet by final sweeps, and closes what
+ * no merchant waits for. A top-up that its merchant has not booked yet (its pair takes no deposits now)
+ * stays open; doing it again changes nothing.
  *
- * @returns the merchants that have something to hear
+ * @returns the merchants with a new inbox row
  */
 export async function notifySwept(
   sql: AnySql,
@@ -155,7 +173,7 @@ export async function notifySwept(
       SELECT c.* FROM carried c
       JOIN book.deposit_address w ON w.network = c.network AND w.address = c.address
         AND w.merchant_id = c.merchant_id AND w.kind = 'top_up'
-    ), told AS (
+    ), notified AS (
       INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
       SELECT w.merchant_id, w.network, w.txid, w.log_index, 'swept', jsonb_build_object(
         'to', w.address, 'outgoingId', w.outgoing_id, 'sweepTxid', w.sweep, 'height', w.height)
@@ -168,7 +186,7 @@ export async function notifySwept(
       WHERE i.merchant_id = c.merchant_id AND i.network = c.network AND i.txid = c.txid AND i.log_index = c.log_index
         AND (NOT EXISTS (SELECT FROM waiting w WHERE w.merchant_id = c.merchant_id AND w.network = c.network
                AND w.txid = c.txid AND w.log_index = c.log_index)
-          OR EXISTS (SELECT FROM told t WHERE t.merchant_id = c.merchant_id AND t.network = c.network
+          OR EXISTS (SELECT FROM notified t WHERE t.merchant_id = c.merchant_id AND t.network = c.network
                AND t.txid = c.txid AND t.log_index = c.log_index)
           OR EXISTS (SELECT FROM book.inbox x WHERE x.merchant_id = c.merchant_id AND x.network = c.network
                AND x.txid = c.txid AND x.log_index = c.log_index AND x.phase = 'swept')
@@ -176,30 +194,6 @@ export async function notifySwept(
           OR EXISTS (SELECT FROM book.deposit d WHERE d.merchant_id = c.merchant_id AND d.network = c.network
                AND d.txid = c.txid AND d.log_index IN (c.log_index, -1) AND d.status = 'CONFIRMED'))
     )
-    SELECT DISTINCT merchant_id FROM told`;
+    SELECT DISTINCT merchant_id FROM notified`;
   return rows.map((row) => row.merchant_id);
-}
-
-/**
- * Lists transfers under a sweep.
- *
- * @throws when one of them is carried already: whoever plans holds the address
- */
-export async function cover(
-  tx: TransactionSql,
-  target: SweepAddress,
-  outgoingId: string,
-  items: readonly OpenItem[],
-): Promise<void> {
-  if (items.length === 0) return;
-  const { count } = await tx`
-    UPDATE book.sweep_item i SET outgoing_id = ${outgoingId}
-    FROM unnest(${items.map((item) => item.merchantId)}::text[], ${
-    items.map((item) => item.txid)
-  }::text[], ${items.map((item) => item.logIndex)}::int[]) AS k(merchant_id, txid, log_index)
-    WHERE i.merchant_id = k.merchant_id AND i.network = ${target.network} AND i.txid = k.txid
-      AND i.log_index = k.log_index AND i.outgoing_id IS NULL AND NOT i.done`;
-  if (count !== items.length) {
-    throw new Error(`Cannot list transfers as some are carried already: ${target.address}`);
-  }
 }

@@ -3,11 +3,16 @@ import { ROW_WAIT } from "../database/write_apart.ts";
 import { type Amount, formatAmount } from "../money/amount.ts";
 import type { Network } from "../money/pair.ts";
 import { PLATFORM_ACCOUNT } from "../own_accounts.ts";
-import { cover, notifySwept, releaseSweepItems } from "./items.ts";
+import { coverItems, notifySwept, releaseSweepItems } from "./items.ts";
 import type { OpenItem } from "./sweep_facts.ts";
-import { type SweepAddress, type SweepReason, touchSweepAddresses } from "./targets.ts";
+import {
+  isAddress,
+  type SweepAddress,
+  type SweepReason,
+  touchSweepAddresses,
+} from "./sweep_addresses.ts";
 
-/** The next transfer for an address, and what the operator is told meanwhile. */
+/** The next transfer for an address, and the reason shown meanwhile. */
 export interface NewStep {
   readonly outgoingId: string;
   readonly kind: "sweep" | "gas" | "delegation" | "reclaim";
@@ -19,7 +24,7 @@ export interface NewStep {
   readonly items: readonly OpenItem[];
   readonly reason: SweepReason;
   readonly detail: string;
-  /** After this long the address is looked at again, whatever became of it. */
+  /** After this long the address is polled again, whatever became of it. */
   readonly pollMs: number;
 }
 
@@ -27,7 +32,7 @@ export interface NewStep {
  * Queues the next transfer for an address, if nothing happened to it since it was planned and none
  * is under way. Planners of other nodes wait for the row of the address and then find it changed.
  *
- * @returns whether it was queued
+ * @returns true if it was queued
  * @throws also when another transaction holds rows of the address for more than a moment
  */
 export async function writeStep(sql: Sql, target: SweepAddress, step: NewStep): Promise<boolean> {
@@ -35,20 +40,21 @@ export async function writeStep(sql: Sql, target: SweepAddress, step: NewStep): 
     await tx`SELECT set_config('lock_timeout', ${ROW_WAIT}, true)`;
     if (!await holdSweepAddress(tx, target)) return false;
     const isSweep = step.kind === "sweep";
+    const amount = formatAmount(step.amount);
     await tx`
       INSERT INTO book.outgoing
         (id, merchant_id, kind, network, currency, amount, wallet, destination, status, created_at, updated_at)
       VALUES (${step.outgoingId}, ${PLATFORM_ACCOUNT}, ${step.kind}, ${target.network},
-        ${isSweep ? target.currency : "native"}, ${formatAmount(step.amount)},
-        ${isSweep ? String(target.walletIndex) : "hot"}, ${
-      isSweep ? step.hotWallet : target.address
-    }, 'queued', now(), now())`;
-    await cover(tx, target, step.outgoingId, step.items);
+        ${isSweep ? target.currency : "native"}, ${amount}, ${
+      isSweep ? String(target.walletIndex) : "hot"
+    },
+        ${isSweep ? step.hotWallet : target.address}, 'queued', now(), now())`;
+    await coverItems(tx, target, step.outgoingId, step.items);
     await tx`
       UPDATE book.sweep_address SET touched = touched + 1, reason = ${step.reason}, detail = ${step.detail},
-        amount = ${isSweep ? formatAmount(step.amount) : null}, updated_at = now(),
-        look_at = now() + make_interval(secs => ${step.pollMs / 1_000})
-      WHERE network = ${target.network} AND address = ${target.address} AND currency = ${target.currency}`;
+        amount = ${isSweep ? amount : null}, updated_at = now(),
+        poll_at = now() + make_interval(secs => ${step.pollMs / 1_000})
+      WHERE ${isAddress(tx, target)}`;
     return true;
   });
 }
@@ -75,10 +81,10 @@ export async function holdSweepAddress(tx: TransactionSql, target: SweepAddress)
 }
 
 /**
- * Takes a transfer for an address back that could not be signed for too long, so that it is planned
+ * Gives up a transfer for an address that could not be signed for too long, so that it is planned
  * again on what is true now. Signing moves the same row, so that only one of the two happens.
  *
- * @returns whether it was taken back
+ * @returns true if it was given up
  */
 export async function withdrawStep(
   sql: Sql,
@@ -98,7 +104,7 @@ export async function withdrawStep(
   });
 }
 
-/** The end of a transfer of the house, as its transaction told it or the lack of one did. */
+/** The end of an internal transfer, shown by its transaction or by the lack of one. */
 export interface InternalEnd {
   readonly outgoingId: string;
   readonly kind: string;
@@ -108,12 +114,12 @@ export interface InternalEnd {
 }
 
 /**
- * Carries out what follows from the ends of transfers of the house, in the transaction that records
- * them: merchants whose top-ups they carried are told, failed ones give their transfers back to the
- * planner. What succeeded without the intended transfer keeps them until the operator has looked.
+ * Carries out what follows from the ends of internal transfers, in the transaction that records them:
+ * merchants whose top-ups they carried are notified, failed ones give their transfers back to the
+ * planner. What succeeded without the intended transfer keeps them until there is a verdict.
  * A handful of statements, however many there are.
  *
- * @returns the merchants that have something to hear
+ * @returns the merchants with a new inbox row
  */
 export async function endInternalTransfers(
   tx: TransactionSql,

@@ -1,25 +1,27 @@
 import type { Sql } from "postgres";
-import { type Amount, amountOf } from "../money/amount.ts";
 import type { Currency, Network } from "../money/pair.ts";
 import { PLATFORM_ACCOUNT } from "../own_accounts.ts";
-import { SWEEP_REASONS, type SweepReason } from "./targets.ts";
+import { shape } from "../shape.ts";
+import { amount, integer, orNull, type RowOf, text, time } from "../table.ts";
+import { SWEEP_REASONS, type SweepReason } from "./sweep_addresses.ts";
 
-/** An address that is not swept, and why. */
-export interface ListedSweepAddress {
-  readonly network: Network;
-  readonly address: string;
-  readonly currency: Currency;
-  readonly merchantId: string;
-  readonly kind: "issued" | "session" | "top_up";
-  readonly reason: SweepReason;
-  readonly detail: string | null;
-  /** What waits to be swept, as of the last poll; null while coin or energy is under way. */
-  readonly amount: Amount | null;
+const listedShape = shape({
+  network: text<Network>(),
+  address: text(),
+  currency: text<Currency>(),
+  merchantId: text(),
+  kind: text<"issued" | "session" | "top_up">(),
+  reason: text<SweepReason>(),
+  detail: orNull(text()),
+  /** Amount that waits to be swept, as of the last poll; null while coin or energy is under way. */
+  amount: orNull(amount()),
   /** Since when something of it waits, Unix milliseconds. */
-  readonly since: number;
-  /** When it is looked at again, Unix milliseconds. */
-  readonly lookAt: number;
-}
+  since: time(),
+  /** Time of its next poll, Unix milliseconds. */
+  lookAt: time(),
+});
+/** An address that is not swept, with the reason. */
+export type ListedSweepAddress = RowOf<typeof listedShape>;
 
 /** Addresses that are not swept, by reason. */
 export interface SweepAddressCount {
@@ -29,10 +31,14 @@ export interface SweepAddressCount {
 }
 
 /** Number of addresses of each network that are not swept, by reason. */
-export async function countSweepAddresses(sql: Sql): Promise<readonly SweepAddressCount[]> {
+export async function countSweepAddresses(
+  sql: Sql,
+  network: Network | null = null,
+): Promise<readonly SweepAddressCount[]> {
   return await sql<SweepAddressCount[]>`
     SELECT network, reason, count(*)::int AS addresses FROM book.sweep_address
-    WHERE reason IS NOT NULL GROUP BY network, reason ORDER BY network, reason`;
+    WHERE reason IS NOT NULL ${network === null ? sql`` : sql`AND network = ${network}`}
+    GROUP BY network, reason ORDER BY network, reason`;
 }
 
 /**
@@ -44,15 +50,9 @@ export async function listSweepAddresses(
   sql: Sql,
   perReason: number,
 ): Promise<readonly ListedSweepAddress[]> {
-  const rows = await sql<
-    (Omit<ListedSweepAddress, "amount" | "since" | "lookAt"> & {
-      readonly amount: string | null;
-      readonly created_at: Date;
-      readonly look_at: Date;
-    })[]
-  >`
-    SELECT t.network, t.address, t.currency, t.merchant_id AS "merchantId", coalesce(a.kind, 'issued') AS kind,
-      t.reason, t.detail, trim_scale(t.amount)::text AS amount, t.created_at, t.look_at
+  return listedShape.all(
+    await sql`
+    SELECT t.*, t.created_at AS since, t.poll_at AS "look_at", coalesce(a.kind, 'issued') AS kind
     FROM (SELECT network FROM hub.wallet) w
     CROSS JOIN unnest(${[...SWEEP_REASONS]}::text[]) WITH ORDINALITY r(reason, place)
     CROSS JOIN LATERAL (
@@ -60,50 +60,41 @@ export async function listSweepAddresses(
       ORDER BY x.address, x.currency LIMIT ${perReason}) t
     LEFT JOIN hub.address h ON h.address = t.address AND h.network = t.network
     LEFT JOIN book.deposit_address a ON a.id = h.address_id AND a.merchant_id = h.merchant_id
-    ORDER BY t.network, r.place, t.address, t.currency`;
-  return rows.map(({ created_at, look_at, ...row }) => ({
-    ...row,
-    amount: row.amount === null ? null : amountOf(row.amount),
-    since: created_at.getTime(),
-    lookAt: look_at.getTime(),
-  }));
+    ORDER BY t.network, r.place, t.address, t.currency`,
+  );
 }
 
+const figuresShape = shape({
+  /** Time of the oldest final top-up that no final sweep has moved yet, Unix milliseconds. */
+  oldestTopUpAt: orNull(time()),
+  /** Addresses that could not be read three times in a row and more. */
+  failing: integer(),
+  /** Addresses that were paid and whose rows other transactions have held for a minute and more since. */
+  held: integer(),
+});
 /** State of the sweeps of a network. */
-export interface SweepHealth {
+export interface SweepHealth extends RowOf<typeof figuresShape> {
   /** Addresses that are not swept, by reason. */
   readonly waiting: ReadonlyMap<SweepReason, number>;
-  /** When the oldest top-up was final that no final sweep has moved yet, Unix milliseconds. */
-  readonly oldestTopUpAt: number | null;
-  /** Addresses that could not be looked at three times in a row and more. */
-  readonly failing: number;
-  /** Addresses that were paid and whose rows other transactions have held for a minute and more since. */
-  readonly held: number;
 }
 
-/** Reads how the sweeps of a network stand; costs by the number of merchants, not of addresses. */
+/** Reads the state of a network's sweeps; costs by the number of merchants, not of addresses. */
 export async function readSweepHealth(sql: Sql, network: Network): Promise<SweepHealth> {
-  const [counts, [oldest], [stuck], [late]] = await Promise.all([
-    sql<{ reason: SweepReason; addresses: number }[]>`
-      SELECT reason, count(*)::int AS addresses FROM book.sweep_address
-      WHERE network = ${network} AND reason IS NOT NULL GROUP BY reason`,
-    sql<{ found_at: Date | null }[]>`
-      SELECT min(i.found_at) AS found_at FROM book.deposit_address a
-      JOIN book.sweep_item i ON i.network = a.network AND i.address = a.address AND NOT i.done
-      WHERE a.kind = 'top_up' AND a.network = ${network} AND NOT EXISTS (
-        SELECT FROM book.outgoing o
-        WHERE o.id = i.outgoing_id AND o.merchant_id = ${PLATFORM_ACCOUNT} AND o.status = 'final')`,
-    sql<{ failing: number }[]>`
-      SELECT count(*)::int AS failing FROM book.sweep_address
-      WHERE network = ${network} AND tries >= 3`,
-    sql<{ held: number }[]>`
-      SELECT count(*)::int AS held FROM book.late_sweep_address
-      WHERE network = ${network} AND noted_at < now() - interval '1 minute'`,
+  const [counts, [figures]] = await Promise.all([
+    countSweepAddresses(sql, network),
+    sql`
+      SELECT (
+        SELECT min(i.found_at) FROM book.deposit_address a
+        JOIN book.sweep_item i ON i.network = a.network AND i.address = a.address AND NOT i.done
+        WHERE a.kind = 'top_up' AND a.network = ${network} AND NOT EXISTS (
+          SELECT FROM book.outgoing o
+          WHERE o.id = i.outgoing_id AND o.merchant_id = ${PLATFORM_ACCOUNT} AND o.status = 'final')) AS oldest_top_up_at,
+      (SELECT count(*) FROM book.sweep_address WHERE network = ${network} AND tries >= 3) AS failing,
+      (SELECT count(*) FROM book.late_sweep_address
+       WHERE network = ${network} AND noted_at < now() - interval '1 minute') AS held`,
   ]);
   return {
+    ...figuresShape.decode(figures ?? {}),
     waiting: new Map(counts.map(({ reason, addresses }) => [reason, addresses])),
-    oldestTopUpAt: oldest?.found_at?.getTime() ?? null,
-    failing: stuck?.failing ?? 0,
-    held: late?.held ?? 0,
   };
 }

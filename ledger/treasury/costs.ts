@@ -1,7 +1,8 @@
 import type { Sql } from "postgres";
-import { type Amount, amountOf } from "../money/amount.ts";
 import type { Network, OutgoingAsset } from "../money/pair.ts";
 import type { OutgoingRow } from "../rows.ts";
+import { shape } from "../shape.ts";
+import { amount, bigint, integer, orNull, type RowOf, text, time } from "../table.ts";
 
 /** Attempts counted in one go. */
 const LIMIT = 500;
@@ -11,9 +12,9 @@ const UNPRICED_AFTER = "15 minutes";
 const DECIMALS = 6;
 
 /**
- * Counts what the chain took for our transactions, once each: prices the fee at the rate of now and
+ * Counts the cost of own transactions on the chain, once each: prices the fee at the rate of now and
  * adds it to the sums of its day, beside the network fee that a merchant paid for it (a payout that
- * failed was refunded, so nobody paid for that). One statement, so a death in between counts nothing.
+ * failed was refunded, with its fee). One statement, so a death in between counts nothing.
  *
  * @param rates units of the currency per coin, by what was moved; null: none known, it waits a while
  * @returns how many were counted
@@ -58,26 +59,29 @@ export async function countCosts(
   return row?.counted ?? 0;
 }
 
-/** One own transaction with what the chain took for it. */
-export interface CostLine {
-  readonly outgoingId: string;
-  readonly attempt: number;
-  readonly merchantId: string;
-  readonly paymentId: string | null;
-  readonly kind: OutgoingRow["kind"];
-  readonly network: Network;
-  readonly currency: OutgoingAsset;
-  readonly amount: Amount;
-  readonly txid: string;
-  readonly outcome: "paid" | "failed" | "unexpected";
-  /** The network fee its merchant paid; null for transfers of the house. */
-  readonly charged: Amount | null;
+const costLine = shape({
+  outgoingId: text(),
+  /** Number of its attempt. */
+  attempt: integer(),
+  merchantId: text(),
+  paymentId: orNull(text()),
+  kind: text<OutgoingRow["kind"]>(),
+  network: text<Network>(),
+  currency: text<OutgoingAsset>(),
+  amount: amount(),
+  txid: text(),
+  outcome: text<"paid" | "failed" | "unexpected">(),
+  /** The network fee its merchant paid; null for internal transfers. */
+  charged: orNull(amount()),
   /** Cost on the chain, in its own coin. */
-  readonly coin: Amount;
+  coin: amount(),
   /** Units of the currency per coin when it was counted; null: none was known. */
-  readonly rate: string | null;
-  readonly countedAt: number;
-}
+  rate: orNull(text()),
+  /** Unix milliseconds. */
+  countedAt: time(),
+});
+/** One own transaction with its cost on the chain. */
+export type CostLine = RowOf<typeof costLine>;
 
 /**
  * The newest transactions whose cost is counted.
@@ -90,12 +94,11 @@ export async function listCosts(
   before: string | null,
   limit: number,
 ): Promise<readonly CostLine[]> {
-  const rows = await sql`
-    SELECT a.outgoing_id, a.number, a.merchant_id, o.payment_id, o.kind, a.network, o.currency,
-      trim_scale(o.amount)::text AS amount, a.txid, a.outcome, a.costed_at,
-      trim_scale(a.fee)::text AS fee, trim_scale(a.coin_rate)::text AS coin_rate,
-      CASE WHEN o.payment_id IS NULL THEN NULL WHEN a.outcome = 'paid'
-        THEN trim_scale(w.network_fee)::text ELSE '0' END AS charged
+  return costLine.all(
+    await sql`
+    SELECT a.outgoing_id, a.number AS attempt, a.merchant_id, o.payment_id, o.kind, a.network, o.currency, o.amount,
+      a.txid, a.outcome, a.costed_at AS counted_at, a.fee AS coin, trim_scale(a.coin_rate)::text AS rate,
+      CASE WHEN o.payment_id IS NULL THEN NULL WHEN a.outcome = 'paid' THEN w.network_fee ELSE 0 END AS charged
     FROM unnest(${[...networks]}::text[]) AS n(network)
     CROSS JOIN LATERAL (
       SELECT * FROM book.attempt x
@@ -104,41 +107,27 @@ export async function listCosts(
       ORDER BY x.outgoing_id DESC LIMIT ${limit}) a
     JOIN book.outgoing o ON o.id = a.outgoing_id AND o.merchant_id = a.merchant_id
     LEFT JOIN book.withdrawal w ON w.id = o.payment_id AND w.merchant_id = o.merchant_id
-    ORDER BY a.outgoing_id DESC, a.number DESC LIMIT ${limit}`;
-  return rows.map((row) => ({
-    outgoingId: row.outgoing_id,
-    attempt: row.number,
-    merchantId: row.merchant_id,
-    paymentId: row.payment_id,
-    kind: row.kind,
-    network: row.network,
-    currency: row.currency,
-    amount: amountOf(row.amount),
-    txid: row.txid,
-    outcome: row.outcome,
-    charged: row.charged === null ? null : amountOf(row.charged),
-    coin: amountOf(row.fee),
-    rate: row.coin_rate,
-    countedAt: row.costed_at.getTime(),
-  }));
+    ORDER BY a.outgoing_id DESC, a.number DESC LIMIT ${limit}`,
+  );
 }
 
-/** What the chain took for one kind of our transactions, beside what merchants paid for it. */
-export interface CostSum {
-  readonly kind: OutgoingRow["kind"];
-  readonly currency: OutgoingAsset;
-  readonly transfers: number;
-  /** Of them, those that were included and failed. */
-  readonly failed: number;
+const costSum = shape({
+  kind: text<OutgoingRow["kind"]>(),
+  currency: text<OutgoingAsset>(),
+  transfers: bigint(),
+  /** Those of them that were included and failed. */
+  failed: bigint(),
   /** Network fees that merchants paid, in the currency. */
-  readonly charged: Amount;
+  charged: amount(),
   /** In the chain's own coin. */
-  readonly coin: Amount;
+  coin: amount(),
   /** The same in the currency (a stablecoin where the coin itself was moved), at the rates of the time. */
-  readonly cost: Amount;
+  cost: amount(),
   /** Transfers that `cost` lacks, because no rate was known. */
-  readonly unpriced: number;
-}
+  unpriced: bigint(),
+});
+/** Costs of one kind of own transactions on the chain, beside the fees that merchants paid for it. */
+export type CostSum = RowOf<typeof costSum>;
 
 /**
  * Sums of costs by kind and asset.
@@ -150,33 +139,13 @@ export async function sumCosts(
   network: Network,
   days: number | null,
 ): Promise<readonly CostSum[]> {
-  const rows = await sql<
-    {
-      kind: OutgoingRow["kind"];
-      currency: OutgoingAsset;
-      transfers: string;
-      failed: string;
-      charged: string;
-      coin: string;
-      cost: string;
-      unpriced: string;
-    }[]
-  >`
-    SELECT kind, currency, sum(transfers) AS transfers, sum(failed) AS failed,
-      trim_scale(sum(charged))::text AS charged, trim_scale(sum(coin))::text AS coin,
-      trim_scale(sum(cost))::text AS cost, sum(unpriced) AS unpriced
+  return costSum.all(
+    await sql`
+    SELECT kind, currency, sum(transfers) AS transfers, sum(failed) AS failed, sum(charged) AS charged,
+      sum(coin) AS coin, sum(cost) AS cost, sum(unpriced) AS unpriced
     FROM book.network_cost
     WHERE network = ${network}
       AND (${days}::int IS NULL OR day > (now() AT TIME ZONE 'UTC')::date - ${days}::int)
-    GROUP BY kind, currency ORDER BY kind, currency`;
-  return rows.map((row) => ({
-    kind: row.kind,
-    currency: row.currency,
-    transfers: Number(row.transfers),
-    failed: Number(row.failed),
-    charged: amountOf(row.charged),
-    coin: amountOf(row.coin),
-    cost: amountOf(row.cost),
-    unpriced: Number(row.unpriced),
-  }));
+    GROUP BY kind, currency ORDER BY kind, currency`,
+  );
 }

@@ -25,7 +25,7 @@ export interface Testimony {
   readonly hash: string;
   /** Time of the block before that one, Unix milliseconds. */
   readonly previousTime: number;
-  /** When it was asked, Unix milliseconds. */
+  /** Time of the question, Unix milliseconds. */
   readonly askedAt: number;
 }
 
@@ -39,7 +39,7 @@ export interface SecondProof {
 
 /** Evidence of an expiry besides the cursor. */
 export interface ExpiryEvidence {
-  /** Where large transfers need more than our own scan; what they lack keeps them signed. */
+  /** The second opinion on large transfers, which stay signed without it; null: none is needed. */
   readonly second: SecondProof | null;
   /** The lowest block from which on all up to the cursor were read; null: not looked at. */
   readonly scannedFrom: number | null;
@@ -69,15 +69,15 @@ export async function expireAttempts(
 ): Promise<ExpiryOutcome> {
   const work = { network, solid, attemptLimit, proof };
   const payouts = await expireTogether(sql, work, false, null);
-  const house: ExpiryOutcome[] = [];
+  const internal: ExpiryOutcome[] = [];
   // what follows from the end of a sweep needs rows of several tables, each of which may be held
   const expire = async (only: readonly string[] | null) => {
-    house.push(await expireTogether(sql, work, true, only));
+    internal.push(await expireTogether(sql, work, true, only));
   };
   const missed = await writeApart([null], APART_MS, () => expire(null));
-  if (missed.length > 0) await writeApart(await readLateHouse(sql, work), APART_MS, expire);
+  if (missed.length > 0) await writeApart(await readLateInternal(sql, work), APART_MS, expire);
   return {
-    requeued: [...payouts.requeued, ...house.flatMap(({ requeued }) => requeued)],
+    requeued: [...payouts.requeued, ...internal.flatMap(({ requeued }) => requeued)],
     abandoned: payouts.abandoned,
   };
 }
@@ -90,8 +90,11 @@ interface ExpiryWork {
   readonly proof: ExpiryEvidence;
 }
 
-/** Transfers of the house whose expiry the scan has passed, whatever else they lack. */
-async function readLateHouse(sql: Sql, { network, solid }: ExpiryWork): Promise<readonly string[]> {
+/** Transfers of the service whose expiry the scan has passed, whatever else they lack. */
+async function readLateInternal(
+  sql: Sql,
+  { network, solid }: ExpiryWork,
+): Promise<readonly string[]> {
   const rows = await sql<{ id: string }[]>`
     SELECT o.id FROM book.outgoing o
     JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
@@ -103,13 +106,13 @@ async function readLateHouse(sql: Sql, { network, solid }: ExpiryWork): Promise<
 /**
  * Declares dead what one transaction can hold.
  *
- * @param isHouse transfers of the house, or merchants' payouts
+ * @param isInternal transfers of the service, or merchants' payouts
  * @param only these ids; null: all
  */
 async function expireTogether(
   sql: Sql,
   { network, solid, attemptLimit, proof: { second, scannedFrom } }: ExpiryWork,
-  isHouse: boolean,
+  isInternal: boolean,
   only: readonly string[] | null,
 ): Promise<ExpiryOutcome> {
   const testimonies = [...second?.testimonies ?? []];
@@ -140,7 +143,7 @@ async function expireTogether(
         LEFT JOIN unnest(${testimonies.map(([txid]) => txid)}::text[],
           ${testimonies.map(([, testimony]) => JSON.stringify(shown(testimony)))}::text[])
           AS t(txid, testimony) ON t.txid = a.txid
-        WHERE o.network = ${network} AND o.status = 'signed' AND (o.payment_id IS NULL) = ${isHouse}
+        WHERE o.network = ${network} AND o.status = 'signed' AND (o.payment_id IS NULL) = ${isInternal}
           AND (${only === null} OR o.id = ANY (${[...only ?? []]}::text[]))
           AND a.expires_at < ${new Date(solid.previousTime)}
           AND (SELECT name FROM hub.scan_basis) = ${solid.history}

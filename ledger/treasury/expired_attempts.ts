@@ -1,20 +1,23 @@
 import type { Sql } from "postgres";
 import { type Amount, formatAmount } from "../money/amount.ts";
 import type { Network } from "../money/pair.ts";
+import { shape } from "../shape.ts";
+import { bigint, integer, type RowOf, text, time } from "../table.ts";
 import { LONGEST_PAUSE_MS } from "../watcher/unreadable_blocks.ts";
 
-/** A transaction that our own scan has proven dead and that a second node has to agree on. */
-export interface ExpiredAttempt {
-  readonly outgoingId: string;
-  readonly merchantId: string;
-  readonly txid: string;
+const expiredShape = shape({
+  outgoingId: text(),
+  merchantId: text(),
+  txid: text(),
   /** Unix milliseconds of block time. */
-  readonly expiresAt: number;
-}
+  expiresAt: time(),
+});
+/** A transaction that our own scan has proven dead and that a second node has to agree on. */
+export type ExpiredAttempt = RowOf<typeof expiredShape>;
 
 /**
  * Signed transactions of more than an amount whose expiry our scan has passed, oldest first. What
- * moves the chain's own coin is not among them: it pays nobody.
+ * moves the chain's own coin is not among them: it pays no merchant.
  *
  * @param previousTime of the solid cursor, Unix milliseconds
  * @param above in any token
@@ -26,27 +29,21 @@ export async function readExpiredAttempts(
   above: Amount,
   limit: number,
 ): Promise<readonly ExpiredAttempt[]> {
-  const rows = await sql<
-    { outgoing_id: string; merchant_id: string; txid: string; expires_at: Date }[]
-  >`
+  return expiredShape.all(
+    await sql`
     SELECT a.outgoing_id, a.merchant_id, a.txid, a.expires_at
     FROM book.outgoing o
     JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
     WHERE o.network = ${network} AND o.status = 'signed' AND o.currency <> 'native'
       AND o.amount > ${formatAmount(above)}::text::numeric
       AND a.expires_at < ${new Date(previousTime)}
-    ORDER BY o.id LIMIT ${limit}`;
-  return rows.map((row) => ({
-    outgoingId: row.outgoing_id,
-    merchantId: row.merchant_id,
-    txid: row.txid,
-    expiresAt: row.expires_at.getTime(),
-  }));
+    ORDER BY o.id LIMIT ${limit}`,
+  );
 }
 
 /**
  * Transfers whose transaction expired and that were signed before the first block of an unbroken
- * scan: a block that nobody read may hold them.
+ * scan: a block that was not read may hold them.
  *
  * @param previousTime of the solid cursor, Unix milliseconds
  * @param scannedFrom the lowest block from which on all up to the cursor were read
@@ -70,7 +67,7 @@ export async function readUnscanned(
 }
 
 /**
- * Notes what signed transfers wait for although they have expired, so that the operator sees it.
+ * Stores what signed transfers wait for although they have expired, so that the operator sees it.
  *
  * @param reasons by outgoing id
  * @returns the transfers whose reason is a new one
@@ -86,7 +83,7 @@ export async function recordExpiryDoubts(
       JOIN unnest(${[...reasons.keys()]}::text[], ${[...reasons.values()]}::text[]) AS n(id, reason)
         ON n.id = o.id
       WHERE o.status = 'signed' AND o.reason IS DISTINCT FROM n.reason
-      -- what another session holds is noted at a later look
+      -- what another session holds gets it at a later poll
       ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED
     )
     UPDATE book.outgoing o SET reason = l.reason, updated_at = now()
@@ -94,13 +91,14 @@ export async function recordExpiryDoubts(
   return rows.map((row) => row.id);
 }
 
-/** An expired attempt in blocks that were read before it was known here. */
-export interface RereadDuty {
-  readonly outgoingId: string;
-  readonly number: number;
+const rereadShape = shape({
+  outgoingId: text(),
+  number: integer(),
   /** The first block that has to be read again. */
-  readonly from: number;
-}
+  from: bigint(),
+});
+/** An expired attempt in blocks that were read before it was known here. */
+export type RereadDuty = RowOf<typeof rereadShape>;
 
 /**
  * Expired attempts whose absence is not proven yet, as blocks that may hold them were read before
@@ -116,28 +114,26 @@ export async function readRereads(
   previousTime: number,
   limit: number,
 ): Promise<readonly RereadDuty[]> {
-  const rows = await sql<{ outgoing_id: string; number: number; from_height: string }[]>`
-    SELECT a.outgoing_id, a.number, coalesce(a.reread_height, a.since_height) + 1 AS from_height
+  return rereadShape.all(
+    await sql`
+    SELECT a.outgoing_id, a.number, coalesce(a.reread_height, a.since_height) + 1 AS "from"
     FROM book.outgoing o
     JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
     LEFT JOIN hub.unreadable_block u ON u.network = o.network AND u.view = 'again'
       AND u.height = coalesce(a.reread_height, a.since_height) + 1
     WHERE o.network = ${network} AND o.status = 'signed' AND a.expires_at < ${new Date(
-    previousTime,
-  )} AND coalesce(a.reread_height, a.since_height) < a.known_height
+      previousTime,
+    )}
+      AND coalesce(a.reread_height, a.since_height) < a.known_height
       AND (u.height IS NULL OR u.next_try_at <= now()
         OR u.next_try_at > now() + make_interval(secs => ${LONGEST_PAUSE_MS}::float8 / 1000))
-    ORDER BY u.next_try_at NULLS FIRST, 3, 1 LIMIT ${limit}`;
-  return rows.map((row) => ({
-    outgoingId: row.outgoing_id,
-    number: row.number,
-    from: Number(row.from_height),
-  }));
+    ORDER BY u.next_try_at NULLS FIRST, 3, 1 LIMIT ${limit}`,
+  );
 }
 
 /**
- * Notes that blocks were read again, all from the first one of each duty that begins up to `to`. In another history
- * than they were read in, what was written of them may be lost, and nothing is noted.
+ * Stores that blocks were read again, all from the first one of each duty that begins up to `to`. In another history
+ * than they were read in, what was written of them may be lost, and nothing is stored.
  *
  * @param duties as they were read before the blocks were
  * @param to the last block that was read

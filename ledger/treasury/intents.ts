@@ -1,17 +1,22 @@
 import type { Sql } from "postgres";
-import { amountOf } from "../money/amount.ts";
 import type { Currency, Network } from "../money/pair.ts";
 import type { OutgoingRow } from "../rows.ts";
+import { shape } from "../shape.ts";
+import { amount, type RowOf, text } from "../table.ts";
 
-/** What the signer reads of an outgoing row: the columns that decide who is paid how much. */
-export interface IntentRow {
-  readonly outgoingId: string;
-  readonly kind: OutgoingRow["kind"];
-  readonly network: Network;
-  readonly currency: Currency;
-  readonly amount: ReturnType<typeof amountOf>;
-  readonly destination: string;
-  /** Derivation index under which the destination is known as ours; `null`: it is not. */
+const intentShape = shape({
+  outgoingId: text(),
+  kind: text<OutgoingRow["kind"]>(),
+  network: text<Network>(),
+  currency: text<Currency>(),
+  amount: amount(),
+  destination: text(),
+  wallet: text(),
+  status: text(),
+});
+/** The part of an outgoing row that the signer reads: the columns that decide who is paid how much. */
+export interface IntentRow extends Omit<RowOf<typeof intentShape>, "wallet"> {
+  /** Derivation index under which the destination is known as an own address; `null`: it is not. */
   readonly destinationIndex: number | null;
   /**
    * True where that address was handed out for the account that pays, or for one that is not known any
@@ -19,26 +24,22 @@ export interface IntentRow {
    */
   readonly isDestinationClosed: boolean;
   readonly wallet: "hot" | number;
-  readonly status: string;
 }
 
 /**
- * Reads committed intents over the signer's own connection. What it reads is all that the signer's
- * role is granted: see `ledger/database/grant_signer_role.ts`.
+ * Reads committed intents over the signer's own connection, and no more than the signer's role is
+ * granted: see `ledger/database/grant_signer_role.ts`.
  */
 export function createIntentSource(sql: Sql): {
   read(outgoingIds: readonly string[]): Promise<readonly IntentRow[]>;
 } {
   return {
     async read(outgoingIds) {
-      const rows = await sql<
-        (Omit<IntentRow, "amount" | "wallet" | "destinationIndex" | "isDestinationClosed"> & {
-          amount: string;
-          wallet: string;
-        })[]
-      >`
-        SELECT id AS "outgoingId", kind, network, currency, trim_scale(amount)::text AS amount, destination, wallet, status
-        FROM book.outgoing WHERE id = ANY (${[...outgoingIds]}::text[])`;
+      const rows = intentShape.all(
+        await sql`
+        SELECT id AS outgoing_id, kind, network, currency, amount, destination, wallet, status
+        FROM book.outgoing WHERE id = ANY (${[...outgoingIds]}::text[])`,
+      );
       if (rows.length === 0) return [];
       const closing = await sql<{ id: string }[]>`
         SELECT id FROM book.closed_destinations(${
@@ -56,7 +57,6 @@ export function createIntentSource(sql: Sql): {
         ...row,
         destinationIndex: indexes.get(`${row.network}/${row.destination}`) ?? null,
         isDestinationClosed: closed.has(row.outgoingId),
-        amount: amountOf(row.amount),
         wallet: row.wallet === "hot" ? "hot" : Number(row.wallet),
       }));
     },

@@ -1,21 +1,23 @@
 import type { Sql } from "postgres";
-import { type Amount, amountOf } from "../money/amount.ts";
 import type { Currency, Network, OutgoingAsset } from "../money/pair.ts";
 import { PLATFORM_ACCOUNT } from "../own_accounts.ts";
 import type { OutgoingRow } from "../rows.ts";
+import { shape } from "../shape.ts";
+import { amount, integer, orNull, type RowOf, text, time } from "../table.ts";
 
-/** A transfer that cannot be signed now. */
-export interface Postponed {
-  readonly outgoingId: string;
+const postponedShape = shape({
+  outgoingId: text(),
   /** Reason of the wait, which the operator sees. */
-  readonly reason: string;
+  reason: text(),
   /** Milliseconds for which it is left alone after its first try in vain; doubled with each one. */
-  readonly firstMs: number;
+  firstMs: integer(),
   /** The longest that it is left alone, milliseconds. */
-  readonly mostMs: number;
-}
+  mostMs: integer(),
+});
+/** A transfer that cannot be signed now. */
+export type Postponed = RowOf<typeof postponedShape>;
 
-/** The longest reason that is kept. */
+/** The longest reason that is stored. */
 const REASON_LENGTH = 500;
 
 /**
@@ -31,20 +33,15 @@ export async function postponeQueued(
   rows: readonly Postponed[],
 ): Promise<ReadonlySet<string>> {
   if (rows.length === 0) return new Set();
+  const given = rows.map((row) => ({ ...row, reason: row.reason.slice(0, REASON_LENGTH) }));
   const postponed = await sql<{ id: string; is_new: boolean }[]>`
-    WITH input AS (
-      SELECT * FROM unnest(
-        ${rows.map((row) => row.outgoingId)}::text[],
-        ${rows.map((row) => row.reason.slice(0, REASON_LENGTH))}::text[],
-        ${rows.map((row) => row.firstMs / 1_000)}::float8[],
-        ${rows.map((row) => row.mostMs / 1_000)}::float8[]) AS i(id, reason, first_s, most_s)
-    ), locked AS (
-      SELECT o.id, o.reason AS before, o.tries, i.reason, i.first_s, i.most_s
-      FROM book.outgoing o JOIN input i ON i.id = o.id
+    WITH locked AS (
+      SELECT o.id, o.reason AS before, o.tries, i.reason, i.first_ms, i.most_ms
+      FROM book.outgoing o JOIN ${postponedShape.rows(sql, "i", given)} ON i.outgoing_id = o.id
       WHERE o.status = 'queued' ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED
     )
     UPDATE book.outgoing o
-    SET lease_until = now() + make_interval(secs => least(l.most_s, l.first_s * 2 ^ least(l.tries, 20))),
+    SET lease_until = now() + make_interval(secs => least(l.most_ms, l.first_ms * 2 ^ least(l.tries, 20)) / 1000),
       tries = least(o.tries + 1, 1000), reason = l.reason, updated_at = now()
     FROM locked l WHERE o.id = l.id AND o.status = 'queued'
     RETURNING o.id, l.before IS DISTINCT FROM l.reason AS is_new`;
@@ -102,8 +99,8 @@ export async function returnQueued(
 }
 
 /**
- * Says of all queued transfers of a currency what they are held by, which the operator sees. They are
- * not tried meanwhile, so that nothing else would say it.
+ * Stores with all queued transfers of a currency the reason why they are held, which the operator sees.
+ * They are not tried meanwhile, so that nothing else would store it.
  */
 export async function storeHeldReason(
   sql: Sql,
@@ -116,14 +113,14 @@ export async function storeHeldReason(
       SELECT o.id FROM book.outgoing o
       WHERE o.network = ${network} AND o.currency = ${currency} AND o.status = 'queued'
         AND o.reason IS DISTINCT FROM ${reason}
-      -- what another session holds is noted when this is said again
+      -- what another session holds gets it at a later poll
       ORDER BY o.id FOR NO KEY UPDATE SKIP LOCKED
     )
     UPDATE book.outgoing o SET reason = ${reason}, updated_at = now()
     FROM locked l WHERE o.id = l.id AND o.status = 'queued'`;
 }
 
-/** When the oldest transfer was queued that is not signed yet, Unix milliseconds; null: none. */
+/** The time at which the oldest transfer was queued that is not signed yet, Unix milliseconds; null: none. */
 export async function readOldestQueued(sql: Sql, network: Network): Promise<number | null> {
   const [row] = await sql<{ created_at: Date }[]>`
     SELECT created_at FROM book.outgoing WHERE network = ${network} AND status = 'queued'
@@ -131,9 +128,16 @@ export async function readOldestQueued(sql: Sql, network: Network): Promise<numb
   return row?.created_at.getTime() ?? null;
 }
 
-/** State of the queue of merchants' payouts. */
+const healthShape = shape({
+  payableSince: orNull(time()),
+  capped: integer(),
+  cappedAt: orNull(time()),
+  quarantined: integer(),
+  quarantinedAt: orNull(time()),
+});
+/** State of the queue of merchants' payouts. Times are Unix milliseconds. */
 export interface QueueHealth {
-  /** Since when the oldest payout waits that nothing but its turn holds, Unix milliseconds; null: none. */
+  /** Since when the oldest payout waits that nothing but its turn delays; null: none. */
   readonly payableSince: number | null;
   /** Payouts above the signer's cap per transaction: they wait for a person. */
   readonly overCap: { readonly count: number; readonly oldestAt: number | null };
@@ -143,13 +147,7 @@ export interface QueueHealth {
 
 /** Counts what waits in the queue of a network, by whether a turn, a person or its own data is lacking. */
 export async function readQueueHealth(sql: Sql, network: Network): Promise<QueueHealth> {
-  const [row] = await sql<{
-    payable: Date | null;
-    capped: number;
-    capped_at: Date | null;
-    quarantined: number;
-    quarantined_at: Date | null;
-  }[]>`
+  const [row] = await sql`
     WITH waiting AS (
       SELECT o.created_at,
         -- the words of sign_queued.ts, prepare_batch.ts and waits.ts
@@ -163,60 +161,47 @@ export async function readQueueHealth(sql: Sql, network: Network): Promise<Queue
         AND NOT EXISTS (
           SELECT FROM book.merchant m WHERE m.merchant_id = o.merchant_id AND m.status <> 'ACTIVE')
     )
-    SELECT min(created_at) FILTER (WHERE state = 'payable') AS payable,
-      (count(*) FILTER (WHERE state = 'capped'))::int AS capped,
+    SELECT min(created_at) FILTER (WHERE state = 'payable') AS payable_since,
+      count(*) FILTER (WHERE state = 'capped') AS capped,
       min(created_at) FILTER (WHERE state = 'capped') AS capped_at,
-      (count(*) FILTER (WHERE state = 'quarantined'))::int AS quarantined,
+      count(*) FILTER (WHERE state = 'quarantined') AS quarantined,
       min(created_at) FILTER (WHERE state = 'quarantined') AS quarantined_at
     FROM waiting`;
-  if (row === undefined) throw new Error(`Cannot count a queue as nothing was read: ${network}`);
-  const { payable, capped, capped_at, quarantined, quarantined_at } = row;
+  const health = healthShape.decode(row ?? {});
   return {
-    payableSince: payable?.getTime() ?? null,
-    overCap: { count: capped, oldestAt: capped_at?.getTime() ?? null },
-    quarantined: { count: quarantined, oldestAt: quarantined_at?.getTime() ?? null },
+    payableSince: health.payableSince,
+    overCap: { count: health.capped, oldestAt: health.cappedAt },
+    quarantined: { count: health.quarantined, oldestAt: health.quarantinedAt },
   };
 }
 
-/** Transfers that wait for the same thing. */
-export interface WaitingGroup {
-  readonly kind: OutgoingRow["kind"];
-  readonly currency: OutgoingAsset;
-  readonly status: "queued" | "signed";
-  /** As the treasury last said; null: for its turn, or for a block. */
-  readonly reason: string | null;
-  readonly count: number;
-  readonly amount: Amount;
+const groupShape = shape({
+  kind: text<OutgoingRow["kind"]>(),
+  currency: text<OutgoingAsset>(),
+  status: text<"queued" | "signed">(),
+  /** As the treasury last stored it; null: for its turn, or for a block. */
+  reason: orNull(text()),
+  count: integer(),
+  amount: amount(),
   /** Since when the oldest of them exists, Unix milliseconds. */
-  readonly oldestAt: number;
-}
+  oldestAt: time(),
+});
+/** Transfers that wait for the same thing. */
+export type WaitingGroup = RowOf<typeof groupShape>;
 
 /** Groups that are shown, the oldest first. */
 const SHOWN = 50;
 
-/** What is queued and what is signed and not final, by what it waits for. */
+/** Queued transfers, and those signed and not final, grouped by what they wait for. */
 export async function sumWaiting(sql: Sql, network: Network): Promise<readonly WaitingGroup[]> {
-  const rows = await sql<
-    {
-      kind: OutgoingRow["kind"];
-      currency: OutgoingAsset;
-      status: WaitingGroup["status"];
-      reason: string | null;
-      count: number;
-      amount: string;
-      oldest_at: Date;
-    }[]
-  >`
+  return groupShape.all(
+    await sql`
     SELECT kind, currency, status, regexp_replace(reason, 'out_[0-9a-f-]+', '...', 'g') AS reason,
-      count(*)::int AS count, trim_scale(sum(amount))::text AS amount, min(created_at) AS oldest_at
+      count(*) AS count, sum(amount) AS amount, min(created_at) AS oldest_at
     FROM (
       -- one part per state: each has an index of its own, and what has ended is never read
       SELECT * FROM book.outgoing WHERE network = ${network} AND status = 'queued'
       UNION ALL SELECT * FROM book.outgoing WHERE network = ${network} AND status = 'signed') waiting
-    GROUP BY 1, 2, 3, 4 ORDER BY oldest_at, 1, 2, 3, 4 LIMIT ${SHOWN}`;
-  return rows.map(({ amount, oldest_at, ...row }) => ({
-    ...row,
-    amount: amountOf(amount),
-    oldestAt: oldest_at.getTime(),
-  }));
+    GROUP BY 1, 2, 3, 4 ORDER BY oldest_at, 1, 2, 3, 4 LIMIT ${SHOWN}`,
+  );
 }

@@ -1,8 +1,9 @@
 import type { Sql } from "postgres";
-import { type Amount, formatAmount } from "../money/amount.ts";
 import type { Network, OutgoingAsset } from "../money/pair.ts";
 import { PLATFORM_ACCOUNT } from "../own_accounts.ts";
 import { type OutgoingRow, outgoingTable } from "../rows.ts";
+import { shape } from "../shape.ts";
+import { amount, bigint, orNull, type RowOf, text, time } from "../table.ts";
 
 /**
  * A node's turn to sign for a network. The node and the time in the row are a hint that keeps two
@@ -22,7 +23,7 @@ export async function passTurn(sql: Sql, network: Network, node: string): Promis
     WHERE network = ${network} AND node = ${node} AND until > now()`;
 }
 
-/** Whose transfers are taken: those that carry merchants' payments, or internal ones. */
+/** The transfers that are taken: those that carry merchants' payments, or internal ones. */
 export type QueueOf = "merchants" | "internal";
 
 /** Transfers to be pulled, and the node that pulls them. */
@@ -47,8 +48,8 @@ export interface Pulled {
 /**
  * Takes the turn to sign for a network and the oldest queued transfers, but for those of merchants
  * that are suspended, which wait, and those whose rows another transaction holds, which are taken
- * as soon as they can be locked. Whoever holds the turn takes it again with every pull; a node that
- * died with it is followed when it runs out.
+ * as soon as they can be locked. The node that holds the turn takes it again with every pull; of a
+ * node that died with it the next takes it when it runs out.
  *
  * @returns null where nothing can be signed now, something stops signing (`hub.signing_stop`), or
  *   another node is at it
@@ -91,16 +92,20 @@ export async function pullQueued(sql: Sql, pull: Pull): Promise<Pulled | null> {
   return { rows: rows.map((row) => outgoingTable.decode(row)), turn };
 }
 
-/** A signature about to be made durable. */
-export interface SignedRow {
-  readonly outgoingId: string;
-  readonly merchantId: string;
-  readonly network: Network;
-  readonly txid: string;
-  readonly bytes: string;
-  readonly expiresAt: number;
+const signedShape = shape({
+  outgoingId: text(),
+  merchantId: text(),
+  network: text<Network>(),
+  txid: text(),
+  bytes: text(),
+  /** Unix milliseconds of block time. */
+  expiresAt: time(),
   /** The most coin that it may take from the hot wallet, besides what it moves; a sweep takes none. */
-  readonly feeLimit: Amount;
+  feeLimit: amount(),
+  sinceHeight: orNull(bigint()),
+});
+/** A signature about to be made durable. */
+export interface SignedRow extends Omit<RowOf<typeof signedShape>, "sinceHeight"> {
   /** The solid block that its bytes refer to, so that it can only come after it; absent: not known. */
   readonly sinceHeight?: number | null;
 }
@@ -127,22 +132,15 @@ export async function commitSigned(
   if (rows.length === 0) return new Set();
   const [answer] = await sql<{ held: boolean; ids: string[] }[]>`
     WITH turn AS (
-      -- whoever commits at the same time waits here, and then finds another number
+      -- another commit at the same time waits here, and then finds another number
       UPDATE book.signing_turn SET batches = batches + 1
       WHERE network = ${turn.network} AND (${adopts}::boolean OR batches = ${
     String(turn.batches)
   }::bigint AND (SELECT hub.signing_stop(${turn.network})) IS NULL) RETURNING 1
     ), input AS (
-      SELECT * FROM unnest(
-        ${rows.map((row) => row.outgoingId)}::text[], ${rows.map((row) => row.merchantId)}::text[],
-        ${rows.map((row) => row.network)}::text[], ${rows.map((row) => row.txid)}::text[],
-        ${rows.map((row) => row.bytes)}::text[],
-        ${rows.map((row) => new Date(row.expiresAt).toISOString())}::timestamptz[],
-        ${rows.map((row) => formatAmount(row.feeLimit))}::numeric[],
-        ${rows.map((row) => row.sinceHeight ?? null)}::bigint[])
-        AS i(id, merchant_id, network, txid, bytes, expires_at, fee_limit, since_height)
+      SELECT * FROM ${signedShape.rows(sql, "i", rows)}
     ), locked AS (
-      SELECT o.id, o.merchant_id FROM book.outgoing o JOIN input i ON i.id = o.id AND i.merchant_id = o.merchant_id
+      SELECT o.id, o.merchant_id FROM book.outgoing o JOIN input i ON i.outgoing_id = o.id AND i.merchant_id = o.merchant_id
       WHERE EXISTS (SELECT FROM turn) AND o.network = ${turn.network} AND o.status = 'queued'
         AND NOT EXISTS (
           SELECT FROM book.merchant m WHERE m.merchant_id = o.merchant_id AND m.status <> 'ACTIVE')
@@ -161,25 +159,25 @@ export async function commitSigned(
       SET status = 'signed', attempts = o.attempts + 1, lease_until = NULL, tries = 0, reason = NULL, updated_at = now()
       FROM locked l WHERE o.id = l.id AND o.merchant_id = l.merchant_id AND o.status = 'queued'
       RETURNING o.id, o.merchant_id, o.attempts, o.kind, o.payment_id
-    ), told AS (
+    ), notified AS (
       -- settlements show that their transaction is on its way
       INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
       SELECT m.merchant_id, i.network, i.txid, -1, 'submitted', jsonb_build_object(
         'withdrawalId', w.id, 'settlementId', w.settlement_id)
-      FROM moved m JOIN input i ON i.id = m.id AND i.merchant_id = m.merchant_id
+      FROM moved m JOIN input i ON i.outgoing_id = m.id AND i.merchant_id = m.merchant_id
       JOIN book.withdrawal w ON w.id = m.payment_id AND w.merchant_id = m.merchant_id
       WHERE m.kind = 'settlement' ON CONFLICT DO NOTHING
-    ), kept AS (
+    ), stored AS (
       INSERT INTO book.attempt
         (outgoing_id, number, merchant_id, network, txid, bytes, expires_at, created_at, fee_limit, since_height,
          known_height, adopted)
       SELECT m.id, m.attempts, m.merchant_id, i.network, i.txid, i.bytes, i.expires_at, now(), i.fee_limit, i.since_height,
         (SELECT c.height FROM hub.cursor c WHERE c.network = i.network AND c.view = 'solid'),
         ${adopts}::boolean
-      FROM moved m JOIN input i ON i.id = m.id AND i.merchant_id = m.merchant_id
+      FROM moved m JOIN input i ON i.outgoing_id = m.id AND i.merchant_id = m.merchant_id
       RETURNING outgoing_id
     )
-    SELECT EXISTS (SELECT FROM turn) AS held, ARRAY(SELECT outgoing_id FROM kept) AS ids`;
+    SELECT EXISTS (SELECT FROM turn) AS held, ARRAY(SELECT outgoing_id FROM stored) AS ids`;
   if (answer === undefined) throw new Error("Cannot commit signatures as the answer has no row");
   return answer.held ? new Set(answer.ids) : null;
 }
@@ -207,14 +205,15 @@ export async function adoptSigned(
   return await commitSigned(sql, rows, { network, batches: 0n }, true) ?? new Set();
 }
 
-/** A signed transaction whose fate is not known yet. */
-export interface InFlight {
-  readonly outgoingId: string;
-  readonly txid: string;
-  readonly bytes: string;
+const inFlightShape = shape({
+  outgoingId: text(),
+  txid: text(),
+  bytes: text(),
   /** Unix milliseconds of block time. */
-  readonly expiresAt: number;
-}
+  expiresAt: time(),
+});
+/** A signed transaction whose outcome is not known yet. */
+export type InFlight = RowOf<typeof inFlightShape>;
 
 /** Signed transactions of a network without an outcome that may be sent, oldest first. */
 export async function readInFlight(
@@ -222,20 +221,14 @@ export async function readInFlight(
   network: Network,
   limit: number,
 ): Promise<readonly InFlight[]> {
-  const rows = await sql<
-    { outgoing_id: string; txid: string; bytes: string; expires_at: Date }[]
-  >`
+  return inFlightShape.all(
+    await sql`
     SELECT a.outgoing_id, a.txid, a.bytes, a.expires_at
     FROM book.outgoing o
     JOIN book.attempt a ON a.outgoing_id = o.id AND a.merchant_id = o.merchant_id AND a.outcome IS NULL
       AND NOT a.adopted
-    WHERE o.network = ${network} AND o.status = 'signed' ORDER BY o.id LIMIT ${limit}`;
-  return rows.map((row) => ({
-    outgoingId: row.outgoing_id,
-    txid: row.txid,
-    bytes: row.bytes,
-    expiresAt: row.expires_at.getTime(),
-  }));
+    WHERE o.network = ${network} AND o.status = 'signed' ORDER BY o.id LIMIT ${limit}`,
+  );
 }
 
 /** Counts the signed transactions of a network that have no outcome yet. */

@@ -2,10 +2,10 @@ import type { Sql } from "../database/connect.ts";
 import type { Network } from "../money/pair.ts";
 
 /**
- * Which chain a network is: keeps the id of its first block when there is none yet.
+ * Identifies the chain of a network: stores the id of its first block when there is none yet.
  *
- * @param found what nodes say, `null` when none has said
- * @returns what is kept; it counts, whatever was found
+ * @param found answered by nodes, `null` when none has answered
+ * @returns the stored id; it counts, whatever was found
  */
 export async function storeGenesis(
   sql: Sql,

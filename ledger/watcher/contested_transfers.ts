@@ -12,10 +12,18 @@ import { writeBookAudit } from "../audit.ts";
 import { classifyDatabaseError } from "../database/database_errors.ts";
 import type { AnySql, Sql } from "../database/connect.ts";
 import { ROW_WAIT } from "../database/write_apart.ts";
-import { formatAmount } from "../money/amount.ts";
 import type { Network } from "../money/pair.ts";
 import type { AuditRow } from "../rows.ts";
-import { type AwaitedProof, type DepositEvidence, isStill, UNPROVEN } from "./deposit_proofs.ts";
+import { shape } from "../shape.ts";
+import { text } from "../table.ts";
+import {
+  type AwaitedProof,
+  type DepositEvidence,
+  givenOf,
+  isStill,
+  TRANSFER,
+  UNPROVEN,
+} from "./deposit_proofs.ts";
 import { inboxData, type TransferFinding } from "./findings.ts";
 
 /** The reason that a merchant reads of a deposit of which no node knows any more. */
@@ -25,8 +33,8 @@ const NO_SUCH_TRANSFER = "the network has no such transfer";
  * Takes a transfer off the list of those that wait for a proof, because there is none: its deposit is
  * given up. Not for ever: whatever reads it once more has it wait again, and a proof confirms it.
  *
- * @param evidence what the nodes showed
- * @returns whether it was discarded; otherwise it was proven or read differently meanwhile
+ * @param evidence of the nodes
+ * @returns true if it was discarded; otherwise it was proven or read differently meanwhile
  */
 export async function discardAwaitedProof(
   sql: Sql,
@@ -107,7 +115,7 @@ async function replace(
       WHERE w.differs AND p.merchant_id = w.merchant_id AND p.network = ${network} AND p.txid = w.txid
         AND p.log_index = w.log_index AND (p.evidence IS NULL OR p.evidence ? 'discarded')
       RETURNING p.txid`;
-    // the proof's row is held by now, so that nobody lets this one go meanwhile
+    // the proof's row is held by now, so that this one is not let go meanwhile
     await tx`
       UPDATE book.inbox i SET data = w.data::jsonb, quarantine = ${UNPROVEN}, consumed_at = NULL
       FROM (${readAgain(tx, network, findings)}) w
@@ -124,7 +132,9 @@ async function replace(
   }
 }
 
-/** Those of the findings that wait or were discarded, and whether what is kept says something else. */
+const againShape = shape({ ...TRANSFER, data: text() });
+
+/** Those of the findings that wait or were discarded; `differs`: something else is stored of them. */
 function readAgain(
   sql: AnySql,
   network: Network,
@@ -136,19 +146,9 @@ function readAgain(
         OR p.sender <> f.sender OR p.receiver <> f.receiver
         -- a claim reads the transaction alone
         OR coalesce(f.hash <> p.hash, false) AS differs
-    FROM unnest(
-      ${findings.map(({ merchantId }) => merchantId)}::text[],
-      ${findings.map(({ txid }) => txid)}::text[],
-      ${findings.map(({ logIndex }) => logIndex)}::int[],
-      ${findings.map(({ addressId }) => addressId)}::text[],
-      ${findings.map(({ height }) => height)}::bigint[],
-      ${findings.map(({ hash }) => hash ?? null)}::text[],
-      ${findings.map(({ currency }) => currency)}::text[],
-      ${findings.map(({ amount }) => formatAmount(amount))}::numeric[],
-      ${findings.map(({ from }) => from)}::text[],
-      ${findings.map(({ to }) => to)}::text[],
-      ${findings.map((finding) => inboxData(finding))}::text[])
-      AS f(merchant_id, txid, log_index, address_id, height, hash, currency, amount, sender, receiver, data)
+    FROM ${
+    againShape.rows(sql, "f", findings.map((one) => ({ ...givenOf(one), data: inboxData(one) })))
+  }
     JOIN book.deposit_proof p ON p.merchant_id = f.merchant_id AND p.network = ${network} AND p.txid = f.txid
       AND p.log_index = f.log_index AND (p.evidence IS NULL OR p.evidence ? 'discarded')`;
 }

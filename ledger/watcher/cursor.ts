@@ -1,24 +1,25 @@
 import type { Sql } from "postgres";
 import type { Network } from "../money/pair.ts";
+import { shape } from "../shape.ts";
+import { bigint, type RowOf, text, time } from "../table.ts";
 
-/** A block that was read, with the time of the one before it. */
-export interface ReadBlock {
-  readonly height: number;
-  readonly hash: string;
+const cursorShape = shape({
+  height: bigint(),
+  hash: text(),
   /** Time of that block, Unix milliseconds. */
-  readonly time: number;
+  time: time(),
   /** Time of the block before it. */
-  readonly previousTime: number;
-}
-
-/** Progress of one view of a network. */
-export interface Cursor extends ReadBlock {
+  previousTime: time(),
   /**
    * The database's history in which it was read, and how many of its address gaps were watched.
    * Findings that were written since count only there: a promotion may have lost them.
    */
-  readonly history: string;
-}
+  history: text(),
+});
+/** Progress of one view of a network. */
+export type Cursor = RowOf<typeof cursorShape>;
+/** A block that was read, with the time of the one before it. */
+export type ReadBlock = Omit<Cursor, "history">;
 
 /** Reads a cursor; `null` before the network was first read. */
 export async function readCursor(
@@ -26,19 +27,11 @@ export async function readCursor(
   network: Network,
   view: "head" | "solid",
 ): Promise<Cursor | null> {
-  const [row] = await sql<
-    { height: string; hash: string; time: Date; previous_time: Date; history: string }[]
-  >`
+  return cursorShape.first(
+    await sql`
     SELECT height, hash, time, previous_time, (SELECT name FROM hub.scan_basis) AS history
-    FROM hub.cursor WHERE network = ${network} AND view = ${view}`;
-  if (row === undefined) return null;
-  return {
-    height: Number(row.height),
-    hash: row.hash,
-    time: row.time.getTime(),
-    previousTime: row.previous_time.getTime(),
-    history: row.history,
-  };
+    FROM hub.cursor WHERE network = ${network} AND view = ${view}`,
+  );
 }
 
 /**
@@ -48,7 +41,7 @@ export async function readCursor(
  *
  * @param from the cursor as it was read before the blocks were, or `null` where there must be none yet
  * @param blocks how many blocks were read between the two; it must be all of them
- * @returns whether it moved; `false`: another node was faster, or the database has another history,
+ * @returns true if it moved; false: another node was faster, or the database has another history,
  *   whose lost addresses have to be watched first
  * @throws {PostgresError} `check_violation` when blocks are missing
  */
@@ -78,7 +71,7 @@ export async function moveCursor(
   return rows.length > 0;
 }
 
-/** Keeps how far the head was seen. Nothing rests on it: it is where the view goes on after a start. */
+/** Stores the newest head block that was seen, from which the view goes on after a start. */
 export async function storeHead(
   sql: Sql,
   network: Network,

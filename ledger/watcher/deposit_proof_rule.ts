@@ -1,5 +1,5 @@
 /**
- * The amount above which a transfer needs a second node's word, as all nodes go by it.
+ * The amount above which a transfer needs a second node's proof, as all nodes go by it.
  *
  * @module
  */
@@ -14,7 +14,7 @@ const log = getLogger(["engine", "watcher"]);
 /** Time for which a rule is kept after the last node that is configured so, seconds. */
 const KEPT_S = 60;
 
-/** Writes the rule down as this node is configured when it starts; see {@linkcode renewDepositProofRule}. */
+/** Stores the rule as this node is configured when it starts; see {@linkcode renewDepositProofRule}. */
 export async function setDepositProofRule(
   sql: Sql,
   network: Network,
@@ -40,7 +40,7 @@ export async function setDepositProofRule(
  * keeps it: one that is started with another environment must not release what all others hold.
  *
  * @param above in any token; null: nothing needs a proof here
- * @returns whether there is a rule
+ * @returns true if there is a rule
  */
 export async function renewDepositProofRule(
   sql: Sql,

@@ -1,29 +1,32 @@
 import type { Sql } from "postgres";
-import { type Amount, amountOf, formatAmount } from "../money/amount.ts";
+import { type Amount, formatAmount } from "../money/amount.ts";
 import type { Currency, Network, OutgoingAsset } from "../money/pair.ts";
+import { shape } from "../shape.ts";
+import { amount, boolean, integer, orNull, type RowOf, text } from "../table.ts";
 
-/** An own transaction that was met on the chain and has no outcome from it yet. */
-export interface OwnTransaction {
-  readonly outgoingId: string;
-  readonly number: number;
-  readonly merchantId: string;
-  readonly kind: string;
-  /** The withdrawal it pays, null for transfers of the house. */
-  readonly paymentId: string | null;
-  readonly settlementId: string | null;
-  readonly txid: string;
-  readonly currency: OutgoingAsset;
-  readonly amount: Amount;
+const ownShape = shape({
+  outgoingId: text(),
+  number: integer(),
+  merchantId: text(),
+  kind: text(),
+  /** The withdrawal it pays, null for internal transfers. */
+  paymentId: orNull(text()),
+  settlementId: orNull(text()),
+  txid: text(),
+  currency: text<OutgoingAsset>(),
+  amount: amount(),
   /** Derivation index of the paying address, or `hot`. */
-  readonly wallet: string;
-  readonly destination: string;
+  wallet: text(),
+  destination: text(),
   /** True where it was declared dead before: then our proof was wrong, and it may be paid twice. */
-  readonly wasExpired: boolean;
-}
+  wasExpired: boolean(),
+});
+/** An own transaction that was met on the chain and has no outcome from it yet. */
+export type OwnTransaction = RowOf<typeof ownShape>;
 
 /**
- * Which of the given transaction ids are ours and not decided by the chain, by unique index. They
- * are sent as one text: to quote each of thousands for an array costs the service three times as
+ * Own transactions among the given ids that the chain has not decided, by unique index. The ids are
+ * sent as one text: to quote each of thousands for an array costs the service three times as
  * much. Their number is hidden from the planner, see `findAddresses`.
  */
 export async function findOwnTransactions(
@@ -32,22 +35,20 @@ export async function findOwnTransactions(
   txids: readonly string[],
 ): Promise<readonly OwnTransaction[]> {
   if (txids.length === 0) return [];
-  const rows = await sql<
-    (Omit<OwnTransaction, "amount"> & { readonly amount: string })[]
-  >`
-    SELECT a.outgoing_id AS "outgoingId", a.number, a.merchant_id AS "merchantId", o.kind,
-      o.payment_id AS "paymentId", w.settlement_id AS "settlementId", a.txid, o.currency, trim_scale(o.amount)::text AS amount, o.wallet, o.destination,
-      a.outcome IS NOT NULL AS "wasExpired"
+  return ownShape.all(
+    await sql`
+    SELECT a.outgoing_id, a.number, a.merchant_id, o.kind, o.payment_id, w.settlement_id, a.txid, o.currency,
+      o.amount, o.wallet, o.destination, a.outcome IS NOT NULL AS was_expired
     FROM book.attempt a JOIN book.outgoing o ON o.id = a.outgoing_id AND o.merchant_id = a.merchant_id
     LEFT JOIN book.withdrawal w ON w.id = o.payment_id AND w.merchant_id = o.merchant_id
     WHERE a.txid = ANY ((SELECT string_to_array(${
-    txids.join(",")
-  }, ','))::text[]) AND a.network = ${network}
-      AND (a.outcome IS NULL OR a.outcome = 'expired')`;
-  return rows.map((row) => ({ ...row, amount: amountOf(row.amount) }));
+      txids.join(",")
+    }, ','))::text[]) AND a.network = ${network}
+      AND (a.outcome IS NULL OR a.outcome = 'expired')`,
+  );
 }
 
-/** A transfer as its merchant's inbox has it. */
+/** A transfer as its merchant's inbox has it, in JSON. */
 export function inboxData(finding: TransferFinding): string {
   return JSON.stringify({
     currency: finding.currency,

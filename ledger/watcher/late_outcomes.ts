@@ -1,5 +1,5 @@
 /**
- * Ends of our transactions that the scan has met in a solid block and could not write, as another
+ * Ends of own transactions that the scan has met in a solid block and could not write, as another
  * transaction held their rows: their blocks are read again.
  *
  * @module
@@ -7,15 +7,18 @@
 
 import type { Sql } from "postgres";
 import type { Network } from "../money/pair.ts";
+import { shape } from "../shape.ts";
+import { bigint, integer, type RowOf, text } from "../table.ts";
 import { LONGEST_PAUSE_MS } from "./unreadable_blocks.ts";
 
+const lateShape = shape({
+  outgoingId: text(),
+  number: integer(),
+  merchantId: text(),
+  height: bigint(),
+});
 /** The attempt that ended, and the solid block that shows it. */
-export interface LateOutcome {
-  readonly outgoingId: string;
-  readonly number: number;
-  readonly merchantId: string;
-  readonly height: number;
-}
+export type LateOutcome = RowOf<typeof lateShape>;
 
 /** Time for which a block is left alone whose reading again was in vain, seconds. */
 const PAUSE_S = 10;
@@ -35,12 +38,7 @@ export async function listLateOutcomes(
   const rows = await sql<{ id: string }[]>`
     INSERT INTO book.late_outcome (outgoing_id, number, merchant_id, network, height)
     SELECT a.outgoing_id, a.number, a.merchant_id, ${network}, f.height
-    FROM unnest(${outcomes.map(({ outgoingId }) => outgoingId)}::text[],
-      ${outcomes.map(({ number }) => number)}::int[],
-      ${outcomes.map(({ merchantId }) => merchantId)}::text[],
-      ${
-    outcomes.map(({ height }) => height)
-  }::bigint[]) AS f(outgoing_id, number, merchant_id, height)
+    FROM ${lateShape.rows(sql, "f", outcomes)}
     JOIN book.attempt a ON a.outgoing_id = f.outgoing_id AND a.number = f.number
       AND a.merchant_id = f.merchant_id AND a.outcome IS NULL
     ON CONFLICT DO NOTHING RETURNING outgoing_id AS id`;

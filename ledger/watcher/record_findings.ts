@@ -41,7 +41,7 @@ export async function recordTransfers(
     canBeAsked(finding) &&
     (above !== null && finding.amount > above || waiting.has(keyOf(finding)));
   const unproven = findings.filter(needsProof);
-  // before the inbox: what is booked is surely noted to be swept
+  // before the inbox: what is booked is surely stored as to be swept
   const swept = findings.filter((finding) => canBeHeld(finding) && !needsProof(finding));
   if (phase === "solid" && swept.length > 0) await recordSweepItems(sql, network, swept);
   for (const { txid, to } of findings.filter((finding) => !canBeHeld(finding))) {
@@ -102,17 +102,17 @@ function canBeHeld({ amount }: TransferFinding): boolean {
 }
 
 /**
- * Records the end of transactions of ours: the attempt's outcome and cost, the transfer's state,
+ * Records the ends of own transactions: the attempt's outcome and cost, the transfer's state,
  * and a line in the merchant's inbox, in one transaction. What was recorded already stays. As many
  * statements for a thousand as for one: blocks that end hundreds of sweeps must not hold the scan.
  *
  * An unexpected one is over as well: money may have left, so that nothing is signed or refunded
- * again. Its line is quarantined for the operator, who knows better whether to call it paid.
+ * again. Its line is quarantined until an administrator has decided whether it counts as paid.
  *
  * Rows that another transaction holds are not waited for: what they keep from being written is
  * listed, so that its block is read again while the cursor moves on (see `late_outcomes.ts`).
  *
- * @returns the merchants that have something to hear
+ * @returns the merchants with a new inbox row
  */
 export async function recordOutcomes(
   sql: Sql,
@@ -122,9 +122,9 @@ export async function recordOutcomes(
   const heard = new Set<string>();
   const left = new Set(findings);
   const record = async (part: readonly OutcomeFinding[]) => {
-    const { moved, told } = await recordTogether(sql, network, part);
+    const { moved, notified } = await recordTogether(sql, network, part);
     for (const finding of moved) left.delete(finding);
-    for (const merchantId of told) heard.add(merchantId);
+    for (const merchantId of notified) heard.add(merchantId);
   };
   // merchants first: what follows from the ends of sweeps needs rows of several tables
   const isPayout = ({ own }: OutcomeFinding) => own.paymentId !== null;
@@ -140,18 +140,18 @@ export async function recordOutcomes(
   return heard;
 }
 
-/** Records ends in one transaction. @returns those that were not recorded before, and who hears of them */
+/** Records ends in one transaction. @returns those that were not recorded before, and the merchants to wake */
 async function recordTogether(
   sql: Sql,
   network: Network,
   findings: readonly OutcomeFinding[],
-): Promise<{ readonly moved: readonly OutcomeFinding[]; readonly told: readonly string[] }> {
+): Promise<{ readonly moved: readonly OutcomeFinding[]; readonly notified: readonly string[] }> {
   return await sql.begin(async (tx) => {
     await tx`SELECT set_config('lock_timeout', ${ROW_WAIT}, true)`;
     const moved = await endOutgoing(tx, findings);
-    if (moved.length === 0) return { moved, told: [] };
+    if (moved.length === 0) return { moved, notified: [] };
     await endAttempts(tx, moved);
-    const told = await endInternalTransfers(
+    const notified = await endInternalTransfers(
       tx,
       network,
       moved.filter(({ own }) => own.paymentId === null).map(({ own, result, reason }) => ({
@@ -162,8 +162,8 @@ async function recordTogether(
       })),
     );
     const payouts = moved.filter(({ own }) => own.paymentId !== null);
-    await tellPayouts(tx, network, payouts);
-    return { moved, told: [...told, ...payouts.map(({ own }) => own.merchantId)] };
+    await notifyPayouts(tx, network, payouts);
+    return { moved, notified: [...notified, ...payouts.map(({ own }) => own.merchantId)] };
   });
 }
 
@@ -217,7 +217,7 @@ async function endAttempts(
 }
 
 /** Writes the ends of payouts into their merchants' inboxes. */
-async function tellPayouts(
+async function notifyPayouts(
   tx: TransactionSql,
   network: Network,
   findings: readonly OutcomeFinding[],
@@ -246,12 +246,12 @@ async function tellPayouts(
 }
 
 /**
- * Tells a merchant that a transfer it saw is proven never to become final. A transfer that was met
+ * Notifies a merchant that a transfer it saw is proven never to become final. A transfer that was met
  * in a solid block has not vanished, also where its row waits (for a pair to be enabled, say). In
- * another history than the proof was read in, that row may be lost, and nothing is told.
+ * another history than the proof was read in, that row may be lost, and no merchant is notified.
  *
  * @param history of the solid cursor that proves it
- * @returns whether the merchant was told, now or before
+ * @returns true if the merchant was notified, now or before
  */
 export async function recordVanished(
   sql: Sql,
@@ -271,7 +271,7 @@ export async function recordVanished(
         AND txid = ${txid} AND log_index = ${logIndex} AND phase = 'solid'
       UNION ALL
       SELECT FROM hub.scan_basis WHERE name <> ${history}
-    ), told AS (
+    ), notified AS (
       INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
       SELECT ${merchantId}, ${network}, ${txid}, ${logIndex}, 'vanished', ${
     JSON.stringify(data)

@@ -1,16 +1,16 @@
 import type { AnySql, Sql } from "../database/connect.ts";
 import type { Currency, Network } from "../money/pair.ts";
+import { shape } from "../shape.ts";
+import { bigint, type RowOf, text } from "../table.ts";
 
+const rangeShape = shape({ first: bigint(), last: bigint() });
 /** Heights from `first` to `last`, both included. */
-export interface HeightRange {
-  readonly first: number;
-  readonly last: number;
-}
+export type HeightRange = RowOf<typeof rangeShape>;
 
 /**
  * Marks solid blocks as read that an operator had read again. What the scan itself reads is marked
- * as its cursor moves. Blocks far below the first one that was ever read are not: nobody claims that
- * everything since them was read, so that there would be a gap where nothing is missing.
+ * as its cursor moves. Blocks far below the first one that was ever read are not: what lies between
+ * need not be read, so that there would be a gap where nothing is missing.
  *
  * @param blocks how many were really read, each the child of the one before
  * @param history of the cursor that was read before the blocks were
@@ -40,10 +40,11 @@ export async function readScannedRanges(
   sql: AnySql,
   network: Network,
 ): Promise<readonly HeightRange[]> {
-  const rows = await sql<{ first: string; last: string }[]>`
+  return rangeShape.all(
+    await sql`
     SELECT first_height AS first, last_height AS last FROM hub.scanned_range
-    WHERE network = ${network} ORDER BY first_height`;
-  return rows.map(({ first, last }) => ({ first: Number(first), last: Number(last) }));
+    WHERE network = ${network} ORDER BY first_height`,
+  );
 }
 
 /** Range that our own scan has read without a gap. */
@@ -55,7 +56,7 @@ export interface UnbrokenScan {
 }
 
 /**
- * What absence on a chain is proven by: nothing is, before its first height.
+ * The range that absence on a chain is proven by: nothing is, before its first height.
  *
  * @param cursor height of the solid cursor, read before
  */
@@ -70,13 +71,16 @@ export async function readUnbrokenScan(
   return { from: range.first, hasGap: range.first !== ranges[0]?.first };
 }
 
+const missedShape = shape({
+  network: text<Network>(),
+  currency: text<Currency>(),
+  first: bigint(),
+  last: bigint(),
+});
 /** Solid blocks that were read without a token contract that is configured now. */
-export interface MissedBlocks extends HeightRange {
-  readonly network: Network;
-  readonly currency: Currency;
-}
+export type MissedBlocks = RowOf<typeof missedShape>;
 
-/** Notes which token contracts the scan of a network knows from now on. Doing it again changes nothing. */
+/** Stores which token contracts the scan of a network knows from now on. Doing it again changes nothing. */
 export async function storeContracts(
   sql: Sql,
   network: Network,
@@ -88,9 +92,9 @@ export async function storeContracts(
 }
 
 /**
- * Notes that blocks were read again with the contracts of now. What touches neither end of what was
+ * Stores that blocks were read again with the contracts of now. What touches neither end of what was
  * missed leaves it: one range is all that is kept. In another history than they were read in, what
- * was written of them may be lost, and nothing is noted.
+ * was written of them may be lost, and nothing is stored.
  */
 export async function markReadWithContracts(
   sql: Sql,
@@ -112,13 +116,9 @@ export async function markReadWithContracts(
 
 /** Blocks that have to be read again, of contracts that are configured now. */
 export async function readMissedBlocks(sql: AnySql): Promise<readonly MissedBlocks[]> {
-  const rows = await sql<{ network: Network; currency: Currency; first: string; last: string }[]>`
+  return missedShape.all(
+    await sql`
     SELECT network, currency, missed_from AS first, missed_to AS last FROM hub.scanned_contract
-    WHERE left_at IS NULL AND missed_from IS NOT NULL ORDER BY network, currency`;
-  return rows.map(({ network, currency, first, last }) => ({
-    network,
-    currency,
-    first: Number(first),
-    last: Number(last),
-  }));
+    WHERE left_at IS NULL AND missed_from IS NOT NULL ORDER BY network, currency`,
+  );
 }

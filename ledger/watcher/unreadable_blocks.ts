@@ -1,20 +1,25 @@
 import type { AnySql, Sql } from "../database/connect.ts";
 import type { Network } from "../money/pair.ts";
+import { shape } from "../shape.ts";
+import { bigint, integer, type RowOf, text, time } from "../table.ts";
 
-/** A block that no node gives whole, and that is asked for again. */
-export interface UnreadableBlock {
-  readonly network: Network;
+const blockShape = shape({
+  network: text<Network>(),
   /** `again`: the scan has passed it, and it has to be read once more. */
-  readonly view: "head" | "solid" | "again";
-  readonly height: number;
+  view: text<"head" | "solid" | "again">(),
+  height: bigint(),
   /** Fault of the block, in the adapter's words. */
-  readonly reason: string;
-  readonly tries: number;
-  /** When it could first not be read, Unix milliseconds. */
-  readonly since: number;
-  /** When it is asked for again by the database's clock, Unix milliseconds. */
-  readonly nextTryAt: number;
-  /** What was left until then when this was read, milliseconds; never more than {@linkcode LONGEST_PAUSE_MS}. */
+  reason: text(),
+  tries: integer(),
+  /** Time at which it could first not be read, Unix milliseconds. */
+  since: time(),
+  /** Time of the next try by the database's clock, Unix milliseconds. */
+  nextTryAt: time(),
+  readAt: time(),
+});
+/** A block that no node gives whole, and that is asked for again. */
+export interface UnreadableBlock extends Omit<RowOf<typeof blockShape>, "readAt"> {
+  /** Time that was left until then when this was read, milliseconds; never more than {@linkcode LONGEST_PAUSE_MS}. */
   readonly waitMs: number;
 }
 
@@ -22,48 +27,37 @@ export interface UnreadableBlock {
 export const LONGEST_PAUSE_MS = 15_000;
 
 /**
- * Notes that a block could not be read, once more; answers how often and since when.
+ * Stores that a block could not be read, once more.
  *
  * @param pauseMs how long it is left alone, by the database's clock
+ * @returns the block with its tries and since when it waits
  */
 export async function storeUnreadable(
   sql: Sql,
   block: Pick<UnreadableBlock, "network" | "view" | "height" | "reason">,
   pauseMs: number,
 ): Promise<UnreadableBlock> {
-  const [row] = await sql<Columns[]>`
+  const [row] = await sql`
     INSERT INTO hub.unreadable_block AS u (network, view, height, reason, next_try_at)
     VALUES (${block.network}, ${block.view}, ${block.height}, ${block.reason},
       now() + make_interval(secs => ${pauseMs}::float8 / 1000))
     ON CONFLICT (network, view, height) DO UPDATE
     SET tries = u.tries + 1, reason = excluded.reason, next_try_at = excluded.next_try_at
     RETURNING *, now() AS read_at`;
-  if (row === undefined) throw new Error(`Cannot note a block as unread: ${block.height}`);
+  if (row === undefined) throw new Error(`Cannot store a block as unreadable: ${block.height}`);
   return blockOf(row);
 }
 
 /** Takes blocks off the list: read by now, or passed by the solid scan. */
-export async function dropUnread(
+export async function dropUnreadable(
   sql: Sql,
   network: Network,
   view: UnreadableBlock["view"],
-  upTo: number,
+  { first = 0, last }: { readonly first?: number; readonly last: number },
 ): Promise<void> {
   await sql`
     DELETE FROM hub.unreadable_block
-    WHERE network = ${network} AND view = ${view} AND height <= ${upTo}`;
-}
-
-/** Takes one block off the list. */
-export async function dropOneUnread(
-  sql: Sql,
-  network: Network,
-  view: UnreadableBlock["view"],
-  height: number,
-): Promise<void> {
-  await sql`
-    DELETE FROM hub.unreadable_block
-    WHERE network = ${network} AND view = ${view} AND height = ${height}`;
+    WHERE network = ${network} AND view = ${view} AND height BETWEEN ${first} AND ${last}`;
 }
 
 /** The blocks of a network that wait to be read, lowest first. */
@@ -71,56 +65,21 @@ export async function listUnreadable(
   sql: AnySql,
   network: Network,
 ): Promise<readonly UnreadableBlock[]> {
-  const rows = await sql<Columns[]>`
+  const rows = await sql`
     SELECT *, now() AS read_at FROM hub.unreadable_block WHERE network = ${network} ORDER BY height, view LIMIT 1000`;
   return rows.map(blockOf);
 }
 
-interface Columns {
-  readonly network: Network;
-  readonly view: UnreadableBlock["view"];
-  readonly height: string;
-  readonly reason: string;
-  readonly tries: number;
-  readonly since: Date;
-  readonly next_try_at: Date;
-  readonly read_at: Date;
-}
-
-function blockOf(row: Columns): UnreadableBlock {
-  const { network, view, reason, tries } = row;
-  return {
-    network,
-    view,
-    height: Number(row.height),
-    reason,
-    tries,
-    since: row.since.getTime(),
-    nextTryAt: row.next_try_at.getTime(),
-    waitMs: waitOf(row.next_try_at.getTime() - row.read_at.getTime()),
-  };
-}
-
-/** A wait that no pause explains is none: whoever wrote it down had a wrong clock. */
-function waitOf(ms: number): number {
-  return ms > LONGEST_PAUSE_MS ? 0 : Math.max(0, ms);
-}
-
-/** Takes blocks off the list of those that wait to be read once more: they were read. */
-export async function dropReadAgain(
-  sql: Sql,
-  network: Network,
-  from: number,
-  to: number,
-): Promise<void> {
-  await sql`
-    DELETE FROM hub.unreadable_block
-    WHERE network = ${network} AND view = 'again' AND height BETWEEN ${from} AND ${to}`;
+/** A wait that no pause explains is none: it was written by a wrong clock. */
+function blockOf(row: Readonly<Record<string, unknown>>): UnreadableBlock {
+  const { readAt, ...block } = blockShape.decode(row);
+  const waitMs = block.nextTryAt - readAt;
+  return { ...block, waitMs: waitMs > LONGEST_PAUSE_MS ? 0 : Math.max(0, waitMs) };
 }
 
 /**
  * Takes blocks off the list that nothing waits for any more: what was due in them is decided by now,
- * by another node or by an operator.
+ * by another node or by an administrator.
  */
 export async function dropClosedAgain(sql: Sql, network: Network): Promise<void> {
   await sql`
@@ -140,24 +99,24 @@ export async function dropClosedAgain(sql: Sql, network: Network): Promise<void>
           AND coalesce(a.reread_height, a.since_height) + 1 = u.height)`;
 }
 
-/** Blocks of a network that cannot be read once more. */
-export interface AgainTrouble {
-  readonly network: Network;
-  readonly blocks: number;
-  /** The one that waits longest, and why. */
-  readonly height: number;
-  readonly reason: string;
+const troubleShape = shape({
+  network: text<Network>(),
+  blocks: integer(),
+  /** The one that waits longest. */
+  height: bigint(),
+  reason: text(),
   /** Milliseconds for which it has waited. */
-  readonly ageMs: number;
-}
+  ageMs: integer(),
+});
+/** Blocks of a network that cannot be read once more. */
+export type AgainTrouble = RowOf<typeof troubleShape>;
 
 /** Blocks that cannot be read once more, summed up per network. Few rows. */
 export async function readAgainTroubles(sql: Sql): Promise<readonly AgainTrouble[]> {
-  const rows = await sql<
-    { network: Network; blocks: number; height: string; reason: string; age: number }[]
-  >`
-    SELECT DISTINCT ON (network) network, height, reason, count(*) OVER (PARTITION BY network)::int AS blocks,
-      extract(epoch FROM now() - since)::float8 * 1000 AS age
-    FROM hub.unreadable_block WHERE view = 'again' ORDER BY network, since, height`;
-  return rows.map(({ age, height, ...row }) => ({ ...row, height: Number(height), ageMs: age }));
+  return troubleShape.all(
+    await sql`
+    SELECT DISTINCT ON (network) network, height, reason, count(*) OVER (PARTITION BY network) AS blocks,
+      extract(epoch FROM now() - since)::float8 * 1000 AS age_ms
+    FROM hub.unreadable_block WHERE view = 'again' ORDER BY network, since, height`,
+  );
 }

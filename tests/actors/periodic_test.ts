@@ -118,7 +118,7 @@ test("what was put off while a clock was wrong is due, and what is put off right
     await sql`DELETE FROM book.sweep_address`;
     await sql`INSERT INTO hub.timer (actor, name, due_at) VALUES ('payment/a', 'expiry', now() + ${long}::text::interval)`;
     await sql`
-      INSERT INTO book.sweep_address (network, address, currency, merchant_id, look_at)
+      INSERT INTO book.sweep_address (network, address, currency, merchant_id, poll_at)
       VALUES ('TRX', 'somewhere', 'USDT', ${merchantId}, now() + ${long}::text::interval)`;
     await sql`
       INSERT INTO book.signing_turn (network, node, until) VALUES ('TRX', 'node', now() + ${turn}::text::interval)

@@ -5,7 +5,7 @@ import { CostMemory, Stake } from "../../actors/sweeper/sweep_terms.ts";
 import type { Chain } from "../../chains/chain.ts";
 import { type Amount, ZERO } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { dueSweepAddresses } from "../../ledger/sweeps/targets.ts";
+import { dueSweepAddresses } from "../../ledger/sweeps/sweep_addresses.ts";
 import { recordSweepItems } from "../../ledger/sweeps/items.ts";
 import { addMerchant, amount, SOMEWHERE } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
@@ -50,7 +50,7 @@ async function openAddress(sql: Sql) {
         now: () => Date.now(),
         wakeMerchants: () => {},
       };
-      await sql`UPDATE book.sweep_address SET look_at = now()`;
+      await sql`UPDATE book.sweep_address SET poll_at = now()`;
       for (const target of await dueSweepAddresses(sql, "TRX", 10)) {
         await planAddress(deps, target, new Stake(ZERO));
       }

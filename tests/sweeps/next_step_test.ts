@@ -50,7 +50,7 @@ function look(facts: Partial<SweepFacts> = {}, more: Partial<AddressState> = {})
       failures: 0,
       failedAt: null,
       failure: null,
-      unheard: [],
+      unnotified: [],
       unexpected: null,
       ...facts,
     },
@@ -263,7 +263,7 @@ Deno.test("whatever was moved unknown to us is listed by no later sweep, and all
 Deno.test("energy goes back from an address whose money is gone", () => {
   const open = [item("50", OLD)];
   // energy goes back first, also where somebody waits for an earlier sweep
-  const heard = look({ open, delegated: amount("8000"), unheard: ["out_1"] });
+  const heard = look({ open, delegated: amount("8000"), unnotified: ["out_1"] });
   const first = whatToList(heard, NONE, true);
   assertEquals("do" in first && told(first), "undelegate 8000");
   const gone = whatToList(look({ open, delegated: amount("8000") }), NONE, true);

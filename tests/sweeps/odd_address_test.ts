@@ -21,9 +21,9 @@ async function addTargets(sql: Sql, addresses: readonly string[]): Promise<void>
       INSERT INTO book.sweep_item (merchant_id, network, txid, log_index, address, currency, amount, height)
       VALUES ('mer_1', 'TRX', ${`tx_${address}`}, 0, ${address}, 'USDT', 100, 5)`;
     await sql`
-      INSERT INTO book.sweep_address (network, address, currency, merchant_id, look_at)
+      INSERT INTO book.sweep_address (network, address, currency, merchant_id, poll_at)
       VALUES ('TRX', ${address}, 'USDT', 'mer_1', now() - interval '1 hour' + make_interval(secs => ${index}))
-      ON CONFLICT (network, address, currency) DO UPDATE SET look_at = excluded.look_at`;
+      ON CONFLICT (network, address, currency) DO UPDATE SET poll_at = excluded.poll_at`;
   }
 }
 
@@ -69,10 +69,10 @@ test("addresses that are odd, or that nodes do not answer for, keep no other fro
   assertEquals(await swept(sql), [2, 3]);
   const pauses: (readonly number[])[] = [];
   for (let look = 0; look < 9; look++) {
-    await sql`UPDATE book.sweep_address SET look_at = now() WHERE address IN ('odd', 'silent')`;
+    await sql`UPDATE book.sweep_address SET poll_at = now() WHERE address IN ('odd', 'silent')`;
     await sweeper.look();
     const rows = await sql<{ pause: number }[]>`
-      SELECT ceil(extract(epoch FROM look_at - now()))::int AS pause FROM book.sweep_address
+      SELECT ceil(extract(epoch FROM poll_at - now()))::int AS pause FROM book.sweep_address
       WHERE address IN ('odd', 'silent') ORDER BY address`;
     pauses.push(rows.map(({ pause }) => pause));
   }
@@ -92,7 +92,7 @@ test("nodes that answer for no address end the look, and cost it one round", asy
   await assertRejects(() => sweeper.look(), ChainUnavailable);
   assert(sweeper.asked() <= 16, `${sweeper.asked()} of 60 were asked for`);
   const [row] =
-    await sql`SELECT count(*)::int AS due FROM book.sweep_address WHERE look_at <= now()`;
+    await sql`SELECT count(*)::int AS due FROM book.sweep_address WHERE poll_at <= now()`;
   assert(row?.due >= 44, `${row?.due} are still due`);
 });
 
@@ -103,7 +103,7 @@ test("an address whose rows another session holds keeps no other from being swep
       const { sql } = database;
       await addTargets(sql, ["held", "a", "b"]);
       await sql`
-        INSERT INTO book.sweep_address (network, address, currency, merchant_id, look_at)
+        INSERT INTO book.sweep_address (network, address, currency, merchant_id, poll_at)
         VALUES ('TRX', 'held', 'USDC', 'mer_1', now() + interval '1 day')`;
       const sweeper = await sweeperWith(sql, () => null);
       const letGo = await holdRows(
@@ -115,7 +115,7 @@ test("an address whose rows another session holds keeps no other from being swep
       await sweeper.look();
       assertEquals(await swept(sql), [1, 2]);
       await letGo();
-      await sql`UPDATE book.sweep_address SET look_at = now() WHERE currency = 'USDT'`;
+      await sql`UPDATE book.sweep_address SET poll_at = now() WHERE currency = 'USDT'`;
       await sweeper.look();
       assertEquals(await swept(sql), [0, 1, 2]);
     });

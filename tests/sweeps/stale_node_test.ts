@@ -3,7 +3,7 @@ import { planAddress } from "../../actors/sweeper/plan_address.ts";
 import { CostMemory, Stake } from "../../actors/sweeper/sweep_terms.ts";
 import type { BlockRef } from "../../chains/chain.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
-import { dueSweepAddresses } from "../../ledger/sweeps/targets.ts";
+import { dueSweepAddresses } from "../../ledger/sweeps/sweep_addresses.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
 import { SWEEP_PACE } from "../../app/open/treasury_policy.ts";
 import { amount } from "../support/books.ts";
@@ -30,7 +30,7 @@ test("what a node behind our scan does not show is not called gone", async () =>
   /** Looks once at the address, by a node at a height. @returns what is said of it, and for how long */
   const look = async (height: number) => {
     const solid: BlockRef = { height, hash: `${height}`, parentHash: "x", time };
-    await sql`UPDATE book.sweep_address SET look_at = now()`;
+    await sql`UPDATE book.sweep_address SET poll_at = now()`;
     const [target] = await dueSweepAddresses(sql, "TRX", 1);
     assert(target !== undefined);
     await planAddress(
@@ -51,7 +51,7 @@ test("what a node behind our scan does not show is not called gone", async () =>
       new Stake(amount("0")),
     );
     const [row] = await sql<{ reason: string; rest: number }[]>`
-      SELECT reason, extract(epoch FROM look_at - updated_at)::float8 * 1000 AS rest FROM book.sweep_address`;
+      SELECT reason, extract(epoch FROM poll_at - updated_at)::float8 * 1000 AS rest FROM book.sweep_address`;
     return [row?.reason, row?.rest];
   };
   assertEquals(await look(40), ["balance_differs", SWEEP_PACE.pollMs]);

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
-import { touchSweepAddresses } from "../../ledger/sweeps/targets.ts";
+import { touchSweepAddresses } from "../../ledger/sweeps/sweep_addresses.ts";
 import { SOMEWHERE } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

@@ -4,7 +4,7 @@ import { settleSweep } from "../../actors/sweeper/settle_sweep.ts";
 import { NotOurChain } from "../../chains/chain.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { readAddressHoldings, readWalletMoves } from "../../ledger/reconcile/holdings.ts";
-import { readUnexpectedSweep, writeVerdict } from "../../ledger/sweeps/verdicts.ts";
+import { readUnexpectedSweep, writeSweepVerdict } from "../../ledger/sweeps/verdicts.ts";
 import { amount, booksFaults, SOMEWHERE, until } from "../support/books.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { DATABASE, needs, testNeeding } from "../support/permissions.ts";
@@ -306,7 +306,7 @@ databaseTest(
       arrived,
       reason: "because",
     };
-    const settle = (sql: Sql) => writeVerdict(sql, verdict, AUDIT);
+    const settle = (sql: Sql) => writeSweepVerdict(sql, verdict, AUDIT);
     assertEquals(await atOnce(database, (sql) => list(sql, d, 4, 2), settle), "nothing");
     const rows = await database.sql<{ line: string }[]>`
     SELECT o.wallet || ' ' || coalesce(v.verdict, '-') || ' ' || string_agg(i.log_index::text, ',' ORDER BY i.log_index) AS line

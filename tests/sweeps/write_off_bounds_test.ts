@@ -10,7 +10,7 @@ import { writeOff } from "../../actors/sweeper/write_off.ts";
 import { watchAddresses } from "../../ledger/addresses/watched_addresses.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import { readAddressHoldings } from "../../ledger/reconcile/holdings.ts";
-import { findSweepAddress } from "../../ledger/sweeps/targets.ts";
+import { findSweepAddress } from "../../ledger/sweeps/sweep_addresses.ts";
 import { MOST_ITEMS } from "../../ledger/sweeps/sweep_facts.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
 import { recordTransfers } from "../../ledger/watcher/record_findings.ts";

@@ -3,7 +3,7 @@ import { newId } from "../../actors/runtime/ids.ts";
 import { writeOff } from "../../actors/sweeper/write_off.ts";
 import { NotOurChain } from "../../chains/chain.ts";
 import { readAddressHoldings } from "../../ledger/reconcile/holdings.ts";
-import { findSweepAddress } from "../../ledger/sweeps/targets.ts";
+import { findSweepAddress } from "../../ledger/sweeps/sweep_addresses.ts";
 import { readSweepFacts } from "../../ledger/sweeps/sweep_facts.ts";
 import { readSweepHealth } from "../../ledger/sweeps/sweep_health.ts";
 import { writeOffItems } from "../../ledger/sweeps/verdicts.ts";

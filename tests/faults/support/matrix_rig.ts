@@ -223,7 +223,7 @@ export async function openRig(options: { readonly sweeps: boolean }): Promise<Ri
     untilHitAgain: async () => untilFewer(await timesLeft()),
     setPlanning: async (on) => {
       state.planning = on;
-      if (on) await sql`UPDATE book.sweep_address SET look_at = now()`;
+      if (on) await sql`UPDATE book.sweep_address SET poll_at = now()`;
     },
     metric: async (name) => {
       const text = await registry.getSingleMetricAsString(name);

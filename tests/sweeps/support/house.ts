@@ -329,7 +329,7 @@ function readsOf(sql: Sql, chain: Chain, merchantId: string) {
     },
     held: (address: string): Promise<bigint> => chain.balanceOf(address, "USDT"),
     async lookNow(): Promise<void> {
-      await sql`UPDATE book.sweep_address SET look_at = now()`;
+      await sql`UPDATE book.sweep_address SET poll_at = now()`;
     },
   };
 }

@@ -8,7 +8,7 @@ import {
   closeSweepAddress,
   dueSweepAddresses,
   takeLateSweepAddresses,
-} from "../../ledger/sweeps/targets.ts";
+} from "../../ledger/sweeps/sweep_addresses.ts";
 import { amount } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { holdRows } from "../support/hold_rows.ts";
