@@ -6,25 +6,25 @@
  *
  * A node does not say of which block a balance is. Usually it is one from the newest before to the
  * newest after it was asked, `low` to `high`. Taking our moves out of it, for each of these blocks,
- * says between which amounts the wallet would be, had we not moved it. If it is exactly the level kept
+ * says between which amounts the wallet would be, had we not moved it. If it is exactly the level stored
  * last, that level is carried on, which can neither hide nor invent anything. If the level is between
- * them, our transfers explain it, and nothing is kept: the next comparison begins at the same old
+ * them, our transfers explain it, and nothing is stored: the next comparison begins at the same old
  * block, and what hid in them is reported as soon as a balance is exact.
  *
  * As nodes stand in for each other, the balance may also be of the block before `low` or after
- * `high`, so no deviation is believed of one look. It is looked again at a later block, when all from
- * `low - 1` to `high + 1` is known. What counts is the smaller deviation of both looks, each for the
+ * `high`, so no deviation is believed of one reading. It is read again at a later block, when all from
+ * `low - 1` to `high + 1` is known. What counts is the smaller deviation of both readings, each for the
  * block of these that makes it the smallest:
  *
- * - What both lack was taken. A theft lacks in every later look from the same kept level on: it is
+ * - What both lack was taken. A theft is lacking in every later reading from the same stored level on: it is
  *   reported in the first comparison around which no own move is as large, and until then as not
- *   confirmed, or as above. A node that is a block off in every look is never an alarm: the blocks
- *   around the first look explain it, whatever was paid in each of them.
- * - What both have too much came from outside, and becomes part of the kept level.
- * - What is lacking otherwise is reported as not confirmed, and no level is kept.
+ *   confirmed, or as above. A node that is a block off in every reading is never an alarm: the blocks
+ *   around the first reading explain it, whatever was paid in each of them.
+ * - What both have too much came from outside, and becomes part of the stored level.
+ * - What is lacking otherwise is reported as not confirmed, and no level is stored.
  *
  * A first level, or one that an operator accepts, is taken at once if we moved nothing just before it,
- * and otherwise of two looks too: the least that they allow.
+ * and otherwise of two readings too: the least that they allow.
  *
  * @module
  */
@@ -46,7 +46,7 @@ import {
   type WalletLevel,
   type WalletMoves,
 } from "../../ledger/reconcile/holdings.ts";
-import { type Look, lookAtWallet, type Unmoved, unmovedOf } from "./look_at_wallet.ts";
+import { type Reading, readWallet, type Unmoved, unmovedOf } from "./read_wallet.ts";
 import { type ChainCheck, ScanBehind, untilPassed } from "./passed_block.ts";
 import type { Compared } from "./report.ts";
 
@@ -55,14 +55,14 @@ const log = getLogger(["engine", "reconcile"]);
 /** By how many blocks a balance may be off those it was read between. */
 const OFF = 1;
 
-/** A look that is not as expected, or one whose balance is to be the basis. */
+/** A reading that is not as expected, or one whose balance is to be the basis. */
 interface Doubt {
-  readonly look: Look;
+  readonly reading: Reading;
   /** Finding, in words. */
   readonly seen: string;
 }
 
-/** Result of a second look; null: there is nothing to report. */
+/** Result of a second reading; null: there is nothing to report. */
 type Settled =
   | { readonly kind: "difference"; readonly difference: Difference }
   | { readonly kind: "open"; readonly reason: string }
@@ -74,23 +74,23 @@ type Settled =
  * @param accept whether what it holds is taken for right whatever it is: an operator said so
  */
 export async function checkHotWallet(check: ChainCheck, accept = false): Promise<Compared> {
-  const looks: Look[] = [];
+  const readings: Reading[] = [];
   const unread: string[] = [];
   for (const asset of [...check.chain.capabilities.currencies, "native" as const]) {
-    const answer = await lookAtWallet(check, asset);
+    const answer = await readWallet(check, asset);
     if (answer.kind === "unread") unread.push(`${asset}: ${answer.reason}`);
-    else looks.push(answer.look);
+    else readings.push(answer.reading);
   }
   const differences: Difference[] = [];
-  const behind = await reasonNotPassed(check, looks);
+  const behind = await reasonNotPassed(check, readings);
   if (behind !== null) unread.push(behind);
   else {
     const doubts: Doubt[] = [];
-    for (const look of looks) {
-      const doubt = await doubtOf(check, look, accept);
+    for (const reading of readings) {
+      const doubt = await doubtOf(check, reading, accept);
       if (doubt !== null) doubts.push(doubt);
     }
-    for (const settled of await lookAgain(check, doubts, accept)) {
+    for (const settled of await readTwice(check, doubts, accept)) {
       if (settled?.kind === "difference") differences.push(settled.difference);
       else if (settled?.kind === "open") unread.push(settled.reason);
     }
@@ -99,10 +99,13 @@ export async function checkHotWallet(check: ChainCheck, accept = false): Promise
 }
 
 /** Waits for the scan; null: it has passed all of them. */
-async function reasonNotPassed(check: ChainCheck, looks: readonly Look[]): Promise<string | null> {
-  if (looks.length === 0) return null;
+async function reasonNotPassed(
+  check: ChainCheck,
+  readings: readonly Reading[],
+): Promise<string | null> {
+  if (readings.length === 0) return null;
   try {
-    await untilPassed(check, Math.max(...looks.map(({ high }) => high)));
+    await untilPassed(check, Math.max(...readings.map(({ high }) => high)));
     return null;
   } catch (error) {
     if (!(error instanceof ScanBehind)) throw error;
@@ -110,26 +113,30 @@ async function reasonNotPassed(check: ChainCheck, looks: readonly Look[]): Promi
   }
 }
 
-/** The part that a first look leaves to a second one; null: none, its level is kept if it is exact. */
-async function doubtOf(check: ChainCheck, look: Look, accept: boolean): Promise<Doubt | null> {
-  const { asset, balance, low, high, last } = look;
-  const found = last === null ? null : await unmovedOf(check, look, last.height, low, high);
+/** The part that a first reading leaves to a second one; null: none, its level is stored if it is exact. */
+async function doubtOf(
+  check: ChainCheck,
+  reading: Reading,
+  accept: boolean,
+): Promise<Doubt | null> {
+  const { asset, balance, low, high, last } = reading;
+  const found = last === null ? null : await unmovedOf(check, reading, last.height, low, high);
   if (last !== null && found !== null && isExact(found, last)) {
     await storeWalletLevel(check.sql, check.chain.network, asset, { height: high, balance });
     return null;
   }
   if (last === null || found === null || accept) {
-    const around = await unmovedOf(check, look, last?.height ?? high, low - OFF, high);
+    const around = await unmovedOf(check, reading, last?.height ?? high, low - OFF, high);
     const seen = `${formatAmount(balance)} at block ${high} is no basis while transfers go on`;
-    if (around.least !== around.most) return { look, seen };
-    await keepBasis(check, asset, { height: high, balance });
+    if (around.least !== around.most) return { reading, seen };
+    await storeBasis(check, asset, { height: high, balance });
     return null;
   }
-  if (found.most < last.balance) return { look, seen: lackOf(look, last, found) };
+  if (found.most < last.balance) return { reading, seen: lackOf(reading, last, found) };
   // our own transfers of these blocks explain it, up to which of them cannot be told
   if (found.least !== found.most) return null;
   const more = formatAmount(subtract(found.least, last.balance));
-  return { look, seen: `${more} more than expected at block ${high}` };
+  return { reading, seen: `${more} more than expected at block ${high}` };
 }
 
 function isExact({ least, most }: Unmoved, { balance }: WalletLevel): boolean {
@@ -137,32 +144,32 @@ function isExact({ least, most }: Unmoved, { balance }: WalletLevel): boolean {
 }
 
 /** Looks again at all that is in doubt, at later blocks. */
-async function lookAgain(
+async function readTwice(
   check: ChainCheck,
   doubts: readonly Doubt[],
   accept: boolean,
 ): Promise<readonly Settled[]> {
   const settled: Settled[] = [];
-  const pairs: { readonly doubt: Doubt; readonly second: Look }[] = [];
+  const pairs: { readonly doubt: Doubt; readonly second: Reading }[] = [];
   for (const doubt of doubts) {
-    const answer = await lookAtWallet(check, doubt.look.asset, doubt.look);
-    if (answer.kind === "read") pairs.push({ doubt, second: answer.look });
+    const answer = await readWallet(check, doubt.reading.asset, doubt.reading);
+    if (answer.kind === "read") pairs.push({ doubt, second: answer.reading });
     else settled.push(openOf(doubt, answer.reason));
   }
   const behind = await reasonNotPassed(check, pairs.map(({ second }) => second));
   for (const { doubt, second } of pairs) {
     if (behind !== null) settled.push(openOf(doubt, behind));
-    else if (doubt.look.last === null || accept) await keepLeast(check, doubt.look, second);
-    else settled.push(await settle(check, doubt, second, doubt.look.last));
+    else if (doubt.reading.last === null || accept) await storeLeast(check, doubt.reading, second);
+    else settled.push(await settle(check, doubt, second, doubt.reading.last));
   }
   return settled;
 }
 
-/** Judges two looks together; all blocks up to the one after the first look are known. */
+/** Judges two readings together; all blocks up to the one after the first reading are known. */
 async function settle(
   check: ChainCheck,
   doubt: Doubt,
-  second: Look,
+  second: Reading,
   last: WalletLevel,
 ): Promise<Settled> {
   const { network } = check.chain;
@@ -172,7 +179,7 @@ async function settle(
     await storeWalletLevel(check.sql, network, asset, { height: high, balance });
     return null;
   }
-  const [one, two] = await bothAround(check, last.height, doubt.look, second);
+  const [one, two] = await bothAround(check, last.height, doubt.reading, second);
   const lacking = subtract(last.balance, max(one.most, two.most));
   if (lacking > ZERO) {
     const difference = differenceOf(check.chain, second, last, two.moves, lacking);
@@ -185,26 +192,32 @@ async function settle(
     logFunded(network, asset, more);
     return null;
   }
-  const first = await unmovedOf(check, doubt.look, last.height, doubt.look.low, doubt.look.high);
+  const first = await unmovedOf(
+    check,
+    doubt.reading,
+    last.height,
+    doubt.reading.low,
+    doubt.reading.high,
+  );
   const isShort = found.most < last.balance;
   if (!isShort && first.most >= last.balance) return null;
   if (!isShort) return openOf(doubt, `${formatAmount(balance)} held at block ${high}`);
   return openOf(doubt, `${lackOf(second, last, found)}, and either look may be a block off`);
 }
 
-/** Keeps the least that two looks allow, whichever blocks they are of. */
-async function keepLeast(check: ChainCheck, first: Look, second: Look): Promise<void> {
+/** Stores the least that two readings allow, whichever blocks they are of. */
+async function storeLeast(check: ChainCheck, first: Reading, second: Reading): Promise<void> {
   const [one, two] = await bothAround(check, first.last?.height ?? first.high, first, second);
   const balance = max(ZERO, add(min(one.least, two.least), two.moved));
-  await keepBasis(check, first.asset, { height: second.high, balance });
+  await storeBasis(check, first.asset, { height: second.high, balance });
 }
 
-/** Both looks, for all blocks that they may be of. */
+/** Both readings, for all blocks that they may be of. */
 async function bothAround(
   check: ChainCheck,
   since: number,
-  first: Look,
-  second: Look,
+  first: Reading,
+  second: Reading,
 ): Promise<readonly [Unmoved, Unmoved]> {
   return [
     await unmovedOf(check, first, since, first.low - OFF, first.high + OFF),
@@ -213,7 +226,7 @@ async function bothAround(
   ];
 }
 
-async function keepBasis(
+async function storeBasis(
   { sql, chain: { network } }: ChainCheck,
   asset: OutgoingAsset,
   level: WalletLevel,
@@ -226,11 +239,11 @@ async function keepBasis(
   });
 }
 
-function openOf({ look, seen }: Doubt, reason: string): Settled {
-  return { kind: "open", reason: `${look.asset}: ${seen}; not confirmed: ${reason}` };
+function openOf({ reading, seen }: Doubt, reason: string): Settled {
+  return { kind: "open", reason: `${reading.asset}: ${seen}; not confirmed: ${reason}` };
 }
 
-function lackOf({ balance, high }: Look, last: WalletLevel, { most }: Unmoved): string {
+function lackOf({ balance, high }: Reading, last: WalletLevel, { most }: Unmoved): string {
   const lacking = subtract(last.balance, most);
   return `${formatAmount(lacking)} less than expected at block ${high} ` +
     `(${formatAmount(balance)} held, ${formatAmount(add(balance, lacking))} expected)`;
@@ -238,7 +251,7 @@ function lackOf({ balance, high }: Look, last: WalletLevel, { most }: Unmoved): 
 
 function differenceOf(
   { network, hotWallet }: ChainCheck["chain"],
-  { asset, balance, high }: Look,
+  { asset, balance, high }: Reading,
   last: WalletLevel,
   moves: readonly WalletMoves[],
   lacking: Amount,

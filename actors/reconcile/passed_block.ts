@@ -8,7 +8,7 @@ import { LONGEST_REST_MS } from "../watcher/scan_memory.ts";
 export const TRIES = 20;
 export const PAUSE_MS = 500;
 /** Tries to see the scan pass a block; it may just have begun to rest. */
-const LOOKS = TRIES + LONGEST_REST_MS / PAUSE_MS;
+const POLLS = TRIES + LONGEST_REST_MS / PAUSE_MS;
 /** Bound of one question to a node. */
 export const NODE_MS = 10_000;
 
@@ -42,7 +42,7 @@ export async function untilPassed(
   height: number,
 ): Promise<void> {
   let isPassed = false;
-  for (let i = 0; i < LOOKS; i++) {
+  for (let i = 0; i < POLLS; i++) {
     const cursor = await readCursor(sql, chain.network, "solid");
     isPassed = cursor !== null && cursor.height >= height;
     if (isPassed && !await hasLateOutcome(sql, chain.network, height)) return;

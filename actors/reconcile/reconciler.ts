@@ -55,7 +55,7 @@ export class Reconciler {
   }
 
   /** Time after the last one from which a bounded comparison is overdue, milliseconds. */
-  get patienceMs(): number {
+  get overdueMs(): number {
     return 3 * this.#plan.everyMs + DAY_MS / 24;
   }
 

@@ -24,7 +24,7 @@ export function registerReconcileMetrics(
 
 /** Troubles with the books, as far as the newest comparisons say. */
 export function reconcileReasons(
-  reconciler: Pick<Reconciler, "newest" | "patienceMs" | "lookingMs">,
+  reconciler: Pick<Reconciler, "newest" | "overdueMs" | "lookingMs">,
   now: number,
 ): string[] {
   const reasons = reconciler.newest.filter(({ differences }) => differences > 0).map((report) =>
@@ -33,10 +33,10 @@ export function reconcileReasons(
     } found ${report.differences} differences`
   );
   const latest = Math.max(0, ...reconciler.newest.map(({ finishedAt }) => finishedAt));
-  if (latest > 0 && now - latest > reconciler.patienceMs) {
+  if (latest > 0 && now - latest > reconciler.overdueMs) {
     reasons.push(`the books were last compared at ${new Date(latest).toISOString()}`);
   }
-  if (latest === 0 && reconciler.lookingMs > reconciler.patienceMs) {
+  if (latest === 0 && reconciler.lookingMs > reconciler.overdueMs) {
     reasons.push("the books were not compared since the start");
   }
   return reasons;

@@ -53,7 +53,7 @@ export interface ReadinessParts {
   /** Dynamic network fees; null: there are none. */
   readonly fees: Pick<FeeBoard, "basis"> | null;
   /** Compares the books; null: it is switched off. */
-  readonly reconciler: Pick<Reconciler, "newest" | "patienceMs" | "lookingMs"> | null;
+  readonly reconciler: Pick<Reconciler, "newest" | "overdueMs" | "lookingMs"> | null;
   /** Troubles with the parts that all requests share. */
   readonly others?: () => readonly string[];
   /** Reasons that the first requests would fail; empty once all is there that they need. */

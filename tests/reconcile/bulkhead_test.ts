@@ -73,7 +73,7 @@ test("a report from the future hides no later one, and readiness tells that comp
   });
   const reasons = async (lookingMs = 0) =>
     reconcileReasons(
-      { newest: await newestReports(sql), patienceMs: 45 * MINUTE_MS, lookingMs },
+      { newest: await newestReports(sql), overdueMs: 45 * MINUTE_MS, lookingMs },
       now,
     );
   assertEquals(await reasons(), []);

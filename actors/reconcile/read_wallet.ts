@@ -15,11 +15,11 @@ import {
 } from "../../ledger/reconcile/holdings.ts";
 import { type ChainCheck, NODE_MS, PAUSE_MS, TRIES } from "./passed_block.ts";
 
-/** Tries for a look that no block comes into; the narrowest one counts otherwise. */
+/** Tries for a reading that no block comes into; the narrowest one counts otherwise. */
 const MOMENTS = 5;
 
 /** Balance of an asset, read while the newest solid block went from `low` to `high`. */
-export interface Look {
+export interface Reading {
   readonly asset: OutgoingAsset;
   readonly balance: Amount;
   readonly low: number;
@@ -28,25 +28,25 @@ export interface Look {
   readonly last: WalletLevel | null;
 }
 
-/** A look, or why there is none. */
-export type LookAnswer =
-  | { readonly kind: "read"; readonly look: Look }
+/** A reading, or why there is none. */
+export type ReadingAnswer =
+  | { readonly kind: "read"; readonly reading: Reading }
   | { readonly kind: "unread"; readonly reason: string };
 
 /**
  * Reads an asset; one that no node tells must not hide what is found of the others.
  *
- * @param first the look before this one, which a later block has to follow; null: there is none
+ * @param first the reading before this one, which a later block has to follow; null: there is none
  */
-export async function lookAtWallet(
+export async function readWallet(
   check: ChainCheck,
   asset: OutgoingAsset,
-  first: Look | null = null,
-): Promise<LookAnswer> {
+  first: Reading | null = null,
+): Promise<ReadingAnswer> {
   try {
     // before the chain is asked: beside another comparison a later level may be kept at any time
     const last = first?.last ?? await readWalletLevel(check.sql, check.chain.network, asset);
-    return await lookAt(check, asset, last, first);
+    return await readAsset(check, asset, last, first);
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) throw error;
     return { kind: "unread", reason: error.message };
@@ -54,15 +54,15 @@ export async function lookAtWallet(
 }
 
 /** Reads what it holds, of one block if there is a moment for it, otherwise of as few as possible. */
-async function lookAt(
+async function readAsset(
   check: ChainCheck,
   asset: OutgoingAsset,
   last: WalletLevel | null,
-  first: Look | null,
-): Promise<LookAnswer> {
+  first: Reading | null,
+): Promise<ReadingAnswer> {
   const { chain, pause } = check;
   const earliest = first === null ? last?.height ?? 0 : first.high + 1;
-  let best: Look | null = null;
+  let best: Reading | null = null;
   let newest = 0;
   let moments = 0;
   for (let tries = 0; tries < TRIES && moments < MOMENTS; tries++) {
@@ -80,11 +80,11 @@ async function lookAt(
     }
     if (low === high) break;
   }
-  if (best !== null) return { kind: "read", look: best };
+  if (best !== null) return { kind: "read", reading: best };
   return { kind: "unread", reason: whyUnread(newest, last, first) };
 }
 
-function whyUnread(newest: number, last: WalletLevel | null, first: Look | null): string {
+function whyUnread(newest: number, last: WalletLevel | null, first: Reading | null): string {
   if (first !== null && newest <= first.high) return `no block came after block ${first.high}`;
   return last !== null && newest < last.height
     ? `its nodes are at block ${newest}, before block ${last.height} that was compared already`
@@ -115,7 +115,7 @@ export interface Unmoved {
  */
 export async function unmovedOf(
   { sql, chain }: ChainCheck,
-  { asset, balance }: Look,
+  { asset, balance }: Reading,
   since: number,
   from: number,
   to: number,
