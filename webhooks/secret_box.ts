@@ -122,11 +122,7 @@ async function decrypt(
 ): Promise<string> {
   try {
     const plain = await crypto.subtle.decrypt(
-      {
-        name: "AES-GCM",
-        iv: bytes.subarray(0, NONCE_BYTES),
-        additionalData: encode(merchantId),
-      },
+      { name: "AES-GCM", iv: bytes.subarray(0, NONCE_BYTES), additionalData: encode(merchantId) },
       key,
       bytes.subarray(NONCE_BYTES),
     );

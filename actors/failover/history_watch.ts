@@ -93,11 +93,7 @@ export class HistoryWatch {
       this.#isDue = true;
       log.fatal(
         "{newest}: the database continues another history ({before}, now {history}): payouts wait",
-        {
-          newest,
-          before: this.#known ?? "of an earlier life",
-          history,
-        },
+        { newest, before: this.#known ?? "of an earlier life", history },
       );
     }
     if (isTold) this.#known = history;

@@ -61,11 +61,6 @@ export function logReport(report: Report): void {
   }
   log.info(
     "books compared ({scope}, {ms} ms): {differences} differences, {unchecked} not compared",
-    {
-      scope,
-      ms: finishedAt - startedAt,
-      differences,
-      unchecked,
-    },
+    { scope, ms: finishedAt - startedAt, differences, unchecked },
   );
 }
