@@ -38,7 +38,6 @@ const log = getLogger(["engine", "api"]);
 /** The time that health and measurements are repeated, milliseconds: both cost more than a request. */
 const KEPT_MS = 1_000;
 
-/** An application that answers requests. */
 export interface Api {
   fetch(request: Request, bindings?: Bindings): Response | Promise<Response>;
 }

@@ -214,10 +214,8 @@ export const OPERATIONS: Readonly<Record<string, Route>> = {
 /** Routes of merchants and administrators. */
 export const MERCHANT_ROUTES: readonly Route[] = Object.values(MERCHANT_OPERATIONS);
 
-/** Routes of operators' tools. */
 export const OPS_ROUTES: readonly Route[] = Object.values(OPS_OPERATIONS);
 
-/** Every endpoint there is. */
 export const ROUTES: readonly Route[] = Object.values(OPERATIONS);
 
 /** The routes but those of the API reference, for services that do not show it. */

@@ -117,7 +117,6 @@ function transactionSettled<S extends "confirmed" | "failed">(status: S) {
   });
 }
 
-/** Body of every event. */
 export const EVENT_PAYLOADS = {
   "deposit.confirmed": depositConfirmed,
   "deposit.failed": depositFailed,

@@ -25,13 +25,11 @@ import { type ApiRequest, route } from "../http/route.ts";
 import { shown } from "../http/shown.ts";
 import { EVENT_PAYLOADS } from "./event_payloads.ts";
 
-/** HTTP status of an endpoint's answer. */
 export const httpStatus = eg(
   z.int().nullable().meta({ description: "HTTP status of the endpoint's answer" }),
   200,
 );
 
-/** The beginning of an endpoint's answer. */
 export const endpointAnswer = eg(
   z.string().nullable().meta({ description: "Its first 2 kB" }),
   '{"ok":true}',

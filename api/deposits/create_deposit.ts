@@ -18,7 +18,6 @@ import { hasInexactNumber } from "../http/strict_json.ts";
 import { shown } from "../http/shown.ts";
 import { depositMetadata, depositStatus } from "./deposits.ts";
 
-/** Bytes of its JSON text at most. */
 const MOST_BYTES = 4_096;
 /** Keys at most, at every depth together. */
 const MOST_KEYS = 50;

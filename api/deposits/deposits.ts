@@ -15,10 +15,8 @@ import { dates, pageOf, pages, pagination } from "../http/list.ts";
 import { route } from "../http/route.ts";
 import { shown } from "../http/shown.ts";
 
-/** Statuses of a deposit. */
 export const DEPOSIT_STATUSES = ["PENDING", "CONFIRMED", "FAILED", "CANCELLED"] as const;
 
-/** The status of a deposit. */
 export const depositStatus = eg(
   z.enum(DEPOSIT_STATUSES).meta({ id: "DepositStatus" }),
   "CONFIRMED",
@@ -29,7 +27,6 @@ export const depositMetadata = z.record(z.string(), z.unknown()).meta({
   description: "Free-form; the transaction id stands under `txHash`",
 });
 
-/** A deposit. */
 export const depositSchema = z.object({
   id: f.id("dep"),
   amount: eg(f.decimal, "100"),
@@ -98,7 +95,6 @@ export const getDeposits = route({
   },
 });
 
-/** A deposit as it is shown. */
 export function depositView(row: DepositRow) {
   const { txid, addressId, address, network } = row;
   // a top-up address belongs to the merchant itself

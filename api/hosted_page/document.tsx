@@ -16,7 +16,6 @@ const STYLE = SHEET.replaceAll(/\s+/g, " ");
 /** The script and the style sheet as they stand in the page, for its policy. */
 export const INLINE = { script: SCRIPT, style: STYLE } as const;
 
-/** The contents of the frame. */
 export interface DocumentProps {
   readonly title: string;
   readonly language: Language;

@@ -228,7 +228,6 @@ export interface PageView {
   readonly overMs: number;
 }
 
-/** The parts of a view. */
 export interface PageFacts {
   readonly session: SessionRow;
   readonly payment: SessionPayment | null;

@@ -112,7 +112,6 @@ export function Icon({ name }: { readonly name: keyof typeof PATHS }) {
 
 const STEPS = ["waiting", "received", "completed"] as const;
 
-/** The progress of the payment. */
 export function Steps(
   { texts, at }: { readonly texts: Texts; readonly at: (typeof STEPS)[number] },
 ) {

@@ -51,7 +51,7 @@ export function authenticate(
   headers: Headers,
   connection: Connection | undefined,
   now: number,
-  context: ApiContext,
+  context: Pick<ApiContext, "keys" | "rateLimits" | "trustedProxies">,
 ): Identity | Promise<Identity> {
   if (route.access.scope === "public") return PUBLIC;
   const key = keyOf(headers.get("authorization"));
@@ -86,7 +86,7 @@ function isAllowedFrom(
   caller: Caller,
   headers: Headers,
   connection: Connection | undefined,
-  context: ApiContext,
+  context: Pick<ApiContext, "trustedProxies">,
 ): boolean {
   if (caller.ipAllowlist === null) return true;
   const address = addressOf(headers, connection, context);

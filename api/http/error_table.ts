@@ -29,7 +29,6 @@ interface NamedIds {
   readonly addressId?: string;
 }
 
-/** Every error that can be answered, by its code. */
 export const ERRORS = {
   ...REFUSALS,
   invalid_request: errorRow({
@@ -207,7 +206,6 @@ export const ERRORS = {
   }),
 };
 
-/** Names an error. */
 export type ErrorCode = keyof typeof ERRORS;
 
 /** The facts that the answer of an error needs. */

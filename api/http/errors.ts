@@ -102,7 +102,6 @@ export const forbidden = errorAnswer("forbidden", {});
 /** 403: the account may not create payments. */
 export const merchantNotActive = errorAnswer("merchant_not_active", {});
 
-/** 404. */
 export const notFound = errorAnswer("record_not_found", {});
 
 /** 405, naming what is allowed. */

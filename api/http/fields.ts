@@ -11,13 +11,11 @@ import { CURRENCIES, NETWORKS } from "../../ledger/money/pair.ts";
 import { isFiat } from "../../rates/source.ts";
 import { eg } from "./example.ts";
 
-/** `USDT` or `USDC`. */
 export const currency = eg(z.enum(CURRENCIES), "USDT").meta({
   id: "Currency",
   description: "Token",
 });
 
-/** A NetworkSymbol. */
 export const network = eg(z.enum(NETWORKS), "TRX").meta({
   id: "NetworkSymbol",
   description: "Network; the second half are test networks",
@@ -56,7 +54,6 @@ const TOO_LARGE = { message: "Expected at most 1000000000000" };
 /** A fee or a limit that is set: it goes into sums, which need room. */
 export const boundedAmount = amount.refine(isPayable, TOO_LARGE);
 
-/** A decimal string above zero. */
 export const positiveAmount = amount.refine((value) => value > 0n, {
   message: "Expected an amount above zero",
 });
@@ -122,14 +119,12 @@ function count(most: number, expected: string, documented: object) {
     .refine((value) => value <= most, { message: expected }).meta({ documented });
 }
 
-/** Page number of a list, from 1. */
 export const page = count(999_999_999, "Expected a whole number from 1", {
   type: "integer",
   minimum: 1,
   description: "Page number",
 });
 
-/** Rows per page. */
 export const limit = count(100, "Expected a whole number from 1 to 100", {
   type: "integer",
   minimum: 1,
@@ -214,7 +209,6 @@ export const eightPlaces = z.string().regex(/^(?:0|[1-9]\d*)\.\d{8}$/).meta({
   examples: ["10.00000000"],
 });
 
-/** A decimal fraction. */
 export const fraction = z.string().regex(/^(?:0|[1-9]\d*)(?:\.\d*[1-9])?$/).meta({
   description: "Decimal fraction: `0.01` is one per cent",
   examples: ["0.01"],
@@ -249,7 +243,6 @@ export function id(prefix: string) {
   return eg(z.string().min(1), exampleId(prefix)).meta({ examples: [exampleId(prefix)] });
 }
 
-/** The id that examples show. */
 export function exampleId(prefix: string): string {
   return `${prefix}_0198a2c4-7d10-7c3e-9b52-3f6e1c0d8a41`;
 }
@@ -260,19 +253,15 @@ export const madeBy = eg(z.string().nullable(), exampleId("key")).meta({
   examples: [exampleId("key")],
 });
 
-/** The address that examples show. */
 export const ADDRESS = "TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH";
 
-/** An on-chain address. */
 export const address = eg(z.string().min(1), ADDRESS).meta({
   description: "Address on the network",
   examples: [ADDRESS],
 });
 
-/** The transaction id that examples show. */
 export const TX_HASH = "4f0c8d27a1b93e65f8c2d4706b1a9e5382d7c6f0415b3a8e9d2c7f6051b4a3e8";
 
-/** A transaction id on a chain. */
 export const txHash = eg(z.string().min(1), TX_HASH).meta({
   description: "Transaction id on the network",
   examples: [TX_HASH],

@@ -15,10 +15,8 @@ import type { StoredKey } from "../../ledger/api_keys.ts";
 import { batcher, type LoadMany } from "../../ledger/database/batcher.ts";
 import type { Caller } from "./permission.ts";
 
-/** The environments of keys. */
 const ENVIRONMENTS = ["development", "staging", "production"] as const;
 
-/** One of {@linkcode ENVIRONMENTS}. */
 export type Environment = (typeof ENVIRONMENTS)[number];
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

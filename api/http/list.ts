@@ -16,7 +16,6 @@ export function pagination(request: PageRequest, total: number) {
   return { total, page, limit, pages: Math.ceil(total / limit) };
 }
 
-/** The `pagination` object of page-based lists. */
 const paginationSchema = z.object({
   total: z.int().min(0).meta({ description: "Rows that match" }),
   page: z.int().min(1),

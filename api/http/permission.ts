@@ -16,7 +16,6 @@ export const ADMIN_SUBJECTS = [
   "admin:ingest",
 ] as const;
 
-/** Every permission there is. */
 export const PERMISSIONS = [
   "read",
   "write",
@@ -27,16 +26,13 @@ export const PERMISSIONS = [
   ...ADMIN_SUBJECTS,
 ] as const;
 
-/** One of {@linkcode PERMISSIONS}. */
 export type Permission = (typeof PERMISSIONS)[number];
 
 /** Holders of a key. */
 export const KEY_ROLES = ["MERCHANT", "RESELLER", "ADMIN"] as const;
 
-/** One of {@linkcode KEY_ROLES}. */
 export type KeyRole = (typeof KEY_ROLES)[number];
 
-/** The caller, as the key names it. */
 export interface Caller {
   readonly keyId: string;
   readonly role: KeyRole;

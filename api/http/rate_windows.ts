@@ -31,7 +31,6 @@ export class KnownSessions {
   }
 }
 
-/** Length of a window, milliseconds. */
 export const WINDOW_MS = 60_000;
 
 /** Buckets with a window of their own at most; about 100 bytes each. */
@@ -59,14 +58,12 @@ interface Window {
   isOverdrawn: boolean;
 }
 
-/** Windows by bucket. */
 export class RateWindows {
   // In the order of their ends: every window has the same length and is put in when it begins.
   readonly #windows = new Map<string, Window>();
   /** Unknown outside, so that no bucket can be chosen to share another's window. */
   readonly #seed = crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
 
-  /** Windows in memory. */
   get size(): number {
     return this.#windows.size;
   }

@@ -23,7 +23,6 @@ export const MOST_PIECES = 256;
 /** Buffer of a body without an announced length at first, bytes; doubled where it is too small. */
 const FIRST_BUFFER = 2_048;
 
-/** A body after reading. */
 export type BodyText =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "too_large" }
@@ -148,7 +147,6 @@ export function readQuery(route: Route, url: string): Query {
     : { kind: "fields", fields: readableFields(url) };
 }
 
-/** Reads what the route's schemas ask for. */
 export async function readInput(route: Route, request: Request, verify: Verify): Promise<Input> {
   const query = readQuery(route, request.url);
   if (query.kind === "fault") return refuse(invalidRequest([faultOf(query.code)]));

@@ -86,7 +86,6 @@ export class ReadSlots {
   }
 }
 
-/** The pools of the interface. */
 export interface ApiPools {
   /** For keys, for what writes, and for hosted pages. */
   readonly requests: Sql;

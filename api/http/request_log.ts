@@ -54,7 +54,6 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
   };
 }
 
-/** A new request id, for example `req_6f1c...`. */
 export function newRequestId(): string {
   return `req_${crypto.randomUUID().replaceAll("-", "")}`;
 }
@@ -69,7 +68,6 @@ const MOST_LINES = 20;
 /** Addresses that are remembered at most; the oldest is forgotten. */
 const MOST_ADDRESSES = 1_000;
 
-/** One line of the log. */
 export interface FailedAuthentication {
   /** Null where the address is not known. */
   readonly address: string | null;

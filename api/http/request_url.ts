@@ -7,7 +7,6 @@
 
 import { isForbiddenText } from "./strict_json.ts";
 
-/** A query string after reading. */
 export type Query =
   | { readonly kind: "fields"; readonly fields: Readonly<Record<string, string>> }
   | {

@@ -12,7 +12,6 @@ import type { ErrorCode } from "./error_table.ts";
 import type { Caller, KeyRole, Permission } from "./permission.ts";
 import type { RateCategory } from "./rate_limits.ts";
 
-/** Methods that are used. */
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /**
@@ -59,7 +58,6 @@ export interface ResponseDoc {
 /** Errors of a key that may not do this. */
 type Forbidden = Extract<ErrorCode, "forbidden" | "withdrawal_forbidden">;
 
-/** The shapes of the answers, by status. */
 export type Responses = Readonly<Record<number, ResponseDoc>>;
 
 /** A header that a route reads. */
@@ -92,6 +90,8 @@ export interface ApiRequest<Q, B> extends PublicRequest<Q, B> {
 /** The request as a handler of administrators and resellers gets it. */
 export interface StaffRequest<Q, B> extends PublicRequest<Q, B> {
   readonly caller: Caller;
+  /** The caller's own account; null: an administrator, who has none. */
+  readonly merchantId: string | null;
 }
 
 /** A request before its route has said what it needs. */
@@ -172,7 +172,6 @@ interface Definition<
   ) => Answer | Promise<Answer>;
 }
 
-/** A route of the table. */
 export interface Route {
   readonly method: Method;
   readonly path: string;
@@ -195,7 +194,6 @@ export interface Route {
   readonly handler: (request: AnyRequest, context: ApiContext) => Answer | Promise<Answer>;
 }
 
-/** Declares a route. */
 export function route<
   A extends Access,
   P extends string,

@@ -37,10 +37,8 @@ export interface Bindings {
   readonly bodyRead?: () => boolean;
 }
 
-/** The types of the router's contexts. */
 export type Env = { Bindings: Bindings };
 
-/** Answers a request of a route. */
 export async function serve(
   route: Route,
   c: Context<Env>,

@@ -18,11 +18,10 @@ interface Form {
 
 /** A file that does not change while the service runs. */
 export class StaticFile {
-  readonly #load: () => string | Promise<string>;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #isCompressedOnly: boolean;
-  #plain: Promise<Form> | null = null;
-  #gzip: Promise<Form> | null = null;
+  readonly #plain: () => Promise<Form>;
+  readonly #gzip: () => Promise<Form>;
 
   /**
    * @param load reads or makes the text; asked once, and again only after it has failed
@@ -35,49 +34,38 @@ export class StaticFile {
     headers: Readonly<Record<string, string>>,
     isCompressedOnly = false,
   ) {
-    this.#load = load;
     this.#isCompressedOnly = isCompressedOnly;
     this.#headers = { ...headers, vary: "Accept-Encoding" };
+    this.#plain = once(async () => {
+      const bytes = new TextEncoder().encode(await load());
+      const name = createHash("sha256").update(bytes).digest("hex").slice(0, 32);
+      return { bytes, etag: `"${name}"` };
+    });
+    this.#gzip = once(async () => {
+      const { bytes, etag } = await this.#plain();
+      return { bytes: await compress(bytes), etag: etag.replace(/"$/, '-gzip"') };
+    });
   }
 
   /** 200 in the best form that the request takes, or 304. */
   async answer(request: Headers): Promise<Answer> {
     const isGzip = this.#isCompressedOnly || takesGzip(request.get("accept-encoding"));
-    const { bytes, etag } = await (isGzip ? this.#compressed() : this.#made());
-    if (isKnown(request.get("if-none-match"), etag)) {
-      return { status: 304, body: null, headers: { ...this.#headers, etag } };
-    }
-    return {
-      status: 200,
-      body: bytes,
-      headers: { ...this.#headers, etag, ...(isGzip ? { "content-encoding": "gzip" } : {}) },
-    };
+    const { bytes, etag } = await (isGzip ? this.#gzip() : this.#plain());
+    const headers = { ...this.#headers, etag };
+    if (isKnown(request.get("if-none-match"), etag)) return { status: 304, body: null, headers };
+    const encoding = isGzip ? { "content-encoding": "gzip" } : {};
+    return { status: 200, body: bytes, headers: { ...headers, ...encoding } };
   }
+}
 
-  #made(): Promise<Form> {
-    return this.#plain ??= this.#make().catch((error) => {
-      this.#plain = null;
+/** Makes something once, and again only after it has failed. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null;
+  return () =>
+    made ??= make().catch((error) => {
+      made = null;
       throw error;
     });
-  }
-
-  #compressed(): Promise<Form> {
-    return this.#gzip ??= this.#compress().catch((error) => {
-      this.#gzip = null;
-      throw error;
-    });
-  }
-
-  async #make(): Promise<Form> {
-    const bytes = new TextEncoder().encode(await this.#load());
-    const name = createHash("sha256").update(bytes).digest("hex").slice(0, 32);
-    return { bytes, etag: `"${name}"` };
-  }
-
-  async #compress(): Promise<Form> {
-    const { bytes, etag } = await this.#made();
-    return { bytes: await compress(bytes), etag: etag.replace(/"$/, '-gzip"') };
-  }
 }
 
 /** Compresses in pieces, between which others are served. */

@@ -25,7 +25,6 @@ export function hasInexactNumber(holder: object): boolean {
   return INEXACT.has(holder);
 }
 
-/** A text after reading. */
 export type StrictJson =
   | { readonly kind: "value"; readonly value: unknown }
   | {

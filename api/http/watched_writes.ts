@@ -13,7 +13,6 @@ interface Write {
   state: "open" | "done" | "undone";
 }
 
-/** The writes of one request. */
 export class WatchedWrites {
   readonly #writes: Write[] = [];
 

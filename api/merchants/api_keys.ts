@@ -176,7 +176,7 @@ export const createAdminKey = adminRoute({
   handler: ({ body, ...request }, context) => {
     const { label, permissions, expiresAt, ipAllowlist } = body;
     return issueKey(
-      { ...request, merchantId: null },
+      request,
       { label, permissions, role: "ADMIN", expiresAt, ipAllowlist },
       context,
     );
@@ -192,7 +192,7 @@ export const rotateAdminKey = adminRoute({
   errors: ["record_not_found", "conflict", "key_of_another"],
   handler: ({ body, ...request }, context) =>
     rotateKey(
-      { ...request, merchantId: null },
+      request,
       request.params.keyId,
       body.overlapHours,
       context,
@@ -205,6 +205,5 @@ export const revokeAdminKey = adminRoute({
   anyOf: ADMIN,
   responses: { 200: { description: "The key is revoked", schema: apiKeyRevoked } },
   errors: ["record_not_found", "conflict"],
-  handler: (request, context) =>
-    revokeKey({ ...request, merchantId: null }, request.params.keyId, context),
+  handler: (request, context) => revokeKey(request, request.params.keyId, context),
 });

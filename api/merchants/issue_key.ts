@@ -60,13 +60,11 @@ const keyFields = {
   expiresAt: eg(f.timestamp.nullable(), null),
 };
 
-/** A key as it is listed. */
 export const apiKeyShown = z.object({
   ...keyFields,
   lastUsedAt: f.later.nullable().meta({ description: "To a few minutes" }),
 }).meta({ id: "ApiKey" });
 
-/** A new key. */
 export const apiKeyCreated = z.object({
   ...keyFields,
   apiKey: eg(
@@ -88,14 +86,12 @@ export const apiKeyRotated = apiKeyCreated.extend({
   }),
 }).meta({ id: "ApiKeyRotated" });
 
-/** A request about a key. */
 export interface KeyRequest extends Accountable {
   /** Null: for administrators. */
   readonly merchantId: string | null;
   readonly now: number;
 }
 
-/** The properties of a new key. */
 export interface WantedKey {
   readonly label: string;
   readonly permissions: readonly Permission[];
@@ -273,7 +269,6 @@ export async function revokeKey(
   return ok({ id: keyId, revokedAt: new Date(now).toISOString() });
 }
 
-/** A key as it is listed. */
 export function keyView(key: KeyRecord, duties: Pick<Duties, "fourEyes">) {
   return shown(apiKeyShown, issued(key, duties));
 }

@@ -30,10 +30,8 @@ import { shown } from "../http/shown.ts";
 
 const STATUSES = ["ACTIVE", "SUSPENDED", "INACTIVE"] as const;
 
-/** The status of a merchant. */
 export const merchantStatus = eg(z.enum(STATUSES), "ACTIVE");
 
-/** Requests per minute, by category. */
 function limitsOf<S extends z.ZodType>(perMinute: S) {
   return {
     balance: perMinute,
@@ -260,7 +258,6 @@ export async function refuseUrls(
 
 const NOT_AN_ORIGIN = "Expected an origin, for example https://shop.example, without a path";
 
-/** The profile as it is shown. */
 export function profileView(row: MerchantRow) {
   return shown(merchantProfile, {
     ...row,

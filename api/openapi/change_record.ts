@@ -4,7 +4,6 @@
  * @module
  */
 
-/** One entry. */
 export interface Change {
   /** Day in UTC, `2026-08-13`. */
   readonly date: string;

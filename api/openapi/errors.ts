@@ -14,7 +14,6 @@ import { feeInfoSchema } from "../http/fee_info.ts";
 import * as f from "../http/fields.ts";
 import type { Route } from "../http/route.ts";
 
-/** One documented error. */
 export interface ErrorDoc {
   /** Name of its schema without `Error`, for example `InsufficientBalance`. */
   readonly name: string;
@@ -25,7 +24,6 @@ export interface ErrorDoc {
   readonly example: Answer;
 }
 
-/** One fault of a request. */
 const detail = z.object({
   path: z.array(z.string()).meta({ description: "Where; empty for the request as a whole" }),
   message: z.string(),
@@ -57,7 +55,6 @@ const FIELDS: Readonly<Record<string, z.ZodType>> = {
   addressId: f.id("adr"),
 };
 
-/** The documentation of an error. */
 function errorDoc(code: ErrorCode): ErrorDoc {
   const row: ErrorRow = ERRORS[code];
   const { name, cause: description } = row;

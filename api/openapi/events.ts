@@ -25,7 +25,6 @@ const DELIVERY =
   'a JSON body that contains `"ok": true`. Deduplicate by `eventId`. Verify the signature over ' +
   "the raw body before you parse it.";
 
-/** Every event, by name. */
 export function eventsOf(components: Components): JsonObject {
   return Object.fromEntries(
     EVENT_TYPES.map((event) => [event, { post: eventOf(event, components) }]),

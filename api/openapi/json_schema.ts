@@ -6,10 +6,8 @@
  */
 import { z } from "zod";
 
-/** A value of JSON. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 
-/** An object of JSON. */
 export type JsonObject = { readonly [name: string]: Json };
 
 /** The JSON of a value; what JSON cannot say is left out. */
@@ -17,7 +15,6 @@ export function toJson(value: unknown): Json {
   return JSON.parse(JSON.stringify(value));
 }
 
-/** The JSON of an object. */
 export function toJsonObject(value: object): JsonObject {
   return JSON.parse(JSON.stringify(value));
 }

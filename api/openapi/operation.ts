@@ -11,7 +11,6 @@ import { responsesOf } from "./responses.ts";
 import type { Operation } from "./shared_parts.ts";
 import { tagOf } from "./tags.ts";
 
-/** The operation object of a route. */
 export function operationOf(
   operationId: string,
   route: Route,
@@ -49,7 +48,6 @@ function limitOf(category: Exclude<RateCategory, "none">): string {
   }.`;
 }
 
-/** The bucket of each limit. */
 function bucketOf(category: Exclude<RateCategory, "none">): string {
   if (category === "hosted") {
     return `session; what opens no page counts among ${DEFAULT_LIMITS.unknownPage} per client address`;
@@ -85,7 +83,6 @@ function anyOf(permissions: readonly string[]): string {
   return permissions.map((permission) => `\`${permission}\``).join(" or ");
 }
 
-/** The parameters of a route. */
 function parametersOf(route: Route, components: Components): readonly JsonObject[] {
   return [
     ...[...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => inPath(name ?? "")),

@@ -4,7 +4,6 @@
  * @module
  */
 
-/** One group. */
 export interface Tag {
   readonly name: string;
   readonly description: string;

@@ -219,8 +219,7 @@ export const rescanChain = adminRoute({
       return validationFailed("to", `The scan itself has only passed block ${passed}`, "too_big");
     }
     // what is done changes nothing that is known, so the intention is all there is to keep
-    const accountable = { ...request, merchantId: null };
-    const audit = hubAudit(accountable, "chain.rescan", network, context, null, { from, to });
+    const audit = hubAudit(request, "chain.rescan", network, context, null, { from, to });
     await writeAudit(sql, audit);
     const outcome = await rescanBlocks(
       {

@@ -122,13 +122,11 @@ const failoverView = z.object({
   lostRecords: eg(z.array(loss), []),
 });
 
-/** Answer to a decision. */
 export const failoverDone = z.object({
   success: z.literal(true),
   withdrawalId: eg(z.string().optional(), undefined),
 });
 
-/** Holds that are shown. */
 const HOLDS = 20;
 /** Derivation indexes that a declared change jumps over where nothing else is set. */
 const DEFAULT_GAP = 1_000;
@@ -166,8 +164,7 @@ export const declareHistory = adminRoute({
   responses: { 200: { description: "Payouts are held", schema: failoverDone } },
   handler: async ({ body, ...request }, context) => {
     const failoverId = context.newId("fov");
-    const accountable = { ...request, merchantId: null };
-    const audit = hubAudit(accountable, "failover.declare", failoverId, context, null, {
+    const audit = hubAudit(request, "failover.declare", failoverId, context, null, {
       reason: body.reason,
     });
     const gap = context.addressGap ?? DEFAULT_GAP;
@@ -190,13 +187,12 @@ export const endFailover = adminRoute({
   responses: { 200: { description: "It is over", schema: failoverDone } },
   errors: ["conflict"],
   handler: async ({ body, ...request }, context) => {
-    const accountable = { ...request, merchantId: null };
-    const audit = hubAudit(accountable, "failover.end", "failover", context, null, {
+    const audit = hubAudit(request, "failover.end", "failover", context, null, {
       reason: body.reason,
     });
     const refused = await endHolds(context.sql, [...context.chains.keys()], body.reason, audit);
     if (refused === null) return ok({ success: true });
-    await recordRefusal(accountable, "failover.end", "failover", refused, context);
+    await recordRefusal(request, "failover.end", "failover", refused, context);
     return conflict(REFUSED[refused]);
   },
 });

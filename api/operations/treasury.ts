@@ -78,7 +78,6 @@ const balance = z.object({
   target: eg(f.decimal.nullable().meta({ description: "What is left then" }), null),
 });
 
-/** The treasury of one network. */
 const treasuryOfNetwork = z.object({
   network: f.network,
   hotWallet: f.address,
@@ -155,7 +154,6 @@ const SHOWN_PER_REASON = 20;
 
 /** Transfers shown per network and state; the sums are over all of them. */
 const SHOWN = 100;
-/** Bound of asking a node. */
 const NODE_MS = 5_000;
 
 type ApiChain = ApiContext["chains"] extends ReadonlyMap<Network, infer C> ? C : never;

@@ -26,8 +26,7 @@ import { askAsAdmin, hubAudit, recordRefusal } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";
 import { type ApiContext, endIds } from "../http/context.ts";
 import { conflict, notFound } from "../http/errors.ts";
-import type { Caller } from "../http/permission.ts";
-import { adminRoute } from "../http/route.ts";
+import { adminRoute, type StaffRequest } from "../http/route.ts";
 import { failoverDone } from "./failover.ts";
 
 const txid = z.string().min(1).max(200).meta({ description: "As the list shows it" });
@@ -35,11 +34,7 @@ const anyway = z.boolean().optional().meta({
   description: "Although a withdrawal of the same terms lives, which will be paid as well",
 });
 
-interface Request {
-  readonly caller: Caller;
-  readonly requestId: string;
-  readonly now: number;
-}
+type Request = Pick<StaffRequest<unknown, unknown>, "caller" | "merchantId" | "requestId" | "now">;
 
 export const matchSpend = adminRoute({
   at: "POST /api/admin/failover/match",
@@ -61,18 +56,18 @@ export const matchSpend = adminRoute({
     const withdrawal = await findWithdrawalOwner(context.sql, body.withdrawalId);
     if (withdrawal === null) return notFound;
     if (!pays(spend, withdrawal)) {
-      await refuse(request, body.txid, "failover.match", "other_transfer", context);
+      await recordRefusal(request, "failover.match", body.txid, "other_transfer", context);
       return conflict("The transfer has another network, token, amount or destination");
     }
     const paid = await findIngested(context.sql, spendEventId(spend));
     if (paid !== null && paid !== withdrawal.id) {
-      await refuse(request, body.txid, "failover.match", "event_conflict", context);
+      await recordRefusal(request, "failover.match", body.txid, "event_conflict", context);
       return paidAlready(paid);
     }
     const candidates = await findCandidates(context.sql, spend);
     const candidate = candidates.find(({ withdrawalId }) => withdrawalId === withdrawal.id);
     if (candidate?.state === "signed") {
-      await refuse(request, body.txid, "failover.match", "signed", context);
+      await recordRefusal(request, "failover.match", body.txid, "signed", context);
       return conflict(`${shown(candidate)}. Match it then`);
     }
     return await confirm(request, spend, withdrawal, context);
@@ -114,7 +109,7 @@ export const bookSpend = adminRoute({
     const withdrawalId = await bookedWithdrawalId(spend, body.merchantId);
     const paid = await findIngested(context.sql, spendEventId(spend));
     if (paid !== null && paid !== withdrawalId) {
-      await refuse(request, body.txid, "failover.book", "event_conflict", context);
+      await recordRefusal(request, "failover.book", body.txid, "event_conflict", context);
       return paidAlready(paid);
     }
     if (paid === null && body.anyway !== true) {
@@ -165,8 +160,7 @@ export const writeOffSpend = adminRoute({
     if (spend === undefined) return notFound;
     const action = "failover.write-off";
     const { reason } = body;
-    const accountable = { ...request, merchantId: null };
-    const audit = hubAudit(accountable, action, body.txid, context, null, { reason });
+    const audit = hubAudit(request, action, body.txid, context, null, { reason });
     const refused = await writeOffSpends(
       context.sql,
       spends,
@@ -178,7 +172,7 @@ export const writeOffSpend = adminRoute({
     if (refused.code === "candidate") {
       return await refuseBeside(request, spend, refused.candidate, action, context);
     }
-    await refuse(request, body.txid, action, refused.code, context);
+    await recordRefusal(request, action, body.txid, refused.code, context);
     if (refused.code === "decided") return conflict("Somebody else has decided on it meanwhile");
     return paidAlready(refused.withdrawalId ?? `a withdrawal of ${refused.merchantId}`);
   },
@@ -246,20 +240,10 @@ async function refuseBeside(
   action: string,
   context: ApiContext,
 ): Promise<Answer> {
-  await refuse(request, txid, action, "candidate", context);
+  await recordRefusal(request, action, txid, "candidate", context);
   return conflict(
     `${shown(candidate)}, and would be paid as well. Match it, or repeat with anyway`,
   );
-}
-
-async function refuse(
-  request: Request,
-  txid: string,
-  action: string,
-  code: string,
-  context: ApiContext,
-): Promise<void> {
-  await recordRefusal({ ...request, merchantId: null }, action, txid, code, context);
 }
 
 /** The 409 where the books have the transfer for a withdrawal: an earlier verdict was broken off before the list had it. */

@@ -31,7 +31,6 @@ type Status = (typeof STATUSES)[number];
 
 const status = z.enum(STATUSES).meta({ id: "SettlementStatus" });
 
-/** A settlement. */
 export const settlement = z.object({
   id: f.id("stl"),
   amount: eg(f.decimal, "5000"),
@@ -132,7 +131,6 @@ export const cancelSettlement = route({
   },
 });
 
-/** A settlement as it is shown. */
 export function settlementView(row: Omit<SettlementRow, "status"> & { readonly status: Status }) {
   const { address, label, network } = row;
   return shown(settlement, {

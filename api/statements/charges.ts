@@ -80,7 +80,6 @@ const earned = z.object({
   net: eg(f.signedDecimal.meta({ description: "marginEarned - reversed" }), "3.4"),
 }).meta({ id: "Earnings" });
 
-/** Earnings of an account, per pair. */
 export const earnings = z.array(earned);
 
 export const getCharges = route({

@@ -23,7 +23,6 @@ export type PaymentFault =
   | "other_payout"
   | "deposit_here";
 
-/** The result of the search. */
 export type Payment =
   | {
     readonly kind: "payment";
@@ -34,7 +33,6 @@ export type Payment =
 
 /** The most that a block's time may be before the service's, milliseconds: it is that of the block's slot. */
 const CLOCK_MS = 60_000;
-/** Bound of asking the node. */
 const NODE_MS = 8_000;
 
 function fault(fault: PaymentFault): Payment {

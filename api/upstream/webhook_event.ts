@@ -26,7 +26,6 @@ import {
 import { route, type StaffRequest } from "../http/route.ts";
 import { findPayment, type PaymentFault } from "./find_payment.ts";
 
-/** Answer to an event that was taken in. */
 const ingestedSchema = z.object({ success: z.literal(true), message: z.string() });
 
 const INGESTED_EXAMPLE = { success: true, message: "Event taken in" };

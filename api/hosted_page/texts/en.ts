@@ -15,7 +15,6 @@ export interface Message {
 /** Every text of the page. */
 export type Texts = typeof en;
 
-/** English. */
 export const en = {
   name: "English",
   direction: "ltr" as "ltr" | "rtl",

@@ -1,6 +1,5 @@
 import type { Texts } from "./en.ts";
 
-/** Spanish. */
 export const es: Texts = {
   name: "Español",
   direction: "ltr",
