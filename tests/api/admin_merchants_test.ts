@@ -1,12 +1,12 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { testApi } from "../support/api.ts";
+import { testApi, testsOfOneApi } from "../support/api.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
+const shared = testsOfOneApi("admin merchants");
 const ADMIN = { permissions: ["read", "write", "payout", "admin:read", "admin:write"] };
 
-test("an administrator makes a merchant, who can be given a key and works", async () => {
-  await using api = await testApi();
+shared("an administrator makes a merchant, who can be given a key and works", async (api) => {
   const admin = await api.addKey(null, ADMIN);
   const made = await api.call("POST", "/api/admin/merchants", {
     key: admin,

@@ -1,13 +1,13 @@
 import { assertEquals } from "@std/assert";
-import { testApi } from "../support/api.ts";
+import { testApi, testsOfOneApi } from "../support/api.ts";
 import { addTransfer, booksFaults, SOMEWHERE, until } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
+const shared = testsOfOneApi("admin settings");
 const ADMIN = { permissions: ["admin:read", "admin:write"] };
 
-test("fee settings are read, set and tried out; the next withdrawal pays them", async () => {
-  await using api = await testApi();
+shared("fee settings are read, set and tried out; the next withdrawal pays them", async (api) => {
   const admin = await api.addKey(null, ADMIN);
   const { key } = await api.addMerchant("1000");
   const path = "/api/admin/withdrawal-fees";
@@ -62,103 +62,109 @@ test("fee settings are read, set and tried out; the next withdrawal pays them", 
   assertEquals(trail.body.audit[1].before, { baseFee: "1", markupRate: "0", enabled: true });
 });
 
-test("a transfer of a disabled pair is quarantined, shown, and credited when the pair is enabled", async () => {
-  await using api = await testApi();
-  const admin = await api.addKey(null, ADMIN);
-  const { id, key } = await api.addMerchant();
-  const path = "/api/admin/pairs";
-  const off = await api.call("PUT", path, {
-    key: admin,
-    body: { currency: "USDT", network: "TRX", depositsEnabled: false },
-  });
-  assertEquals([off.status, off.body.depositsEnabled, off.body.withdrawalsEnabled], [
-    200,
-    false,
-    true,
-  ]);
-  await addTransfer(api.sql, id, "50", { phase: "seen" });
-  const txid = await addTransfer(api.sql, id, "50");
-  api.journal.wake(id);
-  const pair = async () => {
-    const { body } = await api.call("GET", path, { key: admin });
-    return body.pairs.find((row: { currency: string; network: string }) =>
-      row.currency === "USDT" && row.network === "TRX"
-    );
-  };
-  await until(async () => (await pair()).unclaimed === 2);
-  const on = await api.call("PUT", path, {
-    key: admin,
-    body: { currency: "USDT", network: "TRX", depositsEnabled: true },
-  });
-  assertEquals(on.body.depositsEnabled, true);
-  await until(async () => {
-    const { body } = await api.call("GET", "/api/balance?currency=USDT&network=TRX", { key });
-    return body.available !== "0";
-  });
-  const deposits = await api.sql`SELECT status FROM book.deposit WHERE txid = ${txid}`;
-  assertEquals(deposits.map((row) => row.status), ["CONFIRMED"]);
-  assertEquals((await pair()).unclaimed, 0);
-  assertEquals(await booksFaults(api.sql), []);
-});
-
-test("a pair's terms hold for the next withdrawal, and make no sense are refused", async () => {
-  await using api = await testApi();
-  const admin = await api.addKey(null, ADMIN);
-  const { key } = await api.addMerchant("100");
-  const put = (body: object) =>
-    api.call("PUT", "/api/admin/pairs", {
+shared(
+  "a transfer of a disabled pair is quarantined, shown, and credited when the pair is enabled",
+  async (api) => {
+    const admin = await api.addKey(null, ADMIN);
+    const { id, key } = await api.addMerchant();
+    const path = "/api/admin/pairs";
+    const off = await api.call("PUT", path, {
       key: admin,
-      body: { currency: "USDT", network: "TRX", ...body },
+      body: { currency: "USDT", network: "TRX", depositsEnabled: false },
     });
-  for (
-    const body of [
-      { minWithdrawal: "0" },
-      { minWithdrawal: "1.1234567" },
-      { networkFee: "-1" },
-      { networkFee: "0.0000001" },
-      { network: "BTC" },
-      { extra: true },
-    ]
-  ) assertEquals((await put(body)).status, 400);
-  assertEquals((await put({ minWithdrawal: "5", networkFee: "2" })).status, 200);
-  const withdraw = (amount: string) =>
-    api.call("POST", "/api/withdrawals", {
-      key,
-      body: { amount, currency: "USDT", network: "TRX", destination: SOMEWHERE },
+    assertEquals([off.status, off.body.depositsEnabled, off.body.withdrawalsEnabled], [
+      200,
+      false,
+      true,
+    ]);
+    await addTransfer(api.sql, id, "50", { phase: "seen" });
+    const txid = await addTransfer(api.sql, id, "50");
+    api.journal.wake(id);
+    const pair = async () => {
+      const { body } = await api.call("GET", path, { key: admin });
+      return body.pairs.find((row: { currency: string; network: string }) =>
+        row.currency === "USDT" && row.network === "TRX"
+      );
+    };
+    await until(async () => (await pair()).unclaimed === 2);
+    const on = await api.call("PUT", path, {
+      key: admin,
+      body: { currency: "USDT", network: "TRX", depositsEnabled: true },
     });
-  const small = await withdraw("4");
-  assertEquals([small.status, small.body.minWithdrawal], [400, "5"]);
-  const made = await withdraw("5");
-  assertEquals(made.body.feeInfo.feeBreakdown.networkFee, "2");
-  assertEquals((await put({ withdrawalsEnabled: false })).status, 200);
-  assertEquals((await withdraw("5")).body.error, "Withdrawals of USDT on TRX are not supported");
-  assertEquals((await api.call("PUT", "/api/admin/pairs", { key, body: {} })).status, 403);
-});
+    assertEquals(on.body.depositsEnabled, true);
+    await until(async () => {
+      const { body } = await api.call("GET", "/api/balance?currency=USDT&network=TRX", { key });
+      return body.available !== "0";
+    });
+    const deposits = await api.sql`SELECT status FROM book.deposit WHERE txid = ${txid}`;
+    assertEquals(deposits.map((row) => row.status), ["CONFIRMED"]);
+    assertEquals((await pair()).unclaimed, 0);
+    assertEquals(await booksFaults(api.sql), []);
+  },
+);
 
-test("a pair is not enabled where its network is served without a contract of its currency", async () => {
-  await using api = await testApi();
-  const admin = await api.addKey(null, ADMIN);
-  const put = (body: object) => api.call("PUT", "/api/admin/pairs", { key: admin, body });
-  const usdc = { currency: "USDC", network: "TRX" };
-  for (const side of ["depositsEnabled", "withdrawalsEnabled"]) {
-    const refused = await put({ ...usdc, [side]: true });
-    assertEquals([refused.status, refused.body], [409, {
-      error: "Conflict",
-      message: "TRX has no contract of USDC configured here.",
-    }]);
-  }
-  // its terms may be prepared, and it may be disabled
-  const prepared = await put({ ...usdc, networkFee: "2", withdrawalsEnabled: false });
-  assertEquals([prepared.status, prepared.body.connected], [200, false]);
-  assertEquals(
-    (await put({ currency: "USDT", network: "TRX", depositsEnabled: true })).status,
-    200,
-  );
-  const [row] = await api.sql`
+shared(
+  "a pair's terms hold for the next withdrawal, and make no sense are refused",
+  async (api) => {
+    const admin = await api.addKey(null, ADMIN);
+    const { key } = await api.addMerchant("100");
+    const put = (body: object) =>
+      api.call("PUT", "/api/admin/pairs", {
+        key: admin,
+        body: { currency: "USDT", network: "TRX", ...body },
+      });
+    for (
+      const body of [
+        { minWithdrawal: "0" },
+        { minWithdrawal: "1.1234567" },
+        { networkFee: "-1" },
+        { networkFee: "0.0000001" },
+        { network: "BTC" },
+        { extra: true },
+      ]
+    ) assertEquals((await put(body)).status, 400);
+    assertEquals((await put({ minWithdrawal: "5", networkFee: "2" })).status, 200);
+    const withdraw = (amount: string) =>
+      api.call("POST", "/api/withdrawals", {
+        key,
+        body: { amount, currency: "USDT", network: "TRX", destination: SOMEWHERE },
+      });
+    const small = await withdraw("4");
+    assertEquals([small.status, small.body.minWithdrawal], [400, "5"]);
+    const made = await withdraw("5");
+    assertEquals(made.body.feeInfo.feeBreakdown.networkFee, "2");
+    assertEquals((await put({ withdrawalsEnabled: false })).status, 200);
+    assertEquals((await withdraw("5")).body.error, "Withdrawals of USDT on TRX are not supported");
+    assertEquals((await api.call("PUT", "/api/admin/pairs", { key, body: {} })).status, 403);
+  },
+);
+
+shared(
+  "a pair is not enabled where its network is served without a contract of its currency",
+  async (api) => {
+    const admin = await api.addKey(null, ADMIN);
+    const put = (body: object) => api.call("PUT", "/api/admin/pairs", { key: admin, body });
+    const usdc = { currency: "USDC", network: "TRX" };
+    for (const side of ["depositsEnabled", "withdrawalsEnabled"]) {
+      const refused = await put({ ...usdc, [side]: true });
+      assertEquals([refused.status, refused.body], [409, {
+        error: "Conflict",
+        message: "TRX has no contract of USDC configured here.",
+      }]);
+    }
+    // its terms may be prepared, and it may be disabled
+    const prepared = await put({ ...usdc, networkFee: "2", withdrawalsEnabled: false });
+    assertEquals([prepared.status, prepared.body.connected], [200, false]);
+    assertEquals(
+      (await put({ currency: "USDT", network: "TRX", depositsEnabled: true })).status,
+      200,
+    );
+    const [row] = await api.sql`
     SELECT deposits_enabled OR withdrawals_enabled AS enabled FROM book.pair
     WHERE currency = 'USDC' AND network = 'TRX'`;
-  assertEquals(row?.enabled, false);
-});
+    assertEquals(row?.enabled, false);
+  },
+);
 
 test("a deposit booked by hand is confirmed, failed or cancelled by an operator; a chain's is not", async () => {
   await using api = await testApi();

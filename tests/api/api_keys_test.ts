@@ -1,14 +1,15 @@
-import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
-import { testApi } from "../support/api.ts";
+import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
+import { KEY_PATTERN, mintApiKey, parseApiKey } from "../../api/http/key_ring.ts";
+import { testApi, testsOfOneApi } from "../support/api.ts";
 import { until } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
+const shared = testsOfOneApi("api keys");
 
 const ALL = ["read", "write", "payout", "admin:read", "admin:write"];
 
-test("a key is shown once, works at once, and is listed without itself", async () => {
-  await using api = await testApi();
+shared("a key is shown once, works at once, and is listed without itself", async (api) => {
   const { id, key } = await api.addMerchant();
   const path = `/api/merchants/${id}/api-keys`;
   const made = await api.call("POST", path, {
@@ -42,8 +43,7 @@ test("a key is shown once, works at once, and is listed without itself", async (
   assert(!JSON.stringify(row).includes(apiKey.slice(20)));
 });
 
-test("a key never grants more than the key that made it", async (t) => {
-  await using api = await testApi();
+shared("a key never grants more than the key that made it", async (api, t) => {
   const { id } = await api.addMerchant();
   const path = `/api/merchants/${id}/api-keys`;
   const soon = new Date(Date.now() + 3_600_000);
@@ -186,8 +186,7 @@ test("administrators' keys are managed by administrators, and the last one stays
   assertEquals((await api.call("GET", path, { key: admin })).status, 401);
 });
 
-test("a merchant has 25 keys that live at most, made at once or one by one", async () => {
-  await using api = await testApi();
+shared("a merchant has 25 keys that live at most, made at once or one by one", async (api) => {
   const { id, key } = await api.addMerchant();
   const path = `/api/merchants/${id}/api-keys`;
   const body = { label: "x", permissions: ["read"] };
@@ -214,24 +213,47 @@ test("a merchant has 25 keys that live at most, made at once or one by one", asy
   assertEquals((await api.call("GET", "/api/balance", { key: other })).status, 200);
 });
 
-test("labels hold no control characters, and a key's range and end can be compared", async (t) => {
-  await using api = await testApi();
-  const { id, key } = await api.addMerchant();
-  const rows: readonly [string, object][] = [
-    ["an escape", { label: "a\u001b[2Jb" }],
-    ["a line", { label: "a\nb" }],
-    ["a C1 control", { label: "a\u009b2Jb" }],
-    ["what turns the line", { label: "a\u202eb" }],
-    ["a zone", { ipAllowlist: ["fe80::1%eth0"] }],
-    ["a range with a zone", { ipAllowlist: ["fe80::1%eth0/64"] }],
-    ["year 10000 in UTC", { expiresAt: "9999-12-31T23:59:59-23:59" }],
-    ["year 0", { expiresAt: "0000-01-01T00:00:00Z" }],
-  ];
-  for (const [name, change] of rows) {
-    await t.step(name, async () => {
-      const body = { label: "x", permissions: ["read"], ...change };
-      const answer = await api.call("POST", `/api/merchants/${id}/api-keys`, { key, body });
-      assertEquals([answer.status, answer.body.error], [400, "Invalid request data"]);
-    });
+shared(
+  "labels hold no control characters, and a key's range and end can be compared",
+  async (api, t) => {
+    const { id, key } = await api.addMerchant();
+    const rows: readonly [string, object][] = [
+      ["an escape", { label: "a\u001b[2Jb" }],
+      ["a line", { label: "a\nb" }],
+      ["a C1 control", { label: "a\u009b2Jb" }],
+      ["what turns the line", { label: "a\u202eb" }],
+      ["a zone", { ipAllowlist: ["fe80::1%eth0"] }],
+      ["a range with a zone", { ipAllowlist: ["fe80::1%eth0/64"] }],
+      ["year 10000 in UTC", { expiresAt: "9999-12-31T23:59:59-23:59" }],
+      ["year 0", { expiresAt: "0000-01-01T00:00:00Z" }],
+    ];
+    for (const [name, change] of rows) {
+      await t.step(name, async () => {
+        const body = { label: "x", permissions: ["read"], ...change };
+        const answer = await api.call("POST", `/api/merchants/${id}/api-keys`, { key, body });
+        assertEquals([answer.status, answer.body.error], [400, "Invalid request data"]);
+      });
+    }
+  },
+);
+
+Deno.test("a minted key names its environment and carries 256 bits and a checksum", () => {
+  for (const environment of ["development", "staging", "production"] as const) {
+    const key = mintApiKey(environment);
+    assertMatch(key, new RegExp(`^sk_${environment}_[0-9A-Za-z]{49}$`));
+    assertMatch(key, KEY_PATTERN);
+    assertEquals(parseApiKey(key), environment);
+    assertNotEquals(key, mintApiKey(environment));
+  }
+});
+
+Deno.test("a key with any one character changed is no key", () => {
+  const key = mintApiKey("development");
+  for (let i = 0; i < key.length; i++) {
+    const other = key[i] === "A" ? "B" : "A";
+    assertEquals(parseApiKey(key.slice(0, i) + other + key.slice(i + 1)), null, `at ${i}`);
+  }
+  for (const text of ["", "sk_development_", key + "0", key.slice(1), ` ${key}`, `${key}\n`]) {
+    assertEquals(parseApiKey(text), null);
   }
 });

@@ -1,9 +1,11 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { testApi } from "../support/api.ts";
+import { type TestApi, testApi, testsOfOneApi } from "../support/api.ts";
 import { booksFaults, SOMEWHERE } from "../support/books.ts";
+import { book, confirm } from "../support/duties.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
+const shared = testsOfOneApi("approvals");
 const ADMIN = { permissions: ["admin:read", "admin:write"] };
 const PAYOUT = { amount: "10", currency: "USDT", network: "TRX", destination: SOMEWHERE };
 
@@ -16,65 +18,67 @@ async function reseller(api: Awaited<ReturnType<typeof testApi>>) {
   return { id, key: await api.addKey(id, { role: "RESELLER" }) };
 }
 
-test("a reseller's withdrawal leaves only when an administrator approves it, and once", async () => {
-  await using api = await testApi();
-  const admin = await api.addKey(null, ADMIN);
-  const { key } = await reseller(api);
-  const made = await api.call("POST", "/api/withdrawals", { key, body: PAYOUT });
-  assertEquals([made.status, made.body.status], [201, "PENDING_APPROVAL"]);
-  const id = made.body.withdrawalId;
-  const queue = await api.call("GET", "/api/admin/approvals", { key: admin });
-  assertEquals(queue.body.pagination.total, 1);
-  const { createdAt, merchantId, createdBy, ...waiting } = queue.body.approvals[0];
-  assertMatch(`${createdAt} ${merchantId} ${createdBy}`, /Z mer_.* key_/);
-  assertEquals(waiting, {
-    type: "withdrawal",
-    id,
-    merchantName: "Test",
-    currency: "USDT",
-    network: "TRX",
-    amount: "10",
-    totalFees: "2",
-    destination: SOMEWHERE,
-    status: "PENDING_APPROVAL",
-  });
-  const outgoing = () => api.sql`SELECT status FROM book.outgoing`;
-  assertEquals((await outgoing()).length, 0);
-  const approve = `/api/admin/withdrawals/${id}/approve`;
-  assertEquals((await api.call("POST", approve, { key })).status, 403);
-  const unknown = await api.call("POST", approve, { key: admin, body: { reason: "x" } });
-  assertEquals(unknown.status, 400);
-  for (let i = 0; i < 2; i++) {
-    const answer = await api.call("POST", approve, { key: admin });
-    assertEquals([answer.status, answer.body.status], [200, "PENDING"]);
-  }
-  assertEquals((await outgoing()).map((row) => row.status), ["queued"]);
-  const rejected = await api.call("POST", `/api/admin/withdrawals/${id}/reject`, {
-    key: admin,
-    body: { reason: "too late" },
-  });
-  assertEquals(rejected.status, 409);
-  assertEquals([rejected.body.from, rejected.body.to], ["PENDING", "CANCELLED"]);
-  const again = await api.call("GET", "/api/admin/approvals", { key: admin });
-  assertEquals(again.body.approvals, []);
-  const trail = await api.call("GET", `/api/admin/audit?subject=${id}`, { key: admin });
-  assertEquals(
-    trail.body.audit.map((
-      line: { action: string; before: unknown; after: unknown; refused: string },
-    ) => [line.action, line.before, line.after, line.refused]),
-    [
-      ["withdrawal.reject", null, null, "wrong_state"],
-      ["withdrawal.approve", { status: "PENDING", reason: null }, {
-        status: "PENDING",
-        reason: null,
-      }, null],
-      ["withdrawal.approve", { status: "PENDING_APPROVAL", reason: null }, {
-        status: "PENDING",
-        reason: null,
-      }, null],
-    ],
-  );
-});
+shared(
+  "a reseller's withdrawal leaves only when an administrator approves it, and once",
+  async (api) => {
+    const admin = await api.addKey(null, ADMIN);
+    const { key } = await reseller(api);
+    const made = await api.call("POST", "/api/withdrawals", { key, body: PAYOUT });
+    assertEquals([made.status, made.body.status], [201, "PENDING_APPROVAL"]);
+    const id = made.body.withdrawalId;
+    const queue = await api.call("GET", "/api/admin/approvals", { key: admin });
+    assertEquals(queue.body.pagination.total, 1);
+    const { createdAt, merchantId, createdBy, ...waiting } = queue.body.approvals[0];
+    assertMatch(`${createdAt} ${merchantId} ${createdBy}`, /Z mer_.* key_/);
+    assertEquals(waiting, {
+      type: "withdrawal",
+      id,
+      merchantName: "Test",
+      currency: "USDT",
+      network: "TRX",
+      amount: "10",
+      totalFees: "2",
+      destination: SOMEWHERE,
+      status: "PENDING_APPROVAL",
+    });
+    const outgoing = () => api.sql`SELECT status FROM book.outgoing`;
+    assertEquals((await outgoing()).length, 0);
+    const approve = `/api/admin/withdrawals/${id}/approve`;
+    assertEquals((await api.call("POST", approve, { key })).status, 403);
+    const unknown = await api.call("POST", approve, { key: admin, body: { reason: "x" } });
+    assertEquals(unknown.status, 400);
+    for (let i = 0; i < 2; i++) {
+      const answer = await api.call("POST", approve, { key: admin });
+      assertEquals([answer.status, answer.body.status], [200, "PENDING"]);
+    }
+    assertEquals((await outgoing()).map((row) => row.status), ["queued"]);
+    const rejected = await api.call("POST", `/api/admin/withdrawals/${id}/reject`, {
+      key: admin,
+      body: { reason: "too late" },
+    });
+    assertEquals(rejected.status, 409);
+    assertEquals([rejected.body.from, rejected.body.to], ["PENDING", "CANCELLED"]);
+    const again = await api.call("GET", "/api/admin/approvals", { key: admin });
+    assertEquals(again.body.approvals, []);
+    const trail = await api.call("GET", `/api/admin/audit?subject=${id}`, { key: admin });
+    assertEquals(
+      trail.body.audit.map((
+        line: { action: string; before: unknown; after: unknown; refused: string },
+      ) => [line.action, line.before, line.after, line.refused]),
+      [
+        ["withdrawal.reject", null, null, "wrong_state"],
+        ["withdrawal.approve", { status: "PENDING", reason: null }, {
+          status: "PENDING",
+          reason: null,
+        }, null],
+        ["withdrawal.approve", { status: "PENDING_APPROVAL", reason: null }, {
+          status: "PENDING",
+          reason: null,
+        }, null],
+      ],
+    );
+  },
+);
 
 test("a rejected withdrawal is refunded, told with its reason, and cannot be approved", async () => {
   await using api = await testApi();
@@ -86,7 +90,10 @@ test("a rejected withdrawal is refunded, told with its reason, and cannot be app
   for (const body of [{}, { reason: "" }, { reason: "x", more: 1 }]) {
     assertEquals((await api.call("POST", reject, { key: admin, body })).status, 400);
   }
-  const answer = await api.call("POST", reject, { key: admin, body: { reason: "unknown payee" } });
+  const answer = await api.call("POST", reject, {
+    key: admin,
+    body: { reason: "unknown payee" },
+  });
   assertEquals([answer.status, answer.body.status], [200, "CANCELLED"]);
   const approve = await api.call("POST", `/api/admin/withdrawals/${id}/approve`, { key: admin });
   assertEquals([approve.status, approve.body.from], [409, "CANCELLED"]);
@@ -99,8 +106,7 @@ test("a rejected withdrawal is refunded, told with its reason, and cannot be app
   assertEquals(missing.status, 404);
 });
 
-test("thresholds are per currency, and a settlement above its own waits", async () => {
-  await using api = await testApi();
+shared("thresholds are per currency, and a settlement above its own waits", async (api) => {
   const admin = await api.addKey(null, ADMIN);
   const { id, key } = await api.addMerchant("100");
   const path = "/api/admin/settings";
@@ -175,4 +181,75 @@ test("thresholds are per currency, and a settlement above its own waits", async 
     "Destination address is not whitelisted for this merchant",
   );
   assertEquals(await booksFaults(api.sql), []);
+});
+
+const FULL = { permissions: ["read", "write", "payout", "admin:read", "admin:write"] };
+
+/** Holds rows in a session that was left open. @returns lets go of them */
+async function hold({ sql }: TestApi, lock: string): Promise<() => Promise<void>> {
+  const connection = await sql.reserve();
+  await connection`BEGIN`;
+  await connection`SET LOCAL idle_in_transaction_session_timeout = 0`;
+  await connection.unsafe(lock);
+  return async () => {
+    await connection`ROLLBACK`;
+    connection.release();
+  };
+}
+
+async function pay(api: TestApi, key: string): Promise<number> {
+  const { status } = await api.call("POST", "/api/withdrawals", {
+    key,
+    body: { amount: "5", currency: "USDT", network: "TRX", destination: SOMEWHERE },
+  });
+  return status;
+}
+
+for (
+  const { row, lock } of [
+    { row: "the head of the audit", lock: "SELECT FROM hub.audit_head FOR UPDATE" },
+    { row: "the duties", lock: "SELECT FROM book.duty FOR UPDATE" },
+  ]
+) {
+  test(`a session that holds ${row} stops audited commands, each with 503, and nobody's payouts`, async () => {
+    await using api = await testApi();
+    const admin = await api.addKey(null, FULL);
+    const merchants = [];
+    for (let i = 0; i < 4; i++) merchants.push(await api.addMerchant("1000"));
+    const keys = merchants.map(({ key }) => key);
+    const deposit = await book(api, keys[0] ?? "", "5");
+    const letGo = await hold(api, lock);
+    // the merchant whose deposit it is pays as well
+    const [confirmed, ...paid] = await Promise.all([
+      confirm(api, admin, deposit),
+      ...keys.map((key) => pay(api, key)),
+    ]);
+    assertEquals(confirmed, [503, "Service unavailable"]);
+    assertEquals(paid, keys.map(() => 201));
+    assertEquals(api.journal.auditLockedMs < 60_000, true);
+    assertEquals([api.journal.figures.paused, api.journal.figures.quarantined], [0, 0]);
+    assertEquals(await confirm(api, admin, deposit), [503, "Service unavailable"]);
+    await letGo();
+    const until = performance.now() + 60_000;
+    let again = await confirm(api, admin, deposit);
+    while (again[0] === 503 && performance.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      again = await confirm(api, admin, deposit);
+    }
+    assertEquals(again, [200, "CONFIRMED"]);
+    assertEquals(await booksFaults(api.sql), []);
+  });
+}
+
+test("an administrator's setting that cannot be audited is answered 503 and not stored", async () => {
+  await using api = await testApi();
+  const admin = await api.addKey(null, FULL);
+  const letGo = await hold(api, "SELECT FROM hub.audit_head FOR UPDATE");
+  const body = { settlementThresholds: { USDT: "77" } };
+  const path = "/api/admin/settings";
+  assertEquals((await api.call("PUT", path, { key: admin, body })).status, 503);
+  await letGo();
+  const kept = (await api.call("GET", path, { key: admin })).body;
+  assertEquals(kept.settlementThresholds.USDT, "10000");
+  assertEquals((await api.call("PUT", path, { key: admin, body })).status, 200);
 });

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
 import { add, formatAmount, ZERO } from "../../ledger/money/amount.ts";
-import { type TestApi, testApi } from "../support/api.ts";
+import { type TestApi, testApi, testsOfOneApi } from "../support/api.ts";
 import {
   addTransfer,
   amount,
@@ -14,6 +14,7 @@ import {
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
+const shared = testsOfOneApi("charges");
 
 const PAYOUT = { amount: "10", currency: "USDT", network: "TRX", destination: SOMEWHERE };
 
@@ -66,8 +67,7 @@ test("every fee is a charge with its description and its payment; a refund rever
   ]);
 });
 
-test("a settlement's charges name it", async () => {
-  await using api = await testApi();
+shared("a settlement's charges name it", async (api) => {
   const { id, key } = await api.addMerchant("100");
   const added = await api.call("POST", "/api/settlement-addresses", {
     key,

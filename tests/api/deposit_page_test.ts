@@ -1,11 +1,12 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { createHash } from "node:crypto";
 import type { Rates } from "../../rates/rates.ts";
-import { type Called, type TestApi, testApi } from "../support/api.ts";
+import { type Called, type TestApi, testApi, testsOfOneApi } from "../support/api.ts";
 import { addTransfer, until } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
+const shared = testsOfOneApi("deposit page");
 
 const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 const ONE_TO_SEVEN: Rates = { find: () => ({ rate: "7.15", at: Date.now() }) };
@@ -82,58 +83,62 @@ test("the page shows merchant, order, exact amount, network and the whole addres
   assertStringIncludes(same.body, `href="?token=${page.token}&amp;lang=zh"`);
 });
 
-test("only our own script and styles run, and only origins of the merchant's may frame it", async () => {
-  await using api = await testApi();
-  const page = await openPage(api);
-  const { headers, body } = await page.look();
-  const policy = headers.get("content-security-policy") ?? "";
-  const hashOf = (tag: string) => {
-    const text = new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`).exec(body)?.[1] ?? "";
-    assert(text.length > 1_000, tag);
-    return createHash("sha256").update(text).digest("base64");
-  };
-  assertEquals(policy.split("; "), [
-    "default-src 'none'",
-    `script-src 'sha256-${hashOf("script")}'`,
-    `style-src 'sha256-${hashOf("style")}'`,
-    "img-src data:",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ]);
-  assertEquals(headers.get("x-frame-options"), "DENY");
-  assert(!/\s(?:style|on\w+)="|(?:src|href)="https?:/.test(body), "inline code or another host");
-  const framed = await openPage(api, {}, {
-    pageOrigins: ["https://shop.example", "https://pay.shop.example:8443"],
-  });
-  const answer = await framed.look();
-  assertMatch(
-    answer.headers.get("content-security-policy") ?? "",
-    /; frame-ancestors https:\/\/shop\.example https:\/\/pay\.shop\.example:8443$/,
-  );
-  assertEquals(answer.headers.get("x-frame-options"), null);
-});
-
-test("the language is the one that was clicked, otherwise the browser's, otherwise English", async () => {
-  await using api = await testApi();
-  const page = await openPage(api, {}, { successUrl: "https://shop.example/done" });
-  const langOf = async (query: string, accept?: string) => {
-    const { body } = await page.look(query, {
-      ...BROWSER,
-      ...(accept === undefined ? {} : { "accept-language": accept }),
+shared(
+  "only our own script and styles run, and only origins of the merchant's may frame it",
+  async (api) => {
+    const page = await openPage(api);
+    const { headers, body } = await page.look();
+    const policy = headers.get("content-security-policy") ?? "";
+    const hashOf = (tag: string) => {
+      const text = new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`).exec(body)?.[1] ?? "";
+      assert(text.length > 1_000, tag);
+      return createHash("sha256").update(text).digest("base64");
+    };
+    assertEquals(policy.split("; "), [
+      "default-src 'none'",
+      `script-src 'sha256-${hashOf("script")}'`,
+      `style-src 'sha256-${hashOf("style")}'`,
+      "img-src data:",
+      "connect-src 'self'",
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ]);
+    assertEquals(headers.get("x-frame-options"), "DENY");
+    assert(!/\s(?:style|on\w+)="|(?:src|href)="https?:/.test(body), "inline code or another host");
+    const framed = await openPage(api, {}, {
+      pageOrigins: ["https://shop.example", "https://pay.shop.example:8443"],
     });
-    return /<html lang="(\w+)" dir="(\w+)"/.exec(body)?.slice(1).join(" ");
-  };
-  assertEquals(await langOf(""), "en ltr");
-  assertEquals(await langOf("", "de, fr;q=0.5"), "en ltr");
-  assertEquals(await langOf("", "zh-Hant-TW"), "zh ltr");
-  assertEquals(await langOf("", "en;q=0.2, ar-EG;q=0.9, es;q=0.5"), "ar rtl");
-  assertEquals(await langOf("", "es;q=0, *"), "en ltr");
-  assertEquals(await langOf("?lang=es", "ar"), "es ltr");
-  assertEquals(await langOf("?lang=xx", "ar"), "ar rtl");
-  assertEquals(await langOf("?lang=constructor"), "en ltr");
-});
+    const answer = await framed.look();
+    assertMatch(
+      answer.headers.get("content-security-policy") ?? "",
+      /; frame-ancestors https:\/\/shop\.example https:\/\/pay\.shop\.example:8443$/,
+    );
+    assertEquals(answer.headers.get("x-frame-options"), null);
+  },
+);
+
+shared(
+  "the language is the one that was clicked, otherwise the browser's, otherwise English",
+  async (api) => {
+    const page = await openPage(api, {}, { successUrl: "https://shop.example/done" });
+    const langOf = async (query: string, accept?: string) => {
+      const { body } = await page.look(query, {
+        ...BROWSER,
+        ...(accept === undefined ? {} : { "accept-language": accept }),
+      });
+      return /<html lang="(\w+)" dir="(\w+)"/.exec(body)?.slice(1).join(" ");
+    };
+    assertEquals(await langOf(""), "en ltr");
+    assertEquals(await langOf("", "de, fr;q=0.5"), "en ltr");
+    assertEquals(await langOf("", "zh-Hant-TW"), "zh ltr");
+    assertEquals(await langOf("", "en;q=0.2, ar-EG;q=0.9, es;q=0.5"), "ar rtl");
+    assertEquals(await langOf("", "es;q=0, *"), "en ltr");
+    assertEquals(await langOf("?lang=es", "ar"), "es ltr");
+    assertEquals(await langOf("?lang=xx", "ar"), "ar rtl");
+    assertEquals(await langOf("?lang=constructor"), "en ltr");
+  },
+);
 
 test("paid in parts: each time what is missing, and success only when the quote is reached", async () => {
   await using api = await testApi({ rates: ONE_TO_SEVEN });
@@ -165,8 +170,7 @@ test("paid in parts: each time what is missing, and success only when the quote 
   assertEquals((await status()).progress.missing, "0");
 });
 
-test("without a quote the first credited payment completes", async () => {
-  await using api = await testApi();
+shared("without a quote the first credited payment completes", async (api) => {
   const page = await openPage(api);
   const { body: waiting } = await page.look();
   assertStringIncludes(waiting, "Send any amount of USDT");
@@ -217,19 +221,21 @@ test("without a rate the page shows the price, and calls no payment of it comple
   assertEquals([over.status, stateOf(over)], [410, "unchecked"]);
 });
 
-test("an expired page says where a late payment will be seen, and only what is so", async () => {
-  await using api = await testApi();
-  const staying = await openPage(api);
-  const leaving = await openPage(api, {}, { failureUrl: "https://shop.example/sorry" });
-  await Promise.all([staying.end(), leaving.end()]);
-  const here = "and this page will show it";
-  assertStringIncludes((await staying.look()).body, here);
-  const { body } = await leaving.look();
-  assertStringIncludes(body, "If you stay here, this page will show it");
-  assert(!body.includes(here), "a page that leaves shows nothing");
-  await api.sql`UPDATE hub.session SET expires_at = now() - interval '61 minutes'`;
-  assert(!(await staying.look()).body.includes("will show it"), "a page that asks nothing");
-});
+shared(
+  "an expired page says where a late payment will be seen, and only what is so",
+  async (api) => {
+    const staying = await openPage(api);
+    const leaving = await openPage(api, {}, { failureUrl: "https://shop.example/sorry" });
+    await Promise.all([staying.end(), leaving.end()]);
+    const here = "and this page will show it";
+    assertStringIncludes((await staying.look()).body, here);
+    const { body } = await leaving.look();
+    assertStringIncludes(body, "If you stay here, this page will show it");
+    assert(!body.includes(here), "a page that leaves shows nothing");
+    await api.sql`UPDATE hub.session SET expires_at = now() - interval '61 minutes'`;
+    assert(!(await staying.look()).body.includes("will show it"), "a page that asks nothing");
+  },
+);
 
 test("after its time the page shows no address, and goes on telling of what was paid", async () => {
   await using api = await testApi({ rates: ONE_TO_SEVEN });
@@ -266,32 +272,34 @@ test("after its time the page shows no address, and goes on telling of what was 
   assertEquals([status, body], [410, { error: "Session expired" }]);
 });
 
-test("unknown pages and other errors are explained to people, and JSON to programs", async () => {
-  await using api = await testApi();
-  const page = await openPage(api);
-  for (const path of ["/deposit/unknown", "/api/deposit-page?token=unknown"]) {
-    const { status, headers, body } = await api.call("GET", path, {
-      headers: { ...BROWSER, "accept-language": "es" },
-    });
-    assertEquals([status, headers.get("content-type")], [404, "text/html; charset=utf-8"]);
-    assertStringIncludes(body, "Esta página de pago no existe");
-    assertMatch(headers.get("content-security-policy") ?? "", /frame-ancestors 'none'$/);
-    assertEquals(headers.get("referrer-policy"), "no-referrer");
-    const program = await api.call("GET", path);
-    assertEquals([program.status, program.body], [404, { error: "Invalid token" }]);
-  }
-  const bare = await api.call("GET", "/api/deposit-page", { headers: BROWSER });
-  assertEquals(bare.status, 400);
-  assertStringIncludes(bare.body, "There is no such payment page");
-  const program = await api.call("GET", "/api/deposit-page");
-  assertEquals([program.status, program.body], [400, { error: "Token is required" }]);
-  await Promise.all(Array.from({ length: 240 }, () => page.look("", { accept: "*/*" })));
-  const limited = await page.look();
-  assertEquals([limited.status, limited.headers.get("retry-after") !== null], [429, true]);
-  assertStringIncludes(limited.body, "One moment, please");
-  const { status } = await api.call("GET", `/api/deposit-page/status?token=${page.token}`);
-  assertEquals(status, 429, "page and status share the session's limit");
-});
+shared(
+  "unknown pages and other errors are explained to people, and JSON to programs",
+  async (api) => {
+    const page = await openPage(api);
+    for (const path of ["/deposit/unknown", "/api/deposit-page?token=unknown"]) {
+      const { status, headers, body } = await api.call("GET", path, {
+        headers: { ...BROWSER, "accept-language": "es" },
+      });
+      assertEquals([status, headers.get("content-type")], [404, "text/html; charset=utf-8"]);
+      assertStringIncludes(body, "Esta página de pago no existe");
+      assertMatch(headers.get("content-security-policy") ?? "", /frame-ancestors 'none'$/);
+      assertEquals(headers.get("referrer-policy"), "no-referrer");
+      const program = await api.call("GET", path);
+      assertEquals([program.status, program.body], [404, { error: "Invalid token" }]);
+    }
+    const bare = await api.call("GET", "/api/deposit-page", { headers: BROWSER });
+    assertEquals(bare.status, 400);
+    assertStringIncludes(bare.body, "There is no such payment page");
+    const program = await api.call("GET", "/api/deposit-page");
+    assertEquals([program.status, program.body], [400, { error: "Token is required" }]);
+    await Promise.all(Array.from({ length: 240 }, () => page.look("", { accept: "*/*" })));
+    const limited = await page.look();
+    assertEquals([limited.status, limited.headers.get("retry-after") !== null], [429, true]);
+    assertStringIncludes(limited.body, "One moment, please");
+    const { status } = await api.call("GET", `/api/deposit-page/status?token=${page.token}`);
+    assertEquals(status, 429, "page and status share the session's limit");
+  },
+);
 
 test("outside development only test networks say that it is a test", async () => {
   await using api = await testApi({ environment: "production" });
@@ -345,22 +353,23 @@ test("the page asks for the token that was named where it is taken, and is not m
   assertStringIncludes(body, 'data-copy="14.055945"');
 });
 
-test("the page tells in every language what becomes of other tokens, and calls nothing lost", async () => {
-  await using api = await testApi();
-  const page = await openPage(api);
-  const said = {
-    en: "Another token is credited where it is supported, otherwise it is set aside.",
-    zh: "其他代币若受支持则会入账，否则会被单独留存。",
-    es: "Otra moneda se abona si se admite aquí; si no, queda apartada.",
-    ar: "أي عملة أخرى تُقيَّد إن كانت مدعومة هنا، وإلا فتُحفظ جانبًا.",
-  };
-  for (const [lang, text] of Object.entries(said)) {
-    assertStringIncludes((await page.look(`?lang=${lang}`)).body, text);
-  }
-});
+shared(
+  "the page tells in every language what becomes of other tokens, and calls nothing lost",
+  async (api) => {
+    const page = await openPage(api);
+    const said = {
+      en: "Another token is credited where it is supported, otherwise it is set aside.",
+      zh: "其他代币若受支持则会入账，否则会被单独留存。",
+      es: "Otra moneda se abona si se admite aquí; si no, queda apartada.",
+      ar: "أي عملة أخرى تُقيَّد إن كانت مدعومة هنا، وإلا فتُحفظ جانبًا.",
+    };
+    for (const [lang, text] of Object.entries(said)) {
+      assertStringIncludes((await page.look(`?lang=${lang}`)).body, text);
+    }
+  },
+);
 
-test("who provides the page to the merchant is named", async () => {
-  await using api = await testApi();
+shared("who provides the page to the merchant is named", async (api) => {
   const page = await openPage(api);
   const { id } = await api.addMerchant();
   await api.sql`
@@ -371,13 +380,15 @@ test("who provides the page to the merchant is named", async () => {
   assertStringIncludes((await page.look()).body, "Payments by Pay &amp; Partner");
 });
 
-test("a page whose time is long over stops asking, one whose payment is on its way does not", async () => {
-  await using api = await testApi();
-  const left = await openPage(api);
-  const late = await openPage(api);
-  await late.hear("5", "seen");
-  await late.reach("received");
-  await api.sql`UPDATE hub.session SET expires_at = now() - interval '61 minutes'`;
-  assertStringIncludes((await left.look()).body, 'data-poll="none"');
-  assertStringIncludes((await late.look()).body, 'data-poll="page"');
-});
+shared(
+  "a page whose time is long over stops asking, one whose payment is on its way does not",
+  async (api) => {
+    const left = await openPage(api);
+    const late = await openPage(api);
+    await late.hear("5", "seen");
+    await late.reach("received");
+    await api.sql`UPDATE hub.session SET expires_at = now() - interval '61 minutes'`;
+    assertStringIncludes((await left.look()).body, 'data-poll="none"');
+    assertStringIncludes((await late.look()).body, 'data-poll="page"');
+  },
+);

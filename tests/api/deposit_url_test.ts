@@ -2,11 +2,12 @@ import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert"
 import { createHash } from "node:crypto";
 import { createSessionTokens } from "../../api/http/session_token.ts";
 import { type Rates } from "../../rates/rates.ts";
-import { testApi } from "../support/api.ts";
+import { testApi, testsOfOneApi } from "../support/api.ts";
 import { addTransfer, until } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
+const shared = testsOfOneApi("deposit url");
 
 const SESSION = { network: "TRX", identifier: "alice" };
 
@@ -84,8 +85,7 @@ test("a quote of a whole number still has 8 decimals", async () => {
   assertEquals([body.exchangeRate, body.amount], ["1", "25.00000000"]);
 });
 
-test("only the hash of a token is stored, and another secret makes other tokens", async () => {
-  await using api = await testApi();
+shared("only the hash of a token is stored, and another secret makes other tokens", async (api) => {
   const { key } = await api.addMerchant();
   const { body } = await api.call("POST", "/api/deposit-url", { key, body: SESSION });
   const [row] = await api
@@ -99,39 +99,42 @@ test("only the hash of a token is stored, and another secret makes other tokens"
   );
 });
 
-test("the list shows the same url again, newest first, with the deposits, and nobody else's", async () => {
-  await using api = await testApi();
-  const { id, key } = await api.addMerchant();
-  const other = await api.addMerchant();
-  const create = async (body: object, by = key) =>
-    (await api.call("POST", "/api/deposit-url", { key: by, body })).body;
-  const first = await create({ ...SESSION, referenceId: "r1" });
-  const second = await create({ ...SESSION, network: "TRX_SHASTA" });
-  await create(SESSION, other.key);
-  const [row] = await api.sql`SELECT address_id FROM hub.session WHERE address = ${first.address}`;
-  await addTransfer(api.sql, id, "5", { to: first.address, addressId: row?.address_id });
-  api.journal.wake(id);
-  const list = async (query = "") =>
-    (await api.call("GET", `/api/deposit-url${query}`, { key })).body.depositUrls;
-  await until(async () => (await list())[1]?.deposits.length === 1);
-  const all = await list();
-  assertEquals(all.map(({ url }: { url: string }) => url), [second.url, first.url]);
-  const {
-    id: sessionId,
-    createdAt,
-    deposits: [{ id: depositId, createdAt: seenAt, ...deposit }],
-    ...rest
-  } = all[1];
-  assertMatch(sessionId, /^ses_/);
-  assertMatch(depositId, /^dep_/);
-  assertMatch(createdAt + seenAt, /Z.*Z$/);
-  assertEquals(rest, { url: first.url, address: first.address, network: "TRX" });
-  assertEquals(deposit, { amount: "5", currency: "USDT", status: "CONFIRMED" });
-  assertEquals((await list("?network=TRX")).length, 1);
-  assertEquals((await list("?limit=1"))[0].url, second.url);
-  assertEquals((await list("?page=2&limit=1"))[0].url, first.url);
-  assertEquals(await list("?page=3&limit=1"), []);
-});
+shared(
+  "the list shows the same url again, newest first, with the deposits, and nobody else's",
+  async (api) => {
+    const { id, key } = await api.addMerchant();
+    const other = await api.addMerchant();
+    const create = async (body: object, by = key) =>
+      (await api.call("POST", "/api/deposit-url", { key: by, body })).body;
+    const first = await create({ ...SESSION, referenceId: "r1" });
+    const second = await create({ ...SESSION, network: "TRX_SHASTA" });
+    await create(SESSION, other.key);
+    const [row] = await api
+      .sql`SELECT address_id FROM hub.session WHERE address = ${first.address}`;
+    await addTransfer(api.sql, id, "5", { to: first.address, addressId: row?.address_id });
+    api.journal.wake(id);
+    const list = async (query = "") =>
+      (await api.call("GET", `/api/deposit-url${query}`, { key })).body.depositUrls;
+    await until(async () => (await list())[1]?.deposits.length === 1);
+    const all = await list();
+    assertEquals(all.map(({ url }: { url: string }) => url), [second.url, first.url]);
+    const {
+      id: sessionId,
+      createdAt,
+      deposits: [{ id: depositId, createdAt: seenAt, ...deposit }],
+      ...rest
+    } = all[1];
+    assertMatch(sessionId, /^ses_/);
+    assertMatch(depositId, /^dep_/);
+    assertMatch(createdAt + seenAt, /Z.*Z$/);
+    assertEquals(rest, { url: first.url, address: first.address, network: "TRX" });
+    assertEquals(deposit, { amount: "5", currency: "USDT", status: "CONFIRMED" });
+    assertEquals((await list("?network=TRX")).length, 1);
+    assertEquals((await list("?limit=1"))[0].url, second.url);
+    assertEquals((await list("?page=2&limit=1"))[0].url, first.url);
+    assertEquals(await list("?page=3&limit=1"), []);
+  },
+);
 
 test("every refusal of a deposit url has the status and the text of the interface", async (t) => {
   await using api = await testApi();
@@ -177,10 +180,13 @@ test("every refusal of a deposit url has the status and the text of the interfac
       assertEquals(body.details[0].path, [path]);
     });
   }
-  await t.step("an amount that no deposit may have is refused as a deposit's own is", async () => {
-    const change = { requestedAmount: "99999999999999999999.999", requestedCurrency: "JPY" };
-    assertEquals((await call(change)).body.details[0].code, "too_big");
-  });
+  await t.step(
+    "an amount that no deposit may have is refused as a deposit's own is",
+    async () => {
+      const change = { requestedAmount: "99999999999999999999.999", requestedCurrency: "JPY" };
+      assertEquals((await call(change)).body.details[0].code, "too_big");
+    },
+  );
   await t.step("a read-only key", async () => {
     const { status, body } = await call({}, readOnly);
     assertEquals([status, body], [403, { error: "Insufficient permissions" }]);

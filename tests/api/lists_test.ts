@@ -1,14 +1,27 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { type TestApi, testApi } from "../support/api.ts";
-import { addTransfer, fund, refundCommand, reserveCommand, SOMEWHERE } from "../support/books.ts";
+import fc from "fast-check";
+import type { Sql } from "../../ledger/database/connect.ts";
+import { type ListFilter, sumLargeBuckets } from "../../ledger/lists/list_query.ts";
+import { formatAmount } from "../../ledger/money/amount.ts";
+import { listTransactions } from "../../ledger/transactions.ts";
+import { type TestApi, testApi, testsOfOneApi } from "../support/api.ts";
+import {
+  addMerchant,
+  addTransfer,
+  fund,
+  refundCommand,
+  reserveCommand,
+  SOMEWHERE,
+} from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
+const shared = testsOfOneApi("lists");
 
 const PAYOUT = { amount: "1", currency: "USDT", network: "TRX", destination: SOMEWHERE };
 
-test("balances: one pair, the list, filters, and nothing of a disabled pair", async () => {
-  await using api = await testApi();
+shared("balances: one pair, the list, filters, and nothing of a disabled pair", async (api) => {
   const { key } = await api.addMerchant("12.345678");
   const get = async (query: string) =>
     (await api.call("GET", `/api/balance${query}`, { key })).body;
@@ -122,36 +135,37 @@ test("pages of a list, with and without a status, add up to the list, newest fir
   assertEquals(empty.body.withdrawals, []);
 });
 
-test("a date filter takes dates and date-times of ISO 8601; without an offset they are UTC's", async (t) => {
-  await using api = await testApi();
-  const { key } = await api.addMerchant();
-  const body = { amount: "5", currency: "USDT", network: "TRX", source: "bank" };
-  assertEquals((await api.call("POST", "/api/deposits", { key, body })).status, 201);
-  await api.sql`UPDATE book.deposit SET created_at = '2026-03-05T16:00:00.000Z'`;
-  const total = async (query: string) =>
-    (await api.call("GET", `/api/deposits?${query}`, { key })).body.pagination?.total;
-  const rows: readonly [string, number][] = [
-    ["startDate=2026-03-05", 1],
-    ["startDate=2026-03-06", 0],
-    ["endDate=2026-03-05", 1],
-    ["endDate=2026-03-04", 0],
-    ["startDate=2026-03-05&endDate=2026-03-05", 1],
-    ...["", ":00", ":00.000", ":00.000000"].flatMap((seconds): [string, number][] => [
-      [`startDate=2026-03-05T16:00${seconds}`, 1],
-      [`startDate=2026-03-05T16:01${seconds}`, 0],
-      [`endDate=2026-03-05T16:00${seconds}Z`, 1],
-      [`endDate=2026-03-05T15:59${seconds}Z`, 0],
-      [`startDate=2026-03-06T00:00${seconds}%2B08:00&endDate=2026-03-06T00:00${seconds}%2B08`, 1],
-      [`endDate=2026-03-05T23:59${seconds}%2B08:00`, 0],
-    ]),
-  ];
-  for (const [query, found] of rows) {
-    await t.step(query, async () => assertEquals(await total(query), found));
-  }
-});
+shared(
+  "a date filter takes dates and date-times of ISO 8601; without an offset they are UTC's",
+  async (api, t) => {
+    const { key } = await api.addMerchant();
+    const body = { amount: "5", currency: "USDT", network: "TRX", source: "bank" };
+    assertEquals((await api.call("POST", "/api/deposits", { key, body })).status, 201);
+    await api.sql`UPDATE book.deposit SET created_at = '2026-03-05T16:00:00.000Z'`;
+    const total = async (query: string) =>
+      (await api.call("GET", `/api/deposits?${query}`, { key })).body.pagination?.total;
+    const rows: readonly [string, number][] = [
+      ["startDate=2026-03-05", 1],
+      ["startDate=2026-03-06", 0],
+      ["endDate=2026-03-05", 1],
+      ["endDate=2026-03-04", 0],
+      ["startDate=2026-03-05&endDate=2026-03-05", 1],
+      ...["", ":00", ":00.000", ":00.000000"].flatMap((seconds): [string, number][] => [
+        [`startDate=2026-03-05T16:00${seconds}`, 1],
+        [`startDate=2026-03-05T16:01${seconds}`, 0],
+        [`endDate=2026-03-05T16:00${seconds}Z`, 1],
+        [`endDate=2026-03-05T15:59${seconds}Z`, 0],
+        [`startDate=2026-03-06T00:00${seconds}%2B08:00&endDate=2026-03-06T00:00${seconds}%2B08`, 1],
+        [`endDate=2026-03-05T23:59${seconds}%2B08:00`, 0],
+      ]),
+    ];
+    for (const [query, found] of rows) {
+      await t.step(query, async () => assertEquals(await total(query), found));
+    }
+  },
+);
 
-test("page numbers, limits and dates that make no sense are refused", async (t) => {
-  await using api = await testApi();
+shared("page numbers, limits and dates that make no sense are refused", async (api, t) => {
   const { key } = await api.addMerchant();
   const faults = [
     "page=0",
@@ -194,8 +208,7 @@ test("page numbers, limits and dates that make no sense are refused", async (t) 
   });
 });
 
-test("a deposit is listed with its fees, its transaction and its address", async () => {
-  await using api = await testApi();
+shared("a deposit is listed with its fees, its transaction and its address", async (api) => {
   const { id, key } = await api.addMerchant();
   await api.sql`
     UPDATE book.merchant SET deposit_commission_rate = 0.01 WHERE merchant_id = ${id}`;
@@ -294,7 +307,12 @@ test("running balances run over all rows of the pair and end at what is availabl
     const some = await api.call("GET", `/api/transactions?${filter}&limit=4`, { key });
     assert(some.body.transactions.length > 0);
     for (const line of some.body.transactions) {
-      if (byId.has(line.id)) assertEquals(line, { ...byId.get(line.id) as object, age: line.age });
+      if (byId.has(line.id)) {
+        assertEquals(line, {
+          ...byId.get(line.id) as object,
+          age: line.age,
+        });
+      }
     }
   }
   const open = await api.call("GET", "/api/transactions?currency=USDT", { key });
@@ -311,5 +329,108 @@ test("a withdrawal's statement line is the whole debit", async () => {
   assertEquals(
     [line.amount, line.fee, line.to, line.status, line.balanceBefore, line.balanceAfter],
     ["-12", "2", SOMEWHERE, "PENDING", "100", "88"],
+  );
+});
+
+const ROWS = 66_000;
+const PENDING_FROM = 65_500;
+const START = Date.parse("2026-03-01T00:00:00Z");
+const STEP_MS = 60_000;
+
+interface Line {
+  readonly seq: number;
+  readonly at: number;
+  readonly type: string;
+  readonly status: string;
+  readonly network: string;
+  readonly after: string;
+}
+
+/** A statement over a summed large bucket and some buckets, two pairs and rare failures, with its balances counted by hand. */
+async function fill(sql: Sql, merchantId: string): Promise<readonly Line[]> {
+  await sql`
+    INSERT INTO book.transaction
+      (merchant_id, seq, id, payment_id, type, status, currency, network, effect, fee, created_at)
+    SELECT ${merchantId}, i, 'txn_' || i, 'wd_' || i,
+      CASE WHEN i % 7 = 0 THEN 'DEPOSIT' WHEN i % 160 = 0 THEN 'SETTLEMENT' ELSE 'WITHDRAWAL' END, s, 'USDT',
+      CASE WHEN i % 3 = 0 THEN 'TRX_SHASTA' ELSE 'TRX' END,
+      CASE WHEN s = 'FAILED' THEN 0 WHEN i % 7 = 0 THEN 100 ELSE -0.5 END, 0,
+      ${new Date(START)}::timestamptz + i * interval '1 minute'
+    FROM generate_series(1, ${ROWS}::int) i,
+      LATERAL (SELECT CASE WHEN i % 199 = 0 THEN 'FAILED' WHEN i > ${PENDING_FROM}::int THEN 'PENDING'
+                           ELSE 'CONFIRMED' END AS s) x`;
+  await sql`
+    INSERT INTO book.list_bucket
+    SELECT merchant_id, 'transaction', (seq - 1) / 250, currency, network, status, type,
+      count(*), sum(effect)
+    FROM book.transaction GROUP BY 1, 2, 3, 4, 5, 6, 7`;
+  await sql`UPDATE book.account SET transaction_seq = ${ROWS}`;
+  assertEquals(await sumLargeBuckets(sql), 1);
+  assertEquals(await sumLargeBuckets(sql), 0);
+  const halves: Record<string, number> = { TRX: 0, TRX_SHASTA: 0 };
+  return Array.from({ length: ROWS }, (_, index) => {
+    const seq = index + 1;
+    const network = seq % 3 === 0 ? "TRX_SHASTA" : "TRX";
+    const isFailed = seq % 199 === 0;
+    halves[network] = (halves[network] ?? 0) + (isFailed ? 0 : seq % 7 === 0 ? 200 : -1);
+    return {
+      seq,
+      network,
+      at: START + seq * STEP_MS,
+      type: seq % 7 === 0 ? "DEPOSIT" : seq % 160 === 0 ? "SETTLEMENT" : "WITHDRAWAL",
+      status: isFailed ? "FAILED" : seq > PENDING_FROM ? "PENDING" : "CONFIRMED",
+      after: String((halves[network] ?? 0) / 2),
+    };
+  }).reverse();
+}
+
+test("a page is the same whether counted by buckets or by hand, whatever the filter", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const lines = await fill(sql, await addMerchant(sql));
+  const [merchant] = await sql`SELECT merchant_id FROM book.merchant`;
+  const time = fc.option(
+    fc.integer({ min: -5, max: ROWS + 5 }).map((minutes) => START + minutes * STEP_MS),
+    { nil: undefined },
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({
+        status: fc.constantFrom(
+          undefined,
+          undefined,
+          "FAILED",
+          "CONFIRMED",
+          "PENDING",
+          "CANCELLED",
+        ),
+        network: fc.constantFrom(undefined, "TRX" as const, "TRX_SHASTA" as const),
+        currency: fc.constantFrom(undefined, "USDT" as const),
+        type: fc.constantFrom(undefined, undefined, "DEPOSIT", "WITHDRAWAL", "SETTLEMENT"),
+        from: time,
+        until: time,
+      }),
+      fc.oneof(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 700 })),
+      fc.constantFrom(1, 7, 20, 100),
+      async (filter: ListFilter, page, limit) => {
+        const matching = lines.filter((line) =>
+          (filter.status === undefined || line.status === filter.status) &&
+          (filter.network === undefined || line.network === filter.network) &&
+          (filter.type === undefined || line.type === filter.type) &&
+          (filter.from === undefined || line.at >= filter.from) &&
+          (filter.until === undefined || line.at < filter.until)
+        );
+        const found = await listTransactions(sql, merchant?.merchant_id, filter, { page, limit });
+        assertEquals(found.total, matching.length);
+        assertEquals(
+          found.rows.map((row) => ({ seq: row.seq, after: formatAmount(row.balanceAfter) })),
+          matching.slice((page - 1) * limit, page * limit).map(({ seq, after }) => ({
+            seq,
+            after,
+          })),
+        );
+      },
+    ),
+    { numRuns: 150 },
   );
 });

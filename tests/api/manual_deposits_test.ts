@@ -1,10 +1,11 @@
-import { assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
-import { type TestApi, testApi } from "../support/api.ts";
+import { type TestApi, testApi, testsOfOneApi } from "../support/api.ts";
 import { addTransfer, booksFaults, until } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
+const shared = testsOfOneApi("manual deposits");
 
 const DEPOSIT = { amount: "12.5", currency: "USDT", network: "TRX", source: "bank" };
 const TXID = "0123456789abcdef".repeat(4);
@@ -19,8 +20,7 @@ async function hear(api: TestApi, merchantId: string, txid: string): Promise<voi
   });
 }
 
-test("a deposit by hand is pending, on the pending balance, and listed", async () => {
-  await using api = await testApi();
+shared("a deposit by hand is pending, on the pending balance, and listed", async (api) => {
   const { key } = await api.addMerchant();
   const metadata = { invoice: 7, nested: { a: [1, null] } };
   const { status, body } = await api.call("POST", "/api/deposits", {
@@ -50,32 +50,33 @@ test("a deposit by hand is pending, on the pending balance, and listed", async (
   assertEquals(await booksFaults(api.sql), []);
 });
 
-test("a deposit by hand above 10^12, or that the balance has no room for, is refused", async () => {
-  await using api = await testApi();
-  const { key } = await api.addMerchant();
-  const create = (amount: string) =>
-    api.call("POST", "/api/deposits", { key, body: { ...DEPOSIT, amount } });
-  const most = "1000000000000";
-  assertEquals((await create(most)).status, 201);
-  for (const amount of [`${most}.000000000000000001`, "9".repeat(20)]) {
-    const { status, body } = await create(amount);
-    assertEquals([status, body.error], [400, "Invalid request data"]);
-    assertEquals([body.details[0].path, body.details[0].code], [["amount"], "too_big"]);
-  }
-  assertEquals((await create("1")).status, 201);
-  assertEquals(await booksFaults(api.sql), []);
-  // with what is there already
-  await api.sql`UPDATE book.balance SET pending = 9999999999999999999`;
-  await api.sql`UPDATE book.account SET version = version + 1`;
-  const full = await create("2");
-  assertEquals([full.status, full.body.details[0].code], [400, "too_big"]);
-  // another pair has room of its own
-  const other = { ...DEPOSIT, network: "TRX_SHASTA", amount: most };
-  assertEquals((await api.call("POST", "/api/deposits", { key, body: other })).status, 201);
-});
+shared(
+  "a deposit by hand above 10^12, or that the balance has no room for, is refused",
+  async (api) => {
+    const { key } = await api.addMerchant();
+    const create = (amount: string) =>
+      api.call("POST", "/api/deposits", { key, body: { ...DEPOSIT, amount } });
+    const most = "1000000000000";
+    assertEquals((await create(most)).status, 201);
+    for (const amount of [`${most}.000000000000000001`, "9".repeat(20)]) {
+      const { status, body } = await create(amount);
+      assertEquals([status, body.error], [400, "Invalid request data"]);
+      assertEquals([body.details[0].path, body.details[0].code], [["amount"], "too_big"]);
+    }
+    assertEquals((await create("1")).status, 201);
+    assertEquals(await booksFaults(api.sql), []);
+    // with what is there already
+    await api.sql`UPDATE book.balance SET pending = 9999999999999999999`;
+    await api.sql`UPDATE book.account SET version = version + 1`;
+    const full = await create("2");
+    assertEquals([full.status, full.body.details[0].code], [400, "too_big"]);
+    // another pair has room of its own
+    const other = { ...DEPOSIT, network: "TRX_SHASTA", amount: most };
+    assertEquals((await api.call("POST", "/api/deposits", { key, body: other })).status, 201);
+  },
+);
 
-test("a deposit by hand claims the transaction it names, however it is spelled", async () => {
-  await using api = await testApi();
+shared("a deposit by hand claims the transaction it names, however it is spelled", async (api) => {
   const { id, key } = await api.addMerchant();
   const create = (txHash: unknown) =>
     api.call("POST", "/api/deposits", { key, body: { ...DEPOSIT, metadata: { txHash } } });
@@ -210,8 +211,7 @@ for (const when of ["of one batch", "of two batches"] as const) {
   });
 }
 
-test("a deposit by hand may be linked to an address of the merchant's", async () => {
-  await using api = await testApi();
+shared("a deposit by hand may be linked to an address of the merchant's", async (api) => {
   const { key, id } = await api.addMerchant();
   const stranger = await api.addMerchant();
   await api.call("POST", "/api/deposit-address", {
@@ -284,8 +284,7 @@ test("every refusal of a deposit by hand has the status and the text of the inte
   });
 });
 
-test("a merchant has one top-up address per network, made on first use", async () => {
-  await using api = await testApi();
+shared("a merchant has one top-up address per network, made on first use", async (api) => {
   const { id, key } = await api.addMerchant();
   const get = (query: string, by = key, merchant = id) =>
     api.call("GET", `/api/merchants/${merchant}/top-up-address${query}`, { key: by });
@@ -316,7 +315,8 @@ test("a merchant has one top-up address per network, made on first use", async (
 test("what comes in on a top-up address stays pending, without percentage or activation", async () => {
   await using api = await testApi();
   const { id, key } = await api.addMerchant();
-  await api.sql`UPDATE book.merchant SET deposit_commission_rate = 0.01 WHERE merchant_id = ${id}`;
+  await api
+    .sql`UPDATE book.merchant SET deposit_commission_rate = 0.01 WHERE merchant_id = ${id}`;
   const { body: { address } } = await api.call(
     "GET",
     `/api/merchants/${id}/top-up-address?network=TRX`,
@@ -336,3 +336,125 @@ test("what comes in on a top-up address stays pending, without percentage or act
   assertEquals([balance.available, balance.pending], ["0", "100"]);
   assertEquals(await booksFaults(api.sql), []);
 });
+
+const WITH_METADATA = {
+  amount: "5",
+  currency: "USDT",
+  network: "TRX",
+  source: "bank transfer",
+} as const;
+
+/** Metadata of exactly so many bytes of JSON. */
+function ofBytes(bytes: number): Record<string, string> {
+  return { note: "é".repeat(Math.floor((bytes - 11) / 2)) + "x".repeat((bytes - 11) % 2) };
+}
+
+function keys(count: number): Record<string, number> {
+  return Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, i]));
+}
+
+shared(
+  "metadata is bounded in bytes, keys and depth, and a refusal changes nothing",
+  async (api) => {
+    const { id, key } = await api.addMerchant();
+    const rows: readonly [string, object, number][] = [
+      ["4096 bytes", ofBytes(4_096), 201],
+      ["4097 bytes", ofBytes(4_097), 400],
+      ["50 keys", keys(50), 201],
+      ["51 keys", keys(51), 400],
+      ["51 keys, within each other", { inner: keys(50) }, 400],
+      ["3 levels", { a: { b: [1, "two", null] } }, 201],
+      ["4 levels", { a: { b: [{}] } }, 400],
+      ["numbers with digits", { a: [2 ** 53 - 1, 0.000001, 1 - 2 ** 53, 0, 123456.789] }, 201],
+      ["2^53", { order: 2 ** 53 }, 400],
+      ["-2^53", { a: { b: [-(2 ** 53)] } }, 400],
+      ["1e20", { a: 1e20 }, 400],
+      ["large numbers", { a: Array.from({ length: 500 }, () => 1e308) }, 400],
+      ["1e21", { a: 1e21 }, 400],
+      ["small numbers", { a: { b: [-1e-7] } }, 400],
+      ["nothing", {}, 201],
+    ];
+    let stored = 0;
+    for (const [what, metadata, status] of rows) {
+      const answer = await api.call("POST", "/api/deposits", {
+        key,
+        body: { ...DEPOSIT, metadata },
+      });
+      assertEquals(answer.status, status, `${what}: ${JSON.stringify(answer.body)}`);
+      if (status === 201) {
+        stored++;
+        assertEquals(answer.body.metadata, metadata);
+        continue;
+      }
+      assertEquals(answer.body.error, "Invalid request data");
+      assertEquals(answer.body.details.map(({ path }: { path: string[] }) => path), [["metadata"]]);
+    }
+    const [row] = await api.sql`SELECT count(*) FROM book.deposit WHERE merchant_id = ${id}`;
+    assertEquals(Number(row?.count), stored);
+  },
+);
+
+shared("a number of metadata is shown with the digits that were sent, or refused", async (api) => {
+  const { key } = await api.addMerchant();
+  const rows: readonly [string, number][] = [
+    ["9007199254740993", 400],
+    ["9007199254740991", 201],
+    ["-9007199254740991", 201],
+    ["123456789012345678", 400],
+    ["0.1", 201],
+    ["0.30000000000000004", 201],
+    ["19.989999999999998", 201],
+    ["0.10000000000000001", 201],
+    ["1234.5599999999999", 201],
+    ["0.123456789012345678", 400],
+    ["0.1234567890123456789", 400],
+    ["1234567890.1234567890", 400],
+    ["1.0", 201],
+    ["1.00000000000000000000", 201],
+    ["-0", 201],
+    ["0.0000000000000000000", 201],
+    ["1e3", 201],
+    ["1.5E+2", 201],
+    ["2500e-2", 201],
+    ["1e-400", 400],
+    ["1e400", 400],
+  ];
+  for (const [number, status] of rows) {
+    for (const metadata of [`{"n":${number}}`, `{"text":"1e9","in":{"list":[true,${number}]}}`]) {
+      const raw = JSON.stringify(WITH_METADATA).replace(/\}$/, `,"metadata":${metadata}}`);
+      const answer = await api.call("POST", "/api/deposits", { key, raw });
+      assertEquals(answer.status, status, metadata);
+      if (status === 201) {
+        // in the text of the answer zeros may be fewer; the number is the same
+        assertEquals(answer.body.metadata, JSON.parse(metadata.replace("-0", "0")));
+        continue;
+      }
+      assertEquals(answer.body.error, "Invalid request data");
+      assertEquals(answer.body.details.map(({ path }: { path: string[] }) => path), [["metadata"]]);
+      assert(answer.body.details[0].message.endsWith("write others as text"));
+    }
+  }
+});
+
+shared(
+  "larger metadata of before is still shown whole, and its list counts as what it weighs",
+  async (api) => {
+    const { id, key } = await api.addMerchant();
+    const ROWS = 12;
+    for (let i = 0; i < ROWS; i++) {
+      const { status } = await api.call("POST", "/api/deposits", { key, body: WITH_METADATA });
+      assertEquals(status, 201);
+    }
+    const metadata = { note: "x".repeat(58_000), deep: [[[[{ a: 1 }]]]] };
+    await api.sql`
+    UPDATE book.deposit SET metadata = ${api.sql.json(metadata)} WHERE merchant_id = ${id}`;
+    const ask = (limit: number) => api.call("GET", `/api/deposits?limit=${limit}`, { key });
+    const { status, body, headers } = await ask(100);
+    assertEquals([status, body.deposits.length], [200, ROWS]);
+    for (const deposit of body.deposits) assertEquals(deposit.metadata, metadata);
+    const left = Number(headers.get("ratelimit-remaining"));
+    // 12 rows of 58 kB are 35 portions of 16 KiB above the first 128 KiB
+    assert(left >= 460 && left <= 466, `${left}`);
+    assertEquals(Number((await ask(1)).headers.get("ratelimit-remaining")), left - 1);
+  },
+);

@@ -1,12 +1,12 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { NameLookups } from "../../webhooks/name_lookups.ts";
-import { testApi } from "../support/api.ts";
+import { testApi, testsOfOneApi } from "../support/api.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
+const shared = testsOfOneApi("merchants");
 
-test("a profile shows the settings and never the secret", async () => {
-  await using api = await testApi();
+shared("a profile shows the settings and never the secret", async (api) => {
   const { id, key } = await api.addMerchant();
   const admin = await api.addKey(null, { permissions: ["admin:read"] });
   for (const reader of [key, admin]) {
@@ -35,8 +35,7 @@ test("a profile shows the settings and never the secret", async () => {
   }
 });
 
-test("another or unknown merchant's profile is 403; an administrator finds 404", async () => {
-  await using api = await testApi();
+shared("another or unknown merchant's profile is 403; an administrator finds 404", async (api) => {
   const { key } = await api.addMerchant();
   const other = await api.addMerchant();
   const admin = await api.addKey(null, { permissions: ["admin:read"] });
@@ -53,34 +52,35 @@ test("another or unknown merchant's profile is 403; an administrator finds 404",
   assertEquals([missing.status, missing.body], [404, { error: "Not found" }]);
 });
 
-test("a merchant changes its webhook and redirect fields, and what is not named stays", async () => {
-  await using api = await testApi();
-  const { id, key } = await api.addMerchant();
-  const patch = async (body: object) =>
-    await api.call("PATCH", `/api/merchants/${id}`, { key, body });
-  const changes = {
-    webhookUrl: "http://127.0.0.1:9999/hook",
-    webhookEnabled: true,
-    webhookEvents: ["deposit.confirmed"],
-    webhookTimeout: 1_000,
-    webhookRetryCount: 0,
-    successUrl: "https://shop.example/thanks",
-    failureUrl: "https://shop.example/sorry",
-    pageOrigins: ["https://shop.example", "https://[2606:4700::1]:8443"],
-    logoColor: "#0b6e4f",
-  };
-  const first = await patch(changes);
-  assertEquals(first.status, 200);
-  const before = first.body;
-  for (const [field, value] of Object.entries(changes)) assertEquals(before[field], value);
-  const second = await patch({ webhookEvents: null, successUrl: null, unknownField: 1 });
-  assertEquals(second.body, { ...before, webhookEvents: null, successUrl: null });
-  const third = await patch({ webhookEvents: [] });
-  assertEquals(third.body.webhookEvents, []);
-});
+shared(
+  "a merchant changes its webhook and redirect fields, and what is not named stays",
+  async (api) => {
+    const { id, key } = await api.addMerchant();
+    const patch = async (body: object) =>
+      await api.call("PATCH", `/api/merchants/${id}`, { key, body });
+    const changes = {
+      webhookUrl: "http://127.0.0.1:9999/hook",
+      webhookEnabled: true,
+      webhookEvents: ["deposit.confirmed"],
+      webhookTimeout: 1_000,
+      webhookRetryCount: 0,
+      successUrl: "https://shop.example/thanks",
+      failureUrl: "https://shop.example/sorry",
+      pageOrigins: ["https://shop.example", "https://[2606:4700::1]:8443"],
+      logoColor: "#0b6e4f",
+    };
+    const first = await patch(changes);
+    assertEquals(first.status, 200);
+    const before = first.body;
+    for (const [field, value] of Object.entries(changes)) assertEquals(before[field], value);
+    const second = await patch({ webhookEvents: null, successUrl: null, unknownField: 1 });
+    assertEquals(second.body, { ...before, webhookEvents: null, successUrl: null });
+    const third = await patch({ webhookEvents: [] });
+    assertEquals(third.body.webhookEvents, []);
+  },
+);
 
-test("status, rates, fees and limits are not the merchant's to change", async () => {
-  await using api = await testApi();
+shared("status, rates, fees and limits are not the merchant's to change", async (api) => {
   const { id, key } = await api.addMerchant();
   for (
     const body of [
@@ -99,48 +99,50 @@ test("status, rates, fees and limits are not the merchant's to change", async ()
   assertEquals(row?.webhook_enabled, false);
 });
 
-test("an administrator changes everything, effective at once, and mistypes nothing", async () => {
-  await using api = await testApi();
-  const { id, key } = await api.addMerchant();
-  const admin = await api.addKey(null, { permissions: ["admin:write"] });
-  const patch = (body: object) => api.call("PATCH", `/api/merchants/${id}`, { key: admin, body });
-  await api.call("GET", "/api/balance", { key });
-  const changes = {
-    name: "New name",
-    status: "SUSPENDED",
-    depositCommissionRate: "0.015",
-    directDepositFee: "2.5",
-    rateLimits: { balance: 5, deposits: null, withdrawals: 0 },
-    webhookTimeout: 5_000,
-  };
-  const { status, body } = await patch({ ...changes, depositCommissionRate: "0.0150" });
-  assertEquals(status, 200);
-  for (const [field, value] of Object.entries(changes)) assertEquals(body[field], value);
-  const link = await patch({ successUrl: "https://SHOP.example/a/../b\u001b c" });
-  assertEquals(link.body.successUrl, "https://shop.example/b%1B%20c", "kept as it was parsed");
-  const suspended = await api.call("POST", "/api/withdrawals", { key, body: {} });
-  assertEquals(suspended.status, 403);
-  for (
-    const fault of [
-      { nonsense: 1 },
-      { status: "GONE" },
-      { depositCommissionRate: "1.1" },
-      { depositCommissionRate: 0.1 },
-      { directDepositFee: "-1" },
-      { rateLimits: { other: 1 } },
-      { rateLimits: { balance: -1 } },
-      { webhookSecret: "whsec_x" },
-    ]
-  ) {
-    const answer = await patch(fault);
-    assertEquals([answer.status, answer.body.error], [400, "Invalid request data"]);
-  }
-  const missing = await api.call("PATCH", "/api/merchants/mer_unknown", {
-    key: admin,
-    body: { name: "x" },
-  });
-  assertEquals([missing.status, missing.body], [404, { error: "Not found" }]);
-});
+shared(
+  "an administrator changes everything, effective at once, and mistypes nothing",
+  async (api) => {
+    const { id, key } = await api.addMerchant();
+    const admin = await api.addKey(null, { permissions: ["admin:write"] });
+    const patch = (body: object) => api.call("PATCH", `/api/merchants/${id}`, { key: admin, body });
+    await api.call("GET", "/api/balance", { key });
+    const changes = {
+      name: "New name",
+      status: "SUSPENDED",
+      depositCommissionRate: "0.015",
+      directDepositFee: "2.5",
+      rateLimits: { balance: 5, deposits: null, withdrawals: 0 },
+      webhookTimeout: 5_000,
+    };
+    const { status, body } = await patch({ ...changes, depositCommissionRate: "0.0150" });
+    assertEquals(status, 200);
+    for (const [field, value] of Object.entries(changes)) assertEquals(body[field], value);
+    const link = await patch({ successUrl: "https://SHOP.example/a/../b\u001b c" });
+    assertEquals(link.body.successUrl, "https://shop.example/b%1B%20c", "kept as it was parsed");
+    const suspended = await api.call("POST", "/api/withdrawals", { key, body: {} });
+    assertEquals(suspended.status, 403);
+    for (
+      const fault of [
+        { nonsense: 1 },
+        { status: "GONE" },
+        { depositCommissionRate: "1.1" },
+        { depositCommissionRate: 0.1 },
+        { directDepositFee: "-1" },
+        { rateLimits: { other: 1 } },
+        { rateLimits: { balance: -1 } },
+        { webhookSecret: "whsec_x" },
+      ]
+    ) {
+      const answer = await patch(fault);
+      assertEquals([answer.status, answer.body.error], [400, "Invalid request data"]);
+    }
+    const missing = await api.call("PATCH", "/api/merchants/mer_unknown", {
+      key: admin,
+      body: { name: "x" },
+    });
+    assertEquals([missing.status, missing.body], [404, { error: "Not found" }]);
+  },
+);
 
 test("URLs that are not called or not followed are a 422, other faults a 400", async (t) => {
   await using api = await testApi({

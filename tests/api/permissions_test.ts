@@ -3,11 +3,12 @@ import { createHmac } from "node:crypto";
 import { mintApiKey } from "../../api/http/key_ring.ts";
 import { ADMIN_SUBJECTS, hasAnyOf } from "../../api/http/permission.ts";
 import { ROUTES } from "../../api/routes.ts";
-import { INGEST_SECRET, testApi } from "../support/api.ts";
+import { INGEST_SECRET, testApi, testsOfOneApi } from "../support/api.ts";
 import { addTransfer, SOMEWHERE, until } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
+const shared = testsOfOneApi("permissions");
 
 /** Who calls; every one of them calls every route. */
 const CALLERS = [
@@ -282,8 +283,7 @@ test("a key that is revoked, expired, elsewhere or of another environment is una
   assertEquals((await call(`Bearer ${raw}`)).status, 200);
 });
 
-test("a record of another merchant is not found, whatever is wanted of it", async (t) => {
-  await using api = await testApi();
+shared("a record of another merchant is not found, whatever is wanted of it", async (api, t) => {
   const { id, key } = await api.addMerchant("100");
   const stranger = await api.addMerchant("100");
   await api.sql`
@@ -324,8 +324,7 @@ test("a record of another merchant is not found, whatever is wanted of it", asyn
   }
 });
 
-test("a suspended merchant reads, is paid, and gets its money booked", async () => {
-  await using api = await testApi();
+shared("a suspended merchant reads, is paid, and gets its money booked", async (api) => {
   const admin = await api.addKey(null, { permissions: ["admin:write"] });
   const { id, key } = await api.addMerchant("100");
   const suspend = await api.call("PATCH", `/api/merchants/${id}`, {

@@ -1,9 +1,123 @@
-import { assertEquals } from "@std/assert";
-import { testApi } from "../support/api.ts";
-import { addTransfer, booksFaults, until } from "../support/books.ts";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import type { Block, BlockAnswer } from "../../chains/chain.ts";
+import type { Network } from "../../ledger/money/pair.ts";
+import { setDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
+import { recordTransfers } from "../../ledger/watcher/record_findings.ts";
+import { addressOf, EMPTY_CHAIN, testApi } from "../support/api.ts";
+import { addTransfer, amount, booksFaults, until } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
+
+test("a disputed transfer is discarded where the nodes bear it out, with an audit, and its deposit fails", async () => {
+  const block: Block = {
+    height: 7,
+    hash: "h",
+    parentHash: "g",
+    time: 0,
+    transactions: [],
+    transfers: [],
+  };
+  let own: BlockAnswer = { kind: "missing", height: 7 };
+  let second: BlockAnswer = { kind: "block", block };
+  const chain = {
+    ...EMPTY_CHAIN,
+    async *blocks(): AsyncGenerator<BlockAnswer> {
+      yield own;
+    },
+  };
+  const node = {
+    name: "second.example",
+    chain: {
+      block: () => Promise.resolve(second),
+      transaction: (txid: string) => Promise.resolve({ kind: "missing" as const, txid }),
+    },
+  };
+  await using api = await testApi({
+    chains: new Map<Network, typeof chain>([["TRX", chain]]),
+    treasury: () => ({
+      policy: {
+        second: { above: amount("50"), nodes: [node] },
+        low: { native: amount("0"), USDT: amount("0"), USDC: amount("0") },
+        cold: null,
+      },
+      status: null,
+    }),
+  });
+  const { sql } = api;
+  const key = await api.addKey(null, { permissions: ["admin:read", "admin:write"] });
+  const { id: merchantId, key: merchantKey } = await api.addMerchant();
+  const { body: issued } = await api.call("POST", "/api/deposit-address", {
+    key: merchantKey,
+    body: { network: "TRX", identifier: "c" },
+  });
+  const [address] = await sql<{ id: string }[]>`SELECT id FROM book.deposit_address`;
+  const txid = "a".repeat(64);
+  await setDepositProofRule(sql, "TRX", amount("50"));
+  await recordTransfers(sql, "TRX", "solid", [{
+    merchantId,
+    addressId: address?.id ?? "",
+    txid,
+    logIndex: 0,
+    currency: "USDT",
+    amount: amount("100"),
+    from: addressOf(99),
+    to: issued.address,
+    height: 7,
+    hash: "other",
+    expiresAt: Date.now(),
+  }]);
+  api.journal.wake(merchantId);
+  const status = async () => (await sql`SELECT status FROM book.deposit`)[0]?.status;
+  await until(async () => await status() === "PENDING");
+
+  const row = { merchantId, network: "TRX", txid, logIndex: 0, phase: "solid" };
+  const discard = (more: object = {}) =>
+    api.call("POST", "/api/admin/inbox/discard", {
+      key,
+      body: { ...row, reason: "no node shows it", ...more },
+    });
+  assertEquals((await discard({ logIndex: 1 })).status, 404);
+  assertEquals((await discard({ phase: "seen" })).status, 400);
+  const undisputed = await discard();
+  assertEquals(undisputed.status, 409);
+  assertStringIncludes(undisputed.body.message, "No second node disputes it");
+  await sql`UPDATE book.deposit_proof SET is_disputed = true, contested = true`;
+  assertEquals((await discard()).status, 503, "our own nodes do not have the block");
+  own = { kind: "block", block };
+  second = { kind: "block", block: { ...block, hash: "another" } };
+  assertEquals((await discard()).status, 503, "the second one has another");
+  second = { kind: "block", block };
+  const sent = {
+    txid,
+    logIndex: 0,
+    currency: "USDT",
+    eventFrom: "x",
+    eventTo: "y",
+    amount: amount("1"),
+    expiresAt: 0,
+  } as const;
+  own = { kind: "block", block: { ...block, transfers: [sent] } };
+  const shown = await discard();
+  assertEquals(shown.status, 409);
+  assertStringIncludes(shown.body.message, "rescan");
+  assertEquals(await status(), "PENDING");
+
+  own = { kind: "block", block };
+  const done = await discard();
+  assertEquals([done.status, done.body], [200, { success: true }]);
+  await until(async () => await status() === "FAILED");
+  assertEquals((await discard()).status, 404);
+  const { body: { audit } } = await api.call("GET", "/api/admin/audit?limit=1", { key });
+  const [{ action, subject, after }] = audit;
+  assertEquals([action, subject], ["inbox.discard", `TRX/${txid}/0/solid`]);
+  assertEquals([after.discarded, after.node], ["no node shows it", "second.example"]);
+  const { body: balance } = await api.call("GET", "/api/balance?currency=USDT&network=TRX", {
+    key: merchantKey,
+  });
+  assertEquals([balance.available, balance.pending], ["0", "0"]);
+  assertEquals(await booksFaults(sql), []);
+});
 
 test("what was quarantined is listed, tried again or dealt with, and money is never waved away", async () => {
   await using api = await testApi();

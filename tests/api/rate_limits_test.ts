@@ -1,10 +1,11 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { mintApiKey } from "../../api/http/key_ring.ts";
 import { hashSessionToken } from "../../api/http/session_token.ts";
-import { type CallOptions, testApi } from "../support/api.ts";
+import { type CallOptions, testApi, testsOfOneApi } from "../support/api.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
+const shared = testsOfOneApi("rate limits");
 
 type Api = Awaited<ReturnType<typeof testApi>>;
 
@@ -62,28 +63,30 @@ test("each category has its published limit, counted per key, refused ones too",
   }
 });
 
-test("an administrator's override holds at once; 0 is unlimited; null is the default", async () => {
-  await using api = await testApi();
-  const admin = await api.addKey(null, { permissions: ["admin:write"] });
-  const { id, key } = await api.addMerchant();
-  const set = async (rateLimits: object) => {
-    const answer = await api.call("PATCH", `/api/merchants/${id}`, {
-      key: admin,
-      body: { rateLimits },
-    });
-    assertEquals(answer.status, 200);
-  };
-  const balance = () => api.call("GET", "/api/balance", { key });
-  assertEquals((await balance()).headers.get("ratelimit-limit"), "1000");
-  await set({ balance: 2 });
-  assertEquals((await balance()).status, 200);
-  assertEquals((await balance()).status, 429);
-  await set({ balance: 0 });
-  const free = await balance();
-  assertEquals([free.status, free.headers.has("ratelimit-limit")], [200, false]);
-  await set({ balance: null });
-  assertEquals((await balance()).headers.get("ratelimit-limit"), "1000");
-});
+shared(
+  "an administrator's override holds at once; 0 is unlimited; null is the default",
+  async (api) => {
+    const admin = await api.addKey(null, { permissions: ["admin:write"] });
+    const { id, key } = await api.addMerchant();
+    const set = async (rateLimits: object) => {
+      const answer = await api.call("PATCH", `/api/merchants/${id}`, {
+        key: admin,
+        body: { rateLimits },
+      });
+      assertEquals(answer.status, 200);
+    };
+    const balance = () => api.call("GET", "/api/balance", { key });
+    assertEquals((await balance()).headers.get("ratelimit-limit"), "1000");
+    await set({ balance: 2 });
+    assertEquals((await balance()).status, 200);
+    assertEquals((await balance()).status, 429);
+    await set({ balance: 0 });
+    const free = await balance();
+    assertEquals([free.status, free.headers.has("ratelimit-limit")], [200, false]);
+    await set({ balance: null });
+    assertEquals((await balance()).headers.get("ratelimit-limit"), "1000");
+  },
+);
 
 test("failed authentications are counted per address, and only they are turned away", async () => {
   await using api = await testApi({ trustedProxies: ["127.0.0.1"] });
@@ -208,8 +211,7 @@ test("a page counts as the one that is shown, whatever else its link carries", a
   }
 });
 
-test("administrators are not limited", async () => {
-  await using api = await testApi();
+shared("administrators are not limited", async (api) => {
   const admin = await api.addKey(null, { permissions: ["admin:read"] });
   const { id } = await api.addMerchant();
   const answer = await api.call("GET", `/api/merchants/${id}`, { key: admin });

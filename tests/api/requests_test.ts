@@ -1,46 +1,52 @@
 import { assertEquals, assertMatch } from "@std/assert";
+import { REFUSALS } from "../../actors/merchant/refusal.ts";
+import { type ErrorCode, ERRORS } from "../../api/http/error_table.ts";
+import { errorAnswer, exampleAnswer, refused } from "../../api/http/errors.ts";
 import { DEFAULT_LIMITS } from "../../api/http/rate_limits.ts";
 import { ROUTES } from "../../api/routes.ts";
 import { connect } from "../../ledger/database/connect.ts";
-import { testApi } from "../support/api.ts";
+import { testApi, testsOfOneApi } from "../support/api.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
+const shared = testsOfOneApi("requests");
 
 const PAYOUT = '{"amount":"10","currency":"USDT","network":"TRX","destination":"T"}';
 
-test("a key is needed, must be whole, known, of this environment, unexpired and unrevoked", async (t) => {
-  await using api = await testApi();
-  const { id, key } = await api.addMerchant();
-  const expired = await api.addKey(id, { expiresAt: new Date(Date.now() - 1_000) });
-  const staging = await api.addKey(id, { environment: "staging" });
-  const elsewhere = await api.addKey(id, { ipAllowlist: ["203.0.113.0/24"] });
-  const here = await api.addKey(id, { ipAllowlist: ["127.0.0.0/8"] });
-  const changed = key.slice(0, -1) + (key.endsWith("0") ? "1" : "0");
-  const rows: readonly [string, string | undefined, number, string | null][] = [
-    ["raw", key, 200, null],
-    ["bearer", `Bearer ${key}`, 200, null],
-    ["bearer in another case", `bearer ${key}`, 200, null],
-    ["none", undefined, 401, "Authentication required"],
-    ["bearer without a key", "Bearer ", 401, "Authentication required"],
-    ["invented", "sk_development_x", 401, "Unauthorized"],
-    ["wrong check digits", changed, 401, "Unauthorized"],
-    ["expired", expired, 401, "Unauthorized"],
-    ["another environment", staging, 401, "Unauthorized"],
-    ["another address", elsewhere, 401, "Unauthorized"],
-    ["an allowed address", here, 200, null],
-  ];
-  for (const [name, sent, status, error] of rows) {
-    await t.step(name, async () => {
-      const answer = await api.call("GET", "/api/balance", {
-        headers: sent === undefined ? {} : { authorization: sent },
+shared(
+  "a key is needed, must be whole, known, of this environment, unexpired and unrevoked",
+  async (api, t) => {
+    const { id, key } = await api.addMerchant();
+    const expired = await api.addKey(id, { expiresAt: new Date(Date.now() - 1_000) });
+    const staging = await api.addKey(id, { environment: "staging" });
+    const elsewhere = await api.addKey(id, { ipAllowlist: ["203.0.113.0/24"] });
+    const here = await api.addKey(id, { ipAllowlist: ["127.0.0.0/8"] });
+    const changed = key.slice(0, -1) + (key.endsWith("0") ? "1" : "0");
+    const rows: readonly [string, string | undefined, number, string | null][] = [
+      ["raw", key, 200, null],
+      ["bearer", `Bearer ${key}`, 200, null],
+      ["bearer in another case", `bearer ${key}`, 200, null],
+      ["none", undefined, 401, "Authentication required"],
+      ["bearer without a key", "Bearer ", 401, "Authentication required"],
+      ["invented", "sk_development_x", 401, "Unauthorized"],
+      ["wrong check digits", changed, 401, "Unauthorized"],
+      ["expired", expired, 401, "Unauthorized"],
+      ["another environment", staging, 401, "Unauthorized"],
+      ["another address", elsewhere, 401, "Unauthorized"],
+      ["an allowed address", here, 200, null],
+    ];
+    for (const [name, sent, status, error] of rows) {
+      await t.step(name, async () => {
+        const answer = await api.call("GET", "/api/balance", {
+          headers: sent === undefined ? {} : { authorization: sent },
+        });
+        assertEquals(answer.status, status);
+        if (error !== null) assertEquals(answer.body, { error });
+        assertEquals(answer.headers.has("www-authenticate"), status === 401);
       });
-      assertEquals(answer.status, status);
-      if (error !== null) assertEquals(answer.body, { error });
-      assertEquals(answer.headers.has("www-authenticate"), status === 401);
-    });
-  }
-});
+    }
+  },
+);
 
 test("a revoked key is refused within a second", async () => {
   let now = Date.now();
@@ -99,101 +105,112 @@ function byteByByte(text: string): ReadableStream<Uint8Array<ArrayBuffer>> {
   });
 }
 
-test("what is no request of the interface gets its error body and a request id", async (t) => {
-  await using api = await testApi();
-  const { key } = await api.addMerchant();
-  const post = (raw: BodyInit, headers: Record<string, string> = {}) =>
-    api.call("POST", "/api/withdrawals", { key, raw, headers });
-  const nested = (depth: number) => `{"metadata":${"[".repeat(depth)}${"]".repeat(depth)}}`;
-  const rows: readonly [string, () => ReturnType<typeof post>, number, string][] = [
-    ["unknown path", () => api.call("GET", "/api/nothing", { key }), 404, "Not found"],
-    ["malformed JSON", () => post("{"), 400, "Invalid request data"],
-    ["empty body", () => post(""), 400, "Invalid request data"],
-    ["an array", () => post("[]"), 400, "Invalid request data"],
-    ["null", () => post("null"), 400, "Invalid request data"],
-    ["too deep", () => post(nested(33)), 400, "Invalid request data"],
-    ["absurdly deep", () => post(nested(20_000)), 400, "Invalid request data"],
-    ["__proto__", () => post('{"__proto__":{"amount":"1"}}'), 400, "Invalid request data"],
-    ["a key twice", () => post(PAYOUT.replace("{", '{"amount":"1",')), 400, "Invalid request data"],
-    ["NUL", () => post(PAYOUT.replace('"T"', '"\\u0000"')), 400, "Invalid request data"],
-    ["lone surrogate", () => post(PAYOUT.replace('"T"', '"\\ud800"')), 400, "Invalid request data"],
-    [
-      "NUL in a name",
-      () => post(PAYOUT.replace("{", '{"\\u0000":1,')),
-      400,
-      "Invalid request data",
-    ],
-    [
-      "bytes that are not UTF-8",
-      () => post(new Uint8Array([0x22, 0xff, 0x22])),
-      400,
-      "Invalid request data",
-    ],
-    ["too large", () => post(`{"x":"${"y".repeat(65_536)}"}`), 413, "Request body too large"],
-    [
-      "too large without a length",
-      () => post(new Blob([`{"x":"${"y".repeat(70_000)}"}`]).stream()),
-      413,
-      "Request body too large",
-    ],
-    [
-      "many pieces without a length",
-      () => post(byteByByte(PAYOUT.padEnd(2_000))),
-      400,
-      "Invalid request data",
-    ],
-    [
-      "form data",
-      () => post("a=b", { "content-type": "application/x-www-form-urlencoded" }),
-      415,
-      "Unsupported media type",
-    ],
-    ["text", () => post(PAYOUT, { "content-type": "text/plain" }), 415, "Unsupported media type"],
-    [
-      "a query that is not UTF-8",
-      () => api.call("GET", "/api/deposits?referenceId=%FF", { key }),
-      400,
-      "Invalid request data",
-    ],
-    [
-      "NUL in a query",
-      () => api.call("GET", "/api/deposits?referenceId=a%00b", { key }),
-      400,
-      "Invalid request data",
-    ],
-    [
-      "a surrogate in a query",
-      () => api.call("GET", "/api/deposits?referenceId=%ED%A0%80", { key }),
-      400,
-      "Invalid request data",
-    ],
-    [
-      "a parameter twice",
-      () => api.call("GET", "/api/deposits?page=1&page=2", { key }),
-      400,
-      "Invalid request data",
-    ],
-    [
-      "a broken escape",
-      () => api.call("GET", "/api/deposits?page=%", { key }),
-      400,
-      "Invalid request data",
-    ],
-  ];
-  for (const [name, request, status, error] of rows) {
-    await t.step(name, async () => {
-      const answer = await request();
-      assertEquals(answer.status, status);
-      assertEquals(answer.body.error, error);
-      assertMatch(answer.headers.get("x-request-id") ?? "", /^req_[0-9a-f]{32}$/);
-      assertEquals(answer.headers.get("content-type"), "application/json");
-      if (status === 400) assertEquals(Array.isArray(answer.body.details), true);
-    });
-  }
-});
+shared(
+  "what is no request of the interface gets its error body and a request id",
+  async (api, t) => {
+    const { key } = await api.addMerchant();
+    const post = (raw: BodyInit, headers: Record<string, string> = {}) =>
+      api.call("POST", "/api/withdrawals", { key, raw, headers });
+    const nested = (depth: number) => `{"metadata":${"[".repeat(depth)}${"]".repeat(depth)}}`;
+    const rows: readonly [string, () => ReturnType<typeof post>, number, string][] = [
+      ["unknown path", () => api.call("GET", "/api/nothing", { key }), 404, "Not found"],
+      ["malformed JSON", () => post("{"), 400, "Invalid request data"],
+      ["empty body", () => post(""), 400, "Invalid request data"],
+      ["an array", () => post("[]"), 400, "Invalid request data"],
+      ["null", () => post("null"), 400, "Invalid request data"],
+      ["too deep", () => post(nested(33)), 400, "Invalid request data"],
+      ["absurdly deep", () => post(nested(20_000)), 400, "Invalid request data"],
+      ["__proto__", () => post('{"__proto__":{"amount":"1"}}'), 400, "Invalid request data"],
+      [
+        "a key twice",
+        () => post(PAYOUT.replace("{", '{"amount":"1",')),
+        400,
+        "Invalid request data",
+      ],
+      ["NUL", () => post(PAYOUT.replace('"T"', '"\\u0000"')), 400, "Invalid request data"],
+      [
+        "lone surrogate",
+        () => post(PAYOUT.replace('"T"', '"\\ud800"')),
+        400,
+        "Invalid request data",
+      ],
+      [
+        "NUL in a name",
+        () => post(PAYOUT.replace("{", '{"\\u0000":1,')),
+        400,
+        "Invalid request data",
+      ],
+      [
+        "bytes that are not UTF-8",
+        () => post(new Uint8Array([0x22, 0xff, 0x22])),
+        400,
+        "Invalid request data",
+      ],
+      ["too large", () => post(`{"x":"${"y".repeat(65_536)}"}`), 413, "Request body too large"],
+      [
+        "too large without a length",
+        () => post(new Blob([`{"x":"${"y".repeat(70_000)}"}`]).stream()),
+        413,
+        "Request body too large",
+      ],
+      [
+        "many pieces without a length",
+        () => post(byteByByte(PAYOUT.padEnd(2_000))),
+        400,
+        "Invalid request data",
+      ],
+      [
+        "form data",
+        () => post("a=b", { "content-type": "application/x-www-form-urlencoded" }),
+        415,
+        "Unsupported media type",
+      ],
+      ["text", () => post(PAYOUT, { "content-type": "text/plain" }), 415, "Unsupported media type"],
+      [
+        "a query that is not UTF-8",
+        () => api.call("GET", "/api/deposits?referenceId=%FF", { key }),
+        400,
+        "Invalid request data",
+      ],
+      [
+        "NUL in a query",
+        () => api.call("GET", "/api/deposits?referenceId=a%00b", { key }),
+        400,
+        "Invalid request data",
+      ],
+      [
+        "a surrogate in a query",
+        () => api.call("GET", "/api/deposits?referenceId=%ED%A0%80", { key }),
+        400,
+        "Invalid request data",
+      ],
+      [
+        "a parameter twice",
+        () => api.call("GET", "/api/deposits?page=1&page=2", { key }),
+        400,
+        "Invalid request data",
+      ],
+      [
+        "a broken escape",
+        () => api.call("GET", "/api/deposits?page=%", { key }),
+        400,
+        "Invalid request data",
+      ],
+    ];
+    for (const [name, request, status, error] of rows) {
+      await t.step(name, async () => {
+        const answer = await request();
+        assertEquals(answer.status, status);
+        assertEquals(answer.body.error, error);
+        assertMatch(answer.headers.get("x-request-id") ?? "", /^req_[0-9a-f]{32}$/);
+        assertEquals(answer.headers.get("content-type"), "application/json");
+        if (status === 400) assertEquals(Array.isArray(answer.body.details), true);
+      });
+    }
+  },
+);
 
-test("JSON with parameters in its content type, and escapes, is accepted", async () => {
-  await using api = await testApi();
+shared("JSON with parameters in its content type, and escapes, is accepted", async (api) => {
   const { key } = await api.addMerchant();
   const answer = await api.call("POST", "/api/deposit-address", {
     key,
@@ -203,8 +220,7 @@ test("JSON with parameters in its content type, and escapes, is accepted", async
   assertEquals(answer.status, 201);
 });
 
-test("a wrong method is 405 and names the right ones, on every path", async () => {
-  await using api = await testApi();
+shared("a wrong method is 405 and names the right ones, on every path", async (api) => {
   const paths = Map.groupBy(ROUTES, (route) => route.path);
   for (const [path, routes] of paths) {
     const answer = await api.call("DELETE", path.replaceAll(/\{\w+\}/g, "x"));
@@ -216,22 +232,28 @@ test("a wrong method is 405 and names the right ones, on every path", async () =
   }
 });
 
-test("every route with a key is 401 without one and 403 with a key that may nothing", async () => {
-  await using api = await testApi();
-  const { id } = await api.addMerchant();
-  const none = await api.addKey(id, { permissions: [] });
-  const admin = await api.addKey(null, { permissions: [] });
-  for (const route of ROUTES.filter(({ access }) => access.scope !== "public")) {
-    const path = route.path.replace("{merchantId}", id);
-    const anonymous = await api.call(route.method, path);
-    assertEquals([anonymous.status, anonymous.body.error], [401, "Authentication required"], path);
-    for (const key of [none, admin]) {
-      const answer = await api.call(route.method, path, { key });
-      assertEquals(answer.status, 403, `${route.method} ${path}`);
-      assertMatch(answer.body.error, /^Insufficient permissions/);
+shared(
+  "every route with a key is 401 without one and 403 with a key that may nothing",
+  async (api) => {
+    const { id } = await api.addMerchant();
+    const none = await api.addKey(id, { permissions: [] });
+    const admin = await api.addKey(null, { permissions: [] });
+    for (const route of ROUTES.filter(({ access }) => access.scope !== "public")) {
+      const path = route.path.replace("{merchantId}", id);
+      const anonymous = await api.call(route.method, path);
+      assertEquals(
+        [anonymous.status, anonymous.body.error],
+        [401, "Authentication required"],
+        path,
+      );
+      for (const key of [none, admin]) {
+        const answer = await api.call(route.method, path, { key });
+        assertEquals(answer.status, 403, `${route.method} ${path}`);
+        assertMatch(answer.body.error, /^Insufficient permissions/);
+      }
     }
-  }
-});
+  },
+);
 
 test("a database that cannot be reached is 503, never 500, and health still answers", async () => {
   const nowhere = connect("postgres://nobody@127.0.0.1:1/none", { connectTimeoutMs: 1_000 });
@@ -255,29 +277,31 @@ test("a database that cannot be reached is 503, never 500, and health still answ
   await nowhere.end({ timeout: 0 });
 });
 
-test("a POST without a body needs neither its length nor its type, where all may be left out", async () => {
-  await using api = await testApi();
-  const key = await api.addKey(null, { permissions: ["admin:write"] });
-  const { hostname, port } = new URL(api.url);
-  const send = async (head: string) => {
-    using connection = await Deno.connect({ hostname, port: Number(port) });
-    const path = "/api/admin/settlement-addresses/adr_nobody/activate";
-    await connection.write(new TextEncoder().encode(
-      `POST ${path} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: ${key}\r\n${head}\r\n`,
-    ));
-    const buffer = new Uint8Array(4_096);
-    const read = await connection.read(buffer);
-    return new TextDecoder().decode(buffer.subarray(0, read ?? 0)).slice(9, 12);
-  };
-  // as curl -X POST, as fetch, and one that says it sends a body of no characters
-  assertEquals(await send(""), "404");
-  assertEquals(await send("Content-Length: 0\r\n"), "404");
-  assertEquals(await send("Content-Type: application/json\r\n"), "404");
-  const { status } = await api.call("POST", "/api/withdrawals", {
-    key: (await api.addMerchant()).key,
-  });
-  assertEquals(status, 415);
-});
+shared(
+  "a POST without a body needs neither its length nor its type, where all may be left out",
+  async (api) => {
+    const key = await api.addKey(null, { permissions: ["admin:write"] });
+    const { hostname, port } = new URL(api.url);
+    const send = async (head: string) => {
+      using connection = await Deno.connect({ hostname, port: Number(port) });
+      const path = "/api/admin/settlement-addresses/adr_nobody/activate";
+      await connection.write(new TextEncoder().encode(
+        `POST ${path} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: ${key}\r\n${head}\r\n`,
+      ));
+      const buffer = new Uint8Array(4_096);
+      const read = await connection.read(buffer);
+      return new TextDecoder().decode(buffer.subarray(0, read ?? 0)).slice(9, 12);
+    };
+    // as curl -X POST, as fetch, and one that says it sends a body of no characters
+    assertEquals(await send(""), "404");
+    assertEquals(await send("Content-Length: 0\r\n"), "404");
+    assertEquals(await send("Content-Type: application/json\r\n"), "404");
+    const { status } = await api.call("POST", "/api/withdrawals", {
+      key: (await api.addMerchant()).key,
+    });
+    assertEquals(status, 415);
+  },
+);
 
 test("where clients come over TLS, every answer tells them to come no other way", async () => {
   await using api = await testApi({ publicUrl: "https://pay.example" });
@@ -293,4 +317,44 @@ test("where clients come over TLS, every answer tells them to come no other way"
   await using plain = await testApi();
   const { headers } = await plain.call("GET", "/healthz");
   assertEquals(headers.get("strict-transport-security"), null);
+});
+
+const CODES = Object.keys(ERRORS) as ErrorCode[];
+
+Deno.test("errors: every row makes an answer in which all facts are filled in", () => {
+  for (const code of CODES) {
+    const { status, body, headers } = exampleAnswer(code);
+    assertEquals(status, ERRORS[code].status, code);
+    assertEquals(/\{\w+\}|undefined|\[object/.test(JSON.stringify(body)), false, code);
+    assertEquals(status === 503, headers?.["retry-after"] !== undefined, code);
+  }
+  assertEquals(new Set(CODES.map((code) => ERRORS[code].name)).size, CODES.length);
+});
+
+Deno.test("errors: no row of the interface takes the place of a refusal", () => {
+  for (const [code, row] of Object.entries(REFUSALS)) {
+    assertEquals(Object.entries(ERRORS).find(([name]) => name === code)?.[1], row);
+  }
+});
+
+Deno.test("errors: texts, fields and their order are those of the facts", () => {
+  const move = { from: "PENDING", to: "FAILED" };
+  assertEquals(
+    JSON.stringify(refused({ code: "wrong_state", ...move }).body),
+    '{"error":"Conflict","message":"Cannot move from PENDING to FAILED.","from":"PENDING","to":"FAILED"}',
+  );
+  assertEquals(refused({ code: "same_administrator", isSecondMissing: true }).body, {
+    error: "Insufficient permissions",
+    message: "Another administrator has to decide on this one.",
+  });
+  assertEquals(refused({ code: "amount_not_exact", decimals: 6 }, "requestedAmount").body, {
+    error: "Invalid request data",
+    details: [{
+      path: ["requestedAmount"],
+      message: "The amount may have 6 decimal places on this network",
+      code: "not_exact",
+    }],
+  });
+  const unknown = JSON.stringify(errorAnswer("outcome_unknown", { settlementId: "stl_1" }).body);
+  assertMatch(unknown, /^\{"error":"Outcome unknown","message":".+","settlementId":"stl_1"\}$/);
 });

@@ -1,78 +1,80 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { addressOf, HOT_WALLET, testApi } from "../support/api.ts";
+import { addressOf, HOT_WALLET, testsOfOneApi } from "../support/api.ts";
 import { booksFaults, fund, SOMEWHERE } from "../support/books.ts";
-import { DATABASE, testNeeding } from "../support/permissions.ts";
 
-const test = testNeeding(DATABASE);
+const shared = testsOfOneApi("resellers");
 const ADMIN = { permissions: ["read", "write", "payout", "admin:read", "admin:write"] };
 
-test("an administrator makes a reseller, whose withdrawals are pinned to its address", async () => {
-  await using api = await testApi();
-  const admin = await api.addKey(null, ADMIN);
-  const made = await api.call("POST", "/api/resellers", {
-    key: admin,
-    body: { name: "Line", withdrawalAddress: SOMEWHERE, network: "TRX" },
-  });
-  assertEquals(made.status, 201);
-  const { id, merchantId, createdAt, updatedAt, ...rest } = made.body;
-  assertMatch(`${id} ${merchantId} ${createdAt} ${updatedAt}`, /^rsl_\S+ mer_\S+ \S+Z \S+Z$/);
-  assertEquals(rest, { name: "Line", withdrawalAddress: SOMEWHERE, network: "TRX" });
-  await fund(api.sql, api.journal, merchantId, "100");
-  const key = (await api.call("POST", `/api/merchants/${merchantId}/api-keys`, {
-    key: admin,
-    body: { label: "reseller", permissions: ["read", "write", "payout"], role: "RESELLER" },
-  })).body.apiKey;
-  const withdraw = (destination: string) =>
-    api.call("POST", "/api/withdrawals", {
-      key,
-      body: { amount: "10", currency: "USDT", network: "TRX", destination },
+shared(
+  "an administrator makes a reseller, whose withdrawals are pinned to its address",
+  async (api) => {
+    const admin = await api.addKey(null, ADMIN);
+    const made = await api.call("POST", "/api/resellers", {
+      key: admin,
+      body: { name: "Line", withdrawalAddress: SOMEWHERE, network: "TRX" },
     });
-  assertEquals((await withdraw(SOMEWHERE)).body.status, "PENDING_APPROVAL");
-  const elsewhere = await withdraw(addressOf(5));
-  assertEquals(
-    [elsewhere.status, elsewhere.body.error],
-    [400, "Destination does not match the registered withdrawal address"],
-  );
-  const path = `/api/resellers/${id}`;
-  const own = await api.call("PUT", path, { key, body: { withdrawalAddress: addressOf(5) } });
-  assertEquals(own.status, 403);
-  assertEquals((await api.call("PUT", path, { key, body: { name: "Ours" } })).body.name, "Ours");
-  const moved = await api.call("PUT", path, {
-    key: admin,
-    body: { withdrawalAddress: addressOf(5) },
-  });
-  assertEquals(moved.body.withdrawalAddress, addressOf(5));
-  assertEquals((await withdraw(addressOf(5))).status, 201);
-  assertEquals((await withdraw(SOMEWHERE)).status, 400);
-});
-
-test("a reseller is not made of what is wrong, and an account has one at most", async (t) => {
-  await using api = await testApi();
-  const admin = await api.addKey(null, ADMIN);
-  const { id, key } = await api.addMerchant();
-  const good = { name: "x", withdrawalAddress: SOMEWHERE, network: "TRX", merchantId: id };
-  const post = (body: object, caller = admin) =>
-    api.call("POST", "/api/resellers", { key: caller, body });
-  const rows: readonly [object, number][] = [
-    [{ ...good, withdrawalAddress: "nonsense" }, 400],
-    [{ ...good, withdrawalAddress: HOT_WALLET }, 400],
-    [{ ...good, network: "ETH" }, 400],
-    [{ ...good, name: "" }, 400],
-    [{ ...good, extra: 1 }, 400],
-    [{ ...good, merchantId: "mer_none" }, 422],
-    [good, 201],
-    [good, 409],
-  ];
-  for (const [body, status] of rows) {
-    await t.step(`${status} ${JSON.stringify(body)}`, async () => {
-      assertEquals((await post(body)).status, status);
+    assertEquals(made.status, 201);
+    const { id, merchantId, createdAt, updatedAt, ...rest } = made.body;
+    assertMatch(`${id} ${merchantId} ${createdAt} ${updatedAt}`, /^rsl_\S+ mer_\S+ \S+Z \S+Z$/);
+    assertEquals(rest, { name: "Line", withdrawalAddress: SOMEWHERE, network: "TRX" });
+    await fund(api.sql, api.journal, merchantId, "100");
+    const key = (await api.call("POST", `/api/merchants/${merchantId}/api-keys`, {
+      key: admin,
+      body: { label: "reseller", permissions: ["read", "write", "payout"], role: "RESELLER" },
+    })).body.apiKey;
+    const withdraw = (destination: string) =>
+      api.call("POST", "/api/withdrawals", {
+        key,
+        body: { amount: "10", currency: "USDT", network: "TRX", destination },
+      });
+    assertEquals((await withdraw(SOMEWHERE)).body.status, "PENDING_APPROVAL");
+    const elsewhere = await withdraw(addressOf(5));
+    assertEquals(
+      [elsewhere.status, elsewhere.body.error],
+      [400, "Destination does not match the registered withdrawal address"],
+    );
+    const path = `/api/resellers/${id}`;
+    const own = await api.call("PUT", path, { key, body: { withdrawalAddress: addressOf(5) } });
+    assertEquals(own.status, 403);
+    assertEquals((await api.call("PUT", path, { key, body: { name: "Ours" } })).body.name, "Ours");
+    const moved = await api.call("PUT", path, {
+      key: admin,
+      body: { withdrawalAddress: addressOf(5) },
     });
-  }
-  assertEquals((await post({ ...good, name: "y" }, key)).status, 403);
-});
+    assertEquals(moved.body.withdrawalAddress, addressOf(5));
+    assertEquals((await withdraw(addressOf(5))).status, 201);
+    assertEquals((await withdraw(SOMEWHERE)).status, 400);
+  },
+);
 
-test("a reseller sees its own line and earnings, and nobody else's", async () => {
-  await using api = await testApi();
+shared(
+  "a reseller is not made of what is wrong, and an account has one at most",
+  async (api, t) => {
+    const admin = await api.addKey(null, ADMIN);
+    const { id, key } = await api.addMerchant();
+    const good = { name: "x", withdrawalAddress: SOMEWHERE, network: "TRX", merchantId: id };
+    const post = (body: object, caller = admin) =>
+      api.call("POST", "/api/resellers", { key: caller, body });
+    const rows: readonly [object, number][] = [
+      [{ ...good, withdrawalAddress: "nonsense" }, 400],
+      [{ ...good, withdrawalAddress: HOT_WALLET }, 400],
+      [{ ...good, network: "ETH" }, 400],
+      [{ ...good, name: "" }, 400],
+      [{ ...good, extra: 1 }, 400],
+      [{ ...good, merchantId: "mer_none" }, 422],
+      [good, 201],
+      [good, 409],
+    ];
+    for (const [body, status] of rows) {
+      await t.step(`${status} ${JSON.stringify(body)}`, async () => {
+        assertEquals((await post(body)).status, status);
+      });
+    }
+    assertEquals((await post({ ...good, name: "y" }, key)).status, 403);
+  },
+);
+
+shared("a reseller sees its own line and earnings, and nobody else's", async (api) => {
   const admin = await api.addKey(null, ADMIN);
   const make = async (name: string) =>
     (await api.call("POST", "/api/resellers", {

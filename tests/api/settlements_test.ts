@@ -1,10 +1,11 @@
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
-import { addressOf, HOT_WALLET, type TestApi, testApi } from "../support/api.ts";
+import { addressOf, HOT_WALLET, type TestApi, testApi, testsOfOneApi } from "../support/api.ts";
 import { amount, booksFaults, SOMEWHERE } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
+const shared = testsOfOneApi("settlements");
 
 const SETTLEMENT = {
   currency: "USDT",
@@ -42,40 +43,41 @@ async function activate(api: TestApi, merchantId: string, addressId: string): Pr
   assertEquals(outcome.kind, "done");
 }
 
-test("a settlement answers what it costs, is listed once, and not as a withdrawal", async () => {
-  await using api = await testApi();
-  const { key } = await settler(api);
-  const { status, body } = await api.call("POST", "/api/settlements", { key, body: SETTLEMENT });
-  assertEquals(status, 201);
-  const { id, withdrawalId, createdAt, message, history, createdBy, ...rest } = body;
-  assertMatch(id, /^stl_/);
-  assertMatch(withdrawalId, /^wd_/);
-  assertMatch(`${createdAt} ${createdBy}`, /Z key_/);
-  assertEquals(typeof message, "string");
-  assertEquals(rest, {
-    amount: "10.5",
-    currency: "USDT",
-    network: "TRX",
-    status: "PROCESSING",
-    reason: null,
-    destinationAddress: SOMEWHERE,
-    destinationNetwork: "TRX",
-    totalFees: "2",
-    merchantAddress: { address: SOMEWHERE, label: "cold" },
-  });
-  const get = async (path: string) => (await api.call("GET", path, { key })).body;
-  const { settlements, pagination } = await get("/api/settlements");
-  assertEquals(settlements, [{ ...rest, id, withdrawalId, createdAt, history, createdBy }]);
-  assertEquals(pagination, { total: 1, page: 1, limit: 20, pages: 1 });
-  assertEquals((await get("/api/withdrawals")).withdrawals, []);
-  const { transactions } = await get("/api/transactions?type=SETTLEMENT");
-  assertEquals([transactions.length, transactions[0].amount], [1, "-12.5"]);
-  assertEquals((await get("/api/balance?currency=USDT&network=TRX")).available, "87.5");
-  assertEquals(await booksFaults(api.sql), []);
-});
+shared(
+  "a settlement answers what it costs, is listed once, and not as a withdrawal",
+  async (api) => {
+    const { key } = await settler(api);
+    const { status, body } = await api.call("POST", "/api/settlements", { key, body: SETTLEMENT });
+    assertEquals(status, 201);
+    const { id, withdrawalId, createdAt, message, history, createdBy, ...rest } = body;
+    assertMatch(id, /^stl_/);
+    assertMatch(withdrawalId, /^wd_/);
+    assertMatch(`${createdAt} ${createdBy}`, /Z key_/);
+    assertEquals(typeof message, "string");
+    assertEquals(rest, {
+      amount: "10.5",
+      currency: "USDT",
+      network: "TRX",
+      status: "PROCESSING",
+      reason: null,
+      destinationAddress: SOMEWHERE,
+      destinationNetwork: "TRX",
+      totalFees: "2",
+      merchantAddress: { address: SOMEWHERE, label: "cold" },
+    });
+    const get = async (path: string) => (await api.call("GET", path, { key })).body;
+    const { settlements, pagination } = await get("/api/settlements");
+    assertEquals(settlements, [{ ...rest, id, withdrawalId, createdAt, history, createdBy }]);
+    assertEquals(pagination, { total: 1, page: 1, limit: 20, pages: 1 });
+    assertEquals((await get("/api/withdrawals")).withdrawals, []);
+    const { transactions } = await get("/api/transactions?type=SETTLEMENT");
+    assertEquals([transactions.length, transactions[0].amount], [1, "-12.5"]);
+    assertEquals((await get("/api/balance?currency=USDT&network=TRX")).available, "87.5");
+    assertEquals(await booksFaults(api.sql), []);
+  },
+);
 
-test("at the threshold a settlement waits; the merchant may take it back, once", async () => {
-  await using api = await testApi();
+shared("at the threshold a settlement waits; the merchant may take it back, once", async (api) => {
   const { key } = await settler(api, "20002");
   const body = { ...SETTLEMENT, requestedAmount: "10000" };
   const waiting = await api.call("POST", "/api/settlements", { key, body });
@@ -168,8 +170,7 @@ test("an administrator's Idempotency-Key is not the account's own, whoever used 
   assertEquals(await booksFaults(api.sql), []);
 });
 
-test("only an administrator settles for another account", async () => {
-  await using api = await testApi();
+shared("only an administrator settles for another account", async (api) => {
   const { id, key } = await settler(api);
   const other = await api.addMerchant("100");
   const admin = await api.addKey(null, { permissions: ["admin:write"] });
@@ -279,8 +280,7 @@ test("every refusal of a settlement has the status and the text of the interface
   });
 });
 
-test("an address is not active before an administrator says so", async () => {
-  await using api = await testApi();
+shared("an address is not active before an administrator says so", async (api) => {
   const { key, id } = await api.addMerchant("100");
   const added = await api.call("POST", "/api/settlement-addresses", {
     key,
@@ -304,8 +304,7 @@ test("an address is not active before an administrator says so", async () => {
   assertEquals((await create()).status, 201);
 });
 
-test("the whitelist: listed, paged, removed, and nobody else's", async () => {
-  await using api = await testApi();
+shared("the whitelist: listed, paged, removed, and nobody else's", async (api) => {
   const { key } = await api.addMerchant();
   const stranger = await api.addMerchant();
   const add = (body: object, by = key) =>
@@ -332,8 +331,7 @@ test("the whitelist: listed, paged, removed, and nobody else's", async () => {
   assertNotEquals(anew.body.id, ids[0]);
 });
 
-test("what is no address to settle to is refused", async (t) => {
-  await using api = await testApi();
+shared("what is no address to settle to is refused", async (api, t) => {
   const { id, key } = await api.addMerchant();
   await api.sql`
     INSERT INTO hub.address (address, network, merchant_id, address_id, wallet_index)

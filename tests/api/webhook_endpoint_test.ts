@@ -1,8 +1,18 @@
 import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import type { Sql } from "../../ledger/database/connect.ts";
+import {
+  type DeliveryFilter,
+  EVENT_STATUSES,
+  foldEventCounts,
+  listDeliveries,
+} from "../../ledger/outbox/deliveries.ts";
 import { ENDPOINT_POLICY } from "../../ledger/outbox/endpoints.ts";
 import { createOutbox } from "../../ledger/outbox/outbox.ts";
+import { checkBooks } from "../../ledger/reconcile/check_books.ts";
 import { type TestApi, testApi } from "../support/api.ts";
-import { until } from "../support/books.ts";
+import { addMerchant, until } from "../support/books.ts";
+import { testDatabase } from "../support/database.ts";
 import { addEvent, eventState, openHook, openWebhooks } from "../support/hooks.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
@@ -194,3 +204,191 @@ test("a range of events is sent once more: by status, kind and time, bounded, in
   const nobody = await redeliver(dates, admin, "/api/merchants/mer_x/webhook/redeliver");
   assertEquals(nobody.status, 404);
 });
+
+for (const route of ["test", "resume"]) {
+  test(`webhook/${route} has what ran out of retries sent once more`, async () => {
+    let isDown = true;
+    await using hook = openHook(() =>
+      isDown ? new Response("down", { status: 503 }) : Response.json({ ok: true })
+    );
+    await using api = await testApi({ wakeWebhooks: (id) => webhooks.wake(id) });
+    const webhooks = openWebhooks(api.sql);
+    const { id, key } = await listener(api, hook.url);
+    const old = await addEvent(api.sql, id, {
+      status: "FAILED",
+      attempts: 1,
+      createdAt: new Date(Date.now() - 73 * 3_600_000),
+    });
+    const missed = [await addEvent(api.sql, id), await addEvent(api.sql, id)];
+    webhooks.wake(id);
+    for (const event of missed) {
+      await until(async () => (await eventState(api.sql, event)).status === "FAILED");
+    }
+    const path = `/api/merchants/${id}/webhook/${route}`;
+    if (route === "test") {
+      assertEquals((await api.call("POST", path, { key })).body.success, false);
+      for (const event of missed) assertEquals((await eventState(api.sql, event)).status, "FAILED");
+    }
+    isDown = false;
+    assertEquals((await api.call("POST", path, { key })).status, 200);
+    for (const event of missed) {
+      await until(async () => (await eventState(api.sql, event)).status === "DELIVERED");
+    }
+    assertEquals((await eventState(api.sql, old)).status, "FAILED");
+    await webhooks.stop();
+  });
+}
+
+test("a test event is refused while deliveries are off, and has them made up once they are on", async () => {
+  await using hook = openHook();
+  await using api = await testApi();
+  const { id, key } = await listener(api, hook.url);
+  const missed = await addEvent(api.sql, id, { status: "FAILED", attempts: 1 });
+  const turn = (on: boolean) =>
+    api.call("PATCH", `/api/merchants/${id}`, { key, body: { webhookEnabled: on } });
+  await turn(false);
+  const path = `/api/merchants/${id}/webhook/test`;
+  const refused = await api.call("POST", path, { key });
+  assertEquals([refused.status, refused.body.error, refused.body.details], [
+    422,
+    "Validation failed",
+    [{
+      path: ["webhookEnabled"],
+      message: "Callbacks are switched off",
+      code: "switched_off",
+    }],
+  ]);
+  assertEquals((await eventState(api.sql, missed)).status, "FAILED");
+  await turn(true);
+  assertEquals((await api.call("POST", path, { key })).body.success, true);
+  const webhooks = openWebhooks(api.sql);
+  webhooks.start();
+  await until(async () => (await eventState(api.sql, missed)).status === "DELIVERED");
+  await webhooks.stop();
+});
+
+test("an administrator's test event is audited with its outcome, a merchant's own is not", async () => {
+  await using hook = openHook();
+  await using api = await testApi();
+  const { id, key } = await listener(api, hook.url);
+  const admin = await api.addKey(null, { permissions: ["admin:write"] });
+  const path = `/api/merchants/${id}/webhook/test`;
+  await api.call("POST", path, { key });
+  const lines = () =>
+    api.sql`SELECT action, subject, after, request_id FROM hub.audit WHERE merchant_id = ${id}`;
+  assertEquals((await lines()).length, 0);
+  const { body } = await api.call("POST", path, { key: admin });
+  const [line, ...more] = await lines();
+  assertEquals([line?.action, line?.subject, line?.after, more], [
+    "webhook.test",
+    id,
+    { eventId: body.eventId, outcome: "acknowledged" },
+    [],
+  ]);
+  assert(line?.request_id !== null);
+});
+
+test("lastDeliveredAt is the time of the last acknowledgement, whichever event it was for", async () => {
+  await using hook = openHook(({ eventId }) =>
+    eventId === refused ? new Response("no", { status: 500 }) : Response.json({ ok: true })
+  );
+  await using api = await testApi({ wakeWebhooks: (id) => webhooks.wake(id) });
+  const webhooks = openWebhooks(api.sql);
+  const { id, key } = await listener(api, hook.url);
+  const last = async () =>
+    (await api.call("GET", `/api/merchants/${id}/webhook/status`, { key })).body.lastDeliveredAt;
+  assertEquals(await last(), null);
+  const older = await addEvent(api.sql, id, { status: "FAILED", attempts: 1 });
+  const refused = await addEvent(api.sql, id, { status: "FAILED", attempts: 1 });
+  const long = new Date(Date.now() - 3_600_000);
+  await api.sql`
+    UPDATE book.outbox SET status = 'DELIVERED', delivered_at = ${long} WHERE id = ${refused}`;
+  assertEquals(await last(), long.toISOString());
+  // sent again in vain: that it was acknowledged an hour ago stays true
+  const again = (event: string) =>
+    api.call("POST", `/api/webhook-deliveries/${event}/redeliver`, { key });
+  await again(refused);
+  await until(async () => (await eventState(api.sql, refused)).status === "FAILED");
+  assertEquals(await last(), long.toISOString());
+  await again(older);
+  await until(async () => (await eventState(api.sql, older)).status === "DELIVERED");
+  assert(Date.parse(await last()) > long.getTime() + 3_000_000);
+  await webhooks.stop();
+});
+
+const EVENTS = 900;
+const START = Date.parse("2026-03-01T00:00:00Z");
+const STEP_MS = 1_234_567;
+const TYPES = ["deposit.confirmed", "transaction.confirmed"] as const;
+
+test("a page of the delivery log is the same whether counted by buckets or by hand", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const merchantId = await addMerchant(sql);
+  const events = Array.from({ length: EVENTS }, (_, i) => {
+    const at = START + i * STEP_MS;
+    const time = at.toString(16).padStart(12, "0");
+    return {
+      id: `evt_${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${String(i).padStart(12, "0")}`,
+      // booked later than its id was made, as after a message that waited
+      at: at + (i % 5 === 0 ? 900_000 : 0),
+      type: TYPES[i % 2] ?? "",
+      status: i % 97 === 0 ? "FAILED" : i > EVENTS - 30 ? "PENDING" : "DELIVERED",
+    };
+  });
+  await sql`
+    INSERT INTO book.outbox (id, merchant_id, payment_id, type, payload, status, created_at)
+    SELECT id, ${merchantId}, id, type, '{}', 'PENDING', at
+    FROM unnest(${events.map(({ id }) => id)}::text[], ${events.map(({ type }) => type)}::text[],
+      ${
+    events.map(({ at }) => new Date(at).toISOString())
+  }::text[]::timestamptz[]) e(id, type, at)`;
+  for (const status of ["FAILED", "DELIVERED"]) {
+    const ids = events.filter((event) => event.status === status).map(({ id }) => id);
+    await sql`UPDATE book.outbox SET status = ${status} WHERE id = ANY (${ids}::text[])`;
+    if (status === "FAILED") await foldEventCounts(sql);
+  }
+  const newest = events.toReversed();
+  const time = fc.option(
+    fc.integer({ min: -3, max: EVENTS + 3 }).map((steps) => START + steps * STEP_MS),
+    { nil: undefined },
+  );
+  const check = fc.asyncProperty(
+    fc.record({
+      status: fc.constantFrom(undefined, ...EVENT_STATUSES),
+      type: fc.constantFrom(undefined, undefined, ...TYPES),
+      from: time,
+      until: time,
+    }),
+    fc.integer({ min: 1, max: 50 }),
+    fc.constantFrom(1, 7, 100),
+    async (filter: DeliveryFilter, page, limit) => {
+      const matching = newest.filter((event) =>
+        (filter.status === undefined || event.status === filter.status) &&
+        (filter.type === undefined || event.type === filter.type) &&
+        (filter.from === undefined || event.at >= filter.from) &&
+        (filter.until === undefined || event.at < filter.until)
+      ).map(({ id }) => id);
+      const found = await listDeliveries(sql, merchantId, filter, { page, limit });
+      assertEquals(found.total, matching.length);
+      assertEquals(
+        found.rows.map(({ id }) => id),
+        matching.slice((page - 1) * limit, page * limit),
+      );
+    },
+  );
+  await fc.assert(check, { numRuns: 80 });
+  assertEquals(await countFaults(sql), []);
+  // what is pruned is counted no longer
+  await sql`DELETE FROM book.outbox WHERE id = ${events[1]?.id ?? ""}`;
+  await foldEventCounts(sql);
+  assertEquals(await countFaults(sql), []);
+  const { total } = await listDeliveries(sql, merchantId, {}, { page: 1, limit: 1 });
+  assertEquals(total, EVENTS - 1);
+});
+
+/** Kept counts of events that are not those of the events. */
+async function countFaults(sql: Sql) {
+  const rule = "kept counts of events are those of the events";
+  return (await checkBooks(sql)).find((result) => result.rule === rule)?.differences;
+}

@@ -1,15 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
 import { Decimal } from "decimal.js";
 import fc from "fast-check";
-import { testApi } from "../support/api.ts";
+import { testsOfOneApi } from "../support/api.ts";
 import { booksFaults, fund } from "../support/books.ts";
-import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { endPayout, pay } from "./support/chain.ts";
 import { issueAddress, openOffice, openShop, PAYOUT } from "./support/shop.ts";
 import { decimal } from "./support/shape.ts";
 import { suite } from "./support/suite.ts";
 
-const test = testNeeding(DATABASE);
+const shared = testsOfOneApi("contract: amounts");
 const rule = suite("Money");
 
 const Exact = Decimal.clone({ precision: 80, toExpNeg: -80, toExpPos: 80 });
@@ -27,67 +26,71 @@ const rate = fc.bigInt({ min: 0n, max: 10n ** 17n }).map((units) =>
   new Exact(units.toString()).div("1e18").toFixed()
 );
 
-test("Money: fees are rounded half up to the token, and grossAmount = amount + totalFees", async () => {
-  await using api = await testApi();
-  const office = await openOffice(api);
-  await fc.assert(
-    fc.asyncProperty(
-      usdt(1_000_000n, 10n ** 15n),
-      rate,
-      usdt(0n, 10n ** 8n),
-      async (amount, markupRate, baseFee) => {
-        const set = await office.post("/api/admin/withdrawal-fees", { markupRate, baseFee });
-        assertEquals(set.status, 200);
-        const { status, body } = await office.put("/api/admin/withdrawal-fees", {
-          amount,
-          currency: "USDT",
-          network: "TRX",
-        });
-        assertEquals(status, 200);
-        const { feeInfo } = body;
-        const { feeBreakdown } = feeInfo;
-        const markup = new Exact(amount).times(markupRate).toDecimalPlaces(
-          6,
-          Decimal.ROUND_HALF_UP,
-        );
-        assertEquals(feeBreakdown.markupAmount, markup.toFixed());
-        assertEquals(feeBreakdown.baseFee, new Exact(baseFee).toFixed());
-        const total = markup.plus(baseFee).plus(feeBreakdown.networkFee);
-        assertEquals([feeInfo.totalFees, feeBreakdown.totalFee], [
-          total.toFixed(),
-          total.toFixed(),
-        ]);
-        assertEquals(feeInfo.netAmount, new Exact(amount).toFixed());
-        assertEquals(feeInfo.grossAmount, new Exact(amount).plus(total).toFixed());
-        for (const value of [feeInfo.grossAmount, feeInfo.netAmount, feeInfo.totalFees]) {
-          assert(decimal(value), value);
-        }
-      },
-    ),
-    { numRuns: 60 },
-  );
-});
+shared(
+  "Money: fees are rounded half up to the token, and grossAmount = amount + totalFees",
+  async (api) => {
+    const office = await openOffice(api);
+    await fc.assert(
+      fc.asyncProperty(
+        usdt(1_000_000n, 10n ** 15n),
+        rate,
+        usdt(0n, 10n ** 8n),
+        async (amount, markupRate, baseFee) => {
+          const set = await office.post("/api/admin/withdrawal-fees", { markupRate, baseFee });
+          assertEquals(set.status, 200);
+          const { status, body } = await office.put("/api/admin/withdrawal-fees", {
+            amount,
+            currency: "USDT",
+            network: "TRX",
+          });
+          assertEquals(status, 200);
+          const { feeInfo } = body;
+          const { feeBreakdown } = feeInfo;
+          const markup = new Exact(amount).times(markupRate).toDecimalPlaces(
+            6,
+            Decimal.ROUND_HALF_UP,
+          );
+          assertEquals(feeBreakdown.markupAmount, markup.toFixed());
+          assertEquals(feeBreakdown.baseFee, new Exact(baseFee).toFixed());
+          const total = markup.plus(baseFee).plus(feeBreakdown.networkFee);
+          assertEquals([feeInfo.totalFees, feeBreakdown.totalFee], [
+            total.toFixed(),
+            total.toFixed(),
+          ]);
+          assertEquals(feeInfo.netAmount, new Exact(amount).toFixed());
+          assertEquals(feeInfo.grossAmount, new Exact(amount).plus(total).toFixed());
+          for (const value of [feeInfo.grossAmount, feeInfo.netAmount, feeInfo.totalFees]) {
+            assert(decimal(value), value);
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+  },
+);
 
-test("Money: a withdrawal debits grossAmount, and its refund returns exactly that", async () => {
-  await using api = await testApi();
-  const office = await openOffice(api);
-  await office.post("/api/admin/withdrawal-fees", { markupRate: "0.0033", baseFee: "0.7" });
-  const shop = await openShop(api, { funds: "100000" });
-  await fc.assert(
-    fc.asyncProperty(usdt(1_000_000n, 10n ** 10n), async (amount) => {
-      const [before] = await shop.balance();
-      const { status, body } = await shop.post("/api/withdrawals", { ...PAYOUT, amount });
-      assertEquals(status, 201);
-      assertEquals(body.amount, new Exact(amount).toFixed());
-      const [reserved] = await shop.balance();
-      assertEquals(reserved, new Exact(before).minus(body.feeInfo.grossAmount).toFixed());
-      await endPayout(api, body.withdrawalId, "failed");
-      assertEquals(await shop.balance(), [before, "0"]);
-    }),
-    { numRuns: 15 },
-  );
-  assertEquals(await booksFaults(api.sql), []);
-});
+shared(
+  "Money: a withdrawal debits grossAmount, and its refund returns exactly that",
+  async (api) => {
+    const office = await openOffice(api);
+    await office.post("/api/admin/withdrawal-fees", { markupRate: "0.0033", baseFee: "0.7" });
+    const shop = await openShop(api, { funds: "100000" });
+    await fc.assert(
+      fc.asyncProperty(usdt(1_000_000n, 10n ** 10n), async (amount) => {
+        const [before] = await shop.balance();
+        const { status, body } = await shop.post("/api/withdrawals", { ...PAYOUT, amount });
+        assertEquals(status, 201);
+        assertEquals(body.amount, new Exact(amount).toFixed());
+        const [reserved] = await shop.balance();
+        assertEquals(reserved, new Exact(before).minus(body.feeInfo.grossAmount).toFixed());
+        await endPayout(api, body.withdrawalId, "failed");
+        assertEquals(await shop.balance(), [before, "0"]);
+      }),
+      { numRuns: 15 },
+    );
+    assertEquals(await booksFaults(api.sql), []);
+  },
+);
 
 rule("a deposit credits its amount minus the commission, rounded half up, capped", async (api) => {
   await fc.assert(

@@ -2,12 +2,13 @@ import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert"
 import { ADMIN_SUBJECTS } from "../../api/http/permission.ts";
 import { OPERATIONS } from "../../api/routes.ts";
 import type { Access, Route } from "../../api/http/route.ts";
-import { testApi } from "../support/api.ts";
+import { testsOfOneApi } from "../support/api.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { openOffice, openReseller, openShop, PAYOUT } from "./support/shop.ts";
 import { suite } from "./support/suite.ts";
 
 const test = testNeeding(DATABASE);
+const shared = testsOfOneApi("contract: authentication");
 const rule = suite("Authentication");
 
 rule("1: the key is sent raw or as Bearer", async (api) => {
@@ -20,25 +21,27 @@ rule("1: the key is sent raw or as Bearer", async (api) => {
   }
 });
 
-test("Authentication 2: a missing or invalid key is 401 on every route but the public ones", async () => {
-  await using api = await testApi();
-  const shop = await openShop(api);
-  const revoked = await api.addKey(shop.id);
-  await api.sql`UPDATE hub.api_key SET revoked_at = now() WHERE label = 'test' AND id = (
+shared(
+  "Authentication 2: a missing or invalid key is 401 on every route but the public ones",
+  async (api) => {
+    const shop = await openShop(api);
+    const revoked = await api.addKey(shop.id);
+    await api.sql`UPDATE hub.api_key SET revoked_at = now() WHERE label = 'test' AND id = (
     SELECT max(id) FROM hub.api_key)`;
-  const expired = await api.addKey(shop.id, { expiresAt: new Date(Date.now() - 1_000) });
-  const foreign = await api.addKey(shop.id, { environment: "production" });
-  for (const route of Object.values(OPERATIONS)) {
-    if (route.access.scope === "public") continue;
-    const path = route.path.replaceAll(/\{\w+\}/g, shop.id);
-    const missing = await api.call(route.method, path);
-    assertEquals([missing.status, missing.body.error], [401, "Authentication required"], path);
-  }
-  for (const key of [revoked, expired, foreign, `${shop.key}x`, "nonsense"]) {
-    const { status, body } = await api.call("GET", "/api/balance", { key });
-    assertEquals([status, body.error], [401, "Unauthorized"]);
-  }
-});
+    const expired = await api.addKey(shop.id, { expiresAt: new Date(Date.now() - 1_000) });
+    const foreign = await api.addKey(shop.id, { environment: "production" });
+    for (const route of Object.values(OPERATIONS)) {
+      if (route.access.scope === "public") continue;
+      const path = route.path.replaceAll(/\{\w+\}/g, shop.id);
+      const missing = await api.call(route.method, path);
+      assertEquals([missing.status, missing.body.error], [401, "Authentication required"], path);
+    }
+    for (const key of [revoked, expired, foreign, `${shop.key}x`, "nonsense"]) {
+      const { status, body } = await api.call("GET", "/api/balance", { key });
+      assertEquals([status, body.error], [401, "Unauthorized"]);
+    }
+  },
+);
 
 test("Authentication 1: only the hosted page, health and the reference need no key", () => {
   const open = Object.values(OPERATIONS).filter(({ access }) => access.scope === "public")
@@ -86,8 +89,7 @@ function knock(route: Route, merchantId: string) {
   return { path, body: route.body === null ? {} : { raw: "[" } };
 }
 
-test("Authentication 3: each permission opens its routes and no others", async (t) => {
-  await using api = await testApi();
+shared("Authentication 3: each permission opens its routes and no others", async (api, t) => {
   const shop = await openShop(api);
   await api.sql`
     UPDATE book.merchant SET rate_limits = '{"withdrawals": 0, "deposits": 0, "transactions": 0}'

@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { testApi } from "../support/api.ts";
+import { testApi, testsOfOneApi } from "../support/api.ts";
 import { booksFaults, SOMEWHERE } from "../support/books.ts";
-import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { endPayout, eventsOf, pay } from "./support/chain.ts";
 import {
   issueAddress,
@@ -12,8 +11,10 @@ import {
   whitelist,
 } from "./support/shop.ts";
 import { suite } from "./support/suite.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
+const shared = testsOfOneApi("contract: crediting");
 const rule = suite("Crediting");
 
 rule("1: the percentage commission is charged and recorded at its rate", async (api) => {
@@ -99,44 +100,46 @@ rule("4: a top-up is pending until its sweep", async (api) => {
   assertEquals(await booksFaults(api.sql), []);
 });
 
-test("Crediting 5: the debit is amount + commission + networkFee, locked at submission", async () => {
-  await using api = await testApi();
-  const office = await openOffice(api);
-  await office.post("/api/admin/withdrawal-fees", { baseFee: "0.25", markupRate: "0.002" });
-  await office.put("/api/admin/pairs", { currency: "USDT", network: "TRX", networkFee: "1.5" });
-  const shop = await openShop(api, { funds: "200" });
-  const { body } = await shop.post("/api/withdrawals", { ...PAYOUT, amount: "100.0005" });
-  assertEquals(body.feeInfo, {
-    grossAmount: "101.950501",
-    netAmount: "100.0005",
-    totalFees: "1.950001",
-    feeBreakdown: {
-      baseFee: "0.25",
-      markupRate: "0.002",
-      markupAmount: "0.200001",
+shared(
+  "Crediting 5: the debit is amount + commission + networkFee, locked at submission",
+  async (api) => {
+    const office = await openOffice(api);
+    await office.post("/api/admin/withdrawal-fees", { baseFee: "0.25", markupRate: "0.002" });
+    await office.put("/api/admin/pairs", { currency: "USDT", network: "TRX", networkFee: "1.5" });
+    const shop = await openShop(api, { funds: "200" });
+    const { body } = await shop.post("/api/withdrawals", { ...PAYOUT, amount: "100.0005" });
+    assertEquals(body.feeInfo, {
+      grossAmount: "101.950501",
+      netAmount: "100.0005",
+      totalFees: "1.950001",
+      feeBreakdown: {
+        baseFee: "0.25",
+        markupRate: "0.002",
+        markupAmount: "0.200001",
+        networkFee: "1.5",
+        totalFee: "1.950001",
+      },
+    });
+    assertEquals(await shop.balance(), ["98.049499", "0"]);
+    await office.put("/api/admin/pairs", { currency: "USDT", network: "TRX", networkFee: "9" });
+    await office.post("/api/admin/withdrawal-fees", { baseFee: "5" });
+    await endPayout(api, body.withdrawalId, "paid");
+    const row = await shop.newest("withdrawals");
+    assertEquals([row.fee, row.commission, row.commissionRate], ["1.5", "0.450001", "0.002"]);
+    assertEquals(await shop.balance(), ["98.049499", "0"], "the quoted fee is charged");
+    const [event] = (await eventsOf(api, shop.id)).filter(({ type }) =>
+      type === "withdrawal.confirmed"
+    );
+    assertEquals(event?.body.feeCharges, {
+      amount: "0.450001",
+      percentage: "0.002",
+      type: "HYBRID",
       networkFee: "1.5",
-      totalFee: "1.950001",
-    },
-  });
-  assertEquals(await shop.balance(), ["98.049499", "0"]);
-  await office.put("/api/admin/pairs", { currency: "USDT", network: "TRX", networkFee: "9" });
-  await office.post("/api/admin/withdrawal-fees", { baseFee: "5" });
-  await endPayout(api, body.withdrawalId, "paid");
-  const row = await shop.newest("withdrawals");
-  assertEquals([row.fee, row.commission, row.commissionRate], ["1.5", "0.450001", "0.002"]);
-  assertEquals(await shop.balance(), ["98.049499", "0"], "the quoted fee is charged");
-  const [event] = (await eventsOf(api, shop.id)).filter(({ type }) =>
-    type === "withdrawal.confirmed"
-  );
-  assertEquals(event?.body.feeCharges, {
-    amount: "0.450001",
-    percentage: "0.002",
-    type: "HYBRID",
-    networkFee: "1.5",
-  });
-  assertEquals(event?.body.receivableAmount, "99.550499");
-  assertEquals(await booksFaults(api.sql), []);
-});
+    });
+    assertEquals(event?.body.receivableAmount, "99.550499");
+    assertEquals(await booksFaults(api.sql), []);
+  },
+);
 
 test("Crediting 6: a settlement follows the same fees and drains only its own pair", async () => {
   await using api = await testApi();

@@ -1,9 +1,10 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { testApi } from "../support/api.ts";
+import { testApi, testsOfOneApi } from "../support/api.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { openOffice, openShop, PAYOUT, type Shop } from "./support/shop.ts";
 
 const test = testNeeding(DATABASE);
+const shared = testsOfOneApi("contract: limits");
 
 /** Requests of one kind, as fast as they go; the first that is turned away and how many passed. */
 async function exhaust(request: () => ReturnType<Shop["get"]>, bound: number) {
@@ -93,8 +94,7 @@ test("Limits: an administrator's override holds at once; 0 is unlimited, null th
   assertEquals(await limit(), "50");
 });
 
-test("Limits: page size is at most 100; defaults are those of each endpoint", async () => {
-  await using api = await testApi();
+shared("Limits: page size is at most 100; defaults are those of each endpoint", async (api) => {
   const shop = await openShop(api);
   const defaults = { deposits: 10, withdrawals: 10, transactions: 20, settlements: 20 };
   for (const [list, limit] of Object.entries(defaults)) {
@@ -110,32 +110,34 @@ test("Limits: page size is at most 100; defaults are those of each endpoint", as
   }
 });
 
-test("Limits: a deposit amount has at most 18 decimals, credited to the last one", async () => {
-  await using api = await testApi();
-  const shop = await openShop(api);
-  const create = async (amount: string) => {
-    const { status, body } = await shop.post("/api/deposits", {
-      amount,
-      currency: "USDT",
-      network: "TRX",
-      source: "bank",
-    });
-    return [status, body.amount ?? body.error];
-  };
-  const office = await openOffice(api);
-  assertEquals(await create("1.000000000000000001"), [201, "1.000000000000000001"]);
-  assertEquals(await create("2.50"), [201, "2.5"]);
-  assertEquals(await shop.balance(), ["0", "3.500000000000000001"]);
-  const { body } = await shop.get("/api/deposits");
-  for (const { id } of body.deposits) {
-    assertEquals((await office.post(`/api/admin/deposits/${id}/confirm`)).status, 200);
-  }
-  assertEquals(await shop.balance(), ["3.500000000000000001", "0"]);
-  // what a chain cannot carry stays: a withdrawal is exact in the token's 6 decimals
-  const [row] = (await shop.get("/api/balance?network=TRX")).body.balances;
-  assertEquals(row.maxWithdrawable, "2.5");
-  const dust = await shop.post("/api/withdrawals", { ...PAYOUT, amount: "1.000000000000000001" });
-  assertEquals([dust.status, dust.body.error], [400, "Invalid request data"]);
-  assertEquals(await create("1.0000000000000000001"), [400, "Invalid request data"]);
-  assertEquals(await create("0"), [400, "Invalid request data"]);
-});
+shared(
+  "Limits: a deposit amount has at most 18 decimals, credited to the last one",
+  async (api) => {
+    const shop = await openShop(api);
+    const create = async (amount: string) => {
+      const { status, body } = await shop.post("/api/deposits", {
+        amount,
+        currency: "USDT",
+        network: "TRX",
+        source: "bank",
+      });
+      return [status, body.amount ?? body.error];
+    };
+    const office = await openOffice(api);
+    assertEquals(await create("1.000000000000000001"), [201, "1.000000000000000001"]);
+    assertEquals(await create("2.50"), [201, "2.5"]);
+    assertEquals(await shop.balance(), ["0", "3.500000000000000001"]);
+    const { body } = await shop.get("/api/deposits");
+    for (const { id } of body.deposits) {
+      assertEquals((await office.post(`/api/admin/deposits/${id}/confirm`)).status, 200);
+    }
+    assertEquals(await shop.balance(), ["3.500000000000000001", "0"]);
+    // what a chain cannot carry stays: a withdrawal is exact in the token's 6 decimals
+    const [row] = (await shop.get("/api/balance?network=TRX")).body.balances;
+    assertEquals(row.maxWithdrawable, "2.5");
+    const dust = await shop.post("/api/withdrawals", { ...PAYOUT, amount: "1.000000000000000001" });
+    assertEquals([dust.status, dust.body.error], [400, "Invalid request data"]);
+    assertEquals(await create("1.0000000000000000001"), [400, "Invalid request data"]);
+    assertEquals(await create("0"), [400, "Invalid request data"]);
+  },
+);

@@ -4,9 +4,9 @@ import fc from "fast-check";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { testApi } from "../support/api.ts";
 import { booksFaults, SOMEWHERE } from "../support/books.ts";
-import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { endPayout, pay, vanish } from "./support/chain.ts";
 import { issueAddress, openOffice, openShop, PAYOUT, type Shop } from "./support/shop.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
 
@@ -212,7 +212,10 @@ test("Transactions: running balances stay exact through refunds, late confirmati
         const shop = await openShop(api, { rate: "0.0123" });
         if (beneficiary !== null) {
           const line = { resellerId: reseller.id, marginRate: "0.25", beneficiary };
-          assertEquals((await office.put(`/api/merchants/${shop.id}/reseller`, line)).status, 200);
+          assertEquals(
+            (await office.put(`/api/merchants/${shop.id}/reseller`, line)).status,
+            200,
+          );
         }
         const address = await issueAddress(shop);
         const seen: [string, string][] = [];

@@ -1,7 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { testApi } from "../support/api.ts";
+import { testApi, testsOfOneApi } from "../support/api.ts";
 import { booksFaults, SOMEWHERE } from "../support/books.ts";
-import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { endPayout, pay } from "./support/chain.ts";
 import {
   assertFields,
@@ -23,12 +22,13 @@ import {
   whitelist,
 } from "./support/shop.ts";
 import { suite } from "./support/suite.ts";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
+const shared = testsOfOneApi("contract: reading endpoints");
 const rule = suite("Reading");
 
-test("GET /api/balance: both parameters give a row, one or none a filtered list", async () => {
-  await using api = await testApi();
+shared("GET /api/balance: both parameters give a row, one or none a filtered list", async (api) => {
   const [shop, office] = [await openShop(api, { funds: "100" }), await openOffice(api)];
   const get = async (query: string) => (await shop.get(`/api/balance${query}`)).body;
   assertEquals(Object.keys(await get("?currency=USDT&network=TRX")).toSorted(), [

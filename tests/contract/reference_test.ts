@@ -9,10 +9,11 @@ import { exampleOf } from "../../api/http/example.ts";
 import { EVENT_TYPES } from "../../webhooks/event_type.ts";
 import { eventFaults, exampleFaults } from "../support/documented.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
-import { testApi } from "../support/api.ts";
+import { testsOfOneApi } from "../support/api.ts";
 import { resolvedReference } from "../support/resolved_reference.ts";
 
 const test = testNeeding(DATABASE);
+const shared = testsOfOneApi("contract: reference");
 
 test("reference: the document is valid OpenAPI 3.1", async () => {
   const result = await new Validator().validate(toJsonObject(openApiDocument(OPERATIONS)));
@@ -169,45 +170,51 @@ const CHANGE_DATES = [
   "2026-05-05",
 ];
 
-test("versioning: the reference shows the dated change record and the latest date, without a key", async () => {
-  await using api = await testApi();
-  const { status, body, headers } = await api.call("GET", "/api/openapi.json");
-  assertEquals(status, 200);
-  assertMatch(headers.get("content-type") ?? "", /^application\/json/);
-  assertEquals(body.openapi, "3.1.0");
-  assertEquals(body.info.version, CHANGE_DATES[0]);
-  assertEquals(
-    body.info["x-change-record"].map(({ date }: { date: string }) => date),
-    CHANGE_DATES,
-  );
-  assertEquals(body, toJsonObject(openApiDocument(OPERATIONS)));
-  for (const path of Object.keys(body.paths)) assert(!/\/v\d/.test(path), "no version segment");
+shared(
+  "versioning: the reference shows the dated change record and the latest date, without a key",
+  async (api) => {
+    const { status, body, headers } = await api.call("GET", "/api/openapi.json");
+    assertEquals(status, 200);
+    assertMatch(headers.get("content-type") ?? "", /^application\/json/);
+    assertEquals(body.openapi, "3.1.0");
+    assertEquals(body.info.version, CHANGE_DATES[0]);
+    assertEquals(
+      body.info["x-change-record"].map(({ date }: { date: string }) => date),
+      CHANGE_DATES,
+    );
+    assertEquals(body, toJsonObject(openApiDocument(OPERATIONS)));
+    for (const path of Object.keys(body.paths)) assert(!/\/v\d/.test(path), "no version segment");
 
-  const page = await api.call("GET", "/api/docs");
-  assertEquals(page.status, 200);
-  assertMatch(page.headers.get("content-type") ?? "", /^text\/html/);
-  assertMatch(page.body, /Latest change: <time datetime="2026-11-22">/);
-  for (const date of CHANGE_DATES) assertStringIncludes(page.body, date);
-});
+    const page = await api.call("GET", "/api/docs");
+    assertEquals(page.status, 200);
+    assertMatch(page.headers.get("content-type") ?? "", /^text\/html/);
+    assertMatch(page.body, /Latest change: <time datetime="2026-11-22">/);
+    for (const date of CHANGE_DATES) assertStringIncludes(page.body, date);
+  },
+);
 
-test("versioning: the interactive reference loads nothing from elsewhere and runs nothing inline", async () => {
-  await using api = await testApi();
-  const page = await api.call("GET", "/api/docs");
-  const policy = page.headers.get("content-security-policy") ?? "";
-  assertStringIncludes(policy, "default-src 'none'");
-  assertStringIncludes(policy, "script-src 'self'");
-  assert(!/unsafe|https?:|\*/.test(policy), policy);
-  const loaded = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url as string);
-  assert(loaded.length > 4);
-  assert(!/<script(?![^>]*\bsrc=)|\son\w+=|<style|\sstyle=/.test(page.body), "inline code");
-  for (const url of loaded) {
-    assert(url.startsWith("/") || url === "data:,", url);
-    if (!url.startsWith("/api/docs/")) continue;
-    const file = await api.call("GET", url);
-    assertEquals(file.status, 200, url);
-    assertMatch(file.headers.get("content-type") ?? "", /^text\/(javascript|css)/);
-    assert(!file.body.includes("@import"), "a style sheet that loads others");
-  }
-  assertEquals((await api.call("GET", "/api/docs/package.json")).status, 404);
-  assertEquals((await api.call("GET", "/api/docs/..%2f..%2fdeno.json")).status, 404);
-});
+shared(
+  "versioning: the interactive reference loads nothing from elsewhere and runs nothing inline",
+  async (api) => {
+    const page = await api.call("GET", "/api/docs");
+    const policy = page.headers.get("content-security-policy") ?? "";
+    assertStringIncludes(policy, "default-src 'none'");
+    assertStringIncludes(policy, "script-src 'self'");
+    assert(!/unsafe|https?:|\*/.test(policy), policy);
+    const loaded = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) =>
+      url as string
+    );
+    assert(loaded.length > 4);
+    assert(!/<script(?![^>]*\bsrc=)|\son\w+=|<style|\sstyle=/.test(page.body), "inline code");
+    for (const url of loaded) {
+      assert(url.startsWith("/") || url === "data:,", url);
+      if (!url.startsWith("/api/docs/")) continue;
+      const file = await api.call("GET", url);
+      assertEquals(file.status, 200, url);
+      assertMatch(file.headers.get("content-type") ?? "", /^text\/(javascript|css)/);
+      assert(!file.body.includes("@import"), "a style sheet that loads others");
+    }
+    assertEquals((await api.call("GET", "/api/docs/package.json")).status, 404);
+    assertEquals((await api.call("GET", "/api/docs/..%2f..%2fdeno.json")).status, 404);
+  },
+);

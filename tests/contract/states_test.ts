@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { commitSigned } from "../support/commit_signed.ts";
-import { testApi } from "../support/api.ts";
+import { testApi, testsOfOneApi } from "../support/api.ts";
 import { booksFaults } from "../support/books.ts";
 import { eventFaults } from "../support/documented.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -17,6 +17,7 @@ import {
 import { suite } from "./support/suite.ts";
 
 const test = testNeeding(DATABASE);
+const shared = testsOfOneApi("contract: states");
 const rule = suite("States");
 
 /** Names of the events a merchant was told, those of statement lines aside, each documented. */
@@ -133,46 +134,51 @@ rule("Withdrawal: FAILED refunds amount and fees and releases the referenceId", 
   assertEquals(await booksFaults(api.sql), []);
 });
 
-test("States, Withdrawal: a reseller's is PENDING_APPROVAL, then PENDING or CANCELLED", async () => {
-  await using api = await testApi();
-  const reseller = await openReseller(api, "100");
-  const create = async (referenceId: string) => {
-    const { status, body } = await reseller.post("/api/withdrawals", { ...PAYOUT, referenceId });
-    assertEquals([status, body.status], [201, "PENDING_APPROVAL"]);
-    return body.withdrawalId as string;
-  };
-  const [approved, rejected, taken] = [await create("a"), await create("b"), await create("c")];
-  assertEquals(await reseller.balance(), ["64", "0"]);
-  const queued = await api.sql`SELECT 1 FROM book.outgoing`;
-  assertEquals(queued.length, 0, "the payout is submitted only after approval");
-  const waiting = await reseller.get("/api/withdrawals?status=PENDING_APPROVAL");
-  assertEquals(waiting.body.pagination.total, 3);
-  const { office } = reseller;
-  const approve = () => office.post(`/api/admin/withdrawals/${approved}/approve`);
-  for (const { status, body } of [await approve(), await approve()]) {
-    assertEquals([status, body.status], [200, "PENDING"], "approving twice is idempotent");
-  }
-  assertEquals((await api.sql`SELECT 1 FROM book.outgoing`).length, 1);
-  const reject = await office.post(`/api/admin/withdrawals/${rejected}/reject`, { reason: "no" });
-  assertEquals([reject.status, reject.body.status], [200, "CANCELLED"]);
-  const late = await office.post(`/api/admin/withdrawals/${rejected}/approve`);
-  assertEquals(late.status, 409, "approving after reject");
-  assertMatch(late.body.message, /CANCELLED.*PENDING/);
-  assertEquals((await reseller.post(`/api/withdrawals/${taken}/cancel`)).body.status, "CANCELLED");
-  assertEquals((await reseller.post(`/api/withdrawals/${approved}/cancel`)).status, 409);
-  assertEquals(await reseller.balance(), ["88", "0"]);
-  const reasons = (await eventsOf(api, reseller.id))
-    .filter(({ type }) => type === "withdrawal.failed").map(({ body }) => body.reason);
-  assertEquals(reasons, ["Rejected: no", "Cancelled"]);
-  assertEquals(
-    (await reseller.post("/api/withdrawals", { ...PAYOUT, referenceId: "b" })).status,
-    201,
-  );
-  await endPayout(api, approved, "paid");
-  const { body } = await reseller.get("/api/withdrawals?status=CONFIRMED");
-  assertEquals(body.withdrawals.map((row: { id: string }) => row.id), [approved]);
-  assertEquals(await booksFaults(api.sql), []);
-});
+shared(
+  "States, Withdrawal: a reseller's is PENDING_APPROVAL, then PENDING or CANCELLED",
+  async (api) => {
+    const reseller = await openReseller(api, "100");
+    const create = async (referenceId: string) => {
+      const { status, body } = await reseller.post("/api/withdrawals", { ...PAYOUT, referenceId });
+      assertEquals([status, body.status], [201, "PENDING_APPROVAL"]);
+      return body.withdrawalId as string;
+    };
+    const [approved, rejected, taken] = [await create("a"), await create("b"), await create("c")];
+    assertEquals(await reseller.balance(), ["64", "0"]);
+    const queued = await api.sql`SELECT 1 FROM book.outgoing`;
+    assertEquals(queued.length, 0, "the payout is submitted only after approval");
+    const waiting = await reseller.get("/api/withdrawals?status=PENDING_APPROVAL");
+    assertEquals(waiting.body.pagination.total, 3);
+    const { office } = reseller;
+    const approve = () => office.post(`/api/admin/withdrawals/${approved}/approve`);
+    for (const { status, body } of [await approve(), await approve()]) {
+      assertEquals([status, body.status], [200, "PENDING"], "approving twice is idempotent");
+    }
+    assertEquals((await api.sql`SELECT 1 FROM book.outgoing`).length, 1);
+    const reject = await office.post(`/api/admin/withdrawals/${rejected}/reject`, { reason: "no" });
+    assertEquals([reject.status, reject.body.status], [200, "CANCELLED"]);
+    const late = await office.post(`/api/admin/withdrawals/${rejected}/approve`);
+    assertEquals(late.status, 409, "approving after reject");
+    assertMatch(late.body.message, /CANCELLED.*PENDING/);
+    assertEquals(
+      (await reseller.post(`/api/withdrawals/${taken}/cancel`)).body.status,
+      "CANCELLED",
+    );
+    assertEquals((await reseller.post(`/api/withdrawals/${approved}/cancel`)).status, 409);
+    assertEquals(await reseller.balance(), ["88", "0"]);
+    const reasons = (await eventsOf(api, reseller.id))
+      .filter(({ type }) => type === "withdrawal.failed").map(({ body }) => body.reason);
+    assertEquals(reasons, ["Rejected: no", "Cancelled"]);
+    assertEquals(
+      (await reseller.post("/api/withdrawals", { ...PAYOUT, referenceId: "b" })).status,
+      201,
+    );
+    await endPayout(api, approved, "paid");
+    const { body } = await reseller.get("/api/withdrawals?status=CONFIRMED");
+    assertEquals(body.withdrawals.map((row: { id: string }) => row.id), [approved]);
+    assertEquals(await booksFaults(api.sql), []);
+  },
+);
 
 /** States that a settlement shows it was in. */
 function passed({ history }: { readonly history: readonly { readonly status: string }[] }) {

@@ -30,6 +30,7 @@ import { createSender } from "../../webhooks/sender.ts";
 import { addMerchant, amount, emptyFeeBoard, fund, openJournal } from "./books.ts";
 import { testDatabase } from "./database.ts";
 import { responseFaults } from "./documented.ts";
+import { DATABASE, testNeeding } from "./permissions.ts";
 
 /** Key of the signatures of upstream systems in these tests. */
 export const INGEST_SECRET = "the key of upstream systems, in tests";
@@ -218,4 +219,22 @@ export async function testApi(
       await database[Symbol.asyncDispose]();
     },
   };
+}
+
+/** A test that is given an interface. */
+type ApiTest = (api: TestApi, t: Deno.TestContext) => Promise<void>;
+
+/**
+ * Declares tests that share one interface and its database: those of a file that change no setting
+ * and count nothing but what they made. They run one after the other, as steps of one test.
+ *
+ * @param name of the group
+ */
+export function testsOfOneApi(name: string): (name: string, body: ApiTest) => void {
+  const tests: { readonly name: string; readonly body: ApiTest }[] = [];
+  testNeeding(DATABASE)(name, async (t) => {
+    await using api = await testApi();
+    for (const { name, body } of tests) await t.step(name, (step) => body(api, step));
+  });
+  return (name, body) => void tests.push({ name, body });
 }
