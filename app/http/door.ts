@@ -18,8 +18,7 @@ const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 500;
 /**
  * Connections accepted in so many milliseconds while there is no place left: each costs the end of
- * another one, and whoever has a connection shares the thread with all of them. Others wait in the
- * system's queue.
+ * another one, and all open connections share the thread. Others wait in the system's queue.
  */
 const FULL_PACE = 32;
 const FULL_PACE_MS = 25;
@@ -53,7 +52,7 @@ export interface DoorOptions {
   readonly fetch: Fetch;
   /** The answer where `fetch` threw. */
   readonly failed: (error: unknown) => Response;
-  /** What is answered to a request whose connection was ended already; no client hears it. */
+  /** The answer to a request whose connection was ended already; no client receives it. */
   readonly tooLate: () => Response;
 }
 
@@ -67,7 +66,7 @@ export class Door {
   readonly #served = new Set<Live>();
   readonly #accepting: Promise<void>;
   readonly #checks: ReturnType<typeof setInterval>;
-  /** What clients are given goes by it; a thread that is held makes no client slow. */
+  /** Clock of the time that clients are given; a thread that is held makes no client slow. */
   readonly #clock = new ServedClock();
   /** Counts and states, for metrics and readiness. */
   readonly connections: Connections;

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { batcher } from "../../ledger/database/batcher.ts";
 
-/** A load that ends when it is told to. */
+/** A load that ends when the test ends it. */
 function heldLoad() {
   const calls: { keys: readonly string[]; end: (fault?: Error) => void }[] = [];
   const load = (keys: readonly string[]) =>

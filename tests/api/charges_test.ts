@@ -270,7 +270,7 @@ test("earnings are the margins of the account, in whatever part they came to it"
   ) {
     assertEquals(await earnings(merchant.id, merchant.key, query), [whole], query);
   }
-  // the line changes: from now on somebody else earns the shares
+  // the beneficiary changes: from now on the reseller earns the shares
   await api.sql`
     UPDATE book.merchant SET margin_beneficiary = ${reseller.id} WHERE merchant_id = ${merchant.id}`;
   await api.sql`UPDATE book.account SET version = version + 1 WHERE merchant_id = ${merchant.id}`;

@@ -72,7 +72,8 @@ test("a small deposit beyond the day's sum is confirmed by the same administrato
   await using api = await installation(PERSONS);
   const [one, maker] = [await bootstrap(api), await bootstrap(api)];
   const { id: merchantId } = await api.addMerchant();
-  // the keys of the other administrator's merchants count as that one: nobody else is left
+  // deposits booked with this key count as booked by the administrator who issued it: only the
+  // other administrator can confirm them
   const key = await issue(api, maker.key, `/api/merchants/${merchantId}/api-keys`, [
     "read",
     "write",

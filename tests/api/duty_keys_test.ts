@@ -136,7 +136,7 @@ test("the key that a merchant was handed is its own once it has rotated it, and 
   assertEquals(await pay(api, own.apiKey), PAID);
   assertEquals(await pay(api, handed), NO_PAYOUTS);
   assertEquals(await pay(api, minted), NO_PAYOUTS);
-  // the old one is still valid and cannot be made somebody's own again
+  // the old key is still valid, but rotating it again does not give the caller a key of its own
   const again = await rotate(api, handed, path, await keyIdOf(api, handed));
   assertEquals([again.needsApproval, again.nowNeedApproval], [true, []]);
   assertEquals(await pay(api, again.apiKey), NO_PAYOUTS);

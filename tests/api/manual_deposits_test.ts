@@ -10,7 +10,7 @@ const shared = testsOfOneApi("manual deposits");
 const DEPOSIT = { amount: "12.5", currency: "USDT", network: "TRX", source: "bank" };
 const TXID = "0123456789abcdef".repeat(4);
 
-/** What the journal makes of the inbox of a merchant. */
+/** Waits until the journal has consumed a transaction from a merchant's inbox. */
 async function hear(api: TestApi, merchantId: string, txid: string): Promise<void> {
   api.journal.wake(merchantId);
   await until(async () => {

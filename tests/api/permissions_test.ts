@@ -10,7 +10,7 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 const test = testNeeding(DATABASE);
 const shared = testsOfOneApi("permissions");
 
-/** Who calls; every one of them calls every route. */
+/** Callers; every one of them calls every route. */
 const CALLERS = [
   "nobody",
   "unknown key",
@@ -25,7 +25,7 @@ const CALLERS = [
 ] as const;
 type Caller = (typeof CALLERS)[number];
 
-/** Who gets past the checks; everybody else is a 401 or a 403. */
+/** Callers who get past the checks; all others get a 401 or a 403. */
 type Let = readonly Caller[];
 
 const EVERYBODY: Let = CALLERS;
@@ -35,7 +35,7 @@ const PAYERS: Let = ["writer", "payer", "reseller", "other merchant", "suspended
 const ADMINS: Let = ["admin"];
 const ADMIN_READERS: Let = ["admin", "admin reader"];
 const without = (list: Let, ...out: Caller[]): Let => list.filter((who) => !out.includes(who));
-/** The merchant in the path: its own keys and administrators, nobody else's. */
+/** The merchant in the path: its own keys and administrators, no other merchant's. */
 const own = (list: Let, admins: Let): Let => [...without(list, "other merchant"), ...admins];
 /** The same where the merchant has to be active. */
 const ownActive = (list: Let, admins: Let): Let => without(own(list, admins), "suspended");
@@ -149,7 +149,7 @@ const EXPECTED: Readonly<Record<string, Let>> = {
   "POST /api/admin/settlement-addresses/{addressId}/deactivate": ADMINS,
 };
 
-/** What an upstream system signs an empty body with. */
+/** Signature of an upstream system for an empty body. */
 const SIGNED = createHmac("sha256", INGEST_SECRET).update("{}").digest("hex");
 
 /** The 403 of the routes that have a text of their own. */

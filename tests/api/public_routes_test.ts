@@ -179,7 +179,7 @@ const shared = testsOfOneApi("public routes");
 const SCRIPT = "/api/docs/swagger-ui-bundle.js";
 const SMALL_FILES = ["/api/docs/reference.js", "/api/openapi.json"];
 
-/** What is really sent, which `fetch` would decompress. */
+/** The head of a response as it is sent, which `fetch` would decompress. */
 async function head(url: string, path: string, headers: string): Promise<string> {
   const { hostname, port } = new URL(url);
   using connection = await Deno.connect({ hostname, port: Number(port) });

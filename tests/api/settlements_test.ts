@@ -26,7 +26,7 @@ async function settler(api: TestApi, funds = "100") {
   return { ...merchant, addressId: body.id as string };
 }
 
-/** What an administrator does. */
+/** Activates a settlement address as an administrator. */
 async function activate(api: TestApi, merchantId: string, addressId: string): Promise<void> {
   const outcome = await api.journal.ask(merchantId, {
     type: "activate-settlement-address",

@@ -62,7 +62,7 @@ test("an endpoint that fails for long is paused, shown, probed, and recovers wit
   const backlog: string[] = [];
   for (let i = 0; i < 5; i++) backlog.push(await addEvent(api.sql, id));
   const begun = await addEvent(api.sql, id, { attempts: 1 });
-  // nobody wakes anybody: after a restart, or where another node died, the sweep has to find it
+  // no wake-up is sent: as after a restart or another node's death, the sweep has to find it
   first.start();
   await until(async () => (await eventState(api.sql, begun)).status === "FAILED");
   assertEquals(hook.arrived.length, 3, "only what was begun is sent while the endpoint is paused");

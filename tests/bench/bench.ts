@@ -39,7 +39,7 @@ const LIFE_S = 10;
 type Servers = Map<string, ServerProcess>;
 
 function print(text: string): void {
-  // deno-lint-ignore no-console -- a report is for whoever started the bench
+  // deno-lint-ignore no-console -- the report is read on the terminal
   console.log(text);
 }
 

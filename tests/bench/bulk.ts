@@ -48,7 +48,7 @@ export async function measureBulk(
   return { ...task, perSecond: batches.length * task.size / seconds };
 }
 
-/** What is written at once; the next decision on its merchants names its commit. */
+/** Changes written at once; the next decision on its merchants names its commit. */
 interface Batch {
   readonly commitId: string;
   readonly changes: readonly MerchantChanges[];

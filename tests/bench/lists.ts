@@ -22,8 +22,8 @@ export interface ListMeasurement {
   readonly fastest: number;
   readonly slowest: number;
   /**
-   * How much longer the large list takes, by the fastest request of each, which others on the machine
-   * disturb least; null where the small list has fewer rows to show.
+   * Factor by which the large list takes longer, by the fastest request of each, which others on the
+   * machine disturb least; null where the small list has fewer rows to show.
    */
   readonly ratio: number | null;
   /** `count(*)`, and ORDER BY with OFFSET, in the database alone. */

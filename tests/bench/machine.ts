@@ -1,5 +1,5 @@
 /**
- * What the figures were measured on.
+ * The machine on which the figures were measured.
  *
  * @module
  */

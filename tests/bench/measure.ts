@@ -14,7 +14,7 @@ import type { Side } from "./side.ts";
 /** Everybody pays from one account, or each from its own. */
 export type Case = "hot" | "spread";
 
-/** What is measured. */
+/** One case on one side, to be measured. */
 export interface Task {
   readonly side: Side;
   readonly case: Case;
@@ -23,7 +23,7 @@ export interface Task {
   readonly round: number;
 }
 
-/** What came out. */
+/** A task with its figures. */
 export interface Measurement extends Task {
   readonly perSecond: number;
   readonly p50: number;
@@ -70,7 +70,7 @@ export async function measure(
       `Cannot compare as requests failed: ${result.refused} refused, ${result.broken} without an answer, of ${what}`,
     );
   }
-  // what was under way when the generator hung up is answered to nobody, but it is answered
+  // requests under way when the generator hung up are answered, but it counts no answer to them
   const created = after.created - before.created;
   if (created < result.answers || created > result.answers + task.connections) {
     throw new Error(

@@ -1,5 +1,5 @@
 /**
- * What a run of the bench measures.
+ * Options of a run of the bench.
  *
  * @module
  */
@@ -35,7 +35,7 @@ export interface Options {
   readonly connections: readonly number[];
   /** Pool sizes that are tried for the baselines; the best one of each case is used. */
   readonly pools: readonly number[];
-  /** Whether the bench's own load generator is used even where wrk is installed. */
+  /** True: the bench's own load generator is used even where wrk is installed. */
   readonly ownLoad: boolean;
   /** Connection string of the server that is measured; null: an embedded one of the run's own. */
   readonly database: Secret | null;

@@ -43,7 +43,7 @@ export async function cpuUsOf(pid: number): Promise<number | null> {
   return (Number(fields[11]) + Number(fields[12])) * TICK_US;
 }
 
-/** Whether a process ended between the look at the folder and the look at its file. */
+/** True when a process ended between the listing of the folder and the reading of its file. */
 function isGone(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ESRCH";
 }

@@ -58,7 +58,7 @@ export function report(results: Results): string {
   ].join("\n") + "\n";
 }
 
-/** What the host took over the whole run, and at most while blocks were read. */
+/** Share of core time that the host took over the whole run, and at most while blocks were read. */
 function hostLine({ stolen, scans }: Results): string {
   if (stolen === null) return "How much of the cores' time the host took is unknown";
   const most = mostStolen(scans);

@@ -16,7 +16,7 @@ import type { ScanMeasurement } from "./scan/measure_scan.ts";
 import type { Side } from "./side.ts";
 import { median } from "./statistics.ts";
 
-/** What a run found out; written as JSON. */
+/** Results of a run; written as JSON. */
 export interface Results {
   readonly startedAt: string;
   readonly machine: Machine;

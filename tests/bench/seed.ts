@@ -21,7 +21,7 @@ const DESTINATIONS = 1_000;
 /** The address payouts leave from. */
 export const HOT_WALLET: string = addressOf(0xffff_ffff);
 
-/** What the load generator needs. */
+/** Keys, merchants and destinations that the load generator needs. */
 export interface Seed {
   /** Key of the one hot merchant. */
   readonly hotKeys: readonly string[];

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** What stands behind `POST /api/withdrawals`. */
+/** Implementations behind `POST /api/withdrawals`. */
 export const SIDES = {
   /** A: `SELECT ... FOR UPDATE`, seven round trips, one transaction per request. */
   row_lock: "A  row lock, one transaction per request",
@@ -21,7 +21,7 @@ export const SIDES = {
 /** One of {@linkcode SIDES}. */
 export type Side = keyof typeof SIDES;
 
-/** What `serve.ts` is told, as JSON in its only argument. */
+/** Arguments of `serve.ts`, as JSON in its only argument. */
 export interface ServeArgs {
   readonly side: Side;
   readonly databaseUrl: string;
@@ -31,13 +31,13 @@ export interface ServeArgs {
 
 /** First line that `serve.ts` prints, as JSON. */
 export interface Serving {
-  /** Where the interface is. */
+  /** URL of the interface. */
   readonly url: string;
-  /** Where {@linkcode Figures} are. */
+  /** URL of {@linkcode Figures}. */
   readonly figuresUrl: string;
 }
 
-/** What a serving process says of itself. */
+/** Figures that a serving process reports of itself. */
 export interface Figures {
   /** Answers with status 201 so far. */
   readonly created: number;

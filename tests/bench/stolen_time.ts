@@ -1,7 +1,7 @@
 /**
- * What the host of a virtual machine took of its cores' time, from Linux's /proc: the time in which
+ * Time that the host of a virtual machine took from its cores, by Linux's /proc: the time in which
  * something here wanted a core and the host ran others on it. It is shown beside figures and never
- * taken out of them. A host that does not tell looks like one that took nothing.
+ * taken out of them. A host that does not report it looks like one that took nothing.
  *
  * @module
  */

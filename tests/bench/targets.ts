@@ -1,5 +1,5 @@
 /**
- * What the engine has to reach, always against something measured in the same run.
+ * Targets of the engine, always against something measured in the same run.
  *
  * @module
  */

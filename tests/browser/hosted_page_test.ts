@@ -5,10 +5,10 @@ import type { Customer, CustomerOptions } from "./support/customer.ts";
 
 const test = testNeedingChromium();
 
-/** Kept as test output; nobody compares them. */
+/** Kept as test output; no test compares them. */
 const PICTURES = new URL("../output/hosted_page/", import.meta.url);
 
-/** What the browser says of its own accord when a page's time is over, or the network is away. */
+/** Messages of the browser itself when a page's time is over, or the network is away. */
 const GONE = /status of 410/;
 const OFFLINE = /ERR_INTERNET_DISCONNECTED/;
 

@@ -158,7 +158,7 @@ Deno.test("an installation with nothing missing is ready, with what a person con
   );
 });
 
-/** What changes, the point that tells it, what it says, and what mends it. */
+/** Changed settings, the point that reports them, its text, and the remedy. */
 const MISSING: readonly (readonly [Facts, Point, string, string])[] = [
   [
     set({ ENVIRONMENT: "development" }),

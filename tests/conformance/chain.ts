@@ -1,5 +1,5 @@
 /**
- * What every adapter of the Chain port must do, whatever its chain. An adapter is done when it
+ * Duties of every adapter of the Chain port, whatever its chain. An adapter is done when it
  * passes: `chainConformance(name, factory)`.
  *
  * @module
@@ -65,15 +65,15 @@ export interface ChainHarness extends AsyncDisposable {
   readonly currency: Currency;
   /** Milliseconds of block time between two blocks. */
   readonly spacingMs: number;
-  /** A valid address that nobody uses. */
+  /** A valid address that no other caller uses. */
   freshAddress(): string;
   /** Texts that look like addresses and are none. */
   readonly notAddresses: readonly string[];
-  /** Somebody else pays, by a transaction that waits for a block. */
+  /** Pays from another party's address, by a transaction that waits for a block. */
   pay(payment: Payment): Promise<string>;
-  /** Somebody else pays several times in one transaction, in the order given. */
+  /** Pays several times from another party's address in one transaction, in the order given. */
   payTogether(payments: readonly Payment[]): Promise<string>;
-  /** Somebody moves nothing, and emits the events of a token that is not configured. */
+  /** Moves nothing, and emits the events of a token that is not configured. */
   poison(to: string): Promise<string>;
   /** Makes blocks. */
   mine(blocks: number): Promise<void>;
@@ -105,7 +105,7 @@ async function blocksSince(chain: Chain, from: number, finality: Finality): Prom
   return blocks;
 }
 
-/** Where a transaction is, if it is anywhere since the height. */
+/** A transaction with its block and transfers; null where no block has it. */
 function findIn(blocks: readonly Block[], txid: string) {
   for (const block of blocks) {
     const transaction = block.transactions.find((included) => included.txid === txid);
@@ -143,7 +143,7 @@ async function signPayout(
   return { payment, signed };
 }
 
-/** Whether an outcome says that the node has the transaction. */
+/** True when an outcome says that the node has the transaction. */
 function isTaken(outcome: BroadcastOutcome): boolean {
   return outcome.category === "accepted" || outcome.category === "known";
 }

@@ -15,7 +15,7 @@ const NETWORK = "TRX";
 const SPACING_MS = 3_000;
 const LIFETIME_MS = 120_000;
 const REQUEST_TIMEOUT_MS = 1_500;
-/** Nobody's contract. */
+/** A contract that is not configured. */
 const FAKE_TOKEN = "TXYZopYRdj2D9XRtbG411XZZ3kM5VkAeBf";
 
 const BROADCAST = "/wallet/broadcasttransaction";

@@ -54,7 +54,7 @@ test("Authentication 1: only the hosted page, health and the reference need no k
   }
 });
 
-/** Whether a key with these permissions may pass a route's door. */
+/** True when a key with these permissions may pass a route's door. */
 function mayEnter(access: Access, role: string, permissions: readonly string[]): boolean {
   // `write` is also for making addresses, and `admin:write` is every subject of an administrator
   const held = permissions.flatMap((name) =>
@@ -119,7 +119,7 @@ shared("Authentication 3: each permission opens its routes and no others", async
         const { status } = await api.call(route.method, path, { key, ...body });
         if (mayEnter(route.access, role, permissions)) {
           assertNotEquals(status, 401, id);
-          // what the path names may still be nobody's, and the caller no reseller
+          // the id in the path may still belong to no merchant, and the caller may be no reseller
           if (!route.path.includes("{") && route.access.scope !== "reseller") {
             assertNotEquals(status, 403, id);
           }

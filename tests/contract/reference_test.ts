@@ -71,7 +71,7 @@ const Paths = z.object({
   ),
 });
 
-/** What the contract's section "Endpoints" names. */
+/** Endpoints named by the contract's section "Endpoints". */
 const ENDPOINTS = `
 POST /api/deposit-address
 GET /api/deposit-address

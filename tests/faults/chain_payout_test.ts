@@ -48,7 +48,7 @@ const SURVIVED: readonly { readonly name: string; readonly faults: readonly Faul
   },
 ];
 
-/** What is included and fails: nothing moved on the chain, so everything comes back. */
+/** Faults of a transaction that is included and fails: nothing moved, so everything comes back. */
 const FAILED = ["revert", "out-of-energy"] as const;
 
 Deno.test({

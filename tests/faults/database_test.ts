@@ -3,7 +3,7 @@ import { needs } from "../support/permissions.ts";
 
 /** Clients at the same time, each of a merchant of its own. */
 const CLIENTS = 16;
-/** How often the database is killed under load. */
+/** Times that the database is killed under load. */
 const KILLS = 2;
 /** Within this a request must succeed again; what is wanted is 2 s, the figure is printed. */
 const BOUND_MS = 120_000;

@@ -63,7 +63,7 @@ test("a node that does not answer leaves no payout leased", async () => {
   }
 });
 
-/** A loopback address where nobody listens. */
+/** A loopback address on which no process listens. */
 function nobodysUrl(): string {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;

@@ -3,7 +3,7 @@ import { needs } from "../support/permissions.ts";
 
 /** Clients at the same time, each of a merchant of its own. */
 const CLIENTS = 8;
-/** How many requests of theirs are acknowledged before the service is stopped. */
+/** Requests of these clients that are acknowledged before the service is stopped. */
 const LOAD = 50;
 
 // One service for all of it: each step finds what the ones before it left behind.

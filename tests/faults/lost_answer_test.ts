@@ -99,7 +99,7 @@ test("a write whose answer was lost is not told as undone, and one that was neve
     if (refused.status !== 503 || untouched !== before || !refused.headers.get("retry-after")) {
       unexpected.push([method, path, "refused", refused.status, refused.body]);
     }
-    // what was sent was committed, and nobody heard of it
+    // the request was committed, and its answer is lost
     proxy.forget(true);
     const lost = await api.call(method, path, { key, body });
     proxy.forget(false);

@@ -5,7 +5,7 @@ const test = testNeeding(DATABASE);
 
 /**
  * `npm:postgres` 3.4.9 writes the rollback of a transaction whose connection is gone to a socket that
- * it has let go of (porsager/postgres#1208): an error that nobody can catch, and the process ends.
+ * it has let go of (porsager/postgres#1208): an error that cannot be caught, and the process ends.
  */
 test("a connection that ends within a transaction fails that, and nothing else", async () => {
   const { connect } = await import("../../ledger/database/connect.ts");
@@ -65,13 +65,13 @@ test("a transaction that does something else while its connection ends is lost, 
     assertEquals(classifyDatabaseError(failed), "connection");
     const expected = { answers: "answered", fails: "of its own", asks: "its transaction lost it" };
     assertEquals((await settled).endsWith(expected[end]), true);
-    // nothing of the lost one is told of the next
+    // no answer of the lost connection reaches a query of the next
     const [row] = await sql`SELECT 1 AS one`;
     assertEquals(row?.["one"], 1);
   }
 });
 
-/** Passes bytes through to a server until it is told to cut every connection. */
+/** Passes bytes through to a server until the test cuts every connection. */
 function openProxy(databaseUrl: string) {
   const target = new URL(databaseUrl);
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });

@@ -8,10 +8,10 @@ import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
-/** How long a statement works until it is given up, milliseconds: more than a slow one at least. */
+/** Time after which a statement is given up, milliseconds: more than a slow one at least. */
 const GIVEN_UP_MS = 1_050;
 
-/** What the server says of a statement that worked for as long as it may. */
+/** The server's error for a statement that worked for as long as it may. */
 class GivenUp extends postgres.PostgresError {
   override readonly code = "57014";
 }

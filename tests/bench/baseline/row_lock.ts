@@ -89,7 +89,7 @@ const MOVE = `
   VALUES ('commission/' || $10::text, $6, $7, $11::numeric), ('network_fee/' || $10::text, $6, $7, $12::numeric)
   ON CONFLICT (account, currency, network) DO UPDATE SET balance = b.balance + excluded.balance`;
 
-/** What no withdrawal changes. */
+/** Data that no withdrawal changes. */
 interface Known {
   readonly profile: MerchantState;
   readonly settings: Settings;

@@ -15,7 +15,7 @@ export interface Whom {
   readonly inboxes: readonly string[];
 }
 
-/** What the delivering process says of itself. */
+/** Figures that the delivering process reports of itself. */
 export interface Told {
   /** Processor time so far, microseconds. */
   readonly cpuUs: number;

@@ -188,7 +188,7 @@ async function dispatchTimes(
   }
 }
 
-/** Whether all events are delivered, but those of some merchants; asked of the index of what waits. */
+/** True when all events but those of some merchants are delivered, by the index of what waits. */
 async function nothingWaits(sql: Sql, but: readonly string[]): Promise<boolean> {
   const [row] = await sql`
     SELECT FROM book.outbox WHERE status = 'PENDING' AND NOT merchant_id = ANY (${[...but]}::text[])

@@ -1,5 +1,5 @@
 /**
- * What whole lives of withdrawals came to, as lines of the report and as figures to reach.
+ * Figures of whole lives of withdrawals, as lines of the report and as targets.
  *
  * @module
  */

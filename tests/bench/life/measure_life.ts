@@ -16,7 +16,7 @@ import { cpuUsOf } from "../processor_time.ts";
 import { measureSigning } from "./measure_signing.ts";
 import { openLifeReceiver } from "./receiver.ts";
 
-/** What came out. */
+/** Figures of a run. */
 export interface LifeMeasurement {
   readonly seconds: number;
   /** Withdrawals whose confirmation was acknowledged within the time, each second. */
@@ -38,7 +38,7 @@ const UNDER_WAY = 1_500;
 const DESTINATIONS = 500;
 const WARM_UP_S = 10;
 const SIGNATURES = 2_000;
-/** What is under way when the load ends, where the host leaves a tenth of the cores. */
+/** Time for what is under way when the load ends, where the host leaves a tenth of the cores. */
 const SETTLE_MS = 300_000;
 
 /**

@@ -1,7 +1,7 @@
 /** A merchant's endpoint that acknowledges everything and notes when withdrawals were confirmed. */
 export interface LifeReceiver extends AsyncDisposable {
   readonly url: string;
-  /** When each withdrawal's confirmation was acknowledged, by id; `performance.now()`. */
+  /** Times at which withdrawals' confirmations were acknowledged, by id; `performance.now()`. */
   readonly confirmed: ReadonlyMap<string, number>;
 }
 

@@ -7,7 +7,7 @@
 import { hasWrk, runWrk } from "./wrk.ts";
 import { runOwnGenerator } from "./own_generator.ts";
 
-/** What is sent. */
+/** Requests to send. */
 export interface Load {
   readonly url: string;
   readonly connections: number;
@@ -20,7 +20,7 @@ export interface Load {
   readonly destinationsFile: string;
 }
 
-/** What came back. */
+/** Figures of the answers. */
 export interface LoadResult {
   /** Answers in all. */
   readonly answers: number;

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { Load, LoadResult } from "./load.ts";
 
-/** Whether wrk can be run. */
+/** True when wrk can be run. */
 export async function hasWrk(): Promise<boolean> {
   try {
     // wrk -v prints its version and ends with 1

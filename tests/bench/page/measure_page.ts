@@ -1,5 +1,5 @@
 /**
- * What hosted pages cost: drawing one, and a thousand of them being open.
+ * Costs of hosted pages: drawing one, and a thousand of them being open.
  *
  * @module
  */

@@ -10,7 +10,7 @@ import { PACE } from "../../../api/hosted_page/status.ts";
 const LIFE_MS = 15 * 60_000;
 
 /**
- * When a page asks within a stretch of time, milliseconds from its beginning.
+ * Times at which a page asks within a stretch of time, milliseconds from its beginning.
  *
  * @param random a number from 0 to 1, as `Math.random`
  */

@@ -18,7 +18,7 @@ export function pageTable(pages: readonly PageMeasurement[]): string[] {
   ];
 }
 
-/** What the pages have to reach. */
+/** Targets of the pages, and whether they are reached. */
 export function pageVerdicts(pages: readonly PageMeasurement[]): readonly Verdict[] {
   if (pages.length === 0) return [];
   const most: readonly (readonly [string, number, number])[] = [

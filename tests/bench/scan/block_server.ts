@@ -17,7 +17,7 @@ import { BlockMaker, type BusyChain, FIRST_HEIGHT, headText } from "./block_temp
 /** The token of the chain. */
 export const BENCH_USDT = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t";
 
-/** What is asked: a path without `/wallet` or `/walletsolidity`, and the body's numbers. */
+/** A request: its path without `/wallet` or `/walletsolidity`, and the body's numbers. */
 interface Question {
   readonly path: string;
   readonly body: { readonly [name: string]: number | undefined };
@@ -47,7 +47,7 @@ function answerOf(text: string): Uint8Array {
 }
 
 /**
- * What a connection asks, one question after another.
+ * The requests of a connection, one after another.
  *
  * @throws {Error} when the next one comes before the answer, or is no request
  */
@@ -76,7 +76,7 @@ async function* questions(connection: Deno.Conn): AsyncGenerator<Question> {
   }
 }
 
-/** When it returns the connection has taken the bytes, and they may be written over. */
+/** Sends bytes; they may be written over when it returns, as the connection has taken them. */
 async function send(connection: Deno.Conn, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length;) at += await connection.write(bytes.subarray(at));
 }

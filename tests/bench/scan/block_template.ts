@@ -29,7 +29,7 @@ const HEIGHTS = 2 ** 31;
 export interface BusyChain {
   /** Transfers per block. */
   readonly transfers: number;
-  /** How many of a block's transfers go to issued addresses. */
+  /** Transfers of a block that go to issued addresses. */
   readonly owned: number;
   /** Issued addresses: those of the numbers from 1 on. */
   readonly addresses: number;
@@ -37,7 +37,7 @@ export interface BusyChain {
   readonly usdt: string;
 }
 
-/** What is sent before and after a text, given its length. */
+/** Bytes sent before and after a text, given its length. */
 export type Frame = (size: number) => readonly [before: string, after: string];
 
 /** Bytes with places to fill in. */

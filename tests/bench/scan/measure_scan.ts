@@ -16,7 +16,7 @@ import { coreTime, stolenShare } from "../stolen_time.ts";
 import { issuedAddress } from "./block_template.ts";
 import type { ScanArgs, ScanFigures } from "./scan_process.ts";
 
-/** What is compared; each has a database of its own. */
+/** Cases that are compared; each has a database of its own. */
 export const SCAN_CASES = {
   scan_small: "the engine, 10,000 issued addresses",
   scan_large: "the engine, 1,000,000 issued addresses",
@@ -34,7 +34,7 @@ export interface ScanMeasurement {
   readonly case: ScanCase;
   readonly round: number;
   readonly blocksPerSecond: number;
-  /** Deposits booked per second; 0 where nobody books. */
+  /** Deposits booked per second; 0 where no journal books. */
   readonly depositsPerSecond: number;
   /** Processor time per block: the reading process and PostgreSQL (null: unknown), microseconds. */
   readonly readerUs: number;
@@ -51,7 +51,7 @@ const MANY_ADDRESSES = 1_000_000;
 
 /** Blocks of a case as they are in a run of 4 s per measurement; shorter runs read fewer. */
 const USUAL_S = 4;
-/** How much of each case is read: a warm-up, then the measured blocks. */
+/** Blocks read in each case: a warm-up, then the measured blocks. */
 const WORK: { readonly [one in ScanCase]: Omit<ScanArgs, "databaseUrl" | "chainUrl" | "skip"> } = {
   scan_small: { side: "engine", warmUp: 100, blocks: 400 },
   scan_large: { side: "engine", warmUp: 100, blocks: 400 },

@@ -1,6 +1,6 @@
 /**
- * What reads and credits in the bench: the service's own watcher over the production adapter, and
- * for deposits its journal, in a process of their own. One run, then it ends.
+ * The process that reads and credits in the bench: the service's own watcher over the production
+ * adapter, and for deposits its journal. One run, then it ends.
  *
  *     deno run scan_process.ts '{"side":"engine","databaseUrl":"postgres://...", ...}'
  *
@@ -20,7 +20,7 @@ import { scanOneByOne } from "./one_by_one.ts";
 import { BENCH_USDT } from "./block_server.ts";
 import { blockId, FIRST_HEIGHT, timeOf } from "./block_template.ts";
 
-/** What the process is told, as JSON in its only argument. */
+/** Arguments of the process, as JSON in its only argument. */
 export interface ScanArgs {
   /**
    * `engine`: the watcher alone. `one_by_one`: an address and a row at a time, as people write it.
@@ -36,7 +36,7 @@ export interface ScanArgs {
   readonly blocks: number;
 }
 
-/** What came out, printed as JSON. */
+/** Figures of a run, printed as JSON. */
 export interface ScanFigures {
   readonly seconds: number;
   /** Processor time of this process, microseconds. */
@@ -67,7 +67,7 @@ function journalOf(pool: Sql, batchLimit?: number): Journal {
   });
 }
 
-/** Who books what the watcher finds; nobody where only reading is measured. */
+/** Journals that book what the watcher finds; none where only reading is measured. */
 function creditors(): readonly Journal[] {
   const open = (max: number) =>
     connect(args.databaseUrl, { max, applicationName: "bench-journal", looksUpOnly: true });

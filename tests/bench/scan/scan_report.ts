@@ -1,5 +1,5 @@
 /**
- * What reading and crediting came to, as lines of the report and as figures to reach.
+ * Figures of reading and crediting, as lines of the report and as targets.
  *
  * @module
  */

@@ -7,7 +7,7 @@
 import type { Browser } from "playwright-core";
 import { DATABASE, needs } from "../../support/permissions.ts";
 
-/** Where Debian, Ubuntu and Google put it. */
+/** Paths at which Debian, Ubuntu and Google install the browser. */
 const KNOWN_PLACES = [
   "/usr/bin/chromium",
   "/usr/bin/chromium-browser",
@@ -15,7 +15,7 @@ const KNOWN_PLACES = [
   "/usr/bin/google-chrome",
 ];
 
-/** What playwright-core looks at while it loads; the runtime opens such files to `--allow-all` only. */
+/** File that playwright-core reads while loading; the runtime opens it to `--allow-all` only. */
 const LOOKED_AT = "/proc/sys/fs/binfmt_misc/WSLInterop";
 
 /** Path of the browser: `CHROMIUM`, otherwise where it is usually found; null where it is not. */
@@ -36,7 +36,7 @@ function isFile(path: string): boolean {
   }
 }
 
-/** Whether a file may be looked at, be it there or not. */
+/** True when the permissions allow reading a path, whether the file exists or not. */
 function isOpen(path: string): boolean {
   try {
     Deno.statSync(path);

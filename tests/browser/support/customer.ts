@@ -9,7 +9,7 @@ import axe from "axe-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { z } from "zod";
 
-/** How long a page may take to show something. */
+/** Time that a page may take to show something. */
 const PATIENCE_MS = 120_000;
 
 const Violations = z.array(z.object({
@@ -33,11 +33,11 @@ export interface Customer {
   isAccessible(): Promise<void>;
   /** Goes away: a page that is open asks and paints on; what went wrong in it is kept. */
   leaves(): Promise<void>;
-  /** What went wrong in the page so far: errors, refused by its policy, requests to others. */
+  /** Faults in the page so far: errors, refused by its policy, requests to others. */
   faults(): readonly string[];
 }
 
-/** What a page is opened with. */
+/** Options with which a page is opened. */
 export interface CustomerOptions extends BrowserContextOptions {
   /** Origin of the service, and of the shop that the page may lead to. */
   readonly origins: readonly string[];

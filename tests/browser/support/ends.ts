@@ -11,7 +11,7 @@ import type { Customer, CustomerOptions } from "./customer.ts";
 import type { Shop } from "./shop.ts";
 import type { Bill, Till } from "./till.ts";
 
-/** What the story has left behind. */
+/** State that the story has left behind. */
 export interface Stage {
   /** `paid` is completed, `short` was paid in part, `expiring` was not paid. */
   readonly bills: Readonly<Record<"paid" | "short" | "expiring", Bill>>;
@@ -22,12 +22,12 @@ export interface Stage {
   readonly service: Service;
 }
 
-/** What the browser says of its own accord of an answer that is an error, or of a lost network. */
+/** Messages of the browser itself about an answer that is an error, or a lost network. */
 const EXPECTED = /status of 4(?:04|10|29)|ERR_INTERNET_DISCONNECTED/;
 
 const WELL_OVER = "61 minutes";
 
-/** How far a page's clock is set back before it is paused: longer than a slow browser needs for that. */
+/** Time by which a page's clock is set back before its pause: more than a slow browser needs. */
 const CLOCK_LEAD_MS = 120_000;
 
 /** Shows every end, and that each stays as it is. */

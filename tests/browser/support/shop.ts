@@ -3,7 +3,7 @@ export interface Shop extends AsyncDisposable {
   /** Origin, without a slash at its end; with `?frame=` it shows another page in a frame. */
   readonly url: string;
   visits(): number;
-  /** What browsers told it of where they came from. */
+  /** Referrers that browsers sent. */
   referrers(): readonly string[];
 }
 

@@ -17,7 +17,7 @@ export interface Bill {
   readonly url: string;
   readonly token: string;
   readonly address: string;
-  /** What the customer has to send. */
+  /** Amount that the customer has to send. */
   readonly amount: string;
 }
 
@@ -46,7 +46,7 @@ interface AskFields {
 
 interface PayOptions {
   readonly network?: TestNetwork;
-  /** How long the transaction can be put into a block, in the chain's time. */
+  /** Time within which the transaction can be put into a block, by the chain's clock. */
   readonly expiresInMs?: number;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the chain tells the service, written the way the watcher writes it.
+ * Events of the chain, written the way the watcher writes them.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { TestApi } from "../../support/api.ts";
 import { addTransfer, amount, until } from "../../support/books.ts";
 import { historyOf } from "../../support/scan_cursor.ts";
 
-/** How a transfer is seen. */
+/** Phase and id of a transfer. */
 export interface TransferOptions {
   /** Default `solid`. */
   readonly phase?: "seen" | "solid";

@@ -1,5 +1,5 @@
 /**
- * A merchant's endpoint on loopback that remembers what it was sent and answers as it is told.
+ * A merchant's endpoint on loopback that remembers what it was sent and answers as a test sets it.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export interface Received {
 export interface Hook extends AsyncDisposable {
   readonly url: string;
   readonly received: readonly Received[];
-  /** What the next requests get; afterwards every one is acknowledged. */
+  /** Sets the answers to the next requests; afterwards every one is acknowledged. */
   answer(...responses: readonly (() => Response)[]): void;
 }
 

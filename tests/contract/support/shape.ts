@@ -7,7 +7,7 @@
 
 import { assert } from "@std/assert";
 
-/** Whether a value has a format. */
+/** A check that a value has a format. */
 export type Format = (value: unknown) => boolean;
 
 function matching(pattern: RegExp): Format {

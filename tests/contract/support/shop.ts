@@ -8,7 +8,7 @@ import { assertEquals } from "@std/assert";
 import { fund, SOMEWHERE } from "../../support/books.ts";
 import type { Called, TestApi } from "../../support/api.ts";
 
-/** A payout of 10 USDT on TRX to nobody's address. */
+/** A payout of 10 USDT on TRX to an address outside the service. */
 export const PAYOUT = {
   amount: "10",
   currency: "USDT",
@@ -36,7 +36,7 @@ export interface Shop {
   newest(list: "deposits" | "withdrawals" | "settlements" | "transactions"): Promise<NewestRow>;
 }
 
-/** What tests look at in a row. */
+/** The newest row of a list, as tests compare it. */
 export interface NewestRow {
   readonly id: string;
   readonly status: string;

@@ -1,6 +1,6 @@
 /**
- * What really happened on the development chain, read from its blocks without any code of the
- * product's adapter.
+ * Payments that really happened on the development chain, read from its blocks without any code of
+ * the product's adapter.
  *
  * @module
  */
@@ -72,7 +72,7 @@ export async function usdtOf(service: Service, address: string): Promise<bigint>
   return BigInt(`0x${constant_result[0]}`);
 }
 
-/** An address of nobody's, different at every call. */
+/** An address that no wallet of a test has, different at every call. */
 export function someAddress(): string {
   return toBase58(`41${crypto.getRandomValues(new Uint8Array(20)).toHex()}`);
 }

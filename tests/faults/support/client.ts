@@ -9,16 +9,16 @@ export interface Answer {
   readonly body: unknown;
 }
 
-/** How long a client goes on asking: the service may die and start again all the while. */
+/** Time for which a client goes on asking: the service may die and start again all the while. */
 const PATIENCE_MS = LONGEST_DYING_MS;
-/** Bound of what takes a second where nobody dies: a slow machine is waited for, a hang is not. */
+/** Bound of what takes a second where no process dies: a slow machine is waited for, a hang is not. */
 export const UNDISTURBED_MS = 180_000;
 const REQUEST_MS = 30_000;
 
 /**
  * Sends a request, once.
  *
- * @throws when nobody answered: what became of the request is unknown then
+ * @throws when no answer came: what became of the request is unknown then
  */
 export async function send(
   url: string,

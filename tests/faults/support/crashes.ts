@@ -16,7 +16,7 @@ import {
 import { assertPaidOnce, expectPaid, type Payout, untilSent, withdraw } from "./payout.ts";
 import { hasStatus, mine, openShop, payOnce, type Shop, SHOP_ENV } from "./shop.ts";
 
-/** Where the service dies, one death after the other, while something happens. */
+/** Crash points at which the service dies, one after the other, while something happens. */
 type Deaths = readonly CrashPointName[];
 
 const ONCE_FINAL: Deaths = [

@@ -51,7 +51,7 @@ export interface Request {
   readonly destination: string;
   /** Id of the withdrawal once it was acknowledged. */
   acknowledged: string | null;
-  /** Status of the last answer; 0 when nobody answered. */
+  /** Status of the last answer; 0 when none came. */
   status: number;
 }
 
@@ -59,9 +59,9 @@ export interface Request {
 export interface Crowd {
   /** Every request so far. */
   readonly requests: readonly Request[];
-  /** When each acknowledgement arrived, and when its request was sent; `performance.now()`. */
+  /** Times at which each acknowledgement arrived and its request was sent; `performance.now()`. */
   readonly acknowledged: readonly { readonly sentAt: number; readonly at: number }[];
-  /** Answers other than an acknowledgement, by status; 0: nobody answered. */
+  /** Answers other than an acknowledgement, by status; 0: none came. */
   readonly others: ReadonlyMap<number, number>;
   /** Lets every client finish the request it is at, whatever becomes of it. */
   stop(): Promise<void>;
@@ -115,7 +115,7 @@ export function startCrowd(
   };
 }
 
-/** Asks for a withdrawal once; status 0 when nobody answered. */
+/** Asks for a withdrawal once; status 0 when no answer came. */
 export async function withdrawOnce(service: Service, request: Request): Promise<Answer> {
   const { payer, destination, referenceId } = request;
   const body = { amount: "1", currency: "USDT", network: NETWORK, destination, referenceId };
@@ -136,7 +136,7 @@ export function idOf(answer: Answer): string {
   return String(body.withdrawalId);
 }
 
-/** What is wrong with the requests' rows, as sentences; empty when nothing is. */
+/** Faults of the requests' rows, as sentences; empty when there are none. */
 export async function requestFaults(service: Service, crowd: Crowd): Promise<string[]> {
   const rows = await service.sql<
     { id: string; merchant_id: string; reference_id: string; destination: string; amount: string }[]

@@ -18,7 +18,7 @@ export const LONGEST_DYING_MS = (DEATHS + 1) * (START_MS + DEATH_MS);
  * is armed before, each other one when the service starts again, so that what one death leaves half
  * done meets the next. After the last the service lives on.
  *
- * @param act goes on asking while nobody answers
+ * @param act goes on asking while no answer comes
  * @returns what `act` returned
  * @throws when one of the points was not passed
  */

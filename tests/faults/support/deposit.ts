@@ -78,7 +78,7 @@ export async function assertCreditedOnce(shop: Shop, paid: PaidIn): Promise<void
   }]);
 }
 
-/** What the merchant is shown of a customer's deposits. */
+/** A customer's deposits as the merchant is shown them. */
 export async function depositsOf(shop: Shop, name: string) {
   const answer = await ask(shop.service, "GET", `/api/deposits?referenceId=order-${name}`);
   const Deposit = z.object({

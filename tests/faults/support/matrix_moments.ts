@@ -10,7 +10,7 @@ const SOLID_BLOCKS = [
   "/walletsolidity/gettransactioninfobyblocknum",
 ];
 
-/** What a node does wrong. */
+/** Ways in which a node misbehaves. */
 export type Does = Misbehaviour["does"];
 
 /** Solid blocks wait while they cannot be read, and the metrics say so. */

@@ -27,7 +27,7 @@ import { type Answer, eventually, send, UNDISTURBED_MS } from "./client.ts";
 const NETWORK = "TRX";
 /** Of our transactions: none may expire because the machine is slow. */
 const LIFETIME_MS = 120_000;
-/** How long a silent node is waited for; every lane has to get an answer within it. */
+/** Time for which a silent node is waited for; every lane has to get an answer within it. */
 const TIMEOUT_MS = 2_000;
 /** Blocks from head to the solid one. */
 export const SOLID_LAG = 3;
@@ -67,7 +67,7 @@ export interface Rig extends AsyncDisposable {
   /** Waits until one has happened after this call. */
   untilHitAgain(): Promise<void>;
   mine(blocks: number, intervalMs?: number): Promise<void>;
-  /** Whether sweeps are planned; when it is switched on, every address is looked at at once. */
+  /** Switches the planning of sweeps; switching it on makes every address due at once. */
   setPlanning(on: boolean): Promise<void>;
   /** A metric of the network as Prometheus reads it, null where there is none. */
   metric(name: string): Promise<number | null>;

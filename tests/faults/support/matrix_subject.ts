@@ -5,16 +5,16 @@ import { someAddress } from "./chain_audit.ts";
 import { eventually, UNDISTURBED_MS } from "./client.ts";
 import type { Rig } from "./matrix_rig.ts";
 
-/** What every deposit of the matrix brings. */
+/** Amount of every deposit of the matrix. */
 const DEPOSIT = "100";
-/** What every merchant of a payout has, and what it sends. */
+/** Funds of every merchant of a payout; below them the amount that it sends. */
 export const FUNDS = "100";
 const PAYOUT = "10";
 /** One payment of a cell, with a merchant of its own. */
 export interface Subject {
   readonly merchantId: string;
   readonly key: string;
-  /** Where the chain's transfer goes. */
+  /** Destination of the chain's transfer. */
   readonly address: string;
   /** Id of the deposit once it is known, or of the withdrawal. */
   paymentId: string | null;
@@ -24,7 +24,7 @@ export interface Subject {
   readonly since: number;
 }
 
-/** A merchant with a deposit address that nobody has paid to yet. */
+/** A merchant with a deposit address without payments. */
 export async function newDeposit(rig: Rig): Promise<Subject> {
   const { id: merchantId, key } = await rig.api.addMerchant();
   const { head } = await rig.info();
@@ -106,7 +106,7 @@ export async function until(
   }, UNDISTURBED_MS);
 }
 
-/** What a merchant can spend, when nothing of it is pending or reserved. */
+/** A merchant's available balance, when nothing of it is pending or reserved. */
 export async function balanceOf({ sql }: Rig, merchantId: string): Promise<string> {
   const [row] = await sql<{ available: string }[]>`
     SELECT trim_scale(available)::text AS available FROM book.balance

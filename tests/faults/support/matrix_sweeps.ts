@@ -15,7 +15,7 @@ import type { Rig } from "./matrix_rig.ts";
 import { newDeposit, pay, type Subject, until } from "./matrix_subject.ts";
 import type { Step } from "./matrix_table.ts";
 
-/** What a sweep's planning asks of a node. */
+/** Paths of a node that the planning of a sweep reads. */
 const PLAN_READS = [
   "/walletsolidity/triggerconstantcontract",
   "/walletsolidity/getaccount",
@@ -122,7 +122,7 @@ async function seen(rig: Rig): Promise<Subject> {
   return subject;
 }
 
-/** What the operator reads about an address that is not swept yet. */
+/** Waits until the treasury shows one of the reasons for an address that is not swept yet. */
 async function untilReason(rig: Rig, subject: Subject, reasons: readonly string[]): Promise<void> {
   await eventually(`${subject.address}: ${reasons.join(" or ")}`, async () => {
     const { sweeps } = await treasuryOf(rig);

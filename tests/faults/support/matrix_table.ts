@@ -1,5 +1,5 @@
 /**
- * What a node can do wrong, at which step of a payment, and how that ends: data that the tests carry
+ * Faults of a node by step of a payment, and how each ends: data that the tests carry
  * out cell by cell, and that `docs/fault-matrix.md` is made of.
  *
  * @module
@@ -87,7 +87,7 @@ export const KINDS = {
 /** One of {@linkcode KINDS}. */
 export type Kind = keyof typeof KINDS;
 
-/** How a payment ends. */
+/** Outcomes of a payment. */
 export type End =
   | "credited once"
   /** While the fault lasts: the step does not need the node. */
@@ -105,11 +105,11 @@ export type End =
 /** A cell: how it ends, or `-` and why there is nothing to try. */
 export type Cell = End | `- ${string}`;
 
-/** What is common to a row of the matrix. */
+/** The parts common to a row of the matrix. */
 export interface StepRow {
-  /** What happens in this step. */
+  /** Events of this step. */
   readonly text: string;
-  /** What waits while the fault lasts, and where that can be seen. */
+  /** Work that waits while the fault lasts, and the place where that can be seen. */
   readonly visible: string;
   readonly cells: Readonly<Record<Kind, Cell>>;
 }

@@ -82,7 +82,7 @@ export async function assertNeverPaid(shop: Shop, payout: Payout): Promise<void>
   ]);
 }
 
-/** What the merchant is shown of the withdrawals under a story's reference. */
+/** The withdrawals under a story's reference as the merchant is shown them. */
 export async function withdrawalsOf(shop: Shop, name: string) {
   const Withdrawal = z.object({
     id: z.string(),

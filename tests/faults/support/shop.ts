@@ -111,7 +111,7 @@ export async function payOnce(
   });
 }
 
-/** Whether a payment has a status, by the service's own rows. */
+/** True when a payment has a status, by the service's own rows. */
 export async function hasStatus(shop: Shop, paymentId: string, status: string): Promise<boolean> {
   const rows = await shop.service.sql`
     SELECT FROM book.deposit WHERE id = ${paymentId} AND status = ${status}
