@@ -123,7 +123,7 @@ shared("more requests for addresses than may wait are told that nothing was done
 
 const test = testNeeding(DATABASE);
 
-/** An address of somebody who can write to the database. */
+/** An address that an attacker with write access to the database would put in place. */
 const STRANGE = addressOf(0xbad);
 
 interface Customer {

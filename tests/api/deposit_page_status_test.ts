@@ -103,7 +103,7 @@ async function newToken(api: TestApi): Promise<string> {
   return body.sessionToken;
 }
 
-/** What a browser that follows no redirect is answered. */
+/** The answer to a browser that follows no redirect. */
 async function open(api: TestApi, path: string, headers: Record<string, string> = BROWSER) {
   const response = await fetch(`${api.url}${path}`, { headers, redirect: "manual" });
   return { status: response.status, headers: response.headers, body: await response.text() };

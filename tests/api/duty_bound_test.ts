@@ -196,7 +196,7 @@ const SETTLEMENT = {
 const rotate = (api: TestApi, key: string, path: string, id: string) =>
   api.call("POST", `${path}/${id}/rotate`, { key, body: { overlapHours: 168 } });
 
-/** Who a key counts as, as the database says it. */
+/** The administrator that a key counts as, by the database. */
 async function personOf(api: TestApi, key: string): Promise<string | null> {
   const [row] = await api.sql`
     SELECT administrator FROM hub.api_key WHERE id = ${await keyIdOf(api, key)}`;
@@ -250,7 +250,7 @@ test("a merchant's key that an administrator rotates counts as the one who knows
   const spare = await api.addKey(id);
   const alone = await rotate(api, own, path, await keyIdOf(api, spare));
   assertEquals(await personOf(api, alone.body.apiKey), null);
-  // one with nobody behind it
+  // a key without an administrator becomes that of the administrator who rotates it
   const known = await rotate(api, one.key, path, await keyIdOf(api, own));
   assertEquals(await personOf(api, known.body.apiKey), one.id);
   const deposit = await book(api, known.body.apiKey, "5");

@@ -15,7 +15,7 @@ import type { Service } from "../support/service.ts";
 import type { Draw } from "./draw.ts";
 import type { Known } from "./generated_value.ts";
 
-/** What each merchant has, in USDT. */
+/** Funds of each merchant, in USDT. */
 const FUNDS = "100000";
 /** Texts that are kept for each name. */
 const KEPT = 60;
@@ -35,7 +35,7 @@ export interface Actor {
 export interface Cast {
   readonly merchant: Actor;
   readonly administrator: Actor;
-  /** Who may less, and who is nobody. */
+  /** Callers with fewer rights, and callers without a valid key. */
   readonly others: readonly Actor[];
   readonly known: Known;
   /** Remembers ids and tokens of an answer. */

@@ -15,7 +15,7 @@ export interface GeneratedRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** Whether the reference allows the body; null where it was not made as JSON. */
+  /** True when the reference allows the body; null where it was not made as JSON. */
   readonly isAllowed: boolean | null;
 }
 

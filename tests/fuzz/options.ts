@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
 
-/** What a run sends. */
+/** Settings of a run. */
 export interface FuzzOptions {
-  /** What is sent is drawn from it; the order in which requests meet is not repeated. */
+  /** Requests are drawn from it; the order in which they meet is not repeated. */
   readonly seed: number;
   readonly requests: number;
   /** Requests under way at a time. */

@@ -49,7 +49,7 @@ export interface Operation {
   readonly template: string;
   readonly parameters: readonly z.infer<typeof Parameter>[];
   readonly body: SchemaNode | null;
-  /** Whether the reference allows this body. */
+  /** True when the reference allows this body. */
   readonly allows: (body: unknown) => boolean;
 }
 
@@ -72,7 +72,7 @@ export const REFERENCE: readonly Operation[] = Object.entries(document.paths).fl
   })
 );
 
-/** What a schema stands for, where it names another one. */
+/** The schema itself, or the one that it names. */
 export function resolved(schema: SchemaNode): SchemaNode {
   const { $ref } = schema;
   if (typeof $ref !== "string") return schema;

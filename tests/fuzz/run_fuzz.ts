@@ -22,7 +22,7 @@ const RAW = 0.03;
 /** Faults after which a run ends: more of them say nothing new. */
 const ENOUGH = 50;
 
-/** What a run found. */
+/** Findings of a run. */
 export interface FuzzFound {
   readonly statuses: ReadonlyMap<number, number>;
   readonly raw: number;

@@ -44,7 +44,7 @@ function recorded(): Recorded {
   return source;
 }
 
-/** What sources answer when they are asked for a chain's own coin. */
+/** Answers of sources about a chain's own coin. */
 const COIN: Readonly<Record<string, string>> = {
   "/0/public/Ticker": `{"error":[],"result":{
     "TRXUSD":{"c":["0.30012","120.5"]},"TRXEUR":{"c":["0.25811","55.1"]}}}`,

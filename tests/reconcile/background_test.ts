@@ -122,7 +122,7 @@ test("a block that was passed unread is told, and reading it again closes the ga
   await rescanBlocks(deps, 19, 29, signal);
   assertEquals(await gapRules(), [[], []]);
   assertEquals(await readScannedRanges(sql, "TRX"), [{ first: 10, last: 29 }]);
-  // long before anything was watched: no gap, as nobody said that what follows was read
+  // long before the scanned range: no gap, as the blocks between were never recorded as read
   await rescanBlocks(deps, 1, 3, signal);
   assertEquals(await gapRules(), [[], []]);
   await rescanBlocks(deps, 4, 9, signal);

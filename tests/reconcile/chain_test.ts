@@ -96,7 +96,7 @@ async function books(sql: Sql) {
 
 const pause = () => Promise.resolve();
 
-/** The rules that do not hold, with what is told. */
+/** Rules that do not hold, with their reported differences. */
 async function told(sql: Sql, chain: ReconciledChain): Promise<[string, string][]> {
   const report = await checkChain({ sql, chain, pause, coldAddress: null });
   return report.rules.flatMap(({ rule, differences }) =>

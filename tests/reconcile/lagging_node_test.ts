@@ -17,7 +17,7 @@ async function payOut(sql: Sql, height: number, amount: string): Promise<void> {
   await moved(sql, { kind: "cold", amount, height, destination: "cold-wallet" });
 }
 
-/** A balance that is told at one block. */
+/** A balance that nodes report at one block. */
 function at(height: number, text: string): Said {
   return [height, height, text];
 }

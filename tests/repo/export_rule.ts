@@ -10,7 +10,7 @@ import type { SourceFile } from "./source_file.ts";
 const TESTS = /^(tests|bench)\//;
 /** Examples for readers, whose exports are for their own programs. */
 const EXAMPLES = /^docs\//;
-/** What tests alone read, with what for. */
+/** Exports that tests alone read, with their purpose. */
 const FOR_TESTS: Readonly<Record<string, string>> = {
   "actors/merchant/refusal.ts REFUSAL_CODES": "every refusal has its table",
   "api/http/key_ring.ts KEY_PATTERN": "the shape of a key, for secret scanners",

@@ -80,7 +80,7 @@ const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
 const SPECIFIER =
   /^\s*import\s*"([^"]+)"|^\s*(?:import|export)\b[^"'`()=;]*\bfrom\s*"([^"]+)"|\bimport(?:\.meta\.resolve)?\(\s*"([^"]+)"/gm;
 
-/** What a file imports, and where it says so. */
+/** Imports of a file, with their positions. */
 export function importsOf(
   file: SourceFile,
 ): readonly { readonly at: number; readonly specifier: string }[] {

@@ -91,7 +91,7 @@ test("a lost key stops nobody from starting: callbacks wait without an attempt, 
   await sql`
     UPDATE book.merchant SET webhook_secret = ${await lost.seal(newWebhookSecret(), id)},
       webhook_url = ${hook.url}, webhook_enabled = true WHERE merchant_id = ${id}`;
-  // one that nobody goes by any more, of a key that is gone as well
+  // a previous secret that is out of use, of a key that is gone as well
   await sql`
     UPDATE book.merchant SET webhook_secret = ${await box.seal(newWebhookSecret(), well.id)},
       webhook_secret_previous = ${await lost.seal(newWebhookSecret(), well.id)},

@@ -12,7 +12,7 @@ Deno.test({
     const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const serving = dieAfterGreeting(listener);
     const sql = connect(`postgres://engine:x@127.0.0.1:${listener.addr.port}/engine`, { max: 1 });
-    // the client's own question for the array types fails as well, and nobody awaits that one
+    // the client's own query for the array types fails as well, and its result is not awaited
     const error = await assertRejects(() => sql`SELECT 1`);
     assertEquals(classifyDatabaseError(error), "connection");
     await serving;

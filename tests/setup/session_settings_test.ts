@@ -4,7 +4,7 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
 
-/** What an administrator may have set for other programs, each harmful to statements of ours. */
+/** Settings made for other programs by an administrator, each harmful to the engine's statements. */
 const HOSTILE: Readonly<Record<string, string>> = {
   jit: "on",
   jit_above_cost: "0",

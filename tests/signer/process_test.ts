@@ -138,7 +138,7 @@ Deno.test({
   },
 });
 
-/** What the service says of its readiness. */
+/** The service's readiness as text. */
 async function told(reasons: () => Promise<unknown>): Promise<string> {
   return JSON.stringify(await reasons());
 }

@@ -11,7 +11,7 @@ import { signerRole } from "./support/signer_role.ts";
 
 const test = testNeeding(DATABASE);
 
-/** What a stolen connection of the signer could be used for. */
+/** Statements that a stolen connection of the signer could be used for. */
 const FORBIDDEN = [
   "SELECT * FROM book.outgoing",
   "SELECT merchant_id FROM book.outgoing",
@@ -40,7 +40,7 @@ test("with its grants the signer reads intents and addresses, and can do nothing
     SELECT 'out_' || n, 'mer_1', 'payout', 'wd_' || n, 'TRX', 'USDT', 1, 'T' || n, 'queued', now(), now()
     FROM generate_series(2, 3) n`;
   await using role = await signerRole(sql, database.url);
-  // what somebody granted by hand is taken away again
+  // privileges granted by hand are taken away again
   await sql.unsafe(`GRANT ALL ON ALL TABLES IN SCHEMA book, hub TO ${role.name}`);
   await sql.unsafe(`GRANT SELECT (webhook_secret) ON book.merchant TO ${role.name}`);
   await grantSignerRole(sql, role.name);

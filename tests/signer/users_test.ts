@@ -40,7 +40,7 @@ function as(user: { readonly uid: number; readonly groups: readonly number[] }, 
   });
 }
 
-/** Why this machine cannot run programs as several users; null where it can. */
+/** Reason for which this machine cannot run programs as several users; null where it can. */
 async function whyNoUsers(): Promise<string | null> {
   if (Deno.uid() !== 0) return "root";
   const script = await Deno.makeTempFile({ suffix: ".ts" });

@@ -16,7 +16,7 @@ const TIMES = 3;
 /** Differences below it are the machine's: a turn of the scheduler, a garbage collection. */
 const FLOOR_MS = 100;
 
-/** What is wrong after a run, as sentences. */
+/** Faults after a run, as sentences. */
 export async function auditAbuse(service: Service, phases: readonly Phase[]): Promise<string[]> {
   const faults: string[] = [];
   for (const { name, heard } of phases) {

@@ -15,7 +15,7 @@ export type Attack =
   | { readonly kind: "nul-paths"; readonly apiKey: string; readonly perSecond: number }
   /** Connections without a request, with half a head and with bodies that drip; so many a second. */
   | { readonly kind: "connections"; readonly count: number; readonly perSecond: number }
-  /** What costs much and needs no key, so many a second. */
+  /** Costly requests that need no key, so many a second. */
   | { readonly kind: "public-routes"; readonly perSecond: number }
   /** Lists of a hundred rows with large metadata, one reader for each key. */
   | { readonly kind: "large-lists"; readonly apiKeys: readonly string[] }
@@ -49,7 +49,7 @@ function addressOf(number: number): string {
 
 function open(port: number, from: string): Socket {
   const socket = connect({ host: HOST, port, localAddress: from });
-  // being ended by the service is what is tried; an error is told by the close that follows it
+  // that the service ends connections is what is tried; the close that follows reports an error
   socket.on("error", () => socket.destroy());
   return socket;
 }

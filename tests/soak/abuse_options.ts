@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
 
-/** What an abuse soak does. */
+/** Settings of an abuse soak. */
 export interface AbuseSoakOptions {
-  /** What ordinary merchants ask for is drawn from it. */
+  /** Requests of ordinary merchants are drawn from it. */
   readonly seed: number;
   /** Length of each phase. */
   readonly seconds: number;

@@ -8,7 +8,7 @@ export interface OrdinaryMerchant {
   readonly draw: () => number;
 }
 
-/** What ordinary merchants heard during one phase. */
+/** Answers to ordinary merchants during one phase. */
 export interface Heard {
   readonly latencies: number[];
   /** Answers by status, `broken` where there was none. */

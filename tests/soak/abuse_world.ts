@@ -5,9 +5,9 @@ import type { Service } from "../support/service.ts";
 import type { AbuseSoakOptions } from "./abuse_options.ts";
 import type { OrdinaryMerchant } from "./abuse_traffic.ts";
 
-/** What every merchant starts with, in USDT. */
+/** Funds of every merchant at the start, in USDT. */
 const FUNDS = "2000";
-/** Who reads large lists, each with a key of its own. */
+/** Readers of large lists, each with a key of its own. */
 const READERS = 8;
 /** Rows of those lists, and the metadata of each: more than may be attached today. */
 const ROWS = 100;
@@ -19,15 +19,15 @@ const UNLIMITED = { balance: 0, deposits: 0, withdrawals: 0, transactions: 0, we
 export interface AbuseWorld {
   readonly baseUrl: string;
   readonly sql: Sql;
-  /** Who works as usual. */
+  /** Merchants that work as usual. */
   readonly merchants: readonly OrdinaryMerchant[];
-  /** Who does not, with keys within their limits. */
+  /** Merchants that do not, with keys within their limits. */
   readonly suspects: {
     readonly payer: string;
     readonly readers: readonly string[];
     readonly heldId: string;
     readonly heldKey: string;
-    /** Where everybody's payouts go. */
+    /** Destination of all payouts. */
     readonly destination: string;
   };
 }

@@ -41,6 +41,6 @@ function commandOf({ seed, deposits, payouts, kills }: ChainSoakOptions): string
 }
 
 function print(text: string): void {
-  // deno-lint-ignore no-console -- a report is for whoever started the run
+  // deno-lint-ignore no-console -- the report is read on the terminal
   console.log(text);
 }

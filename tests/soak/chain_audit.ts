@@ -41,14 +41,14 @@ const Pages = z.object({ pages: z.number() });
 export type ShownDeposit = z.infer<typeof Deposit>;
 export type ShownWithdrawal = z.infer<typeof Withdrawal>;
 
-/** What one merchant is shown. */
+/** Payments as one merchant is shown them. */
 export interface Shown {
   readonly merchant: SoakMerchant;
   readonly deposits: readonly ShownDeposit[];
   readonly withdrawals: readonly ShownWithdrawal[];
 }
 
-/** What an audit found. */
+/** Result of an audit. */
 export interface Audit {
   /** Everything that is wrong, as sentences; empty: nothing is. */
   readonly faults: readonly string[];

@@ -6,10 +6,10 @@ import { textOf, unitsOf } from "./units.ts";
 const DOLLAR = 1_000_000n;
 const ACTIVATION = 500_000n;
 
-/** What the deposits came to. */
+/** Result of the audit of deposits. */
 export interface DepositAudit {
   readonly faults: readonly string[];
-  /** What must have been credited, by merchant. */
+  /** Amounts that must have been credited, by merchant. */
   readonly credited: ReadonlyMap<string, bigint>;
   readonly figures: Readonly<Record<string, number>>;
 }

@@ -7,10 +7,10 @@ import { textOf, unitsOf } from "./units.ts";
 const COMMISSION = 1_000_000n;
 const NETWORK_FEE = 1_000_000n;
 
-/** What the payouts came to. */
+/** Result of the audit of payouts. */
 export interface PayoutAudit {
   readonly faults: readonly string[];
-  /** What must have been taken, by merchant. */
+  /** Amounts that must have been taken, by merchant. */
   readonly debited: ReadonlyMap<string, bigint>;
   readonly figures: Readonly<Record<string, number>>;
 }

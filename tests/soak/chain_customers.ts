@@ -11,7 +11,7 @@ import {
 } from "./chain_world.ts";
 import { textOf } from "./units.ts";
 
-/** How far customers are. */
+/** Progress of customers. */
 export interface Progress {
   paid: number;
   asked: number;
@@ -20,7 +20,7 @@ export interface Progress {
 /** Payments that one transaction may carry; and how many of a hundred payments are such ones. */
 const MOST_TOGETHER = 4;
 const TOGETHER_PERCENT = 4;
-/** How long a customer waits before trying again what was refused. */
+/** Pause of a customer before what was refused is tried again. */
 const AGAIN_MS = 250;
 /** Part of the payouts that may be asked for before the same part of the deposits is paid. */
 const AHEAD = 0.05;
@@ -126,7 +126,7 @@ async function pay({ chain }: SoakWorld, payments: readonly Payment[]): Promise<
   }
 }
 
-/** Nobody pays while the node is away; the others would all be lost like this payment. */
+/** Waits until the node is back; payments made before would be lost like this one. */
 async function untilBack(chain: ChainProcess): Promise<void> {
   await eventually("the chain's node", () => chain.info());
 }
@@ -146,7 +146,7 @@ async function withdraw(
   for (;;) {
     const answer = await ask(service, "POST", "/api/withdrawals", body, merchant.apiKey);
     const created = Created.safeParse(answer.body);
-    // 409: an earlier try was acknowledged by nobody who heard it
+    // 409: an earlier try was acknowledged, and the answer was lost
     if ((answer.status === 201 || answer.status === 409) && created.success) {
       return created.data.withdrawalId;
     }

@@ -1,17 +1,17 @@
 import { parseArgs } from "node:util";
 
-/** What a chain soak does. */
+/** Settings of a chain soak. */
 export interface ChainSoakOptions {
   /** Amounts, troubles and their moments are drawn from it. */
   readonly seed: number;
   /** Addresses that are issued and paid to; some are paid more than once. */
   readonly deposits: number;
   readonly payouts: number;
-  /** How often the service is killed (SIGKILL) and started again. */
+  /** Times that the service is killed (SIGKILL) and started again. */
   readonly kills: number;
-  /** How often the chain's node is. */
+  /** Times that the chain's node is. */
   readonly chainKills: number;
-  /** How often PostgreSQL is. */
+  /** Times that PostgreSQL is. */
   readonly databaseKills: number;
   readonly merchants: number;
   /** Customers, and merchants' systems, that are at work at the same time. */
@@ -21,13 +21,13 @@ export interface ChainSoakOptions {
   readonly peaceMs: number;
 }
 
-/** What catching up with a node of a public provider does. */
+/** Settings of catching up with a node of a public provider. */
 export interface PublicNodeOptions {
   /** Blocks that the service is behind, with a transfer in each. */
   readonly behind: number;
   /** Calls that the node answers within a second. */
   readonly perSecond: number;
-  /** How long it answers nothing after one more. */
+  /** Time for which it answers nothing after one more. */
   readonly suspendSeconds: number;
   /** `<NETWORK>_CALLS_PER_SECOND` of the service. */
   readonly callsPerSecond: number;

@@ -29,7 +29,7 @@ export async function untilPeace(world: SoakWorld, note: (text: string) => void)
   }
 }
 
-/** What is not done, as sentences; empty when nothing is in flight. */
+/** Work that is not done, as sentences; empty when nothing is in flight. */
 async function leftOver({ service, merchants }: SoakWorld): Promise<string[]> {
   const ids = merchants.map(({ id }) => id);
   const rows = await service.sql<{ what: string; count: number }[]>`

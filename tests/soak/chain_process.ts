@@ -13,14 +13,14 @@ const Info = z.object({
   pending: z.number(),
 });
 
-/** What the chain says about itself. */
+/** State that the chain reports of itself. */
 export type ChainInfo = z.infer<typeof Info>;
 
 /** A development chain in a process of its own, on a port and a folder that it keeps. */
 export interface ChainProcess extends AsyncDisposable {
   readonly url: string;
   info(): Promise<ChainInfo>;
-  /** Sends a control request once. @throws when nobody answered, or it was refused */
+  /** Sends a control request once. @throws when no answer came, or it was refused */
   control(path: string, body: unknown): Promise<unknown>;
   /** `kill -9`, a pause, and a start on the same folder; returns when it answers again. */
   killAndStart(pauseMs: number): Promise<void>;

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 
-/** What a merchant's endpoint was told, by event id. */
+/** An event as a merchant's endpoint received it. */
 export interface Told {
   readonly type: string;
   readonly body: string;
@@ -15,7 +15,7 @@ export interface SoakReceiver extends AsyncDisposable {
   readonly told: ReadonlyMap<string, Told>;
   /** Deliveries, repeated ones included. */
   readonly deliveries: number;
-  /** What was wrong with deliveries, as sentences. */
+  /** Faults of deliveries, as sentences. */
   readonly faults: readonly string[];
 }
 

@@ -4,7 +4,7 @@ import type { SoakWorld } from "./chain_world.ts";
 const ENTRY = fileURLToPath(new URL("../../app/commands/reconcile.ts", import.meta.url));
 const BOUND_MS = 600_000;
 
-/** What `deno task reconcile` finds beside the running service, as sentences. */
+/** Findings of `deno task reconcile` beside the running service, as sentences. */
 export async function reconcileWith({ service, chain }: SoakWorld): Promise<readonly string[]> {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "--no-prompt", "--allow-all", ENTRY],

@@ -21,12 +21,12 @@ interface Fault {
   readonly behind?: number;
 }
 
-/** What was done to the service and its node, by kind. */
+/** Counts of what was done to the service and its node, by kind. */
 export type Done = Map<string, number>;
 
 /**
- * Makes the node fail and reorganise, until it is told that all work is done. Kinds, probabilities
- * and pauses are drawn; what is in force is replaced every now and then.
+ * Makes the node fail and reorganise, until the signal says that all work is done. Kinds,
+ * probabilities and pauses are drawn; what is in force is replaced every now and then.
  */
 export async function makeTrouble(
   { chain, draws }: SoakWorld,

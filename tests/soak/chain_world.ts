@@ -8,7 +8,7 @@ import { openSoakReceiver, type SoakReceiver } from "./chain_receiver.ts";
 
 /** Blocks from head to the solid one: a reorganisation may take back one less. */
 export const SOLID_LAG = 5;
-/** What every merchant starts with, in USDT: a deposit like any other. */
+/** Funds of every merchant at the start, in USDT: a deposit like any other. */
 const START_FUNDS = "2000";
 /** Percentages of deposits that merchants pay, one after the other. */
 const RATES = ["0", "0.01", "0.0125", "0.003"] as const;

@@ -26,13 +26,13 @@ export async function run(args: readonly string[]): Promise<number> {
   let failed = 0;
   for (let seed = first; seed <= last; seed++) {
     const { faults, ...came } = await lossyFailover(seed);
-    // deno-lint-ignore no-console -- for whoever started it
+    // deno-lint-ignore no-console -- the report is read on the terminal
     console.log(`seed ${seed}: ${JSON.stringify(came)}${faults.length === 0 ? "" : " FAULTS"}`);
-    // deno-lint-ignore no-console -- for whoever started it
+    // deno-lint-ignore no-console -- the report is read on the terminal
     for (const fault of faults) console.log(`  ${fault}`);
     if (faults.length > 0) failed++;
   }
-  // deno-lint-ignore no-console -- for whoever started it
+  // deno-lint-ignore no-console -- the report is read on the terminal
   console.log(`${last - first + 1} failovers, ${failed} with faults`);
   return failed === 0 ? 0 : 1;
 }

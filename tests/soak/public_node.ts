@@ -20,7 +20,7 @@ const LONGEST_MS = 30 * 60_000;
 
 const Faults = z.object({ faults: z.array(z.looseObject({ times: z.number() })) });
 
-/** What a run found. */
+/** Findings of a run. */
 export interface CaughtUp {
   readonly faults: readonly string[];
   readonly figures: Readonly<Record<string, number>>;

@@ -8,7 +8,7 @@ import { nothingHeard, workFor } from "./abuse_traffic.ts";
 import type { Attack, Order } from "./abuse_client.ts";
 import { type AbuseWorld, holdRow, makeWorld } from "./abuse_world.ts";
 
-/** What a soak found. */
+/** Findings of a soak. */
 export interface AbuseFound {
   readonly lines: readonly string[];
   readonly faults: readonly string[];

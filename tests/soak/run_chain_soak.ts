@@ -7,7 +7,7 @@ import { type Done, kill, makeTrouble } from "./chain_troubles.ts";
 import { readTransfers } from "../faults/support/chain_transfers.ts";
 import { type SoakWorld, withWorld } from "./chain_world.ts";
 
-/** How often progress is told. */
+/** Pause between two reports of progress. */
 const NOTE_MS = 5_000;
 /** A run that nothing moves any more ends. */
 const STANDSTILL_MS = 300_000;

@@ -6,7 +6,7 @@ import { auditWebhooks, type WebhookAudit } from "./webhook_audit.ts";
 import { addTransfers, type Doomed, letVanish, makeListener } from "./webhook_ledger.ts";
 import { type FailingReceiver, openFailingReceiver } from "./webhook_receiver.ts";
 
-/** What a run does. */
+/** Settings of a run. */
 export interface WebhookSoakOptions {
   readonly seed: number;
   /** Events in all; two per deposit. */
@@ -68,7 +68,7 @@ async function someProgress(receiver: FailingReceiver, deliveries: number): Prom
 }
 
 /**
- * Whether nothing is left to do; asked of the indexes of what waits.
+ * True when nothing is left to do, by the indexes of what waits.
  *
  * @param phases of inbox rows; null: all of them, and events
  */

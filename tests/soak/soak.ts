@@ -24,7 +24,7 @@ const SOAKS: Readonly<Record<string, () => Promise<Soak>>> = {
 const [name = "", ...args] = Deno.args;
 const load = Object.hasOwn(SOAKS, name) ? SOAKS[name] : undefined;
 if (load === undefined) {
-  // deno-lint-ignore no-console -- for whoever started it
+  // deno-lint-ignore no-console -- usage is read on the terminal
   console.error(`Use: deno task soak ${Object.keys(SOAKS).join("|")} [options]`);
   Deno.exit(2);
 }
@@ -32,10 +32,10 @@ const soak = await load();
 try {
   Deno.exit(await soak.run(args));
 } catch (error) {
-  // deno-lint-ignore no-console -- for whoever started it
+  // deno-lint-ignore no-console -- the error is read on the terminal
   console.error(error);
   if (error instanceof TypeError) {
-    // deno-lint-ignore no-console -- for whoever started it
+    // deno-lint-ignore no-console -- usage is read on the terminal
     console.error(soak.USAGE);
   }
   Deno.exit(1);

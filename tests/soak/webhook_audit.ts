@@ -5,7 +5,7 @@ import type { Service } from "../support/service.ts";
 import type { SoakListener } from "./webhook_ledger.ts";
 import type { FailingReceiver } from "./webhook_receiver.ts";
 
-/** What an audit found. */
+/** Result of an audit. */
 export interface WebhookAudit {
   /** Everything that is wrong, as sentences; empty: nothing is. */
   readonly faults: readonly string[];

@@ -1,13 +1,13 @@
 import { createHmac } from "node:crypto";
 
-/** How an endpoint fails; parts of one. */
+/** Shares of an endpoint's failures, by kind. */
 const FAILURES = { error: 0.09, unacknowledged: 0.02, noJson: 0.01, late: 0.002 } as const;
 /** Longer than the deliveries of these merchants may take. */
 const LATE_MS = 1_400;
 /** Events that are never acknowledged, one of so many. */
 const HOPELESS = 500;
 
-/** What is known of one event as it arrived. */
+/** One event as it arrived. */
 export interface Arrival {
   readonly merchantId: string;
   readonly type: string;
@@ -23,7 +23,7 @@ export interface FailingReceiver extends AsyncDisposable {
   readonly secrets: Map<string, string>;
   readonly arrived: ReadonlyMap<string, Arrival>;
   readonly requests: number;
-  /** What must never arrive, as sentences. */
+  /** Deliveries that must never arrive, as sentences. */
   readonly faults: readonly string[];
 }
 
@@ -95,7 +95,7 @@ export function openFailingReceiver(draw: () => number): FailingReceiver {
           const timer = setTimeout(() => (delays.delete(timer), resolve()), LATE_MS);
           delays.add(timer);
         });
-        // nobody listens any more: for the sender this is a time-out
+        // the sender has given up by now: for it this is a time-out
         return Response.json({ ok: true });
       }
       one.acknowledged = true;

@@ -63,6 +63,6 @@ function count(name: string, text: string): number {
 }
 
 function print(text: string): void {
-  // deno-lint-ignore no-console -- a report is for whoever started the run
+  // deno-lint-ignore no-console -- the report is read on the terminal
   console.log(text);
 }

@@ -64,7 +64,7 @@ export const EMPTY_CHAIN = {
   deriveAddress: (index: number) => addressOf(0x10000 + index),
 };
 
-/** What a key in a test may do. */
+/** Rights of a key in a test. */
 export interface KeyOptions {
   readonly permissions?: readonly string[];
   readonly role?: "MERCHANT" | "RESELLER" | "ADMIN";

@@ -25,7 +25,7 @@ export function amount(text: string): Amount {
   return parsed;
 }
 
-/** A well-formed TRON address; nobody's. */
+/** A well-formed TRON address outside the service. */
 export const SOMEWHERE = "TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH";
 
 /** Inserts an active merchant with an empty account. */
@@ -90,7 +90,7 @@ export function openJournal(sql: Sql, options: Partial<JournalOptions> = {}): Jo
   });
 }
 
-/** What a dynamic network fee is while nothing is known of the chain's prices. */
+/** A dynamic network fee while nothing is known of the chain's prices. */
 export const NO_ESTIMATE = { estimate: null, floor: ZERO };
 
 /** A fee board that knows of no chain. */
@@ -163,7 +163,7 @@ export async function fund(
   });
 }
 
-/** What is wrong with the books, as sentences; empty when they balance. */
+/** Faults of the books, as sentences; empty when they balance. */
 export async function booksFaults(sql: Sql): Promise<string[]> {
   const results = await checkBooks(sql);
   return results.flatMap(({ rule, differences }) =>

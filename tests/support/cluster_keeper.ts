@@ -1,6 +1,6 @@
 /**
  * Keeps the shared test server: a process of its own, started by
- * [shared_cluster.ts](./shared_cluster.ts). Ends when nobody has been connected for a while.
+ * [shared_cluster.ts](./shared_cluster.ts). Ends when no test has been connected for a while.
  *
  * @module
  */
@@ -64,7 +64,7 @@ async function keep(): Promise<void> {
   await Deno.rename(`${READY_FILE}.new`, READY_FILE);
   for (;;) {
     await idleFor(sql, IDLE_MS);
-    // Tests join under the same lock: whoever comes now waits, and then starts a new keeper.
+    // Tests join under the same lock: one that comes now waits, and then starts a new keeper.
     const ended = await withFileLock(SHARED_LOCK, Date.now() + 120_000, async () => {
       if (await others(sql) > 0) return false;
       await Deno.remove(READY_FILE);

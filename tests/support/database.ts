@@ -23,11 +23,11 @@ export interface TestDatabase extends AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** How {@linkcode testDatabase} works; the rest is about `database.sql`. */
+/** Options of {@linkcode testDatabase}; the rest is about `database.sql`. */
 export interface TestDatabaseOptions extends ConnectOptions {
-  /** Whether the migrations are applied; default true. */
+  /** True: the migrations are applied; default true. */
   readonly migrated?: boolean;
-  /** Whether no other test may have used it, as its files or statistics are looked at; default false. */
+  /** True: no other test may have used it, as its files or statistics are read; default false. */
   readonly unused?: boolean;
 }
 

@@ -31,7 +31,7 @@ import { DATABASE, needs } from "./permissions.ts";
 const VERSIONS = "/usr/lib/postgresql";
 /** The first one with `pg_backup_start`, which makes the standby. */
 const LEAST_VERSION = 15;
-/** How long a server may take to answer, milliseconds. */
+/** Time that a server may take to answer, milliseconds. */
 const BOUND_MS = 180_000;
 
 /** Folder of the newest server's programs; null where no server of version 15 or later is. */
@@ -82,7 +82,7 @@ export async function writeDefaultSettings(
   await Deno.writeTextFile(join(folder, "engine.conf"), lines.join(""));
 }
 
-/** What a test does with a server of its own. */
+/** The parts of an own server that tests use. */
 export type TestServer = Pick<
   EmbeddedPostgres,
   "url" | "folder" | "port" | "pid" | "stop"

@@ -1,5 +1,5 @@
 /**
- * Whether a response is what the API reference says, field by field: what is not documented fails.
+ * Comparison of responses with the API reference, field by field: what is not documented fails.
  *
  * @module
  */
@@ -96,7 +96,7 @@ const TEMPLATES = Object.keys(document.paths)
   }));
 
 /**
- * What is wrong with a response, as sentences; empty when it is documented.
+ * Faults of a response, as sentences; empty when it is documented.
  *
  * @param path as it was requested, with its query
  */
@@ -164,7 +164,7 @@ export function exampleFaults(): string[] {
   );
 }
 
-/** What is wrong with the body of an event; empty when it is documented. */
+/** Faults of the body of an event; empty when it is documented. */
 export function eventFaults(event: string, body: unknown): string[] {
   const schema = document.webhooks[event]?.post.requestBody.content["application/json"]?.schema;
   return schema === undefined ? [`${event} is not documented`] : faultsOf(event, schema, body);

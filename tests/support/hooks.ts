@@ -84,7 +84,7 @@ export async function addEvent(
   return id;
 }
 
-/** What the outbox says of an event. */
+/** State of an event in the outbox. */
 export async function eventState(sql: Sql, id: string) {
   const [row] = await sql<{
     status: string;

@@ -3,7 +3,7 @@ import type { Sql } from "../../ledger/database/connect.ts";
 import { paperSigner } from "./paper_chain.ts";
 import type { TreasuryDeps } from "../../actors/treasury/treasury_deps.ts";
 
-/** What a node of its own signs with, on a chain of paper. */
+/** Dependencies of a treasury node of its own, on a chain of paper. */
 export function nodeOf(sql: Sql, chain: Chain, replaced: Partial<TreasuryDeps> = {}): TreasuryDeps {
   return {
     sql,

@@ -1,6 +1,6 @@
 import type { NodeState } from "../../chains/node_state.ts";
 
-/** How a node fares that nothing is wrong with, but for what a test says. */
+/** State of a node without faults, but for the changes of a test. */
 export function nodeState(changes: Partial<NodeState> = {}): NodeState {
   return {
     name: "n",

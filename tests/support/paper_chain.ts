@@ -60,7 +60,7 @@ export function paperChain(network: Network, replaced: Partial<Chain> = {}): Cha
   };
 }
 
-/** How events would carry a receiver: an address of TRON as hex, a made-up one as it is. */
+/** A receiver as events would carry it: an address of TRON as hex, a made-up one as it is. */
 export function eventAddressOf(address: string): string {
   return isTronAddress(address) ? addressToLogHex(address) : address;
 }

@@ -16,7 +16,7 @@ export interface Needs {
 }
 
 /**
- * Whether a suite has to be skipped: `Deno.test({ ignore: needs({ net: true }), ... })`.
+ * True when a suite has to be skipped: `Deno.test({ ignore: needs({ net: true }), ... })`.
  * Modules that use the permissions while they load must be imported inside the tests.
  *
  * @param wanted what the suite needs, each without restriction
@@ -36,7 +36,7 @@ function isGranted(name: keyof Needs): boolean {
   return Deno.permissions.querySync({ name }).state === "granted";
 }
 
-/** What tests with a database need: `testDatabase`, `privateCluster`. */
+/** Permissions of tests with a database: `testDatabase`, `privateCluster`. */
 export const DATABASE: Needs = {
   net: true,
   read: true,

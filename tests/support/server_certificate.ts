@@ -43,7 +43,7 @@ export async function serveTls(
   return certificate;
 }
 
-/** Whether `openssl` is there to make certificates. */
+/** True when `openssl` is there to make certificates. */
 export async function hasOpenssl(): Promise<boolean> {
   try {
     return (await new Deno.Command("openssl", { args: ["version"], stdout: "null" }).output())

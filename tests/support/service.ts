@@ -33,16 +33,16 @@ const Credentials = z.object({
   }),
 });
 
-/** What the service wrote into its data folder about itself. */
+/** Keys and addresses that the service wrote into its data folder. */
 export type Credentials = z.infer<typeof Credentials>;
 
-/** How the service's process ended. */
+/** End of the service's process. */
 export interface End {
   readonly code: number;
   readonly signal: Deno.Signal | null;
 }
 
-/** How one start differs from the others. */
+/** Options of one start. */
 export interface StartOptions {
   /** Crash point to arm, `name` or `name@n`. */
   readonly crashAt?: string;
@@ -77,7 +77,7 @@ export interface Service extends AsyncDisposable {
   log(): Promise<string>;
 }
 
-/** How {@linkcode withService} works. */
+/** Options of {@linkcode withService}. */
 export interface ServiceOptions {
   /** Environment of every start, for example `DEV_CHAIN_BLOCK_MS`. */
   readonly env?: Readonly<Record<string, string>>;

@@ -64,7 +64,7 @@ async function runningKeeper(): Promise<Ready | null> {
   }
 }
 
-/** Whether a process exists. */
+/** True when a process exists. */
 export function isAlive(pid: number): boolean {
   try {
     return kill(pid, 0);
@@ -75,7 +75,7 @@ export function isAlive(pid: number): boolean {
 }
 
 /**
- * Starts the keeper as nobody's child, so that no test is held responsible for it.
+ * Starts the keeper as a child of no test process, so that no test is held responsible for it.
  *
  * @returns its process id
  */

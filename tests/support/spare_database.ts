@@ -48,14 +48,14 @@ const DEFINITIONS = `
       JOIN pg_database d ON d.oid = s.setdatabase WHERE d.datname = current_database())
   )) AS definitions`;
 
-/** How a database was made. */
+/** State of a database after it was made. */
 interface Made {
   readonly definitions: string;
   /** Rows that the migrations wrote, by table: JSON text, as numbers are only exact in that. */
   readonly rows: Readonly<Record<string, string>>;
 }
 
-/** What is deleted is still there to be read over and planned for, so that larger tables are made anew. */
+/** Larger tables are truncated, as deleted rows are still there to be read over and planned for. */
 const LARGEST_BYTES = 65_536;
 
 /** Name of a spare database, before what tells it from others. */
@@ -120,7 +120,7 @@ export async function leaveSpare(
   await admin`DROP DATABASE ${admin(name)} WITH (FORCE)`;
 }
 
-/** Whether another test was faster (unknown by now, or changed just now), or something is connected. */
+/** True when another test was faster (unknown by now, or just changed), or something is connected. */
 function isTaken(error: unknown): boolean {
   return error instanceof Error && "code" in error &&
     ["3D000", "XX000", "55006"].includes(String(error.code));

@@ -42,15 +42,15 @@ export interface Standby extends AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** How {@linkcode startStandby} works. */
+/** Options of {@linkcode startStandby}. */
 export interface StandbyOptions {
-  /** Whether every commit of the primary waits for this standby; default false. */
+  /** True: every commit of the primary waits for this standby; default false. */
   readonly synchronous?: boolean;
   /** PostgreSQL settings of the standby. */
   readonly settings?: Settings;
 }
 
-/** How long a server may take to do what it was told, milliseconds. */
+/** Time that a server may take to carry out a command, milliseconds. */
 const BOUND_MS = 180_000;
 
 /**

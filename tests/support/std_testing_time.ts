@@ -1,5 +1,5 @@
 /**
- * What the tests use of `@std/testing/time`, with the same names and meanings, for as long as the
+ * The part of `@std/testing/time` that tests use, with the same names and meanings, as long as the
  * registry that package lives in cannot be relied on. `deno.json` maps `@std/testing/time` here.
  *
  * @module

@@ -1,4 +1,4 @@
-/** How long a condition may take on a slow and busy machine. */
+/** Time that a condition may take on a slow and busy machine. */
 const BOUND_MS = 120_000;
 /** The real clock, also in a test that has moved or stopped it. */
 const now = performance.now.bind(performance);

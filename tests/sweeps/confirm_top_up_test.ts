@@ -41,7 +41,7 @@ async function openAccount(sql: Sql) {
       return rows.length === 0;
     });
   };
-  /** What is there once a sweep of everything is signed, and then final. */
+  /** Writes a sweep of everything as signed, and then as final. */
   const sweep = async (txid: string) => {
     const outgoingId = newId("out");
     await sql`

@@ -3,9 +3,9 @@ import { z } from "zod";
 import { needs } from "../support/permissions.ts";
 
 /**
- * Where the service dies, start after start, each time with a new top-up on its way: what one death
- * leaves half done, the next one meets. `sweeper` and `treasury` pass each point for the coin and for
- * the sweep.
+ * Crash points at which the service dies, start after start, each time with a new top-up on its way:
+ * what one death leaves half done, the next one meets. `sweeper` and `treasury` pass each point for
+ * the coin and for the sweep.
  */
 const DEATHS = [
   "sweeper.before-step@2",

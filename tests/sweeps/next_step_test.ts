@@ -203,7 +203,7 @@ Deno.test("coin that was given and is not there after long is given again, each 
   assertEquals([given(99, 24 * HOUR), given(99, 24 * HOUR + 1)], ["waiting_gas", "fund-gas 8"]);
 });
 
-/** What would be listed of transfers, newest first, while so much is there. */
+/** Amounts of transfers that would be listed at a balance, newest first. */
 function lists(open: SweepFacts["open"], balance: string, isRead = true): string {
   const found = whatToList(look({ open }), amount(balance), isRead);
   if ("do" in found) return told(found);
@@ -229,7 +229,7 @@ Deno.test("nothing is listed on a balance that shows blocks which are not read y
   const open = [item("50", OLD), item("20", OLD)];
   assertEquals(lists(open, "69", false), "balance_differs");
   assertEquals(lists(open, "1070", false), "balance_differs");
-  // as much as is noted is there, whoever brought it
+  // as much as is noted is there, wherever it came from
   assertEquals(lists(open, "70", false), "50 20");
 });
 
@@ -262,7 +262,7 @@ Deno.test("whatever was moved unknown to us is listed by no later sweep, and all
 
 Deno.test("energy goes back from an address whose money is gone", () => {
   const open = [item("50", OLD)];
-  // energy goes back first, also where somebody waits for an earlier sweep
+  // energy goes back first, also while merchants wait for the notice of an earlier sweep
   const heard = look({ open, delegated: amount("8000"), unnotified: ["out_1"] });
   const first = whatToList(heard, NONE, true);
   assertEquals("do" in first && told(first), "undelegate 8000");

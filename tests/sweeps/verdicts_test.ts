@@ -143,7 +143,7 @@ test("a sweep that moved nothing gives its top-ups back, once, whoever else sett
   });
   assertEquals(await house.held(own), 0n);
   await house.until("the end", async () => await house.reason(own) === null);
-  // one that did what it should needs nobody
+  // a sweep that did what it should needs no verdict
   const paid = (await house.steps()).at(-1)?.id ?? "";
   assertEquals((await desk.settle(paid, "nothing_moved")).status, 404);
   const settle = () =>

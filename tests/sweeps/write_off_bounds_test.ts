@@ -1,6 +1,6 @@
 /**
  * Writing off at its bounds: more transfers than one sweep lists, transfers of blocks that the scan
- * has not passed yet, and what the schema refuses whoever writes.
+ * has not passed yet, and what the schema refuses to any writer.
  *
  * @module
  */
@@ -133,7 +133,7 @@ test("what a sweep moved beside what it lists holds up a write-off only while th
   const own = await house.address("top_up");
   await house.pay(own, "50");
   await house.mine(1);
-  // it is half of this one that is there, or all of the one before: nobody knows
+  // half of this transfer is there, or all of the one before: nothing tells which
   await tellOf(house, { from: SOMEWHERE, to: own, amount: "100000000" });
   await house.mine(1);
   const last = await house.pay(own, "10");

@@ -41,7 +41,7 @@ async function untilDiffers(house: House, address: string): Promise<void> {
   });
 }
 
-/** What an address should hold by all that the scan has read. */
+/** Amount that an address should hold by all that the scan has read. */
 async function holding({ sql }: House, address: string): Promise<bigint | undefined> {
   const all = await readAddressHoldings(sql, "TRX", Number.MAX_SAFE_INTEGER);
   return all.find((of) => of.address === address)?.amount;
@@ -105,7 +105,7 @@ test("what is gone from an address is written off as the chain shows it, and hol
   });
   assertEquals(await house.balance(), "49/100");
   assertEquals([await holding(house, own), await house.held(own)], [0n, 0n]);
-  // and nobody makes the other one available by hand
+  // and the other one cannot be made available by hand
   await assertRejects(
     () =>
       sql`UPDATE book.deposit SET status = 'CONFIRMED', cleared_at = now() WHERE txid = ${gone}`,
@@ -168,7 +168,7 @@ test("what a settled sweep has taken is not counted as gone a second time", asyn
   assertEquals(await booksFaults(house.sql), []);
 });
 
-/** A sweep of an address that is queued, and held so that nobody signs it or takes it back. */
+/** A sweep of an address that is queued, and leased so that no node signs it or takes it back. */
 async function queueSweep({ sql, chain }: House, address: string, text: string): Promise<string> {
   const id = newId("out");
   await sql`
@@ -215,7 +215,7 @@ test("nothing is written off where the books know of less than is there", async 
   await using house = await openHouse({ terms: { enabled: false } });
   await using desk = await openDesk(house);
   const own = await house.address("top_up");
-  // before anything came it moved what nobody has noted
+  // before anything came, a sweep moved an amount that is noted nowhere
   await endSweep(house, await queueSweep(house, own, "150"), 1);
   await payNothing(house, own, "100000000");
   await noted(house, 1);

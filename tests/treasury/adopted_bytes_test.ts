@@ -178,7 +178,7 @@ test("only an open hold adopts, only what was made and signed before it was foun
   assertEquals(await readInFlight(sql, "TRX", 10), [], "nothing adopted is sent");
   const now = await sql`UPDATE book.attempt SET adopted = false`.catch(String);
   assertEquals(/refuse|Cannot/.test(String(now)), true, "adopted once, adopted for ever");
-  // its death is no try of ours: the transfer stays queued, beside what the lost history may have sent
+  // its expiry counts as no try: the transfer stays queued, beside what the lost history may have sent
   await sql`UPDATE hub.failover_network SET compared_at = now()`;
   assertEquals(await readSigningStop(sql, "TRX"), null);
   const solid = await placeCursor(sql, "TRX", {

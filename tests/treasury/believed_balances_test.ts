@@ -19,7 +19,7 @@ const BEHIND = "queued: waiting for a node that is up to date";
 const BRANCH = HDKey.fromMasterSeed(new Uint8Array(32).fill(9)).derive("m/44'/195'/0'/0");
 const badGateway = () => new Response("bad gateway", { status: 502 });
 
-/** How a node sees the chain; changing it takes effect at once. */
+/** A node's view of the chain; changing it takes effect at once. */
 interface View {
   height: number;
   usdt: number;
@@ -59,14 +59,14 @@ function chainOver(...nodes: readonly ScriptedNode[]) {
   return paperChain("TRX", { hotWallet: PAYER, solid, blocks, balanceOf });
 }
 
-/** What is queued, and a scan that stands at {@linkcode HEIGHT}. */
+/** Queues transfers, and sets the scan to {@linkcode HEIGHT}. */
 async function addQueuedAndScan(sql: Sql, count: number): Promise<void> {
   await addQueued(sql, count);
   const cursor = { height: HEIGHT, hash: blockId(HEIGHT), time: 2, previousTime: 1 };
   await moveCursor(sql, "TRX", "solid", null, cursor);
 }
 
-/** What becomes of what is queued when two of it are looked at now. */
+/** A function that tries to sign two of the queued transfers, and counts all by state. */
 function signing(sql: Sql, chain: ReturnType<typeof paperChain>) {
   const deps = nodeOf(sql, chain);
   return async () => {

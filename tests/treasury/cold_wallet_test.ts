@@ -55,14 +55,14 @@ test("the hot wallet's surplus goes to the cold wallet, down to the target, one 
   await rig.mine(3);
   assertEquals((await coldRows(rig.sql)).length, 1, "at the target nothing is left to move");
 
-  // a customer's address of ours, or the cold wallet, is nobody's destination
+  // no withdrawal may go to the cold wallet
   const refused = await rig.api.call("POST", "/api/withdrawals", {
     key,
     body: { amount: "10", currency: "USDT", network: "TRX", destination: COLD },
   });
   assertEquals([refused.status, refused.body.details[0].path.join()], [400, "destination"]);
 
-  // its cost is counted as the house's own, and the shortage of coin is told
+  // its cost is counted as the service's own, and the shortage of coin is reported
   const admin = await rig.api.addKey(null, { permissions: ["admin:read"] });
   const treasury = async () =>
     (await rig.api.call("GET", "/api/admin/treasury", { key: admin })).body.networks[0];

@@ -145,7 +145,7 @@ test("a dynamic fee is quoted the same everywhere, locked at submission, and fal
     [shown.estimate.costToHolder, shown.estimate.costToNewHolder, shown.estimate.missing],
     ["6", "12", null],
   );
-  /** What every place quotes: the balance, what is left of it, the calculator, a withdrawal. */
+  /** The quotes of every place: the balance, what is left of it, the calculator, a withdrawal. */
   const quotes = async () => {
     const { body } = await api.call("GET", "/api/balance?currency=USDT", { key });
     const row = body.balances.find(({ network }: { network: string }) => network === "TRX");

@@ -30,7 +30,7 @@ interface Way {
   readonly reason?: string;
   /** @returns the transfers that were written */
   readonly write: (sql: Sql, network: Network, ids: readonly string[]) => Promise<unknown>;
-  /** How a row reads that was written. */
+  /** Status and reason of a row that was written. */
   readonly written: string;
 }
 

@@ -70,7 +70,7 @@ test("bytes that are committed again begin where they were made, and blocks read
   const { sql } = rig;
   const { key } = await rig.merchant("1000");
   const receiver = addressOf(0xfa13);
-  // nobody takes it: the bytes are committed, lost, and committed again some blocks later
+  // no node takes the bytes: they are committed, lost, and committed again some blocks later
   await rig.setFaults([{ path: "/wallet/broadcasttransaction", kind: "lost-broadcast" }]);
   const id = await rig.withdraw(key, "10", receiver);
   await until(async () => (await rig.payout(id)).status === "signed");

@@ -86,7 +86,7 @@ test("payouts are charged what they are quoted, cost what the chain takes, and t
   );
   assertEquals([page.body.costs.length, rest.body.costs.length, rest.body.next], [3, 1, null]);
 
-  // what failed on the chain came back whole, and its reference is free; nobody lost a unit
+  // what failed on the chain came back whole, and its reference is free; no unit is lost
   const { body: list } = await rig.api.call("GET", "/api/withdrawals?status=FAILED", { key });
   assertEquals(list.pagination.total, 2);
   const { body: balance } = await rig.api.call("GET", "/api/balance?currency=USDT&network=TRX", {
@@ -131,7 +131,7 @@ test("a network that nobody signs for refuses payouts at once: failed, refunded,
   const events = await rig.sql<{ type: string }[]>`
     SELECT type FROM book.outbox WHERE merchant_id = ${id} ORDER BY id`;
   assert(events.some(({ type }) => type === "withdrawal.failed"));
-  // somebody signs again: the treasury finds out by itself, and the reference can be used
+  // the signer signs again: the treasury finds out by itself, and the reference can be used
   signs = true;
   await until(() => rig.engine.signerOpen("TRX"));
   const made = await rig.api.call("POST", "/api/withdrawals", { key, body });

@@ -35,7 +35,7 @@ interface Row {
   readonly status: string;
   readonly reason: string | null;
   readonly tries: number;
-  /** How long it is left alone, in whole seconds. */
+  /** Time for which it is left alone, in whole seconds. */
   readonly pause: number | null;
 }
 
@@ -46,7 +46,7 @@ async function rowsOf(sql: Sql): Promise<readonly Row[]> {
     FROM book.outgoing ORDER BY id`;
 }
 
-/** What is signed, by destination. */
+/** Destinations of the signed transfers. */
 async function signedOf(sql: Sql): Promise<readonly string[]> {
   return (await rowsOf(sql)).filter(({ status }) => status === "signed")
     .map(({ destination }) => destination);

@@ -18,7 +18,7 @@ const scarce = () =>
     balanceOf: (_, asset) => Promise.resolve(amount(asset === "USDT" ? "5" : "1000")),
   });
 
-/** How many are in which state, for which reason. */
+/** Counts of transfers by state and reason. */
 async function states(sql: Sql): Promise<Readonly<Record<string, number>>> {
   const rows = await sql<{ state: string; count: number }[]>`
     SELECT concat_ws(': ', status, reason) AS state, count(*)::int AS count
@@ -26,7 +26,7 @@ async function states(sql: Sql): Promise<Readonly<Record<string, number>>> {
   return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
 }
 
-/** What waits for money is looked at again at once. */
+/** Makes transfers that wait for money due again at once. */
 async function lookAgain(sql: Sql): Promise<void> {
   await sql`UPDATE book.outgoing SET lease_until = NULL WHERE status = 'queued'`;
 }

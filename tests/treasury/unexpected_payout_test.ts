@@ -139,7 +139,7 @@ test("a payout and a settlement of which nothing arrived are refunded, once, and
   const id = await desk.unexpected(payee);
   assertEquals((await desk.settle(id, "paid")).status, 409);
 
-  // the schema itself holds the money until somebody has found out
+  // the schema itself holds the money until an operator has found out
   const end = (status: string) =>
     sql`UPDATE book.withdrawal SET status = ${status}, txid = 'ab', processed_at = now() WHERE id = ${id}`;
   for (const status of ["CONFIRMED", "FAILED"]) {

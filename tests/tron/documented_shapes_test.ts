@@ -76,7 +76,7 @@ Deno.test("documented shapes: every way money moves or does not, in one block", 
   const ignored = { zeroValue: 0, otherContract: 0 };
   const owner = { owner_address: `41${addressToLogHex(STRANGER)}` };
   const pairs = [
-    // transferFrom: a spender moves the payer's money; two events, the approval is none of ours
+    // transferFrom: a spender moves the payer's money; of the two events the approval does not count
     call(
       1,
       [transferLog(USDT, PAYER, OURS, 2_500_000), approvalLog(USDT, PAYER, STRANGER, 7)],

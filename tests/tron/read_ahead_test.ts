@@ -46,7 +46,7 @@ function inOrder(numbers: readonly number[]): readonly number[] {
   return numbers.toSorted((a, b) => a - b);
 }
 
-/** How much is under way at once at most; each lasts long enough for others to come. */
+/** Largest number of requests under way at once; each lasts long enough for others to come. */
 class Crowd {
   largest = 0;
   #now = 0;
@@ -119,7 +119,7 @@ async function untilQuiet(node: ScriptedNode): Promise<void> {
   assertEquals(quiet, 20, "a node is asked without end");
 }
 
-/** Where ranges begin that were asked of a node. */
+/** Starts of the ranges that were asked of a node. */
 function startsOf(node: ScriptedNode, since = 0): readonly number[] {
   return node.requests.slice(since).filter(({ path }) => path === RANGE)
     .map(({ body }) => Number(JSON.parse(body).startNum));

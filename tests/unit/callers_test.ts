@@ -1,5 +1,5 @@
 /**
- * Who is let through: by key, by address, by token, by limit.
+ * Callers that are let through: by key, by address, by token, by limit.
  *
  * @module
  */
@@ -77,7 +77,7 @@ Deno.test("where a trusted proxy names no client, its address is not known and n
     ["127.0.0.1", "[203.0.113.7", null],
     ["127.0.0.1", "[unknown]:80", null],
     ["127.0.0.1", "http://203.0.113.7", null],
-    // nobody is believed who is no proxy of ours
+    // only a trusted proxy is believed
     ["203.0.113.9", "198.51.100.1", "203.0.113.9"],
     ["203.0.113.9", "unknown", "203.0.113.9"],
     ["203.0.113.9", null, "203.0.113.9"],

@@ -3,7 +3,7 @@ import { DoubtfulMerchants } from "../../actors/journal/merchant_standing.ts";
 import { openBatch } from "../../actors/journal/open_batch.ts";
 import type { Taken } from "../../actors/journal/queue.ts";
 
-/** What opens batches of which the shared reading of all inboxes fails, on a clock of its own. */
+/** An opening of batches in which the shared reading of all inboxes fails, on a clock of its own. */
 function openingOf(read: (merchantIds: readonly string[]) => { ms: number; fails: boolean }) {
   let now = 0;
   const told = { read: [] as number[], paused: [] as string[], woken: [] as string[] };

@@ -60,7 +60,7 @@ Deno.test("while a session is set up, what was told is taken in before the next 
     take().catch(over.reject);
     connection.write(simpleQuery("SELECT 2"));
   });
-  // its end is told as a lost connection; by then all is over
+  // the end of the connection is reported as an error; by then all is over
   connection.on("error", () => {});
   const greeting = Buffer.alloc(8);
   greeting.writeUInt32BE(8, 0);

@@ -112,7 +112,7 @@ test("a command without its variables names them, and an unknown one explains it
   assert(printed[0]?.includes("WALLET_FILE") && printed[2]?.includes("--network"));
 });
 
-/** What a service in production is given. */
+/** Environment of a service in production. */
 function productionEnv(place: Place): Record<string, string> {
   const secret = "0123456789abcdef0123456789abcdef";
   return {
@@ -154,7 +154,7 @@ test("outside development a missing or a development wallet is refused by variab
     Error,
     "WALLET_FILE names one that was made for development",
   );
-  // and whoever edits the flag finds that the file does not unlock any more
+  // and a file whose flag was edited does not unlock any more
   const text = await Deno.readTextFile(place.file);
   await Deno.writeTextFile(place.file, text.replace('"development": true', '"development": false'));
   await assertRejects(() => unlockWallet(place.file, PASSPHRASE), Error, "the file was changed");

@@ -21,7 +21,7 @@ const ORDER = secp256k1.Point.Fn.ORDER;
 /** Children and grandchildren that the attacker tries of each key. */
 const TRIED = 4;
 
-/** What BIP-32 adds to a parent's private key for a child without hardening: all of it is public. */
+/** Public number that BIP-32 adds to a parent's private key for a child without hardening. */
 function tweakOf(parent: HDKey, index: number): bigint {
   const { publicKey, chainCode } = parent;
   assert(publicKey !== null && chainCode !== null);

@@ -41,7 +41,7 @@ const keys: KeySource = {
 };
 const HOT = signingKey(tronKeys, "TRX", "hot").address;
 const DEPOSIT = signingKey(tronKeys, "TRX", 7).address;
-/** Coin for a deposit address of ours. */
+/** Coin for an own deposit address. */
 const GAS: Partial<Intent> = {
   kind: "gas",
   currency: "native",

@@ -125,7 +125,7 @@ async function withdraw({ api, key }: Scene): Promise<string> {
   return made.withdrawalId;
 }
 
-/** What a sweep did instead of its transfer, in the next block: half of it reached the hot wallet. */
+/** Effect of a sweep instead of its transfer, in the next block: half of it reached the hot wallet. */
 async function sweepOn(chain: TestChain, usdt: string): Promise<string> {
   const from = adapterOver([chain.url], usdt).deriveAddress(1);
   const moved = { do: "event", token: usdt, from, to: HOT_WALLET, amount: "5000000" };

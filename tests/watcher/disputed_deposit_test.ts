@@ -150,7 +150,7 @@ test("what one node said wrongly of a large transfer is replaced by what is read
     await rescan();
     assertEquals(await proof(), { amount: "100", is_disputed: false, contested: true, tries: 0 });
     assertEquals(await balance(), "0 / 200", "nothing is credited before its proof");
-    // not as anything else than was proven, whoever writes
+    // no writer can release it as anything else than was proven
     await sql`UPDATE book.deposit_proof SET evidence = '{"node": "x"}', amount = 150`;
     await assertRejects(
       () => sql`UPDATE book.inbox SET quarantine = NULL WHERE txid = ${txid} AND phase = 'solid'`,

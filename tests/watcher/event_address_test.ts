@@ -23,7 +23,7 @@ const ADDRESS = "TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH";
 /** The same 20 bytes with another checksum, which makes it no address. */
 const OTHER_SPELLING = "TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdJ";
 
-/** What the database makes of each address, in one query. */
+/** The database's form of each address, in one query. */
 async function eventAddresses(
   sql: Sql,
   network: string,

@@ -1,5 +1,5 @@
 /**
- * Large deposits whose rows another transaction holds: they wait, and nobody else's do.
+ * Large deposits whose rows another transaction holds: they wait, and no others do.
  *
  * @module
  */

@@ -17,8 +17,8 @@ async function addAddresses(sql: Sql): Promise<void> {
 }
 
 /**
- * Looks something up and tells of which of the tables and their indexes as many rows were read as
- * there are. What is counted is of this transaction alone: other connections tell of theirs late.
+ * Looks something up and returns those of the tables and their indexes of which as many rows were
+ * read as there are. Only this transaction's reads count: other connections report theirs late.
  */
 async function readWhole(
   sql: Sql,

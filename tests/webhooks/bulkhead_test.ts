@@ -1,5 +1,5 @@
 /**
- * What is wrong with one merchant's events, rows or endpoint keeps no other merchant's callbacks.
+ * Faults in one merchant's events, rows or endpoint hold up no other merchant's callbacks.
  *
  * @module
  */

@@ -25,7 +25,7 @@ async function claimed(outbox: Outbox, merchantId: string): Promise<readonly str
   return events.map(({ type }) => type).toSorted();
 }
 
-/** A merchant with one event of each of two payments that nobody has tried. */
+/** A merchant with one event of each of two payments, not tried yet. */
 async function withEvents(sql: Sql): Promise<string> {
   const merchantId = await addMerchant(sql, WEBHOOK);
   await sql`

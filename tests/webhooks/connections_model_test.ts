@@ -49,7 +49,7 @@ class Line extends EventEmitter {
   }
 }
 
-/** What may happen; a connection or request is picked by a number. */
+/** Steps of a run; a connection or request is picked by a number. */
 type Step =
   | { readonly kind: "send"; readonly endpoint: number; readonly count: number }
   | { readonly kind: "answer all" }
@@ -84,9 +84,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 class Model {
   readonly lines: Line[] = [];
   readonly exchanges = new Map<string, Exchange>();
-  /** How often a request was sent. */
+  /** Times that each request was sent. */
   readonly sent = new Map<string, number>();
-  /** What every request was told, and what none may be told any more. */
+  /** Outcome of every request; none gets a second one. */
   readonly told = new Map<string, string>();
   #next = 1;
   readonly connections = new Connections(({ merchantId, origin }) => {
@@ -151,7 +151,7 @@ class Model {
     }
   }
 
-  /** One that has ended is as good: nobody else must notice. */
+  /** Gives up a request; one that has ended will do. No other request must notice. */
   #giveUp(pick: number): void {
     const all = [...this.exchanges];
     const [id, exchange] = all[pick % all.length] ?? [];

@@ -12,7 +12,7 @@ const SHOP = new URL("https://shop.example/");
 const SOCKETS = 2_048;
 const LIFE_MS = 300_000;
 
-/** What is used of a socket, without a network. */
+/** The parts of a socket that are used, without a network. */
 class Line extends EventEmitter {
   readonly writableLength = 0;
   requests = 0;

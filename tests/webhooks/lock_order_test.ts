@@ -40,7 +40,7 @@ const testEvent = (merchantId: string) => ({
   createdAt: Date.now(),
 });
 
-/** Two merchants, and events of theirs that are being delivered. */
+/** Two merchants, each with an event that is being delivered. */
 async function listeners(sql: Sql) {
   const merchants = [
     await addMerchant(sql, { webhookUrl: URL_OF_SHOP }),

@@ -108,7 +108,7 @@ test("the example refuses another body, another secret, and what is replayed lat
   assertEquals(await post(example.url, headersOf(NOW - 301_000)), refused);
   assertEquals(await post(example.url, headersOf(NOW + 301_000)), refused);
   assertEquals(await post(example.url, {}), refused);
-  // the time is signed: nobody can make an old delivery look new
+  // the time is signed: an old delivery cannot be made to look new
   const renewed = { ...headersOf(NOW - 301_000), "webhook-timestamp": String(NOW / 1_000) };
   assertEquals(await post(example.url, renewed), refused);
   assertEquals(await example.booked(), []);

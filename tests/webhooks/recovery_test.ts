@@ -284,7 +284,7 @@ test("of nodes that probe at once one does, and none does without anything to se
   await sql`DELETE FROM book.outbox WHERE status = 'PENDING'`;
   await sql`INSERT INTO book.event_revival SELECT id, merchant_id FROM book.outbox`;
   assertEquals(await nodes[0]?.probe(), []);
-  // nothing is owed: nobody looks again until something else runs out of retries
+  // nothing is owed: no node looks again until something else runs out of retries
   assertEquals((await sql`SELECT FROM book.second_chance`).length, 0);
 });
 

@@ -86,7 +86,7 @@ test("a worker delivers many at once, to names that are resolved outside of it",
 test("where the guard lets a private address through, the worker's permissions do not", async () => {
   await using hook = openHook();
   const { port } = new URL(hook.url);
-  // the guard is told to allow loopback, the permissions are those of production
+  // the guard is set to allow loopback, the permissions are those of production
   using sender = workerSender({
     permissions: senderPermissions(PUBLIC),
     resolve: answering("127.0.0.1"),

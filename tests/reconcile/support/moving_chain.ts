@@ -1,5 +1,5 @@
 /**
- * A chain whose blocks and balances a test moves, and transactions of ours that are in its blocks.
+ * A chain whose blocks and balances a test moves, and the service's transactions in its blocks.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { paperChain } from "../../support/paper_chain.ts";
 
 let rows = 0;
 
-/** What a test says of the coin that an address holds. */
+/** Key under which a test sets the coin that an address holds. */
 export function coinOf(address: string): string {
   return `${address} native`;
 }

@@ -17,10 +17,10 @@ import { coinOf, movingChain, passed } from "./moving_chain.ts";
 
 export const HOT = "hot-wallet";
 
-/** What nodes say: a balance, and the newest block before and after it is asked for. */
+/** Answers of nodes: a balance, and the newest block before and after it is asked for. */
 export type Said = readonly [low: number, high: number, text: string];
 
-/** What is told of an asset, which was compared. */
+/** Differences reported of an asset, which was compared. */
 export function toldOf({ differences, unchecked }: Compared, asset: OutgoingAsset) {
   assertEquals(unchecked?.includes(`${asset}: `) ?? false, false, unchecked ?? "");
   return differences.filter(({ subject }) => subject.includes(` ${asset}/`))

@@ -16,7 +16,7 @@ import { networkKeys, signingKey } from "../../../chains/wallet/network_keys.ts"
 import { amountOf } from "../../../ledger/money/amount.ts";
 import { CLOCK_TOLERANCE_MS, FEE_LIMIT_SUN, LIFETIME_MS } from "../../../app/open/open_chains.ts";
 
-/** Where its clock begins. */
+/** Time at which its clock begins, Unix milliseconds. */
 export const START = 1_750_000_000_000;
 
 const tronKeys = networkKeys(HDKey.fromMasterSeed(new Uint8Array(32).fill(7)), "TRX");
@@ -24,12 +24,12 @@ const HOT = signingKey(tronKeys, "TRX", "hot");
 /** A deposit address of its keys. */
 export const OWN = { index: 7, address: signingKey(tronKeys, "TRX", 7).address } as const;
 
-/** What {@linkcode openDesk} gives. */
+/** A signer with its clock and its intents. */
 export interface Desk {
   readonly signer: Signer;
   /** Its clock, Unix milliseconds; a test moves it. */
   now: number;
-  /** What every intent says besides its id. */
+  /** The parts of every intent besides its id. */
   intent: Omit<Intent, "outgoingId">;
   /** Asks for one signature. @param blockTime of the envelope, Unix milliseconds */
   ask(blockTime: number, outgoingId?: string): Promise<SignAnswer>;

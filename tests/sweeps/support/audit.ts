@@ -1,6 +1,6 @@
 import { SOMEWHERE } from "../../support/books.ts";
 
-/** Who writes off, in tests. */
+/** Audit entry of a write-off, in tests. */
 export const AUDIT = {
   id: "aud_test",
   merchantId: null,

@@ -22,14 +22,14 @@ export interface Event {
   readonly amount: string;
 }
 
-/** What an operator does. */
+/** Actions of an operator. */
 export interface Desk extends AsyncDisposable {
   settle(sweepId: string, verdict: string, reason?: string): Promise<Called>;
   /** Writes off what is gone from an address; of USDT on TRX unless told otherwise. */
   writeOff(address: string, amount: string, change?: object): Promise<Called>;
   /** A line of `deno task admin`; answers what it printed. */
   command(...line: readonly string[]): Promise<string>;
-  /** Who settled or wrote off what: refusals and effects, oldest first. */
+  /** Subjects of settlements and write-offs with their refusals and effects, oldest first. */
   audit(): Promise<readonly string[]>;
   /** Verdicts and transfers with the sweeps that list them: what a refusal must not change. */
   standing(): Promise<string>;

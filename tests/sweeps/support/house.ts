@@ -32,7 +32,7 @@ const NETWORK = "TRX";
 const LIFETIME_MS = 120_000;
 /** Blocks that anything is waited for at most. */
 const MOST_BLOCKS = 150;
-/** How long one block is waited for until it is read. */
+/** Time within which a block has to be read. */
 const READ_MS = 120_000;
 
 const Sent = z.object({ txid: z.string() });
@@ -40,14 +40,14 @@ const Info = z.object({ solid: z.number(), head: z.number() });
 const Token = z.object({ address: z.string() });
 const Built = z.object({ txID: z.string() }).loose();
 
-/** How a house differs from the usual one. */
+/** Differences of a house from the usual one. */
 export interface HouseOptions {
   readonly terms?: Partial<SweepTerms>;
   /** TRX that the hot wallet stakes for energy before anything else. */
   readonly stake?: number;
-  /** Whether a second node works on the same database. */
+  /** True: a second node works on the same database. */
   readonly second?: boolean;
-  /** What the token keeps of each transfer, in 1/10,000; then it is another one than USDT itself. */
+  /** Part of each transfer that the token keeps, in 1/10,000; then it is another token than USDT. */
   readonly tokenFee?: number;
 }
 
@@ -62,7 +62,7 @@ export interface StepRow {
   readonly fees: string[];
 }
 
-/** What tests do with a house. */
+/** A house as tests use it. */
 export interface House extends AsyncDisposable {
   readonly sql: Sql;
   readonly chain: Chain;
@@ -76,7 +76,7 @@ export interface House extends AsyncDisposable {
   setSweeping(enabled: boolean): void;
   /** An address of the merchant: a customer's, or its own. */
   address(kind: "issued" | "top_up", identifier?: string): Promise<string>;
-  /** Somebody pays to an address; answers the transaction's id. */
+  /** Pays to an address from outside; returns the transaction's id. */
   pay(to: string, amount: string, currency?: "USDT" | "TRX"): Promise<string>;
   control(command: string, body: unknown): Promise<unknown>;
   /** Makes blocks and waits until the engine has read what became final. */

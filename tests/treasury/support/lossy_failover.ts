@@ -51,7 +51,7 @@ interface Order {
   withdrawalId: string | null;
 }
 
-/** What a run came to. */
+/** Result of a run. */
 export interface LossyFailover {
   readonly acknowledged: number;
   readonly lost: number;
@@ -60,7 +60,7 @@ export interface LossyFailover {
   readonly matched: number;
   readonly writtenOff: number;
   readonly addresses: number;
-  /** What must not be, in words. */
+  /** Faults, in words. */
   readonly faults: readonly string[];
 }
 
@@ -198,7 +198,7 @@ export async function lossyFailover(
   await loading;
   const faults = wedged().map((merchantId) => `a merchant is wedged: ${merchantId}`);
 
-  // what was lost is told
+  // every lost withdrawal is reported
   const acknowledged = orders.filter(({ withdrawalId }) => withdrawalId !== null);
   const kept = new Set(
     (await sql<{ id: string }[]>`SELECT id FROM book.withdrawal`).map(({ id }) => id),

@@ -36,35 +36,35 @@ const LIFETIME_MS = 30_000;
 /** Blocks that anything is waited for at most. */
 const MOST_BLOCKS = 60;
 
-/** A policy that alarms nobody and moves nothing. */
+/** A policy that raises no alarm and moves nothing. */
 export const CALM: TreasuryPolicy = {
   second: null,
   low: { native: ZERO, USDT: ZERO, USDC: ZERO },
   cold: null,
 };
 
-/** What a rig is made of before its engine runs. */
+/** Parts of a rig before its engine runs. */
 export interface RigParts {
   /** The network as a node of its own tells it. */
   chainAt(url: string): TronChain;
   readonly chainUrl: string;
 }
 
-/** How a rig differs from the usual one. */
+/** Differences of a rig from the usual one. */
 export interface RigOptions {
   readonly policy?: (parts: RigParts) => TreasuryPolicy;
-  /** Whether the signer signs for the network; read at every request. */
+  /** True when the signer signs for the network; read at every request. */
   readonly signs?: () => boolean;
-  /** Whether it tells what it signed before; default true. */
+  /** True: it reports what it signed before; default true. */
   readonly remembers?: boolean;
   readonly coldAddress?: string;
-  /** What is left of the hot wallet's coin; default 100,000. */
+  /** Coin that the hot wallet has left; default 100,000. */
   readonly coin?: string;
-  /** Whether nodes tell neither events of simulations nor switches of tokens; default false. */
+  /** True: nodes report neither events of simulations nor switches of tokens; default false. */
   readonly isBlind?: boolean;
   /** The signer's caps; default none. */
   readonly limits?: Limits;
-  /** Where blocks are final behind the head; default 2. */
+  /** Blocks from the head to the last final one; default 2. */
   readonly solidLag?: number;
 }
 
@@ -78,7 +78,7 @@ export interface PayoutState {
   readonly evidence: Readonly<Record<string, unknown>> | null;
 }
 
-/** What tests do with a rig. */
+/** A rig as tests use it. */
 export interface TreasuryRig extends AsyncDisposable {
   readonly sql: Sql;
   readonly api: TestApi;

@@ -23,7 +23,7 @@ export function changed(value: unknown, [key, ...rest]: readonly string[], put: 
   return Object.fromEntries(entries.filter(([, inner]) => inner !== undefined));
 }
 
-/** What stands in a place instead; `undefined`: nothing. */
+/** Values put into a place instead; `undefined`: nothing. */
 export const ODD: readonly unknown[] = [
   undefined,
   null,

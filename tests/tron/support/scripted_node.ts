@@ -4,7 +4,7 @@
  * @module
  */
 
-/** What a script answers: JSON (sent with 200) or a whole response. */
+/** Makes a script's answer to a body: JSON (sent with 200) or a whole response. */
 export type Script = (body: Record<string, unknown>) => unknown;
 
 /** A running scripted node. */

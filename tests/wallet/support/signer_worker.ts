@@ -16,7 +16,7 @@ import { amountOf } from "../../../ledger/money/amount.ts";
 
 const destinations = z.record(z.string(), z.string());
 
-/** What the ids `crash` and `hang` do, and what `forbidden` finds out. */
+/** Crashes, hangs or fails with the state of a permission, as the ids say. */
 async function misbehave(ids: readonly string[]): Promise<void> {
   if (ids.includes("crash")) {
     setTimeout(() => {

@@ -8,7 +8,7 @@ export const COMMON_BLOCKS = 10;
 
 /**
  * Runs a test against a chain and a fork of it: the same first block, the same past, and from there
- * on what each is told.
+ * on each with blocks of its own.
  */
 export async function withFork(
   work: (right: TestChain, fork: TestChain) => Promise<void>,

@@ -23,9 +23,9 @@ const BRANCH = HDKey.fromMasterSeed(
   ),
 ).derive("m/44'/195'/0'/0");
 
-/** What deposit addresses are derived from. */
+/** Public key from which deposit addresses are derived. */
 export const DEPOSIT_XPUB = BRANCH.publicExtendedKey;
-/** Where payouts would leave from; nobody's. */
+/** Address that payouts would leave from; it has no key. */
 export const HOT_WALLET = addressFromLogHex("ffff".padStart(40, "0"));
 
 /** The production adapter over nodes on this machine. */
@@ -49,7 +49,7 @@ export function adapterOver(
   });
 }
 
-/** A watcher that looks when it is told to. */
+/** A watcher that looks at the chain when the test makes it. */
 export interface Watch {
   readonly journal: Journal;
   /** The clock of the day, Unix milliseconds; a test sets it as an operator would. */

@@ -1,7 +1,7 @@
 /**
  * A certificate for `shop.example` and 127.0.0.1, its key, and the authority that signed it; and one
  * for the same that signed itself. They are worth nothing: the key of the authority is gone, and
- * nobody but these tests trusts it.
+ * only these tests trust it.
  *
  * @module
  */
