@@ -1,6 +1,14 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
+import {
+  depositTable,
+  settlementAddressTable,
+  settlementTable,
+  transactionTable,
+  withdrawalTable,
+} from "../../ledger/payment_rows.ts";
+import { depositAddressTable, merchantTable } from "../../ledger/rows.ts";
 import { TRANSITIONS } from "../../ledger/money/transitions.ts";
 import {
   addMerchant,
@@ -37,6 +45,52 @@ test("the database knows the same transitions as the code", async () => {
     )
   ).sort();
   assertEquals(kept, coded);
+});
+
+/** Columns that a record keeps as it was made. */
+const FIXED = [
+  [
+    withdrawalTable,
+    "id merchant_id seq transaction_seq settlement_id outgoing_id currency network amount base_fee markup_rate markup_amount network_fee margin margin_to destination reference_id description created_at created_by created_admin",
+  ],
+  [
+    depositTable,
+    "id merchant_id seq transaction_seq network source reference_id description address_id address txid log_index created_at created_by created_admin",
+  ],
+  [
+    transactionTable,
+    "merchant_id seq id payment_id type network to_address reference_id description category created_at",
+  ],
+  [
+    settlementTable,
+    "id merchant_id seq withdrawal_id currency network amount total_fees address label idempotency_key body_hash needed_approval created_at created_by created_admin",
+  ],
+  [
+    settlementAddressTable,
+    "id merchant_id network address label created_at created_by created_admin",
+  ],
+  [depositAddressTable, "id merchant_id network address wallet_index kind identifier created_at"],
+  [merchantTable, "merchant_id slot created_at"],
+] as const;
+
+test("a column of a record is in the write of its changes, or fixed when the record is made", async () => {
+  await using database = await testDatabase();
+  const [written] = await database.sql<{ source: string }[]>`
+    SELECT prosrc AS source FROM pg_proc WHERE oid = 'book.commit_batch'::regproc`;
+  for (const [{ name, columns }, fixed] of FIXED) {
+    const update = new RegExp(`UPDATE ${name} \\w SET ([^]*?)\\sFROM unnest`).exec(
+      written?.source ?? "",
+    );
+    const changed = [...(update?.[1] ?? "").matchAll(/(\w+) = c\.(\w+)/g)].map(([, to, from]) => {
+      assertEquals(to, from, name);
+      return to;
+    });
+    assertEquals(
+      [...changed, ...fixed.split(" ")].sort(),
+      columns.map((column) => column.name).sort(),
+      name,
+    );
+  }
 });
 
 test("entries and charges are written once, attempts and events keep their bytes", async () => {
