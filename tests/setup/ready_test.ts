@@ -19,11 +19,10 @@ async function statusOf(url: string, init: RequestInit = {}): Promise<number | n
 
 test("the first request to a fresh service that says it is ready succeeds", async () => {
   await withService(async (service) => {
-    using free = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-    const { port } = free.addr;
-    free.close();
-    const url = `http://127.0.0.1:${port}`;
-    const started = service.start({ env: { PORT: String(port) } });
+    // an address of its own, as a port that is free now may be another test's when the service starts
+    const [HOST, PORT] = ["127.0.0.35", "8035"];
+    const url = `http://${HOST}:${PORT}`;
+    const started = service.start({ env: { HOST, PORT } });
     let over = false;
     started.then(() => over = true, () => over = true);
     const early = new Set<number | null>();
