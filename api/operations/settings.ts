@@ -114,7 +114,7 @@ export const updatePairs = adminRoute({
     for (const field of ["minWithdrawal", "networkFee"] as const) {
       const value = patch[field];
       if (value !== undefined && !isExactIn(value, decimals)) {
-        const message = `The amount may have ${decimals} f.decimal places on this network`;
+        const message = `The amount may have ${decimals} decimal places on this network`;
         return invalidField(field, message, "not_exact");
       }
     }

@@ -66,7 +66,7 @@ export const testWithdrawalFees = adminRoute({
     const { currency, network = "TRX", amount } = body;
     const decimals = tokenDecimals(currency, network);
     if (!isExactIn(amount, decimals)) {
-      const message = `The amount may have ${decimals} f.decimal places on this network`;
+      const message = `The amount may have ${decimals} decimal places on this network`;
       return invalidField("amount", message, "not_exact");
     }
     const { fees, pairs } = await context.settings();

@@ -7,6 +7,11 @@ const test = testNeeding(DATABASE);
 const shared = testsOfOneApi("admin settings");
 const ADMIN = { permissions: ["admin:read", "admin:write"] };
 
+function notExact(field: string) {
+  const message = "The amount may have 6 decimal places on this network";
+  return { path: [field], message, code: "not_exact" };
+}
+
 shared("fee settings are read, set and tried out; the next withdrawal pays them", async (api) => {
   const admin = await api.addKey(null, ADMIN);
   const { key } = await api.addMerchant("1000");
@@ -54,6 +59,9 @@ shared("fee settings are read, set and tried out; the next withdrawal pays them"
   ) {
     assertEquals((await api.call("PUT", path, { key: admin, body })).status, 400);
   }
+  const inexact = { amount: "1.1234567", currency: "USDT", network: "TRX" };
+  const refusal = await api.call("PUT", path, { key: admin, body: inexact });
+  assertEquals([refusal.status, refusal.body.details], [400, [notExact("amount")]]);
   assertEquals((await api.call("POST", path, { key, body: { enabled: true } })).status, 403);
   const trail = await api.call("GET", "/api/admin/audit?action=withdrawal-fees.set", {
     key: admin,
@@ -123,6 +131,8 @@ shared(
         { extra: true },
       ]
     ) assertEquals((await put(body)).status, 400);
+    const { details } = (await put({ networkFee: "0.0000001" })).body;
+    assertEquals(details, [notExact("networkFee")]);
     assertEquals((await put({ minWithdrawal: "5", networkFee: "2" })).status, 200);
     const withdraw = (amount: string) =>
       api.call("POST", "/api/withdrawals", {
