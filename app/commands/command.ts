@@ -32,7 +32,8 @@ export type Result = string | TableRow | readonly TableRow[] | number;
 export interface Verb<Context> {
   /**
    * The line as it is typed: words, `<argument>`, `[<argument>]` that may be left out, and options
-   * `[--name VALUE]` or `[--switch]`; for example `keys rotate <key-id> [--overlap-hours 24]`.
+   * `[--name VALUE]` or `[--switch]`; for example `keys rotate <key-id> [--overlap-hours 24]`. What
+   * follows the words of one with `[<text>...]` alone is that text, whatever it begins with.
    */
   readonly usage: string;
   readonly help: string;
@@ -86,10 +87,13 @@ function usageOf(program: Program<never>): string {
 
 /** The verb of a command line and what follows it; null where there is none. */
 function findVerb<Context>({ verbs, listsByNoun }: Program<Context>, line: readonly string[]) {
+  const [noun, next] = line;
+  // a verb without words takes options alone: a mistyped word is no argument of it
+  const isBare = noun === undefined || noun.startsWith("-");
   const named = verbs.map((verb) => ({ verb, ...parts(verb.usage) }))
+    .filter(({ words }) => words.length > 0 || isBare)
     .filter(({ words }) => words.every((word, index) => line[index] === word))
     .toSorted((a, b) => b.words.length - a.words.length)[0];
-  const [noun, next] = line;
   if (named !== undefined) return { ...named, rest: line.slice(named.words.length) };
   if (!listsByNoun || (next !== undefined && !next.startsWith("-"))) return null;
   const verb = verbs.find(({ usage }) => {
@@ -131,6 +135,10 @@ function parsed<Context>(
   found: NonNullable<ReturnType<typeof findVerb<Context>>>,
 ): { readonly args: readonly string[]; readonly options: Options } {
   const { verb, rest, args, options } = found;
+  const [only = ""] = args;
+  if (args.length === 1 && only.endsWith("...]") && options.length === 0) {
+    return { args: rest, options: {} };
+  }
   let given;
   try {
     given = parseArgs({
@@ -144,7 +152,7 @@ function parsed<Context>(
     throw new Refused(`${reason}\n${usageLine(verb)}`, 2);
   }
   const least = args.filter((arg) => !arg.startsWith("[")).length;
-  const most = args.some((arg) => arg.endsWith("...]")) ? Infinity : args.length;
+  const most = args.length;
   const { positionals, values } = given;
   if (positionals.length < least || positionals.length > most) {
     throw new Refused(

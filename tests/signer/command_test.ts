@@ -71,9 +71,13 @@ test("pause, resume and status work where nothing runs", async () => {
     assert(printed.includes("does not answer") && printed.includes("paused"));
     assertEquals((await run(["resume"], env)).code, 0);
     assertEquals((await run(["status"], env)).printed.includes("paused"), false);
+    // a stop is not refused for a word of its reason
+    assertEquals((await run(["pause", "key", "leaked", "--now"], env)).code, 0);
+    assertEquals(await Deno.readTextFile(`${folder}/paused`), "key leaked --now\n");
     assertEquals((await run(["pause"], {})).code, 1);
     assertEquals((await run(["role"], env)).code, 2);
-    assertEquals((await run(["export"], env)).code, 2);
+    const unknown = await run(["export"], env);
+    assertEquals([unknown.code, unknown.printed.includes("pause")], [2, true], unknown.printed);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
