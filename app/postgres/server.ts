@@ -123,13 +123,19 @@ function isFree(port: number): boolean {
  */
 export async function launch(cluster: Cluster, boundMs: number): Promise<string | null> {
   const output = join(cluster.folder, "start.log");
-  await Deno.remove(output).catch((error: unknown) => {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  });
+  await removeIfThere(output);
   const seconds = Math.max(1, Math.ceil(boundMs / 1_000));
   const { success, text } = await pgCtl(cluster, seconds, "start", "-l", output);
   if (success) return null;
   return `${await readStored(output) ?? ""}\n${text}`.trim();
+}
+
+async function removeIfThere(path: string): Promise<void> {
+  try {
+    await Deno.remove(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
 }
 
 async function pgCtl({ binaries, folder, user }: Cluster, seconds: number, ...args: string[]) {
@@ -188,15 +194,15 @@ export async function startServer(
 
 /** True if the server stopped because it saw (remains of) another one on the same cluster. */
 function isHeldByAnother(fault: string): boolean {
-  return /lock file "[^"]*" already exists|pre-existing shared memory block|lock file "[^"]*" is empty/
+  return /lock file "[^"]*" already exists|pre-existing shared memory block|(lock|PID) file "[^"]*" is empty/
     .test(fault);
 }
 
 /**
- * Removes a lock file whose process is dead but not yet reaped, or whose process id now belongs to
- * another program: PostgreSQL cannot tell either from a server. Should there be
- * processes of an older server after all, the next start still sees their shared memory, which it
- * finds by the folder and not by the lock file.
+ * Removes a lock file whose process is dead but not yet reaped, whose process id now belongs to
+ * another program, or that a crash of the machine left empty: PostgreSQL cannot tell any of them from
+ * a server. Should there be processes of an older server after all, the next start still sees their
+ * shared memory, which it finds by the folder and not by the lock file.
  */
 async function removeStaleLock(cluster: Cluster, fault: string): Promise<void> {
   if (!fault.includes("postmaster.pid")) return;
@@ -205,7 +211,7 @@ async function removeStaleLock(cluster: Cluster, fault: string): Promise<void> {
   log.warn("removing a stale lock file: process {pid} is no PostgreSQL server", {
     pid: lock?.pid ?? 0,
   });
-  if (lock !== null) await Deno.remove(join(cluster.folder, "postmaster.pid"));
+  await removeIfThere(join(cluster.folder, "postmaster.pid"));
 }
 
 async function waitUntil(

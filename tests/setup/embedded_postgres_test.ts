@@ -133,6 +133,16 @@ Deno.test({
         await other.status;
       });
 
+      await t.step(
+        "a lock file that a crash of the machine left empty is no obstacle",
+        async () => {
+          await Deno.writeTextFile(join(first.folder, "postmaster.pid"), "");
+          const server = await start();
+          assertEquals((await readLockFile(first.folder))?.pid, server.pid);
+          await server.stop();
+        },
+      );
+
       await t.step("starts at the same time end with one server", async () => {
         const servers = await Promise.all([start(), start(), start()]);
         assertEquals(new Set(servers.map((server) => server.pid)).size, 1);
