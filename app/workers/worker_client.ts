@@ -167,7 +167,6 @@ export class WorkerClient<Request, Response, Ready = null> {
     const instance = this.#instance;
     this.#post({ kind: "close" });
     this.#instance = null;
-    this.#unsent = [];
     this.#abandon("it is closed");
     if (instance === null) return;
     const timer = setTimeout(() => {
@@ -260,8 +259,13 @@ export class WorkerClient<Request, Response, Ready = null> {
   }
 
   async #reply(instance: Instance, id: number, question: unknown): Promise<void> {
-    const reply = await this.#options.reply?.(question);
-    if (instance === this.#instance) this.#post({ kind: "reply", id, reply });
+    try {
+      const reply = await this.#options.reply?.(question);
+      if (instance === this.#instance) this.#post({ kind: "reply", id, reply });
+    } catch (error) {
+      // uncaught it would end the service; without a reply the worker's call waits for ever
+      this.#replace(instance, `its question was not answered: ${error}`);
+    }
   }
 
   #conclude({ id, response, fault }: Result): void {
@@ -291,6 +295,7 @@ export class WorkerClient<Request, Response, Ready = null> {
   #abandon(reason: string): void {
     this.#ready.reject(this.#unavailable("start", reason, false));
     if (!this.#isClosed) this.#ready = pending();
+    this.#unsent = [];
     for (const [id, { isSent }] of this.#calls) {
       this.#take(id)?.reject(this.#unavailable("call", reason, isSent));
     }

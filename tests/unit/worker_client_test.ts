@@ -1,4 +1,6 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { WorkerClient, WorkerUnavailable } from "../../app/workers/worker_client.ts";
 import { testNeeding } from "../support/permissions.ts";
 
@@ -75,5 +77,57 @@ test("a call that was under way when its worker ended was received", async () =>
   const client = broken("");
   const error = await assertRejects(() => client.call("hello", 60_000), WorkerUnavailable);
   assertEquals(error.wasReceived, true);
+  await client.close(0);
+});
+
+/** Cannot start, and takes requests of any size. */
+function unstartable() {
+  return new WorkerClient<Uint8Array, null>({
+    name: "echo",
+    entry: BROKEN,
+    permissions: {},
+    settings: () => "fails",
+  });
+}
+
+test("requests of calls that were rejected are not kept while no worker starts", async () => {
+  setFlagsFromString("--expose_gc");
+  const collect: () => void = runInNewContext("gc");
+  const client = unstartable();
+  for (let round = 0; round < 3; round++) {
+    const calls = Array.from({ length: 10 }, () => client.call(new Uint8Array(5_000_000), 60_000));
+    await Promise.allSettled(calls);
+  }
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  collect();
+  const { external } = Deno.memoryUsage();
+  assert(external < 75_000_000, `${external} bytes are kept of 150,000,000`);
+  await client.close(0);
+});
+
+/** Asks a question as soon as it is called, and waits for the reply. */
+const ASKING = new URL(`data:text/javascript,${
+  encodeURIComponent(`
+    addEventListener("message", ({ ports: [port] }) => {
+      port.onmessage = ({ data }) => {
+        if (data.kind === "start") port.postMessage({ kind: "ready", ready: null });
+        if (data.kind === "calls") port.postMessage({ kind: "question", id: 1, question: 7 });
+      };
+    }, { once: true });`)
+}`);
+
+test("a question that breaks what answers it ends its worker and nothing else", async () => {
+  const client = new WorkerClient<string, string>({
+    name: "echo",
+    entry: ASKING,
+    permissions: {},
+    settings: () => null,
+    reply: (question) => Promise.reject(new TypeError(`no name: ${question}`)),
+  });
+  const error = await assertRejects(() => client.call("hello", 20_000), WorkerUnavailable);
+  assertEquals(
+    error.message,
+    "Cannot call the echo as its question was not answered: TypeError: no name: 7",
+  );
   await client.close(0);
 });
