@@ -27,7 +27,7 @@ export interface ConnectionBounds {
 }
 
 /** Bounds of the parts of a request. A proxy must give up idle connections sooner. */
-export const PATIENCE = {
+export const TIME_BOUNDS = {
   headMs: 10_000,
   idleMs: 75_000,
   bodyMs: 20_000,
@@ -70,10 +70,10 @@ export function merchantBounds(
   const total = Math.max(1, Math.min(config.connections.total, Math.floor(descriptors * SHARE)));
   // one client must leave room for the others, however low the limit of the process is
   const perAddress = Math.max(1, Math.min(config.connections.perAddress, Math.ceil(total / 2)));
-  return { total, perAddress, ...PATIENCE };
+  return { total, perAddress, ...TIME_BOUNDS };
 }
 
 /** Bounds for the listener of health and metrics. */
 export function operatorBounds(): ConnectionBounds {
-  return { total: OPERATORS, perAddress: OPERATORS, ...PATIENCE };
+  return { total: OPERATORS, perAddress: OPERATORS, ...TIME_BOUNDS };
 }

@@ -18,9 +18,9 @@ export interface Commitments {
 }
 
 /**
- * Sums of what waits for a signature and of what is signed and not final, per asset. Stake that is
- * lent stays ours and is not among them, but the fees of lending it are; sweeps pay theirs from
- * their own addresses. In one statement: what ends in between would be in none of two.
+ * Sums of what waits for a signature and of what is signed and not final, per asset. Delegated stake
+ * stays the wallet's own and is not among them, but the fees of delegating it are; sweeps pay theirs
+ * from their own addresses. In one statement: what ends in between would be in none of two.
  */
 export async function readCommitments(sql: Sql, network: Network): Promise<Commitments> {
   const rows = await sql<

@@ -28,7 +28,7 @@ export interface Rule {
 interface PatternRule {
   readonly files: RegExp;
   readonly except?: RegExp;
-  readonly view: "text" | "uncommented" | "code";
+  readonly view: "text" | "uncommented" | "code" | "comments";
   readonly pattern: RegExp;
   readonly use: string;
 }
@@ -243,6 +243,43 @@ export const RULES: readonly Rule[] = [
     },
     broken: { path: "api/a.ts", text: "a;\n".repeat(LONGEST_FILE + 1) },
     kept: { path: "api/a.ts", text: "a;\n".repeat(LONGEST_FILE) },
+  },
+  {
+    name: "a doc block names its subject",
+    check: ban({
+      files: /\.(tsx?|sql)$/,
+      view: "comments",
+      pattern: /\/\*\*\s+(?:\*\s+)?(?:What|Who|Whether|Where|How|Why|When)\b/,
+      use: "a noun or a verb: the thing, not a question about it",
+    }),
+    broken: { path: "api/a.ts", text: "/** What lists work with. */\nexport const a = 1;" },
+    kept: { path: "api/a.ts", text: "/** Options of lists. What they hold is checked. */" },
+  },
+  {
+    name: "comments say who and what is meant",
+    check: ban({
+      files: /\.(tsx?|sql)$/,
+      except: /^tests\/repo\//,
+      view: "comments",
+      pattern: /\b(?:of ours|of theirs|somebody|nobody|whoever|is told)\b/i,
+      use: "the name of the party, and returned, notified, logged or reported",
+    }),
+    broken: { path: "api/a.ts", text: "// whoever asks is told" },
+    kept: { path: "api/a.ts", text: 'const a = "nobody"; // the merchant is notified' },
+  },
+  {
+    name: "names are the field's, not private ones",
+    check: ban({
+      files: /^(?!tests\/|CHANGELOG).*\.(tsx?|sql|md)$/,
+      // texts that customers and merchants have read for long
+      except: /^api\/hosted_page\/texts\//,
+      view: "text",
+      pattern:
+        /\b(?:landmarks?|bury|buried|burials?|purses?|gifts?|loans?|lend|lent|strangers?|setbacks?|set aside|the house's)\b/i,
+      use: "the glossary of ARCHITECTURE.md",
+    }),
+    broken: { path: "actors/a.ts", text: "const landmark = 1;" },
+    kept: { path: "actors/a.ts", text: "const checkpoint = 1;" },
   },
   {
     name: "every document has one title",

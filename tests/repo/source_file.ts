@@ -21,6 +21,8 @@ export interface SourceFile {
   readonly text: string;
   /** The text with comments blanked; same lines, same columns. */
   readonly uncommented: string;
+  /** The text with all but its comments blanked. */
+  readonly comments: string;
   /** The text with comments and the contents of strings and patterns blanked. */
   readonly code: string;
 }
@@ -28,10 +30,16 @@ export interface SourceFile {
 /** Makes a {@linkcode SourceFile} of a text. */
 export function sourceFile(path: string, text: string): SourceFile {
   const isCode = /\.tsx?$/.test(path);
+  const uncommented = isCode
+    ? blank(text, false)
+    : path.endsWith(".sql")
+    ? text.replace(/--[^\n]*/g, (comment) => " ".repeat(comment.length))
+    : text;
   return {
     path,
     text,
-    uncommented: isCode ? blank(text, false) : text,
+    uncommented,
+    comments: isCode || path.endsWith(".sql") ? commentsOf(text, uncommented) : "",
     code: isCode ? blank(text, true) : text,
   };
 }
@@ -50,6 +58,17 @@ export async function repositoryFiles(): Promise<readonly SourceFile[]> {
   }
   await walk("");
   return files.sort((a, b) => a.path < b.path ? -1 : 1);
+}
+
+/** Blanks what comments and the text without them share. */
+function commentsOf(text: string, uncommented: string): string {
+  const rest = uncommented.split("\n");
+  return text.split("\n").map((line, at) => {
+    const kept = rest[at] ?? "";
+    if (line === kept) return " ".repeat(line.length);
+    const chars = line.split("").map((char, column) => char === kept[column] ? " " : char);
+    return chars.join("").padEnd(line.length);
+  }).join("\n");
 }
 
 const TOKEN =

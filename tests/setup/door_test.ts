@@ -6,7 +6,7 @@ import {
   CALLBACK_DESCRIPTORS,
   callbackConnections,
   merchantBounds,
-  PATIENCE,
+  TIME_BOUNDS,
 } from "../../app/http/connection_bounds.ts";
 import { Door, type Fetch } from "../../app/http/door.ts";
 import {
@@ -388,7 +388,7 @@ test("clients have half of the descriptors and callbacks a quarter, the rest is 
     [1, 1, 1],
   ];
   for (const [descriptors, total, perAddress] of rows) {
-    assertEquals(merchantBounds(settings, descriptors), { total, perAddress, ...PATIENCE });
+    assertEquals(merchantBounds(settings, descriptors), { total, perAddress, ...TIME_BOUNDS });
   }
   assertEquals([1, 1_024, CALLBACK_DESCRIPTORS, 65_536].map(callbackConnections), [
     1,
