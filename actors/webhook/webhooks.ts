@@ -132,7 +132,8 @@ export class Webhooks {
     // a database that does not answer must not keep the process: it would be killed, and leases run out
     await within(drainMs, Promise.all([this.#polling, this.#claiming]));
     const drain = setTimeout(() => this.#abort.abort(), drainMs);
-    await Promise.all(this.#running);
+    // a sender that is stuck gives nothing up, and is ended below
+    await within(2 * drainMs, Promise.all(this.#running));
     clearTimeout(drain);
     if (!await within(drainMs, this.#marker.close())) {
       const count = this.#marker.size;

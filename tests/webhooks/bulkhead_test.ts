@@ -451,6 +451,30 @@ Deno.test("merchants whose rows are held, however many, keep a bounded number of
   await webhooks.stop();
 });
 
+Deno.test("a stop waits for no sender that is stuck", async () => {
+  const sending = Promise.withResolvers<void>();
+  let isClosed = false;
+  const webhooks = new Webhooks({
+    outbox: endlessOutbox(() => false, () => false),
+    sender: {
+      send: () => {
+        sending.resolve();
+        return new Promise(() => {});
+      },
+      close: () => isClosed = true,
+    },
+    now: () => 0,
+    random: () => 0,
+    crashPoint: () => {},
+    pollMs: 60_000,
+    drainMs: 20,
+  });
+  webhooks.wake("m1");
+  await sending.promise;
+  await webhooks.stop();
+  assertEquals(isClosed, true);
+});
+
 Deno.test("a stop waits for no database that does not answer, and for no attempt that cannot be locked", async () => {
   const writing = Promise.withResolvers<void>();
   const webhooks = new Webhooks({
