@@ -194,15 +194,19 @@ export async function startServer(
 
 /** True if the server stopped because it saw (remains of) another one on the same cluster. */
 function isHeldByAnother(fault: string): boolean {
-  return /lock file "[^"]*" already exists|pre-existing shared memory block|(lock|PID) file "[^"]*" is empty/
-    .test(fault);
+  return [
+    /lock file "[^"]*" already exists/,
+    /pre-existing shared memory block/,
+    /(lock|PID) file "[^"]*" is empty/,
+    /(bogus|invalid) data in (lock|PID) file/,
+  ].some((words) => words.test(fault));
 }
 
 /**
  * Removes a lock file whose process is dead but not yet reaped, whose process id now belongs to
- * another program, or that a crash of the machine left empty: PostgreSQL cannot tell any of them from
- * a server. Should there be processes of an older server after all, the next start still sees their
- * shared memory, which it finds by the folder and not by the lock file.
+ * another program, or that a crash of the machine left empty or unreadable: PostgreSQL cannot tell any
+ * of them from a server. Should there be processes of an older server after all, the next start still
+ * sees their shared memory, which it finds by the folder and not by the lock file.
  */
 async function removeStaleLock(cluster: Cluster, fault: string): Promise<void> {
   if (!fault.includes("postmaster.pid")) return;
