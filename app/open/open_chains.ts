@@ -10,6 +10,7 @@ import type { Network } from "../../ledger/money/pair.ts";
 import type { Config } from "../config/config.ts";
 import { readCredentials } from "../development/demo_accounts.ts";
 import { type DevNode, fundHotWallet, probeDevNode } from "../development/dev_node.ts";
+import { WorkerUnavailable } from "../workers/worker_client.ts";
 import { startDevChainInWorker } from "../workers/worker_dev_chain.ts";
 import { readStored, store } from "./data_folder.ts";
 
@@ -60,8 +61,8 @@ export class UnusableChain extends Error {
  * chain of their own. A network whose nodes do not answer now is open as well: it is checked before
  * its first use, and its absence is seen in the service's health.
  *
- * @throws {UnusableChain} when a development chain is configured outside development, or the wallet has no
- *   account of a network
+ * @throws {UnusableChain} when a development chain is configured outside development or cannot be
+ *   started, or the wallet has no account of a network
  * @throws {Error} when a token's decimals differ
  */
 export async function openChains(
@@ -184,6 +185,10 @@ export function contractsOf(config: Config, network: Network, dev: DevNode | nul
   };
 }
 
+function isPortTaken(error: unknown): boolean {
+  return error instanceof WorkerUnavailable && error.reason.includes("already in use");
+}
+
 /** Starts a development chain in this process, on the port it had before where that is free. */
 async function startEmbedded(
   config: Config,
@@ -203,14 +208,16 @@ async function startEmbedded(
     });
   let chain;
   try {
-    chain = await start(kept);
-  } catch (error) {
-    if (kept === 0) throw error;
-    log.warn("{network}: the development chain's port is taken, choosing another: {error}", {
-      network,
-      error,
+    chain = await start(kept).catch((error: unknown) => {
+      if (kept === 0 || !isPortTaken(error)) throw error;
+      log.warn("{network}: the development chain's port is taken: {kept}, choosing another", {
+        network,
+        kept,
+      });
+      return start(0);
     });
-    chain = await start(0);
+  } catch (error) {
+    throw error instanceof WorkerUnavailable ? new UnusableChain(error.reason) : error;
   }
   if (chain.port !== kept) await store(portFile, String(chain.port));
   return { url: chain.url, stop: () => chain.stop() };

@@ -20,9 +20,12 @@ const SETTLED_MS = 30_000;
 export class WorkerUnavailable extends Error {
   override readonly name = "WorkerUnavailable";
 
-  /** @param wasReceived false: no worker had the call, so that nothing of it was done */
-  constructor(message: string, readonly wasReceived: boolean) {
-    super(message);
+  /**
+   * @param reason what ended the worker, in its own words
+   * @param wasReceived false: no worker had the call, so that nothing of it was done
+   */
+  constructor(what: string, readonly reason: string, readonly wasReceived: boolean) {
+    super(`Cannot ${what} as ${reason}`);
   }
 }
 
@@ -334,7 +337,7 @@ export class WorkerClient<Request, Response, Ready = null> {
 
   #unavailable(what: string, reason: string, wasReceived: boolean): WorkerUnavailable {
     const { name } = this.#options;
-    return new WorkerUnavailable(`Cannot ${what} the ${name} as ${reason}`, wasReceived);
+    return new WorkerUnavailable(`${what} the ${name}`, reason, wasReceived);
   }
 }
 

@@ -28,7 +28,7 @@ type Started = Omit<DevChain, "stop">;
  * @param entry the worker's module, `app/commands/dev_chain_worker.ts`
  * @param options as for {@linkcode startDevChain}
  * @returns once it listens
- * @throws {Error} when it could not start, with the worker's message
+ * @throws {WorkerUnavailable} when it could not start, with the worker's message
  */
 export async function startDevChainInWorker(
   entry: URL,

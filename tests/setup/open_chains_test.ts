@@ -1,5 +1,6 @@
-import { assert, assertRejects } from "@std/assert";
+import { assert, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import { startDevChain } from "../../devchain/start.ts";
+import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import type { PublicWallet } from "../../chains/wallet/public_wallet.ts";
 import { loadConfig } from "../../app/config/config.ts";
 import { openChains, UnusableChain } from "../../app/open/open_chains.ts";
@@ -49,6 +50,51 @@ test("a development chain outside development is refused with a line for the ope
   } finally {
     await chain.stop();
     await Deno.remove(dataDir, { recursive: true });
+  }
+});
+
+test("the folder of an older development chain is refused with a line for the operator", async () => {
+  const DATA_DIR = await Deno.makeTempDir();
+  const loaded = loadConfig({ DATA_DIR });
+  assert(loaded.ok);
+  await Deno.mkdir(`${DATA_DIR}/dev-chain-TRX`);
+  await Deno.writeTextFile(`${DATA_DIR}/dev-chain-TRX/chain.sqlite`, "");
+  // the port of the version before is free
+  await Deno.writeTextFile(`${DATA_DIR}/dev-chain-TRX.port`, "1024");
+  try {
+    const networks = { TRX: WALLET.networks.TRX!, TRX_SHASTA: WALLET.networks.TRX! };
+    const error = await assertRejects(
+      () => openChains(loaded.config, { ...WALLET, networks }),
+      UnusableChain,
+      "is of an older version, begin with another data folder",
+    );
+    assertMatch(error.message, /^[^\n]+$/);
+  } finally {
+    await Deno.remove(DATA_DIR, { recursive: true });
+  }
+});
+
+test("a development chain whose port another program has takes another port", async () => {
+  const DATA_DIR = await Deno.makeTempDir();
+  const loaded = loadConfig({ DATA_DIR });
+  assert(loaded.ok);
+  const wallet = await createWallet({
+    file: `${DATA_DIR}/wallet.json`,
+    passphrase: crypto.randomUUID(),
+    passphraseIsRandom: true,
+    networks: ["TRX", "TRX_SHASTA"],
+  });
+  const other = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  await Deno.writeTextFile(`${DATA_DIR}/dev-chain-TRX.port`, String(other.addr.port));
+  try {
+    const chains = await openChains(loaded.config, wallet);
+    const url = chains.devNodes.get("TRX")?.url ?? "";
+    await chains.close();
+    assertMatch(url, /^http:\/\/127\.0\.0\.1:\d+/);
+    assertNotEquals(new URL(url).port, String(other.addr.port));
+  } finally {
+    other.close();
+    await Deno.remove(DATA_DIR, { recursive: true });
   }
 });
 
