@@ -73,7 +73,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   const dataDir = resolve(options.dataDir);
   await Deno.mkdir(dataDir, { recursive: true });
   const locked = <T>(boundMs: number, body: (deadline: number) => Promise<T>): Promise<T> => {
-    const deadline = Date.now() + boundMs;
+    const deadline = performance.now() + boundMs;
     return withFileLock(join(dataDir, LOCK_FILE), deadline, () => body(deadline));
   };
   const { cluster, first, use } = await locked(START_MS, async (deadline) => {

@@ -11,7 +11,7 @@ import { delay } from "../../ledger/database/delay.ts";
  * holder, however it dies.
  *
  * @param path the file, created when missing
- * @param deadline Unix milliseconds after which the wait is given up
+ * @param deadline monotonic milliseconds (`performance.now()`) after which the wait is given up
  * @throws {Error} when the lock is still held at the deadline
  */
 export async function withFileLock<T>(
@@ -21,7 +21,7 @@ export async function withFileLock<T>(
 ): Promise<T> {
   using file = await Deno.open(path, { create: true, write: true });
   while (!(await file.tryLock(true))) {
-    if (Date.now() > deadline) {
+    if (performance.now() > deadline) {
       throw new Error(`Cannot begin as another process holds the lock for too long: ${path}`);
     }
     await delay(25);

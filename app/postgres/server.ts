@@ -148,7 +148,7 @@ async function pgCtl({ binaries, folder, user }: Cluster, seconds: number, ...ar
  * Brings the cluster's server up, or finds it running. The caller holds the cluster's file lock.
  *
  * @param wantedPort the port of the last start, `null` to choose one
- * @param deadline Unix milliseconds after which it is given up
+ * @param deadline monotonic milliseconds (`performance.now()`) after which it is given up
  * @param fixed true if another port would be of no use
  * @throws {Error} when the server cannot be started or found in time
  */
@@ -178,7 +178,7 @@ export async function startServer(
       continue;
     }
     await writeSettings(cluster.folder, port, settings);
-    const fault = await launch(cluster, deadline - Date.now());
+    const fault = await launch(cluster, deadline - performance.now());
     // the port may have been taken between the look and the start
     if (fault === null || !isFree(port)) continue;
     if (!isHeldByAnother(fault)) {
@@ -186,8 +186,8 @@ export async function startServer(
       const text = [fault, logged].join("\n");
       throw new Error(`Cannot start the embedded PostgreSQL as the server gave up: ${text}`);
     }
-    absentSince ??= Date.now();
-    if (Date.now() - absentSince > STALE_LOCK_MS) await removeStaleLock(cluster, fault);
+    absentSince ??= performance.now();
+    if (performance.now() - absentSince > STALE_LOCK_MS) await removeStaleLock(cluster, fault);
     await waitUntil(deadline, cluster, fault, 100);
   }
 }
@@ -224,7 +224,7 @@ async function waitUntil(
   reason: string,
   pauseMs = 50,
 ): Promise<void> {
-  if (Date.now() > deadline) {
+  if (performance.now() > deadline) {
     throw new Error(
       `Cannot start the embedded PostgreSQL in time as ${reason}: ${cluster.folder}`,
     );

@@ -65,7 +65,7 @@ async function keep(): Promise<void> {
   for (;;) {
     await idleFor(sql, IDLE_MS);
     // Tests join under the same lock: one that comes now waits, and then starts a new keeper.
-    const ended = await withFileLock(SHARED_LOCK, Date.now() + 120_000, async () => {
+    const ended = await withFileLock(SHARED_LOCK, performance.now() + 120_000, async () => {
       if (await others(sql) > 0) return false;
       await Deno.remove(READY_FILE);
       await sql.end({ timeout: 5 });

@@ -40,13 +40,13 @@ export async function joinSharedCluster<T>(join: (url: string) => Promise<T>): P
   const given = Deno.env.get("TEST_DATABASE_URL");
   if (given) return await join(given);
   await Deno.mkdir(SHARED_FOLDER, { recursive: true });
-  const deadline = Date.now() + START_TIMEOUT_MS;
+  const deadline = performance.now() + START_TIMEOUT_MS;
   return await withFileLock(SHARED_LOCK, deadline, async () => {
     let ready = await runningKeeper();
     if (ready === null) {
       const keeper = await launchKeeper();
       while ((ready = await runningKeeper()) === null) {
-        if (Date.now() > deadline || !isAlive(keeper)) throw new Error(await startFailure());
+        if (performance.now() > deadline || !isAlive(keeper)) throw new Error(await startFailure());
         await delay(20);
       }
     }
