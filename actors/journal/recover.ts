@@ -247,7 +247,7 @@ class Recovery {
 
   /**
    * Finds the message that breaks a batch: merchants in ever smaller parts, then the messages of one.
-   * What still fails alone is quarantined with an alarm; everything else goes on.
+   * A message that fails alone is quarantined with an alarm; the others are decided.
    */
   async bisect(): Promise<void> {
     if (this.batch.size > 1) {

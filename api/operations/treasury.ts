@@ -132,7 +132,7 @@ const treasuryOfNetwork = z.object({
   ),
   nativeFree: eg(
     f.signedDecimal.nullable().meta({
-      description: "What of it is promised to nobody, and no transaction under way may take",
+      description: "The part of it that is neither reserved nor needed by a transaction under way",
     }),
     "99985",
   ),

@@ -65,7 +65,7 @@ const transferCost = z.object({
   txHash: f.txHash,
   outcome: eg(z.enum(["paid", "failed", "unexpected"]), "paid"),
   charged: eg(
-    f.decimal.nullable().meta({ description: "Null: nobody is charged for this kind" }),
+    f.decimal.nullable().meta({ description: "Null: no merchant is charged for this kind" }),
     "2.24",
   ),
   coin: eg(f.decimal.meta({ description: "What the chain took, in its own coin" }), "6.7785"),

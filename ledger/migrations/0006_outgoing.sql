@@ -147,7 +147,7 @@ BEGIN
     AND NOT EXISTS (SELECT FROM book.ingested i WHERE i.event_id = 'verdict:' || NEW.id
              AND i.merchant_id = NEW.merchant_id
              AND i.body_hash = CASE NEW.status WHEN 'CONFIRMED' THEN 'paid' ELSE 'not_paid' END) THEN
-    RAISE EXCEPTION 'Cannot end a withdrawal as nobody has found out what its transaction did: % is %', NEW.id, NEW.status
+    RAISE EXCEPTION 'Cannot end a withdrawal as no verdict says what its transaction did: % is %', NEW.id, NEW.status
       USING ERRCODE = 'check_violation';
   END IF;
   RETURN NULL;

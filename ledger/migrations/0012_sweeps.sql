@@ -157,7 +157,7 @@ BEGIN
     SELECT FROM book.sweep_write_off w
     WHERE w.id = NEW.write_off AND w.network = NEW.network AND w.address = NEW.address
       AND w.currency = NEW.currency AND w.created_at = now()) THEN
-    RAISE EXCEPTION 'Cannot write a transfer off as nobody says so: %/%', NEW.txid, NEW.log_index
+    RAISE EXCEPTION 'Cannot write a transfer off as a sweep lists it, or no write-off of this commit names its address: %/%', NEW.txid, NEW.log_index
       USING ERRCODE = 'check_violation';
   END IF;
   RETURN NEW;

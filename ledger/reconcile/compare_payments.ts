@@ -94,8 +94,8 @@ export const PAYMENT_CHECKS: readonly BookCheck[] = [
       WHERE d.log_index = -1 AND d.status = 'CONFIRMED'
       GROUP BY d.id, d.merchant_id, d.network, d.txid`,
   },
-  // What counts as carried was moved by a sweep that is final and paid (or of which an administrator found that money
-  // has arrived), and no top-up is available without a sweep that lists it.
+  // Every transfer that counts as swept and was not written off is listed by a sweep that is final and paid, or whose
+  // arrival an administrator has confirmed. No top-up is available without such a sweep.
   {
     rule: "sweeps and what they carry tell the same story",
     scopes: ["full"],

@@ -211,7 +211,7 @@ for (
     { row: "the duties", lock: "SELECT FROM book.duty FOR UPDATE" },
   ]
 ) {
-  test(`a session that holds ${row} stops audited commands, each with 503, and nobody's payouts`, async () => {
+  test(`a session that holds ${row} stops audited commands, each with 503, and no merchant's payouts`, async () => {
     await using api = await testApi();
     const admin = await api.addKey(null, FULL);
     const merchants = [];

@@ -100,7 +100,7 @@ shared("only the hash of a token is stored, and another secret makes other token
 });
 
 shared(
-  "the list shows the same url again, newest first, with the deposits, and nobody else's",
+  "the list shows the same url again, newest first, with the deposits, and no other merchant's",
   async (api) => {
     const { id, key } = await api.addMerchant();
     const other = await api.addMerchant();

@@ -74,7 +74,7 @@ shared(
   },
 );
 
-shared("a reseller sees its own line and earnings, and nobody else's", async (api) => {
+shared("a reseller sees its own line and earnings, and no other reseller's", async (api) => {
   const admin = await api.addKey(null, ADMIN);
   const make = async (name: string) =>
     (await api.call("POST", "/api/resellers", {

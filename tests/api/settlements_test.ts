@@ -304,7 +304,7 @@ shared("an address is not active before an administrator says so", async (api) =
   assertEquals((await create()).status, 201);
 });
 
-shared("the whitelist: listed, paged, removed, and nobody else's", async (api) => {
+shared("the whitelist: listed, paged, removed, and no other merchant's", async (api) => {
   const { key } = await api.addMerchant();
   const stranger = await api.addMerchant();
   const add = (body: object, by = key) =>

@@ -189,7 +189,7 @@ shared(
 );
 
 shared(
-  "the delivery log shows every attempt, filtered and paged, and nobody else's",
+  "the delivery log shows every attempt, filtered and paged, and no other merchant's",
   async (api) => {
     let answer = () => new Response("later", { status: 503 });
     await using hook = openHook(() => answer());

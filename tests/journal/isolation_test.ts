@@ -219,7 +219,7 @@ for (const code of ["40P01", "57014", "53100"]) {
   });
 }
 
-test("a merchant with a thousand transfers delays nobody else's", async () => {
+test("a merchant with a thousand transfers delays no other merchant's", async () => {
   await using database = await testDatabase();
   const { sql } = database;
   const store = createJournalStore(sql);

@@ -295,7 +295,7 @@ test("no node behind the scan is believed, and nothing that has changed is writt
   const [written] = await sql`SELECT id FROM book.sweep_write_off`;
   const joined = () =>
     sql`UPDATE book.sweep_item SET done = true, write_off = ${written?.["id"]} WHERE NOT done`;
-  await assertRejects(joined, Error, "nobody says so");
+  await assertRejects(joined, Error, "Cannot write a transfer off as");
   const other = (sum: number, to: string) =>
     sql.begin(async (tx) => {
       await tx`
@@ -303,7 +303,7 @@ test("no node behind the scan is believed, and nothing that has changed is writt
       await tx`UPDATE book.sweep_item SET done = true, write_off = 'aud_x' WHERE NOT done`;
     });
   await assertRejects(() => other(8, own), Error, "another amount");
-  await assertRejects(() => other(7, SOMEWHERE), Error, "nobody says so");
+  await assertRejects(() => other(7, SOMEWHERE), Error, "Cannot write a transfer off as");
   await assertRejects(() => sql`UPDATE book.sweep_item SET done = true WHERE NOT done`, Error);
   assertEquals(await booksFaults(sql), []);
 });

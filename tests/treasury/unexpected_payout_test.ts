@@ -143,7 +143,7 @@ test("a payout and a settlement of which nothing arrived are refunded, once, and
   const end = (status: string) =>
     sql`UPDATE book.withdrawal SET status = ${status}, txid = 'ab', processed_at = now() WHERE id = ${id}`;
   for (const status of ["CONFIRMED", "FAILED"]) {
-    await assertRejects(() => end(status), Error, "nobody has found out");
+    await assertRejects(() => end(status), Error, "no verdict says");
   }
   // and the comparison tells of it after an hour
   assertEquals(await booksFaults(sql), []);

@@ -93,7 +93,7 @@ test("all that wait for a held row of numbers are told at once, it is a reason, 
   assertEquals([index, addressReasons(guard, book)], [0, []]);
 });
 
-test("a request that has waited for its time is given up, and the address that was made for it is nobody else's", async () => {
+test("a request that has waited for its time is given up, and the address that was made for it goes to no other request", async () => {
   await using database = await testDatabase({ max: 8 });
   const { sql } = database;
   const merchantId = await addMerchant(sql);
