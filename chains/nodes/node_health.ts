@@ -7,7 +7,7 @@
 import { getLogger } from "@logtape/logtape";
 import { ChainUnavailable } from "../chain.ts";
 import type { NodeState } from "../node_state.ts";
-import type { ChainIdentity } from "./chain_identity.ts";
+import type { ChainIdentity } from "./believed_nodes.ts";
 import type { ChainNode } from "./node.ts";
 import { CallFailed, NotAsked, RateLimited, Suspended, WrongChainNode } from "./node_failures.ts";
 import { LONGEST_SUSPENSION_MS } from "./refusal_texts.ts";

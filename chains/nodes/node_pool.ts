@@ -6,7 +6,7 @@
 
 import { ChainUnavailable, type Checkpoint, NotOurChain } from "../chain.ts";
 import type { NetworkNodes, NodeState } from "../node_state.ts";
-import { type BlockAt, ChainIdentity, hasCheckpoint } from "./chain_identity.ts";
+import { type BlockAt, ChainIdentity, hasCheckpoint } from "./believed_nodes.ts";
 import { Deadline } from "./deadline.ts";
 import type { ChainNode } from "./node.ts";
 import { WrongChainNode } from "./node_failures.ts";

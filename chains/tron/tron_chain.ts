@@ -11,7 +11,7 @@ import type { Asset, Chain, Checkpoint } from "../chain.ts";
 import type { FeeEstimate, GasPort } from "../fees.ts";
 import { depositBranch } from "../deposit_branch.ts";
 import type { NetworkNodes } from "../node_state.ts";
-import { NewestPlace } from "../nodes/newest_place.ts";
+import { NewestPlace } from "../nodes/believed_nodes.ts";
 import { ChainNode } from "../nodes/node.ts";
 import { NodePool } from "../nodes/node_pool.ts";
 import type { Verifiable } from "../verified_chain.ts";
@@ -25,14 +25,14 @@ import {
 import { broadcastToAll } from "./pay/broadcast.ts";
 import { makeEnvelope, signedTerms } from "./pay/envelope.ts";
 import { type AccountAnswer, accountSchema } from "./read/answers.ts";
-import { ChainParameters } from "./read/chain_parameters.ts";
-import { constantCall, readTwice, returnedInteger } from "./read/constant_call.ts";
 import {
+  ChainParameters,
   delegationFee,
   estimateNativeTransfer,
   estimateTokenTransfer,
   type TokenTransferCall,
 } from "./read/estimate_fee.ts";
+import { constantCall, readTwice, returnedInteger } from "./read/constant_call.ts";
 import { delegatableStake, delegatedStake, sweepCosts } from "./read/gas.ts";
 import type { IgnoredTransfers, ParseContext } from "./read/parse_block.ts";
 import { readBlock, readBlocks, readNewest, tronBlockAt } from "./read/read_blocks.ts";

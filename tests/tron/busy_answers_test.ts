@@ -1,7 +1,11 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { blockListSchema, receiptsSchema } from "../../chains/tron/read/answers.ts";
-import { blockListShape, receiptsShape } from "../../chains/tron/read/busy_answers.ts";
+import {
+  blockListSchema,
+  blockListShape,
+  receiptsSchema,
+  receiptsShape,
+} from "../../chains/tron/read/answers.ts";
 import {
   block,
   BLOCK_TIME,

@@ -8,8 +8,7 @@
 
 import { assertEquals } from "@std/assert";
 import { addressToLogHex } from "../../chains/tron/address.ts";
-import { fullBlockSchema } from "../../chains/tron/read/answers.ts";
-import { receiptsShape } from "../../chains/tron/read/busy_answers.ts";
+import { fullBlockSchema, receiptsShape } from "../../chains/tron/read/answers.ts";
 import { type IgnoredTransfers, parseBlock } from "../../chains/tron/read/parse_block.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import {

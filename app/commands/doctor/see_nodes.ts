@@ -1,4 +1,4 @@
-import { ChainIdentity } from "../../../chains/nodes/chain_identity.ts";
+import { ChainIdentity } from "../../../chains/nodes/believed_nodes.ts";
 import { ChainNode } from "../../../chains/nodes/node.ts";
 import { API_KEY_HEADER } from "../../../chains/tron/tron_chain.ts";
 import { tronBlockAt } from "../../../chains/tron/read/read_blocks.ts";

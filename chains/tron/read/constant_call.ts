@@ -6,7 +6,7 @@
 
 import { hexToBytes } from "@noble/hashes/utils.js";
 import { ChainUnavailable, type Checkpoint, type Finality } from "../../chain.ts";
-import { hasCheckpoint } from "../../nodes/chain_identity.ts";
+import { hasCheckpoint } from "../../nodes/believed_nodes.ts";
 import type { ChainNode } from "../../nodes/node.ts";
 import { CallFailed } from "../../nodes/node_failures.ts";
 import type { NodePool } from "../../nodes/node_pool.ts";

@@ -1,5 +1,5 @@
 /**
- * Estimates the cost of a transfer.
+ * Estimates the cost of a transfer, at prices that the network votes on.
  *
  * @module
  */
@@ -7,8 +7,7 @@
 import { fromTokenUnits } from "../../../ledger/money/amount.ts";
 import { ChainUnavailable } from "../../chain.ts";
 import type { FeeEstimate } from "../../fees.ts";
-import { accountSchema, type LogAnswer } from "./answers.ts";
-import type { ChainPrices } from "./chain_parameters.ts";
+import { accountSchema, chainParametersSchema, type LogAnswer } from "./answers.ts";
 import { constantCall } from "./constant_call.ts";
 import { SALT_SUN } from "../pay/envelope.ts";
 import type { NodePool } from "../../nodes/node_pool.ts";
@@ -26,6 +25,52 @@ export const DELEGATION_BYTES = 285;
 /** The penalty factor and the receiver's storage may change until the transfer runs. */
 const LIMIT_NUMERATOR = 12;
 const LIMIT_DENOMINATOR = 10;
+
+/** Votes take effect every 6 hours; a minute of delay is covered by the margin of the limit. */
+const KEEP_MS = 60_000;
+
+/** Prices in sun. */
+export interface ChainPrices {
+  /** Of one unit of energy. */
+  readonly energy: number;
+  /** Of one byte of bandwidth. */
+  readonly byte: number;
+  /** Burnt when a transfer of TRX creates its receiver's account. */
+  readonly activation: number;
+}
+
+/** Reads and keeps the prices of one network. */
+export class ChainParameters {
+  #prices: ChainPrices | null = null;
+  #readAt = 0;
+
+  constructor(readonly pool: NodePool) {}
+
+  /**
+   * The current prices, at most a minute old.
+   *
+   * @throws {ChainUnavailable} when they cannot be read or one is missing
+   */
+  async prices(signal?: AbortSignal): Promise<ChainPrices> {
+    const now = performance.now();
+    if (this.#prices !== null && now - this.#readAt < KEEP_MS) return this.#prices;
+    const request = { path: "/wallet/getchainparameters", body: {} };
+    const answer = await readAny(this.pool, request, chainParametersSchema, signal);
+    const values = new Map(answer.chainParameter.map(({ key, value }) => [key, value]));
+    const read = (key: string): number => {
+      const value = values.get(key);
+      if (value !== undefined && value >= 0) return value;
+      throw new ChainUnavailable("malformed", `Cannot read prices as one is missing: ${key}`);
+    };
+    this.#prices = {
+      energy: read("getEnergyFee"),
+      byte: read("getTransactionFee"),
+      activation: read("getCreateNewAccountFeeInSystemContract") + read("getCreateAccountFee"),
+    };
+    this.#readAt = now;
+    return this.#prices;
+  }
+}
 
 /** A token transfer to price; addresses are 42 hex digits. */
 export interface TokenTransferCall {

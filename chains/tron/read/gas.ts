@@ -15,8 +15,9 @@ import {
   delegatedResourceSchema,
 } from "./answers.ts";
 import { sunAmount, TRX_DECIMALS } from "../token_contracts.ts";
-import type { ChainParameters, ChainPrices } from "./chain_parameters.ts";
 import {
+  type ChainParameters,
+  type ChainPrices,
   DELEGATION_BYTES,
   energyWithMargin,
   NATIVE_TRANSFER_BYTES,

@@ -11,8 +11,7 @@ import {
   type Checkpoint,
   type Finality,
 } from "../../chain.ts";
-import type { BlockAt } from "../../nodes/chain_identity.ts";
-import type { NewestPlace } from "../../nodes/newest_place.ts";
+import type { BlockAt, NewestPlace } from "../../nodes/believed_nodes.ts";
 import type { ChainNode } from "../../nodes/node.ts";
 import type { NodePool } from "../../nodes/node_pool.ts";
 import { blockHeadSchema, headOrNothingSchema } from "./answers.ts";

@@ -5,17 +5,14 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import type { z } from "zod";
 import { ChainUnavailable } from "../../chain.ts";
 import type { ChainNode, NodeAnswer } from "../../nodes/node.ts";
 import type { NodePool } from "../../nodes/node_pool.ts";
 import { CallFailed, NotServed, RateLimited, Suspended } from "../../nodes/node_failures.ts";
 import { saysBusy, saysNotServed, suspensionIn, wordsOf } from "../../nodes/refusal_texts.ts";
+import type { AnswerShape } from "./answers.ts";
 
 const logger = getLogger(["engine", "chains", "tron"]);
-
-/** Shape that an answer must have; a zod schema is one. */
-export type AnswerShape<T> = Pick<z.ZodType<T>, "safeParse">;
 
 /** The node and the call that a failure names. */
 interface Place {

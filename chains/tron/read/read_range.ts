@@ -5,8 +5,13 @@
  */
 
 import { type BlockAnswer, ChainUnavailable, type Finality } from "../../chain.ts";
-import { blockOrNothingSchema, type FullBlockAnswer, type ReceiptAnswer } from "./answers.ts";
-import { blockListShape, receiptsShape } from "./busy_answers.ts";
+import {
+  blockListShape,
+  blockOrNothingSchema,
+  type FullBlockAnswer,
+  type ReceiptAnswer,
+  receiptsShape,
+} from "./answers.ts";
 import type { ChainNode } from "../../nodes/node.ts";
 import { readFrom } from "./read_from.ts";
 import { parseBlock, type ParseContext } from "./parse_block.ts";

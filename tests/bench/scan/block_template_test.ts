@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { addressFromLogHex } from "../../../chains/tron/address.ts";
-import { blockListShape, receiptsShape } from "../../../chains/tron/read/busy_answers.ts";
+import { blockListShape, receiptsShape } from "../../../chains/tron/read/answers.ts";
 import { parseBlock } from "../../../chains/tron/read/parse_block.ts";
 import { createTronChain } from "../../../chains/tron/tron_chain.ts";
 import { fromTokenUnits } from "../../../ledger/money/amount.ts";

@@ -1,13 +1,21 @@
 /**
- * Tells a node of the right chain from others. The id of the first block differs between the main
+ * The checks that a node must pass to be believed.
+ *
+ * The id of the first block tells a node of the right chain from others: it differs between the main
  * network, its test networks and private ones. It does not tell the branches of one chain apart: a
  * node that was left behind on a branch, or was made from another's past, has the same first block and
- * other solid ones; a checkpoint finds it.
+ * other solid ones; a checkpoint finds it. A newest block that no chain can have by now is not believed.
  *
  * @module
  */
 
-import { type BlockRef, ChainUnavailable, type Checkpoint, type Finality } from "../chain.ts";
+import {
+  type BlockRef,
+  ChainUnavailable,
+  type Checkpoint,
+  type Finality,
+  type Place,
+} from "../chain.ts";
 import type { ChainNode } from "./node.ts";
 import { WrongChainNode } from "./node_failures.ts";
 
@@ -88,4 +96,39 @@ async function readBlockAt(
     `Cannot tell a node's chain as it answered block ${block.height} for block ${height}: ` +
       node.label,
   );
+}
+
+/** So many blocks a node may have that were not expected: a chain that made them in a hurry. */
+const SLACK_BLOCKS = 1_000;
+
+/**
+ * Bounds what the newest block of a chain can be: from a block that the scan has read, no chain grows by more
+ * blocks than its time allows.
+ */
+export class NewestPlace {
+  #read: Place | null = null;
+
+  /** @param leastBlockMs time between two blocks at least */
+  constructor(readonly leastBlockMs: number) {}
+
+  /** Records a block that the scan has read. */
+  record(place: Place): void {
+    this.#read = place;
+  }
+
+  /**
+   * @param node named when it is not believed
+   * @throws {ChainUnavailable} `malformed` when no chain can have grown so much
+   */
+  require(block: BlockRef, node: string): void {
+    const read = this.#read;
+    if (read === null) return;
+    const expected = Math.max(0, block.time - read.time) / this.leastBlockMs;
+    if (block.height - read.height <= Math.max(SLACK_BLOCKS, expected)) return;
+    throw new ChainUnavailable(
+      "malformed",
+      `Cannot believe a node as its newest block ${block.height} is further from block ` +
+        `${read.height}, which was read, than their times allow: ${node}`,
+    );
+  }
 }
