@@ -1,7 +1,8 @@
 /**
- * The signer's port: the only way to a signature. The caller names an outgoing row; the signer
- * reads the committed intent itself and decides destination and amount from that, so a treasury
- * gone wrong can ask only for payments that were really decided.
+ * The signer's ports. {@linkcode Signer} is the only way to a signature: the caller names an outgoing
+ * row; the signer reads the committed intent itself and decides destination and amount from that, so
+ * a treasury gone wrong can ask only for payments that were really decided. {@linkcode TransferBuilder}
+ * is what it needs of each chain.
  *
  * @module
  */
@@ -111,4 +112,42 @@ export interface Signer {
    * @throws {SignerUnavailable} when it cannot be reached
    */
   live?(outgoingIds: readonly string[]): Promise<readonly RememberedSignature[]>;
+}
+
+/** A key ready to sign, with its address. */
+export interface SigningKey {
+  readonly address: string;
+  readonly privateKey: Uint8Array;
+}
+
+/**
+ * The signer's needs of a chain: to check an envelope and an intent, and to turn both into signed
+ * bytes. It is all computation; no builder speaks to a node.
+ */
+export interface TransferBuilder {
+  readonly network: Network;
+  /** True if block time follows the wall clock; not where blocks are made on demand. */
+  readonly followsClock: boolean;
+  /**
+   * Finds a reason for which an envelope must not be signed.
+   *
+   * @param now wall clock, Unix milliseconds
+   * @returns `null` when it is sound
+   */
+  envelopeFault(envelope: Envelope, now: number): string | null;
+  /**
+   * Finds a reason for which an intent cannot be paid on this network (no such token, no such address, digits lost).
+   *
+   * @returns `null` when it can
+   */
+  intentFault(intent: Intent): string | null;
+  /** Time of the block an envelope stands on, Unix milliseconds; the envelope must be sound. */
+  blockTime(envelope: Envelope): number;
+  /**
+   * Builds and signs. Both faults must have been asked for before.
+   *
+   * @param salt two intents that are alike in everything but their id must not become one
+   *   transaction, so a builder puts this into a field that moves no money
+   */
+  sign(intent: Intent, envelope: Envelope, key: SigningKey, salt: string): SignedTransaction;
 }

@@ -1,5 +1,5 @@
 import { newId } from "../../actors/runtime/ids.ts";
-import { publicAddresses } from "../../chains/wallet/addresses.ts";
+import { publicAddresses } from "../../chains/wallet/network_keys.ts";
 import {
   closeLostPayments,
   listLostPayments,

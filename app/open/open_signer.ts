@@ -6,9 +6,8 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import { createSigner } from "../../chains/signer/create_signer.ts";
+import { createSigner, steadyClock } from "../../chains/signer/create_signer.ts";
 import type { SignedMemory, StoredSignature } from "../../chains/signer/signed_memory.ts";
-import { steadyClock } from "../../chains/signer/steady_clock.ts";
 import { SpendingLimits, type SpentHours } from "../../chains/signer/spending_limits.ts";
 import type { SignerSettings } from "../../chains/signer/signer_settings.ts";
 import { createTronTransferBuilder } from "../../chains/tron/pay/transfer_builder.ts";

@@ -13,12 +13,12 @@ import {
   type SignAnswer,
   type Signer,
   type SignRequest,
+  type TransferBuilder,
 } from "../signer.ts";
 import type { KeySource } from "../wallet/unlock_wallet.ts";
 import { type ColdAddresses, destinationFault } from "./destination_rule.ts";
 import { SignedMemory, type StoredSignature } from "./signed_memory.ts";
 import { type SpendingLimits, type SpentHours } from "./spending_limits.ts";
-import type { TransferBuilder } from "./transfer_builder.ts";
 
 /** The only status in which an outgoing row may be signed. */
 const SIGNABLE = "queued";
@@ -30,6 +30,23 @@ const SALTS = 8;
  * the expiry is older than this.
  */
 const SETTLING_MS = 30_000;
+
+/**
+ * A clock that cannot be set while the process lives: it begins where the machine's own stood at the
+ * start and goes on by the time that has passed. A machine's clock that is ahead for a moment ends no
+ * day of a cap, and no life of a signature.
+ *
+ * @param wall the machine's own clock, Unix milliseconds
+ * @param monotonic a clock that is never set, milliseconds
+ * @returns Unix milliseconds
+ */
+export function steadyClock(
+  wall: () => number = Date.now,
+  monotonic: () => number = () => performance.now(),
+): () => number {
+  const start = wall() - monotonic();
+  return () => Math.floor(start + monotonic());
+}
 
 /** Parts of a signer. */
 export interface SignerOptions {

@@ -1,5 +1,15 @@
 /**
- * The private keys of a network and what is derived from them.
+ * Each network's keys: their places in the derivation tree, the keys there, and their addresses.
+ *
+ * Coin types are those of SLIP-44. Deposit addresses are `m/44'/<coin>'/<deposits>'/0/<index>`, the
+ * hot wallet is `m/44'/<coin>'/<hot>'/0/0`: each network has two accounts of its own, which no other
+ * network shares.
+ *
+ * A step without hardening can be walked back: a parent's extended public key and the private key of
+ * one child give the parent's private key, and with it all of the parent's other children. The service
+ * knows the extended public key of the deposit branch, and a deposit key may leak as it is exported or
+ * signs elsewhere. So the hot wallet must share no step with deposit addresses below a hardened one.
+ * docs/wallet.md has the table for people.
  *
  * @module
  */
@@ -7,18 +17,64 @@
 import { HDKey } from "@scure/bip32";
 import { mnemonicToSeed } from "@scure/bip39";
 import type { Network } from "../../ledger/money/pair.ts";
-import { addressEncoder } from "./addresses.ts";
-import { ACCOUNT_PATHS, depositBranchPath, hotWalletPath } from "./derivation_paths.ts";
+import { depositBranch } from "../deposit_branch.ts";
+import type { SigningKey } from "../signer.ts";
+import { addressOfPublicKey } from "../tron/address.ts";
 import type { PublicAccount } from "./wallet_file.ts";
+
+/** Place of a network's two accounts. */
+export interface AccountPath {
+  /** SLIP-44: 195 TRON, 60 Ethereum and chains with its addresses, 501 Solana. */
+  readonly coinType: number;
+  /** Account whose first branch has the deposit addresses. */
+  readonly deposits: number;
+  /** Account whose first address is the hot wallet; 1000 and more were never anybody's before. */
+  readonly hot: number;
+}
+
+/** Never renumber: addresses handed out are watched for ever. */
+export const ACCOUNT_PATHS: Readonly<Record<Network, AccountPath>> = {
+  TRX: { coinType: 195, deposits: 0, hot: 1000 },
+  TRX_SHASTA: { coinType: 195, deposits: 1, hot: 1001 },
+  ETH: { coinType: 60, deposits: 0, hot: 1000 },
+  SEP: { coinType: 60, deposits: 1, hot: 1001 },
+  BNB: { coinType: 60, deposits: 2, hot: 1002 },
+  tBNB: { coinType: 60, deposits: 3, hot: 1003 },
+  SOL: { coinType: 501, deposits: 0, hot: 1000 },
+  SOL_DEVNET: { coinType: 501, deposits: 1, hot: 1001 },
+};
+
+/** The branch of deposit addresses, for example `m/44'/195'/0'/0`. */
+export function depositBranchPath(network: Network): string {
+  const { coinType, deposits } = ACCOUNT_PATHS[network];
+  return `m/44'/${coinType}'/${deposits}'/0`;
+}
+
+/** The hot wallet's key, for example `m/44'/195'/1000'/0/0`. */
+export function hotWalletPath(network: Network): string {
+  const { coinType, hot } = ACCOUNT_PATHS[network];
+  return `m/44'/${coinType}'/${hot}'/0/0`;
+}
+
+/** Addresses of public keys by coin type; a network whose type is missing cannot be put into a wallet yet. */
+const ENCODERS: ReadonlyMap<number, (publicKey: Uint8Array) => string> = new Map([
+  [195, addressOfPublicKey],
+]);
+
+/**
+ * The encoder of a network.
+ *
+ * @returns takes a 33-byte compressed public key
+ * @throws {TypeError} when wallets cannot hold that network yet
+ */
+export function addressEncoder(network: Network): (publicKey: Uint8Array) => string {
+  const encoder = ENCODERS.get(ACCOUNT_PATHS[network].coinType);
+  if (encoder !== undefined) return encoder;
+  throw new TypeError(`Cannot derive addresses as the network has no wallet support: ${network}`);
+}
 
 /** Which of a network's wallets: the hot wallet, or the deposit address with an index. */
 export type WalletName = "hot" | number;
-
-/** A key ready to sign, with its address. */
-export interface SigningKey {
-  readonly address: string;
-  readonly privateKey: Uint8Array;
-}
 
 /** Keys of one network; neither can be derived from the other. */
 export interface NetworkKeys {
@@ -73,4 +129,14 @@ export function publicAccount(keys: NetworkKeys, network: Network): PublicAccoun
     hotAccount: hot,
     hotWallet: key.address,
   };
+}
+
+/** Deposit addresses of a network, from the public key alone: the address of an index. */
+export function publicAddresses(
+  network: Network,
+  account: PublicAccount,
+): (index: number) => string {
+  const keyOf = depositBranch(account.depositXpub);
+  const encode = addressEncoder(network);
+  return (index) => encode(keyOf(index));
 }

@@ -11,11 +11,11 @@ import {
   type NetworkKeys,
   networkKeys,
   publicAccount,
-  type SigningKey,
   signingKey,
   type WalletName,
   wipeNetworkKeys,
 } from "./network_keys.ts";
+import type { SigningKey } from "../signer.ts";
 import { canonical, readWalletFile, type WalletFile } from "./wallet_file.ts";
 
 /** Deposit addresses are swept now and then; their keys need not stay in memory. */

@@ -57,9 +57,7 @@ const PARTS: readonly { readonly of: RegExp; readonly may: RegExp; readonly in: 
   },
   ...["evm", "solana", "tron"].map((folder) => ({
     of: new RegExp(`^chains/${folder}/`),
-    may: new RegExp(
-      `^(chains/(${folder}|nodes)/|chains/[^/]+\\.ts$|chains/signer/transfer_builder\\.ts$|ledger/money/)`,
-    ),
+    may: new RegExp(`^(chains/(${folder}|nodes)/|chains/[^/]+\\.ts$|ledger/money/)`),
     in: `chains/${folder}, chains/nodes, the ports in chains and ledger/money`,
   })),
   {

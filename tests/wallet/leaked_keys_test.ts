@@ -5,13 +5,15 @@ import { sha512 } from "@noble/hashes/sha2.js";
 import { HDKey } from "@scure/bip32";
 import { mnemonicToSeedSync } from "@scure/bip39";
 import fc from "fast-check";
-import { addressEncoder } from "../../chains/wallet/addresses.ts";
 import {
   ACCOUNT_PATHS,
+  addressEncoder,
   depositBranchPath,
   hotWalletPath,
-} from "../../chains/wallet/derivation_paths.ts";
-import { networkKeys, publicAccount, signingKey } from "../../chains/wallet/network_keys.ts";
+  networkKeys,
+  publicAccount,
+  signingKey,
+} from "../../chains/wallet/network_keys.ts";
 import { NETWORKS } from "../../ledger/money/pair.ts";
 
 const MNEMONIC =

@@ -4,7 +4,7 @@ import { AddressBook } from "../../actors/addresses/address_book.ts";
 import type { Block } from "../../chains/chain.ts";
 import { createWallet } from "../../chains/wallet/create_wallet.ts";
 import { networkFingerprint } from "../../chains/wallet/public_wallet.ts";
-import { publicAddresses } from "../../chains/wallet/addresses.ts";
+import { publicAddresses } from "../../chains/wallet/network_keys.ts";
 import { wallet as walletCommand } from "../../app/commands/wallet.ts";
 import { attestWallet } from "../../ledger/addresses/wallets.ts";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
