@@ -15,7 +15,7 @@ import type { IntentSource, Signer } from "../../chains/signer.ts";
 import { readPassphraseFile } from "../../chains/wallet/secret_file.ts";
 import { unlockWallet } from "../../chains/wallet/unlock_wallet.ts";
 import { connect } from "../../ledger/database/connect.ts";
-import { createIntentSource } from "../../ledger/treasury/intents.ts";
+import { readIntents } from "../../ledger/treasury/signing.ts";
 
 const log = getLogger(["engine", "signer"]);
 
@@ -86,7 +86,7 @@ export async function openSigner(
     readsOnly: true,
   });
   const { isPaused, persistSpent, memory, persistSigned } = state;
-  const intents = createIntentSource(sql);
+  const intents: IntentSource = { read: (ids) => readIntents(sql, ids) };
   const steady = steadyClock();
   const spending = new SpendingLimits(settings.limits ?? {}, state.spent);
   return {

@@ -1,5 +1,12 @@
+/**
+ * The statements of signing, in their order: a network's turn and what is queued, what the signer
+ * reads of it, the commit of its signatures, and what is under way then.
+ *
+ * @module
+ */
+
 import type { Sql } from "postgres";
-import type { Network, OutgoingAsset } from "../money/pair.ts";
+import type { Currency, Network, OutgoingAsset } from "../money/pair.ts";
 import { PLATFORM_ACCOUNT } from "../own_accounts.ts";
 import { type OutgoingRow, outgoingTable } from "../rows.ts";
 import { shape } from "../shape.ts";
@@ -90,6 +97,59 @@ export async function pullQueued(sql: Sql, pull: Pull): Promise<Pulled | null> {
   if (oldest === undefined) return null;
   const turn = { network, batches: BigInt(oldest.turn_batches) };
   return { rows: rows.map((row) => outgoingTable.decode(row)), turn };
+}
+
+const intentShape = shape({
+  outgoingId: text(),
+  kind: text<OutgoingRow["kind"]>(),
+  network: text<Network>(),
+  currency: text<Currency>(),
+  amount: amount(),
+  destination: text(),
+  wallet: text(),
+  status: text(),
+});
+/** The part of an outgoing row that the signer reads: the columns that decide who is paid how much. */
+export interface IntentRow extends Omit<RowOf<typeof intentShape>, "wallet"> {
+  /** Derivation index under which the destination is known as an own address; `null`: it is not. */
+  readonly destinationIndex: number | null;
+  /**
+   * True where that address was handed out for the account that pays, or for one that is not known any
+   * more: paying there would leave a payment in the books that no other account receives.
+   */
+  readonly isDestinationClosed: boolean;
+  readonly wallet: "hot" | number;
+}
+
+/**
+ * Reads committed intents over the signer's own connection, and no more than the signer's role is
+ * granted: see `ledger/database/grant_signer_role.ts`.
+ */
+export async function readIntents(
+  sql: Sql,
+  outgoingIds: readonly string[],
+): Promise<readonly IntentRow[]> {
+  const rows = intentShape.all(
+    await sql`
+    SELECT id AS outgoing_id, kind, network, currency, amount, destination, wallet, status
+    FROM book.outgoing WHERE id = ANY (${[...outgoingIds]}::text[])`,
+  );
+  if (rows.length === 0) return [];
+  const ids = rows.map((row) => row.outgoingId);
+  const closing = await sql<{ id: string }[]>`
+    SELECT id FROM book.closed_destinations(${ids}::text[]) AS id`;
+  const closed = new Set(closing.map(({ id }) => id));
+  const destinations = [...new Set(rows.map((row) => row.destination))];
+  const known = await sql<{ network: Network; address: string; index: number }[]>`
+    SELECT network, address, wallet_index AS index FROM hub.address
+    WHERE address = ANY (${destinations}::text[])`;
+  const indexes = new Map(known.map((one) => [`${one.network}/${one.address}`, one.index]));
+  return rows.map((row) => ({
+    ...row,
+    destinationIndex: indexes.get(`${row.network}/${row.destination}`) ?? null,
+    isDestinationClosed: closed.has(row.outgoingId),
+    wallet: row.wallet === "hot" ? "hot" : Number(row.wallet),
+  }));
 }
 
 const signedShape = shape({

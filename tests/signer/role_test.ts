@@ -3,7 +3,7 @@ import { grantSignerRole } from "../../ledger/database/grant_signer_role.ts";
 import { readSignerRoles } from "../../ledger/database/read_installation.ts";
 import { connect } from "../../ledger/database/connect.ts";
 import { migrate } from "../../ledger/database/migrate.ts";
-import { createIntentSource } from "../../ledger/treasury/intents.ts";
+import { readIntents } from "../../ledger/treasury/signing.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -47,8 +47,7 @@ test("with its grants the signer reads intents and addresses, and can do nothing
 
   const own = connect(role.url, { max: 1, applicationName: "signer" });
   try {
-    const source = createIntentSource(own);
-    assertEquals(await source.read(["out_1", "out_x"]), [{
+    assertEquals(await readIntents(own, ["out_1", "out_x"]), [{
       outgoingId: "out_1",
       kind: "payout",
       network: "TRX",
@@ -60,7 +59,7 @@ test("with its grants the signer reads intents and addresses, and can do nothing
       wallet: "hot",
       status: "queued",
     }]);
-    const closed = (await source.read(["out_1", "out_2", "out_3"]))
+    const closed = (await readIntents(own, ["out_1", "out_2", "out_3"]))
       .filter(({ isDestinationClosed }) => isDestinationClosed)
       .map(({ outgoingId }) => outgoingId).sort();
     assertEquals(closed, ["out_2", "out_3"], "the payer's own address, and a lost one");

@@ -14,7 +14,7 @@ import { networkKeys, signingKey, type WalletName } from "../../../chains/wallet
 import type { Sql } from "../../../ledger/database/connect.ts";
 import { readMigrations } from "../../../ledger/database/migrate.ts";
 import type { Network } from "../../../ledger/money/pair.ts";
-import { createIntentSource } from "../../../ledger/treasury/intents.ts";
+import { readIntents } from "../../../ledger/treasury/signing.ts";
 import { readCursor } from "../../../ledger/watcher/cursor.ts";
 import { registerChainMetrics } from "../../../app/health/chains.ts";
 import { registerWorkMetrics } from "../../../app/health/work.ts";
@@ -166,7 +166,7 @@ export async function openRig(options: { readonly sweeps: boolean }): Promise<Ri
         address: (network, wallet) => network === NETWORK ? keyOf(wallet).address : null,
         lock: () => {},
       },
-      intents: createIntentSource(sql),
+      intents: { read: (ids) => readIntents(sql, ids) },
       builders: [createTronTransferBuilder({
         network: NETWORK,
         contracts,

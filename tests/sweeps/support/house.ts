@@ -21,7 +21,7 @@ import { createTronChain } from "../../../chains/tron/tron_chain.ts";
 import { createTronTransferBuilder } from "../../../chains/tron/pay/transfer_builder.ts";
 import { type NetworkKeys, networkKeys, signingKey } from "../../../chains/wallet/network_keys.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
-import { createIntentSource } from "../../../ledger/treasury/intents.ts";
+import { readIntents } from "../../../ledger/treasury/signing.ts";
 import { readCursor } from "../../../ledger/watcher/cursor.ts";
 import { addMerchant } from "../../support/books.ts";
 import { blindChain } from "../../support/blind_chain.ts";
@@ -262,7 +262,7 @@ function signerOf(
       address: (network, wallet) => keyOf(network, wallet)?.address ?? null,
       lock: () => {},
     },
-    intents: createIntentSource(sql),
+    intents: { read: (ids) => readIntents(sql, ids) },
     builders: [createTronTransferBuilder({
       network: NETWORK,
       contracts,

@@ -24,7 +24,7 @@ import { storeColdWallet } from "../../../ledger/addresses/wallets.ts";
 import { type Amount, subtract, ZERO } from "../../../ledger/money/amount.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import type { Network } from "../../../ledger/money/pair.ts";
-import { createIntentSource } from "../../../ledger/treasury/intents.ts";
+import { readIntents } from "../../../ledger/treasury/signing.ts";
 import { readCursor } from "../../../ledger/watcher/cursor.ts";
 import { type TestApi, testApi } from "../../support/api.ts";
 import { blindChain } from "../../support/blind_chain.ts";
@@ -298,7 +298,7 @@ export function signerOf(
         address: (network, wallet) => keyOf(network, wallet)?.address ?? null,
         lock: () => {},
       },
-      intents: createIntentSource(sql),
+      intents: { read: (ids) => readIntents(sql, ids) },
       builders: isOpen ? [builder(contracts)] : [],
       ...(coldAddress === undefined ? {} : { coldAddresses: { [NETWORK]: coldAddress } }),
       spending: new SpendingLimits(limits),
