@@ -37,7 +37,7 @@ import { refuse, refuseOpened, refuseStart, untilStopped } from "./app/open/star
 import { openAttestation } from "./app/open/wallet_attestation.ts";
 import { DatabaseClock, readDatabaseTime } from "./ledger/database/database_clock.ts";
 import { SERVED_NETWORKS } from "./ledger/money/pair.ts";
-import { storeDuties } from "./ledger/platform_settings.ts";
+import { storeDuties } from "./ledger/duties.ts";
 
 /** Bound of every step of a shutdown. */
 const STOP_MS = 30_000;

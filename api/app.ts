@@ -11,7 +11,7 @@ import { readBalances } from "../ledger/balances.ts";
 import { batcher } from "../ledger/database/batcher.ts";
 import { findAddressOwners } from "../ledger/deposit_addresses.ts";
 import { readHostedStatuses } from "../ledger/hosted_page.ts";
-import { readSettings } from "../ledger/journal/read_settings.ts";
+import { readSettings } from "../ledger/settings.ts";
 import { findSessions } from "../ledger/sessions.ts";
 import { mangledLink } from "./hosted_page/problem_page.tsx";
 import { POLL_SPACING_MS } from "./hosted_page/status.ts";

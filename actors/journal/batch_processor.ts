@@ -8,7 +8,7 @@
 
 import { getLogger } from "@logtape/logtape";
 import { v7 } from "uuid";
-import type { Settings } from "../../ledger/journal/read_settings.ts";
+import type { Settings } from "../../ledger/settings.ts";
 import type { Miss } from "../../ledger/journal/write_batch.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { crashPoint } from "../runtime/crash_point.ts";

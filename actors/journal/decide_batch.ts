@@ -6,7 +6,7 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import type { Settings } from "../../ledger/journal/read_settings.ts";
+import type { Settings } from "../../ledger/settings.ts";
 import type { JournalStore } from "../../ledger/journal/store.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { decide } from "../merchant/decide.ts";

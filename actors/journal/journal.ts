@@ -7,7 +7,7 @@
  */
 
 import { getLogger } from "@logtape/logtape";
-import type { Settings } from "../../ledger/journal/read_settings.ts";
+import type { Settings } from "../../ledger/settings.ts";
 import type { Answers, AskOutcome, MerchantCommand, Merchants } from "../merchant/merchants.ts";
 import type { Refusal } from "../merchant/refusal.ts";
 import { BatchProcessor } from "./batch_processor.ts";

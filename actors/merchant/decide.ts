@@ -1,4 +1,4 @@
-import type { Settings } from "../../ledger/journal/read_settings.ts";
+import type { Settings } from "../../ledger/settings.ts";
 import {
   activateSettlementAddress,
   addSettlementAddress,

@@ -6,7 +6,7 @@
  */
 
 import type { Balance } from "../../ledger/journal/read_accounts.ts";
-import type { Settings } from "../../ledger/journal/read_settings.ts";
+import type { Settings } from "../../ledger/settings.ts";
 import { add, type Amount, formatAmount, negate, ZERO } from "../../ledger/money/amount.ts";
 import { type Currency, type Network, pairKey } from "../../ledger/money/pair.ts";
 import { checkMove, type RecordKind } from "../../ledger/money/transitions.ts";

@@ -12,14 +12,13 @@
 import { getLogger } from "@logtape/logtape";
 import type { Sql } from "postgres";
 import type { Network } from "../../ledger/money/pair.ts";
-import { type Cursor, readCursor } from "../../ledger/watcher/cursor.ts";
+import { type Cursor, readCursor, readUnbrokenScan } from "../../ledger/watcher/cursor.ts";
 import {
   type PendingTransfer,
   readPendingDeposit,
   readUnwatchedDeposits,
 } from "../../ledger/watcher/pending_deposits.ts";
 import { recordVanished } from "../../ledger/watcher/record_findings.ts";
-import { readUnbrokenScan } from "../../ledger/watcher/scanned_ranges.ts";
 import { isAway } from "../runtime/is_away.ts";
 import type { PendingDeposit } from "../journal/context.ts";
 import { type Actor, type ActorKind, Actors } from "../runtime/actor.ts";

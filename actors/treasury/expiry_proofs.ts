@@ -11,8 +11,7 @@ import {
   readUnscanned,
   recordExpiryDoubts,
 } from "../../ledger/treasury/expired_attempts.ts";
-import type { Cursor } from "../../ledger/watcher/cursor.ts";
-import { readUnbrokenScan } from "../../ledger/watcher/scanned_ranges.ts";
+import { type Cursor, readUnbrokenScan } from "../../ledger/watcher/cursor.ts";
 import { SecondOpinion, type SecondOpinionPolicy } from "./second_opinion.ts";
 
 const log = getLogger(["engine", "treasury"]);

@@ -1,8 +1,7 @@
 import { getLogger } from "@logtape/logtape";
 import { type Block, type Chain, ChainUnavailable, NotOurChain } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import type { Cursor } from "../../ledger/watcher/cursor.ts";
-import { markReadWithContracts, markScanned } from "../../ledger/watcher/scanned_ranges.ts";
+import { type Cursor, markReadWithContracts, markScanned } from "../../ledger/watcher/cursor.ts";
 import { type BesideScan, type ChainInDoubt, orInDoubt, readBelieved } from "./chain_in_doubt.ts";
 import { recordBlocks } from "./record_blocks.ts";
 

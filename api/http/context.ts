@@ -18,7 +18,7 @@ import type { LoadOne } from "../../ledger/database/batcher.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { AddressOwner } from "../../ledger/deposit_addresses.ts";
 import type { HostedStatus } from "../../ledger/hosted_page.ts";
-import type { Settings } from "../../ledger/journal/read_settings.ts";
+import type { Settings } from "../../ledger/settings.ts";
 import type { Duties } from "../../ledger/money/duties.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import type { Rates } from "../../rates/rates.ts";

@@ -8,8 +8,12 @@ import type { FeeBasis } from "../../actors/treasury/fee_board.ts";
 import { type Amount, formatAmount, isExactIn } from "../../ledger/money/amount.ts";
 import { networkFeeOf } from "../../ledger/money/fees.ts";
 import { CURRENCIES, type Currency, type Network, tokenDecimals } from "../../ledger/money/pair.ts";
-import { listPairs, type PairSettings, updatePair } from "../../ledger/pairs.ts";
-import { updateThresholds } from "../../ledger/platform_settings.ts";
+import {
+  listPairs,
+  type PairSettings,
+  updatePair,
+  updateThresholds,
+} from "../../ledger/settings.ts";
 import { settingsAudit } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
 import type { ApiContext } from "../http/context.ts";

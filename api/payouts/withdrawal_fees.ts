@@ -8,7 +8,7 @@ import { z } from "zod";
 import { isExactIn } from "../../ledger/money/amount.ts";
 import { networkFeeOf, withdrawalFees } from "../../ledger/money/fees.ts";
 import { pairKey, tokenDecimals } from "../../ledger/money/pair.ts";
-import { updateFeeSettings } from "../../ledger/platform_settings.ts";
+import { updateFeeSettings } from "../../ledger/settings.ts";
 import { settingsAudit } from "../http/admin_command.ts";
 import { ok } from "../http/answer.ts";
 import { invalidField } from "../http/errors.ts";

@@ -6,7 +6,7 @@
 
 import { z } from "zod";
 import type { BalanceView } from "../../ledger/balances.ts";
-import type { PairSettings } from "../../ledger/pairs.ts";
+import type { PairSettings } from "../../ledger/settings.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import { maxWithdrawable, networkFeeOf } from "../../ledger/money/fees.ts";
 import { pairKey, tokenDecimals } from "../../ledger/money/pair.ts";

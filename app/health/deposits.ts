@@ -7,10 +7,10 @@
 import type { Registry } from "prom-client";
 import type { Engine } from "../../actors/engine.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import type { PairSettings } from "../../ledger/pairs.ts";
+import type { PairSettings } from "../../ledger/settings.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { countOldClaims } from "../../ledger/quarantine.ts";
-import { type MissedBlocks, readMissedBlocks } from "../../ledger/watcher/scanned_ranges.ts";
+import { type MissedBlocks, readMissedBlocks } from "../../ledger/watcher/cursor.ts";
 import { registerGauges } from "./figures.ts";
 
 /** A deposit that waits for longer is reported: a second node is often a few blocks behind. */

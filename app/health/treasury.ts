@@ -2,7 +2,7 @@ import type { Registry } from "prom-client";
 import type { Engine } from "../../actors/engine.ts";
 import type { FeeBoard } from "../../actors/treasury/fee_board.ts";
 import type { TreasuryStatus } from "../../actors/treasury/treasury_deps.ts";
-import type { PairSettings } from "../../ledger/pairs.ts";
+import type { PairSettings } from "../../ledger/settings.ts";
 import { type Amount, formatAmount } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { registerGauges } from "./figures.ts";

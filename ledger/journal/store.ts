@@ -11,7 +11,7 @@ import {
   releaseClaimed,
 } from "./read_inbox.ts";
 import { readRecords } from "./read_records.ts";
-import { readSettings } from "./read_settings.ts";
+import { readSettings } from "../settings.ts";
 import { checkVersions, resolveCommit, writeBatch } from "./write_batch.ts";
 import { type AuditedRefusal, auditedRefusal, isTakenMeanwhile } from "./write_error.ts";
 

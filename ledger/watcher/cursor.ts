@@ -1,5 +1,12 @@
-import type { Sql } from "postgres";
-import type { Network } from "../money/pair.ts";
+/**
+ * The progress of a network's scan: its cursors, the ranges of solid blocks that were read without a
+ * gap, and those that were read without a token contract of now.
+ *
+ * @module
+ */
+
+import type { AnySql, Sql } from "../database/connect.ts";
+import type { Currency, Network } from "../money/pair.ts";
 import { shape } from "../shape.ts";
 import { bigint, type RowOf, text, time } from "../table.ts";
 
@@ -37,7 +44,7 @@ export async function readCursor(
 /**
  * Moves the solid cursor, if it still is where the caller read it and in the same history of the
  * database, and marks the blocks in between as read, in one statement: the cursor is never ahead of
- * what {@linkcode findGaps} can prove, nor of what was written of these blocks before a promotion.
+ * what {@linkcode readUnbrokenScan} can prove, nor of what was written of these blocks before a promotion.
  *
  * @param from the cursor as it was read before the blocks were, or `null` where there must be none yet
  * @param blocks how many blocks were read between the two; it must be all of them
@@ -83,4 +90,124 @@ export async function storeHead(
     VALUES (${network}, 'head', ${head.height}, ${head.hash}, ${time}, ${time})
     ON CONFLICT (network, view) DO UPDATE SET height = excluded.height, hash = excluded.hash,
       time = excluded.time, previous_time = excluded.previous_time`;
+}
+
+const rangeShape = shape({ first: bigint(), last: bigint() });
+/** Heights from `first` to `last`, both included. */
+export type HeightRange = RowOf<typeof rangeShape>;
+
+/**
+ * Marks solid blocks as read that an operator had read again. What the scan itself reads is marked
+ * as its cursor moves. Blocks far below the first one that was ever read are not: what lies between
+ * need not be read, so that there would be a gap where nothing is missing.
+ *
+ * @param blocks how many were really read, each the child of the one before
+ * @param history of the cursor that was read before the blocks were
+ * @returns `false`: the database has another history, which may lack what was written of them
+ * @throws {PostgresError} `check_violation` when some of the range were not
+ */
+export async function markScanned(
+  sql: Sql,
+  network: Network,
+  range: HeightRange,
+  blocks: number,
+  history: string,
+): Promise<boolean> {
+  const [row] = await sql<{ same: boolean }[]>`
+    SELECT h.same, (
+      SELECT hub.mark_scanned(${network}, ${range.first}, ${range.last}, ${blocks})
+      WHERE h.same AND EXISTS (
+        SELECT FROM hub.scanned_range WHERE network = ${network} AND first_height <= ${
+    range.last + 1
+  })) AS marked
+    FROM (SELECT name = ${history} AS same FROM hub.scan_basis) h`;
+  return row?.same === true;
+}
+
+/** The ranges of solid blocks that were read without a gap, lowest first. One is as it should be. */
+export async function readScannedRanges(
+  sql: AnySql,
+  network: Network,
+): Promise<readonly HeightRange[]> {
+  return rangeShape.all(
+    await sql`
+    SELECT first_height AS first, last_height AS last FROM hub.scanned_range
+    WHERE network = ${network} ORDER BY first_height`,
+  );
+}
+
+/** Range that our own scan has read without a gap. */
+export interface UnbrokenScan {
+  /** The lowest height from which on every solid block up to the cursor was read. */
+  readonly from: number;
+  /** True where blocks below were read as well, so that there is a gap between. */
+  readonly hasGap: boolean;
+}
+
+/**
+ * The range that absence on a chain is proven by: nothing is, before its first height.
+ *
+ * @param cursor height of the solid cursor, read before
+ */
+export async function readUnbrokenScan(
+  sql: AnySql,
+  network: Network,
+  cursor: number,
+): Promise<UnbrokenScan> {
+  const ranges = await readScannedRanges(sql, network);
+  const range = ranges.find(({ first, last }) => first <= cursor && cursor <= last);
+  if (range === undefined) return { from: cursor + 1, hasGap: ranges.length > 0 };
+  return { from: range.first, hasGap: range.first !== ranges[0]?.first };
+}
+
+const missedShape = shape({
+  network: text<Network>(),
+  currency: text<Currency>(),
+  first: bigint(),
+  last: bigint(),
+});
+/** Solid blocks that were read without a token contract that is configured now. */
+export type MissedBlocks = RowOf<typeof missedShape>;
+
+/** Stores which token contracts the scan of a network knows from now on. Doing it again changes nothing. */
+export async function storeContracts(
+  sql: Sql,
+  network: Network,
+  contracts: ReadonlyMap<Currency, string>,
+): Promise<void> {
+  await sql`
+    SELECT hub.store_contracts(${network}, ${[...contracts.keys()]}::text[],
+      ${[...contracts.values()]}::text[])`;
+}
+
+/**
+ * Stores that blocks were read again with the contracts of now. What touches neither end of what was
+ * missed leaves it: one range is all that is kept. In another history than they were read in, what
+ * was written of them may be lost, and nothing is stored.
+ */
+export async function markReadWithContracts(
+  sql: Sql,
+  network: Network,
+  { first, last }: HeightRange,
+  history: string,
+): Promise<void> {
+  await sql`
+    UPDATE hub.scanned_contract SET
+      missed_from = CASE WHEN ${first}::bigint > missed_from THEN missed_from
+        WHEN ${last}::bigint < missed_to THEN ${last}::bigint + 1 END,
+      missed_to = CASE WHEN ${first}::bigint > missed_from THEN ${first}::bigint - 1
+        WHEN ${last}::bigint < missed_to THEN missed_to END
+    WHERE network = ${network} AND left_at IS NULL
+      AND ((${first} <= missed_from AND ${last} >= missed_from)
+        OR (${first} <= missed_to AND ${last} >= missed_to))
+      AND (SELECT name FROM hub.scan_basis) = ${history}`;
+}
+
+/** Blocks that have to be read again, of contracts that are configured now. */
+export async function readMissedBlocks(sql: AnySql): Promise<readonly MissedBlocks[]> {
+  return missedShape.all(
+    await sql`
+    SELECT network, currency, missed_from AS first, missed_to AS last FROM hub.scanned_contract
+    WHERE left_at IS NULL AND missed_from IS NOT NULL ORDER BY network, currency`,
+  );
 }

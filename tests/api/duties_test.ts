@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { hashApiKey } from "../../api/http/key_ring.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
-import { storeDuties } from "../../ledger/platform_settings.ts";
+import { storeDuties } from "../../ledger/duties.ts";
 import type { Duties } from "../../ledger/money/duties.ts";
 import { booksFaults, SOMEWHERE } from "../support/books.ts";
 import {

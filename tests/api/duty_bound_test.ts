@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { amountOf } from "../../ledger/money/amount.ts";
 import type { Duties } from "../../ledger/money/duties.ts";
-import { storeDuties } from "../../ledger/platform_settings.ts";
+import { storeDuties } from "../../ledger/duties.ts";
 import { type TestApi, testApi } from "../support/api.ts";
 import { booksFaults, openJournal, SOMEWHERE } from "../support/books.ts";
 import {

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { fileURLToPath } from "node:url";
-import { storeDuties } from "../../ledger/platform_settings.ts";
+import { storeDuties } from "../../ledger/duties.ts";
 import { amountOf } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import type { Duties } from "../../ledger/money/duties.ts";

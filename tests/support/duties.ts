@@ -9,7 +9,7 @@ import { newId } from "../../actors/runtime/ids.ts";
 import { hashApiKey, mintApiKey } from "../../api/http/key_ring.ts";
 import { PERMISSIONS } from "../../api/http/permission.ts";
 import { insertAnotherAdminKey } from "../../ledger/api_key_changes.ts";
-import { storeDuties } from "../../ledger/platform_settings.ts";
+import { storeDuties } from "../../ledger/duties.ts";
 import type { Duties } from "../../ledger/money/duties.ts";
 import { type TestApi, testApi } from "./api.ts";
 import { SOMEWHERE } from "./books.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { checkChain } from "../../actors/reconcile/check_chain.ts";
 import { newId } from "../../actors/runtime/ids.ts";
-import { updatePair } from "../../ledger/pairs.ts";
+import { updatePair } from "../../ledger/settings.ts";
 import { amount, booksFaults } from "../support/books.ts";
 import { needs } from "../support/permissions.ts";
 import { openHouse } from "./support/house.ts";

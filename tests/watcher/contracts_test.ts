@@ -7,7 +7,7 @@ import {
   markReadWithContracts,
   readMissedBlocks,
   storeContracts,
-} from "../../ledger/watcher/scanned_ranges.ts";
+} from "../../ledger/watcher/cursor.ts";
 import { passedOverReasons, readPassedOver } from "../../app/health/deposits.ts";
 import { newWallet, withChain } from "../dev_chain/support/chain.ts";
 import { addMerchant } from "../support/books.ts";

@@ -3,13 +3,15 @@ import type { Sql } from "../../ledger/database/connect.ts";
 import { setGapWatched } from "../../ledger/failover/history.ts";
 import { expireAttempts } from "../../ledger/treasury/expire_attempts.ts";
 import { storeReread } from "../../ledger/treasury/expired_attempts.ts";
-import { type Cursor, moveCursor, readCursor } from "../../ledger/watcher/cursor.ts";
-import { recordVanished } from "../../ledger/watcher/record_findings.ts";
 import {
+  type Cursor,
   markReadWithContracts,
   markScanned,
+  moveCursor,
+  readCursor,
   readScannedRanges,
-} from "../../ledger/watcher/scanned_ranges.ts";
+} from "../../ledger/watcher/cursor.ts";
+import { recordVanished } from "../../ledger/watcher/record_findings.ts";
 import { newWallet, withChain } from "../dev_chain/support/chain.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

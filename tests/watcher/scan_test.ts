@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { readCursor } from "../../ledger/watcher/cursor.ts";
-import { readScannedRanges } from "../../ledger/watcher/scanned_ranges.ts";
+import { readCursor, readScannedRanges } from "../../ledger/watcher/cursor.ts";
 import { findGaps } from "./support/find_gaps.ts";
 import { listUnreadable } from "../../ledger/watcher/unreadable_blocks.ts";
 import { chainReasons } from "../../app/health/chains.ts";

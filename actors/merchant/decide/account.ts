@@ -1,4 +1,4 @@
-import type { Settings } from "../../../ledger/journal/read_settings.ts";
+import type { Settings } from "../../../ledger/settings.ts";
 import { CURRENCIES, type Network, pairKey } from "../../../ledger/money/pair.ts";
 import type { DepositAddressRow } from "../../../ledger/rows.ts";
 import { decided, refused, timeOf, type Verb } from "../decision.ts";

@@ -1,4 +1,4 @@
-import type { Settings } from "../../../ledger/journal/read_settings.ts";
+import type { Settings } from "../../../ledger/settings.ts";
 import { add, isExactIn, negate } from "../../../ledger/money/amount.ts";
 import { networkFeeOf, type WithdrawalFees, withdrawalFees } from "../../../ledger/money/fees.ts";
 import { pairKey, tokenDecimals } from "../../../ledger/money/pair.ts";

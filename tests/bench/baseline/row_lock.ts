@@ -27,7 +27,7 @@ import {
 } from "../../../actors/merchant/state.ts";
 import type { Sql, TransactionSql } from "../../../ledger/database/connect.ts";
 import { readAccounts } from "../../../ledger/journal/read_accounts.ts";
-import { readSettings, type Settings } from "../../../ledger/journal/read_settings.ts";
+import { readSettings, type Settings } from "../../../ledger/settings.ts";
 import { amountOf, formatAmount, ZERO } from "../../../ledger/money/amount.ts";
 import { pairKey } from "../../../ledger/money/pair.ts";
 import {

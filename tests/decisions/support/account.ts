@@ -12,7 +12,7 @@ import {
   paymentKey,
   Records,
 } from "../../../actors/merchant/state.ts";
-import type { Settings } from "../../../ledger/journal/read_settings.ts";
+import type { Settings } from "../../../ledger/settings.ts";
 import { amountOf as amount, ZERO } from "../../../ledger/money/amount.ts";
 import { type Network, pairKey } from "../../../ledger/money/pair.ts";
 import type { OutgoingStatus } from "../../../ledger/money/transitions.ts";

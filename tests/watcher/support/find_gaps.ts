@@ -1,4 +1,4 @@
-import type { HeightRange } from "../../../ledger/watcher/scanned_ranges.ts";
+import type { HeightRange } from "../../../ledger/watcher/cursor.ts";
 
 /**
  * The heights between the first solid block that was read and the cursor that no read block stands
