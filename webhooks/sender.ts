@@ -12,7 +12,7 @@ import net, { type LookupFunction, type Socket } from "node:net";
 import tls from "node:tls";
 import { type AttemptOutcome, outcomeOf, type UntimedOutcome } from "./attempt_outcome.ts";
 import { Connections, type Endpoint, type Exchange } from "./connections.ts";
-import type { SentType } from "./event_type.ts";
+import type { SentType } from "./events.ts";
 import { signedHeaders, type SigningSecrets } from "./signature.ts";
 import {
   addressLiteral,

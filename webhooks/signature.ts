@@ -9,7 +9,7 @@
 
 import { Buffer } from "node:buffer";
 import { createHmac, randomBytes } from "node:crypto";
-import type { SentType } from "./event_type.ts";
+import type { SentType } from "./events.ts";
 
 /** Beginning of every secret. */
 const SECRET_PREFIX = "whsec_";

@@ -2,7 +2,7 @@ import { getLogger } from "@logtape/logtape";
 import type { AttemptMark, AttemptResult } from "../../ledger/outbox/attempts.ts";
 import type { ClaimedEvent } from "../../ledger/outbox/outbox.ts";
 import { type AttemptOutcome, isRetried, retryDelayMs } from "../../webhooks/attempt_outcome.ts";
-import { isSentType } from "../../webhooks/event_type.ts";
+import { isSentType } from "../../webhooks/events.ts";
 import { openIfReadable, type SecretBox } from "../../webhooks/secret_box.ts";
 import type { Sender } from "../../webhooks/sender.ts";
 import type { SigningSecrets } from "../../webhooks/signature.ts";

@@ -6,8 +6,7 @@
  */
 
 import { z } from "zod";
-import type { EventType } from "../../webhooks/event_type.ts";
-import { FEE_CHARGE_TYPES } from "../../webhooks/payloads.ts";
+import { type EventType, FEE_CHARGE_TYPES } from "../../webhooks/events.ts";
 import { storedIdentifier } from "../deposits/deposit_address.ts";
 import { eg } from "../http/example.ts";
 import * as f from "../http/fields.ts";

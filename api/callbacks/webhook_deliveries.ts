@@ -12,7 +12,7 @@ import {
   redeliverEvent,
   redeliverEvents,
 } from "../../ledger/outbox/deliveries.ts";
-import { EVENT_TYPES, TEST_EVENT } from "../../webhooks/event_type.ts";
+import { EVENT_TYPES, TEST_EVENT } from "../../webhooks/events.ts";
 import { hubAudit } from "../http/admin_command.ts";
 import { type Answer, ok } from "../http/answer.ts";
 import { refuseReversed, refuseUnknownFields } from "../http/checks.ts";

@@ -9,7 +9,7 @@ import type { ProfilePatch } from "../../actors/merchant/messages.ts";
 import { readMerchant } from "../../ledger/merchants.ts";
 import type { MerchantRow } from "../../ledger/rows.ts";
 import { checkHost } from "../../webhooks/check_host.ts";
-import { EVENT_TYPES, LISTED_EVENT } from "../../webhooks/event_type.ts";
+import { EVENT_TYPES, LISTED_EVENT } from "../../webhooks/events.ts";
 import { checkUrl, LONGEST_URL, type UrlRefusal } from "../../webhooks/url_guard.ts";
 import { type Answer, ok } from "../http/answer.ts";
 import { auditStamp } from "../http/admin_command.ts";

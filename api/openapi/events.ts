@@ -4,7 +4,7 @@
  * @module
  */
 
-import { EVENT_TYPES, type EventType } from "../../webhooks/event_type.ts";
+import { EVENT_TYPES, type EventType } from "../../webhooks/events.ts";
 import { EVENT_PAYLOADS } from "../callbacks/event_payloads.ts";
 import { exampleOf } from "../http/example.ts";
 import { type Components, type JsonObject, schemaOf, toJson } from "./json_schema.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertNotEquals } from "@std/assert";
-import { EVENT_TYPES } from "../../webhooks/event_type.ts";
+import { EVENT_TYPES } from "../../webhooks/events.ts";
 import { NameLookups } from "../../webhooks/name_lookups.ts";
 import { createSecretBox } from "../../webhooks/secret_box.ts";
 import { hexSignature } from "../../webhooks/signature.ts";

@@ -6,7 +6,7 @@ import { printJson, toJsonObject } from "../../api/openapi/json_schema.ts";
 import { OPERATIONS } from "../../api/routes.ts";
 import { EVENT_PAYLOADS } from "../../api/callbacks/event_payloads.ts";
 import { exampleOf } from "../../api/http/example.ts";
-import { EVENT_TYPES } from "../../webhooks/event_type.ts";
+import { EVENT_TYPES } from "../../webhooks/events.ts";
 import { eventFaults, exampleFaults } from "../support/documented.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 import { testsOfOneApi } from "../support/api.ts";

@@ -7,7 +7,7 @@ import type { Sql } from "../../ledger/database/connect.ts";
 import { findOwnTransactions } from "../../ledger/watcher/findings.ts";
 import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";
 import { commitSigned } from "../support/commit_signed.ts";
-import { isEventType } from "../../webhooks/event_type.ts";
+import { isEventType } from "../../webhooks/events.ts";
 import {
   addMerchant,
   addTransfer,

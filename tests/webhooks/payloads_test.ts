@@ -7,7 +7,7 @@ import {
   transactionSettledPayload,
   withdrawalConfirmedPayload,
   withdrawalFailedPayload,
-} from "../../webhooks/payloads.ts";
+} from "../../webhooks/events.ts";
 import { amount } from "../support/books.ts";
 
 const DEPOSIT: DepositConfirmed = {

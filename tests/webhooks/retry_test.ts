@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import { isRetried, retryDelayMs } from "../../webhooks/attempt_outcome.ts";
-import { isSubscribed } from "../../webhooks/event_type.ts";
+import { isSubscribed } from "../../webhooks/events.ts";
 
 Deno.test("retries wait 1 s, doubling, at most 30 s", () => {
   const waits = [1, 2, 3, 4, 5, 6, 7, 20].map((attempt) => retryDelayMs(attempt, 0));

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { EVENT_PAYLOADS } from "../../api/callbacks/event_payloads.ts";
 import { exampleOf } from "../../api/http/example.ts";
-import { EVENT_TYPES } from "../../webhooks/event_type.ts";
+import { EVENT_TYPES } from "../../webhooks/events.ts";
 import { newWebhookSecret } from "../../webhooks/signature.ts";
 import { createSender } from "../../webhooks/sender.ts";
 import { openHook } from "../support/hooks.ts";

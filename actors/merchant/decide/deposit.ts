@@ -9,7 +9,7 @@ import { depositFees, isWorthLessThanOne, topUpFees } from "../../../ledger/mone
 import { tokenDecimals } from "../../../ledger/money/pair.ts";
 import type { DepositRow, Hands, TransactionRow } from "../../../ledger/payment_rows.ts";
 import type { DepositAddressRow } from "../../../ledger/rows.ts";
-import { depositConfirmedPayload, depositFailedPayload } from "../../../webhooks/payloads.ts";
+import { depositConfirmedPayload, depositFailedPayload } from "../../../webhooks/events.ts";
 import { type Decision, post, type Posting } from "../decision.ts";
 import type { EndIds, EventIds } from "../messages.ts";
 import type { MerchantState, MerchantView } from "../state.ts";

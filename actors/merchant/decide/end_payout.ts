@@ -1,7 +1,7 @@
 import { add, negate, ZERO } from "../../../ledger/money/amount.ts";
 import { checkMove, type SettlementStatus } from "../../../ledger/money/transitions.ts";
 import type { SettlementRow, TransactionRow, WithdrawalRow } from "../../../ledger/payment_rows.ts";
-import { withdrawalConfirmedPayload, withdrawalFailedPayload } from "../../../webhooks/payloads.ts";
+import { withdrawalConfirmedPayload, withdrawalFailedPayload } from "../../../webhooks/events.ts";
 import { decided, type Decision, post, timeOf, type Verb } from "../decision.ts";
 import type { EndIds, EventIds } from "../messages.ts";
 import type { MerchantView } from "../state.ts";

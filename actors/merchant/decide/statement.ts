@@ -8,9 +8,11 @@ import { add, type Amount, subtract, ZERO } from "../../../ledger/money/amount.t
 import { pairKey } from "../../../ledger/money/pair.ts";
 import type { ChargeRow, TransactionRow } from "../../../ledger/payment_rows.ts";
 import type { EventRow } from "../../../ledger/rows.ts";
-import type { EventType } from "../../../webhooks/event_type.ts";
-import { transactionSettledPayload } from "../../../webhooks/payloads.ts";
-import { isSubscribed } from "../../../webhooks/event_type.ts";
+import {
+  type EventType,
+  isSubscribed,
+  transactionSettledPayload,
+} from "../../../webhooks/events.ts";
 import type { Posting } from "../decision.ts";
 import type { EventIds } from "../messages.ts";
 import type { MerchantState, Records } from "../state.ts";
