@@ -21,7 +21,7 @@ import {
 import { ZERO } from "../../ledger/money/amount.ts";
 import { adoptSigned, type SignedRow } from "../../ledger/treasury/signing.ts";
 import { newId } from "../runtime/ids.ts";
-import { faultOf, isToBlame, termsOf } from "./signatures.ts";
+import { faultOf, isToBlame, termsOf } from "./sign_queued.ts";
 
 const log = getLogger(["engine", "treasury"]);
 

@@ -1,5 +1,6 @@
 import { getLogger } from "@logtape/logtape";
 import { type Chain, ChainUnavailable } from "../../chains/chain.ts";
+import { type Signer, SignerUnavailable } from "../../chains/signer.ts";
 import { classifyDatabaseError } from "../../ledger/database/database_errors.ts";
 import type { Currency, Network, OutgoingAsset } from "../../ledger/money/pair.ts";
 import { countCosts } from "../../ledger/treasury/costs.ts";
@@ -15,7 +16,7 @@ import { isAway } from "../runtime/is_away.ts";
 import { planCold } from "./cold_planner.ts";
 import { type Funds, FundsWatch, grownSince, LowFunds, readFunds } from "./funds.ts";
 import { waitsFor } from "./prepare_batch.ts";
-import { signsFor } from "./signatures.ts";
+import { isClosed } from "./sign_queued.ts";
 import { heldBy, type TokenWatch } from "./token_watch.ts";
 import type { TreasuryDeps, TreasuryPolicy } from "./treasury_deps.ts";
 
@@ -167,6 +168,29 @@ export class Housekeeping {
     // what moves the coin itself is counted in dollars by way of the stablecoin
     rates.set("native", rateOf("USDT"));
     await countCosts(sql, network, rates);
+  }
+}
+
+/** An id that no transfer has. */
+const NO_TRANSFER = "out_nobody";
+
+/**
+ * Finds out whether a network is signed for at all by asking for a signature of nothing: a signer
+ * looks at the network and its key before it looks for the transfer.
+ *
+ * @returns `false` where the wallet is locked or no signer serves the network; `null` while the
+ *   signer cannot be reached: then payouts wait for it
+ */
+async function signsFor(signer: Signer, network: Network): Promise<boolean | null> {
+  try {
+    const [answer] = await signer.sign([{
+      outgoingId: NO_TRANSFER,
+      envelope: { network, fields: {}, expiresAt: 0 },
+    }]);
+    return answer !== undefined && !("refused" in answer && isClosed(answer.refused));
+  } catch (error) {
+    if (error instanceof SignerUnavailable) return null;
+    throw error;
   }
 }
 
