@@ -18,7 +18,7 @@ import {
   readPendingDeposit,
   readUnwatchedDeposits,
 } from "../../ledger/watcher/pending_deposits.ts";
-import { recordVanished } from "../../ledger/watcher/record_findings.ts";
+import { recordVanished } from "../../ledger/watcher/record_transfers.ts";
 import { isAway } from "../runtime/is_away.ts";
 import type { PendingDeposit } from "../journal/context.ts";
 import { type Actor, type ActorKind, Actors } from "../runtime/actor.ts";

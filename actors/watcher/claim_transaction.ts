@@ -13,7 +13,7 @@ import { askForRequest } from "../../chains/call_lane.ts";
 import type { Chain, Checkpoint, Finality, TransactionLookup } from "../../chains/chain.ts";
 import type { Currency, Network } from "../../ledger/money/pair.ts";
 import { readTransferStates } from "../../ledger/watcher/pending_deposits.ts";
-import { recordTransfers } from "../../ledger/watcher/record_findings.ts";
+import { recordTransfers } from "../../ledger/watcher/record_transfers.ts";
 import { type BesideScan, type ChainInDoubt, orInDoubt, readBelieved } from "./chain_in_doubt.ts";
 import { findingsOf } from "./record_blocks.ts";
 

@@ -19,13 +19,14 @@ import {
 import { formatAmount, ZERO } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { LOST_ACCOUNT } from "../../ledger/own_accounts.ts";
+import type { TransferFinding } from "../../ledger/watcher/findings.ts";
 import {
   findOwnTransactions,
   type OutcomeFinding,
   type OwnTransaction,
-  type TransferFinding,
-} from "../../ledger/watcher/findings.ts";
-import { recordOutcomes, recordTransfers } from "../../ledger/watcher/record_findings.ts";
+  recordOutcomes,
+} from "../../ledger/watcher/record_outcomes.ts";
+import { recordTransfers } from "../../ledger/watcher/record_transfers.ts";
 
 const log = getLogger(["engine", "watcher"]);
 

@@ -2,7 +2,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import type { Block, BlockAnswer } from "../../chains/chain.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { setDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
-import { recordTransfers } from "../../ledger/watcher/record_findings.ts";
+import { recordTransfers } from "../../ledger/watcher/record_transfers.ts";
 import { addressOf, EMPTY_CHAIN, testApi } from "../support/api.ts";
 import { addTransfer, amount, booksFaults, until } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

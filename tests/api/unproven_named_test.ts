@@ -2,7 +2,7 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { setDepositProofRule } from "../../ledger/watcher/deposit_proof_rule.ts";
 import { proveTransfer, readAwaitedProof } from "../../ledger/watcher/deposit_proofs.ts";
 import { discardAwaitedProof } from "../../ledger/watcher/contested_transfers.ts";
-import { recordTransfers } from "../../ledger/watcher/record_findings.ts";
+import { recordTransfers } from "../../ledger/watcher/record_transfers.ts";
 import { addressOf, testsOfOneApi } from "../support/api.ts";
 import { amount, booksFaults, until } from "../support/books.ts";
 

@@ -8,8 +8,9 @@ test("migrations apply to Debian's PostgreSQL with its default settings, and a w
   const { addMerchant, amount, booksFaults, fund, openJournal, reserveCommand, until } =
     await import("../support/books.ts");
   const { commitSigned } = await import("../support/commit_signed.ts");
-  const { findOwnTransactions } = await import("../../ledger/watcher/findings.ts");
-  const { recordOutcomes } = await import("../../ledger/watcher/record_findings.ts");
+  const { findOwnTransactions, recordOutcomes } = await import(
+    "../../ledger/watcher/record_outcomes.ts"
+  );
   await using cluster = await privateCluster({ binaries: "debian" });
   const admin = cluster.connect({ max: 1 });
   const differing = await admin<{ name: string }[]>`

@@ -6,7 +6,7 @@ import { newId } from "../../actors/runtime/ids.ts";
 import { LOST_ACCOUNT } from "../../ledger/own_accounts.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { createJournalStore, type JournalStore } from "../../ledger/journal/store.ts";
-import { recordTransfers } from "../../ledger/watcher/record_findings.ts";
+import { recordTransfers } from "../../ledger/watcher/record_transfers.ts";
 import {
   addMerchant,
   amount,

@@ -1,8 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { commitSigned } from "../support/commit_signed.ts";
-import { findOwnTransactions } from "../../ledger/watcher/findings.ts";
-import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";
+import { findOwnTransactions, recordOutcomes } from "../../ledger/watcher/record_outcomes.ts";
 import {
   addMerchant,
   amount,

@@ -1,8 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { foldEventCounts } from "../../ledger/outbox/deliveries.ts";
 import { pruneEvents, pruneInbox } from "../../ledger/retention.ts";
-import { findOwnTransactions } from "../../ledger/watcher/findings.ts";
-import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";
+import { findOwnTransactions, recordOutcomes } from "../../ledger/watcher/record_outcomes.ts";
 import {
   addMerchant,
   addTransfer,

@@ -4,8 +4,7 @@ import type { DecideDeposit } from "../../actors/merchant/messages.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import { EVENT_PAYLOADS } from "../../api/callbacks/event_payloads.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import { findOwnTransactions } from "../../ledger/watcher/findings.ts";
-import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";
+import { findOwnTransactions, recordOutcomes } from "../../ledger/watcher/record_outcomes.ts";
 import { commitSigned } from "../support/commit_signed.ts";
 import { isEventType } from "../../webhooks/events.ts";
 import {

@@ -6,8 +6,7 @@ import type { Amount } from "../../ledger/money/amount.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
 import { commitSigned } from "../support/commit_signed.ts";
-import { findOwnTransactions } from "../../ledger/watcher/findings.ts";
-import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";
+import { findOwnTransactions, recordOutcomes } from "../../ledger/watcher/record_outcomes.ts";
 import { addressOf, EMPTY_CHAIN, HOT_WALLET } from "../support/api.ts";
 import {
   addMerchant,

@@ -3,8 +3,7 @@ import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { commitSigned } from "../support/commit_signed.ts";
 import { PLATFORM_ACCOUNT } from "../../ledger/own_accounts.ts";
-import { findOwnTransactions } from "../../ledger/watcher/findings.ts";
-import { recordOutcomes } from "../../ledger/watcher/record_findings.ts";
+import { findOwnTransactions, recordOutcomes } from "../../ledger/watcher/record_outcomes.ts";
 import {
   addMerchant,
   addTransfer,

@@ -13,7 +13,7 @@ import { readAddressHoldings } from "../../ledger/reconcile/holdings.ts";
 import { findSweepAddress } from "../../ledger/sweeps/sweep_addresses.ts";
 import { MOST_ITEMS } from "../../ledger/sweeps/sweep_facts.ts";
 import { moveCursor } from "../../ledger/watcher/cursor.ts";
-import { recordTransfers } from "../../ledger/watcher/record_findings.ts";
+import { recordTransfers } from "../../ledger/watcher/record_transfers.ts";
 import { amount, booksFaults, SOMEWHERE } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperChain } from "../support/paper_chain.ts";

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { textKey } from "../../chains/text_key.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { findAddresses } from "../../ledger/addresses/watched_addresses.ts";
-import { findOwnTransactions } from "../../ledger/watcher/findings.ts";
+import { findOwnTransactions } from "../../ledger/watcher/record_outcomes.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 

@@ -11,7 +11,7 @@ import {
   readCursor,
   readScannedRanges,
 } from "../../ledger/watcher/cursor.ts";
-import { recordVanished } from "../../ledger/watcher/record_findings.ts";
+import { recordVanished } from "../../ledger/watcher/record_transfers.ts";
 import { newWallet, withChain } from "../dev_chain/support/chain.ts";
 import { testDatabase } from "../support/database.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";

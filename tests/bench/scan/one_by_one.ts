@@ -8,8 +8,8 @@
 import type { Chain } from "../../../chains/chain.ts";
 import type { Sql } from "../../../ledger/database/connect.ts";
 import type { AddressOwner } from "../../../ledger/addresses/watched_addresses.ts";
-import { findOwnTransactions } from "../../../ledger/watcher/findings.ts";
-import { recordTransfers } from "../../../ledger/watcher/record_findings.ts";
+import { findOwnTransactions } from "../../../ledger/watcher/record_outcomes.ts";
+import { recordTransfers } from "../../../ledger/watcher/record_transfers.ts";
 
 /** Reads blocks one transfer at a time. */
 export async function scanOneByOne(

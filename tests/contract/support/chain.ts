@@ -6,8 +6,8 @@
 
 import { assert } from "@std/assert";
 import { commitSigned } from "../../support/commit_signed.ts";
-import { findOwnTransactions } from "../../../ledger/watcher/findings.ts";
-import { recordOutcomes, recordVanished } from "../../../ledger/watcher/record_findings.ts";
+import { findOwnTransactions, recordOutcomes } from "../../../ledger/watcher/record_outcomes.ts";
+import { recordVanished } from "../../../ledger/watcher/record_transfers.ts";
 import type { TestApi } from "../../support/api.ts";
 import { addTransfer, amount, until } from "../../support/books.ts";
 import { historyOf } from "../../support/scan_cursor.ts";

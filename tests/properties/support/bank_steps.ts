@@ -15,8 +15,8 @@ import { newId } from "../../../actors/runtime/ids.ts";
 import { type Amount, formatAmount, fromUnits } from "../../../ledger/money/amount.ts";
 import { expireAttempts } from "../../../ledger/treasury/expire_attempts.ts";
 import { commitSigned } from "../../support/commit_signed.ts";
-import { findOwnTransactions } from "../../../ledger/watcher/findings.ts";
-import { recordOutcomes, recordVanished } from "../../../ledger/watcher/record_findings.ts";
+import { findOwnTransactions, recordOutcomes } from "../../../ledger/watcher/record_outcomes.ts";
+import { recordVanished } from "../../../ledger/watcher/record_transfers.ts";
 import {
   addTransfer,
   amount,

@@ -1,0 +1,133 @@
+import { getLogger } from "@logtape/logtape";
+import type { AnySql, Sql } from "../database/connect.ts";
+import { LARGEST_BALANCE_BY_HAND } from "../money/amount.ts";
+import type { Network } from "../money/pair.ts";
+import { LOST_ACCOUNT, LOST_REASON } from "../own_accounts.ts";
+import { recordSweepItems } from "../sweeps/items.ts";
+import { replaceAwaitedProofs } from "./contested_transfers.ts";
+import { readDepositProofRule } from "./deposit_proof_rule.ts";
+import { storeAwaitedProofs, UNPROVEN } from "./deposit_proofs.ts";
+import { inboxData, type TransferFinding } from "./findings.ts";
+
+const log = getLogger(["engine", "watcher"]);
+
+const BEYOND_BOOKS = "unreadable: its amount cannot be held by any books";
+
+/**
+ * Writes transfers into their merchants' inboxes; known ones are left alone. A final one above the
+ * network's bound is quarantined until a second node has proven it, and only seen meanwhile; until then
+ * what is read later takes its place.
+ */
+export async function recordTransfers(
+  sql: Sql,
+  network: Network,
+  phase: "seen" | "solid",
+  findings: readonly TransferFinding[],
+): Promise<void> {
+  if (findings.length === 0) return;
+  const above = phase === "solid" ? await readDepositProofRule(sql, network) : null;
+  const canBeAsked = (finding: TransferFinding) =>
+    canBeHeld(finding) && finding.merchantId !== LOST_ACCOUNT;
+  const waiting = phase === "solid"
+    ? await replaceAwaitedProofs(sql, network, findings.filter(canBeAsked))
+    : new Set<string>();
+  const needsProof = (finding: TransferFinding) =>
+    canBeAsked(finding) &&
+    (above !== null && finding.amount > above || waiting.has(keyOf(finding)));
+  const unproven = findings.filter(needsProof);
+  // before the inbox: what is booked is surely stored as to be swept
+  const swept = findings.filter((finding) => canBeHeld(finding) && !needsProof(finding));
+  if (phase === "solid" && swept.length > 0) await recordSweepItems(sql, network, swept);
+  for (const { txid, to } of findings.filter((finding) => !canBeHeld(finding))) {
+    log.fatal(
+      "{network}: a transfer is quarantined as no books can hold its amount: {txid} to {to}",
+      {
+        network,
+        txid,
+        to,
+      },
+    );
+  }
+  const write = (part: AnySql, as: "seen" | "solid", rows: readonly TransferFinding[]) =>
+    writeInbox(part, network, as, rows, needsProof);
+  if (unproven.length === 0) return void await write(sql, phase, findings);
+  await sql.begin(async (tx) => {
+    const set = await write(tx, "solid", findings);
+    await write(tx, "seen", unproven);
+    await storeAwaitedProofs(tx, network, unproven.filter((finding) => set.has(keyOf(finding))));
+  });
+}
+
+function keyOf({ merchantId, txid, logIndex }: TransferFinding): string {
+  return `${merchantId}/${txid}/${logIndex}`;
+}
+
+/** @returns the keys of the rows that were new */
+async function writeInbox(
+  sql: AnySql,
+  network: Network,
+  phase: "seen" | "solid",
+  findings: readonly TransferFinding[],
+  needsProof: (finding: TransferFinding) => boolean,
+): Promise<ReadonlySet<string>> {
+  const data = findings.map((finding) => inboxData(finding));
+  const quarantineFor = (finding: TransferFinding) => {
+    if (!canBeHeld(finding)) return BEYOND_BOOKS;
+    return phase === "solid" && needsProof(finding) ? UNPROVEN : null;
+  };
+  const rows = await sql<{ key: string }[]>`
+    INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data, quarantine)
+    SELECT merchant_id, ${network}, txid, log_index, ${phase}, data::jsonb,
+      CASE WHEN merchant_id = ${LOST_ACCOUNT} THEN ${LOST_REASON} ELSE quarantine END
+    FROM unnest(
+      ${findings.map((finding) => finding.merchantId)}::text[],
+      ${findings.map((finding) => finding.txid)}::text[],
+      ${findings.map((finding) => finding.logIndex)}::int[],
+      ${data}::text[],
+      ${findings.map(quarantineFor)}::text[])
+      AS f(merchant_id, txid, log_index, data, quarantine)
+    ON CONFLICT DO NOTHING RETURNING format('%s/%s/%s', merchant_id, txid, log_index) AS key`;
+  return new Set(rows.map(({ key }) => key));
+}
+
+/** True where a column can hold it; no token has so many, so that a node or a contract has gone mad. */
+function canBeHeld({ amount }: TransferFinding): boolean {
+  return amount <= LARGEST_BALANCE_BY_HAND;
+}
+
+/**
+ * Notifies a merchant that a transfer it saw is proven never to become final. A transfer that was met
+ * in a solid block has not vanished, also where its row waits (for a pair to be enabled, say). In
+ * another history than the proof was read in, that row may be lost, and no merchant is notified.
+ *
+ * @param history of the solid cursor that proves it
+ * @returns true if the merchant was notified, now or before
+ */
+export async function recordVanished(
+  sql: Sql,
+  key: {
+    readonly merchantId: string;
+    readonly network: Network;
+    readonly txid: string;
+    readonly logIndex: number;
+  },
+  data: { readonly reason: string; readonly to: string },
+  history: string,
+): Promise<boolean> {
+  const { merchantId, network, txid, logIndex } = key;
+  const [row] = await sql<{ vanished: boolean }[]>`
+    WITH met AS (
+      SELECT FROM book.inbox WHERE merchant_id = ${merchantId} AND network = ${network}
+        AND txid = ${txid} AND log_index = ${logIndex} AND phase = 'solid'
+      UNION ALL
+      SELECT FROM hub.scan_basis WHERE name <> ${history}
+    ), notified AS (
+      INSERT INTO book.inbox (merchant_id, network, txid, log_index, phase, data)
+      SELECT ${merchantId}, ${network}, ${txid}, ${logIndex}, 'vanished', ${
+    JSON.stringify(data)
+  }::text::jsonb
+      WHERE NOT EXISTS (SELECT FROM met) ON CONFLICT DO NOTHING
+    )
+    SELECT NOT EXISTS (SELECT FROM met) AS vanished`;
+  return row?.vanished === true;
+}
