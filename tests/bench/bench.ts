@@ -10,6 +10,7 @@ import { booksFaults } from "../support/books.ts";
 import { joinHouseShards } from "./baseline/house_shards.ts";
 import { type BenchCluster, startBenchCluster } from "./bench_cluster.ts";
 import { measureBulk } from "./bulk.ts";
+import { measureExternal } from "./external/measure_external.ts";
 import { measureCallbacks } from "./callbacks/measure_callbacks.ts";
 import { chooseGenerator, type Generator } from "./load/load.ts";
 import { showWarnings } from "./logging.ts";
@@ -53,7 +54,11 @@ async function run(options: Options): Promise<void> {
   await showWarnings();
   await using stack = new AsyncDisposableStack();
   const generator = await chooseGenerator(options.ownLoad);
-  const cluster = stack.use(await startBenchCluster(options.database));
+  const cluster = stack.use(
+    await startBenchCluster(
+      options.database === null ? null : { url: options.database.reveal(), pid: null },
+    ),
+  );
   const results: Results = {
     startedAt: new Date().toISOString(),
     machine: cluster.machine,
@@ -68,6 +73,7 @@ async function run(options: Options): Promise<void> {
     scans: [],
     callbacks: [],
     lives: [],
+    externals: [],
   };
   const servers = await startServers(stack, cluster, generator, options, results);
   await using _progress = {
@@ -81,6 +87,9 @@ async function run(options: Options): Promise<void> {
   for (let round = 1; round <= rounds; round++) {
     note(`round ${round} of ${rounds}`);
     await measureRound(cluster, generator, servers, options, results, round);
+  }
+  if (options.sections.has("external")) {
+    results.externals.push(...await measureExternal({ cluster, generator, options, note }));
   }
   await checkBooks(cluster, servers, options);
   if (options.sections.has("life")) {

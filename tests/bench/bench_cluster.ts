@@ -8,7 +8,6 @@
 import { join } from "node:path";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { migrate } from "../../ledger/database/migrate.ts";
-import type { Secret } from "../../app/config/secret.ts";
 import { privateCluster } from "../support/private_cluster.ts";
 import { storedFunctionText } from "./baseline/stored_function.ts";
 import { describeMachine, type Machine } from "./machine.ts";
@@ -21,11 +20,18 @@ export interface SideDatabase {
   readonly sql: Sql;
 }
 
+/** A server that is measured instead of an embedded one. */
+export interface NamedServer {
+  readonly url: string;
+  /** Process id; null where it is not this run's own. */
+  readonly pid: number | null;
+}
+
 /** Everything that a measurement needs. */
 export interface BenchCluster extends AsyncDisposable {
   readonly machine: Machine;
   readonly seed: Seed;
-  /** Process id of the server; null where it is a named one. */
+  /** Process id of the server; null where it is not this run's own. */
   readonly pid: number | null;
   /** Files with what the load generator sends. */
   readonly files: {
@@ -44,11 +50,11 @@ const TEMPLATE = "template";
 /**
  * Starts the server and seeds the template.
  *
- * @param database a server that is used instead; what is made there is dropped at the end
+ * @param named a server that is used instead of an embedded one; what is made there is dropped at the end
  */
-export async function startBenchCluster(database: Secret | null): Promise<BenchCluster> {
+export async function startBenchCluster(named: NamedServer | null): Promise<BenchCluster> {
   await using stack = new AsyncDisposableStack();
-  const own = database === null
+  const own = named === null
     ? stack.use(
       await privateCluster({
         settings: { autovacuum: "on", max_connections: MAX_CONNECTIONS },
@@ -56,7 +62,7 @@ export async function startBenchCluster(database: Secret | null): Promise<BenchC
       }),
     )
     : null;
-  const server = new URL(database?.reveal() ?? own?.url ?? "");
+  const server = new URL(named?.url ?? own?.url ?? "");
   const folder = await Deno.makeTempDir({ prefix: "engine-bench-" });
   stack.defer(() => Deno.remove(folder, { recursive: true }));
   const admin = connect(server.href, { max: 1, applicationName: "bench-admin" });
@@ -96,10 +102,10 @@ export async function startBenchCluster(database: Secret | null): Promise<BenchC
   const kept = stack.move();
   return {
     machine: own === null
-      ? { ...machine, postgres: `${machine.postgres} of --database, ${server.host}` }
+      ? { ...machine, postgres: `${machine.postgres}, at ${server.host}` }
       : machine,
     seed: seeded,
-    pid: own?.pid ?? null,
+    pid: own?.pid ?? named?.pid ?? null,
     files,
     database: async (name) => {
       const known = made.get(name);

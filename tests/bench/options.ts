@@ -21,10 +21,14 @@ export const SECTIONS = [
   "scan",
   "deposits",
   "life",
+  "external",
 ] as const;
 
 /** One of {@linkcode SECTIONS}. */
 export type Section = (typeof SECTIONS)[number];
+
+/** Parts that a quick run leaves out. */
+const SLOW: readonly Section[] = ["disk", "lists", "external"];
 
 /** Settings of a run. */
 export interface Options {
@@ -39,12 +43,16 @@ export interface Options {
   readonly ownLoad: boolean;
   /** Connection string of the server that is measured; null: an embedded one of the run's own. */
   readonly database: Secret | null;
+  /** Folders with the programs of further servers, for the section `external`. */
+  readonly postgres: readonly string[];
 }
 
 export const USAGE = `deno task bench [--quick] [--only ${SECTIONS.join("|")}[,...]]
   [--rounds n] [--seconds n] [--connections n[,n]] [--pools n[,n]] [--own-load]
-  [--database URL]: on that server instead of an embedded one (its role creates databases bench_...,
-  which are dropped at the end; life is left out, and --pools is 16 as servers take 100 connections)`;
+  [--database-url URL]: on that server instead of an embedded one (its role creates databases bench_...,
+  which are dropped at the end; life is left out, and --pools is 16 as servers take 100 connections)
+  [--postgres folder[,folder]]: external compares the embedded server with that of --database-url, or else
+  with the installed ones and those whose programs are in these folders, each with its default settings`;
 
 /**
  * Reads the command line.
@@ -62,13 +70,15 @@ export function parseOptions(args: readonly string[]): Options {
       connections: { type: "string" },
       pools: { type: "string" },
       "own-load": { type: "boolean", default: false },
-      database: { type: "string" },
+      "database-url": { type: "string" },
+      postgres: { type: "string" },
     },
   });
   const { quick } = values;
-  const database = values.database === undefined ? null : new Secret(values.database);
+  const url = values["database-url"];
+  const database = url === undefined ? null : new Secret(url);
   const named = values.only?.split(",") ??
-    SECTIONS.filter((section) => !quick || (section !== "disk" && section !== "lists"))
+    SECTIONS.filter((section) => !quick || !SLOW.includes(section))
       .filter((section) => database === null || section !== "life");
   const sections = new Set<Section>();
   for (const name of named) {
@@ -80,11 +90,13 @@ export function parseOptions(args: readonly string[]): Options {
   }
   if (database !== null && !URL.canParse(database.reveal())) {
     throw new TypeError(
-      "Cannot use --database as it is no URL (postgres://role:password@host/name)",
+      "Cannot use --database-url as it is no URL (postgres://role:password@host/name)",
     );
   }
   if (database !== null && sections.has("life")) {
-    throw new TypeError("Cannot measure life with --database as its service brings its own server");
+    throw new TypeError(
+      "Cannot measure life with --database-url as its service brings its own server",
+    );
   }
   return {
     sections,
@@ -95,6 +107,7 @@ export function parseOptions(args: readonly string[]): Options {
       (database !== null ? [16] : quick ? [8, 32] : [4, 8, 16, 32]),
     ownLoad: values["own-load"],
     database,
+    postgres: values.postgres?.split(",") ?? [],
   };
 }
 

@@ -6,6 +6,7 @@
 
 import { callbackTable } from "./callbacks/callback_report.ts";
 import type { Case, Measurement } from "./measure.ts";
+import { externalTable } from "./external/external_report.ts";
 import { middle, type Results, select } from "./results.ts";
 import { pageTable } from "./page/page_report.ts";
 import { lifeTable } from "./life/life_report.ts";
@@ -54,6 +55,7 @@ export function report(results: Results): string {
     ...callbackTable(results.callbacks),
     ...pageTable(results.pages),
     ...lifeTable(results.lives),
+    ...externalTable(results.externals),
     ...targetTable(results),
   ].join("\n") + "\n";
 }

@@ -29,6 +29,7 @@ function run(stolen: number | null, loadBefore: number, scans: ScanMeasurement[]
       pools: [],
       ownLoad: false,
       database: null,
+      postgres: [],
     },
     pools: {},
     measurements: [],
@@ -38,6 +39,7 @@ function run(stolen: number | null, loadBefore: number, scans: ScanMeasurement[]
     scans,
     callbacks: [],
     lives: [],
+    externals: [],
   };
 }
 

@@ -6,6 +6,7 @@
 
 import type { BulkMeasurement } from "./bulk.ts";
 import type { CallbackMeasurement } from "./callbacks/measure_callbacks.ts";
+import type { ExternalMeasurement } from "./external/measure_external.ts";
 import type { ListMeasurement } from "./lists.ts";
 import type { LifeMeasurement } from "./life/measure_life.ts";
 import type { Machine } from "./machine.ts";
@@ -33,6 +34,7 @@ export interface Results {
   readonly scans: ScanMeasurement[];
   readonly callbacks: CallbackMeasurement[];
   readonly lives: LifeMeasurement[];
+  readonly externals: ExternalMeasurement[];
 }
 
 /** Which measurements are meant. */

@@ -5,6 +5,7 @@
  */
 
 import { callbackVerdicts } from "./callbacks/callback_report.ts";
+import { externalFigures } from "./external/external_report.ts";
 import type { ListMeasurement } from "./lists.ts";
 import { pageVerdicts } from "./page/page_report.ts";
 import { ratio, type Results } from "./results.ts";
@@ -82,7 +83,12 @@ export function verdicts(results: Results): readonly Verdict[] {
   ];
   const scans = scanFigures(results.scans);
   return [
-    ...[...least, ...scans.least, ...lifeFigures(results.lives)].map(([name, value, target]) => ({
+    ...[
+      ...least,
+      ...scans.least,
+      ...lifeFigures(results.lives),
+      ...externalFigures(results.externals),
+    ].map(([name, value, target]) => ({
       name,
       value,
       target,

@@ -34,12 +34,17 @@ const LEAST_VERSION = 15;
 /** Time that a server may take to answer, milliseconds. */
 const BOUND_MS = 180_000;
 
-/** Folder of the newest server's programs; null where no server of version 15 or later is. */
-function findDebianPostgres(): string | null {
-  const versions = namesIn(VERSIONS).map(Number).filter((version) => version >= LEAST_VERSION);
+/** Folders of the installed servers' programs, newest first. */
+export function debianServers(leastVersion: number): readonly string[] {
+  const versions = namesIn(VERSIONS).map(Number).filter((version) => version >= leastVersion);
   return versions.toSorted((a, b) => b - a).map((version) => `${VERSIONS}/${version}/bin`)
     // the package of the client programs has the same folder
-    .find((folder) => namesIn(folder).includes("postgres")) ?? null;
+    .filter((folder) => namesIn(folder).includes("postgres"));
+}
+
+/** Folder of the newest server's programs; null where no server of version 15 or later is. */
+function findDebianPostgres(): string | null {
+  return debianServers(LEAST_VERSION)[0] ?? null;
 }
 
 function namesIn(folder: string): string[] {
@@ -60,9 +65,10 @@ export function testNeedingDebianPostgres(): typeof Deno.test.ignore {
   return Deno.test.ignore;
 }
 
-/** The programs of Debian's newest server. */
-export function debianBinaries(): PostgresBinaries {
-  const folder = findDebianPostgres();
+/** The programs of a server; by default of Debian's newest one. */
+export function debianBinaries(
+  folder: string | null = findDebianPostgres(),
+): PostgresBinaries {
   if (folder === null) throw new Error("Cannot start Debian's PostgreSQL as there is none");
   return {
     initdb: join(folder, "initdb"),
@@ -88,14 +94,19 @@ export type TestServer = Pick<
   "url" | "folder" | "port" | "pid" | "stop"
 >;
 
-/** Starts Debian's server on the cluster of a data folder, which is made at the first start. */
+/**
+ * Starts a server with default settings on the cluster of a data folder, which is made at the first start.
+ *
+ * @param programs folder of its programs; by default those of Debian's newest server
+ */
 export async function startDebianPostgres(
   dataDir: string,
   settings: Settings,
+  programs?: string,
 ): Promise<TestServer> {
   const existing = await existingCluster(dataDir);
   const user = await serverUser(existing);
-  const binaries = debianBinaries();
+  const binaries = debianBinaries(programs);
   const folder = existing ?? await createCluster(dataDir, user, binaries, false);
   const password = await clusterPassword(dataDir);
   const cluster: Cluster = { folder: await Deno.realPath(folder), password, user, binaries };

@@ -42,12 +42,14 @@ export interface PrivateCluster extends AsyncDisposable {
  * @param options.settings PostgreSQL settings; fsync is on unless they say otherwise
  * @param options.migrated whether the migrations are applied; default true
  * @param options.binaries default `embedded`
+ * @param options.programs where `debian` finds its programs; default: the newest version that is installed
  */
 export async function privateCluster(
   options: {
     readonly settings?: Settings;
     readonly migrated?: boolean;
     readonly binaries?: Binaries;
+    readonly programs?: string;
   } = {},
 ): Promise<PrivateCluster> {
   const { binaries = "embedded" } = options;
@@ -55,7 +57,7 @@ export async function privateCluster(
   await Deno.chmod(dataDir, 0o755);
   const start = (): Promise<TestServer> =>
     binaries === "debian"
-      ? startDebianPostgres(dataDir, options.settings ?? {})
+      ? startDebianPostgres(dataDir, options.settings ?? {}, options.programs)
       : startEmbeddedPostgres({
         dataDir,
         supervise: false,
