@@ -14,7 +14,13 @@ import { openTransport } from "./open_transport.ts";
 import { type PoolFigures, PoolState } from "./pool_state.ts";
 import { type AskHost, PrimaryFinder } from "./primary_finder.ts";
 import type { ReadPace } from "./read_pace.ts";
-import { judgeSession, LOOKING_UP, PINNED, PREPARATION } from "./session_settings.ts";
+import {
+  judgeSession,
+  LOOKING_UP,
+  PINNED,
+  preparation,
+  startupOptions,
+} from "./session_settings.ts";
 
 const log = getLogger(["engine", "database"]);
 
@@ -123,6 +129,11 @@ function open(database: DatabaseUrl, options: ConnectOptions, finder: PrimaryFin
   const connections = new Set<DatabaseConnection>();
   const statementTimeoutMs = options.statementTimeoutMs ?? 30_000;
   const connectTimeoutMs = options.connectTimeoutMs ?? 3_000;
+  const session: Readonly<Record<string, string>> = {
+    ...PINNED,
+    ...(options.looksUpOnly === true ? LOOKING_UP : {}),
+    statement_timeout: String(statementTimeoutMs),
+  };
   const needs = {
     primary: database.writable,
     writes: database.writable && !(options.readsOnly ?? false),
@@ -133,7 +144,7 @@ function open(database: DatabaseUrl, options: ConnectOptions, finder: PrimaryFin
     open: (signal) => openAny(database, first, finder, signal),
     silenceMs: options.silenceMs ??
       (statementTimeoutMs === 0 ? null : statementTimeoutMs + SILENCE_MARGIN_MS),
-    preparation: PREPARATION,
+    preparation: preparation(session),
     judge: (answer) => judgeSession(answer, needs),
     replaced: finder,
     pace: options.pace ?? null,
@@ -149,13 +160,6 @@ function open(database: DatabaseUrl, options: ConnectOptions, finder: PrimaryFin
   if (finder !== null) {
     finder.onReplaced = (primary) => connections.forEach((one) => one.leaveAllBut(primary));
   }
-  const session: Record<string, string> = {
-    ...PINNED,
-    ...(options.looksUpOnly === true ? LOOKING_UP : {}),
-    application_name: options.applicationName ?? "engine",
-    // as text: the library leaves a number 0 out, and the role's own bound would count
-    statement_timeout: String(statementTimeoutMs),
-  };
   // what the library's types do not know
   const driver = (size: number, unknown: Readonly<Record<string, unknown>>) =>
     postgres(database.url, {
@@ -169,7 +173,10 @@ function open(database: DatabaseUrl, options: ConnectOptions, finder: PrimaryFin
       // The library's own back-off grows to 20 s; a server that returns must be used within 2 s.
       backoff: () => RECONNECT_MS / 1_000,
       onnotice: (notice) => log.debug("notice: {message}", { message: notice.message ?? "" }),
-      connection: session,
+      connection: {
+        application_name: options.applicationName ?? "engine",
+        options: startupOptions(session),
+      },
     });
   const sql = guardTransactions(
     driver(max, {

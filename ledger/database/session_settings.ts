@@ -89,11 +89,28 @@ const DURABLE: Readonly<Record<string, string>> = {
 };
 
 /**
- * Asked at the beginning of each session. It pins what depends on the server: a commit is never
- * weaker than `synchronous_commit = on`, and `remote_apply` stays; `transaction_timeout` exists since
- * PostgreSQL 17. The answer is read by {@linkcode judgeSession}.
+ * Settings as the startup parameter `options`: in force before the first statement, whatever the role's
+ * own time-outs are. It is one parameter, so that a pooler, which refuses those that it does not know,
+ * has one to leave out.
  */
-export const PREPARATION = `SELECT concat_ws(',',
+export function startupOptions(settings: Readonly<Record<string, string>>): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${value.replaceAll(/[\\ ]/g, "\\$&")}`).join(" ");
+}
+
+/**
+ * Asked at the beginning of each session. It sets everything again, as a pooler between may have left
+ * {@linkcode startupOptions} out, and then what depends on the server: a commit is never weaker than
+ * `synchronous_commit = on`, and `remote_apply` stays; `transaction_timeout` exists since PostgreSQL 17.
+ * The last answer is read by {@linkcode judgeSession}.
+ */
+export function preparation(settings: Readonly<Record<string, string>>): string {
+  const pinned = Object.entries(settings)
+    .map(([name, value]) => `pg_catalog.set_config('${name}', '${value}', false)`);
+  return `SELECT ${pinned.join(",\n  ")};\n${QUESTION}`;
+}
+
+const QUESTION = `SELECT pg_catalog.concat_ws(',',
   'recovery=' || pg_catalog.pg_is_in_recovery(),
   'read_only=' || pg_catalog.current_setting('transaction_read_only'),
   ${
@@ -117,7 +134,7 @@ export interface SessionNeeds {
 }
 
 /**
- * Judges the answer to {@linkcode PREPARATION}.
+ * Judges the answer to {@linkcode preparation}.
  *
  * @returns why the session must not be used, or null
  */

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { judgeSession, PINNED } from "../../ledger/database/session_settings.ts";
+import { judgeSession, LOOKING_UP, PINNED } from "../../ledger/database/session_settings.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
@@ -80,6 +80,82 @@ test("no default of a role or a database changes a session", async () => {
     await admin.unsafe(`DROP ROLE ${role}`);
   }
 });
+
+test("a pooler that leaves the startup options out changes no session either", async () => {
+  const { testDatabase } = await import("../support/database.ts");
+  await using database = await testDatabase({ migrated: false });
+  const admin = database.connect({ max: 1 });
+  const name = new URL(database.url).pathname.slice(1);
+  // those that would end the session before its first statement are for a pooler's own settings
+  const settings = Object.entries(HOSTILE).filter(([setting]) => !setting.includes("_timeout"));
+  for (const [setting, value] of settings) {
+    await admin.unsafe(`ALTER DATABASE ${name} SET ${setting} = '${value}'`);
+  }
+  await using pooler = openPooler(database.url);
+  const { connect } = await import("../../ledger/database/connect.ts");
+  for (const looksUpOnly of [false, true]) {
+    const sql = connect(pooler.url, { max: 1, looksUpOnly, statementTimeoutMs: 7_000 });
+    const now = new Map(
+      (await sql<{ name: string; setting: string }[]>`
+        SELECT lower(name) AS name, current_setting(name) AS setting FROM pg_settings`)
+        .map(({ name, setting }) => [name, setting]),
+    );
+    const wanted = { ...PINNED, ...(looksUpOnly ? LOOKING_UP : {}), statement_timeout: "7s" };
+    const wrong = Object.entries(wanted).filter(([setting, value]) => {
+      const found = now.get(setting.toLowerCase());
+      // a time is shown with its unit
+      return found !== value && !found?.startsWith(value) && found !== "1min";
+    });
+    assertEquals(wrong, []);
+    assertEquals(now.get("synchronous_commit"), "on");
+    await sql.end();
+  }
+  assert(pooler.leftOut > 0, "no options were sent, so that none were left out");
+});
+
+/** A pooler in front of a server that forwards everything but the startup parameter `options`. */
+function openPooler(
+  serverUrl: string,
+): AsyncDisposable & { readonly url: string; readonly leftOut: number } {
+  const { hostname, port } = new URL(serverUrl);
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  let leftOut = 0;
+  const serve = async (client: Deno.TcpConn) => {
+    const server = await Deno.connect({ hostname, port: Number(port) });
+    const buffer = new Uint8Array(65_536);
+    const length = await client.read(buffer) ?? 0;
+    const texts = new TextDecoder().decode(buffer.subarray(8, length)).split("\0");
+    const at = texts.indexOf("options");
+    if (at >= 0) leftOut += texts.splice(at, 2).length;
+    const body = new TextEncoder().encode(texts.join("\0"));
+    const message = new Uint8Array(8 + body.length);
+    message.set(buffer.subarray(4, 8), 4);
+    message.set(body, 8);
+    new DataView(message.buffer).setUint32(0, message.length);
+    const writer = server.writable.getWriter();
+    await writer.write(message);
+    writer.releaseLock();
+    await Promise.allSettled([
+      client.readable.pipeTo(server.writable),
+      server.readable.pipeTo(client.writable),
+    ]);
+  };
+  const serving: Promise<void>[] = [];
+  const accepting = (async () => {
+    for await (const client of listener) serving.push(serve(client));
+  })();
+  return {
+    url: Object.assign(new URL(serverUrl), { host: `127.0.0.1:${listener.addr.port}` }).href,
+    get leftOut() {
+      return leftOut;
+    },
+    [Symbol.asyncDispose]: async () => {
+      listener.close();
+      await accepting;
+      await Promise.all(serving);
+    },
+  };
+}
 
 /** Funds an account and withdraws from it, through the journal. */
 async function withdrawOnce(url: string): Promise<void> {
