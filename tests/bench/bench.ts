@@ -17,6 +17,7 @@ import { showWarnings } from "./logging.ts";
 import { measureLists } from "./lists.ts";
 import { measureLife } from "./life/measure_life.ts";
 import { type Case, measure } from "./measure.ts";
+import { measureOverload } from "./overload/measure_overload.ts";
 import { type Options, parseOptions, USAGE } from "./options.ts";
 import { report } from "./report.ts";
 import type { Results } from "./results.ts";
@@ -74,6 +75,7 @@ async function run(options: Options): Promise<void> {
     callbacks: [],
     lives: [],
     externals: [],
+    overloads: [],
   };
   const servers = await startServers(stack, cluster, generator, options, results);
   await using _progress = {
@@ -90,6 +92,9 @@ async function run(options: Options): Promise<void> {
   }
   if (options.sections.has("external")) {
     results.externals.push(...await measureExternal({ cluster, generator, options, note }));
+  }
+  if (options.sections.has("overload")) {
+    results.overloads.push(...await measureOverload({ cluster, generator, options, note }));
   }
   await checkBooks(cluster, servers, options);
   if (options.sections.has("life")) {

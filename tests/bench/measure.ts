@@ -17,6 +17,8 @@ export type Case = "hot" | "spread";
 /** One case on one side, to be measured. */
 export interface Task {
   readonly side: Side;
+  /** Name of the database; by default that of the side. */
+  readonly database?: string;
   readonly case: Case;
   readonly connections: number;
   readonly seconds: number;
@@ -50,7 +52,7 @@ export async function measure(
   server: ServerProcess,
   task: Task,
 ): Promise<Measurement> {
-  const { sql } = await cluster.database(task.side);
+  const { sql } = await cluster.database(task.database ?? task.side);
   const before = await server.settled();
   const rowsBefore = await countRows(sql);
   const databaseBefore = await serverTimeUs(cluster.pid);

@@ -22,13 +22,14 @@ export const SECTIONS = [
   "deposits",
   "life",
   "external",
+  "overload",
 ] as const;
 
 /** One of {@linkcode SECTIONS}. */
 export type Section = (typeof SECTIONS)[number];
 
 /** Parts that a quick run leaves out. */
-const SLOW: readonly Section[] = ["disk", "lists", "external"];
+const SLOW: readonly Section[] = ["disk", "lists", "external", "overload"];
 
 /** Settings of a run. */
 export interface Options {

@@ -8,6 +8,7 @@ import { callbackTable } from "./callbacks/callback_report.ts";
 import type { Case, Measurement } from "./measure.ts";
 import { externalTable } from "./external/external_report.ts";
 import { middle, type Results, select } from "./results.ts";
+import { overloadTable } from "./overload/overload_report.ts";
 import { pageTable } from "./page/page_report.ts";
 import { lifeTable } from "./life/life_report.ts";
 import { scanTable } from "./scan/scan_report.ts";
@@ -56,6 +57,7 @@ export function report(results: Results): string {
     ...pageTable(results.pages),
     ...lifeTable(results.lives),
     ...externalTable(results.externals),
+    ...overloadTable(results.overloads),
     ...targetTable(results),
   ].join("\n") + "\n";
 }

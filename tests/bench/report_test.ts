@@ -40,6 +40,7 @@ function run(stolen: number | null, loadBefore: number, scans: ScanMeasurement[]
     callbacks: [],
     lives: [],
     externals: [],
+    overloads: [],
   };
 }
 

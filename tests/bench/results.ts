@@ -12,6 +12,7 @@ import type { LifeMeasurement } from "./life/measure_life.ts";
 import type { Machine } from "./machine.ts";
 import type { Case, Measurement } from "./measure.ts";
 import type { Options } from "./options.ts";
+import type { OverloadMeasurement } from "./overload/measure_overload.ts";
 import type { PageMeasurement } from "./page/measure_page.ts";
 import type { ScanMeasurement } from "./scan/measure_scan.ts";
 import type { Side } from "./side.ts";
@@ -35,6 +36,7 @@ export interface Results {
   readonly callbacks: CallbackMeasurement[];
   readonly lives: LifeMeasurement[];
   readonly externals: ExternalMeasurement[];
+  readonly overloads: OverloadMeasurement[];
 }
 
 /** Which measurements are meant. */

@@ -14,6 +14,8 @@ import { Journal } from "../../actors/journal/journal.ts";
 import type { Merchants } from "../../actors/merchant/merchants.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import { createApi } from "../../api/app.ts";
+import { serve } from "../../app/http/serve.ts";
+import type { Bindings } from "../../api/http/serve.ts";
 import { createSessionTokens } from "../../api/http/session_token.ts";
 import { isTronAddress } from "../../chains/tron/address.ts";
 import type { BlockAnswer } from "../../chains/chain.ts";
@@ -38,7 +40,7 @@ const callbackSecrets = await createSecretBox("the key of callback secrets, in t
 const READ_POOL = 10;
 const JOURNAL_POOL = 4;
 
-type Fetch = (request: Request, info: Deno.ServeHandlerInfo) => Response | Promise<Response>;
+type Fetch = (request: Request, bindings: Bindings) => Response | Promise<Response>;
 
 interface Program {
   readonly fetch: Fetch;
@@ -96,7 +98,7 @@ function withInterface(sql: Sql, merchants: Merchants, batches: () => number): P
     wakeWebhooks: () => {},
   });
   return {
-    fetch: (request, info) => api.fetch(request, { remoteAddr: info.remoteAddr }),
+    fetch: (request, bindings) => api.fetch(request, bindings),
     created: async () => {
       const metric = registry.getSingleMetric("http_requests_total");
       if (!(metric instanceof Counter)) throw new Error("Cannot count answers as nothing does");
@@ -147,14 +149,35 @@ const args: ServeArgs = JSON.parse(Deno.args[0] ?? "null");
 const program = await open(args);
 let inFlight = 0;
 const listen = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
-const server = Deno.serve(listen, async (request, info) => {
+const fetchCounted: Fetch = async (request, bindings) => {
   inFlight++;
   try {
-    return await program.fetch(request, info);
+    return await program.fetch(request, bindings);
   } finally {
     inFlight--;
   }
-});
+};
+
+/** The service's listener on a free port; what comes over loopback counts as a proxy's. */
+async function openDoor(): Promise<string> {
+  const settings = {
+    ...{ host: "127.0.0.1", port: 0, publicUrl: null, ops: null, descriptors: 16_384 },
+    trustedProxies: ["127.0.0.1"],
+    connections: { total: 4_096, perAddress: 256 },
+  };
+  const serving = await serve(settings, () => ({ merchants: { fetch: fetchCounted }, ops: null }));
+  if (!serving.ok) throw new Error(`Cannot listen as ${serving.fault}`);
+  return serving.server.baseUrl;
+}
+
+/** Deno's own listener. */
+function openBare(): string {
+  const server = Deno.serve(
+    listen,
+    (request, { remoteAddr }) => fetchCounted(request, { remoteAddr }),
+  );
+  return `http://127.0.0.1:${server.addr.port}`;
+}
 const figures = Deno.serve(listen, async () => {
   const { user, system } = process.cpuUsage();
   const now: Figures = {
@@ -167,7 +190,7 @@ const figures = Deno.serve(listen, async () => {
   return Response.json(now);
 });
 const serving: Serving = {
-  url: `http://127.0.0.1:${server.addr.port}`,
+  url: args.behindDoor === true ? await openDoor() : openBare(),
   figuresUrl: `http://127.0.0.1:${figures.addr.port}`,
 };
 // deno-lint-ignore no-console -- the bench reads it

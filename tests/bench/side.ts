@@ -27,6 +27,8 @@ export interface ServeArgs {
   readonly databaseUrl: string;
   /** Connections of a baseline; the journal has the service's own pools. */
   readonly pool: number;
+  /** True where the service's own listener is in front, with its bounds; default false. */
+  readonly behindDoor?: boolean;
 }
 
 /** First line that `serve.ts` prints, as JSON. */

@@ -7,6 +7,7 @@
 import { callbackVerdicts } from "./callbacks/callback_report.ts";
 import { externalFigures } from "./external/external_report.ts";
 import type { ListMeasurement } from "./lists.ts";
+import { overloadFigures } from "./overload/overload_report.ts";
 import { pageVerdicts } from "./page/page_report.ts";
 import { ratio, type Results } from "./results.ts";
 import { lifeFigures } from "./life/life_report.ts";
@@ -82,19 +83,21 @@ export function verdicts(results: Results): readonly Verdict[] {
     ["p50 of D / p50 of A, one connection (at most)", 1 / slowness("hot", 1, "p50"), 0.6],
   ];
   const scans = scanFigures(results.scans);
+  const overload = overloadFigures(results.overloads);
   return [
     ...[
       ...least,
       ...scans.least,
       ...lifeFigures(results.lives),
       ...externalFigures(results.externals),
+      ...overload.least,
     ].map(([name, value, target]) => ({
       name,
       value,
       target,
       isMet: value >= target,
     })),
-    ...[...most, ...scans.most].map(([name, value, target]) => ({
+    ...[...most, ...scans.most, ...overload.most].map(([name, value, target]) => ({
       name,
       value,
       target,

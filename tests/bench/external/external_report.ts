@@ -41,7 +41,7 @@ export function externalTable(found: readonly ExternalMeasurement[]): string[] {
   });
 }
 
-/** What each server should reach at least. */
+/** The least that each server should reach. */
 export function externalFigures(
   found: readonly ExternalMeasurement[],
 ): readonly (readonly [string, number, number])[] {
