@@ -18,6 +18,7 @@ import { POLL_SPACING_MS } from "./hosted_page/status.ts";
 import { type Answer, toResponse, writeSmall } from "./http/answer.ts";
 import { addressOf } from "./http/authenticate.ts";
 import { isHost } from "./http/client_address.ts";
+import { admitChanges } from "./http/change_places.ts";
 import type { ApiContext, ApiDeps } from "./http/context.ts";
 import { type Bindings, type Env, serve } from "./http/serve.ts";
 import { internalError, malformedHost, methodNotAllowed, notFound } from "./http/errors.ts";
@@ -49,7 +50,9 @@ export interface Api {
  *   address of their own, see {@linkcode createOps}
  */
 export function createApi(deps: ApiDeps, routes: readonly Route[] = ROUTES): Api {
-  return appOf(routes, contextOf(deps), createRequestMetrics(deps.registry));
+  const context = contextOf(deps);
+  const { fetch } = appOf(routes, context, createRequestMetrics(deps.registry));
+  return { fetch: admitChanges(fetch, deps.registry, context.transportHeaders) };
 }
 
 /** Health and metrics alone, for an address that only operators reach. */
