@@ -60,8 +60,10 @@ function isGapless(filter: ListFilter): boolean {
  * CTE `anchor (seq, below)`: rows of the page with the sum of their pair's effects in all buckets
  * before theirs. Of a gapless page only the newest row of each pair: the others follow from it.
  */
-function anchors({ sql, merchantId, summedBuckets }: ListQuery, isGapless: boolean): Fragment {
-  const own = sql`x.merchant_id = ${merchantId} AND x.list = 'transaction'`;
+function anchors(
+  { sql, merchantId, summedBuckets, buckets }: ListQuery,
+  isGapless: boolean,
+): Fragment {
   const wanted = isGapless
     ? sql`SELECT DISTINCT ON (currency, network) seq, currency, network FROM page
           ORDER BY currency, network, seq DESC`
@@ -72,19 +74,19 @@ function anchors({ sql, merchantId, summedBuckets }: ListQuery, isGapless: boole
       SELECT c.large_bucket, k.currency, k.network, sum(k.effect) AS effect
       FROM large_bucket c CROSS JOIN LATERAL (
         SELECT x.currency, x.network, x.effect FROM book.list_large_bucket x
-        WHERE ${own} AND x.large_bucket < c.large_bucket
+        WHERE x.merchant_id = ${merchantId} AND x.list = 'transaction'
+          AND x.large_bucket < c.large_bucket
         UNION ALL
-        SELECT x.currency, x.network, x.effect FROM book.list_bucket x
-        WHERE ${own} AND x.bucket >= ${summedBuckets} * 256
-          AND x.bucket < c.large_bucket * 256) k
+        SELECT r.currency, r.network, r.effect FROM ${buckets}
+        WHERE r.bucket >= ${summedBuckets} * 256 AND r.bucket < c.large_bucket * 256) k
       GROUP BY 1, 2, 3),
     buckets_below AS MATERIALIZED (
       SELECT * FROM (
         SELECT k.bucket, k.currency, k.network, sum(sum(k.effect)) OVER (
             PARTITION BY c.large_bucket, k.currency, k.network ORDER BY k.bucket) - sum(k.effect) AS effect
         FROM large_bucket c CROSS JOIN LATERAL (
-          SELECT x.bucket, x.currency, x.network, x.effect FROM book.list_bucket x
-          WHERE ${own} AND x.bucket >= c.large_bucket * 256 AND x.bucket < (c.large_bucket + 1) * 256 OFFSET 0) k
+          SELECT r.bucket, r.currency, r.network, r.effect FROM ${buckets}
+          WHERE r.bucket >= c.large_bucket * 256 AND r.bucket < (c.large_bucket + 1) * 256 OFFSET 0) k
         GROUP BY c.large_bucket, k.bucket, k.currency, k.network) b
       -- a kept plan expects few and joins them row by row: only those that are wanted
       WHERE b.bucket = ANY (ARRAY(SELECT DISTINCT (seq - 1) / 250 FROM picked))),

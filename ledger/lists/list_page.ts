@@ -140,7 +140,7 @@ function pageByBuckets(query: ListQuery, offset: number, limit: number): Fragmen
     ? sql`SELECT low AS bucket, n FROM near JOIN span USING (low, high)`
     : sql`
       SELECT k.bucket, sum(k.count) AS n FROM near s CROSS JOIN LATERAL (
-        SELECT r.bucket, r.count FROM book.list_bucket r
+        SELECT r.bucket, r.count FROM ${query.buckets}
         WHERE ${query.bucketConditions} AND r.bucket >= s.low AND r.bucket < s.high OFFSET 0) k
       GROUP BY k.bucket HAVING sum(k.count) > 0`;
   return sql`bucket AS MATERIALIZED (${bucket}),

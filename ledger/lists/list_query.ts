@@ -1,6 +1,7 @@
 /**
  * A merchant's list under a filter, as SQL fragments. Counts and sums of a list are in buckets: per 250
- * rows, and per 256 of these where they have all their rows (64,000), each by pair, status and type.
+ * rows, and per 256 of these where they have all their rows (64,000), each by pair, status and type. The
+ * rows after the last full bucket are counted by the statement that reads.
  *
  * @module
  */
@@ -132,6 +133,16 @@ export class ListQuery {
     });
   }
 
+  /** Every bucket of the list, the one that is not full yet included; for a FROM, as `r`. */
+  get buckets(): Fragment {
+    const { sql } = this;
+    return sql`(
+      SELECT b.* FROM book.list_bucket b
+      WHERE b.merchant_id = ${this.merchantId} AND b.list = ${this.#list}
+      UNION ALL
+      SELECT * FROM book.last_bucket(${this.#list}, ${this.merchantId})) r`;
+  }
+
   /** Number of large buckets of the list that are summed; a scalar. */
   get summedBuckets(): Fragment {
     return this.sql`coalesce((SELECT s.large_buckets FROM book.list_summed s
@@ -153,7 +164,7 @@ export class ListQuery {
         SELECT r.large_bucket * 256 AS low, r.large_bucket * 256 + 256 AS high, ${sums}
         FROM book.list_large_bucket r WHERE ${where}
         UNION ALL
-        SELECT r.bucket, r.bucket + 1, ${sums} FROM book.list_bucket r
+        SELECT r.bucket, r.bucket + 1, ${sums} FROM ${this.buckets}
         WHERE ${where} AND r.bucket >= ${this.summedBuckets} * 256)`;
     }
     const summed = { transaction: "r.effect", charge: "r.amount" }[this.#list as string];
@@ -164,7 +175,7 @@ export class ListQuery {
         SELECT DISTINCT e.bucket FROM bounds b,
           LATERAL (VALUES ((b.low - 1) / 250), ((b.high - 1) / 250)) e(bucket) WHERE b.low <= b.high),
       counts AS MATERIALIZED (
-        SELECT r.bucket AS low, r.bucket + 1 AS high, ${sums} FROM book.list_bucket r CROSS JOIN bounds b
+        SELECT r.bucket AS low, r.bucket + 1 AS high, ${sums} FROM ${this.buckets} CROSS JOIN bounds b
         WHERE ${where} AND r.bucket > (b.low - 1) / 250 AND r.bucket < (b.high - 1) / 250
         UNION ALL
         SELECT c.bucket, c.bucket + 1, r.currency, r.network, ${type}, 1, ${effect}

@@ -82,8 +82,9 @@ CREATE TABLE book.margin_day (
 CREATE INDEX margin_day_of_beneficiary ON book.margin_day (beneficiary, day) WHERE beneficiary <> merchant_id;
 CREATE TRIGGER margin_is_written_once BEFORE UPDATE OR DELETE ON book.margin FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
 
--- Counts and sums per 250 rows of a list, kept in the commits that change the rows: fewer, and the
--- sums were many; more, and a page whose rows lie far apart would read too many others. `effect` sums what a
+-- Counts and sums per 250 rows of a list: fewer, and the sums were many; more, and a page whose rows lie far
+-- apart would read too many others. The commit that writes the last row of a bucket adds it up; later ones that
+-- change a row of it keep it. The rows after the last full bucket are counted when they are read. `effect` sums what a
 -- transaction does to available, and the amounts of charges. Only charges have no status, only
 -- transactions and charges have a type: '' otherwise.
 CREATE TABLE book.list_bucket (
@@ -98,6 +99,44 @@ CREATE TABLE book.list_bucket (
   effect      numeric(58,18) NOT NULL DEFAULT 0,
   PRIMARY KEY (merchant_id, list, bucket, currency, network, status, type)
 ) WITH (fillfactor = 50);
+
+-- Counts and sums of a merchant's list from one bucket to before another, from the rows themselves.
+CREATE FUNCTION book.count_rows(p_list text, p_merchant_id text, p_from bigint, p_until bigint)
+RETURNS SETOF book.list_bucket LANGUAGE plpgsql STABLE ROWS 5 AS $$
+BEGIN
+  CASE p_list
+    WHEN 'withdrawal' THEN RETURN QUERY
+      SELECT r.merchant_id, p_list, (r.seq - 1) / 250, r.currency, r.network, r.status, '', count(*)::int, 0::numeric(58,18)
+      FROM book.withdrawal r WHERE r.merchant_id = p_merchant_id AND r.seq > p_from * 250 AND r.seq <= p_until * 250
+      GROUP BY 1, 3, 4, 5, 6;
+    WHEN 'deposit' THEN RETURN QUERY
+      SELECT r.merchant_id, p_list, (r.seq - 1) / 250, r.currency, r.network, r.status, '', count(*)::int, 0::numeric(58,18)
+      FROM book.deposit r WHERE r.merchant_id = p_merchant_id AND r.seq > p_from * 250 AND r.seq <= p_until * 250
+      GROUP BY 1, 3, 4, 5, 6;
+    WHEN 'settlement' THEN RETURN QUERY
+      SELECT r.merchant_id, p_list, (r.seq - 1) / 250, r.currency, r.network, r.status, '', count(*)::int, 0::numeric(58,18)
+      FROM book.settlement r WHERE r.merchant_id = p_merchant_id AND r.seq > p_from * 250 AND r.seq <= p_until * 250
+      GROUP BY 1, 3, 4, 5, 6;
+    WHEN 'transaction' THEN RETURN QUERY
+      SELECT r.merchant_id, p_list, (r.seq - 1) / 250, r.currency, r.network, r.status, r.type, count(*)::int, sum(r.effect)::numeric(58,18)
+      FROM book.transaction r WHERE r.merchant_id = p_merchant_id AND r.seq > p_from * 250 AND r.seq <= p_until * 250
+      GROUP BY 1, 3, 4, 5, 6, 7;
+    WHEN 'charge' THEN RETURN QUERY
+      SELECT r.merchant_id, p_list, (r.seq - 1) / 250, r.currency, r.network, '', r.type, count(*)::int, sum(r.amount)::numeric(58,18)
+      FROM book.charge r WHERE r.merchant_id = p_merchant_id AND r.seq > p_from * 250 AND r.seq <= p_until * 250
+      GROUP BY 1, 3, 4, 5, 7;
+  END CASE;
+END $$;
+
+-- The rows of a list after its last full bucket, as a bucket of their own.
+CREATE FUNCTION book.last_bucket(p_list text, p_merchant_id text) RETURNS SETOF book.list_bucket
+LANGUAGE sql STABLE ROWS 5 AS $$
+  SELECT b.* FROM book.account a
+  CROSS JOIN LATERAL (SELECT CASE p_list WHEN 'deposit' THEN a.deposit_seq WHEN 'withdrawal' THEN a.withdrawal_seq
+    WHEN 'transaction' THEN a.transaction_seq WHEN 'charge' THEN a.charge_seq ELSE a.settlement_seq END / 250 AS bucket) l
+  CROSS JOIN LATERAL book.count_rows(p_list, a.merchant_id, l.bucket, l.bucket + 1) b
+  WHERE a.merchant_id = p_merchant_id
+$$;
 
 -- The same per 256 buckets (64,000 rows), so that a page, a total and a running balance cost the same
 -- at row one million as at row one. A large bucket is summed when it has all its rows; from then on the

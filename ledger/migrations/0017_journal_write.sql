@@ -144,46 +144,46 @@ BEGIN
     END IF;
   END IF;
 
-  -- 3. counts and sums of the lists: new rows, and images before and after of changed ones
-  IF cardinality(p_new_withdrawals) + cardinality(p_new_deposits) + cardinality(p_new_transactions)
-     + cardinality(p_new_settlements) + cardinality(p_charges) > 0 THEN
-    INSERT INTO book.list_bucket AS b (merchant_id, list, bucket, currency, network, status, type, count, effect)
-    SELECT merchant_id, list, (seq - 1) / 250, currency, network, status, type, count(*), sum(effect) FROM (
-      SELECT merchant_id, 'withdrawal' AS list, seq, currency, network, status, '' AS type, 0::numeric AS effect
-        FROM unnest(p_new_withdrawals) WHERE seq IS NOT NULL
-      UNION ALL SELECT merchant_id, 'deposit', seq, currency, network, status, '', 0 FROM unnest(p_new_deposits)
-      UNION ALL SELECT merchant_id, 'transaction', seq, currency, network, status, type, effect FROM unnest(p_new_transactions)
-      UNION ALL SELECT merchant_id, 'settlement', seq, currency, network, status, '', 0 FROM unnest(p_new_settlements)
-      UNION ALL SELECT merchant_id, 'charge', seq, currency, network, '', type, amount FROM unnest(p_charges)) added
-    GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7
-    ON CONFLICT (merchant_id, list, bucket, currency, network, status, type)
-    DO UPDATE SET count = b.count + excluded.count, effect = b.effect + excluded.effect;
-  END IF;
+  -- 3. counts and sums of full buckets: images before and after of changed rows. Rows of the last bucket
+  --    are counted when they are read, and added up below when it is full.
   IF cardinality(p_withdrawals) + cardinality(p_deposits) + cardinality(p_transactions)
      + cardinality(p_settlements) > 0 THEN
     WITH change AS (
       SELECT c.merchant_id, 'withdrawal' AS list, c.seq, c.currency, c.network, c.status, '' AS type, 1 AS n, 0::numeric AS effect
-        FROM unnest(p_withdrawals) c WHERE c.seq IS NOT NULL
+        FROM unnest(p_withdrawals) c JOIN book.account a ON a.merchant_id = c.merchant_id
+        WHERE c.seq <= a.withdrawal_seq / 250 * 250
       UNION ALL
       SELECT o.merchant_id, 'withdrawal', o.seq, o.currency, o.network, o.status, '', -1, 0
-        FROM unnest(p_withdrawals) c JOIN book.withdrawal o ON o.id = c.id AND o.merchant_id IS NOT DISTINCT FROM c.merchant_id
-        -- those that have a seq, said so that no plan goes through the index of all seqs
-        WHERE o.settlement_id IS NULL
+        FROM unnest(p_withdrawals) c JOIN book.account a ON a.merchant_id = c.merchant_id
+        JOIN book.withdrawal o ON o.id = c.id AND o.merchant_id IS NOT DISTINCT FROM c.merchant_id
+        WHERE c.seq <= a.withdrawal_seq / 250 * 250
       UNION ALL
-      SELECT c.merchant_id, 'deposit', c.seq, c.currency, c.network, c.status, '', 1, 0 FROM unnest(p_deposits) c
+      SELECT c.merchant_id, 'deposit', c.seq, c.currency, c.network, c.status, '', 1, 0
+        FROM unnest(p_deposits) c JOIN book.account a ON a.merchant_id = c.merchant_id
+        WHERE c.seq <= a.deposit_seq / 250 * 250
       UNION ALL
       SELECT o.merchant_id, 'deposit', o.seq, o.currency, o.network, o.status, '', -1, 0
-        FROM unnest(p_deposits) c JOIN book.deposit o ON o.id = c.id AND o.merchant_id IS NOT DISTINCT FROM c.merchant_id
+        FROM unnest(p_deposits) c JOIN book.account a ON a.merchant_id = c.merchant_id
+        JOIN book.deposit o ON o.id = c.id AND o.merchant_id IS NOT DISTINCT FROM c.merchant_id
+        WHERE c.seq <= a.deposit_seq / 250 * 250
       UNION ALL
-      SELECT c.merchant_id, 'transaction', c.seq, c.currency, c.network, c.status, c.type, 1, c.effect FROM unnest(p_transactions) c
+      SELECT c.merchant_id, 'transaction', c.seq, c.currency, c.network, c.status, c.type, 1, c.effect
+        FROM unnest(p_transactions) c JOIN book.account a ON a.merchant_id = c.merchant_id
+        WHERE c.seq <= a.transaction_seq / 250 * 250
       UNION ALL
       SELECT o.merchant_id, 'transaction', o.seq, o.currency, o.network, o.status, o.type, -1, -o.effect
-        FROM unnest(p_transactions) c JOIN book.transaction o ON o.merchant_id = c.merchant_id AND o.seq = c.seq
+        FROM unnest(p_transactions) c JOIN book.account a ON a.merchant_id = c.merchant_id
+        JOIN book.transaction o ON o.merchant_id = c.merchant_id AND o.seq = c.seq
+        WHERE c.seq <= a.transaction_seq / 250 * 250
       UNION ALL
-      SELECT c.merchant_id, 'settlement', c.seq, c.currency, c.network, c.status, '', 1, 0 FROM unnest(p_settlements) c
+      SELECT c.merchant_id, 'settlement', c.seq, c.currency, c.network, c.status, '', 1, 0
+        FROM unnest(p_settlements) c JOIN book.account a ON a.merchant_id = c.merchant_id
+        WHERE c.seq <= a.settlement_seq / 250 * 250
       UNION ALL
       SELECT o.merchant_id, 'settlement', o.seq, o.currency, o.network, o.status, '', -1, 0
-        FROM unnest(p_settlements) c JOIN book.settlement o ON o.id = c.id AND o.merchant_id IS NOT DISTINCT FROM c.merchant_id
+        FROM unnest(p_settlements) c JOIN book.account a ON a.merchant_id = c.merchant_id
+        JOIN book.settlement o ON o.id = c.id AND o.merchant_id IS NOT DISTINCT FROM c.merchant_id
+        WHERE c.seq <= a.settlement_seq / 250 * 250
     ), folded AS (
       SELECT merchant_id, list, (seq - 1) / 250 AS bucket, currency, network, status, type, sum(n) AS n, sum(effect) AS effect
       FROM change GROUP BY 1, 2, 3, 4, 5, 6, 7
@@ -334,6 +334,17 @@ BEGIN
   IF cardinality(p_charges) > 0 THEN
     INSERT INTO book.charge SELECT * FROM unnest(p_charges);
   END IF;
+  -- buckets that this batch has filled, from the rows themselves
+  INSERT INTO book.list_bucket
+  SELECT b.* FROM unnest(p_accounts) s JOIN book.account a ON a.merchant_id = s.merchant_id
+  CROSS JOIN LATERAL (VALUES
+    ('withdrawal', a.withdrawal_seq / 250, s.withdrawal_seq / 250),
+    ('deposit', a.deposit_seq / 250, s.deposit_seq / 250),
+    ('transaction', a.transaction_seq / 250, s.transaction_seq / 250),
+    ('charge', a.charge_seq / 250, s.charge_seq / 250),
+    ('settlement', a.settlement_seq / 250, s.settlement_seq / 250)) l(list, full_before, full_now)
+  CROSS JOIN LATERAL book.count_rows(l.list, s.merchant_id, l.full_before, l.full_now) b
+  WHERE l.full_now > l.full_before;
   IF cardinality(p_voided) > 0 THEN
     UPDATE book.outgoing o SET status = 'void', reason = v.reason, lease_until = NULL, updated_at = now()
     FROM unnest(p_voided) v WHERE o.id = v.id AND o.merchant_id = v.merchant_id AND o.status = v.from_status;

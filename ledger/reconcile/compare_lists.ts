@@ -7,8 +7,12 @@ export const LIST_CHECKS: readonly BookCheck[] = [
     scopes: ["full"],
     query: (sql) =>
       sql`
-      WITH counted AS (
-        SELECT merchant_id, list, (seq - 1) / 250 AS bucket, currency, network, status, type,
+      WITH last AS (
+        SELECT a.merchant_id, l.list, l.seq FROM book.account a
+        CROSS JOIN LATERAL (VALUES ('withdrawal', a.withdrawal_seq), ('deposit', a.deposit_seq),
+          ('settlement', a.settlement_seq), ('transaction', a.transaction_seq), ('charge', a.charge_seq)) l(list, seq)
+      ), counted AS (
+        SELECT merchant_id, list, (r.seq - 1) / 250 AS bucket, currency, network, status, type,
           count(*) AS count, sum(effect) AS effect
         FROM (
           SELECT merchant_id, 'withdrawal' AS list, seq, currency, network, status, '' AS type, 0::numeric AS effect
@@ -17,6 +21,7 @@ export const LIST_CHECKS: readonly BookCheck[] = [
           UNION ALL SELECT merchant_id, 'settlement', seq, currency, network, status, '', 0 FROM book.settlement
           UNION ALL SELECT merchant_id, 'charge', seq, currency, network, '', type, amount FROM book.charge
           UNION ALL SELECT merchant_id, 'transaction', seq, currency, network, status, type, effect FROM book.transaction) r
+        JOIN last USING (merchant_id, list) WHERE r.seq <= last.seq / 250 * 250
         GROUP BY 1, 2, 3, 4, 5, 6, 7
       )
       SELECT format('%s of %s, bucket %s, %s/%s %s%s', list, merchant_id, bucket, currency, network, status, type) AS subject,

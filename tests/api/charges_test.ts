@@ -12,6 +12,7 @@ import {
   until,
 } from "../support/books.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { sumBuckets } from "../support/list_buckets.ts";
 
 const test = testNeeding(DATABASE);
 const shared = testsOfOneApi("charges");
@@ -136,11 +137,8 @@ async function addCharges(api: TestApi, merchantId: string): Promise<readonly Ch
       ${charges.map((one) => one.network)}::text[], ${charges.map((one) => one.amount)}::text[],
       ${charges.map((one) => new Date(one.at).toISOString())}::text[]::timestamptz[])
       WITH ORDINALITY AS t(id, type, network, amount, created_at, n)`;
-  await api.sql`
-    INSERT INTO book.list_bucket (merchant_id, list, bucket, currency, network, status, type, count, effect)
-    SELECT merchant_id, 'charge', (seq - 1) / 250, currency, network, '', type, count(*), sum(amount)
-    FROM book.charge GROUP BY 1, 3, 4, 5, 7`;
   await api.sql`UPDATE book.account SET charge_seq = 400 WHERE merchant_id = ${merchantId}`;
+  await sumBuckets(api.sql, merchantId);
   return charges.toReversed();
 }
 

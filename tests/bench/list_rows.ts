@@ -8,6 +8,7 @@
 import type { Sql } from "../../ledger/database/connect.ts";
 import { sumLargeBuckets } from "../../ledger/lists/list_query.ts";
 import { SOMEWHERE } from "../support/books.ts";
+import { sumBuckets } from "../support/list_buckets.ts";
 
 /** Tables of the lists; their indexes are made after the rows, which takes half the time. */
 const TABLES = [
@@ -43,20 +44,7 @@ export async function fillLists(
   for (const { name } of indexes) await sql.unsafe(`DROP INDEX ${name}`);
   for (const [merchantId, rows] of merchants) await fill(sql, merchantId, rows);
   await Promise.all(indexes.map(({ text }) => sql.unsafe(text)));
-  await sql`
-    INSERT INTO book.list_bucket
-    SELECT merchant_id, list, (seq - 1) / 250, currency, network, status, type, count(*), sum(effect)
-    FROM (
-      SELECT merchant_id, 'deposit' AS list, seq, currency, network, status, '' AS type, 0::numeric AS effect
-      FROM book.deposit
-      UNION ALL SELECT merchant_id, 'withdrawal', seq, currency, network, status, '', 0 FROM book.withdrawal
-      UNION ALL SELECT merchant_id, 'settlement', seq, currency, network, status, '', 0 FROM book.settlement
-      UNION ALL SELECT merchant_id, 'transaction', seq, currency, network, status, type, effect FROM book.transaction
-      UNION ALL SELECT merchant_id, 'charge', seq, currency, network, '', type, amount FROM book.charge) r
-    WHERE merchant_id = ANY (${[...merchants.keys()]}::text[])
-    GROUP BY 1, 2, 3, 4, 5, 6, 7
-    ON CONFLICT (merchant_id, list, bucket, currency, network, status, type)
-    DO UPDATE SET count = excluded.count, effect = excluded.effect`;
+  for (const merchantId of merchants.keys()) await sumBuckets(sql, merchantId);
   while (await sumLargeBuckets(sql) > 0);
   await sql`
     INSERT INTO book.event_count SELECT merchant_id, bucket, status, type, sum(count)

@@ -7,6 +7,7 @@ import { booksFaults, SOMEWHERE } from "../support/books.ts";
 import { endPayout, pay, vanish } from "./support/chain.ts";
 import { issueAddress, openOffice, openShop, PAYOUT, type Shop } from "./support/shop.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { sumBuckets } from "../support/list_buckets.ts";
 
 const test = testNeeding(DATABASE);
 
@@ -52,18 +53,10 @@ async function fill(sql: Sql, merchantId: string): Promise<void> {
       CASE WHEN s = 'FAILED' THEN 0 WHEN i % 3 = 0 THEN -1.000001 ELSE 2.5 END, 0, ${at}
     FROM generate_series(1, ${ROWS}::int) i,
       LATERAL (SELECT CASE WHEN i % 499 = 0 THEN 'FAILED' ELSE 'CONFIRMED' END AS s) x`;
-  for (const list of ["deposit", "withdrawal", "settlement", "transaction"]) {
-    const isTransaction = list === "transaction";
-    const effect = isTransaction ? sql`sum(effect)` : sql`0`;
-    await sql`
-      INSERT INTO book.list_bucket
-      SELECT merchant_id, ${list}, (seq - 1) / 250, currency, network, status,
-        ${isTransaction ? sql`type` : sql`''`}, count(*), ${effect}
-      FROM ${sql(`book.${list}`)} WHERE merchant_id = ${merchantId} GROUP BY 1, 3, 4, 5, 6, 7`;
-  }
   await sql`
     UPDATE book.account SET deposit_seq = ${ROWS}, withdrawal_seq = ${ROWS},
       settlement_seq = ${ROWS}, transaction_seq = ${ROWS} WHERE merchant_id = ${merchantId}`;
+  await sumBuckets(sql, merchantId);
   await sql`
     INSERT INTO book.balance (merchant_id, currency, network, available, updated_at)
     SELECT merchant_id, currency, network, sum(effect), now() FROM book.transaction

@@ -90,15 +90,11 @@ test("every kind of tampering is told", async (t) => {
     [
       "a deposit without its row",
       "DELETE FROM book.deposit",
-      [
-        "every final transfer is booked",
-        "kept counts and sums are those of the lists",
-        "lists are numbered without gaps",
-      ],
+      ["every final transfer is booked", "lists are numbered without gaps"],
     ],
     [
-      "a count that is off",
-      "UPDATE book.list_bucket SET count = count + 1 WHERE list = 'withdrawal'",
+      "a count of a bucket that is not full",
+      "INSERT INTO book.list_bucket SELECT merchant_id, 'withdrawal', 0, 'USDT', 'TRX', 'PENDING', '', 1, 0 FROM book.withdrawal LIMIT 1",
       ["kept counts and sums are those of the lists"],
     ],
     [
@@ -109,7 +105,7 @@ test("every kind of tampering is told", async (t) => {
     [
       "a charge that is gone",
       "DELETE FROM book.charge WHERE seq = (SELECT max(seq) FROM book.charge)",
-      ["kept counts and sums are those of the lists", "lists are numbered without gaps"],
+      ["lists are numbered without gaps"],
     ],
     [
       "a margin that is larger",

@@ -77,13 +77,10 @@ const MOVE = `
     UPDATE book.balance SET available = available - $8, reserved = reserved + $9, updated_at = $5
     WHERE merchant_id = $1 AND currency = $6 AND network = $7
   ), lists AS (
-    INSERT INTO book.list_bucket AS b (merchant_id, list, bucket, currency, network, status, type, count, effect)
-    VALUES ($1, 'withdrawal', ($2::bigint - 1) / 250, $6, $7, 'PENDING', '', 1, 0),
-           ($1, 'transaction', ($3::bigint - 1) / 250, $6, $7, 'PENDING', 'WITHDRAWAL', 1, -$8::numeric),
-           ($1, 'charge', ($4::bigint - 2) / 250, $6, $7, '', 'WITHDRAWAL_COMMISSION', 1, $11::numeric),
-           ($1, 'charge', ($4::bigint - 1) / 250, $6, $7, '', 'NETWORK_FEE', 1, $12::numeric)
-    ON CONFLICT (merchant_id, list, bucket, currency, network, status, type)
-    DO UPDATE SET count = b.count + excluded.count, effect = b.effect + excluded.effect
+    INSERT INTO book.list_bucket
+    SELECT b.* FROM (VALUES ('withdrawal', $2::bigint, 1), ('transaction', $3::bigint, 1), ('charge', $4::bigint, 2)) l(list, last, n)
+    CROSS JOIN LATERAL book.count_rows(l.list, $1, (l.last - l.n) / 250, l.last / 250) b
+    WHERE l.last / 250 > (l.last - l.n) / 250
   )
   INSERT INTO book.system_balance AS b (account, currency, network, balance)
   VALUES ('commission/' || $10::text, $6, $7, $11::numeric), ('network_fee/' || $10::text, $6, $7, $12::numeric)

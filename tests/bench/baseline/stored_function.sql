@@ -72,16 +72,11 @@ BEGIN
     transaction_seq = x.transaction_seq + 1,
     charge_seq = x.charge_seq + (v_commission > 0)::int + (network_fee > 0)::int, last_at = v_at
   WHERE x.merchant_id = p_merchant_id;
-  INSERT INTO book.list_bucket AS b (merchant_id, list, bucket, currency, network, status, type, count, effect)
-  SELECT p_merchant_id, l.list, l.seq / 250, p_currency, p_network, l.status, l.type, 1, l.effect
-  FROM (VALUES ('withdrawal', a.withdrawal_seq, 'PENDING', '', 0),
-               ('transaction', a.transaction_seq, 'PENDING', 'WITHDRAWAL', -v_gross),
-               ('charge', a.charge_seq, '', 'WITHDRAWAL_COMMISSION', NULLIF(v_commission, 0)),
-               ('charge', a.charge_seq + (v_commission > 0)::int, '', 'NETWORK_FEE', NULLIF(network_fee, 0)))
-    l(list, seq, status, type, effect)
-  WHERE l.effect IS NOT NULL
-  ON CONFLICT (merchant_id, list, bucket, currency, network, status, type)
-  DO UPDATE SET count = b.count + excluded.count, effect = b.effect + excluded.effect;
+  INSERT INTO book.list_bucket
+  SELECT b.* FROM (VALUES ('withdrawal', a.withdrawal_seq, 1), ('transaction', a.transaction_seq, 1),
+    ('charge', a.charge_seq, (v_commission > 0)::int + (network_fee > 0)::int)) l(list, last, n)
+  CROSS JOIN LATERAL book.count_rows(l.list, p_merchant_id, l.last / 250, (l.last + l.n) / 250) b
+  WHERE (l.last + l.n) / 250 > l.last / 250;
   INSERT INTO book.system_balance AS b (account, currency, network, balance)
   VALUES ('commission/' || p_shard, p_currency, p_network, v_commission),
          ('network_fee/' || p_shard, p_currency, p_network, network_fee)
