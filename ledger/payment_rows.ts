@@ -16,6 +16,7 @@ import {
   amount,
   bigint,
   boolean,
+  composite,
   integer,
   json,
   orNull,
@@ -143,6 +144,43 @@ export const withdrawalTable = table("book.withdrawal", {
 });
 /** A withdrawal; `seq` is null for the one behind a settlement, which is not listed. */
 export type WithdrawalRow = RowOf<typeof withdrawalTable>;
+
+export const payoutOpeningTable = composite("book.payout_opening", {
+  id: text(),
+  merchantId: text(),
+  seq: bigint(),
+  transactionId: text(),
+  transactionSeq: bigint(),
+  /** Number of its first charge. */
+  chargeSeq: bigint(),
+  commissionChargeId: text(),
+  networkFeeChargeId: text(),
+  outgoingId: text(),
+  currency: text<Currency>(),
+  network: text<Network>(),
+  amount: amount(),
+  baseFee: amount(),
+  markupRate: rate(),
+  markupAmount: amount(),
+  networkFee: amount(),
+  margin: amount(),
+  marginTo: orNull(text()),
+  /** The line's effect on available, a margin that the merchant itself earns included. */
+  effect: amount(),
+  destination: text(),
+  fromAddress: orNull(text()),
+  referenceId: orNull(text()),
+  description: orNull(text()),
+  createdAt: time(),
+  createdBy: orNull(text()),
+  createdAdmin: orNull(text()),
+});
+/**
+ * A withdrawal as it begins in the ordinary way: `PENDING` and queued for the treasury. Its rows follow from
+ * this one: the withdrawal, its line of the statement, the postings `reserve`, `commission` and `network_fee`,
+ * their charges and the outgoing row. `book.commit_batch` derives them, as `openPayout` does.
+ */
+export type PayoutOpening = RowOf<typeof payoutOpeningTable>;
 
 export const transactionTable = table("book.transaction", {
   merchantId: text(),

@@ -107,8 +107,8 @@ export function remembering(store: JournalStore, commits: AcknowledgedCommits): 
 
 /** The records that a merchant was answered with; deposits are read from the chain again, so they are not among them. */
 function recordsOf(changes: MerchantChanges): readonly AcknowledgedRecord[] {
-  const { account: { merchantId }, created, once } = changes;
-  const withdrawals = created.withdrawals.map((row): AcknowledgedRecord => ({
+  const { account: { merchantId }, created, openings, once } = changes;
+  const withdrawals = [...openings, ...created.withdrawals].map((row): AcknowledgedRecord => ({
     merchantId,
     kind: "withdrawal",
     recordId: row.id,

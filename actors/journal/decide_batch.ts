@@ -19,7 +19,6 @@ import {
   Records,
   RemainingLiquidity,
   type Reservation,
-  reservationsOf,
 } from "../merchant/state.ts";
 import type { Batch, QueuedEvent, QueuedMessage } from "./queue.ts";
 import type { ActiveMerchants, Committed, PendingDeposit } from "./context.ts";
@@ -77,7 +76,7 @@ export async function decideBatch(
     const own = new RemainingLiquidity((network, currency) => shared.left(network, currency));
     const unit = new UnitOfWork(state, recordsOf(merchantId), own);
     const part = decideMerchant(merchantId, unit, settings, all);
-    if (unit.isDirty) shared.reserve(reservationsOf(unit.changes().once.outgoing));
+    if (unit.isDirty) shared.reserve(unit.reservations);
     for (const { queued } of part.messages) if (queued.kind === "command") queued.decided = true;
     decided.push(part);
   }
@@ -164,21 +163,20 @@ function refundsOf({ voided, withdrawals }: Decision): readonly Network[] {
 /** The wake-up of a commit; `null` when no other actor is concerned. */
 export function committed(parts: readonly MerchantBatch[]): Committed | null {
   const events = new Set<string>();
-  const networks = new Set<Network>();
   const reservations: Reservation[] = [];
   const pendingDeposits: PendingDeposit[] = [];
   for (const { unit, merchantId } of parts) {
     if (!unit.isDirty) continue;
     const changes = unit.changes();
     if (changes.once.events.some((event) => event.status === "PENDING")) events.add(merchantId);
-    for (const row of changes.once.outgoing) if (row.status === "queued") networks.add(row.network);
-    reservations.push(...reservationsOf(changes.once.outgoing));
+    reservations.push(...unit.reservations);
     for (const row of changes.created.deposits) {
       if (row.status === "PENDING" && row.expiresAt !== null) {
         pendingDeposits.push({ depositId: row.id, expiresAt: row.expiresAt });
       }
     }
   }
+  const networks = new Set(reservations.map(({ network }) => network));
   if (events.size + networks.size + pendingDeposits.length === 0) return null;
   return { events, networks, reservations, pendingDeposits };
 }

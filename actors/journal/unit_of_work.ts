@@ -7,7 +7,7 @@
 
 import type { MerchantChanges } from "../../ledger/journal/write_batch.ts";
 import { pairKey } from "../../ledger/money/pair.ts";
-import type { EntryRow } from "../../ledger/payment_rows.ts";
+import type { EntryRow, PayoutOpening } from "../../ledger/payment_rows.ts";
 import {
   type BalanceKey,
   CHANGING_ROWS,
@@ -25,11 +25,15 @@ import {
   type MerchantView,
   type Records,
   type RemainingLiquidity,
+  type Reservation,
   reservationsOf,
 } from "../merchant/state.ts";
 
 const CHANGING = kindsOf(CHANGING_ROWS);
 const ONCE = kindsOf(WRITTEN_ONCE);
+
+/** Postings of a payout that the database derives from its opening. */
+const DERIVED_LEGS: ReadonlySet<string> = new Set(["reserve", "commission", "network_fee"]);
 
 /** Rows of one kind by id, in their final image. */
 type Images = Map<string, { readonly id: string }>;
@@ -37,6 +41,8 @@ type Images = Map<string, { readonly id: string }>;
 export class UnitOfWork implements MerchantView {
   readonly #base: MerchantState;
   readonly #entries: EntryRow[] = [];
+  /** Payouts that begin here and were not touched again, by the ids of their rows that may change. */
+  readonly #openings = new Map<string, Decision & { readonly opening: PayoutOpening }>();
   readonly #created = new Map<string, Images>(CHANGING.map((kind) => [kind, new Map()]));
   readonly #changed = new Map<string, Images>(CHANGING.map((kind) => [kind, new Map()]));
   readonly #once = new Map<string, unknown[]>(ONCE.map((kind) => [kind, []]));
@@ -68,18 +74,9 @@ export class UnitOfWork implements MerchantView {
   take(decision: Decision): void {
     const after = apply(this, decision);
     this.#state = after;
-    const { merchantId } = after.merchant;
-    for (const { from, to, ...posting } of decision.postings) {
-      this.#entries.push({
-        ...posting,
-        merchantId,
-        fromAccount: from,
-        toAccount: to,
-        createdAt: decision.at,
-      });
-    }
-    for (const kind of CHANGING) for (const row of decision[kind]) this.#put(kind, row);
-    for (const kind of ONCE) this.#once.get(kind)?.push(...decision[kind]);
+    const { opening } = decision;
+    if (opening === null) this.#takeRows(decision);
+    else this.#takeOpening({ ...decision, opening });
     this.records.put(decision);
     this.liquidity.reserve(reservationsOf(decision.outgoing));
     for (const { id, status } of decision.outgoing) this.records.outgoing.set(id, status);
@@ -88,6 +85,49 @@ export class UnitOfWork implements MerchantView {
     this.#isDirty ||= decision.profile !== null || decision.postings.length > 0 ||
       CHANGING.some((kind) => decision[kind].length > 0) ||
       ONCE.some((kind) => decision[kind].length > 0);
+  }
+
+  /** Keeps the one row of a payout that begins in place of those that follow from it. */
+  #takeOpening(decision: Decision & { readonly opening: PayoutOpening }): void {
+    for (const id of idsOf(decision.opening)) this.#openings.set(id, decision);
+  }
+
+  #takeRows(decision: Decision): void {
+    for (const { id } of [...decision.withdrawals, ...decision.transactions, ...decision.voided]) {
+      this.#unfold(id);
+    }
+    this.#entries.push(...this.#entriesOf(decision));
+    for (const kind of CHANGING) for (const row of decision[kind]) this.#put(kind, row);
+    for (const kind of ONCE) this.#once.get(kind)?.push(...decision[kind]);
+  }
+
+  /** Takes the rows of a payout that began in this batch, because one of them changes already. */
+  #unfold(id: string): void {
+    const opened = this.#openings.get(id);
+    if (opened === undefined) return;
+    for (const id of idsOf(opened.opening)) this.#openings.delete(id);
+    this.#entries.push(...this.#entriesOf(opened));
+    for (const kind of CHANGING) {
+      for (const row of opened[kind]) this.#created.get(kind)?.set(row.id, row);
+    }
+    for (const kind of ONCE) this.#once.get(kind)?.push(...opened[kind]);
+  }
+
+  #entriesOf({ at, postings }: Pick<Decision, "at" | "postings">): readonly EntryRow[] {
+    const { merchantId } = this.#base.merchant;
+    return postings.map(({ from, to, ...posting }) => ({
+      ...posting,
+      merchantId,
+      fromAccount: from,
+      toAccount: to,
+      createdAt: at,
+    }));
+  }
+
+  /** Amounts of hot wallets that the payouts which are queued here will take. */
+  get reservations(): readonly Reservation[] {
+    const { openings, once } = this.changes();
+    return [...openings, ...reservationsOf(once.outgoing)];
   }
 
   /** A record that was not read is new; one that was made in this batch stays so. */
@@ -104,15 +144,23 @@ export class UnitOfWork implements MerchantView {
 
   #collect(): MerchantChanges {
     const { merchant: { merchantId }, version, lastCommit } = this.#base;
+    // what a margin gives another account does not follow from an opening
+    const opened = [...new Set(this.#openings.values())];
+    const margins = opened.flatMap(({ margins }) => margins);
+    const shares = opened.flatMap(({ at, postings }) =>
+      this.#entriesOf({ at, postings: postings.filter(({ leg }) => !DERIVED_LEGS.has(leg)) })
+    );
+    const once = this.#collectOnce();
     return {
       // the counters after it
       account: { ...this.#state, merchantId, version, lastCommit },
       opened: this.#opened(merchantId),
-      entries: this.#entries,
+      openings: opened.map(({ opening }) => opening),
+      entries: [...this.#entries, ...shares],
       merchants: this.#profile === null ? [] : [this.#profile],
       created: imagesOf(this.#created),
       changed: imagesOf(this.#changed),
-      once: this.#collectOnce(),
+      once: { ...once, margins: [...once.margins, ...margins] },
     };
   }
 
@@ -143,6 +191,11 @@ export class UnitOfWork implements MerchantView {
     }
     return [...opened.values()];
   }
+}
+
+/** Ids under which a later message may name a row of a payout. */
+function idsOf({ id, transactionId, outgoingId }: PayoutOpening): readonly string[] {
+  return [id, transactionId, outgoingId];
 }
 
 function imagesOf(images: ReadonlyMap<string, Images>): ChangingRows {

@@ -10,7 +10,12 @@ import type { Settings } from "../../ledger/settings.ts";
 import { add, type Amount, formatAmount, negate, ZERO } from "../../ledger/money/amount.ts";
 import { type Currency, type Network, pairKey } from "../../ledger/money/pair.ts";
 import { checkMove, type RecordKind } from "../../ledger/money/transitions.ts";
-import type { Account, SettlementRow, WithdrawalRow } from "../../ledger/payment_rows.ts";
+import type {
+  Account,
+  PayoutOpening,
+  SettlementRow,
+  WithdrawalRow,
+} from "../../ledger/payment_rows.ts";
 import {
   type ChangingRows,
   type MerchantRow,
@@ -40,6 +45,8 @@ export interface Decision extends ChangingRows, WrittenOnce {
   readonly postings: readonly Posting[];
   /** The merchant's profile where it changed. */
   readonly profile: MerchantRow | null;
+  /** The one payout that begins here in the ordinary way: what the database derives its rows from. */
+  readonly opening: PayoutOpening | null;
 }
 
 /** The outcome of deciding a message. */
@@ -62,7 +69,12 @@ export type Verb<T extends MerchantMessage["type"]> = (
   settings: Settings,
 ) => DecisionResult<T extends keyof Answers ? Answers[T] : null>;
 
-const NOTHING: Omit<Decision, "at"> = { postings: [], profile: null, ...NO_ROWS };
+const NOTHING: Omit<Decision, "at"> = {
+  postings: [],
+  profile: null,
+  opening: null,
+  ...NO_ROWS,
+};
 
 /** A decision with what is given, and nothing else. */
 export function decided<A>(

@@ -6,7 +6,12 @@
  */
 
 import type { Sql } from "postgres";
-import { type EntryRow, entryTable } from "../payment_rows.ts";
+import {
+  type EntryRow,
+  entryTable,
+  type PayoutOpening,
+  payoutOpeningTable,
+} from "../payment_rows.ts";
 import {
   type AccountChange,
   accountChangeTable,
@@ -26,6 +31,8 @@ export interface MerchantChanges {
   readonly account: AccountChange;
   /** Pairs that get their first balance row. */
   readonly opened: readonly BalanceKey[];
+  /** Payouts that begin; the database derives their rows, none of which is listed below. */
+  readonly openings: readonly PayoutOpening[];
   readonly entries: readonly EntryRow[];
   /** The profile where it changed, otherwise empty. */
   readonly merchants: readonly MerchantRow[];
@@ -67,6 +74,8 @@ function parameter<R>(
 }
 
 const PARAMETERS: readonly Parameter[] = [
+  // the longest one first: the driver's buffer then grows once
+  parameter("openings", payoutOpeningTable, ({ openings }) => openings),
   parameter("accounts", accountChangeTable, ({ account }) => [account]),
   parameter("opened", balanceKeyTable, ({ opened }) => opened),
   parameter("entries", entryTable, ({ entries }) => entries),

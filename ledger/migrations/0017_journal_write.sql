@@ -20,6 +20,18 @@ CREATE TYPE book.balance_key AS (merchant_id text, currency text, network text);
 CREATE TYPE book.outgoing_void AS (id text, merchant_id text, from_status text, reason text);
 CREATE TYPE book.inbox_key AS (merchant_id text, network text, txid text, log_index integer, phase text);
 
+-- A withdrawal as it begins in the ordinary way, PENDING and queued: all its rows follow from this one
+-- (ledger/payment_rows.ts). One row is sent and read where eight are written.
+CREATE TYPE book.payout_opening AS (
+  id text COLLATE "C", merchant_id text COLLATE "C", seq bigint, transaction_id text COLLATE "C", transaction_seq bigint,
+  charge_seq bigint, commission_charge_id text COLLATE "C", network_fee_charge_id text COLLATE "C",
+  outgoing_id text COLLATE "C", currency text COLLATE "C", network text COLLATE "C",
+  amount numeric(38,18), base_fee numeric(38,18), markup_rate numeric(19,18), markup_amount numeric(38,18),
+  network_fee numeric(38,18), margin numeric(38,18), margin_to text COLLATE "C", effect numeric(38,18),
+  destination text COLLATE "C", from_address text COLLATE "C", reference_id text, description text,
+  created_at timestamptz, created_by text COLLATE "C", created_admin text COLLATE "C"
+);
+
 -- The rows of each table as plain types. PostgreSQL copies every CHECK constraint of a table each
 -- time it unfolds an array of the table's own row type, which cost a fifth of a small batch.
 DO $$
@@ -43,6 +55,7 @@ CREATE FUNCTION book.commit_batch(
   p_epoch            uuid,
   p_accounts         book.account_change[],
   p_opened           book.balance_key[],
+  p_openings         book.payout_opening[],
   p_entries          book.entry_row[],
   p_new_withdrawals  book.withdrawal_row[],
   p_withdrawals      book.withdrawal_row[],
@@ -270,6 +283,42 @@ BEGIN
     FROM unnest(p_merchants) c WHERE m.merchant_id = c.merchant_id;
   END IF;
 
+  IF cardinality(p_openings) > 0 THEN
+    INSERT INTO book.withdrawal (id, merchant_id, seq, transaction_seq, outgoing_id, currency, network, amount, base_fee,
+      markup_rate, markup_amount, network_fee, margin, margin_to, destination, reference_id, description, status, created_at,
+      created_by, created_admin)
+    SELECT id, merchant_id, seq, transaction_seq, outgoing_id, currency, network, amount, base_fee,
+      markup_rate, markup_amount, network_fee, margin, margin_to, destination, reference_id, description, 'PENDING', created_at,
+      created_by, created_admin
+    FROM unnest(p_openings);
+    INSERT INTO book.transaction (merchant_id, seq, id, payment_id, type, status, currency, network, effect, fee,
+      from_address, to_address, reference_id, description, created_at)
+    SELECT merchant_id, transaction_seq, transaction_id, id, 'WITHDRAWAL', 'PENDING', currency, network, effect,
+      base_fee + markup_amount + network_fee, from_address, destination, reference_id, description, created_at
+    FROM unnest(p_openings);
+    INSERT INTO book.outgoing (id, merchant_id, kind, payment_id, network, currency, amount, wallet, destination, status,
+      attempts, created_at, updated_at)
+    SELECT outgoing_id, merchant_id, 'payout', id, network, currency, amount, 'hot', destination, 'queued',
+      0, created_at, created_at
+    FROM unnest(p_openings);
+    INSERT INTO book.charge (merchant_id, seq, id, payment_id, type, currency, network, amount, created_at)
+    SELECT merchant_id, charge_seq, commission_charge_id, id, 'WITHDRAWAL_COMMISSION', currency, network,
+      base_fee + markup_amount, created_at
+    FROM unnest(p_openings) WHERE base_fee + markup_amount > 0
+    UNION ALL
+    SELECT merchant_id, charge_seq + (base_fee + markup_amount > 0)::int, network_fee_charge_id, id, 'NETWORK_FEE',
+      currency, network, network_fee, created_at
+    FROM unnest(p_openings) WHERE network_fee > 0;
+    INSERT INTO book.entry (payment_id, leg, merchant_id, from_account, to_account, currency, network, amount, created_at)
+    SELECT id, 'reserve', merchant_id, 'available', 'reserved', currency, network, amount, created_at
+    FROM unnest(p_openings)
+    UNION ALL
+    SELECT id, 'commission', merchant_id, 'available', 'commission', currency, network, base_fee + markup_amount, created_at
+    FROM unnest(p_openings) WHERE base_fee + markup_amount > 0
+    UNION ALL
+    SELECT id, 'network_fee', merchant_id, 'available', 'network_fee', currency, network, network_fee, created_at
+    FROM unnest(p_openings) WHERE network_fee > 0;
+  END IF;
   IF cardinality(p_new_withdrawals) > 0 THEN
     INSERT INTO book.withdrawal SELECT * FROM unnest(p_new_withdrawals);
   END IF;
@@ -351,19 +400,26 @@ BEGIN
   END IF;
 
   -- 5. entries, and balances as their sums: the two cannot disagree
-  IF cardinality(p_entries) > 0 THEN
+  IF cardinality(p_entries) + cardinality(p_openings) > 0 THEN
     INSERT INTO book.entry SELECT * FROM unnest(p_entries);
     IF cardinality(p_opened) > 0 THEN
       INSERT INTO book.balance (merchant_id, currency, network, updated_at)
       SELECT o.merchant_id, o.currency, o.network, s.last_at
       FROM unnest(p_opened) o JOIN unnest(p_accounts) s ON s.merchant_id = o.merchant_id;
     END IF;
-    WITH delta AS (
+    WITH movement AS (
+      SELECT merchant_id, currency, network, created_at,
+        CASE 'available' WHEN to_account THEN amount WHEN from_account THEN -amount ELSE 0 END AS available,
+        CASE 'pending' WHEN to_account THEN amount WHEN from_account THEN -amount ELSE 0 END AS pending,
+        CASE 'reserved' WHEN to_account THEN amount WHEN from_account THEN -amount ELSE 0 END AS reserved
+      FROM unnest(p_entries)
+      UNION ALL
+      SELECT merchant_id, currency, network, created_at, -(amount + base_fee + markup_amount + network_fee), 0, amount
+      FROM unnest(p_openings)
+    ), delta AS (
       SELECT merchant_id, currency, network, max(created_at) AS at,
-        coalesce(sum(amount) FILTER (WHERE to_account = 'available'), 0) - coalesce(sum(amount) FILTER (WHERE from_account = 'available'), 0) AS available,
-        coalesce(sum(amount) FILTER (WHERE to_account = 'pending'), 0) - coalesce(sum(amount) FILTER (WHERE from_account = 'pending'), 0) AS pending,
-        coalesce(sum(amount) FILTER (WHERE to_account = 'reserved'), 0) - coalesce(sum(amount) FILTER (WHERE from_account = 'reserved'), 0) AS reserved
-      FROM unnest(p_entries) GROUP BY 1, 2, 3
+        sum(available) AS available, sum(pending) AS pending, sum(reserved) AS reserved
+      FROM movement GROUP BY 1, 2, 3
     ), moved AS (
       UPDATE book.balance b SET available = b.available + d.available, pending = b.pending + d.pending,
         reserved = b.reserved + d.reserved, updated_at = d.at
@@ -378,7 +434,11 @@ BEGIN
     SELECT account, currency, network, sum(amount) FROM (
       SELECT to_account AS account, currency, network, amount FROM unnest(p_entries)
       UNION ALL
-      SELECT from_account, currency, network, -amount FROM unnest(p_entries)) leg
+      SELECT from_account, currency, network, -amount FROM unnest(p_entries)
+      UNION ALL
+      SELECT 'commission', currency, network, base_fee + markup_amount FROM unnest(p_openings)
+      UNION ALL
+      SELECT 'network_fee', currency, network, network_fee FROM unnest(p_openings)) leg
     WHERE account NOT IN ('available','pending','reserved')
     GROUP BY 1, 2, 3 HAVING sum(amount) <> 0;
   END IF;

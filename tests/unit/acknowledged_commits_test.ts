@@ -17,6 +17,7 @@ const CHANGES: MerchantChanges = {
     lastAt: 0,
   },
   opened: [],
+  openings: [],
   entries: [],
   merchants: [],
   created: NO_ROWS,

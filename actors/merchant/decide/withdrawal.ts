@@ -2,7 +2,7 @@ import type { Settings } from "../../../ledger/settings.ts";
 import { add, isExactIn, negate } from "../../../ledger/money/amount.ts";
 import { networkFeeOf, type WithdrawalFees, withdrawalFees } from "../../../ledger/money/fees.ts";
 import { pairKey, tokenDecimals } from "../../../ledger/money/pair.ts";
-import type { WithdrawalRow } from "../../../ledger/payment_rows.ts";
+import type { PayoutOpening, TransactionRow, WithdrawalRow } from "../../../ledger/payment_rows.ts";
 import type { OutgoingRow } from "../../../ledger/rows.ts";
 import { apply, decided, type Decision, post, refused, timeOf, type Verb } from "../decision.ts";
 import type { GiveUp, PayoutRequest } from "../messages.ts";
@@ -35,7 +35,10 @@ export const reserve: Verb<"reserve"> = (view, message, settings) => {
   const at = timeOf(state, message.at);
   const opened = openPayout(view, { ...message, settlementId: null, needsApproval }, fees);
   if (needsApproval) return decided(at, { withdrawalId, status: "PENDING_APPROVAL", fees }, opened);
-  if (giveUp === null) return decided(at, { withdrawalId, status: "PENDING", fees }, opened);
+  if (giveUp === null) {
+    const opening = openingOf(view, message, opened);
+    return decided(at, { withdrawalId, status: "PENDING", fees }, { ...opened, opening });
+  }
   const changes = giveUpAtOnce(view, opened, { ...giveUp, at });
   return decided(at, { withdrawalId, status: "FAILED", fees }, changes);
 };
@@ -209,6 +212,39 @@ export function openPayout(
   };
 }
 
+/** The row that all rows of an ordinary payout follow from; see {@linkcode PayoutOpening}. */
+function openingOf(
+  { state }: MerchantView,
+  { chargeIds: [commissionChargeId, networkFeeChargeId] }: Pick<PayoutRequest, "chargeIds">,
+  { withdrawals = [], transactions = [] }: Partial<Decision>,
+): PayoutOpening {
+  const { withdrawal, line } = onlyOne({ withdrawals, transactions });
+  if (withdrawal.seq === null) throw new Error("Cannot open a payout as it is not listed");
+  return {
+    ...withdrawal,
+    seq: withdrawal.seq,
+    transactionId: line.id,
+    chargeSeq: state.chargeSeq + 1,
+    commissionChargeId,
+    networkFeeChargeId,
+    effect: line.effect,
+    fromAddress: line.fromAddress,
+  };
+}
+
+/** The withdrawal that was opened, and its line. */
+function onlyOne(
+  { withdrawals: [withdrawal], transactions: [line] }: Pick<
+    Decision,
+    "withdrawals" | "transactions"
+  >,
+): { readonly withdrawal: WithdrawalRow; readonly line: TransactionRow } {
+  if (withdrawal === undefined || line === undefined) {
+    throw new Error("Cannot go on with a payout as it was not opened");
+  }
+  return { withdrawal, line };
+}
+
 /** The treasury's row of a withdrawal. */
 export function outgoingRow(withdrawal: WithdrawalRow, at: number): OutgoingRow {
   const { outgoingId: id, merchantId, network, currency, amount, destination } = withdrawal;
@@ -241,10 +277,7 @@ export function afterOpening(
   view: Pick<MerchantView, "state" | "records">,
   opened: Decision,
 ): { readonly withdrawal: WithdrawalRow; readonly after: PayoutView } {
-  const { withdrawals: [withdrawal], transactions: [line] } = opened;
-  if (withdrawal === undefined || line === undefined) {
-    throw new Error("Cannot end a payout as it was not opened");
-  }
+  const { withdrawal, line } = onlyOne(opened);
   const records = { transactions: new Map([[line.seq, line]]), settlements: new Map() };
   return { withdrawal, after: { state: apply(view, opened), records } };
 }

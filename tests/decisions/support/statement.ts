@@ -52,7 +52,7 @@ export function outcomeOf({ given = {}, terms = {}, when }: Spec): readonly stri
 }
 
 type Printers = {
-  readonly [Part in Exclude<keyof Decision, "at" | "profile">]: (
+  readonly [Part in Exclude<keyof Decision, "at" | "profile" | "opening">]: (
     row: Decision[Part][number],
   ) => string;
 };
