@@ -57,6 +57,34 @@ CREATE TYPE book.outgoing_void AS (
   from_status text,
   reason text
 );
+CREATE TYPE book.payout_opening AS (
+  id text COLLATE "C",
+  merchant_id text COLLATE "C",
+  seq bigint,
+  transaction_id text COLLATE "C",
+  transaction_seq bigint,
+  charge_seq bigint,
+  commission_charge_id text COLLATE "C",
+  network_fee_charge_id text COLLATE "C",
+  outgoing_id text COLLATE "C",
+  currency text COLLATE "C",
+  network text COLLATE "C",
+  amount numeric(38,18),
+  base_fee numeric(38,18),
+  markup_rate numeric(19,18),
+  markup_amount numeric(38,18),
+  network_fee numeric(38,18),
+  margin numeric(38,18),
+  margin_to text COLLATE "C",
+  effect numeric(38,18),
+  destination text COLLATE "C",
+  from_address text COLLATE "C",
+  reference_id text,
+  description text,
+  created_at timestamp with time zone,
+  created_by text COLLATE "C",
+  created_admin text COLLATE "C"
+);
 -- book.settlement_address_row: the columns of book.settlement_address
 -- book.settlement_row: the columns of book.settlement
 -- book.transaction_row: the columns of book.transaction
@@ -1371,9 +1399,10 @@ UNION ALL
 -- book.check_written_off_items() RETURNS trigger
 -- book.claim_events(p_merchants text[], p_rooms integer[], p_claimed_by text, p_lease_margin_ms integer, p_probe_ms integer) RETURNS TABLE(id text, merchant_id text, type text, payload text, attempts integer, url text, secret text, previous text, timeout_ms integer, retry_count integer)
 -- book.closed_destinations(p_outgoing_ids text[]) RETURNS SETOF text SECURITY DEFINER
--- book.commit_batch(p_commit_id text, p_epoch uuid, p_accounts book.account_change[], p_opened book.balance_key[], p_entries book.entry_row[], p_new_withdrawals book.withdrawal_row[], p_withdrawals book.withdrawal_row[], p_new_deposits book.deposit_row[], p_deposits book.deposit_row[], p_new_transactions book.transaction_row[], p_transactions book.transaction_row[], p_charges book.charge_row[], p_outgoing book.outgoing_row[], p_voided book.outgoing_void[], p_events book.outbox_row[], p_new_addresses book.deposit_address_row[], p_addresses book.deposit_address_row[], p_consumed book.inbox_key[], p_merchants book.merchant_row[], p_new_settlements book.settlement_row[], p_settlements book.settlement_row[], p_new_whitelist book.settlement_address_row[], p_whitelist book.settlement_address_row[], p_margins book.margin_row[], p_inbox book.inbox_row[], p_ingested book.ingested_row[], p_audits book.audit_row[]) RETURNS TABLE(merchant_id text, reason text)
+-- book.commit_batch(p_commit_id text, p_epoch uuid, p_accounts book.account_change[], p_opened book.balance_key[], p_openings book.payout_opening[], p_entries book.entry_row[], p_new_withdrawals book.withdrawal_row[], p_withdrawals book.withdrawal_row[], p_new_deposits book.deposit_row[], p_deposits book.deposit_row[], p_new_transactions book.transaction_row[], p_transactions book.transaction_row[], p_charges book.charge_row[], p_outgoing book.outgoing_row[], p_voided book.outgoing_void[], p_events book.outbox_row[], p_new_addresses book.deposit_address_row[], p_addresses book.deposit_address_row[], p_consumed book.inbox_key[], p_merchants book.merchant_row[], p_new_settlements book.settlement_row[], p_settlements book.settlement_row[], p_new_whitelist book.settlement_address_row[], p_whitelist book.settlement_address_row[], p_margins book.margin_row[], p_inbox book.inbox_row[], p_ingested book.ingested_row[], p_audits book.audit_row[]) RETURNS TABLE(merchant_id text, reason text)
 -- book.confirmed_alone(key text, administrator text, except_id text) RETURNS numeric
 -- book.count_events() RETURNS trigger
+-- book.count_rows(p_list text, p_merchant_id text, p_from bigint, p_until bigint) RETURNS SETOF book.list_bucket
 -- book.event_bucket(event_id text) RETURNS text
 -- book.first_seq_since(p_list text, p_merchant_id text, p_time timestamp with time zone) RETURNS bigint
 -- book.has_funded(merchant text, of_currency text, of_network text, key text, administrator text) RETURNS boolean
@@ -1384,6 +1413,7 @@ UNION ALL
 -- book.keep_event() RETURNS trigger
 -- book.keep_maker() RETURNS trigger
 -- book.keep_sweep_item() RETURNS trigger
+-- book.last_bucket(p_list text, p_merchant_id text) RETURNS SETOF book.list_bucket
 -- book.mark_acknowledged(p_ids text[], p_merchants text[], p_attempts integer[], p_outcomes text[], p_statuses integer[], p_durations integer[], p_answers text[]) RETURNS boolean
 -- book.number_addresses() RETURNS trigger
 -- book.refuse_change() RETURNS trigger
