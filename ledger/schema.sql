@@ -639,7 +639,7 @@ CREATE TABLE book.outgoing (
   CONSTRAINT outgoing_of_platform CHECK (((merchant_id = 'mer_platform'::text) = (kind <> ALL (ARRAY['payout'::text, 'settlement'::text])))),
   CONSTRAINT outgoing_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'signed'::text, 'final'::text, 'dead'::text, 'void'::text]))),
   CONSTRAINT outgoing_tries_check CHECK ((tries >= 0)),
-  CONSTRAINT outgoing_wallet_check CHECK ((wallet ~ '^(hot|[0-9]{1,10})$'::text)),
+  CONSTRAINT outgoing_wallet_check CHECK (((wallet = 'hot'::text) OR (wallet ~ '^[0-9]{1,10}$'::text))),
   CONSTRAINT outgoing_wallet_of_kind CHECK (((kind = 'sweep'::text) = (wallet <> 'hot'::text)))
 ) WITH (fillfactor=80);
 CREATE UNIQUE INDEX outgoing_cold_once ON book.outgoing USING btree (network, currency) WHERE ((kind = 'cold'::text) AND (status = ANY (ARRAY['queued'::text, 'signed'::text, 'dead'::text])));
@@ -1405,6 +1405,7 @@ UNION ALL
 -- book.count_rows(p_list text, p_merchant_id text, p_from bigint, p_until bigint) RETURNS SETOF book.list_bucket
 -- book.event_bucket(event_id text) RETURNS text
 -- book.first_seq_since(p_list text, p_merchant_id text, p_time timestamp with time zone) RETURNS bigint
+-- book.full_buckets(deposit_seq bigint, withdrawal_seq bigint, transaction_seq bigint, charge_seq bigint, settlement_seq bigint) RETURNS bigint
 -- book.has_funded(merchant text, of_currency text, of_network text, key text, administrator text) RETURNS boolean
 -- book.is_booked(payment_id text) RETURNS boolean
 -- book.is_over(p_until timestamp with time zone) RETURNS boolean

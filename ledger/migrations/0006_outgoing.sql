@@ -13,7 +13,7 @@ CREATE TABLE book.outgoing (
   network     text COLLATE "C" NOT NULL,
   currency    text COLLATE "C" NOT NULL,
   amount      numeric(38,18) NOT NULL CHECK (amount > 0),
-  wallet      text COLLATE "C" NOT NULL DEFAULT 'hot' CHECK (wallet ~ '^(hot|[0-9]{1,10})$'),
+  wallet      text COLLATE "C" NOT NULL DEFAULT 'hot' CHECK (wallet = 'hot' OR wallet ~ '^[0-9]{1,10}$'),
   destination text COLLATE "C" NOT NULL,
   status      text COLLATE "C" NOT NULL CHECK (status IN ('queued','signed','final','dead','void')),
   reason      text,

@@ -50,6 +50,11 @@ BEGIN
   END LOOP;
 END $$;
 
+-- Full buckets of all lists of an account together: none of its counters ever falls.
+CREATE FUNCTION book.full_buckets(deposit_seq bigint, withdrawal_seq bigint, transaction_seq bigint, charge_seq bigint, settlement_seq bigint)
+RETURNS bigint LANGUAGE sql IMMUTABLE
+RETURN deposit_seq / 250 + withdrawal_seq / 250 + transaction_seq / 250 + charge_seq / 250 + settlement_seq / 250;
+
 CREATE FUNCTION book.commit_batch(
   p_commit_id        text,
   p_epoch            uuid,
@@ -101,6 +106,8 @@ DECLARE
   v_free     text[];
   v_found    bigint[];
   v_last     uuid[];
+  v_full     bigint[];
+  v_full_now bigint[];
   v_stopped  text[];
   v_count    bigint;
   v_bad      boolean;
@@ -112,11 +119,14 @@ BEGIN
 
   -- 1. lock in order; a merchant that was decided on another version or another history than the row's is out,
   --    and so is one whose row is locked: no batch waits for the account of one of its merchants
-  SELECT array_agg(s.merchant_id ORDER BY s.merchant_id), array_agg(s.version ORDER BY s.merchant_id),
-    array_agg(s.last_commit ORDER BY s.merchant_id)
-  INTO v_ids, v_versions, v_commits FROM unnest(p_accounts) s;
-  SELECT array_agg(a.merchant_id), array_agg(a.version), array_agg(a.last_commit) INTO v_free, v_found, v_last
-  FROM (SELECT x.merchant_id, x.version, x.last_commit FROM book.account x WHERE x.merchant_id = ANY (v_ids)
+  SELECT array_agg(s.merchant_id), array_agg(s.version), array_agg(s.last_commit), array_agg(book.full_buckets(
+    s.deposit_seq, s.withdrawal_seq, s.transaction_seq, s.charge_seq, s.settlement_seq))
+  INTO v_ids, v_versions, v_commits, v_full_now FROM (SELECT * FROM unnest(p_accounts) x ORDER BY x.merchant_id) s;
+  SELECT array_agg(a.merchant_id), array_agg(a.version), array_agg(a.last_commit), array_agg(a.full_buckets)
+  INTO v_free, v_found, v_last, v_full
+  FROM (SELECT x.merchant_id, x.version, x.last_commit, book.full_buckets(x.deposit_seq, x.withdrawal_seq,
+          x.transaction_seq, x.charge_seq, x.settlement_seq) AS full_buckets
+        FROM book.account x WHERE x.merchant_id = ANY (v_ids)
         ORDER BY x.merchant_id FOR NO KEY UPDATE SKIP LOCKED) a;
   IF v_free IS DISTINCT FROM v_ids OR v_found <> v_versions OR v_last <> v_commits THEN
     RETURN QUERY
@@ -384,16 +394,18 @@ BEGIN
     INSERT INTO book.charge SELECT * FROM unnest(p_charges);
   END IF;
   -- buckets that this batch has filled, from the rows themselves
-  INSERT INTO book.list_bucket
-  SELECT b.* FROM unnest(p_accounts) s JOIN book.account a ON a.merchant_id = s.merchant_id
-  CROSS JOIN LATERAL (VALUES
-    ('withdrawal', a.withdrawal_seq / 250, s.withdrawal_seq / 250),
-    ('deposit', a.deposit_seq / 250, s.deposit_seq / 250),
-    ('transaction', a.transaction_seq / 250, s.transaction_seq / 250),
-    ('charge', a.charge_seq / 250, s.charge_seq / 250),
-    ('settlement', a.settlement_seq / 250, s.settlement_seq / 250)) l(list, full_before, full_now)
-  CROSS JOIN LATERAL book.count_rows(l.list, s.merchant_id, l.full_before, l.full_now) b
-  WHERE l.full_now > l.full_before;
+  IF v_full_now <> v_full THEN
+    INSERT INTO book.list_bucket
+    SELECT b.* FROM unnest(p_accounts) s JOIN book.account a ON a.merchant_id = s.merchant_id
+    CROSS JOIN LATERAL (VALUES
+      ('withdrawal', a.withdrawal_seq / 250, s.withdrawal_seq / 250),
+      ('deposit', a.deposit_seq / 250, s.deposit_seq / 250),
+      ('transaction', a.transaction_seq / 250, s.transaction_seq / 250),
+      ('charge', a.charge_seq / 250, s.charge_seq / 250),
+      ('settlement', a.settlement_seq / 250, s.settlement_seq / 250)) l(list, full_before, full_now)
+    CROSS JOIN LATERAL book.count_rows(l.list, s.merchant_id, l.full_before, l.full_now) b
+    WHERE l.full_now > l.full_before;
+  END IF;
   IF cardinality(p_voided) > 0 THEN
     UPDATE book.outgoing o SET status = 'void', reason = v.reason, lease_until = NULL, updated_at = now()
     FROM unnest(p_voided) v WHERE o.id = v.id AND o.merchant_id = v.merchant_id AND o.status = v.from_status;
