@@ -7,7 +7,7 @@ import { type MerchantState, Records, RemainingLiquidity } from "../../actors/me
 import { reserve } from "../../actors/merchant/decide/withdrawal.ts";
 import { newId } from "../../actors/runtime/ids.ts";
 import type { Sql } from "../../ledger/database/connect.ts";
-import type { Settings } from "../../ledger/journal/read_settings.ts";
+import type { Settings } from "../../ledger/settings.ts";
 import { createJournalStore } from "../../ledger/journal/store.ts";
 import { ZERO } from "../../ledger/money/amount.ts";
 import {
