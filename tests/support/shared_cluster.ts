@@ -82,7 +82,9 @@ export function isAlive(pid: number): boolean {
 async function launchKeeper(): Promise<number> {
   const program = fileURLToPath(new URL("./cluster_keeper.ts", import.meta.url));
   const log = join(SHARED_FOLDER, "keeper.log");
-  const script = `"$0" run --no-prompt -A "$1" </dev/null >"$2" 2>&1 & echo $!`;
+  // Whatever the tests were started with (a lock, a pipe) is not to stay taken while the keeper waits.
+  const script = `exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
+    "$0" run --no-prompt -A "$1" </dev/null >"$2" 2>&1 & echo $!`;
   const { stdout } = await new Deno.Command("/bin/sh", {
     args: ["-c", script, Deno.execPath(), program, log],
     cwd: dirname(program),
