@@ -60,7 +60,12 @@ async function setUp(
     }],
   };
   const passphrase = "correct horse battery staple";
-  const wallet = await createWallet({ file: settings.walletFile, passphrase, networks: ["TRX"] });
+  const wallet = await createWallet({
+    file: settings.walletFile,
+    passphrase,
+    passphraseIsRandom: true, // hardly stretched, as workers unlock it again and again
+    networks: ["TRX"],
+  });
   await Deno.writeTextFile(settings.passphraseFile, changes.passphrase ?? passphrase, {
     mode: 0o600,
   });
