@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertLess, assertNotEquals, assertRejects } from "@std/assert";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { addMerchant, fund, openJournal } from "../support/books.ts";
-import { withDatabase } from "../support/database.ts";
+import { testDatabase, withDatabase } from "../support/database.ts";
 import { DATABASE, needs } from "../support/permissions.ts";
 
 const ignore = needs(DATABASE);
@@ -97,16 +97,15 @@ Deno.test({
       "GRANT SELECT ON book.merchant TO PUBLIC",
       "ANALYZE book.pair",
     ];
+    await using looker = await testDatabase();
     for (const change of changes) {
       const oid = await withDatabase(async ({ sql }) => {
         await sql.unsafe(change);
         const [row] = await sql`SELECT oid FROM pg_database WHERE datname = current_database()`;
         return Number(row?.["oid"]);
       });
-      await withDatabase(async ({ sql }) => {
-        const rows = await sql`SELECT FROM pg_database WHERE oid = ${oid}`;
-        assertEquals([change, rows.length], [change, 0]);
-      });
+      const rows = await looker.sql`SELECT FROM pg_database WHERE oid = ${oid}`;
+      assertEquals([change, rows.length], [change, 0]);
     }
   },
 });
