@@ -33,7 +33,7 @@ import { watcherActors } from "./watcher/watcher_actor.ts";
 const log = getLogger(["engine"]);
 
 /** Pause between two polls of inboxes and pending deposits, for wake-ups that were lost. */
-const POLL_MS = 5_000;
+const MISSED_MS = 5_000;
 /** Pause between two polls for large deposits that need proof by a second node, milliseconds. */
 const PROVE_MS = 1_000;
 /** Pause between two comparisons of the database's history; statements that sign compare it themselves. */
@@ -242,9 +242,10 @@ export class Engine {
     for (const [network, prover] of this.#provers) {
       tasks.every(`prove large deposits of ${network}`, PROVE_MS, () => prover.poll());
     }
-    tasks.every("wake merchants", POLL_MS, () => this.merchants.wakeAll());
-    tasks.every("retry broken rows", POLL_MS, () => this.#retryBroken());
-    tasks.every("watch deposits", POLL_MS, () => this.#payments.watchMissed());
+    const missedMs = pace.missedMs ?? MISSED_MS;
+    tasks.every("wake merchants", missedMs, () => this.merchants.wakeAll());
+    tasks.every("retry broken rows", missedMs, () => this.#retryBroken());
+    tasks.every("watch deposits", missedMs, () => this.#payments.watchMissed());
     this.#upkeep.start(tasks);
   }
 

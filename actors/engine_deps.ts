@@ -30,6 +30,8 @@ export interface Pace {
   readonly resendMs: number;
   /** Pause between two checks of a pending deposit's expiry, milliseconds. */
   readonly recheckMs: number;
+  /** Pause between two looks for wake-ups that were lost, milliseconds; default 5,000. */
+  readonly missedMs?: number;
   /** After so many expired attempts a payout is given up and refunded. */
   readonly attemptLimit: number;
 }

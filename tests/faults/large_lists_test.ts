@@ -11,22 +11,17 @@ const ON_THE_WAY = 4 * 65_536;
 
 test("a large list is read at a pace beside others, whole or not at all", async () => {
   const { testApi } = await import("../support/api.ts");
-  const { testDatabase } = await import("../support/database.ts");
   const { connect } = await import("../../ledger/database/connect.ts");
   const { ReadPace, UNPACED_BYTES } = await import("../../ledger/database/read_pace.ts");
   const { ReadSlots } = await import("../../api/http/read_slots.ts");
   await using api = await testApi();
-  const [named] = await api.sql<{ name: string }[]>`SELECT current_database() AS name`;
-  await using other = await testDatabase({ migrated: false });
-  const url = new URL(other.url);
-  url.pathname = `/${named?.name}`;
   let go = Promise.withResolvers<void>();
   let readOn = Promise.withResolvers<void>();
   const pace = new ReadPace(() => {
     readOn.resolve();
     return go.promise;
   });
-  const reads = connect(url.href, { max: 2, pace, applicationName: "paced" });
+  const reads = connect(api.databaseUrl, { max: 2, pace, applicationName: "paced" });
   const pools = {
     requests: api.sql,
     reads,

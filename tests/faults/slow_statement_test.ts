@@ -5,11 +5,16 @@ import { createJournalStore, type JournalStore } from "../../ledger/journal/stor
 import { addMerchant, amount, booksFaults, fund } from "../support/books.ts";
 import { openJournal, reserveCommand, until } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
+import { type MovedClock, movedClock } from "../support/moved_clock.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
 /** Time after which a statement is given up, milliseconds: more than a slow one at least. */
 const GIVEN_UP_MS = 1_050;
+/** Longer than the journal takes to notice that a sender has left: it looks every 50 ms. */
+const LEAVING_MS = 120;
+/** Longer than the pause of a merchant that was found, and shorter than its senders wait. */
+const PAUSE_MS = 30_000;
 
 /** The server's error for a statement that worked for as long as it may. */
 class GivenUp extends postgres.PostgresError {
@@ -19,6 +24,7 @@ class GivenUp extends postgres.PostgresError {
 /** A store whose writes are given up after a while where they are slow, with the sizes of those. */
 function slowStore(
   sql: Sql,
+  clock: MovedClock,
   isSlow: (merchantIds: readonly string[]) => boolean,
 ): JournalStore & { readonly sizes: number[] } {
   const store = createJournalStore(sql);
@@ -30,7 +36,8 @@ function slowStore(
       const merchantIds = args[2].map(({ account }) => account.merchantId);
       if (!isSlow(merchantIds)) return await store.writeBatch(...args);
       sizes.push(merchantIds.length);
-      await new Promise((resolve) => setTimeout(resolve, GIVEN_UP_MS));
+      clock.advance(GIVEN_UP_MS);
+      await new Promise((resolve) => setTimeout(resolve, LEAVING_MS));
       throw new GivenUp("canceling statement due to statement timeout");
     },
   };
@@ -45,6 +52,7 @@ async function fundedMerchants(sql: Sql, count: number): Promise<readonly string
 }
 
 test("a merchant whose statements are given up is found, also when its senders have left before", async (t) => {
+  using clock = movedClock();
   await using database = await testDatabase({ max: 12 });
   const { sql } = database;
   const [guilty = "", ...others] = await fundedMerchants(sql, 25);
@@ -57,7 +65,7 @@ test("a merchant whose statements are given up is found, also when its senders h
   for (const { name, timeoutMs, sizes } of cases) {
     await t.step(name, async () => {
       let isSlow = true;
-      const store = slowStore(sql, (ids) => isSlow && ids.includes(guilty));
+      const store = slowStore(sql, clock, (ids) => isSlow && ids.includes(guilty));
       const journal = openJournal(sql, { store });
       const ask = (merchantId: string, ms: number) =>
         journal.ask(merchantId, reserveCommand({ amount: amount("1") }), ms);
@@ -75,6 +83,7 @@ test("a merchant whose statements are given up is found, also when its senders h
       await Promise.all(others.map((merchantId) => ask(merchantId, 60_000)));
       assertEquals(journal.figures.batches, batches + 1);
       isSlow = false;
+      clock.advance(PAUSE_MS);
       assertEquals((await ask(guilty, 60_000)).kind, "done");
       const kinds = (await Promise.all(asked)).map(({ kind }) => kind === "done");
       assertEquals(kinds, asked.map(() => timeoutMs > GIVEN_UP_MS));
@@ -85,10 +94,11 @@ test("a merchant whose statements are given up is found, also when its senders h
 });
 
 test("a database that is slow for all holds no merchant, and none is tried apart for as long as it is", async () => {
+  using clock = movedClock();
   await using database = await testDatabase({ max: 12 });
   const { sql } = database;
   const merchants = await fundedMerchants(sql, 25);
-  const store: ReturnType<typeof slowStore> = slowStore(sql, () => store.sizes.length < 5);
+  const store: ReturnType<typeof slowStore> = slowStore(sql, clock, () => store.sizes.length < 5);
   const journal = openJournal(sql, { store });
   const outcomes = await Promise.all(
     merchants.map((merchantId) => journal.ask(merchantId, reserveCommand(), 60_000)),

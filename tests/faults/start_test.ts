@@ -10,7 +10,7 @@ const test = testNeeding(DATABASE);
 test("a node starts while rows that were quarantined cannot be given back, and tries them once they can", async () => {
   await using database = await testDatabase({ max: 4 });
   const { sql } = database;
-  const journalSql = database.connect({ max: 4, statementTimeoutMs: 500, looksUpOnly: true });
+  const journalSql = database.connect({ max: 4, statementTimeoutMs: 100, looksUpOnly: true });
   const merchantId = await addMerchant(sql);
   await addTransfer(sql, merchantId, "5");
   await sql`UPDATE book.inbox SET quarantine = 'bug: Error: x'`;
@@ -27,7 +27,14 @@ test("a node starts while rows that were quarantined cannot be given back, and t
     chains: new Map(),
     signer: paperSigner(),
     webhooks: { wake: () => {}, start: () => {}, stop: () => Promise.resolve() },
-    pace: { pollMs: 1_000, leaseMs: 1_000, resendMs: 1_000, recheckMs: 1_000, attemptLimit: 3 },
+    pace: {
+      pollMs: 1_000,
+      leaseMs: 1_000,
+      resendMs: 1_000,
+      recheckMs: 1_000,
+      missedMs: 50,
+      attemptLimit: 3,
+    },
     now: () => Date.now(),
     usdRate: () => "1",
   });

@@ -93,6 +93,8 @@ export interface Called {
 /** A running interface. */
 export interface TestApi extends AsyncDisposable {
   readonly url: string;
+  /** Connection string of its database. */
+  readonly databaseUrl: string;
   readonly sql: Sql;
   readonly journal: Journal;
   call(method: string, path: string, options?: CallOptions): Promise<Called>;
@@ -179,6 +181,7 @@ export async function testApi(
 
   return {
     url,
+    databaseUrl: database.url,
     sql,
     journal,
     addKey,
