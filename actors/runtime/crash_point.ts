@@ -27,14 +27,20 @@ export type CrashPointName = (typeof CRASH_POINTS)[number];
 
 let armed: CrashPointName | null = null;
 let remaining = 0;
+let dieHere: () => void = killProcess;
+
+function killProcess(): void {
+  Deno.kill(Deno.pid, "SIGKILL");
+}
 
 /**
  * Arms one crash point: the process kills itself when it is passed for the n-th time.
  *
  * @param spec `name` or `name@n`, for example `treasury.after-sign@2`
+ * @param die what happens there, where a node shares its process with the test that kills it
  * @throws {RangeError} when there is no such point
  */
-export function armCrashPoint(spec: string): void {
+export function armCrashPoint(spec: string, die: () => void = killProcess): void {
   const [name, count] = spec.split("@");
   const point = CRASH_POINTS.find((known) => known === name);
   if (point === undefined) {
@@ -42,10 +48,12 @@ export function armCrashPoint(spec: string): void {
   }
   armed = point;
   remaining = count === undefined ? 1 : Number(count);
+  dieHere = die;
 }
 
 /** Dies here if this point is armed and due. */
 export function crashPoint(name: CrashPointName): void {
   if (armed !== name || --remaining > 0) return;
-  Deno.kill(Deno.pid, "SIGKILL");
+  armed = null;
+  dieHere();
 }

@@ -1,15 +1,15 @@
 import { assertEquals } from "@std/assert";
-import { needs } from "../support/permissions.ts";
+import { DATABASE, needs } from "../support/permissions.ts";
 
 Deno.test({
   name: "a deposit meets every fault of a node and is credited once or given up on proof alone",
-  ignore: needs({ net: true, read: true, write: true, run: true, env: true, sys: true }),
+  ignore: needs(DATABASE),
   fn: async (t) => {
-    const { withService } = await import("../support/service.ts");
     const { eventually } = await import("./support/client.ts");
-    const { hasStatus, makeBlocks, mine, openShop, payOnce, SHOP_ENV } = await import(
-      "./support/shop.ts"
-    );
+    const { withNode } = await import("./support/node.ts");
+    const { CLOCK } = await import("./support/matrix_rig.ts");
+    const { fastClock } = await import("../support/moved_clock.ts");
+    const { hasStatus, makeBlocks, mine, openShop, payOnce } = await import("./support/shop.ts");
     const deposits = await import("./support/deposit.ts");
     const { letPass, mineUntil, reorganise, setFaults, turns } = await import(
       "./support/chain_faults.ts"
@@ -17,7 +17,8 @@ Deno.test({
     const { audit, balanceOf } = await import("./support/audit.ts");
     const { assertCreditedOnce, depositsOf, expectCredit, newAddress, payIn } = deposits;
 
-    await withService(async (service) => {
+    using _ = fastClock(CLOCK);
+    await withNode(async (service) => {
       await using shop = await openShop(service);
       const step = async (name: string, body: () => Promise<void>) => {
         if (!await t.step(name, body)) throw new Error("Cannot go on after a step that went wrong");
@@ -114,6 +115,6 @@ Deno.test({
           await assertCreditedOnce(shop, paid);
         },
       );
-    }, { env: SHOP_ENV });
+    });
   },
 });

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { needs } from "../support/permissions.ts";
+import { DATABASE, needs } from "../support/permissions.ts";
 import type { FaultRequest } from "./support/chain_faults.ts";
 
 /** Everything a node may do to a broadcast that must still end in exactly one payment. */
@@ -53,10 +53,12 @@ const FAILED = ["revert", "out-of-energy"] as const;
 
 Deno.test({
   name: "a payout meets every fault of a node and is paid once or refunded",
-  ignore: needs({ net: true, read: true, write: true, run: true, env: true, sys: true }),
+  ignore: needs(DATABASE),
   fn: async (t) => {
-    const { withService } = await import("../support/service.ts");
-    const { openShop, SHOP_ENV, mine } = await import("./support/shop.ts");
+    const { withNode } = await import("./support/node.ts");
+    const { CLOCK } = await import("./support/matrix_rig.ts");
+    const { fastClock } = await import("../support/moved_clock.ts");
+    const { openShop, mine } = await import("./support/shop.ts");
     const { confirmDeposit, payIn } = await import("./support/deposit.ts");
     const payouts = await import("./support/payout.ts");
     const chainFaults = await import("./support/chain_faults.ts");
@@ -64,7 +66,8 @@ Deno.test({
     const { BROADCAST, letPass, mineUntil, setFaults } = chainFaults;
     const { assertNeverPaid, assertPaidOnce, expectPaid, expectRefund, withdraw } = payouts;
 
-    await withService(async (service) => {
+    using _ = fastClock(CLOCK);
+    await withNode(async (service) => {
       await using shop = await openShop(service);
       await confirmDeposit(shop, await payIn(shop, "fund", 1_000n));
       const step = async (name: string, body: () => Promise<void>) => {
@@ -167,6 +170,6 @@ Deno.test({
           assertEquals((await attempts(payout.withdrawalId)).length, 1);
         });
       }
-    }, { env: SHOP_ENV });
+    }, { lifetimeMs: 30_000 });
   },
 });

@@ -21,6 +21,7 @@ Deno.test({
     const crowds = await import("./support/crowd.ts");
 
     await withService(async (service) => {
+      await service.start();
       await using shop = await openShop(service);
       const serverPid = async () =>
         (await Deno.readTextFile(`${service.dataDir}/postgres/postmaster.pid`)).split("\n")[0];

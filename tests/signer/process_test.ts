@@ -18,6 +18,7 @@ Deno.test({
 
     await using signer = await signerProcess({});
     await withService(async (service) => {
+      await service.start();
       await using shop = await openShop(service);
       await using role = await signerRole(service.sql, await databaseUrl(service.dataDir));
       const env = {

@@ -17,6 +17,7 @@ export interface Soak {
 const SOAKS: Readonly<Record<string, () => Promise<Soak>>> = {
   abuse: () => import("./abuse.ts"),
   chain: () => import("./chain.ts"),
+  deaths: () => import("./deaths.ts"),
   failover: () => import("./failover.ts"),
   webhooks: () => import("./webhooks.ts"),
 };

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ask, expectBody } from "../faults/support/client.ts";
 import { booksFaults } from "../support/books.ts";
-import type { Service } from "../support/service.ts";
+import type { Mortal } from "../faults/support/mortal.ts";
 import type { SoakListener } from "./webhook_ledger.ts";
 import type { FailingReceiver } from "./webhook_receiver.ts";
 
@@ -16,7 +16,7 @@ const Listed = z.object({ pagination: z.object({ total: z.number() }) });
 
 /** Compares books, outbox, what arrived and what merchants are shown. */
 export async function auditWebhooks(
-  service: Service,
+  service: Mortal,
   merchants: readonly SoakListener[],
   receiver: FailingReceiver,
 ): Promise<WebhookAudit> {
@@ -75,7 +75,7 @@ export async function auditWebhooks(
 
 /** Each end of a deposit of a dollar or more has its two events, and there are no others. */
 async function changesWithoutEvents(
-  { sql }: Service,
+  { sql }: Mortal,
   merchantIds: readonly string[],
 ): Promise<string[]> {
   const rows = await sql<{ id: string; status: string; types: string[] | null }[]>`

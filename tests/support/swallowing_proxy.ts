@@ -19,6 +19,8 @@ export interface SwallowingProxy extends AsyncDisposable {
   restore(): void;
   /** Closes every connection. */
   cut(): void;
+  /** Closes every connection, and takes no new one. */
+  kill(): void;
 }
 
 /**
@@ -40,6 +42,7 @@ export function openSwallowingProxy(serverUrl: string, socketFolder?: string): S
   const ends = new Set<Deno.Conn>();
   const pipes: Promise<unknown>[] = [];
   let accepted = 0;
+  let isDead = false;
   let limit = Infinity;
   let silenced: { silent: boolean }[] = [];
   const accept = async () => {
@@ -51,6 +54,11 @@ export function openSwallowingProxy(serverUrl: string, socketFolder?: string): S
       } catch {
         // as a network does whose server is gone
         client.close();
+        continue;
+      }
+      if (isDead) {
+        client.close();
+        server.close();
         continue;
       }
       ends.add(client).add(server);
@@ -84,6 +92,11 @@ export function openSwallowingProxy(serverUrl: string, socketFolder?: string): S
     for (const end of ends) end.close();
     ends.clear();
   };
+  const kill = () => {
+    if (!isDead) listener.close();
+    isDead = true;
+    cut();
+  };
   return {
     url: socketFolder === undefined
       ? url.href
@@ -101,10 +114,10 @@ export function openSwallowingProxy(serverUrl: string, socketFolder?: string): S
       silenced = [];
     },
     cut,
+    kill,
     [Symbol.asyncDispose]: async () => {
-      listener.close();
+      kill();
       await accepting;
-      cut();
       await Promise.all(pipes);
     },
   };

@@ -7,7 +7,7 @@
 
 import { z } from "zod";
 import { fromBase58, toBase58 } from "../../../devchain/address.ts";
-import type { Service } from "../../support/service.ts";
+import type { Mortal } from "./mortal.ts";
 import { send } from "./client.ts";
 
 const TRANSFER = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
@@ -30,13 +30,13 @@ export interface ChainTransfer {
 }
 
 /** State of the chain. */
-export async function chainInfo(service: Service): Promise<z.output<typeof Info>> {
+export async function chainInfo(service: Mortal): Promise<z.output<typeof Info>> {
   return Info.parse((await send(`${service.credentials.chains.TRX.url}/dev/info`, "GET")).body);
 }
 
 /** Every USDT transfer to an address in the blocks up to head. */
 export async function transfersTo(
-  service: Service,
+  service: Mortal,
   address: string,
 ): Promise<readonly ChainTransfer[]> {
   const { url, usdt } = service.credentials.chains.TRX;
@@ -59,7 +59,7 @@ export async function transfersTo(
 }
 
 /** USDT of an address at head, smallest units. */
-export async function usdtOf(service: Service, address: string): Promise<bigint> {
+export async function usdtOf(service: Mortal, address: string): Promise<bigint> {
   const { url, usdt } = service.credentials.chains.TRX;
   const { body } = await send(`${url}/wallet/triggerconstantcontract`, "POST", {
     owner_address: address,

@@ -1,5 +1,7 @@
 import type { FaultKind } from "../../../devchain/faults.ts";
 import { control, eventually } from "./client.ts";
+import { POLL_MS } from "./matrix_rig.ts";
+import { passTime } from "./pass_time.ts";
 import { hasStatus, type Shop } from "./shop.ts";
 
 /** A fault as `/dev/config` takes it. */
@@ -31,11 +33,13 @@ export async function mineUntil(shop: Shop, paymentId: string, status: string): 
 }
 
 /**
- * Lets chain time pass without waiting for it: two blocks whose times lie far apart. The solid block
- * is three behind, so it is not late before `mine` makes a few more.
+ * Lets time pass without waiting for it: two blocks whose times lie far apart, and what the database
+ * keeps for later comes so much sooner. The solid block is three behind, so it is not late before
+ * `mine` makes a few more.
  */
 export async function letPass(shop: Shop, milliseconds: number): Promise<void> {
   await control(shop.service, "/dev/mine", { blocks: 2, intervalMs: milliseconds });
+  await passTime(shop.service.sql, milliseconds);
 }
 
 /** Takes the newest blocks back. @param drop whether their transactions are forgotten */
@@ -56,8 +60,8 @@ export async function untilSigned(shop: Shop, withdrawalId: string, attempt = 1)
   });
 }
 
-/** Time for the treasury, the watcher and the timers to look twice at what there is. */
+/** Time for the treasury, the watcher and the timers to look at what there is, several times. */
 export async function turns(shop: Shop): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  await new Promise((resolve) => setTimeout(resolve, 6 * POLL_MS));
   await shop.service.sql`SELECT 1`;
 }

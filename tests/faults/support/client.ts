@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { delay } from "../../../ledger/database/delay.ts";
-import type { Service } from "../../support/service.ts";
+import type { Mortal } from "./mortal.ts";
 import { LONGEST_DYING_MS } from "./deaths.ts";
 
 /** An answer of the service. */
@@ -43,7 +43,7 @@ export async function send(
  * cannot decide (5xx), the same request is sent again. Only for requests that may be repeated.
  */
 export async function ask(
-  service: Service,
+  service: Mortal,
   method: string,
   path: string,
   body?: unknown,
@@ -56,7 +56,7 @@ export async function ask(
 }
 
 /** Controls the development chain until it answers; only for what may be repeated. */
-export async function control(service: Service, path: string, body: unknown): Promise<Answer> {
+export async function control(service: Mortal, path: string, body: unknown): Promise<Answer> {
   return await untilAnswered(() =>
     send(`${service.credentials.chains.TRX.url}${path}`, "POST", body)
   );

@@ -1,5 +1,4 @@
 import type { CrashPointName } from "../../../actors/runtime/crash_point.ts";
-import { withService } from "../../support/service.ts";
 import { audit } from "./audit.ts";
 import { chainInfo, transfersTo } from "./chain_audit.ts";
 import { eventually } from "./client.ts";
@@ -13,8 +12,12 @@ import {
   payIn,
   untilSeen,
 } from "./deposit.ts";
+import type { Mortal } from "./mortal.ts";
 import { assertPaidOnce, expectPaid, type Payout, untilSent, withdraw } from "./payout.ts";
-import { hasStatus, mine, openShop, payOnce, type Shop, SHOP_ENV } from "./shop.ts";
+import { hasStatus, mine, openShop, payOnce, type Shop } from "./shop.ts";
+
+/** Runs something with a service that was started, and that may die and start again. */
+export type Open = (body: (service: Mortal) => Promise<void>) => Promise<void>;
 
 /** Crash points at which the service dies, one after the other, while something happens. */
 type Deaths = readonly CrashPointName[];
@@ -54,9 +57,9 @@ export const DEATHS = {
 } as const satisfies Record<string, Record<string, Deaths>>;
 
 /** Customers pay, the service dies at every moment of it, and each payment is credited once. */
-export async function surviveDeposits(): Promise<void> {
+export async function surviveDeposits(open: Open): Promise<void> {
   const deaths = DEATHS.deposits;
-  await withShop(async (shop) => {
+  await withShop(open, async (shop) => {
     const { service } = shop;
     const address = await dieAt(
       service,
@@ -82,9 +85,9 @@ export async function surviveDeposits(): Promise<void> {
 }
 
 /** A merchant asks for payouts, the service dies at every moment of it, and each is paid once. */
-export async function survivePayouts(): Promise<void> {
+export async function survivePayouts(open: Open): Promise<void> {
   const deaths = DEATHS.payouts;
-  await withShop(async (shop) => {
+  await withShop(open, async (shop) => {
     const { service } = shop;
     await confirmDeposit(shop, await payIn(shop, "funds"));
     const first = await dieAt(
@@ -105,11 +108,11 @@ export async function survivePayouts(): Promise<void> {
   });
 }
 
-async function withShop(story: (shop: Shop) => Promise<void>): Promise<void> {
-  await withService(async (service) => {
+async function withShop(open: Open, story: (shop: Shop) => Promise<void>): Promise<void> {
+  await open(async (service) => {
     await using shop = await openShop(service);
     await story(shop);
-  }, { env: SHOP_ENV });
+  });
 }
 
 /** Makes the block that lets a deposit become final, and waits for its credit. */

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { CrashPointName } from "../../../actors/runtime/crash_point.ts";
-import { type Service, START_MS } from "../../support/service.ts";
+import { START_MS } from "../../support/service.ts";
+import type { Mortal } from "./mortal.ts";
 
 /** Bound of one death, the leases that the one before it left behind included. */
 const DEATH_MS = 180_000;
@@ -23,7 +24,7 @@ export const LONGEST_DYING_MS = (DEATHS + 1) * (START_MS + DEATH_MS);
  * @throws when one of the points was not passed
  */
 export async function dieAt<T>(
-  service: Service,
+  service: Mortal,
   points: readonly CrashPointName[],
   act: () => Promise<T>,
 ): Promise<T> {
@@ -50,7 +51,7 @@ export async function dieAt<T>(
  *
  * @throws when it did not, which is to say that the point was not passed
  */
-export async function untilDead(service: Service, point: string): Promise<void> {
+export async function untilDead(service: Mortal, point: string): Promise<void> {
   const end = await within(DEATH_MS, service.ended);
   assertEquals(end, { code: 137, signal: "SIGKILL" }, `${point} was not passed`);
 }

@@ -2,6 +2,7 @@ import { assertEquals } from "@std/assert";
 import { readTransfers } from "./chain_transfers.ts";
 import { eventually, UNDISTURBED_MS } from "./client.ts";
 import type { Rig } from "./matrix_rig.ts";
+import { passTime } from "./pass_time.ts";
 import { balanceOf, FUNDS, type Subject, until } from "./matrix_subject.ts";
 import { assertSwept } from "./matrix_sweeps.ts";
 import type { End } from "./matrix_table.ts";
@@ -20,6 +21,7 @@ const LEAP_MS = 40_000;
 /** Lets block time pass until nothing that was sent before can land any more, and makes that solid. */
 export async function leap(rig: Rig): Promise<void> {
   await rig.mine(2, LEAP_MS);
+  await passTime(rig.sql, LEAP_MS);
   await rig.mine(4);
 }
 

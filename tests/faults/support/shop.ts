@@ -1,13 +1,13 @@
 import { assertEquals } from "@std/assert";
 import { z } from "zod";
-import type { Service } from "../../support/service.ts";
+import type { Mortal } from "./mortal.ts";
 import { chainInfo, transfersTo, usdtOf } from "./chain_audit.ts";
 import { ask, control, eventually, send } from "./client.ts";
 import { openReceiver, type Receiver } from "./receiver.ts";
 
 /** A merchant of a running service: its endpoint, its chain on demand, and what it should own. */
 export interface Shop extends AsyncDisposable {
-  readonly service: Service;
+  readonly service: Mortal;
   readonly receiver: Receiver;
   /** The wallet that pays; found by what it was funded with. */
   readonly hotWallet: string;
@@ -28,14 +28,10 @@ export const SHOP_ENV = { DEV_CHAIN_BLOCK_MS: "150", TRX_SWEEPS: "off" } as cons
 const FUNDS = 1_000_000_000_000n;
 
 /**
- * Starts the service for the first time and makes it a merchant's: events go to an endpoint of this
- * process, the chain makes blocks only when a test says so, so that every run passes the same
- * points in the same order.
+ * Makes a service that was started a merchant's: events go to an endpoint of this process, the chain
+ * makes blocks only when a test says so, so that every run passes the same points in the same order.
  */
-export async function openShop(service: Service): Promise<Shop> {
-  const milliseconds = await service.start();
-  // deno-lint-ignore no-console -- a measured figure, printed and not asserted
-  console.log(`first start: ${milliseconds} ms`);
+export async function openShop(service: Mortal): Promise<Shop> {
   const receiver = openReceiver();
   const { merchant, chains } = service.credentials;
   receiver.secret = merchant.webhookSecret;
@@ -61,8 +57,9 @@ export async function openShop(service: Service): Promise<Shop> {
     payments: new Map(),
     [Symbol.asyncDispose]: () => receiver[Symbol.asyncDispose](),
   };
-  await send(`${chains.TRX_SHASTA.url}/dev/config`, "POST", { blockMs: 0 });
-  await send(`${chains.TRX.url}/dev/config`, "POST", { blockMs: 0 });
+  for (const { url } of Object.values(chains)) {
+    await send(`${url}/dev/config`, "POST", { blockMs: 0 });
+  }
   await mine(shop, 3); // what funded the hot wallet is final
   assertEquals(await usdtOf(service, shop.hotWallet), FUNDS);
   return shop;
