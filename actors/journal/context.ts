@@ -84,10 +84,10 @@ export class ActiveMerchants {
   put(merchantId: string, state: MerchantState): void {
     this.#merchants.delete(merchantId);
     this.#merchants.set(merchantId, state);
-    for (const oldest of this.#merchants.keys()) {
-      if (this.#merchants.size <= this.capacity) break;
-      this.#merchants.delete(oldest);
-    }
+    // nobody is looked for while there is room: the first of the map are the places of those that moved
+    if (this.#merchants.size <= this.capacity) return;
+    const [oldest] = this.#merchants.keys();
+    if (oldest !== undefined) this.#merchants.delete(oldest);
   }
 
   /** Forgets a merchant whose state is no longer known to be current. */

@@ -7,7 +7,7 @@
 
 import type { Balance } from "../../ledger/journal/read_accounts.ts";
 import type { Settings } from "../../ledger/settings.ts";
-import { add, type Amount, formatAmount, negate, ZERO } from "../../ledger/money/amount.ts";
+import { add, type Amount, formatAmount, min, negate, ZERO } from "../../ledger/money/amount.ts";
 import { type Currency, type Network, pairKey } from "../../ledger/money/pair.ts";
 import { checkMove, type RecordKind } from "../../ledger/money/transitions.ts";
 import type {
@@ -125,23 +125,22 @@ export function apply(
 ): MerchantState {
   checkMoves(records, decision);
   const balances = balancesAfter(state.balances, decision.postings);
-  for (const [key, balance] of balances) {
-    const lowest = [balance.available, balance.pending, balance.reserved].find((held) => held < 0n);
-    if (lowest !== undefined) {
-      throw new Error(
-        `Cannot apply a decision as a balance of ${key} would be negative: ${formatAmount(lowest)}`,
-      );
-    }
+  for (const [key, { available, pending, reserved }] of balances) {
+    if (available >= 0n && pending >= 0n && reserved >= 0n) continue;
+    const lowest = min(available, min(pending, reserved));
+    throw new Error(
+      `Cannot apply a decision as a balance of ${key} would be negative: ${formatAmount(lowest)}`,
+    );
   }
   return {
     ...state,
     merchant: decision.profile ?? state.merchant,
     balances,
-    depositSeq: next(state.depositSeq, decision.deposits.map((row) => row.seq)),
-    withdrawalSeq: next(state.withdrawalSeq, decision.withdrawals.map((row) => row.seq)),
-    transactionSeq: next(state.transactionSeq, decision.transactions.map((row) => row.seq)),
-    settlementSeq: next(state.settlementSeq, decision.settlements.map((row) => row.seq)),
-    chargeSeq: next(state.chargeSeq, decision.charges.map((row) => row.seq)),
+    depositSeq: next(state.depositSeq, decision.deposits),
+    withdrawalSeq: next(state.withdrawalSeq, decision.withdrawals),
+    transactionSeq: next(state.transactionSeq, decision.transactions),
+    settlementSeq: next(state.settlementSeq, decision.settlements),
+    chargeSeq: next(state.chargeSeq, decision.charges),
     lastAt: decision.at,
   };
 }
@@ -163,22 +162,24 @@ function balancesAfter(
 }
 
 function checkMoves(records: Records, decision: Decision): void {
-  const check = (
-    record: RecordKind,
-    rows: readonly { readonly id: string; readonly status: string }[],
-  ) => {
-    for (const { id, status } of rows) {
-      const before = records.byId.get(id);
-      if (before === undefined || !("status" in before) || before.status === status) continue;
-      checkMove(record, id, before.status, status);
-    }
-  };
-  check("withdrawal", decision.withdrawals);
-  check("deposit", decision.deposits);
-  check("transaction", decision.transactions);
+  checkKind("withdrawal", decision.withdrawals, records);
+  checkKind("deposit", decision.deposits, records);
+  checkKind("transaction", decision.transactions, records);
   for (const row of decision.settlements) checkSteps(row, records.settlements.get(row.id));
   for (const { id, fromStatus } of decision.voided) {
     checkMove("outgoing", id, records.outgoing.get(id) ?? fromStatus, "void");
+  }
+}
+
+function checkKind(
+  record: RecordKind,
+  rows: readonly { readonly id: string; readonly status: string }[],
+  { byId }: Records,
+): void {
+  for (const { id, status } of rows) {
+    const before = byId.get(id);
+    if (before === undefined || !("status" in before) || before.status === status) continue;
+    checkMove(record, id, before.status, status);
   }
 }
 
@@ -201,9 +202,9 @@ function shift(balance: Balance, account: Account, by: Amount): Balance {
   return isOwn(account) ? { ...balance, [account]: add(balance[account], by) } : balance;
 }
 
-function next(current: number, numbers: readonly (number | null)[]): number {
+function next(current: number, rows: readonly { readonly seq: number | null }[]): number {
   let last = current;
-  for (const number of numbers) {
+  for (const { seq: number } of rows) {
     if (number === null || number <= current) continue;
     if (number !== last + 1) {
       throw new Error(`Cannot number a row as numbers have no gaps: ${number} after ${last}`);

@@ -132,14 +132,16 @@ export function createKeyRing(
 
   return {
     find(key, now, mayLookUp = () => true) {
-      if (parseApiKey(key) !== environment) return null;
+      if (!SHAPE.test(key)) return null;
       const hash = hashApiKey(key);
+      // what is remembered was found, so its environment and check digits are right
       const remembered = memory.get(hash);
       if (remembered !== undefined) {
         return isFresh(remembered.until, now)
           ? stillValid(remembered.caller, now)
           : readCaller(hash, now);
       }
+      if (parseApiKey(key) !== environment) return null;
       if (isFresh(unknownKeys.get(hash) ?? -Infinity, now)) return null;
       return mayLookUp() ? readCaller(hash, now) : "not_looked_up";
     },

@@ -103,9 +103,17 @@ export function max(a: Amount, b: Amount): Amount {
   return a > b ? a : b;
 }
 
+/** One unit of the last place by the decimals of a token; a power is not taken again for each amount. */
+const LAST_PLACES: readonly bigint[] = Array.from(
+  { length: AMOUNT_SCALE + 1 },
+  (_, decimals) => 10n ** BigInt(AMOUNT_SCALE - decimals),
+);
+
 /** The value of one unit of the last place of a token, for example 10^-6 as an amount. */
 function lastPlace(decimals: number): bigint {
-  return 10n ** BigInt(AMOUNT_SCALE - decimals);
+  const place = LAST_PLACES[decimals];
+  if (place === undefined) throw new RangeError(`Cannot keep so many decimals: ${decimals}`);
+  return place;
 }
 
 /** True where the amount can be written with the given number of decimals without rounding. */
@@ -116,6 +124,25 @@ export function isExactIn(amount: Amount, decimals: number): boolean {
 /** Cuts (towards zero) to the given number of decimals. */
 export function cutTo(amount: Amount, decimals: number): Amount {
   return (amount - (amount % lastPlace(decimals))) as Amount;
+}
+
+/**
+ * `amount x rate`, to the given number of decimals; exact until it is rounded.
+ *
+ * @param rate a fraction, as an amount of 1
+ */
+export function portionOf(
+  amount: Amount,
+  rate: Amount,
+  decimals: number,
+  rounding: "half_up" | "down",
+): Amount {
+  const place = lastPlace(decimals);
+  const product = amount * rate;
+  const unit = place * SCALE_FACTOR;
+  const rest = product % unit;
+  const up = rounding === "half_up" && 2n * rest >= unit ? 1n : 0n;
+  return ((product / unit + up) * place) as Amount;
 }
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Fees, the one place where rates and rounding are. Rates go through decimal.js with its precision
+ * Fees, the one place where rates and rounding are. Prices go through decimal.js with its precision
  * set to 60 digits: its default of 20 silently drops digits of 18-decimal amounts.
  *
  * @module
@@ -14,6 +14,7 @@ import {
   max,
   min,
   parseAmount,
+  portionOf,
   subtract,
   ZERO,
 } from "./amount.ts";
@@ -44,7 +45,7 @@ export function parseRate(text: string): Rate | null {
  * @param decimals the token's decimals on its network
  */
 function portion(amount: Amount, rate: Rate, decimals: number): Amount {
-  return round(amount, rate, decimals, Decimal.ROUND_HALF_UP);
+  return round(amount, rate, decimals, "half_up");
 }
 
 /** An amount rounded half up to a token's decimals: what is taken must be something that can be paid. */
@@ -54,14 +55,17 @@ export function roundTo(amount: Amount, decimals: number): Amount {
 
 /** `amount x rate`, rounded down to a token's decimals: used for margins, which must not exceed their fee. */
 export function portionDown(amount: Amount, rate: Rate, decimals: number): Amount {
-  return round(amount, rate, decimals, Decimal.ROUND_DOWN);
+  return round(amount, rate, decimals, "down");
 }
 
-function round(amount: Amount, rate: Rate, decimals: number, mode: Decimal.Rounding): Amount {
-  const product = new Exact(formatAmount(amount)).times(rate).toDecimalPlaces(decimals, mode);
-  const parsed = parseAmount(product.toFixed());
-  if (parsed === null) throw new RangeError(`Cannot take a portion as it is no amount: ${product}`);
-  return parsed;
+/** Rates have no more decimals than amounts, so that whole numbers do: every payment comes by here. */
+function round(amount: Amount, rate: Rate, decimals: number, rounding: "half_up" | "down"): Amount {
+  const factor = parseAmount(rate);
+  if (factor === null || amount < ZERO) {
+    const what = `${formatAmount(amount)} x ${rate}`;
+    throw new RangeError(`Cannot take a portion as it would be no amount: ${what}`);
+  }
+  return portionOf(amount, factor, decimals, rounding);
 }
 
 /** True where `amount x rate` is below one unit of the quote currency (the contract's 1 USD rule). */
