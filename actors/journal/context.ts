@@ -84,7 +84,7 @@ export class ActiveMerchants {
   put(merchantId: string, state: MerchantState): void {
     this.#merchants.delete(merchantId);
     this.#merchants.set(merchantId, state);
-    // nobody is looked for while there is room: the first of the map are the places of those that moved
+    // the front of the map is full of places that others have moved from, and is walked only for want of room
     if (this.#merchants.size <= this.capacity) return;
     const [oldest] = this.#merchants.keys();
     if (oldest !== undefined) this.#merchants.delete(oldest);

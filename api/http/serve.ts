@@ -137,8 +137,10 @@ const KEY_MS = 5_000;
 async function soon<T>(found: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    const fault = connectionFault("CONNECT_TIMEOUT", "no key was looked up in time");
-    timer = setTimeout(() => reject(fault), KEY_MS);
+    timer = setTimeout(
+      () => reject(connectionFault("CONNECT_TIMEOUT", "no key was looked up in time")),
+      KEY_MS,
+    );
   });
   try {
     return await Promise.race([found, late]);

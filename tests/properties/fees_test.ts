@@ -1,7 +1,21 @@
 import { assert, assertEquals } from "@std/assert";
+import { Decimal } from "decimal.js";
 import fc from "fast-check";
-import { add, type Amount, fromUnits, isExactIn, subtract } from "../../ledger/money/amount.ts";
-import { depositFees, roundTo, topUpFees, withdrawalFees } from "../../ledger/money/fees.ts";
+import {
+  add,
+  type Amount,
+  formatAmount,
+  fromUnits,
+  isExactIn,
+  subtract,
+} from "../../ledger/money/amount.ts";
+import {
+  depositFees,
+  portionDown,
+  roundTo,
+  topUpFees,
+  withdrawalFees,
+} from "../../ledger/money/fees.ts";
 
 const decimals = fc.constantFrom(6, 18);
 
@@ -60,4 +74,24 @@ Deno.test("what a deposit leaves its merchant can be paid out in its token, and 
       },
     ),
   );
+});
+
+Deno.test("a portion is the product in 60 digits, rounded once: half up, of margins down", () => {
+  const Exact = Decimal.clone({ precision: 60, toExpNeg: -60, toExpPos: 60 });
+  fc.assert(fc.property(setting, rate, decimals, (amount, markupRate, places) => {
+    const product = new Exact(formatAmount(amount)).times(markupRate);
+    const { markupAmount } = withdrawalFees(
+      amount,
+      { enabled: true, baseFee: fromUnits(0n), markupRate },
+      fromUnits(0n),
+      places,
+    );
+    const down = portionDown(amount, markupRate, places);
+    assertEquals(
+      [formatAmount(markupAmount), formatAmount(down)],
+      [Decimal.ROUND_HALF_UP, Decimal.ROUND_DOWN].map((mode) =>
+        product.toDecimalPlaces(places, mode).toFixed()
+      ),
+    );
+  }));
 });
