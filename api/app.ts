@@ -18,10 +18,11 @@ import { POLL_SPACING_MS } from "./hosted_page/status.ts";
 import { type Answer, toResponse, writeSmall } from "./http/answer.ts";
 import { addressOf } from "./http/authenticate.ts";
 import { isHost } from "./http/client_address.ts";
-import { admitChanges } from "./http/change_places.ts";
+import { ChangePlaces } from "./http/change_places.ts";
 import type { ApiContext, ApiDeps } from "./http/context.ts";
 import { type Bindings, type Env, serve } from "./http/serve.ts";
 import { internalError, malformedHost, methodNotAllowed, notFound } from "./http/errors.ts";
+import type { Registry } from "prom-client";
 import { keptFor } from "./http/kept_for.ts";
 import { createKeyRing, createUsageRecorder } from "./http/key_ring.ts";
 import { RateLimits } from "./http/rate_limits.ts";
@@ -50,14 +51,13 @@ export interface Api {
  *   address of their own, see {@linkcode createOps}
  */
 export function createApi(deps: ApiDeps, routes: readonly Route[] = ROUTES): Api {
-  const context = contextOf(deps);
-  const { fetch } = appOf(routes, context, createRequestMetrics(deps.registry));
-  return { fetch: admitChanges(fetch, deps.registry, context.transportHeaders) };
+  const context = contextOf(deps, deps.registry);
+  return appOf(routes, context, createRequestMetrics(deps.registry));
 }
 
 /** Health and metrics alone, for an address that only operators reach. */
 export function createOps(deps: ApiDeps): Api {
-  return appOf(OPS_ROUTES, contextOf(deps), () => {});
+  return appOf(OPS_ROUTES, contextOf(deps, null), () => {});
 }
 
 function appOf(routes: readonly Route[], context: ApiContext, measure: RequestMetrics): Api {
@@ -101,11 +101,13 @@ function textResponse(answer: Answer, requestId: string, context: ApiContext): R
 /** The header for clients behind a proxy that ends TLS: they use TLS alone, for a year. */
 const ONLY_TLS = { "strict-transport-security": "max-age=31536000" };
 
-function contextOf(deps: ApiDeps): ApiContext {
+/** @param registry is given the figures of what is shared here; null: nothing is */
+function contextOf(deps: ApiDeps, registry: Registry | null): ApiContext {
   const sql = deps.pools?.requests ?? deps.sql;
   const settings = batcher(async () => new Map([["", await readSettings(sql)]]));
   return {
     ...deps,
+    changePlaces: new ChangePlaces(registry),
     readiness: keptFor(KEPT_MS, deps.clock, deps.readiness),
     measurements: keptFor(KEPT_MS, deps.clock, () => deps.registry.metrics()),
     keys: createKeyRing(

@@ -26,6 +26,7 @@ import type { NameLookups } from "../../webhooks/name_lookups.ts";
 import type { SecretBox } from "../../webhooks/secret_box.ts";
 import type { Sender } from "../../webhooks/sender.ts";
 import type { UrlRules } from "../../webhooks/url_guard.ts";
+import type { ChangePlaces } from "./change_places.ts";
 import type { ApiPools } from "./read_slots.ts";
 import type { Environment, KeyRing } from "./key_ring.ts";
 import type { RateLimits } from "./rate_limits.ts";
@@ -146,6 +147,7 @@ export interface ApiContext extends ApiDeps {
   /** Hashes of tokens that open a hosted page, each by itself. */
   readonly sessions: LoadOne<string>;
   readonly rateLimits: RateLimits;
+  readonly changePlaces: ChangePlaces;
   /** Merchants whose webhook is being tried by this node: each test holds a socket for long. */
   readonly webhookTests: Set<string>;
   readonly settings: () => Promise<Settings>;

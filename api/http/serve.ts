@@ -10,7 +10,14 @@ import type { Context } from "hono";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { connectionFault } from "../../ledger/database/database_errors.ts";
 import { type Answer, sizeOf, toResponse, writeBody, writeSmall } from "./answer.ts";
-import { addressOf, authenticate, type Connection, countRequest } from "./authenticate.ts";
+import {
+  addressOf,
+  authenticate,
+  type Connection,
+  countRequest,
+  type Identity,
+} from "./authenticate.ts";
+import { CROWDED } from "./change_places.ts";
 import type { ApiContext } from "./context.ts";
 import {
   errorAnswer,
@@ -100,6 +107,30 @@ async function answerTo(
   const params = route.path.includes("{") ? c.req.param() : NO_PARAMS;
   const asked = authenticate(route, params, c.req.raw.headers, c.env?.remoteAddr, now, context);
   const identity = asked instanceof Promise ? await soon(asked) : asked;
+  // reading needs no place, operators are needed all the more while others flood, and a key that is
+  // not valid takes none
+  const isChange = route.method !== "GET" && identity.kind === "known";
+  const account = isChange ? identity.caller?.merchantId ?? null : null;
+  if (account === null) {
+    return await answerIn(route, c, context, requestId, writes, { identity, params, now });
+  }
+  if (!context.changePlaces.take(account)) return { answer: CROWDED, counting: NOT_COUNTED };
+  try {
+    return await answerIn(route, c, context, requestId, writes, { identity, params, now });
+  } finally {
+    context.changePlaces.leave(account);
+  }
+}
+
+/** The checks after that of the key and of the places, and the handler. */
+async function answerIn(
+  route: Route,
+  c: Context<Env>,
+  context: ApiContext,
+  requestId: string,
+  writes: WatchedWrites,
+  { identity, params, now }: Pick<AnyRequest, "params" | "now"> & { readonly identity: Identity },
+): Promise<{ readonly answer: Answer; readonly counting: Counting }> {
   const { headers, url } = c.req.raw;
   const address = () => addressOf(headers, c.env?.remoteAddr, context);
   if (identity.kind === "refused" && identity.answer === unauthorized) {

@@ -52,6 +52,11 @@ test("a change that finds no place is a 503 with Retry-After, with its body unre
   assert(metrics.includes(`http_changes_under_way ${share + 1}\n`), "the places are not told");
   assert(metrics.includes("http_changes_refused_total 1\n"), "the refusal is not counted");
 
+  // a made-up key takes none
+  const invented = withdraw(`${ordinary.key.slice(0, -1)}!`, "c");
+  assertEquals((await invented.answer).status, 401);
+  assert(String((await api.call("GET", "/metrics")).body).includes(`under_way ${share + 1}\n`));
+
   answered.resolve();
   await Promise.all([...underWay, other]);
   assertEquals((await withdraw(flooding.key, "again").answer).status, 503);

@@ -8,23 +8,23 @@ function fill(places: ChangePlaces, key: string): number {
   return taken;
 }
 
-Deno.test("a key that floods gets half of the places, the next ones their share of the rest", () => {
-  const places = new ChangePlaces(512);
+Deno.test("an account that floods gets half of the places, the next ones their share of the rest", () => {
+  const places = new ChangePlaces(null, 512);
   assertEquals(["a", "b", "c"].map((merchantId) => fill(places, merchantId)), [256, 128, 64]);
   assertEquals(places.take("d"), true);
   assertEquals(places.used, 449);
 });
 
-Deno.test("many keys with one request each get all places", () => {
-  const places = new ChangePlaces(512);
+Deno.test("many accounts with one request each get all places", () => {
+  const places = new ChangePlaces(null, 512);
   const merchants = Array.from({ length: 600 }, (_, n) => `mer_${n}`);
   assertEquals(merchants.filter((merchantId) => places.take(merchantId)).length, 512);
   for (const merchantId of merchants.slice(0, 512)) places.leave(merchantId);
   assertEquals(places.used, 0);
 });
 
-Deno.test("a place that is given back is there for the next one, of any key", () => {
-  const places = new ChangePlaces(4);
+Deno.test("a place that is given back is there for the next one, of any account", () => {
+  const places = new ChangePlaces(null, 4);
   assertEquals(fill(places, "a"), 2);
   assertEquals(fill(places, "b"), 1);
   places.leave("a");
