@@ -15,6 +15,8 @@ import { measureCallbacks } from "./callbacks/measure_callbacks.ts";
 import { chooseGenerator, type Generator } from "./load/load.ts";
 import { showWarnings } from "./logging.ts";
 import { measureLists } from "./lists.ts";
+import { measureGrowth } from "./growth/measure_growth.ts";
+import { measurePartitions } from "./growth/measure_partitions.ts";
 import { measureLife } from "./life/measure_life.ts";
 import { type Case, measure } from "./measure.ts";
 import { measureOverload } from "./overload/measure_overload.ts";
@@ -58,6 +60,7 @@ async function run(options: Options): Promise<void> {
   const cluster = stack.use(
     await startBenchCluster(
       options.database === null ? null : { url: options.database.reveal(), pid: null },
+      options.folder,
     ),
   );
   const results: Results = {
@@ -65,6 +68,7 @@ async function run(options: Options): Promise<void> {
     machine: cluster.machine,
     generator: generator.name,
     stolen: null,
+    commit: await commitOf(),
     options: { ...options, sections: [...options.sections] },
     pools: {},
     measurements: [],
@@ -76,6 +80,8 @@ async function run(options: Options): Promise<void> {
     lives: [],
     externals: [],
     overloads: [],
+    growth: null,
+    partitions: [],
   };
   const servers = await startServers(stack, cluster, generator, options, results);
   await using _progress = {
@@ -105,6 +111,12 @@ async function run(options: Options): Promise<void> {
   }
   if (options.sections.has("lists")) results.lists.push(...await measureLists(cluster, note));
   await measureScans(cluster, options, results);
+  if (options.sections.has("growth")) {
+    results.growth = await measureGrowth(cluster, generator, options, note);
+  }
+  if (options.sections.has("partitions")) {
+    results.partitions.push(...await measurePartitions(cluster, options.rounds, note));
+  }
   if (options.sections.has("callbacks") || options.sections.has("isolation")) {
     results.callbacks.push(...await measureCallbacks(cluster, options, note));
   }
@@ -249,9 +261,27 @@ async function requireRightBooks(cluster: BenchCluster, names: Iterable<string>)
 
 async function writeResults(results: Results): Promise<void> {
   await Deno.mkdir(OUTPUT, { recursive: true });
-  const path = new URL("bench.json", OUTPUT);
-  await Deno.writeTextFile(path, JSON.stringify(results, null, 2) + "\n");
-  note(`all figures: ${fileURLToPath(path)}`);
+  const text = JSON.stringify(results, null, 2) + "\n";
+  const kept = `bench-${results.startedAt.replaceAll(/[-:]|\.\d+/g, "")}.json`;
+  for (const name of ["bench.json", kept]) {
+    const path = new URL(name, OUTPUT);
+    await Deno.writeTextFile(path, text);
+    note(`all figures: ${fileURLToPath(path)}`);
+  }
+}
+
+/** The commit that is measured, marked where files differ from it; null: this is no checkout. */
+async function commitOf(): Promise<string | null> {
+  try {
+    const { success, stdout } = await new Deno.Command("git", {
+      args: ["describe", "--always", "--abbrev=10", "--dirty=+"],
+      stderr: "null",
+    }).output();
+    return success ? new TextDecoder().decode(stdout).trim() : null;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
+  }
 }
 
 let options: Options;

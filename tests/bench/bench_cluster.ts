@@ -6,6 +6,7 @@
  */
 
 import { join } from "node:path";
+import { startEmbeddedPostgres } from "../../app/postgres/embedded.ts";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { migrate } from "../../ledger/database/migrate.ts";
 import { privateCluster } from "../support/private_cluster.ts";
@@ -27,12 +28,20 @@ export interface NamedServer {
   readonly pid: number | null;
 }
 
-/** Everything that a measurement needs. */
-export interface BenchCluster extends AsyncDisposable {
-  readonly machine: Machine;
-  readonly seed: Seed;
+/** The server of a run. */
+export interface BenchServer {
   /** Process id of the server; null where it is not this run's own. */
   readonly pid: number | null;
+  /** A connection of a role that creates databases. */
+  readonly admin: Sql;
+  /** Connection string of a database of the server. */
+  urlOf(database: string): string;
+}
+
+/** Everything that a measurement needs. */
+export interface BenchCluster extends BenchServer, AsyncDisposable {
+  readonly machine: Machine;
+  readonly seed: Seed;
   /** Files with what the load generator sends. */
   readonly files: {
     readonly hot: string;
@@ -51,17 +60,14 @@ const TEMPLATE = "template";
  * Starts the server and seeds the template.
  *
  * @param named a server that is used instead of an embedded one; what is made there is dropped at the end
+ * @param kept folder of an embedded server that stays with its databases; null: one of the run's own
  */
-export async function startBenchCluster(named: NamedServer | null): Promise<BenchCluster> {
+export async function startBenchCluster(
+  named: NamedServer | null,
+  kept: string | null = null,
+): Promise<BenchCluster> {
   await using stack = new AsyncDisposableStack();
-  const own = named === null
-    ? stack.use(
-      await privateCluster({
-        settings: { autovacuum: "on", max_connections: MAX_CONNECTIONS },
-        migrated: false,
-      }),
-    )
-    : null;
+  const own = named === null ? await startOwn(stack, kept) : null;
   const server = new URL(named?.url ?? own?.url ?? "");
   const folder = await Deno.makeTempDir({ prefix: "engine-bench-" });
   stack.defer(() => Deno.remove(folder, { recursive: true }));
@@ -69,19 +75,19 @@ export async function startBenchCluster(named: NamedServer | null): Promise<Benc
   stack.defer(() => admin.end({ timeout: 1 }));
   const run = crypto.randomUUID().slice(0, 8);
   const idOf = (name: string) => `bench_${run}_${name}`;
-  const urlOf = (name: string) => Object.assign(new URL(server), { pathname: idOf(name) }).href;
+  const urlOf = (id: string) => Object.assign(new URL(server), { pathname: id }).href;
   const created: string[] = [];
   const create = async (name: string, template: string) => {
     await admin`CREATE DATABASE ${admin(idOf(name))} TEMPLATE ${admin(template)}`;
     created.push(idOf(name));
   };
   stack.defer(async () => {
-    for (const id of own === null ? created : []) {
+    for (const id of own === null || kept !== null ? created.reverse() : []) {
       await admin`DROP DATABASE ${admin(id)} WITH (FORCE)`;
     }
   });
   await create(TEMPLATE, "template0");
-  const sql = connect(urlOf(TEMPLATE), { max: 6 });
+  const sql = connect(urlOf(idOf(TEMPLATE)), { max: 6 });
   stack.defer(() => sql.end({ timeout: 5 }));
   await migrate(sql);
   const seeded = await seed(sql);
@@ -99,20 +105,23 @@ export async function startBenchCluster(named: NamedServer | null): Promise<Benc
     destinations: await write("destinations", seeded.destinations),
   };
   const made = new Map<string, SideDatabase>();
-  const kept = stack.move();
+  const disposal = stack.move();
   return {
     machine: own === null
       ? { ...machine, postgres: `${machine.postgres}, at ${server.host}` }
       : machine,
     seed: seeded,
     pid: own?.pid ?? named?.pid ?? null,
+    admin,
+    urlOf,
     files,
     database: async (name) => {
       const known = made.get(name);
       if (known !== undefined) return known;
       await create(name, idOf(TEMPLATE));
-      await admitHistory(urlOf(name));
-      const database = { url: urlOf(name), sql: connect(urlOf(name), { max: 2 }) };
+      const url = urlOf(idOf(name));
+      await admitHistory(url);
+      const database = { url, sql: connect(url, { max: 2 }) };
       if (name === "journal_slow_disk") {
         // commit_siblings 0: every commit waits that long before it flushes, also a single one
         await admin`ALTER DATABASE ${admin(idOf(name))} SET commit_delay = 2000`;
@@ -124,9 +133,21 @@ export async function startBenchCluster(named: NamedServer | null): Promise<Benc
     },
     [Symbol.asyncDispose]: async () => {
       await Promise.all([...made.values()].map((one) => one.sql.end({ timeout: 2 })));
-      await kept.disposeAsync();
+      await disposal.disposeAsync();
     },
   };
+}
+
+/** An embedded server: one that goes with the run, or the one of a folder. */
+async function startOwn(
+  stack: AsyncDisposableStack,
+  folder: string | null,
+): Promise<{ readonly url: string; readonly pid: number }> {
+  const settings = { autovacuum: "on", max_connections: MAX_CONNECTIONS };
+  if (folder === null) return stack.use(await privateCluster({ settings, migrated: false }));
+  const server = await startEmbeddedPostgres({ dataDir: folder, supervise: false, settings });
+  stack.defer(() => server.stop());
+  return server;
 }
 
 async function folderOf(sql: Sql): Promise<string> {

@@ -39,6 +39,9 @@ export interface Measurement extends Task {
   readonly memoryMb: number;
 }
 
+/** Databases by name, and what the load generator sends. */
+export type Place = Pick<BenchCluster, "database" | "files" | "pid">;
+
 let runs = 0;
 
 /**
@@ -47,20 +50,20 @@ let runs = 0;
  * @throws when anything was refused or lost, or when rows and answers differ
  */
 export async function measure(
-  cluster: BenchCluster,
+  cluster: Place,
   generator: Generator,
   server: ServerProcess,
   task: Task,
 ): Promise<Measurement> {
   const { sql } = await cluster.database(task.database ?? task.side);
   const before = await server.settled();
-  const rowsBefore = await countRows(sql);
+  const newest = await newestId(sql);
   const databaseBefore = await serverTimeUs(cluster.pid);
   const result = await generator.run({
     url: server.url,
     connections: task.connections,
     seconds: task.seconds,
-    name: `run-${++runs}`,
+    name: `run-${crypto.randomUUID().slice(0, 8)}-${++runs}`,
     keysFile: cluster.files[task.case],
     destinationsFile: cluster.files.destinations,
   });
@@ -79,7 +82,7 @@ export async function measure(
       `Cannot compare as answers differ: ${created} sent, ${result.answers} received, of ${what}`,
     );
   }
-  const rows = await countRows(sql) - rowsBefore;
+  const rows = await countNewer(sql, newest);
   if (task.side !== "http" && rows !== created) {
     throw new Error(
       `Cannot compare as answers and rows differ: ${created} answers 201, ${rows} rows, of ${what}`,
@@ -99,7 +102,14 @@ export async function measure(
   };
 }
 
-async function countRows(sql: Sql): Promise<number> {
-  const [row] = await sql<{ n: number }[]>`SELECT count(*)::int AS n FROM book.withdrawal`;
+/** Ids sort by creation, so that new rows are counted at the same cost however many there are. */
+async function newestId(sql: Sql): Promise<string> {
+  const [row] = await sql<{ id: string | null }[]>`SELECT max(id) AS id FROM book.withdrawal`;
+  return row?.id ?? "";
+}
+
+async function countNewer(sql: Sql, id: string): Promise<number> {
+  const [row] = await sql<{ n: number }[]>`
+    SELECT count(*)::int AS n FROM book.withdrawal WHERE id > ${id}`;
   return row?.n ?? 0;
 }

@@ -5,6 +5,7 @@
  */
 
 import { callbackTable } from "./callbacks/callback_report.ts";
+import { growthTables } from "./charts/growth_pictures.ts";
 import type { Case, Measurement } from "./measure.ts";
 import { externalTable } from "./external/external_report.ts";
 import { middle, type Results, select } from "./results.ts";
@@ -58,6 +59,7 @@ export function report(results: Results): string {
     ...lifeTable(results.lives),
     ...externalTable(results.externals),
     ...overloadTable(results.overloads),
+    ...growthText(results),
     ...targetTable(results),
   ].join("\n") + "\n";
 }
@@ -164,6 +166,11 @@ function listTable({ lists }: Results): string[] {
       ].join("")
     ),
   ];
+}
+
+function growthText({ growth }: Results): string[] {
+  if (growth === null || growth.loads.length === 0) return [];
+  return [...growthTables(growth).values()].flatMap((table) => ["", table]);
 }
 
 function targetTable(results: Results): string[] {

@@ -6,6 +6,7 @@ import type { ScanMeasurement } from "./scan/measure_scan.ts";
 function run(stolen: number | null, loadBefore: number, scans: ScanMeasurement[] = []): Results {
   return {
     startedAt: "2026-01-01T00:00:00.000Z",
+    commit: null,
     machine: {
       cores: 2,
       processor: "a processor",
@@ -30,6 +31,10 @@ function run(stolen: number | null, loadBefore: number, scans: ScanMeasurement[]
       ownLoad: false,
       database: null,
       postgres: [],
+      folder: null,
+      sizes: [],
+      merchants: [],
+      fillOnly: false,
     },
     pools: {},
     measurements: [],
@@ -41,6 +46,8 @@ function run(stolen: number | null, loadBefore: number, scans: ScanMeasurement[]
     lives: [],
     externals: [],
     overloads: [],
+    growth: null,
+    partitions: [],
   };
 }
 

@@ -7,6 +7,8 @@
 import type { BulkMeasurement } from "./bulk.ts";
 import type { CallbackMeasurement } from "./callbacks/measure_callbacks.ts";
 import type { ExternalMeasurement } from "./external/measure_external.ts";
+import type { GrowthResults } from "./growth/measure_growth.ts";
+import type { PartitionMeasurement } from "./growth/measure_partitions.ts";
 import type { ListMeasurement } from "./lists.ts";
 import type { LifeMeasurement } from "./life/measure_life.ts";
 import type { Machine } from "./machine.ts";
@@ -21,6 +23,8 @@ import { median } from "./statistics.ts";
 /** Results of a run; written as JSON. */
 export interface Results {
   readonly startedAt: string;
+  /** The commit that was measured; null: unknown. */
+  readonly commit: string | null;
   readonly machine: Machine;
   readonly generator: string;
   /** Share of the cores' time that the host took during the whole run; null: unknown. */
@@ -37,6 +41,8 @@ export interface Results {
   readonly lives: LifeMeasurement[];
   readonly externals: ExternalMeasurement[];
   readonly overloads: OverloadMeasurement[];
+  growth: GrowthResults | null;
+  readonly partitions: PartitionMeasurement[];
 }
 
 /** Which measurements are meant. */
@@ -47,7 +53,10 @@ export interface Selection {
 }
 
 /** The measurements of a selection, in the order of rounds. */
-export function select(results: Results, wanted: Selection): readonly Measurement[] {
+export function select(
+  results: { readonly measurements: readonly Measurement[] },
+  wanted: Selection,
+): readonly Measurement[] {
   return results.measurements.filter((one) =>
     one.side === wanted.side && one.case === wanted.case && one.connections === wanted.connections
   );

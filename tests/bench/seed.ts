@@ -37,10 +37,14 @@ function addressOf(number: number): string {
   return addressFromLogHex(issuedAddress(number));
 }
 
-/** Fills a migrated, empty database. */
-export async function seed(sql: Sql): Promise<Seed> {
+/**
+ * Fills a migrated, empty database.
+ *
+ * @param spread merchants of the spread case
+ */
+export async function seed(sql: Sql, spread = MERCHANTS): Promise<Seed> {
   await sql`UPDATE book.setting SET markup_rate = 0.01`;
-  const merchants = Array.from({ length: 1 + MERCHANTS }, () => ({
+  const merchants = Array.from({ length: 1 + spread }, () => ({
     id: newId("mer"),
     key: mintApiKey("development"),
     keyId: newId("key"),
@@ -91,8 +95,9 @@ async function fundAll(sql: Sql, merchantIds: readonly string[]): Promise<void> 
     SELECT id, 'TRX', lpad(n::text, 64, 'f'), 0, 'solid', ${sql.json(data)}
     FROM unnest(${[...merchantIds]}::text[]) WITH ORDINALITY AS m(id, n)`;
   const journal = openJournal(sql);
-  await journal.wakeAll();
   await until(async () => {
+    // it wakes 10,000 at a time
+    if (journal.figures.waiting === 0) await journal.wakeAll();
     const [row] = await sql`SELECT 1 FROM book.inbox WHERE consumed_at IS NULL LIMIT 1`;
     return row === undefined;
   });
