@@ -56,6 +56,7 @@ export const PINNED: Readonly<Record<string, string>> = {
   cpu_tuple_cost: "0.01",
   cpu_index_tuple_cost: "0.005",
   cpu_operator_cost: "0.0025",
+  effective_cache_size: "4GB",
   work_mem: "4MB",
   hash_mem_multiplier: "2",
   temp_buffers: "8MB",

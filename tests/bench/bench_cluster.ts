@@ -107,7 +107,7 @@ export async function startBenchCluster(
   const made = new Map<string, SideDatabase>();
   const disposal = stack.move();
   return {
-    machine: own === null
+    machine: named?.pid === null
       ? { ...machine, postgres: `${machine.postgres}, at ${server.host}` }
       : machine,
     seed: seeded,

@@ -34,7 +34,7 @@ export function externalTable(found: readonly ExternalMeasurement[]): string[] {
     const who = which === "hot" ? "one hot merchant" : "1,000 merchants";
     return [
       "",
-      `The engine on servers with their own settings, ${who}`.padEnd(WIDTH + 2) +
+      `Servers with their own settings, ${who}`.padEnd(WIDTH + 2) +
       "req/s            range   p50 ms   p99 ms   db us  / embedded",
       ...rows,
     ];
