@@ -112,7 +112,10 @@ async function run(options: Options): Promise<void> {
   if (options.sections.has("lists")) results.lists.push(...await measureLists(cluster, note));
   await measureScans(cluster, options, results);
   if (options.sections.has("growth")) {
-    results.growth = await measureGrowth(cluster, generator, options, note);
+    await measureGrowth(cluster, generator, options, note, async (growth) => {
+      results.growth = growth;
+      await writeResults(results);
+    });
   }
   if (options.sections.has("partitions")) {
     results.partitions.push(...await measurePartitions(cluster, options.rounds, note));

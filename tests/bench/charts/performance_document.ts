@@ -152,6 +152,8 @@ function comparedTable({ run, measurements }: NonNullable<Published["compared"]>
     })
   );
   return [
+    "![Accepted withdrawals per second, beside a stored function and row locks](performance/withdrawals.svg)",
+    "",
     "| | Case | Connections | Per second | p50, ms | p99, ms | Service, µs | PostgreSQL, µs |",
     "|---|---|---:|---:|---:|---:|---:|---:|",
     ...rows,

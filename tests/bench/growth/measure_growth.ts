@@ -38,13 +38,18 @@ const USUAL_MERCHANTS = 1_000;
 const USUAL_ROWS = 100_000;
 const WARM_UP_S = 2;
 
-/** Measures every size in every round. */
+/**
+ * Measures every size in every round.
+ *
+ * @param keep called after each size: what was measured until then is not lost with the run
+ */
 export async function measureGrowth(
   cluster: BenchCluster,
   generator: Generator,
   options: Options,
   note: (text: string) => void,
-): Promise<GrowthResults> {
+  keep: (results: GrowthResults) => Promise<void>,
+): Promise<void> {
   const databases = new GrowthDatabases(cluster, note);
   const sizes = sizesOf(options);
   for (const size of sizes) await databases.fill(size);
@@ -56,9 +61,9 @@ export async function measureGrowth(
       // what a checkpoint costs is the same for every size: none comes in between
       await cluster.admin`CHECKPOINT`;
       await measureSize(database, size, round, generator, options.seconds, results);
+      await keep(results);
     }
   }
-  return results;
 }
 
 /** Databases to measure: each number of rows, and each number of merchants. */
@@ -91,8 +96,10 @@ async function measureSize(
     await using _function = side === "stored_function" ? await withFunction(database) : null;
     await using server = await startServer({ side, pool: POOL, databaseUrl: url });
     const task = { side, connections: CONNECTIONS, round };
-    const warmUp = { ...task, case: cases[0] ?? "hot", seconds: WARM_UP_S };
-    await measure(database, generator, server, warmUp);
+    // code, plans, and the first change of every page after the checkpoint
+    for (const which of cases) {
+      await measure(database, generator, server, { ...task, case: which, seconds: WARM_UP_S });
+    }
     for (const which of cases) {
       const found = await measure(database, generator, server, { ...task, case: which, seconds });
       results.loads.push({ ...found, ...size });

@@ -27,8 +27,8 @@ export interface PartitionMeasurement {
   readonly removalMs: number;
 }
 
-/** Entries of 2,000,000 withdrawals. */
-const ROWS = 6_000_000;
+/** Entries of 1,000,000 withdrawals. */
+const ROWS = 3_000_000;
 const PARTITIONS = 12;
 /** As a batch of 200 withdrawals has them. */
 const BATCH = 600;
