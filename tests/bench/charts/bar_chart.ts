@@ -14,8 +14,8 @@ export interface BarGroup {
 }
 
 const WIDTH = 860;
-const LEFT = 250;
-const RIGHT = 760;
+const LEFT = 310;
+const RIGHT = 780;
 const TOP = 50;
 const BAR = 18;
 const GAP = 4;

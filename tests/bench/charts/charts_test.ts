@@ -47,9 +47,9 @@ Deno.test("a chart of bars has a bar as long as its value, beside its value", ()
     name: "hot",
     bars: [{ name: "engine", value: 2_000 }, { name: "other", value: 500 }],
   }]);
-  const widths = [...svg.matchAll(/<rect x="250" [^>]*width="([\d.]+)"/g)].map(([, w]) =>
+  const widths = [...svg.matchAll(/<rect x="310" [^>]*width="([\d.]+)"/g)].map(([, w]) =>
     Number(w)
   );
-  assertEquals(widths, [510, 127.5]);
+  assertEquals(widths, [470, 117.5]);
   assertMatch(svg, />2,000</);
 });
