@@ -23,7 +23,7 @@ export async function listCharges(
 ): Promise<readonly ListedCharge[]> {
   const query = new ListQuery(sql, "charge", merchantId, { type, currency, network, from, until });
   const rows = await sql`
-    WITH ${pageOf(query, request)}
+    WITH ${query.lastBucket}, ${pageOf(query, request)}
     SELECT p.*, w.settlement_id FROM page p
     LEFT JOIN book.withdrawal w ON w.id = p.payment_id AND w.merchant_id = p.merchant_id
     ORDER BY p.seq DESC`;
@@ -52,9 +52,10 @@ export async function sumCharges(
   merchantId: string,
   filter: ChargeFilter,
 ): Promise<readonly ChargeTotal[]> {
+  const query = new ListQuery(sql, "charge", merchantId, filter);
   return chargeTotal.all(
     await sql`
-    WITH ${new ListQuery(sql, "charge", merchantId, filter).counts}
+    WITH ${query.lastBucket}, ${query.counts}
     SELECT type, currency, network, sum(count) AS count, sum(effect) AS amount
     FROM counts GROUP BY type, currency, network HAVING sum(count) > 0
     ORDER BY type, currency, network`,

@@ -30,7 +30,7 @@ export async function listTransactions(
 ): Promise<StatementPage> {
   const query = new ListQuery(sql, "transaction", merchantId, filter);
   const rows = await sql`
-    WITH ${pageOf(query, request)}, ${anchors(query, isGapless(filter))}
+    WITH ${query.lastBucket}, ${pageOf(query, request)}, ${anchors(query, isGapless(filter))}
     SELECT c.total, p.*, trim_scale(a.below + i.effect)::text AS after,
       (SELECT trim_scale(b.available)::text FROM book.balance b
        WHERE b.merchant_id = ${merchantId} AND b.currency = ${filter.currency ?? null}

@@ -89,6 +89,10 @@ export class UnitOfWork implements MerchantView {
 
   /** Keeps the one row of a payout that begins in place of those that follow from it. */
   #takeOpening(decision: Decision & { readonly opening: PayoutOpening }): void {
+    const { id } = decision.opening;
+    if (this.records.byId.has(id)) {
+      throw new Error(`Cannot open a payout as it is there already: ${id}`);
+    }
     for (const id of idsOf(decision.opening)) this.#openings.set(id, decision);
   }
 

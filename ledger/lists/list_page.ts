@@ -68,7 +68,7 @@ export async function streamListPage<R>(
 ): Promise<number> {
   let total = 0;
   await query.sql`
-    WITH ${pageOf(query, request)}
+    WITH ${query.lastBucket}, ${pageOf(query, request)}
     SELECT c.total, p.* FROM counted c LEFT JOIN page p ON true ORDER BY p.seq DESC`
     .forEach((row) => {
       total = Number(row.total);
@@ -79,7 +79,7 @@ export async function streamListPage<R>(
 
 /**
  * Common table expressions `counted (total)` and `page` (the rows, all columns), for a statement
- * that begins with WITH. The page is not ordered.
+ * that begins with WITH and the query's `lastBucket`. The page is not ordered.
  */
 export function pageOf(query: ListQuery, { page, limit }: PageRequest): Fragment {
   const offset = (page - 1) * limit;

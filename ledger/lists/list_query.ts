@@ -133,14 +133,19 @@ export class ListQuery {
     });
   }
 
-  /** Every bucket of the list, the one that is not full yet included; for a FROM, as `r`. */
+  /** CTE `last_bucket`: the rows after the last full bucket, counted once in a statement. */
+  get lastBucket(): Fragment {
+    return this.sql`last_bucket AS MATERIALIZED (
+      SELECT * FROM book.last_bucket(${this.#list}, ${this.merchantId}))`;
+  }
+
+  /** Every bucket of the list; for a FROM, as `r`. The statement has the CTE of {@linkcode lastBucket}. */
   get buckets(): Fragment {
-    const { sql } = this;
-    return sql`(
+    return this.sql`(
       SELECT b.* FROM book.list_bucket b
       WHERE b.merchant_id = ${this.merchantId} AND b.list = ${this.#list}
       UNION ALL
-      SELECT * FROM book.last_bucket(${this.#list}, ${this.merchantId})) r`;
+      SELECT * FROM last_bucket) r`;
   }
 
   /** Number of large buckets of the list that are summed; a scalar. */
@@ -153,7 +158,7 @@ export class ListQuery {
    * CTE `counts (low, high, currency, network, type, count, effect)`: counts and sums of the rows under
    * the filter, several per range of buckets from `low` to before `high`. Where the filter names times,
    * every range is one bucket, and the rows of those that the times cut are counted one by one (CTE
-   * `bounds` included).
+   * `bounds` included). The statement has the CTE of {@linkcode lastBucket}.
    */
   get counts(): Fragment {
     const { sql } = this;

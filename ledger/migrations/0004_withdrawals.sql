@@ -4,7 +4,7 @@
 -- from the transfer; all others are of version 7.
 CREATE FUNCTION book.is_booked(payment_id text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   -- the service's own transfers name no payment
-  SELECT coalesce(left(payment_id, 3) = 'wd_' AND substr(payment_id, 18, 1) = '8', false)
+  SELECT coalesce(payment_id LIKE 'wd\_________-____-8%', false)
 $$;
 
 CREATE TABLE book.withdrawal (

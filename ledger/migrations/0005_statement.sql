@@ -102,7 +102,8 @@ CREATE TABLE book.list_bucket (
 
 -- Counts and sums of a merchant's list from one bucket to before another, from the rows themselves.
 CREATE FUNCTION book.count_rows(p_list text, p_merchant_id text, p_from bigint, p_until bigint)
-RETURNS SETOF book.list_bucket LANGUAGE plpgsql STABLE ROWS 5 AS $$
+RETURNS SETOF book.list_bucket LANGUAGE plpgsql STABLE ROWS 5
+SET enable_seqscan = off AS $$
 BEGIN
   CASE p_list
     WHEN 'withdrawal' THEN RETURN QUERY

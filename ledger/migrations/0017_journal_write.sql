@@ -404,7 +404,10 @@ BEGIN
       ('charge', a.charge_seq / 250, s.charge_seq / 250),
       ('settlement', a.settlement_seq / 250, s.settlement_seq / 250)) l(list, full_before, full_now)
     CROSS JOIN LATERAL book.count_rows(l.list, s.merchant_id, l.full_before, l.full_now) b
-    WHERE l.full_now > l.full_before;
+    WHERE l.full_now > l.full_before
+    -- what the rows say counts, should anything else have written a count there
+    ON CONFLICT (merchant_id, list, bucket, currency, network, status, type)
+    DO UPDATE SET count = excluded.count, effect = excluded.effect;
   END IF;
   IF cardinality(p_voided) > 0 THEN
     UPDATE book.outgoing o SET status = 'void', reason = v.reason, lease_until = NULL, updated_at = now()

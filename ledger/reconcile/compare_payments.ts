@@ -47,6 +47,58 @@ export const PAYMENT_CHECKS: readonly BookCheck[] = [
     scopes: ["quick"],
     query: (sql) => payoutsOf(sql, newest(sql, sql`book.withdrawal`)),
   },
+  {
+    rule: "lines of the statement are those of their payments",
+    scopes: ["full"],
+    query: (sql) =>
+      sql`
+      WITH payment AS (
+        SELECT merchant_id, transaction_seq AS seq, id, currency, network,
+          CASE WHEN settlement_id IS NULL THEN 'WITHDRAWAL' ELSE 'SETTLEMENT' END AS type,
+          CASE status WHEN 'PENDING_APPROVAL' THEN 'PENDING' ELSE status END AS status
+        FROM book.withdrawal
+        UNION ALL
+        SELECT merchant_id, transaction_seq, id, currency, network, 'DEPOSIT', status FROM book.deposit
+      ), moved AS (
+        SELECT merchant_id AS mover, payment_id, sum(CASE 'available' WHEN to_account THEN amount WHEN from_account THEN -amount END) AS effect
+        FROM book.entry WHERE 'available' IN (to_account, from_account) GROUP BY 1, 2
+      )
+      SELECT format('line %s of %s', seq, merchant_id) AS subject,
+        format('%s %s of %s, %s %s/%s; payment %s %s %s, %s %s/%s', t.type, t.status, t.payment_id, trim_scale(t.effect),
+          t.currency, t.network, p.type, p.status, p.id, trim_scale(coalesce(m.effect, 0)), p.currency, p.network) AS detail
+      FROM book.transaction t FULL JOIN payment p USING (merchant_id, seq)
+      LEFT JOIN moved m ON m.mover = t.merchant_id AND m.payment_id = t.payment_id
+      -- a share of another merchant's fees has a line, and no other record
+      WHERE t.effect IS DISTINCT FROM coalesce(m.effect, 0)
+        OR CASE WHEN p.id IS NULL
+          THEN (t.payment_id LIKE '%/%', t.type, t.status) IS DISTINCT FROM (true, 'DEPOSIT', 'CONFIRMED')
+          ELSE (t.payment_id, t.type, t.status, t.currency, t.network) IS DISTINCT FROM (p.id, p.type, p.status, p.currency, p.network)
+          END`,
+  },
+  {
+    rule: "charges are what was posted for them",
+    scopes: ["full"],
+    query: (sql) =>
+      sql`
+      WITH posted AS (
+        SELECT merchant_id, payment_id, currency, network, CASE
+            WHEN leg = 'commission' THEN CASE WHEN payment_id LIKE 'wd%' THEN 'WITHDRAWAL_COMMISSION' ELSE 'DEPOSIT_COMMISSION' END
+            WHEN leg = 'network_fee' THEN 'NETWORK_FEE'
+            WHEN leg = 'activation_fee' THEN 'ADDRESS_ACTIVATION'
+            WHEN leg = 'direct_deposit_fee' THEN 'DIRECT_DEPOSIT'
+            ELSE 'REVERSAL' END AS type,
+          sum(CASE WHEN leg LIKE '%_refund' THEN -amount ELSE amount END) AS amount
+        FROM book.entry
+        WHERE leg IN ('commission', 'network_fee', 'activation_fee', 'direct_deposit_fee', 'commission_refund', 'network_fee_refund')
+        GROUP BY 1, 2, 3, 4, 5
+      ), charged AS (
+        SELECT merchant_id, payment_id, currency, network, type, sum(amount) AS amount FROM book.charge GROUP BY 1, 2, 3, 4, 5
+      )
+      SELECT format('%s of %s, %s', type, payment_id, merchant_id) AS subject,
+        format('charged %s, posted %s %s/%s', trim_scale(coalesce(c.amount, 0)), trim_scale(coalesce(p.amount, 0)), currency, network) AS detail
+      FROM charged c FULL JOIN posted p USING (merchant_id, payment_id, currency, network, type)
+      WHERE coalesce(c.amount, 0) <> coalesce(p.amount, 0)`,
+  },
   // net of what was taken
   {
     rule: "the newest deposits are what was posted for them",

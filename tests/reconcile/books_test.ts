@@ -66,6 +66,8 @@ test("every kind of tampering is told", async (t) => {
       [
         "balances are the sums of their entries",
         "own balances are the sums of all entries",
+        "lines of the statement are those of their payments",
+        "charges are what was posted for them",
       ],
     ],
     [
@@ -90,7 +92,29 @@ test("every kind of tampering is told", async (t) => {
     [
       "a deposit without its row",
       "DELETE FROM book.deposit",
-      ["every final transfer is booked", "lists are numbered without gaps"],
+      [
+        "lines of the statement are those of their payments",
+        "every final transfer is booked",
+        "lists are numbered without gaps",
+      ],
+    ],
+    [
+      "a line that shows another status",
+      "UPDATE book.transaction SET status = 'CONFIRMED' WHERE status = 'PENDING'",
+      ["lines of the statement are those of their payments"],
+    ],
+    [
+      "effects that are moved between lines",
+      "UPDATE book.transaction SET effect = effect + CASE type WHEN 'DEPOSIT' THEN 3 ELSE -3 END WHERE seq IN (1, 2)",
+      [
+        "statements add up to what is available",
+        "lines of the statement are those of their payments",
+      ],
+    ],
+    [
+      "a charge of another type",
+      "UPDATE book.charge SET type = 'NETWORK_FEE' WHERE type = 'WITHDRAWAL_COMMISSION'",
+      ["charges are what was posted for them"],
     ],
     [
       "a count of a bucket that is not full",
@@ -105,7 +129,7 @@ test("every kind of tampering is told", async (t) => {
     [
       "a charge that is gone",
       "DELETE FROM book.charge WHERE seq = (SELECT max(seq) FROM book.charge)",
-      ["lists are numbered without gaps"],
+      ["charges are what was posted for them", "lists are numbered without gaps"],
     ],
     [
       "a margin that is larger",

@@ -166,7 +166,10 @@ export async function fund(
 /** Faults of the books, as sentences; empty when they balance. */
 export async function booksFaults(sql: Sql): Promise<string[]> {
   const results = await checkBooks(sql);
-  return results.flatMap(({ rule, differences }) =>
-    differences.map(({ subject, detail }) => `${rule}: ${subject}: ${detail}`)
-  );
+  return results.flatMap(({ rule, differences, unchecked }) => [
+    ...differences.map(({ subject, detail }) => `${rule}: ${subject}: ${detail}`),
+    ...(unchecked === undefined || unchecked === null
+      ? []
+      : [`${rule}: not compared: ${unchecked}`]),
+  ]);
 }
