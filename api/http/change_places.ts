@@ -1,7 +1,8 @@
 /**
- * Places for requests that change something: so many are under way at a time. One that finds no place
- * is refused before its body is read, so that little of a flood's cost is taken from those that are let
- * in. Only callers with a valid key take places: made-up keys cannot use them up.
+ * Places for requests that change something: so many are under way at a time. One that would find no
+ * place is refused before its body is read, so that little of a flood's cost is taken from those that are
+ * let in. It is taken when the body is there, by callers with a valid key alone: neither slow bodies nor
+ * made-up keys use places up.
  *
  * @module
  */
@@ -10,7 +11,7 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import { unavailable } from "./errors.ts";
 
 /**
- * Changes under way at most, of all merchants, from the check of their keys to their answers: half of
+ * Changes under way at most, of all merchants, from the end of their bodies to their answers: half of
  * them in the journal's batch under way, half for the next one. Larger batches gain nothing.
  */
 export const CHANGE_PLACES = 512;
@@ -37,7 +38,7 @@ export class ChangePlaces {
     const used = () => this.#used;
     new Gauge({
       name: "http_changes_under_way",
-      help: "Requests that change something, between the check of their keys and their answers.",
+      help: "Requests that change something, between the end of their bodies and their answers.",
       registers: [registry],
       collect() {
         this.set(used());
@@ -51,16 +52,19 @@ export class ChangePlaces {
   }
 
   /**
-   * Takes a place; false where there is none. An account may hold as many as are left free: one that
-   * floods gets half of them, two get a third each, and there is a place for all others at any time.
+   * True where an account finds a place just now; a refusal is counted. It may hold as many as are left
+   * free: one that floods gets half of them, and the next ones half of what is left.
    */
+  hasRoom(account: string): boolean {
+    const hasRoom = (this.#held.get(account) ?? 0) < this.#capacity - this.#used;
+    if (!hasRoom) this.#refused?.inc();
+    return hasRoom;
+  }
+
+  /** Takes a place; false where there is none. */
   take(account: string): boolean {
-    const own = this.#held.get(account) ?? 0;
-    if (own >= this.#capacity - this.#used) {
-      this.#refused?.inc();
-      return false;
-    }
-    this.#held.set(account, own + 1);
+    if (!this.hasRoom(account)) return false;
+    this.#held.set(account, (this.#held.get(account) ?? 0) + 1);
     this.#used++;
     return true;
   }

@@ -10,13 +10,7 @@ import type { Context } from "hono";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { connectionFault } from "../../ledger/database/database_errors.ts";
 import { type Answer, sizeOf, toResponse, writeBody, writeSmall } from "./answer.ts";
-import {
-  addressOf,
-  authenticate,
-  type Connection,
-  countRequest,
-  type Identity,
-} from "./authenticate.ts";
+import { addressOf, authenticate, type Connection, countRequest } from "./authenticate.ts";
 import { CROWDED } from "./change_places.ts";
 import type { ApiContext } from "./context.ts";
 import {
@@ -107,30 +101,10 @@ async function answerTo(
   const params = route.path.includes("{") ? c.req.param() : NO_PARAMS;
   const asked = authenticate(route, params, c.req.raw.headers, c.env?.remoteAddr, now, context);
   const identity = asked instanceof Promise ? await soon(asked) : asked;
-  // reading needs no place, operators are needed all the more while others flood, and a key that is
-  // not valid takes none
-  const isChange = route.method !== "GET" && identity.kind === "known";
-  const account = isChange ? identity.caller?.merchantId ?? null : null;
-  if (account === null) {
-    return await answerIn(route, c, context, requestId, writes, { identity, params, now });
+  const account = identity.kind === "known" ? placeOf(route, identity.caller) : null;
+  if (account !== null && !context.changePlaces.hasRoom(account)) {
+    return { answer: CROWDED, counting: NOT_COUNTED };
   }
-  if (!context.changePlaces.take(account)) return { answer: CROWDED, counting: NOT_COUNTED };
-  try {
-    return await answerIn(route, c, context, requestId, writes, { identity, params, now });
-  } finally {
-    context.changePlaces.leave(account);
-  }
-}
-
-/** The checks after that of the key and of the places, and the handler. */
-async function answerIn(
-  route: Route,
-  c: Context<Env>,
-  context: ApiContext,
-  requestId: string,
-  writes: WatchedWrites,
-  { identity, params, now }: Pick<AnyRequest, "params" | "now"> & { readonly identity: Identity },
-): Promise<{ readonly answer: Answer; readonly counting: Counting }> {
   const { headers, url } = c.req.raw;
   const address = () => addressOf(headers, c.env?.remoteAddr, context);
   if (identity.kind === "refused" && identity.answer === unauthorized) {
@@ -237,7 +211,22 @@ async function handle(
     now,
     requestId,
   };
-  return await route.handler(request, context);
+  const account = placeOf(route, caller);
+  if (account === null) return await route.handler(request, context);
+  if (!context.changePlaces.take(account)) return CROWDED;
+  try {
+    return await route.handler(request, context);
+  } finally {
+    context.changePlaces.leave(account);
+  }
+}
+
+/**
+ * The account that a request takes a place for; null where it needs none: one that only reads, one without
+ * a key, and an operator's, who is needed all the more while others flood.
+ */
+function placeOf(route: Route, caller: AnyRequest["caller"]): string | null {
+  return route.method === "GET" ? null : caller?.merchantId ?? null;
 }
 
 const NO_PARAMS: Readonly<Record<string, string>> = {};

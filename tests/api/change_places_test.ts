@@ -57,6 +57,30 @@ test("a change that finds no place is a 503 with Retry-After, with its body unre
   assertEquals((await invented.answer).status, 401);
   assert(String((await api.call("GET", "/metrics")).body).includes(`under_way ${share + 1}\n`));
 
+  // nor does a body that does not arrive
+  const body = Promise.withResolvers<void>();
+  const slow = api.answer(
+    new Request(`${api.url}/api/withdrawals`, {
+      method: "POST",
+      headers: {
+        host: "localhost",
+        authorization: ordinary.key,
+        "content-type": "application/json",
+      },
+      body: new ReadableStream({
+        start: async (stream) => {
+          stream.enqueue(new TextEncoder().encode("{"));
+          await body.promise;
+          stream.close();
+        },
+      }),
+    }),
+    { remoteAddr: { transport: "tcp", hostname: "127.0.0.1" } },
+  );
+  assert(String((await api.call("GET", "/metrics")).body).includes(`under_way ${share + 1}\n`));
+  body.resolve();
+  assertEquals((await slow).status, 400);
+
   answered.resolve();
   await Promise.all([...underWay, other]);
   assertEquals((await withdraw(flooding.key, "again").answer).status, 503);
