@@ -2,9 +2,10 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 
 const test = testNeeding(DATABASE);
 
-test(
-  "a death at any point of a deposit or a withdrawal loses nothing and does nothing twice",
-  async (t) => {
+test({
+  name: "a death at any point of a deposit or a withdrawal loses nothing and does nothing twice",
+  timeout: 300_000,
+  fn: async (t) => {
     const { assertEquals } = await import("@std/assert");
     const { CRASH_POINTS } = await import("../../actors/runtime/crash_point.ts");
     const { withNode } = await import("./support/node.ts");
@@ -15,7 +16,8 @@ test(
       CRASH_POINTS.filter((point) => !point.startsWith("sweeper.")).sort(),
       "every point has a moment",
     );
+    // real processes die in killed_test.ts and in `deno task soak deaths`
     await t.step("deposits", () => surviveDeposits(withNode));
     await t.step("payouts", () => survivePayouts(withNode));
   },
-);
+});

@@ -3,10 +3,12 @@ import postgres from "postgres";
 import type { Sql } from "../../ledger/database/connect.ts";
 import { createJournalStore, type JournalStore } from "../../ledger/journal/store.ts";
 import { addMerchant, amount, booksFaults, fund } from "../support/books.ts";
-import { openJournal, reserveCommand, until } from "../support/books.ts";
+import { openJournal, reserveCommand } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { type MovedClock, movedClock } from "../support/moved_clock.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { eventually } from "./support/client.ts";
+import { bounded, NODE_MS } from "./support/patience.ts";
 
 const test = testNeeding(DATABASE);
 /** Time after which a statement is given up, milliseconds: more than a slow one at least. */
@@ -69,23 +71,34 @@ test("a merchant whose statements are given up is found, also when its senders h
       const journal = openJournal(sql, { store });
       const ask = (merchantId: string, ms: number) =>
         journal.ask(merchantId, reserveCommand({ amount: amount("1") }), ms);
+      const answersOf = (merchantIds: readonly string[]) =>
+        bounded(
+          `answers for ${merchantIds.length} merchants`,
+          Promise.all(merchantIds.map((merchantId) => ask(merchantId, 60_000))),
+        );
       const asked: Promise<{ readonly kind: string }>[] = [];
       for (let round = 0; round < 20 && journal.figures.paused === 0; round++) {
         if (round === 0 || timeoutMs < GIVEN_UP_MS) asked.push(ask(guilty, timeoutMs));
-        const outcomes = await Promise.all(others.map((merchantId) => ask(merchantId, 60_000)));
+        const outcomes = await answersOf(others);
         assertEquals(outcomes.map(({ kind }) => kind), others.map(() => "done"));
       }
-      await until(() => journal.figures.paused === 1);
+      await eventually(
+        "the merchant found",
+        () => Promise.resolve(journal.figures.paused === 1),
+        NODE_MS,
+      );
       assertEquals(store.sizes, sizes);
       // those that were in doubt beside it are decided together again
-      await Promise.all(others.map((merchantId) => ask(merchantId, 60_000)));
+      await answersOf(others);
       const { batches } = journal.figures;
-      await Promise.all(others.map((merchantId) => ask(merchantId, 60_000)));
+      await answersOf(others);
       assertEquals(journal.figures.batches, batches + 1);
       isSlow = false;
       clock.advance(PAUSE_MS);
-      assertEquals((await ask(guilty, 60_000)).kind, "done");
-      const kinds = (await Promise.all(asked)).map(({ kind }) => kind === "done");
+      assertEquals((await answersOf([guilty])).map(({ kind }) => kind), ["done"]);
+      const kinds = (await bounded("its answers", Promise.all(asked))).map(({ kind }) =>
+        kind === "done"
+      );
       assertEquals(kinds, asked.map(() => timeoutMs > GIVEN_UP_MS));
       await journal.stop(1_000);
     });
@@ -100,8 +113,9 @@ test("a database that is slow for all holds no merchant, and none is tried apart
   const merchants = await fundedMerchants(sql, 25);
   const store: ReturnType<typeof slowStore> = slowStore(sql, clock, () => store.sizes.length < 5);
   const journal = openJournal(sql, { store });
-  const outcomes = await Promise.all(
-    merchants.map((merchantId) => journal.ask(merchantId, reserveCommand(), 60_000)),
+  const outcomes = await bounded(
+    "an answer for each",
+    Promise.all(merchants.map((merchantId) => journal.ask(merchantId, reserveCommand(), 60_000))),
   );
   assertEquals(outcomes.map(({ kind }) => kind), merchants.map(() => "done"));
   // of seven parts two are tried; then all wait for their turns

@@ -1,9 +1,11 @@
 import { assertEquals } from "@std/assert";
 import { Engine } from "../../actors/engine.ts";
-import { addMerchant, addTransfer, until } from "../support/books.ts";
+import { addMerchant, addTransfer } from "../support/books.ts";
 import { testDatabase } from "../support/database.ts";
 import { paperSigner } from "../support/paper_chain.ts";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
+import { eventually } from "./support/client.ts";
+import { bounded, NODE_MS } from "./support/patience.ts";
 
 const test = testNeeding(DATABASE);
 
@@ -38,14 +40,14 @@ test("a node starts while rows that were quarantined cannot be given back, and t
     now: () => Date.now(),
     usdRate: () => "1",
   });
-  await engine.start();
+  await bounded("the start", engine.start());
   letGo.resolve();
   await holding;
-  await until(async () => {
+  await eventually("the row that was quarantined tried again", async () => {
     const rows = await sql`SELECT FROM book.inbox WHERE consumed_at IS NULL`;
     return rows.length === 0;
-  });
+  }, NODE_MS);
   const [row] = await sql`SELECT quarantine FROM book.inbox`;
   assertEquals(row?.quarantine, null);
-  await engine.stop(1_000);
+  await bounded("the end of the node", engine.stop(1_000));
 });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { delay } from "../../../ledger/database/delay.ts";
 import type { Mortal } from "./mortal.ts";
-import { LONGEST_DYING_MS } from "./deaths.ts";
+import { patience } from "./patience.ts";
 
 /** An answer of the service. */
 export interface Answer {
@@ -9,9 +9,10 @@ export interface Answer {
   readonly body: unknown;
 }
 
-/** Time for which a client goes on asking: the service may die and start again all the while. */
-const PATIENCE_MS = LONGEST_DYING_MS;
-/** Bound of what takes a second where no process dies: a slow machine is waited for, a hang is not. */
+/**
+ * Bound of what takes a second where no process dies, in stories of a service in a process of its own: a
+ * slow machine is waited for, a hang is not.
+ */
 export const UNDISTURBED_MS = 180_000;
 const REQUEST_MS = 30_000;
 
@@ -63,25 +64,38 @@ export async function control(service: Mortal, path: string, body: unknown): Pro
 }
 
 async function untilAnswered(attempt: () => Promise<Answer>): Promise<Answer> {
-  const end = Date.now() + PATIENCE_MS;
+  const isOver = deadline();
   for (;;) {
     try {
       const answer = await attempt();
-      if (answer.status < 500 || Date.now() > end) return answer;
+      if (answer.status < 500 || isOver()) return answer;
     } catch (error) {
-      if (Date.now() > end) throw error;
+      if (isOver()) throw error;
     }
     await delay(50);
   }
 }
 
-/** Waits until a condition gives something; it may fail meanwhile, as the service may be away. */
+/** Tells whether the patience that begins now is over: a service may die and start again meanwhile. */
+function deadline(boundMs?: number): () => boolean {
+  const began = Date.now();
+  const { waitMs, since } = patience();
+  if (boundMs !== undefined) return () => Date.now() > began + Math.min(boundMs, waitMs);
+  return () => Date.now() > Math.max(began, since()) + waitMs;
+}
+
+/**
+ * Waits until a condition gives something; it may fail meanwhile, as the service may be away.
+ *
+ * @param boundMs default: what the patience of the story gives; more than that is never waited
+ * @throws when it did not
+ */
 export async function eventually<T>(
   what: string,
   condition: () => Promise<T | null | undefined | false>,
-  boundMs = PATIENCE_MS,
+  boundMs?: number,
 ): Promise<T> {
-  const end = Date.now() + boundMs;
+  const isOver = deadline(boundMs);
   let last: unknown = "it did not come true";
   for (;;) {
     try {
@@ -90,7 +104,7 @@ export async function eventually<T>(
     } catch (error) {
       last = error;
     }
-    if (Date.now() > end) throw new Error(`Cannot go on without: ${what}`, { cause: last });
+    if (isOver()) throw new Error(`Cannot go on without: ${what}`, { cause: last });
     await delay(20);
   }
 }

@@ -1,18 +1,7 @@
 import { assertEquals } from "@std/assert";
 import type { CrashPointName } from "../../../actors/runtime/crash_point.ts";
-import { START_MS } from "../../support/service.ts";
 import type { Mortal } from "./mortal.ts";
-
-/** Bound of one death, the leases that the one before it left behind included. */
-const DEATH_MS = 180_000;
-/** The most deaths in a row. */
-const DEATHS = 6;
-
-/**
- * Longer than the service may take to die so often and to recover after it, so that what waits
- * meanwhile never gives up before a death that failed has told of itself.
- */
-export const LONGEST_DYING_MS = (DEATHS + 1) * (START_MS + DEATH_MS);
+import { bounded, MOST_DEATHS, patience, whileDying } from "./patience.ts";
 
 /**
  * Does something while the service dies at one point after the other, as if by `kill -9`: the first
@@ -30,20 +19,33 @@ export async function dieAt<T>(
 ): Promise<T> {
   const [first, ...others] = points;
   if (first === undefined) throw new RangeError("Cannot die as no point is named");
-  if (points.length > DEATHS) {
-    throw new RangeError(`Cannot die more than ${DEATHS} times: nobody waits for so long`);
+  if (points.length > MOST_DEATHS) {
+    throw new RangeError(`Cannot die more than ${MOST_DEATHS} times: nobody waits for so long`);
   }
   await service.arm(first);
+  let startedAt = Date.now();
+  const start = async (options: { readonly crashAt?: string } = {}) => {
+    await service.start(options);
+    startedAt = Date.now();
+  };
   const deaths = async () => {
     await untilDead(service, first);
     for (const point of others) {
-      await service.start({ crashAt: point });
+      await start({ crashAt: point });
       await untilDead(service, point);
     }
-    await service.start();
+    await start();
   };
-  const [done] = await Promise.all([act(), deaths()]);
-  return done;
+  // both are waited for, so that nothing goes on asking a service that is gone
+  const [died, acted] = await Promise.allSettled([
+    deaths(),
+    whileDying(() => startedAt, act),
+  ]);
+  if (acted.status === "fulfilled" && died.status === "fulfilled") return acted.value;
+  const reasons = [died, acted].flatMap((end) => end.status === "rejected" ? [end.reason] : []);
+  throw reasons.length === 1
+    ? reasons[0]
+    : new AggregateError(reasons, reasons.map(String).join("; and "));
 }
 
 /**
@@ -52,17 +54,7 @@ export async function dieAt<T>(
  * @throws when it did not, which is to say that the point was not passed
  */
 export async function untilDead(service: Mortal, point: string): Promise<void> {
-  const end = await within(DEATH_MS, service.ended);
+  const what = `the death at ${point}`;
+  const end = await bounded(what, service.ended, patience().deathMs);
   assertEquals(end, { code: 137, signal: "SIGKILL" }, `${point} was not passed`);
-}
-
-/** The promise's value, or `null` after a while. */
-async function within<T>(ms: number, promise: Promise<T>): Promise<T | null> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<null>((resolve) => timer = setTimeout(() => resolve(null), ms));
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { eventually, UNDISTURBED_MS } from "./client.ts";
+import { eventually } from "./client.ts";
+import { NODE_MS } from "./patience.ts";
 import {
   BROADCAST,
   type Does,
@@ -64,7 +65,7 @@ const STEPS: Readonly<Record<Step, (rig: Rig, does: Does) => Promise<Subject>>> 
     await eventually("the head standing in the metrics", async () => {
       const [seen, { head }] = await Promise.all([rig.metric("chain_head_height"), rig.info()]);
       return seen !== null && seen < head;
-    }, UNDISTURBED_MS);
+    }, NODE_MS);
     await rig.setFaults([]);
     await until(rig, subject, "PENDING", "waiting");
     return subject;
@@ -97,7 +98,7 @@ const STEPS: Readonly<Record<Step, (rig: Rig, does: Does) => Promise<Subject>>> 
         const rows = await rig.sql`
           SELECT FROM book.inbox WHERE txid = ${subject.txid} AND phase = 'solid'`;
         return rows.length > 0;
-      }, UNDISTURBED_MS);
+      }, NODE_MS);
       await rig.setFaults(faultsOn(["*"], does));
     } finally {
       released.resolve();
@@ -160,7 +161,7 @@ async function queuedWhile(rig: Rig, does: Does, paths: readonly string[]): Prom
     return queued.some(({ paymentId, reason }) =>
       paymentId === subject.paymentId && reason !== null
     );
-  }, UNDISTURBED_MS);
+  }, NODE_MS);
   if ("reorganise" in does) await reorganise(rig, does.reorganise);
   return subject;
 }

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { readTransfers } from "./chain_transfers.ts";
-import { eventually, UNDISTURBED_MS } from "./client.ts";
+import { eventually } from "./client.ts";
+import { NODE_MS } from "./patience.ts";
 import type { Rig } from "./matrix_rig.ts";
 import { passTime } from "./pass_time.ts";
 import { balanceOf, FUNDS, type Subject, until } from "./matrix_subject.ts";
@@ -83,7 +84,7 @@ async function compare(
       UNION ALL SELECT FROM book.outgoing WHERE merchant_id = ${merchantId} AND status NOT IN ('final', 'void')
       UNION ALL SELECT FROM book.deposit WHERE merchant_id = ${merchantId} AND status = 'PENDING'`;
     return rows.length === 0;
-  }, UNDISTURBED_MS);
+  }, NODE_MS);
   const moved = (await readTransfers(rig.chainUrl, since)).filter(({ to }) => to === address);
   assertEquals(moved.map(({ units }) => String(units)), [...expected.moved], "on the chain");
   assertEquals(await balanceOf(rig, merchantId), expected.available, "available");

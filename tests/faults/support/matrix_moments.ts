@@ -1,4 +1,5 @@
-import { eventually, UNDISTURBED_MS } from "./client.ts";
+import { eventually } from "./client.ts";
+import { NODE_MS } from "./patience.ts";
 import type { Rig, RigFault } from "./matrix_rig.ts";
 import type { Misbehaviour } from "./matrix_table.ts";
 
@@ -22,14 +23,14 @@ export async function holdSolid(rig: Rig, does: Does): Promise<void> {
   await eventually("the lag in the metrics", async () => {
     const lag = await rig.metric("chain_lag_blocks");
     return lag !== null && lag > 0;
-  }, UNDISTURBED_MS);
+  }, NODE_MS);
 }
 
 export async function untilSent(rig: Rig): Promise<void> {
   await eventually(
     "a transaction in the pool",
     async () => (await rig.info()).pending > 0,
-    UNDISTURBED_MS,
+    NODE_MS,
   );
 }
 
@@ -41,7 +42,7 @@ export async function untilInFlight(
   await eventually("the transfer in flight", async () => {
     const { inFlight } = await treasuryOf(rig);
     return inFlight.some((row) => isMeant(row) && row.txid !== null && row.expiresAt !== null);
-  }, UNDISTURBED_MS);
+  }, NODE_MS);
 }
 
 /** A transfer as the treasury shows it. */
@@ -78,7 +79,7 @@ export async function untilRead(rig: Rig): Promise<void> {
     const [cursor] = await rig.sql<{ height: string }[]>`
       SELECT height FROM hub.cursor WHERE network = 'TRX' AND view = 'solid'`;
     return Number(cursor?.height ?? 0) >= solid;
-  }, UNDISTURBED_MS);
+  }, NODE_MS);
 }
 
 export async function reorganise(rig: Rig, how: "return" | "drop"): Promise<void> {

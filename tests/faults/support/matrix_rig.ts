@@ -20,8 +20,9 @@ import { registerWorkMetrics } from "../../../app/health/work.ts";
 import { readiness } from "../../../app/health/readiness.ts";
 import { type TestApi, testApi } from "../../support/api.ts";
 import { addWallet } from "../../support/wallet_row.ts";
-import { type Answer, eventually, send, UNDISTURBED_MS } from "./client.ts";
-import { type Life, openLife } from "./life.ts";
+import { type Answer, eventually, send } from "./client.ts";
+import { bounded, NODE_MS } from "./patience.ts";
+import { type Life, type LifeParts, openLife } from "./life.ts";
 import type { End } from "../../support/service.ts";
 
 const NETWORK = "TRX";
@@ -59,7 +60,9 @@ const Info = z.object({
 export interface Rig extends AsyncDisposable {
   readonly sql: Sql;
   readonly api: TestApi;
-  /** The engine that lives now. */
+  /** The node that lives now. */
+  readonly life: Life;
+  /** Its engine. */
   readonly engine: Engine;
   readonly chainUrl: string;
   /** The token's contract. */
@@ -136,18 +139,21 @@ export async function openRig(options: RigOptions): Promise<Rig> {
   });
   stack.defer(() => dev.stop());
   const contracts = { USDT: dev.usdt };
-  const chain = createTronChain({
-    network: NETWORK,
-    nodeUrls: [dev.url],
-    contracts,
-    depositXpub: keys.deposits.publicExtendedKey,
-    hotWallet: hot.address,
-    lifetimeMs,
-    requestTimeoutMs: TIMEOUT_MS,
-    totalTimeoutMs: 2 * TIMEOUT_MS,
-    // one that is asked less after each cell would only slow down the next
-    callsPerSecond: 0,
-  });
+  const openChain = (nodeUrl: string) =>
+    createTronChain({
+      network: NETWORK,
+      nodeUrls: [nodeUrl],
+      contracts,
+      depositXpub: keys.deposits.publicExtendedKey,
+      hotWallet: hot.address,
+      lifetimeMs,
+      requestTimeoutMs: TIMEOUT_MS,
+      totalTimeoutMs: 2 * TIMEOUT_MS,
+      // one that is asked less after each cell would only slow down the next
+      callsPerSecond: 0,
+    });
+  /** The interface's own. */
+  const chain = openChain(dev.url);
   const registry = new Registry();
   const migrations = await readMigrations();
   const state = { planning: true };
@@ -165,10 +171,9 @@ export async function openRig(options: RigOptions): Promise<Rig> {
       asked.died.then(() => Promise.reject(new Error("The node died"))),
     ]);
   };
-  const chains = new Map<Network, typeof chain>([[NETWORK, chain]]);
   const api: TestApi = stack.use(
     await testApi({
-      chains,
+      chains: new Map([[NETWORK, chain]]),
       registry,
       addressBook: {
         take: (network, id) => orDead(({ engine }) => engine.addressBook.take(network, id)),
@@ -195,9 +200,11 @@ export async function openRig(options: RigOptions): Promise<Rig> {
   const { sql } = api;
   await addWallet(sql, NETWORK, hot.address, "wal_matrix");
   const keyOf = (wallet: WalletName) => signingKey(keys, NETWORK, wallet);
-  const parts = {
+  const parts: LifeParts = {
+    network: NETWORK,
     databaseUrl: api.databaseUrl,
-    chains,
+    chainUrl: dev.url,
+    openChain,
     keys: {
       walletId: "wal_matrix",
       key: (network: Network, wallet: WalletName) => network === NETWORK ? keyOf(wallet) : null,
@@ -238,7 +245,7 @@ export async function openRig(options: RigOptions): Promise<Rig> {
     registerWorkMetrics(registry, born.engine, born.webhooks);
     registerChainMetrics(registry, born.engine);
     if (crashAt !== undefined) armCrashPoint(crashAt, dieHere);
-    await Promise.race([born.died, born.engine.start()]);
+    await bounded("the node's start", Promise.race([born.died, born.engine.start()]));
   };
   stack.defer(() => last?.end());
 
@@ -256,7 +263,7 @@ export async function openRig(options: RigOptions): Promise<Rig> {
     return Math.min(...faults.map(({ times }) => times ?? TIMES));
   };
   const untilFewer = async (times: number) => {
-    await eventually("a fault", async () => await timesLeft() < times, UNDISTURBED_MS);
+    await eventually("a fault", async () => await timesLeft() < times, NODE_MS);
   };
   await mine(SOLID_LAG + 1);
   await start();
@@ -265,6 +272,9 @@ export async function openRig(options: RigOptions): Promise<Rig> {
   return {
     sql,
     api,
+    get life() {
+      return running();
+    },
     get engine() {
       return running().engine;
     },

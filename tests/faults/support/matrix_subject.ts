@@ -2,7 +2,8 @@ import { assertEquals } from "@std/assert";
 import { z } from "zod";
 import { addTransfer } from "../../support/books.ts";
 import { someAddress } from "./chain_audit.ts";
-import { eventually, UNDISTURBED_MS } from "./client.ts";
+import { eventually } from "./client.ts";
+import { NODE_MS } from "./patience.ts";
 import type { Rig } from "./matrix_rig.ts";
 
 /** Amount of every deposit of the matrix. */
@@ -58,7 +59,7 @@ export async function newPayout(rig: Rig): Promise<Subject> {
   await eventually(
     "funds",
     async () => (await balanceOf(rig, merchantId)) === FUNDS,
-    UNDISTURBED_MS,
+    NODE_MS,
   );
   const { head } = await rig.info();
   return { merchantId, key, address: someAddress(), paymentId: null, txid: null, since: head };
@@ -103,7 +104,7 @@ export async function until(
       await new Promise((resolve) => setTimeout(resolve, 60));
     }
     return false;
-  }, UNDISTURBED_MS);
+  }, NODE_MS);
 }
 
 /** A merchant's available balance, when nothing of it is pending or reserved. */

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { readTransfers } from "./chain_transfers.ts";
-import { eventually, UNDISTURBED_MS } from "./client.ts";
+import { eventually } from "./client.ts";
+import { NODE_MS } from "./patience.ts";
 import {
   BROADCAST,
   type Does,
@@ -97,7 +98,7 @@ export async function assertSwept(rig: Rig, subject: Subject): Promise<void> {
     await rig.mine(1);
     await new Promise((resolve) => setTimeout(resolve, 60));
     return false;
-  }, UNDISTURBED_MS);
+  }, NODE_MS);
   const transfers = await readTransfers(rig.chainUrl, subject.since);
   const carried = transfers.filter(({ from }) => from === subject.address);
   assertEquals(
@@ -129,7 +130,7 @@ async function untilReason(rig: Rig, subject: Subject, reasons: readonly string[
     return sweeps.addresses.some(({ address, reason }) =>
       address === subject.address && reasons.includes(reason)
     );
-  }, UNDISTURBED_MS);
+  }, NODE_MS);
 }
 
 /** Makes blocks until the coin has arrived and the sweep is signed. */
@@ -140,7 +141,7 @@ async function untilSweepSigned(rig: Rig, subject: Subject): Promise<void> {
     await rig.mine(1);
     await new Promise((resolve) => setTimeout(resolve, 60));
     return false;
-  }, UNDISTURBED_MS);
+  }, NODE_MS);
 }
 
 /** Sweeps of an address and what they needed. */

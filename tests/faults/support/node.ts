@@ -1,6 +1,7 @@
 import { addMerchant } from "../../support/books.ts";
 import { openRig, type RigOptions } from "./matrix_rig.ts";
 import type { Mortal } from "./mortal.ts";
+import { withPatienceOfANode } from "./patience.ts";
 
 /** As `addMerchant` of the books sets it. */
 const WEBHOOK_SECRET = "whsec_dGVzdC1zZWNyZXQtdGVzdC1zZWNyZXQ=";
@@ -17,22 +18,24 @@ export async function withNode<T>(
   await using rig = await openRig({ sweeps: false, pollWebhooksMs: 100, ...options });
   const id = await addMerchant(rig.sql, { rate: "0.01" });
   const merchant = { id, apiKey: await rig.api.addKey(id), webhookSecret: WEBHOOK_SECRET };
-  return await body({
-    credentials: {
-      baseUrl: rig.api.url,
-      merchant,
-      chains: { TRX: { url: rig.chainUrl, usdt: rig.usdt } },
-    },
-    sql: rig.sql,
-    start: async ({ crashAt } = {}) => {
-      const began = performance.now();
-      await rig.start(crashAt);
-      return Math.round(performance.now() - began);
-    },
-    arm: (crashAt) => Promise.resolve(rig.arm(crashAt)),
-    kill9: rig.kill9,
-    get ended() {
-      return rig.ended;
-    },
-  });
+  return await withPatienceOfANode(() =>
+    body({
+      credentials: {
+        baseUrl: rig.api.url,
+        merchant,
+        chains: { TRX: { url: rig.chainUrl, usdt: rig.usdt } },
+      },
+      sql: rig.sql,
+      start: async ({ crashAt } = {}) => {
+        const began = performance.now();
+        await rig.start(crashAt);
+        return Math.round(performance.now() - began);
+      },
+      arm: (crashAt) => Promise.resolve(rig.arm(crashAt)),
+      kill9: rig.kill9,
+      get ended() {
+        return rig.ended;
+      },
+    })
+  );
 }

@@ -1,0 +1,72 @@
+// What a node in the test's process does after its death: stories of deaths are worth nothing if it acts.
+
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { DATABASE, testNeeding } from "../support/permissions.ts";
+
+const test = testNeeding(DATABASE);
+
+test({
+  name: "a node that died asks no chain, signs nothing, writes nothing and calls nobody any more",
+  timeout: 120_000,
+  fn: async () => {
+    const { openRig, POLL_MS } = await import("./support/matrix_rig.ts");
+    const { bounded } = await import("./support/patience.ts");
+    const { BROADCAST } = await import("./support/matrix_moments.ts");
+
+    await using rig = await openRig({ sweeps: false });
+    let calls = 0;
+    const answer = Promise.withResolvers<void>();
+    await using endpoint = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      async () => {
+        calls++;
+        await answer.promise;
+        return Response.json({ ok: true });
+      },
+    );
+    const ghost = rig.life;
+    const deliver = (eventId: string) =>
+      ghost.sender.send(
+        {
+          merchantId: "mer_ghost",
+          eventId,
+          type: "deposit.confirmed",
+          body: "{}",
+          url: `http://127.0.0.1:${endpoint.addr.port}/`,
+          secrets: { current: "whsec_dGVzdA==", previous: null },
+          timeoutMs: 60_000,
+        },
+        Date.now(),
+        new AbortController().signal,
+      );
+    const txid = "00".repeat(32);
+    const bytes = JSON.stringify({ txID: txid });
+    const broadcast = () => ghost.chain.broadcast({ txid, bytes, expiresAt: Date.now() + 60_000 });
+
+    // both are under way when it dies
+    await rig.setFaults([{ path: BROADCAST, kind: "timeout" }]);
+    const [delivering, sending] = [deliver("evt_before"), broadcast()];
+    await rig.untilHit();
+    while (calls === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    // every call to the node counts from now on, whatever it asks for
+    await rig.setFaults([{ path: "*", kind: "error-500" }]);
+    await rig.untilHitAgain();
+    const over = rig.kill9();
+
+    const cut = "what was under way is cut";
+    assertEquals((await bounded(cut, delivering, 1_000)).category, "stopped");
+    assertEquals((await bounded(cut, sending, 1_000)).category, "unclear");
+    const before = (await rig.info()).faults;
+    await assertRejects(() => ghost.chain.head());
+    assert((await broadcast()).category === "unclear");
+    await assertRejects(() => deliver("evt_after"), Error, "the node is dead");
+    const envelope = { network: "TRX", fields: {}, expiresAt: Date.now() + 60_000 } as const;
+    await assertRejects(() => ghost.signer.sign([{ outgoingId: "out_ghost", envelope }]));
+    await assertRejects(() => ghost.engine.history.poll());
+    await over;
+    await new Promise((resolve) => setTimeout(resolve, 6 * POLL_MS));
+    assertEquals((await rig.info()).faults, before, "calls to the node after the death");
+    assertEquals(calls, 1, "calls to the endpoint");
+    answer.resolve();
+  },
+});
