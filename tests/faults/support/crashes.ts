@@ -1,4 +1,5 @@
 import type { CrashPointName } from "../../../actors/runtime/crash_point.ts";
+import { withService } from "../../support/service.ts";
 import { audit } from "./audit.ts";
 import { chainInfo, transfersTo } from "./chain_audit.ts";
 import { eventually } from "./client.ts";
@@ -14,10 +15,17 @@ import {
 } from "./deposit.ts";
 import type { Mortal } from "./mortal.ts";
 import { assertPaidOnce, expectPaid, type Payout, untilSent, withdraw } from "./payout.ts";
-import { hasStatus, mine, openShop, payOnce, type Shop } from "./shop.ts";
+import { hasStatus, mine, openShop, payOnce, type Shop, SHOP_ENV } from "./shop.ts";
 
 /** Runs something with a service that was started, and that may die and start again. */
 export type Open = (body: (service: Mortal) => Promise<void>) => Promise<void>;
+
+/** The real service, in a process of its own that a SIGKILL ends. */
+export const openStarted: Open = (body) =>
+  withService(async (service) => {
+    await service.start();
+    await body(service);
+  }, { env: SHOP_ENV });
 
 /** Crash points at which the service dies, one after the other, while something happens. */
 type Deaths = readonly CrashPointName[];
@@ -105,6 +113,25 @@ export async function survivePayouts(open: Open): Promise<void> {
     await dieAt(service, deaths["the scan moves past a payout"], () => settle(shop, second));
     await audit(shop);
     await assertPaidOnce(shop, second);
+  });
+}
+
+/**
+ * A merchant asks for a payout, and the service dies after the commit of it before the answer, after that
+ * of the signature before the broadcast, and after the broadcast before anything is known of it.
+ */
+export async function surviveKilledPayout(open: Open): Promise<void> {
+  await withShop(open, async (shop) => {
+    await confirmDeposit(shop, await payIn(shop, "funds"));
+    const payout = await dieAt(
+      shop.service,
+      ["journal.after-write", "treasury.after-commit", "treasury.after-broadcast"],
+      () => withdraw(shop, "killed"),
+    );
+    await intoBlock(shop, payout);
+    await settle(shop, payout);
+    await audit(shop);
+    await assertPaidOnce(shop, payout);
   });
 }
 
