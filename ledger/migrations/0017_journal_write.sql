@@ -312,22 +312,18 @@ BEGIN
       0, created_at, created_at
     FROM unnest(p_openings);
     INSERT INTO book.charge (merchant_id, seq, id, payment_id, type, currency, network, amount, created_at)
-    SELECT merchant_id, charge_seq, commission_charge_id, id, 'WITHDRAWAL_COMMISSION', currency, network,
-      base_fee + markup_amount, created_at
-    FROM unnest(p_openings) WHERE base_fee + markup_amount > 0
-    UNION ALL
-    SELECT merchant_id, charge_seq + (base_fee + markup_amount > 0)::int, network_fee_charge_id, id, 'NETWORK_FEE',
-      currency, network, network_fee, created_at
-    FROM unnest(p_openings) WHERE network_fee > 0;
+    SELECT o.merchant_id, c.seq, c.id, o.id, c.type, o.currency, o.network, c.amount, o.created_at
+    FROM unnest(p_openings) o CROSS JOIN LATERAL (VALUES
+      (o.charge_seq, o.commission_charge_id, 'WITHDRAWAL_COMMISSION', o.base_fee + o.markup_amount),
+      (o.charge_seq + (o.base_fee + o.markup_amount > 0)::int, o.network_fee_charge_id, 'NETWORK_FEE', o.network_fee))
+      c(seq, id, type, amount)
+    WHERE c.amount > 0;
     INSERT INTO book.entry (payment_id, leg, merchant_id, from_account, to_account, currency, network, amount, created_at)
-    SELECT id, 'reserve', merchant_id, 'available', 'reserved', currency, network, amount, created_at
-    FROM unnest(p_openings)
-    UNION ALL
-    SELECT id, 'commission', merchant_id, 'available', 'commission', currency, network, base_fee + markup_amount, created_at
-    FROM unnest(p_openings) WHERE base_fee + markup_amount > 0
-    UNION ALL
-    SELECT id, 'network_fee', merchant_id, 'available', 'network_fee', currency, network, network_fee, created_at
-    FROM unnest(p_openings) WHERE network_fee > 0;
+    SELECT o.id, l.leg, o.merchant_id, 'available', l.account, o.currency, o.network, l.amount, o.created_at
+    FROM unnest(p_openings) o CROSS JOIN LATERAL (VALUES
+      ('reserve', 'reserved', o.amount), ('commission', 'commission', o.base_fee + o.markup_amount),
+      ('network_fee', 'network_fee', o.network_fee)) l(leg, account, amount)
+    WHERE l.amount > 0;
   END IF;
   IF cardinality(p_new_withdrawals) > 0 THEN
     INSERT INTO book.withdrawal SELECT * FROM unnest(p_new_withdrawals);
