@@ -49,7 +49,7 @@ export function report(results: Results): string {
     `Load: ${results.generator}, closed loop, on the same cores; ${results.options.seconds} s per ` +
     `measurement, medians of ${results.options.rounds} interleaved rounds [lowest-highest]`,
     `Rows of each withdrawal, on every side: withdrawal, transaction, outgoing, 3 entries, 2 charges,`,
-    `balance, account, 4 list counts, 2 house balances (split over 32 rows each in A and B)`,
+    `balance, account, 2 house balances (split over 32 rows each in A and B)`,
     ...connections.flatMap((count) => withdrawalTable(results, count)),
     ...bulkTable(results),
     ...listTable(results),

@@ -53,6 +53,8 @@ test("a signature whose commit was lost and whose block was read unknown stops s
   assert(burned > 0n);
   assertEquals(spend?.fee, burned, "the comparison of the wallet's coin is to explain it");
   assertMatch(await readSigningStop(sql, "TRX") ?? "", /do not know/);
+  // a look that began while it was closed must not be the newest one after it is open
+  await until(() => !rig.engine.signerOpen("TRX"));
   open = true;
   await until(() => rig.engine.signerOpen("TRX"));
   const other = await rig.withdraw(key, "5", addressOf(0xfa12));
@@ -130,6 +132,8 @@ test("a payout that was declared dead and is met in a block stops signing before
   await rig.mine(6);
   const spends = await listUndecided(sql);
   assertEquals(spends.map(({ to }) => to), [receiver]);
+  // a look that began while it was closed must not be the newest one after it is open
+  await until(() => !rig.engine.signerOpen("TRX"));
   open = true;
   await until(() => rig.engine.signerOpen("TRX"));
   for (let round = 0; round < 5; round++) await rig.mine(1);
@@ -170,6 +174,8 @@ test("a transfer to the cold wallet that the lost history made is shown as one, 
   const queued = await sql<{ status: string }[]>`
     SELECT status FROM book.outgoing WHERE kind = 'cold'`;
   assertEquals(queued.map(({ status }) => status), ["void"], "its surplus has left already");
+  // a look that began while it was closed must not be the newest one after it is open
+  await until(() => !rig.engine.signerOpen("TRX"));
   open = true;
   await until(() => rig.engine.signerOpen("TRX"));
   const { key } = await rig.merchant("1000");
