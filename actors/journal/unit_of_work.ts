@@ -72,9 +72,11 @@ export class UnitOfWork implements MerchantView {
 
   /** Takes a decision in; all of it or, when it breaks an assumption, nothing (it throws). */
   take(decision: Decision): void {
-    const after = apply(this, decision);
-    this.#state = after;
     const { opening } = decision;
+    if (opening !== null && this.records.byId.has(opening.id)) {
+      throw new Error(`Cannot open a payout as it is there already: ${opening.id}`);
+    }
+    this.#state = apply(this, decision);
     if (opening === null) this.#takeRows(decision);
     else this.#takeOpening({ ...decision, opening });
     this.records.put(decision);
@@ -89,10 +91,6 @@ export class UnitOfWork implements MerchantView {
 
   /** Keeps the one row of a payout that begins in place of those that follow from it. */
   #takeOpening(decision: Decision & { readonly opening: PayoutOpening }): void {
-    const { id } = decision.opening;
-    if (this.records.byId.has(id)) {
-      throw new Error(`Cannot open a payout as it is there already: ${id}`);
-    }
     for (const id of idsOf(decision.opening)) this.#openings.set(id, decision);
   }
 

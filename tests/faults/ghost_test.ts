@@ -1,4 +1,4 @@
-// What a node in the test's process does after its death: stories of deaths are worth nothing if it acts.
+// A node that dies within the test's process must not act afterwards, or tests of deaths would prove nothing.
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { DATABASE, testNeeding } from "../support/permissions.ts";
@@ -6,7 +6,8 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 const test = testNeeding(DATABASE);
 
 test({
-  name: "a node that died asks no chain, signs nothing, writes nothing and calls nobody any more",
+  name:
+    "after its death a node asks no chain, signs nothing, writes nothing and delivers no callback",
   timeout: 120_000,
   fn: async () => {
     const { openRig, POLL_MS } = await import("./support/matrix_rig.ts");

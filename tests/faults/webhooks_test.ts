@@ -4,7 +4,7 @@ import { DATABASE, testNeeding } from "../support/permissions.ts";
 const test = testNeeding(DATABASE);
 
 test(
-  "events to endpoints that fail at random arrive or are listed as failed, whoever dies",
+  "events to endpoints that fail at random arrive or are listed as failed, though nodes die",
   async () => {
     const { withNode } = await import("./support/node.ts");
     const { runWebhookSoak } = await import("../soak/run_webhook_soak.ts");

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import { v7 } from "uuid";
 import { decideMerchant } from "../../actors/journal/decide_batch.ts";
 import { QueuedCommand } from "../../actors/journal/queue.ts";
@@ -137,5 +137,30 @@ test("a payout that changes in the batch that opens it is written as it ends", a
     { id: refunded.withdrawalId, status: "FAILED", line: "FAILED", payout: "void" },
   ]);
   assertEquals(await booksFaults(sql), []);
+  await journal.stop(1_000);
+});
+
+test("a payout that is there already is not opened again, and nothing of it is taken", async () => {
+  await using database = await testDatabase();
+  const { sql } = database;
+  const journal = openJournal(sql);
+  const store = createJournalStore(sql);
+  const merchantId = await addMerchant(sql);
+  await fund(sql, journal, merchantId, "100");
+  const state = (await store.readAccounts([merchantId])).get(merchantId);
+  if (state === undefined) throw new Error("no account");
+  const unit = unitOf(state);
+  const command = reserveCommand();
+  const settings = await store.readSettings();
+  const take = () => {
+    const result = reserve(unit, command, settings);
+    if (result.kind !== "decided") throw new Error(`not decided: ${result.kind}`);
+    unit.take(result.decision);
+  };
+  take();
+  const before = unit.state;
+  assertThrows(take, Error, "it is there already");
+  assertEquals(unit.state, before);
+  assertEquals(unit.changes().openings.length, 1);
   await journal.stop(1_000);
 });

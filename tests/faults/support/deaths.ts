@@ -20,7 +20,7 @@ export async function dieAt<T>(
   const [first, ...others] = points;
   if (first === undefined) throw new RangeError("Cannot die as no point is named");
   if (points.length > MOST_DEATHS) {
-    throw new RangeError(`Cannot die more than ${MOST_DEATHS} times: nobody waits for so long`);
+    throw new RangeError(`Cannot die more than ${MOST_DEATHS} times: the test would take too long`);
   }
   await service.arm(first);
   let startedAt = Date.now();
