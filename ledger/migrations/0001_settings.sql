@@ -115,29 +115,17 @@ BEGIN
   RETURN NEW;
 END $$;
 
+-- ---------------------------------------------------------------- what is written once
+
+-- For rows that are never changed, deleted or truncated.
 CREATE FUNCTION book.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION 'Cannot change %.% as it is written once: %', TG_TABLE_SCHEMA, TG_TABLE_NAME, TG_OP
     USING ERRCODE = 'check_violation';
 END $$;
 
--- ---------------------------------------------------------------- separation of duties
-
--- The rules of this installation, written by the service when it starts with other ones.
-CREATE TABLE book.duty (
-  only_row   boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-  four_eyes  text NOT NULL DEFAULT 'keys' CHECK (four_eyes IN ('off', 'keys', 'persons')),
-  -- deposits by hand above this need two administrators
-  alone_up_to numeric(38,18) NOT NULL DEFAULT 100000 CHECK (alone_up_to >= 0),
-  updated_at timestamptz NOT NULL DEFAULT now()
-);
-INSERT INTO book.duty DEFAULT VALUES;
-
--- True where two acts count as those of one person, as `ledger/money/duties.ts` says it.
-CREATE FUNCTION book.is_same_hand(key text, administrator text, other_key text, other_administrator text)
-RETURNS boolean LANGUAGE sql STABLE AS $$
-  SELECT coalesce((SELECT CASE d.four_eyes
-    WHEN 'off' THEN false
-    WHEN 'keys' THEN key = other_key
-    ELSE key = other_key OR coalesce(administrator = other_administrator, false) END FROM book.duty d), false)
-$$;
+-- The maker of a record is never changed.
+CREATE FUNCTION book.keep_maker() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'Cannot change who made % %', TG_TABLE_NAME, OLD.id USING ERRCODE = 'check_violation';
+END $$;

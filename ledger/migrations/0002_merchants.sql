@@ -1,4 +1,4 @@
--- ---------------------------------------------------------------- merchants and their money
+-- Merchants, and the money of each: balances, the accounts of the system, and every posting between them.
 
 -- Which of 256 slots a merchant belongs to: stored with it, so that nodes agree on who serves whom.
 CREATE FUNCTION book.slot_of(merchant_id text) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$

@@ -97,15 +97,17 @@ CREATE INDEX deposit_pending ON book.deposit (id) WHERE status = 'PENDING';
 -- Rows of a status that may lie far apart are found one by one; a page of them would otherwise read
 -- every bucket in which there is one.
 CREATE INDEX deposit_rare ON book.deposit (merchant_id, status, seq) WHERE status IN ('PENDING','FAILED','CANCELLED');
-CREATE TRIGGER deposit_transition BEFORE UPDATE OF status ON book.deposit FOR EACH ROW
-  WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION book.check_transition('deposit');
 CREATE INDEX deposit_reference ON book.deposit (merchant_id, reference_id, seq) WHERE reference_id IS NOT NULL;
 -- Deposits that administrators have confirmed by hand, the newest first: they are summed up by day.
 CREATE INDEX deposit_confirmed_by_hand ON book.deposit (cleared_at) WHERE approved_by IS NOT NULL;
-
 -- One transaction, one confirmed deposit by hand, whichever merchant booked it: operators look before they
 -- confirm, and two who confirm at once cannot both.
 CREATE UNIQUE INDEX deposit_by_hand ON book.deposit (network, txid) WHERE log_index = -1 AND status = 'CONFIRMED';
+CREATE TRIGGER deposit_transition BEFORE UPDATE OF status ON book.deposit FOR EACH ROW
+  WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION book.check_transition('deposit');
+CREATE TRIGGER deposit_maker_is_kept BEFORE UPDATE OF created_by, created_admin ON book.deposit FOR EACH ROW
+  WHEN (OLD.created_by IS DISTINCT FROM NEW.created_by OR OLD.created_admin IS DISTINCT FROM NEW.created_admin)
+  EXECUTE FUNCTION book.keep_maker();
 
 -- A top-up is available only by a sweep that lists it, is final and has moved money: the transfer that was
 -- intended, or what an operator has found to have arrived (a sweep never lists more than that).
@@ -125,8 +127,9 @@ END $$;
 CREATE TRIGGER top_up_by_sweep BEFORE INSERT OR UPDATE OF status ON book.deposit FOR EACH ROW
   WHEN (NEW.status = 'CONFIRMED' AND NEW.source = 'top_up' AND NEW.log_index >= 0) EXECUTE FUNCTION book.check_top_up();
 
--- Nor one that has paid another merchant: the scan knows whom, whatever a node says. What paid an address that
--- a restore forgot is credited by hand. Refused like the index above, so that it is decided again and refused.
+-- A deposit by hand is not confirmed with a transaction that has paid another merchant: the scan knows whom,
+-- whatever a node says. What paid an address that a restore forgot is credited by hand. Refused like a second
+-- confirmation (`deposit_by_hand`), so that it is decided again and refused.
 -- A transfer that waits for its proof has paid its merchant as surely as one that is to be swept: no deposit by hand
 -- of another merchant is confirmed with its transaction. What was discarded is still its merchant's, as a later
 -- sight of it may be proven.

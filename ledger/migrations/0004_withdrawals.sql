@@ -51,6 +51,9 @@ CREATE INDEX withdrawal_rare ON book.withdrawal (merchant_id, status, seq) WHERE
 CREATE INDEX withdrawal_waiting ON book.withdrawal (id) WHERE status = 'PENDING_APPROVAL';
 CREATE TRIGGER withdrawal_transition BEFORE UPDATE OF status ON book.withdrawal FOR EACH ROW
   WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION book.check_transition('withdrawal');
+CREATE TRIGGER withdrawal_maker_is_kept BEFORE UPDATE OF created_by, created_admin ON book.withdrawal FOR EACH ROW
+  WHEN (OLD.created_by IS DISTINCT FROM NEW.created_by OR OLD.created_admin IS DISTINCT FROM NEW.created_admin)
+  EXECUTE FUNCTION book.keep_maker();
 
 -- Addresses that a merchant may settle to; an administrator activates an address.
 CREATE TABLE book.settlement_address (
@@ -62,13 +65,16 @@ CREATE TABLE book.settlement_address (
   active      boolean NOT NULL DEFAULT false,
   removed_at  timestamptz,
   created_at  timestamptz NOT NULL,
-  created_by text COLLATE "C",
-  created_admin text COLLATE "C",
-  approved_by   text COLLATE "C",
+  created_by  text COLLATE "C",
+  created_admin  text COLLATE "C",
+  approved_by text COLLATE "C",
   approved_admin text COLLATE "C",
   PRIMARY KEY (id, merchant_id)
 );
 CREATE UNIQUE INDEX settlement_address_once ON book.settlement_address (merchant_id, network, address) WHERE removed_at IS NULL;
+CREATE TRIGGER settlement_address_maker_is_kept BEFORE UPDATE OF created_by, created_admin ON book.settlement_address FOR EACH ROW
+  WHEN (OLD.created_by IS DISTINCT FROM NEW.created_by OR OLD.created_admin IS DISTINCT FROM NEW.created_admin)
+  EXECUTE FUNCTION book.keep_maker();
 
 CREATE TABLE book.settlement (
   id              text COLLATE "C" NOT NULL,
@@ -103,6 +109,9 @@ CREATE TABLE book.settlement (
 CREATE INDEX settlement_key ON book.settlement (merchant_id, idempotency_key, seq) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX settlement_rare ON book.settlement (merchant_id, status, seq) WHERE status <> 'COMPLETED';
 CREATE INDEX settlement_waiting ON book.settlement (id) WHERE status = 'APPROVAL_REQUIRED';
+CREATE TRIGGER settlement_maker_is_kept BEFORE UPDATE OF created_by, created_admin ON book.settlement FOR EACH ROW
+  WHEN (OLD.created_by IS DISTINCT FROM NEW.created_by OR OLD.created_admin IS DISTINCT FROM NEW.created_admin)
+  EXECUTE FUNCTION book.keep_maker();
 
 -- A history begins with PENDING, only grows, takes no step that book.transition does not allow, and ends
 -- with the status.
@@ -133,22 +142,6 @@ BEGIN
 END $$;
 CREATE TRIGGER settlement_history BEFORE INSERT OR UPDATE OF status, history ON book.settlement FOR EACH ROW
   EXECUTE FUNCTION book.check_settlement_history();
-
--- The maker of a record is never changed.
-CREATE FUNCTION book.keep_maker() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  RAISE EXCEPTION 'Cannot change who made % %', TG_TABLE_NAME, OLD.id USING ERRCODE = 'check_violation';
-END $$;
-DO $$
-DECLARE
-  v_table text;
-BEGIN
-  FOREACH v_table IN ARRAY ARRAY['deposit', 'withdrawal', 'settlement', 'settlement_address'] LOOP
-    EXECUTE format($t$CREATE TRIGGER %I BEFORE UPDATE OF created_by, created_admin ON book.%I FOR EACH ROW
-      WHEN (OLD.created_by IS DISTINCT FROM NEW.created_by OR OLD.created_admin IS DISTINCT FROM NEW.created_admin)
-      EXECUTE FUNCTION book.keep_maker()$t$, v_table || '_maker_is_kept', v_table);
-  END LOOP;
-END $$;
 
 -- Messages of trusted upstream systems, kept in the commit of their effect. `txid`: the transaction
 -- of another wallet that paid a withdrawal; it pays one.

@@ -64,7 +64,9 @@ CREATE TABLE book.margin (
 );
 CREATE INDEX margin_of_merchant ON book.margin (merchant_id, created_at);
 CREATE INDEX margin_of_beneficiary ON book.margin (beneficiary, created_at) WHERE beneficiary <> merchant_id;
--- The same per day (UTC), kept in the commits that take them. events counts the fees, not their
+CREATE TRIGGER margin_is_written_once BEFORE UPDATE OR DELETE ON book.margin FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
+
+-- Margins per day (UTC), kept in the commits that take them. events counts the fees, not their
 -- reversals.
 CREATE TABLE book.margin_day (
   merchant_id text COLLATE "C" NOT NULL,
@@ -80,7 +82,6 @@ CREATE TABLE book.margin_day (
   PRIMARY KEY (merchant_id, beneficiary, day, currency, network)
 ) WITH (fillfactor = 50);
 CREATE INDEX margin_day_of_beneficiary ON book.margin_day (beneficiary, day) WHERE beneficiary <> merchant_id;
-CREATE TRIGGER margin_is_written_once BEFORE UPDATE OR DELETE ON book.margin FOR EACH ROW EXECUTE FUNCTION book.refuse_change();
 
 -- Counts and sums per 250 rows of a list: fewer, and the sums were many; more, and a page whose rows lie far
 -- apart would read too many others. The commit that writes the last row of a bucket adds it up; later ones that
@@ -139,7 +140,7 @@ LANGUAGE sql STABLE ROWS 5 AS $$
   WHERE a.merchant_id = p_merchant_id
 $$;
 
--- The same per 256 buckets (64,000 rows), so that a page, a total and a running balance cost the same
+-- Counts and sums per 256 buckets (64,000 rows), so that a page, a total and a running balance cost the same
 -- at row one million as at row one. A large bucket is summed when it has all its rows; from then on the
 -- commits that change one of them keep it.
 CREATE TABLE book.list_large_bucket (

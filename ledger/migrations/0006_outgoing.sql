@@ -1,10 +1,10 @@
--- ---------------------------------------------------------------- what leaves our wallets
+-- What leaves the wallets of the service: what is to be sent, what was signed for it, how it ended, what it cost.
 
--- `gas`: the chain's coin for an address. `delegation`: energy delegated to one, its amount the coin staked
--- for it, which stays ours; `reclaim`: energy undelegated.
---
 -- One row per intended on-chain transfer of the service. Signing moves queued -> signed; whatever gives
 -- the money back moves queued|dead -> void in its own commit: exactly one of them wins.
+--
+-- `gas`: the chain's coin for an address. `delegation`: energy delegated to one, its amount the coin staked
+-- for it, which stays ours; `reclaim`: energy undelegated.
 CREATE TABLE book.outgoing (
   id          text COLLATE "C" NOT NULL,
   merchant_id text COLLATE "C" NOT NULL,
@@ -21,6 +21,9 @@ CREATE TABLE book.outgoing (
   lease_until timestamptz,
   created_at  timestamptz NOT NULL,
   updated_at  timestamptz NOT NULL,
+  -- how often a queued transfer was tried in vain: its pause grows with it, and a restart does not begin anew.
+  -- The journal does not write it (`book.outgoing_row` lacks it).
+  tries       integer NOT NULL DEFAULT 0 CHECK (tries >= 0),
   PRIMARY KEY (id, merchant_id),
   CHECK ((kind IN ('payout','settlement')) = (payment_id IS NOT NULL)),
   CONSTRAINT outgoing_asset_of_kind CHECK (kind = 'cold' OR (currency = 'native') = (kind IN ('gas','delegation','reclaim'))),
@@ -156,7 +159,7 @@ CREATE CONSTRAINT TRIGGER withdrawal_ends_by_verdict AFTER UPDATE OF status ON b
   DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
   WHEN (OLD.status = 'PENDING' AND NEW.status IN ('CONFIRMED', 'FAILED')) EXECUTE FUNCTION book.check_verdict();
 
--- Nor is money given back for a transaction that has paid, whatever became of its row.
+-- Money of a withdrawal is not given back where a transaction has paid, whatever became of its row.
 CREATE FUNCTION book.check_refund() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF EXISTS (SELECT FROM book.attempt a WHERE a.outgoing_id = NEW.outgoing_id AND a.merchant_id = NEW.merchant_id

@@ -1,4 +1,4 @@
--- ---------------------------------------------------------------- in and out boxes
+-- Inbox and outbox: what chains said, on its way to merchants' actors, and what merchants are told.
 
 -- Chain events, addressed to a merchant. Written by the watcher, consumed by the merchant in
 -- the commit of its effect.
@@ -21,6 +21,8 @@ CREATE TABLE book.inbox (
 ) WITH (fillfactor = 80);
 CREATE INDEX inbox_waiting ON book.inbox (merchant_id, created_at) WHERE consumed_at IS NULL AND quarantine IS NULL;
 CREATE INDEX inbox_quarantine ON book.inbox (network) WHERE consumed_at IS NULL AND quarantine IS NOT NULL;
+-- Rows lie in the order of their times: a block range index finds the old ones and costs nothing.
+CREATE INDEX inbox_age ON book.inbox USING brin (created_at);
 
 -- Events for merchants, written in the commit of the change they report.
 CREATE TABLE book.outbox (
@@ -40,6 +42,14 @@ CREATE TABLE book.outbox (
   PRIMARY KEY (id, merchant_id)
 ) WITH (fillfactor = 50);
 CREATE INDEX outbox_waiting ON book.outbox (merchant_id, id) WHERE status = 'PENDING';
+CREATE INDEX outbox_age ON book.outbox USING brin (created_at);
+-- Only the oldest event of a payment that is still to be delivered may be sent.
+CREATE INDEX outbox_of_payment ON book.outbox (payment_id, id) WHERE status = 'PENDING';
+-- Events by status: the merchant's delivery log, and those that ran out of retries, for the second
+-- chance after their endpoint recovers.
+CREATE INDEX outbox_list ON book.outbox (merchant_id, status, id);
+-- The last acknowledgement of an endpoint: events are not acknowledged in the order of their ids.
+CREATE INDEX outbox_acknowledged ON book.outbox (merchant_id, delivered_at) WHERE delivered_at IS NOT NULL;
 
 CREATE FUNCTION book.keep_event() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -104,16 +114,3 @@ CREATE TRIGGER event_changed AFTER UPDATE ON book.outbox REFERENCING OLD TABLE A
   FOR EACH STATEMENT EXECUTE FUNCTION book.count_events();
 CREATE TRIGGER event_deleted AFTER DELETE ON book.outbox REFERENCING OLD TABLE AS before_rows
   FOR EACH STATEMENT EXECUTE FUNCTION book.count_events();
-
--- Rows lie in the order of their times: a block range index finds the old ones and costs nothing.
-CREATE INDEX outbox_age ON book.outbox USING brin (created_at);
-CREATE INDEX inbox_age ON book.inbox USING brin (created_at);
-
--- Which batches were committed: answers "did it?" after a connection was lost during a commit.
-CREATE TABLE book.commit_log (
-  id         text COLLATE "C" PRIMARY KEY,
-  survivors  text[] NOT NULL,
-  created_at timestamptz NOT NULL DEFAULT now()
-);
-
-CREATE INDEX commit_log_age ON book.commit_log USING brin (created_at);

@@ -1,12 +1,4 @@
--- Delivery of events, and what the lists of the interface need.
-
--- Only the oldest event of a payment that is still to be delivered may be sent.
-CREATE INDEX outbox_of_payment ON book.outbox (payment_id, id) WHERE status = 'PENDING';
--- Events by status: the merchant's delivery log, and those that ran out of retries, for the second
--- chance after their endpoint recovers.
-CREATE INDEX outbox_list ON book.outbox (merchant_id, status, id);
--- The last acknowledgement of an endpoint: events are not acknowledged in the order of their ids.
-CREATE INDEX outbox_acknowledged ON book.outbox (merchant_id, delivered_at) WHERE delivered_at IS NOT NULL;
+-- Delivery of events: attempts, second chances, endpoints that fail, and the claims of what is due.
 
 -- One row per attempt of an event, for the merchant's delivery log.
 CREATE TABLE book.delivery_attempt (

@@ -1,5 +1,24 @@
 -- Payments by hand and payouts that wait: approved by another administrator than the one who made the record.
 
+-- The rules of this installation, written by the service when it starts with other ones.
+CREATE TABLE book.duty (
+  only_row   boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+  four_eyes  text NOT NULL DEFAULT 'keys' CHECK (four_eyes IN ('off', 'keys', 'persons')),
+  -- deposits by hand above this need two administrators
+  alone_up_to numeric(38,18) NOT NULL DEFAULT 100000 CHECK (alone_up_to >= 0),
+  updated_at timestamptz NOT NULL DEFAULT now()
+);
+INSERT INTO book.duty DEFAULT VALUES;
+
+-- True where two acts count as those of one person, as `ledger/money/duties.ts` says it.
+CREATE FUNCTION book.is_same_hand(key text, administrator text, other_key text, other_administrator text)
+RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT coalesce((SELECT CASE d.four_eyes
+    WHEN 'off' THEN false
+    WHEN 'keys' THEN key = other_key
+    ELSE key = other_key OR coalesce(administrator = other_administrator, false) END FROM book.duty d), false)
+$$;
+
 -- The rules below refuse with an SQLSTATE of their own, so that the caller returns the refusal it is: SD001, another
 -- administrator has to decide; SD002, one alone may not, and the second word is missing.
 

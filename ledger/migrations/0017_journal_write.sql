@@ -32,8 +32,18 @@ CREATE TYPE book.payout_opening AS (
   created_at timestamptz, created_by text COLLATE "C", created_admin text COLLATE "C"
 );
 
+-- Which batches were committed: answers "did it?" after a connection was lost during a commit.
+CREATE TABLE book.commit_log (
+  id         text COLLATE "C" PRIMARY KEY,
+  survivors  text[] NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE INDEX commit_log_age ON book.commit_log USING brin (created_at);
+
 -- The rows of each table as plain types. PostgreSQL copies every CHECK constraint of a table each
--- time it unfolds an array of the table's own row type, which cost a fifth of a small batch.
+-- time it unfolds an array of the table's own row type, which cost a fifth of a small batch. What the journal
+-- does not write is left out: `outgoing.tries`.
 DO $$
 DECLARE
   v_table text;
@@ -46,7 +56,8 @@ BEGIN
       SELECT string_agg(format('%I %s%s', a.attname, format_type(a.atttypid, a.atttypmod),
                                CASE WHEN c.collname = 'C' THEN ' COLLATE "C"' ELSE '' END), ', ' ORDER BY a.attnum)
       FROM pg_attribute a LEFT JOIN pg_collation c ON c.oid = a.attcollation
-      WHERE a.attrelid = format('book.%I', v_table)::regclass AND a.attnum > 0 AND NOT a.attisdropped));
+      WHERE a.attrelid = format('book.%I', v_table)::regclass AND a.attnum > 0 AND NOT a.attisdropped
+        AND (v_table, a.attname) <> ('outgoing', 'tries')));
   END LOOP;
 END $$;
 
@@ -471,10 +482,6 @@ BEGIN
   INSERT INTO book.commit_log (id, survivors)
   VALUES (p_commit_id, ARRAY(SELECT s.merchant_id FROM unnest(p_accounts) s));
 END $$;
-
--- Number of times a queued transfer was tried in vain: its pause grows with it, and a restart does not begin anew.
--- Added here, as it is no column of book.outgoing_row: the journal does not write it.
-ALTER TABLE book.outgoing ADD COLUMN tries integer NOT NULL DEFAULT 0 CHECK (tries >= 0);
 
 -- Settles what became of a batch whose answer was lost. An account that nothing holds is locked and given
 -- a fence that is never reached again: a write that is still on its way can no longer land on it. One that
