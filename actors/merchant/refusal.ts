@@ -11,7 +11,10 @@ import type { Currency, Network } from "../../ledger/money/pair.ts";
 
 /** One error: its answer, and what the reference says about it. `api/http/error_table.ts` has more rows. */
 export interface ErrorRow {
-  /** Name in the reference. */
+  /**
+   * Name in the reference; in snake case it is the `code` of the body. Programs of merchants compare
+   * it, so it stays what it is once it was released.
+   */
   readonly name: string;
   /** Cause, for the reference. */
   readonly cause: string;

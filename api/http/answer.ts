@@ -97,6 +97,8 @@ export interface Answer {
 /** Text of the error body of the interface, with the extra fields of the particular error. */
 export interface ErrorBody {
   readonly error: string;
+  /** For programs: one word per error, whatever its text says. */
+  readonly code: string;
   readonly message?: string;
   readonly details?: readonly Detail[] | object;
   readonly [extra: string]: unknown;

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { errorRow, REFUSALS } from "../../actors/merchant/refusal.ts";
+import { type ErrorRow, errorRow, REFUSALS } from "../../actors/merchant/refusal.ts";
 import type { Detail } from "./answer.ts";
 
 const CHALLENGE = { "www-authenticate": "Bearer" };
@@ -210,3 +210,8 @@ export type ErrorCode = keyof typeof ERRORS;
 
 /** The facts that the answer of an error needs. */
 export type ErrorFacts<C extends ErrorCode> = Readonly<(typeof ERRORS)[C]["facts"]>;
+
+/** The `code` of an error's body: its name in snake case, for example `insufficient_balance`. */
+export function publishedCode({ name }: ErrorRow): string {
+  return name.replaceAll(/(?<=.)[A-Z]/g, "_$&").toLowerCase();
+}

@@ -10,7 +10,7 @@ import { isAway } from "../../actors/runtime/is_away.ts";
 import { type Amount, formatAmount } from "../../ledger/money/amount.ts";
 import type { WithdrawalFees } from "../../ledger/money/fees.ts";
 import type { Answer, Detail, ErrorBody } from "./answer.ts";
-import { type ErrorCode, type ErrorFacts, ERRORS } from "./error_table.ts";
+import { type ErrorCode, type ErrorFacts, ERRORS, publishedCode } from "./error_table.ts";
 import { feeInfo } from "./fee_info.ts";
 
 /**
@@ -38,6 +38,7 @@ function answerOf(row: ErrorRow, given: object, amountField: string): Answer {
   const shown = [...shows, ...mayShow].filter((name) => facts.has(name));
   const body: ErrorBody = {
     error: filled(error, facts),
+    code: publishedCode(row),
     ...(text === undefined ? {} : field === undefined ? { message: text } : {
       details: [{
         path: [field.path === "amount" ? amountField : field.path],

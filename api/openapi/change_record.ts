@@ -13,6 +13,11 @@ export interface Change {
 /** Every change that was announced. */
 export const CHANGE_RECORD: readonly Change[] = [
   {
+    date: "2026-11-23",
+    change:
+      "Every error has a `code` beside its text: one word per error, which stays (`ErrorCode`)",
+  },
+  {
     date: "2026-11-22",
     change:
       "Every 409 of a refused transition names both states (`from`, `to`); date filters take " +

@@ -7,8 +7,9 @@
 
 import type { Route } from "../http/route.ts";
 import { CHANGE_RECORD, latestChange } from "./change_record.ts";
+import { errorCode } from "./errors.ts";
 import { eventsOf } from "./events.ts";
-import { type Components, type JsonObject, toJsonObject } from "./json_schema.ts";
+import { type Components, type JsonObject, schemaOf, toJsonObject } from "./json_schema.ts";
 import { operationOf } from "./operation.ts";
 import { sharedParts } from "./shared_parts.ts";
 import { tagOf, TAGS } from "./tags.ts";
@@ -20,7 +21,8 @@ const CONVENTIONS = `Accept and send stablecoin payments.
 - **Time** is ISO 8601 in UTC.
 - **Ids** are opaque strings.
 - **Lists** are newest first and carry \`pagination\` \`{total, page, limit, pages}\`.
-- **Errors** are \`{error, message?, details?}\`; every response has an \`X-Request-Id\`.
+- **Errors** are \`{error, code, message?, details?}\`: \`error\` for people, \`code\` for programs (every
+  one is in \`ErrorCode\`). Every response has an \`X-Request-Id\`.
 - **Balances** are separate per (currency, network): what came in on one chain goes out on it.
 - **Limits**: \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\` (seconds left)
   tell where a key stands; a 429 says in \`Retry-After\` when to go on. An answer of more than
@@ -51,6 +53,7 @@ export function openApiDocument(operations: Readonly<Record<string, Route>>): Js
     });
   }
   const webhooks = eventsOf(components);
+  schemaOf(errorCode, "output", components);
   const used = new Set(Object.values(operations).map(({ path }) => tagOf(path)));
   return {
     openapi: "3.1.0",

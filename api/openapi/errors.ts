@@ -8,7 +8,7 @@
 import { z } from "zod";
 import type { ErrorRow } from "../../actors/merchant/refusal.ts";
 import type { Answer } from "../http/answer.ts";
-import { type ErrorCode, ERRORS } from "../http/error_table.ts";
+import { type ErrorCode, ERRORS, publishedCode } from "../http/error_table.ts";
 import { exampleAnswer } from "../http/errors.ts";
 import { feeInfoSchema } from "../http/fee_info.ts";
 import * as f from "../http/fields.ts";
@@ -71,12 +71,26 @@ function schemaOf(code: ErrorCode, row: ErrorRow): z.ZodType {
   const { name, cause: description, message, shows = [], mayShow = [] } = row;
   const schema = z.object({
     error: textOf(row.error),
+    code: codeOf(code, row),
     ...(message === undefined ? {} : { message: z.string() }),
     ...Object.fromEntries(shows.map((fact) => [nameOf(fact), fieldOf(code, fact)])),
     ...Object.fromEntries(mayShow.map((fact) => [nameOf(fact), fieldOf(code, fact).optional()])),
   }).meta({ id: `${name}Error`, description });
   SCHEMAS.set(code, schema);
   return schema;
+}
+
+/** Every code of an error, one schema. */
+export const errorCode = z.enum(Object.values(ERRORS).map(publishedCode)).meta({
+  id: "ErrorCode",
+  description: "The error in one word, for programs: it stays the same when a text changes",
+});
+
+/** The code of an error. A malformed request may be one of those that name the field at fault. */
+function codeOf(code: ErrorCode, row: ErrorRow): z.ZodType {
+  if (code !== "invalid_request") return z.literal(publishedCode(row));
+  const rows = Object.values<ErrorRow>(ERRORS).filter(({ field }) => field !== undefined);
+  return z.enum([row, ...rows].map(publishedCode));
 }
 
 /** A text, or a pattern of it where it names facts. */

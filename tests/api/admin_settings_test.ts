@@ -159,6 +159,7 @@ shared(
       const refused = await put({ ...usdc, [side]: true });
       assertEquals([refused.status, refused.body], [409, {
         error: "Conflict",
+        code: "conflict",
         message: "TRX has no contract of USDC configured here.",
       }]);
     }

@@ -219,7 +219,10 @@ test("whole days are whole days, and a reversed range is refused", async () => {
   }
   const stranger = await api.addMerchant();
   const refused = await get("", stranger.key);
-  assertEquals([refused.status, refused.body], [403, { error: "Insufficient permissions" }]);
+  assertEquals([refused.status, refused.body], [403, {
+    error: "Insufficient permissions",
+    code: "insufficient_permissions",
+  }]);
   const admin = await api.addKey(null, { permissions: ["admin:read"] });
   assertEquals((await get("", admin)).body.pagination.total, 400);
   assertEquals((await api.call("GET", "/api/merchants/mer_x/charges", { key: admin })).status, 404);
@@ -289,5 +292,8 @@ test("earnings are the margins of the account, in whatever part they came to it"
   const refused = await api.call("GET", `/api/merchants/${merchant.id}/earnings`, {
     key: reseller.key,
   });
-  assertEquals([refused.status, refused.body], [403, { error: "Insufficient permissions" }]);
+  assertEquals([refused.status, refused.body], [403, {
+    error: "Insufficient permissions",
+    code: "insufficient_permissions",
+  }]);
 });

@@ -27,7 +27,10 @@ shared("one customer has one address per network, refreshed and not doubled", as
   assertEquals(again.status, 201);
   assertEquals(again.body, { ...first.body, referenceId: "order-7" });
   const only = await create({ network: "TRX", identifier: "alice@shop" }, { "if-none-match": "*" });
-  assertEquals([only.status, only.body], [409, { error: "Deposit address already exists" }]);
+  assertEquals([only.status, only.body], [409, {
+    error: "Deposit address already exists",
+    code: "deposit_address_exists",
+  }]);
   const shasta = await create({ network: "TRX_SHASTA", identifier: "alice@shop" });
   const bob = await create({ network: "TRX", identifier: "bob" }, { "if-none-match": "*" });
   assertEquals([shasta.status, bob.status], [201, 201]);
@@ -79,7 +82,10 @@ shared("a network without deposits, and what is no identifier, are refused", asy
       });
       assertEquals(
         [answer.status, answer.body],
-        [400, { error: `Deposits on ${network} are not currently supported` }],
+        [400, {
+          error: `Deposits on ${network} are not currently supported`,
+          code: "deposits_not_supported_on_network",
+        }],
       );
     });
   }
@@ -89,7 +95,10 @@ shared("a network without deposits, and what is no identifier, are refused", asy
       key,
       body: { network: "TRX_SHASTA", identifier: "x" },
     });
-    assertEquals(answer.body, { error: "Deposits on TRX_SHASTA are not currently supported" });
+    assertEquals(answer.body, {
+      error: "Deposits on TRX_SHASTA are not currently supported",
+      code: "deposits_not_supported_on_network",
+    });
   });
   for (const identifier of ["", "a\n", "x".repeat(129), 5, null, undefined]) {
     await t.step(`identifier ${identifier}`, async () => {

@@ -4,6 +4,8 @@ import { addTransfer, until } from "../support/books.ts";
 
 const shared = testsOfOneApi("deposit page status");
 
+const NOT_FOUND = '{"error":"Not found","code":"not_found"}';
+
 /** A page of a new merchant, and what the service hears of its address. */
 async function openPage(api: TestApi) {
   const { id, key } = await api.addMerchant();
@@ -76,18 +78,18 @@ shared(
     const call = (query: string) => api.call("GET", `/api/deposit-page/status${query}`);
     for (const query of ["", "?token=", "?other=1"]) {
       const { status, body, headers } = await call(query);
-      assertEquals([status, body], [400, { error: "Token is required" }]);
+      assertEquals([status, body], [400, { error: "Token is required", code: "token_required" }]);
       assertEquals(headers.get("cache-control"), "no-store");
     }
     for (const token of ["x", "A".repeat(43), "ä", "a".repeat(5_000)]) {
       const { status, body } = await call(`?token=${token}`);
-      assertEquals([status, body], [404, { error: "Invalid token" }]);
+      assertEquals([status, body], [404, { error: "Invalid token", code: "invalid_token" }]);
     }
     await page.hear("5", { phase: "solid" });
     await page.reach("completed");
     await api.sql`UPDATE hub.session SET expires_at = now()`;
     const { status, body, headers } = await page.look();
-    assertEquals([status, body], [410, { error: "Session expired" }]);
+    assertEquals([status, body], [410, { error: "Session expired", code: "session_expired" }]);
     assertEquals(headers.get("cache-control"), "no-store");
   },
 );
@@ -133,14 +135,15 @@ shared("a link that lost its end is explained to people, and JSON to programs", 
     );
     assertEquals(page.headers.get("cache-control"), "no-store");
     const program = await open(api, path, {});
-    assertEquals([program.status, program.body], [404, '{"error":"Not found"}'], path);
+    assertEquals([program.status, program.body], [404, NOT_FOUND], path);
   }
   // what is none of the page's, and what is no look at a page, stays as it was
   for (const path of ["/deposits", "/api/deposit", "/nothing"]) {
-    assertEquals((await open(api, path)).body, '{"error":"Not found"}', path);
+    assertEquals((await open(api, path)).body, NOT_FOUND, path);
   }
   assertEquals((await api.call("POST", "/deposit", { headers: BROWSER })).body, {
     error: "Not found",
+    code: "not_found",
   });
   assertEquals((await api.call("POST", "/deposit/x", { headers: BROWSER })).status, 405);
 });

@@ -269,7 +269,7 @@ test("after its time the page shows no address, and goes on telling of what was 
   assertStringIncludes((await late.look()).body, 'data-go="https://shop.example/ok"');
   // programs are told what the interface says of an expired session
   const { status, body } = await late.look("", { accept: "*/*" });
-  assertEquals([status, body], [410, { error: "Session expired" }]);
+  assertEquals([status, body], [410, { error: "Session expired", code: "session_expired" }]);
 });
 
 shared(
@@ -285,13 +285,19 @@ shared(
       assertMatch(headers.get("content-security-policy") ?? "", /frame-ancestors 'none'$/);
       assertEquals(headers.get("referrer-policy"), "no-referrer");
       const program = await api.call("GET", path);
-      assertEquals([program.status, program.body], [404, { error: "Invalid token" }]);
+      assertEquals([program.status, program.body], [404, {
+        error: "Invalid token",
+        code: "invalid_token",
+      }]);
     }
     const bare = await api.call("GET", "/api/deposit-page", { headers: BROWSER });
     assertEquals(bare.status, 400);
     assertStringIncludes(bare.body, "There is no such payment page");
     const program = await api.call("GET", "/api/deposit-page");
-    assertEquals([program.status, program.body], [400, { error: "Token is required" }]);
+    assertEquals([program.status, program.body], [400, {
+      error: "Token is required",
+      code: "token_required",
+    }]);
     await Promise.all(Array.from({ length: 240 }, () => page.look("", { accept: "*/*" })));
     const limited = await page.look();
     assertEquals([limited.status, limited.headers.get("retry-after") !== null], [429, true]);
@@ -335,7 +341,10 @@ test("the page asks for the token that was named where it is taken, and is not m
       key: shop.key,
       body: { network: "TRX", identifier: "a", token },
     });
-    assertEquals([status, body], [400, { error: "Deposits of USDC on TRX are not supported" }]);
+    assertEquals([status, body], [400, {
+      error: "Deposits of USDC on TRX are not supported",
+      code: "deposits_not_supported",
+    }]);
   }
   assertEquals((await api.sql`SELECT FROM hub.session`).length, 0);
   await api.sql`

@@ -144,7 +144,10 @@ test("every refusal of a deposit url has the status and the text of the interfac
     api.call("POST", "/api/deposit-url", { key: by, body: { ...SESSION, ...change } });
   await t.step("a network without deposits", async () => {
     const { status, body } = await call({ network: "ETH" });
-    assertEquals([status, body], [400, { error: "Deposits on ETH are not currently supported" }]);
+    assertEquals([status, body], [400, {
+      error: "Deposits on ETH are not currently supported",
+      code: "deposits_not_supported_on_network",
+    }]);
   });
   for (
     const [change, path] of [
@@ -189,7 +192,10 @@ test("every refusal of a deposit url has the status and the text of the interfac
   );
   await t.step("a read-only key", async () => {
     const { status, body } = await call({}, readOnly);
-    assertEquals([status, body], [403, { error: "Insufficient permissions" }]);
+    assertEquals([status, body], [403, {
+      error: "Insufficient permissions",
+      code: "insufficient_permissions",
+    }]);
   });
   await t.step("nothing was spent on what was refused", async () => {
     const [row] = await api.sql`SELECT count(*)::int AS n FROM hub.address`;
@@ -199,6 +205,9 @@ test("every refusal of a deposit url has the status and the text of the interfac
     await api.sql`UPDATE book.merchant SET status = 'SUSPENDED' WHERE merchant_id = ${id}`;
     const fresh = await api.addKey(id);
     const { status, body } = await call({}, fresh);
-    assertEquals([status, body], [403, { error: "Merchant account is not active" }]);
+    assertEquals([status, body], [403, {
+      error: "Merchant account is not active",
+      code: "merchant_not_active",
+    }]);
   });
 });

@@ -188,6 +188,7 @@ for (const when of ["of one batch", "of two batches"] as const) {
     assertEquals(ended.map(({ status }) => status), [200, 409]);
     assertEquals(ended[1]?.body, {
       error: "Conflict",
+      code: "transfer_of_another",
       message: "Cannot move from PENDING to CONFIRMED: " +
         "the named transaction paid, or was booked by, another merchant.",
       from: "PENDING",
@@ -248,7 +249,7 @@ test("every refusal of a deposit by hand has the status and the text of the inte
   ) {
     await t.step(text, async () => {
       const { status, body } = await create(change);
-      assertEquals([status, body], [400, { error: text }]);
+      assertEquals([status, body], [400, { error: text, code: "deposits_not_supported" }]);
     });
   }
   const faults: readonly [object, string][] = [
@@ -275,7 +276,10 @@ test("every refusal of a deposit by hand has the status and the text of the inte
   await t.step("keys that may not", async () => {
     for (const permissions of [["read"], ["read", "payout"]]) {
       const { status, body } = await create({}, await api.addKey(id, { permissions }));
-      assertEquals([status, body], [403, { error: "Insufficient permissions" }]);
+      assertEquals([status, body], [403, {
+        error: "Insufficient permissions",
+        code: "insufficient_permissions",
+      }]);
     }
   });
   await t.step("nothing was written", async () => {
@@ -300,10 +304,14 @@ shared("a merchant has one top-up address per network, made on first use", async
   assertEquals((await get("?network=TRX", admin, "mer_none")).status, 404);
   const stranger = await api.addMerchant();
   const refused = await get("?network=TRX", stranger.key);
-  assertEquals([refused.status, refused.body], [403, { error: "Insufficient permissions" }]);
+  assertEquals([refused.status, refused.body], [403, {
+    error: "Insufficient permissions",
+    code: "insufficient_permissions",
+  }]);
   const eth = await get("?network=ETH");
   assertEquals([eth.status, eth.body], [400, {
     error: "Deposits on ETH are not currently supported",
+    code: "deposits_not_supported_on_network",
   }]);
   for (const query of ["", "?network=", "?network=trx"]) {
     assertEquals((await get(query)).body.details[0].path, ["network"]);

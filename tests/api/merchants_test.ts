@@ -41,7 +41,10 @@ shared("another or unknown merchant's profile is 403; an administrator finds 404
   const admin = await api.addKey(null, { permissions: ["admin:read"] });
   for (const id of [other.id, "mer_unknown", "%00", "x%ff"]) {
     const answer = await api.call("GET", `/api/merchants/${id}`, { key });
-    assertEquals([answer.status, answer.body], [403, { error: "Insufficient permissions" }]);
+    assertEquals([answer.status, answer.body], [403, {
+      error: "Insufficient permissions",
+      code: "insufficient_permissions",
+    }]);
     const patched = await api.call("PATCH", `/api/merchants/${id}`, {
       key,
       body: { webhookEnabled: true },
@@ -49,7 +52,7 @@ shared("another or unknown merchant's profile is 403; an administrator finds 404
     assertEquals(patched.status, 403);
   }
   const missing = await api.call("GET", "/api/merchants/mer_unknown", { key: admin });
-  assertEquals([missing.status, missing.body], [404, { error: "Not found" }]);
+  assertEquals([missing.status, missing.body], [404, { error: "Not found", code: "not_found" }]);
 });
 
 shared(
@@ -93,7 +96,10 @@ shared("status, rates, fees and limits are not the merchant's to change", async 
     ]
   ) {
     const answer = await api.call("PATCH", `/api/merchants/${id}`, { key, body });
-    assertEquals([answer.status, answer.body], [403, { error: "Insufficient permissions" }]);
+    assertEquals([answer.status, answer.body], [403, {
+      error: "Insufficient permissions",
+      code: "insufficient_permissions",
+    }]);
   }
   const [row] = await api.sql`SELECT webhook_enabled FROM book.merchant WHERE merchant_id = ${id}`;
   assertEquals(row?.webhook_enabled, false);
@@ -140,7 +146,7 @@ shared(
       key: admin,
       body: { name: "x" },
     });
-    assertEquals([missing.status, missing.body], [404, { error: "Not found" }]);
+    assertEquals([missing.status, missing.body], [404, { error: "Not found", code: "not_found" }]);
   },
 );
 

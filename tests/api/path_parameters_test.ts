@@ -48,7 +48,7 @@ shared(
         const answer = await api.call(method, asked, { key: own ? key : admin, ...body });
         const told = [answer.status, answer.body];
         if (answer.status === 403 || answer.status === 429) continue;
-        assertEquals(told, [404, { error: "Not found" }], `${method} ${asked}`);
+        assertEquals(told, [404, { error: "Not found", code: "not_found" }], `${method} ${asked}`);
       }
     }
   },

@@ -41,7 +41,7 @@ shared(
           headers: sent === undefined ? {} : { authorization: sent },
         });
         assertEquals(answer.status, status);
-        if (error !== null) assertEquals(answer.body, { error });
+        if (error !== null) assertEquals(answer.body.error, error);
         assertEquals(answer.headers.has("www-authenticate"), status === 401);
       });
     }
@@ -226,7 +226,7 @@ shared("a wrong method is 405 and names the right ones, on every path", async (a
     const answer = await api.call("DELETE", path.replaceAll(/\{\w+\}/g, "x"));
     if (routes.some(({ method }) => method === "DELETE")) continue;
     assertEquals(answer.status, 405, path);
-    assertEquals(answer.body, { error: "Method not allowed" });
+    assertEquals(answer.body, { error: "Method not allowed", code: "method_not_allowed" });
     const allowed = (answer.headers.get("allow") ?? "").split(", ");
     for (const { method } of routes) assertEquals(allowed.includes(method), true, path);
   }
@@ -341,14 +341,17 @@ Deno.test("errors: texts, fields and their order are those of the facts", () => 
   const move = { from: "PENDING", to: "FAILED" };
   assertEquals(
     JSON.stringify(refused({ code: "wrong_state", ...move }).body),
-    '{"error":"Conflict","message":"Cannot move from PENDING to FAILED.","from":"PENDING","to":"FAILED"}',
+    '{"error":"Conflict","code":"wrong_state",' +
+      '"message":"Cannot move from PENDING to FAILED.","from":"PENDING","to":"FAILED"}',
   );
   assertEquals(refused({ code: "same_administrator", isSecondMissing: true }).body, {
     error: "Insufficient permissions",
+    code: "same_administrator",
     message: "Another administrator has to decide on this one.",
   });
   assertEquals(refused({ code: "amount_not_exact", decimals: 6 }, "requestedAmount").body, {
     error: "Invalid request data",
+    code: "amount_not_exact",
     details: [{
       path: ["requestedAmount"],
       message: "The amount may have 6 decimal places on this network",
@@ -356,5 +359,8 @@ Deno.test("errors: texts, fields and their order are those of the facts", () => 
     }],
   });
   const unknown = JSON.stringify(errorAnswer("outcome_unknown", { settlementId: "stl_1" }).body);
-  assertMatch(unknown, /^\{"error":"Outcome unknown","message":".+","settlementId":"stl_1"\}$/);
+  assertMatch(
+    unknown,
+    /^\{"error":"Outcome unknown","code":"outcome_unknown","message":".+","settlementId":"stl_1"\}$/,
+  );
 });

@@ -198,24 +198,30 @@ test("every refusal of a settlement has the status and the text of the interface
   const rows: readonly [string, object, number, object][] = [
     ["a disabled pair", { currency: "USDC" }, 400, {
       error: "Withdrawals of USDC on TRX are not supported",
+      code: "withdrawals_not_supported",
     }],
     ["a network without a chain", { destinationNetwork: "ETH" }, 400, {
       error: "Withdrawals of USDT on ETH are not supported",
+      code: "withdrawals_not_supported",
     }],
     ["zero", { requestedAmount: "0" }, 400, {
       error: "Withdrawal amount must be greater than zero",
+      code: "amount_not_positive",
     }],
     ["below the minimum", { requestedAmount: "0.5" }, 400, {
       error: "Amount below minimum withdrawal",
+      code: "below_minimum",
       minWithdrawal: "1",
       currency: "USDT",
       network: "TRX",
     }],
     ["not whitelisted", { destinationAddress: addressOf(5) }, 400, {
       error: "Destination address is not whitelisted for this merchant",
+      code: "destination_not_whitelisted",
     }],
     ["whitelisted on another network", { destinationNetwork: "TRX_SHASTA" }, 400, {
       error: "Destination address is not whitelisted for this merchant",
+      code: "destination_not_whitelisted",
     }],
   ];
   const create = (change: object, by = key) =>
@@ -264,7 +270,10 @@ test("every refusal of a settlement has the status and the text of the interface
     const reseller = await api.addKey(id, { role: "RESELLER" });
     for (const by of [readOnly, reseller]) {
       const answer = await api.call("POST", "/api/settlements", { key: by, raw: "{" });
-      assertEquals([answer.status, answer.body], [403, { error: "Insufficient permissions" }]);
+      assertEquals([answer.status, answer.body], [403, {
+        error: "Insufficient permissions",
+        code: "insufficient_permissions",
+      }]);
     }
     assertEquals((await create({}, await api.addKey(id, { permissions: ["payout"] }))).status, 201);
   });
@@ -276,7 +285,10 @@ test("every refusal of a settlement has the status and the text of the interface
   await t.step("an account that is not active", async () => {
     await api.sql`UPDATE book.merchant SET status = 'SUSPENDED' WHERE merchant_id = ${id}`;
     const { status, body } = await create({}, await api.addKey(id));
-    assertEquals([status, body], [403, { error: "Merchant account is not active" }]);
+    assertEquals([status, body], [403, {
+      error: "Merchant account is not active",
+      code: "merchant_not_active",
+    }]);
   });
 });
 

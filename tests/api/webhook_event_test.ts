@@ -313,6 +313,7 @@ test("a withdrawal is confirmed only by a solid transfer of its own token, amoun
   });
   assertEquals([again.status, again.body], [409, {
     error: "Conflict",
+    code: "payment_used",
     message: "Cannot move from PENDING to CONFIRMED: that transaction has paid another withdrawal.",
     from: "PENDING",
     to: "CONFIRMED",
@@ -344,6 +345,7 @@ test("nothing is confirmed or failed from outside while a signed transaction may
   const failed = await send(api, admin, event("e1", "withdrawal.failed"));
   assertEquals([failed.status, failed.body], [409, {
     error: "Conflict",
+    code: "already_sent",
     message: "Cannot move from PENDING to FAILED: a payout of this withdrawal may be on its way; " +
       "it cannot be taken back.",
     from: "PENDING",

@@ -84,33 +84,44 @@ test("every refusal of a withdrawal has the status and the text of the interface
       "disabled pair",
       { currency: "USDC" },
       400,
-      { error: "Withdrawals of USDC on TRX are not supported" },
+      { error: "Withdrawals of USDC on TRX are not supported", code: "withdrawals_not_supported" },
     ],
     [
       "network without a chain",
       { network: "ETH" },
       400,
-      { error: "Withdrawals of USDT on ETH are not supported" },
+      { error: "Withdrawals of USDT on ETH are not supported", code: "withdrawals_not_supported" },
     ],
-    ["zero", { amount: "0" }, 400, { error: "Withdrawal amount must be greater than zero" }],
+    ["zero", { amount: "0" }, 400, {
+      error: "Withdrawal amount must be greater than zero",
+      code: "amount_not_positive",
+    }],
     ["zero with decimals", { amount: "0.00" }, 400, {
       error: "Withdrawal amount must be greater than zero",
+      code: "amount_not_positive",
     }],
-    ["negative", { amount: "-1" }, 400, { error: "Withdrawal amount must be greater than zero" }],
+    ["negative", { amount: "-1" }, 400, {
+      error: "Withdrawal amount must be greater than zero",
+      code: "amount_not_positive",
+    }],
     ["negative before a bad destination", { amount: "-1", destination: "x" }, 400, {
       error: "Withdrawal amount must be greater than zero",
+      code: "amount_not_positive",
     }],
     ["below minimum", { amount: "0.999999" }, 400, {
       error: "Amount below minimum withdrawal",
+      code: "below_minimum",
       minWithdrawal: "1",
       currency: "USDT",
       network: "TRX",
     }],
     ["no balance row", { network: "TRX_SHASTA" }, 400, {
       error: "No USDT balance on TRX_SHASTA for this account",
+      code: "no_balance",
     }],
     ["insufficient", { amount: "98.000001" }, 400, {
       error: "Insufficient balance",
+      code: "insufficient_balance",
       available: "100",
       requested: "100.000001",
       currency: "USDT",
@@ -189,7 +200,10 @@ test("every refusal of a withdrawal has the status and the text of the interface
   await t.step("a read-only key comes before everything else", async () => {
     const answer = await api.call("POST", "/api/withdrawals", { key: readOnly, raw: "{" });
     assertEquals(answer.status, 403);
-    assertEquals(answer.body, { error: "Insufficient permissions to initiate a withdrawal" });
+    assertEquals(answer.body, {
+      error: "Insufficient permissions to initiate a withdrawal",
+      code: "withdrawal_forbidden",
+    });
   });
   await t.step("the payout permission suffices", async () => {
     const answer = await api.call("POST", "/api/withdrawals", { key: payoutOnly, body: PAYOUT });
@@ -208,7 +222,10 @@ shared("an account that is not active is told so before its body is looked at", 
   for (const path of ["/api/withdrawals", "/api/deposit-address"]) {
     const answer = await api.call("POST", path, { key, raw: "not json" });
     assertEquals(answer.status, 403);
-    assertEquals(answer.body, { error: "Merchant account is not active" });
+    assertEquals(answer.body, {
+      error: "Merchant account is not active",
+      code: "merchant_not_active",
+    });
   }
   assertEquals((await api.call("GET", "/api/withdrawals", { key })).status, 200);
 });

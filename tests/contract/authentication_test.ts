@@ -157,7 +157,10 @@ rule("5: earnings and other records of a merchant need a key of that merchant", 
     assertEquals((await shop.get(path)).status, 200, path);
     assertEquals((await office.get(path)).status, 200, path);
     const { status, body } = await stranger.get(path);
-    assertEquals([status, body], [403, { error: "Insufficient permissions" }], path);
+    assertEquals([status, body], [403, {
+      error: "Insufficient permissions",
+      code: "insufficient_permissions",
+    }], path);
     const unknown = await stranger.get(`/api/merchants/mer_nobody${record}`);
     assertEquals(unknown.status, 403, "an unknown merchant looks like another one's");
   }

@@ -226,7 +226,10 @@ rule("GET /api/deposit-page/status: any number of polls, no key, no-store", asyn
   }
   const changed = body.sessionToken.replace(/.$/, (last: string) => last === "A" ? "B" : "A");
   const wrong = await api.call("GET", `/api/deposit-page/status?token=${changed}`);
-  assertEquals([wrong.status, wrong.body], [404, { error: "Invalid token" }]);
+  assertEquals([wrong.status, wrong.body], [404, {
+    error: "Invalid token",
+    code: "invalid_token",
+  }]);
 });
 
 rule("GET /api/deposits: filters by status, currency, network, reference and date", async (api) => {

@@ -38,45 +38,58 @@ const ROWS: readonly (readonly [string, string, unknown, number, unknown])[] = [
     "/api/deposit-address",
     { network: "ETH", identifier: "a" },
     400,
-    { error: "Deposits on ETH are not currently supported" },
+    {
+      error: "Deposits on ETH are not currently supported",
+      code: "deposits_not_supported_on_network",
+    },
   ],
   [
     "network without an enabled pair",
     "/api/deposit-url",
     { network: "tBNB", identifier: "a" },
     400,
-    { error: "Deposits on tBNB are not currently supported" },
+    {
+      error: "Deposits on tBNB are not currently supported",
+      code: "deposits_not_supported_on_network",
+    },
   ],
   [
     "disabled deposit pair",
     "/api/deposits",
     { amount: "1", currency: "USDC", network: "TRX", source: "bank" },
     400,
-    { error: "Deposits of USDC on TRX are not supported" },
+    { error: "Deposits of USDC on TRX are not supported", code: "deposits_not_supported" },
   ],
   ["disabled withdrawal pair", "/api/withdrawals", { ...PAYOUT, currency: "USDC" }, 400, {
     error: "Withdrawals of USDC on TRX are not supported",
+    code: "withdrawals_not_supported",
   }],
   ["disabled withdrawal network", "/api/withdrawals", { ...PAYOUT, network: "SOL" }, 400, {
     error: "Withdrawals of USDT on SOL are not supported",
+    code: "withdrawals_not_supported",
   }],
   ["disabled settlement pair", "/api/settlements", { ...SETTLEMENT, currency: "USDC" }, 400, {
     error: "Withdrawals of USDC on TRX are not supported",
+    code: "withdrawals_not_supported",
   }],
   ["zero", "/api/withdrawals", { ...PAYOUT, amount: "0" }, 400, {
     error: "Withdrawal amount must be greater than zero",
+    code: "amount_not_positive",
   }],
   ["negative", "/api/withdrawals", { ...PAYOUT, amount: "-0.5" }, 400, {
     error: "Withdrawal amount must be greater than zero",
+    code: "amount_not_positive",
   }],
   ["below the minimum", "/api/withdrawals", { ...PAYOUT, amount: "0.5" }, 400, {
     error: "Amount below minimum withdrawal",
+    code: "below_minimum",
     minWithdrawal: "1",
     currency: "USDT",
     network: "TRX",
   }],
   ["no balance row on that chain", "/api/withdrawals", { ...PAYOUT, network: "TRX_SHASTA" }, 400, {
     error: "No USDT balance on TRX_SHASTA for this account",
+    code: "no_balance",
   }],
   [
     "balance does not cover amount and fees",
@@ -85,6 +98,7 @@ const ROWS: readonly (readonly [string, string, unknown, number, unknown])[] = [
     400,
     {
       error: "Insufficient balance",
+      code: "insufficient_balance",
       available: "100",
       requested: "102",
       currency: "USDT",
@@ -99,6 +113,7 @@ const ROWS: readonly (readonly [string, string, unknown, number, unknown])[] = [
     400,
     {
       error: "Insufficient balance",
+      code: "insufficient_balance",
       available: "100",
       requested: "102",
       currency: "USDT",
@@ -111,7 +126,10 @@ const ROWS: readonly (readonly [string, string, unknown, number, unknown])[] = [
     "/api/settlements",
     { ...SETTLEMENT, destinationAddress: addressOf(99) },
     400,
-    { error: "Destination address is not whitelisted for this merchant" },
+    {
+      error: "Destination address is not whitelisted for this merchant",
+      code: "destination_not_whitelisted",
+    },
   ],
 ];
 
@@ -148,12 +166,18 @@ test("Errors: hosted status 400 `Token is required`, 404 `Invalid token`, 410 `S
     const { status, body } = await api.call("GET", `/api/deposit-page/status${query}`);
     return [status, body];
   };
-  assertEquals(await look(""), [400, { error: "Token is required" }]);
-  assertEquals(await look("?token=nobody"), [404, { error: "Invalid token" }]);
+  assertEquals(await look(""), [400, { error: "Token is required", code: "token_required" }]);
+  assertEquals(await look("?token=nobody"), [404, {
+    error: "Invalid token",
+    code: "invalid_token",
+  }]);
   const { body } = await shop.post("/api/deposit-url", { network: "TRX", identifier: "a" });
   assertEquals(await look(`?token=${body.sessionToken}`), [200, { status: "waiting" }]);
   now += 15 * 60_000;
-  assertEquals(await look(`?token=${body.sessionToken}`), [410, { error: "Session expired" }]);
+  assertEquals(await look(`?token=${body.sessionToken}`), [410, {
+    error: "Session expired",
+    code: "session_expired",
+  }]);
 });
 
 rule("a RESELLER key names another destination or network", async (api) => {
@@ -162,6 +186,7 @@ rule("a RESELLER key names another destination or network", async (api) => {
     const { status, body } = await reseller.post("/api/withdrawals", { ...PAYOUT, ...change });
     assertEquals([status, body], [400, {
       error: "Destination does not match the registered withdrawal address",
+      code: "destination_not_registered",
     }]);
   }
   const settlement = await reseller.post("/api/settlements", SETTLEMENT);
@@ -171,20 +196,30 @@ rule("a RESELLER key names another destination or network", async (api) => {
 rule("401 and 403 have the contract's texts", async (api) => {
   const shop = await openShop(api, { funds: "100" });
   const none = await api.call("GET", "/api/balance");
-  assertEquals([none.status, none.body], [401, { error: "Authentication required" }]);
+  assertEquals([none.status, none.body], [401, {
+    error: "Authentication required",
+    code: "authentication_required",
+  }]);
   const wrong = await api.call("GET", "/api/balance", { key: "sk_development_nobody" });
-  assertEquals([wrong.status, wrong.body], [401, { error: "Unauthorized" }]);
+  assertEquals([wrong.status, wrong.body], [401, { error: "Unauthorized", code: "unauthorized" }]);
   const readOnly = await api.addKey(shop.id, { permissions: ["read"] });
   const post = (path: string, body: unknown) => api.call("POST", path, { key: readOnly, body });
   const withdrawal = await post("/api/withdrawals", PAYOUT);
   assertEquals([withdrawal.status, withdrawal.body], [403, {
     error: "Insufficient permissions to initiate a withdrawal",
+    code: "withdrawal_forbidden",
   }]);
   const deposit = await post("/api/deposits", {});
-  assertEquals([deposit.status, deposit.body], [403, { error: "Insufficient permissions" }]);
+  assertEquals([deposit.status, deposit.body], [403, {
+    error: "Insufficient permissions",
+    code: "insufficient_permissions",
+  }]);
   const stranger = await openShop(api);
   const earnings = await shop.get(`/api/merchants/${stranger.id}/earnings`);
-  assertEquals([earnings.status, earnings.body], [403, { error: "Insufficient permissions" }]);
+  assertEquals([earnings.status, earnings.body], [403, {
+    error: "Insufficient permissions",
+    code: "insufficient_permissions",
+  }]);
 });
 
 rule("403 `Merchant account is not active` for withdrawals, addresses and URLs", async (api) => {
@@ -207,6 +242,7 @@ rule("403 `Merchant account is not active` for withdrawals, addresses and URLs",
       const answer = await shop.post(path, body);
       assertEquals([answer.status, answer.body], [403, {
         error: "Merchant account is not active",
+        code: "merchant_not_active",
       }], path);
     }
     assertEquals((await shop.get("/api/balance")).status, 200, "reading goes on");
@@ -229,7 +265,10 @@ rule(
       { network: "TRX", identifier: "customer" },
       { "if-none-match": "*" },
     );
-    assertEquals([exists.status, exists.body], [409, { error: "Deposit address already exists" }]);
+    assertEquals([exists.status, exists.body], [409, {
+      error: "Deposit address already exists",
+      code: "deposit_address_exists",
+    }]);
   },
 );
 

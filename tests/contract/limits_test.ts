@@ -6,6 +6,9 @@ import { openOffice, openShop, PAYOUT, type Shop } from "./support/shop.ts";
 const test = testNeeding(DATABASE);
 const shared = testsOfOneApi("contract: limits");
 
+/** Text and code of the answer beyond a limit. */
+const LIMITED = "rate_limit_exceeded";
+
 /** Requests of one kind, as fast as they go; the first that is turned away and how many passed. */
 async function exhaust(request: () => ReturnType<Shop["get"]>, bound: number) {
   let passed = 0;
@@ -39,8 +42,8 @@ test("Limits: each category allows its requests per minute and then answers 429 
       assertMatch(first.headers.get("ratelimit-reset") ?? "", /^\d+$/);
       const { passed, refused } = await exhaust(() => request(shop), limit);
       assertEquals(passed + 1, limit);
-      const { error, message, details, ...more } = refused.body;
-      assertEquals([error, typeof message, more], ["rate_limit_exceeded", "string", {}]);
+      const { error, code, message, details, ...more } = refused.body;
+      assertEquals([error, code, typeof message, more], [LIMITED, LIMITED, "string", {}]);
       assertEquals(Object.keys(details).toSorted(), ["limit", "remaining", "reset"]);
       assertEquals([details.limit, details.remaining], [limit, 0]);
       assert(Number.isInteger(details.reset));

@@ -161,6 +161,7 @@ Deno.test("reference: the webhooks section holds every event and nothing else", 
 
 /** Section "Versioning" of the contract, and what changed since. */
 const CHANGE_DATES = [
+  "2026-11-23",
   "2026-11-22",
   "2026-08-13",
   "2026-07-31",
@@ -188,7 +189,7 @@ shared(
     const page = await api.call("GET", "/api/docs");
     assertEquals(page.status, 200);
     assertMatch(page.headers.get("content-type") ?? "", /^text\/html/);
-    assertMatch(page.body, /Latest change: <time datetime="2026-11-22">/);
+    assertMatch(page.body, /Latest change: <time datetime="2026-11-23">/);
     for (const date of CHANGE_DATES) assertStringIncludes(page.body, date);
   },
 );

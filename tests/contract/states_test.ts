@@ -290,6 +290,6 @@ test("States, Hosted page: waiting, received, completed; failed; 410 after 15 mi
   now += 1;
   for (const page of [paid, failed]) {
     const { status, body } = await look(page);
-    assertEquals([status, body], [410, { error: "Session expired" }]);
+    assertEquals([status, body], [410, { error: "Session expired", code: "session_expired" }]);
   }
 });

@@ -103,6 +103,7 @@ Deno.test("a merchant's keys share a bucket beside the one that each has", () =>
   assertEquals(passed(twenty), 150);
   assertEquals(take("key_19").refusal?.body, {
     error: "rate_limit_exceeded",
+    code: "rate_limit_exceeded",
     message: "200 requests per minute (withdrawals) are used up; try again in 60 s.",
     details: { limit: 200, remaining: 0, reset: 60 },
   });
