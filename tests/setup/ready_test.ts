@@ -51,5 +51,5 @@ test("the first request to a fresh service that says it is ready succeeds", asyn
     assertEquals(await Promise.all(asked), [201, 201, 201, 201]);
     assertEquals([...early].filter((status) => status !== 503), []);
     await started;
-  });
+  }, { withoutCluster: true });
 });

@@ -11,6 +11,7 @@ import type { Settings } from "../../app/postgres/cluster.ts";
 import { isListening } from "../../app/postgres/server.ts";
 import { delay } from "../../ledger/database/delay.ts";
 import { guardCluster } from "./cluster_guard.ts";
+import { bringCluster } from "./kept_cluster.ts";
 import { startDebianPostgres, type TestServer } from "./debian_postgres.ts";
 import { removeCluster } from "./remove_cluster.ts";
 
@@ -52,7 +53,7 @@ export async function privateCluster(
     readonly programs?: string;
   } = {},
 ): Promise<PrivateCluster> {
-  const { binaries = "embedded" } = options;
+  const { binaries = "embedded", migrated = true } = options;
   const dataDir = await Deno.makeTempDir({ prefix: "engine-cluster-" });
   await Deno.chmod(dataDir, 0o755);
   const start = (): Promise<TestServer> =>
@@ -65,6 +66,7 @@ export async function privateCluster(
         settings: { autovacuum: "off", ...options.settings },
       });
   const guard = await guardCluster(dataDir);
+  if (migrated && binaries === "embedded") await bringCluster(dataDir);
   let server = await start();
   const pools: Sql[] = [];
   const open = (more: ConnectOptions = {}) => {
@@ -98,7 +100,7 @@ export async function privateCluster(
       await removeCluster(dataDir, server.folder);
     },
   };
-  if (options.migrated ?? true) {
+  if (migrated) {
     const sql = connect(server.url, { max: 1 });
     try {
       await migrate(sql);

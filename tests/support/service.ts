@@ -12,11 +12,12 @@ import { ROLE } from "../../app/postgres/cluster.ts";
 import { connect, type Sql } from "../../ledger/database/connect.ts";
 import { delay } from "../../ledger/database/delay.ts";
 import { guardCluster } from "./cluster_guard.ts";
+import { bringCluster } from "./kept_cluster.ts";
 import { removeCluster } from "./remove_cluster.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /**
- * Bound of one start; the first one makes a cluster. It is some 2 s of processor time, and one core
+ * Bound of one start; the first one may make a cluster. It is some 2 s of processor time, and one core
  * that is shared with other tests and other machines takes many times that for it.
  */
 export const START_MS = 300_000;
@@ -83,6 +84,8 @@ export interface ServiceOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Limit of descriptors of every start; the tests' own where absent. */
   readonly descriptors?: number;
+  /** True: the first start finds no cluster and makes it, as that of a new installation; default false. */
+  readonly withoutCluster?: boolean;
 }
 
 /**
@@ -111,6 +114,7 @@ async function openService(options: ServiceOptions): Promise<Service> {
   const pidFile = join(dataDir, "service.pid");
   await Deno.writeTextFile(logFile, "");
   const guard = await guardCluster(dataDir);
+  if (options.withoutCluster !== true) await bringCluster(dataDir);
   const bounded = options.descriptors === undefined ? "" : `ulimit -n ${options.descriptors} && `;
   const command = bounded + await startCommand();
   const launch = {
