@@ -18,6 +18,7 @@ import { AcknowledgedCommits, remembering } from "./failover/acknowledged_commit
 import { HistoryWatch } from "./failover/history_watch.ts";
 import type { Committed } from "./journal/context.ts";
 import { Journal } from "./journal/journal.ts";
+import { MoveCounts } from "./journal/payment_moves.ts";
 import { Payments } from "./payment/payment_actor.ts";
 import { Actors } from "./runtime/actor.ts";
 import { Periodic, type PeriodicState } from "./runtime/periodic.ts";
@@ -51,6 +52,8 @@ export class Engine {
   readonly watched = new Map<Network, WatcherStatus>();
   /** State of each network's sweeps; none that was not polled yet. */
   readonly sweeps = new Map<Network, SweepHealth>();
+  /** Moves of payments that this node has committed. */
+  readonly paymentMoves = new MoveCounts();
   readonly #deps: EngineDeps;
   readonly #payments: Payments;
   readonly #treasuries;
@@ -285,6 +288,7 @@ export class Engine {
   }
 
   #announce(news: Committed): void {
+    for (const move of news.moves) this.paymentMoves.add(move);
     this.#liquidity.reserved(news.reservations);
     for (const merchantId of news.events) this.#deps.webhooks.wake(merchantId);
     for (const network of news.networks) this.#treasuries.tell(network, { type: "poll" });

@@ -11,6 +11,7 @@ import { type JournalStore, retry } from "../../ledger/journal/store.ts";
 import type { Currency, Network } from "../../ledger/money/pair.ts";
 import type { InboxKey } from "../../ledger/rows.ts";
 import type { Liquidity, MerchantState, Reservation } from "../merchant/state.ts";
+import type { PaymentMove } from "./payment_moves.ts";
 import { AuditPause, DoubtfulMerchants, PausedMerchants } from "./merchant_standing.ts";
 import { MerchantQueue, type QueuedMessage, type Standing } from "./queue.ts";
 
@@ -56,6 +57,8 @@ export interface Committed {
   readonly reservations: readonly Reservation[];
   /** Deposits that were seen and are not final yet. */
   readonly pendingDeposits: readonly PendingDeposit[];
+  /** Payments that have reached another status. */
+  readonly moves: readonly PaymentMove[];
 }
 
 /** A deposit that was seen, and when its transaction dies (block time). */

@@ -23,6 +23,7 @@ import {
 import type { Batch, QueuedEvent, QueuedMessage } from "./queue.ts";
 import type { ActiveMerchants, Committed, PendingDeposit } from "./context.ts";
 import { recordNeeds } from "./open_batch.ts";
+import { type PaymentMove, paymentMoves } from "./payment_moves.ts";
 import { UnitOfWork } from "./unit_of_work.ts";
 
 const log = getLogger(["engine", "journal"]);
@@ -165,8 +166,10 @@ export function committed(parts: readonly MerchantBatch[]): Committed | null {
   const events = new Set<string>();
   const reservations: Reservation[] = [];
   const pendingDeposits: PendingDeposit[] = [];
+  const moves: PaymentMove[] = [];
   for (const { unit, merchantId } of parts) {
     if (!unit.isDirty) continue;
+    moves.push(...paymentMoves(unit));
     const changes = unit.changes();
     if (changes.once.events.some((event) => event.status === "PENDING")) events.add(merchantId);
     reservations.push(...unit.reservations);
@@ -177,6 +180,6 @@ export function committed(parts: readonly MerchantBatch[]): Committed | null {
     }
   }
   const networks = new Set(reservations.map(({ network }) => network));
-  if (events.size + networks.size + pendingDeposits.length === 0) return null;
-  return { events, networks, reservations, pendingDeposits };
+  if (events.size + networks.size + pendingDeposits.length + moves.length === 0) return null;
+  return { events, networks, reservations, pendingDeposits, moves };
 }

@@ -45,6 +45,8 @@ export class Attempts {
   /** Next try for merchants whose secret cannot be opened, by the monotonic clock. */
   readonly #withoutSecret = new Map<string, number>();
   #unsendable = 0;
+  /** Attempts by what came of them. */
+  readonly results = { delivered: 0, retry: 0, failed: 0, released: 0 };
 
   constructor(private readonly deps: AttemptDeps) {}
 
@@ -67,6 +69,12 @@ export class Attempts {
 
   /** Makes one attempt; does not throw for what the endpoint, the event or its secret is like. */
   async make(event: ClaimedEvent, signal: AbortSignal): Promise<AttemptMark> {
+    const mark = await this.#make(event, signal);
+    this.results[mark.result.kind]++;
+    return mark;
+  }
+
+  async #make(event: ClaimedEvent, signal: AbortSignal): Promise<AttemptMark> {
     const { eventId, merchantId, attempt, url } = event;
     const secrets = await this.#open(event);
     if (secrets === null) {

@@ -92,6 +92,8 @@ export class Webhooks {
   get figures() {
     return {
       inFlight: this.#inFlight,
+      /** Attempts by what came of them. */
+      results: this.#attempts.results,
       endpoints: this.#endpoints.size,
       /** Attempts not written down yet, those that never will be, and those whose rows are held. */
       unmarked: this.#marker.size,

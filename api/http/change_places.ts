@@ -9,6 +9,7 @@
 
 import { Counter, Gauge, type Registry } from "prom-client";
 import { unavailable } from "./errors.ts";
+import { metricOf } from "./metric_table.ts";
 
 /**
  * Changes under way at most, of all merchants, from the end of their bodies to their answers: half of
@@ -30,15 +31,13 @@ export class ChangePlaces {
   constructor(registry: Registry | null, capacity: number = CHANGE_PLACES) {
     this.#capacity = capacity;
     this.#refused = registry === null ? null : new Counter({
-      name: "http_changes_refused_total",
-      help: "Changes that were answered 503 unread, as too many requests were under way.",
+      ...metricOf("engine_http_changes_refused_total"),
       registers: [registry],
     });
     if (registry === null) return;
     const used = () => this.#used;
     new Gauge({
-      name: "http_changes_under_way",
-      help: "Requests that change something, between the end of their bodies and their answers.",
+      ...metricOf("engine_http_changes_under_way"),
       registers: [registry],
       collect() {
         this.set(used());

@@ -7,6 +7,7 @@
 
 import { getLogger } from "@logtape/logtape";
 import { Counter, Histogram, type Registry } from "prom-client";
+import { metricOf } from "./metric_table.ts";
 
 /** The parts of a route by which requests are counted. */
 interface Measured {
@@ -22,15 +23,11 @@ const BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2
 /** Registers the metrics; one child per route and status is looked up once and kept. */
 export function createRequestMetrics(registry: Registry): RequestMetrics {
   const answered = new Counter({
-    name: "http_requests_total",
-    help: "Requests by method, route and status.",
-    labelNames: ["method", "route", "status"],
+    ...metricOf("engine_http_requests_total"),
     registers: [registry],
   });
   const duration = new Histogram({
-    name: "http_request_duration_seconds",
-    help: "Time from a request's arrival to its answer.",
-    labelNames: ["method", "route"],
+    ...metricOf("engine_http_request_duration_seconds"),
     buckets: BUCKETS_S,
     registers: [registry],
   });

@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import type { Reconciler } from "../../actors/reconcile/reconciler.ts";
-import { registerGauges } from "./figures.ts";
+import { registerFigures } from "./figures.ts";
 
 /** Registers what the newest comparisons of the books found. */
 export function registerReconcileMetrics(
@@ -8,17 +8,11 @@ export function registerReconcileMetrics(
   reconciler: Pick<Reconciler, "newest">,
 ): void {
   const byScope = () => reconciler.newest.map((one) => [one.scope, one] as const);
-  registerGauges(registry, ["scope"], byScope, {
-    reconcile_differences: ["Differences that were found", (one) => one.differences],
-    reconcile_unchecked: ["Rules that could not be compared", (one) => one.unchecked],
-    reconcile_finished_seconds: [
-      "When the books were last compared, Unix seconds",
-      (one) => one.finishedAt / 1_000,
-    ],
-    reconcile_duration_seconds: [
-      "How long it took",
-      (one) => (one.finishedAt - one.startedAt) / 1_000,
-    ],
+  registerFigures(registry, byScope, {
+    engine_reconcile_differences: (one) => one.differences,
+    engine_reconcile_unchecked: (one) => one.unchecked,
+    engine_reconcile_finished_timestamp_seconds: (one) => one.finishedAt / 1_000,
+    engine_reconcile_duration_seconds: (one) => (one.finishedAt - one.startedAt) / 1_000,
   });
 }
 

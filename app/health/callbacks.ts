@@ -2,7 +2,7 @@ import type { Registry } from "prom-client";
 import type { Webhooks } from "../../actors/webhook/webhooks.ts";
 import type { NameLookups } from "../../webhooks/name_lookups.ts";
 import type { SupervisedSender } from "../workers/worker_sender.ts";
-import { registerSingleGauges } from "./figures.ts";
+import { registerFigures, registerSingle } from "./figures.ts";
 import type { CallbackSecrets } from "../open/callback_secrets.ts";
 
 /** Milliseconds without a sender after which it is reported. */
@@ -51,51 +51,28 @@ export function callbackReasons({ webhooks, sender, secrets, names }: CallbackPa
   return reasons;
 }
 
-/** Registers what keeps callbacks from being delivered. */
+/** Registers how callbacks are delivered, and what keeps them from it. */
 export function registerCallbackMetrics(
   registry: Registry,
   { webhooks, sender, secrets, names }: CallbackParts,
 ): void {
-  registerSingleGauges(registry, {
-    webhook_refused_claims: [
-      "Merchants whose events the database refuses to hand out",
-      () => webhooks.figures.refusedClaims,
-    ],
-    webhook_held_marks: [
-      "Deliveries that cannot be written down as something else holds their rows",
-      () => webhooks.figures.heldMarks,
-    ],
-    webhook_unsendable: [
-      "Attempts for which no request could be made",
-      () => webhooks.figures.unsendable,
-    ],
-    webhook_without_secret: [
-      "Merchants whose events wait as their secret cannot be opened",
-      () => webhooks.figures.withoutSecret,
-    ],
-    callback_secrets_unreadable: [
-      "Merchants with an endpoint whose secret is encrypted with a key that is not configured",
-      () => secrets.figures.unreadable,
-    ],
-    callback_secrets_of_earlier_keys: [
-      "Merchants with a secret that is encrypted with a key of CALLBACK_SECRETS_EARLIER_KEYS",
-      () => secrets.figures.earlier,
-    ],
-    webhook_sender_restarts: [
-      "How often the sender was started again",
-      () => sender.figures.restarts,
-    ],
-    webhook_name_lookups: [
-      "Names of callbacks' hosts that are looked up now",
-      () => names.figures.underWay,
-    ],
-    webhook_name_lookups_waiting: [
-      "Names of callbacks' hosts that wait for others to be looked up",
-      () => names.figures.waiting,
-    ],
-    webhook_name_lookups_refused: [
-      "Names of callbacks' hosts that found no turn in time",
-      () => names.figures.refused,
-    ],
+  registerFigures(registry, () => Object.entries(webhooks.figures.results), {
+    engine_callback_attempts_total: (count) => count,
+  });
+  registerSingle(registry, {
+    engine_callbacks_in_flight: () => webhooks.figures.inFlight,
+    engine_callbacks_unmarked: () => webhooks.figures.unmarked,
+    engine_callbacks_lost_marks_total: () => webhooks.figures.lostMarks,
+    engine_callbacks_held_marks: () => webhooks.figures.heldMarks,
+    engine_callbacks_refused_claims: () => webhooks.figures.refusedClaims,
+    engine_callbacks_unsendable_total: () => webhooks.figures.unsendable,
+    engine_callbacks_without_secret: () => webhooks.figures.withoutSecret,
+    engine_callbacks_secrets_unreadable: () => secrets.figures.unreadable,
+    engine_callbacks_secrets_of_earlier_keys: () => secrets.figures.earlier,
+    engine_callbacks_sender_restarts_total: () => sender.figures.restarts,
+    engine_callbacks_sender_away_seconds: () => sender.figures.awayMs / 1_000,
+    engine_callbacks_name_lookups: () => names.figures.underWay,
+    engine_callbacks_name_lookups_waiting: () => names.figures.waiting,
+    engine_callbacks_name_lookups_refused_total: () => names.figures.refused,
   });
 }

@@ -4,7 +4,7 @@ import { lagOf } from "../../actors/watcher/scan_memory.ts";
 import { LONG_REST_MS } from "../../actors/watcher/watcher_actor.ts";
 import type { NodeState } from "../../chains/node_state.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { registerGauges } from "./figures.ts";
+import { registerFigures } from "./figures.ts";
 
 /** Blocks that a network may be behind before it counts as lagging. */
 const LAG_BLOCKS = 20;
@@ -71,53 +71,43 @@ function nodeReasons(nodes: readonly NodeState[], network: Network): string[] {
 export function registerChainMetrics(
   registry: Registry,
   engine: Pick<Engine, "networks" | "nodes" | "watched">,
+  now: () => number,
+  monotonic: () => number = () => performance.now(),
 ): void {
-  registerGauges(registry, ["network"], () => engine.watched, {
-    chain_lag_blocks: ["Solid blocks of a network that are not read yet", lagOf],
-    chain_solid_height: ["Newest solid block of a network", (one) => one.chainSolid],
-    chain_read_height: ["Newest solid block that was read", (one) => one.readSolid],
-    chain_head_height: ["Newest block that was seen", (one) => one.readHead],
-    chain_blocks_read: ["Solid blocks read since the start", (one) => one.blocksRead],
-    chain_catch_up_blocks_per_second: [
-      "How fast a network is read while it is far behind, otherwise 0",
-      (one) => one.catchUp?.perSecond ?? 0,
-    ],
-    chain_unread_blocks: ["Blocks that no node gives whole", (one) => one.unreadable.length],
-    chain_scan_stopped: [
-      "1 where solid blocks do not continue what was read",
-      (one) => one.stopped === null ? 0 : 1,
-    ],
-    chain_scan_rest_seconds: [
-      "Rest between two looks, so that the calls of nodes last the day",
-      (one) => one.restMs / 1_000,
-    ],
+  const [since, sinceMonotonic] = [now(), monotonic()];
+  // a network that was never reached is as far behind as this process is old
+  const ages = () =>
+    engine.networks.map((network) => {
+      const { readSolidTime = 0, reachedAt = 0 } = engine.watched.get(network) ?? {};
+      const read = readSolidTime === 0 ? since : readSolidTime;
+      const reached = reachedAt === 0 ? sinceMonotonic : reachedAt;
+      return [network, { readMs: now() - read, reachedMs: monotonic() - reached }] as const;
+    });
+  registerFigures(registry, ages, {
+    engine_chain_lag_seconds: ({ readMs }) => Math.max(0, readMs) / 1_000,
+    engine_chain_reached_age_seconds: ({ reachedMs }) => Math.max(0, reachedMs) / 1_000,
+  });
+  registerFigures(registry, () => engine.watched, {
+    engine_chain_lag_blocks: lagOf,
+    engine_chain_solid_height: (one) => one.chainSolid,
+    engine_chain_read_height: (one) => one.readSolid,
+    engine_chain_head_height: (one) => one.readHead,
+    engine_chain_blocks_read_total: (one) => one.blocksRead,
+    engine_chain_unreadable_blocks: (one) => one.unreadable.length,
+    engine_chain_scan_stopped: (one) => one.stopped === null ? 0 : 1,
+    engine_chain_scan_rest_seconds: (one) => one.restMs / 1_000,
   });
   const byNode = () =>
     engine.networks.flatMap((network) =>
       engine.nodes(network).map((state) => [[network, state.name], state] as const)
     );
-  registerGauges(registry, ["network", "node"], byNode, {
-    chain_node_calls_today: ["Calls of this day (UTC)", (state) => state.callsToday],
-    chain_node_calls_limit: ["Calls that are allowed per day", (state) => state.dailyCalls],
-    chain_node_calls_per_second: [
-      "Calls per second that a node is sent at most now",
-      (state) => state.callsPerSecond,
-    ],
-    chain_node_suspended_seconds: [
-      "For how much longer a node answers nothing, as it said itself",
-      (state) => state.suspendedMs / 1_000,
-    ],
-    chain_node_cooling_calls: [
-      "Single calls that a node could not answer and is not asked now",
-      (state) => state.coolingCalls,
-    ],
-    chain_node_unserved_calls: [
-      "Paths that a node said it does not serve",
-      (state) => state.unserved.length,
-    ],
-    chain_node_usable: [
-      "1 where a node is asked, 0 while it is left alone or not believed",
-      ({ state }) => state === "ready" || state === "quota-used-up" ? 1 : 0,
-    ],
+  registerFigures(registry, byNode, {
+    engine_node_usable: ({ state }) => state === "ready" || state === "quota-used-up" ? 1 : 0,
+    engine_node_calls_today: (state) => state.callsToday,
+    engine_node_calls_limit: (state) => state.dailyCalls,
+    engine_node_calls_per_second: (state) => state.callsPerSecond,
+    engine_node_suspended_seconds: (state) => state.suspendedMs / 1_000,
+    engine_node_cooling_calls: (state) => state.coolingCalls,
+    engine_node_unserved_calls: (state) => state.unserved.length,
   });
 }

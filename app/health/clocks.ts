@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import type { DatabaseClock } from "../../ledger/database/database_clock.ts";
-import { registerSingleGauges } from "./figures.ts";
+import { registerSingle } from "./figures.ts";
 
 /** Milliseconds by which a machine's clock may differ from the database's before it is reported. */
 const DIFFERS_MS = 1_000;
@@ -40,15 +40,9 @@ export function registerClockMetrics(
   registry: Registry,
   clock: Pick<DatabaseClock, "figures">,
 ): void {
-  registerSingleGauges(registry, {
-    clock_ahead_of_database_seconds: [
-      "How far this machine's clock is ahead of the database's; negative: behind",
-      () => clock.figures.aheadMs / 1_000,
-    ],
-    clock_database_jumps: ["How often the database's clock has jumped", () => clock.figures.jumps],
-    clock_database_age_seconds: [
-      "How long ago the database last gave its time",
-      () => clock.figures.ageMs / 1_000,
-    ],
+  registerSingle(registry, {
+    engine_clock_ahead_of_database_seconds: () => clock.figures.aheadMs / 1_000,
+    engine_clock_database_jumps_total: () => clock.figures.jumps,
+    engine_clock_database_age_seconds: () => clock.figures.ageMs / 1_000,
   });
 }

@@ -11,7 +11,7 @@ import type { PairSettings } from "../../ledger/settings.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { countOldClaims } from "../../ledger/quarantine.ts";
 import { type MissedBlocks, readMissedBlocks } from "../../ledger/watcher/cursor.ts";
-import { registerGauges } from "./figures.ts";
+import { registerFigures } from "./figures.ts";
 
 /** A deposit that waits for longer is reported: a second node is often a few blocks behind. */
 const WAITING_MS = 60_000;
@@ -48,16 +48,11 @@ export function registerDepositProofMetrics(
       const figures = engine.depositsAwaitingProof(network);
       return figures === null ? [] : [[network, figures] as const];
     });
-  registerGauges(registry, ["network"], byNetwork, {
-    deposits_unproven: [
-      "Large deposits that a second node has not proven",
-      ({ waiting }) => waiting,
-    ],
-    deposits_disputed: ["Those of them that a second node contradicts", ({ disputed }) => disputed],
-    deposits_oldest_unproven_seconds: [
-      "Age of the oldest deposit that a second node has not proven",
-      ({ oldestAt }) => oldestAt === null ? 0 : Math.max(0, now() - oldestAt) / 1_000,
-    ],
+  registerFigures(registry, byNetwork, {
+    engine_deposits_unproven: ({ waiting }) => waiting,
+    engine_deposits_disputed: ({ disputed }) => disputed,
+    engine_deposits_oldest_unproven_seconds: ({ oldestAt }) =>
+      oldestAt === null ? 0 : Math.max(0, now() - oldestAt) / 1_000,
   });
 }
 

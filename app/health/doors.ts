@@ -2,7 +2,7 @@ import type { Registry } from "prom-client";
 import { descriptorsUsed } from "../http/descriptors.ts";
 import type { Door } from "../http/door.ts";
 import type { Doors } from "../http/serve.ts";
-import { registerGauges, registerSingleGauges } from "./figures.ts";
+import { registerFigures, registerSingle } from "./figures.ts";
 
 /** Share of descriptors or connections above which operators are warned. */
 const NEARLY = 0.9;
@@ -19,29 +19,23 @@ function named({ merchants, ops }: Doors): Named {
 
 /** Registers the connections from outside and the descriptors of the process. */
 export function registerDoorMetrics(registry: Registry, doors: Doors, descriptors: number): void {
-  registerGauges(registry, ["listener"], () => named(doors), {
-    http_connections: ["Connections from outside", (door) => door.connections.open],
-    http_connections_limit: ["Connections at most", (door) => door.connections.limit],
-    http_accept_failures: ["Accepts that failed", (door) => door.acceptFailures],
+  registerFigures(registry, () => named(doors), {
+    engine_http_connections: (door) => door.connections.open,
+    engine_http_connections_limit: (door) => door.connections.limit,
+    engine_http_accept_failures_total: (door) => door.acceptFailures,
   });
-  registerGauges(
+  registerFigures(
     registry,
-    ["listener", "reason"],
     () =>
       named(doors).flatMap(([listener, { connections }]) =>
         Object.entries(connections.ended)
           .map(([reason, count]) => [[listener, reason], count] as const)
       ),
-    {
-      http_connections_ended: [
-        "Connections that were ended or refused, by reason",
-        (count) => count,
-      ],
-    },
+    { engine_http_connections_ended_total: (count) => count },
   );
-  registerSingleGauges(registry, {
-    descriptors_used: ["File descriptors in use, at least", () => descriptorsUsed(descriptors)],
-    descriptors_limit: ["File descriptors that the process can have, at least", () => descriptors],
+  registerSingle(registry, {
+    process_open_fds: () => descriptorsUsed(descriptors),
+    process_max_fds: () => descriptors,
   });
 }
 

@@ -13,6 +13,7 @@ import type { Webhooks } from "../../actors/webhook/webhooks.ts";
 import type { Readiness } from "../../api/http/context.ts";
 import type { ReadSlots } from "../../api/http/read_slots.ts";
 import type { DatabaseClock } from "../../ledger/database/database_clock.ts";
+import { VERSION } from "../version.ts";
 import type { Doors } from "../http/serve.ts";
 import type { Warming } from "../http/warming.ts";
 import type { Database } from "../open/open_database.ts";
@@ -23,12 +24,13 @@ import { registerChainMetrics } from "./chains.ts";
 import { registerClockMetrics } from "./clocks.ts";
 import { registerDepositProofMetrics } from "./deposits.ts";
 import { doorReasons, registerDoorMetrics } from "./doors.ts";
-import { readFailoverFigures, registerFailoverMetrics } from "./failover.ts";
+import { readDatabaseFigures, registerDatabaseMetrics } from "./database.ts";
 import { registerPoolMetrics } from "./pools.ts";
 import { type LoopDelay, registerLoopMetrics, registerProcessMetrics } from "./process.ts";
 import { detailReads, readiness } from "./readiness.ts";
 import { registerSweepMetrics } from "./sweeps.ts";
 import { registerTreasuryMetrics } from "./treasury.ts";
+import { watchReadiness } from "./watched_readiness.ts";
 import { registerWorkMetrics } from "./work.ts";
 
 /** Opened parts of the service. */
@@ -58,38 +60,36 @@ export function openHealth(
   const { engine, callbacks, clock, fees, database, readSlots, addresses, descriptors } = parts;
   const now = () => clock.now();
   const registry = new Registry();
-  registerProcessMetrics(registry);
-  registerWorkMetrics(registry, engine, callbacks.webhooks);
-  registerChainMetrics(registry, engine);
+  registerProcessMetrics(registry, VERSION);
+  registerWorkMetrics(registry, engine);
+  registerChainMetrics(registry, engine, now);
   registerClockMetrics(registry, clock);
   registerCallbackMetrics(registry, callbacks);
   registerSweepMetrics(registry, engine, now);
   registerTreasuryMetrics(registry, engine, fees, now);
   registerDepositProofMetrics(registry, engine, now);
   registerPoolMetrics(registry, database.pools, readSlots);
-  registerFailoverMetrics(registry, () => readFailoverFigures(database.detailsSql));
+  registerDatabaseMetrics(registry, () => readDatabaseFigures(database.detailsSql));
   registerAddressMetrics(registry, addresses, engine.addressBook);
   if (parts.reconciler !== null) registerReconcileMetrics(registry, parts.reconciler);
   registerLoopMetrics(registry, parts.loopDelay);
   registerDoorMetrics(registry, doors, descriptors);
   const details = detailReads(database.detailsSql, engine);
-  return {
-    registry,
-    readiness: () =>
-      readiness({
-        ...parts,
-        sql: database.readinessSql,
-        details,
-        pools: database.pools,
-        migrations: database.migrations,
-        now: now(),
-        signerTrouble: parts.signerTrouble(),
-        starting: () => parts.warming.reasons(),
-        others: () => [
-          ...addressReasons(addresses, engine.addressBook),
-          ...doorReasons(doors, descriptors),
-          ...parts.loopDelay.reasons(),
-        ],
-      }),
-  };
+  const look = () =>
+    readiness({
+      ...parts,
+      sql: database.readinessSql,
+      details,
+      pools: database.pools,
+      migrations: database.migrations,
+      now: now(),
+      signerTrouble: parts.signerTrouble(),
+      starting: () => parts.warming.reasons(),
+      others: () => [
+        ...addressReasons(addresses, engine.addressBook),
+        ...doorReasons(doors, descriptors),
+        ...parts.loopDelay.reasons(),
+      ],
+    });
+  return { registry, readiness: watchReadiness(registry, look) };
 }

@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import { ReadSlots } from "../../api/http/read_slots.ts";
 import { poolFigures, type Sql } from "../../ledger/database/connect.ts";
-import { registerGauges, registerSingleGauges } from "./figures.ts";
+import { registerFigures, registerSingle } from "./figures.ts";
 
 /** For how long all connections of a pool may be busy without a break before it is reported. */
 const EXHAUSTED_MS = 10_000;
@@ -50,17 +50,18 @@ export function registerPoolMetrics(
         [[pool, "transactions"], transactions] as const,
       ];
     });
-  registerGauges(registry, ["pool", "use"], byUse, {
-    database_connections_limit: ["Most connections of a pool", ({ limit }) => limit],
-    database_connections_open: ["Connections that are open", ({ open }) => open],
-    database_connections_busy: ["Connections whose answer is awaited", ({ busy }) => busy],
-    database_pool_exhausted_seconds: [
-      "For how long all connections of a pool have been busy without a break",
-      ({ exhaustedMs }) => exhaustedMs / 1_000,
-    ],
+  registerFigures(registry, byUse, {
+    engine_database_connections_limit: ({ limit }) => limit,
+    engine_database_pool_exhausted_seconds: ({ exhaustedMs }) => exhaustedMs / 1_000,
   });
-  registerSingleGauges(registry, {
-    database_lists_waiting: ["Lists that wait for their turn", () => slots.figures.waiting],
-    database_lists_refused: ["Lists that found no turn in time", () => slots.figures.refused],
+  const byState = () =>
+    byUse().flatMap(([[pool, use], { open, busy }]) => [
+      [[pool, use, "open"], open] as const,
+      [[pool, use, "busy"], busy] as const,
+    ]);
+  registerFigures(registry, byState, { engine_database_connections: (count) => count });
+  registerSingle(registry, {
+    engine_database_lists_waiting: () => slots.figures.waiting,
+    engine_database_lists_refused_total: () => slots.figures.refused,
   });
 }

@@ -2,7 +2,7 @@ import type { Registry } from "prom-client";
 import type { Engine } from "../../actors/engine.ts";
 import type { Network } from "../../ledger/money/pair.ts";
 import { SWEEP_REASONS, type SweepReason } from "../../ledger/sweeps/sweep_addresses.ts";
-import { registerGauges } from "./figures.ts";
+import { registerFigures } from "./figures.ts";
 
 /** A top-up that is final for so long should have been swept. */
 const TOP_UP_MS = 24 * 60 * 60_000;
@@ -40,28 +40,18 @@ export function registerSweepMetrics(
   engine: Pick<Engine, "sweeps">,
   now: () => number,
 ): void {
-  registerGauges(
+  registerFigures(
     registry,
-    ["network", "reason"],
     () =>
       [...engine.sweeps].flatMap(([network, { waiting }]) =>
         SWEEP_REASONS.map((reason) => [[network, reason], waiting.get(reason) ?? 0] as const)
       ),
-    {
-      sweep_waiting_addresses: [
-        "Addresses with something to sweep that are not swept, by reason",
-        (count) => count,
-      ],
-    },
+    { engine_sweep_waiting_addresses: (count) => count },
   );
-  registerGauges(registry, ["network"], () => engine.sweeps, {
-    sweep_failing_addresses: [
-      "Addresses that could not be looked at several times in a row",
-      ({ failing }) => failing,
-    ],
-    sweep_oldest_top_up_seconds: [
-      "How long the oldest top-up is final that no final sweep has moved; 0 without one",
-      ({ oldestTopUpAt }) => oldestTopUpAt === null ? 0 : (now() - oldestTopUpAt) / 1_000,
-    ],
+  registerFigures(registry, () => engine.sweeps, {
+    engine_sweep_failing_addresses: ({ failing }) => failing,
+    engine_sweep_held_addresses: ({ held }) => held,
+    engine_sweep_oldest_top_up_seconds: ({ oldestTopUpAt }) =>
+      oldestTopUpAt === null ? 0 : (now() - oldestTopUpAt) / 1_000,
   });
 }

@@ -5,7 +5,7 @@ import type { TreasuryStatus } from "../../actors/treasury/treasury_deps.ts";
 import type { PairSettings } from "../../ledger/settings.ts";
 import { type Amount, formatAmount } from "../../ledger/money/amount.ts";
 import type { Network } from "../../ledger/money/pair.ts";
-import { registerGauges } from "./figures.ts";
+import { registerFigures } from "./figures.ts";
 
 /** Time for which a payout may wait that nothing but its turn holds. */
 const PAYABLE_MS = 2 * 60_000;
@@ -17,7 +17,7 @@ export function queueReasons(
   now: number,
 ): string[] {
   const reasons = tokens.map((text) => `${network} ${text}`);
-  const { overCap, quarantined, payableSince } = queue;
+  const { overCap, quarantined, payable: { oldestAt: payableSince } } = queue;
   const since = (at: number | null) => Math.max(0, Math.floor((now - (at ?? now)) / 60_000));
   if (overCap.count > 0) {
     reasons.push(
@@ -100,58 +100,44 @@ export function registerTreasuryMetrics(
   fees: Pick<FeeBoard, "basis">,
   now: () => number,
 ): void {
-  const secondsSince = (at: number | null) => at === null ? 0 : (now() - at) / 1_000;
-  registerGauges(registry, ["network"], () => engine.treasuries, {
-    treasury_oldest_payable_seconds: [
-      "Age of the oldest payout that nothing but its turn holds; 0 without one",
-      ({ queue }) => secondsSince(queue.payableSince),
-    ],
-    treasury_over_cap_payouts: [
-      "Payouts above the signer's cap per transaction, which wait for a person",
-      ({ queue }) => queue.overCap.count,
-    ],
-    treasury_quarantined_payouts: [
-      "Payouts that something about themselves keeps from being signed",
-      ({ queue }) => queue.quarantined.count,
-    ],
-    treasury_token_switches: [
-      "Switches of tokens that are not as usual: paused, a fee, a successor, the hot wallet blocked",
-      ({ tokens }) => tokens.length,
-    ],
-    treasury_low: ["Assets of which the hot wallet has too little", ({ low }) => low.length],
-    treasury_payouts_without_expiry_proof: [
-      "Expired payouts that a second node has not agreed on",
-      ({ withoutExpiryProof }) => withoutExpiryProof,
-    ],
-    treasury_oldest_queued_seconds: [
-      "Age of the oldest transfer that waits for its signature",
-      ({ oldestQueuedAt }) => secondsSince(oldestQueuedAt),
-    ],
+  const secondsSince = (at: number | null) => at === null ? 0 : Math.max(0, now() - at) / 1_000;
+  const byState = () =>
+    [...engine.treasuries].flatMap(([network, { queue }]) =>
+      [
+        ["payable", queue.payable] as const,
+        ["held", queue.held] as const,
+        ["over_cap", queue.overCap] as const,
+        ["quarantined", queue.quarantined] as const,
+        ["signed", queue.signed] as const,
+      ].map(([state, group]) => [[network, state], group] as const)
+    );
+  registerFigures(registry, byState, {
+    engine_payouts: ({ count }) => count,
+    engine_payouts_oldest_seconds: ({ oldestAt }) => secondsSince(oldestAt),
+  });
+  registerFigures(registry, () => engine.treasuries, {
+    engine_treasury_token_switches: ({ tokens }) => tokens.length,
+    engine_treasury_low_assets: ({ low }) => low.length,
+    engine_treasury_unreadable_assets: ({ unreadable }) => unreadable.length,
+    engine_payouts_without_expiry_proof: ({ withoutExpiryProof }) => withoutExpiryProof,
+    engine_treasury_oldest_queued_seconds: ({ oldestQueuedAt }) => secondsSince(oldestQueuedAt),
   });
   const byAsset = () =>
     [...engine.treasuries].flatMap(([network, { coin, funds }]) => [
       ...(coin === null ? [] : [[[network, "native"], coin] as const]),
       ...[...funds].map(([asset, one]) => [[network, asset], one] as const),
     ]);
-  registerGauges(registry, ["network", "asset"], byAsset, {
-    treasury_hot_wallet: [
-      "What the hot wallet holds; asset native is the chain's own coin",
-      ({ balance }) => approximately(balance),
-    ],
-    treasury_free: [
-      "What of it is not reserved; negative: payouts wait for funds",
-      ({ free }) => approximately(free),
-    ],
+  registerFigures(registry, byAsset, {
+    engine_treasury_hot_wallet: ({ balance }) => approximately(balance),
+    engine_treasury_free: ({ free }) => approximately(free),
   });
-  registerGauges(
+  registerFigures(
     registry,
-    ["network"],
     () => engine.networks.map((network) => [network, engine.signerOpen(network)] as const),
-    { treasury_payouts_open: ["1 where payouts can be signed", (isOpen) => isOpen ? 1 : 0] },
+    { engine_signer_open: (isOpen) => isOpen ? 1 : 0 },
   );
-  registerGauges(
+  registerFigures(
     registry,
-    ["network", "currency"],
     () =>
       [...engine.treasuries].flatMap(([network, { funds }]) =>
         [...funds.keys()].map((currency) =>
@@ -159,10 +145,7 @@ export function registerTreasuryMetrics(
         )
       ),
     {
-      network_fee_estimate: [
-        "What a dynamic network fee is now; nothing while it falls back",
-        (estimate) => estimate === null ? null : approximately(estimate),
-      ],
+      engine_network_fee_estimate: (estimate) => estimate === null ? null : approximately(estimate),
     },
   );
 }

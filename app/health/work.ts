@@ -1,7 +1,6 @@
 import type { Registry } from "prom-client";
 import type { Engine } from "../../actors/engine.ts";
-import type { Webhooks } from "../../actors/webhook/webhooks.ts";
-import { registerCounters, registerGauges, registerSingleGauges } from "./figures.ts";
+import { registerFigures, registerSingle } from "./figures.ts";
 
 /** Milliseconds for which a batch that was given up is reported. */
 const GIVEN_UP_MS = 10 * 60_000;
@@ -16,56 +15,43 @@ const LEAST_MS = 60_000;
 /** Registers what the actors and the journal count. */
 export function registerWorkMetrics(
   registry: Registry,
-  engine: Pick<Engine, "figures" | "busyFor" | "periodic" | "timeFigures">,
-  webhooks: Pick<Webhooks, "figures">,
+  engine:
+    & Pick<Engine, "figures" | "busyFor" | "periodic" | "timeFigures">
+    & { readonly merchants: Pick<Engine["merchants"], "busyMs"> }
+    & { readonly paymentMoves: Pick<Engine["paymentMoves"], "all"> },
 ): void {
-  registerSingleGauges(registry, {
-    journal_batches: ["Batches committed", () => engine.figures.journal.batches],
-    journal_messages: ["Messages answered", () => engine.figures.journal.messages],
-    journal_waiting: ["Messages in mailboxes", () => engine.figures.journal.waiting],
-    journal_active: ["Merchants in memory", () => engine.figures.journal.active],
-    actors_quarantined: ["Messages quarantined by a bug", () => {
-      const { payments, sweepers, treasuries, watchers } = engine.figures;
-      return payments.quarantined + sweepers.quarantined + treasuries.quarantined +
-        watchers.quarantined;
-    }],
-    webhook_in_flight: ["Deliveries under way", () => webhooks.figures.inFlight],
-    webhook_unmarked: ["Deliveries not written down yet", () => webhooks.figures.unmarked],
-    webhook_lost_marks: ["Deliveries the database refused", () => webhooks.figures.lostMarks],
-    journal_merchants_suspended: [
-      "Merchants that wait for a row which another transaction holds",
-      () => engine.figures.journal.suspended,
-    ],
-    actor_busy_seconds: [
-      "How long the message at hand has taken the actor that it has taken longest",
-      () => Math.max(0, ...engine.busyFor(0).map(({ ms }) => ms)) / 1_000,
-    ],
-    timers_broken: ["Timers that cannot be delivered", () => engine.timeFigures.brokenTimers],
-    kept_times_bounded: [
-      "Kept times that a wrong clock had put off, and that were taken back",
-      () => engine.timeFigures.boundedTimes,
-    ],
-  });
-  registerCounters(registry, {
-    journal_batches_given_up_total: [
-      "Batches whose senders were answered that they failed, or that nothing certain is known",
-      () => engine.figures.journal.givenUp,
-    ],
-    journal_quarantined_total: [
-      "Messages that were quarantined as they fail even alone",
-      () => engine.figures.journal.quarantined,
-    ],
-  });
-  registerGauges(
+  registerFigures(
     registry,
-    ["task"],
+    () =>
+      engine.paymentMoves.all.map((one) =>
+        [[one.kind, one.network, one.currency, one.status.toLowerCase()], one.count] as const
+      ),
+    { engine_payments_total: (count) => count },
+  );
+  registerSingle(registry, {
+    engine_journal_batches_total: () => engine.figures.journal.batches,
+    engine_journal_messages_total: () => engine.figures.journal.messages,
+    engine_journal_waiting_messages: () => engine.figures.journal.waiting,
+    engine_journal_batch_age_seconds: () => engine.merchants.busyMs / 1_000,
+    engine_journal_active_merchants: () => engine.figures.journal.active,
+    engine_journal_suspended_merchants: () => engine.figures.journal.suspended,
+    engine_journal_batches_given_up_total: () => engine.figures.journal.givenUp,
+    engine_journal_quarantined_messages_total: () => engine.figures.journal.quarantined,
+    engine_actor_busy_seconds: () => Math.max(0, ...engine.busyFor(0).map(({ ms }) => ms)) / 1_000,
+    engine_timers_broken: () => engine.timeFigures.brokenTimers,
+    engine_kept_times_bounded_total: () => engine.timeFigures.boundedTimes,
+  });
+  const byActor = () => {
+    const { payments, sweepers, treasuries, watchers } = engine.figures;
+    return Object.entries({ payments, sweepers, treasuries, watchers });
+  };
+  registerFigures(registry, byActor, {
+    engine_actor_quarantined_messages_total: ({ quarantined }) => quarantined,
+  });
+  registerFigures(
+    registry,
     () => engine.periodic.map(({ name, ageMs }) => [name, ageMs] as const),
-    {
-      periodic_age_seconds: [
-        "Since periodic work was last completed",
-        (ageMs) => ageMs / 1_000,
-      ],
-    },
+    { engine_periodic_age_seconds: (ageMs) => ageMs / 1_000 },
   );
 }
 

@@ -129,23 +129,38 @@ export async function readOldestQueued(sql: Sql, network: Network): Promise<numb
 }
 
 const healthShape = shape({
-  payableSince: orNull(time()),
+  payable: integer(),
+  payableAt: orNull(time()),
+  held: integer(),
+  heldAt: orNull(time()),
   capped: integer(),
   cappedAt: orNull(time()),
   quarantined: integer(),
   quarantinedAt: orNull(time()),
+  signed: integer(),
+  signedAt: orNull(time()),
 });
-/** State of the queue of merchants' payouts. Times are Unix milliseconds. */
+/** Payouts in one state. */
+export interface PayoutGroup {
+  readonly count: number;
+  /** Unix milliseconds; null: there are none. */
+  readonly oldestAt: number | null;
+}
+/** Merchants' payouts under way. */
 export interface QueueHealth {
-  /** Since when the oldest payout waits that nothing but its turn delays; null: none. */
-  readonly payableSince: number | null;
+  /** Payouts that nothing but their turn delays. */
+  readonly payable: PayoutGroup;
+  /** Payouts that wait for what comes by itself: money, the signer, the end of a stop or of a cap's day. */
+  readonly held: PayoutGroup;
   /** Payouts above the signer's cap per transaction: they wait for a person. */
-  readonly overCap: { readonly count: number; readonly oldestAt: number | null };
+  readonly overCap: PayoutGroup;
   /** Payouts that something about themselves keeps from being signed: odd data, a transfer that would fail. */
-  readonly quarantined: { readonly count: number; readonly oldestAt: number | null };
+  readonly quarantined: PayoutGroup;
+  /** Payouts that are signed and not final. */
+  readonly signed: PayoutGroup;
 }
 
-/** Counts what waits in the queue of a network, by whether a turn, a person or its own data is lacking. */
+/** Counts merchants' payouts under way on a network, by whether a turn, a person or their own data is lacking. */
 export async function readQueueHealth(sql: Sql, network: Network): Promise<QueueHealth> {
   const [row] = await sql`
     WITH waiting AS (
@@ -160,18 +175,27 @@ export async function readQueueHealth(sql: Sql, network: Network): Promise<Queue
       WHERE o.network = ${network} AND o.status = 'queued' AND o.merchant_id <> ${PLATFORM_ACCOUNT}
         AND NOT EXISTS (
           SELECT FROM book.merchant m WHERE m.merchant_id = o.merchant_id AND m.status <> 'ACTIVE')
+    ), signed AS (
+      SELECT o.created_at FROM book.outgoing o
+      WHERE o.network = ${network} AND o.status = 'signed' AND o.merchant_id <> ${PLATFORM_ACCOUNT}
     )
-    SELECT min(created_at) FILTER (WHERE state = 'payable') AS payable_since,
+    SELECT count(*) FILTER (WHERE state = 'payable') AS payable,
+      min(created_at) FILTER (WHERE state = 'payable') AS payable_at,
+      count(*) FILTER (WHERE state = 'held') AS held,
+      min(created_at) FILTER (WHERE state = 'held') AS held_at,
       count(*) FILTER (WHERE state = 'capped') AS capped,
       min(created_at) FILTER (WHERE state = 'capped') AS capped_at,
       count(*) FILTER (WHERE state = 'quarantined') AS quarantined,
-      min(created_at) FILTER (WHERE state = 'quarantined') AS quarantined_at
+      min(created_at) FILTER (WHERE state = 'quarantined') AS quarantined_at,
+      (SELECT count(*) FROM signed) AS signed, (SELECT min(created_at) FROM signed) AS signed_at
     FROM waiting`;
   const health = healthShape.decode(row ?? {});
   return {
-    payableSince: health.payableSince,
+    payable: { count: health.payable, oldestAt: health.payableAt },
+    held: { count: health.held, oldestAt: health.heldAt },
     overCap: { count: health.capped, oldestAt: health.cappedAt },
     quarantined: { count: health.quarantined, oldestAt: health.quarantinedAt },
+    signed: { count: health.signed, oldestAt: health.signedAt },
   };
 }
 

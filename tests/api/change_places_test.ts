@@ -49,8 +49,11 @@ test("a change that finds no place is a 503 with Retry-After, with its body unre
   // who only reads needs no place
   assertEquals((await api.call("GET", "/api/balance", { key: flooding.key })).status, 200);
   const metrics = String((await api.call("GET", "/metrics")).body);
-  assert(metrics.includes(`http_changes_under_way ${share + 1}\n`), "the places are not told");
-  assert(metrics.includes("http_changes_refused_total 1\n"), "the refusal is not counted");
+  assert(
+    metrics.includes(`engine_http_changes_under_way ${share + 1}\n`),
+    "the places are not told",
+  );
+  assert(metrics.includes("engine_http_changes_refused_total 1\n"), "the refusal is not counted");
 
   // a made-up key takes none
   const invented = withdraw(`${ordinary.key.slice(0, -1)}!`, "c");

@@ -100,7 +100,7 @@ function withInterface(sql: Sql, merchants: Merchants, batches: () => number): P
   return {
     fetch: (request, bindings) => api.fetch(request, bindings),
     created: async () => {
-      const metric = registry.getSingleMetric("http_requests_total");
+      const metric = registry.getSingleMetric("engine_http_requests_total");
       if (!(metric instanceof Counter)) throw new Error("Cannot count answers as nothing does");
       const { values } = await metric.get();
       return values.reduce((sum, one) => one.labels["status"] === "201" ? sum + one.value : sum, 0);

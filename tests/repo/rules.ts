@@ -51,7 +51,7 @@ const PRODUCT = /^(?!tests\/|bench\/).*\.tsx?$/;
 const ANY_CODE = /\.tsx?$/;
 const LONGEST_FILE = 350;
 /** Files that are data and may be long. */
-const DATA_FILES = /(^|\/)openapi[^/]*\.ts$|^api\/openapi\/|^ledger\/rows\.ts$/;
+const DATA_FILES = /(^|\/)openapi[^/]*\.ts$|^api\/openapi\/|^ledger\/rows\.ts$|_table\.ts$/;
 const MONEY_WORD = "amount|balance|commission|fees?|margin|available|pending|reserved|debit|gross";
 
 export const RULES: readonly Rule[] = [

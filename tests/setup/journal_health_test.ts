@@ -37,16 +37,19 @@ Deno.test("metrics count batches given up, messages quarantined and merchants pa
     busyFor: () => [],
     periodic: [],
     timeFigures: { brokenTimers: 0, boundedTimes: 0 },
+    merchants: { busyMs: 0 },
+    paymentMoves: { all: [] },
   };
-  registerWorkMetrics(registry, engine, {
-    figures: { inFlight: 0, unmarked: 0, lostMarks: 0 } as never,
-  });
+  registerWorkMetrics(registry, engine);
   for (let look = 0; look < 2; look++) {
     const lines = (await registry.metrics()).split("\n");
-    assertEquals(lines.filter((line) => /^journal_.*(given_up|quarantined|suspended)/.test(line)), [
-      "journal_merchants_suspended 2",
-      "journal_batches_given_up_total 5",
-      "journal_quarantined_total 4",
-    ]);
+    assertEquals(
+      lines.filter((line) => /^engine_journal_.*(given_up|quarantined|suspended)/.test(line)),
+      [
+        "engine_journal_suspended_merchants 2",
+        "engine_journal_batches_given_up_total 5",
+        "engine_journal_quarantined_messages_total 4",
+      ],
+    );
   }
 });

@@ -35,17 +35,21 @@ test("payouts are counted by whether a turn, money, a person or their own data i
         ${new Date(NOW + index)}, now())`;
   }
   assertEquals(await readQueueHealth(sql, "TRX"), {
-    payableSince: NOW,
+    payable: { count: 2, oldestAt: NOW },
+    held: { count: 4, oldestAt: NOW + 2 },
+    signed: { count: 0, oldestAt: null },
     overCap: { count: 2, oldestAt: NOW + 6 },
     quarantined: { count: 3, oldestAt: NOW + 8 },
   });
   for (const reason of ["waiting for another try", "waiting for nodes to answer"]) {
     await sql`UPDATE book.outgoing SET reason = 'waiting for USDT'`;
     await sql`UPDATE book.outgoing SET reason = ${reason} WHERE created_at = ${new Date(NOW + 5)}`;
-    assertEquals((await readQueueHealth(sql, "TRX")).payableSince, NOW + 5);
+    assertEquals((await readQueueHealth(sql, "TRX")).payable.oldestAt, NOW + 5);
   }
   assertEquals(await readQueueHealth(sql, "ETH"), {
-    payableSince: null,
+    payable: { count: 0, oldestAt: null },
+    held: { count: 0, oldestAt: null },
+    signed: { count: 0, oldestAt: null },
     overCap: { count: 0, oldestAt: null },
     quarantined: { count: 0, oldestAt: null },
   });
@@ -53,9 +57,12 @@ test("payouts are counted by whether a turn, money, a person or their own data i
 
 Deno.test("readiness tells how many wait for a person, and since when the oldest payable one does", () => {
   const minutes = (count: number) => NOW - count * 60_000;
+  const none = { count: 0, oldestAt: null };
+  const idle = { held: none, signed: none };
   const calm = {
     queue: {
-      payableSince: minutes(1),
+      payable: { count: 1, oldestAt: minutes(1) },
+      ...idle,
       overCap: { count: 0, oldestAt: null },
       quarantined: { count: 0, oldestAt: null },
     },
@@ -64,7 +71,8 @@ Deno.test("readiness tells how many wait for a person, and since when the oldest
   assertEquals(queueReasons(calm, "TRX", NOW), []);
   const troubled = {
     queue: {
-      payableSince: minutes(7),
+      payable: { count: 1, oldestAt: minutes(7) },
+      ...idle,
       overCap: { count: 2, oldestAt: minutes(30) },
       quarantined: { count: 1, oldestAt: minutes(3) },
     },

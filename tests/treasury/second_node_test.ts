@@ -129,11 +129,11 @@ test("a node asks its second nodes about large deposits by itself, and tells wha
   await rig.mine(4);
   await is("PENDING");
   await until(() => /does not answer/.test(rig.engine.depositsAwaitingProof("TRX")?.reason ?? ""));
-  assertMatch(await registry.metrics(), /deposits_unproven\{network="TRX"\} 1/);
+  assertMatch(await registry.metrics(), /engine_deposits_unproven\{network="TRX"\} 1/);
   second.mood = "well";
   await is("CONFIRMED");
   await until(() => rig.engine.depositsAwaitingProof("TRX")?.waiting === 0);
-  assertMatch(await registry.metrics(), /deposits_unproven\{network="TRX"\} 0/);
+  assertMatch(await registry.metrics(), /engine_deposits_unproven\{network="TRX"\} 0/);
 });
 
 test("a payout that expired is not dead while a block since its signature was not read", async () => {

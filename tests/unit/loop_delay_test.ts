@@ -33,5 +33,5 @@ Deno.test("the measured delays are told by their share", async () => {
   assertEquals([delay.within(0.5), delay.within(0.9), delay.within(1)], [10, 200, 5_000]);
   const registry = new Registry();
   registerLoopMetrics(registry, delay);
-  assertMatch(await registry.metrics(), /^event_loop_delay_seconds\{quantile="1"\} 5$/m);
+  assertMatch(await registry.metrics(), /^engine_event_loop_delay_seconds\{quantile="1"\} 5$/m);
 });

@@ -6,7 +6,7 @@ import { isWrite } from "../../api/http/watched_writes.ts";
 import { ReadSlots } from "../../api/http/read_slots.ts";
 import { connect, poolFigures } from "../../ledger/database/connect.ts";
 import { PoolState } from "../../ledger/database/pool_state.ts";
-import { type FailoverFigures, registerFailoverMetrics } from "../../app/health/failover.ts";
+import { type DatabaseFigures, registerDatabaseMetrics } from "../../app/health/database.ts";
 import { openReadSlots } from "../../app/health/pools.ts";
 import { sharePool } from "../../app/open/open_database.ts";
 import { testNeeding } from "../support/permissions.ts";
@@ -56,30 +56,31 @@ testNeeding({ env: true })(
 Deno.test("metrics wait for no database that does not answer, and ask it once", async () => {
   let now = 0;
   let reads = 0;
-  let answer: Promise<FailoverFigures> = Promise.resolve({
+  let answer: Promise<DatabaseFigures> = Promise.resolve({
     troubles: [{ network: "TRX", openSpends: 2, isHeld: true }],
     again: [],
+    backlog: null,
   });
   const registry = new Registry();
-  registerFailoverMetrics(registry, () => {
+  registerDatabaseMetrics(registry, () => {
     reads++;
     return answer;
   }, () => now);
   const shown = async () => {
     const lines = (await registry.metrics()).split("\n");
-    return lines.filter((line) => /^(failover|unknown)/.test(line));
+    return lines.filter((line) => /^engine_(failover|unknown|database_figures)/.test(line));
   };
-  const told = ['failover_hold{network="TRX"} 1', 'unknown_spends{network="TRX"} 2'];
-  assertEquals([await shown(), reads], [[...told, "failover_figures_age_seconds 0"], 1]);
-  const late = Promise.withResolvers<FailoverFigures>();
+  const told = ['engine_failover_hold{network="TRX"} 1', 'engine_unknown_spends{network="TRX"} 2'];
+  assertEquals([await shown(), reads], [[...told, "engine_database_figures_age_seconds 0"], 1]);
+  const late = Promise.withResolvers<DatabaseFigures>();
   answer = late.promise;
   now = 7_000;
   for (let i = 0; i < 2; i++) {
-    assertEquals([await shown(), reads], [[...told, "failover_figures_age_seconds 7"], 2]);
+    assertEquals([await shown(), reads], [[...told, "engine_database_figures_age_seconds 7"], 2]);
   }
-  late.resolve({ troubles: [], again: [] });
+  late.resolve({ troubles: [], again: [], backlog: null });
   await late.promise;
-  assertEquals((await shown()).at(-1), "failover_figures_age_seconds 0");
+  assertEquals((await shown()).at(-1), "engine_database_figures_age_seconds 0");
 });
 
 Deno.test("one merchant's lists leave turns to the others, and the longest waiting is next", async () => {

@@ -43,7 +43,7 @@ async function operatorsUrl({ ops, host, port, dataDir, environment }: Config): 
 export async function seeDescriptors(config: Config, url: string): Promise<Seen<DescriptorFacts>> {
   const told = await look(BOUND_MS, async (signal) => {
     const response = await fetch(`${url}/metrics`, { signal });
-    return /^descriptors_limit (\d+)$/m.exec(await response.text())?.[1] ?? null;
+    return /^process_max_fds (\d+)$/m.exec(await response.text())?.[1] ?? null;
   });
   if (told.ok && told.value !== null) {
     return { ok: true, value: { limit: Number(told.value), isService: true } };

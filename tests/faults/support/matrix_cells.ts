@@ -63,7 +63,10 @@ const STEPS: Readonly<Record<Step, (rig: Rig, does: Does) => Promise<Subject>>> 
     await rig.mine(1);
     await rig.untilHit();
     await eventually("the head standing in the metrics", async () => {
-      const [seen, { head }] = await Promise.all([rig.metric("chain_head_height"), rig.info()]);
+      const [seen, { head }] = await Promise.all([
+        rig.metric("engine_chain_head_height"),
+        rig.info(),
+      ]);
       return seen !== null && seen < head;
     }, NODE_MS);
     await rig.setFaults([]);

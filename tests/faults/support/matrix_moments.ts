@@ -21,7 +21,7 @@ export async function holdSolid(rig: Rig, does: Does): Promise<void> {
   await rig.mine(4);
   await rig.untilHit();
   await eventually("the lag in the metrics", async () => {
-    const lag = await rig.metric("chain_lag_blocks");
+    const lag = await rig.metric("engine_chain_lag_blocks");
     return lag !== null && lag > 0;
   }, NODE_MS);
 }

@@ -242,8 +242,8 @@ export async function openRig(options: RigOptions): Promise<Rig> {
     ended = Promise.withResolvers<End>();
     const born = life = last = openLife(parts);
     registry.clear();
-    registerWorkMetrics(registry, born.engine, born.webhooks);
-    registerChainMetrics(registry, born.engine);
+    registerWorkMetrics(registry, born.engine);
+    registerChainMetrics(registry, born.engine, Date.now);
     if (crashAt !== undefined) armCrashPoint(crashAt, dieHere);
     await bounded("the node's start", Promise.race([born.died, born.engine.start()]));
   };

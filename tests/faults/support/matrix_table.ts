@@ -175,7 +175,7 @@ const broadcast = <const E extends End, const F extends End>(end: E, failed: F) 
 export const MATRIX = {
   "deposit seen": {
     text: "the head's blocks are read: PENDING",
-    visible: "metric `chain_head_height` stands; solid blocks tell it all the same",
+    visible: "metric `engine_chain_head_height` stands; solid blocks tell it all the same",
     cells: {
       ...NO_CALLS,
       ...unread("credited once"),
@@ -190,7 +190,7 @@ export const MATRIX = {
   },
   "deposit solid": {
     text: "solid blocks are read into the inbox",
-    visible: "metric `chain_lag_blocks`; readiness after a minute",
+    visible: "metric `engine_chain_lag_blocks`; readiness after a minute",
     cells: {
       ...NO_CALLS,
       ...unread("credited once"),
@@ -260,7 +260,7 @@ export const MATRIX = {
   },
   "payout solid": {
     text: "the transaction is met in a solid block, and settled",
-    visible: "metric `chain_lag_blocks`; treasury: `inFlight`",
+    visible: "metric `engine_chain_lag_blocks`; treasury: `inFlight`",
     cells: {
       ...NO_CALLS,
       ...unread("paid once"),
@@ -306,7 +306,7 @@ export const MATRIX = {
   },
   "sweep solid": {
     text: "the sweep is met in a solid block",
-    visible: "metric `chain_lag_blocks`; treasury: `sweeps`, `in_flight`",
+    visible: "metric `engine_chain_lag_blocks`; treasury: `sweeps`, `in_flight`",
     cells: {
       ...NO_CALLS,
       ...unread("swept once"),
